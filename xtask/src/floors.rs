@@ -4,7 +4,7 @@
 use std::path::Path;
 
 /// Crate and floor, as drawn in `docs/architecture.md`.
-const FLOORS: [(&str, u8); 16] = [
+const FLOORS: [(&str, u8); 17] = [
     ("kernel", 0),
     ("base", 1),
     ("format", 2),
@@ -18,6 +18,7 @@ const FLOORS: [(&str, u8); 16] = [
     ("engine", 5),
     ("ironstone", 6),
     ("tools", 7),
+    ("inspect", 7),
     ("c", 7),
     ("rocksdb", 7),
     ("jni", 7),

@@ -6,7 +6,7 @@ use std::path::Path;
 const UNSAFE_CRATES: [&str; 8] = ["kernel", "mem", "env", "c", "jni", "rocksdb", "fuzz", "peer"];
 
 /// Crates whose sources are checked.
-pub const CRATES: [&str; 21] = [
+pub const CRATES: [&str; 22] = [
     "kernel",
     "base",
     "format",
@@ -19,6 +19,7 @@ pub const CRATES: [&str; 21] = [
     "engine",
     "ironstone",
     "tools",
+    "inspect",
     "c",
     "rocksdb",
     "jni",

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 /// Crates that are shipped.
-const PRODUCT: [&str; 14] = [
+const PRODUCT: [&str; 15] = [
     "kernel",
     "base",
     "format",
@@ -20,6 +20,7 @@ const PRODUCT: [&str; 14] = [
     "engine",
     "ironstone",
     "tools",
+    "inspect",
     "c",
     "jni",
 ];

@@ -1,0 +1,151 @@
+//! A support bundle: the facts of a database in one JSON file, without keys and values.
+//!
+//! Key bounds are replaced by their rank. Texts of the info log lose everything between quotes and long hexadecimal numbers,
+//! because messages can hold keys. Options lose secrets when they are read.
+
+use std::path::Path;
+
+use base::{Error, Result};
+use env::{Env, ReadHints};
+use serde::{Deserialize, Serialize};
+
+use crate::model::{Database, LogLine, Source};
+
+/// The first bytes of a bundle.
+const MAGIC: &str = "{\"ironstone_bundle\":1,";
+
+/// A larger bundle is not read.
+const BUNDLE_BYTES_MAX: u64 = 1 << 30;
+
+/// Lines of the info log in a bundle.
+const TAIL_LINES_MAX: usize = 2000;
+
+/// The content of the file.
+#[derive(Serialize, Deserialize)]
+struct Bundle {
+    ironstone_bundle: u32,
+    database: Database,
+    /// The last lines of the info log.
+    log_tail: Vec<String>,
+}
+
+/// Returns the text of a bundle.
+///
+/// # Errors
+/// Errors of the file system while the tail of the info log is read.
+pub fn write(env: &Env, dir: &Path, db: &Database) -> Result<String> {
+    let mut database = db.clone();
+    database.source = Source::Bundle;
+    for file in database.families.iter_mut().flat_map(|family| family.files.iter_mut()) {
+        (file.smallest, file.largest) = (None, None);
+    }
+    let lines =
+        |lines: &mut Vec<LogLine>| lines.iter_mut().for_each(|line| line.text = without_keys(&line.text));
+    lines(&mut database.log.errors);
+    lines(&mut database.log.warnings);
+    database.problems.iter_mut().for_each(|problem| problem.text = without_keys(&problem.text));
+    let bundle = Bundle { ironstone_bundle: 1, database, log_tail: tail(env, dir)? };
+    serde_json::to_string(&bundle).map_err(|error| Error::aborted(format!("writing the bundle: {error}")))
+}
+
+/// Returns true if the file is a bundle.
+///
+/// # Errors
+/// Errors of the file system.
+pub fn is_bundle(env: &Env, path: &Path) -> Result<bool> {
+    let file = env.fs.open_random(path, &ReadHints::default())?;
+    let mut start = vec![0; MAGIC.len()];
+    let read = file.read_at(0, &mut start)?;
+    Ok(start[..read] == *MAGIC.as_bytes())
+}
+
+/// Reads a bundle.
+///
+/// # Errors
+/// Corruption for text that is no bundle; errors of the file system.
+pub fn read(env: &Env, path: &Path) -> Result<Database> {
+    let file = env.fs.open_random(path, &ReadHints::default())?;
+    let size = file.size()?;
+    if size > BUNDLE_BYTES_MAX {
+        return Err(Error::not_supported(format!(
+            "the bundle has {size} bytes; {BUNDLE_BYTES_MAX} are read"
+        )));
+    }
+    let mut bytes = vec![0; size as usize];
+    let mut read = 0;
+    while read < bytes.len() {
+        match file.read_at(read as u64, &mut bytes[read..])? {
+            0 => break,
+            n => read += n,
+        }
+    }
+    let bundle: Bundle = serde_json::from_slice(&bytes[..read])
+        .map_err(|error| Error::corruption(format!("the file is no bundle: {error}")).file(path))?;
+    let mut database = bundle.database;
+    database.source = Source::Bundle;
+    Ok(database)
+}
+
+fn tail(env: &Env, dir: &Path) -> Result<Vec<String>> {
+    let path = dir.join(format::names::INFO_LOG);
+    if !env.fs.exists(&path)? {
+        return Ok(Vec::new());
+    }
+    let file = env.fs.open_random(&path, &ReadHints::default())?;
+    let size = file.size()?;
+    let from = size.saturating_sub(1 << 20);
+    let mut bytes = vec![0; (size - from) as usize];
+    let read = file.read_at(from, &mut bytes)?;
+    let text = String::from_utf8_lossy(&bytes[..read]);
+    // Events and options are in the facts.
+    let kept = |line: &&str| !line.contains("EVENT_LOG_v1") && !line.contains("Options.");
+    let lines: Vec<&str> = text.lines().filter(kept).collect();
+    let first = lines.len().saturating_sub(TAIL_LINES_MAX);
+    Ok(lines[first..].iter().map(|line| without_keys(line)).collect())
+}
+
+/// Returns the text without the parts between quotes and without hexadecimal numbers of 16 digits or more.
+fn without_keys(text: &str) -> String {
+    let mut out = String::new();
+    let mut quote: Option<char> = None;
+    for c in text.chars() {
+        match quote {
+            Some(open) if c == open => {
+                quote = None;
+                out.push(c);
+            }
+            Some(_) => {}
+            None if c == '\'' || c == '"' => {
+                quote = Some(c);
+                out.push(c);
+                out.push_str("...");
+            }
+            None => out.push(c),
+        }
+    }
+    let is_long_hex = |word: &str| word.len() >= 16 && word.bytes().all(|b| b.is_ascii_hexdigit());
+    let mut clean = String::new();
+    for part in out.split_inclusive(|c: char| !c.is_ascii_alphanumeric()) {
+        let word = part.trim_end_matches(|c: char| !c.is_ascii_alphanumeric());
+        let number = word.strip_prefix("0x").unwrap_or(word);
+        if is_long_hex(number) {
+            clean.push_str("...");
+            clean.push_str(&part[word.len()..]);
+        } else {
+            clean.push_str(part);
+        }
+    }
+    clean
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_in_messages_are_removed() {
+        let text = "compact from 'alice' to 'bob' at 0x616C696365616C6963650000, job 12";
+        assert_eq!(without_keys(text), "compact from '...' to '...' at ..., job 12");
+        assert_eq!(without_keys("an open 'quote"), "an open '...");
+    }
+}

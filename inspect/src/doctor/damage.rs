@@ -1,0 +1,42 @@
+//! Rules about damaged files and errors of the background jobs.
+
+use super::finding::{Finding, Severity};
+use crate::model::{Database, Weight};
+use crate::words;
+
+/// Evidence lines of one finding.
+const EVIDENCE_MAX: usize = 20;
+
+pub(super) fn rules(db: &Database) -> Vec<Finding> {
+    let mut out = Vec::new();
+    let damage: Vec<_> = db.problems.iter().filter(|problem| problem.weight == Weight::Damage).collect();
+    if !damage.is_empty() {
+        let title = format!("Files are missing or damaged in {}", words::of(damage.len() as u64, "place"));
+        let mut finding = Finding::new("damaged-files", Severity::Critical, title);
+        for problem in damage.iter().take(EVIDENCE_MAX) {
+            let place = problem.offset.map_or(String::new(), |offset| format!(" at byte {offset}"));
+            finding = finding.evidence(format!("{}{place}: {}", problem.file, problem.text));
+        }
+        let finding = finding.cost("Reads of the damaged parts fail, or the database does not open.").action(
+            "Copy the directory. Then run `ldb fsck` to see every fault, and restore a backup or run `ldb repair`.",
+        );
+        out.push(finding);
+    }
+    if let Some(last) = db.log.errors.last() {
+        let title = format!("The info log has {}", words::of(db.log.errors.len() as u64, "error"));
+        let mut finding = Finding::new("errors-in-log", Severity::Warning, title);
+        for line in db.log.errors.iter().rev().take(3) {
+            finding = finding.evidence(format!("{} {}", words::date(line.micros), line.text));
+        }
+        let cost = format!(
+            "A background error can stop writers. The last error was at {}.",
+            words::date(last.micros)
+        );
+        out.push(
+            finding
+                .cost(cost)
+                .action("Remove the cause of the last error, and resume or reopen the database."),
+        );
+    }
+    out
+}

@@ -1,0 +1,107 @@
+//! One finding of the doctor.
+
+use serde::Serialize;
+
+/// The weight of a finding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub enum Severity {
+    /// Costs speed or space.
+    Advice,
+    /// Costs much, or soon stops writers.
+    Warning,
+    /// Data is lost, or will be lost.
+    Critical,
+}
+
+impl Severity {
+    /// Returns the word for people.
+    pub fn word(self) -> &'static str {
+        match self {
+            Severity::Advice => "advice",
+            Severity::Warning => "warning",
+            Severity::Critical => "critical",
+        }
+    }
+}
+
+/// A finding.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Finding {
+    /// The name of the rule.
+    pub rule: &'static str,
+    pub severity: Severity,
+    /// The column family. `None` stands for the whole database.
+    pub family: Option<String>,
+    pub title: String,
+    pub evidence: Vec<String>,
+    pub cost: String,
+    pub change: Change,
+}
+
+/// The change that removes the cause of a finding.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub enum Change {
+    /// Option text for `set_options` of the column family, or of the database if the finding names none. The database may
+    /// stay open.
+    Live(String),
+    /// Option text that needs a new open.
+    Reopen(String),
+    /// An action in words.
+    Action(String),
+}
+
+impl Finding {
+    /// Returns a finding without evidence, cost and change.
+    pub(crate) fn new(rule: &'static str, severity: Severity, title: String) -> Finding {
+        Finding {
+            rule,
+            severity,
+            family: None,
+            title,
+            evidence: Vec::new(),
+            cost: String::new(),
+            change: Change::Action(String::new()),
+        }
+    }
+
+    pub(crate) fn family(mut self, name: &str) -> Finding {
+        self.family = Some(name.to_string());
+        self
+    }
+
+    pub(crate) fn evidence(mut self, text: impl Into<String>) -> Finding {
+        self.evidence.push(text.into());
+        self
+    }
+
+    pub(crate) fn cost(mut self, text: impl Into<String>) -> Finding {
+        self.cost = text.into();
+        self
+    }
+
+    pub(crate) fn live(mut self, text: impl Into<String>) -> Finding {
+        self.change = Change::Live(text.into());
+        self
+    }
+
+    pub(crate) fn reopen(mut self, text: impl Into<String>) -> Finding {
+        self.change = Change::Reopen(text.into());
+        self
+    }
+
+    pub(crate) fn action(mut self, text: impl Into<String>) -> Finding {
+        self.change = Change::Action(text.into());
+        self
+    }
+}
+
+impl Change {
+    /// Returns the change as a sentence.
+    pub fn sentence(&self) -> String {
+        match self {
+            Change::Live(text) => format!("set_options: {text}"),
+            Change::Reopen(text) => format!("set and reopen: {text}"),
+            Change::Action(text) => text.clone(),
+        }
+    }
+}

@@ -1,0 +1,240 @@
+//! Rules about filters, caches, open files and tombstones.
+
+use super::finding::{Finding, Severity};
+use super::{Facts, SMALL_BYTES, db_number};
+use crate::model::Database;
+use crate::words;
+
+pub(super) fn database(db: &Database) -> Vec<Finding> {
+    let mut out = Vec::new();
+    if db.sst_bytes() < SMALL_BYTES {
+        return out;
+    }
+    out.extend(open_files(db));
+    out.extend(block_cache(db));
+    out
+}
+
+fn open_files(db: &Database) -> Option<Finding> {
+    let limit = db_number(db, "max_open_files").filter(|limit| *limit >= 0.0)?;
+    // A part of the limit is for other files.
+    let tables = db.sst_count() as f64;
+    if !db.knows_options() || tables + 10.0 <= limit.max(20.0) {
+        return None;
+    }
+    Some(
+        Finding::new("few-open-files", Severity::Warning, "Reads open SST files again and again".to_string())
+            .evidence(format!("max_open_files={limit}"))
+            .evidence(format!("{} are live", words::of(db.sst_count() as u64, "SST file")))
+            .cost("A read of a closed file opens the file and reads its index and its filter first.")
+            .live("max_open_files=-1"),
+    )
+}
+
+fn block_cache(db: &Database) -> Option<Finding> {
+    let capacity = db.log.stats.block_cache_bytes?;
+    let held: u64 = db
+        .families
+        .iter()
+        .filter(|family| {
+            db.family_option(&family.name, "cache_index_and_filter_blocks").as_deref() == Some("true")
+        })
+        .flat_map(|family| family.files.iter().filter_map(|file| file.stats.as_ref()))
+        .map(|stats| stats.index_bytes + stats.filter_bytes)
+        .sum();
+    let hits = db.log.stats.block_cache_hit_percent;
+    let is_full = held > 0 && held * 2 > capacity;
+    let misses = hits.is_some_and(|percent| percent < 50.0) && capacity * 4 < db.sst_bytes();
+    if !is_full && !misses {
+        return None;
+    }
+    let wish = (held * 4).max(db.sst_bytes() / 4).max(capacity * 4);
+    let mut finding =
+        Finding::new("small-block-cache", Severity::Warning, "The block cache is small".to_string())
+            .evidence(format!("the block cache has {}", words::bytes(capacity)))
+            .evidence(format!("index and filter blocks in the cache have {}", words::bytes(held)))
+            .evidence(format!("the SST files have {}", words::bytes(db.sst_bytes())));
+    if let Some(percent) = hits {
+        finding = finding.evidence(format!("the cache answered {percent:.0} % of the lookups"));
+    }
+    Some(
+        finding
+            .cost("Blocks leave the cache before their next use, so most reads go to the disk.")
+            .action(format!("Open the database with a block cache of about {}.", words::bytes(wish))),
+    )
+}
+
+pub(super) fn family(facts: &Facts<'_>) -> Vec<Finding> {
+    let mut out: Vec<Finding> = tombstones(facts).into_iter().collect();
+    if facts.db.knows_options() {
+        let rules: [fn(&Facts<'_>) -> Option<Finding>; 7] =
+            [no_filter, filter_bits, unused_filter, other_prefix, block_size, many_runs, cache_off];
+        out.extend(rules.iter().filter_map(|rule| rule(facts)));
+    }
+    out
+}
+
+/// Files whose properties were read.
+fn stats<'a>(facts: &'a Facts<'_>) -> impl Iterator<Item = &'a crate::model::TableStats> {
+    facts.family.files.iter().filter_map(|file| file.stats.as_ref())
+}
+
+fn is_block_based(facts: &Facts<'_>) -> bool {
+    facts.text("table_factory").is_none_or(|name| name.contains("BlockBased"))
+}
+
+fn no_filter(facts: &Facts<'_>) -> Option<Finding> {
+    let policy = facts.text("filter_policy").unwrap_or_default();
+    let has_policy = !matches!(policy.trim(), "" | "nullptr");
+    let runs = facts.family.sorted_runs();
+    let filtered = stats(facts).filter(|stats| stats.filter_bytes > 0).count();
+    if has_policy
+        || filtered > 0
+        || runs < 2
+        || facts.family.bytes() < 4 * SMALL_BYTES
+        || !is_block_based(facts)
+    {
+        return None;
+    }
+    let title = "There is no filter: a lookup reads a block in each sorted run".to_string();
+    Some(
+        facts
+            .finding("no-filter", Severity::Advice, title)
+            .evidence("filter_policy=nullptr")
+            .evidence(format!("a lookup may visit {}", words::of(runs as u64, "sorted run")))
+            .cost("A lookup of a missing key reads a block of each sorted run. A filter avoids 99 % of these reads.")
+            .live("block_based_table_factory={filter_policy=bloomfilter:10:false;}"),
+    )
+}
+
+fn filter_bits(facts: &Facts<'_>) -> Option<Finding> {
+    let policy = facts.text("filter_policy")?;
+    let (_, rest) = policy.split_once("filter:")?;
+    let digits: String = rest.chars().take_while(|c| c.is_ascii_digit() || *c == '.').collect();
+    let bits: f64 = digits.parse().ok()?;
+    if (5.0..=20.0).contains(&bits) {
+        return None;
+    }
+    let held: u64 = stats(facts).map(|stats| stats.filter_bytes).sum();
+    let cost = match bits < 5.0 {
+        true => "The filter often answers yes for a missing key, and the block is read for nothing.",
+        false => "More than 20 bits cost memory and avoid almost no read.",
+    };
+    Some(
+        facts
+            .finding("filter-bits", Severity::Advice, format!("The filter has {bits} bits per key"))
+            .evidence(format!("filter_policy={policy}"))
+            .evidence(format!("filters have {}", words::bytes(held)))
+            .cost(cost)
+            .live("block_based_table_factory={filter_policy=bloomfilter:10:false;}"),
+    )
+}
+
+fn unused_filter(facts: &Facts<'_>) -> Option<Finding> {
+    let prefix = facts.text("prefix_extractor").unwrap_or_default();
+    let has_prefix = !matches!(prefix.trim(), "" | "nullptr");
+    if facts.text("whole_key_filtering").as_deref() != Some("false") || has_prefix {
+        return None;
+    }
+    let held: u64 = stats(facts).map(|stats| stats.filter_bytes).sum();
+    Some(
+        facts
+            .finding("unused-filter", Severity::Warning, "The filters hold no keys".to_string())
+            .evidence("whole_key_filtering=false without prefix_extractor")
+            .evidence(format!("filters have {}", words::bytes(held)))
+            .cost("No read is avoided, as if there were no filter.")
+            .live("block_based_table_factory={whole_key_filtering=true;}"),
+    )
+}
+
+fn other_prefix(facts: &Facts<'_>) -> Option<Finding> {
+    let wanted = facts.text("prefix_extractor").filter(|name| !matches!(name.trim(), "" | "nullptr"))?;
+    let (mut other, mut all) = (0_u64, 0_u64);
+    for stats in stats(facts) {
+        all += 1;
+        let name = stats.prefix_extractor.trim();
+        other += u64::from(!wanted.contains(name) || name.is_empty() || name == "nullptr");
+    }
+    if other * 2 <= all {
+        return None;
+    }
+    Some(
+        facts
+            .finding("other-prefix-extractor", Severity::Advice, "Most filters have another prefix".to_string())
+            .evidence(format!("prefix_extractor={wanted}"))
+            .evidence(format!("{other} of {} were written with another prefix extractor", words::of(all, "file")))
+            .cost("Prefix seeks cannot use the filters of these files.")
+            .action("Compact the column family with bottommost_level_compaction=kForce, so that all files get the new prefix."),
+    )
+}
+
+fn block_size(facts: &Facts<'_>) -> Option<Finding> {
+    let size = facts.number("block_size")?;
+    if (1024.0..=262_144.0).contains(&size) || !is_block_based(facts) {
+        return None;
+    }
+    let index: u64 = stats(facts).map(|stats| stats.index_bytes).sum();
+    let blocks: u64 = stats(facts).map(|stats| stats.blocks).sum();
+    let cost = match size < 1024.0 {
+        true => "The index has an entry for each small block, and compression finds little to compress.",
+        false => "A lookup of one key reads, verifies and decompresses a whole block.",
+    };
+    Some(
+        facts
+            .finding("block-size", Severity::Advice, format!("Blocks have {}", words::bytes(size as u64)))
+            .evidence(format!("block_size={size}"))
+            .evidence(format!("{}, index of {}", words::of(blocks, "block"), words::bytes(index)))
+            .cost(cost)
+            .live("block_based_table_factory={block_size=4096;}"),
+    )
+}
+
+fn many_runs(facts: &Facts<'_>) -> Option<Finding> {
+    let trigger = facts.number("level0_file_num_compaction_trigger")?;
+    let files = facts.family.level(0).count();
+    let is_leveled = facts.text("compaction_style").as_deref() == Some("kCompactionStyleLevel");
+    if !is_leveled || trigger <= 10.0 || files < 10 || facts.is_on("disable_auto_compactions") {
+        return None;
+    }
+    Some(
+        facts
+            .finding(
+                "many-sorted-runs",
+                Severity::Advice,
+                "A read looks into many files of level 0".to_string(),
+            )
+            .evidence(format!("level0_file_num_compaction_trigger={trigger}"))
+            .evidence(format!("level 0 has {}", words::of(files as u64, "file")))
+            .cost("Each lookup and each seek visits each file of level 0.")
+            .live("level0_file_num_compaction_trigger=4"),
+    )
+}
+
+fn cache_off(facts: &Facts<'_>) -> Option<Finding> {
+    if facts.text("no_block_cache").as_deref() != Some("true") || !is_block_based(facts) {
+        return None;
+    }
+    Some(
+        facts
+            .finding("no-block-cache", Severity::Warning, "There is no block cache".to_string())
+            .evidence("no_block_cache=true")
+            .cost("Each read verifies and decompresses its block again.")
+            .reopen("block_based_table_factory={no_block_cache=false;}"),
+    )
+}
+
+fn tombstones(facts: &Facts<'_>) -> Option<Finding> {
+    let (entries, deletions) = facts.family.entries();
+    if entries < 1000 || deletions * 10 < entries * 3 {
+        return None;
+    }
+    let files = stats(facts).filter(|stats| stats.deletions * 2 > stats.entries).count();
+    Some(
+        facts
+            .finding("many-tombstones", Severity::Warning, "A large share of the entries are tombstones".to_string())
+            .evidence(format!("{} of {} ({})", words::count(deletions), words::of(entries, "entry"), words::percent(deletions, entries)))
+            .evidence(format!("{} are mostly tombstones", words::of(files as u64, "file")))
+            .cost("A scan skips each tombstone one by one, and deleted data still uses the disk.")
+            .action("Compact the key range of the deletions (CompactRange), or use a CompactOnDeletion collector."),
+    )
+}

@@ -1,0 +1,90 @@
+//! Rules about options that hide damage or delete data.
+
+use super::finding::{Finding, Severity};
+use super::{Facts, SMALL_BYTES};
+use crate::model::{Database, FileKind};
+use crate::words;
+
+pub(super) fn rules(db: &Database) -> Vec<Finding> {
+    let held = db.sst_bytes() + db.bytes_of(FileKind::Wal) + db.bytes_of(FileKind::Blob);
+    if held < SMALL_BYTES || !db.knows_options() {
+        return Vec::new();
+    }
+    let mut out = Vec::new();
+    let wal = words::bytes(db.bytes_of(FileKind::Wal));
+    if db.db_option("wal_recovery_mode").as_deref() == Some("kSkipAnyCorruptedRecords") {
+        let title = "The recovery skips damaged writes without an error".to_string();
+        out.push(
+            Finding::new("recovery-skips-damage", Severity::Critical, title)
+                .evidence("wal_recovery_mode=kSkipAnyCorruptedRecords")
+                .evidence(format!("{wal} of writes are in WALs now"))
+                .cost("A damaged WAL loses writes in the middle of the history, and later writes stay.")
+                .reopen("wal_recovery_mode=kPointInTimeRecovery"),
+        );
+    }
+    if db.db_option("paranoid_checks").as_deref() == Some("false") {
+        let title = "The database continues to write after it finds damage".to_string();
+        out.push(
+            Finding::new("paranoid-checks-off", Severity::Warning, title)
+                .evidence("paranoid_checks=false")
+                .cost("A compaction can spread damage, and the damage is found late.")
+                .reopen("paranoid_checks=true"),
+        );
+    }
+    if db.db_option("manual_wal_flush").as_deref() == Some("true") {
+        let title =
+            "Writes stay in the memory of the process until the application flushes the WAL".to_string();
+        out.push(
+            Finding::new("manual-wal-flush", Severity::Warning, title)
+                .evidence("manual_wal_flush=true")
+                .cost("A crash of the process loses all writes since the last FlushWAL.")
+                .reopen("manual_wal_flush=false"),
+        );
+    }
+    for family in db.families.iter().filter(|family| family.bytes() >= SMALL_BYTES) {
+        out.extend(of_family(&Facts { db, family }));
+    }
+    out
+}
+
+fn of_family(facts: &Facts<'_>) -> Vec<Finding> {
+    let mut out = Vec::new();
+    if facts.text("checksum").as_deref() == Some("kNoChecksum") {
+        let title = "New blocks have no checksum".to_string();
+        out.push(
+            facts
+                .finding("no-checksums", Severity::Critical, title)
+                .evidence("checksum=kNoChecksum")
+                .evidence(format!("{} are in this column family", words::bytes(facts.family.bytes())))
+                .cost("A flipped bit on disk is read as data.")
+                .live("block_based_table_factory={checksum=kXXH3;}"),
+        );
+    }
+    if facts.text("force_consistency_checks").as_deref() == Some("false") {
+        let title = "The order of files is not checked".to_string();
+        out.push(
+            facts
+                .finding("consistency-checks-off", Severity::Warning, title)
+                .evidence("force_consistency_checks=false")
+                .cost("A fault of a compaction can hide keys, and no error is reported.")
+                .reopen("force_consistency_checks=true"),
+        );
+    }
+    for name in ["ttl", "periodic_compaction_seconds"] {
+        let is_short = facts.number(name).is_some_and(|seconds| seconds > 0.0 && seconds < 3600.0);
+        let is_fifo = facts.text("compaction_style").as_deref() == Some("kCompactionStyleFIFO");
+        if is_short && !is_fifo {
+            let seconds = facts.number(name).unwrap_or(0.0) as u64;
+            let title = format!("All data is rewritten every {}", words::duration(seconds));
+            out.push(
+                facts
+                    .finding("rewrites-by-age", Severity::Warning, title)
+                    .evidence(format!("{name}={seconds}"))
+                    .evidence(format!("{} are in this column family", words::bytes(facts.family.bytes())))
+                    .cost("Compactions by age use the disk all the time and delay the other compactions.")
+                    .live(format!("{name}=2592000")),
+            );
+        }
+    }
+    out
+}

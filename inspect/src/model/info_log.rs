@@ -1,0 +1,384 @@
+//! Reads the info log `LOG` of RocksDB releases 5 to 11 and of Ironstone.
+//!
+//! A line is `time thread [LEVEL] text`. An event is a line with `EVENT_LOG_v1` and one JSON object. The reader skips a
+//! line that has another form: a LOG of another release or a damaged LOG gives fewer facts, and no error. Times are
+//! local times of the writer, as the file has no time zone.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use base::Result;
+use env::{Env, ReadHints};
+use serde::{Deserialize, Serialize};
+
+use super::Database;
+use super::log_stats::{LogStats, Reader as StatsReader};
+use super::option_rows::LogOptions;
+use super::problems::{Weight, plain, problem};
+
+/// More events, stalls or messages of one kind are counted and not kept.
+const KEPT_MAX: usize = 4000;
+
+/// A longer message is cut.
+const TEXT_MAX: usize = 400;
+
+/// The facts of the info logs.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct InfoLog {
+    /// Bytes of all info logs, and the bytes that were read.
+    pub bytes: u64,
+    pub bytes_read: u64,
+    pub lines: u64,
+    /// Microseconds since 1970 in the writer's local time; 0 without lines.
+    pub first_micros: u64,
+    pub last_micros: u64,
+    pub release: Option<String>,
+    pub jobs: Vec<JobEvent>,
+    pub stalls: Vec<Stall>,
+    pub warnings: Vec<LogLine>,
+    pub errors: Vec<LogLine>,
+    /// Flushes by reason.
+    pub flush_reasons: BTreeMap<String, u64>,
+    /// Compactions by reason.
+    pub compaction_reasons: BTreeMap<String, u64>,
+    pub stats: LogStats,
+    /// Events that were not kept because of the limit.
+    pub skipped: u64,
+}
+
+/// The kind of a background job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum JobKind {
+    Flush,
+    Compaction,
+}
+
+/// One finished background job.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct JobEvent {
+    pub kind: JobKind,
+    pub job: u64,
+    /// Microseconds since 1970.
+    pub start_micros: u64,
+    pub end_micros: u64,
+    pub family: String,
+    pub reason: String,
+    /// The level of the output.
+    pub level: u64,
+    pub input_bytes: u64,
+    pub output_bytes: u64,
+}
+
+/// The kind of a write stall.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum StallKind {
+    Delayed,
+    Stopped,
+}
+
+/// One message that writers are delayed or stopped.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Stall {
+    pub micros: u64,
+    pub family: String,
+    pub kind: StallKind,
+    /// `memtables`, `level-0 files` or `pending compaction bytes`.
+    pub cause: String,
+}
+
+/// One message of the info log.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct LogLine {
+    pub micros: u64,
+    pub text: String,
+}
+
+impl InfoLog {
+    /// Returns the bytes that flushes wrote, and the bytes that compactions wrote.
+    pub fn written(&self) -> (u64, u64) {
+        let sum = |kind| self.jobs.iter().filter(|job| job.kind == kind).map(|job| job.output_bytes).sum();
+        (sum(JobKind::Flush), sum(JobKind::Compaction))
+    }
+
+    /// Returns the bytes written by flushes and compactions for each byte written by flushes. `None` without flushes.
+    pub fn write_amplification(&self) -> Option<f64> {
+        let (flushed, compacted) = self.written();
+        (flushed > 0).then(|| (flushed + compacted) as f64 / flushed as f64)
+    }
+}
+
+/// Reads the files, oldest first, and adds the facts to `db`. With more than `bytes_max` bytes, the oldest bytes are skipped.
+///
+/// # Errors
+/// Errors of the file system.
+pub(super) fn load(env: &Env, paths: &[PathBuf], bytes_max: u64, db: &mut Database) -> Result<()> {
+    let mut sizes = Vec::new();
+    for path in paths {
+        sizes.push(env.fs.file_size(path).unwrap_or(0));
+    }
+    let total: u64 = sizes.iter().sum();
+    let mut skip = total.saturating_sub(bytes_max);
+    let mut parser = Parser::default();
+    for (path, size) in paths.iter().zip(sizes) {
+        let from = skip.min(size);
+        skip -= from;
+        if from == size {
+            continue;
+        }
+        let name = path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
+        match read_range(env, path, from, size) {
+            Ok(bytes) => parser.text(&String::from_utf8_lossy(&bytes)),
+            Err(error) => problem(db, Weight::Warning, &name, None, plain(&error)),
+        }
+    }
+    parser.log.bytes = total;
+    let (log, options) = parser.finish();
+    db.log = log;
+    if db.options.is_none() {
+        db.options = options.into_text();
+    }
+    Ok(())
+}
+
+fn read_range(env: &Env, path: &std::path::Path, from: u64, size: u64) -> Result<Vec<u8>> {
+    let file = env.fs.open_random(path, &ReadHints::default())?;
+    let mut bytes = vec![0; usize::try_from(size - from).unwrap_or(0)];
+    let mut read = 0;
+    while read < bytes.len() {
+        match file.read_at(from + read as u64, &mut bytes[read..])? {
+            0 => break,
+            n => read += n,
+        }
+    }
+    bytes.truncate(read);
+    Ok(bytes)
+}
+
+/// Reads the text of one info log.
+pub fn parse(text: &str) -> InfoLog {
+    let mut parser = Parser::default();
+    parser.text(text);
+    parser.finish().0
+}
+
+/// A job that has started.
+#[derive(Default)]
+struct Started {
+    micros: u64,
+    family: String,
+    reason: String,
+    input_bytes: u64,
+    output_bytes: u64,
+}
+
+#[derive(Default)]
+struct Parser {
+    log: InfoLog,
+    open: BTreeMap<u64, Started>,
+    stats: StatsReader,
+    options: LogOptions,
+}
+
+impl Parser {
+    fn text(&mut self, text: &str) {
+        self.log.bytes_read += text.len() as u64;
+        for line in text.lines() {
+            self.log.lines += 1;
+            self.line(line);
+        }
+    }
+
+    fn finish(mut self) -> (InfoLog, LogOptions) {
+        self.log.stats = self.stats.finish();
+        (self.log, self.options)
+    }
+
+    fn line(&mut self, line: &str) {
+        let Some((micros, rest)) = time(line) else {
+            // Statistics and texts of several lines have no time.
+            self.stats.line(line);
+            self.options.line(line);
+            return;
+        };
+        if self.log.first_micros == 0 {
+            self.log.first_micros = micros;
+        }
+        self.log.last_micros = self.log.last_micros.max(micros);
+        if let Some(at) = rest.find("EVENT_LOG_v1 ") {
+            self.event(&rest[at + 13..]);
+            return;
+        }
+        self.options.line(rest);
+        if let Some((_, version)) = rest.split_once("RocksDB version: ") {
+            self.log.release = Some(version.trim().chars().take(40).collect());
+            self.options.restart();
+            self.open.clear();
+        }
+        self.stall(micros, rest);
+        let list = if rest.contains("[ERROR]") || rest.contains("[FATAL]") {
+            &mut self.log.errors
+        } else if rest.contains("[WARN]") {
+            &mut self.log.warnings
+        } else {
+            return;
+        };
+        if list.len() < KEPT_MAX {
+            list.push(LogLine { micros, text: rest.chars().take(TEXT_MAX).collect() });
+        } else {
+            self.log.skipped += 1;
+        }
+    }
+
+    fn stall(&mut self, micros: u64, rest: &str) {
+        let (kind, at) = match (rest.find("Stopping writes because"), rest.find("Stalling writes because")) {
+            (Some(at), _) => (StallKind::Stopped, at),
+            (None, Some(at)) => (StallKind::Delayed, at),
+            _ => return,
+        };
+        let why = &rest[at..];
+        let cause = if why.contains("immutable memtables") {
+            "memtables"
+        } else if why.contains("level-0") {
+            "level-0 files"
+        } else {
+            "pending compaction bytes"
+        };
+        let family = rest[..at].trim_end().rsplit('[').next().and_then(|name| name.strip_suffix(']'));
+        let family = family.unwrap_or("default").to_string();
+        if self.log.stalls.len() < KEPT_MAX {
+            self.log.stalls.push(Stall { micros, family, kind, cause: cause.to_string() });
+        } else {
+            self.log.skipped += 1;
+        }
+    }
+
+    fn event(&mut self, json: &str) {
+        let Ok(event) = serde_json::from_str::<serde_json::Value>(json) else { return };
+        let number = |name: &str| event.get(name).and_then(serde_json::Value::as_u64).unwrap_or(0);
+        let text = |name: &str| {
+            let value = event.get(name).and_then(serde_json::Value::as_str).unwrap_or_default();
+            value.chars().take(80).collect::<String>()
+        };
+        let (job, micros) = (number("job"), number("time_micros"));
+        match text("event").as_str() {
+            "flush_started" => {
+                let reason = text("flush_reason");
+                *self.log.flush_reasons.entry(reason.clone()).or_default() += 1;
+                let input_bytes = number("total_data_size");
+                self.open.insert(job, Started { micros, reason, input_bytes, ..Started::default() });
+            }
+            "compaction_started" => {
+                let reason = text("compaction_reason");
+                *self.log.compaction_reasons.entry(reason.clone()).or_default() += 1;
+                let (family, input_bytes) = (text("cf_name"), number("input_data_size"));
+                self.open.insert(job, Started { micros, family, reason, input_bytes, output_bytes: 0 });
+            }
+            "table_file_creation" => {
+                if let Some(open) = self.open.get_mut(&job) {
+                    open.output_bytes = open.output_bytes.saturating_add(number("file_size"));
+                    open.family = text("cf_name");
+                }
+            }
+            "flush_finished" => self.finished(JobKind::Flush, job, micros, 0, None),
+            "compaction_finished" => {
+                let bytes = number("total_output_size");
+                self.finished(JobKind::Compaction, job, micros, number("output_level"), Some(bytes));
+            }
+            _ => {}
+        }
+        if self.open.len() > KEPT_MAX {
+            self.open.pop_first();
+        }
+    }
+
+    fn finished(&mut self, kind: JobKind, job: u64, end_micros: u64, level: u64, bytes: Option<u64>) {
+        let started = self.open.remove(&job).unwrap_or(Started { micros: end_micros, ..Started::default() });
+        if self.log.jobs.len() >= KEPT_MAX {
+            self.log.skipped += 1;
+            return;
+        }
+        self.log.jobs.push(JobEvent {
+            kind,
+            job,
+            start_micros: started.micros,
+            end_micros,
+            family: started.family,
+            reason: started.reason,
+            level,
+            input_bytes: started.input_bytes,
+            output_bytes: bytes.unwrap_or(started.output_bytes),
+        });
+    }
+}
+
+/// Splits `2026/11/23-09:06:34.123456 text` into microseconds since 1970 and text.
+fn time(line: &str) -> Option<(u64, &str)> {
+    let (stamp, rest) = line.split_once(' ')?;
+    let bytes = stamp.as_bytes();
+    let shape = b"0000/00/00-00:00:00.000000";
+    let fits = bytes.len() == shape.len()
+        && bytes.iter().zip(shape).all(|(b, s)| if *s == b'0' { b.is_ascii_digit() } else { b == s });
+    if !fits {
+        return None;
+    }
+    // The number of the thread says nothing to a reader.
+    let rest = match rest.split_once(' ') {
+        Some((thread, rest)) if thread.len() > 3 && thread.bytes().all(|b| b.is_ascii_hexdigit()) => rest,
+        _ => rest,
+    };
+    let number = |from: usize, to: usize| stamp[from..to].parse::<u64>().unwrap_or(0);
+    let days = days_since_1970(number(0, 4), number(5, 7), number(8, 10));
+    let seconds = days * 86_400 + number(11, 13) * 3600 + number(14, 16) * 60 + number(17, 19);
+    Some((seconds * 1_000_000 + number(20, 26), rest))
+}
+
+/// Returns the days from 1970-01-01 to a date of the Gregorian calendar; 0 for earlier dates.
+fn days_since_1970(year: u64, month: u64, day: u64) -> u64 {
+    let (y, m) = if month > 2 { (year, month - 3) } else { (year.saturating_sub(1), month + 9) };
+    let days = 365 * y + y / 4 - y / 100 + y / 400 + (153 * m + 2) / 5 + day;
+    days.saturating_sub(719_469)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn time_of_a_line_counts_from_1970() {
+        assert_eq!(time("1970/01/01-00:00:01.000002 x"), Some((1_000_002, "x")));
+        assert_eq!(time("2024/02/29-12:00:00.000000 x"), Some((1_709_208_000_000_000, "x")));
+        assert_eq!(time("no time"), None);
+        assert_eq!(time("2024/02/29-12:00:00.00000é x"), None);
+    }
+
+    #[test]
+    fn jobs_stalls_and_messages_are_read() {
+        let text = "\
+2026/01/01-00:00:00.000000 1 RocksDB version: 6.29.5
+2026/01/01-00:00:01.000000 1 EVENT_LOG_v1 {\"time_micros\": 10, \"job\": 3, \"event\": \"flush_started\", \"total_data_size\": 100, \"flush_reason\": \"Write Buffer Full\"}
+2026/01/01-00:00:01.000000 1 EVENT_LOG_v1 {\"time_micros\": 12, \"cf_name\": \"users\", \"job\": 3, \"event\": \"table_file_creation\", \"file_number\": 7, \"file_size\": 80}
+2026/01/01-00:00:01.000000 1 EVENT_LOG_v1 {\"time_micros\": 15, \"job\": 3, \"event\": \"flush_finished\"}
+2026/01/01-00:00:02.000000 1 EVENT_LOG_v1 {\"time_micros\": 20, \"job\": 4, \"event\": \"compaction_started\", \"cf_name\": \"users\", \"compaction_reason\": \"LevelL0FilesNum\", \"input_data_size\": 300}
+2026/01/01-00:00:03.000000 1 EVENT_LOG_v1 {\"time_micros\": 30, \"job\": 4, \"event\": \"compaction_finished\", \"output_level\": 1, \"total_output_size\": 160}
+2026/01/01-00:00:04.000000 1 [WARN] [/column_family.cc:991] [users] Stalling writes because we have 20 level-0 files rate 16777216
+2026/01/01-00:00:05.000000 1 [WARN] [/column_family.cc:931] [users] Stopping writes because of estimated pending compaction bytes 1
+2026/01/01-00:00:06.000000 1 [ERROR] a fault
+2026/01/01-00:00:06.000000 1 EVENT_LOG_v1 {\"time_micros\": 30, \"job\"
+";
+        let log = parse(text);
+        assert_eq!(log.release.as_deref(), Some("6.29.5"));
+        assert_eq!(log.jobs.len(), 2);
+        assert_eq!((log.jobs[0].family.as_str(), log.jobs[0].output_bytes), ("users", 80));
+        assert_eq!(log.write_amplification(), Some(3.0));
+        let causes: Vec<_> =
+            log.stalls.iter().map(|s| (s.kind, s.cause.as_str(), s.family.as_str())).collect();
+        assert_eq!(
+            causes,
+            [
+                (StallKind::Delayed, "level-0 files", "users"),
+                (StallKind::Stopped, "pending compaction bytes", "users")
+            ]
+        );
+        assert_eq!((log.warnings.len(), log.errors.len()), (2, 1));
+    }
+}

@@ -1,0 +1,328 @@
+//! Reads a directory into a [`Database`].
+//!
+//! The loader opens files for reading only and takes no lock. A writer may change the directory at the same time: a file
+//! that disappears between the list and the read is not a problem if the next MANIFEST does not name the file.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use base::map::HashMap;
+use base::{Error, Order, Result};
+use engine::manifest::{FamilyRecord, Recovered, read_current, recover, recover_leniently};
+use env::Env;
+use format::names::{self, FileName};
+
+use super::families::{AXIS, BlobFile, Family, SstFile};
+use super::files::{DiskFile, FileKind};
+use super::problems::{PROBLEMS_MAX, Weight, plain, problem};
+use super::{Database, Manifest, Source, info_log, option_rows, tables};
+
+/// Limits of one load.
+#[derive(Clone, Copy, Debug)]
+pub struct Budget {
+    /// SST files whose properties are read.
+    pub tables_max: usize,
+    /// Microseconds for the properties of SST files.
+    pub table_micros_max: u64,
+    /// Bytes of info logs, newest first.
+    pub log_bytes_max: u64,
+}
+
+impl Budget {
+    /// The limits of a page: about a second.
+    pub const PAGE: Budget = Budget { tables_max: 4000, table_micros_max: 600_000, log_bytes_max: 16 << 20 };
+    /// The limits of a command: up to a minute.
+    pub const COMMAND: Budget =
+        Budget { tables_max: 20_000, table_micros_max: 60_000_000, log_bytes_max: 64 << 20 };
+}
+
+/// More files than this are not listed.
+const FILES_MAX: usize = 200_000;
+
+/// A key bound longer than this is cut.
+const KEY_SHOWN_MAX: usize = 64;
+
+/// Reads the database at `dir`, or the info log at `dir` if the path is a file. Changes nothing and takes no lock.
+///
+/// Damage is no error: the result lists the problems, with the facts that are readable.
+///
+/// # Errors
+/// NotFound if the path does not exist, or holds no file of a database. Errors of the file system.
+pub fn load(env: &Env, dir: &Path, budget: &Budget) -> Result<Database> {
+    let name = dir.file_name().map_or_else(|| ".".to_string(), |name| name.to_string_lossy().into_owned());
+    let now = env.clock.now_micros() / 1_000_000;
+    if !env.fs.exists(dir)? {
+        return Err(Error::not_found("the path does not exist").file(dir));
+    }
+    if !env.fs.is_dir(dir)? {
+        let mut db = Database::empty(Source::InfoLog, name, now);
+        info_log::load(env, &[dir.to_path_buf()], budget.log_bytes_max, &mut db)?;
+        return Ok(db);
+    }
+    let mut db = Database::empty(Source::Directory, name, now);
+    list(env, dir, &mut db)?;
+    if db.files.iter().all(|file| file.kind == FileKind::Other) {
+        return Err(Error::not_found("the directory holds no file of a database").file(dir));
+    }
+    let recovered = manifest(env, dir, &mut db);
+    options_file(env, dir, &mut db);
+    if let Some(recovered) = recovered {
+        families(&recovered, &mut db);
+        presence(&mut db);
+        statistics(env, dir, budget, &mut db);
+    }
+    let mut logs: Vec<&DiskFile> = db.files.iter().filter(|f| f.kind == FileKind::InfoLog).collect();
+    logs.sort_by_key(|file| file.number);
+    let logs: Vec<_> = logs.into_iter().map(|file| dir.join(&file.name)).collect();
+    info_log::load(env, &logs, budget.log_bytes_max, &mut db)?;
+    db.problems.truncate(PROBLEMS_MAX);
+    Ok(db)
+}
+
+fn list(env: &Env, dir: &Path, db: &mut Database) -> Result<()> {
+    let mut listed = env.fs.list(dir)?;
+    listed.sort();
+    if listed.len() > FILES_MAX {
+        let text = format!("the directory has {} files; {FILES_MAX} files are read", listed.len());
+        problem(db, Weight::Warning, "", None, text);
+        listed.truncate(FILES_MAX);
+    }
+    for name in listed {
+        let path = dir.join(&name);
+        // A running writer may delete a file at any time.
+        let Ok(size) = env.fs.file_size(&path) else { continue };
+        let parsed = FileName::parse(&name);
+        let number = match parsed {
+            // The current info log is the newest.
+            Some(FileName::InfoLog) => u64::MAX,
+            Some(FileName::OldInfoLog(micros)) => micros,
+            parsed => parsed.and_then(|name| name.number()).map_or(0, |number| number.0),
+        };
+        let kind = FileKind::of(parsed);
+        let modified = env.fs.modified(&path).unwrap_or(0);
+        let live = !matches!(kind, FileKind::Table | FileKind::Blob);
+        db.files.push(DiskFile { name, kind, number, size, modified, live });
+    }
+    Ok(())
+}
+
+/// Reads the MANIFEST that CURRENT names. If CURRENT is unreadable, reads the newest MANIFEST.
+fn manifest(env: &Env, dir: &Path, db: &mut Database) -> Option<Recovered> {
+    let newest = db.files.iter().filter(|f| f.kind == FileKind::Manifest).map(|f| f.number).max();
+    let number = match read_current(env, dir) {
+        Ok(number) => number,
+        Err(error) => {
+            problem(db, Weight::Damage, names::CURRENT, None, plain(&error));
+            base::FileNumber(newest?)
+        }
+    };
+    let name = names::manifest(number);
+    let recovered = match recover(env, dir, number) {
+        Ok(recovered) => recovered,
+        Err(error) => {
+            problem(db, Weight::Damage, &name, error.offset(), plain(&error));
+            let lenient = recover_leniently(env, &dir.join(&name), number).ok()?;
+            for fault in lenient.faults.iter().take(20) {
+                let text = format!("{}; {} bytes are unreadable", fault.what, fault.lost_bytes);
+                problem(db, Weight::Damage, &name, Some(fault.offset), text);
+            }
+            lenient.recovered
+        }
+    };
+    if let Some(lost) = &recovered.lost {
+        problem(
+            db,
+            Weight::Damage,
+            &name,
+            None,
+            format!("{} bytes are lost: {}", lost.bytes, plain(&lost.error)),
+        );
+    }
+    if recovered.end_in_doubt {
+        let text = "the last record is cut, as after a crash during the write";
+        problem(db, Weight::Note, &name, Some(recovered.size), text.to_string());
+    }
+    db.manifest = Some(Manifest {
+        number: number.0,
+        size: recovered.size,
+        edits: recovered.edits,
+        next_file_number: recovered.next_file_number,
+        last_sequence: recovered.last_sequence,
+        min_log_number_to_keep: recovered.min_log_number_to_keep,
+        db_id: recovered.db_id.clone(),
+    });
+    Some(recovered)
+}
+
+fn options_file(env: &Env, dir: &Path, db: &mut Database) {
+    let newest = db.files.iter().filter(|f| f.kind == FileKind::Options).max_by_key(|f| f.number);
+    let Some(name) = newest.map(|file| file.name.clone()) else { return };
+    match option_rows::load(env, &dir.join(&name), &name) {
+        Ok(options) => db.options = Some(options),
+        Err(error) => problem(db, Weight::Damage, &name, error.offset(), plain(&error)),
+    }
+}
+
+fn families(recovered: &Recovered, db: &mut Database) {
+    for record in recovered.families.values() {
+        let comparator = record.comparator.clone().unwrap_or_else(|| Order::Bytewise.name().to_string());
+        let order = Order::by_name(&comparator).unwrap_or(Order::Bytewise);
+        let mut family = Family {
+            id: record.id.0,
+            name: record.name.clone(),
+            comparator,
+            wal_number: record.wal_number,
+            ..Family::default()
+        };
+        fill(record, &order, &mut family);
+        db.families.push(family);
+    }
+}
+
+fn fill(record: &FamilyRecord, order: &Order, family: &mut Family) {
+    let user = |key: &[u8]| base::key::split(key).0.to_vec();
+    let mut bounds: Vec<Vec<u8>> =
+        record.files.values().flat_map(|f| [user(&f.smallest), user(&f.largest)]).collect();
+    bounds.sort_by(|a, b| order.compare(a, b));
+    bounds.dedup();
+    let rank = |key: &[u8]| bounds.partition_point(|bound| order.compare(bound, key).is_lt()) as u32;
+    for file in record.files.values() {
+        let (smallest, largest) = (user(&file.smallest), user(&file.largest));
+        family.files.push(SstFile {
+            number: file.number,
+            level: file.level,
+            size: file.file_size,
+            span: (rank(&smallest), rank(&largest)),
+            smallest: Some(shown(&smallest)),
+            largest: Some(shown(&largest)),
+            smallest_seq: file.smallest_seqno,
+            largest_seq: file.largest_seqno,
+            created: file.file_creation_time,
+            oldest: file.oldest_ancester_time,
+            epoch: file.epoch_number,
+            marked: file.marked_for_compaction,
+            present: false,
+            stats: None,
+        });
+    }
+    family.files.sort_by(|a, b| {
+        let newest_first = (b.epoch, b.largest_seq, b.number).cmp(&(a.epoch, a.largest_seq, a.number));
+        let in_level = if a.level == 0 { newest_first } else { a.span.cmp(&b.span) };
+        a.level.cmp(&b.level).then(in_level)
+    });
+    spread(&mut family.files, bounds.len());
+    let linked = record.files.values().map(|f| f.oldest_blob_file_number).filter(|n| *n != 0).min();
+    for blob in record.blobs.values() {
+        let garbage = record.blob_garbage.get(&blob.blob_file_number).copied().unwrap_or((0, 0));
+        let is_live =
+            linked.is_some_and(|oldest| blob.blob_file_number >= oldest) && garbage.0 < blob.total_blob_count;
+        if is_live {
+            family.blobs.push(BlobFile {
+                number: blob.blob_file_number,
+                blobs: blob.total_blob_count,
+                bytes: blob.total_blob_bytes,
+                garbage_bytes: garbage.1,
+            });
+        }
+    }
+}
+
+/// Replaces ranks of key bounds by places on the key axis. The data of a file is spread evenly over the intervals between the
+/// bounds that the file covers.
+fn spread(files: &mut [SstFile], bounds: usize) {
+    let mut change = vec![0.0; bounds + 1];
+    for file in files.iter() {
+        let intervals = f64::from(file.span.1.saturating_sub(file.span.0).max(1));
+        change[file.span.0 as usize] += file.size as f64 / intervals;
+        change[(file.span.1.max(file.span.0 + 1) as usize).min(bounds)] -= file.size as f64 / intervals;
+    }
+    let (mut density, mut place) = (0.0, 0.0);
+    let mut places = Vec::with_capacity(bounds + 1);
+    for step in change {
+        places.push(place);
+        density += step;
+        place += density.max(0.0);
+    }
+    let whole = places.last().copied().unwrap_or(1.0_f64).max(1.0);
+    let of = |rank: u32| {
+        let place = places.get(rank as usize).copied().unwrap_or(whole);
+        (place / whole * f64::from(AXIS)) as u32
+    };
+    for file in files {
+        file.span = (of(file.span.0), of(file.span.1));
+    }
+}
+
+fn shown(key: &[u8]) -> String {
+    let mut text = table::dump::hex(&key[..key.len().min(KEY_SHOWN_MAX)]);
+    if key.len() > KEY_SHOWN_MAX {
+        text.push_str(&format!("... ({} bytes)", key.len()));
+    }
+    text
+}
+
+/// Compares the MANIFEST with the files on disk.
+fn presence(db: &mut Database) {
+    let sizes: HashMap<u64, u64> =
+        db.files.iter().filter(|f| f.kind == FileKind::Table).map(|f| (f.number, f.size)).collect();
+    let mut found = Vec::new();
+    let mut live = base::map::HashSet::default();
+    // With several directories, the other files are elsewhere.
+    let one_directory = db.db_option("db_paths").is_none_or(|paths| paths.is_empty() || paths == "{}");
+    for file in db.families.iter_mut().flat_map(|family| family.files.iter_mut()) {
+        live.insert(file.number);
+        let name = names::table(base::FileNumber(file.number));
+        match sizes.get(&file.number) {
+            Some(size) if *size == file.size => file.present = true,
+            Some(size) => {
+                let text = format!("the MANIFEST says {} bytes; the file has {size} bytes", file.size);
+                found.push((name, text));
+            }
+            None if one_directory => {
+                found.push((name, "the MANIFEST names the file; the file is missing".to_string()))
+            }
+            None => {}
+        }
+    }
+    for family in &db.families {
+        for blob in &family.blobs {
+            live.insert(blob.number);
+            let name = names::blob(base::FileNumber(blob.number));
+            if one_directory && !db.files.iter().any(|f| f.name == name) {
+                found.push((name, "the MANIFEST names the blob file; the file is missing".to_string()));
+            }
+        }
+    }
+    for (name, text) in found.into_iter().take(PROBLEMS_MAX) {
+        problem(db, Weight::Damage, &name, None, text);
+    }
+    for file in &mut db.files {
+        if matches!(file.kind, FileKind::Table | FileKind::Blob) {
+            file.live = live.contains(&file.number);
+        }
+    }
+}
+
+/// Reads properties of SST files, up to the limits. Files of the upper levels come first.
+fn statistics(env: &Env, dir: &Path, budget: &Budget, db: &mut Database) {
+    let start = env.clock.now_nanos();
+    let (mut read, mut faults) = (0, Vec::new());
+    'all: for family in &mut db.families {
+        for file in family.files.iter_mut().filter(|file| file.present) {
+            let elapsed_micros = (env.clock.now_nanos() - start) / 1000;
+            if read >= budget.tables_max || elapsed_micros > budget.table_micros_max {
+                break 'all;
+            }
+            read += 1;
+            let name = names::table(base::FileNumber(file.number));
+            match tables::open_table(env, &dir.join(&name)) {
+                Ok((reader, _)) => file.stats = Some(tables::stats(&Arc::clone(reader.properties()))),
+                Err(error) => faults.push((name, error)),
+            }
+        }
+    }
+    db.tables_read = read;
+    for (name, error) in faults.into_iter().take(PROBLEMS_MAX) {
+        problem(db, Weight::Damage, &name, error.offset(), plain(&error));
+    }
+}

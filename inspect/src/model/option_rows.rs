@@ -1,0 +1,320 @@
+//! The OPTIONS file as rows: value, default, unit and effect of each option.
+//!
+//! Sections are read without the checks of an open, so an OPTIONS file of another release, or of an application with own
+//! objects, is shown as it is. Texts that may be a secret are replaced before a row is made.
+
+use std::path::Path;
+
+use base::{Error, Result};
+use env::{Env, ReadHints};
+use format::options_ini::{self, Title};
+use options::{DbOptions, FamilyOptions};
+use serde::{Deserialize, Serialize};
+use table::options::OPTIONS as TABLE_ROWS;
+
+/// A larger OPTIONS file is not read.
+const FILE_BYTES_MAX: u64 = 8 << 20;
+
+/// The text of an age that the engine chooses, and the texts of the ages that it chooses.
+const AGE_AUTO_TEXT: &str = "18446744073709551614";
+const AGES_CHOSEN: [&str; 2] = ["2592000", "0"];
+
+/// A longer value is cut.
+const VALUE_MAX: usize = 2000;
+
+/// The options of a database.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct OptionsText {
+    /// File name: an OPTIONS file, or `LOG`.
+    pub file: String,
+    /// The release that wrote the file.
+    pub release: String,
+    pub sections: Vec<OptionSection>,
+}
+
+/// The place of an option.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Scope {
+    Database,
+    /// A column family, by name.
+    Family(String),
+    /// The table options of a column family.
+    Table(String),
+}
+
+/// The options of one place.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct OptionSection {
+    pub scope: Scope,
+    pub rows: Vec<OptionRow>,
+}
+
+/// One option.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OptionRow {
+    pub name: String,
+    pub value: String,
+    /// The default of RocksDB 11.8.1. `None` for an option that this release does not know.
+    pub default: Option<String>,
+    pub effect: String,
+    pub unit: String,
+    /// The option may change while the database is open.
+    pub live: bool,
+}
+
+impl OptionRow {
+    /// Returns true if the value differs from the default.
+    pub fn differs(&self) -> bool {
+        self.default.as_ref().is_none_or(|default| !same_value(&self.value, default))
+    }
+
+    /// Returns the default for people.
+    pub fn default_text(&self) -> &str {
+        match self.default.as_deref() {
+            Some(AGE_AUTO_TEXT) => "automatic",
+            Some(default) => default,
+            None => "-",
+        }
+    }
+}
+
+/// Reads an OPTIONS file.
+///
+/// # Errors
+/// Corruption for text that is no OPTIONS file; errors of the file system.
+pub(super) fn load(env: &Env, path: &Path, name: &str) -> Result<OptionsText> {
+    let file = env.fs.open_random(path, &ReadHints::default())?;
+    let size = file.size()?;
+    if size > FILE_BYTES_MAX {
+        return Err(Error::corruption(format!(
+            "the OPTIONS file has {size} bytes; {FILE_BYTES_MAX} are allowed"
+        )));
+    }
+    let mut bytes = vec![0; size as usize];
+    let read = file.read_at(0, &mut bytes)?;
+    let text = String::from_utf8_lossy(&bytes[..read]);
+    from_text(&text, name)
+}
+
+fn from_text(text: &str, name: &str) -> Result<OptionsText> {
+    let parsed = options_ini::parse(text)?;
+    let version = parsed.rocksdb_version.0;
+    let mut out = OptionsText {
+        file: name.to_string(),
+        release: format!("{}.{}.{}", version[0], version[1], version[2]),
+        sections: Vec::new(),
+    };
+    for section in parsed.sections {
+        let scope = match section.title {
+            Title::DbOptions => Scope::Database,
+            Title::CfOptions(family) => Scope::Family(family),
+            Title::TableOptions { family, .. } => Scope::Table(family),
+            Title::Version => continue,
+        };
+        let rows = section.statements.iter().map(|(name, value)| row(&scope, name, value)).collect();
+        out.sections.push(OptionSection { scope, rows });
+    }
+    Ok(out)
+}
+
+fn row(scope: &Scope, name: &str, value: &str) -> OptionRow {
+    let (default, effect, unit, live) = match scope {
+        Scope::Database => describe(DbOptions::row(name)),
+        Scope::Family(_) => describe(FamilyOptions::row(name)),
+        Scope::Table(_) => describe(TABLE_ROWS.iter().find(|row| row.name == name)),
+    };
+    OptionRow { name: name.to_string(), value: redact(name, value), default, effect, unit, live }
+}
+
+fn describe<T: Default>(row: Option<&base::option::Row<T>>) -> (Option<String>, String, String, bool) {
+    match row {
+        Some(row) => {
+            (Some(row.default_text()), row.doc.trim().to_string(), row.unit.to_string(), row.is_mutable())
+        }
+        None => (None, "An option that RocksDB 11.8.1 does not have.".to_string(), String::new(), false),
+    }
+}
+
+/// Compares two texts of a value: numbers by value, `{}` and `nullptr` as empty.
+fn same_value(a: &str, b: &str) -> bool {
+    let empty = |text: &str| matches!(text.trim(), "" | "{}" | "nullptr");
+    let number = |text: &str| text.trim().parse::<f64>().ok();
+    a.trim() == b.trim()
+        || b == AGE_AUTO_TEXT && AGES_CHOSEN.contains(&a)
+        || empty(a) && empty(b)
+        || number(a).is_some() && number(a) == number(b)
+}
+
+/// Words in a name that mark a secret.
+const SECRET_WORDS: [&str; 7] =
+    ["password", "passwd", "secret", "token", "credential", "access_key", "private_key"];
+
+/// Returns the value of an option without secrets: a value whose name or whose inner name says password, secret, token,
+/// credential or key, and the user part of an address `scheme://user:password@host`.
+pub fn redact(name: &str, value: &str) -> String {
+    let is_secret = |name: &str| SECRET_WORDS.iter().any(|word| name.to_ascii_lowercase().contains(word));
+    if is_secret(name) {
+        return "<redacted>".to_string();
+    }
+    let mut out = String::new();
+    for (at, part) in value.split_inclusive([';', '{', '}', ',']).enumerate() {
+        match part.split_once('=') {
+            Some((inner, rest)) if is_secret(inner) => {
+                let end = rest.chars().last().filter(|c| ";{},".contains(*c));
+                out.push_str(&format!("{inner}=<redacted>"));
+                out.extend(end);
+            }
+            _ => out.push_str(&without_user(part)),
+        }
+        if at > 10_000 {
+            break;
+        }
+    }
+    if out.len() > VALUE_MAX {
+        out = out.chars().take(VALUE_MAX).collect::<String>() + "...";
+    }
+    out
+}
+
+fn without_user(text: &str) -> String {
+    let Some((scheme, rest)) = text.split_once("://") else { return text.to_string() };
+    let host = rest.split('/').next().unwrap_or_default();
+    match host.rfind('@') {
+        Some(at) => format!("{scheme}://<redacted>{}", &rest[at..]),
+        None => text.to_string(),
+    }
+}
+
+/// Reads the options that the info log prints at the open. For an info log without its OPTIONS file.
+#[derive(Default)]
+pub(super) struct LogOptions {
+    scope: Option<Scope>,
+    sections: Vec<OptionSection>,
+    in_table: bool,
+}
+
+impl LogOptions {
+    /// Forgets the options of an earlier open.
+    pub(super) fn restart(&mut self) {
+        *self = LogOptions { scope: Some(Scope::Database), ..LogOptions::default() };
+    }
+
+    pub(super) fn line(&mut self, line: &str) {
+        if self.scope.is_none() {
+            return;
+        }
+        if let Some((_, rest)) = line.split_once("Options for column family [") {
+            let family = rest.split(']').next().unwrap_or_default().to_string();
+            self.scope = Some(Scope::Family(family));
+        } else if let Some((_, rest)) = line.split_once("Options.") {
+            self.in_table = rest.starts_with("table_factory");
+            if let Some((name, value)) = rest.split_once(':') {
+                let scope = self.scope.clone().unwrap_or(Scope::Database);
+                self.add(scope, name.trim(), value.trim());
+            }
+        } else if let (Some(Scope::Family(family)), Some((name, value))) = (&self.scope, line.split_once(':'))
+        {
+            let name = name.rsplit(['(', ' ']).find(|part| !part.is_empty()).unwrap_or_default();
+            let is_row = TABLE_ROWS.iter().any(|row| row.name == name);
+            if is_row {
+                self.add(Scope::Table(family.clone()), name, value.trim());
+            }
+        }
+    }
+
+    fn add(&mut self, scope: Scope, name: &str, value: &str) {
+        let mut new = row(&scope, name, value);
+        let Some(default) = &new.default else { return };
+        // The info log prints flags as 0 and 1, and other values in words of its own.
+        match (default.as_str(), value) {
+            ("true" | "false", "1") => new.value = "true".to_string(),
+            ("true" | "false", "0") => new.value = "false".to_string(),
+            (default, value) if default.parse::<f64>().is_err() || value.parse::<f64>().is_err() => {
+                if !value.starts_with('k') {
+                    return;
+                }
+            }
+            _ => {}
+        }
+        let section = match self.sections.iter_mut().position(|section| section.scope == scope) {
+            Some(at) => &mut self.sections[at],
+            None => {
+                self.sections.push(OptionSection { scope, rows: Vec::new() });
+                let last = self.sections.len() - 1;
+                &mut self.sections[last]
+            }
+        };
+        if section.rows.len() < 400 && section.rows.iter().all(|row| row.name != new.name) {
+            section.rows.push(new);
+        }
+    }
+
+    pub(super) fn into_text(self) -> Option<OptionsText> {
+        (!self.sections.is_empty()).then(|| OptionsText {
+            file: "LOG".to_string(),
+            release: String::new(),
+            sections: self.sections,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn secrets_of_options_are_redacted() {
+        assert_eq!(redact("write_buffer_size", "67108864"), "67108864");
+        assert_eq!(redact("s3_secret", "abc"), "<redacted>");
+        assert_eq!(
+            redact("env", "{uri=s3://me:pw@host/path;password=abc;id=X}"),
+            "{uri=s3://<redacted>@host/path;password=<redacted>;id=X}"
+        );
+    }
+
+    #[test]
+    fn rows_say_what_differs_from_the_default() {
+        let text = "[Version]\n  rocksdb_version=11.8.1\n  options_file_version=1.1\n[DBOptions]\n  max_open_files=20\n  \
+                    max_background_jobs=2\n[CFOptions \"default\"]\n  write_buffer_size=67108864\n  from_the_future=1\n";
+        let options = from_text(text, "OPTIONS-000007").unwrap();
+        let differs: Vec<_> = options
+            .sections
+            .iter()
+            .flat_map(|s| &s.rows)
+            .filter(|r| r.differs())
+            .map(|r| r.name.as_str())
+            .collect();
+        assert_eq!(differs, ["max_open_files", "from_the_future"]);
+    }
+
+    #[test]
+    fn options_of_an_info_log_are_read() {
+        let mut log = LogOptions::default();
+        log.restart();
+        for line in [
+            "1                         Options.max_open_files: 20",
+            "1                         Options.create_if_missing: 1",
+            "1 --------------- Options for column family [users]:",
+            "1         Options.write_buffer_size: 65536",
+            "1            Options.table_factory: BlockBasedTable",
+            "1            table_factory options:   flush_block_policy_factory: FlushBlockBySizePolicyFactory (0x1)",
+            "  cache_index_and_filter_blocks: 1",
+            "  block_size: 512",
+        ] {
+            log.line(line);
+        }
+        let text = log.into_text().unwrap();
+        let rows: Vec<_> =
+            text.sections.iter().flat_map(|s| &s.rows).map(|r| format!("{}={}", r.name, r.value)).collect();
+        assert_eq!(
+            rows,
+            [
+                "max_open_files=20",
+                "create_if_missing=true",
+                "write_buffer_size=65536",
+                "cache_index_and_filter_blocks=true",
+                "block_size=512"
+            ]
+        );
+    }
+}

@@ -1,0 +1,76 @@
+//! Properties of SST files.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use base::order::BuiltinPrefix;
+use base::{Error, Order, Result};
+use env::{Env, ReadHints};
+use format::properties::Properties;
+use table::any::AnyReader;
+use table::sst::OpenOptions;
+
+use super::families::TableStats;
+
+/// Opens an SST file alone. A table without a comparator of this library is opened in bytewise order: its blocks and
+/// properties are readable, and a search is not.
+///
+/// # Errors
+/// Aborted for an empty file. Corruption for a file that is not a complete table. NotSupported for an unknown kind.
+pub(crate) fn open_table(env: &Env, path: &Path) -> Result<(AnyReader, Order)> {
+    let file = env.fs.open_random(path, &ReadHints::default())?;
+    let size = file.size()?;
+    if size == 0 {
+        return Err(Error::aborted("the SST file is empty").file(path));
+    }
+    let prefix: Arc<dyn base::order::PrefixExtractor> = Arc::new(BuiltinPrefix::Noop);
+    let mut options = OpenOptions { prefix_extractor: Some(prefix), ..OpenOptions::default() };
+    let reader = AnyReader::open(file.clone(), size, &options).map_err(|e| e.file(path))?;
+    let name = String::from_utf8_lossy(&reader.properties().comparator_name).into_owned();
+    let order = Order::by_name(&name).unwrap_or(Order::Bytewise);
+    if order.name() == Order::Bytewise.name() {
+        return Ok((reader, order));
+    }
+    options.order = order.clone();
+    Ok((AnyReader::open(file, size, &options).map_err(|e| e.file(path))?, order))
+}
+
+/// Returns the names of the compressions of a table. Tables of format version 7 have `manager;types;`, with two hexadecimal
+/// digits for each type. Older tables have a name.
+fn compression(text: &str) -> String {
+    let mut parts = text.split(';');
+    let (Some(_), Some(types), Some("")) = (parts.next(), parts.next(), parts.next()) else {
+        return text.to_string();
+    };
+    let of = |digits: &[u8]| {
+        let number = std::str::from_utf8(digits).ok().and_then(|d| u8::from_str_radix(d, 16).ok());
+        let known = number.and_then(|byte| compress::Compression::from_byte(byte).ok());
+        known.map_or_else(
+            || "other".to_string(),
+            |kind| kind.option_name().trim_start_matches('k').to_string(),
+        )
+    };
+    let names: Vec<String> = types.as_bytes().chunks(2).map(of).collect();
+    if names.is_empty() { "NoCompression".to_string() } else { names.join(", ") }
+}
+
+/// Returns the properties that the pages show.
+pub(super) fn stats(p: &Properties) -> TableStats {
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).chars().take(120).collect::<String>();
+    TableStats {
+        entries: p.num_entries,
+        deletions: p.num_deletions,
+        range_deletions: p.num_range_deletions,
+        merge_operands: p.num_merge_operands,
+        raw_key_bytes: p.raw_key_size,
+        raw_value_bytes: p.raw_value_size,
+        data_bytes: p.data_size,
+        index_bytes: p.index_size,
+        filter_bytes: p.filter_size,
+        blocks: p.num_data_blocks,
+        compression: compression(&text(&p.compression_name)),
+        filter: text(&p.filter_policy_name),
+        prefix_extractor: text(&p.prefix_extractor_name),
+        format_version: p.format_version,
+    }
+}

@@ -1,0 +1,163 @@
+//! The drawings: the LSM tree by key range, bars, and a time line. Each drawing is SVG with a title for readers of screens.
+//!
+//! The x axis of the tree is the data of the column family in key order. A level with more than 400 files is
+//! drawn as 200 cells, so a page stays small.
+
+use maud::{Markup, html};
+
+use crate::model::{AXIS, Family, InfoLog, JobKind, SstFile, StallKind};
+use crate::words;
+
+/// Width of the key axis in units of the drawing.
+const WIDTH: f64 = 1000.0;
+
+/// Height of one lane.
+const LANE: f64 = 16.0;
+
+/// More files of level 0 share the last lane.
+const LANES_MAX: usize = 24;
+
+/// A level with more files is drawn as cells.
+const FILES_DRAWN_MAX: usize = 400;
+
+/// Cells of a level with many files.
+const CELLS: u32 = 200;
+
+/// Draws one level of a family.
+pub fn level(family: &Family, level: u32, now: u64) -> Markup {
+    let files: Vec<&SstFile> = family.level(level).collect();
+    let lanes = if level == 0 { files.len().clamp(1, LANES_MAX) } else { 1 };
+    let height = lanes as f64 * LANE;
+    let label = format!("Level {level}: {} by key range", words::of(files.len() as u64, "file"));
+    html! {
+        svg class="level" viewBox={ "0 0 1000 " (height) } preserveAspectRatio="none" role="img" aria-label=(label)
+            height=(height) {
+            rect class="ground" x="0" y="0" width="1000" height=(height) {}
+            @if files.len() > FILES_DRAWN_MAX && level > 0 {
+                (cells(&files))
+            } @else {
+                @for (at, file) in files.iter().take(FILES_DRAWN_MAX).enumerate() {
+                    (one(file, if level == 0 { at.min(LANES_MAX - 1) } else { 0 }, now))
+                }
+            }
+        }
+    }
+}
+
+fn one(file: &SstFile, lane: usize, now: u64) -> Markup {
+    let (x, width) = place(file.span);
+    let tombstones = file.stats.as_ref().is_some_and(|s| s.deletions * 2 > s.entries && s.entries > 0);
+    let class = match (file.present, tombstones) {
+        (false, _) => "file missing",
+        (true, true) => "file tombs",
+        (true, false) => age_class(file.created, now),
+    };
+    let label = format!(
+        "File {}: {}, created {}",
+        file.number,
+        words::bytes(file.size),
+        words::ago(file.created, now)
+    );
+    let (first, last) =
+        (words::model_key(file.smallest.as_deref()), words::model_key(file.largest.as_deref()));
+    html! {
+        a href={ "/file?number=" (file.number) } aria-label=(label) {
+            rect class=(class) x=(format!("{x:.1}")) y=(format!("{:.1}", lane as f64 * LANE + 1.0))
+                width=(format!("{width:.1}")) height=(LANE - 2.0) {
+                title { (label) "; keys " (first) " to " (last) }
+            }
+        }
+    }
+}
+
+fn cells(files: &[&SstFile]) -> Markup {
+    let mut bytes = vec![0_u64; CELLS as usize];
+    for file in files {
+        let cell = file.span.0 / (AXIS / CELLS);
+        bytes[cell.min(CELLS - 1) as usize] += file.size;
+    }
+    let most = bytes.iter().max().copied().unwrap_or(1).max(1);
+    let width = WIDTH / f64::from(CELLS);
+    html! {
+        @for (at, sum) in bytes.iter().enumerate() {
+            @if *sum > 0 {
+                rect class=(format!("cell heat{}", sum * 4 / most)) x=(format!("{:.1}", at as f64 * width)) y="1"
+                    width=(format!("{:.1}", width - 0.5)) height=(LANE - 2.0) {
+                    title { (words::bytes(*sum)) }
+                }
+            }
+        }
+    }
+}
+
+/// Returns x and width of a key range. Each file is wide enough to see.
+fn place(span: (u32, u32)) -> (f64, f64) {
+    let at = |place: u32| f64::from(place) / f64::from(AXIS) * (WIDTH - 4.0);
+    let (x, end) = (at(span.0), at(span.1));
+    (x, (end - x).max(3.0))
+}
+
+fn age_class(created: u64, now: u64) -> &'static str {
+    match now.saturating_sub(created) {
+        _ if created == 0 => "file age-unknown",
+        0..3600 => "file age-hour",
+        3600..86_400 => "file age-day",
+        86_400..2_592_000 => "file age-month",
+        _ => "file age-old",
+    }
+}
+
+/// The classes of ages and their names.
+pub const LEGEND: [(&str, &str); 7] = [
+    ("age-hour", "written within an hour"),
+    ("age-day", "within a day"),
+    ("age-month", "within a month"),
+    ("age-old", "older"),
+    ("age-unknown", "age unknown"),
+    ("tombs", "mostly tombstones"),
+    ("missing", "missing or damaged"),
+];
+
+/// Draws a share as a bar.
+pub fn bar(part: u64, whole: u64) -> Markup {
+    let width = if whole == 0 { 0.0 } else { 100.0 * part as f64 / whole as f64 };
+    html! {
+        svg class="bar" viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true" {
+            rect class="ground" width="100" height="8" {}
+            rect class="amount" width=(format!("{:.1}", width.clamp(0.0, 100.0))) height="8" {}
+        }
+    }
+}
+
+/// Draws flushes, compactions and stalls over time.
+pub fn activity(log: &InfoLog) -> Markup {
+    let first = log.jobs.iter().map(|job| job.start_micros).min().unwrap_or(log.first_micros);
+    let last = log.jobs.iter().map(|job| job.end_micros).max().unwrap_or(log.last_micros);
+    let span = last.saturating_sub(first).max(1) as f64;
+    let x = |micros: u64| micros.saturating_sub(first) as f64 / span * (WIDTH - 4.0);
+    // Stalls have the local time of the writer, and jobs have the time since 1970. Both axes have the same length.
+    let stall_span = log.last_micros.saturating_sub(log.first_micros).max(1) as f64;
+    let stall_x = |micros: u64| micros.saturating_sub(log.first_micros) as f64 / stall_span * (WIDTH - 4.0);
+    let jobs_drawn = log.jobs.len().min(2000);
+    html! {
+        svg class="activity" viewBox="0 0 1000 62" preserveAspectRatio="none" role="img" height="124"
+            aria-label=(format!("{} background jobs and {} stall messages over time", log.jobs.len(), log.stalls.len())) {
+            rect class="ground" x="0" y="0" width="1000" height="18" {}
+            rect class="ground" x="0" y="21" width="1000" height="18" {}
+            rect class="ground" x="0" y="42" width="1000" height="18" {}
+            @for job in log.jobs.iter().rev().take(jobs_drawn) {
+                @let (class, y) = match job.kind { JobKind::Flush => ("flush", 1), JobKind::Compaction => ("compaction", 22) };
+                rect class=(class) x=(format!("{:.1}", x(job.start_micros))) y=(y) height="16"
+                    width=(format!("{:.1}", (x(job.end_micros) - x(job.start_micros)).max(1.5))) {
+                    title { (class) " " (job.job) " of " (job.family) ": " (words::bytes(job.output_bytes)) " written" }
+                }
+            }
+            @for stall in log.stalls.iter().take(2000) {
+                @let class = match stall.kind { StallKind::Delayed => "delayed", StallKind::Stopped => "stopped" };
+                rect class=(class) x=(format!("{:.1}", stall_x(stall.micros))) y="43" width="3" height="16" {
+                    title { "writers " (class) " by " (stall.cause) " of " (stall.family) }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,242 @@
+//! Decides whether a request may be answered. The decision is a pure function of the request and of the secrets.
+//!
+//! ```text
+//!  bytes ─► httparse ─► Head ─► judge ─► Admit(Target)      a page
+//!                                    ├─► Enter               the first URL: set the cookie, go to the first page
+//!                                    └─► Refuse(status)      everything else
+//! ```
+//! The server listens on the loopback address only. A page of another site can still send requests to this address, so each
+//! request must name the server in `Host`, must not come from another site by `Origin` and `Sec-Fetch-Site`, and must have
+//! the cookie. A target is a fixed page with parameters that are numbers or a search text. No parameter is a path.
+
+use std::collections::BTreeMap;
+
+/// A longer request line or a longer set of headers is refused.
+pub const HEAD_BYTES_MAX: usize = 16 << 10;
+
+/// More headers are refused.
+const HEADERS_MAX: usize = 64;
+
+/// A longer target is refused.
+const TARGET_MAX: usize = 1024;
+
+/// A longer search text is refused.
+const FIND_MAX: usize = 100;
+
+/// The secrets of one server.
+#[derive(Clone, Debug)]
+pub struct Secrets {
+    pub port: u16,
+    /// The token of the first URL.
+    pub entry: String,
+    /// The value of the cookie.
+    pub cookie: String,
+}
+
+/// The head of a request.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Head {
+    pub method: String,
+    pub target: String,
+    /// Names in lower case.
+    pub headers: Vec<(String, Vec<u8>)>,
+}
+
+/// A page with its parameters.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Target {
+    pub page: String,
+    pub numbers: BTreeMap<String, u64>,
+    pub find: String,
+}
+
+/// The decision.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    Admit(Target),
+    Enter,
+    Refuse(u16, &'static str),
+}
+
+/// The pages.
+pub const PAGES: [&str; 15] = [
+    "/",
+    "/tree",
+    "/files",
+    "/file",
+    "/block",
+    "/logs",
+    "/wal",
+    "/manifest",
+    "/record",
+    "/options",
+    "/memory",
+    "/tombstones",
+    "/activity",
+    "/doctor",
+    "/style.css",
+];
+
+/// Parameters that are numbers.
+const NUMBERS: [&str; 8] = ["family", "number", "block", "from", "offset", "level", "manifest", "all"];
+
+impl Secrets {
+    /// Makes new secrets from the entropy of the system.
+    ///
+    /// # Errors
+    /// An error of the system's entropy.
+    pub fn new(port: u16) -> Result<Secrets, getrandom::Error> {
+        let mut bytes = [0; 64];
+        getrandom::fill(&mut bytes)?;
+        let (entry, cookie) = bytes.split_at(32);
+        Ok(Secrets { port, entry: table::dump::hex(entry), cookie: table::dump::hex(cookie) })
+    }
+
+    /// Returns the name of the cookie. Cookies are shared between the ports of a host, so the name has the port.
+    pub fn cookie_name(&self) -> String {
+        format!("ironstone_{}", self.port)
+    }
+}
+
+/// Reads the head of a request. `Ok(None)` if the head is not complete yet.
+///
+/// # Errors
+/// The status of a head that is refused.
+pub fn parse(bytes: &[u8]) -> Result<Option<Head>, u16> {
+    let mut headers = [httparse::EMPTY_HEADER; HEADERS_MAX];
+    let mut request = httparse::Request::new(&mut headers);
+    match request.parse(bytes) {
+        Ok(httparse::Status::Complete(_)) => {}
+        Ok(httparse::Status::Partial) if bytes.len() >= HEAD_BYTES_MAX => return Err(431),
+        Ok(httparse::Status::Partial) => return Ok(None),
+        Err(httparse::Error::TooManyHeaders) => return Err(431),
+        Err(_) => return Err(400),
+    }
+    if request.version != Some(1) {
+        return Err(505);
+    }
+    let headers = request.headers.iter().map(|h| (h.name.to_ascii_lowercase(), h.value.to_vec())).collect();
+    let (method, target) = (request.method.unwrap_or_default(), request.path.unwrap_or_default());
+    Ok(Some(Head { method: method.to_string(), target: target.to_string(), headers }))
+}
+
+impl Head {
+    fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a [u8]> {
+        self.headers.iter().filter(move |(n, _)| n == name).map(|(_, value)| value.as_slice())
+    }
+}
+
+/// Decides about a request.
+pub fn judge(head: &Head, secrets: &Secrets) -> Verdict {
+    if head.method != "GET" && head.method != "HEAD" {
+        return Verdict::Refuse(405, "only GET and HEAD are answered");
+    }
+    if let Err(why) = check_origin(head, secrets) {
+        return Verdict::Refuse(403, why);
+    }
+    if head.all("transfer-encoding").next().is_some()
+        || head.all("content-length").any(|value| value != b"0")
+        || head.all("upgrade").next().is_some()
+    {
+        return Verdict::Refuse(400, "a request has no body and no upgrade");
+    }
+    let token = head.target.strip_prefix("/?token=");
+    if token.is_some_and(|token| same(token.as_bytes(), secrets.entry.as_bytes())) {
+        return Verdict::Enter;
+    }
+    if !has_cookie(head, secrets) {
+        return Verdict::Refuse(401, "open the address that the command printed");
+    }
+    match target(&head.target) {
+        Ok(target) => Verdict::Admit(target),
+        Err(status) => Verdict::Refuse(status, "there is no such page"),
+    }
+}
+
+fn check_origin(head: &Head, secrets: &Secrets) -> Result<(), &'static str> {
+    let hosts = [format!("127.0.0.1:{}", secrets.port), format!("localhost:{}", secrets.port)];
+    let named: Vec<&[u8]> = head.all("host").collect();
+    if named.len() != 1 || hosts.iter().all(|host| host.as_bytes() != named[0]) {
+        return Err("the request names another host");
+    }
+    let is_own = |origin: &[u8]| hosts.iter().any(|host| format!("http://{host}").as_bytes() == origin);
+    if !head.all("origin").all(is_own) {
+        return Err("the request comes from another site");
+    }
+    if !head.all("sec-fetch-site").all(|site| site == b"same-origin" || site == b"none") {
+        return Err("the request comes from another site");
+    }
+    let is_page = |dest: &[u8]| matches!(dest, b"document" | b"style" | b"empty" | b"image");
+    if !head.all("sec-fetch-dest").all(is_page) {
+        return Err("a page cannot be embedded");
+    }
+    Ok(())
+}
+
+fn has_cookie(head: &Head, secrets: &Secrets) -> bool {
+    let name = secrets.cookie_name();
+    let mut found = Vec::new();
+    for value in head.all("cookie") {
+        for pair in value.split(|byte| *byte == b';') {
+            let pair = pair.trim_ascii();
+            let at = pair.iter().position(|byte| *byte == b'=').unwrap_or(pair.len());
+            if pair[..at] == *name.as_bytes() {
+                found.push(pair.get(at + 1..).unwrap_or_default());
+            }
+        }
+    }
+    found.len() == 1 && same(found[0], secrets.cookie.as_bytes())
+}
+
+/// Compares in a time that does not depend on the content.
+fn same(a: &[u8], b: &[u8]) -> bool {
+    a.len() == b.len() && a.iter().zip(b).fold(0, |sum, (x, y)| sum | (x ^ y)) == 0
+}
+
+/// Reads a target: a fixed page and known parameters, each at most once.
+fn target(text: &str) -> Result<Target, u16> {
+    if text.len() > TARGET_MAX {
+        return Err(414);
+    }
+    let (page, query) = text.split_once('?').unwrap_or((text, ""));
+    if !PAGES.contains(&page) {
+        return Err(404);
+    }
+    let mut out = Target { page: page.to_string(), ..Target::default() };
+    let mut has_find = false;
+    for pair in query.split('&').filter(|pair| !pair.is_empty()) {
+        let (name, value) = pair.split_once('=').ok_or(400_u16)?;
+        if name == "find" && !has_find {
+            has_find = true;
+            out.find = decode(value)?;
+        } else if NUMBERS.contains(&name) && !value.is_empty() && value.bytes().all(|b| b.is_ascii_digit()) {
+            let number = value.parse().map_err(|_| 400_u16)?;
+            if out.numbers.insert(name.to_string(), number).is_some() {
+                return Err(400);
+            }
+        } else {
+            return Err(400);
+        }
+    }
+    Ok(out)
+}
+
+/// Decodes a search text. The text is compared with bytes and is shown as text.
+fn decode(value: &str) -> Result<String, u16> {
+    let (mut out, mut rest) = (Vec::new(), value.as_bytes());
+    while let Some((first, tail)) = rest.split_first() {
+        rest = tail;
+        match first {
+            b'+' => out.push(b' '),
+            b'%' => {
+                let hex = |byte: Option<&u8>| byte.and_then(|b| (*b as char).to_digit(16)).ok_or(400_u16);
+                let byte = hex(rest.first())? << 4 | hex(rest.get(1))?;
+                out.push(byte as u8);
+                rest = &rest[2..];
+            }
+            byte => out.push(*byte),
+        }
+    }
+    let text = String::from_utf8(out).map_err(|_| 400_u16)?;
+    if text.chars().count() > FIND_MAX || text.chars().any(char::is_control) { Err(400) } else { Ok(text) }
+}

@@ -1,0 +1,100 @@
+//! The frame of each page: head, menu, footer. Also the words and tables that several pages share.
+
+use maud::{DOCTYPE, Markup, html};
+
+use crate::model::{Database, Source};
+use crate::words;
+
+/// The menu: page, name, and the pages below.
+const MENU: [(&str, &str, &[&str]); 9] = [
+    ("/", "Overview", &[]),
+    ("/doctor", "Findings", &[]),
+    ("/tree", "LSM tree", &[]),
+    ("/files", "Files", &["/file", "/block"]),
+    ("/logs", "WAL and MANIFEST", &["/wal", "/manifest", "/record"]),
+    ("/options", "Options", &[]),
+    ("/memory", "Memory", &[]),
+    ("/tombstones", "Tombstones", &[]),
+    ("/activity", "Activity", &[]),
+];
+
+/// Returns a whole page.
+pub(super) fn page(db: &Database, here: &str, title: &str, body: &Markup) -> Markup {
+    let origin = match db.source {
+        Source::Directory => "directory",
+        Source::Bundle => "support bundle",
+        Source::InfoLog => "info log",
+    };
+    html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="color-scheme" content="light dark";
+                title { (title) " - " (db.name) " - Ironstone" }
+                link rel="stylesheet" href="/style.css";
+            }
+            body {
+                a class="skip" href="#main" { "Skip to the content" }
+                header {
+                    p class="brand" { "Ironstone " span class="db" { (db.name) } }
+                    p class="muted" { (origin) ", read " (words::date(db.taken_at * 1_000_000)) " UTC, not changed" }
+                    nav aria-label="Pages" {
+                        ul {
+                            @for (path, name, below) in MENU {
+                                li {
+                                    @if path == here || below.contains(&here) {
+                                        a href=(path) aria-current="page" { (name) }
+                                    } @else {
+                                        a href=(path) { (name) }
+                                    }
+                                }
+                            }
+                        }
+                    }
+                }
+                main id="main" {
+                    h1 { (title) }
+                    (body)
+                }
+            }
+        }
+    }
+}
+
+/// Returns a page with one message.
+pub(super) fn message(title: &str, text: &str) -> Markup {
+    html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                title { (title) }
+                link rel="stylesheet" href="/style.css";
+            }
+            body { main { h1 { (title) } p { (text) } } }
+        }
+    }
+}
+
+/// Returns a sentence in place of content that this source does not have.
+pub(super) fn absent(text: &str) -> Markup {
+    html! { p class="note" { (text) } }
+}
+
+/// Returns a table cell for a number.
+pub(super) fn number(text: String) -> Markup {
+    html! { td class="num" { (text) } }
+}
+
+/// Returns a term with its explanation.
+pub(super) fn fact(name: &str, value: Markup, help: &str) -> Markup {
+    html! {
+        div class="fact" {
+            dt { (name) }
+            dd { (value) }
+            @if !help.is_empty() { dd class="muted" { (help) } }
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! WALs and MANIFEST files: the list of files, the records of a file with a search, one annotated record.
+
+use maud::{Markup, html};
+
+use super::View;
+use super::layout::{absent, number};
+use crate::model::FileKind;
+use crate::walk::{self, LogKind};
+use crate::words;
+
+/// Records of one page.
+const PAGE: usize = 200;
+
+pub(super) fn list(view: &View<'_>) -> (String, Markup) {
+    let of = |kind| view.db.files.iter().filter(move |file| file.kind == kind).take(1000);
+    let current = view.db.manifest.as_ref().map(|manifest| manifest.number);
+    let body = html! {
+        h2 { "WALs" }
+        p { "A write-ahead log (WAL) holds writes that are not in SST files yet. An open replays it." }
+        @if of(FileKind::Wal).next().is_none() { (absent("There is no WAL.")) } @else {
+            (files(view, of(FileKind::Wal), "/wal", &|file| {
+                let needed: Vec<&str> = view.db.families.iter().filter(|f| f.wal_number <= file).map(|f| f.name.as_str()).take(5).collect();
+                if needed.is_empty() { "obsolete".to_string() } else { format!("needed by {}", needed.join(", ")) }
+            }))
+        }
+        h2 { "MANIFEST" }
+        p { "The MANIFEST is the list of all changes of files. CURRENT names the MANIFEST that counts." }
+        @if of(FileKind::Manifest).next().is_none() { (absent("There is no MANIFEST.")) } @else {
+            (files(view, of(FileKind::Manifest), "/manifest", &|file| {
+                if Some(file) == current { "current" } else { "older" }.to_string()
+            }))
+        }
+    };
+    ("WAL and MANIFEST".to_string(), body)
+}
+
+fn files<'a>(
+    view: &View<'_>,
+    rows: impl Iterator<Item = &'a crate::model::DiskFile>,
+    page: &str,
+    state: &dyn Fn(u64) -> String,
+) -> Markup {
+    html! {
+        div class="scroll" { table {
+            thead { tr {
+                th scope="col" { "File" }
+                th scope="col" class="num" { "Size" }
+                th scope="col" { "Changed" }
+                th scope="col" { "State" }
+            } }
+            tbody {
+                @for file in rows {
+                    tr {
+                        th scope="row" { @if view.has_files() { a href={ (page) "?number=" (file.number) } { (file.name) } } @else { (file.name) } }
+                        (number(words::bytes(file.size)))
+                        td { (words::ago(file.modified, view.db.taken_at)) }
+                        td { (state(file.number)) }
+                    }
+                }
+            }
+        } }
+    }
+}
+
+pub(super) fn records(view: &View<'_>) -> (String, Markup) {
+    let kind = if view.target.page == "/wal" { LogKind::Wal } else { LogKind::Manifest };
+    let (file, from) = (view.number("number"), view.number("from"));
+    let title = kind.name(file);
+    let disk = match kind {
+        LogKind::Wal => FileKind::Wal,
+        LogKind::Manifest => FileKind::Manifest,
+    };
+    let exists = view.db.files.iter().any(|f| f.kind == disk && f.number == file);
+    if !view.has_files() || !exists {
+        return (title, absent("There is no such file."));
+    }
+    let page = &view.target.page;
+    let find = &view.target.find;
+    let body = html! {
+        form method="get" action=(page) role="search" {
+            input type="hidden" name="number" value=(file);
+            label for="find" { "Records that contain " }
+            input type="search" id="find" name="find" value=(find) maxlength="100";
+            " " button type="submit" { "Search" }
+        }
+        @match walk::records(view.env, view.dir, kind, file, from, find, PAGE) {
+            Err(error) => { p class="note bad" { "The file is not readable: " (error.message()) } }
+            Ok(records) => {
+                @if records.rows.is_empty() { (absent("No record here.")) } @else {
+                    div class="scroll" { table {
+                        thead { tr {
+                            th scope="col" class="num" { "Offset" }
+                            th scope="col" class="num" { "Bytes" }
+                            th scope="col" { "Record" }
+                        } }
+                        tbody {
+                            @for row in &records.rows {
+                                tr class={ @if row.is_fault { "fault" } } {
+                                    th scope="row" class="num" {
+                                        @if row.is_fault { (row.offset) } @else {
+                                            a href={ "/record?number=" (file) "&offset=" (row.offset) "&manifest=" (u8::from(kind == LogKind::Manifest)) } { (row.offset) }
+                                        }
+                                    }
+                                    (number(words::count(row.bytes)))
+                                    td class="text" { (row.text) }
+                                }
+                            }
+                        }
+                    } }
+                }
+                @if let Some(next) = records.next {
+                    form method="get" action=(page) class="pager" {
+                        input type="hidden" name="number" value=(file);
+                        input type="hidden" name="from" value=(next);
+                        input type="hidden" name="find" value=(find);
+                        button type="submit" { "More records" }
+                    }
+                }
+            }
+        }
+    };
+    (title, body)
+}
+
+pub(super) fn record(view: &View<'_>) -> (String, Markup) {
+    let kind = if view.number("manifest") == 1 { LogKind::Manifest } else { LogKind::Wal };
+    let (file, offset) = (view.number("number"), view.number("offset"));
+    let title = format!("{}, record at {offset}", kind.name(file));
+    let page = if kind == LogKind::Wal { "/wal" } else { "/manifest" };
+    if !view.has_files() {
+        return (title, absent("The source has no files."));
+    }
+    let body = html! {
+        p { a href={ (page) "?number=" (file) } { "All records" } ". Each line shows the offset, the bytes, and their meaning." }
+        @match walk::record_tree(view.env, view.dir, kind, file, offset) {
+            Ok(lines) => { pre tabindex="0" { @for line in &lines { (line) "\n" } } }
+            Err(error) => { p class="note bad" { (error.message()) } }
+        }
+    };
+    (title, body)
+}

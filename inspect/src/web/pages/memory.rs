@@ -1,0 +1,132 @@
+//! Memory by holder, as far as options and files say; tombstones by level and file.
+
+use maud::{Markup, html};
+
+use super::View;
+use super::layout::{absent, number};
+use crate::model::{Database, Family, SstFile};
+use crate::web::chart;
+use crate::words;
+
+pub(super) fn memory(view: &View<'_>) -> (String, Markup) {
+    let holders = holders(view.db);
+    let whole = holders.iter().map(|holder| holder.bytes).max().unwrap_or(0);
+    let total: u64 = holders.iter().map(|holder| holder.bytes).sum();
+    let body = html! {
+        p { "The memory that a process uses at most with these options and files: " strong { (words::bytes(total)) } ". "
+            "The page reads files only; a running process reports its own use." }
+        div class="scroll" { table {
+            thead { tr {
+                th scope="col" { "Holder" }
+                th scope="col" class="num" { "Bytes" }
+                th scope="col" { span class="hidden" { "Share" } }
+                th scope="col" { "From" }
+            } }
+            tbody {
+                @for holder in &holders {
+                    tr {
+                        th scope="row" { (holder.name) }
+                        (number(words::bytes(holder.bytes)))
+                        td { (chart::bar(holder.bytes, whole)) }
+                        td { (holder.reason) }
+                    }
+                }
+            }
+        } }
+    };
+    ("Memory".to_string(), body)
+}
+
+struct Holder {
+    name: String,
+    bytes: u64,
+    reason: String,
+}
+
+/// The default of a block cache that the options do not name.
+const CACHE_DEFAULT: u64 = 32 << 20;
+
+fn holders(db: &Database) -> Vec<Holder> {
+    let mut out = Vec::new();
+    let option = |family: &Family, name: &str| -> u64 {
+        db.family_option(&family.name, name).and_then(|text| text.parse().ok()).unwrap_or(0)
+    };
+    for family in db.families.iter().take(200) {
+        let (size, count) = (option(family, "write_buffer_size"), option(family, "max_write_buffer_number"));
+        out.push(Holder {
+            name: format!("Memtables of {}", family.name),
+            bytes: size.saturating_mul(count),
+            reason: format!("max_write_buffer_number {count} times write_buffer_size {}", words::bytes(size)),
+        });
+        let tables = family.files.iter().filter_map(|file| file.stats.as_ref());
+        let held: u64 = tables.map(|stats| stats.index_bytes + stats.filter_bytes).sum();
+        let cached =
+            db.family_option(&family.name, "cache_index_and_filter_blocks").as_deref() == Some("true");
+        let where_ =
+            if cached { "inside the block cache" } else { "outside the block cache, while the file is open" };
+        out.push(Holder {
+            name: format!("Index and filter blocks of {}", family.name),
+            bytes: if cached { 0 } else { held },
+            reason: format!(
+                "{} of {}; {where_}",
+                words::bytes(held),
+                words::of(family.files.len() as u64, "file")
+            ),
+        });
+    }
+    let cache = db.log.stats.block_cache_bytes;
+    out.push(Holder {
+        name: "Block cache".to_string(),
+        bytes: cache.unwrap_or(CACHE_DEFAULT),
+        reason: match cache {
+            Some(_) => "capacity in the info log".to_string(),
+            None => "default; OPTIONS files do not hold the capacity".to_string(),
+        },
+    });
+    out.sort_by_key(|holder| std::cmp::Reverse(holder.bytes));
+    out
+}
+
+pub(super) fn tombstones(view: &View<'_>) -> (String, Markup) {
+    let mut rows: Vec<(&Family, &SstFile, u64, u64)> = Vec::new();
+    for family in &view.db.families {
+        for file in &family.files {
+            if let Some(stats) = file.stats.as_ref().filter(|stats| stats.deletions > 0) {
+                rows.push((family, file, stats.deletions, stats.entries));
+            }
+        }
+    }
+    rows.sort_by_key(|row| std::cmp::Reverse(row.2));
+    let total: u64 = rows.iter().map(|row| row.2).sum();
+    let body = html! {
+        p { "A tombstone is an entry that deletes a key or a range. Scans must skip tombstones, and compaction removes them at the "
+            "last level. " strong { (words::of(total, "tombstone")) } " in " (words::of(rows.len() as u64, "file")) "." }
+        @if rows.is_empty() { (absent("No file that was read has a tombstone.")) } @else {
+            div class="scroll" { table {
+                thead { tr {
+                    th scope="col" { "File" }
+                    th scope="col" { "Column family" }
+                    th scope="col" class="num" { "Level" }
+                    th scope="col" class="num" { "Tombstones" }
+                    th scope="col" class="num" { "Of the entries" }
+                    th scope="col" { span class="hidden" { "Share" } }
+                    th scope="col" { "Created" }
+                } }
+                tbody {
+                    @for (family, file, deletions, entries) in rows.iter().take(200) {
+                        tr {
+                            th scope="row" { a href={ "/file?number=" (file.number) } { (file.number) } }
+                            td { (family.name) }
+                            (number(file.level.to_string()))
+                            (number(words::count(*deletions)))
+                            (number(words::percent(*deletions, *entries)))
+                            td { (chart::bar(*deletions, *entries)) }
+                            td { (words::ago(file.created, view.db.taken_at)) }
+                        }
+                    }
+                }
+            } }
+        }
+    };
+    ("Tombstones".to_string(), body)
+}

@@ -1,0 +1,94 @@
+//! The LSM tree by level and key range.
+
+use maud::{Markup, html};
+
+use super::View;
+use super::layout::{absent, number};
+use crate::model::Family;
+use crate::web::chart;
+use crate::words;
+
+/// Families of one page.
+const FAMILIES_MAX: usize = 12;
+
+pub(super) fn render(view: &View<'_>) -> (String, Markup) {
+    let db = view.db;
+    let chosen: Vec<&Family> = match view.target.numbers.get("family") {
+        Some(id) => u32::try_from(*id).ok().and_then(|id| db.family(id)).into_iter().collect(),
+        None => db.families.iter().filter(|family| !family.files.is_empty()).take(FAMILIES_MAX).collect(),
+    };
+    let body = html! {
+        p {
+            "New data enters at the top (level 0) and moves down by compaction. Each box is a file. Its width shows how much data is in its range of keys. "
+            "Files of level 0 may overlap, so each file has its own row. Select a file to open it."
+        }
+        @if chosen.is_empty() { (absent("There is no column family with SST files.")) }
+        @for family in &chosen { (one(view, family)) }
+        @if db.families.len() > 1 {
+            h2 { "Choose a column family" }
+            ul class="inline" {
+                @for family in db.families.iter().take(500) {
+                    li { a href={ "/tree?family=" (family.id) } { (family.name) } " (" (words::bytes(family.bytes())) ")" }
+                }
+            }
+        }
+    };
+    ("LSM tree".to_string(), body)
+}
+
+fn one(view: &View<'_>, family: &Family) -> Markup {
+    let levels = family.levels();
+    let whole = levels.iter().map(|sum| sum.bytes).max().unwrap_or(0);
+    html! {
+        section class="tree" {
+            h2 { "Column family " q { (family.name) } }
+            p class="muted" { "Keys are in the order of the comparator " code { (family.comparator) } "." }
+            @for sum in &levels {
+                div class="row" {
+                    div class="name" {
+                        strong { "L" (sum.level) } " " (words::bytes(sum.bytes))
+                        span class="muted" { " " (words::of(sum.files as u64, "file")) }
+                    }
+                    (chart::level(family, sum.level, view.db.taken_at))
+                }
+            }
+            ul class="legend" aria-label="Colours" {
+                @for (class, name) in chart::LEGEND {
+                    li { svg class="key" viewBox="0 0 10 10" aria-hidden="true" { rect class={ "file " (class) } width="10" height="10" {} } " " (name) }
+                }
+            }
+            div class="scroll" { table {
+                thead { tr {
+                    th scope="col" { "Level" }
+                    th scope="col" class="num" { "Size" }
+                    th scope="col" { span class="hidden" { "Share" } }
+                    th scope="col" class="num" { "Files" }
+                    th scope="col" class="num" { "Entries" }
+                    th scope="col" class="num" { "Tombstones" }
+                    th scope="col" { "Newest file" }
+                    th scope="col" { "Oldest data" }
+                } }
+                tbody {
+                    @for sum in &levels {
+                        tr {
+                            th scope="row" { a href={ "/files?family=" (family.id) "&level=" (sum.level) } { "L" (sum.level) } }
+                            (number(words::bytes(sum.bytes)))
+                            td { (chart::bar(sum.bytes, whole)) }
+                            (number(words::count(sum.files as u64)))
+                            (number(words::count(sum.entries)))
+                            (number(words::percent(sum.deletions, sum.entries)))
+                            td { (words::ago(sum.newest, view.db.taken_at)) }
+                            td { (words::ago(sum.oldest, view.db.taken_at)) }
+                        }
+                    }
+                }
+            } }
+            @if !family.blobs.is_empty() {
+                @let bytes: u64 = family.blobs.iter().map(|blob| blob.bytes).sum();
+                @let garbage: u64 = family.blobs.iter().map(|blob| blob.garbage_bytes).sum();
+                p { (words::of(family.blobs.len() as u64, "blob file")) " with " (words::bytes(bytes)) " of large values, of them "
+                    (words::percent(garbage, bytes)) " garbage." }
+            }
+        }
+    }
+}

@@ -1,0 +1,211 @@
+//! The server of the pages: loopback only, one answer for each connection, limits on sizes, times and connections.
+
+use std::io::{Read, Write};
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use super::guard::{self, HEAD_BYTES_MAX, Secrets, Verdict};
+use super::pages::{Answer, Site};
+
+/// More connections at the same time are closed.
+const CONNECTIONS_MAX: usize = 32;
+
+/// A client must send the head of its request within this time.
+const HEAD_TIME_MAX: Duration = Duration::from_secs(5);
+
+/// A client must read the answer within this time.
+const WRITE_TIME_MAX: Duration = Duration::from_secs(10);
+
+/// A larger page is replaced by a message.
+const PAGE_BYTES_MAX: usize = 16 << 20;
+
+/// A server that is bound to a port and does not run yet.
+pub struct Server {
+    listener: TcpListener,
+    secrets: Arc<Secrets>,
+    site: Arc<Site>,
+    head_time_max: Duration,
+}
+
+impl Server {
+    /// Binds a port of 127.0.0.1 that the system chooses.
+    ///
+    /// # Errors
+    /// Errors of the system.
+    pub fn bind(site: Site) -> std::io::Result<Server> {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+        let secrets = Secrets::new(listener.local_addr()?.port()).map_err(std::io::Error::other)?;
+        let (secrets, site) = (Arc::new(secrets), Arc::new(site));
+        Ok(Server { listener, secrets, site, head_time_max: HEAD_TIME_MAX })
+    }
+
+    /// Sets the time in which a client must send its request. Default: 5 seconds.
+    pub fn with_head_time(mut self, limit: Duration) -> Server {
+        self.head_time_max = limit;
+        self
+    }
+
+    /// Returns the address to open in the browser. The address has the token.
+    pub fn url(&self) -> String {
+        format!("http://127.0.0.1:{}/?token={}", self.secrets.port, self.secrets.entry)
+    }
+
+    /// Returns the secrets, for tests.
+    pub fn secrets(&self) -> Arc<Secrets> {
+        Arc::clone(&self.secrets)
+    }
+
+    /// Answers requests until the process ends.
+    ///
+    /// # Errors
+    /// The error of the listener that ends the server.
+    pub fn run(self) -> std::io::Result<()> {
+        let open = Arc::new(AtomicUsize::new(0));
+        for stream in self.listener.incoming() {
+            // A client may close its connection before the server accepts the connection.
+            let Ok(stream) = stream else { continue };
+            let slot = Slot::take(&open);
+            if slot.others >= CONNECTIONS_MAX {
+                continue;
+            }
+            let (secrets, site) = (Arc::clone(&self.secrets), Arc::clone(&self.site));
+            let limit = self.head_time_max;
+            // Without a thread the connection is closed.
+            let _ = std::thread::Builder::new().name("page".to_string()).spawn(move || {
+                let _slot = slot;
+                answer(stream, &secrets, &site, limit);
+            });
+        }
+        Ok(())
+    }
+}
+
+/// A counted connection.
+struct Slot {
+    open: Arc<AtomicUsize>,
+    others: usize,
+}
+
+impl Slot {
+    fn take(open: &Arc<AtomicUsize>) -> Slot {
+        Slot { open: Arc::clone(open), others: open.fetch_add(1, Ordering::Relaxed) }
+    }
+}
+
+impl Drop for Slot {
+    fn drop(&mut self) {
+        self.open.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+fn answer(mut stream: TcpStream, secrets: &Secrets, site: &Site, limit: Duration) {
+    let read = read_head(&mut stream, limit);
+    let (answer, is_head) = match read {
+        Ok(head) => (decide(&head, secrets, site), head.method == "HEAD"),
+        Err(status) => (Answer::refusal(status, "the request is not valid"), false),
+    };
+    // The client may be gone; the answer is then lost.
+    let _ = stream.set_write_timeout(Some(WRITE_TIME_MAX));
+    let bytes = bytes_of(&answer, is_head);
+    if stream.write_all(&bytes).and_then(|()| stream.flush()).is_ok() {
+        let _ = stream.shutdown(std::net::Shutdown::Write);
+        drain(&mut stream);
+    }
+}
+
+/// Reads what the client still sends, for a short time, so that the system does not discard the answer.
+fn drain(stream: &mut TcpStream) {
+    let _ = stream.set_read_timeout(Some(Duration::from_millis(200)));
+    let (mut buffer, mut total) = ([0; 4096], 0);
+    while let Ok(n) = stream.read(&mut buffer) {
+        total += n;
+        if n == 0 || total > HEAD_BYTES_MAX {
+            break;
+        }
+    }
+}
+
+fn read_head(stream: &mut TcpStream, limit: Duration) -> Result<guard::Head, u16> {
+    let start = Instant::now();
+    let (mut bytes, mut buffer) = (Vec::new(), [0; 4096]);
+    loop {
+        let left = limit.checked_sub(start.elapsed()).filter(|left| !left.is_zero()).ok_or(408_u16)?;
+        stream.set_read_timeout(Some(left)).map_err(|_| 408_u16)?;
+        match stream.read(&mut buffer) {
+            Ok(0) => return Err(400),
+            Ok(n) => bytes.extend_from_slice(&buffer[..n]),
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
+            Err(_) => return Err(408),
+        }
+        if bytes.len() > HEAD_BYTES_MAX {
+            return Err(431);
+        }
+        if let Some(head) = guard::parse(&bytes)? {
+            return Ok(head);
+        }
+    }
+}
+
+fn decide(head: &guard::Head, secrets: &Secrets, site: &Site) -> Answer {
+    match guard::judge(head, secrets) {
+        Verdict::Refuse(status, why) => Answer::refusal(status, why),
+        Verdict::Enter => {
+            let cookie =
+                format!("{}={}; Path=/; SameSite=Strict; HttpOnly", secrets.cookie_name(), secrets.cookie);
+            Answer::redirect("/", cookie)
+        }
+        Verdict::Admit(target) => {
+            let answer = site.answer(&target);
+            if answer.body.len() > PAGE_BYTES_MAX {
+                return Answer::refusal(500, "the page is too large");
+            }
+            answer
+        }
+    }
+}
+
+/// Headers of every answer. No script can run, no other site can embed a page, and nothing is stored.
+const HEADERS: &str = "\
+Content-Security-Policy: default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'\r\n\
+X-Content-Type-Options: nosniff\r\n\
+X-Frame-Options: DENY\r\n\
+Referrer-Policy: no-referrer\r\n\
+Cache-Control: no-store\r\n\
+Cross-Origin-Opener-Policy: same-origin\r\n\
+Cross-Origin-Resource-Policy: same-origin\r\n\
+Permissions-Policy: camera=(), microphone=(), geolocation=()\r\n\
+Connection: close\r\n";
+
+fn bytes_of(answer: &Answer, is_head: bool) -> Vec<u8> {
+    let mut out = format!("HTTP/1.1 {} {}\r\n", answer.status, reason(answer.status));
+    out.push_str(HEADERS);
+    out.push_str(&format!("Content-Type: {}\r\nContent-Length: {}\r\n", answer.kind, answer.body.len()));
+    if let Some((location, cookie)) = &answer.redirect {
+        out.push_str(&format!("Location: {location}\r\nSet-Cookie: {cookie}\r\n"));
+    }
+    out.push_str("\r\n");
+    let mut bytes = out.into_bytes();
+    if !is_head {
+        bytes.extend_from_slice(answer.body.as_bytes());
+    }
+    bytes
+}
+
+fn reason(status: u16) -> &'static str {
+    match status {
+        200 => "OK",
+        303 => "See Other",
+        400 => "Bad Request",
+        401 => "Unauthorized",
+        403 => "Forbidden",
+        404 => "Not Found",
+        405 => "Method Not Allowed",
+        408 => "Request Timeout",
+        414 => "URI Too Long",
+        431 => "Request Header Fields Too Large",
+        505 => "HTTP Version Not Supported",
+        _ => "Internal Server Error",
+    }
+}

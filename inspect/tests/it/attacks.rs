@@ -1,0 +1,314 @@
+//! Attacks on the server: 40 requests and contents that must not get through.
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+
+use format::batch;
+use ironstone::{Db, FamilyDescriptor, FamilyOptions, Options};
+
+use crate::client::{Served, golden, serve};
+
+/// A request as an attacker sends it, without the secrets. `{host}` and `{cookie}` stand for the values of a real browser.
+struct Attack {
+    name: &'static str,
+    request: &'static str,
+}
+
+const ATTACKS: [Attack; 33] = [
+    Attack { name: "no cookie", request: "GET / HTTP/1.1\r\nHost: {host}\r\n\r\n" },
+    Attack { name: "wrong token", request: "GET /?token=00 HTTP/1.1\r\nHost: {host}\r\n\r\n" },
+    Attack { name: "empty token", request: "GET /?token= HTTP/1.1\r\nHost: {host}\r\n\r\n" },
+    Attack {
+        name: "token on another page",
+        request: "GET /tree?token={token} HTTP/1.1\r\nHost: {host}\r\n\r\n",
+    },
+    Attack { name: "empty cookie", request: "GET / HTTP/1.1\r\nHost: {host}\r\nCookie: {name}=\r\n\r\n" },
+    Attack { name: "wrong cookie", request: "GET / HTTP/1.1\r\nHost: {host}\r\nCookie: {name}=0123\r\n\r\n" },
+    Attack {
+        name: "two cookies",
+        request: "GET / HTTP/1.1\r\nHost: {host}\r\nCookie: {cookie}; {name}=1\r\n\r\n",
+    },
+    Attack {
+        name: "token as cookie",
+        request: "GET / HTTP/1.1\r\nHost: {host}\r\nCookie: {name}={token}\r\n\r\n",
+    },
+    Attack {
+        name: "rebinding: other host",
+        request: "GET / HTTP/1.1\r\nHost: evil.example\r\nCookie: {cookie}\r\n\r\n",
+    },
+    Attack {
+        name: "rebinding: other host with the port",
+        request: "GET / HTTP/1.1\r\nHost: evil.example:{port}\r\nCookie: {cookie}\r\n\r\n",
+    },
+    Attack {
+        name: "rebinding: loopback in a name",
+        request: "GET / HTTP/1.1\r\nHost: 127.0.0.1.evil.example:{port}\r\nCookie: {cookie}\r\n\r\n",
+    },
+    Attack {
+        name: "rebinding with the first URL",
+        request: "GET /?token={token} HTTP/1.1\r\nHost: evil.example:{port}\r\n\r\n",
+    },
+    Attack { name: "no host", request: "GET / HTTP/1.1\r\nCookie: {cookie}\r\n\r\n" },
+    Attack {
+        name: "two hosts",
+        request: "GET / HTTP/1.1\r\nHost: {host}\r\nHost: evil.example\r\nCookie: {cookie}\r\n\r\n",
+    },
+    Attack {
+        name: "origin of another site",
+        request: "GET / HTTP/1.1\r\nHost: {host}\r\nOrigin: https://evil.example\r\nCookie: {cookie}\r\n\r\n",
+    },
+    Attack {
+        name: "null origin",
+        request: "GET / HTTP/1.1\r\nHost: {host}\r\nOrigin: null\r\nCookie: {cookie}\r\n\r\n",
+    },
+    Attack {
+        name: "origin of another port",
+        request: "GET / HTTP/1.1\r\nHost: {host}\r\nOrigin: http://127.0.0.1:1\r\nCookie: {cookie}\r\n\r\n",
+    },
+    Attack {
+        name: "cross-site fetch",
+        request: "GET / HTTP/1.1\r\nHost: {host}\r\nSec-Fetch-Site: cross-site\r\nCookie: {cookie}\r\n\r\n",
+    },
+    Attack {
+        name: "same-site fetch of another port",
+        request: "GET / HTTP/1.1\r\nHost: {host}\r\nSec-Fetch-Site: same-site\r\nCookie: {cookie}\r\n\r\n",
+    },
+    Attack {
+        name: "embedded in a frame",
+        request: "GET / HTTP/1.1\r\nHost: {host}\r\nSec-Fetch-Site: same-origin\r\nSec-Fetch-Dest: iframe\r\nCookie: {cookie}\r\n\r\n",
+    },
+    Attack {
+        name: "loaded as a script",
+        request: "GET / HTTP/1.1\r\nHost: {host}\r\nSec-Fetch-Site: same-origin\r\nSec-Fetch-Dest: script\r\nCookie: {cookie}\r\n\r\n",
+    },
+    Attack {
+        name: "post",
+        request: "POST / HTTP/1.1\r\nHost: {host}\r\nContent-Length: 0\r\nCookie: {cookie}\r\n\r\n",
+    },
+    Attack { name: "delete", request: "DELETE / HTTP/1.1\r\nHost: {host}\r\nCookie: {cookie}\r\n\r\n" },
+    Attack {
+        name: "options of CORS",
+        request: "OPTIONS / HTTP/1.1\r\nHost: {host}\r\nOrigin: https://evil.example\r\nCookie: {cookie}\r\n\r\n",
+    },
+    Attack {
+        name: "smuggling: chunked body",
+        request: "GET / HTTP/1.1\r\nHost: {host}\r\nTransfer-Encoding: chunked\r\nCookie: {cookie}\r\n\r\n0\r\n\r\n",
+    },
+    Attack {
+        name: "smuggling: body",
+        request: "GET / HTTP/1.1\r\nHost: {host}\r\nContent-Length: 5\r\nCookie: {cookie}\r\n\r\nGET /",
+    },
+    Attack {
+        name: "upgrade to a web socket",
+        request: "GET / HTTP/1.1\r\nHost: {host}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nCookie: {cookie}\r\n\r\n",
+    },
+    Attack {
+        name: "traversal",
+        request: "GET /../../../../etc/passwd HTTP/1.1\r\nHost: {host}\r\nCookie: {cookie}\r\n\r\n",
+    },
+    Attack {
+        name: "encoded traversal",
+        request: "GET /%2e%2e/%2e%2e/etc/passwd HTTP/1.1\r\nHost: {host}\r\nCookie: {cookie}\r\n\r\n",
+    },
+    Attack {
+        name: "path as a number",
+        request: "GET /file?number=../../etc/passwd HTTP/1.1\r\nHost: {host}\r\nCookie: {cookie}\r\n\r\n",
+    },
+    Attack {
+        name: "unknown parameter",
+        request: "GET /file?path=/etc/passwd HTTP/1.1\r\nHost: {host}\r\nCookie: {cookie}\r\n\r\n",
+    },
+    Attack {
+        name: "whole URL of another site",
+        request: "GET http://evil.example/ HTTP/1.1\r\nHost: {host}\r\nCookie: {cookie}\r\n\r\n",
+    },
+    Attack {
+        name: "line break in the search text",
+        request: "GET /wal?find=a%0d%0aSet-Cookie:x HTTP/1.1\r\nHost: {host}\r\nCookie: {cookie}\r\n\r\n",
+    },
+];
+
+fn fill(text: &str, site: &Served) -> String {
+    text.replace("{host}", &site.host())
+        .replace("{cookie}", &site.cookie())
+        .replace("{name}", &site.secrets.cookie_name())
+        .replace("{token}", &site.secrets.entry)
+        .replace("{port}", &site.secrets.port.to_string())
+}
+
+#[test]
+fn forged_requests_get_no_page() {
+    let site = serve(&golden("levels"));
+    // The same request without the attack gets the page.
+    let honest = "GET / HTTP/1.1\r\nHost: {host}\r\nSec-Fetch-Site: none\r\nSec-Fetch-Dest: document\r\nCookie: {cookie}\r\n\r\n";
+    let reply = site.raw(fill(honest, &site).as_bytes()).unwrap();
+    assert_eq!(reply.status, 200);
+    assert!(reply.body.contains("Column families"));
+    for attack in ATTACKS {
+        let reply = site.raw(fill(attack.request, &site).as_bytes()).unwrap();
+        assert!((400..500).contains(&reply.status), "{}: {}", attack.name, reply.status);
+        assert!(
+            !reply.body.contains('<') && !reply.head.contains("Set-Cookie"),
+            "{}: {}",
+            attack.name,
+            reply.body
+        );
+    }
+}
+
+#[test]
+fn first_address_sets_a_strict_cookie_and_pages_forbid_scripts() {
+    let site = serve(&golden("levels"));
+    let first =
+        site.raw(fill("GET /?token={token} HTTP/1.1\r\nHost: {host}\r\n\r\n", &site).as_bytes()).unwrap();
+    assert_eq!(first.status, 303);
+    assert!(first.head.contains("; SameSite=Strict; HttpOnly"), "{}", first.head);
+    assert!(first.head.contains("Location: /\r\n"));
+    let page = site.page("/");
+    for header in [
+        "Content-Security-Policy: default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+        "X-Content-Type-Options: nosniff",
+        "Referrer-Policy: no-referrer",
+        "Cache-Control: no-store",
+    ] {
+        assert!(page.head.contains(header), "{header} is not in {}", page.head);
+    }
+    assert!(!page.head.contains("Access-Control"));
+    assert!(!page.body.contains(&site.secrets.cookie) && !page.body.contains(&site.secrets.entry));
+}
+
+#[test]
+fn large_and_broken_heads_are_refused() {
+    let site = serve(&golden("empty"));
+    let long = format!(
+        "GET /?{} HTTP/1.1\r\nHost: {}\r\nCookie: {}\r\n\r\n",
+        "a".repeat(3000),
+        site.host(),
+        site.cookie()
+    );
+    assert_eq!(site.raw(long.as_bytes()).unwrap().status, 414);
+    let huge = format!("GET / HTTP/1.1\r\nHost: {}\r\nX: {}", site.host(), "a".repeat(40_000));
+    assert_eq!(site.raw(huge.as_bytes()).unwrap().status, 431);
+    let many = format!("GET / HTTP/1.1\r\nHost: {}\r\n{}\r\n", site.host(), "X: y\r\n".repeat(100));
+    assert_eq!(site.raw(many.as_bytes()).unwrap().status, 431);
+    for broken in [
+        &b"\x00\x01\x02\r\n\r\n"[..],
+        b"GET\r\n\r\n",
+        b"GET / HTTP/1.0\r\nHost: x\r\n\r\n",
+        b"\x16\x03\x01\x02\x00\x01",
+    ] {
+        let reply = site.raw(broken);
+        assert!(reply.is_none_or(|reply| reply.status >= 400), "{broken:?}");
+    }
+}
+
+#[test]
+fn slow_clients_end_and_do_not_block_the_pages() {
+    let site = serve(&golden("empty"));
+    let mut slow: Vec<TcpStream> = (0..40)
+        .map(|_| {
+            let mut stream = TcpStream::connect(("127.0.0.1", site.secrets.port)).unwrap();
+            let _ = stream.write_all(b"GET / HT");
+            stream
+        })
+        .collect();
+    // The server closes each slow connection, with an answer or without.
+    for stream in &mut slow {
+        let mut answer = Vec::new();
+        let _ = stream.read_to_end(&mut answer);
+        assert!(!String::from_utf8_lossy(&answer).contains("200 OK"));
+    }
+    drop(slow);
+    let request = format!("GET / HTTP/1.1\r\nHost: {}\r\nCookie: {}\r\n\r\n", site.host(), site.cookie());
+    // A few requests may still meet the limit of connections.
+    let answered = (0..1000).find_map(|_| site.raw(request.as_bytes()));
+    assert_eq!(answered.map(|reply| reply.status), Some(200));
+}
+
+const SCRIPT: &str = "<script>alert(1)</script>";
+
+#[test]
+fn scripts_in_keys_names_and_options_are_text() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("<img src=x onerror=alert(1)>");
+    let mut options = Options::default();
+    options.db.create_if_missing = true;
+    options.db.create_missing_column_families = true;
+    let users = FamilyDescriptor::new(SCRIPT, FamilyOptions::default());
+    let db = Db::open_with_families(&path, options, vec![users]).unwrap();
+    let family = db.family(SCRIPT).unwrap();
+    family.put(SCRIPT.as_bytes(), b"\"><svg onload=alert(2)>").unwrap();
+    family.delete(b"<b onmouseover=alert(3)>").unwrap();
+    family.flush().unwrap();
+    db.put(b"</pre><script>alert(4)</script>", SCRIPT.as_bytes()).unwrap();
+    drop(db);
+    std::fs::write(
+        path.join("LOG"),
+        format!(
+            "2026/01/01-00:00:00.000000 1 [WARN] {SCRIPT}\n2026/01/01-00:00:00.000000 1 [ERROR] {SCRIPT}\n"
+        ),
+    )
+    .unwrap();
+    let site = serve(&path);
+    let mut bodies = Vec::new();
+    for page in
+        ["/", "/tree", "/files", "/logs", "/options?all=1", "/memory", "/tombstones", "/activity", "/doctor"]
+    {
+        bodies.push(site.page(page).body);
+    }
+    let facts =
+        ironstone_inspect::model::load(&env::Env::posix(), &path, &ironstone_inspect::model::Budget::PAGE)
+            .unwrap();
+    let file = facts.families[1].files[0].number;
+    bodies.push(site.page(&format!("/file?number={file}")).body);
+    bodies.push(site.page(&format!("/block?number={file}")).body);
+    let wal = facts.files.iter().rfind(|f| f.name.ends_with(".log")).unwrap().number;
+    bodies.push(site.page(&format!("/wal?number={wal}&find=%3Cscript%3E")).body);
+    bodies.push(site.page(&format!("/record?number={wal}&offset=0")).body);
+    let escaped = bodies.iter().filter(|body| body.contains("&lt;script&gt;")).count();
+    assert!(escaped >= 6, "only {escaped} pages show the text");
+    for body in bodies {
+        // A text of the database is never inside of a tag, so no text can end an attribute.
+        for tag in body.split('<').skip(1).map(|part| part.split('>').next().unwrap()) {
+            assert!(!tag.contains("alert("), "{tag} in {body}");
+        }
+    }
+}
+
+#[test]
+fn huge_keys_values_and_batches_make_small_pages() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("huge");
+    let mut options = Options::default();
+    options.db.create_if_missing = true;
+    let db = Db::open(&path, options).unwrap();
+    db.put(&vec![b'k'; 3 << 20], &vec![b'v'; 5 << 20]).unwrap();
+    db.flush().unwrap();
+    let mut batch = ironstone::WriteBatch::new();
+    for n in 0..50_000_u32 {
+        batch.put(&n.to_be_bytes(), b"<b>");
+    }
+    db.write(batch).unwrap();
+    drop(db);
+    let site = serve(&path);
+    let facts =
+        ironstone_inspect::model::load(&env::Env::posix(), &path, &ironstone_inspect::model::Budget::PAGE)
+            .unwrap();
+    let file = facts.families[0].files[0].number;
+    let wal = facts.files.iter().rfind(|f| f.name.ends_with(".log")).unwrap().number;
+    for page in [
+        "/tree".to_string(),
+        format!("/file?number={file}"),
+        format!("/block?number={file}"),
+        format!("/wal?number={wal}"),
+        format!("/record?number={wal}&offset=0"),
+        format!("/wal?number={wal}&from=18446744073709551615"),
+        format!("/block?number={file}&block=18446744073709551615&from=18446744073709551615"),
+        "/files?from=18446744073709551615".to_string(),
+    ] {
+        let reply = site.page(&page);
+        assert_eq!(reply.status, 200, "{page}");
+        assert!(reply.body.len() < 600_000, "{page}: {} bytes", reply.body.len());
+    }
+    assert_eq!(batch::HEADER_LEN, 12);
+}

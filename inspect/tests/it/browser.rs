@@ -1,0 +1,258 @@
+//! The pages in a real browser.
+//!
+//! The test drives Chromium by its driver (`chromedriver`), and is skipped with a message if one of them is missing.
+//! `IRONSTONE_SCREENSHOTS=DIR` writes an image of each page.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use ironstone::{CompactRangeOptions, Db, Options};
+use serde_json::{Value, json};
+
+use crate::client::{golden, serve};
+
+/// A session of the driver. The driver and the browser end with the value.
+struct Browser {
+    driver: Child,
+    port: u16,
+    session: String,
+}
+
+impl Browser {
+    /// Starts the browser, or returns `None` if the machine has none.
+    fn start(dark: bool, width: u32) -> Option<Browser> {
+        let mut driver = Command::new("chromedriver")
+            .arg("--port=0")
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .ok()?;
+        let mut lines = BufReader::new(driver.stdout.take()?).lines();
+        let port = lines.find_map(|line| {
+            let line = line.ok()?;
+            let (_, rest) = line.split_once("successfully on port ")?;
+            rest.trim_end_matches('.').parse().ok()
+        })?;
+        let mut browser = Browser { driver, port, session: String::new() };
+        let mut args = vec![
+            "--headless".to_string(),
+            "--no-sandbox".to_string(),
+            "--disable-gpu".to_string(),
+            "--disable-quic".to_string(),
+            "--no-first-run".to_string(),
+            "--disable-background-networking".to_string(),
+            "--hide-scrollbars".to_string(),
+            format!("--window-size={width},900"),
+        ];
+        if dark {
+            args.push("--force-dark-mode".to_string());
+            args.push("--blink-settings=preferredColorScheme=0".to_string());
+        }
+        let wish = json!({ "capabilities": { "alwaysMatch": { "goog:chromeOptions": { "args": args } } } });
+        let answer = browser.call("POST", "/session", &wish);
+        browser.session = answer["sessionId"].as_str()?.to_string();
+        Some(browser)
+    }
+
+    fn call(&self, method: &str, path: &str, body: &Value) -> Value {
+        let body = if method == "GET" { String::new() } else { body.to_string() };
+        let request = format!(
+            "{method} {path} HTTP/1.1\r\nHost: localhost:{}\r\nContent-Type: application/json\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}",
+            self.port,
+            body.len()
+        );
+        let mut stream = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
+        stream.write_all(request.as_bytes()).unwrap();
+        let mut reader = BufReader::new(stream);
+        let mut length = 0;
+        loop {
+            let mut line = String::new();
+            reader.read_line(&mut line).unwrap();
+            if let Some(n) = line.to_ascii_lowercase().strip_prefix("content-length:") {
+                length = n.trim().parse().unwrap();
+            }
+            if line.trim().is_empty() {
+                break;
+            }
+        }
+        let mut answer = vec![0; length];
+        reader.read_exact(&mut answer).unwrap();
+        serde_json::from_slice::<Value>(&answer).unwrap()["value"].take()
+    }
+
+    fn open(&self, url: &str) {
+        let answer = self.call("POST", &format!("/session/{}/url", self.session), &json!({ "url": url }));
+        assert!(answer.is_null(), "{answer}");
+    }
+
+    fn run(&self, script: &str) -> Value {
+        let path = format!("/session/{}/execute/sync", self.session);
+        self.call("POST", &path, &json!({ "script": script, "args": [] }))
+    }
+
+    fn image(&self, file: &str) {
+        let Some(dir) = std::env::var_os("IRONSTONE_SCREENSHOTS") else { return };
+        let height =
+            self.run("return document.documentElement.scrollHeight").as_u64().unwrap_or(900).clamp(700, 3000);
+        let width = self.run("return window.innerWidth").as_u64().unwrap_or(1200);
+        let path = format!("/session/{}/window/rect", self.session);
+        self.call("POST", &path, &json!({ "width": width, "height": height + 10 }));
+        let answer = self.call("GET", &format!("/session/{}/screenshot", self.session), &Value::Null);
+        std::fs::create_dir_all(&dir).unwrap();
+        std::fs::write(Path::new(&dir).join(file), base64(answer.as_str().unwrap_or_default())).unwrap();
+    }
+}
+
+impl Drop for Browser {
+    fn drop(&mut self) {
+        if !self.session.is_empty() {
+            self.call("DELETE", &format!("/session/{}", self.session), &Value::Null);
+        }
+        let _ = self.driver.kill();
+        let _ = self.driver.wait();
+    }
+}
+
+fn base64(text: &str) -> Vec<u8> {
+    let digit = |byte: u8| -> Option<u32> {
+        let place = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+            .iter()
+            .position(|b| *b == byte)?;
+        Some(place as u32)
+    };
+    let digits: Vec<u32> = text.bytes().filter_map(digit).collect();
+    let mut out = Vec::new();
+    for group in digits.chunks(4) {
+        let bits = group.iter().fold(0, |sum, digit| sum << 6 | digit) << (6 * (4 - group.len()));
+        out.extend_from_slice(&bits.to_be_bytes()[1..group.len()]);
+    }
+    out
+}
+
+/// Returns the faults of a page for readers of screens, for the keyboard and for small screens. The contrast of each text is
+/// computed from the colours of the text and of the nearest ground.
+const ACCESSIBILITY: &str = r#"
+const faults = [];
+const all = (selector) => Array.from(document.querySelectorAll(selector));
+if (document.documentElement.lang !== 'en') faults.push('language');
+if (!document.title) faults.push('title');
+if (all('h1').length !== 1) faults.push('one h1');
+if (all('main').length !== 1) faults.push('one main');
+if (!all('a.skip').length) faults.push('skip link');
+for (const e of all('svg:not([aria-hidden])')) if (!e.getAttribute('aria-label')) faults.push('svg without label');
+for (const e of all('a')) if (!(e.textContent.trim() || e.getAttribute('aria-label'))) faults.push('link without text');
+for (const e of all('th')) if (!e.getAttribute('scope')) faults.push('th without scope');
+for (const e of all('input:not([type=hidden])')) if (!document.querySelector('label[for=' + e.id + ']')) faults.push('input without label');
+for (const e of all('[id]')) if (all('#' + e.id).length > 1) faults.push('id twice ' + e.id);
+if (all('script').length) faults.push('script');
+if (all('[style]').length) faults.push('inline style');
+let level = 0;
+for (const e of all('h1,h2,h3')) { const n = +e.tagName[1]; if (n > level + 1) faults.push('heading skips'); level = n; }
+if (document.documentElement.scrollWidth > window.innerWidth + 1) faults.push('page is wider than the screen: ' + document.documentElement.scrollWidth);
+const numbers = (text) => text.match(/[\d.]+/g).map(Number);
+const light = (rgb) => { const [r, g, b] = rgb.slice(0, 3).map(v => { v /= 255; return v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4; }); return 0.2126 * r + 0.7152 * g + 0.0722 * b; };
+const ground = (e) => { for (; e; e = e.parentElement) { const c = numbers(getComputedStyle(e).backgroundColor); if (c.length < 4 || c[3] > 0) return c; } return [255, 255, 255]; };
+const seen = new Set();
+for (const e of all('body *')) {
+  if (e.closest('svg') || !Array.from(e.childNodes).some(n => n.nodeType === 3 && n.textContent.trim())) continue;
+  const a = light(numbers(getComputedStyle(e).color)), b = light(ground(e));
+  const ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+  if (ratio < 4.5) seen.add('contrast ' + ratio.toFixed(1) + ' of ' + e.tagName + '.' + e.className);
+}
+return faults.concat(Array.from(seen));
+"#;
+
+/// Makes a database with levels, tombstones, a WAL and background jobs.
+fn busy(path: &Path) {
+    let mut options = Options::default();
+    options.db.create_if_missing = true;
+    options
+        .update("write_buffer_size=262144;target_file_size_base=262144;max_bytes_for_level_base=1048576")
+        .unwrap();
+    let db = Db::open(path, options).unwrap();
+    let mut state = 1_u64;
+    for n in 0..24_000_u64 {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(n);
+        let key = format!("user{:06}", state >> 33 & 0xffff);
+        match n % 5 {
+            0 => db.delete(key.as_bytes()).unwrap(),
+            _ => db.put(key.as_bytes(), format!("{state:032x}").repeat(6).as_bytes()).unwrap(),
+        }
+        if n == 18_000 {
+            db.compact_range(Some(b"user000000"), Some(b"user040000"), &CompactRangeOptions::default())
+                .unwrap();
+        }
+    }
+    db.put(b"last", b"write").unwrap();
+}
+
+const PAGES: [(&str, &str); 9] = [
+    ("/", "overview"),
+    ("/doctor", "findings"),
+    ("/tree", "tree"),
+    ("/files", "files"),
+    ("/logs", "logs"),
+    ("/options", "options"),
+    ("/memory", "memory"),
+    ("/tombstones", "tombstones"),
+    ("/activity", "activity"),
+];
+
+#[test]
+fn pages_are_accessible_in_a_browser_light_dark_and_on_a_phone() {
+    let dir = tempfile::tempdir().unwrap();
+    let live = dir.path().join("shop");
+    busy(&live);
+    let damaged = golden("corrupt").join("sst-missing");
+    let sources = [
+        ("busy", live.as_path(), true),
+        ("levels", &golden("levels"), false),
+        ("cfs", &golden("cfs"), false),
+        ("damaged", &damaged, false),
+    ];
+    for (look, dark, width) in [("light", false, 1200), ("dark", true, 1200), ("phone", false, 500)] {
+        let Some(browser) = Browser::start(dark, width) else {
+            eprintln!("skipped: chromium or chromedriver is missing");
+            return;
+        };
+        for (name, path, deep) in sources {
+            let site = serve(path);
+            browser.open(&site.url);
+            let root = format!("http://127.0.0.1:{}", site.secrets.port);
+            let address = browser.run("return location.href");
+            assert_eq!(address, json!(format!("{root}/")), "the token stays out of the address");
+            let mut pages: Vec<(String, &str)> =
+                PAGES.iter().map(|(page, name)| (page.to_string(), *name)).collect();
+            if deep {
+                pages.extend(deep_pages(path));
+            }
+            for (page, title) in pages {
+                browser.open(&format!("{root}{page}"));
+                let faults = browser.run(ACCESSIBILITY);
+                assert_eq!(faults, json!([]), "{name} {page} {look}");
+                if deep || title == "overview" || title == "tree" {
+                    browser.image(&format!("{name}-{title}-{look}.png"));
+                }
+            }
+        }
+    }
+}
+
+/// Pages of single files of the database.
+fn deep_pages(path: &Path) -> Vec<(String, &'static str)> {
+    let db =
+        ironstone_inspect::model::load(&env::Env::posix(), path, &ironstone_inspect::model::Budget::PAGE)
+            .unwrap();
+    let file = db.families[0].files[0].number;
+    let wal = db.files.iter().rfind(|f| f.name.ends_with(".log")).unwrap().number;
+    let manifest = db.manifest.as_ref().unwrap().number;
+    vec![
+        (format!("/file?number={file}"), "file"),
+        (format!("/block?number={file}&block=1"), "block"),
+        (format!("/wal?number={wal}"), "wal"),
+        (format!("/record?number={wal}&offset=0"), "record"),
+        (format!("/manifest?number={manifest}&find=add"), "manifest"),
+    ]
+}

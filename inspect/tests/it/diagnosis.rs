@@ -1,0 +1,280 @@
+//! The doctor over seeded databases: each wrong setting is found, its change is accepted, and sound databases have no finding.
+
+use std::path::Path;
+
+use env::Env;
+use ironstone::{Db, FamilyDescriptor, Options};
+use ironstone_inspect::doctor::{Change, Finding, examine};
+use ironstone_inspect::model::{Budget, load};
+
+use crate::client::sound_databases;
+
+fn findings(path: &Path) -> Vec<Finding> {
+    examine(&load(&Env::posix(), path, &Budget::COMMAND).unwrap())
+}
+
+fn rules(path: &Path) -> Vec<&'static str> {
+    let mut rules: Vec<_> = findings(path).iter().map(|finding| finding.rule).collect();
+    rules.dedup();
+    rules
+}
+
+/// A value that does not compress.
+fn value(seed: u64, len: usize) -> Vec<u8> {
+    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+    let mut next = || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state as u8
+    };
+    (0..len).map(|_| next()).collect()
+}
+
+/// The writes of a seeded database.
+#[derive(Clone, Copy)]
+struct Load {
+    /// Flushes; each writes the whole key range.
+    flushes: u64,
+    /// Bytes of all values.
+    bytes: u64,
+    compact: bool,
+    /// One of so many keys is deleted at the end; 0 deletes none.
+    delete_each: u64,
+}
+
+const PLAIN: Load = Load { flushes: 3, bytes: 6 << 20, compact: false, delete_each: 0 };
+
+fn fill(db: &Db, writes: Load) {
+    let len = 2000;
+    let keys = writes.bytes / len / writes.flushes;
+    for flush in 0..writes.flushes {
+        for n in 0..keys {
+            let key = format!("key{:08}", (n * 7919) % keys * writes.flushes + flush);
+            db.put(key.as_bytes(), &value(n * 31 + flush, len as usize)).unwrap();
+        }
+        db.flush().unwrap();
+    }
+    for n in (0..keys * writes.flushes).filter(|n| writes.delete_each > 0 && n % writes.delete_each == 0) {
+        db.delete(format!("key{n:08}").as_bytes()).unwrap();
+    }
+    if writes.delete_each > 0 {
+        db.flush().unwrap();
+    }
+    if writes.compact {
+        db.compact_range(None, None, &Default::default()).unwrap();
+    }
+}
+
+fn seeded(path: &Path, text: &str, writes: Load) {
+    let mut options = Options::default();
+    options.db.create_if_missing = true;
+    options.update(text).unwrap();
+    let db = Db::open(path, options).unwrap();
+    fill(&db, writes);
+}
+
+/// Rule, options, writes.
+const SEEDS: [(&str, &str, Load); 22] = [
+    (
+        "small-write-buffer",
+        "write_buffer_size=65536;level0_slowdown_writes_trigger=100000;level0_stop_writes_trigger=100000",
+        PLAIN,
+    ),
+    ("compaction-off", "disable_auto_compactions=true", Load { flushes: 8, ..PLAIN }),
+    ("level-0-triggers", "level0_slowdown_writes_trigger=5;level0_stop_writes_trigger=6", PLAIN),
+    (
+        "full-level-0",
+        "disable_auto_compactions=true;level0_slowdown_writes_trigger=6",
+        Load { flushes: 8, ..PLAIN },
+    ),
+    ("level-base", "max_bytes_for_level_base=65536", Load { flushes: 8, ..PLAIN }),
+    ("level-multiplier", "max_bytes_for_level_multiplier=2", Load { compact: true, ..PLAIN }),
+    ("small-files", "target_file_size_base=65536", Load { compact: true, ..PLAIN }),
+    (
+        "pending-compaction-limits",
+        "soft_pending_compaction_bytes_limit=1000000;hard_pending_compaction_bytes_limit=200000000",
+        PLAIN,
+    ),
+    ("few-background-jobs", "max_background_jobs=1", PLAIN),
+    ("delayed-write-rate", "delayed_write_rate=1000", PLAIN),
+    ("recovery-skips-damage", "wal_recovery_mode=kSkipAnyCorruptedRecords", PLAIN),
+    ("paranoid-checks-off", "paranoid_checks=false", PLAIN),
+    ("manual-wal-flush", "manual_wal_flush=true", PLAIN),
+    ("no-checksums", "block_based_table_factory={checksum=kNoChecksum;}", PLAIN),
+    ("consistency-checks-off", "force_consistency_checks=false", PLAIN),
+    ("rewrites-by-age", "ttl=60", PLAIN),
+    ("few-open-files", "max_open_files=20;target_file_size_base=131072", Load { compact: true, ..PLAIN }),
+    ("filter-bits", "block_based_table_factory={filter_policy=bloomfilter:2:false;}", PLAIN),
+    (
+        "unused-filter",
+        "block_based_table_factory={filter_policy=bloomfilter:10:false;whole_key_filtering=false;}",
+        PLAIN,
+    ),
+    ("block-size", "block_based_table_factory={block_size=256;}", PLAIN),
+    (
+        "many-sorted-runs",
+        "level0_file_num_compaction_trigger=50;level0_slowdown_writes_trigger=200;level0_stop_writes_trigger=300",
+        Load { flushes: 12, ..PLAIN },
+    ),
+    ("no-block-cache", "block_based_table_factory={no_block_cache=true;}", PLAIN),
+];
+
+#[test]
+fn wrong_settings_are_found_and_their_changes_are_accepted() {
+    for (rule, text, writes) in SEEDS {
+        let dir = tempfile::tempdir().unwrap();
+        seeded(dir.path(), text, writes);
+        let found = findings(dir.path());
+        assert!(found.iter().any(|finding| finding.rule == rule), "{rule}: {found:?}");
+        for finding in &found {
+            assert_acceptable(finding);
+        }
+    }
+}
+
+/// The option text of a change is accepted by a database: while it is open, if the finding says so.
+fn assert_acceptable(finding: &Finding) {
+    assert!(!finding.evidence.is_empty() && !finding.cost.is_empty(), "{finding:?}");
+    let (text, live) = match &finding.change {
+        Change::Live(text) => (text, true),
+        Change::Reopen(text) => (text, false),
+        Change::Action(text) => return assert!(!text.is_empty(), "{finding:?}"),
+    };
+    if !live {
+        return Options::in_memory().update(text).unwrap();
+    }
+    let db = Db::open("data", Options::in_memory()).unwrap();
+    let pairs = format::options_ini::parse_map(text).unwrap();
+    let pairs: Vec<(&str, &str)> =
+        pairs.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+    match finding.family {
+        Some(_) => db.set_options(&pairs).unwrap(),
+        None => db.set_db_options(&pairs).unwrap(),
+    }
+}
+
+#[test]
+fn sound_databases_of_every_kind_have_no_finding() {
+    for path in sound_databases() {
+        assert_eq!(findings(&path), [], "{}", path.display());
+    }
+}
+
+#[test]
+fn a_database_with_default_options_has_no_finding() {
+    let dir = tempfile::tempdir().unwrap();
+    seeded(dir.path(), "block_based_table_factory={filter_policy=bloomfilter:10:false;}", PLAIN);
+    assert_eq!(findings(dir.path()), []);
+    let compacted = tempfile::tempdir().unwrap();
+    seeded(compacted.path(), "", Load { compact: true, ..PLAIN });
+    assert_eq!(findings(compacted.path()), []);
+}
+
+#[test]
+fn missing_filter_is_found_if_a_lookup_visits_several_runs() {
+    let dir = tempfile::tempdir().unwrap();
+    seeded(dir.path(), "", PLAIN);
+    assert_eq!(rules(dir.path()), ["no-filter"]);
+}
+
+#[test]
+fn tombstones_are_found() {
+    let dir = tempfile::tempdir().unwrap();
+    let writes = Load { delete_each: 1, ..PLAIN };
+    seeded(dir.path(), "disable_auto_compactions=true;level0_file_num_compaction_trigger=9", writes);
+    assert!(rules(dir.path()).contains(&"many-tombstones"), "{:?}", findings(dir.path()));
+}
+
+#[test]
+fn last_level_without_compression_is_found() {
+    let dir = tempfile::tempdir().unwrap();
+    seeded(dir.path(), "compression=kNoCompression", Load { compact: true, ..PLAIN });
+    assert_eq!(rules(dir.path()), ["no-compression"]);
+}
+
+#[test]
+fn unlimited_universal_amplification_is_found() {
+    let dir = tempfile::tempdir().unwrap();
+    let text = "compaction_style=kCompactionStyleUniversal;\
+                compaction_options_universal={max_size_amplification_percent=1000000;}";
+    seeded(dir.path(), text, PLAIN);
+    assert!(rules(dir.path()).contains(&"universal-amplification"), "{:?}", findings(dir.path()));
+}
+
+#[test]
+fn garbage_in_blob_files_is_found() {
+    let dir = tempfile::tempdir().unwrap();
+    let text = "enable_blob_files=true;min_blob_size=100";
+    // The second round overwrites the blobs of the first round, and the compaction counts them as garbage.
+    seeded(dir.path(), text, PLAIN);
+    seeded(dir.path(), text, Load { bytes: 3 << 20, flushes: 1, ..PLAIN });
+    seeded(dir.path(), text, Load { bytes: 6 << 20, compact: true, ..PLAIN });
+    let found = findings(dir.path());
+    let db = load(&Env::posix(), dir.path(), &Budget::COMMAND).unwrap();
+    // Blob files without live values are deleted, so a test of one shape of garbage is enough.
+    let garbage: u64 = db.families[0].blobs.iter().map(|blob| blob.garbage_bytes).sum();
+    let bytes: u64 = db.families[0].blobs.iter().map(|blob| blob.bytes).sum();
+    let expected = garbage >= 1 << 20 && garbage * 2 >= bytes;
+    assert_eq!(found.iter().any(|finding| finding.rule == "blob-garbage"), expected, "{found:?}");
+}
+
+#[test]
+fn idle_column_family_that_keeps_wals_is_found() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut options = Options::default();
+    options.db.create_if_missing = true;
+    options.db.create_missing_column_families = true;
+    let idle = FamilyDescriptor::new("idle", options.family.clone());
+    let db = Db::open_with_families(dir.path(), options, vec![idle]).unwrap();
+    db.family("idle").unwrap().put(b"k", b"v").unwrap();
+    fill(&db, Load { flushes: 6, ..PLAIN });
+    drop(db);
+    let found = findings(dir.path());
+    let pinned = found.iter().find(|finding| finding.rule == "pinned-wals");
+    assert!(pinned.is_some_and(|finding| finding.title.contains("\"idle\"")), "{found:?}");
+}
+
+#[test]
+fn stalls_errors_and_a_small_cache_are_found_in_the_info_log() {
+    let dir = tempfile::tempdir().unwrap();
+    let text = "block_based_table_factory={filter_policy=bloomfilter:10:false;}";
+    seeded(dir.path(), text, Load { compact: true, ..PLAIN });
+    let log = "\
+2026/01/01-00:00:00.000000 1 RocksDB version: 8.1.1
+2026/01/01-00:00:00.000000 1 --------------- Options for column family [default]:
+    capacity : 65536
+2026/01/01-00:00:04.000000 1 [WARN] [/column_family.cc:991] [default] Stopping writes because we have 36 level-0 files
+2026/01/01-00:00:05.000000 1 [ERROR] [/db_impl.cc:1] Waiting after background compaction error: IO error: No space left on device
+** DB Stats **
+Cumulative stall: 00:01:2.000 H:M:S, 12.5 percent
+rocksdb.block.cache.miss COUNT : 90000
+rocksdb.block.cache.hit COUNT : 1000
+";
+    std::fs::write(dir.path().join("LOG"), log).unwrap();
+    let found = rules(dir.path());
+    for rule in ["write-stalls", "errors-in-log", "small-block-cache"] {
+        assert!(found.contains(&rule), "{rule}: {found:?}");
+    }
+}
+
+#[test]
+fn new_prefix_extractor_over_old_files_is_found() {
+    let dir = tempfile::tempdir().unwrap();
+    let text = "block_based_table_factory={filter_policy=bloomfilter:10:false;}";
+    seeded(dir.path(), text, Load { compact: true, ..PLAIN });
+    let mut options = Options::default();
+    options.update(&format!("{text};prefix_extractor=fixed:4")).unwrap();
+    drop(Db::open(dir.path(), options).unwrap());
+    assert_eq!(rules(dir.path()), ["other-prefix-extractor"]);
+}
+
+#[test]
+fn many_info_logs_are_found() {
+    let dir = tempfile::tempdir().unwrap();
+    seeded(dir.path(), "", Load { compact: true, ..PLAIN });
+    for n in 0..120 {
+        std::fs::write(dir.path().join(format!("LOG.old.{n}")), "").unwrap();
+    }
+    assert_eq!(rules(dir.path()), ["large-info-logs"]);
+}

@@ -1,0 +1,10 @@
+//! Tests of the program `ironstone`: pages, attacks, the browser, the doctor, bundles.
+
+#![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "tests")]
+
+mod attacks;
+mod browser;
+mod bundles;
+mod client;
+mod diagnosis;
+mod pages;

@@ -1,0 +1,248 @@
+//! Every page over the golden databases, sound and damaged.
+
+use std::path::Path;
+
+use env::Env;
+use ironstone_inspect::model::{Budget, Weight, load};
+use ironstone_inspect::walk::{LogKind, Sst, record_tree, records};
+
+use crate::client::{content, golden, serve, sound_databases};
+
+/// All pages without parameters.
+const PAGES: [&str; 10] = [
+    "/",
+    "/tree",
+    "/files",
+    "/logs",
+    "/options",
+    "/options?all=1",
+    "/memory",
+    "/tombstones",
+    "/activity",
+    "/doctor",
+];
+
+#[test]
+fn sound_databases_have_no_problem_and_all_their_tables_are_read() {
+    for dir in sound_databases() {
+        let name = dir.file_name().unwrap().to_string_lossy().into_owned();
+        let db = load(&Env::posix(), &dir, &Budget::COMMAND).unwrap();
+        let bad: Vec<_> = db.problems.iter().filter(|p| p.weight != Weight::Note).collect();
+        assert!(bad.is_empty(), "{name}: {bad:?}");
+        assert_eq!(db.tables_read, db.sst_count(), "{name}");
+        assert!(db.knows_options(), "{name}");
+    }
+}
+
+#[test]
+fn pages_show_the_tree_down_to_entries_and_change_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("levels");
+    std::fs::create_dir(&path).unwrap();
+    for (name, bytes) in content(&golden("levels")) {
+        std::fs::write(path.join(name), bytes).unwrap();
+    }
+    let before = content(&path);
+    let site = serve(&path);
+    for page in PAGES {
+        let reply = site.page(page);
+        assert_eq!(reply.status, 200, "{page}: {}", reply.body);
+        assert!(reply.body.contains("<main id=\"main\">"), "{page}");
+    }
+    let env = Env::posix();
+    let db = load(&env, &path, &Budget::PAGE).unwrap();
+    let tree = site.page("/tree").body;
+    for file in &db.families[0].files {
+        assert!(tree.contains(&format!("/file?number={}\"", file.number)), "file {}", file.number);
+        let blocks = Sst::open(&env, &path, file.number).unwrap().blocks(0, 1000).unwrap();
+        let shown = site.page(&format!("/file?number={}", file.number)).body;
+        assert!(shown.contains("Data blocks"), "{shown}");
+        let mut entries = 0;
+        for block in 0..blocks.total {
+            let (rows, more) =
+                Sst::open(&env, &path, file.number).unwrap().entries(block, 0, 100_000).unwrap();
+            assert!(!more && !rows.is_empty());
+            entries += rows.len() as u64;
+            let shown = site.page(&format!("/block?number={}&block={block}", file.number)).body;
+            assert!(
+                shown.contains(&format!("<td class=\"num\">{}</td>", ironstone_count(rows[0].seq))),
+                "{shown}"
+            );
+        }
+        // Each entry is in exactly one block.
+        let stats = file.stats.as_ref().unwrap();
+        assert_eq!(entries, stats.entries - stats.range_deletions, "file {}", file.number);
+    }
+    assert_eq!(content(&path), before);
+}
+
+fn ironstone_count(n: u64) -> String {
+    let digits = n.to_string();
+    let first = digits.len() % 3;
+    let mut groups: Vec<String> = Vec::new();
+    if first > 0 {
+        groups.push(digits[..first].to_string());
+    }
+    groups.extend(digits.as_bytes()[first..].chunks(3).map(|c| String::from_utf8_lossy(c).into_owned()));
+    groups.join(",")
+}
+
+#[test]
+fn records_of_wal_and_manifest_are_searched_and_annotated() {
+    let env = Env::posix();
+    let dir = golden("atomic-flush");
+    let db = load(&env, &dir, &Budget::PAGE).unwrap();
+    let manifest = db.manifest.as_ref().unwrap().number;
+    let all = records(&env, &dir, LogKind::Manifest, manifest, 0, "", 1000).unwrap();
+    assert_eq!(all.rows.len() as u64, db.manifest.as_ref().unwrap().edits, "{all:?}");
+    let added = records(&env, &dir, LogKind::Manifest, manifest, 0, "add file", 1000).unwrap();
+    assert!(!added.rows.is_empty() && added.rows.len() < all.rows.len());
+    for row in &added.rows {
+        let tree = record_tree(&env, &dir, LogKind::Manifest, manifest, row.offset).unwrap();
+        assert!(tree.len() > 3, "{tree:?}");
+    }
+    // Page by page, the records are the same.
+    let (mut from, mut paged) = (0, Vec::new());
+    loop {
+        let page = records(&env, &dir, LogKind::Manifest, manifest, from, "", 2).unwrap();
+        paged.extend(page.rows);
+        match page.next {
+            Some(next) => from = next,
+            None => break,
+        }
+    }
+    assert_eq!(paged, all.rows);
+    let wal = db.files.iter().find(|f| f.name.ends_with(".log") && f.size > 0).unwrap().number;
+    let writes = records(&env, &dir, LogKind::Wal, wal, 0, "", 1000).unwrap();
+    assert!(writes.rows.iter().all(|row| row.text.starts_with("sequence ") && !row.is_fault), "{writes:?}");
+    let site = serve(&dir);
+    let shown = site.page(&format!("/wal?number={wal}&find=put")).body;
+    assert!(shown.contains("put "), "{shown}");
+    let record = site.page(&format!("/record?number={wal}&offset={}", writes.rows[0].offset)).body;
+    assert!(record.contains("sequence"), "{record}");
+}
+
+#[test]
+fn damaged_databases_are_shown_with_the_damaged_file() {
+    // Damage in a data block is found by reading the block, not by the first page.
+    let damaged = [
+        ("current-missing", "CURRENT"),
+        ("manifest-bit-middle", "MANIFEST-"),
+        ("manifest-missing", "MANIFEST-"),
+        ("options-garbage", "OPTIONS-"),
+        ("sst-missing", ".sst"),
+        ("sst-cut", ".sst"),
+        ("sst-footer", ".sst"),
+        ("sst-props-bit", ".sst"),
+        ("blob-missing", ".blob"),
+    ];
+    for (name, file) in damaged {
+        let dir = golden("corrupt").join(name);
+        let db = load(&Env::posix(), &dir, &Budget::PAGE).unwrap();
+        let found = db.problems.iter().any(|p| p.weight == Weight::Damage && p.file.contains(file));
+        assert!(found, "{name}: {:?}", db.problems);
+        assert!(serve(&dir).page("/").body.contains("with damage"), "{name}");
+    }
+}
+
+#[test]
+fn every_damaged_database_gets_every_page() {
+    for entry in std::fs::read_dir(golden("corrupt")).unwrap() {
+        let dir = entry.unwrap().path();
+        if !dir.is_dir() {
+            continue;
+        }
+        let site = serve(&dir);
+        for page in PAGES {
+            let reply = site.page(page);
+            assert_eq!(reply.status, 200, "{} {page}: {}", dir.display(), reply.body);
+        }
+        let db = load(&Env::posix(), &dir, &Budget::PAGE).unwrap();
+        for file in db.files.iter().filter(|f| f.name.ends_with(".log")) {
+            assert_eq!(site.page(&format!("/wal?number={}", file.number)).status, 200);
+        }
+        for file in db.families.iter().flat_map(|f| &f.files) {
+            assert_eq!(site.page(&format!("/file?number={}", file.number)).status, 200);
+            assert_eq!(site.page(&format!("/block?number={}", file.number)).status, 200);
+        }
+    }
+}
+
+#[test]
+fn damaged_block_and_damaged_wal_are_named_on_their_pages() {
+    let dir = golden("corrupt").join("sst-data-bit");
+    let db = load(&Env::posix(), &dir, &Budget::PAGE).unwrap();
+    let site = serve(&dir);
+    let mut named = 0;
+    for file in db.families.iter().flat_map(|f| &f.files) {
+        let total = Sst::open(&Env::posix(), &dir, file.number).unwrap().blocks(0, 1).unwrap().total;
+        for block in 0..total {
+            let body = site.page(&format!("/block?number={}&block={block}", file.number)).body;
+            named += usize::from(body.contains("The block is not readable"));
+        }
+    }
+    assert!(named > 0);
+    let dir = golden("corrupt").join("wal-bit-middle");
+    let db = load(&Env::posix(), &dir, &Budget::PAGE).unwrap();
+    let site = serve(&dir);
+    let faults = db
+        .files
+        .iter()
+        .filter(|f| f.name.ends_with(".log"))
+        .filter(|f| site.page(&format!("/wal?number={}", f.number)).body.contains("class=\"fault\""))
+        .count();
+    assert_eq!(faults, 1);
+}
+
+#[test]
+fn twenty_thousand_files_make_a_small_page() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path();
+    write_manifest(path, 20_000);
+    let db = load(&Env::posix(), path, &Budget::PAGE).unwrap();
+    assert_eq!(db.sst_count(), 20_000);
+    let site = serve(path);
+    for page in ["/", "/tree", "/files"] {
+        let reply = site.page(page);
+        assert_eq!(reply.status, 200);
+        assert!(reply.body.len() < 400_000, "{page}: {} bytes", reply.body.len());
+    }
+}
+
+/// Writes a MANIFEST of `count` files that are missing.
+fn write_manifest(dir: &Path, count: u64) {
+    use base::{FileNumber, ValueType};
+    use format::edit::{NewFile, VersionEdit};
+    let key = |n: u64| {
+        let mut key = Vec::new();
+        let trailer = base::key::pack(n + 1, ValueType::Value as u8);
+        base::key::append_with_trailer(&mut key, &n.to_be_bytes(), trailer);
+        key
+    };
+    let mut edit = VersionEdit {
+        comparator: Some("leveldb.BytewiseComparator".to_string()),
+        wal_number: Some(1),
+        next_file_number: Some(count + 100),
+        last_sequence: Some(count + 1),
+        ..VersionEdit::default()
+    };
+    for n in 0..count {
+        edit.new_files.push(NewFile {
+            level: 6,
+            number: n + 10,
+            file_size: 1000,
+            smallest: key(2 * n),
+            largest: key(2 * n + 1),
+            smallest_seqno: 1,
+            largest_seqno: n + 1,
+            epoch_number: 1,
+            ..NewFile::default()
+        });
+    }
+    let mut record = Vec::new();
+    edit.encode(0, &mut record).unwrap();
+    let mut bytes = Vec::new();
+    format::wal::Writer::new(format::wal::Framing::Classic).append(&mut bytes, &record).unwrap();
+    std::fs::write(dir.join(format::names::manifest(FileNumber(5))), bytes).unwrap();
+    std::fs::write(dir.join("CURRENT"), "MANIFEST-000005\n").unwrap();
+}
