@@ -163,7 +163,7 @@ pub use table::sst::BlockCache;
 pub use txn::{
     BaseDeltaIter, DeadlockInfo, DeadlockPath, KeyLockInfo, LockMode, OccLockBuckets, OccValidationPolicy,
     OptimisticTransactionDb, OptimisticTransactionDbOptions, OptimisticTransactionOptions, RecordIter,
-    TimestampedSnapshot, Transaction, TransactionDb, TransactionDbOptions, TransactionId,
+    TimestampedSnapshot, TrackedWrite, Transaction, TransactionDb, TransactionDbOptions, TransactionId,
     TransactionNotifier, TransactionOptions, TransactionState, TxnDbWritePolicy, Validation, WaitingFor,
     WriteBatchWithIndex, WriteBatchWithIndexOptions, WriteType,
 };

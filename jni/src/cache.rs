@@ -6,8 +6,15 @@ use mem::cache::{Cache, CacheOptions, Kind};
 use mem::write_buffer::WriteBufferManager;
 use table::sst::BlockCache;
 
-use crate::handle::Handle;
+use crate::class::{Class, Method, Value};
+use crate::collections;
+use crate::db::{DatabaseObject, database};
+use crate::fault::Outcome;
+use crate::handle::{Handle, Shared};
+use crate::java::{JLongs, JObject};
 use crate::native::{disposers, natives};
+
+static BYTE: Method = Class::new("java/lang/Byte").method("<init>", "(B)V");
 
 /// A block cache.
 pub struct CacheObject(pub Arc<BlockCache>);
@@ -66,5 +73,22 @@ natives! {
             None => WriteBufferManager::new(buffer_size as usize, None, allow_stall),
         };
         Handle::new(BufferManager(Arc::new(manager)))
+    }
+
+    /// Returns bytes by `MemoryUsageType`: memtables, memtables that are not flushed, table readers, caches.
+    fn MemoryUtil_getApproximateMemoryUsageByType[java](dbs: JLongs, caches: JLongs) -> JObject<'j> {
+        let dbs: Vec<Shared<DatabaseObject>> =
+            java.longs(dbs)?.into_iter().map(|handle| database(Handle(handle))).collect::<Outcome<_>>()?;
+        let caches: Vec<Arc<BlockCache>> = java
+            .longs(caches)?
+            .into_iter()
+            .map(|handle| Ok(Handle(handle).shared::<CacheObject>()?.0.clone()))
+            .collect::<Outcome<_>>()?;
+        let fronts: Vec<&ironstone::Db> = dbs.iter().map(|db| &db.front).collect();
+        let usage = ironstone::memory_usage(&fronts, &caches);
+        let bytes = [usage.memtables, usage.unflushed_memtables, usage.table_readers, usage.caches];
+        collections::map(java, (0_i8..).zip(bytes), |java, (kind, bytes)| {
+            Ok((BYTE.construct(java, &[Value::byte(kind)])?, collections::long(java, bytes as i64)?))
+        })?
     }
 }

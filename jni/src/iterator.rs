@@ -1,14 +1,24 @@
-//! Iterators: `RocksIterator`.
+//! Iterators: `RocksIterator`, `SstFileReaderIterator`, `WBWIRocksIterator`.
+//!
+//! One object serves the three classes. A native that only one class has checks the kind of the iterator.
+
+use std::sync::Arc;
 
 use base::{Error, Result};
 use engine::db::DbIterator;
-use ironstone::BaseDeltaIter;
+use engine::options::ReadOptions;
+use engine::sequence::Snapshot;
+use ironstone::{BaseDeltaIter, RecordIter, SstFileIter, WriteBatchWithIndex, WriteType};
 
 use crate::db::SnapshotObject;
 use crate::fault::Outcome;
 use crate::handle::{Exclusive, Handle};
-use crate::java::{JBuffer, JBytes, Part};
+use crate::java::{JBuffer, JBytes, JLongs, Part};
 use crate::native::{disposers, natives};
+use crate::parts::SliceObject;
+
+/// The first key that is shown, and the first key that is not shown.
+type Bounds = (Option<Vec<u8>>, Option<Vec<u8>>);
 
 /// An iterator. An iterator that could not be created reports the error as its status.
 pub struct IteratorObject {
@@ -16,9 +26,15 @@ pub struct IteratorObject {
 }
 
 enum Kind {
-    Family(Box<DbIterator>),
+    Family(Box<DbIterator>, Bounds),
+    /// A column family whose values end with a time.
+    Ttl(Box<DbIterator>),
     /// A column family under a transaction or a batch.
     Delta(Box<BaseDeltaIter>),
+    /// The records of a batch.
+    Records(Box<RecordIter>),
+    /// An SST file that no database owns.
+    Table(Box<SstFileIter>),
 }
 
 // SAFETY: this module takes exclusive guards only, for moves and for reads of the current entry. So no two threads use the
@@ -28,19 +44,63 @@ unsafe impl Sync for IteratorObject {}
 macro_rules! either {
     ($kind:expr, |$iter:ident| $value:expr) => {
         match $kind {
-            Kind::Family($iter) => $value,
+            Kind::Family($iter, _) => $value,
+            Kind::Ttl($iter) => $value,
             Kind::Delta($iter) => $value,
+            Kind::Records($iter) => $value,
+            Kind::Table($iter) => $value,
         }
     };
 }
 
 impl IteratorObject {
-    pub fn family(iter: Result<DbIterator>) -> Self {
-        IteratorObject { iter: iter.map(|iter| Kind::Family(Box::new(iter))) }
+    pub fn family(iter: Result<DbIterator>, bounds: Bounds) -> Self {
+        IteratorObject { iter: iter.map(|iter| Kind::Family(Box::new(iter), bounds)) }
+    }
+
+    pub fn ttl(iter: Result<DbIterator>) -> Self {
+        IteratorObject { iter: iter.map(|iter| Kind::Ttl(Box::new(iter))) }
     }
 
     pub fn delta(iter: Result<BaseDeltaIter>) -> Self {
         IteratorObject { iter: iter.map(|iter| Kind::Delta(Box::new(iter))) }
+    }
+
+    pub fn records(iter: RecordIter) -> Self {
+        IteratorObject { iter: Ok(Kind::Records(Box::new(iter))) }
+    }
+
+    pub fn table(iter: SstFileIter) -> Self {
+        IteratorObject { iter: Ok(Kind::Table(Box::new(iter))) }
+    }
+
+    /// Takes the iterator out of the object, and returns an iterator over the same entries as if a batch were written. The
+    /// bounds of `options` replace the bounds of the base for the batch.
+    pub fn under_batch(
+        &mut self,
+        batch: &WriteBatchWithIndex,
+        family: &ironstone::Family,
+        options: Option<&ReadOptions>,
+    ) -> Self {
+        let taken = Error::invalid_argument("the base iterator is part of another iterator");
+        let iter = std::mem::replace(&mut self.iter, Err(taken)).and_then(|kind| match kind {
+            Kind::Family(iter, bounds) => {
+                let (lower, upper) = match options {
+                    Some(options) => {
+                        (options.iterate_lower_bound.clone(), options.iterate_upper_bound.clone())
+                    }
+                    None => bounds,
+                };
+                Ok(Kind::Delta(Box::new(batch.iter_over_base(family, *iter, lower, upper))))
+            }
+            Kind::Ttl(_) => {
+                Err(Error::not_supported("a batch with an index over a database with a time to live"))
+            }
+            Kind::Delta(_) | Kind::Records(_) | Kind::Table(_) => {
+                Err(Error::invalid_argument("the base iterator is not over a column family"))
+            }
+        });
+        IteratorObject { iter }
     }
 
     fn valid(&self) -> bool {
@@ -49,7 +109,12 @@ impl IteratorObject {
 
     fn status(&self) -> Result<()> {
         match &self.iter {
-            Ok(kind) => either!(kind, |iter| iter.status()),
+            Ok(Kind::Ttl(iter)) if iter.valid() => ironstone::ttl::value_of(iter.value()).map(|_| ()),
+            Ok(Kind::Family(iter, _)) => iter.status(),
+            Ok(Kind::Ttl(iter)) => iter.status(),
+            Ok(Kind::Delta(iter)) => iter.status(),
+            Ok(Kind::Records(_)) => Ok(()),
+            Ok(Kind::Table(iter)) => iter.status(),
             Err(error) => Err(error.clone()),
         }
     }
@@ -64,6 +129,7 @@ impl IteratorObject {
 
     fn value(&self) -> &[u8] {
         match &self.iter {
+            Ok(Kind::Ttl(iter)) if iter.valid() => ironstone::ttl::value_of(iter.value()).unwrap_or_default(),
             Ok(kind) if self.valid() => either!(kind, |iter| iter.value()),
             _ => &[],
         }
@@ -94,28 +160,53 @@ fn reading(iter: Handle) -> Outcome<Exclusive<IteratorObject>> {
     Ok(iter.exclusive::<IteratorObject>()?)
 }
 
+/// Moves an iterator to the newest state, or to a snapshot.
+fn refresh(iter: Handle, snapshot: Option<Arc<Snapshot>>) -> Outcome<()> {
+    match &mut moving(iter)?.iter {
+        Ok(Kind::Family(iter, _) | Kind::Ttl(iter)) => Ok(iter.refresh_at(snapshot)?),
+        Ok(_) => Err(Error::not_supported("Refresh() is not supported").into()),
+        Err(error) => Err(error.clone().into()),
+    }
+}
+
 disposers! {
     RocksIterator: IteratorObject;
+    SstFileReaderIterator: IteratorObject;
+    WBWIRocksIterator: IteratorObject;
+}
+
+/// Returns the number of a kind of record in `WBWIRocksIterator.WriteType`.
+fn number_of(kind: WriteType) -> i64 {
+    match kind {
+        WriteType::Put | WriteType::PutEntity => 0,
+        WriteType::Merge => 1,
+        WriteType::Delete => 2,
+        WriteType::SingleDelete => 3,
+    }
 }
 
 natives! {
-    fn RocksIterator_isValid0 | RocksIterator_isValid0Jni[_](iter: Handle) -> bool {
+    fn RocksIterator_isValid0 | RocksIterator_isValid0Jni | SstFileReaderIterator_isValid0 | SstFileReaderIterator_isValid0Jni
+        | WBWIRocksIterator_isValid0 | WBWIRocksIterator_isValid0Jni[_](iter: Handle) -> bool {
         reading(iter)?.valid()
     }
 
-    fn RocksIterator_seekToFirst0 | RocksIterator_seekToFirst0Jni[_](iter: Handle) {
+    fn RocksIterator_seekToFirst0 | RocksIterator_seekToFirst0Jni | SstFileReaderIterator_seekToFirst0 | SstFileReaderIterator_seekToFirst0Jni
+        | WBWIRocksIterator_seekToFirst0 | WBWIRocksIterator_seekToFirst0Jni[_](iter: Handle) {
         if let Ok(kind) = &mut moving(iter)?.iter {
             either!(kind, |iter| iter.seek_to_first());
         }
     }
 
-    fn RocksIterator_seekToLast0 | RocksIterator_seekToLast0Jni[_](iter: Handle) {
+    fn RocksIterator_seekToLast0 | RocksIterator_seekToLast0Jni | SstFileReaderIterator_seekToLast0 | SstFileReaderIterator_seekToLast0Jni
+        | WBWIRocksIterator_seekToLast0 | WBWIRocksIterator_seekToLast0Jni[_](iter: Handle) {
         if let Ok(kind) = &mut moving(iter)?.iter {
             either!(kind, |iter| iter.seek_to_last());
         }
     }
 
-    fn RocksIterator_next0 | RocksIterator_next0Jni[_](iter: Handle) {
+    fn RocksIterator_next0 | RocksIterator_next0Jni | SstFileReaderIterator_next0 | SstFileReaderIterator_next0Jni
+        | WBWIRocksIterator_next0 | WBWIRocksIterator_next0Jni[_](iter: Handle) {
         let mut iter = moving(iter)?;
         if iter.valid()
             && let Ok(kind) = &mut iter.iter
@@ -124,7 +215,8 @@ natives! {
         }
     }
 
-    fn RocksIterator_prev0 | RocksIterator_prev0Jni[_](iter: Handle) {
+    fn RocksIterator_prev0 | RocksIterator_prev0Jni | SstFileReaderIterator_prev0 | SstFileReaderIterator_prev0Jni
+        | WBWIRocksIterator_prev0 | WBWIRocksIterator_prev0Jni[_](iter: Handle) {
         let mut iter = moving(iter)?;
         if iter.valid()
             && let Ok(kind) = &mut iter.iter
@@ -133,19 +225,22 @@ natives! {
         }
     }
 
-    fn RocksIterator_seek0 | RocksIterator_seek0Jni[java](iter: Handle, target: JBytes, len: i32) {
+    fn RocksIterator_seek0 | RocksIterator_seek0Jni | SstFileReaderIterator_seek0 | SstFileReaderIterator_seek0Jni
+        | WBWIRocksIterator_seek0 | WBWIRocksIterator_seek0Jni[java](iter: Handle, target: JBytes, len: i32) {
         let target = java.copy_first(target, len)?;
         moving(iter)?.seek(&target);
     }
 
-    fn RocksIterator_seekByteArray0 | RocksIterator_seekByteArray0Jni[java](
+    fn RocksIterator_seekByteArray0 | RocksIterator_seekByteArray0Jni | SstFileReaderIterator_seekByteArray0 | SstFileReaderIterator_seekByteArray0Jni
+        | WBWIRocksIterator_seekByteArray0 | WBWIRocksIterator_seekByteArray0Jni[java](
         iter: Handle, target: JBytes, offset: i32, len: i32
     ) {
         let target = java.copy(target, Part { offset, len })?;
         moving(iter)?.seek(&target);
     }
 
-    fn RocksIterator_seekDirect0 | RocksIterator_seekDirect0Jni[java](
+    fn RocksIterator_seekDirect0 | RocksIterator_seekDirect0Jni | SstFileReaderIterator_seekDirect0 | SstFileReaderIterator_seekDirect0Jni
+        | WBWIRocksIterator_seekDirect0 | WBWIRocksIterator_seekDirect0Jni[java](
         iter: Handle, target: JBuffer, offset: i32, len: i32
     ) {
         let mut iter = moving(iter)?;
@@ -155,19 +250,22 @@ natives! {
         })?;
     }
 
-    fn RocksIterator_seekForPrev0 | RocksIterator_seekForPrev0Jni[java](iter: Handle, target: JBytes, len: i32) {
+    fn RocksIterator_seekForPrev0 | RocksIterator_seekForPrev0Jni | SstFileReaderIterator_seekForPrev0 | SstFileReaderIterator_seekForPrev0Jni
+        | WBWIRocksIterator_seekForPrev0 | WBWIRocksIterator_seekForPrev0Jni[java](iter: Handle, target: JBytes, len: i32) {
         let target = java.copy_first(target, len)?;
         moving(iter)?.seek_for_prev(&target);
     }
 
-    fn RocksIterator_seekForPrevByteArray0 | RocksIterator_seekForPrevByteArray0Jni[java](
+    fn RocksIterator_seekForPrevByteArray0 | RocksIterator_seekForPrevByteArray0Jni | SstFileReaderIterator_seekForPrevByteArray0 | SstFileReaderIterator_seekForPrevByteArray0Jni
+        | WBWIRocksIterator_seekForPrevByteArray0 | WBWIRocksIterator_seekForPrevByteArray0Jni[java](
         iter: Handle, target: JBytes, offset: i32, len: i32
     ) {
         let target = java.copy(target, Part { offset, len })?;
         moving(iter)?.seek_for_prev(&target);
     }
 
-    fn RocksIterator_seekForPrevDirect0 | RocksIterator_seekForPrevDirect0Jni[java](
+    fn RocksIterator_seekForPrevDirect0 | RocksIterator_seekForPrevDirect0Jni | SstFileReaderIterator_seekForPrevDirect0 | SstFileReaderIterator_seekForPrevDirect0Jni
+        | WBWIRocksIterator_seekForPrevDirect0 | WBWIRocksIterator_seekForPrevDirect0Jni[java](
         iter: Handle, target: JBuffer, offset: i32, len: i32
     ) {
         let mut iter = moving(iter)?;
@@ -177,46 +275,62 @@ natives! {
         })?;
     }
 
-    fn RocksIterator_status0 | RocksIterator_status0Jni[_](iter: Handle) {
+    fn RocksIterator_status0 | RocksIterator_status0Jni | SstFileReaderIterator_status0 | SstFileReaderIterator_status0Jni
+        | WBWIRocksIterator_status0 | WBWIRocksIterator_status0Jni[_](iter: Handle) {
         reading(iter)?.status()?;
     }
 
-    fn RocksIterator_refresh0 | RocksIterator_refresh0Jni[_](iter: Handle) {
-        match &mut moving(iter)?.iter {
-            Ok(Kind::Family(iter)) => iter.refresh()?,
-            Ok(Kind::Delta(_)) => return Err(Error::not_supported("Refresh() of an iterator over a batch").into()),
-            Err(error) => return Err(error.clone().into()),
+    fn RocksIterator_refresh0 | RocksIterator_refresh0Jni | SstFileReaderIterator_refresh0 | SstFileReaderIterator_refresh0Jni
+        | WBWIRocksIterator_refresh0 | WBWIRocksIterator_refresh0Jni[_](iter: Handle) {
+        refresh(iter, None)?;
+    }
+
+    /// The snapshot 0 is the newest state.
+    fn RocksIterator_refresh1 | SstFileReaderIterator_refresh1 | WBWIRocksIterator_refresh1[_](iter: Handle, snapshot: Handle) {
+        if snapshot.is_null() {
+            return refresh(iter, None);
         }
+        let snapshot = snapshot.shared::<SnapshotObject>()?.0.clone();
+        refresh(iter, snapshot)?;
     }
 
-    /// Refresh to a snapshot is not built.
-    fn RocksIterator_refresh1[_](iter: Handle, snapshot: Handle) {
-        drop(snapshot.shared::<SnapshotObject>()?);
-        drop(moving(iter)?);
-        return Err(Error::not_supported("Refresh() of an iterator to a snapshot").into());
-    }
-
-    fn RocksIterator_key0[java](iter: Handle) -> JBytes<'j> {
+    fn RocksIterator_key0 | SstFileReaderIterator_key0[java](iter: Handle) -> JBytes<'j> {
         java.new_bytes(reading(iter)?.key())?
     }
 
-    fn RocksIterator_keyByteArray0[java](iter: Handle, key: JBytes, offset: i32, len: i32) -> i32 {
+    fn RocksIterator_keyByteArray0 | SstFileReaderIterator_keyByteArray0[java](iter: Handle, key: JBytes, offset: i32, len: i32) -> i32 {
         java.fill(key, Part { offset, len }, reading(iter)?.key())?
     }
 
-    fn RocksIterator_keyDirect0[java](iter: Handle, key: JBuffer, offset: i32, len: i32) -> i32 {
+    fn RocksIterator_keyDirect0 | SstFileReaderIterator_keyDirect0[java](iter: Handle, key: JBuffer, offset: i32, len: i32) -> i32 {
         java.fill_direct(key, Part { offset, len }, reading(iter)?.key())?
     }
 
-    fn RocksIterator_value0[java](iter: Handle) -> JBytes<'j> {
+    fn RocksIterator_value0 | SstFileReaderIterator_value0[java](iter: Handle) -> JBytes<'j> {
         java.new_bytes(reading(iter)?.value())?
     }
 
-    fn RocksIterator_valueByteArray0[java](iter: Handle, value: JBytes, offset: i32, len: i32) -> i32 {
+    fn RocksIterator_valueByteArray0 | SstFileReaderIterator_valueByteArray0[java](iter: Handle, value: JBytes, offset: i32, len: i32) -> i32 {
         java.fill(value, Part { offset, len }, reading(iter)?.value())?
     }
 
-    fn RocksIterator_valueDirect0[java](iter: Handle, value: JBuffer, offset: i32, len: i32) -> i32 {
+    fn RocksIterator_valueDirect0 | SstFileReaderIterator_valueDirect0[java](iter: Handle, value: JBuffer, offset: i32, len: i32) -> i32 {
         java.fill_direct(value, Part { offset, len }, reading(iter)?.value())?
+    }
+
+    /// Returns the kind of the record, a slice with its key, and a slice with its value or 0. Java closes the slices.
+    fn WBWIRocksIterator_entry1[java](iter: Handle) -> JLongs<'j> {
+        let object = reading(iter)?;
+        let Ok(Kind::Records(iter)) = &object.iter else {
+            return Err(Error::invalid_argument("the iterator is not over a batch").into());
+        };
+        let none = || Error::invalid_argument("the iterator is at no record");
+        let kind = number_of(iter.write_type().ok_or_else(none)?);
+        let key = Handle::new(SliceObject::copied(iter.key().to_vec()));
+        let value = match kind {
+            0 | 1 => Handle::new(SliceObject::copied(iter.value().to_vec())),
+            _ => Handle::NULL,
+        };
+        java.new_longs(&[kind, key.0, value.0])?
     }
 }

@@ -603,6 +603,24 @@ impl<'j> Java<'j> {
         Ok(unsafe { JBuffer::from_raw(buffer) })
     }
 
+    /// Calls a function whose local references are deleted when the function returns, except the result.
+    ///
+    /// # Errors
+    /// OutOfMemoryError; the function's error.
+    pub fn framed(self, call: impl FnOnce(Java<'j>) -> Outcome<JObject<'j>>) -> Outcome<JObject<'j>> {
+        // SAFETY: `env` belongs to this thread.
+        if unsafe { jni!(self, PushLocalFrame, 64) } != jni_sys::JNI_OK {
+            return Err(Fault::Thrown);
+        }
+        let answer = call(self);
+        let result = answer.as_ref().map_or(std::ptr::null_mut(), |object| object.raw());
+        // SAFETY: the frame was pushed above. `result` is null or a reference of the frame, and becomes a reference of the
+        // caller's frame. An exception may wait: the function allows that.
+        let result = unsafe { jni!(self, PopLocalFrame, result) };
+        // SAFETY: the reference is valid in the caller's frame.
+        answer.map(|_| unsafe { JObject::from_raw(result) })
+    }
+
     /// Deletes a local reference. Loops call this function, because the JVM bounds the number of local references.
     pub fn forget(self, object: JObject<'_>) {
         if !object.is_null() {

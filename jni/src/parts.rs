@@ -5,12 +5,16 @@ use std::sync::Arc;
 use base::Error;
 use engine::options::MemtableFactory;
 use env::Env;
-use env::rate::{Mode, RateLimiter, RateOptions};
+use env::rate::{Direction, IoPriority, Mode, RateLimiter, RateOptions};
 
+use crate::class::{Class, Method, Value};
 use crate::fault::Fault;
 use crate::handle::Handle;
-use crate::java::{JBuffer, JBytes, JString, Part};
+use crate::java::{JBuffer, JBytes, JObject, JString, Part};
 use crate::native::{disposers, natives, rows};
+
+static ALLOCATE: Method =
+    Class::new("java/nio/ByteBuffer").static_method("allocateDirect", "(I)Ljava/nio/ByteBuffer;");
 
 /// `Slice` and `DirectSlice`: bytes of their own, from which a prefix can be removed.
 pub struct SliceObject {
@@ -86,6 +90,37 @@ natives! {
 
     fn RateLimiter_getSingleBurstBytes[_](limiter: Handle) -> i64 {
         limiter.shared::<RateLimiterObject>()?.0.single_burst_bytes()
+    }
+
+    fn RateLimiter_getTotalBytesThrough[_](limiter: Handle) -> i64 {
+        limiter.shared::<RateLimiterObject>()?.0.total_bytes_through(IoPriority::Total)
+    }
+
+    fn RateLimiter_getTotalRequests[_](limiter: Handle) -> i64 {
+        limiter.shared::<RateLimiterObject>()?.0.total_requests(IoPriority::Total)
+    }
+
+    /// Waits until the bytes may go, as a write of the highest priority.
+    fn RateLimiter_request[_](limiter: Handle, bytes: i64) {
+        let limiter = limiter.shared::<RateLimiterObject>()?.0.clone();
+        let burst = limiter.single_burst_bytes();
+        if bytes < 0 || bytes > burst {
+            return Err(Fault::illegal_argument(format!("{bytes} bytes; a request has 0 to {burst} bytes")));
+        }
+        limiter.request(bytes, IoPriority::High, Direction::Write);
+    }
+
+    fn Env_getThreadPoolQueueLen[_](env: Handle, priority: i8) -> i32 {
+        let len = env.shared::<EnvObject>()?.0.executor.queue_len(pool(priority)?);
+        i32::try_from(len).unwrap_or(i32::MAX)
+    }
+
+    fn Env_lowerThreadPoolIOPriority[_](env: Handle, priority: i8) {
+        env.shared::<EnvObject>()?.0.executor.lower_priority(pool(priority)?, true);
+    }
+
+    fn Env_lowerThreadPoolCPUPriority[_](env: Handle, priority: i8) {
+        env.shared::<EnvObject>()?.0.executor.lower_priority(pool(priority)?, false);
     }
 
     fn ConfigOptions_newConfigOptions[_]() -> Handle {
@@ -202,6 +237,16 @@ natives! {
     fn DirectSlice_createNewDirectSlice1[java](data: JBuffer) -> Handle {
         let len = i32::try_from(java.direct_capacity(data)?).unwrap_or(i32::MAX);
         java.with_direct(data, Part { offset: 0, len }, |bytes| Ok(Handle::new(SliceObject::copied(bytes.to_vec()))))?
+    }
+
+    /// Returns a buffer with a copy of the bytes: a buffer over the slice's memory would end with the slice.
+    fn DirectSlice_data0[java](slice: Handle) -> JObject<'j> {
+        let slice = slice.shared::<SliceObject>()?;
+        let len = i32::try_from(slice.bytes().len()).unwrap_or(i32::MAX);
+        let buffer = ALLOCATE.call_static_object(java, &[Value::int(len)])?;
+        // SAFETY: the descriptor of the method returns a ByteBuffer.
+        java.fill_direct(unsafe { JBuffer::from_raw(buffer.raw()) }, Part { offset: 0, len }, slice.bytes())?;
+        buffer
     }
 
     fn DirectSlice_get0[_](slice: Handle, offset: i32) -> i8 {

@@ -42,6 +42,11 @@ impl WriteBatch {
         self.wal_end = Some(WalEnd { len: self.bytes.len(), count: self.count() });
     }
 
+    /// Returns the bytes and the records before the WAL termination point. `None`: no point was marked.
+    pub fn wal_termination_point(&self) -> Option<(usize, u32)> {
+        self.wal_end.as_ref().map(|end| (end.len, end.count))
+    }
+
     /// Returns true if the WAL gets only a part of the batch.
     #[inline]
     pub(crate) fn has_wal_end(&self) -> bool {

@@ -31,6 +31,7 @@ use env::clock::CpuTimer;
 
 use crate::family::SuperVersion;
 use crate::options::{ReadOptions, ReadTier};
+use crate::sequence::Snapshot;
 use crate::source::{BlobContext, WideColumns};
 use crate::sync::Arc;
 use convert::Converter;
@@ -315,8 +316,17 @@ impl Iter {
     /// # Errors
     /// As for a new iterator.
     pub fn refresh(&mut self) -> Result<()> {
-        self.options.snapshot = None;
+        self.refresh_at(None)
+    }
+
+    /// As [`Iter::refresh`], but moves the iterator to a snapshot.
+    ///
+    /// # Errors
+    /// As for a new iterator.
+    pub fn refresh_at(&mut self, snapshot: Option<Arc<Snapshot>>) -> Result<()> {
+        self.options.snapshot = snapshot;
         self.follows = false;
+        check(&self.context, &self.options)?;
         self.renew()
     }
 

@@ -26,4 +26,4 @@ pub use options::{
     TransactionOptions, TxnDbWritePolicy,
 };
 pub use pessimistic::{TimestampedSnapshot, TransactionDb};
-pub use transaction::{Transaction, TransactionNotifier, Validation};
+pub use transaction::{TrackedWrite, Transaction, TransactionNotifier, Validation};

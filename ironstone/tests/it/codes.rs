@@ -91,6 +91,10 @@ fn a_refreshed_iterator_forgets_its_snapshot() {
     assert_eq!(count(&mut iter), 1);
     iter.refresh().unwrap();
     assert_eq!(count(&mut iter), 2);
+    iter.refresh_at(Some(snapshot.held())).unwrap();
+    assert_eq!(count(&mut iter), 1);
+    iter.refresh_at(None).unwrap();
+    assert_eq!(count(&mut iter), 2);
 }
 
 #[test]

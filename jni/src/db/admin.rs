@@ -5,7 +5,7 @@ use std::sync::Arc;
 use base::Error;
 use engine::family::Family;
 
-use super::{DatabaseObject, FamilyObject, InFamily, database};
+use super::{DatabaseObject, InFamily, database};
 use crate::call_options::FlushObject;
 use crate::fault::{Fault, Outcome};
 use crate::handle::Handle;
@@ -23,8 +23,7 @@ fn families(java: Java<'_>, db: &DatabaseObject, handles: JLongs<'_>) -> Outcome
 /// Makes a column family and its handle.
 fn create(db: &DatabaseObject, name: &[u8], options: Handle) -> Outcome<Handle> {
     let descriptor = options.shared::<OptionSet>()?.descriptor(&String::from_utf8_lossy(name))?;
-    let family = db.db.create_family(descriptor.into())?;
-    Ok(db.child(db.family_object(family)))
+    Ok(db.create_family(descriptor)?)
 }
 
 /// Makes column families until the first error. Families that were made stay, as in RocksDB.
@@ -86,14 +85,13 @@ natives! {
 
     fn RocksDB_dropColumnFamily[_](db: Handle, family: Handle) {
         let db = database(db)?;
-        let family = family.shared::<FamilyObject>()?;
-        db.db.drop_family(&family.family)?;
+        db.drop_family(&InFamily::new(&db, family)?)?;
     }
 
     fn RocksDB_dropColumnFamilies[java](db: Handle, handles: JLongs) {
         let db = database(db)?;
-        for family in families(java, &db, handles)? {
-            db.db.drop_family(&family)?;
+        for family in java.longs(handles)? {
+            db.drop_family(&InFamily::new(&db, Handle(family))?)?;
         }
     }
 

@@ -1,10 +1,16 @@
 //! Databases, column families, snapshots: `RocksDB`, `ColumnFamilyHandle`, `Snapshot`.
 //!
-//! [`open`] opens and closes; [`read`] and [`write`] are the calls on keys; [`admin`] is the work on families, files and
-//! properties.
+//! [`open`] opens and closes; [`dispatch`] is what databases with a time to live, with transactions, or of another process do
+//! otherwise; [`read`] and [`write`] are the calls on keys; [`admin`] is the work on families and properties; [`files`] and
+//! [`metadata`] are about the files of a database; [`children`] are the objects that end with a database.
 
 mod admin;
-mod open;
+pub(crate) mod children;
+mod dispatch;
+mod files;
+pub(crate) mod kind;
+pub(crate) mod metadata;
+pub(crate) mod open;
 mod read;
 mod write;
 
@@ -15,8 +21,9 @@ use base::{Error, Result};
 use engine::db::Db;
 use engine::family::Family;
 use engine::sequence::Snapshot;
-use env::sync::Mutex;
 
+use self::children::Children;
+use self::kind::Kind;
 use crate::fault::{Fault, Outcome};
 use crate::handle::{Handle, Shared};
 use crate::java::JBytes;
@@ -28,21 +35,14 @@ pub struct DatabaseObject {
     pub db: Db,
     pub front: ironstone::Db,
     pub default: Arc<Family>,
-    /// The iterators, column families and snapshots of the database. The Java classes leave these objects open after the
-    /// close of the database. The drop of the database closes the objects.
-    children: Mutex<Children>,
+    /// What the database does besides a plain database.
+    pub kind: Kind,
+    /// The iterators, column families, snapshots and transactions of the database.
+    pub children: Arc<Children>,
     /// The listeners of the options of the open.
     listeners: Arc<[Arc<Bound>]>,
     /// How often deletions of files were disabled and not enabled again.
     deletions_disabled: AtomicU32,
-}
-
-/// Handles of objects that end with the database.
-#[derive(Default)]
-struct Children {
-    handles: Vec<Handle>,
-    /// The number of handles at which the closed handles are removed.
-    prune_at: usize,
 }
 
 /// A column family of an open database.
@@ -50,6 +50,8 @@ pub struct FamilyObject {
     pub db: Db,
     pub family: Arc<Family>,
     pub front: ironstone::Family,
+    /// The children of the database that the handle belongs to.
+    pub owner: Arc<Children>,
     listeners: Arc<[Arc<Bound>]>,
 }
 
@@ -60,11 +62,18 @@ impl DatabaseObject {
     /// # Errors
     /// NotFound if the database is closed.
     pub fn new(front: ironstone::Db) -> Result<Self> {
+        Self::of_kind(front, Kind::Plain)
+    }
+
+    /// # Errors
+    /// NotFound if the database is closed.
+    pub fn of_kind(front: ironstone::Db, kind: Kind) -> Result<Self> {
         let db = front.engine().clone();
         let default = db.default_family()?;
-        let children = Mutex::new(Children::default());
+        let children = Arc::new(Children::default());
         let listeners = listener::take_bound().into();
-        Ok(DatabaseObject { db, front, default, children, listeners, deletions_disabled: AtomicU32::new(0) })
+        let deletions_disabled = AtomicU32::new(0);
+        Ok(DatabaseObject { db, front, default, kind, children, listeners, deletions_disabled })
     }
 
     /// Makes the handle of the database that this thread opened, and tells the listeners the handle.
@@ -91,20 +100,19 @@ impl DatabaseObject {
 
     /// Makes the handle of an object that ends with the database.
     pub fn child<T: Send + Sync + 'static>(&self, object: T) -> Handle {
-        let handle = Handle::new(object);
-        let mut children = self.children.lock();
-        if children.handles.len() >= children.prune_at {
-            children.handles.retain(|handle| handle.is_live());
-            children.prune_at = 64.max(2 * children.handles.len());
-        }
-        children.handles.push(handle);
-        handle
+        self.children.add(object)
     }
 
     /// Makes the object of a column family.
-    fn family_object(&self, family: Arc<Family>) -> FamilyObject {
+    pub fn family_object(&self, family: Arc<Family>) -> FamilyObject {
         let front = self.front.family_from_engine(family.clone());
-        FamilyObject { db: self.db.clone(), family, front, listeners: self.listeners.clone() }
+        FamilyObject {
+            db: self.db.clone(),
+            family,
+            front,
+            owner: self.children.clone(),
+            listeners: self.listeners.clone(),
+        }
     }
 
     /// Makes the handle of a column family by its name.
@@ -140,9 +148,7 @@ impl DatabaseObject {
 
 impl Drop for DatabaseObject {
     fn drop(&mut self) {
-        for handle in std::mem::take(&mut self.children.lock().handles) {
-            handle.close();
-        }
+        self.children.close();
     }
 }
 
@@ -159,24 +165,33 @@ pub fn database(handle: Handle) -> Outcome<Shared<DatabaseObject>> {
 pub enum InFamily {
     Default,
     Of(Shared<FamilyObject>),
+    /// The column family in the newest view of a secondary instance.
+    Viewed(Arc<Family>, ironstone::Family),
 }
 
 impl InFamily {
     /// # Errors
-    /// IllegalStateException for a closed handle; InvalidArgument for the handle of another database.
+    /// IllegalStateException for a closed handle; InvalidArgument for the handle of another database; NotFound if the
+    /// writer of a secondary instance dropped the column family.
     #[inline]
     pub fn new(db: &DatabaseObject, handle: Handle) -> Outcome<InFamily> {
         if handle.is_null() {
             return Ok(InFamily::Default);
         }
         let family = handle.shared::<FamilyObject>()?;
-        if !Arc::ptr_eq(&family.family, &db.default) && family.db.session_id() != db.db.session_id() {
-            let name = family.family.name();
-            return Err(
-                Error::invalid_argument(format!("column family {name} belongs to another database")).into()
-            );
+        if !Arc::ptr_eq(&family.owner, &db.children) {
+            return Err(foreign(&family).into());
         }
-        Ok(InFamily::Of(family))
+        match db.kind {
+            Kind::Secondary(_) => InFamily::viewed(db, family.family.name()),
+            _ => Ok(InFamily::Of(family)),
+        }
+    }
+
+    fn viewed(db: &DatabaseObject, name: &str) -> Outcome<InFamily> {
+        let family = db.db.family(name).ok_or_else(|| Error::not_found(format!("column family {name}")))?;
+        let front = db.front.family_from_engine(family.clone());
+        Ok(InFamily::Viewed(family, front))
     }
 
     #[inline]
@@ -184,6 +199,7 @@ impl InFamily {
         match self {
             InFamily::Default => &db.default,
             InFamily::Of(family) => &family.family,
+            InFamily::Viewed(family, _) => family,
         }
     }
 
@@ -192,8 +208,16 @@ impl InFamily {
         match self {
             InFamily::Default => &db.front,
             InFamily::Of(family) => &family.front,
+            InFamily::Viewed(_, front) => front,
         }
     }
+}
+
+/// The error of a call with the column family of another database.
+#[cold]
+pub fn foreign(family: &FamilyObject) -> Error {
+    let name = family.family.name();
+    Error::invalid_argument(format!("column family {name} belongs to another database"))
 }
 
 disposers! {

@@ -3,11 +3,11 @@
 use base::{Error, Pinned};
 use engine::options::ReadOptions;
 
+use super::kind::Kind;
 use super::{DatabaseObject, InFamily, database};
 use crate::call_options::ReadObject;
 use crate::fault::{Fault, Outcome};
 use crate::handle::Handle;
-use crate::iterator::IteratorObject;
 use crate::java::{JBuffer, JBytes, JInts, JLongs, JObject, JObjects, Java, Part};
 use crate::native::natives;
 use crate::throw;
@@ -28,7 +28,7 @@ pub(super) fn with_read<R>(options: Handle, call: impl FnOnce(&ReadOptions) -> O
 fn get(db: Handle, family: Handle, options: Handle, key: &[u8]) -> Outcome<Option<Pinned>> {
     let db = database(db)?;
     let family = InFamily::new(&db, family)?;
-    with_read(options, |options| Ok(db.db.get(family.get(&db), key, options)?))
+    with_read(options, |options| Ok(db.get(family.get(&db), key, options)?))
 }
 
 #[inline]
@@ -60,10 +60,14 @@ fn read_many(
 ) -> Vec<base::Result<Option<Pinned>>> {
     let same = |other: &InFamily| std::sync::Arc::ptr_eq(other.get(db), families[0].get(db));
     if !families.is_empty() && families.iter().all(same) {
-        return db.db.multi_get(families[0].get(db), keys, options);
+        let found = db.db.multi_get(families[0].get(db), keys, options);
+        return match db.kind {
+            Kind::Ttl(_) => found.into_iter().map(|value| db.value_of(value?)).collect(),
+            _ => found,
+        };
     }
     let pairs = families.iter().zip(keys);
-    pairs.map(|(family, key)| db.db.get(family.get(db), key, options)).collect()
+    pairs.map(|(family, key)| db.get(family.get(db), key, options)).collect()
 }
 
 fn multi_get<'j>(
@@ -268,7 +272,7 @@ natives! {
         let db = database(db)?;
         let family = InFamily::new(&db, family)?;
         with_read(options, |options| {
-            Ok(db.child(IteratorObject::family(db.db.iter(family.get(&db), options.clone()))))
+            Ok(db.child(db.iterator(family.get(&db), options)))
         })?
     }
 
@@ -279,7 +283,7 @@ natives! {
             families.push(InFamily::new(&db, Handle(handle))?.get(&db).clone());
         }
         let iters = with_read(options, |options| Ok(db.db.iterators(&families, options)?))?;
-        let handle = |iter| db.child(IteratorObject::family(Ok(iter))).0;
+        let handle = |iter| db.child(db.iterator_of(Ok(iter), (None, None))).0;
         java.new_longs(&iters.into_iter().map(handle).collect::<Vec<_>>())?
     }
 }
@@ -298,5 +302,6 @@ fn store(java: Java<'_>, buffer: JObject<'_>, value: &[u8]) -> Outcome<i32> {
 fn may_exist(db: Handle, family: Handle, options: Handle, key: &[u8]) -> Outcome<(bool, Option<Pinned>)> {
     let db = database(db)?;
     let family = InFamily::new(&db, family)?;
-    with_read(options, |options| Ok(db.db.key_may_exist(family.get(&db), key, options)))
+    let (may, value) = with_read(options, |options| Ok(db.db.key_may_exist(family.get(&db), key, options)))?;
+    Ok((may, db.value_of(value)?))
 }

@@ -43,7 +43,7 @@ macro_rules! pairs {
             ) {
                 let (key, value) = (part(java, key, offset, len)?, part(java, value, value_offset, value_len)?);
                 writing(db, Handle::NULL, Handle::NULL, |db, family, options| {
-                    db.db.$call(family, &key, &value, options)
+                    db.$call(family, &key, &value, options)
                 })?;
             }
 
@@ -53,7 +53,7 @@ macro_rules! pairs {
             ) {
                 let (key, value) = (part(java, key, offset, len)?, part(java, value, value_offset, value_len)?);
                 writing(db, family, Handle::NULL, |db, family, options| {
-                    db.db.$call(family, &key, &value, options)
+                    db.$call(family, &key, &value, options)
                 })?;
             }
 
@@ -63,7 +63,7 @@ macro_rules! pairs {
             ) {
                 let (key, value) = (part(java, key, offset, len)?, part(java, value, value_offset, value_len)?);
                 writing(db, Handle::NULL, options, |db, family, options| {
-                    db.db.$call(family, &key, &value, options)
+                    db.$call(family, &key, &value, options)
                 })?;
             }
 
@@ -72,7 +72,7 @@ macro_rules! pairs {
                 value_len: i32, family: Handle
             ) {
                 let (key, value) = (part(java, key, offset, len)?, part(java, value, value_offset, value_len)?);
-                writing(db, family, options, |db, family, options| db.db.$call(family, &key, &value, options))?;
+                writing(db, family, options, |db, family, options| db.$call(family, &key, &value, options))?;
             }
         }
     )*};
@@ -134,7 +134,7 @@ natives! {
     ) {
         java.with_direct(key, Part { offset, len }, |key| {
             java.with_direct(value, Part { offset: value_offset, len: value_len }, |value| {
-                writing(db, family, options, |db, family, options| db.db.put(family, key, value, options))
+                writing(db, family, options, |db, family, options| db.put(family, key, value, options))
             })
         })?;
     }
@@ -145,7 +145,7 @@ natives! {
     ) {
         java.with_direct(key, Part { offset, len }, |key| {
             java.with_direct(value, Part { offset: value_offset, len: value_len }, |value| {
-                writing(db, family, options, |db, family, options| db.db.merge(family, key, value, options))
+                writing(db, family, options, |db, family, options| db.merge(family, key, value, options))
             })
         })?;
     }
@@ -158,6 +158,6 @@ natives! {
 
     fn RocksDB_write0[_](db: Handle, options: Handle, batch: Handle) {
         let mut batch = batch.exclusive::<BatchObject>()?;
-        writing(db, Handle::NULL, options, |db, _, options| db.db.write(&mut batch.batch, options))?;
+        writing(db, Handle::NULL, options, |db, _, options| db.write(&mut batch.batch, options))?;
     }
 }

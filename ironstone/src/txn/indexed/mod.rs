@@ -572,6 +572,23 @@ impl WriteBatchWithIndex {
         BaseDeltaIter::new(base, delta, order, family.clone())
     }
 
+    /// Returns the batch of a transaction.
+    pub(in crate::txn) fn of_core(core: Arc<Mutex<Core>>) -> Self {
+        WriteBatchWithIndex { core }
+    }
+
+    /// Changes the largest size of the batch in bytes. A write that would exceed the size fails; 0: no limit.
+    ///
+    /// ```
+    /// # use ironstone::WriteBatchWithIndex;
+    /// let mut batch = WriteBatchWithIndex::new();
+    /// batch.set_max_bytes(14);
+    /// assert!(batch.put(b"key", b"value").is_err());
+    /// ```
+    pub fn set_max_bytes(&mut self, max_bytes: usize) {
+        self.core.lock().bytes_max = max_bytes;
+    }
+
     /// Writes the batch to a database: all records or none.
     ///
     /// ```

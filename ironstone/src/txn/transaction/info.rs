@@ -4,6 +4,7 @@ use base::{Error, Result};
 use engine::batch::WriteBatch;
 use engine::options::WriteOptions;
 
+use super::super::indexed::WriteBatchWithIndex;
 use super::super::locks::{TransactionId, TransactionState, WaitingFor};
 use super::Transaction;
 
@@ -137,6 +138,39 @@ impl Transaction {
     /// ```
     pub fn to_batch(&self) -> WriteBatch {
         self.shared.core.lock().batch.clone()
+    }
+
+    /// Returns the write batch of the transaction. A change of the batch changes the transaction, without locks and without
+    /// checks. RocksDB: `GetWriteBatch`.
+    ///
+    /// ```
+    /// # use ironstone::{Options, TransactionDb, TransactionDbOptions};
+    /// # let db = TransactionDb::open("data", Options::in_memory(), TransactionDbOptions::default())?;
+    /// let transaction = db.begin();
+    /// transaction.put(b"k", b"1")?;
+    /// assert_eq!(transaction.indexed_batch().count(), 1);
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
+    pub fn indexed_batch(&self) -> WriteBatchWithIndex {
+        WriteBatchWithIndex::of_core(self.shared.core.clone())
+    }
+
+    /// The number of the WAL that holds the prepared section; 0 before prepare. RocksDB: `GetLogNumber`.
+    ///
+    /// ```
+    /// # use ironstone::{Options, TransactionDb, TransactionDbOptions};
+    /// # let db = TransactionDb::open("data", Options::in_memory(), TransactionDbOptions::default())?;
+    /// let transaction = db.begin();
+    /// assert_eq!(transaction.wal_number(), 0);
+    /// transaction.set_name(b"transfer-1")?;
+    /// transaction.put(b"k", b"1")?;
+    /// transaction.prepare()?;
+    /// assert_ne!(transaction.wal_number(), 0);
+    /// # transaction.rollback()?;
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
+    pub fn wal_number(&self) -> u64 {
+        self.shared.body.lock().prepared_in.map_or(0, |number| number.0)
     }
 
     /// The options with which the transaction commits.

@@ -14,6 +14,7 @@ mod write;
 pub use body::TransactionNotifier;
 pub(super) use body::{Body, Control, Pessimistic, Settings, Shared};
 pub use track::Validation;
+pub use write::TrackedWrite;
 
 use base::{Error, Result};
 use engine::sequence::Snapshot as Held;

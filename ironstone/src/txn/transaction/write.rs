@@ -12,6 +12,19 @@ use super::body::Body;
 use super::track::{Operation, Tracking};
 use crate::Family;
 
+/// What [`Transaction::write_assuming_tracked_in`] does to its key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TrackedWrite<'a> {
+    /// Stores this value.
+    Put(&'a [u8]),
+    /// Adds this merge operand.
+    Merge(&'a [u8]),
+    /// Deletes the key.
+    Delete,
+    /// Deletes the key, which was stored once since its last deletion.
+    SingleDelete,
+}
+
 impl Transaction {
     /// Sets the value of a key of the default column family. See [`Transaction::put_in`].
     ///
@@ -273,23 +286,38 @@ impl Transaction {
         self.write(family, key, Write::SingleDelete, Tracking::Untracked)
     }
 
-    /// Sets the value of a key that this transaction has locked already. RocksDB: `Put` with `assume_tracked`.
+    /// Writes a key that the transaction has locked, without a look at the lock table. RocksDB: `assume_tracked`.
     ///
     /// ```
     /// # use ironstone::{Options, TransactionDb, TransactionDbOptions};
     /// # let db = TransactionDb::open("data", Options::in_memory(), TransactionDbOptions::default())?;
     /// # let family = db.default_family();
+    /// use ironstone::TrackedWrite;
+    ///
     /// let transaction = db.begin();
-    /// assert!(transaction.put_assuming_tracked_in(&family, b"k", b"1").is_err()); // no lock
+    /// let put = TrackedWrite::Put(b"1");
+    /// assert!(transaction.write_assuming_tracked_in(&family, b"k", put).is_err()); // no lock
     /// transaction.get_for_update(b"k")?;
-    /// transaction.put_assuming_tracked_in(&family, b"k", b"1")?;
+    /// transaction.write_assuming_tracked_in(&family, b"k", put)?;
+    /// transaction.write_assuming_tracked_in(&family, b"k", TrackedWrite::Delete)?;
     /// # Ok::<(), ironstone::Error>(())
     /// ```
     ///
     /// # Errors
     /// As [`Transaction::put_in`]; InvalidArgument if the transaction has no lock of the key.
-    pub fn put_assuming_tracked_in(&self, family: &Family, key: &[u8], value: &[u8]) -> Result<()> {
-        self.write(family, key, Write::Put(value), Tracking::Assumed)
+    pub fn write_assuming_tracked_in(
+        &self,
+        family: &Family,
+        key: &[u8],
+        write: TrackedWrite<'_>,
+    ) -> Result<()> {
+        let write = match write {
+            TrackedWrite::Put(value) => Write::Put(value),
+            TrackedWrite::Merge(operand) => Write::Merge(operand),
+            TrackedWrite::Delete => Write::Delete,
+            TrackedWrite::SingleDelete => Write::SingleDelete,
+        };
+        self.write(family, key, write, Tracking::Assumed)
     }
 
     /// Adds bytes that are written only to the WAL.

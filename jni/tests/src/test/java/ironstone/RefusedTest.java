@@ -13,7 +13,6 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.rocksdb.AbstractComparator;
-import org.rocksdb.Checkpoint;
 import org.rocksdb.ComparatorOptions;
 import org.rocksdb.FlushOptions;
 import org.rocksdb.Options;
@@ -21,7 +20,10 @@ import org.rocksdb.RocksDB;
 import org.rocksdb.RocksDBException;
 import org.rocksdb.RocksIterator;
 import org.rocksdb.Status;
-import org.rocksdb.WriteBatchWithIndex;
+import org.rocksdb.Transaction;
+import org.rocksdb.TransactionDB;
+import org.rocksdb.TransactionDBOptions;
+import org.rocksdb.WriteOptions;
 
 class RefusedTest {
   @TempDir Path dir;
@@ -60,10 +62,10 @@ class RefusedTest {
 
   @Test
   void nativeThatIsNotBuiltThrowsItsName() throws Exception {
-    assertRefused("WriteBatchWithIndex.newWriteBatchWithIndex",
-        assertThrows(RocksDBException.class, WriteBatchWithIndex::new));
-    try (Options options = new Options().setCreateIfMissing(true); RocksDB db = RocksDB.open(options, dir.toString())) {
-      assertRefused("Checkpoint.newCheckpoint", assertThrows(RocksDBException.class, () -> Checkpoint.create(db)));
+    try (Options options = new Options().setCreateIfMissing(true); TransactionDBOptions settings = new TransactionDBOptions();
+         WriteOptions write = new WriteOptions(); TransactionDB db = TransactionDB.open(options, settings, dir.toString());
+         Transaction transaction = db.beginTransaction(write)) {
+      assertRefused("Transaction.setLogNumber", assertThrows(RocksDBException.class, () -> transaction.setLogNumber(1)));
     }
   }
 

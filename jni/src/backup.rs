@@ -1,0 +1,160 @@
+//! Backups: `BackupEngine`, `BackupEngineOptions`, `RestoreOptions`.
+
+use base::Error;
+use ironstone::{BackupEngine, BackupEngineOptions, BackupInfo, CreateBackupOptions, RestoreOptions};
+
+use crate::class::{Class, Method, Value};
+use crate::collections;
+use crate::db::database;
+use crate::fault::{Fault, Outcome};
+use crate::handle::Handle;
+use crate::java::{JInts, JObject, JString, Java};
+use crate::native::{disposers, natives, rows};
+use crate::parts::{EnvObject, RateLimiterObject};
+
+static NEW_INFO: Method = Class::new("org/rocksdb/BackupInfo").method("<init>", "(IJJILjava/lang/String;)V");
+
+/// `BackupEngineOptions`.
+struct Settings {
+    options: BackupEngineOptions,
+    /// One thread copies the files. The number is kept for the getter.
+    max_background_operations: i32,
+}
+
+/// `RestoreOptions`.
+struct Restore(RestoreOptions);
+
+/// `BackupEngine`.
+struct EngineObject(BackupEngine);
+
+rows! {
+    Settings [BackupEngineOptions] |o|;
+    setShareTableFiles shareTableFiles: bool => o.options.share_table_files;
+    setSync sync: bool => o.options.sync;
+    setDestroyOldData destroyOldData: bool => o.options.destroy_old_data;
+    setBackupLogFiles backupLogFiles: bool => o.options.backup_log_files;
+    setBackupRateLimit backupRateLimit: i64 => o.options.backup_rate_limit;
+    setRestoreRateLimit restoreRateLimit: i64 => o.options.restore_rate_limit;
+    setShareFilesWithChecksum shareFilesWithChecksum: bool => o.options.share_files_with_checksum;
+    setMaxBackgroundOperations maxBackgroundOperations: i32 => o.max_background_operations;
+    setCallbackTriggerIntervalSize callbackTriggerIntervalSize: i64 => o.options.callback_trigger_interval_size;
+}
+
+disposers! {
+    BackupEngineOptions: Settings;
+    RestoreOptions: Restore;
+    BackupEngine: EngineObject;
+}
+
+fn info<'j>(java: Java<'j>, info: &BackupInfo) -> Outcome<JObject<'j>> {
+    let metadata = java.new_text(&String::from_utf8_lossy(&info.app_metadata))?;
+    let arguments = [
+        Value::int(info.id as i32),
+        Value::long(info.timestamp),
+        Value::long(info.size as i64),
+        Value::int(i32::try_from(info.files.len()).unwrap_or(i32::MAX)),
+        metadata.into(),
+    ];
+    let object = NEW_INFO.construct(java, &arguments)?;
+    java.forget(metadata.object());
+    Ok(object)
+}
+
+fn create(engine: Handle, db: Handle, flush_before_backup: bool, app_metadata: Vec<u8>) -> Outcome<()> {
+    let (engine, db) = (engine.shared::<EngineObject>()?, database(db)?);
+    let options = CreateBackupOptions { flush_before_backup, app_metadata, ..CreateBackupOptions::default() };
+    engine.0.create_new_backup_with(&db.front, &options)?;
+    Ok(())
+}
+
+/// Returns the number of a backup.
+fn backup_id(id: i32) -> Outcome<u32> {
+    u32::try_from(id).map_err(|_| Fault::illegal_argument(format!("{id} is not the number of a backup")))
+}
+
+natives! {
+    fn BackupEngineOptions_newBackupEngineOptions[java](path: JString) -> Handle {
+        let options = BackupEngineOptions::new(java.text(path)?);
+        Handle::new(Settings { options, max_background_operations: 1 })
+    }
+
+    fn BackupEngineOptions_backupDir[java](options: Handle) -> JString<'j> {
+        java.new_text(&options.shared::<Settings>()?.options.backup_dir.to_string_lossy())?
+    }
+
+    fn BackupEngineOptions_setBackupEnv[_](options: Handle, env: Handle) {
+        let env = env.shared::<EnvObject>()?.0.clone();
+        options.exclusive::<Settings>()?.options.backup_env = Some(env);
+    }
+
+    /// A log of backups is not built.
+    fn BackupEngineOptions_setInfoLog[_](options: Handle, _logger: Handle) {
+        drop(options.shared::<Settings>()?);
+        return Err(Error::not_supported("BackupEngineOptions.setInfoLog").into());
+    }
+
+    fn BackupEngineOptions_setBackupRateLimiter[_](options: Handle, limiter: Handle) {
+        let limiter = limiter.shared::<RateLimiterObject>()?.0.clone();
+        options.exclusive::<Settings>()?.options.backup_rate_limiter = Some(limiter);
+    }
+
+    fn BackupEngineOptions_setRestoreRateLimiter[_](options: Handle, limiter: Handle) {
+        let limiter = limiter.shared::<RateLimiterObject>()?.0.clone();
+        options.exclusive::<Settings>()?.options.restore_rate_limiter = Some(limiter);
+    }
+
+    fn RestoreOptions_newRestoreOptions[_](keep_log_files: bool) -> Handle {
+        Handle::new(Restore(RestoreOptions { keep_log_files, ..RestoreOptions::default() }))
+    }
+
+    fn BackupEngine_open[_](env: Handle, options: Handle) -> Handle {
+        let (env, options) = (env.shared::<EnvObject>()?, options.shared::<Settings>()?);
+        Handle::new(EngineObject(BackupEngine::open(options.options.clone(), &env.0)?))
+    }
+
+    fn BackupEngine_createNewBackup[_](engine: Handle, db: Handle, flush: bool) {
+        create(engine, db, flush, Vec::new())?;
+    }
+
+    fn BackupEngine_createNewBackupWithMetadata[java](engine: Handle, db: Handle, metadata: JString, flush: bool) {
+        create(engine, db, flush, java.text(metadata)?.into_bytes())?;
+    }
+
+    fn BackupEngine_getBackupInfo[java](engine: Handle) -> JObject<'j> {
+        let backups = engine.shared::<EngineObject>()?.0.backup_info();
+        collections::list(java, backups.iter(), info)?
+    }
+
+    fn BackupEngine_getCorruptedBackups[java](engine: Handle) -> JInts<'j> {
+        let corrupted = engine.shared::<EngineObject>()?.0.corrupted_backups();
+        java.new_ints(&corrupted.into_iter().map(|(id, _)| id as i32).collect::<Vec<_>>())?
+    }
+
+    fn BackupEngine_garbageCollect[_](engine: Handle) {
+        engine.shared::<EngineObject>()?.0.garbage_collect()?;
+    }
+
+    fn BackupEngine_purgeOldBackups[_](engine: Handle, keep: i32) {
+        engine.shared::<EngineObject>()?.0.purge_old_backups(usize::try_from(keep).unwrap_or(0))?;
+    }
+
+    fn BackupEngine_deleteBackup[_](engine: Handle, id: i32) {
+        engine.shared::<EngineObject>()?.0.delete_backup(backup_id(id)?)?;
+    }
+
+    fn BackupEngine_restoreDbFromBackup[java](
+        engine: Handle, id: i32, db_dir: JString, wal_dir: JString, options: Handle
+    ) {
+        let (engine, options) = (engine.shared::<EngineObject>()?, options.shared::<Restore>()?);
+        let (db_dir, wal_dir) = (java.text(db_dir)?, java.text(wal_dir)?);
+        engine.0.restore_db_from_backup(backup_id(id)?, db_dir, wal_dir, &options.0)?;
+    }
+
+    fn BackupEngine_restoreDbFromLatestBackup[java](
+        engine: Handle, db_dir: JString, wal_dir: JString, options: Handle
+    ) {
+        let (engine, options) = (engine.shared::<EngineObject>()?, options.shared::<Restore>()?);
+        let (db_dir, wal_dir) = (java.text(db_dir)?, java.text(wal_dir)?);
+        engine.0.restore_db_from_latest_backup(db_dir, wal_dir, &options.0)?;
+    }
+}

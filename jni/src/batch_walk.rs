@@ -1,0 +1,192 @@
+//! What a write batch holds: `WriteBatch.iterate` with a handler of Java, `WriteBatch.hasPut` and its relatives.
+//!
+//! A handler is called for each record in order, until `shouldContinue` returns false or a method throws. The exception of the
+//! method is the exception of `iterate`.
+//!
+//! Facts: RocksDB `db/write_batch.cc` (`WriteBatchInternal::Iterate`), `java/rocksjni/writebatchhandlerjnicallback.cc`.
+
+use base::Error;
+use engine::batch::WriteBatch;
+use format::batch::{Marker, Record};
+
+use crate::batch::BatchObject;
+use crate::class::{Class, Global, Method, Value};
+use crate::fault::Outcome;
+use crate::handle::Handle;
+use crate::java::{JObject, Java};
+use crate::native::natives;
+
+/// A `WriteBatch.Handler`.
+struct HandlerObject(Global);
+
+const fn method(name: &'static str, descriptor: &'static str) -> Method {
+    Class::new("org/rocksdb/WriteBatch$Handler").method(name, descriptor)
+}
+
+static SHOULD_CONTINUE: Method = method("shouldContinue", "()Z");
+static PUT: Method = method("put", "(I[B[B)V");
+static MERGE: Method = method("merge", "(I[B[B)V");
+static DELETE: Method = method("delete", "(I[B)V");
+static SINGLE_DELETE: Method = method("singleDelete", "(I[B)V");
+static DELETE_RANGE: Method = method("deleteRange", "(I[B[B)V");
+static LOG_DATA: Method = method("logData", "([B)V");
+static PUT_BLOB_INDEX: Method = method("putBlobIndex", "(I[B[B)V");
+static BEGIN_PREPARE: Method = method("markBeginPrepare", "()V");
+static END_PREPARE: Method = method("markEndPrepare", "([B)V");
+static NOOP: Method = method("markNoop", "(Z)V");
+static ROLLBACK: Method = method("markRollback", "([B)V");
+static COMMIT: Method = method("markCommit", "([B)V");
+static COMMIT_WITH_TIMESTAMP: Method = method("markCommitWithTimestamp", "([B[B)V");
+
+static NEW_SAVE_POINT: Method = Class::new("org/rocksdb/WriteBatch$SavePoint").method("<init>", "(JJJ)V");
+
+/// Calls a method with the number of a column family, if there is one, and byte arrays.
+fn call(
+    java: Java<'_>,
+    object: JObject<'_>,
+    method: &Method,
+    family: Option<u32>,
+    bytes: &[&[u8]],
+) -> Outcome<()> {
+    let mut arguments: Vec<Value> = family.map(|id| Value::int(id as i32)).into_iter().collect();
+    let arrays = bytes.iter().map(|bytes| java.new_bytes(bytes)).collect::<Outcome<Vec<_>>>()?;
+    arguments.extend(arrays.iter().map(|array| Value::from(array.object())));
+    let answer = method.call(java, object, &arguments);
+    arrays.into_iter().for_each(|array| java.forget(array.object()));
+    answer
+}
+
+/// Shows a record to a handler.
+fn show(java: Java<'_>, object: JObject<'_>, record: &Record<'_>, is_first: bool) -> Outcome<()> {
+    let family = record.family().map(|family| family.0);
+    match *record {
+        Record::Put { key, value, .. } => call(java, object, &PUT, family, &[key, value]),
+        Record::Merge { key, operand, .. } => call(java, object, &MERGE, family, &[key, operand]),
+        Record::Delete { key, .. } => call(java, object, &DELETE, family, &[key]),
+        Record::SingleDelete { key, .. } => call(java, object, &SINGLE_DELETE, family, &[key]),
+        Record::DeleteRange { begin, end, .. } => call(java, object, &DELETE_RANGE, family, &[begin, end]),
+        Record::PutBlobIndex { key, index, .. } => call(java, object, &PUT_BLOB_INDEX, family, &[key, index]),
+        Record::PutEntity { .. } | Record::TimedPut { .. } => {
+            Err(Error::not_supported("a record that WriteBatch.Handler has no method for").into())
+        }
+        Record::LogData(blob) => call(java, object, &LOG_DATA, None, &[blob]),
+        Record::Marker(marker) => match marker {
+            Marker::BeginPrepare | Marker::BeginPersistedPrepare | Marker::BeginUnprepare => {
+                call(java, object, &BEGIN_PREPARE, None, &[])
+            }
+            Marker::EndPrepare(xid) => call(java, object, &END_PREPARE, None, &[xid]),
+            Marker::Commit(xid) => call(java, object, &COMMIT, None, &[xid]),
+            Marker::CommitWithTimestamp { timestamp, xid } => {
+                call(java, object, &COMMIT_WITH_TIMESTAMP, None, &[xid, timestamp])
+            }
+            Marker::Rollback(xid) => call(java, object, &ROLLBACK, None, &[xid]),
+            Marker::Noop => NOOP.call(java, object, &[Value::bool(is_first)]),
+        },
+    }
+}
+
+/// The bits of RocksDB's `ContentFlags`.
+mod content {
+    pub const PUT: i64 = 1 << 1;
+    pub const DELETE: i64 = 1 << 2;
+    pub const SINGLE_DELETE: i64 = 1 << 3;
+    pub const MERGE: i64 = 1 << 4;
+    pub const BEGIN_PREPARE: i64 = 1 << 5;
+    pub const END_PREPARE: i64 = 1 << 6;
+    pub const COMMIT: i64 = 1 << 7;
+    pub const ROLLBACK: i64 = 1 << 8;
+    pub const DELETE_RANGE: i64 = 1 << 9;
+    pub const BLOB_INDEX: i64 = 1 << 10;
+    pub const BEGIN_UNPREPARE: i64 = 1 << 11;
+    pub const PUT_ENTITY: i64 = 1 << 12;
+    pub const TIMED_PUT: i64 = 1 << 13;
+}
+
+/// Returns the kinds of the first `count` records. Markers and log data do not count as records.
+fn flags(batch: &WriteBatch, count: usize) -> Outcome<i64> {
+    let (mut flags, mut seen) = (0, 0);
+    for record in batch.iter() {
+        let record = record?;
+        if record.family().is_some() {
+            if seen == count {
+                break;
+            }
+            seen += 1;
+        }
+        flags |= match record {
+            Record::Put { .. } => content::PUT,
+            Record::Delete { .. } => content::DELETE,
+            Record::SingleDelete { .. } => content::SINGLE_DELETE,
+            Record::Merge { .. } => content::MERGE,
+            Record::DeleteRange { .. } => content::DELETE_RANGE,
+            Record::PutBlobIndex { .. } => content::BLOB_INDEX,
+            Record::PutEntity { .. } => content::PUT_ENTITY,
+            Record::TimedPut { .. } => content::TIMED_PUT,
+            Record::Marker(Marker::BeginPrepare | Marker::BeginPersistedPrepare) => content::BEGIN_PREPARE,
+            Record::Marker(Marker::BeginUnprepare) => content::BEGIN_UNPREPARE | content::BEGIN_PREPARE,
+            Record::Marker(Marker::EndPrepare(_)) => content::END_PREPARE,
+            Record::Marker(Marker::Commit(_) | Marker::CommitWithTimestamp { .. }) => content::COMMIT,
+            Record::Marker(Marker::Rollback(_)) => content::ROLLBACK,
+            Record::Marker(Marker::Noop) | Record::LogData(_) => 0,
+        };
+    }
+    Ok(flags)
+}
+
+/// Declares `WriteBatch.hasX`.
+macro_rules! conditions {
+    ($($name:ident = $bit:ident;)*) => {$(
+        natives! {
+            fn $name[_](handle: Handle) -> bool {
+                let object = handle.shared::<BatchObject>()?;
+                flags(&object.batch, usize::MAX)? & content::$bit != 0
+            }
+        }
+    )*};
+}
+
+conditions! {
+    WriteBatch_hasPut = PUT;
+    WriteBatch_hasDelete = DELETE;
+    WriteBatch_hasSingleDelete = SINGLE_DELETE;
+    WriteBatch_hasDeleteRange = DELETE_RANGE;
+    WriteBatch_hasMerge = MERGE;
+    WriteBatch_hasBeginPrepare = BEGIN_PREPARE;
+    WriteBatch_hasEndPrepare = END_PREPARE;
+    WriteBatch_hasCommit = COMMIT;
+    WriteBatch_hasRollback = ROLLBACK;
+}
+
+natives! {
+    fn WriteBatch_00024Handler_createNewHandler0[java, this]() -> Handle {
+        Handle::new(HandlerObject(Global::new(java, this)?))
+    }
+
+    /// The handler may use the batch: the walk has a copy.
+    fn WriteBatch_iterate[java](handle: Handle, handler: Handle) {
+        let batch: WriteBatch = handle.shared::<BatchObject>()?.batch.clone();
+        let handler = handler.shared::<HandlerObject>()?;
+        let object = handler.0.object(java);
+        let mut is_first = true;
+        for record in batch.iter() {
+            if !SHOULD_CONTINUE.call_bool(java, object, &[])? {
+                break;
+            }
+            show(java, object, &record?, is_first)?;
+            is_first = false;
+        }
+    }
+
+    /// The records after the point do not go to the WAL.
+    fn WriteBatch_markWalTerminationPoint[_](handle: Handle) {
+        handle.exclusive::<BatchObject>()?.batch.mark_wal_termination_point();
+    }
+
+    /// Returns zeros if no point was marked.
+    fn WriteBatch_getWalTerminationPoint[java](handle: Handle) -> JObject<'j> {
+        let object = handle.shared::<BatchObject>()?;
+        let (len, count) = object.batch.wal_termination_point().unwrap_or((0, 0));
+        let flags = if count == 0 { 0 } else { flags(&object.batch, count as usize)? };
+        NEW_SAVE_POINT.construct(java, &[Value::long(len as i64), Value::long(i64::from(count)), Value::long(flags)])?
+    }
+}

@@ -1,0 +1,37 @@
+//! `Checkpoint`, and exports of column families.
+
+use ironstone::{Checkpoint, ExportImportFilesMetaData};
+
+use crate::db::{FamilyObject, database};
+use crate::handle::Handle;
+use crate::java::JString;
+use crate::native::{disposers, natives};
+
+/// `Checkpoint`. The object keeps the database open until the close of the database.
+struct CheckpointObject(Checkpoint);
+
+/// `ExportImportFilesMetaData`.
+pub struct ExportObject(pub ExportImportFilesMetaData);
+
+disposers! {
+    Checkpoint: CheckpointObject;
+    ExportImportFilesMetaData: ExportObject;
+}
+
+natives! {
+    fn Checkpoint_newCheckpoint[_](db: Handle) -> Handle {
+        let db = database(db)?;
+        db.child(CheckpointObject(Checkpoint::new(&db.front)))
+    }
+
+    fn Checkpoint_createCheckpoint[java](checkpoint: Handle, path: JString) {
+        let (checkpoint, path) = (checkpoint.shared::<CheckpointObject>()?, java.text(path)?);
+        checkpoint.0.create(path)?;
+    }
+
+    fn Checkpoint_exportColumnFamily[java](checkpoint: Handle, cf: Handle, path: JString) -> Handle {
+        let (checkpoint, path) = (checkpoint.shared::<CheckpointObject>()?, java.text(path)?);
+        let export = checkpoint.0.export_column_family(&cf.shared::<FamilyObject>()?.front, path)?;
+        Handle::new(ExportObject(export))
+    }
+}

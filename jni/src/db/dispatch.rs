@@ -1,0 +1,246 @@
+//! Kinds of databases: plain, with a time to live, with transactions, and secondary instances.
+//!
+//! All kinds are one object, because the Java classes call the natives of `RocksDB` for each of them. A value of a database
+//! with a time to live ends with the time of its write: writes add the time, reads cut the time off. Writes of a transaction
+//! database outside of transactions lock their keys in the engine. A catch-up of a secondary instance replaces the view.
+//!
+//! Facts: RocksDB `utilities/ttl/db_ttl_impl.cc`, `db/db_impl/db_impl_secondary.cc`.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use base::{Error, Pinned, Result};
+use engine::batch::WriteBatch;
+use engine::family::Family;
+use engine::options::{ReadOptions, WriteOptions};
+use env::logger::{FileLogger, LogFileOptions};
+use ironstone::ttl::TtlDb;
+use ironstone::{FamilyDescriptor, Secondary};
+
+use super::kind::Kind;
+use super::open::Families;
+use super::{DatabaseObject, InFamily, database};
+use crate::fault::{Fault, Outcome};
+use crate::handle::Handle;
+use crate::iterator::IteratorObject;
+use crate::java::{JBytes, JInts, JLongs, JObjects, JString};
+use crate::native::{disposers, natives};
+use crate::options::OptionSet;
+
+impl DatabaseObject {
+    fn with_ttl(db: TtlDb) -> Result<Self> {
+        DatabaseObject::of_kind(db.plain().clone(), Kind::Ttl(db))
+    }
+
+    fn secondary(secondary: Secondary) -> Result<Self> {
+        DatabaseObject::of_kind(secondary.view(), Kind::Secondary(Arc::new(secondary)))
+    }
+
+    /// # Errors
+    /// The errors of the engine.
+    #[inline]
+    pub fn put(&self, family: &Family, key: &[u8], value: &[u8], options: &WriteOptions) -> Result<()> {
+        match &self.kind {
+            Kind::Ttl(ttl) => ttl.family(family.name())?.put_with(key, value, options),
+            _ => self.db.put(family, key, value, options),
+        }
+    }
+
+    /// # Errors
+    /// The errors of the engine.
+    #[inline]
+    pub fn merge(&self, family: &Family, key: &[u8], value: &[u8], options: &WriteOptions) -> Result<()> {
+        match &self.kind {
+            Kind::Ttl(ttl) => ttl.family(family.name())?.merge_with(key, value, options),
+            _ => self.db.merge(family, key, value, options),
+        }
+    }
+
+    /// # Errors
+    /// The errors of the engine.
+    #[inline]
+    pub fn delete_range(
+        &self,
+        family: &Family,
+        begin: &[u8],
+        end: &[u8],
+        options: &WriteOptions,
+    ) -> Result<()> {
+        self.db.delete_range(family, begin, end, options)
+    }
+
+    /// # Errors
+    /// The errors of the engine.
+    #[inline]
+    pub fn write(&self, batch: &mut WriteBatch, options: &WriteOptions) -> Result<()> {
+        match &self.kind {
+            Kind::Ttl(ttl) => ttl.write_with(batch, options),
+            _ => self.db.write(batch, options),
+        }
+    }
+
+    /// # Errors
+    /// The errors of the engine.
+    #[inline]
+    pub fn get(&self, family: &Arc<Family>, key: &[u8], options: &ReadOptions) -> Result<Option<Pinned>> {
+        self.value_of(self.db.get(family, key, options)?)
+    }
+
+    /// Returns a stored value as the program wrote the value.
+    ///
+    /// # Errors
+    /// Corruption if the value has no time.
+    #[inline]
+    pub fn value_of(&self, stored: Option<Pinned>) -> Result<Option<Pinned>> {
+        match (stored, &self.kind) {
+            (Some(stored), Kind::Ttl(_)) => {
+                let len = ironstone::ttl::value_of(&stored)?.len();
+                Ok(Some(stored.slice(0..len)))
+            }
+            (stored, _) => Ok(stored),
+        }
+    }
+
+    /// Makes an iterator over a column family.
+    pub fn iterator(&self, family: &Arc<Family>, options: &ReadOptions) -> IteratorObject {
+        let bounds = (options.iterate_lower_bound.clone(), options.iterate_upper_bound.clone());
+        self.iterator_of(self.db.iter(family, options.clone()), bounds)
+    }
+
+    /// Makes the object of an iterator of the engine.
+    pub fn iterator_of(
+        &self,
+        iter: Result<engine::db::DbIterator>,
+        bounds: (Option<Vec<u8>>, Option<Vec<u8>>),
+    ) -> IteratorObject {
+        match self.kind {
+            Kind::Ttl(_) => IteratorObject::ttl(iter),
+            _ => IteratorObject::family(iter, bounds),
+        }
+    }
+
+    /// # Errors
+    /// The errors of the engine.
+    pub fn create_family(&self, descriptor: FamilyDescriptor) -> Result<Handle> {
+        let name = descriptor.name.clone();
+        match &self.kind {
+            Kind::Ttl(ttl) => drop(ttl.create_family(descriptor, 0)?),
+            Kind::Pessimistic(transactions) => drop(transactions.create_family(descriptor)?),
+            _ => drop(self.front.create_family(descriptor)?),
+        }
+        self.family_handle(&name)
+    }
+
+    /// # Errors
+    /// The errors of the engine.
+    pub fn drop_family(&self, family: &InFamily) -> Result<()> {
+        match &self.kind {
+            Kind::Pessimistic(transactions) => transactions.drop_family(family.front(self)),
+            _ => self.front.drop_family(family.front(self)),
+        }
+    }
+
+    /// Fails for a call that would show or write values without their times.
+    ///
+    /// # Errors
+    /// NotSupported.
+    pub fn refuse_ttl(&self, call: &str) -> Result<()> {
+        match self.kind {
+            Kind::Ttl(_) => Err(Error::not_supported(format!("{call} of a database with a time to live"))),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// The options of a secondary instance. Its info log is in `path`, because the instance changes nothing in the directory of
+/// the database.
+fn secondary_options(options: Handle, path: &Path) -> Outcome<ironstone::Options> {
+    let mut options = options.shared::<OptionSet>()?.for_open()?;
+    if options.db.info_log.is_none() {
+        let log = LogFileOptions { level: options.db.info_log_level, ..LogFileOptions::default() };
+        let env = &options.db.env;
+        let logger = FileLogger::open(env.fs.clone(), env.clock.clone(), path, None, log)?;
+        options.db.info_log = Some(Arc::new(logger));
+    }
+    Ok(options)
+}
+
+disposers! {
+    TtlDB: DatabaseObject;
+}
+
+natives! {
+    fn TtlDB_open[java](options: Handle, path: JString, ttl: i32, read_only: bool) -> Handle {
+        let (path, set) = (java.text(path)?, options.shared::<OptionSet>()?);
+        let options = set.for_open()?;
+        let db = match read_only {
+            true => TtlDb::open_read_only(&path, options)?,
+            false => TtlDb::open_with_families(&path, options, vec![(set.descriptor("default")?, ttl)])?,
+        };
+        DatabaseObject::with_ttl(db)?.into_handle()?
+    }
+
+    /// Opens column families, each with its time to live.
+    fn TtlDB_openCF[java](
+        options: Handle, path: JString, names: JObjects, family_options: JLongs, ttls: JInts, read_only: bool
+    ) -> JLongs<'j> {
+        let (path, options) = (java.text(path)?, options.shared::<OptionSet>()?.for_open()?);
+        let (mut families, ttls) = (Families::new(java, names, family_options)?, java.ints(ttls)?);
+        let descriptors = std::mem::take(&mut families.descriptors);
+        if ttls.len() != descriptors.len() {
+            return Err(Fault::illegal_argument(format!("{} families have {} times", descriptors.len(), ttls.len())));
+        }
+        if read_only {
+            return Err(Error::not_supported("TtlDB.open of column families for reading only").into());
+        }
+        let db = TtlDb::open_with_families(&path, options, descriptors.into_iter().zip(ttls).collect())?;
+        families.handles(java, DatabaseObject::with_ttl(db)?)?
+    }
+
+    fn TtlDB_closeDatabase[_](db: Handle) {
+        database(db)?.db.close()?;
+    }
+
+    fn TtlDB_createColumnFamilyWithTtl[java](db: Handle, name: JBytes, options: Handle, ttl: i32) -> Handle {
+        let (db, name) = (database(db)?, java.bytes(name)?);
+        let name = String::from_utf8_lossy(&name).into_owned();
+        let descriptor = options.shared::<OptionSet>()?.descriptor(&name)?;
+        let Kind::Ttl(ttls) = &db.kind else {
+            return Err(Error::invalid_argument("the database was not opened with a time to live").into());
+        };
+        ttls.create_family(descriptor, ttl)?;
+        db.family_handle(&name)?
+    }
+
+    fn RocksDB_openAsSecondary__JLjava_lang_String_2Ljava_lang_String_2[java](
+        options: Handle, path: JString, secondary_path: JString
+    ) -> Handle {
+        let (path, secondary) = (java.text(path)?, java.text(secondary_path)?);
+        let options = secondary_options(options, secondary.as_ref())?;
+        DatabaseObject::secondary(Secondary::open(path, options)?)?.into_handle()?
+    }
+
+    fn RocksDB_openAsSecondary__JLjava_lang_String_2Ljava_lang_String_2_3_3B_3J[java](
+        options: Handle, path: JString, secondary_path: JString, names: JObjects, family_options: JLongs
+    ) -> JLongs<'j> {
+        let (path, secondary) = (java.text(path)?, java.text(secondary_path)?);
+        let options = secondary_options(options, secondary.as_ref())?;
+        let mut families = Families::new(java, names, family_options)?;
+        let descriptors = std::mem::take(&mut families.descriptors);
+        let db = Secondary::open_with_families(path, options, descriptors)?;
+        families.handles(java, DatabaseObject::secondary(db)?)?
+    }
+
+    /// Reads what the writer did. Calls that run keep their view; the replacement waits for these calls.
+    fn RocksDB_tryCatchUpWithPrimary[_](handle: Handle) {
+        let secondary = match &database(handle)?.kind {
+            Kind::Secondary(secondary) => secondary.clone(),
+            _ => return Err(Error::not_supported("Supported only by secondary instance").into()),
+        };
+        secondary.try_catch_up_with_primary()?;
+        let front = secondary.view();
+        let default = front.engine().default_family()?;
+        let mut db = handle.exclusive::<DatabaseObject>()?;
+        (db.db, db.default, db.front) = (front.engine().clone(), default, front);
+    }
+}

@@ -1,0 +1,190 @@
+//! Work on the files of a database: live files, WALs, updates, compactions of chosen files, imports, the end of background work.
+
+use base::{Error, FileNumber, Result};
+use engine::db::{LiveFileKind, LiveFilesStorageInfoOptions, Update, Updates, WalFile, WalFileType};
+use ironstone::ExportImportFilesMetaData;
+
+use super::{InFamily, database};
+use crate::batch::BatchObject;
+use crate::checkpoint::ExportObject;
+use crate::class::{Class, Method, Value};
+use crate::fault::{Fault, Outcome};
+use crate::handle::{Exclusive, Handle, Shared};
+use crate::java::{JBytes, JLongs, JObject, JObjects, Java, Part};
+use crate::job_info::JobInfo;
+use crate::native::{disposers, natives};
+use crate::options::OptionSet;
+use crate::parts::{EnvObject, SliceObject};
+use crate::settings::{Compaction, Import};
+
+static LOG_FILE_CLASS: Class = Class::new("org/rocksdb/LogFile");
+static NEW_LOG_FILE: Method = Class::new("org/rocksdb/LogFile").method("<init>", "(Ljava/lang/String;JBJJ)V");
+static NEW_RESULT: Method =
+    Class::new("org/rocksdb/TransactionLogIterator$BatchResult").method("<init>", "(JJ)V");
+
+/// `TransactionLogIterator`: the batches of a database in order.
+struct UpdatesObject {
+    updates: Updates,
+    current: Option<Update>,
+    status: Result<()>,
+}
+
+// SAFETY: this module takes exclusive guards only. So no two threads use the iterator at the same time.
+unsafe impl Sync for UpdatesObject {}
+
+impl UpdatesObject {
+    fn step(&mut self) {
+        self.current = match self.updates.next() {
+            Some(Ok(update)) => Some(update),
+            Some(Err(error)) => {
+                self.status = Err(error);
+                None
+            }
+            None => None,
+        };
+    }
+}
+
+fn updates(handle: Handle) -> Outcome<Exclusive<UpdatesObject>> {
+    Ok(handle.exclusive::<UpdatesObject>()?)
+}
+
+fn log_file<'j>(java: Java<'j>, file: &WalFile) -> Outcome<JObject<'j>> {
+    let name = java.new_text(&file.path_name)?;
+    let arguments = [
+        name.into(),
+        Value::long(file.number.0 as i64),
+        Value::byte(i8::from(file.file_type == WalFileType::Live)),
+        Value::long(file.start_sequence as i64),
+        Value::long(file.size as i64),
+    ];
+    let object = NEW_LOG_FILE.construct(java, &arguments)?;
+    java.forget(name.object());
+    Ok(object)
+}
+
+/// Returns the file number in the name or the path of an SST file.
+fn number_of(name: &str) -> Result<FileNumber> {
+    let stem = name.rsplit('/').next().unwrap_or(name);
+    let number = stem.split('.').next().and_then(|digits| digits.parse().ok());
+    let wrong = || Error::invalid_argument(format!("{name} is not the name of an SST file"));
+    number.map(FileNumber).ok_or_else(wrong)
+}
+
+disposers! {
+    TransactionLogIterator: UpdatesObject;
+}
+
+natives! {
+    /// Returns the names of the live files, and the length of the MANIFEST as the last text.
+    fn RocksDB_getLiveFiles[java](db: Handle, flush: bool) -> JObjects<'j> {
+        let wal_size_for_flush = if flush { 0 } else { u64::MAX };
+        let options = LiveFilesStorageInfoOptions { wal_size_for_flush, ..LiveFilesStorageInfoOptions::default() };
+        let files = database(db)?.db.live_files_storage_info(&options)?.files;
+        let listed = files.iter().filter(|file| file.kind != LiveFileKind::Wal);
+        let mut names: Vec<String> = listed.map(|file| format!("/{}", file.relative_filename)).collect();
+        let manifest = files.iter().find(|file| file.kind == LiveFileKind::Manifest);
+        names.push(manifest.map_or(0, |file| file.size).to_string());
+        java.new_texts(&names)?
+    }
+
+    fn RocksDB_getSortedWalFiles[java](db: Handle) -> JObjects<'j> {
+        let files = database(db)?.db.wal_files()?;
+        java.new_objects(LOG_FILE_CLASS.get(java)?, files.len(), |at| log_file(java, &files[at]))?
+    }
+
+    fn RocksDB_getUpdatesSince[_](db: Handle, sequence: i64) -> Handle {
+        let db = database(db)?;
+        let updates = db.db.updates_since(sequence as u64)?;
+        let mut object = UpdatesObject { updates, current: None, status: Ok(()) };
+        object.step();
+        db.child(object)
+    }
+
+    fn TransactionLogIterator_isValid[_](handle: Handle) -> bool {
+        updates(handle)?.current.is_some()
+    }
+
+    fn TransactionLogIterator_next[_](handle: Handle) {
+        updates(handle)?.step();
+    }
+
+    fn TransactionLogIterator_status[_](handle: Handle) {
+        updates(handle)?.status.clone()?;
+    }
+
+    /// Java owns the batch.
+    fn TransactionLogIterator_getBatch[java](handle: Handle) -> JObject<'j> {
+        let object = updates(handle)?;
+        let none = || Error::invalid_argument("the iterator is at no batch");
+        let update = object.current.as_ref().ok_or_else(none)?;
+        let batch = Handle::new(BatchObject::from_batch(update.batch.clone()));
+        NEW_RESULT.construct(java, &[Value::long(update.sequence as i64), Value::long(batch.0)])?
+    }
+
+    /// Compacts SST files to a level. Fills a `CompactionJobInfo`, if there is one.
+    fn RocksDB_compactFiles[java](
+        db: Handle, options: Handle, cf: Handle, names: JObjects, output_level: i32, output_path_id: i32,
+        info: Handle
+    ) -> JObjects<'j> {
+        let (db, names) = (database(db)?, java.texts(names)?);
+        let numbers = names.iter().map(|name| number_of(name)).collect::<Result<Vec<_>>>()?;
+        let level = usize::try_from(output_level)
+            .map_err(|_| Fault::illegal_argument(format!("the output level {output_level} is negative")))?;
+        let options = options.shared::<Compaction>()?.0.clone();
+        let family = InFamily::new(&db, cf)?;
+        let path_id = u32::try_from(output_path_id).ok();
+        let done = db.db.compact_files_reported(family.get(&db), &numbers, level, path_id, &options)?;
+        if let (false, Some(report)) = (info.is_null(), done.report) {
+            *info.exclusive::<JobInfo>()? = JobInfo::new(*report);
+        }
+        java.new_texts(&done.outputs.iter().map(|path| path.to_string_lossy().into_owned()).collect::<Vec<_>>())?
+    }
+
+    /// RocksDB passes an empty range here, and returns the two empty slices.
+    fn RocksDB_suggestCompactRange[java](db: Handle, cf: Handle) -> JLongs<'j> {
+        let db = database(db)?;
+        db.db.suggest_compact_range(InFamily::new(&db, cf)?.get(&db), Some(b""), Some(b""))?;
+        let slice = || Handle::new(SliceObject::copied(Vec::new())).0;
+        java.new_longs(&[slice(), slice()])?
+    }
+
+    /// Stops background work before the close. The call always waits for running jobs.
+    fn RocksDB_cancelAllBackgroundWork[_](db: Handle, _wait: bool) {
+        let db = database(db)?;
+        db.db.disable_manual_compaction()?;
+        db.db.pause_background_work()?;
+    }
+
+    fn RocksDB_clipColumnFamily[java](
+        db: Handle, cf: Handle, begin: JBytes, begin_offset: i32, begin_len: i32, end: JBytes, end_offset: i32,
+        end_len: i32
+    ) {
+        let begin = java.copy(begin, Part { offset: begin_offset, len: begin_len })?;
+        let end = java.copy(end, Part { offset: end_offset, len: end_len })?;
+        let db = database(db)?;
+        InFamily::new(&db, cf)?.front(&db).clip(&begin, &end)?;
+    }
+
+    fn RocksDB_createColumnFamilyWithImport[java](
+        db: Handle, name: JBytes, len: i32, options: Handle, import: Handle, exports: JLongs
+    ) -> Handle {
+        let (db, name) = (database(db)?, java.copy_first(name, len)?);
+        db.refuse_ttl("the import of a column family")?;
+        let name = String::from_utf8_lossy(&name).into_owned();
+        let descriptor = options.shared::<OptionSet>()?.descriptor(&name)?;
+        let exports = java.longs(exports)?;
+        let exports: Vec<Shared<ExportObject>> =
+            exports.into_iter().map(|handle| Ok(Handle(handle).shared()?)).collect::<Outcome<_>>()?;
+        let exports: Vec<&ExportImportFilesMetaData> = exports.iter().map(|export| &export.0).collect();
+        let import = import.shared::<Import>()?.0.clone();
+        db.front.create_family_with_import(descriptor, &import, &exports)?;
+        db.family_handle(&name)?
+    }
+
+    /// Java does not own the handle.
+    fn RocksDB_getEnv[_](db: Handle) -> Handle {
+        let db = database(db)?;
+        db.child(EnvObject(db.db.env().clone()))
+    }
+}

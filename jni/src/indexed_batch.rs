@@ -1,0 +1,333 @@
+//! Write batches with an index: `WriteBatchWithIndex`. The iterators are in `iterator`.
+
+use std::sync::Arc;
+
+use base::{Error, Order, Pinned};
+use engine::options::ReadOptions;
+use ironstone::{WriteBatchWithIndex, WriteBatchWithIndexOptions};
+
+use crate::batch::BatchObject;
+use crate::call_options::ReadObject;
+use crate::callbacks::ComparatorObject;
+use crate::class::{Class, Method, Value};
+use crate::db::children::Children;
+use crate::db::{FamilyObject, InFamily, database};
+use crate::fault::Outcome;
+use crate::handle::{Exclusive, Handle, Shared};
+use crate::iterator::IteratorObject;
+use crate::java::{JBuffer, JBytes, JObject, Java, Part};
+use crate::native::{disposers, natives};
+use crate::options::OptionSet;
+
+static NEW_BATCH: Method = Class::new("org/rocksdb/WriteBatch").method("<init>", "(J)V");
+
+/// A write batch with an index, or the batch of a transaction.
+pub struct IndexedObject {
+    pub batch: WriteBatchWithIndex,
+    /// Of the batch of a transaction: the children of the database.
+    owner: Option<Arc<Children>>,
+    /// The object that shows the batch without its index; 0 until the program asks.
+    plain: Handle,
+}
+
+impl IndexedObject {
+    pub fn new(batch: WriteBatchWithIndex, owner: Option<Arc<Children>>) -> Self {
+        IndexedObject { batch, owner, plain: Handle::NULL }
+    }
+}
+
+impl Drop for IndexedObject {
+    fn drop(&mut self) {
+        self.plain.close();
+    }
+}
+
+/// Uses a batch for a change.
+fn batch(handle: Handle) -> Outcome<Exclusive<IndexedObject>> {
+    Ok(handle.exclusive::<IndexedObject>()?)
+}
+
+/// Uses the column family of a handle; `None` is the default column family.
+fn family(object: &IndexedObject, handle: Handle) -> Outcome<Option<Shared<FamilyObject>>> {
+    if handle.is_null() {
+        return Ok(None);
+    }
+    let family = handle.shared::<FamilyObject>()?;
+    if object.owner.as_ref().is_some_and(|owner| !Arc::ptr_eq(owner, &family.owner)) {
+        return Err(crate::db::foreign(&family).into());
+    }
+    Ok(Some(family))
+}
+
+fn create(order: Order, reserved: i32, overwrite_key: bool) -> Handle {
+    let reserved_bytes = usize::try_from(reserved).unwrap_or(0).min(1 << 20);
+    let options = WriteBatchWithIndexOptions { order, reserved_bytes, overwrite_key, max_bytes: 0 };
+    Handle::new(IndexedObject::new(WriteBatchWithIndex::with_options(options), None))
+}
+
+fn put(handle: Handle, cf: Handle, key: &[u8], value: &[u8]) -> Outcome<()> {
+    let mut object = batch(handle)?;
+    match family(&object, cf)? {
+        None => object.batch.put(key, value)?,
+        Some(family) => object.batch.put_in(&family.front, key, value)?,
+    }
+    Ok(())
+}
+
+fn merge(handle: Handle, cf: Handle, key: &[u8], value: &[u8]) -> Outcome<()> {
+    let mut object = batch(handle)?;
+    match family(&object, cf)? {
+        None => object.batch.merge(key, value)?,
+        Some(family) => object.batch.merge_in(&family.front, key, value)?,
+    }
+    Ok(())
+}
+
+fn delete(handle: Handle, cf: Handle, key: &[u8]) -> Outcome<()> {
+    let mut object = batch(handle)?;
+    match family(&object, cf)? {
+        None => object.batch.delete(key)?,
+        Some(family) => object.batch.delete_in(&family.front, key)?,
+    }
+    Ok(())
+}
+
+fn single_delete(handle: Handle, cf: Handle, key: &[u8]) -> Outcome<()> {
+    let mut object = batch(handle)?;
+    match family(&object, cf)? {
+        None => object.batch.single_delete(key)?,
+        Some(family) => object.batch.single_delete_in(&family.front, key)?,
+    }
+    Ok(())
+}
+
+/// Range tombstones have no place in the index.
+fn no_ranges(handle: Handle) -> Outcome<()> {
+    drop(batch(handle)?);
+    Err(Error::not_supported("DeleteRange unsupported in WriteBatchWithIndex").into())
+}
+
+fn array<'j>(java: Java<'j>, value: Option<Pinned>) -> Outcome<JBytes<'j>> {
+    value.map_or(Ok(JBytes::NULL), |value| java.new_bytes(&value))
+}
+
+/// Reads a key from the batch alone. RocksDB takes the merge operator from the options of the column family too.
+fn get_alone(handle: Handle, options: Handle, cf: Handle, key: &[u8]) -> Outcome<Option<Pinned>> {
+    drop(options.shared::<OptionSet>()?);
+    let object = handle.shared::<IndexedObject>()?;
+    Ok(match family(&object, cf)? {
+        None => object.batch.get_from_batch(key)?,
+        Some(family) => object.batch.get_from_batch_in(&family.front, key)?,
+    })
+}
+
+/// Reads a key as if the batch were written.
+fn get_with_db(
+    handle: Handle,
+    db: Handle,
+    options: Handle,
+    cf: Handle,
+    key: &[u8],
+) -> Outcome<Option<Pinned>> {
+    let (object, db) = (handle.shared::<IndexedObject>()?, database(db)?);
+    db.refuse_ttl("a batch with an index")?;
+    let family = InFamily::new(&db, cf)?;
+    let read = |options: &ReadOptions| object.batch.get_from_batch_and_db(family.front(&db), key, options);
+    if options.is_null() {
+        return Ok(read(&ReadOptions::default())?);
+    }
+    Ok(read(&options.shared::<ReadObject>()?.options)?)
+}
+
+disposers! {
+    WriteBatchWithIndex: IndexedObject;
+}
+
+natives! {
+    fn WriteBatchWithIndex_newWriteBatchWithIndex__[_]() -> Handle {
+        create(Order::default(), 0, false)
+    }
+
+    fn WriteBatchWithIndex_newWriteBatchWithIndex__Z[_](overwrite_key: bool) -> Handle {
+        create(Order::default(), 0, overwrite_key)
+    }
+
+    /// The comparator orders keys of column families that the batch does not know.
+    fn WriteBatchWithIndex_newWriteBatchWithIndex__JBIZ[_](
+        comparator: Handle, _kind: i8, reserved: i32, overwrite_key: bool
+    ) -> Handle {
+        create(comparator.shared::<ComparatorObject>()?.order.clone(), reserved, overwrite_key)
+    }
+
+    fn WriteBatchWithIndex_count0 | WriteBatchWithIndex_count0Jni[_](handle: Handle) -> i32 {
+        handle.shared::<IndexedObject>()?.batch.count() as i32
+    }
+
+    fn WriteBatchWithIndex_put__J_3BI_3BI | WriteBatchWithIndex_putJni__J_3BI_3BI[java](
+        handle: Handle, key: JBytes, key_len: i32, value: JBytes, value_len: i32
+    ) {
+        put(handle, Handle::NULL, &java.copy_first(key, key_len)?, &java.copy_first(value, value_len)?)?;
+    }
+
+    fn WriteBatchWithIndex_put__J_3BI_3BIJ | WriteBatchWithIndex_putJni__J_3BI_3BIJ[java](
+        handle: Handle, key: JBytes, key_len: i32, value: JBytes, value_len: i32, cf: Handle
+    ) {
+        put(handle, cf, &java.copy_first(key, key_len)?, &java.copy_first(value, value_len)?)?;
+    }
+
+    fn WriteBatchWithIndex_putDirect | WriteBatchWithIndex_putDirectJni[java](
+        handle: Handle, key: JBuffer, key_offset: i32, key_len: i32, value: JBuffer, value_offset: i32, value_len: i32,
+        cf: Handle
+    ) {
+        java.with_direct(key, Part { offset: key_offset, len: key_len }, |key| {
+            java.with_direct(value, Part { offset: value_offset, len: value_len }, |value| put(handle, cf, key, value))
+        })?;
+    }
+
+    fn WriteBatchWithIndex_merge__J_3BI_3BI | WriteBatchWithIndex_mergeJni__J_3BI_3BI[java](
+        handle: Handle, key: JBytes, key_len: i32, value: JBytes, value_len: i32
+    ) {
+        merge(handle, Handle::NULL, &java.copy_first(key, key_len)?, &java.copy_first(value, value_len)?)?;
+    }
+
+    fn WriteBatchWithIndex_merge__J_3BI_3BIJ | WriteBatchWithIndex_mergeJni__J_3BI_3BIJ[java](
+        handle: Handle, key: JBytes, key_len: i32, value: JBytes, value_len: i32, cf: Handle
+    ) {
+        merge(handle, cf, &java.copy_first(key, key_len)?, &java.copy_first(value, value_len)?)?;
+    }
+
+    fn WriteBatchWithIndex_delete__J_3BI | WriteBatchWithIndex_deleteJni__J_3BI[java](
+        handle: Handle, key: JBytes, len: i32
+    ) {
+        delete(handle, Handle::NULL, &java.copy_first(key, len)?)?;
+    }
+
+    fn WriteBatchWithIndex_delete__J_3BIJ | WriteBatchWithIndex_deleteJni__J_3BIJ[java](
+        handle: Handle, key: JBytes, len: i32, cf: Handle
+    ) {
+        delete(handle, cf, &java.copy_first(key, len)?)?;
+    }
+
+    fn WriteBatchWithIndex_deleteDirect | WriteBatchWithIndex_deleteDirectJni[java](
+        handle: Handle, key: JBuffer, offset: i32, len: i32, cf: Handle
+    ) {
+        java.with_direct(key, Part { offset, len }, |key| delete(handle, cf, key))?;
+    }
+
+    fn WriteBatchWithIndex_singleDelete__J_3BI | WriteBatchWithIndex_singleDeleteJni__J_3BI[java](
+        handle: Handle, key: JBytes, len: i32
+    ) {
+        single_delete(handle, Handle::NULL, &java.copy_first(key, len)?)?;
+    }
+
+    fn WriteBatchWithIndex_singleDelete__J_3BIJ | WriteBatchWithIndex_singleDeleteJni__J_3BIJ[java](
+        handle: Handle, key: JBytes, len: i32, cf: Handle
+    ) {
+        single_delete(handle, cf, &java.copy_first(key, len)?)?;
+    }
+
+    fn WriteBatchWithIndex_deleteRange__J_3BI_3BI | WriteBatchWithIndex_deleteRangeJni__J_3BI_3BI[_](
+        handle: Handle, _begin: JBytes, _begin_len: i32, _end: JBytes, _end_len: i32
+    ) {
+        no_ranges(handle)?;
+    }
+
+    fn WriteBatchWithIndex_deleteRange__J_3BI_3BIJ | WriteBatchWithIndex_deleteRangeJni__J_3BI_3BIJ[_](
+        handle: Handle, _begin: JBytes, _begin_len: i32, _end: JBytes, _end_len: i32, _cf: Handle
+    ) {
+        no_ranges(handle)?;
+    }
+
+    fn WriteBatchWithIndex_putLogData | WriteBatchWithIndex_putLogDataJni[java](handle: Handle, blob: JBytes, len: i32) {
+        let blob = java.copy_first(blob, len)?;
+        batch(handle)?.batch.put_log_data(&blob);
+    }
+
+    fn WriteBatchWithIndex_clear0 | WriteBatchWithIndex_clear0Jni[_](handle: Handle) {
+        batch(handle)?.batch.clear();
+    }
+
+    fn WriteBatchWithIndex_setSavePoint0 | WriteBatchWithIndex_setSavePoint0Jni[_](handle: Handle) {
+        batch(handle)?.batch.set_save_point();
+    }
+
+    fn WriteBatchWithIndex_rollbackToSavePoint0 | WriteBatchWithIndex_rollbackToSavePoint0Jni[_](handle: Handle) {
+        batch(handle)?.batch.rollback_to_save_point()?;
+    }
+
+    fn WriteBatchWithIndex_popSavePoint | WriteBatchWithIndex_popSavePointJni[_](handle: Handle) {
+        batch(handle)?.batch.pop_save_point()?;
+    }
+
+    fn WriteBatchWithIndex_setMaxBytes | WriteBatchWithIndex_setMaxBytesJni[_](handle: Handle, bytes: i64) {
+        batch(handle)?.batch.set_max_bytes(usize::try_from(bytes).unwrap_or(0));
+    }
+
+    /// Returns the batch without its index. The object shows the records at the time of the call, and ends with the indexed
+    /// batch. A change of the object does not change the indexed batch.
+    fn WriteBatchWithIndex_getWriteBatch | WriteBatchWithIndex_getWriteBatchJni[java](handle: Handle) -> JObject<'j> {
+        let mut object = batch(handle)?;
+        let copy = BatchObject::from_batch(object.batch.to_batch());
+        match object.plain.exclusive::<BatchObject>() {
+            Ok(mut plain) => *plain = copy,
+            Err(_) => object.plain = Handle::new(copy),
+        }
+        NEW_BATCH.construct(java, &[Value::long(object.plain.0)])?
+    }
+
+    fn WriteBatchWithIndex_getFromBatch__JJ_3BI[java](
+        handle: Handle, options: Handle, key: JBytes, len: i32
+    ) -> JBytes<'j> {
+        array(java, get_alone(handle, options, Handle::NULL, &java.copy_first(key, len)?)?)?
+    }
+
+    fn WriteBatchWithIndex_getFromBatch__JJ_3BIJ[java](
+        handle: Handle, options: Handle, key: JBytes, len: i32, cf: Handle
+    ) -> JBytes<'j> {
+        array(java, get_alone(handle, options, cf, &java.copy_first(key, len)?)?)?
+    }
+
+    fn WriteBatchWithIndex_getFromBatchAndDB__JJJ_3BI[java](
+        handle: Handle, db: Handle, options: Handle, key: JBytes, len: i32
+    ) -> JBytes<'j> {
+        array(java, get_with_db(handle, db, options, Handle::NULL, &java.copy_first(key, len)?)?)?
+    }
+
+    fn WriteBatchWithIndex_getFromBatchAndDB__JJJ_3BIJ[java](
+        handle: Handle, db: Handle, options: Handle, key: JBytes, len: i32, cf: Handle
+    ) -> JBytes<'j> {
+        array(java, get_with_db(handle, db, options, cf, &java.copy_first(key, len)?)?)?
+    }
+
+    fn WriteBatchWithIndex_iterator0[_](handle: Handle) -> Handle {
+        Handle::new(IteratorObject::records(handle.shared::<IndexedObject>()?.batch.iter()))
+    }
+
+    fn WriteBatchWithIndex_iterator1[_](handle: Handle, cf: Handle) -> Handle {
+        let object = handle.shared::<IndexedObject>()?;
+        let iter = match family(&object, cf)? {
+            None => object.batch.iter(),
+            Some(family) => object.batch.iter_in(&family.front),
+        };
+        Handle::new(IteratorObject::records(iter))
+    }
+
+    /// Takes the base iterator over: its handle ends.
+    fn WriteBatchWithIndex_iteratorWithBase[_](handle: Handle, cf: Handle, base: Handle, options: Handle) -> Handle {
+        let (object, family) = (handle.shared::<IndexedObject>()?, cf.shared::<FamilyObject>()?);
+        let options = if options.is_null() { None } else { Some(options.shared::<ReadObject>()?) };
+        let options = options.as_ref().map(|object| &object.options);
+        let iter = base.exclusive::<IteratorObject>()?.under_batch(&object.batch, &family.front, options);
+        base.close();
+        family.owner.add(iter)
+    }
+
+    fn RocksDB_write1[_](db: Handle, options: Handle, handle: Handle) {
+        let (db, mut object) = (database(db)?, batch(handle)?);
+        let options = options.shared::<crate::call_options::WriteObject>()?.0;
+        match db.kind {
+            crate::db::kind::Kind::Ttl(_) => db.write(&mut object.batch.to_batch(), &options)?,
+            _ => object.batch.write(&db.front, &options)?,
+        }
+    }
+}

@@ -1,0 +1,228 @@
+//! Databases with transactions: `TransactionDB`, `OptimisticTransactionDB`.
+
+use base::{Error, Result};
+use ironstone::{
+    DeadlockInfo, DeadlockPath, FamilyDescriptor, KeyLockInfo, OptimisticTransactionDb,
+    OptimisticTransactionDbOptions, Transaction, TransactionDb,
+};
+
+use super::TransactionObject;
+use super::options::{DatabaseSettings, OptimisticSettings, Settings};
+use crate::call_options::WriteObject;
+use crate::class::{Class, Method, Value};
+use crate::collections;
+use crate::db::kind::Kind;
+use crate::db::open::Families;
+use crate::db::{DatabaseObject, database};
+use crate::fault::Outcome;
+use crate::handle::Handle;
+use crate::java::{JLongs, JObject, JObjects, JString, Java};
+use crate::native::{disposers, natives};
+use crate::options::OptionSet;
+
+const LOCK_INFO: &str = "org/rocksdb/TransactionDB$KeyLockInfo";
+const DEADLOCK_INFO: &str = "org/rocksdb/TransactionDB$DeadlockInfo";
+const DEADLOCK_PATH: &str = "org/rocksdb/TransactionDB$DeadlockPath";
+
+static NEW_LOCK_INFO: Method = Class::new(LOCK_INFO).method("<init>", "(Ljava/lang/String;[JZ)V");
+static NEW_DEADLOCK_INFO: Method = Class::new(DEADLOCK_INFO).method("<init>", "(JJLjava/lang/String;Z)V");
+static NEW_DEADLOCK_PATH: Method =
+    Class::new(DEADLOCK_PATH).method("<init>", "([Lorg/rocksdb/TransactionDB$DeadlockInfo;Z)V");
+static INFO_CLASS: Class = Class::new(DEADLOCK_INFO);
+static PATH_CLASS: Class = Class::new(DEADLOCK_PATH);
+
+fn pessimistic(db: TransactionDb) -> Result<DatabaseObject> {
+    DatabaseObject::of_kind(db.base().clone(), Kind::Pessimistic(db))
+}
+
+fn optimistic(
+    options: ironstone::Options,
+    path: &str,
+    families: Vec<FamilyDescriptor>,
+) -> Result<DatabaseObject> {
+    let settings = OptimisticTransactionDbOptions::default();
+    let db = OptimisticTransactionDb::open_with(path, options, settings, Some(families))?;
+    DatabaseObject::of_kind(db.base().clone(), Kind::Optimistic(db))
+}
+
+/// Returns the database with locks of a handle.
+fn with_locks(db: &DatabaseObject) -> Outcome<&TransactionDb> {
+    match &db.kind {
+        Kind::Pessimistic(db) => Ok(db),
+        _ => Err(Error::invalid_argument("the database is not a TransactionDB").into()),
+    }
+}
+
+/// Begins a transaction. The options 0 are the defaults.
+fn begin(db: &DatabaseObject, write: Handle, options: Handle) -> Outcome<Transaction> {
+    let write = write.shared::<WriteObject>()?.0;
+    match &db.kind {
+        Kind::Pessimistic(locks) if options.is_null() => {
+            Ok(locks.begin_with(&write, &Settings::default().0)?)
+        }
+        Kind::Pessimistic(locks) => Ok(locks.begin_with(&write, &options.shared::<Settings>()?.0)?),
+        Kind::Optimistic(checks) if options.is_null() => {
+            Ok(checks.begin_with(&write, &OptimisticSettings::default().0))
+        }
+        Kind::Optimistic(checks) => Ok(checks.begin_with(&write, &options.shared::<OptimisticSettings>()?.0)),
+        _ => Err(Error::invalid_argument("the database has no transactions").into()),
+    }
+}
+
+fn begin_new(db: Handle, write: Handle, options: Handle) -> Outcome<Handle> {
+    let db = database(db)?;
+    let txn = begin(&db, write, options)?;
+    Ok(db.child(TransactionObject::new(&db, txn)))
+}
+
+/// Begins a transaction in the place of an old one. The old transaction is rolled back if the program did not end it.
+fn begin_in_place(db: Handle, write: Handle, options: Handle, old: Handle) -> Outcome<Handle> {
+    let db = database(db)?;
+    drop(old.shared::<TransactionObject>()?);
+    let txn = begin(&db, write, options)?;
+    *old.exclusive::<TransactionObject>()? = TransactionObject::new(&db, txn);
+    Ok(old)
+}
+
+/// Returns bytes as RocksDB shows them to Java: as text.
+fn text<'j>(java: Java<'j>, bytes: &[u8]) -> Outcome<JString<'j>> {
+    java.new_text(&String::from_utf8_lossy(bytes))
+}
+
+fn lock_info<'j>(java: Java<'j>, lock: &KeyLockInfo) -> Outcome<JObject<'j>> {
+    let holders: Vec<i64> = lock.holders.iter().map(|id| id.0 as i64).collect();
+    let (key, holders) = (text(java, &lock.key)?, java.new_longs(&holders)?);
+    let arguments = [key.into(), holders.object().into(), Value::bool(lock.exclusive)];
+    let info = NEW_LOCK_INFO.construct(java, &arguments)?;
+    java.forget(key.object());
+    java.forget(holders.object());
+    Ok(info)
+}
+
+fn deadlock_info<'j>(java: Java<'j>, info: &DeadlockInfo) -> Outcome<JObject<'j>> {
+    let key = text(java, &info.waiting_key)?;
+    let arguments = [
+        Value::long(info.transaction.0 as i64),
+        Value::long(i64::from(info.family.0)),
+        key.into(),
+        Value::bool(info.exclusive),
+    ];
+    let object = NEW_DEADLOCK_INFO.construct(java, &arguments)?;
+    java.forget(key.object());
+    Ok(object)
+}
+
+fn deadlock_path<'j>(java: Java<'j>, path: &DeadlockPath) -> Outcome<JObject<'j>> {
+    let class = INFO_CLASS.get(java)?;
+    let infos = java.new_objects(class, path.path.len(), |at| deadlock_info(java, &path.path[at]))?;
+    let arguments = [infos.object().into(), Value::bool(path.limit_exceeded)];
+    let object = NEW_DEADLOCK_PATH.construct(java, &arguments)?;
+    java.forget(infos.object());
+    Ok(object)
+}
+
+disposers! {
+    TransactionDB: DatabaseObject;
+    OptimisticTransactionDB: DatabaseObject;
+}
+
+natives! {
+    fn TransactionDB_open__JJLjava_lang_String_2[java](options: Handle, settings: Handle, path: JString) -> Handle {
+        let (path, set) = (java.text(path)?, options.shared::<OptionSet>()?);
+        let settings = settings.shared::<DatabaseSettings>()?.0.clone();
+        let families = vec![set.descriptor("default")?];
+        let db = TransactionDb::open_with(path, set.for_open()?, settings, Some(families))?;
+        pessimistic(db)?.into_handle()?
+    }
+
+    fn TransactionDB_open__JJLjava_lang_String_2_3_3B_3J[java](
+        options: Handle, settings: Handle, path: JString, names: JObjects, family_options: JLongs
+    ) -> JLongs<'j> {
+        let (path, options) = (java.text(path)?, options.shared::<OptionSet>()?.for_open()?);
+        let settings = settings.shared::<DatabaseSettings>()?.0.clone();
+        let mut families = Families::new(java, names, family_options)?;
+        let descriptors = std::mem::take(&mut families.descriptors);
+        let db = TransactionDb::open_with(path, options, settings, Some(descriptors))?;
+        families.handles(java, pessimistic(db)?)?
+    }
+
+    fn OptimisticTransactionDB_open__JLjava_lang_String_2[java](options: Handle, path: JString) -> Handle {
+        let (path, set) = (java.text(path)?, options.shared::<OptionSet>()?);
+        optimistic(set.for_open()?, &path, vec![set.descriptor("default")?])?.into_handle()?
+    }
+
+    fn OptimisticTransactionDB_open__JLjava_lang_String_2_3_3B_3J[java](
+        options: Handle, path: JString, names: JObjects, family_options: JLongs
+    ) -> JLongs<'j> {
+        let (path, options) = (java.text(path)?, options.shared::<OptionSet>()?.for_open()?);
+        let mut families = Families::new(java, names, family_options)?;
+        let descriptors = std::mem::take(&mut families.descriptors);
+        families.handles(java, optimistic(options, &path, descriptors)?)?
+    }
+
+    fn TransactionDB_closeDatabase | OptimisticTransactionDB_closeDatabase[_](db: Handle) {
+        database(db)?.db.close()?;
+    }
+
+    /// The base database is the database itself: writes outside of transactions are the same calls. Java does not own the
+    /// handle.
+    fn OptimisticTransactionDB_getBaseDB[_](db: Handle) -> Handle {
+        drop(database(db)?);
+        db
+    }
+
+    fn TransactionDB_beginTransaction__JJ | OptimisticTransactionDB_beginTransaction__JJ[_](
+        db: Handle, write: Handle
+    ) -> Handle {
+        begin_new(db, write, Handle::NULL)?
+    }
+
+    fn TransactionDB_beginTransaction__JJJ | OptimisticTransactionDB_beginTransaction__JJJ[_](
+        db: Handle, write: Handle, options: Handle
+    ) -> Handle {
+        begin_new(db, write, options)?
+    }
+
+    fn TransactionDB_beginTransaction_1withOld__JJJ | OptimisticTransactionDB_beginTransaction_1withOld__JJJ[_](
+        db: Handle, write: Handle, old: Handle
+    ) -> Handle {
+        begin_in_place(db, write, Handle::NULL, old)?
+    }
+
+    fn TransactionDB_beginTransaction_1withOld__JJJJ | OptimisticTransactionDB_beginTransaction_1withOld__JJJJ[_](
+        db: Handle, write: Handle, options: Handle, old: Handle
+    ) -> Handle {
+        begin_in_place(db, write, options, old)?
+    }
+
+    /// Returns 0 if no transaction has the name.
+    fn TransactionDB_getTransactionByName[java](db: Handle, name: JString) -> Handle {
+        let (db, name) = (database(db)?, java.text(name)?);
+        let found = with_locks(&db)?.transaction_by_name(name.as_bytes());
+        found.map_or(Handle::NULL, |txn| db.child(TransactionObject::new(&db, txn)))
+    }
+
+    fn TransactionDB_getAllPreparedTransactions[java](db: Handle) -> JLongs<'j> {
+        let db = database(db)?;
+        let prepared = with_locks(&db)?.all_prepared_transactions();
+        let handles = prepared.into_iter().map(|txn| db.child(TransactionObject::new(&db, txn)).0);
+        java.new_longs(&handles.collect::<Vec<_>>())?
+    }
+
+    /// Returns a lock of each column family that has locks: the map of Java has one value for each key.
+    fn TransactionDB_getLockStatusData[java](db: Handle) -> JObject<'j> {
+        let locks = with_locks(&*database(db)?)?.lock_status_data();
+        collections::map(java, locks.iter(), |java, lock| {
+            Ok((collections::long(java, i64::from(lock.family.0))?, lock_info(java, lock)?))
+        })?
+    }
+
+    fn TransactionDB_getDeadlockInfoBuffer[java](db: Handle) -> JObjects<'j> {
+        let paths = with_locks(&*database(db)?)?.deadlock_info_buffer();
+        java.new_objects(PATH_CLASS.get(java)?, paths.len(), |at| deadlock_path(java, &paths[at]))?
+    }
+
+    fn TransactionDB_setDeadlockInfoBufferSize[_](db: Handle, count: i32) {
+        with_locks(&*database(db)?)?.set_deadlock_info_buffer_size(u32::try_from(count).unwrap_or(0));
+    }
+}

@@ -1,0 +1,215 @@
+//! The course of a transaction: snapshots, save points, names, prepare, commit, rollback; and what a transaction says of itself.
+
+use super::{TransactionObject, transaction};
+use crate::batch::BatchObject;
+use crate::call_options::WriteObject;
+use crate::class::{Class, Method, Value};
+use crate::db::SnapshotObject;
+use crate::fault::Outcome;
+use crate::filters::NotifierObject;
+use crate::handle::Handle;
+use crate::indexed_batch::IndexedObject;
+use crate::java::{JObject, JString};
+use crate::native::natives;
+
+static NEW_WAITING: Method =
+    Class::new("org/rocksdb/Transaction$WaitingTransactions").method("<init>", "(JLjava/lang/String;[J)V");
+
+impl TransactionObject {
+    /// Takes over what the program changed in the commit-time batch and in the write options.
+    fn take_changes(&self) -> Outcome<()> {
+        let handles = self.handles.lock();
+        if let Ok(options) = handles.write_options.shared::<WriteObject>() {
+            self.txn.set_write_options(options.0);
+        }
+        if let Ok(mut batch) = handles.commit_time_batch.exclusive::<BatchObject>() {
+            let batch = std::mem::take(&mut batch.batch);
+            self.txn.with_commit_time_batch(|at_commit| *at_commit = batch);
+        }
+        Ok(())
+    }
+}
+
+natives! {
+    fn Transaction_setSnapshot[_](txn: Handle) {
+        transaction(txn)?.txn.set_snapshot();
+    }
+
+    fn Transaction_setSnapshotOnNextOperation__J[_](txn: Handle) {
+        transaction(txn)?.txn.set_snapshot_on_next_operation(None);
+    }
+
+    /// The notifier is called when the transaction takes the snapshot. The notifier must not call the transaction.
+    fn Transaction_setSnapshotOnNextOperation__JJ[_](txn: Handle, notifier: Handle) {
+        let notifier = notifier.shared::<NotifierObject>()?.0.clone();
+        transaction(txn)?.txn.set_snapshot_on_next_operation(Some(notifier));
+    }
+
+    /// Returns 0 without a snapshot. The handle ends with the transaction, or with the next call.
+    fn Transaction_getSnapshot[_](txn: Handle) -> Handle {
+        let object = transaction(txn)?;
+        let Some(snapshot) = object.txn.snapshot() else { return Ok(Handle::NULL) };
+        let held = snapshot.held();
+        let mut handles = object.handles.lock();
+        let same = |known: &SnapshotObject| known.0.as_ref().is_some_and(|known| std::sync::Arc::ptr_eq(known, &held));
+        if !handles.snapshot.shared::<SnapshotObject>().is_ok_and(|known| same(&known)) {
+            handles.snapshot = object.parts.add(SnapshotObject(Some(held)));
+        }
+        handles.snapshot
+    }
+
+    fn Transaction_clearSnapshot[_](txn: Handle) {
+        transaction(txn)?.txn.clear_snapshot();
+    }
+
+    fn Transaction_prepare[_](txn: Handle) {
+        let object = transaction(txn)?;
+        if let Ok(options) = object.handles.lock().write_options.shared::<WriteObject>() {
+            object.txn.set_write_options(options.0);
+        }
+        object.txn.prepare()?;
+    }
+
+    fn Transaction_commit[_](txn: Handle) {
+        let object = transaction(txn)?;
+        object.take_changes()?;
+        object.txn.commit()?;
+    }
+
+    fn Transaction_rollback[_](txn: Handle) {
+        transaction(txn)?.txn.rollback()?;
+    }
+
+    fn Transaction_setSavePoint[_](txn: Handle) {
+        transaction(txn)?.txn.set_save_point();
+    }
+
+    fn Transaction_rollbackToSavePoint[_](txn: Handle) {
+        transaction(txn)?.txn.rollback_to_save_point()?;
+    }
+
+    fn Transaction_disableIndexing[_](txn: Handle) {
+        transaction(txn)?.txn.disable_indexing();
+    }
+
+    fn Transaction_enableIndexing[_](txn: Handle) {
+        transaction(txn)?.txn.enable_indexing();
+    }
+
+    fn Transaction_getNumKeys[_](txn: Handle) -> i64 {
+        transaction(txn)?.txn.num_keys() as i64
+    }
+
+    fn Transaction_getNumPuts[_](txn: Handle) -> i64 {
+        transaction(txn)?.txn.num_puts() as i64
+    }
+
+    fn Transaction_getNumDeletes[_](txn: Handle) -> i64 {
+        transaction(txn)?.txn.num_deletes() as i64
+    }
+
+    fn Transaction_getNumMerges[_](txn: Handle) -> i64 {
+        transaction(txn)?.txn.num_merges() as i64
+    }
+
+    /// Milliseconds.
+    fn Transaction_getElapsedTime[_](txn: Handle) -> i64 {
+        transaction(txn)?.txn.elapsed_ms() as i64
+    }
+
+    /// Returns the batch of the transaction. Java does not own the handle; the handle ends with the transaction.
+    fn Transaction_getWriteBatch[_](txn: Handle) -> Handle {
+        let object = transaction(txn)?;
+        let mut handles = object.handles.lock();
+        if !handles.indexed_batch.is_live() {
+            let batch = IndexedObject::new(object.txn.indexed_batch(), Some(object.owner.clone()));
+            handles.indexed_batch = object.parts.add(batch);
+        }
+        handles.indexed_batch
+    }
+
+    /// Milliseconds.
+    fn Transaction_setLockTimeout[_](txn: Handle, timeout: i64) {
+        transaction(txn)?.txn.set_lock_timeout(timeout);
+    }
+
+    /// Returns the write options of the transaction. A change acts at the next prepare or commit.
+    fn Transaction_getWriteOptions[_](txn: Handle) -> Handle {
+        let object = transaction(txn)?;
+        let mut handles = object.handles.lock();
+        if !handles.write_options.is_live() {
+            handles.write_options = object.parts.add(WriteObject(object.txn.write_options()));
+        }
+        handles.write_options
+    }
+
+    fn Transaction_setWriteOptions[_](txn: Handle, options: Handle) {
+        let (object, options) = (transaction(txn)?, options.shared::<WriteObject>()?.0);
+        object.txn.set_write_options(options);
+        let handles = object.handles.lock();
+        if handles.write_options.is_live() {
+            *handles.write_options.exclusive::<WriteObject>()? = WriteObject(options);
+        }
+    }
+
+    fn Transaction_rebuildFromWriteBatch[_](txn: Handle, batch: Handle) {
+        let (object, batch) = (transaction(txn)?, batch.exclusive::<BatchObject>()?);
+        object.txn.rebuild_from_batch(&batch.batch)?;
+    }
+
+    /// Returns the batch that is written at commit, after a prepare.
+    fn Transaction_getCommitTimeWriteBatch[_](txn: Handle) -> Handle {
+        let object = transaction(txn)?;
+        let mut handles = object.handles.lock();
+        if !handles.commit_time_batch.is_live() {
+            handles.commit_time_batch = object.parts.add(BatchObject::default());
+        }
+        handles.commit_time_batch
+    }
+
+    /// Returns the number of the WAL of the prepared section; 0 before prepare.
+    fn Transaction_getLogNumber[_](txn: Handle) -> i64 {
+        transaction(txn)?.txn.wal_number() as i64
+    }
+
+    fn Transaction_setName[java](txn: Handle, name: JString) {
+        let (object, name) = (transaction(txn)?, java.text(name)?);
+        object.txn.set_name(name.as_bytes())?;
+    }
+
+    fn Transaction_getName[java](txn: Handle) -> JString<'j> {
+        let name = transaction(txn)?.txn.name();
+        java.new_text(&String::from_utf8_lossy(&name))?
+    }
+
+    /// Returns the number of the transaction, unique in the process.
+    fn Transaction_getID[_](txn: Handle) -> i64 {
+        transaction(txn)?.txn.id().0 as i64
+    }
+
+    /// Returns the sequence number of the commit; 0 before.
+    fn Transaction_getId[_](txn: Handle) -> i64 {
+        transaction(txn)?.txn.committed_sequence() as i64
+    }
+
+    fn Transaction_isDeadlockDetect[_](txn: Handle) -> bool {
+        transaction(txn)?.txn.is_deadlock_detect()
+    }
+
+    fn Transaction_getWaitingTxns[java](txn: Handle) -> JObject<'j> {
+        let waiting = transaction(txn)?.txn.waiting_for();
+        let ids: Vec<i64> = waiting.transactions.iter().map(|id| id.0 as i64).collect();
+        let (key, ids) = (java.new_text(&String::from_utf8_lossy(&waiting.key))?, java.new_longs(&ids)?);
+        let arguments = [Value::long(i64::from(waiting.family.0)), key.into(), ids.object().into()];
+        NEW_WAITING.construct(java, &arguments)?
+    }
+
+    fn Transaction_getState[_](txn: Handle) -> i8 {
+        transaction(txn)?.txn.state() as i8
+    }
+
+    /// Closes a transaction. A transaction that is not prepared is rolled back.
+    fn Transaction_disposeInternal[_](txn: Handle) {
+        drop(txn.take::<TransactionObject>());
+    }
+}
