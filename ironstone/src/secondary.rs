@@ -2,18 +2,22 @@
 //!
 //! ```text
 //!  open ─► view 1 (MANIFEST, SST files, WALs in memory)      readers hold a view as long as they want
-//!  catch up ─► view 2 read from the start ─► replaces view 1
+//!  catch up ─► nothing was written: view 1 stays
+//!           ─► view 2: MANIFEST and WALs read again, open files taken over from view 1 ─► replaces view 1
 //! ```
 //! Invariant: a view never changes. All SST files of a view are open, so the writer may delete their names. Nothing on
-//! disk changes, and no lock is taken. Cost: a catch-up reads the MANIFEST and the WALs from the start; RocksDB continues
-//! from their last record (`db/db_impl/db_impl_secondary.cc`). Not here: catching up by itself (followers).
+//! disk changes, and no lock is taken. Cost: a catch-up opens only the SST files and blob files that are new. If the writer
+//! wrote nothing, a catch-up looks at file sizes only. After a write, a catch-up reads the MANIFEST, and the WALs that are
+//! not flushed yet, from the start; RocksDB continues from their last record (`db/db_impl/db_impl_secondary.cc`). Not here:
+//! catching up by itself (`follower`).
 
 use std::path::{Path, PathBuf};
 
 use base::{Error, Result};
 use env::sync::Mutex;
 
-use crate::{Db, FamilyDescriptor, Options};
+use crate::open::request;
+use crate::{BlockCache, Db, FamilyDescriptor, Options, TableFactory};
 
 /// A reader of a database that another process has open for writing. Any thread may use the value.
 ///
@@ -36,6 +40,8 @@ pub struct Secondary {
     options: Options,
     /// The column families of the views. `None`: all column families, with the options of the default column family.
     families: Option<Vec<FamilyDescriptor>>,
+    /// The WALs are not read: see [`Follower`](crate::Follower).
+    skip_wals: bool,
     /// The newest view. Replaced by a catch-up; not held during I/O.
     view: Mutex<Db>,
     /// Held during a catch-up, I/O included: one catch-up at a time.
@@ -50,7 +56,7 @@ impl Secondary {
     /// InvalidArgument if `max_open_files` is not -1 or `open_files_async` is set: a view needs all SST files open. As
     /// [`Db::open_read_only`] otherwise.
     pub fn open(path: impl AsRef<Path>, options: Options) -> Result<Secondary> {
-        Secondary::open_as(path.as_ref(), options, None)
+        Secondary::open_as(path.as_ref(), options, None, false)
     }
 
     /// Opens the database at `path` with these column families. Other column families are not visible.
@@ -75,19 +81,27 @@ impl Secondary {
         options: Options,
         families: Vec<FamilyDescriptor>,
     ) -> Result<Secondary> {
-        Secondary::open_as(path.as_ref(), options, Some(families))
+        Secondary::open_as(path.as_ref(), options, Some(families), false)
     }
 
-    fn open_as(path: &Path, options: Options, families: Option<Vec<FamilyDescriptor>>) -> Result<Secondary> {
+    pub(crate) fn open_as(
+        path: &Path,
+        mut options: Options,
+        families: Option<Vec<FamilyDescriptor>>,
+        skip_wals: bool,
+    ) -> Result<Secondary> {
         if options.db.max_open_files != -1 || options.db.open_files_async {
             return Err(Error::invalid_argument(
                 "a secondary instance needs max_open_files = -1 and open_files_async = false: the writer may delete an SST \
                  file that is not open",
             ));
         }
-        let view = read(path, &options, &families)?;
+        if families.is_none() && options.block_cache.is_none() {
+            options.block_cache = shared_cache(&options)?;
+        }
+        let view = read(path, &options, &families, None, skip_wals)?;
         let (view, catching_up) = (Mutex::new(view), Mutex::new(()));
-        Ok(Secondary { path: path.to_path_buf(), options, families, view, catching_up })
+        Ok(Secondary { path: path.to_path_buf(), options, families, skip_wals, view, catching_up })
     }
 
     /// Returns the newest view. The view stays the same when the writer writes and when a catch-up replaces the view.
@@ -103,20 +117,42 @@ impl Secondary {
     /// view before.
     pub fn try_catch_up_with_primary(&self) -> Result<()> {
         let _one = self.catching_up.lock();
-        let next = read(&self.path, &self.options, &self.families)
-            .map_err(|error| error.doing("catching up with the writer"))?;
+        let doing = |error: Error| error.doing("catching up with the writer");
+        let view = self.view();
+        if engine::db::is_up_to_date(view.engine()).map_err(doing)? {
+            return Ok(());
+        }
+        let next =
+            read(&self.path, &self.options, &self.families, Some(&view), self.skip_wals).map_err(doing)?;
+        drop(view);
         let before = std::mem::replace(&mut *self.view.lock(), next);
         drop(before);
         Ok(())
     }
 }
 
-/// Reads the database into a new view.
-fn read(path: &Path, options: &Options, families: &Option<Vec<FamilyDescriptor>>) -> Result<Db> {
-    match families {
-        None => Db::open_read_only(path, options.clone()),
-        Some(families) => Db::open_read_only_with_families(path, options.clone(), families.clone()),
+/// Returns a block cache for all views, as the options of the column families describe the cache. `None` if the tables have
+/// no blocks.
+fn shared_cache(options: &Options) -> Result<Option<std::sync::Arc<BlockCache>>> {
+    match &options.family.table_factory {
+        TableFactory::BlockBased(table) => BlockCache::new(table.block_cache.0).map(Some),
+        _ => Ok(None),
     }
+}
+
+/// Reads the database into a new view, which takes over the open files of the view before.
+fn read(
+    path: &Path,
+    options: &Options,
+    families: &Option<Vec<FamilyDescriptor>>,
+    before: Option<&Db>,
+    skip_wals: bool,
+) -> Result<Db> {
+    let request = match families {
+        None => request(path, options.clone(), Vec::new(), Some(options.family.clone())),
+        Some(families) => request(path, options.clone(), families.clone(), None),
+    };
+    Db::new(engine::db::open_to_follow(request, before.map(Db::engine), skip_wals)?)
 }
 
 impl std::fmt::Debug for Secondary {

@@ -243,11 +243,11 @@ base::options! {
     mutable daily_offpeak_time_utc: String = String::new(), since: "8.8";
     /// The longest time between two checks for compactions that become due by time alone.
     mutable max_compaction_trigger_wakeup_seconds: u64 = 43200, unit: "seconds", since: "11.2";
-    /// Has no effect: there are no follower instances.
+    /// The time between two catch-ups of a follower instance.
     fixed follower_refresh_catchup_period_ms: u64 = 10000, unit: "milliseconds", since: "9.4";
-    /// Has no effect: there are no follower instances.
+    /// How often a follower instance tries a catch-up before it waits for the next period.
     fixed follower_catchup_retry_count: u64 = 10, unit: "tries", since: "9.4";
-    /// Has no effect: there are no follower instances.
+    /// The time between two tries of a catch-up of a follower instance.
     fixed follower_catchup_retry_wait_ms: u64 = 100, unit: "milliseconds", since: "9.4";
     /// Has no effect: files have no temperature on disk. RocksDB: the temperature of MANIFEST, CURRENT, IDENTITY and
     /// OPTIONS files.

@@ -7,6 +7,7 @@
 mod close;
 mod destroy;
 mod families;
+mod follow;
 mod history;
 mod import;
 mod ingest;
@@ -26,6 +27,7 @@ mod wal_files;
 pub use crate::opening::OpenRequest;
 pub use destroy::destroy;
 pub use families::list_families;
+pub use follow::{is_up_to_date, open_to_follow};
 pub use history::{Slice, StatsHistory};
 pub use ingest::PreparedIngestion;
 pub use iterator::DbIterator;
@@ -46,7 +48,7 @@ use crate::errors::ErrorState;
 use crate::event::{Event, FlushReason};
 use crate::family::{Family, FamilySet};
 use crate::files::{DbLock, Obsolete};
-use crate::opening::{Caches, Writing};
+use crate::opening::{Caches, ReadUpTo, Writing};
 use crate::options::{FlushOptions, WriteOptions};
 use crate::output::JobTools;
 use crate::read::Reads;
@@ -86,6 +88,8 @@ struct Inner {
     history: Arc<history::History>,
     /// Of a database with pessimistic transactions: locks the keys of plain writes.
     guard: OnceLock<Arc<dyn WriteGuard>>,
+    /// How far a read-only open read.
+    read_up_to: Option<ReadUpTo>,
     /// The last field, so that the field is dropped after all others. `None` if the executor has no threads.
     tenant: Option<Tenant>,
 }

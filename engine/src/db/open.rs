@@ -64,6 +64,7 @@ fn assemble(opened: Opened) -> Db {
             lock: Mutex::new(opened.lock),
             history: Default::default(),
             guard: OnceLock::new(),
+            read_up_to: opened.read_up_to,
             tenant: opened.tenant,
         }),
     }

@@ -44,7 +44,7 @@ pub fn repair(mut request: OpenRequest) -> Result<Report> {
         WalRecoveryMode::AbsoluteConsistency => Some(WalRecoveryMode::PointInTimeRecovery),
         _ => None,
     };
-    let overrides = Overrides { exists: true, mode };
+    let overrides = Overrides { exists: true, mode, skip_wals: false };
     let env = &request.options.env;
     let recovered = recover(env, &request.path, read_current(env, &request.path)?)?;
     for family in recovered.families.into_values() {

@@ -182,6 +182,7 @@ impl Opening {
             caches,
             lock: self.lock.take(),
             missing: Vec::new(),
+            read_up_to: None,
             tenant,
         })
     }

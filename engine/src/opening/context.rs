@@ -6,6 +6,7 @@ use base::{Error, Result};
 use env::Env;
 use env::logger::{Logger, NullLogger};
 
+use super::follow::Before;
 use super::request::{OpenRequest, Overrides};
 use super::setup::{family_dirs, family_gaps, logger, make_dir};
 use crate::components::{Components, FamilyDescriptor};
@@ -33,6 +34,8 @@ pub struct Opening {
     pub(super) env: Env,
     pub(super) events: Arc<Events>,
     pub(super) lock: Option<DbLock>,
+    /// What a read-only open takes over from an open before.
+    pub(super) before: Option<Before>,
 }
 
 impl Opening {
@@ -74,10 +77,18 @@ impl Opening {
             env,
             events,
             lock: None,
+            before: None,
         };
         opening.check_existence(&path)?;
         opening.prepare(&mended)?;
         Ok(opening)
+    }
+
+    /// Takes over the open files of a read-only open of the same database.
+    #[must_use]
+    pub fn after(mut self, before: Option<Before>) -> Self {
+        self.before = before;
+        self
     }
 
     /// Whether what is asked for fits what is there.

@@ -52,10 +52,14 @@ impl Opening {
             self.options.paranoid_checks
                 || (error.is_not_found() && self.is_compacted_away(recovered, file.number))
         };
+        let before = self.before.as_ref().filter(|before| before.db_id == shared.tools.db_id);
         let open = || {
             while !loading.stop.load(Ordering::Relaxed) {
                 let place = loading.next.fetch_add(1, Ordering::Relaxed);
                 let Some(&(pin, level, file)) = loading.files.get(place) else { return };
+                if before.is_some_and(|before| shared.tables.adopt(&before.tables, file)) {
+                    continue;
+                }
                 if let Err(error) = shared.tables.get_at_open(&pin.parts, level, file) {
                     if is_fatal(place, &error) {
                         loading.stop.store(true, Ordering::Relaxed);
@@ -100,7 +104,11 @@ impl Opening {
         limit: usize,
     ) -> Result<()> {
         let pin = family.pin_owned();
+        let before = self.before.as_ref().filter(|before| before.db_id == shared.tools.db_id);
         for number in pin.version.blobs().keys().take(limit) {
+            if before.is_some_and(|before| shared.tables.blobs().adopt(before.tables.blobs(), *number)) {
+                continue;
+            }
             match shared.tables.blobs().get(&pin.parts, family.id(), *number, usize::MAX) {
                 Err(error) if error.is_not_found() && self.is_blob_dropped(recovered, *number) => {
                     return Err(Error::try_again("a writer deleted blob files before they were opened"));

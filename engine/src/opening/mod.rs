@@ -13,6 +13,7 @@ mod begin;
 mod beside;
 mod best;
 mod context;
+mod follow;
 mod load;
 mod opened;
 mod proved;
@@ -24,6 +25,7 @@ mod setup;
 mod stats_family;
 
 pub use context::Opening;
+pub use follow::{Before, ReadUpTo};
 pub use opened::{Opened, Writing};
 pub use request::{OpenRequest, Overrides};
 pub use setup::{

@@ -2,6 +2,7 @@
 
 use env::posix::Tenant;
 
+use super::follow::ReadUpTo;
 use super::setup::Caches;
 use crate::commit::Committer;
 use crate::components::FamilyDescriptor;
@@ -45,6 +46,8 @@ pub struct Opened {
     pub lock: Option<DbLock>,
     /// Column families that the caller named and the database does not have. The caller of the open creates them.
     pub missing: Vec<FamilyDescriptor>,
+    /// How far a read-only open read. `None` if the database is open for writing.
+    pub read_up_to: Option<ReadUpTo>,
     /// Drop this field last: the executor then frees the spare memory of its threads. `None` if the executor has no threads.
     pub tenant: Option<Tenant>,
 }

@@ -9,6 +9,7 @@ use format::proof::Proof;
 
 use super::beside::TRIES_MAX;
 use super::context::{Opening, Shared};
+use super::follow::ReadUpTo;
 use super::opened::Opened;
 use super::proved::Found;
 use super::session::{host_id, new_session_id};
@@ -136,7 +137,9 @@ impl Opening {
         }
         let missing = missing.into_iter().map(|index| self.descriptors[index].clone()).collect();
         if self.read_only {
-            return Ok(Opened { missing, ..self.opened_for_reading(shared, caches) });
+            let oldest = (!self.overrides.skip_wals).then_some(oldest);
+            let read_up_to = Some(ReadUpTo::new(&recovered, oldest, &replayed.extents));
+            return Ok(Opened { missing, read_up_to, ..self.opened_for_reading(shared, caches) });
         }
         Ok(Opened { missing, ..self.begin_writing(shared, recovered, replayed, &logs, caches, job)? })
     }
@@ -171,6 +174,7 @@ impl Opening {
             caches,
             lock: self.lock.take(),
             missing: Vec::new(),
+            read_up_to: None,
             tenant: self.tenant(),
         }
     }
@@ -263,6 +267,9 @@ impl Opening {
 
     /// Logs that may hold data not in tables, ascending.
     fn logs_to_replay(&self, recovered: &Recovered, shared: &Shared) -> Result<Vec<FileNumber>> {
+        if self.overrides.skip_wals {
+            return Ok(Vec::new());
+        }
         if self.options.best_efforts_recovery {
             self.pass_logs(&shared.families, &shared.tools.numbers)?;
             return Ok(Vec::new());

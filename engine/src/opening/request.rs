@@ -33,4 +33,6 @@ pub struct Overrides {
     /// Recovery replays the WALs by this mode and flushes their entries. So no WAL stays at which the mode
     /// of the options would stop later.
     pub mode: Option<WalRecoveryMode>,
+    /// A read-only open reads no WAL: its view ends at the last flush of each column family.
+    pub skip_wals: bool,
 }

@@ -78,6 +78,13 @@ impl OpenBlobs {
         Ok(readers.entry(number.0).or_insert(reader).clone())
     }
 
+    /// Takes over an open blob file of another reader of the same database. Returns false if it has not the file open.
+    pub fn adopt(&self, from: &OpenBlobs, number: FileNumber) -> bool {
+        let Some(reader) = from.readers.read().get(&number.0).cloned() else { return false };
+        self.readers.write().insert(number.0, reader);
+        true
+    }
+
     /// Closes a blob file: the file is about to be deleted.
     pub fn evict(&self, number: FileNumber) {
         self.readers.write().remove(&number.0);

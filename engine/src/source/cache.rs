@@ -161,6 +161,22 @@ impl TableCache {
         }
     }
 
+    /// Takes over an open table of another reader of the same database. Returns false if it has not the table open. The
+    /// number and the size identify the file: a database uses no file number twice.
+    pub fn adopt(&self, from: &TableCache, file: &FileMetaData) -> bool {
+        let Some(reader) = from.find(file).filter(|reader| reader.file_size() == file.size) else {
+            return false;
+        };
+        if file.stats().is_none() {
+            file.set_stats(stats_of(&reader));
+        }
+        let slot = Slot { reader, used: AtomicBool::new(true) };
+        if self.shard(file.number.0).write().insert(file.number.0, slot).is_none() {
+            self.count.fetch_add(1, Ordering::Relaxed);
+        }
+        true
+    }
+
     /// Opens the new files of a job, as RocksDB's jobs do. Without this call the first read after a job reads and decodes
     /// the index of each file: 2 ms for a file of 64 MB. A table that does not open is reported at its first read.
     pub fn open_before_commit<'f>(

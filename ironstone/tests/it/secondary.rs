@@ -1,6 +1,10 @@
 //! Secondary instances beside a writer that flushes, compacts and deletes.
 
-use ironstone::{Db, FamilyDescriptor, Kind, Options, Secondary};
+use std::sync::Arc;
+
+use ironstone::env::{Executor, Inline, ManualClock};
+use ironstone::stats::{Statistics, Ticker};
+use ironstone::{Db, FamilyDescriptor, Follower, Kind, Options, Secondary};
 
 fn options() -> Options {
     let mut options = Options::default();
@@ -116,4 +120,95 @@ fn a_view_keeps_the_blob_files_that_the_writer_deletes() {
     for i in 0..100u32 {
         assert_eq!(secondary.view().get(&i.to_be_bytes()).unwrap().as_deref(), Some(&[i as u8; 100][..]));
     }
+}
+
+#[test]
+fn a_catch_up_opens_only_the_files_that_are_new() {
+    let scratch = tempfile::tempdir().unwrap();
+    let mut writing = options();
+    writing.update("disable_auto_compactions=true;enable_blob_files=true;min_blob_size=50").unwrap();
+    let writer = Db::open(scratch.path(), writing.clone()).unwrap();
+    let fill = |round: u32| {
+        for i in 0..10u32 {
+            writer.put(&(round * 10 + i).to_be_bytes(), &[b'x'; 100]).unwrap();
+        }
+        writer.flush().unwrap();
+    };
+    (0..20).for_each(fill);
+    let statistics = Arc::new(Statistics::default());
+    writing.db.statistics = Some(statistics.clone());
+    let secondary = Secondary::open(scratch.path(), writing).unwrap();
+    let opens = || statistics.ticker(Ticker::NoFileOpens);
+    assert_eq!(opens(), 20);
+    fill(20);
+    secondary.try_catch_up_with_primary().unwrap();
+    assert_eq!(opens(), 21);
+    assert_eq!(count(&secondary.view()), 210);
+    writer.put(b"in the WAL", b"").unwrap();
+    secondary.try_catch_up_with_primary().unwrap();
+    assert_eq!((opens(), count(&secondary.view())), (21, 211));
+}
+
+#[test]
+fn a_catch_up_after_no_write_keeps_the_view() {
+    let scratch = tempfile::tempdir().unwrap();
+    let mut writing = options();
+    writing.update("recycle_log_file_num=0").unwrap();
+    let writer = Db::open(scratch.path(), writing).unwrap();
+    writer.put(b"a", b"1").unwrap();
+    let secondary = Secondary::open(scratch.path(), options()).unwrap();
+    let session = || secondary.view().engine().session_id().to_string();
+    let first = session();
+    secondary.try_catch_up_with_primary().unwrap();
+    assert_eq!(session(), first);
+    for step in 0..3 {
+        match step {
+            0 => writer.put(b"b", b"2").unwrap(),
+            1 => writer.flush().unwrap(),
+            _ => drop(writer.create_family(FamilyDescriptor::new("other", options().family)).unwrap()),
+        }
+        let before = session();
+        secondary.try_catch_up_with_primary().unwrap();
+        assert_ne!(session(), before, "step {step}");
+    }
+    assert_eq!(count(&secondary.view()), 2);
+}
+
+#[test]
+fn a_follower_shows_what_the_leader_flushed_and_catches_up_by_itself() {
+    let mut options = Options::in_memory();
+    let (clock, executor) = {
+        let clock = Arc::new(ManualClock::new(1));
+        (clock.clone(), Arc::new(Inline::new(1, clock)))
+    };
+    options.db.env.clock = clock;
+    options.db.env.executor = executor.clone();
+    options.db.follower_refresh_catchup_period_ms = 1000;
+    let leader = Db::open("leader", options.clone()).unwrap();
+    leader.put(b"a", b"1").unwrap();
+    leader.flush().unwrap();
+    leader.put(b"b", b"2").unwrap();
+    let mut missing = options.clone();
+    missing.db.create_if_missing = false;
+    assert_eq!(Follower::open("follower", "leader", missing).err().unwrap().kind(), Kind::IoError);
+    let follower = Follower::open("follower", "leader", options.clone()).unwrap();
+    assert_eq!(count(&follower.view()), 1);
+    follower.try_catch_up_with_leader().unwrap();
+    assert_eq!(count(&follower.view()), 1);
+    leader.flush().unwrap();
+    let mut turns = 0;
+    while count(&follower.view()) < 2 {
+        assert!(executor.help() || executor.pass_time());
+        turns += 1;
+        assert!(turns < 1000);
+    }
+    assert!(follower.last_error().is_none());
+    assert_eq!(follower.view().get(b"b").unwrap().as_deref(), Some(&b"2"[..]));
+    let view = follower.view();
+    drop(follower);
+    leader.delete(b"a").unwrap();
+    leader.flush().unwrap();
+    leader.compact_range(None, None, &Default::default()).unwrap();
+    assert_eq!(count(&view), 2);
+    assert!(options.db.env.fs.list(std::path::Path::new("follower")).unwrap().contains(&"LOG".to_string()));
 }

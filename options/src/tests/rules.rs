@@ -204,7 +204,9 @@ fn is_read(code: &str, name: &str) -> bool {
 #[test]
 fn every_option_is_read_refused_or_a_hint() {
     let mut code = String::new();
-    sources(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../engine/src"), &mut code);
+    for crate_above in ["../engine/src", "../ironstone/src"] {
+        sources(&Path::new(env!("CARGO_MANIFEST_DIR")).join(crate_above), &mut code);
+    }
     let refused: Vec<&str> = crate::unsupported::refused().collect();
     let names = DbOptions::ROWS.iter().map(|r| r.name).chain(FamilyOptions::ROWS.iter().map(|r| r.name));
     for name in names {

@@ -1,0 +1,66 @@
+//! How far a read-only open read: the next open of the same reader can see that the writer wrote nothing since, and take
+//! over the SST files and blob files that are open already.
+
+use base::{FileNumber, Result};
+use env::Env;
+use format::names::FileName;
+use format::proof::Extent;
+
+use crate::files::Paths;
+use crate::manifest::{Recovered, read_current};
+use crate::source::TableCache;
+use crate::sync::Arc;
+
+/// How far a read-only open read the MANIFEST and the WALs.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ReadUpTo {
+    manifest: FileNumber,
+    manifest_bytes: u64,
+    /// The WALs from this number on are read. `None`: no WAL is read.
+    oldest_wal: Option<u64>,
+    /// Number and bytes of each WAL that was read, ascending.
+    wals: Vec<(u64, u64)>,
+}
+
+/// What an open takes over from the open before.
+#[derive(Clone)]
+pub struct Before {
+    /// The open files.
+    pub tables: Arc<TableCache>,
+    /// The database that the files belong to.
+    pub db_id: String,
+}
+
+impl ReadUpTo {
+    pub(super) fn new(recovered: &Recovered, oldest_wal: Option<u64>, wals: &[Extent]) -> Self {
+        let mut wals: Vec<(u64, u64)> = wals.iter().map(|wal| (wal.number, wal.bytes)).collect();
+        wals.sort_unstable();
+        ReadUpTo { manifest: recovered.number, manifest_bytes: recovered.size, oldest_wal, wals }
+    }
+
+    /// Returns true if the files on disk end where the open stopped reading. False for a WAL with bytes after the last
+    /// record: the WAL may be recycled, so that its size says nothing. Cost: two file sizes, a directory listing, and a
+    /// size for each WAL.
+    ///
+    /// # Errors
+    /// Errors of the file system.
+    pub fn is_everything(&self, env: &Env, paths: &Paths) -> Result<bool> {
+        if read_current(env, &paths.db)? != self.manifest
+            || env.fs.file_size(&paths.manifest(self.manifest))? != self.manifest_bytes
+        {
+            return Ok(false);
+        }
+        let Some(oldest) = self.oldest_wal else { return Ok(true) };
+        let mut wals = Vec::new();
+        for name in env.fs.list(&paths.wal)? {
+            match FileName::parse(&name) {
+                Some(FileName::Wal(number)) if number.0 >= oldest => {
+                    wals.push((number.0, env.fs.file_size(&paths.wal(number))?));
+                }
+                _ => {}
+            }
+        }
+        wals.sort_unstable();
+        Ok(wals == self.wals)
+    }
+}
