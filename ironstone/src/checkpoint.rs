@@ -10,6 +10,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use base::stats::Ticker;
 use base::{Error, Result, SequenceNumber};
 use engine::db::{LiveFileStorageInfo, LiveFilesStorageInfoOptions};
 use env::rate::RateLimiter;
@@ -116,7 +117,19 @@ impl Checkpoint {
             wal_size_for_flush: options.log_size_for_flush,
             ..LiveFilesStorageInfoOptions::default()
         })?;
-        let settings = CopySettings { limiter: options.rate_limiter.clone(), ..CopySettings::default() };
+        let statistics = engine.options().statistics.clone();
+        let count = move |bytes| {
+            if let Some(statistics) = &statistics {
+                statistics.add(Ticker::CheckpointReadBytes, bytes);
+                statistics.add(Ticker::CheckpointWriteBytes, bytes);
+            }
+            Ok(())
+        };
+        let settings = CopySettings {
+            limiter: options.rate_limiter.clone(),
+            on_bytes: Some(Arc::new(count)),
+            ..CopySettings::default()
+        };
         for file in &live.files {
             place(&*fs, file, staging, options.use_link_file_when_available, &settings)?;
         }

@@ -144,6 +144,7 @@ fn drop_files(t: &CompactionTools<'_>, job: &Job) -> Result<Compacted> {
     match job.task.reason {
         Reason::FifoMaxSize => t.tools.stats.add(Ticker::FifoMaxSizeCompactions, 1),
         Reason::FifoTtl => t.tools.stats.add(Ticker::FifoTtlCompactions, 1),
+        Reason::ChangeTemperature => t.tools.stats.add(Ticker::FifoChangeTemperatureCompactions, 1),
         _ => {}
     }
     t.tools.events.info(format_args!("[{}] Deleted {} files", job.family.name(), job.task.num_input_files()));

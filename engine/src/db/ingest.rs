@@ -1,5 +1,6 @@
 //! Ingestion of external files, in one call or in two phases.
 
+use base::stats::{PerfCounter, PerfTimer};
 use base::{Error, Result};
 
 use super::Db;
@@ -19,6 +20,7 @@ impl Db {
     /// # Errors
     /// As [`Db::prepare_ingestion`] and [`PreparedIngestion::commit`].
     pub fn ingest(&self, requests: Vec<IngestRequest>) -> Result<()> {
+        let _time = PerfTimer::start(PerfCounter::FileIngestionNanos);
         self.prepare_ingestion(requests)?.commit()
     }
 

@@ -9,7 +9,7 @@
 //! ranges are reserved, no compaction starts to write these ranges on these levels. Facts: RocksDB
 //! `db/db_impl/db_impl.cc` (`IngestExternalFiles`).
 
-use base::stats::HistogramKind;
+use base::stats::{HistogramKind, PerfCounter, PerfTimer};
 use base::{Error, Result, SequenceNumber};
 use lsm::file_meta::FileMetaData;
 use lsm::pick::{Running, View};
@@ -82,6 +82,7 @@ impl Ingestions {
                 self.flushes.flush_and_wait(&overlapping, FlushReason::ExternalFileIngestion, true)?;
             }
             let began = self.context.tools.stats.begin();
+            let blocking = PerfTimer::start(PerfCounter::FileIngestionBlockingLiveWritesNanos);
             let ended = writer.alone(|leader| {
                 if block {
                     self.flush_as_leader(&writer, leader, &families)?;
@@ -91,6 +92,7 @@ impl Ingestions {
                 }
                 self.commit_ingestion(&mut jobs, &mut leader.last_seq).map(|()| true)
             })?;
+            drop(blocking);
             if ended? {
                 self.context.tools.stats.end(began, HistogramKind::IngestExternalFileRunTime);
                 break;

@@ -150,3 +150,30 @@ fn a_checkpoint_holds_the_blob_files() {
     let copied = Db::open(scratch.path().join("copy"), options).unwrap();
     assert!(rows(&copied) == then);
 }
+
+#[test]
+fn statistics_count_the_copied_bytes_of_a_checkpoint_and_the_time_of_an_ingestion() {
+    use ironstone::stats::{PerfCounter, PerfLevel, Statistics, Ticker, perf_counter, set_perf_level};
+    let mut options = Options::in_memory();
+    let statistics = std::sync::Arc::new(Statistics::default());
+    options.db.statistics = Some(statistics.clone());
+    let db = Db::open("data", options.clone()).unwrap();
+    db.put(b"in the WAL", &[7; 10_000]).unwrap();
+    Checkpoint::new(&db)
+        .create_with("copy", &CheckpointOptions { log_size_for_flush: u64::MAX, ..Default::default() })
+        .unwrap();
+    let read = statistics.ticker(Ticker::CheckpointReadBytes);
+    assert!(read > 10_000, "{read}");
+    assert_eq!(read, statistics.ticker(Ticker::CheckpointWriteBytes));
+
+    let mut file = ironstone::SstFileWriter::create("1.sst", &options.db, &options.family).unwrap();
+    file.put(b"k", b"v").unwrap();
+    file.finish().unwrap();
+    set_perf_level(PerfLevel::EnableTimeExceptForMutex);
+    let counters = [PerfCounter::FileIngestionNanos, PerfCounter::FileIngestionBlockingLiveWritesNanos];
+    let before = counters.map(perf_counter);
+    db.ingest_external_files(["1.sst"], &Default::default()).unwrap();
+    let after = counters.map(perf_counter);
+    set_perf_level(PerfLevel::EnableCount);
+    assert!(after[0] - before[0] >= after[1] - before[1] && after[1] > before[1], "{before:?} {after:?}");
+}
