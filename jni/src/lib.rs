@@ -58,4 +58,5 @@ pub mod sst_file;
 pub mod statistics;
 pub mod table;
 pub mod table_properties;
+pub mod thread_status;
 pub mod transactions;

@@ -66,23 +66,18 @@ macro_rules! closed {
 
 closed! {
     ConcurrentTaskLimiterImpl_disposeInternal ConcurrentTaskLimiterImpl_disposeInternalJni
-    PersistentCache_disposeInternal PersistentCache_disposeInternalJni SstPartitionerFixedPrefixFactory_disposeInternal
-    SstPartitionerFixedPrefixFactory_disposeInternalJni
+    PersistentCache_disposeInternal PersistentCache_disposeInternalJni
 }
 
 refused! {
     ():
-        ColumnFamilyOptions_setMaxWriteBufferNumberToMaintain ColumnFamilyOptions_setSstPartitionerFactory
-        CompactRangeOptions_setFullHistoryTSLow ConcurrentTaskLimiterImpl_resetMaxOutstandingTask
-        ConcurrentTaskLimiterImpl_setMaxOutstandingTask ConfigOptions_setDelimiter ConfigOptions_setEnv
-        ConfigOptions_setInputStringsEscaped ConfigOptions_setSanityLevel DBOptions_setAccessHintOnCompactionStart
+        ColumnFamilyOptions_setMaxWriteBufferNumberToMaintain ConcurrentTaskLimiterImpl_resetMaxOutstandingTask
+        ConcurrentTaskLimiterImpl_setMaxOutstandingTask DBOptions_setAccessHintOnCompactionStart
         DBOptions_setFailIfOptionsFileError DBOptions_setRandomAccessMaxBufferSize
-        DBOptions_setSkipCheckingSstFileSizesOnDbOpen OptionsUtil_loadLatestOptions OptionsUtil_loadOptionsFromFile
-        Options_setAccessHintOnCompactionStart Options_setFailIfOptionsFileError
-        Options_setMaxWriteBufferNumberToMaintain Options_setRandomAccessMaxBufferSize
-        Options_setSkipCheckingSstFileSizesOnDbOpen Options_setSstPartitionerFactory
-        Options_setTablePropertiesCollectorFactory RocksDB_deleteFile RocksDB_endTrace RocksDB_startTrace
-        TablePropertiesCollectorFactory_deleteCompactOnDeletionCollectorFactory Transaction_setLogNumber;
+        DBOptions_setSkipCheckingSstFileSizesOnDbOpen Options_setAccessHintOnCompactionStart
+        Options_setFailIfOptionsFileError Options_setMaxWriteBufferNumberToMaintain Options_setRandomAccessMaxBufferSize
+        Options_setSkipCheckingSstFileSizesOnDbOpen RocksDB_deleteFile RocksDB_endTrace RocksDB_startTrace
+        Transaction_setLogNumber;
     bool:
         DBOptions_failIfOptionsFileError DBOptions_skipCheckingSstFileSizesOnDbOpen Options_failIfOptionsFileError
         Options_skipCheckingSstFileSizesOnDbOpen;
@@ -94,14 +89,9 @@ refused! {
     i64:
         AbstractTraceWriter_createNewTraceWriter ConcurrentTaskLimiterImpl_newConcurrentTaskLimiterImpl0
         DBOptions_randomAccessMaxBufferSize LiveFileMetaData_newLiveFileMetaDataHandle Options_randomAccessMaxBufferSize
-        PersistentCache_newPersistentCache SstPartitionerFixedPrefixFactory_newSstPartitionerFixedPrefixFactory0
-        TablePropertiesCollectorFactory_newCompactOnDeletionCollectorFactory TimedEnv_createTimedEnv;
+        PersistentCache_newPersistentCache TimedEnv_createTimedEnv;
     JObject<'j>:
-        CompactRangeOptions_fullHistoryTSLow ConcurrentTaskLimiterImpl_name Env_getThreadList
-        OptionsUtil_getLatestOptionsFileName OptionsUtil_readTableFormatConfig Options_tablePropertiesCollectorFactory
-        ThreadStatus_getOperationName ThreadStatus_getOperationPropertyName ThreadStatus_getOperationStageName
-        ThreadStatus_getStateName ThreadStatus_getThreadTypeName ThreadStatus_interpretOperationProperties
-        ThreadStatus_microsToStringNative;
+        ConcurrentTaskLimiterImpl_name Env_getThreadList;
 }
 
 #[cfg(test)]
@@ -129,6 +119,8 @@ mod tests {
         include_str!("listener.rs"),
         include_str!("logger.rs"),
         include_str!("options/components.rs"),
+        include_str!("options/factories.rs"),
+        include_str!("options/files.rs"),
         include_str!("options/groups.rs"),
         include_str!("options/mod.rs"),
         include_str!("parts.rs"),
@@ -137,6 +129,7 @@ mod tests {
         include_str!("space.rs"),
         include_str!("statistics.rs"),
         include_str!("table.rs"),
+        include_str!("thread_status.rs"),
         include_str!("variants.rs"),
     ];
 

@@ -45,6 +45,8 @@ pub struct MemtableConfig(pub MemtableFactory);
 #[derive(Default)]
 pub struct ConfigOptions {
     pub ignore_unknown_options: bool,
+    /// `None`: the default environment.
+    pub env: Option<Env>,
 }
 
 rows! {
@@ -125,6 +127,35 @@ natives! {
 
     fn ConfigOptions_newConfigOptions[_]() -> Handle {
         Handle::new(ConfigOptions::default())
+    }
+
+    fn ConfigOptions_setEnv[_](options: Handle, env: Handle) {
+        let env = env.shared::<EnvObject>()?.0.clone();
+        options.exclusive::<ConfigOptions>()?.env = Some(env);
+    }
+
+    /// Only the delimiter of RocksDB's texts is built.
+    fn ConfigOptions_setDelimiter[java](options: Handle, delimiter: JString) {
+        drop(options.exclusive::<ConfigOptions>()?);
+        if java.text(delimiter)? != ";" {
+            return Err(Error::not_supported("ConfigOptions.setDelimiter: another text than \";\"").into());
+        }
+    }
+
+    /// Texts are always escaped.
+    fn ConfigOptions_setInputStringsEscaped[_](options: Handle, escaped: bool) {
+        drop(options.exclusive::<ConfigOptions>()?);
+        if !escaped {
+            return Err(Error::not_supported("ConfigOptions.setInputStringsEscaped(false)").into());
+        }
+    }
+
+    /// The level of a comparison of options, which no call of Java makes. 0xff is the default, the exact match.
+    fn ConfigOptions_setSanityLevel[_](options: Handle, level: i8) {
+        drop(options.exclusive::<ConfigOptions>()?);
+        if level != -1 {
+            return Err(Error::not_supported(format!("ConfigOptions.setSanityLevel({level})")).into());
+        }
     }
 
     /// An empty environment in memory. The clock and the threads are those of the base environment.

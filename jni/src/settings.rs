@@ -8,10 +8,15 @@ use engine::options::{
     CompactionOptionsUniversal, CompressionOptions, ImportColumnFamilyOptions, IngestExternalFileOptions,
 };
 
+use crate::class::{Class, Method, Value};
 use crate::fault::Fault;
 use crate::field::Field;
 use crate::handle::Handle;
+use crate::java::JObject;
 use crate::native::{disposers, natives, rows};
+
+static NEW_TIMESTAMP: Method =
+    Class::new("org/rocksdb/CompactRangeOptions$Timestamp").method("<init>", "(JJ)V");
 
 /// `CompressionOptions`.
 #[derive(Clone, Default)]
@@ -147,6 +152,21 @@ natives! {
         let canceled = Arc::new(AtomicBool::new(false));
         let options = CompactRangeOptions { canceled: Some(canceled.clone()), ..CompactRangeOptions::default() };
         Handle::new(CompactRange { options, canceled })
+    }
+
+    /// The two numbers are one text of 16 bytes, low byte first.
+    fn CompactRangeOptions_setFullHistoryTSLow[_](options: Handle, start: i64, range: i64) {
+        let low = [start.to_le_bytes(), range.to_le_bytes()].concat();
+        options.exclusive::<CompactRange>()?.options.full_history_ts_low = Some(low);
+    }
+
+    /// Returns null if no timestamp was set.
+    fn CompactRangeOptions_fullHistoryTSLow[java](options: Handle) -> JObject<'j> {
+        let options = options.shared::<CompactRange>()?;
+        let Some(low) = &options.options.full_history_ts_low else { return Ok(JObject::NULL) };
+        let numbers = low.chunks_exact(8).filter_map(|bytes| bytes.try_into().ok());
+        let numbers = numbers.map(|bytes| Value::long(i64::from_le_bytes(bytes))).collect::<Vec<_>>();
+        NEW_TIMESTAMP.construct(java, &numbers)?
     }
 
     /// Cancels compactions that run with these options.

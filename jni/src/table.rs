@@ -21,7 +21,7 @@ pub struct TableConfig {
 }
 
 /// A filter policy.
-pub struct FilterPolicyObject(FilterPolicy);
+pub struct FilterPolicyObject(pub FilterPolicy);
 
 disposers! {
     Filter: FilterPolicyObject;

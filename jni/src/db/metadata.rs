@@ -101,6 +101,19 @@ fn properties_map<'j>(
     })
 }
 
+/// Makes a `ColumnFamilyDescriptor`. Java owns the options.
+///
+/// # Errors
+/// OutOfMemoryError.
+pub fn descriptor<'j>(java: Java<'j>, name: &str, options: OptionSet) -> Outcome<JObject<'j>> {
+    let name = java.new_bytes(name.as_bytes())?;
+    let options = NEW_FAMILY_OPTIONS.construct(java, &[Value::long(Handle::new(options).0)])?;
+    let object = NEW_DESCRIPTOR.construct(java, &[name.object().into(), options.into()])?;
+    java.forget(name.object());
+    java.forget(options);
+    Ok(object)
+}
+
 /// Reads the bytes of pairs of slices.
 fn ranges(java: Java<'_>, slices: JLongs<'_>) -> Outcome<Vec<(Vec<u8>, Vec<u8>)>> {
     let handles = java.longs(slices)?;
@@ -184,10 +197,7 @@ natives! {
     /// Java owns the options of the descriptor.
     fn ColumnFamilyHandle_getDescriptor[java](handle: Handle) -> JObject<'j> {
         let object = handle.shared::<FamilyObject>()?;
-        let name = java.new_bytes(object.family.name().as_bytes())?;
         let family = ironstone::FamilyOptions::clone(&object.family.options());
-        let options = OptionSet { family, ..OptionSet::default() };
-        let options = NEW_FAMILY_OPTIONS.construct(java, &[Value::long(Handle::new(options).0)])?;
-        NEW_DESCRIPTOR.construct(java, &[name.object().into(), options.into()])?
+        descriptor(java, object.family.name(), OptionSet { family, ..OptionSet::default() })?
     }
 }

@@ -5,7 +5,9 @@
 
 mod components;
 mod db;
+mod factories;
 mod family;
+mod files;
 mod groups;
 
 use std::sync::Arc;
