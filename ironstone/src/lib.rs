@@ -59,6 +59,7 @@ mod backup;
 #[doc(hidden)]
 pub mod binding;
 mod bridge;
+mod budget;
 mod checkpoint;
 mod db;
 mod export;
@@ -92,6 +93,7 @@ pub use backup::{
     BackupEngine, BackupEngineOptions, BackupId, BackupInfo, CreateBackupOptions, ExcludeFiles, Progress,
     RestoreMode, RestoreOptions, ShareFilesNaming,
 };
+pub use budget::{BUDGET_MEMORY_MIN, BudgetGoal, DerivedOption, explain_options};
 pub use checkpoint::{Checkpoint, CheckpointOptions};
 pub use db::Db;
 pub use engine::ingest::ReplaceRange;

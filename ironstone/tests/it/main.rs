@@ -6,6 +6,7 @@ mod backup;
 mod bad_input;
 mod bank;
 mod bits;
+mod budget;
 mod checkpoint;
 mod codes;
 mod crash;
