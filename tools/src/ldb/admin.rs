@@ -45,6 +45,64 @@ pub(crate) fn compact(s: &mut Session, io: &mut Io<'_>) -> Outcome {
         .map_err(|e| Failure::of("Compaction failed", crate::advice::told(&e)))
 }
 
+/// Compacts a column family with leveled compaction into one SST file of level 0, so that universal compaction can open the
+/// database. RocksDB: `ChangeCompactionStyleCommand`.
+pub(crate) fn change_style(s: &mut Session, io: &mut Io<'_>) -> Outcome {
+    const LEVEL: i32 = 0;
+    const UNIVERSAL: i32 = 1;
+    let style = |which: &str| -> Result<i32, Failure> {
+        let style = s.args.number::<i32>(&format!("{which}_compaction_style"))?;
+        style.filter(|style| [LEVEL, UNIVERSAL].contains(style)).ok_or_else(|| {
+            Failure::new(format!(
+                "Use --{which}_compaction_style to specify {which} compaction style. Check ldb help for proper compaction \
+                 style value.\n"
+            ))
+        })
+    };
+    match (style("old")?, style("new")?) {
+        (old, new) if old == new => {
+            let words = "Old compaction style is the same as new compaction style. Nothing to do.\n";
+            return Err(Failure::new(words));
+        }
+        (UNIVERSAL, _) => {
+            let words = "Convert from universal compaction to level compaction. Nothing to do.\n";
+            return Err(Failure::new(words));
+        }
+        _ => {}
+    }
+    let mut settings = s.settings(io)?;
+    let families = settings.families.iter_mut().map(|(_, options)| options);
+    for options in families.chain([&mut settings.family]) {
+        options.disable_auto_compactions = true;
+        options.target_file_size_base = i32::MAX as u64;
+        options.target_file_size_multiplier = 1;
+        options.max_bytes_for_level_base = i32::MAX as u64;
+        options.max_bytes_for_level_multiplier = 1.0;
+    }
+    let db = s.open_with(settings)?;
+    let family = s.family_of(&db)?;
+    let files = || -> Vec<usize> {
+        let version = family.pin_owned().version.clone();
+        (0..version.num_levels()).map(|level| version.level(level).len()).collect()
+    };
+    let shown = |files: &[usize]| files.iter().map(usize::to_string).collect::<Vec<_>>().join(",");
+    writeln!(io.out, "files per level before compaction: {}", shown(&files()))?;
+    let options =
+        CompactRangeOptions { change_level: true, target_level: 0, ..CompactRangeOptions::default() };
+    db.compact_range(&family, None, None, &options)
+        .map_err(|e| Failure::of("Compaction failed", crate::advice::told(&e)))?;
+    let after = files();
+    for (level, (found, wanted)) in after.iter().zip([1].into_iter().chain(std::iter::repeat(0))).enumerate()
+    {
+        if *found != wanted {
+            return Err(Failure::new(format!(
+                "Number of db files at level {level} after compaction is {found}, not {wanted}.\n"
+            )));
+        }
+    }
+    Ok(writeln!(io.out, "files per level after compaction: {}", shown(&after))?)
+}
+
 /// Opens the database, and every file that it needs: present, whole, and of the size recorded.
 pub(crate) fn check_consistency(s: &mut Session, io: &mut Io<'_>) -> Outcome {
     let mut settings = s.settings(io)?;

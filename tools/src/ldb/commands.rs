@@ -30,6 +30,8 @@ enum Section {
 const COMMON: &[&str] = &[
     "db",
     "column_family",
+    "secondary_path",
+    "leader_path",
     "try_load_options",
     "ignore_unknown_options",
     "disable_consistency_checks",
@@ -59,8 +61,6 @@ const COMMON: &[&str] = &[
 const REFUSED_OPTIONS: &[(&str, &str)] = &[
     ("env_uri", "environments by URI"),
     ("fs_uri", "file systems by URI"),
-    ("secondary_path", "secondary instances"),
-    ("leader_path", "follower instances"),
     ("ttl", "databases with a time to live"),
     ("start_time", "databases with a time to live"),
     ("end_time", "databases with a time to live"),
@@ -73,7 +73,6 @@ const REFUSED_OPTIONS: &[(&str, &str)] = &[
 /// Commands of RocksDB's tool that this release refuses: name and feature.
 const REFUSED: &[(&str, &str)] = &[
     ("reduce_levels", "a smaller number of levels"),
-    ("change_compaction_style", "changing the compaction style"),
     ("compaction_progress_dump", "progress files of remote compactions"),
     ("update_manifest", "rewriting the MANIFEST"),
     ("unsafe_remove_sst_file", "removing tables from the MANIFEST"),
@@ -123,6 +122,8 @@ const COMMANDS: &[Command] = commands! {
     Admin file "dump_wal" " --walfile=<write_ahead_log_file_path_or_directory> [--db=<db_path>] [--header]  [--print_value]  [--only_print_seqno_gaps] (only correct if not using pessimistic transactions) [--write_committed=true|false]"
         ["walfile" "header" "print_value" "only_print_seqno_gaps" "write_committed"] wal::command;
     Admin write "compact" " [--from] [--to]" ["from" "to"] admin::compact;
+    Admin write "change_compaction_style" " --old_compaction_style=<Old compaction style: 0 for level compaction, 1 for universal compaction> --new_compaction_style=<New compaction style: 0 for level compaction, 1 for universal compaction>"
+        ["old_compaction_style" "new_compaction_style"] admin::change_style;
     Admin file "dump" " [--from] [--to]  [--max_keys=<N>] [--timestamp] [--count_only] [--count_delim=<char>] [--stats] [--path=<path_to_a_file>] [--decode_blob_index] [--dump_uncompressed_blobs] [--json]"
         ["from" "to" "max_keys" "timestamp" "count_only" "count_delim" "stats" "path" "decode_blob_index" "dump_uncompressed_blobs" "json"]
         scan::dump;

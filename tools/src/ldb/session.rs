@@ -4,16 +4,25 @@ use std::path::{Path, PathBuf};
 
 use base::Result;
 use engine::components::FamilyDescriptor;
-use engine::db::{Db, OpenRequest};
+use engine::db::{Db, OpenRequest, open_to_follow};
 use engine::family::Family;
 use engine::options::ReadOptions;
 use env::Env;
+use env::logger::{FileLogger, LogFileOptions};
 
 use super::args::Args;
 use super::outcome::{Failure, Io};
 use super::settings::Settings;
 use super::show;
 use std::sync::Arc;
+
+/// The database belongs to another process.
+struct Follows {
+    /// The directory of the info log.
+    log_dir: PathBuf,
+    /// A follower reads no WAL.
+    skip_wals: bool,
+}
 
 pub(crate) struct Session {
     pub args: Args,
@@ -43,12 +52,16 @@ impl Session {
         })
     }
 
-    /// The directory given as `--db`.
+    /// The directory of the database: `--db`, or with `--leader_path` the directory of the leader.
     ///
     /// # Errors
     /// None was given.
     pub fn dir(&self) -> std::result::Result<PathBuf, Failure> {
-        let dir = self.args.path("db").filter(|dir| !dir.as_os_str().is_empty());
+        let dir = self
+            .args
+            .path("leader_path")
+            .or_else(|| self.args.path("db"))
+            .filter(|dir| !dir.as_os_str().is_empty());
         dir.ok_or_else(|| Failure::new("Either db or path must be specified."))
     }
 
@@ -57,7 +70,7 @@ impl Session {
     /// # Errors
     /// As [`Settings::find`].
     pub fn settings(&self, io: &mut Io<'_>) -> std::result::Result<Settings, Failure> {
-        let dir = self.args.path("db");
+        let dir = self.args.path("leader_path").or_else(|| self.args.path("db"));
         let settings = Settings::find(&self.args, &self.env, dir.as_deref(), &self.family)?;
         for note in &settings.notes {
             writeln!(io.err, "{note}")?;
@@ -97,6 +110,13 @@ impl Session {
         if !families.iter().any(|f| f.name == "default") {
             families.insert(0, FamilyDescriptor::new("default", settings.family));
         }
+        let follows = self.follows()?;
+        if let Some(follows) = &follows {
+            let log = LogFileOptions { level: settings.db.info_log_level, ..LogFileOptions::default() };
+            let (fs, clock) = (self.env.fs.clone(), self.env.clock.clone());
+            fs.create_dir_all(&follows.log_dir)?;
+            settings.db.info_log = Some(Arc::new(FileLogger::open(fs, clock, &follows.log_dir, None, log)?));
+        }
         let request = OpenRequest {
             path: self.dir()?,
             options: settings.db,
@@ -104,7 +124,11 @@ impl Session {
             families,
             others: None,
         };
-        let opened = if self.writes { Db::open(request) } else { Db::open_read_only(request) };
+        let opened = match follows {
+            Some(follows) => open_to_follow(request, None, follows.skip_wals),
+            None if self.writes => Db::open(request),
+            None => Db::open_read_only(request),
+        };
         let db = opened.map_err(|error| {
             let objects = settings.missing.iter().map(|m| {
                 let of = m.family.as_deref().map_or(String::new(), |f| format!(" of column family {f}"));
@@ -117,6 +141,19 @@ impl Session {
         })?;
         self.db = Some(db.clone());
         Ok(db)
+    }
+
+    /// How the database of another process is read: `--secondary_path` or `--leader_path`.
+    fn follows(&self) -> std::result::Result<Option<Follows>, Failure> {
+        match (self.args.path("secondary_path"), self.args.path("leader_path")) {
+            (Some(_), Some(_)) => Err(Failure::new("Cannot provide both secondary and leader paths")),
+            (Some(log_dir), None) => Ok(Some(Follows { log_dir, skip_wals: false })),
+            (None, Some(_)) => {
+                let log_dir = self.args.path("db").unwrap_or_default();
+                Ok(Some(Follows { log_dir, skip_wals: true }))
+            }
+            (None, None) => Ok(None),
+        }
     }
 
     /// The database opened, and the family that the command line names.

@@ -40,7 +40,15 @@ fn a_command_line_that_is_wrong_says_what_there_is() {
             "Unknown compression algorithm: brotli",
         ),
         (&[&db, "scan", "--ttl"], "Not implemented: --ttl: databases with a time to live"),
-        (&[&db, "scan", "--secondary_path=/x"], "Not implemented: --secondary_path: secondary instances"),
+        (
+            &[&db, "scan", "--secondary_path=/x", "--leader_path=/y"],
+            "Cannot provide both secondary and leader paths",
+        ),
+        (&[&db, "change_compaction_style"], "Use --old_compaction_style to specify old compaction style."),
+        (
+            &[&db, "change_compaction_style", "--old_compaction_style=1", "--new_compaction_style=0"],
+            "Convert from universal compaction to level compaction.",
+        ),
         (&[&db, "backup"], "--backup_dir: missing backup_dir argument"),
         (&[&db, "fsck"], "not a database: there is no MANIFEST, table or WAL"),
         (&["dump_wal"], "Argument walfile must be specified."),

@@ -58,3 +58,53 @@ fn operands_of_an_unknown_merge_operator_are_joined_by_a_colon() {
     let got = ldb_on(&path, &["--try_load_options=false", "get", "b"]).good();
     assert_eq!(got, "x:y\n");
 }
+
+/// The writer keeps the database open, and its newest entry is only in the WAL.
+#[test]
+fn ldb_reads_beside_a_writer_as_a_secondary_and_as_a_follower() {
+    let scratch = tempfile::tempdir().unwrap();
+    let at = |name: &str| scratch.path().join(name).display().to_string();
+    let mut options = ironstone::Options::default();
+    options.update("create_if_missing=true").unwrap();
+    let db = ironstone::Db::open(scratch.path().join("data"), options).unwrap();
+    db.put(b"a", b"1").unwrap();
+    db.flush().unwrap();
+    db.put(b"b", b"2").unwrap();
+    let (data, own) = (format!("--db={}", at("data")), format!("--secondary_path={}", at("own")));
+    assert_eq!(text(&ldb(&[&data, &own, "scan"], b"").out), "a ==> 1\nb ==> 2\n");
+    let refused = ldb(&[&data, &own, "put", "c", "3"], b"");
+    assert!(refused.status == 1 && refused.err.contains("Not implemented"), "{}", refused.err);
+    let (leader, follower) = (format!("--leader_path={}", at("data")), format!("--db={}", at("follower")));
+    assert_eq!(text(&ldb(&[&follower, &leader, "scan"], b"").out), "a ==> 1\n");
+    for dir in ["own", "follower"] {
+        assert!(scratch.path().join(dir).join("LOG").exists(), "{dir}");
+    }
+    assert_eq!(db.get(b"c").unwrap().as_deref(), None);
+}
+
+#[test]
+fn ldb_moves_all_entries_to_one_file_for_universal_compaction() {
+    let scratch = tempfile::tempdir().unwrap();
+    let path = scratch.path().join("data");
+    let mut options = ironstone::Options::default();
+    options.update("create_if_missing=true;compression=kNoCompression").unwrap();
+    {
+        let db = ironstone::Db::open(&path, options.clone()).unwrap();
+        for i in 0..1000u32 {
+            db.put(&i.to_be_bytes(), &[b'v'; 100]).unwrap();
+            if i == 500 {
+                db.compact_range(None, None, &Default::default()).unwrap();
+            }
+        }
+        // The two files overlap. A compaction only moves a file that overlaps no other file.
+        db.put(&0u32.to_be_bytes(), b"new").unwrap();
+        db.flush().unwrap();
+        assert_eq!(db.live_files().len(), 2);
+    }
+    let styles = ["--old_compaction_style=0", "--new_compaction_style=1"];
+    let out = ldb_on(&path, &[&["change_compaction_style"], &styles[..]].concat()).good();
+    assert!(out.ends_with("files per level after compaction: 1,0,0,0,0,0,0\n"), "{out}");
+    options.update("compaction_style=kCompactionStyleUniversal").unwrap();
+    let db = ironstone::Db::open(&path, options).unwrap();
+    assert_eq!(db.range::<[u8], _>(..).count(), 1000);
+}
