@@ -143,10 +143,11 @@ pub use lsm::merge::{
 pub use engine::options::{
     AGE_AUTO, BlobGarbageCollectionPolicy, BottommostLevelCompaction, CacheTier, CompactRangeOptions,
     CompactionOptions, CompactionOptionsFifo, CompactionOptionsUniversal, CompactionPri, CompactionStopStyle,
-    CompactionStyle, Compat, CompressionOptions, CompressionType, DbOptions, DbPath, FamilyOptions,
-    FileChecksumGen, FileTemperatureAge, FlushOptions, FlushWalOptions, IngestExternalFileOptions,
-    MemtableFactory, PrepopulateBlobCache, ReadTier, SizeApproximationOptions, TableFactory, TableFilter,
-    Temperature, Value, VerifyOutputFlags, WaitForCompactOptions, WalRecoveryMode, WriteOptions,
+    CompactionStyle, Compat, CompressionOptions, CompressionType, ConcurrentTaskLimiter, DbOptions, DbPath,
+    FamilyOptions, FileChecksumGen, FileTemperatureAge, FlushOptions, FlushWalOptions,
+    IngestExternalFileOptions, MemtableFactory, PrepopulateBlobCache, ReadTier, SizeApproximationOptions,
+    TableFactory, TableFilter, Temperature, Value, VerifyOutputFlags, WaitForCompactOptions, WalRecoveryMode,
+    WriteOptions,
 };
 pub use format::checksum::ChecksumType;
 pub use format::properties::Properties as TableProperties;

@@ -18,6 +18,7 @@ pub use super::component::TableFactory;
 use super::compression::{CompressionOptions, CompressionType};
 use super::db::DbPath;
 use super::enums::{CompactionPri, CompactionStyle, PrepopulateBlobCache, Temperature, VerifyOutputFlags};
+use super::limiter::ConcurrentTaskLimiter;
 pub use super::memtable::MemtableFactory;
 use super::styles::{CompactionOptionsFifo, CompactionOptionsUniversal};
 
@@ -243,4 +244,6 @@ base::options! {
     components
     /// Directories of the SST files of the column family. Default: the directories of the database.
     cf_paths: Vec<DbPath> = Vec::new();
+    /// Limits the concurrent compactions of all column families with this limiter. Default: no limit.
+    compaction_thread_limiter: Option<Arc<ConcurrentTaskLimiter>> = None;
 }

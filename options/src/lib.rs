@@ -21,6 +21,7 @@ mod enums;
 mod family;
 pub mod file;
 mod known;
+mod limiter;
 mod log;
 mod memtable;
 mod resolve;
@@ -42,6 +43,7 @@ pub use enums::{
     VerifyOutputFlags, WalRecoveryMode,
 };
 pub use family::{AGE_AUTO, FamilyOptions, MemtableFactory, TableFactory};
+pub use limiter::{ConcurrentTaskLimiter, RunningTask};
 pub use memtable::{HashLinkListOptions, HashSkipListOptions};
 pub use resolve::{BackgroundLimits, resolve};
 pub use styles::{CompactionOptionsFifo, CompactionOptionsUniversal, FileTemperatureAge};

@@ -42,20 +42,20 @@ impl Compactions {
 
     /// One slot: picks for the family that waited longest, and carries it out.
     pub(super) fn compaction_job(&self) {
-        let picked = {
+        let (picked, task) = {
             let mut state = self.schedule.queues();
             state.compaction.running += 1;
             match self.schedule.take_compaction(&mut state) {
-                Some(family) if !family.is_dropped() => {
+                Some((family, task)) if !family.is_dropped() => {
                     let job = self.pick(&mut state, &family);
                     // There may be more to do beside this job.
                     if job.is_some() {
                         state.enqueue_compaction(&family);
                         self.schedule.start_due(&mut state);
                     }
-                    job
+                    (job, task)
                 }
-                _ => None,
+                _ => (None, None),
             }
         };
         let outcome = match &picked {
@@ -65,6 +65,7 @@ impl Compactions {
         if let Some(job) = &picked {
             self.schedule.release(job);
         }
+        drop(task);
         let failed = outcome.is_err();
         if let (Some(job), Err(error)) = (&picked, &outcome) {
             self.compaction_failed(job, error.clone());

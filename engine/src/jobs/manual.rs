@@ -324,7 +324,10 @@ impl ManualCompactions {
                 Err(error) => return Err(error),
             };
             output_level = Some(job.task.output_level);
+            let limiter = family.options().compaction_thread_limiter.clone();
+            let task = limiter.as_ref().and_then(|limiter| limiter.start(true));
             let compacted = self.compactions.compact(&job);
+            drop(task);
             self.schedule.release(&job);
             if let Err(error) = &compacted {
                 self.compactions.compaction_failed(&job, error.clone());

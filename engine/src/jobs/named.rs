@@ -37,7 +37,10 @@ impl ManualCompactions {
         let canceled = self.begin_manual(&options.canceled, false)?;
         let planned = self.plan_files(family, files, output_level, output_path_id, options, canceled.clone());
         let outcome = planned.and_then(|job| {
+            let limiter = family.options().compaction_thread_limiter.clone();
+            let task = limiter.as_ref().and_then(|limiter| limiter.start(true));
             let outcome = self.compactions.compact(&job);
+            drop(task);
             self.schedule.release(&job);
             let dirs = job.parts.clone();
             if let Err(error) = &outcome {

@@ -66,6 +66,8 @@ pub struct Schedule {
     open: AtomicBool,
     /// True while a job is due that reconsiders all column families after a release of snapshots.
     release_pending: AtomicBool,
+    /// True while a job is due that looks again at the limiters of compactions.
+    pub(super) limiter_pending: AtomicBool,
 }
 
 impl Schedule {
@@ -82,6 +84,7 @@ impl Schedule {
             queues: RankedMutex::new(&ranks::QUEUES, Queues::default()),
             open: AtomicBool::new(false),
             release_pending: AtomicBool::new(false),
+            limiter_pending: AtomicBool::new(false),
         })
     }
 

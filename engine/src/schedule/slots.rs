@@ -7,6 +7,7 @@ use super::Schedule;
 use super::queues::{FlushRequest, Queues};
 use crate::event::FlushReason;
 use crate::family::Family;
+use crate::options::RunningTask;
 use crate::sync::{Arc, Ordering};
 
 /// Jobs of each kind that may run at a time.
@@ -107,11 +108,38 @@ impl Schedule {
     /// How many flushes and compactions are queued, but for those of families whose own error holds them. These stay
     /// queued.
     fn due(&self, state: &Queues) -> (usize, usize) {
-        if !self.errors.is_partly_stopped() {
-            return (state.flush.queue.len(), state.compaction.queue.len());
+        let partly = self.errors.is_partly_stopped();
+        let flushes = match partly {
+            true => state.flush.queue.iter().filter(|request| self.may_flush(request)).count(),
+            false => state.flush.queue.len(),
+        };
+        let (mut compactions, mut limited) = (0, false);
+        for family in &state.compaction.queue {
+            if partly && self.errors.is_held(family.id()) {
+                continue;
+            }
+            match family.options().compaction_thread_limiter.as_ref().is_none_or(|limiter| limiter.has_room())
+            {
+                true => compactions += 1,
+                false => limited = true,
+            }
         }
-        let flushes = state.flush.queue.iter().filter(|request| self.may_flush(request)).count();
-        (flushes, state.compaction.queue.iter().filter(|family| !self.errors.is_held(family.id())).count())
+        if limited {
+            self.look_at_limiters_later();
+        }
+        (flushes, compactions)
+    }
+
+    /// Another database may release the limiter, and does not notify this database. RocksDB looks again after the same time.
+    fn look_at_limiters_later(&self) {
+        const RETRY_US: u64 = 10_000;
+        if self.limiter_pending.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        self.pool.spawn_after(RETRY_US, Pool::High, &self.me, |me| {
+            me.limiter_pending.store(false, Ordering::Release);
+            me.start_due(&mut me.queues());
+        });
     }
 
     fn may_flush(&self, request: &FlushRequest) -> bool {
@@ -125,13 +153,26 @@ impl Schedule {
     }
 
     /// Takes the column family whose compaction has been due for the longest time, of the families that may
-    /// run one.
-    pub fn take_compaction(&self, state: &mut Queues) -> Option<Arc<Family>> {
+    /// run one. The task counts in the limiter of the column family until it is dropped.
+    pub fn take_compaction(&self, state: &mut Queues) -> Option<(Arc<Family>, Option<RunningTask>)> {
         if state.aborts > 0 {
             return None;
         }
-        let at = state.compaction.queue.iter().position(|family| !self.errors.is_held(family.id()))?;
-        state.compaction.queue.remove(at)
+        for at in 0..state.compaction.queue.len() {
+            let family = &state.compaction.queue[at];
+            if self.errors.is_held(family.id()) {
+                continue;
+            }
+            let task = match &family.options().compaction_thread_limiter {
+                None => None,
+                Some(limiter) => match limiter.start(false) {
+                    Some(task) => Some(task),
+                    None => continue,
+                },
+            };
+            return state.compaction.queue.remove(at).map(|family| (family, task));
+        }
+        None
     }
 
     /// Reconsiders the column families of a failed job after one second, as RocksDB does. The cause of the failure may last

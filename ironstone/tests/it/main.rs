@@ -14,6 +14,7 @@ mod export;
 mod handles;
 mod indexed_batch;
 mod ingest;
+mod limiter;
 mod listeners;
 mod no_copies;
 mod operators;
