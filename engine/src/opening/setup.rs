@@ -209,10 +209,12 @@ pub fn wal_preallocate(o: &DbOptions, families: &FamilySet) -> u64 {
     [o.max_total_wal_size, o.db_write_buffer_size as u64].into_iter().filter(|n| *n > 0).fold(bytes, u64::min)
 }
 
-/// Writes the OPTIONS file anew: at open and whenever families or options change.
+/// Writes the OPTIONS file anew: at open and whenever families or options change. The default column family is the first
+/// section, in whatever order the caller named the column families.
 pub fn write_options_file(tools: &JobTools, families: &FamilySet) -> Result<()> {
     let numbers = (tools.numbers.take(), tools.numbers.take());
-    let all: Vec<_> = families.all().iter().map(|f| (f.name().to_string(), f.options())).collect();
+    let mut all: Vec<_> = families.all().iter().map(|f| (f.name().to_string(), f.options())).collect();
+    all.sort_by_key(|(name, _)| name != "default");
     let named = all.iter().map(|(name, options)| (name.as_str(), &**options));
     let written = file::persist(&tools.env, &tools.paths.db, numbers, &tools.options.load(), named)?;
     *tools.options_file.lock() = Some(written);

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use ironstone::{CompactRangeOptions, Db, FamilyDescriptor, FlushOptions, Options, ReadOptions, WriteBatch};
+use ironstone::{
+    CompactRangeOptions, Db, FamilyDescriptor, FamilyOptions, FlushOptions, Options, ReadOptions, WriteBatch,
+};
 
 fn small() -> Options {
     let mut options = Options::default();
@@ -240,4 +242,23 @@ fn memory_that_a_value_keeps_is_counted() {
     assert_eq!(value.len(), 1000);
     drop(value);
     assert_eq!(property("rocksdb.size-all-mem-tables"), property("rocksdb.cur-size-all-mem-tables"));
+}
+
+#[test]
+fn the_default_family_may_be_the_last_of_the_named_families() {
+    let scratch = tempfile::tempdir().unwrap();
+    let named = || {
+        vec![
+            FamilyDescriptor::new("a", FamilyOptions::default()),
+            FamilyDescriptor::new("default", FamilyOptions::default()),
+        ]
+    };
+    for create_missing_column_families in [true, false] {
+        let mut options = Options::default();
+        options.db.create_if_missing = true;
+        options.db.create_missing_column_families = create_missing_column_families;
+        let db = Db::open_with_families(scratch.path(), options, named()).unwrap();
+        db.family("a").unwrap().put(b"k", b"v").unwrap();
+        db.close().unwrap();
+    }
 }
