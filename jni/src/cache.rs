@@ -75,7 +75,8 @@ natives! {
         Handle::new(BufferManager(Arc::new(manager)))
     }
 
-    /// Returns bytes by `MemoryUsageType`: memtables, memtables that are not flushed, table readers, caches.
+    /// Returns bytes by `MemoryUsageType`: memtables, memtables that are not flushed, table readers, caches. Without a
+    /// database, or without a cache, there is no such entry.
     fn MemoryUtil_getApproximateMemoryUsageByType[java](dbs: JLongs, caches: JLongs) -> JObject<'j> {
         let dbs: Vec<Shared<DatabaseObject>> =
             java.longs(dbs)?.into_iter().map(|handle| database(Handle(handle))).collect::<Outcome<_>>()?;
@@ -87,7 +88,9 @@ natives! {
         let fronts: Vec<&ironstone::Db> = dbs.iter().map(|db| &db.front).collect();
         let usage = ironstone::memory_usage(&fronts, &caches);
         let bytes = [usage.memtables, usage.unflushed_memtables, usage.table_readers, usage.caches];
-        collections::map(java, (0_i8..).zip(bytes), |java, (kind, bytes)| {
+        let is_counted = |kind: i8| if kind < 3 { !fronts.is_empty() } else { !caches.is_empty() };
+        let counted = (0_i8..).zip(bytes).filter(|(kind, _)| is_counted(*kind));
+        collections::map(java, counted, |java, (kind, bytes)| {
             Ok((BYTE.construct(java, &[Value::byte(kind)])?, collections::long(java, bytes as i64)?))
         })?
     }

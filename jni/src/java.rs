@@ -483,6 +483,22 @@ impl<'j> Java<'j> {
         Ok(arrays)
     }
 
+    /// Copies the items of an array of `byte[]`, of which some may be null.
+    ///
+    /// # Errors
+    /// OutOfMemoryError.
+    pub fn byte_arrays_or_null(self, array: JObjects<'_>) -> Outcome<Vec<Option<Vec<u8>>>> {
+        let mut arrays = Vec::new();
+        for at in 0..self.count(array)? {
+            let item = self.item(array, at)?;
+            // SAFETY: the descriptor of the native says that the items are `byte[]`.
+            let bytes = unsafe { JBytes::from_raw(item.raw()) };
+            arrays.push(if bytes.is_null() { None } else { Some(self.bytes(bytes)?) });
+            self.forget(item);
+        }
+        Ok(arrays)
+    }
+
     /// Makes a `byte[][]`.
     ///
     /// # Errors

@@ -64,7 +64,9 @@ impl Logger for JavaLogger {
         self.level.set(level);
     }
 
+    /// A line of the header has the level Info, as RocksDB hands header lines to a logger of a program.
     fn log(&self, level: LogLevel, message: fmt::Arguments<'_>) {
+        let level = if level == LogLevel::Header { LogLevel::Info } else { level };
         if level < self.level.get() {
             return;
         }

@@ -198,7 +198,7 @@ natives! {
     ) -> Handle {
         memtable(&format!(
             "{{id=HashLinkListRepFactory;bucket_count={buckets};huge_page_size={huge_page_tlb_size};\
-             logging_threshold={logging_threshold};log_when_flush={log_distribution};threshold={threshold_use_skiplist};}}"
+             logging_threshold={logging_threshold};log_when_flash={log_distribution};threshold={threshold_use_skiplist};}}"
         ))?
     }
 
@@ -265,9 +265,13 @@ natives! {
         java.with_direct(data, Part { offset: 0, len }, |bytes| Ok(Handle::new(SliceObject::copied(bytes.to_vec()))))?
     }
 
+    /// The slice ends before the first zero byte of the buffer, as in RocksDB.
     fn DirectSlice_createNewDirectSlice1[java](data: JBuffer) -> Handle {
         let len = i32::try_from(java.direct_capacity(data)?).unwrap_or(i32::MAX);
-        java.with_direct(data, Part { offset: 0, len }, |bytes| Ok(Handle::new(SliceObject::copied(bytes.to_vec()))))?
+        java.with_direct(data, Part { offset: 0, len }, |bytes| {
+            let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
+            Ok(Handle::new(SliceObject::copied(bytes[..end].to_vec())))
+        })?
     }
 
     /// Returns a buffer with a copy of the bytes: a buffer over the slice's memory would end with the slice.

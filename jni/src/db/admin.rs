@@ -223,9 +223,10 @@ natives! {
         database(db)?.db.verify_checksum()?;
     }
 
+    /// A null bound is open.
     fn RocksDB_deleteFilesInRanges[java](db: Handle, family: Handle, ranges: JObjects, include_end: bool) {
-        let (db, bounds) = (database(db)?, java.byte_arrays(ranges)?);
-        let pairs: Vec<_> = bounds.chunks_exact(2).map(|pair| (Some(&pair[0][..]), Some(&pair[1][..]))).collect();
+        let (db, bounds) = (database(db)?, java.byte_arrays_or_null(ranges)?);
+        let pairs: Vec<_> = bounds.chunks_exact(2).map(|pair| (pair[0].as_deref(), pair[1].as_deref())).collect();
         db.db.delete_files_in_ranges(InFamily::new(&db, family)?.get(&db), &pairs, include_end)?;
     }
 }
