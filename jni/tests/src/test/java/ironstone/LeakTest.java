@@ -1,0 +1,71 @@
+// Cycles of objects leave the memory of the process flat. `-Dcycles=N` sets the number of cycles.
+package ironstone;
+
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.nio.file.Files;
+import java.nio.file.Path;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.rocksdb.LRUCache;
+import org.rocksdb.Options;
+import org.rocksdb.ReadOptions;
+import org.rocksdb.RocksDB;
+import org.rocksdb.RocksIterator;
+import org.rocksdb.Snapshot;
+import org.rocksdb.WriteBatch;
+import org.rocksdb.WriteOptions;
+
+class LeakTest {
+  @TempDir Path dir;
+
+  @BeforeAll
+  static void load() throws Exception {
+    Native.load();
+  }
+
+  /** Returns the resident memory of the process without the heap of Java, in KiB. */
+  private static long resident() throws Exception {
+    try (var lines = Files.lines(Path.of("/proc/self/status"))) {
+      return lines.filter(line -> line.startsWith("RssAnon")).map(line -> line.replaceAll("[^0-9]", "")).mapToLong(Long::parseLong).sum();
+    }
+  }
+
+  private void cycles(final RocksDB db, final int count) throws Exception {
+    final byte[] key = "key".getBytes();
+    for (int at = 0; at < count; at++) {
+      try (Options options = new Options(); WriteOptions write = new WriteOptions(); ReadOptions read = new ReadOptions();
+           WriteBatch batch = new WriteBatch(); LRUCache cache = new LRUCache(1 << 10)) {
+        batch.put(key, key);
+        final Snapshot snapshot = db.getSnapshot();
+        read.setSnapshot(snapshot);
+        try (RocksIterator iterator = db.newIterator(read)) {
+          iterator.seekToFirst();
+        }
+        db.releaseSnapshot(snapshot);
+        if (at % 100 == 0) {
+          db.write(write, batch);
+        }
+      }
+    }
+  }
+
+  @Test
+  void cyclesOfObjectsLeaveTheMemoryFlat() throws Exception {
+    final int cycles = Integer.getInteger("cycles", 20_000);
+    try (Options options = new Options().setCreateIfMissing(true); RocksDB db = RocksDB.open(options, dir.toString())) {
+      cycles(db, cycles / 2);
+      final long before = resident();
+      cycles(db, cycles);
+      // The heap of Java is bounded by the settings of the test; each cycle that leaks 1 KiB is 20 MiB.
+      final long grown = resident() - before;
+      assertTrue(grown < 16 << 10, grown + " KiB more");
+    }
+    for (int at = 0; at < cycles / 200; at++) {
+      try (Options options = new Options().setCreateIfMissing(true); RocksDB db = RocksDB.open(options, dir.toString())) {
+        db.put(new byte[1], new byte[1]);
+      }
+    }
+  }
+}
