@@ -430,6 +430,20 @@ impl WriteBatch {
         encoding::set_sequence(&mut self.bytes, seq);
     }
 
+    /// Copies what is known of the batch, with other markers between its records. The copy has no save points.
+    pub(crate) fn with_records(&self, records: &[u8]) -> WriteBatch {
+        let mut bytes = Vec::with_capacity(HEADER_LEN + records.len());
+        bytes.extend_from_slice(&self.bytes[..HEADER_LEN]);
+        bytes.extend_from_slice(records);
+        WriteBatch {
+            bytes,
+            contents: self.contents,
+            timestamps: self.timestamps.clone(),
+            protection: self.protection.clone(),
+            ..WriteBatch::new()
+        }
+    }
+
     /// Keeps checksums of the records from now on, or none any more (`WriteOptions::protection_bytes_per_key`).
     pub(crate) fn protect(&mut self, on: bool) -> Result<()> {
         self.protection = None;

@@ -8,6 +8,7 @@ use table::sst::BlockCache;
 
 use crate::event::Listener;
 use crate::options::FamilyOptions;
+use crate::prepared::WritePolicy;
 use crate::sync::Arc;
 
 /// Components of a database that its options do not hold.
@@ -18,6 +19,8 @@ pub struct Components {
     pub block_cache: Option<Arc<BlockCache>>,
     /// Inspects each WAL record at the open. Default: none.
     pub wal_filter: Option<Arc<dyn WalFilter>>,
+    /// When the writes of transactions reach the memtables. Default: at commit.
+    pub write_policy: WritePolicy,
 }
 
 /// Inspects the WAL records that recovery replays. RocksDB: `WalFilter` (`include/rocksdb/wal_filter.h`).

@@ -15,7 +15,8 @@ use std::collections::BTreeMap;
 use base::{FileNumber, SequenceNumber};
 use format::batch::{Marker, Record, Records};
 
-use crate::sync::Mutex;
+use crate::sequence::Decision;
+use crate::sync::{Arc, Mutex};
 
 /// Whether the database takes prepared transactions (`allow_2pc`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -25,39 +26,106 @@ pub enum TwoPhase {
     Allowed,
 }
 
-/// The prepared section of a transaction, as recovery found it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// When the writes of a transaction reach the memtables. RocksDB: `TxnDBWritePolicy`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum WritePolicy {
+    /// At commit: memtables and SST files hold only committed entries.
+    #[default]
+    Committed,
+    /// At prepare.
+    Prepared,
+}
+
+impl WritePolicy {
+    /// How the entries of a batch get sequence numbers.
+    pub fn numbering(self) -> Numbering {
+        match self {
+            WritePolicy::Committed => Numbering::PerEntry,
+            WritePolicy::Prepared => Numbering::PerBatch,
+        }
+    }
+}
+
+/// How the entries of a batch get sequence numbers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Numbering {
+    /// Each entry has its own sequence number.
+    #[default]
+    PerEntry,
+    /// All entries of a sub-batch share a sequence number. A key that comes again starts a new sub-batch. Markers separate
+    /// batches. RocksDB: `seq_per_batch`.
+    PerBatch,
+}
+
+/// The undecided sections of a transaction, as recovery found them.
+#[derive(Clone, Debug)]
 pub struct Section {
     pub name: Vec<u8>,
-    /// The WAL that holds the section.
+    /// The oldest WAL that holds a part.
     pub wal: FileNumber,
-    /// The sequence number in the header of the section.
-    pub seq: SequenceNumber,
+    /// In order. A transaction has one part.
+    pub parts: Vec<SectionPart>,
+    /// Hides the entries of the parts. Without effect with the policy `Committed`.
+    pub decision: Arc<Decision>,
+}
+
+/// The records between a begin marker and an end marker.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SectionPart {
+    /// The sequence number in the header of the part.
+    pub first: SequenceNumber,
+    /// The last sequence number of its entries. With the policy `Committed`, a section has none, and this is `first`.
+    pub last: SequenceNumber,
     /// The records between the markers, without a header.
     pub records: Vec<u8>,
 }
 
 impl Section {
+    /// A section without parts.
+    pub fn new(name: &[u8]) -> Self {
+        let (wal, parts, decision) = (FileNumber(0), Vec::new(), Arc::default());
+        Section { name: name.to_vec(), wal, parts, decision }
+    }
+
+    /// The sequence number in the header of the oldest part.
+    pub fn seq(&self) -> SequenceNumber {
+        self.parts.first().map_or(0, |part| part.first)
+    }
+
+    /// The records of all parts in order.
+    pub fn records(&self) -> Vec<u8> {
+        self.parts.iter().flat_map(|part| part.records.iter().copied()).collect()
+    }
+
     /// Encodes the records as a batch without markers.
     pub fn batch(&self) -> Vec<u8> {
-        let mut out = Vec::with_capacity(format::batch::HEADER_LEN + self.records.len());
+        let records = self.records();
+        let mut out = Vec::with_capacity(format::batch::HEADER_LEN + records.len());
         format::batch::begin(&mut out);
-        out.extend_from_slice(&self.records);
-        format::batch::set_count(&mut out, counted(&self.records));
+        out.extend_from_slice(&records);
+        format::batch::set_count(&mut out, counted(&records));
         out
     }
 
     /// Encodes the section as a batch for the WAL, with `seq` in the header.
     pub fn encoded(&self, seq: SequenceNumber) -> Vec<u8> {
-        encode(&self.name, &self.records, seq)
+        encode(Marker::BeginPrepare, &self.name, &self.records(), seq)
+    }
+
+    /// Encodes each part as a batch for the WAL, with its own sequence number in the header. Sub-batches are not separated:
+    /// a replay finds repeated keys again.
+    pub fn encoded_parts(&self) -> Vec<(SequenceNumber, Vec<u8>)> {
+        let begin = Marker::BeginPersistedPrepare;
+        let encoded = |part: &SectionPart| encode(begin, &self.name, &part.records, part.first);
+        self.parts.iter().map(|part| (part.first, encoded(part))).collect()
     }
 }
 
-/// Encodes a prepared section as a batch for the WAL.
-pub fn encode(name: &[u8], records: &[u8], seq: SequenceNumber) -> Vec<u8> {
+/// Encodes a section as a batch for the WAL.
+pub fn encode(begin: Marker<'_>, name: &[u8], records: &[u8], seq: SequenceNumber) -> Vec<u8> {
     let mut out = Vec::with_capacity(format::batch::HEADER_LEN + records.len() + name.len() + 16);
     format::batch::begin(&mut out);
-    format::batch::marker(&mut out, Marker::BeginPrepare);
+    format::batch::marker(&mut out, begin);
     out.extend_from_slice(records);
     format::batch::marker(&mut out, Marker::EndPrepare(name));
     format::batch::set_count(&mut out, counted(records));

@@ -166,6 +166,7 @@ impl SstReader {
         let by_prefix = options.prefix_same_as_start && !options.total_order_seek;
         let seq = sequence(&options);
         let view = View {
+            visibility: None,
             order,
             seq,
             blobs: None,

@@ -5,6 +5,7 @@ use std::path::Path;
 use base::{Error, Result};
 use engine::components::{Components, FamilyDescriptor as Descriptor};
 use engine::options::{DbOptions, FamilyOptions};
+use engine::prepared::WritePolicy;
 
 use crate::{Db, FamilyDescriptor, Options};
 
@@ -154,6 +155,19 @@ impl Db {
     }
 }
 
+/// Opens a database for pessimistic transactions. `families` as in [`Db::open_with_families`]; `None`: all column families.
+pub(crate) fn open_for_transactions(
+    path: &Path,
+    options: Options,
+    families: Option<Vec<FamilyDescriptor>>,
+    policy: WritePolicy,
+) -> Result<Db> {
+    let others = families.is_none().then(|| options.family.clone());
+    let mut request = request(path, options, families.unwrap_or_default(), others);
+    request.components.write_policy = policy;
+    open(request, Access::ReadWrite)
+}
+
 fn open(request: engine::db::OpenRequest, access: Access) -> Result<Db> {
     let engine = match access {
         Access::ReadWrite => engine::db::Db::open(request)?,
@@ -181,6 +195,7 @@ pub(crate) fn request(
             listeners: options.listeners,
             block_cache: options.block_cache,
             wal_filter: options.wal_filter,
+            write_policy: WritePolicy::default(),
         },
         families,
         others,

@@ -28,4 +28,4 @@ pub use files::{Backups, SstWriter};
 pub use library::{Library, Options, Result};
 pub use options_file::load_latest_options;
 pub use read::{Iter, Reading, Snapshot};
-pub use txn::{Transaction, TransactionDb};
+pub use txn::{Transaction, TransactionDb, WritePolicy};

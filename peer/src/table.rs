@@ -165,6 +165,7 @@ table! {
     fn destroy_db(Raw, Text, ErrorSlot);
     fn transactiondb_options_create() -> Raw;
     fn transactiondb_options_destroy(Raw);
+    fn transactiondb_options_set_write_policy(Raw, c_int);
     fn transactiondb_open(Raw, Raw, Text, ErrorSlot) -> Raw;
     fn transactiondb_close(Raw);
     fn transactiondb_put(Raw, Raw, Bytes, usize, Bytes, usize, ErrorSlot);

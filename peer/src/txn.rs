@@ -7,6 +7,14 @@ use crate::db::{WriteOptions, Writing, data};
 use crate::library::{Library, Options, Result, path_text};
 use crate::table::Raw;
 
+/// When the writes of a transaction reach the memtables, by RocksDB's numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WritePolicy {
+    Committed = 0,
+    Prepared = 1,
+    Unprepared = 2,
+}
+
 struct Open {
     raw: Raw,
     library: Library,
@@ -53,10 +61,20 @@ impl TransactionDb {
     /// # Errors
     /// RocksDB's refusal.
     pub fn open(library: &Library, path: &Path, text: &str) -> Result<TransactionDb> {
+        TransactionDb::open_as(library, path, text, WritePolicy::Committed)
+    }
+
+    /// As [`TransactionDb::open`], with a write policy.
+    ///
+    /// # Errors
+    /// RocksDB's refusal.
+    pub fn open_as(library: &Library, path: &Path, text: &str, policy: WritePolicy) -> Result<TransactionDb> {
         let options = library.options(text)?;
         let path = path_text(path)?;
         // SAFETY: a fresh handle.
         let own = unsafe { (library.table().transactiondb_options_create)() };
+        // SAFETY: a live handle.
+        unsafe { (library.table().transactiondb_options_set_write_policy)(own, policy as i32) };
         // SAFETY: live handles, text that outlives the call.
         let raw =
             library.checked(|t, e| unsafe { (t.transactiondb_open)(options.raw, own, path.as_ptr(), e) });

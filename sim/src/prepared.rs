@@ -6,7 +6,8 @@
 //!               └── what is read after the crash is one state in here: rows and prepared transactions together
 //! ```
 //! So nothing prepared and durable is lost, nothing unprepared survives, and no commit is applied by half. The crash comes
-//! at a drawn call; so may a crash of the recovery. Recovery uses the point-in-time mode, the default.
+//! at a drawn call; so may a crash of the recovery. Recovery uses the point-in-time mode, the default. Each world has one
+//! write policy.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,7 +20,7 @@ use env::memory::{MemoryFs, Survivors};
 use env::rng::SeededRng;
 use ironstone::{
     Error, Family, FamilyDescriptor, Options, Record, Transaction, TransactionDb, TransactionDbOptions,
-    WriteOptions,
+    TxnDbWritePolicy, WriteOptions,
 };
 use testkit::chance::Chance;
 
@@ -48,6 +49,7 @@ pub fn seed(seed: u64, rounds: u64) -> Result<u64, String> {
 
 struct World {
     chance: Chance,
+    policy: TxnDbWritePolicy,
     disk: MemoryFs,
     clock: Arc<ManualClock>,
     faults: Arc<FaultFs>,
@@ -71,8 +73,13 @@ impl World {
         let faults = FaultFs::wrap_disk(Arc::new(disk.clone()), disk.clone());
         let mut chance = Chance::new(seed);
         let (env, executor) = world(&faults, &clock, chance.next());
+        let policy = match seed % 3 {
+            0 => TxnDbWritePolicy::WriteCommitted,
+            _ => TxnDbWritePolicy::WritePrepared,
+        };
         World {
             chance,
+            policy,
             disk,
             clock,
             faults,
@@ -90,14 +97,23 @@ impl World {
 
     fn open(&mut self) -> Result<(), Error> {
         let mut options = Options::default();
-        let more = *self.chance.pick(&["", "recycle_log_file_num=2;", "manual_wal_flush=true;"]);
+        let more = *self.chance.pick(&[
+            "",
+            "recycle_log_file_num=2;",
+            "manual_wal_flush=true;",
+            "avoid_flush_during_recovery=true;",
+        ]);
         options.update(&format!(
             "{more}create_if_missing=true;create_missing_column_families=true;write_buffer_size=65536"
         ))?;
         options.db.env = self.env.clone();
         let family = || options.family.clone();
         let families = FAMILIES.iter().map(|name| FamilyDescriptor::new(*name, family())).collect();
-        let transactions = TransactionDbOptions { transaction_lock_timeout: 0, ..Default::default() };
+        let transactions = TransactionDbOptions {
+            transaction_lock_timeout: 0,
+            write_policy: self.policy,
+            ..Default::default()
+        };
         let db = TransactionDb::open_with("/db", options.clone(), transactions, Some(families))?;
         self.waiting = db.all_prepared_transactions().into_iter().map(|t| (t.name(), t)).collect();
         self.db = Some(db);
@@ -180,7 +196,19 @@ impl World {
             let family = (*self.chance.pick(&FAMILIES)).to_string();
             ((family, format!("{id}/{i}").into_bytes()), self.chance.bytes(20))
         };
-        (0..count).map(&mut row).collect()
+        let mut rows: Rows = (0..count).map(&mut row).collect();
+        // A row that is there already: a rollback must leave it.
+        let last = self.history.last().and_then(|states| states.first()).cloned().unwrap_or_default();
+        // A recovered transaction has no locks, and `settle` writes without a transaction.
+        let taken = |key: &(String, Vec<u8>)| {
+            key.1 == b"settled" || last.prepared.values().any(|rows| rows.contains_key(key))
+        };
+        let free: Vec<_> = last.rows.keys().filter(|key| !taken(key)).collect();
+        if !free.is_empty() && self.chance.percent(50) {
+            let key = (*self.chance.pick(&free)).clone();
+            rows.insert(key, self.chance.bytes(20));
+        }
+        rows
     }
 
     fn prepare(&mut self, sync: bool) -> Result<Result<(), Error>, String> {
@@ -214,7 +242,8 @@ impl World {
         self.story.push(format!("  decide {} commit={commits} sync={sync}", name.escape_ascii()));
         let transaction = &self.waiting[&name];
         transaction.set_write_options(self.options(sync));
-        let extra = commits && self.chance.percent(30);
+        let committed = self.policy == TxnDbWritePolicy::WriteCommitted;
+        let extra = commits && committed && self.chance.percent(30);
         let mut rows = Rows::new();
         if extra {
             rows.insert(("default".to_string(), b"commit time".to_vec()), name.clone());
@@ -399,10 +428,17 @@ fn difference(what: &str, found: &State, may: &[State]) -> String {
         let prepared: Vec<_> = state.prepared.keys().map(|name| name.escape_ascii().to_string()).collect();
         format!("rows {} prepared {}", rows.join(" "), prepared.join(" "))
     };
+    let last = may.last().cloned().unwrap_or_default();
+    let other = last.rows.iter().find(|(key, value)| found.rows.get(*key) != Some(*value));
+    let differs = other.map(|((family, key), value)| {
+        let found = found.rows.get(&(family.clone(), key.clone()));
+        format!("{family}:{} is {:02x?} and not {value:02x?}", key.escape_ascii(), found)
+    });
     let ends = [may.first(), may.last()].into_iter().flatten().map(show).collect::<Vec<_>>();
     format!(
-        "{what}: none of {} states\nfound   {}\nallowed {}",
+        "{what}: none of {} states ({})\nfound   {}\nallowed {}",
         may.len(),
+        differs.unwrap_or_default(),
         show(found),
         ends.join("\n     .. ")
     )

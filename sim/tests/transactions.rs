@@ -7,8 +7,8 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use ironstone::{Options, TransactionDb, TransactionDbOptions};
-use peer::{Library, Writing};
+use ironstone::{Options, TransactionDb, TransactionDbOptions, TxnDbWritePolicy};
+use peer::{Library, WritePolicy, Writing};
 use testkit::chance::Chance;
 
 /// What the database must hold.
@@ -34,7 +34,12 @@ impl Model {
         // Keys of waiting transactions are locked: each transaction has its own.
         let keys = 1 + chance.below(4);
         let mut row = |i| (format!("{}/{i}", self.names).into_bytes(), chance.bytes(20));
-        let rows = (0..keys).map(&mut row).collect();
+        let mut rows: BTreeMap<_, _> = (0..keys).map(&mut row).collect();
+        // A row that is there already: a rollback puts it back.
+        let taken = |key: &Vec<u8>| self.prepared.values().any(|rows| rows.contains_key(key));
+        if let Some(key) = self.rows.keys().filter(|key| !taken(key)).nth(chance.below(8) as usize) {
+            rows.insert(key.clone(), chance.bytes(20));
+        }
         (name, rows)
     }
 
@@ -51,18 +56,24 @@ fn fate(chance: &mut Chance) -> Fate {
     [Fate::Commit, Fate::Rollback, Fate::Wait][chance.below(3) as usize]
 }
 
-fn ours(path: &Path, model: &mut Model, chance: &mut Chance) {
+/// The names of a policy on both sides.
+#[derive(Clone, Copy)]
+struct Policy(TxnDbWritePolicy, WritePolicy);
+
+fn ours(path: &Path, policy: Policy, model: &mut Model, chance: &mut Chance) {
     let mut options = Options::default();
-    options.update("create_if_missing=true;write_buffer_size=65536").unwrap();
-    let db = TransactionDb::open(path, options, TransactionDbOptions::default()).unwrap();
+    let keeps = ["", "avoid_flush_during_recovery=true;"][chance.below(2) as usize];
+    options.update(&format!("{keeps}create_if_missing=true;write_buffer_size=65536")).unwrap();
+    let transactions = TransactionDbOptions { write_policy: policy.0, ..TransactionDbOptions::default() };
+    let db = TransactionDb::open(path, options, transactions).unwrap();
     let waiting = db.all_prepared_transactions();
     let names: Vec<_> = waiting.iter().map(|t| t.name()).collect();
     assert_eq!(names, model.prepared.keys().cloned().collect::<Vec<_>>(), "Ironstone finds what is prepared");
     for (key, value) in &model.rows {
         assert_eq!(db.get(key).unwrap().as_deref(), Some(&value[..]));
     }
-    for rows in model.prepared.values() {
-        assert!(rows.keys().all(|key| db.get(key).unwrap().is_none()));
+    for key in model.prepared.values().flat_map(|rows| rows.keys()) {
+        assert_eq!(db.get(key).unwrap().as_deref(), model.rows.get(key).map(|value| &value[..]));
     }
     for transaction in waiting {
         let (name, fate) = (transaction.name(), fate(chance));
@@ -94,8 +105,10 @@ fn ours(path: &Path, model: &mut Model, chance: &mut Chance) {
     }
 }
 
-fn theirs(library: &Library, path: &Path, model: &mut Model, chance: &mut Chance) {
-    let db = peer::TransactionDb::open(library, path, "create_if_missing=true").unwrap();
+fn theirs(library: &Library, path: &Path, policy: Policy, model: &mut Model, chance: &mut Chance) {
+    let keeps = ["", "avoid_flush_during_recovery=true;"][chance.below(2) as usize];
+    let text = format!("{keeps}create_if_missing=true");
+    let db = peer::TransactionDb::open_as(library, path, &text, policy.1).unwrap();
     let mut waiting = db.take_prepared();
     waiting.sort_by_key(peer::Transaction::name);
     let names: Vec<_> = waiting.iter().map(peer::Transaction::name).collect();
@@ -103,8 +116,8 @@ fn theirs(library: &Library, path: &Path, model: &mut Model, chance: &mut Chance
     for (key, value) in &model.rows {
         assert_eq!(db.get(key).unwrap().as_deref(), Some(&value[..]));
     }
-    for rows in model.prepared.values() {
-        assert!(rows.keys().all(|key| db.get(key).unwrap().is_none()));
+    for key in model.prepared.values().flat_map(|rows| rows.keys()) {
+        assert_eq!(db.get(key).unwrap().as_deref(), model.rows.get(key).map(|value| &value[..]));
     }
     for transaction in &mut waiting {
         let (name, fate) = (transaction.name(), fate(chance));
@@ -140,23 +153,29 @@ fn prepared_transactions_go_back_and_forth() {
         return;
     };
     let library = Library::load(Path::new(&path)).unwrap();
-    for seed in 0..10 {
+    for seed in 0..24 {
+        let policy = match seed % 2 {
+            0 => Policy(TxnDbWritePolicy::WriteCommitted, WritePolicy::Committed),
+            _ => Policy(TxnDbWritePolicy::WritePrepared, WritePolicy::Prepared),
+        };
         let scratch = tempfile::tempdir().unwrap();
         let (mut model, mut chance) = (Model::default(), Chance::new(seed));
         for _ in 0..8 {
             if chance.below(2) == 0 {
-                ours(scratch.path(), &mut model, &mut chance);
+                ours(scratch.path(), policy, &mut model, &mut chance);
             } else {
-                theirs(&library, scratch.path(), &mut model, &mut chance);
+                theirs(&library, scratch.path(), policy, &mut model, &mut chance);
             }
         }
     }
 }
 
-/// `IRONSTONE_SEEDS` names another number of seeds.
+/// `IRONSTONE_SEEDS` names another number of seeds, `IRONSTONE_FIRST_SEED` the first.
 #[test]
 fn nothing_prepared_is_lost_and_nothing_unprepared_survives() {
-    let seeds = std::env::var("IRONSTONE_SEEDS").ok().and_then(|n| n.parse().ok()).unwrap_or(60);
-    let recoveries: u64 = (0..seeds).map(|seed| ironstone_sim::prepared::seed(seed, 4).unwrap()).sum();
+    let seeds = std::env::var("IRONSTONE_SEEDS").ok().and_then(|n| n.parse().ok()).unwrap_or(150);
+    let first = std::env::var("IRONSTONE_FIRST_SEED").ok().and_then(|n| n.parse().ok()).unwrap_or(0);
+    let recoveries: u64 =
+        (first..first + seeds).map(|seed| ironstone_sim::prepared::seed(seed, 4).unwrap()).sum();
     assert!(recoveries >= seeds * 4, "{recoveries} recoveries");
 }

@@ -113,6 +113,7 @@ impl rocksdb_options_t {
             listeners: self.listeners.clone(),
             block_cache: self.block_cache.clone(),
             wal_filter: self.wal_filter.clone(),
+            ..Components::default()
         }
     }
 }

@@ -7,6 +7,7 @@
 //! then has another sequence number in a replay than when it was written, and this number may belong to the
 //! next batch.
 
+mod boundaries;
 mod merge;
 
 use base::{Error, FamilyId, Result, SequenceNumber, ValueType};
@@ -16,7 +17,9 @@ use mem::write_buffer::WriteBufferManager;
 
 use crate::batch::WriteBatch;
 use crate::family::{Family, FamilySet};
+use crate::prepared::Numbering;
 use crate::sync::Arc;
+pub use boundaries::{ends_batch, separate};
 pub use merge::Merger;
 
 /// What is done with records whose family is not there.
@@ -47,9 +50,17 @@ pub struct Source<'a> {
     pub merger: Option<&'a dyn Merger>,
     /// Checksums of the counted records, to compare them with as they are applied.
     pub protection: Option<&'a [u64]>,
+    /// With [`Numbering::PerBatch`], the records must be separated: see [`separate`].
+    pub numbering: Numbering,
 }
 
 impl Source<'_> {
+    /// How far an entry moves the sequence number.
+    #[inline]
+    fn step(&self) -> u64 {
+        u64::from(self.numbering == Numbering::PerEntry)
+    }
+
     /// Compares the next counted record with its checksum.
     #[inline]
     fn check_protection(&mut self, record: &Record<'_>) -> Result<()> {
@@ -193,6 +204,9 @@ pub fn records(
     let mut next = records.next().transpose()?;
     while let Some(record) = next {
         let Some(id) = record.family() else {
+            if let Record::Marker(marker) = &record {
+                done.next_seq += u64::from(source.step() == 0 && ends_batch(marker));
+            }
             next = records.next().transpose()?;
             continue;
         };
@@ -211,7 +225,7 @@ pub fn records(
                     }
                     _ => true,
                 };
-                done.next_seq += u64::from(numbered);
+                done.next_seq += u64::from(numbered) * source.step();
                 records.next().transpose()?
             }
         };
@@ -250,7 +264,7 @@ fn run_of_family<'a>(
             if kind == ValueType::RangeDeletion {
                 if !is_empty_range(key, value, Some(family)) {
                     mem.add_range_tombstone(done.next_seq, key, value)?;
-                    done.next_seq += 1;
+                    done.next_seq += source.step();
                 }
             } else {
                 let kind = if timestamps && kind == ValueType::Deletion {
@@ -269,7 +283,7 @@ fn run_of_family<'a>(
                     None => writer.add(done.next_seq, kind, key, value)?,
                 };
                 done.updated += u64::from(inserted == Inserted::InPlace);
-                done.next_seq += 1;
+                done.next_seq += source.step();
             }
         }
         match records.next().transpose()? {

@@ -30,6 +30,7 @@ use crate::output::{JobTools, Outputs, SubcompactionRange, named};
 use crate::source::TableCache;
 use crate::stats::LevelNumbers;
 use crate::sync::{Arc, Flag, Mutex};
+use crate::wal::WalSet;
 
 /// What a compaction works with.
 pub struct CompactionTools<'a> {
@@ -38,6 +39,7 @@ pub struct CompactionTools<'a> {
     /// The table cache that readers use. `tables` may be a cache of this job, for direct reads.
     pub output_tables: &'a TableCache,
     pub committer: &'a Committer,
+    pub logs: &'a WalSet,
 }
 
 /// A task of one family, its inputs reserved.
@@ -182,6 +184,16 @@ fn merge(t: &CompactionTools<'_>, job: &Job) -> Result<Compacted> {
     }
     let failed = failed.map_or_else(|| finish::verify_counts(t, job, &done), Err);
     if let Err(error) = failed {
+        remove(t, &done);
+        finish::failed(t, job, &error);
+        return Err(error);
+    }
+    // The job may have dropped what a decided transaction hides. The decision must survive a crash before the job does.
+    let decided = match t.tools.sequence.undecided().is_enabled() {
+        true => t.logs.settle(),
+        false => Ok(()),
+    };
+    if let Err(error) = decided {
         remove(t, &done);
         finish::failed(t, job, &error);
         return Err(error);

@@ -18,6 +18,7 @@ mod lock_wal;
 mod open;
 mod reads;
 mod repair;
+mod sections;
 mod together;
 mod tree;
 mod two_phase;
@@ -33,6 +34,7 @@ pub use ingest::PreparedIngestion;
 pub use iterator::DbIterator;
 pub use live_files::{LiveFileKind, LiveFileStorageInfo, LiveFiles, LiveFilesStorageInfoOptions};
 pub use repair::{fsck, repair};
+pub use sections::{SectionOwner, SectionWriter, WrittenSection};
 pub use two_phase::{BeforeVisible, PreparedName, WriteGuard};
 pub use wal_files::{Update, Updates, WalFile, WalFileType};
 

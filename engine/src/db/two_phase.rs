@@ -2,6 +2,8 @@
 //!
 //! The prepared section is in the WAL and in no memtable. The commit writes a record that names the section to the WAL,
 //! and the records of the batch to the memtables. Facts: RocksDB `utilities/transactions/pessimistic_transaction.cc`.
+//!
+//! Not here: the write-prepared and write-unprepared policies (`sections`).
 
 use base::{FileNumber, Result, SequenceNumber};
 use format::batch::Marker;
@@ -36,7 +38,7 @@ impl WriteHook for Prepare<'_> {
         Parts::WalOnly
     }
 
-    fn logged(&self, wal: FileNumber) {
+    fn logged(&self, wal: FileNumber, _first_seq: SequenceNumber, _seqs: u64) {
         self.prepared.add(wal);
         self.wal.store(wal.0, Ordering::Release);
     }
@@ -47,7 +49,6 @@ struct Commit<'a> {
     prepared: &'a PreparedSections,
     wal: FileNumber,
     parts: Parts,
-    count: u32,
     before_visible: Option<BeforeVisible<'a>>,
 }
 
@@ -56,29 +57,24 @@ impl WriteHook for Commit<'_> {
         self.parts
     }
 
-    fn logged(&self, wal: FileNumber) {
+    fn logged(&self, wal: FileNumber, _first_seq: SequenceNumber, _seqs: u64) {
         self.prepared.committed(self.wal, wal);
     }
 
-    fn before_visible(&self, first_seq: SequenceNumber) -> Result<()> {
-        call(self.before_visible, first_seq, self.count)
+    fn before_visible(&self, last_seq: SequenceNumber) -> Result<()> {
+        self.before_visible.map_or(Ok(()), |hook| hook(last_seq))
     }
 }
 
 /// A write that is no prepared transaction, with something to do before it is visible.
 struct Watched<'a> {
-    count: u32,
-    before_visible: Option<BeforeVisible<'a>>,
+    before_visible: BeforeVisible<'a>,
 }
 
 impl WriteHook for Watched<'_> {
-    fn before_visible(&self, first_seq: SequenceNumber) -> Result<()> {
-        call(self.before_visible, first_seq, self.count)
+    fn before_visible(&self, last_seq: SequenceNumber) -> Result<()> {
+        (self.before_visible)(last_seq)
     }
-}
-
-fn call(hook: Option<BeforeVisible<'_>>, first_seq: SequenceNumber, count: u32) -> Result<()> {
-    hook.map_or(Ok(()), |hook| hook((first_seq + u64::from(count)).saturating_sub(1)))
 }
 
 /// The marker alone: the memtables have nothing of the transaction.
@@ -102,7 +98,8 @@ impl Db {
     /// As [`Db::write`]. After an error of the WAL, a later recovery may find the section all the same.
     pub fn prepare(&self, batch: &WriteBatch, name: &[u8], options: &WriteOptions) -> Result<FileNumber> {
         let options = WriteOptions { disableWAL: false, ..*options };
-        let mut section = WriteBatch::from_bytes(&prepared::encode(name, batch.records(), 0))?;
+        let mut section =
+            WriteBatch::from_bytes(&prepared::encode(Marker::BeginPrepare, name, batch.records(), 0))?;
         let hook = Prepare { prepared: self.inner.committer.prepared(), wal: AtomicU64::new(0) };
         self.write_with_hook(&mut section, &options, &hook)?;
         Ok(FileNumber(hook.wal.load(Ordering::Acquire)))
@@ -131,17 +128,12 @@ impl Db {
         });
         let parts = Parts::WalPrefix { len: whole.data_size(), count: whole.count() };
         whole.append(batch);
-        let hook = Commit {
-            prepared: self.inner.committer.prepared(),
-            wal: prepared.wal,
-            parts,
-            count: whole.count(),
-            before_visible,
-        };
+        let hook =
+            Commit { prepared: self.inner.committer.prepared(), wal: prepared.wal, parts, before_visible };
         self.write_with_hook(&mut whole, options, &hook)?;
         if options.disableWAL {
             // A crash brings the transaction back; until then its WAL has no reader.
-            hook.logged(self.inner.logs.active_number());
+            hook.logged(self.inner.logs.active_number(), 0, 0);
         }
         Ok(whole.sequence())
     }
@@ -168,11 +160,10 @@ impl Db {
         options: &WriteOptions,
         before_visible: Option<BeforeVisible<'_>>,
     ) -> Result<()> {
-        if before_visible.is_none() {
-            return self.writing()?.writer.write(batch, options, None);
+        match before_visible {
+            None => self.writing()?.writer.write(batch, options, None),
+            Some(before_visible) => self.write_with_hook(batch, options, &Watched { before_visible }),
         }
-        let hook = Watched { count: batch.count(), before_visible };
-        self.write_with_hook(batch, options, &hook)
     }
 
     /// Takes the prepared transactions that recovery found, oldest first. A second call returns nothing.

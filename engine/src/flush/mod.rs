@@ -197,7 +197,12 @@ fn write_and_commit(
     if parts.iter().any(|part| part.is_beside(t.logs.dir())) {
         t.logs.note_names_durable(names);
     }
-    if let Err(error) = t.logs.sync_dir() {
+    // The flush may have dropped what a decided transaction hides. The decision must survive a crash before the flush does.
+    let decided = match t.tools.sequence.undecided().is_enabled() {
+        true => t.logs.settle(),
+        false => Ok(()),
+    };
+    if let Err(error) = decided.and_then(|()| t.logs.sync_dir()) {
         return Err(remove(t.tools, parts, error));
     }
     for part in parts.iter() {

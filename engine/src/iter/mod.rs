@@ -468,6 +468,11 @@ fn check(context: &IteratorContext, options: &ReadOptions) -> Result<()> {
             )));
         }
     }
+    if options.tailing && context.sequence.undecided().is_enabled() {
+        return Err(Error::not_supported(
+            "tailing iterators with the write policies WritePrepared and WriteUnprepared",
+        ));
+    }
     if matches!(options.read_tier, ReadTier::Memtable | ReadTier::Persisted) {
         return Err(Error::not_supported("ReadTier::kPersistedData and kMemtableTier are not for iterators"));
     }
@@ -505,11 +510,11 @@ fn build(
     super_version: &Arc<SuperVersion>,
 ) -> Result<Walk<Tree>> {
     super_version.check_history(options.timestamp.as_deref())?;
-    let seq = match &options.snapshot {
-        Some(snapshot) => snapshot.sequence(),
-        None if options.tailing => MAX_SEQUENCE,
+    let (seq, visibility) = match &options.snapshot {
+        Some(snapshot) => (snapshot.sequence(), snapshot.visibility().cloned()),
+        None if options.tailing => (MAX_SEQUENCE, None),
         // After the pin: see `Family::pin`.
-        None => context.sequence.visible(),
+        None => context.sequence.view(),
     };
     let order = context.family.order();
     let parts = &super_version.parts;
@@ -517,6 +522,7 @@ fn build(
     let view = View {
         order: order.user.clone(),
         seq,
+        visibility,
         blobs: blobs(context, options, super_version),
         shows_blob_indexes: false,
         lazy_blobs: options.allow_unprepared_value,
@@ -537,7 +543,10 @@ fn build(
     let mut walk = Walk::new(Tree::Unopened, view);
     let family = context.family.options();
     walk.watch(Watch::new(&family, &super_version.mem));
-    walk.convert(Converter::new(&family, options, super_version, seq, &context.stats));
+    // A run of tombstones may have entries between them that are hidden now and seen later.
+    if !context.sequence.undecided().is_enabled() {
+        walk.convert(Converter::new(&family, options, super_version, seq, &context.stats));
+    }
     Ok(walk)
 }
 

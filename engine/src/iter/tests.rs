@@ -78,6 +78,7 @@ fn walk(versions: &Versions, seq: u64, skip: u64, bounds: (Option<u8>, Option<u8
     let view = View {
         order: Order::Bytewise,
         seq,
+        visibility: None,
         blobs: None,
         shows_blob_indexes: false,
         lazy_blobs: false,
@@ -183,6 +184,7 @@ fn view(order: Order, seq: u64) -> View {
     View {
         order,
         seq,
+        visibility: None,
         blobs: None,
         shows_blob_indexes: false,
         lazy_blobs: false,

@@ -5,6 +5,7 @@ use base::key::SequenceNumber;
 use base::stats::Statistics;
 use lsm::merge::MergeOperator;
 
+use crate::sequence::Visibility;
 use crate::source::BlobContext;
 use crate::sync::Arc;
 
@@ -13,6 +14,8 @@ use crate::sync::Arc;
 pub struct View {
     pub order: Order,
     pub seq: SequenceNumber,
+    /// The entries at or below `seq` that are not seen; `None`: all are seen.
+    pub visibility: Option<Arc<Visibility>>,
     /// How values in blob files are read; `None` if the version has no blob files.
     pub blobs: Option<Box<BlobContext>>,
     /// Without `blobs`: the blob index of an entry is shown as its value. Readers of single SST files set this.
@@ -35,4 +38,12 @@ pub struct View {
     pub max_sequential_skip: u64,
     /// Hidden entries in a row before giving up as Incomplete; 0: never.
     pub max_skippable: u64,
+}
+
+impl View {
+    /// Returns true if the reader sees an entry with this sequence number.
+    #[inline]
+    pub fn sees(&self, seq: SequenceNumber) -> bool {
+        seq <= self.seq && self.visibility.as_ref().is_none_or(|visibility| visibility.sees(seq))
+    }
 }

@@ -114,9 +114,9 @@ impl<I: InternalIterator> Walk<I> {
         self.valid = false;
     }
 
-    /// The sequence number up to which entries are visible.
+    /// The sequence number up to which range tombstones are visible.
     pub fn seq(&self) -> SequenceNumber {
-        self.view.seq
+        self.view.visibility.as_ref().map_or(self.view.seq, |visibility| visibility.sequence())
     }
 
     /// Counts hidden entries of the active memtable from now on.

@@ -2,7 +2,7 @@
 //! the jobs start, and orphan files go.
 
 use base::ids::JobId;
-use base::{FamilyId, FileNumber, Result};
+use base::{FamilyId, FileNumber, Result, SequenceNumber};
 use env::posix::Tenant;
 use mem::write_buffer::WriteBufferManager;
 
@@ -16,9 +16,9 @@ use crate::files::{Live, Obsolete, Recycle, purge_lost, sweep};
 use crate::jobs::{FilePurger, JobContext, Jobs};
 use crate::manifest::{Manifest, Recovered};
 use crate::output::OutputFile;
-use crate::prepared::Section;
+use crate::prepared::{Numbering, Section};
 use crate::read::Reads;
-use crate::recovery::{Replayed, flush_family, keep_log};
+use crate::recovery::{Replayed, encoded_parts, flush_family, keep_log};
 use crate::schedule::{Schedule, ScheduleParts};
 use crate::sync::{Arc, AtomicBool, OnceLock};
 use crate::upkeep::Upkeep;
@@ -59,6 +59,8 @@ impl Opening {
         let may_keep = o.avoid_flush_during_recovery && self.overrides.mode.is_none();
         let keep_logs = may_keep && replayed.files.is_empty() && !replayed.damaged;
         self.trim_last_log(logs)?;
+        let undecided = self.undecided_parts(&replayed.prepared, keep_logs);
+        let sections_log = (!undecided.is_empty()).then(|| tools.numbers.take());
         let log = tools.numbers.take();
         let oldest = logs.first().filter(|_| keep_logs).copied().unwrap_or(log);
         let changes = self.recovery_changes(&shared, replayed.files, keep_logs, oldest, job)?;
@@ -68,6 +70,12 @@ impl Opening {
                 let size = keep_log(&self.env, &self.paths, whole, replayed.proved.contains(&log.0))?;
                 live_logs.add_recovered(log, size, *whole);
             }
+        }
+        let mut sections = replayed.prepared;
+        if let Some(sections_log) = sections_log {
+            live_logs.roll(sections_log, None, wal_preallocate(o, families))?;
+            log_parts_again(&shared, &live_logs, &undecided)?;
+            sections.iter_mut().for_each(|section| section.wal = sections_log);
         }
         live_logs.roll(log, None, wal_preallocate(o, families))?;
         if replayed.stopped_at.is_some() {
@@ -79,7 +87,10 @@ impl Opening {
             live_logs.append(&record, next, &[])?;
             live_logs.sync()?;
         }
-        committer.prepared().recover(log_again(&shared, &live_logs, replayed.prepared)?);
+        if self.components.write_policy.numbering() == Numbering::PerEntry {
+            log_again(&shared, &live_logs, &mut sections)?;
+        }
+        committer.prepared().recover(sections);
         // The MANIFEST names the oldest log that is needed: it must be there.
         live_logs.sync_dir()?;
         committer.tell_log_numbers();
@@ -133,6 +144,7 @@ impl Opening {
                 two_queues_pipelined: o.two_write_queues && o.enable_pipelined_write,
                 atomic_flush: o.atomic_flush,
                 recycles_logs: o.recycle_log_file_num > 0,
+                numbering: self.components.write_policy.numbering(),
                 manual_wal_flush: o.manual_wal_flush,
                 rate_limiter: o.rate_limiter.clone(),
                 group_bytes_max: o.max_write_batch_group_size_bytes,
@@ -195,6 +207,12 @@ impl Opening {
             unlogged,
             stats: shared.tools.stats.clone(),
         }
+    }
+
+    /// Returns the undecided parts for a new WAL. If the open keeps the replayed WALs, the list is empty.
+    fn undecided_parts(&self, sections: &[Section], keep_logs: bool) -> Vec<(SequenceNumber, Vec<u8>)> {
+        let own = self.components.write_policy.numbering() == Numbering::PerBatch && !keep_logs;
+        if own { encoded_parts(sections) } else { Vec::new() }
     }
 
     /// Enters the executor. The threads of the executor free spare memory when the last database closes.
@@ -335,15 +353,23 @@ impl Opening {
 }
 
 /// Writes prepared sections to the active WAL again and syncs it, so that no older WAL is needed for them.
-fn log_again(shared: &Shared, logs: &WalSet, mut sections: Vec<Section>) -> Result<Vec<Section>> {
+fn log_again(shared: &Shared, logs: &WalSet, sections: &mut [Section]) -> Result<()> {
     if sections.is_empty() {
-        return Ok(sections);
+        return Ok(());
     }
     let seq = shared.tools.sequence.visible() + 1;
-    for section in &mut sections {
+    for section in sections {
         logs.append(&section.encoded(seq), seq, &shared.families.timestamped())?;
         section.wal = logs.active_number();
     }
-    logs.sync()?;
-    Ok(sections)
+    logs.sync()
+}
+
+/// Writes parts of sections to the active WAL and syncs the WAL. The WAL holds no other records. The entries of the parts
+/// are in SST files, and each column family needs only newer WALs. A replay of this WAL applies no entry.
+fn log_parts_again(shared: &Shared, logs: &WalSet, parts: &[(SequenceNumber, Vec<u8>)]) -> Result<()> {
+    for (seq, part) in parts {
+        logs.append(part, *seq, &shared.families.timestamped())?;
+    }
+    logs.sync()
 }

@@ -25,7 +25,7 @@ use crate::family::{Family, FamilySet};
 use crate::files::{Numbers, Obsolete, check_largest, refuse_foreign, sweep};
 use crate::manifest::{Manifest, Recovered, write_identity};
 use crate::output::{FlushPriority, JobTools};
-use crate::prepared::TwoPhase;
+use crate::prepared::{Numbering, TwoPhase};
 use crate::recovery::{
     Replay, ReplaySettings, Replayed, build_families, create_database, new_db_id, tell_lost, undecided,
 };
@@ -261,6 +261,9 @@ impl Opening {
             rate_limiter: self.options.rate_limiter.clone(),
             stats,
         };
+        if self.components.write_policy.numbering() == Numbering::PerBatch {
+            tools.sequence.undecided().enable();
+        }
         let families = Arc::new(FamilySet::new(families, recovered.max_family));
         Ok(Shared { tools, families, tables: TableCache::new(self.env.clone(), settings), release_notifier })
     }
@@ -363,6 +366,7 @@ impl Opening {
             proved_closed: proof.closed,
             accept_lost: self.options.open_despite_lost_writes,
             two_phase: shared.two_phase(),
+            policy: self.components.write_policy,
         };
         let replay = Replay::new(&shared.tools, &shared.families, settings, job)
             .with_filter(self.components.wal_filter.clone());

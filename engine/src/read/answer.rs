@@ -9,6 +9,7 @@ use lsm::merge::MergeOperator;
 use table::any::AnyReader;
 use table::sst::{Entry, ReadCtx};
 
+use crate::sequence::Visibility;
 use crate::source::BlobReads;
 use crate::source::resolve::{self, Base, Found, Merging, Scratch};
 use crate::sync::Arc;
@@ -23,6 +24,8 @@ pub struct Answer<'a> {
     blobs: Option<BlobReads<'a>>,
     /// The newest range tombstone over the key seen so far; versions older than it are deleted.
     covering: SequenceNumber,
+    /// Versions that the reader must not see; `None`: all are seen.
+    visibility: Option<Arc<Visibility>>,
     /// Newest first.
     operands: Vec<Pinned>,
     outcome: Option<Result<Option<Found>>>,
@@ -48,6 +51,7 @@ impl<'a> Answer<'a> {
             statistics: None,
             blobs: None,
             covering: 0,
+            visibility: None,
             operands: Vec::new(),
             outcome: None,
             raw_operands: false,
@@ -61,6 +65,18 @@ impl<'a> Answer<'a> {
         statistics: Option<&'a Arc<Statistics>>,
     ) -> Self {
         Answer { operator, statistics, ..Answer::empty() }
+    }
+
+    /// Hides versions from now on.
+    #[inline]
+    pub fn see(&mut self, visibility: Option<Arc<Visibility>>) {
+        self.visibility = visibility;
+    }
+
+    /// The sequence number up to which range tombstones are seen, for a look-up at `seq`.
+    #[inline]
+    pub fn tombstone_seq(&self, seq: SequenceNumber) -> SequenceNumber {
+        self.visibility.as_ref().map_or(seq, |visibility| visibility.sequence())
     }
 
     /// Collects the operands without merging them.
@@ -134,6 +150,9 @@ impl<'a> Answer<'a> {
         pin: impl FnOnce() -> Pinned,
     ) -> ControlFlow<()> {
         const VALUE: u8 = ValueType::Value as u8;
+        if self.visibility.as_ref().is_some_and(|visibility| !visibility.sees(seq)) {
+            return ControlFlow::Continue(());
+        }
         if seq < self.covering {
             self.settle(user_key, Ok(Base::None));
         } else if kind == VALUE && self.operands.is_empty() && !self.raw_operands {

@@ -11,9 +11,11 @@ use super::answer::Answer;
 use super::{Answered, Place, Reads};
 use crate::family::{Family, SuperVersion};
 use crate::options::{ReadOptions, ReadTier};
+use crate::sequence::Visibility;
 use crate::source::resolve::Found;
 use crate::source::{WideColumns, covering, covering_in_memory, sample};
 use crate::stats::Began;
+use crate::sync::Arc;
 
 impl Reads {
     /// The value of `key`, of an entity its default column; `None` if there is none.
@@ -77,7 +79,9 @@ impl Reads {
         let mut buffer = Vec::new();
         let walked = self.check(family, &super_version, options).and_then(|()| {
             let full = self.full_key(key, options, &mut buffer);
-            self.walk(&super_version, full, key, self.read_sequence(options), options, &mut answer)
+            let (seq, visibility) = self.read_view(options);
+            answer.see(visibility);
+            self.walk(&super_version, full, key, seq, options, &mut answer)
         });
         let place = match walked {
             Ok(place) => place,
@@ -130,7 +134,9 @@ impl Reads {
         let mut buffer = Vec::new();
         self.check(family, &super_version, options)?;
         let full = self.full_key(key, options, &mut buffer);
-        self.walk(&super_version, full, key, self.read_sequence(options), options, &mut answer)?;
+        let (seq, visibility) = self.read_view(options);
+        answer.see(visibility);
+        self.walk(&super_version, full, key, seq, options, &mut answer)?;
         answer.finish_operands(key)
     }
 
@@ -170,13 +176,13 @@ impl Reads {
         Ok((None, super_version.in_memory_since()))
     }
 
-    /// The sequence to read at. Called after the super version is pinned.
+    /// The sequence number to read at, and the entries to hide. Called after the super version is pinned.
     #[inline]
-    pub(super) fn read_sequence(&self, options: &ReadOptions) -> SequenceNumber {
+    pub(super) fn read_view(&self, options: &ReadOptions) -> (SequenceNumber, Option<Arc<Visibility>>) {
         let _time = PerfTimer::start(PerfCounter::GetSnapshotTime);
         match &options.snapshot {
-            Some(snapshot) => snapshot.sequence(),
-            None => self.sequence.visible(),
+            Some(snapshot) => (snapshot.sequence(), snapshot.visibility().cloned()),
+            None => self.sequence.view(),
         }
     }
 
@@ -199,7 +205,7 @@ impl Reads {
                     return Ok(Place::Nowhere);
                 }
                 if !options.ignore_range_deletions {
-                    answer.cover(covering_in_memory(mem, key, seq, timestamp));
+                    answer.cover(covering_in_memory(mem, key, answer.tombstone_seq(seq), timestamp));
                 }
                 if mem.definitely_misses(key) {
                     perf_add(PerfCounter::BloomMemtableMissCount, 1);
@@ -249,7 +255,8 @@ impl Reads {
             if let Some(fragments) = reader.tombstones()
                 && !options.ignore_range_deletions
             {
-                answer.cover(covering(fragments, key, seq, options.timestamp.as_deref()));
+                let at = answer.tombstone_seq(seq);
+                answer.cover(covering(fragments, key, at, options.timestamp.as_deref()));
             }
             reader.get(&seek_key, &ctx, |entry| {
                 // Of older timestamps there can be versions newer than the snapshot.

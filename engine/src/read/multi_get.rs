@@ -105,7 +105,7 @@ impl Reads {
         if let Err(error) = self.check(family, &super_version, options) {
             return keys.iter().map(|_| Err(error.clone())).collect();
         }
-        let seq = self.read_sequence(options);
+        let (seq, visibility) = self.read_view(options);
         let mut results: Vec<Result<T>> = keys.iter().map(|_| answer(None, 0)).collect();
         let blobs = self.blobs(family, &super_version, options);
         let mut slots =
@@ -116,8 +116,9 @@ impl Reads {
             let start = slots.bytes.len();
             append_with_trailer(&mut slots.bytes, full, pack(seq, TYPE_FOR_SEEK));
             let seek_key = start..slots.bytes.len();
-            let answer =
+            let mut answer =
                 Answer::new(super_version.parts.merge_operator.as_ref(), self.stats.statistics(), blobs);
+            answer.see(visibility.clone());
             slots.list.push(Slot { index, key, seek_key, answer, place: Place::Nowhere });
         }
         let order = &family.order().user;
@@ -244,7 +245,8 @@ fn from_memtables(
             let slot = &mut slots.list[i];
             if !options.ignore_range_deletions {
                 let timestamp = options.timestamp.as_deref();
-                slot.answer.cover(covering_in_memory(mem, slot.key, seq, timestamp));
+                let at = slot.answer.tombstone_seq(seq);
+                slot.answer.cover(covering_in_memory(mem, slot.key, at, timestamp));
             }
             if mem.definitely_misses(slot.key) {
                 perf_add(PerfCounter::BloomMemtableMissCount, 1);
@@ -356,7 +358,8 @@ impl Table<'_> {
             let timestamp = self.options.timestamp.as_deref();
             for &i in within {
                 let slot = &mut slots.list[i];
-                slot.answer.cover(covering(fragments, slot.key, self.seq, timestamp));
+                let at = slot.answer.tombstone_seq(self.seq);
+                slot.answer.cover(covering(fragments, slot.key, at, timestamp));
             }
         }
         // A key that a range tombstone of this file covers may have a newer entry in this file.

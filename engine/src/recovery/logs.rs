@@ -50,14 +50,17 @@ use format::wal::{Diagnosis, HOLE, Item, Mark, Predecessor, Reader, diagnose, ma
 
 use super::durable::{self, Durable, Progress};
 use super::filter::Filtering;
+use super::flush::flush_family;
 use super::prepared::{self, Outcome, Sections};
+use super::separated;
 use super::settings::{ReplaySettings, Replayed};
 use crate::apply::{self, Missing, Source};
 use crate::components::WalFilter;
-use crate::family::{Family, FamilySet};
+use crate::family::FamilySet;
 use crate::manifest::FileSource;
 use crate::options::WalRecoveryMode;
-use crate::output::{JobTools, OutputFile, Purpose, created, write_memtables};
+use crate::output::JobTools;
+use crate::prepared::Numbering;
 use crate::sync::Arc;
 
 /// Start of each line of the info log about a record that replay skipped.
@@ -335,22 +338,27 @@ impl<'a> Replay<'a> {
             buffers: None,
             merger: None,
             protection: None,
+            numbering: Numbering::PerEntry,
         };
         let replayed = filtered.as_deref().unwrap_or(bytes);
-        let Outcome { applied, next_counted, unknown_count } = match self.apply(replayed, log, source) {
-            Ok(outcome) => outcome,
-            Err(error) if error.kind() == Kind::NotSupported => return Err(Fault::Fatal(error)),
-            // The memtable contains an entry with this key and this sequence number already.
-            Err(error) if error.kind() == Kind::TryAgain => {
-                let next = self.next_seq.unwrap_or(seq);
-                return Err(Fault::Fatal(Error::corruption(format!(
-                    "sequence numbers go back: a batch at {seq} after the batch before {next} ({})",
-                    error.message()
-                ))));
-            }
-            Err(error) => return Err(Fault::Report(error)),
-        };
+        let Outcome { applied, next_counted, unknown_count, repeated } =
+            match self.apply(replayed, log, source) {
+                Ok(outcome) => outcome,
+                Err(error) if error.kind() == Kind::NotSupported => return Err(Fault::Fatal(error)),
+                // The memtable contains an entry with this key and this sequence number already.
+                Err(error) if error.kind() == Kind::TryAgain => {
+                    let next = self.next_seq.unwrap_or(seq);
+                    return Err(Fault::Fatal(Error::corruption(format!(
+                        "sequence numbers go back: a batch at {seq} after the batch before {next} ({})",
+                        error.message()
+                    ))));
+                }
+                Err(error) => return Err(Fault::Report(error)),
+            };
         self.check_family(applied.unknown)?;
+        if repeated {
+            return Ok(Verdict::GoOn);
+        }
         if self.next_seq.is_some_and(|next| applied.next_seq < next) {
             return Err(Fault::Fatal(Error::corruption(format!(
                 "sequence numbers go back: {} after {}",
@@ -384,12 +392,19 @@ impl<'a> Replay<'a> {
     /// Applies a batch, and collects or resolves prepared transactions.
     fn apply(&mut self, bytes: &[u8], log: FileNumber, source: Source<'_>) -> Result<Outcome> {
         let batch = Batch::new(bytes)?;
-        if prepared::has_markers(&batch) {
+        let has_markers = prepared::has_markers(&batch);
+        let unmarked = || !has_markers && separated::ends_with_placeholder(&batch);
+        if self.settings.policy.numbering() == Numbering::PerBatch || unmarked() {
+            let (tools, families, two_phase) = (self.tools, self.families, self.settings.two_phase);
+            let place = separated::Place { tools, families, two_phase, wal: log };
+            return self.sections.replay_separated(batch, place, source);
+        }
+        if has_markers {
             return self.sections.replay(batch, self.settings.two_phase, log, self.families, source);
         }
         let applied = apply::batch(bytes, batch.sequence(), self.families, source)?;
         let next_counted = batch.sequence() + u64::from(batch.count());
-        Ok(Outcome { applied, next_counted, unknown_count: false })
+        Ok(Outcome { applied, next_counted, ..Outcome::default() })
     }
 
     /// Whether an opening that stopped at a hole left this batch, and this replay went on over the hole.
@@ -667,36 +682,4 @@ enum Fault {
     Report(Error),
     /// Fails the open in every mode.
     Fatal(Error),
-}
-
-/// Writes a family's memtable to tables that no version knows yet, and puts an empty one in its place.
-pub fn flush_family(
-    tools: &JobTools,
-    job: base::ids::JobId,
-    family: &Arc<Family>,
-) -> Result<Vec<OutputFile>> {
-    let mut state = family.state();
-    if state.mem.is_empty() {
-        return Ok(Vec::new());
-    }
-    let fresh = family.parts().new_memtable(state.mem_id + 1, state.mem.largest_seq());
-    state.mem.seal();
-    state.seal(fresh, 0, None, None);
-    let pick = state.pick_flush(None);
-    let old = family.install(&mut state);
-    drop(state);
-    drop(old);
-    let written = write_memtables(tools, job, family, &pick, Purpose::Open)?;
-    let mut state = family.state();
-    state.remove_flushed(&pick);
-    if let Some(mark) = pick.history_mark(&family.parts()) {
-        state.raise_history_mark(mark, family.order());
-    }
-    let old = family.install(&mut state);
-    drop(state);
-    drop(old);
-    for file in &written.files {
-        created(tools, job, family, file, Purpose::Open);
-    }
-    Ok(written.files)
 }

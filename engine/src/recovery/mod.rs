@@ -9,16 +9,20 @@
 mod create;
 mod durable;
 mod filter;
+mod flush;
 mod keep;
 mod logs;
 mod prepared;
+mod separated;
 mod settings;
 mod trees;
 
 pub use create::{create_database, new_db_id};
 pub use durable::tell as tell_lost;
+pub use flush::flush_family;
 pub use keep::keep_log;
-pub use logs::{Replay, flush_family};
+pub use logs::Replay;
 pub use prepared::undecided;
+pub use separated::encoded_parts;
 pub use settings::{ReplaySettings, Replayed};
 pub use trees::{RequestedFamily, build_families, new_family};

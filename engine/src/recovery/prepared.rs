@@ -7,8 +7,7 @@
 //! ```
 //! A section takes no sequence numbers: the commit gives them. A commit without a section is no error: the section was
 //! flushed, and its WAL was deleted. Without `allow_2pc` a section fails the open.
-//! Facts: RocksDB `db/write_batch.cc` (`MemTableInserter`). Not here: sections of the write-prepared and write-unprepared
-//! policies, which fail the open.
+//! Facts: RocksDB `db/write_batch.cc` (`MemTableInserter`). Not here: the write-prepared policy, see `separated`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,12 +20,12 @@ use crate::apply::{self, Applied, Source};
 use crate::family::FamilySet;
 use crate::files::Paths;
 use crate::manifest::FileSource;
-use crate::prepared::{Section, TwoPhase};
+use crate::prepared::{Section, SectionPart, TwoPhase};
 
 /// The sections that wait for commit or rollback.
 #[derive(Default)]
 pub(super) struct Sections {
-    waiting: BTreeMap<Vec<u8>, Section>,
+    pub(super) waiting: BTreeMap<Vec<u8>, Section>,
 }
 
 /// What a batch with markers came to.
@@ -37,6 +36,8 @@ pub(super) struct Outcome {
     pub next_counted: SequenceNumber,
     /// A commit had no section, so the number of its records is not known.
     pub unknown_count: bool,
+    /// The batch repeats a section that was replayed before. Nothing was applied.
+    pub repeated: bool,
 }
 
 /// One part of a batch. Ranges are bytes of the records.
@@ -57,7 +58,7 @@ impl Sections {
     /// The sections that are left, oldest first.
     pub fn into_waiting(self) -> Vec<Section> {
         let mut sections: Vec<Section> = self.waiting.into_values().collect();
-        sections.sort_by_key(|section| (section.wal, section.seq));
+        sections.sort_by_key(|section| (section.wal, section.seq()));
         sections
     }
 
@@ -81,17 +82,18 @@ impl Sections {
             match part {
                 Part::Plain(records) => outcome.apply(records, families, source)?,
                 Part::Section { records, name } => {
-                    let (name, records) = (name.to_vec(), records.to_vec());
-                    self.waiting.insert(name.clone(), Section { name, wal, seq, records });
+                    let (first, last, records) = (seq, seq, records.to_vec());
+                    let part = SectionPart { first, last, records };
+                    let section = Section { wal, parts: vec![part], ..Section::new(name) };
+                    self.waiting.insert(name.to_vec(), section);
                 }
                 Part::Rollback(name) => drop(self.waiting.remove(name)),
                 Part::Commit { name, timestamp } => match self.waiting.remove(name) {
                     None => outcome.unknown_count = true,
                     Some(section) => {
-                        let stamped =
-                            timestamp.map(|ts| stamp(&section.records, ts, families)).transpose()?;
-                        let records = stamped.as_deref().unwrap_or(&section.records);
-                        outcome.apply(records, families, source)?;
+                        let records = section.records();
+                        let stamped = timestamp.map(|ts| stamp(&records, ts, families)).transpose()?;
+                        outcome.apply(stamped.as_deref().unwrap_or(&records), families, source)?;
                     }
                 },
             }
@@ -168,8 +170,8 @@ fn parts<'a>(batch: &Batch<'a>, allowed: TwoPhase) -> Result<Vec<Part<'a>>> {
             }
             Marker::BeginPersistedPrepare | Marker::BeginUnprepare => {
                 return Err(Error::not_supported(
-                    "the WAL has transactions of the write-prepared or write-unprepared policy: empty the WAL with a \
-                     flush by RocksDB before the policy changes",
+                    "WritePrepared txn tag when write_after_commit_ is enabled (in default WriteCommitted mode). If it is \
+                     not due to corruption, the WAL must be emptied before changing the WritePolicy.",
                 ));
             }
             Marker::EndPrepare(name) if open => Part::Section { records: inside, name },

@@ -6,7 +6,7 @@ use format::wal::Mark;
 
 use crate::options::WalRecoveryMode;
 use crate::output::OutputFile;
-use crate::prepared::{Section, TwoPhase};
+use crate::prepared::{Section, TwoPhase, WritePolicy};
 
 /// How logs are replayed.
 #[derive(Clone, Debug)]
@@ -38,6 +38,7 @@ pub struct ReplaySettings {
     pub accept_lost: bool,
     /// What happens to prepared transactions.
     pub two_phase: TwoPhase,
+    pub policy: WritePolicy,
 }
 
 /// What replay came to.

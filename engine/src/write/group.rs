@@ -60,8 +60,10 @@ impl Flags {
 pub struct Entry<'a> {
     /// The batch's records, without its header.
     pub records: &'a [u8],
-    /// Counted records: the sequence numbers it takes.
+    /// Counted records.
     pub count: u32,
+    /// The sequence numbers it takes: as many as counted records, or as sub-batches.
+    pub seqs: u32,
     pub flags: Flags,
     /// Must be alone in its group: it has a hook, or is no batch at all.
     pub alone: bool,
@@ -98,6 +100,10 @@ pub struct Group {
     pub records: Vec<u8>,
     /// How many of them are counted.
     pub count: u32,
+    /// How many sequence numbers the followers take.
+    pub seqs: u32,
+    /// How many sequence numbers the leader's own batch takes.
+    pub lead_seqs: u32,
     followers: Vec<Follower>,
     concurrent: bool,
     alone: bool,
@@ -112,6 +118,7 @@ pub struct Group {
 struct Follower {
     waiter: Arc<Waiter>,
     count: u32,
+    seqs: u32,
     /// Bytes of its records.
     len: usize,
 }
@@ -306,10 +313,12 @@ impl Queue {
             last.followers.push(Follower {
                 waiter: waiter.clone(),
                 count: entry.count,
+                seqs: entry.seqs,
                 len: entry.records.len(),
             });
             last.records.extend_from_slice(entry.records);
             last.count += entry.count;
+            last.seqs += entry.seqs;
             last.concurrent &= entry.concurrent;
             return;
         }
@@ -332,7 +341,7 @@ impl Queue {
         });
         for follower in &group.followers {
             follower.waiter.signal(Signal::Insert(seq, group_of_inserts.clone()));
-            seq += u64::from(follower.count);
+            seq += u64::from(follower.seqs);
         }
         ParallelInsert { group_of_inserts, leader }
     }
@@ -341,7 +350,7 @@ impl Queue {
     #[cold]
     pub fn turn_away(&self, group: &mut Group, refused: impl Fn(&[u8]) -> Option<Error>) {
         let records = mem::take(&mut group.records);
-        let (mut rest, mut kept, mut gone) = (&records[..], Vec::new(), 0);
+        let (mut rest, mut kept, mut gone, mut gone_seqs) = (&records[..], Vec::new(), 0, 0);
         group.followers.retain(|follower| {
             let (own, behind) = rest.split_at(follower.len);
             rest = behind;
@@ -350,10 +359,12 @@ impl Queue {
                 return true;
             };
             gone += follower.count;
+            gone_seqs += follower.seqs;
             follower.waiter.signal(Signal::Done(Err(error)));
             false
         });
         group.count -= gone;
+        group.seqs -= gone_seqs;
         group.records = kept;
     }
 
@@ -443,8 +454,14 @@ impl Queue {
                 return Ok(leader_state);
             }
             let waiter = own_waiter();
-            let entry =
-                Entry { records: &[], count: 0, flags: Flags::default(), alone: true, concurrent: false };
+            let entry = Entry {
+                records: &[],
+                count: 0,
+                seqs: 0,
+                flags: Flags::default(),
+                alone: true,
+                concurrent: false,
+            };
             let at = inner.waiting.iter().take_while(|group| group.ahead).count();
             inner.waiting.insert(at, Group { ahead: true, ..Group::led_by(entry, Some(waiter.clone())) });
             waiter
@@ -490,6 +507,7 @@ impl Group {
             concurrent: entry.concurrent,
             alone: entry.alone,
             lead_bytes: entry.records.len(),
+            lead_seqs: entry.seqs,
             leader,
             ..Group::default()
         }
@@ -502,6 +520,7 @@ impl Group {
             && self.flags.takes(entry.flags)
             && bytes <= self.bytes_max(bytes_max)
             && self.count.checked_add(entry.count).is_some()
+            && self.seqs.checked_add(entry.seqs).is_some()
     }
 
     /// A small leader is not made to wait for a large group: it takes an eighth of the bound on top of

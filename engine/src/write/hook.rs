@@ -18,15 +18,16 @@ pub trait WriteHook: Send + Sync {
         Ok(())
     }
 
-    /// Called after the write is in the WAL `wal`, before the memtables. Not called with `disableWAL`.
-    fn logged(&self, _wal: FileNumber) {}
+    /// Called after the write is in the WAL `wal`, before the memtables. Not called with `disableWAL`. The write has the
+    /// sequence numbers from `first_seq` on, `seqs` in number.
+    fn logged(&self, _wal: FileNumber, _first_seq: SequenceNumber, _seqs: u64) {}
 
-    /// Called after the write is in the WAL and in the memtables, before it is visible. `first_seq` is the sequence
-    /// number of its first record.
+    /// Called after the write is in the WAL and in the memtables, before it is visible. `last_seq` is its last sequence
+    /// number.
     ///
     /// # Errors
     /// Those of the hook; they are the outcome of the write, which stays written.
-    fn before_visible(&self, _first_seq: SequenceNumber) -> Result<()> {
+    fn before_visible(&self, _last_seq: SequenceNumber) -> Result<()> {
         Ok(())
     }
 }
@@ -37,6 +38,8 @@ pub enum Parts {
     /// All records go to both.
     #[default]
     All,
+    /// All records go to both, and markers of a two-phase commit with them.
+    Marked,
     /// Nothing goes to the memtables, and no sequence number is used: a prepared section, or a rollback.
     WalOnly,
     /// The first `len` bytes, which hold `count` counted records, go to both. The rest goes to the memtables: the WAL has

@@ -2,9 +2,13 @@
 
 use base::key::MAX_SEQUENCE;
 use base::{Error, Result, SequenceNumber};
+use env::Env;
+use env::rate::IoPriority;
 
 use super::group::Group;
+use super::settings::WriteSettings;
 use crate::batch::WriteBatch;
+use crate::options::WriteOptions;
 
 /// Checks that sequence numbers are left for a write group. Recovery rejects a WAL record whose sequence numbers reach
 /// [`MAX_SEQUENCE`], so the check comes before the WAL append.
@@ -46,5 +50,34 @@ pub(super) fn check_memory(batch: &WriteBatch) -> Result<()> {
             mem::arena::BATCH_BYTES_MAX
         )));
     }
+    Ok(())
+}
+
+/// Whom the log may be charged to, by `db/db_impl/db_impl_write.cc`.
+#[inline]
+pub(super) fn check_priority(settings: &WriteSettings, options: &WriteOptions) -> Result<()> {
+    match options.rate_limiter_priority {
+        None | Some(IoPriority::Total) => Ok(()),
+        Some(IoPriority::User) if !options.disableWAL && !settings.manual_wal_flush => Ok(()),
+        Some(IoPriority::User) => Err(Error::invalid_argument(
+            "WriteOptions::rate_limiter_priority currently only supports rate-limiting automatic WAL flush, \
+                 which requires `WriteOptions::disableWAL` and `DBOptions::manual_wal_flush` both set to false",
+        )),
+        Some(_) => Err(Error::invalid_argument(
+            "WriteOptions::rate_limiter_priority only allows Env::IO_TOTAL and Env::IO_USER due to \
+                 implementation constraints",
+        )),
+    }
+}
+
+/// Low-priority writers go at 2 MiB a second while compaction is behind, as in RocksDB.
+#[cold]
+pub(super) fn slow_low_pri(env: &Env, batch: &WriteBatch, options: &WriteOptions) -> Result<()> {
+    const LOW_PRI_BYTES_PER_S: u64 = 2 << 20;
+    if options.no_slowdown {
+        return Err(Error::incomplete("Low priority write stall"));
+    }
+    let us = (batch.data_size() as u64).saturating_mul(1_000_000) / LOW_PRI_BYTES_PER_S;
+    env.clock.sleep_micros(us.min(1_000_000));
     Ok(())
 }

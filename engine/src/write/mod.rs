@@ -15,6 +15,7 @@ pub mod hook;
 mod limits;
 mod publish;
 mod room;
+mod separated;
 mod settings;
 pub mod stall;
 
@@ -38,12 +39,13 @@ use crate::event::{Events, FlushReason};
 use crate::family::{Family, FamilySet};
 use crate::files::{Numbers, Recycle};
 use crate::options::WriteOptions;
+use crate::prepared::Numbering;
 use crate::sequence::LastSequence;
 use crate::stats::{DatabaseCounter, Stats};
 use crate::sync::{Arc, AtomicBool, AtomicU64, Ordering, Patience};
 use crate::wal::WalSet;
 use group::{Entry, Flags, Group, LeaderState, Queue, Role};
-use limits::{check_memory, check_sequence_room, is_long_insert};
+use limits::{check_memory, check_priority, check_sequence_room, is_long_insert, slow_low_pri};
 use publish::Publisher;
 use stall::Controller;
 
@@ -141,9 +143,24 @@ impl Writer {
     /// InvalidArgument for a batch or options that cannot be written (nothing happened); the background
     /// error while writes are stopped to all families or to one that the batch touches; Incomplete with
     /// `no_slowdown`; those of the log.
+    #[inline]
     pub fn write(
         &self,
         batch: &mut WriteBatch,
+        options: &WriteOptions,
+        hook: Option<&dyn WriteHook>,
+    ) -> Result<()> {
+        match self.settings.numbering {
+            Numbering::PerEntry => self.write_as(batch, batch.count(), options, hook),
+            Numbering::PerBatch => self.write_separated(batch, options, hook),
+        }
+    }
+
+    /// Writes a batch that takes `seqs` sequence numbers.
+    fn write_as(
+        &self,
+        batch: &mut WriteBatch,
+        seqs: u32,
         options: &WriteOptions,
         hook: Option<&dyn WriteHook>,
     ) -> Result<()> {
@@ -158,7 +175,7 @@ impl Writer {
             return Err(error);
         }
         if options.low_pri && self.controller.needs_speedup() {
-            self.slow_low_pri(batch, options)?;
+            slow_low_pri(&self.env, batch, options)?;
         }
         let flags = Flags {
             sync: options.sync,
@@ -174,6 +191,7 @@ impl Writer {
         let entry = Entry {
             records: batch.records(),
             count: batch.count(),
+            seqs,
             flags,
             // Of a group the records are copied together, without their checksums.
             alone: hook.is_some() || missing == Missing::Skip || protected || batch.has_wal_end(),
@@ -194,23 +212,6 @@ impl Writer {
         };
         self.stats.end(began, HistogramKind::DbWrite);
         outcome
-    }
-
-    /// Whom the log may be charged to, by `db/db_impl/db_impl_write.cc`.
-    #[inline]
-    fn check_priority(&self, options: &WriteOptions) -> Result<()> {
-        match options.rate_limiter_priority {
-            None | Some(IoPriority::Total) => Ok(()),
-            Some(IoPriority::User) if !options.disableWAL && !self.settings.manual_wal_flush => Ok(()),
-            Some(IoPriority::User) => Err(Error::invalid_argument(
-                "WriteOptions::rate_limiter_priority currently only supports rate-limiting automatic WAL flush, \
-                 which requires `WriteOptions::disableWAL` and `DBOptions::manual_wal_flush` both set to false",
-            )),
-            Some(_) => Err(Error::invalid_argument(
-                "WriteOptions::rate_limiter_priority only allows Env::IO_TOTAL and Env::IO_USER due to \
-                 implementation constraints",
-            )),
-        }
     }
 
     /// What can be known to be wrong before the queue is entered.
@@ -234,7 +235,7 @@ impl Writer {
         if self.settings.two_queues_pipelined {
             return Err(Error::not_supported("pipelined_writes is not compatible with concurrent prepares"));
         }
-        self.check_priority(options)?;
+        check_priority(&self.settings, options)?;
         if !matches!(options.protection_bytes_per_key, 0 | 8) {
             return Err(Error::not_supported("WriteBatch protection info must be zero or eight bytes/key"));
         }
@@ -282,7 +283,10 @@ impl Writer {
         let (batch, hook, refused) = match self.refusal(batch.records()) {
             None => (batch, hook, None),
             Some(error) if group.writers() == 1 => return self.give_up(group, leader_state, error),
-            Some(error) => (nothing.insert(WriteBatch::new()), None, Some(error)),
+            Some(error) => {
+                group.lead_seqs = 0;
+                (nothing.insert(WriteBatch::new()), None, Some(error))
+            }
         };
         let outcome = self.lead_admitted(group, leader_state, batch, hook);
         // The followers hear for themselves how it went.
@@ -377,11 +381,14 @@ impl Writer {
         }
         let first = leader_state.last_seq + 1;
         let parts = hook.map_or(Parts::All, WriteHook::parts);
-        let count = match parts {
-            Parts::WalOnly => 0,
-            Parts::All | Parts::WalPrefix { .. } => u64::from(batch.count()) + u64::from(group.count),
+        let (count, seqs) = match parts {
+            Parts::WalOnly => (0, 0),
+            Parts::All | Parts::Marked | Parts::WalPrefix { .. } => (
+                u64::from(batch.count()) + u64::from(group.count),
+                u64::from(group.lead_seqs) + u64::from(group.seqs),
+            ),
         };
-        check_sequence_room(first, count)?;
+        check_sequence_room(first, seqs)?;
         batch.set_sequence(first);
         let mut merged = !group.records.is_empty();
         if merged {
@@ -421,11 +428,11 @@ impl Writer {
                 return Err(error);
             }
             if let Some(hook) = hook {
-                hook.logged(self.logs.active_number());
+                hook.logged(self.logs.active_number(), first, seqs);
             }
         }
         let _time = PerfTimer::start(PerfCounter::WritePreAndPostProcessTime);
-        leader_state.last_seq += count;
+        leader_state.last_seq += seqs;
         leader_state.ticket += 1;
         self.count_group(bytes as u64, count, writers);
         Ok(first)
@@ -486,7 +493,7 @@ impl Writer {
         let applied = if wal_only {
             Ok(())
         } else if self.settings.concurrent_memtable && group.shared() {
-            let parallel_insert = self.queue.insert_together(group, first + u64::from(batch.count()));
+            let parallel_insert = self.queue.insert_together(group, first + u64::from(group.lead_seqs));
             let own = self.insert(batch.bytes(), first, None);
             parallel_insert.join().and(own.map(|_| ()))
         } else {
@@ -499,8 +506,11 @@ impl Writer {
         applied?;
         match hook {
             None => Ok(()),
-            Some(hook) => catch_unwind(AssertUnwindSafe(|| hook.before_visible(first)))
-                .unwrap_or_else(|_| Err(Error::aborted("a write hook panicked"))),
+            Some(hook) => {
+                let last = (first + u64::from(group.lead_seqs)).saturating_sub(1);
+                catch_unwind(AssertUnwindSafe(|| hook.before_visible(last)))
+                    .unwrap_or_else(|_| Err(Error::aborted("a write hook panicked")))
+            }
         }
     }
 
@@ -510,9 +520,11 @@ impl Writer {
         let _time = PerfTimer::start(PerfCounter::WriteMemtableTime);
         // Pipelined groups insert at the same time.
         let in_order = !(self.settings.pipelined && self.settings.concurrent_memtable);
-        let merger = in_order.then_some(&*self.merger);
-        let source =
-            Source { missing: Missing::Skip, log: None, buffers: Some(&self.buffers), merger, protection };
+        // A merge at write would take an entry of an undecided transaction for its base.
+        let numbering = self.settings.numbering;
+        let merger = (in_order && numbering == Numbering::PerEntry).then_some(&*self.merger);
+        let (missing, buffers) = (Missing::Skip, Some(&self.buffers));
+        let source = Source { missing, log: None, buffers, merger, protection, numbering };
         // A comparator is code of the application. Without this call, a panic of the comparator would leave
         // the write group waiting forever.
         let applied = catch_unwind(AssertUnwindSafe(|| apply::batch(bytes, seq, &self.families, source)));
@@ -526,21 +538,16 @@ impl Writer {
         Ok(done)
     }
 
-    /// Low-priority writers go at 2 MiB a second while compaction is behind, as in RocksDB.
-    #[cold]
-    fn slow_low_pri(&self, batch: &WriteBatch, options: &WriteOptions) -> Result<()> {
-        const LOW_PRI_BYTES_PER_S: u64 = 2 << 20;
-        if options.no_slowdown {
-            return Err(Error::incomplete("Low priority write stall"));
-        }
-        let us = (batch.data_size() as u64).saturating_mul(1_000_000) / LOW_PRI_BYTES_PER_S;
-        self.env.clock.sleep_micros(us.min(1_000_000));
-        Ok(())
-    }
-
     /// Runs `f` as the leader, alone: no write is between log and visible meanwhile.
     pub fn alone<T>(&self, f: impl FnOnce(&mut LeaderState) -> T) -> Result<T> {
-        let entry = Entry { records: &[], count: 0, flags: Flags::default(), alone: true, concurrent: false };
+        let entry = Entry {
+            records: &[],
+            count: 0,
+            seqs: 0,
+            flags: Flags::default(),
+            alone: true,
+            concurrent: false,
+        };
         match self.queue.join(entry) {
             Role::Lead(group, mut leader_state) => {
                 let out = self.as_leader(&mut leader_state, f);

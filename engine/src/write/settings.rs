@@ -2,6 +2,7 @@
 
 use env::rate::RateLimiter;
 
+use crate::prepared::Numbering;
 use crate::sync::Arc;
 
 /// The settings of the write path. They are set at the open.
@@ -13,6 +14,7 @@ pub struct WriteSettings {
     pub two_queues_pipelined: bool,
     pub atomic_flush: bool,
     pub recycles_logs: bool,
+    pub numbering: Numbering,
     pub manual_wal_flush: bool,
     /// The rate limiter for the bytes of the WAL, for writes that request it.
     pub rate_limiter: Option<Arc<RateLimiter>>,

@@ -102,7 +102,14 @@ impl Base {
 
 /// A batch of one record a byte.
 fn entry(records: &[u8]) -> Entry<'_> {
-    Entry { records, count: records.len() as u32, flags: Flags::default(), alone: false, concurrent: true }
+    Entry {
+        records,
+        count: records.len() as u32,
+        seqs: records.len() as u32,
+        flags: Flags::default(),
+        alone: false,
+        concurrent: true,
+    }
 }
 
 #[derive(Clone, Copy)]

@@ -22,7 +22,7 @@ mod group;
 mod obsolete;
 #[path = "../../src/write/publish.rs"]
 mod publish;
-#[path = "../../src/sequence.rs"]
+#[path = "../../src/sequence/mod.rs"]
 mod sequence;
 #[path = "../../src/family/super_version.rs"]
 mod super_version;

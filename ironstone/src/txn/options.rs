@@ -6,6 +6,7 @@
 //! not exist here.
 
 use base::{Error, Result};
+use engine::prepared::WritePolicy;
 use env::sync::Arc;
 
 use super::optimistic::OccLockBuckets;
@@ -16,10 +17,21 @@ pub enum TxnDbWritePolicy {
     /// At commit: the memtables hold only committed data.
     #[default]
     WriteCommitted,
-    /// At prepare. Not built: the open fails with NotSupported.
+    /// At prepare: a commit only writes a record to the WAL. Readers skip what is not committed. Range deletions, keys with
+    /// timestamps and tailing iterators are refused.
     WritePrepared,
-    /// Before prepare. Not built: the open fails with NotSupported.
+    /// Before prepare, if the batch is large; otherwise at prepare. Not built: the open fails with NotSupported.
     WriteUnprepared,
+}
+
+impl TxnDbWritePolicy {
+    pub(super) fn engine(self) -> WritePolicy {
+        match self {
+            TxnDbWritePolicy::WriteCommitted => WritePolicy::Committed,
+            // `check` refuses the policy WriteUnprepared.
+            TxnDbWritePolicy::WritePrepared | TxnDbWritePolicy::WriteUnprepared => WritePolicy::Prepared,
+        }
+    }
 }
 
 /// Options of a [`crate::TransactionDb`]. RocksDB: `TransactionDBOptions`.
@@ -45,10 +57,12 @@ pub struct TransactionDbOptions {
     pub transaction_lock_timeout: i64,
     /// Milliseconds that a write outside of a transaction waits for a lock. Default 1000; 0: no wait; negative: no limit.
     pub default_lock_timeout: i64,
-    /// When writes reach the memtables. Only [`TxnDbWritePolicy::WriteCommitted`] is built.
+    /// When writes reach the memtables. A database whose WALs hold transactions opens only with the policy that wrote them.
+    /// Default: `WriteCommitted`.
     pub write_policy: TxnDbWritePolicy,
-    /// Writes the value before a merge operand at rollback. It acts only with write policies that are not built, so
-    /// `true` is refused. Default false.
+    /// Lets a rollback put back the value before a merge operand. If false, the merge operands of a prepared transaction
+    /// stay in the database after its rollback. It does not act with `WriteCommitted`, which has nothing to put back, so
+    /// `true` is refused there. Default false.
     pub rollback_merge_operands: bool,
     /// Gives each locked key its own queue of waiters, first come first served. `false`: all waiters of a stripe wake
     /// when a key of the stripe is unlocked. Default false.
@@ -89,8 +103,11 @@ impl TransactionDbOptions {
     /// NotSupported, naming the option.
     pub(super) fn check(&self) -> Result<()> {
         let refused = [
-            ("write_policy", self.write_policy != TxnDbWritePolicy::WriteCommitted),
-            ("rollback_merge_operands", self.rollback_merge_operands),
+            ("write_policy", self.write_policy == TxnDbWritePolicy::WriteUnprepared),
+            (
+                "rollback_merge_operands",
+                self.rollback_merge_operands && self.write_policy == TxnDbWritePolicy::WriteCommitted,
+            ),
             ("default_write_batch_flush_threshold", self.default_write_batch_flush_threshold != 0),
         ];
         refuse("TransactionDBOptions", &refused)

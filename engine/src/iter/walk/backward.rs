@@ -79,7 +79,7 @@ impl<I: InternalIterator> Walk<I> {
                 self.operands = operands;
                 return self.newest_seen_by_seek();
             }
-            let seen = seq <= self.view.seq && (self.timestamp_size == 0 || self.is_in_time(user_key));
+            let seen = self.view.sees(seq) && (self.timestamp_size == 0 || self.is_in_time(user_key));
             if !seen {
                 self.source.prev();
                 continue;
@@ -175,7 +175,7 @@ impl<I: InternalIterator> Walk<I> {
         self.source.seek_total(&self.seek_key);
         // Of older timestamps there can be versions newer than the snapshot.
         while self.source.valid()
-            && key::sequence(self.source.key()) > self.view.seq
+            && !self.view.sees(key::sequence(self.source.key()))
             && self.same_key(key::user_key(self.source.key()), &saved)
         {
             self.source.next();

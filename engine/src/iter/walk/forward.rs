@@ -41,7 +41,7 @@ impl<I: InternalIterator> Walk<I> {
             {
                 return self.end();
             }
-            let seen = seq <= self.view.seq && (self.timestamp_size == 0 || self.is_in_time(user_key));
+            let seen = self.view.sees(seq) && (self.timestamp_size == 0 || self.is_in_time(user_key));
             if skip_saved && self.same_key(user_key, &self.saved_key) {
                 if let Some(watch) = &mut self.watch
                     && seen
@@ -214,9 +214,13 @@ impl<I: InternalIterator> Walk<I> {
         self.source.next();
         let mut base = Base::None;
         while self.source.valid() {
-            let (user_key, _seq, kind) = key::split(self.source.key());
+            let (user_key, seq, kind) = key::split(self.source.key());
             if !self.same_key(user_key, &self.saved_key) {
                 break;
+            }
+            if self.view.visibility.is_some() && !self.view.sees(seq) {
+                self.source.next();
+                continue;
             }
             match ValueType::from_u8(kind) {
                 Some(ValueType::Merge) => operands.push(self.source.pin_value()),

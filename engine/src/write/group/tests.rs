@@ -3,7 +3,14 @@
 use super::*;
 
 fn entry(records: &[u8]) -> Entry<'_> {
-    Entry { records, count: records.len() as u32, flags: Flags::default(), alone: false, concurrent: true }
+    Entry {
+        records,
+        count: records.len() as u32,
+        seqs: records.len() as u32,
+        flags: Flags::default(),
+        alone: false,
+        concurrent: true,
+    }
 }
 
 /// Followers of one group, in the order of joining; some are refused when their leader's turn comes.

@@ -22,8 +22,9 @@ use env::sync::Arc;
 use super::indexed::Core;
 use super::locks::{DeadlockPath, KeyLockInfo, LockManager, Owner, Patience, TransactionState};
 use super::optimistic::keep_history;
-use super::options::{TransactionDbOptions, TransactionOptions};
-use super::transaction::{Control, Pessimistic, Settings, Shared, Transaction};
+use super::options::{TransactionDbOptions, TransactionOptions, TxnDbWritePolicy};
+use super::transaction::{Control, Pessimistic, Sections, Settings, Shared, Transaction};
+use crate::open::open_for_transactions;
 use crate::{Db, Family, FamilyDescriptor, Options};
 use guard::KeyGuard;
 
@@ -91,22 +92,19 @@ impl TransactionDb {
         families: Option<Vec<FamilyDescriptor>>,
     ) -> Result<Self> {
         transactions.check()?;
-        if options.db.unordered_write {
-            return Err(Error::not_supported("WRITE_COMMITTED is incompatible with unordered_writes"));
-        }
+        let policy = transactions.write_policy;
+        check_order(&options, policy)?;
         options.db.allow_2pc = true;
-        check_timestamps(&options.family)?;
+        check_family(&options.family, policy)?;
         keep_history(&mut options.family);
-        let db = match families {
-            None => Db::open(path, options)?,
-            Some(mut families) => {
-                for family in &mut families {
-                    check_timestamps(&family.options)?;
-                    keep_history(&mut family.options);
-                }
-                Db::open_with_families(path, options, families)?
+        let families = families.map(|mut families| {
+            for family in &mut families {
+                check_family(&family.options, policy)?;
+                keep_history(&mut family.options);
             }
-        };
+            Ok::<_, Error>(families)
+        });
+        let db = open_for_transactions(path.as_ref(), options, families.transpose()?, policy.engine())?;
         Self::over(db, transactions)
     }
 
@@ -129,6 +127,12 @@ impl TransactionDb {
         let options = TransactionOptions { skip_concurrency_control: true, ..TransactionOptions::default() };
         let write_options = WriteOptions { sync: true, ..WriteOptions::default() };
         let transaction = self.begin_with(&write_options, &options)?;
+        let policy = self.options.write_policy;
+        if policy != TxnDbWritePolicy::WriteCommitted {
+            let sections = Sections::recovered(&section, self.options.rollback_merge_operands)?;
+            let mut body = transaction.shared().body.lock();
+            (body.sections, body.name) = (sections, section.name.clone());
+        }
         transaction.restore(&WriteBatch::from_bytes(&section.batch())?)?;
         let shared = transaction.shared();
         let Some(pessimistic) = shared.pessimistic() else { return Ok(()) };
@@ -205,6 +209,8 @@ impl TransactionDb {
                 skip_prepare: options.skip_prepare,
                 skip_concurrency_control: options.skip_concurrency_control,
                 enable_udt_validation: self.options.enable_udt_validation,
+                policy: self.options.write_policy,
+                rollback_merge_operands: self.options.rollback_merge_operands,
             },
         });
         let order = self.db.default_family().inner().order().user.clone();
@@ -299,6 +305,9 @@ impl TransactionDb {
     /// InvalidArgument for the largest timestamp, if a snapshot has a larger timestamp, or the same timestamp and an older
     /// state.
     pub fn create_timestamped_snapshot(&self, timestamp: u64) -> Result<TimestampedSnapshot> {
+        if self.options.write_policy != TxnDbWritePolicy::WriteCommitted {
+            return Err(Error::not_supported("timestamped snapshots with this write policy"));
+        }
         if timestamp == u64::MAX {
             return Err(Error::invalid_argument("invalid ts"));
         }
@@ -385,7 +394,7 @@ impl TransactionDb {
     /// # Errors
     /// As [`Db::create_family`]; InvalidArgument for timestamps that do not have 8 bytes.
     pub fn create_family(&self, mut descriptor: FamilyDescriptor) -> Result<Family> {
-        check_timestamps(&descriptor.options)?;
+        check_family(&descriptor.options, self.options.write_policy)?;
         keep_history(&mut descriptor.options);
         self.db.create_family(descriptor)
     }
@@ -459,13 +468,42 @@ impl std::fmt::Debug for TransactionDb {
     }
 }
 
-fn check_timestamps(options: &engine::options::FamilyOptions) -> Result<()> {
+/// Checks the options of a column family against the write policy.
+fn check_family(options: &engine::options::FamilyOptions, policy: TxnDbWritePolicy) -> Result<()> {
     let size = options.comparator.timestamp_size();
-    if size == 0 || size == 8 {
+    if size != 0 && size != 8 {
+        return Err(Error::invalid_argument(format!(
+            "Timestamp of transaction must have 8 bytes. CF comparator {} timestamp size is {size} bytes",
+            options.comparator.name()
+        )));
+    }
+    if policy == TxnDbWritePolicy::WriteCommitted {
         return Ok(());
     }
-    Err(Error::invalid_argument(format!(
-        "Timestamp of transaction must have 8 bytes. CF comparator {} timestamp size is {size} bytes",
-        options.comparator.name()
-    )))
+    if size > 0 {
+        return Err(Error::not_supported("Only WriteCommittedTxn supports timestamp"));
+    }
+    if options.inplace_update_support {
+        return Err(Error::not_supported(
+            "inplace_update_support with the write policies WritePrepared and WriteUnprepared",
+        ));
+    }
+    Ok(())
+}
+
+/// Checks that the write policy allows the order of writes.
+fn check_order(options: &Options, policy: TxnDbWritePolicy) -> Result<()> {
+    if !options.db.unordered_write {
+        return Ok(());
+    }
+    Err(Error::not_supported(match policy {
+        TxnDbWritePolicy::WriteCommitted => "WRITE_COMMITTED is incompatible with unordered_writes",
+        TxnDbWritePolicy::WriteUnprepared => {
+            "WRITE_UNPREPARED is currently incompatible with unordered_writes"
+        }
+        TxnDbWritePolicy::WritePrepared if options.db.two_write_queues => return Ok(()),
+        TxnDbWritePolicy::WritePrepared => {
+            "WRITE_PREPARED is incompatible with unordered_writes if two_write_queues is not enabled."
+        }
+    }))
 }

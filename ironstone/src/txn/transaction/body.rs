@@ -11,8 +11,10 @@ use env::sync::{Arc, Mutex, Weak};
 use super::super::indexed::{Core, Indexing};
 use super::super::locks::{LockManager, Owner};
 use super::super::optimistic::shared::OptimisticShared;
+use super::super::options::TxnDbWritePolicy;
 use super::super::pessimistic::Registry;
 use super::super::tracker::Tracker;
+use super::sections::Sections;
 use crate::Snapshot;
 
 /// Told of a snapshot that a transaction took by itself. RocksDB: `TransactionNotifier`.
@@ -52,6 +54,8 @@ pub(in crate::txn) struct Settings {
     pub skip_prepare: bool,
     pub skip_concurrency_control: bool,
     pub enable_udt_validation: bool,
+    pub policy: TxnDbWritePolicy,
+    pub rollback_merge_operands: bool,
 }
 
 /// The part of a transaction that its own calls change.
@@ -71,6 +75,8 @@ pub(in crate::txn) struct Body {
     pub name: Vec<u8>,
     /// The WAL that holds the prepared section.
     pub prepared_in: Option<FileNumber>,
+    /// What is in the memtables before the commit.
+    pub sections: Sections,
     /// The sequence number of the commit; 0 before.
     pub committed_at: u64,
 }
@@ -117,6 +123,7 @@ impl Body {
             commit_timestamp: None,
             name: Vec::new(),
             prepared_in: None,
+            sections: Sections::default(),
             committed_at: 0,
         }
     }
@@ -153,6 +160,7 @@ impl Shared {
         body.commit_time.clear();
         body.tracked = Tracker::default();
         body.counts = Counts::default();
+        body.sections = Sections::default();
     }
 
     /// Returns to the last save point. Releases the locks that were taken since.

@@ -13,15 +13,17 @@ use base::stats::HistogramKind;
 use base::{Error, Kind, Result, Subcode};
 use engine::batch::WriteBatch;
 use engine::db::{BeforeVisible, PreparedName};
+use engine::options::WriteOptions;
 use engine::write::WriteHook;
 use env::sync::{Arc, Mutex};
 
 use super::super::locks::TransactionState;
 use super::super::optimistic::shared::OptimisticShared;
-use super::super::options::OccValidationPolicy;
+use super::super::options::{OccValidationPolicy, TxnDbWritePolicy};
 use super::super::pessimistic::TimestampedSnapshot;
 use super::Transaction;
 use super::body::{Body, Control, Pessimistic, SnapshotWish, TransactionNotifier};
+use super::sections::Decider;
 use super::track::check_all;
 
 impl Transaction {
@@ -98,12 +100,21 @@ impl Transaction {
                 state => wrong_state(state),
             });
         }
-        let core = self.shared.core.lock();
-        let written = self.db.engine().prepare(&core.batch, &body.name, &body.write_options);
+        let written = match pessimistic.settings.policy {
+            TxnDbWritePolicy::WriteCommitted => {
+                let core = self.shared.core.lock();
+                let wal = self.db.engine().prepare(&core.batch, &body.name, &body.write_options);
+                wal.map(|wal| body.prepared_in = Some(wal))
+            }
+            _ => {
+                let (core, body) = (self.shared.core.lock(), &mut *body);
+                let by = decider(&body.name, &body.write_options, pessimistic);
+                body.sections.write(&self.db, &core.batch, &by)
+            }
+        };
         match written {
-            Ok(wal) => {
+            Ok(()) => {
                 owner.never_expires();
-                body.prepared_in = Some(wal);
                 owner.set_state(Prepared);
                 Ok(())
             }
@@ -189,7 +200,14 @@ impl Transaction {
     }
 
     fn commit_after_prepare(&self, body: &mut Body, pessimistic: &Pessimistic) -> Result<()> {
-        match self.write_prepared(body) {
+        let written = match pessimistic.settings.policy {
+            TxnDbWritePolicy::WriteCommitted => self.write_prepared(body),
+            _ if body.commit_time.count() > 0 => Err(Error::invalid_argument(
+                "Commit-time-batch can only be used if use_only_the_last_commit_time_batch_for_recovery is true",
+            )),
+            _ => body.sections.commit(&self.db, &decider(&body.name, &body.write_options, pessimistic)),
+        };
+        match written {
             Ok(seq) => body.committed_at = seq,
             Err(error) => {
                 pessimistic.owner.set_state(TransactionState::Prepared);
@@ -206,7 +224,11 @@ impl Transaction {
     fn write_unprepared(&self, body: &mut Body) -> Result<SequenceNumber> {
         let mut batch = self.shared.core.lock().batch.clone();
         self.stamp(body, &mut batch)?;
-        let stamped = self.timestamped_snapshot(body)?;
+        let policy = self.shared.pessimistic().map(|p| p.settings.policy).unwrap_or_default();
+        let stamped = match policy {
+            TxnDbWritePolicy::WriteCommitted => self.timestamped_snapshot(body)?,
+            _ => None,
+        };
         let options = body.write_options;
         self.db.engine().write_unguarded(&mut batch, &options, stamped.as_ref().map(Created::hook))?;
         self.adopt(body, stamped);
@@ -303,9 +325,14 @@ impl Transaction {
             }
         }
         owner.set_state(AwaitingRollback);
-        let wal = body.prepared_in.unwrap_or_default();
-        let prepared = PreparedName { name: &body.name, wal };
-        if let Err(error) = self.db.engine().rollback_prepared(prepared, &body.write_options) {
+        let rolled_back = match pessimistic.settings.policy {
+            TxnDbWritePolicy::WriteCommitted => {
+                let prepared = PreparedName { name: &body.name, wal: body.prepared_in.unwrap_or_default() };
+                self.db.engine().rollback_prepared(prepared, &body.write_options)
+            }
+            _ => body.sections.roll_back(&self.db, &decider(&body.name, &body.write_options, pessimistic)),
+        };
+        if let Err(error) = rolled_back {
             owner.set_state(Prepared);
             return Err(error);
         }
@@ -432,6 +459,10 @@ impl WriteHook for CheckAll<'_> {
     fn check(&self, _last_seq: SequenceNumber) -> Result<()> {
         check_all(self.transaction.db.engine().reads(), &self.body.tracked, self.body)
     }
+}
+
+fn decider<'a>(name: &'a [u8], options: &'a WriteOptions, pessimistic: &Pessimistic) -> Decider<'a> {
+    Decider { name, options, rollback_merges: pessimistic.settings.rollback_merge_operands }
 }
 
 #[cold]

@@ -6,6 +6,7 @@ use engine::options::WriteOptions;
 
 use super::super::indexed::WriteBatchWithIndex;
 use super::super::locks::{TransactionId, TransactionState, WaitingFor};
+use super::super::options::TxnDbWritePolicy;
 use super::Transaction;
 
 impl Transaction {
@@ -361,8 +362,8 @@ impl Transaction {
 
     fn check_has_timestamps(&self) -> Result<()> {
         match self.shared.pessimistic() {
-            Some(_) => Ok(()),
-            None => Err(Error::not_supported("timestamp not supported")),
+            Some(p) if p.settings.policy == TxnDbWritePolicy::WriteCommitted => Ok(()),
+            _ => Err(Error::not_supported("timestamp not supported")),
         }
     }
 }

@@ -8,11 +8,13 @@ mod body;
 mod finish;
 mod info;
 mod read;
+mod sections;
 mod track;
 mod write;
 
 pub use body::TransactionNotifier;
 pub(super) use body::{Body, Control, Pessimistic, Settings, Shared};
+pub(super) use sections::Sections;
 pub use track::Validation;
 pub use write::TrackedWrite;
 

@@ -123,10 +123,13 @@ impl Transaction {
             return Ok(known);
         }
         let above = snapshot.unwrap_or_else(|| self.db.latest_sequence());
+        let visibility = body.snapshot.as_ref().and_then(|held| held.visibility());
+        let certain = visibility.map_or(above, |visibility| visibility.certain_up_to());
         let reads = self.db.engine().reads();
-        let newest = reads.newest_write(operation.family.inner(), operation.key, above, Reach::Files)?;
+        let newest = reads.newest_write(operation.family.inner(), operation.key, certain, Reach::Files)?;
         let Some(newest) = newest else { return Ok(above) };
-        if newest.seq > above {
+        let own = body.sections.ranges.iter().any(|(first, last)| (*first..=*last).contains(&newest.seq));
+        if !own && (newest.seq > above || visibility.is_some_and(|visibility| !visibility.sees(newest.seq))) {
             return Err(conflict(operation.family.id(), operation.key, above, newest.seq));
         }
         if let (Some(read), true) = (read_timestamp, pessimistic.settings.enable_udt_validation)

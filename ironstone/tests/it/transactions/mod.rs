@@ -5,6 +5,7 @@ mod golden;
 mod optimistic;
 mod pessimistic;
 mod two_phase;
+mod write_prepared;
 
 use std::path::Path;
 
@@ -40,7 +41,11 @@ fn crash(path: &Path) -> tempfile::TempDir {
     for entry in std::fs::read_dir(path).unwrap() {
         let entry = entry.unwrap();
         if entry.file_type().unwrap().is_file() {
-            std::fs::copy(entry.path(), copy.path().join(entry.file_name())).unwrap();
+            match std::fs::copy(entry.path(), copy.path().join(entry.file_name())) {
+                // An obsolete file that is deleted meanwhile.
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+                copied => drop(copied.unwrap()),
+            }
         }
     }
     copy

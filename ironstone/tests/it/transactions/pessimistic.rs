@@ -213,7 +213,7 @@ fn dropped_column_family_takes_no_locks() {
 fn options_that_are_not_built_are_refused_by_name() {
     let scratch = tempfile::tempdir().unwrap();
     let prepared =
-        TransactionDbOptions { write_policy: TxnDbWritePolicy::WritePrepared, ..Default::default() };
+        TransactionDbOptions { write_policy: TxnDbWritePolicy::WriteUnprepared, ..Default::default() };
     let error = TransactionDb::open(scratch.path(), options(), prepared).unwrap_err();
     assert_eq!(error.kind(), Kind::NotSupported);
     assert!(error.message().contains("write_policy"), "{error}");

@@ -2,33 +2,52 @@
 //!
 //! `visible` is the newest sequence whose batch, and all before it, is wholly in memtables; readers see
 //! entries at or below it. It moves only in `write`, after the memtables. A reader pins its super version
-//! first and loads `visible` after; see [`crate::family::Family::pin`].
+//! first and loads `visible` after; see [`crate::family::Family::pin`]. Some entries below may belong to transactions that
+//! are not committed: see [`Undecided`].
 
-use std::collections::VecDeque;
+mod undecided;
+
+use std::collections::{BTreeMap, VecDeque};
 
 use base::SequenceNumber;
 use lsm::stripes::Stripes;
 
 use crate::sync::{Arc, AtomicU64, Mutex, OnceLock, Ordering};
+pub use undecided::{Decision, Undecided, UndecidedRange, Visibility};
 
 /// The visible sequence.
 #[derive(Default)]
-pub struct LastSequence(AtomicU64);
+pub struct LastSequence {
+    visible: AtomicU64,
+    undecided: Undecided,
+}
 
 impl LastSequence {
     pub fn new(seq: SequenceNumber) -> Self {
-        LastSequence(AtomicU64::new(seq))
+        LastSequence { visible: AtomicU64::new(seq), undecided: Undecided::default() }
     }
 
     #[inline]
     pub fn visible(&self) -> SequenceNumber {
-        self.0.load(Ordering::Acquire)
+        self.visible.load(Ordering::Acquire)
     }
 
     /// For the write leader, after the memtables have the entries.
     #[inline]
     pub(crate) fn publish(&self, seq: SequenceNumber) {
-        self.0.store(seq, Ordering::Release);
+        self.visible.store(seq, Ordering::Release);
+    }
+
+    /// The ranges of sequence numbers whose transactions are not committed.
+    #[inline]
+    pub fn undecided(&self) -> &Undecided {
+        &self.undecided
+    }
+
+    /// Returns the sequence number to read at, and the entries at or below it to hide, if there are any.
+    #[inline]
+    pub fn view(&self) -> (SequenceNumber, Option<Arc<Visibility>>) {
+        self.undecided.view(|| self.visible())
     }
 }
 
@@ -50,9 +69,41 @@ struct LiveSnapshots {
     /// Entries of the list without holders.
     released: usize,
     snapshots: u64,
+    /// Ends of undecided ranges, and how often each is held. Only flush and compaction ask for them.
+    ends: BTreeMap<SequenceNumber, u32>,
 }
 
 impl LiveSnapshots {
+    fn hold_end(&mut self, seq: SequenceNumber) {
+        *self.ends.entry(seq).or_default() += 1;
+    }
+
+    fn release_end(&mut self, seq: SequenceNumber) {
+        if let Some(holders) = self.ends.get_mut(&seq) {
+            *holders -= 1;
+            if *holders == 0 {
+                self.ends.remove(&seq);
+            }
+        }
+    }
+
+    /// The oldest sequence number that a compaction must respect, or `visible`.
+    fn oldest_needed(&self, visible: SequenceNumber) -> SequenceNumber {
+        let oldest = self.oldest().map_or(visible, |held| held.seq);
+        self.ends.keys().next().map_or(oldest, |end| oldest.min(*end))
+    }
+
+    /// All sequence numbers that a compaction must respect, ascending.
+    fn needed(&self) -> Vec<SequenceNumber> {
+        let mut all: Vec<_> = self.held().collect();
+        if !self.ends.is_empty() {
+            all.extend(self.ends.keys());
+            all.sort_unstable();
+            all.dedup();
+        }
+        all
+    }
+
     fn hold(&mut self, seq: SequenceNumber, time_s: u64) {
         self.snapshots += 1;
         let held = Held { seq, holders: 1, time_s };
@@ -133,10 +184,11 @@ impl Snapshots {
     pub fn take(owner: &Arc<Self>, sequence: &Arc<LastSequence>, now_s: u64) -> Arc<Snapshot> {
         // Loaded under the lock: a job that lists the snapshots after this sees it.
         let mut live = owner.live.lock();
-        let seq = sequence.visible();
+        let (seq, visibility) = sequence.view();
         live.hold(seq, now_s);
         drop(live);
-        Arc::new(Snapshot { seq, time_s: now_s, owner: owner.clone(), sequence: sequence.clone() })
+        let (owner, sequence) = (owner.clone(), sequence.clone());
+        Arc::new(Snapshot { seq, visibility, time_s: now_s, owner, sequence })
     }
 
     /// A snapshot at `seq`, which is visible or is about to be: the write leader has not published it yet.
@@ -147,12 +199,30 @@ impl Snapshots {
         now_s: u64,
     ) -> Arc<Snapshot> {
         owner.live.lock().hold(seq, now_s);
-        Arc::new(Snapshot { seq, time_s: now_s, owner: owner.clone(), sequence: sequence.clone() })
+        let visibility = sequence.undecided.view_at(seq);
+        let (owner, sequence) = (owner.clone(), sequence.clone());
+        Arc::new(Snapshot { seq, visibility, time_s: now_s, owner, sequence })
+    }
+
+    /// Adds an undecided range. Called before the entries of the range are in a memtable.
+    pub(crate) fn add_undecided(
+        owner: &Arc<Self>,
+        sequence: &Arc<LastSequence>,
+        first: SequenceNumber,
+        last: SequenceNumber,
+        decision: &Arc<Decision>,
+    ) {
+        let ends = [first.saturating_sub(1), last];
+        let mut live = owner.live.lock();
+        ends.iter().for_each(|end| live.hold_end(*end));
+        drop(live);
+        let keeps = Box::new(RangeEnds { ends, owner: owner.clone(), sequence: sequence.clone() });
+        sequence.undecided.add(UndecidedRange::new(first, last, decision.clone(), keeps));
     }
 
     /// All of them, for flush and compaction.
     pub fn stripes(&self) -> Stripes {
-        Stripes::new(self.live.lock().held().collect())
+        Stripes::new(self.live.lock().needed())
     }
 
     /// The oldest one's sequence and time.
@@ -181,6 +251,10 @@ impl Snapshots {
         self.tell_if_past();
     }
 
+    fn released(&self, live: &LiveSnapshots, visible: SequenceNumber) {
+        self.released_below.fetch_max(live.oldest_needed(visible), Ordering::SeqCst);
+    }
+
     fn tell_if_past(&self) {
         let past = self.tell_past.load(Ordering::SeqCst);
         if past > 0
@@ -197,9 +271,28 @@ impl Snapshots {
     }
 }
 
+/// The ends of an undecided range, held as if snapshots were taken there.
+struct RangeEnds {
+    ends: [SequenceNumber; 2],
+    owner: Arc<Snapshots>,
+    sequence: Arc<LastSequence>,
+}
+
+impl Drop for RangeEnds {
+    fn drop(&mut self) {
+        let mut live = self.owner.live.lock();
+        self.ends.iter().for_each(|end| live.release_end(*end));
+        self.owner.released(&live, self.sequence.visible());
+        drop(live);
+        self.owner.tell_if_past();
+    }
+}
+
 /// One moment that reads can be asked for. Dropping the last clone releases it.
 pub struct Snapshot {
     seq: SequenceNumber,
+    /// The entries at or below `seq` that are not seen; `None`: all are seen.
+    visibility: Option<Arc<Visibility>>,
     time_s: u64,
     owner: Arc<Snapshots>,
     sequence: Arc<LastSequence>,
@@ -210,6 +303,12 @@ impl Snapshot {
     #[inline]
     pub fn sequence(&self) -> SequenceNumber {
         self.seq
+    }
+
+    /// Which entries at or below [`Snapshot::sequence`] are seen; `None`: all of them.
+    #[inline]
+    pub fn visibility(&self) -> Option<&Arc<Visibility>> {
+        self.visibility.as_ref()
     }
 
     /// When it was taken, in seconds since 1970.
@@ -229,8 +328,7 @@ impl Drop for Snapshot {
     fn drop(&mut self) {
         let mut live = self.owner.live.lock();
         live.release(self.seq);
-        let oldest = live.oldest().map_or_else(|| self.sequence.visible(), |held| held.seq);
-        self.owner.released_below.fetch_max(oldest, Ordering::SeqCst);
+        self.owner.released(&live, self.sequence.visible());
         drop(live);
         self.owner.tell_if_past();
     }

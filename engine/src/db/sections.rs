@@ -1,0 +1,174 @@
+//! Sections whose entries are in memtables before the transaction is decided: the write-prepared policy.
+//!
+//! ```text
+//!  write    WAL ─► hidden range ─► memtables ─► visible sequence number
+//!  commit   commit record in the WAL ─► range decided ─► visible sequence number ─► range removed
+//! ```
+//! A rollback is a commit too: its records put back what the section hides, with newer sequence numbers.
+//! Facts: RocksDB `utilities/transactions/write_prepared_txn.cc`.
+
+use base::{Error, FileNumber, Result, SequenceNumber};
+use format::batch::Marker;
+
+use super::{BeforeVisible, Db};
+use crate::batch::WriteBatch;
+use crate::options::WriteOptions;
+use crate::prepared::{self, PreparedSections};
+use crate::sequence::{Decision, LastSequence, Snapshots};
+use crate::sync::{Arc, Mutex};
+use crate::write::{Parts, WriteHook};
+
+/// A section that is in the WAL and in the memtables.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WrittenSection {
+    /// The WAL that holds the section.
+    pub wal: FileNumber,
+    /// The first and the last sequence number of its entries.
+    pub first: SequenceNumber,
+    pub last: SequenceNumber,
+}
+
+/// A transaction with sections.
+#[derive(Clone, Copy, Debug)]
+pub struct SectionOwner<'a> {
+    pub name: &'a [u8],
+    /// The WAL of its oldest section; `None` before the first section.
+    pub wal: Option<FileNumber>,
+    pub decision: &'a Arc<Decision>,
+}
+
+/// Hides the entries before they are in a memtable.
+struct Write<'a> {
+    prepared: &'a PreparedSections,
+    snapshots: &'a Arc<Snapshots>,
+    sequence: &'a Arc<LastSequence>,
+    owner: SectionOwner<'a>,
+    written: Mutex<Option<WrittenSection>>,
+}
+
+impl WriteHook for Write<'_> {
+    fn parts(&self) -> Parts {
+        Parts::Marked
+    }
+
+    fn logged(&self, wal: FileNumber, first: SequenceNumber, seqs: u64) {
+        self.prepared.add(wal);
+        let last = (first + seqs).saturating_sub(1);
+        Snapshots::add_undecided(self.snapshots, self.sequence, first, last, self.owner.decision);
+        *self.written.lock() = Some(WrittenSection { wal, first, last });
+    }
+}
+
+/// Decides the sections of a transaction.
+struct Decide<'a> {
+    prepared: &'a PreparedSections,
+    wal: FileNumber,
+    decision: &'a Decision,
+    before_visible: Option<BeforeVisible<'a>>,
+}
+
+impl WriteHook for Decide<'_> {
+    fn parts(&self) -> Parts {
+        Parts::Marked
+    }
+
+    fn logged(&self, wal: FileNumber, _first_seq: SequenceNumber, _seqs: u64) {
+        self.prepared.committed(self.wal, wal);
+    }
+
+    fn before_visible(&self, last_seq: SequenceNumber) -> Result<()> {
+        self.decision.decide(last_seq);
+        self.before_visible.map_or(Ok(()), |hook| hook(last_seq))
+    }
+}
+
+/// The calls of a database for transactions with sections.
+#[derive(Clone, Copy)]
+pub struct SectionWriter<'a> {
+    db: &'a Db,
+}
+
+impl<'a> SectionWriter<'a> {
+    pub fn new(db: &'a Db) -> Self {
+        SectionWriter { db }
+    }
+}
+
+impl SectionWriter<'_> {
+    /// Writes a batch as a section of `owner` to the WAL and to the memtables. Readers do not see its entries. The batch
+    /// stays as it is.
+    ///
+    /// # Errors
+    /// As [`Db::write`]. After an error of the WAL, a later recovery may find the section all the same.
+    pub fn write(
+        &self,
+        batch: &WriteBatch,
+        owner: SectionOwner<'_>,
+        options: &WriteOptions,
+    ) -> Result<WrittenSection> {
+        let options = WriteOptions { disableWAL: false, ..*options };
+        let begin = Marker::BeginPersistedPrepare;
+        let mut section = WriteBatch::from_bytes(&prepared::encode(begin, owner.name, batch.records(), 0))?;
+        let tools = &self.db.inner.tools;
+        let hook = Write {
+            prepared: self.db.inner.committer.prepared(),
+            snapshots: &tools.snapshots,
+            sequence: &tools.sequence,
+            owner,
+            written: Mutex::new(None),
+        };
+        self.db.write_with_hook(&mut section, &options, &hook)?;
+        let written = *hook.written.lock();
+        written.ok_or_else(|| Error::aborted("a section was not written to the WAL"))
+    }
+
+    /// Commits the sections of `owner`. `before_visible` receives the sequence number of the commit. Returns this sequence
+    /// number.
+    ///
+    /// # Errors
+    /// As [`Db::write`]; then the transaction is still undecided.
+    pub fn commit(
+        &self,
+        owner: SectionOwner<'_>,
+        options: &WriteOptions,
+        before_visible: Option<BeforeVisible<'_>>,
+    ) -> Result<SequenceNumber> {
+        let mut batch = WriteBatch::new();
+        batch.marker(Marker::Commit(owner.name));
+        self.decide(batch, owner, options, before_visible)
+    }
+
+    /// Rolls the sections of `owner` back. `undo` has, for each key of the sections, the value before them.
+    ///
+    /// # Errors
+    /// As [`Db::write`]; then the transaction is still undecided.
+    pub fn roll_back(
+        &self,
+        owner: SectionOwner<'_>,
+        undo: &WriteBatch,
+        options: &WriteOptions,
+    ) -> Result<SequenceNumber> {
+        let mut batch = undo.clone();
+        batch.marker(Marker::Rollback(owner.name));
+        self.decide(batch, owner, options, None)
+    }
+
+    fn decide(
+        &self,
+        mut batch: WriteBatch,
+        owner: SectionOwner<'_>,
+        options: &WriteOptions,
+        before_visible: Option<BeforeVisible<'_>>,
+    ) -> Result<SequenceNumber> {
+        let Some(wal) = owner.wal else {
+            return Err(Error::invalid_argument("the transaction has no section"));
+        };
+        // A compaction drops what a decided transaction hides, so a crash must not bring the transaction back.
+        let options = WriteOptions { disableWAL: false, ..*options };
+        let prepared = self.db.inner.committer.prepared();
+        let hook = Decide { prepared, wal, decision: owner.decision, before_visible };
+        self.db.write_with_hook(&mut batch, &options, &hook)?;
+        self.db.inner.tools.sequence.undecided().remove(owner.decision);
+        Ok(batch.sequence())
+    }
+}

@@ -1,0 +1,39 @@
+//! Flushes of an open: the memtables of a replay become SST files.
+
+use base::Result;
+
+use crate::family::Family;
+use crate::output::{JobTools, OutputFile, Purpose, created, write_memtables};
+use crate::sync::Arc;
+
+/// Writes a family's memtable to tables that no version knows yet, and puts an empty one in its place.
+pub fn flush_family(
+    tools: &JobTools,
+    job: base::ids::JobId,
+    family: &Arc<Family>,
+) -> Result<Vec<OutputFile>> {
+    let mut state = family.state();
+    if state.mem.is_empty() {
+        return Ok(Vec::new());
+    }
+    let fresh = family.parts().new_memtable(state.mem_id + 1, state.mem.largest_seq());
+    state.mem.seal();
+    state.seal(fresh, 0, None, None);
+    let pick = state.pick_flush(None);
+    let old = family.install(&mut state);
+    drop(state);
+    drop(old);
+    let written = write_memtables(tools, job, family, &pick, Purpose::Open)?;
+    let mut state = family.state();
+    state.remove_flushed(&pick);
+    if let Some(mark) = pick.history_mark(&family.parts()) {
+        state.raise_history_mark(mark, family.order());
+    }
+    let old = family.install(&mut state);
+    drop(state);
+    drop(old);
+    for file in &written.files {
+        created(tools, job, family, file, Purpose::Open);
+    }
+    Ok(written.files)
+}

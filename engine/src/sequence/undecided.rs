@@ -1,0 +1,215 @@
+//! Sequence numbers in memtables and SST files whose transaction is not decided yet: prepared sections of the
+//! write-prepared policy.
+//!
+//! ```text
+//!  sequence   1  2  3  [4  5]  6  7  8            4 and 5: a section; its transaction commits at 8
+//!  reader     ............................7       sees 1 2 3 6 7
+//!  reader     ...............................8    sees all
+//! ```
+//! A reader at `seq` sees an entry if the entry is at or below `seq`, and the transaction of the entry was committed at
+//! or below `seq`. A reader takes `seq` and the list of undecided ranges together, so that no commit lies between them.
+//! Each range keeps two sequence numbers as if snapshots held them: the one before the range, and the last of the range.
+//! A compaction then merges nothing across the ends of the range, and drops nothing that a reader without the range
+//! needs. A view keeps the ranges that it hides, also after their commit.
+//! Facts: RocksDB `utilities/transactions/write_prepared_txn_db.h`, which keeps a cache of commits instead.
+//!
+//! The lock is a leaf: no other lock is taken while it is held. Ranges are dropped after it is released.
+
+use std::any::Any;
+
+use base::SequenceNumber;
+
+use crate::sync::{Arc, AtomicBool, AtomicU64, Mutex, Ordering};
+
+/// The decision of one transaction. All ranges of the transaction share it.
+#[derive(Debug, Default)]
+pub struct Decision {
+    /// The sequence number from which readers see the transaction; 0 while the transaction is undecided.
+    seq: AtomicU64,
+}
+
+impl Decision {
+    /// Decides: readers at `seq` and later see the entries. Called before `seq` is published.
+    pub(crate) fn decide(&self, seq: SequenceNumber) {
+        self.seq.store(seq, Ordering::SeqCst);
+    }
+
+    fn is_seen_at(&self, seq: SequenceNumber) -> bool {
+        (1..=seq).contains(&self.seq.load(Ordering::SeqCst))
+    }
+}
+
+/// The sequence numbers of one section, both ends included.
+pub struct UndecidedRange {
+    first: SequenceNumber,
+    last: SequenceNumber,
+    decision: Arc<Decision>,
+    /// What compactions must respect while a reader may miss the range.
+    _keeps: Box<dyn Any + Send + Sync>,
+}
+
+impl UndecidedRange {
+    pub(super) fn new(
+        first: SequenceNumber,
+        last: SequenceNumber,
+        decision: Arc<Decision>,
+        keeps: Box<dyn Any + Send + Sync>,
+    ) -> Arc<Self> {
+        base::invariant!(first <= last, "a section has a sequence number");
+        Arc::new(UndecidedRange { first, last, decision, _keeps: keeps })
+    }
+}
+
+/// Ranges by ascending sequence number.
+type Ranges = Arc<Vec<Arc<UndecidedRange>>>;
+
+/// The undecided ranges of a database.
+#[derive(Default)]
+pub struct Undecided {
+    /// False if the policy puts only committed entries into memtables.
+    enabled: AtomicBool,
+    /// Whether the list has ranges.
+    any: AtomicBool,
+    /// Counts removals from the list.
+    removals: AtomicU64,
+    list: Mutex<Ranges>,
+}
+
+impl Undecided {
+    /// From now on, readers ask for undecided ranges. Called once, before the first read.
+    pub(crate) fn enable(&self) {
+        self.enabled.store(true, Ordering::SeqCst);
+    }
+
+    /// Whether memtables and SST files may hold entries that are not committed.
+    #[inline]
+    pub fn is_enabled(&self) -> bool {
+        self.enabled.load(Ordering::Relaxed)
+    }
+
+    /// Adds a range. Called before the entries of the range are visible.
+    pub(super) fn add(&self, range: Arc<UndecidedRange>) {
+        let mut list = self.list.lock();
+        let mut ranges: Vec<_> = list.iter().cloned().collect();
+        let at = ranges.partition_point(|other| other.first < range.first);
+        ranges.insert(at, range);
+        let old = std::mem::replace(&mut *list, Arc::new(ranges));
+        self.any.store(true, Ordering::SeqCst);
+        drop(list);
+        drop(old);
+    }
+
+    /// Removes the ranges of a transaction. Called after its decision was published.
+    pub(crate) fn remove(&self, decision: &Arc<Decision>) {
+        let mut list = self.list.lock();
+        let ranges: Vec<_> =
+            list.iter().filter(|range| !Arc::ptr_eq(&range.decision, decision)).cloned().collect();
+        let is_empty = ranges.is_empty();
+        self.removals.fetch_add(1, Ordering::SeqCst);
+        let old = std::mem::replace(&mut *list, Arc::new(ranges));
+        self.any.store(!is_empty, Ordering::SeqCst);
+        drop(list);
+        drop(old);
+    }
+
+    /// Returns the sequence number that `visible` loads, and the ranges that a reader at it may have to hide. `None`: the
+    /// reader sees all entries up to the sequence number.
+    #[inline]
+    pub(super) fn view(
+        &self,
+        visible: impl Fn() -> SequenceNumber,
+    ) -> (SequenceNumber, Option<Arc<Visibility>>) {
+        if self.is_enabled() { self.view_of_list(visible) } else { (visible(), None) }
+    }
+
+    /// A range leaves the list after its commit is visible. So if no range leaves between the two loads, then each commit
+    /// above the sequence number is still in the list.
+    fn view_of_list(
+        &self,
+        visible: impl Fn() -> SequenceNumber,
+    ) -> (SequenceNumber, Option<Arc<Visibility>>) {
+        let removals = self.removals.load(Ordering::SeqCst);
+        let seq = visible();
+        if !self.any.load(Ordering::SeqCst) && self.removals.load(Ordering::SeqCst) == removals {
+            return (seq, None);
+        }
+        let list = self.list.lock();
+        let seq = visible();
+        let ranges = list.clone();
+        drop(list);
+        (seq, Visibility::new(seq, ranges))
+    }
+
+    /// Returns what a reader at `seq` must hide, where `seq` is about to be published.
+    pub(super) fn view_at(&self, seq: SequenceNumber) -> Option<Arc<Visibility>> {
+        if !self.is_enabled() {
+            return None;
+        }
+        let ranges = self.list.lock().clone();
+        Visibility::new(seq, ranges)
+    }
+}
+
+/// What a reader sees of the entries that it meets.
+pub struct Visibility {
+    seq: SequenceNumber,
+    ranges: Ranges,
+}
+
+impl Visibility {
+    fn new(seq: SequenceNumber, ranges: Ranges) -> Option<Arc<Self>> {
+        let hides = ranges.iter().any(|range| range.first <= seq && !range.decision.is_seen_at(seq));
+        hides.then(|| Arc::new(Visibility { seq, ranges }))
+    }
+
+    /// The sequence number of the reader.
+    #[inline]
+    pub fn sequence(&self) -> SequenceNumber {
+        self.seq
+    }
+
+    /// Returns true if the reader sees an entry with this sequence number.
+    pub fn sees(&self, seq: SequenceNumber) -> bool {
+        if seq > self.seq {
+            return false;
+        }
+        let behind = self.ranges.partition_point(|range| range.first <= seq);
+        match behind.checked_sub(1).map(|at| &self.ranges[at]) {
+            Some(range) if seq <= range.last => range.decision.is_seen_at(self.seq),
+            _ => true,
+        }
+    }
+
+    /// Returns true if an entry with a sequence number above the result is not certainly seen.
+    pub fn certain_up_to(&self) -> SequenceNumber {
+        let hidden = self.ranges.iter().find(|range| !range.decision.is_seen_at(self.seq));
+        hidden.map_or(self.seq, |range| self.seq.min(range.first.saturating_sub(1)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn range(first: u64, last: u64, decision: &Arc<Decision>) -> Arc<UndecidedRange> {
+        UndecidedRange::new(first, last, decision.clone(), Box::new(()))
+    }
+
+    #[test]
+    fn reader_sees_a_range_from_its_commit_on() {
+        let undecided = Undecided::default();
+        undecided.enable();
+        let decision = Arc::new(Decision::default());
+        undecided.add(range(4, 5, &decision));
+        let (seq, before) = undecided.view(|| 7);
+        let before = before.unwrap();
+        assert_eq!((seq, before.certain_up_to()), (7, 3));
+        decision.decide(8);
+        let seen = |view: &Visibility| (1..=9).filter(|seq| view.sees(*seq)).collect::<Vec<_>>();
+        assert_eq!(seen(&before), [1, 2, 3, 6, 7]);
+        assert!(undecided.view(|| 8).1.is_none(), "all is seen from the commit on");
+        undecided.remove(&decision);
+        assert!(undecided.view(|| 8).1.is_none());
+        assert_eq!(seen(&before), [1, 2, 3, 6, 7], "a view does not change");
+    }
+}

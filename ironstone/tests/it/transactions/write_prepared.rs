@@ -1,0 +1,474 @@
+//! The write-prepared policy: entries are in memtables and SST files before the commit, and no reader sees them.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use ironstone::{
+    Db, Kind, Snapshot, Transaction, TransactionDb, TransactionDbOptions, TransactionState, TxnDbWritePolicy,
+    WriteBatch, WriteOptions,
+};
+
+use super::{crash, impatient, options};
+
+fn transactions(policy: TxnDbWritePolicy) -> TransactionDbOptions {
+    let rollback_merge_operands = policy != TxnDbWritePolicy::WriteCommitted;
+    TransactionDbOptions { write_policy: policy, rollback_merge_operands, ..impatient(false) }
+}
+
+/// Without compactions in the background: a copy of the directory is then a state of the database.
+fn quiet() -> ironstone::Options {
+    let mut options = options();
+    options.update("disable_auto_compactions=true").unwrap();
+    options
+}
+
+fn open(path: &Path) -> TransactionDb {
+    open_as(path, TxnDbWritePolicy::WritePrepared)
+}
+
+fn open_as(path: &Path, policy: TxnDbWritePolicy) -> TransactionDb {
+    TransactionDb::open(path, quiet(), transactions(policy)).unwrap()
+}
+
+fn prepared(db: &TransactionDb, name: &str, key: &str) -> Transaction {
+    let transaction = db.begin();
+    transaction.set_name(name.as_bytes()).unwrap();
+    transaction.put(key.as_bytes(), name.as_bytes()).unwrap();
+    transaction.prepare().unwrap();
+    transaction
+}
+
+fn text(value: Option<ironstone::Pinned>) -> Option<String> {
+    value.map(|value| String::from_utf8(value.to_vec()).unwrap())
+}
+
+fn value(db: &TransactionDb, key: &str) -> Option<String> {
+    text(db.get(key.as_bytes()).unwrap())
+}
+
+fn names(db: &TransactionDb) -> Vec<String> {
+    let prepared = db.all_prepared_transactions();
+    prepared.iter().map(|t| String::from_utf8(t.name()).unwrap()).collect()
+}
+
+#[test]
+fn prepared_entries_are_flushed_and_not_seen() {
+    let scratch = tempfile::tempdir().unwrap();
+    let db = open(scratch.path());
+    db.put(b"k", b"old").unwrap();
+    let before = db.latest_sequence();
+    let transaction = prepared(&db, "x", "k");
+    assert_eq!(db.latest_sequence(), before + 1, "a section takes a sequence number");
+    let snapshot = db.snapshot();
+    for step in ["memtable", "level 0", "compacted"] {
+        match step {
+            "level 0" => db.flush().unwrap(),
+            "compacted" => db.compact_range(None, None, &Default::default()).unwrap(),
+            _ => {}
+        }
+        assert_eq!(value(&db, "k").as_deref(), Some("old"), "{step}");
+        assert_eq!(text(transaction.get(b"k").unwrap()).as_deref(), Some("x"), "{step}: its own write");
+        let rows: Vec<_> = db.range::<[u8], _>(..).map(|row| row.unwrap().1.to_vec()).collect();
+        assert_eq!(rows, [b"old".to_vec()], "{step}");
+    }
+    transaction.commit().unwrap();
+    assert_eq!(value(&db, "k").as_deref(), Some("x"));
+    for compact in [false, true] {
+        if compact {
+            db.put(b"k2", b"1").unwrap();
+            db.compact_range(None, None, &Default::default()).unwrap();
+        }
+        assert_eq!(
+            text(snapshot.get(b"k").unwrap()).as_deref(),
+            Some("old"),
+            "the snapshot is before the commit"
+        );
+    }
+    drop(snapshot);
+    db.compact_range(None, None, &Default::default()).unwrap();
+    assert_eq!(value(&db, "k").as_deref(), Some("x"));
+}
+
+#[test]
+fn transaction_with_a_key_twice_takes_two_sequence_numbers() {
+    let scratch = tempfile::tempdir().unwrap();
+    let db = open(scratch.path());
+    let before = db.latest_sequence();
+    let transaction = db.begin();
+    transaction.set_name(b"x").unwrap();
+    for value in [b"1", b"2"] {
+        transaction.put(b"a", value).unwrap();
+        transaction.put(b"b", value).unwrap();
+    }
+    transaction.prepare().unwrap();
+    assert_eq!(db.latest_sequence(), before + 2);
+    transaction.commit().unwrap();
+    assert_eq!(db.latest_sequence(), before + 3);
+    assert_eq!((value(&db, "a").as_deref(), value(&db, "b").as_deref()), (Some("2"), Some("2")));
+    let mut batch = WriteBatch::new();
+    batch.put(b"a", b"3").put(b"b", b"3").put(b"c", b"3").put(b"a", b"4");
+    db.write(batch).unwrap();
+    assert_eq!(db.latest_sequence(), before + 5, "a batch outside of a transaction counts the same");
+    assert_eq!(value(&db, "a").as_deref(), Some("4"));
+    drop((transaction, db));
+    let db = open(scratch.path());
+    assert_eq!((value(&db, "a").as_deref(), value(&db, "b").as_deref()), (Some("4"), Some("3")));
+}
+
+#[test]
+fn rollback_puts_back_what_was_there() {
+    let scratch = tempfile::tempdir().unwrap();
+    let db = open(scratch.path());
+    db.put(b"put", b"old").unwrap();
+    db.put(b"deleted", b"old").unwrap();
+    db.merge(b"merged", b"old").unwrap();
+    let family = db.default_family();
+    family.put_entity(b"entity", &[(b"column", b"old")]).unwrap();
+    let transaction = prepared(&db, "x", "new");
+    transaction.rollback().unwrap();
+    let transaction = db.begin();
+    transaction.set_name(b"y").unwrap();
+    transaction.put(b"put", b"y").unwrap();
+    transaction.delete(b"deleted").unwrap();
+    transaction.merge(b"merged", b"y").unwrap();
+    transaction.put(b"entity", b"y").unwrap();
+    transaction.prepare().unwrap();
+    db.flush().unwrap();
+    transaction.rollback().unwrap();
+    assert_eq!(transaction.state(), TransactionState::RolledBack);
+    for reopened in [false, true] {
+        let crashed = crash(scratch.path());
+        let db = if reopened { open(crashed.path()) } else { db.clone() };
+        assert_eq!(value(&db, "new"), None, "{reopened}");
+        assert_eq!(value(&db, "put").as_deref(), Some("old"), "{reopened}");
+        assert_eq!(value(&db, "deleted").as_deref(), Some("old"), "{reopened}");
+        assert_eq!(value(&db, "merged").as_deref(), Some("old"), "{reopened}");
+        let columns = db.default_family().get_entity(b"entity").unwrap().unwrap();
+        assert_eq!(columns.get(b"column"), Some(&b"old"[..]), "{reopened}");
+        assert!(names(&db).is_empty());
+    }
+}
+
+#[test]
+fn snapshot_finds_a_conflict_with_a_commit_after_it() {
+    let scratch = tempfile::tempdir().unwrap();
+    let db = open(scratch.path());
+    let transaction = prepared(&db, "x", "k");
+    let reader = db.begin();
+    reader.set_snapshot();
+    transaction.commit().unwrap();
+    // The entry is older than the snapshot, and its commit is newer.
+    assert_eq!(reader.put(b"k", b"1").unwrap_err().kind(), Kind::Busy);
+    db.flush().unwrap();
+    assert_eq!(reader.put(b"k", b"1").unwrap_err().kind(), Kind::Busy);
+    reader.set_snapshot();
+    reader.put(b"k", b"1").unwrap();
+}
+
+#[test]
+fn prepared_sections_survive_crashes_and_many_opens() {
+    let scratch = tempfile::tempdir().unwrap();
+    let mut db = open(scratch.path());
+    db.merge(b"k", b"old").unwrap();
+    let transaction = db.begin();
+    transaction.set_name(b"x").unwrap();
+    transaction.merge(b"k", b"x").unwrap();
+    transaction.put(b"other", b"x").unwrap();
+    transaction.prepare().unwrap();
+    let mut directory = scratch;
+    drop(transaction);
+    for round in 0..5 {
+        if round % 2 == 0 {
+            db.put(b"filler", &[round; 10]).unwrap();
+            db.flush().unwrap();
+        }
+        if round == 3 {
+            db.compact_range(None, None, &Default::default()).unwrap();
+        }
+        let crashed = crash(directory.path());
+        drop(db);
+        directory = crashed;
+        db = open(directory.path());
+        assert_eq!(names(&db), ["x"], "open {round}");
+        assert_eq!((value(&db, "k").as_deref(), value(&db, "other")), (Some("old"), None), "open {round}");
+    }
+    let recovered = db.transaction_by_name(b"x").unwrap();
+    assert_eq!(text(recovered.get(b"other").unwrap()).as_deref(), Some("x"));
+    recovered.commit().unwrap();
+    drop(recovered);
+    for _ in 0..2 {
+        assert_eq!(value(&db, "k").as_deref(), Some("old,x"));
+        assert_eq!(value(&db, "other").as_deref(), Some("x"));
+        drop(db);
+        db = open(directory.path());
+        assert!(names(&db).is_empty());
+    }
+}
+
+#[test]
+fn what_the_policy_cannot_do_is_refused() {
+    let scratch = tempfile::tempdir().unwrap();
+    {
+        let db = open(scratch.path());
+        let kind = |error: ironstone::Result<()>| error.unwrap_err().kind();
+        let mut batch = WriteBatch::new();
+        batch.delete_range(b"a", b"b");
+        assert!(db.write(batch.clone()).is_err());
+        let unlocked = db.write_without_locks(&mut batch, &WriteOptions::default());
+        assert_eq!(kind(unlocked), Kind::InvalidArgument);
+        let tailing = ironstone::ReadOptions { tailing: true, ..Default::default() };
+        assert_eq!(db.iter_with(tailing).err().unwrap().kind(), Kind::NotSupported);
+        let transaction = prepared(&db, "x", "k");
+        transaction.with_commit_time_batch(|batch| batch.put(b"c", b"1").count());
+        assert_eq!(kind(transaction.commit()), Kind::InvalidArgument);
+        assert_eq!(transaction.state(), TransactionState::Prepared);
+        assert_eq!(kind(transaction.set_commit_timestamp(1)), Kind::NotSupported);
+        assert!(db.create_timestamped_snapshot(1).is_err());
+        let mut options = options();
+        options.db.unordered_write = true;
+        let refused =
+            TransactionDb::open(scratch.path(), options, transactions(TxnDbWritePolicy::WritePrepared));
+        assert_eq!(refused.unwrap_err().kind(), Kind::NotSupported);
+    }
+    let committed = TransactionDb::open(scratch.path(), options(), impatient(false));
+    assert_eq!(committed.unwrap_err().kind(), Kind::NotSupported, "the WAL is of another policy");
+    assert_eq!(Db::open(scratch.path(), options()).unwrap_err().kind(), Kind::NotSupported);
+    assert_eq!(names(&open(scratch.path())), ["x"]);
+}
+
+#[test]
+fn wal_of_the_other_policy_is_refused() {
+    let scratch = tempfile::tempdir().unwrap();
+    {
+        let db = super::open(scratch.path());
+        let _waits = prepared(&db, "x", "k");
+    }
+    let refused =
+        TransactionDb::open(scratch.path(), options(), transactions(TxnDbWritePolicy::WritePrepared));
+    assert!(refused.unwrap_err().message().contains("WriteCommitted txn tag"));
+}
+
+#[test]
+fn plain_open_reads_a_wal_of_the_policy_without_sections() {
+    let scratch = tempfile::tempdir().unwrap();
+    {
+        let db = open(scratch.path());
+        let mut batch = WriteBatch::new();
+        for key in [b"a", b"b", b"c", b"a"] {
+            batch.merge(key, b"1");
+        }
+        db.write(batch).unwrap();
+        db.put(b"b", b"2").unwrap();
+    }
+    let crashed = crash(scratch.path());
+    let db = Db::open(crashed.path(), options()).unwrap();
+    let rows: Vec<_> = db
+        .range::<[u8], _>(..)
+        .map(|row| row.unwrap())
+        .map(|(k, v)| [k.to_vec(), v.to_vec()].concat())
+        .collect();
+    assert_eq!(rows, [b"a1,1".to_vec(), b"b2".to_vec(), b"c1".to_vec()]);
+}
+
+/// A database and what readers of it must see.
+struct Model {
+    db: TransactionDb,
+    directory: tempfile::TempDir,
+    state: BTreeMap<Vec<u8>, Vec<u8>>,
+    /// Prepared transactions: name, and the value of each key after the commit.
+    prepared: BTreeMap<String, BTreeMap<Vec<u8>, Option<Vec<u8>>>>,
+    snapshots: Vec<(Snapshot, BTreeMap<Vec<u8>, Vec<u8>>)>,
+    seed: u64,
+    policy: TxnDbWritePolicy,
+}
+
+impl Model {
+    fn below(&mut self, n: u64) -> u64 {
+        self.seed = self.seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.seed >> 33) % n
+    }
+
+    fn key(&mut self) -> Vec<u8> {
+        format!("key{:02}", self.below(16)).into_bytes()
+    }
+
+    fn step(&mut self, step: u64) {
+        match self.below(20) {
+            0..=3 => self.write_plain(step),
+            4..=10 => self.prepare(step),
+            11..=14 => self.decide(),
+            15 => {
+                let snapshot = self.db.snapshot();
+                self.snapshots.push((snapshot, self.state.clone()));
+            }
+            16 if !self.snapshots.is_empty() => {
+                let at = self.below(self.snapshots.len() as u64) as usize;
+                self.snapshots.swap_remove(at);
+            }
+            17 => self.db.flush().unwrap(),
+            18 => self.db.compact_range(None, None, &Default::default()).unwrap(),
+            19 if self.below(3) == 0 => self.crash(),
+            _ => {}
+        }
+    }
+
+    fn write_plain(&mut self, step: u64) {
+        let (key, value) = (self.key(), format!("plain{step}").into_bytes());
+        let written = match self.below(3) {
+            0 => self.db.delete(&key).map(|()| None),
+            1 => self.db.put(&key, &value).map(|()| Some(value)),
+            _ => self.db.merge(&key, &value).map(|()| Some(merged(self.state.get(&key), &value))),
+        };
+        // A prepared transaction may have the lock.
+        match written {
+            Ok(Some(value)) => drop(self.state.insert(key, value)),
+            Ok(None) => drop(self.state.remove(&key)),
+            Err(error) => assert_eq!(error.kind(), Kind::TimedOut),
+        }
+    }
+
+    fn prepare(&mut self, step: u64) {
+        let transaction = self.db.begin();
+        let name = format!("t{step}");
+        transaction.set_name(name.as_bytes()).unwrap();
+        let mut own = BTreeMap::new();
+        for i in 0..1 + self.below(6) {
+            let (key, value) = (self.key(), format!("{name}.{i}").into_bytes());
+            let before = own.get(&key).cloned().unwrap_or_else(|| self.state.get(&key).cloned());
+            let written = match self.below(4) {
+                0 => transaction.delete(&key).map(|()| None),
+                1 => transaction.merge(&key, &value).map(|()| Some(merged(before.as_ref(), &value))),
+                _ => transaction.put(&key, &value).map(|()| Some(value)),
+            };
+            if let Ok(after) = written {
+                own.insert(key.clone(), after.clone());
+                assert_eq!(transaction.get(&key).unwrap().map(|v| v.to_vec()), after, "{name}");
+            }
+        }
+        if self.below(4) == 0 {
+            transaction.commit().unwrap();
+            return self.apply(own);
+        }
+        transaction.prepare().unwrap();
+        self.prepared.insert(name, own);
+        // The handle goes, and the locks with it. The transactions after a crash have no locks either.
+        LIVE.with(|live| live.borrow_mut().push(transaction));
+    }
+
+    fn apply(&mut self, own: BTreeMap<Vec<u8>, Option<Vec<u8>>>) {
+        for (key, value) in own {
+            match value {
+                Some(value) => drop(self.state.insert(key, value)),
+                None => drop(self.state.remove(&key)),
+            }
+        }
+    }
+
+    fn decide(&mut self) {
+        let all = self.db.all_prepared_transactions();
+        if all.is_empty() {
+            return;
+        }
+        let transaction = &all[self.below(all.len() as u64) as usize];
+        let own = self.prepared.remove(&String::from_utf8(transaction.name()).unwrap()).unwrap();
+        if self.below(3) == 0 {
+            transaction.rollback().unwrap();
+        } else {
+            transaction.commit().unwrap();
+            self.apply(own);
+        }
+    }
+
+    /// Decides everything half of the time, because recovered transactions have no locks.
+    fn crash(&mut self) {
+        let crashed = crash(self.directory.path());
+        self.snapshots.clear();
+        LIVE.with(|live| live.borrow_mut().clear());
+        self.directory = crashed;
+        self.db = open_as(self.directory.path(), self.policy);
+        let found: Vec<_> = self.db.all_prepared_transactions();
+        assert!(found.iter().map(|t| String::from_utf8(t.name()).unwrap()).eq(self.prepared.keys().cloned()));
+        self.check();
+        for transaction in found {
+            let own = self.prepared.remove(&String::from_utf8(transaction.name()).unwrap()).unwrap();
+            match self.below(2) {
+                0 => transaction.rollback().unwrap(),
+                _ => {
+                    transaction.commit().unwrap();
+                    self.apply(own);
+                }
+            }
+            self.check();
+        }
+    }
+
+    fn check(&self) {
+        let all: Vec<_> = self
+            .db
+            .range::<[u8], _>(..)
+            .map(|row| row.unwrap())
+            .map(|(k, v)| (k.to_vec(), v.to_vec()))
+            .collect();
+        assert!(all.iter().map(|(k, v)| (k, v)).eq(self.state.iter()), "{all:?}\n{:?}", self.state);
+        for (snapshot, state) in &self.snapshots {
+            check_at(snapshot, state);
+        }
+        let now = self.db.snapshot();
+        check_at(&now, &self.state);
+    }
+}
+
+thread_local! {
+    static LIVE: std::cell::RefCell<Vec<Transaction>> = const { std::cell::RefCell::new(Vec::new()) };
+}
+
+fn merged(before: Option<&Vec<u8>>, value: &[u8]) -> Vec<u8> {
+    before.map_or_else(|| value.to_vec(), |before| [before, &b","[..], value].concat())
+}
+
+fn check_at(snapshot: &Snapshot, state: &BTreeMap<Vec<u8>, Vec<u8>>) {
+    let keys: Vec<Vec<u8>> = (0..16).map(|i| format!("key{i:02}").into_bytes()).collect();
+    for key in &keys {
+        assert_eq!(
+            snapshot.get(key).unwrap().map(|v| v.to_vec()).as_ref(),
+            state.get(key),
+            "{key:?} at {snapshot:?}"
+        );
+    }
+    let mut iter = snapshot.iter().unwrap();
+    let mut backward = Vec::new();
+    iter.seek_to_last();
+    while iter.valid() {
+        backward.push((iter.key().to_vec(), iter.value().to_vec()));
+        iter.prev();
+    }
+    iter.status().unwrap();
+    assert!(backward.iter().rev().map(|(k, v)| (k, v)).eq(state.iter()), "backward at {snapshot:?}");
+    iter.seek_to_first();
+    let mut forward = Vec::new();
+    while iter.valid() {
+        forward.push((iter.key().to_vec(), iter.value().to_vec()));
+        iter.next();
+    }
+    assert!(forward.iter().map(|(k, v)| (k, v)).eq(state.iter()), "forward at {snapshot:?}");
+}
+
+fn run(policy: TxnDbWritePolicy, seeds: std::ops::Range<u64>) {
+    for seed in seeds {
+        let directory = tempfile::tempdir().unwrap();
+        let db = open_as(directory.path(), policy);
+        let (state, prepared, snapshots) = Default::default();
+        let mut model = Model { db, directory, state, prepared, snapshots, seed, policy };
+        for step in 0..120 {
+            model.step(step);
+            model.check();
+        }
+        LIVE.with(|live| live.borrow_mut().clear());
+    }
+}
+
+#[test]
+fn readers_see_committed_transactions_only() {
+    run(TxnDbWritePolicy::WritePrepared, 0..10);
+    run(TxnDbWritePolicy::WriteCommitted, 100..103);
+}
