@@ -31,7 +31,7 @@ pub struct Converter {
 
 impl Converter {
     /// `None` if the options ask for nothing, or where a scan may not see every key between two: by prefix filters,
-    /// at a timestamp, or at no moment of its own; and where nothing may be written.
+    /// at a timestamp, or at no moment of its own; and where nothing may be written, or tables hold no range tombstones.
     pub fn new(
         family: &FamilyOptions,
         options: &ReadOptions,
@@ -48,6 +48,8 @@ impl Converter {
             || parts.prefix_seek_opt_in_only;
         if least == 0
             || parts.disallow_memtable_writes
+            // The flush of a range tombstone into such a table fails.
+            || parts.other.without_range_tombstones.is_some()
             || !all_keys
             || options.tailing
             || options.ignore_range_deletions

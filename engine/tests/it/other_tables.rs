@@ -79,6 +79,23 @@ fn a_range_deletion_is_refused_before_the_wal() {
 }
 
 #[test]
+fn scans_convert_no_tombstones_that_the_table_cannot_hold() {
+    for family in ["table_factory=PlainTable", CUCKOO] {
+        let env = Env::memory(1);
+        let db = open(&env, &format!("{family};min_tombstones_for_range_conversion=2"));
+        ["a", "b", "c", "d"].into_iter().for_each(|key| put(&db, key, "1"));
+        flush(&db).unwrap();
+        let all = db.default_family().unwrap();
+        for key in ["a", "b", "c"] {
+            db.delete(&all, key.as_bytes(), &WriteOptions::default()).unwrap();
+        }
+        assert_eq!(scan(&db).len(), 1);
+        flush(&db).unwrap_or_else(|error| panic!("{family}: {error}"));
+        assert_eq!(scan(&db).len(), 1);
+    }
+}
+
+#[test]
 fn a_flush_that_the_table_cannot_hold_keeps_the_rows_in_the_wal() {
     let env = Env::memory(1);
     let db = open(&env, CUCKOO);
