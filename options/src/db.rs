@@ -228,7 +228,8 @@ base::options! {
     fixed max_bgerror_resume_count: i32 = i32::MAX, unit: "tries", range: "0..", since: "6.12";
     /// The time between two tries to resume.
     fixed bgerror_resume_retry_interval: u64 = 1_000_000, unit: "microseconds", since: "6.12";
-    /// Has no effect: error texts may contain keys. RocksDB: if false, error texts hide keys.
+    /// Shows the user keys of corrupt memtable entries in error texts. If false, no error text contains keys or names of
+    /// wide columns.
     fixed allow_data_in_errors: bool = false, since: "6.14";
     /// The name of the host in the properties of SST files. `__hostname__` stands for the name that the system gives.
     /// OPTIONS files cannot hold an empty name.

@@ -9,7 +9,6 @@ use super::{CompressionType, DbOptions, FamilyOptions, TableFactory};
 
 /// Hints of the database and of column families: accepted without effect. The doc of each row gives the reason.
 pub const HINTS: &[&str] = &[
-    "allow_data_in_errors",
     "arena_block_size",
     "async_wal_precreate",
     "avoid_unnecessary_blocking_io",
@@ -41,6 +40,28 @@ pub const HINTS: &[&str] = &[
 /// Hints of tables: accepted without effect.
 pub const TABLE_HINTS: &[&str] =
     &["fail_if_no_udi_on_open", "huge_page_tlb_size", "index_block_search_type", "read_amp_bytes_per_bit"];
+
+/// Options of calls without effect: the struct, the field and the reason.
+pub const CALL_HINTS: &[(&str, &str, &str)] = &[
+    (
+        "ReadOptions",
+        "optimize_multiget_for_io",
+        "a multi-get reads the blocks of one SST file together, as RocksDB without coroutines",
+    ),
+    (
+        "ReadOptions",
+        "background_purge_on_iterator_cleanup",
+        "files that an iterator releases are always deleted by a background job",
+    ),
+    ("ReadOptions", "allow_unprepared_value", "values are always prepared"),
+    ("WriteOptions", "memtable_insert_hint_per_batch", "insertions find their position without a hint"),
+    ("SizeApproximationOptions", "files_size_error_margin", "the sizes of files are always exact"),
+    (
+        "TransactionOptions",
+        "write_batch_track_timestamp_size",
+        "a write batch always knows the timestamp sizes",
+    ),
+];
 
 /// Options that act only together with a refused option, and options with one accepted effect. A name stands for all
 /// options that start with the name.

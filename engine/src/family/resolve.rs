@@ -60,6 +60,7 @@ impl Parts {
                 && options.memtable_protection_bytes_per_key > 0,
             inplace_locks: options.inplace_update_support.then_some(options.inplace_update_num_locks),
             tracks_timestamps: !options.persist_user_defined_timestamps && order.timestamp_size() == 8,
+            allow_data_in_errors: db.allow_data_in_errors,
         };
         Ok(Parts {
             order,

@@ -3,6 +3,7 @@
 //! After this phase the files are durable, and no MANIFEST names the files. A crash leaves orphan files, which the next
 //! open removes. Dropping [`Prepared`] removes the files at once.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use base::key;
@@ -18,7 +19,7 @@ use crate::family::Family;
 use crate::files::Pending;
 use crate::options::{IngestExternalFileOptions, Temperature};
 use crate::output::JobTools;
-use crate::sync::Arc;
+use crate::sync::{Arc, AtomicUsize, Mutex, Ordering};
 
 /// The one checksum function for whole files, by RocksDB's name.
 const CRC32C: &str = "FileChecksumCrc32c";
@@ -83,12 +84,7 @@ pub fn prepare(tools: &Arc<JobTools>, request: IngestRequest) -> Result<Prepared
     let began = tools.stats.begin();
     check_request(tools, &request)?;
     let IngestRequest { family, files, options, checksums, temperature, replace } = request;
-    let mut read = Vec::with_capacity(files.len());
-    for path in &files {
-        let pending = tools.numbers.take_pending();
-        let external = ExternalFile::read(tools, &family, path, pending.number, &options)?;
-        read.push((external, pending));
-    }
+    let read = read_all(tools, &family, &files, &options)?;
     let ranges: Vec<_> = read.iter().map(|(file, _)| file).collect();
     let overlapping = ranges_overlap(&family, &ranges);
     check_ranges(&family, &options, replace.as_ref(), &ranges, overlapping)?;
@@ -110,6 +106,49 @@ pub fn prepare(tools: &Arc<JobTools>, request: IngestRequest) -> Result<Prepared
     fill_checksums(tools, &mut prepared, &checksums)?;
     tools.stats.end(began, HistogramKind::IngestExternalFilePrepareTime);
     Ok(prepared)
+}
+
+/// Opens and checks the external files in `file_opening_threads` threads. Returns the files in the order of the request.
+///
+/// # Errors
+/// The error of the first file, in the order of the request, that does not open.
+fn read_all(
+    tools: &Arc<JobTools>,
+    family: &Arc<Family>,
+    files: &[PathBuf],
+    options: &IngestExternalFileOptions,
+) -> Result<Vec<(ExternalFile, Pending)>> {
+    let threads = usize::try_from(options.file_opening_threads).unwrap_or(1).clamp(1, files.len().max(1));
+    let pending: Vec<Pending> = files.iter().map(|_| tools.numbers.take_pending()).collect();
+    let numbers: Vec<_> = pending.iter().map(|pending| pending.number).collect();
+    let (next, found) = (AtomicUsize::new(0), Mutex::new(BTreeMap::new()));
+    let open = || {
+        loop {
+            let at = next.fetch_add(1, Ordering::Relaxed);
+            let (Some(path), Some(number)) = (files.get(at), numbers.get(at)) else { return };
+            let external = ExternalFile::read(tools, family, path, *number, options);
+            let failed = external.is_err();
+            found.lock().insert(at, external);
+            if failed {
+                // The files before this one are taken already, so the first error of the request is found.
+                next.store(files.len(), Ordering::Relaxed);
+            }
+        }
+    };
+    if threads == 1 {
+        open();
+    } else {
+        let jobs = (0..threads).map(|_| Box::new(open) as Box<dyn FnOnce() + Send>).collect();
+        tools.env.executor.run_all(jobs);
+    }
+    let mut read = Vec::with_capacity(files.len());
+    for (external, pending) in found.into_inner().into_values().zip(pending) {
+        read.push((external?, pending));
+    }
+    if read.len() != files.len() {
+        return Err(Error::aborted("a thread that opens external files ended early; ingest the files again"));
+    }
+    Ok(read)
 }
 
 fn check_request(tools: &JobTools, request: &IngestRequest) -> Result<()> {

@@ -175,7 +175,7 @@ pub struct WriteOptions {
     pub no_slowdown: bool,
     /// Slowed first when compaction falls behind.
     pub low_pri: bool,
-    /// Keeps an insertion hint for each batch.
+    /// Has no effect: insertions find their position without a hint. RocksDB: remembers the position within a batch.
     pub memtable_insert_hint_per_batch: bool,
     /// Charges the WAL write to the rate limiter; only `User`, `Total` and `None`, the last two for not, are
     /// legal, and `User` only where the WAL is written at once.
@@ -332,7 +332,7 @@ pub struct IngestExternalFileOptions {
     pub fill_cache: bool,
     /// Default true.
     pub prefetch_lmax_index_and_filter_blocks: bool,
-    /// Default 1.
+    /// The number of threads that open and check the external files of one call. Values below 1 stand for 1. Default 1.
     pub file_opening_threads: i32,
 }
 
@@ -374,7 +374,8 @@ pub struct SizeApproximationOptions {
     pub include_files: bool,
     /// Default false.
     pub include_blob_files: bool,
-    /// The error of files' part that may be made, as a share of it; 0 or less, the default: none.
+    /// Has no effect: the sizes of files are always exact. RocksDB: the error that the estimate of the files may have, as
+    /// a share of their size. Default -1.
     pub files_size_error_margin: f64,
 }
 

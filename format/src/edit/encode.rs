@@ -251,8 +251,8 @@ fn put_boundary(out: &mut Vec<u8>, internal: &[u8], strip: usize) -> Result<()> 
     let user = key::user_key(internal);
     let Some(kept) = user.len().checked_sub(strip) else {
         return Err(Error::corruption(format!(
-            "boundary key {:?} is shorter than its timestamp",
-            user.escape_ascii()
+            "a boundary key of {} bytes is shorter than its timestamp of {strip} bytes",
+            user.len()
         )));
     };
     let mut short = Vec::with_capacity(internal.len());

@@ -407,3 +407,48 @@ fn writers_go_on_while_files_are_ingested_into_their_range() {
     let again = Db::open(w.dir().join("data"), options()).unwrap();
     assert_eq!(again.get(b"marker").unwrap().as_deref(), Some(&b"round 9"[..]));
 }
+
+#[test]
+fn external_files_are_opened_by_the_threads_that_the_option_names() {
+    use ironstone::env::{Env, Threads};
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    let started = Arc::new(AtomicUsize::new(0));
+    let count = started.clone();
+    let executor = Threads::asking(Arc::new(move || {
+        count.fetch_add(1, Ordering::SeqCst);
+        Ok(())
+    }));
+    let scratch = tempfile::tempdir().unwrap();
+    let mut options = options();
+    options.db.env = Env { executor: Arc::new(executor), ..Env::posix() };
+    let db = Db::open(scratch.path().join("data"), options).unwrap();
+    let mut starts = Vec::new();
+    for (round, threads) in [1, 1, 4, -1].into_iter().enumerate() {
+        let name = |n: usize| format!("{round}-{n}.sst");
+        let key = |n: usize| format!("key {round} {n}");
+        let mut files: Vec<_> =
+            (0..8).map(|n| file(scratch.path(), &name(n), &[&key(n)], &format!("{n}"))).collect();
+        let how = IngestExternalFileOptions { file_opening_threads: threads, ..how() };
+        // The first file of the request that does not open is named, and nothing is ingested.
+        for n in [2, 5] {
+            std::fs::write(scratch.path().join("bad"), b"no SST file").unwrap();
+            std::fs::rename(scratch.path().join("bad"), scratch.path().join(format!("bad {n}"))).unwrap();
+        }
+        let good = files.clone();
+        files[5] = scratch.path().join("bad 5");
+        files[2] = scratch.path().join("bad 2");
+        let error = db.ingest_external_files(&files, &how).unwrap_err().to_string();
+        assert!(error.contains("bad 2"), "{error}");
+        assert_eq!(db.get(key(0).as_bytes()).unwrap(), None);
+        let before = started.load(Ordering::SeqCst);
+        db.ingest_external_files(&good, &how).unwrap();
+        starts.push(started.load(Ordering::SeqCst) - before);
+        for n in 0..8 {
+            assert_eq!(db.get(key(n).as_bytes()).unwrap().as_deref(), Some(format!("{n}").as_bytes()));
+        }
+    }
+    // The caller is one of the threads. The first round may start the thread of a background job.
+    assert_eq!(starts[1..], [0, 3, 0]);
+}

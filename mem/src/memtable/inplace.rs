@@ -98,7 +98,7 @@ impl Cells {
                 let cell = entries.arena.at(place_of(entry));
                 let (capacity, len) = (cell.cast::<u32>().read(), cell.cast::<u32>().add(1).read() as usize);
                 if len > capacity as usize {
-                    return Err(damaged(entry));
+                    return Err(damaged(entries, entry));
                 }
                 let start = cell.add(HEADER).cast_const();
                 out.extend_from_slice(std::slice::from_raw_parts(start, len));
@@ -109,15 +109,15 @@ impl Cells {
         if entries.protection == 0 || wanted[..entries.protection] == sum[..entries.protection] {
             return Ok(());
         }
-        Err(damaged(entry))
+        Err(damaged(entries, entry))
     }
 }
 
 #[cold]
-fn damaged(entry: &Entry<'_>) -> Error {
+fn damaged(entries: &Entries, entry: &Entry<'_>) -> Error {
     Error::corruption(format!(
         "the value of memtable entry {} does not match its protection bytes",
-        entry.user_key().escape_ascii()
+        entries.shown(entry)
     ))
 }
 

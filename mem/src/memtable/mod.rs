@@ -120,6 +120,7 @@ impl MemTable {
             arena: Arena::new(),
             order: options.order.clone(),
             protection: usize::from(options.protection_bytes_per_key.min(8)),
+            shows_keys: options.allow_data_in_errors,
         };
         let rep = match options.rep {
             RepKind::SkipList => Rep::Tree(Tree::new(&entries)),

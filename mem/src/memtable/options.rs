@@ -78,6 +78,8 @@ pub struct MemTableOptions {
     /// The memtable keeps the newest timestamp of its keys, as a number. For orders with timestamps of 8 bytes. Default
     /// false.
     pub tracks_timestamps: bool,
+    /// Error texts may contain user keys. Default false.
+    pub allow_data_in_errors: bool,
 }
 
 impl MemTableOptions {
@@ -95,6 +97,7 @@ impl MemTableOptions {
             verify_on_seek: false,
             inplace_locks: None,
             tracks_timestamps: false,
+            allow_data_in_errors: false,
         }
     }
 

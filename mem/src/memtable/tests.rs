@@ -214,9 +214,12 @@ fn spoil(table: &MemTable, key: &[u8], to: u8) {
 
 #[test]
 fn checked_memtables_find_what_memory_did() {
-    for (paranoid_checks, protection_bytes_per_key) in [(true, 0), (false, 4), (true, 8)] {
+    for (paranoid_checks, protection_bytes_per_key, shows) in
+        [(true, 0, false), (false, 4, false), (true, 8, false), (true, 0, true), (false, 4, true)]
+    {
         let options = MemTableOptions {
             paranoid_checks,
+            allow_data_in_errors: shows,
             verify_on_seek: true,
             protection_bytes_per_key,
             ..options(RepKind::SkipList)
@@ -237,6 +240,9 @@ fn checked_memtables_find_what_memory_did() {
         iter.seek_for_prev(&seek_key(b"k4", 9));
         assert_eq!(user_key(iter.key()), b"k3");
         spoil(&table, b"k5", b'8');
+        let error = table.get(b"k1", 9, |_: Version<'_>| ControlFlow::Break(())).err().unwrap().to_string();
+        let named = ["k7", "k8"].iter().any(|key| error.contains(key));
+        assert_eq!((named, error.contains("a key of 2 bytes")), (shows, !shows), "{error}");
         let visit = |_: Version<'_>| ControlFlow::Break(());
         // Another key than the one that was spoiled: the search went by it.
         assert!(table.get(b"k1", 9, visit).is_err());

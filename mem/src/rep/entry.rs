@@ -25,6 +25,8 @@ pub(crate) struct Entries {
     pub(crate) order: InternalOrder,
     /// 0, 1, 2, 4 or 8.
     pub(crate) protection: usize,
+    /// Whether error texts may contain user keys.
+    pub(crate) shows_keys: bool,
 }
 
 /// A key to search for, split.
@@ -185,18 +187,28 @@ impl Entries {
     /// Corruption if they differ.
     #[inline]
     pub(crate) fn verify(&self, entry: &Entry<'_>) -> Result<()> {
-        if self.protection == 0 { Ok(()) } else { Self::verify_bytes(entry) }
+        if self.protection == 0 { Ok(()) } else { self.verify_bytes(entry) }
     }
 
-    fn verify_bytes(entry: &Entry<'_>) -> Result<()> {
+    fn verify_bytes(&self, entry: &Entry<'_>) -> Result<()> {
         let wanted = checksum(entry.user_key(), entry.trailer(), entry.value).to_le_bytes();
         if wanted.starts_with(entry.checksum) {
             return Ok(());
         }
         Err(Error::corruption(format!(
             "memtable entry {} does not match its protection bytes",
-            entry.user_key().escape_ascii()
+            self.shown(entry)
         )))
+    }
+
+    /// Returns the user key of an entry for an error text, or its length if error texts must not contain keys.
+    #[cold]
+    pub(crate) fn shown(&self, entry: &Entry<'_>) -> String {
+        let key = entry.user_key();
+        match self.shows_keys {
+            true => key.escape_ascii().to_string(),
+            false => format!("with a key of {} bytes (allow_data_in_errors shows the key)", key.len()),
+        }
     }
 }
 

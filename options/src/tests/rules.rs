@@ -301,6 +301,79 @@ fn every_field_of_a_struct_is_read_or_a_hint() {
     }
 }
 
+/// Files with structs of options that are passed to calls, or that configure a component in code.
+const CALLS: [&str; 12] = [
+    "engine/src/options/operations.rs",
+    "engine/src/db/live_files.rs",
+    "ironstone/src/txn/indexed/mod.rs",
+    "ironstone/src/txn/options.rs",
+    "ironstone/src/checkpoint.rs",
+    "ironstone/src/backup/options.rs",
+    "mem/src/cache/options.rs",
+    "table/src/options/mod.rs",
+    "env/src/rate.rs",
+    "env/src/sst_files.rs",
+    "env/src/logger/file.rs",
+    "compress/src/options.rs",
+];
+
+/// Returns the public fields of the structs in a source file whose names contain `Options`.
+fn fields(text: &str) -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    let mut owner: Option<String> = None;
+    for line in text.lines() {
+        let name = |rest: &str| -> String {
+            rest.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect()
+        };
+        if let Some(rest) = line.strip_prefix("pub struct ") {
+            owner = Some(name(rest)).filter(|name| name.contains("Options"));
+        } else if line.starts_with('}') {
+            owner = None;
+        } else if let (Some(owner), Some(rest)) = (&owner, line.strip_prefix("    pub "))
+            && !rest.starts_with("fn ")
+        {
+            found.push((owner.clone(), name(rest)));
+        }
+    }
+    found
+}
+
+/// A field of the options of a call is read by the code, or the table of hints has it.
+#[test]
+fn every_field_of_the_options_of_calls_is_read_or_a_hint() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let mut code = String::new();
+    for name in ["engine", "ironstone", "mem", "table", "env", "lsm", "compress"] {
+        all_sources(&root.join(name).join("src"), &mut code);
+    }
+    let mut count = 0;
+    for file in CALLS {
+        for (owner, field) in fields(&std::fs::read_to_string(root.join(file)).unwrap()) {
+            count += 1;
+            let hint = crate::CALL_HINTS.iter().any(|hint| (hint.0, hint.1) == (&owner, &field));
+            // A pattern that takes the struct apart reads the field too.
+            let taken = code.match_indices(&format!("let {owner} {{")).any(|(at, _)| {
+                let pattern = code[at..].split('}').next().unwrap_or_default();
+                pattern.split(|c: char| !c.is_alphanumeric() && c != '_').any(|word| word == field)
+            });
+            assert!(is_read(&code, &field) || taken || hint, "no code reads {owner}::{field}");
+        }
+    }
+    assert!(count > 100, "{count} fields");
+}
+
+/// As [`sources`], with the modules that are called `options`.
+fn all_sources(dir: &Path, out: &mut String) {
+    for path in std::fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path()) {
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        if path.is_dir() && name != "tests" {
+            all_sources(&path, out);
+        } else if name.ends_with(".rs") && name != "tests.rs" {
+            out.push_str(&std::fs::read_to_string(path).unwrap());
+        }
+    }
+}
+
 #[test]
 fn the_readme_names_every_option_that_is_refused() {
     let readme = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../README.md")).unwrap();

@@ -223,8 +223,8 @@ struct Named<'a>(&'a Request<'a>);
 impl std::fmt::Display for Named<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Request { owner, family, key, .. } = self.0;
-        let (id, key) = (owner.id().0, String::from_utf8_lossy(key));
-        write!(f, "transaction {id}, for key {key:?} of column family {family},")
+        let (id, bytes) = (owner.id().0, key.len());
+        write!(f, "transaction {id}, for a key of {bytes} bytes of column family {family},")
     }
 }
 

@@ -177,8 +177,8 @@ pub(super) fn check_all(reads: &Reads, tracked: &Tracker, body: &Body) -> Result
 
 #[cold]
 fn conflict(family: FamilyId, key: &[u8], above: SequenceNumber, newest: SequenceNumber) -> Error {
-    let key = String::from_utf8_lossy(key);
+    let bytes = key.len();
     Error::busy(format!(
-        "key {key:?} of column family {family} was written at sequence number {newest}, after the snapshot at {above}"
+        "a key of {bytes} bytes of column family {family} was written at sequence number {newest}, after the snapshot at {above}"
     ))
 }

@@ -49,8 +49,12 @@ fn a_reader_sees_one_moment_of_a_node_that_fills() {
 #[test]
 fn a_reader_sees_one_moment_of_a_node_that_is_cut_and_reuses_slots() {
     loom::model(|| {
-        let entries =
-            Entries { arena: Arena::new(), order: InternalOrder::new(base::Order::Bytewise), protection: 0 };
+        let entries = Entries {
+            arena: Arena::new(),
+            order: InternalOrder::new(base::Order::Bytewise),
+            protection: 0,
+            shows_keys: true,
+        };
         let node = Arc::new(Node::explored());
         place(&node, 0, 5);
         place(&node, 1, 8);

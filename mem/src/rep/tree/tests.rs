@@ -7,7 +7,7 @@ use super::*;
 use crate::arena::Arena;
 
 fn entries(order: Order) -> Entries {
-    Entries { arena: Arena::new(), order: InternalOrder::new(order), protection: 0 }
+    Entries { arena: Arena::new(), order: InternalOrder::new(order), protection: 0, shows_keys: true }
 }
 
 fn add(tree: &Tree, entries: &Entries, hint: &mut Ref, key: &[u8], seq: u64) {
