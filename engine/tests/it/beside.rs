@@ -3,6 +3,7 @@
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use env::executor::Executor;
 use env::hook::{Call, Hook, Hooked, Op, Verdict};
@@ -184,4 +185,77 @@ fn a_family_that_was_dropped_while_the_reader_began_anew_is_not_asked_for() {
     let reader = reader.unwrap();
     assert_eq!(get(&reader, "a").as_deref(), Some("1"));
     assert!(reader.family("other").is_none());
+}
+
+/// Before the call with this number the writer does something.
+struct AtCall {
+    calls: AtomicUsize,
+    at: usize,
+    act: Mutex<Option<Box<dyn FnOnce() + Send>>>,
+}
+
+impl fmt::Debug for AtCall {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "call {}", self.at)
+    }
+}
+
+impl Hook for AtCall {
+    fn name(&self) -> &'static str {
+        "at a call"
+    }
+
+    fn before(&self, _: &Call<'_>) -> Verdict {
+        if self.calls.fetch_add(1, Ordering::Relaxed) == self.at
+            && let Some(act) = self.act.lock().take()
+        {
+            act();
+        }
+        Verdict::Go
+    }
+}
+
+/// Opens for reading. The writer acts before call `at` of the open. Returns false if the open makes fewer calls.
+fn read_with(db: &Arc<Db>, at: usize, mut request: OpenRequest, act: fn(&Db)) -> bool {
+    let writer = db.clone();
+    let act: Box<dyn FnOnce() + Send> = Box::new(move || act(&writer));
+    let hook = Arc::new(AtCall { calls: AtomicUsize::new(0), at, act: Mutex::new(Some(act)) });
+    request.options.env.fs = Arc::new(Hooked::new(request.options.env.fs.clone(), hook.clone()));
+    let reader = Db::open_read_only(request).unwrap_or_else(|error| panic!("call {at}: {error}"));
+    assert_eq!(get(&reader, "a").as_deref(), Some("1"), "call {at}");
+    hook.act.lock().is_none()
+}
+
+#[test]
+fn a_writer_may_roll_its_manifest_at_any_call_of_the_reader() {
+    // The reader reads the MANIFEST. Then the writer extends the MANIFEST, and its next batch in the WAL says so. The
+    // reader compares the two sizes, and the writer deletes the MANIFEST at any call.
+    let extend = |db: &Db| {
+        db.create_family(FamilyDescriptor::new("new", FamilyOptions::default())).unwrap();
+        put(db, "b", "2");
+    };
+    let roll = |db: &Db| {
+        db.set_db_options(&[("max_manifest_file_size", "1"), ("max_manifest_space_amp_pct", "0")]).unwrap();
+        db.create_family(FamilyDescriptor::new("newer", FamilyOptions::default())).unwrap();
+    };
+    let mut at = 0;
+    loop {
+        let world = World::new();
+        let db = Arc::new(world.open().unwrap());
+        put(&db, "a", "1");
+        let writer = db.clone();
+        let act: Act = Box::new(move || {
+            extend(&writer);
+            Verdict::Go
+        });
+        let hook = Meanwhile { op: Op::List, name: "/db", act: Mutex::new(Some(act)), again: false };
+        let mut request = world.request();
+        request.others = Some(FamilyOptions::default());
+        request.options.env.fs = Arc::new(Hooked::new(world.env.fs.clone(), Arc::new(hook)));
+        if !read_with(&db, at, request, roll) {
+            break;
+        }
+        at += 1;
+    }
+    assert!(at > 10, "the open makes {at} calls");
 }

@@ -128,3 +128,26 @@ fn plain_and_cuckoo_tables_are_refused_by_name() {
         }
     }
 }
+
+/// RocksDB's library 11.8.1 rejects both versions too. Releases before 5 wrote them.
+#[test]
+fn block_based_tables_of_format_versions_0_and_1_are_refused_by_name() {
+    let mut paths = Vec::new();
+    tables_under(&root().join("fv-2"), &mut paths);
+    let path = paths.first().expect("a table of format version 2");
+    let bytes = std::fs::read(path).unwrap();
+    let footer = bytes.len() - format::footer::LEN;
+    assert_eq!(bytes[footer + 41..footer + 45], 2u32.to_le_bytes());
+    let mut one = bytes.clone();
+    one[footer + 41..footer + 45].copy_from_slice(&1u32.to_le_bytes());
+    // Version 0: the two handles, and the older magic number.
+    let mut zero = bytes[..footer].to_vec();
+    zero.extend(&bytes[footer + 1..footer + 41]);
+    zero.extend(0xdb47_7524_8b80_fb57u64.to_le_bytes());
+    for (version, bytes) in [(0, zero), (1, one)] {
+        let error = open(path, bytes, &options(Default::default())).err().unwrap();
+        assert_eq!(error.kind(), Kind::NotSupported, "{error}");
+        let named = format!("format_version {version}: compact it with a release before 11 first");
+        assert!(error.to_string().contains(&named), "{error}");
+    }
+}
