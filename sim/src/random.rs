@@ -120,6 +120,9 @@ impl Run {
     fn open(&mut self, seed: u64) -> Result<(), String> {
         let (sample, mut options) = sample::options(&mut Chance::new(seed), self.fixed);
         self.sample = sample;
+        let rare = sample::rare::draw(seed, self.fixed.plain);
+        options.update(&rare).map_err(told("rare options"))?;
+        self.sample.text.push_str(&rare);
         options.db.env = self.env.clone();
         self.db = Some(Db::open(&self.path, options).map_err(told("open"))?);
         Ok(())
@@ -194,6 +197,7 @@ impl Run {
                 self.ran.looks += 1;
                 self.ran.hash =
                     (self.ran.hash ^ seed ^ self.db().latest_sequence()).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+                self.write_without_timestamp(*seed)?;
                 look::some(self.db(), &self.state, &self.sample, None.into(), *seed, 200)?;
                 self.look_back(*seed)?;
                 if let Some((snapshot, state)) = self.snapshots.get(*seed as usize % 6) {
@@ -287,6 +291,29 @@ impl Run {
             .map_err(told("increase_full_history_ts_low"))?;
         self.lows.insert(family.name().to_string(), low);
         Ok(())
+    }
+
+    /// A write without a timestamp to a family with timestamps: it must be rejected, and nothing may change.
+    fn write_without_timestamp(&self, seed: u64) -> Result<(), String> {
+        let family = self.family(seed.rotate_left(17));
+        if !stamp::is_stamped(&family) {
+            return Ok(());
+        }
+        let (key, mut batch) = (b"without a timestamp", WriteBatch::new());
+        let outcome = match seed % 5 {
+            0 => family.put(key, b"value"),
+            1 => family.delete(key),
+            2 => family.delete_range(b"a", key),
+            3 => family.merge(key, b"value"),
+            _ => {
+                batch.put_in(family.id(), key, b"value");
+                self.db().write(batch)
+            }
+        };
+        match outcome {
+            Err(error) if error.kind() == Kind::InvalidArgument => Ok(()),
+            other => Err(format!("write {} without a timestamp: {other:?}", seed % 5)),
+        }
     }
 
     /// Calls with the handles of the open before: all must be rejected, and nothing may change.

@@ -1,5 +1,7 @@
 //! Options that must not change an answer, drawn by chance, in RocksDB's string form.
 
+pub mod rare;
+
 use testkit::chance::Chance;
 
 /// One drawing.

@@ -1,0 +1,149 @@
+//! Options that few applications set, drawn by a chance of their own. None of them may change an answer.
+//!
+//! An open of [`crate::random`] takes them on top of a drawn [`super::Sample`]. Options that are accepted without effect
+//! are drawn too: a name that would not parse, or would not come back from the OPTIONS file, fails the open.
+
+use testkit::chance::Chance;
+
+use super::Row;
+
+/// How many opens of a hundred draw rare options.
+const OPENS_PERCENT: u64 = 30;
+
+/// How many of a hundred rows such an open draws.
+const ROWS_PERCENT: u64 = 12;
+
+const DB: &[Row] = &[
+    ("WAL_size_limit_MB", &["1"]),
+    ("advise_random_on_open", &["false"]),
+    ("allow_2pc", &["true"]),
+    ("allow_data_in_errors", &["true"]),
+    ("async_wal_precreate", &["true"]),
+    ("avoid_unnecessary_blocking_io", &["true"]),
+    ("background_close_inactive_wals", &["true"]),
+    ("bgerror_resume_retry_interval", &["1000"]),
+    ("daily_offpeak_time_utc", &["00:00-23:59", "10:00-11:00"]),
+    ("db_host_id", &["a host", "__hostname__"]),
+    ("delete_obsolete_files_period_micros", &["1000"]),
+    ("dump_malloc_stats", &["true"]),
+    ("enable_thread_tracking", &["true"]),
+    ("enable_write_thread_adaptive_yield", &["false"]),
+    ("enforce_write_buffer_manager_during_recovery", &["false"]),
+    ("fast_sst_open", &["true"]),
+    ("follower_catchup_retry_count", &["3"]),
+    ("follower_catchup_retry_wait_ms", &["7"]),
+    ("follower_refresh_catchup_period_ms", &["9"]),
+    ("is_fd_close_on_exec", &["false"]),
+    ("log_file_time_to_roll", &["1"]),
+    ("log_readahead_size", &["4096"]),
+    ("lowest_used_cache_tier", &["kVolatileTier"]),
+    ("manifest_preallocation_size", &["1000"]),
+    ("max_background_compactions", &["2"]),
+    ("max_background_flushes", &["2"]),
+    ("max_compaction_trigger_wakeup_seconds", &["60"]),
+    ("metadata_write_temperature", &["kWarm"]),
+    ("open_files_async", &["true"]),
+    ("optimize_manifest_for_recovery", &["true"]),
+    ("read_io_executor_threads", &["3"]),
+    ("stats_history_buffer_size", &["1000"]),
+    ("stats_persist_period_sec", &["1"]),
+    ("table_cache_numshardbits", &["0", "10"]),
+    ("use_adaptive_mutex", &["true"]),
+    ("wal_write_temperature", &["kCold"]),
+    ("write_thread_max_yield_usec", &["0"]),
+    ("write_thread_slow_yield_usec", &["0"]),
+];
+
+const FAMILY: &[Row] = &[
+    ("block_protection_bytes_per_key", &["1", "8"]),
+    ("bottommost_compression_opts", &["{level=1;enabled=true}"]),
+    ("bottommost_file_compaction_delay", &["10"]),
+    ("compaction_options_fifo", &["{max_table_files_size=100000000}"]),
+    ("default_temperature", &["kWarm"]),
+    ("default_write_temperature", &["kHot"]),
+    ("enforce_single_del_contracts", &["false"]),
+    ("experimental_mempurge_threshold", &["1"]),
+    ("hard_pending_compaction_bytes_limit", &["0"]),
+    ("inplace_update_num_locks", &["10"]),
+    ("last_level_temperature", &["kCold"]),
+    ("max_write_buffer_size_to_maintain", &["100000"]),
+    ("memtable_avg_op_scan_flush_trigger", &["10"]),
+    ("memtable_batch_lookup_optimization", &["true"]),
+    ("memtable_huge_page_size", &["2097152"]),
+    ("memtable_insert_with_hint_prefix_extractor", &["rocksdb.FixedPrefix.2"]),
+    ("memtable_op_scan_flush_trigger", &["5"]),
+    ("memtable_verify_per_key_checksum_on_seek", &["true"]),
+    ("min_tombstones_for_range_conversion", &["2"]),
+    ("paranoid_memory_checks", &["true"]),
+    ("prepopulate_blob_cache", &["kFlushOnly"]),
+    ("blob_compression_opts", &["{level=1}"]),
+    ("read_triggered_compaction_threshold", &["0.5"]),
+    ("report_bg_io_stats", &["true"]),
+    ("soft_pending_compaction_bytes_limit", &["0"]),
+    ("sst_partitioner_factory", &["{id=SstPartitionerFixedPrefixFactory;length=1}"]),
+    ("strict_max_successive_merges", &["true"]),
+    ("max_successive_merges", &["2"]),
+    ("uncache_aggressiveness", &["100"]),
+];
+
+const TABLE: &[Row] = &[
+    ("block_size_deviation", &["30"]),
+    ("cache_index_and_filter_blocks_with_high_priority", &["false"]),
+    ("decouple_partitioned_filters", &["false"]),
+    ("detect_filter_construct_corruption", &["true"]),
+    ("fail_if_no_udi_on_open", &["true"]),
+    ("index_block_search_type", &["kBinary"]),
+    ("initial_auto_readahead_size", &["1000"]),
+    ("num_file_reads_for_auto_readahead", &["0"]),
+    ("read_amp_bytes_per_bit", &["8"]),
+    ("super_block_alignment_size", &["4096"]),
+    ("super_block_alignment_space_overhead_ratio", &["8"]),
+    ("uniform_cv_threshold", &["0.2"]),
+];
+
+/// Returns option text for an open that a seed draws; most often the empty text. `plain`: the database has plain tables.
+pub fn draw(seed: u64, plain: bool) -> String {
+    let chance = &mut Chance::new(seed ^ 0x7261_7265);
+    if !chance.percent(OPENS_PERCENT) {
+        return String::new();
+    }
+    let mut text = some(DB, chance) + &some(FAMILY, chance);
+    let table = some(TABLE, chance);
+    if !plain && !table.is_empty() {
+        text.push_str(&format!("block_based_table_factory={{{table}}};"));
+    }
+    // An asynchronous open needs the other option.
+    if text.contains("open_files_async") {
+        text.push_str("skip_stats_update_on_db_open=true;");
+    }
+    text
+}
+
+fn some(rows: &[Row], chance: &mut Chance) -> String {
+    let mut text = String::new();
+    for (name, values) in rows {
+        if chance.percent(ROWS_PERCENT) {
+            text.push_str(&format!("{name}={};", chance.pick(values)));
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_rare_value_is_an_option_text() {
+        let check = |text: &str| {
+            let mut options = ironstone::Options::default();
+            options.update(text).unwrap_or_else(|error| panic!("{text}: {error}"));
+        };
+        for (name, values) in DB.iter().chain(FAMILY) {
+            values.iter().for_each(|value| check(&format!("{name}={value}")));
+        }
+        for (name, values) in TABLE {
+            values.iter().for_each(|value| check(&format!("block_based_table_factory={{{name}={value}}}")));
+        }
+    }
+}
