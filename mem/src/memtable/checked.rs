@@ -7,7 +7,7 @@
 
 use base::error::{Error, Result};
 
-use crate::rep::entry::{Entry, Target};
+use crate::rep::entry::{Entries, Entry, Target};
 use crate::rep::tree::Cursor;
 
 use super::MemTable;
@@ -35,7 +35,7 @@ impl MemTable {
                 let below = self.entries.order.user.compare(entry.user_key(), target.user_key);
                 let below = below.then_with(|| target.trailer.cmp(&entry.trailer())).is_lt();
                 if below != (i < cursor.index()) {
-                    return Err(self.out_of_order(&entry));
+                    return Err(out_of_order(&self.entries, &entry));
                 }
             }
             before = Some(entry);
@@ -51,12 +51,12 @@ impl MemTable {
         let order = self.entries.order.user.compare(before.user_key(), after.user_key());
         match order.then_with(|| after.trailer().cmp(&before.trailer())).is_lt() {
             true => Ok(()),
-            false => Err(self.out_of_order(after)),
+            false => Err(out_of_order(&self.entries, after)),
         }
     }
+}
 
-    #[cold]
-    fn out_of_order(&self, entry: &Entry<'_>) -> Error {
-        Error::corruption(format!("memtable entry {} is out of order", self.entries.shown(entry)))
-    }
+#[cold]
+fn out_of_order(entries: &Entries, entry: &Entry<'_>) -> Error {
+    Error::corruption(format!("memtable entry {} is out of order", entries.shown(entry)))
 }
