@@ -10,7 +10,7 @@ use crate::doctor::{self, Finding, Severity};
 use crate::model::{Budget, Database, load};
 use crate::web::pages::Site;
 use crate::web::server::Server;
-use crate::{bundle, words};
+use crate::{bundle, plan, words};
 
 const HELP: &str = "\
 ironstone: shows, explains and diagnoses the databases of RocksDB and Ironstone. No command changes a database.
@@ -18,6 +18,12 @@ ironstone: shows, explains and diagnoses the databases of RocksDB and Ironstone.
   ironstone inspect PATH [--json]       pages in the browser; --json prints the facts
   ironstone doctor PATH [--json]        findings with evidence, cost and the exact change; status 1 if there are findings
   ironstone bundle PATH --out FILE      a support bundle without keys and values
+  ironstone plan --size 1TB --write-rate 50MB/s [--options TEXT] [--json] [--svg FILE]
+                                        predicts write, space and read amplification and stalls, without data
+      --writes SIZE       bytes to write (default: twice the size)
+      --entry-size SIZE   bytes of a key with its value (default: 116)
+      --job-rate RATE     bytes per second that a flush or a compaction writes (default: 100MB/s)
+      --compression F     bytes in an SST file for one byte (default: 1)
 
 PATH is the directory of a database (open or closed), a support bundle, or an info log (LOG).
 ";
@@ -42,7 +48,12 @@ struct Args {
     path: Option<PathBuf>,
     out: Option<PathBuf>,
     json: bool,
+    /// The flags of `plan`, by name.
+    plan: std::collections::BTreeMap<&'static str, String>,
 }
+
+const PLAN_FLAGS: [&str; 8] =
+    ["size", "write-rate", "writes", "entry-size", "job-rate", "compression", "options", "svg"];
 
 fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Args, String> {
     use lexopt::prelude::*;
@@ -53,6 +64,11 @@ fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Args, String> {
             Long("help") | Short('h') => found.command = "help".to_string(),
             Long("json") => found.json = true,
             Long("out") => found.out = Some(PathBuf::from(parser.value().map_err(|e| e.to_string())?)),
+            Long(name) if PLAN_FLAGS.contains(&name) && found.command == "plan" => {
+                let known = PLAN_FLAGS.into_iter().find(|flag| *flag == name).unwrap_or_default();
+                let value = parser.value().map_err(|e| e.to_string())?;
+                found.plan.insert(known, value.to_string_lossy().into_owned());
+            }
             Value(value) if found.command.is_empty() => found.command = value.to_string_lossy().into_owned(),
             Value(value) if found.path.is_none() => found.path = Some(PathBuf::from(value)),
             other => return Err(other.unexpected().to_string()),
@@ -99,8 +115,69 @@ fn command(args: impl IntoIterator<Item = OsString>, out: &mut dyn Write) -> Res
                 .map_err(failed)?;
             Ok(0)
         }
+        "plan" => forecast(&args, out),
         other => Err(format!("no such command: {other}; see --help")),
     }
+}
+
+fn forecast(args: &Args, out: &mut dyn Write) -> Result<i32, String> {
+    let flag = |name: &'static str, fallback: Option<u64>| match (args.plan.get(name), fallback) {
+        (Some(text), _) => plan::parse_bytes(text).map_err(|e| format!("--{name}: {}", e.message())),
+        (None, Some(fallback)) => Ok(fallback),
+        (None, None) => Err(format!("plan needs --{name}; see --help")),
+    };
+    let size_bytes = flag("size", None)?;
+    let ratio = args.plan.get("compression").map_or("1", String::as_str);
+    let workload = plan::Workload {
+        size_bytes,
+        entry_bytes: flag("entry-size", Some(116))?,
+        written_bytes: flag("writes", Some(size_bytes.saturating_mul(2)))?,
+        write_rate: flag("write-rate", None)?,
+        job_rate: flag("job-rate", Some(100 << 20))?,
+        compression: ratio.parse().map_err(|_| format!("--compression: {ratio:?} is no number"))?,
+    };
+    let mut options = ironstone::Options::default();
+    if let Some(text) = args.plan.get("options") {
+        options.update(text).map_err(|e| format!("--options: {e}"))?;
+    }
+    let forecast = plan::predict(&workload, &options.db, &options.family).map_err(|e| e.to_string())?;
+    if let Some(file) = args.plan.get("svg") {
+        std::fs::write(file, plan::svg(&forecast)).map_err(|e| format!("{file}: {e}"))?;
+    }
+    let written = match args.json {
+        true => writeln!(out, "{:#}", serde_json::json!(forecast)),
+        false => show_forecast(&forecast, out),
+    };
+    written.map(|()| 0).map_err(|e| format!("writing the output: {e}"))
+}
+
+fn show_forecast(forecast: &plan::Forecast, out: &mut dyn Write) -> std::io::Result<()> {
+    let f = forecast;
+    let stalled = f.delayed_seconds + f.stopped_seconds;
+    writeln!(out, "written              {} in {:.0} seconds", words::bytes(f.written_bytes), f.seconds)?;
+    writeln!(out, "write amplification  {:.2}  (SST bytes for each flushed byte)", f.write_amplification)?;
+    writeln!(
+        out,
+        "space amplification  {:.2}  (SST bytes for each byte of live data)",
+        f.space_amplification
+    )?;
+    writeln!(out, "read amplification   {:.1}  (sorted runs, mean over time)", f.read_amplification)?;
+    writeln!(
+        out,
+        "stalls               {stalled:.0} seconds: {:.0} delayed, {:.0} stopped",
+        f.delayed_seconds, f.stopped_seconds
+    )?;
+    writeln!(
+        out,
+        "disk                 {}/s written by {} flushes and {} compactions",
+        words::bytes(f.disk_bytes_per_second as u64),
+        f.flushes,
+        f.compactions
+    )?;
+    for (level, files, bytes) in &f.levels {
+        writeln!(out, "  L{level}  {:>8}  {}", words::count(*files as u64), words::bytes(*bytes))?;
+    }
+    f.notes.iter().try_for_each(|note| writeln!(out, "note: {note}"))
 }
 
 /// Reads a directory, a bundle, or an info log.

@@ -1,4 +1,4 @@
-//! The program `ironstone`: `inspect`, `doctor` and `bundle`. See the library of this package.
+//! The program `ironstone`: `inspect`, `doctor`, `bundle` and `plan`. See the library of this package.
 
 #![forbid(unsafe_code)]
 #![allow(clippy::disallowed_methods, reason = "a program")]

@@ -19,6 +19,7 @@ mod super_version;
 mod tests;
 
 pub use parts::Parts;
+pub use resolve::pick_options;
 pub use set::FamilySet;
 pub use state::{Charge, FlushPick, ImmutableMemtable, State};
 pub use super_version::SuperVersion;

@@ -151,7 +151,8 @@ fn rep_of(factory: &MemtableFactory) -> RepKind {
     }
 }
 
-fn pick_options(o: &FamilyOptions, db: &DbOptions) -> pick::Options {
+/// Returns the options of the compaction pickers.
+pub fn pick_options(o: &FamilyOptions, db: &DbOptions) -> pick::Options {
     let style = match o.compaction_style {
         CompactionStyle::Level => pick::Style::Level,
         CompactionStyle::Universal => pick::Style::Universal,

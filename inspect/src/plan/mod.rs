@@ -1,0 +1,124 @@
+//! The planner: an LSM tree without data, in virtual time.
+//!
+//! ```text
+//!  writer ─► memtable ─► flush job ─► Version ─► lsm::pick ─► compaction job ─► lsm::cut ─► Version
+//!     ▲                                  └─► lsm::pressure ─► rate of the writer
+//! ```
+//! The pickers, the cutter and the write stalls are those of the engine. A file is a key range and a number of entries. The
+//! writer writes keys at random, each key with the same chance. So a merge of files has an expected number of entries:
+//! in a range of `w` keys, a file with the share `d` of the keys misses a key with the chance `1 - d`.
+//!
+//! Not modelled: reads, deletes, blob files, the speed of the memtable, and the cost of a sync.
+
+mod chart;
+mod merge;
+mod tree;
+
+use base::{Error, Result};
+use options::{DbOptions, FamilyOptions};
+use serde::Serialize;
+
+pub use chart::svg;
+
+/// The work of the writer and the speed of the machine.
+#[derive(Clone, Debug)]
+pub struct Workload {
+    /// Bytes of all different keys with their values.
+    pub size_bytes: u64,
+    /// Bytes of one key with its value.
+    pub entry_bytes: u64,
+    /// Bytes that the writer writes.
+    pub written_bytes: u64,
+    /// Bytes per second that the writer offers. `u64::MAX` stands for a writer without a limit of its own.
+    pub write_rate: u64,
+    /// Bytes per second that one background job writes.
+    pub job_rate: u64,
+    /// Bytes in an SST file for one byte of the writer.
+    pub compression: f64,
+}
+
+/// One point of the curves.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Sample {
+    pub seconds: f64,
+    pub written_bytes: u64,
+    pub write_amplification: f64,
+    pub space_amplification: f64,
+    /// Sorted runs that a lookup may visit.
+    pub sorted_runs: usize,
+    /// The share of the time since the last sample in which the writer waited.
+    pub stalled: f64,
+}
+
+/// The prediction.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Forecast {
+    pub seconds: f64,
+    pub written_bytes: u64,
+    pub flushes: u64,
+    pub compactions: u64,
+    pub flushed_bytes: u64,
+    pub compacted_bytes: u64,
+    /// Bytes of SST files written for each byte flushed.
+    pub write_amplification: f64,
+    /// Bytes of SST files for each byte of live data.
+    pub space_amplification: f64,
+    /// The mean of the sorted runs that a lookup may visit.
+    pub read_amplification: f64,
+    pub delayed_seconds: f64,
+    pub stopped_seconds: f64,
+    /// Bytes per second that the background jobs wrote.
+    pub disk_bytes_per_second: f64,
+    /// Files and bytes by level.
+    pub levels: Vec<(usize, usize, u64)>,
+    pub samples: Vec<Sample>,
+    /// Sentences about limits of the prediction.
+    pub notes: Vec<String>,
+}
+
+/// Predicts the amplifications and the stalls of a workload.
+///
+/// # Errors
+/// InvalidArgument for a workload without bytes or speed, and for options that a database refuses.
+pub fn predict(workload: &Workload, db: &DbOptions, family: &FamilyOptions) -> Result<Forecast> {
+    let entries = workload.size_bytes / workload.entry_bytes.max(1);
+    let is_valid = workload.entry_bytes > 0
+        && entries > 0
+        && workload.written_bytes > 0
+        && workload.write_rate > 0
+        && workload.job_rate > 0
+        && workload.compression.is_finite()
+        && workload.compression > 0.0;
+    if !is_valid {
+        return Err(Error::invalid_argument(
+            "a plan needs a size, an entry size, a write rate and a job rate above 0",
+        ));
+    }
+    Ok(tree::Simulation::new(workload, db, family).run())
+}
+
+/// Reads a size or a rate: `500`, `64MB`, `1.5TiB`, `100MB/s`. `MB` and `MiB` are powers of 1024.
+///
+/// # Errors
+/// InvalidArgument for other text.
+pub fn parse_bytes(text: &str) -> Result<u64> {
+    let wrong = || Error::invalid_argument(format!("{text:?} is no size; write for example 64MB or 1TB"));
+    let trimmed = text.trim().trim_end_matches("/s");
+    let at = trimmed.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(trimmed.len());
+    let number: f64 = trimmed[..at].parse().map_err(|_| wrong())?;
+    let unit = trimmed[at..].trim().to_ascii_uppercase();
+    let power = match unit.trim_end_matches('B').trim_end_matches('I') {
+        "" => 0,
+        "K" => 1,
+        "M" => 2,
+        "G" => 3,
+        "T" => 4,
+        "P" => 5,
+        _ => return Err(wrong()),
+    };
+    let bytes = number * 1024_f64.powi(power);
+    if bytes.is_finite() && bytes < 1e19 { Ok(bytes as u64) } else { Err(wrong()) }
+}
+
+#[cfg(test)]
+mod tests;

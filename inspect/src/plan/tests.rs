@@ -1,0 +1,105 @@
+use super::merge::{Span, distinct, merge};
+use super::*;
+
+#[test]
+fn sizes_are_read() {
+    let sizes: Vec<u64> =
+        ["500", "64MB", "1.5KiB", "2GB/s", "1tb"].iter().map(|t| parse_bytes(t).unwrap()).collect();
+    assert_eq!(sizes, [500, 64 << 20, 1536, 2 << 30, 1 << 40]);
+    for wrong in ["", "MB", "1X", "1e400TB", "-1"] {
+        assert!(parse_bytes(wrong).is_err(), "{wrong}");
+    }
+}
+
+#[test]
+fn merge_counts_each_key_once() {
+    let whole = Span { low: 0, high: 100, entries: 100.0 };
+    let half = Span { low: 0, high: 100, entries: 50.0 };
+    let right = Span { low: 50, high: 150, entries: 100.0 };
+    assert_eq!(merge(&[whole, half]), [whole]);
+    assert_eq!(merge(&[half, half])[0].entries.round(), 75.0);
+    let parts = merge(&[half, right]);
+    let sum: f64 = parts.iter().map(|part| part.entries).sum();
+    assert_eq!((parts.len(), sum.round()), (3, 125.0));
+    assert_eq!(distinct(1e9, 1000.0).round(), 1000.0);
+    assert_eq!(distinct(10.0, 1e12).round(), 10.0);
+}
+
+fn plan(text: &str, size: u64, written: u64) -> Forecast {
+    let mut family = FamilyOptions::default();
+    family.update(text).unwrap();
+    let workload = Workload {
+        size_bytes: size,
+        entry_bytes: 116,
+        written_bytes: written,
+        write_rate: 20 << 20,
+        job_rate: 100 << 20,
+        compression: 1.0,
+    };
+    predict(&workload, &DbOptions::default(), &family).unwrap()
+}
+
+const SMALL: &str =
+    "write_buffer_size=4194304;target_file_size_base=4194304;max_bytes_for_level_base=16777216";
+
+#[test]
+fn more_levels_write_more_and_universal_writes_less() {
+    let small = plan(SMALL, 64 << 20, 128 << 20);
+    let large = plan(SMALL, 1 << 30, 2 << 30);
+    let universal = plan(&format!("{SMALL};compaction_style=kCompactionStyleUniversal"), 1 << 30, 2 << 30);
+    assert!(small.notes.is_empty() && large.notes.is_empty(), "{:?} {:?}", small.notes, large.notes);
+    assert!(large.write_amplification > small.write_amplification, "{large:?}");
+    assert!(universal.write_amplification < large.write_amplification, "{universal:?}");
+    // Leveled compaction keeps the space below a third more than the data.
+    assert!((1.0..1.35).contains(&large.space_amplification), "{}", large.space_amplification);
+    let bytes: u64 = large.levels.iter().map(|(_, _, bytes)| bytes).sum();
+    assert!(bytes > (1 << 30) * 8 / 10, "{:?}", large.levels);
+}
+
+#[test]
+fn slow_jobs_delay_or_stop_writers() {
+    let mut family = FamilyOptions::default();
+    family.update(SMALL).unwrap();
+    let mut workload = Workload {
+        size_bytes: 512 << 20,
+        entry_bytes: 116,
+        written_bytes: 512 << 20,
+        write_rate: 50 << 20,
+        job_rate: 1000 << 20,
+        compression: 1.0,
+    };
+    let fast = predict(&workload, &DbOptions::default(), &family).unwrap();
+    workload.job_rate = 20 << 20;
+    let slow = predict(&workload, &DbOptions::default(), &family).unwrap();
+    let stalled = |forecast: &Forecast| forecast.delayed_seconds + forecast.stopped_seconds;
+    assert!(
+        stalled(&slow) > 1.0 && stalled(&slow) > 4.0 * stalled(&fast),
+        "{} {}",
+        stalled(&slow),
+        stalled(&fast)
+    );
+    assert!(slow.seconds > fast.seconds);
+}
+
+#[test]
+fn options_that_stop_the_database_are_named() {
+    let stuck = plan(
+        "compaction_style=kCompactionStyleNone;level0_stop_writes_trigger=4;level0_slowdown_writes_trigger=4;write_buffer_size=1048576",
+        1 << 30,
+        1 << 30,
+    );
+    assert!(stuck.notes.iter().any(|note| note.contains("writers are stopped")), "{stuck:?}");
+}
+
+#[test]
+fn empty_workloads_are_refused() {
+    let workload = Workload {
+        size_bytes: 0,
+        entry_bytes: 100,
+        written_bytes: 1,
+        write_rate: 1,
+        job_rate: 1,
+        compression: 1.0,
+    };
+    assert!(predict(&workload, &DbOptions::default(), &FamilyOptions::default()).is_err());
+}

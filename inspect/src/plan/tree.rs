@@ -1,0 +1,440 @@
+//! The events of a simulation: full memtables, finished flushes, finished compactions.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use base::key::{InternalOrder, append_with_trailer, pack};
+use base::{FileNumber, Order, ValueType};
+use lsm::cut::Cutter;
+use lsm::file_meta::FileMetaData;
+use lsm::pick::score::Scores;
+use lsm::pick::{self, Task, View};
+use lsm::pressure::{Load, Pressure, Stall};
+use lsm::version::{Edit, Version};
+use options::{DbOptions, FamilyOptions};
+
+use super::merge::{Span, distinct, merge};
+use super::{Forecast, Sample, Workload};
+
+/// Bytes of a memtable for an entry, in addition to key and value.
+const MEMTABLE_OVERHEAD: u64 = 32;
+
+/// Bytes of an SST file for an entry, in addition to key and value: the trailer and the lengths.
+const TABLE_OVERHEAD: f64 = 12.0;
+
+/// A simulation ends after this number of flushes.
+const FLUSHES_MAX: u64 = 20_000;
+
+/// A simulation ends after this number of events.
+const EVENTS_MAX: u64 = 4_000_000;
+
+/// Samples of the curves.
+const SAMPLES: u64 = 200;
+
+/// A job that runs.
+enum Work {
+    Flush { memtables: usize, file: Option<Output> },
+    Compaction { task: Box<Task>, outputs: Vec<Output> },
+}
+
+/// A file that a job writes.
+struct Output {
+    span: Span,
+    bytes: u64,
+}
+
+struct Running {
+    end: f64,
+    work: Work,
+}
+
+/// The parts that do not change.
+struct Setting {
+    workload: Workload,
+    pick: pick::Options,
+    keys: u64,
+    /// Entries of a full memtable.
+    memtable_entries: f64,
+    /// Bytes of an SST file for an entry.
+    table_entry_bytes: f64,
+    flush_jobs: usize,
+    compaction_jobs: usize,
+    order: InternalOrder,
+}
+
+pub(super) struct Simulation {
+    set: Setting,
+    version: Version,
+    entries: BTreeMap<u64, Span>,
+    running: Vec<Running>,
+    pressure: Pressure,
+    stall: Stall,
+    speed_up: bool,
+    now: f64,
+    next_number: u64,
+    next_epoch: u64,
+    /// Entries of the active memtable.
+    active: f64,
+    immutable: usize,
+    /// Immutable memtables that a flush job has.
+    flushing: usize,
+    written_entries: f64,
+    runs_time: f64,
+    last_sample: (f64, f64),
+    out: Forecast,
+}
+
+impl Simulation {
+    pub(super) fn new(workload: &Workload, db: &DbOptions, family: &FamilyOptions) -> Simulation {
+        let pick = engine::family::pick_options(family, db);
+        let order = InternalOrder::new(Order::Bytewise);
+        let limits = db.background_limits();
+        let set = Setting {
+            keys: workload.size_bytes / workload.entry_bytes,
+            memtable_entries: (pick.write_buffer_size as f64
+                / (workload.entry_bytes + MEMTABLE_OVERHEAD) as f64)
+                .max(1.0),
+            table_entry_bytes: (workload.entry_bytes as f64 + TABLE_OVERHEAD) * workload.compression,
+            flush_jobs: limits.flushes.max(1),
+            compaction_jobs: limits.compactions.max(1),
+            workload: workload.clone(),
+            order: order.clone(),
+            pick,
+        };
+        Simulation {
+            version: Version::empty(order, set.pick.num_levels),
+            entries: BTreeMap::new(),
+            running: Vec::new(),
+            pressure: Pressure::new(db.delayed_write_rate),
+            stall: Stall::Normal,
+            speed_up: false,
+            now: 0.0,
+            next_number: 1,
+            next_epoch: 1,
+            active: 0.0,
+            immutable: 0,
+            flushing: 0,
+            written_entries: 0.0,
+            runs_time: 0.0,
+            last_sample: (0.0, 0.0),
+            out: Forecast::default(),
+            set,
+        }
+    }
+
+    pub(super) fn run(mut self) -> Forecast {
+        let total = self.set.workload.written_bytes as f64 / self.set.workload.entry_bytes as f64;
+        let step = total / SAMPLES as f64;
+        let mut sampled = 0.0;
+        for event in 0.. {
+            if event == EVENTS_MAX {
+                self.out.notes.push(format!("the simulation ended after {EVENTS_MAX} events"));
+                break;
+            }
+            self.schedule();
+            let left = total - self.written_entries;
+            let writes = left > 0.5 && self.out.flushes < FLUSHES_MAX;
+            let rate = if writes { self.rate() } else { 0.0 };
+            let job = self.running.iter().map(|job| job.end).fold(f64::INFINITY, f64::min);
+            let room = (self.set.memtable_entries - self.active).min(left).max(0.0);
+            let full = if rate > 0.0 { self.now + room / rate } else { f64::INFINITY };
+            let next = job.min(full);
+            if next.is_infinite() {
+                if writes {
+                    self.out.notes.push(
+                        "writers are stopped, and no job can run: the options stop the database".to_string(),
+                    );
+                }
+                break;
+            }
+            self.advance(next, rate);
+            if full <= job {
+                self.immutable += 1;
+                self.active = 0.0;
+            } else {
+                self.finish_jobs();
+            }
+            self.decide();
+            if self.written_entries >= sampled + step {
+                sampled = self.written_entries;
+                self.sample();
+            }
+        }
+        self.finish(total)
+    }
+
+    /// Returns the entries per second of the writer.
+    fn rate(&self) -> f64 {
+        let offered = self.set.workload.write_rate as f64;
+        let bytes = match self.stall {
+            Stall::Normal => offered,
+            Stall::Delayed { rate } => offered.min(rate as f64),
+            Stall::Stopped => 0.0,
+        };
+        bytes / self.set.workload.entry_bytes as f64
+    }
+
+    fn advance(&mut self, to: f64, rate: f64) {
+        let passed = to - self.now;
+        self.active += passed * rate;
+        self.written_entries += passed * rate;
+        match self.stall {
+            Stall::Normal => {}
+            Stall::Delayed { .. } => self.out.delayed_seconds += passed,
+            Stall::Stopped => self.out.stopped_seconds += passed,
+        }
+        self.runs_time += passed * self.sorted_runs() as f64;
+        self.now = to;
+    }
+
+    fn sorted_runs(&self) -> usize {
+        let below =
+            (1..self.version.num_levels()).filter(|level| !self.version.level(*level).is_empty()).count();
+        self.version.level(0).len() + below
+    }
+
+    fn clock(&self) -> u64 {
+        // A time that is not 0, because 0 stands for an unknown time.
+        1_000_000 + self.now as u64
+    }
+
+    fn decide(&mut self) {
+        let (running, options) = (self.running_compactions(), &self.set.pick);
+        let view = view(&self.version, &running);
+        let scores = Scores::compute(&view, options, self.clock());
+        let load = Load {
+            num_unflushed_memtables: self.immutable,
+            num_l0_files: scores.l0_delay_trigger_count,
+            pending_compaction_bytes: scores.estimated_pending_bytes,
+            num_marked_files: scores.marked.len(),
+            bottommost_bytes: 0,
+        };
+        let decision = self.pressure.decide(&load, options);
+        (self.stall, self.speed_up) = (decision.stall, decision.speed_up_compaction);
+    }
+
+    fn running_compactions(&self) -> Vec<pick::Running> {
+        let of = |job: &Running| match &job.work {
+            Work::Compaction { task, .. } => Some(task.running(&self.version)),
+            Work::Flush { .. } => None,
+        };
+        self.running.iter().filter_map(of).collect()
+    }
+
+    fn schedule(&mut self) {
+        let flushes = self.running.iter().filter(|job| matches!(job.work, Work::Flush { .. })).count();
+        let waiting = self.immutable - self.flushing;
+        if flushes < self.set.flush_jobs && waiting >= self.set.pick.min_write_buffer_number_to_merge.max(1) {
+            self.start_flush(waiting);
+        }
+        loop {
+            let running = self.running_compactions();
+            let allowed = if self.speed_up { self.set.compaction_jobs } else { 1 };
+            if running.len() >= allowed {
+                break;
+            }
+            let Some(task) = pick::pick(&view(&self.version, &running), &self.set.pick, self.clock()) else {
+                break;
+            };
+            self.start_compaction(task);
+        }
+    }
+
+    fn start_flush(&mut self, memtables: usize) {
+        self.flushing += memtables;
+        let keys = self.set.keys as f64;
+        let entries = distinct(self.set.memtable_entries * memtables as f64, keys);
+        let bytes = (entries * self.set.table_entry_bytes) as u64;
+        let span = Span { low: 0, high: self.set.keys.max(1), entries };
+        let end = self.now + bytes as f64 / self.set.workload.job_rate as f64;
+        self.running
+            .push(Running { end, work: Work::Flush { memtables, file: Some(Output { span, bytes }) } });
+    }
+
+    fn start_compaction(&mut self, task: Task) {
+        task.reserve();
+        let mut outputs = Vec::new();
+        if !task.trivial_move && !task.deletion {
+            let spans: Vec<Span> =
+                task.files().filter_map(|(_, file)| self.entries.get(&file.number.0).copied()).collect();
+            outputs = self.cut(&task, &merge(&spans));
+        }
+        let bytes: u64 = outputs.iter().map(|output| output.bytes).sum();
+        let end = self.now + bytes as f64 / self.set.workload.job_rate as f64;
+        self.running.push(Running { end, work: Work::Compaction { task: Box::new(task), outputs } });
+    }
+
+    /// Cuts the merged spans into files, with the cutter of the engine.
+    fn cut(&self, task: &Task, spans: &[Span]) -> Vec<Output> {
+        let mut cutter = Cutter::new(self.set.order.clone(), task, &self.set.pick, self.clock());
+        let step = (task.target_output_file_size.min(task.max_output_file_size) as f64
+            / 32.0
+            / self.set.table_entry_bytes)
+            .max(1.0);
+        let mut out: Vec<Output> = Vec::new();
+        let mut open: Option<Span> = None;
+        let bytes = |span: &Span| (span.entries * self.set.table_entry_bytes) as u64;
+        for span in spans.iter().filter(|span| span.entries > 0.0) {
+            let parts = (span.entries / step).ceil().clamp(1.0, 4096.0) as u64;
+            let parts = parts.min(span.high - span.low);
+            for part in 0..parts {
+                let width = u128::from(span.high - span.low);
+                let at = |n: u64| span.low + (width * u128::from(n) / u128::from(parts)) as u64;
+                let (low, high) = (at(part), at(part + 1));
+                let entries = span.entries / parts as f64;
+                let size = open.as_ref().map_or(0, bytes);
+                if cutter.should_end_before(&key(low, 1), size)
+                    && let Some(done) = open.take()
+                {
+                    out.push(Output { bytes: bytes(&done), span: done });
+                }
+                match &mut open {
+                    Some(file) => (file.high, file.entries) = (high, file.entries + entries),
+                    None => open = Some(Span { low, high, entries }),
+                }
+            }
+        }
+        out.extend(open.map(|done| Output { bytes: bytes(&done), span: done }));
+        out
+    }
+
+    fn finish_jobs(&mut self) {
+        while let Some(at) = self.running.iter().position(|job| job.end <= self.now) {
+            match self.running.swap_remove(at).work {
+                Work::Flush { memtables, mut file } => {
+                    (self.immutable, self.flushing) = (self.immutable - memtables, self.flushing - memtables);
+                    self.out.flushes += 1;
+                    let mut edit = Edit::default();
+                    if let Some(output) = file.take() {
+                        self.out.flushed_bytes += output.bytes;
+                        let epoch = self.next_epoch;
+                        self.next_epoch += 1;
+                        let added = self.add(&output, epoch);
+                        edit.added.push((0, added));
+                    }
+                    self.apply(&edit);
+                }
+                Work::Compaction { task, outputs } => self.finish_compaction(&task, &outputs),
+            }
+        }
+    }
+
+    fn finish_compaction(&mut self, task: &Task, outputs: &[Output]) {
+        task.release();
+        self.out.compactions += 1;
+        let mut edit = Edit::default();
+        if task.trivial_move {
+            for (level, file) in task.files().filter(|(level, _)| *level != task.output_level) {
+                edit.deleted.push((level, file.number));
+                edit.added.push((task.output_level, Arc::clone(file)));
+            }
+        } else {
+            for (level, file) in task.files() {
+                edit.deleted.push((level, file.number));
+                self.entries.remove(&file.number.0);
+            }
+            for output in outputs {
+                self.out.compacted_bytes += output.bytes;
+                let added = self.add(output, task.output_epoch());
+                edit.added.push((task.output_level, added));
+            }
+        }
+        if let Some(cursor) = &task.next_cursor {
+            edit.cursors.push((task.start_level(), cursor.clone()));
+        }
+        self.apply(&edit);
+    }
+
+    fn add(&mut self, output: &Output, epoch: u64) -> Arc<FileMetaData> {
+        let number = self.next_number;
+        self.next_number += 1;
+        let last = output.span.high.saturating_sub(1).max(output.span.low);
+        let mut file = FileMetaData::new(
+            FileNumber(number),
+            output.bytes.max(1),
+            &key(output.span.low, epoch),
+            &key(last, epoch),
+        );
+        (file.smallest_seq, file.largest_seq) = (epoch, epoch);
+        file.epoch_number = epoch;
+        (file.file_creation_time, file.oldest_ancester_time) = (self.clock(), self.clock());
+        self.entries.insert(number, output.span);
+        Arc::new(file)
+    }
+
+    fn apply(&mut self, edit: &Edit) {
+        match self.version.apply(std::slice::from_ref(edit)) {
+            Ok(version) => self.version = version,
+            Err(error) => {
+                self.out.notes.push(format!("a change of the tree was refused: {}", error.message()))
+            }
+        }
+    }
+
+    /// Returns the bytes of all files.
+    fn bytes(&self) -> u64 {
+        (0..self.version.num_levels()).map(|level| self.version.level(level).bytes()).sum()
+    }
+
+    fn write_amplification(&self) -> f64 {
+        (self.out.flushed_bytes + self.out.compacted_bytes) as f64 / self.out.flushed_bytes.max(1) as f64
+    }
+
+    fn space_amplification(&self) -> f64 {
+        let unflushed = self.active + self.immutable as f64 * self.set.memtable_entries;
+        let flushed = (self.written_entries - unflushed).max(0.0);
+        let live = distinct(flushed, self.set.keys as f64) * self.set.table_entry_bytes;
+        if live < 1.0 { 1.0 } else { self.bytes() as f64 / live }
+    }
+
+    fn sample(&mut self) {
+        let stalled = self.out.delayed_seconds + self.out.stopped_seconds;
+        let passed = (self.now - self.last_sample.0).max(1e-9);
+        self.out.samples.push(Sample {
+            seconds: self.now,
+            written_bytes: (self.written_entries * self.set.workload.entry_bytes as f64) as u64,
+            write_amplification: self.write_amplification(),
+            space_amplification: self.space_amplification(),
+            sorted_runs: self.sorted_runs(),
+            stalled: ((stalled - self.last_sample.1) / passed).clamp(0.0, 1.0),
+        });
+        self.last_sample = (self.now, stalled);
+    }
+
+    fn finish(mut self, total: f64) -> Forecast {
+        self.sample();
+        self.out.seconds = self.now;
+        self.out.written_bytes = (self.written_entries * self.set.workload.entry_bytes as f64) as u64;
+        self.out.write_amplification = self.write_amplification();
+        self.out.space_amplification = self.space_amplification();
+        self.out.read_amplification = self.runs_time / self.now.max(1e-9);
+        self.out.disk_bytes_per_second =
+            (self.out.flushed_bytes + self.out.compacted_bytes) as f64 / self.now.max(1e-9);
+        for level in 0..self.version.num_levels() {
+            let files = self.version.level(level);
+            if !files.is_empty() {
+                self.out.levels.push((level, files.len(), files.bytes()));
+            }
+        }
+        if self.out.flushes >= FLUSHES_MAX && self.written_entries < total - 0.5 {
+            let percent = 100.0 * self.written_entries / total;
+            self.out.notes.push(format!(
+                "the simulation ended after {FLUSHES_MAX} flushes, at {percent:.1} % of the writes: later compactions of lower \
+                 levels are missing, so the write amplification is too low"
+            ));
+        }
+        self.out
+    }
+}
+
+fn view<'a>(version: &'a Version, running: &'a [pick::Running]) -> View<'a> {
+    // With a snapshot of sequence number 0 no file of the last level is rewritten only to remove sequence numbers.
+    View { version, running, oldest_snapshot: 0, full_history_ts_low: None }
+}
+
+/// Returns the internal key of a place in the key space.
+fn key(place: u64, seq: u64) -> Vec<u8> {
+    let mut out = Vec::with_capacity(16);
+    append_with_trailer(&mut out, &place.to_be_bytes(), pack(seq, ValueType::Value as u8));
+    out
+}
