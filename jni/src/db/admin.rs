@@ -128,6 +128,7 @@ natives! {
         if families.is_empty() {
             families.push(db.default.clone());
         }
+        db.check_background_work()?;
         db.db.flush(&families, &options)?;
     }
 

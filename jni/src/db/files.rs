@@ -149,11 +149,9 @@ natives! {
         java.new_longs(&[slice(), slice()])?
     }
 
-    /// Stops background work before the close. The call always waits for running jobs.
+    /// Stops background work before the close. The call always waits for running jobs. A later flush fails.
     fn RocksDB_cancelAllBackgroundWork[_](db: Handle, _wait: bool) {
-        let db = database(db)?;
-        db.db.disable_manual_compaction()?;
-        db.db.pause_background_work()?;
+        database(db)?.cancel_background_work()?;
     }
 
     fn RocksDB_clipColumnFamily[java](

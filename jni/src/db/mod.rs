@@ -15,7 +15,7 @@ mod read;
 mod write;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use base::{Error, Result};
 use engine::db::Db;
@@ -43,6 +43,8 @@ pub struct DatabaseObject {
     listeners: Arc<[Arc<Bound>]>,
     /// How often deletions of files were disabled and not enabled again.
     deletions_disabled: AtomicU32,
+    /// Set by `cancelAllBackgroundWork`. A flush would then wait for a job that never runs.
+    is_canceled: AtomicBool,
 }
 
 /// A column family of an open database.
@@ -72,8 +74,16 @@ impl DatabaseObject {
         let default = db.default_family()?;
         let children = Arc::new(Children::default());
         let listeners = listener::take_bound().into();
-        let deletions_disabled = AtomicU32::new(0);
-        Ok(DatabaseObject { db, front, default, kind, children, listeners, deletions_disabled })
+        Ok(DatabaseObject {
+            db,
+            front,
+            default,
+            kind,
+            children,
+            listeners,
+            deletions_disabled: AtomicU32::new(0),
+            is_canceled: AtomicBool::new(false),
+        })
     }
 
     /// Makes the handle of the database that this thread opened, and tells the listeners the handle.
@@ -122,6 +132,27 @@ impl DatabaseObject {
     pub fn family_handle(&self, name: &str) -> Result<Handle> {
         let family = self.db.family(name).ok_or_else(|| Error::not_found(format!("column family {name}")))?;
         Ok(self.child(self.family_object(family)))
+    }
+
+    /// Stops background work before the close. The call waits for running jobs.
+    ///
+    /// # Errors
+    /// NotSupported for a database that is open for reading only.
+    fn cancel_background_work(&self) -> Result<()> {
+        self.is_canceled.store(true, Ordering::Relaxed);
+        self.db.disable_manual_compaction()?;
+        self.db.pause_background_work()
+    }
+
+    /// Fails if background work was canceled.
+    ///
+    /// # Errors
+    /// ShutdownInProgress.
+    fn check_background_work(&self) -> Result<()> {
+        match self.is_canceled.load(Ordering::Relaxed) {
+            true => Err(Error::new(base::Kind::ShutdownInProgress, "")),
+            false => Ok(()),
+        }
     }
 
     /// Stops the deletion of files.

@@ -81,7 +81,8 @@ class CallbacksTest {
       try (RocksDB db = RocksDB.open(options, dir.toString())) {
         db.put(b("k"), b("v"));
       }
-      assertTrue(logger.lines.stream().anyMatch(line -> line.contains("HEADER_LEVEL")), logger.lines.toString());
+      // RocksDB hands the lines of the header to a logger of Java as information.
+      assertFalse(logger.lines.stream().anyMatch(line -> line.contains("HEADER_LEVEL")), logger.lines.toString());
       assertTrue(logger.lines.stream().anyMatch(line -> line.startsWith("INFO_LEVEL")), logger.lines.toString());
       assertFalse(Files.exists(dir.resolve("LOG")));
     }

@@ -286,6 +286,9 @@ class FilesTest {
       assertEquals(1, db.getLiveFilesMetaData().get(0).level());
       db.suggestCompactRange();
       db.cancelAllBackgroundWork(true);
+      db.put(b("n"), b("4"));
+      final RocksDBException canceled = assertThrows(RocksDBException.class, () -> flush(db));
+      assertEquals(Status.Code.ShutdownInProgress, canceled.getStatus().getCode());
     }
   }
 
