@@ -18,8 +18,7 @@ const AFTER_TRANSACTIONS: &str = "`transactions` left its database";
 ///
 /// `transactions` writes values of several sizes to cuckoo tables. RocksDB's flush loses the values of the second size. Here
 /// the flush fails, and the values stay in the WAL.
-const FAILING: [(&str, &str); 8] = [
-    ("transactiondb_set_write_policy_prepared", "write-prepared transactions are not built"),
+const FAILING: [(&str, &str); 7] = [
     ("transactions", "the flush of a cuckoo table refuses values of several sizes"),
     ("two-phase commit", AFTER_TRANSACTIONS),
     ("transactions_multi_get_for_update", AFTER_TRANSACTIONS),
