@@ -53,7 +53,8 @@ impl Secondary {
     /// family. Share a block cache (`Options::block_cache`) to keep cached blocks when a catch-up replaces the view.
     ///
     /// # Errors
-    /// InvalidArgument if `max_open_files` is not -1 or `open_files_async` is set: a view needs all SST files open. As
+    /// InvalidArgument if `max_open_files` is not -1 or `open_files_async` is set: a view needs all SST files open.
+    /// NotSupported without `allow_2pc` if a WAL has a prepared transaction, at a later catch-up too. As
     /// [`Db::open_read_only`] otherwise.
     pub fn open(path: impl AsRef<Path>, options: Options) -> Result<Secondary> {
         Secondary::open_as(path.as_ref(), options, None, false)

@@ -253,3 +253,34 @@ fn each_follows_the_other_as_a_secondary() {
         assert!(their_rows(&theirs, &families[0]) == our_rows(&ours), "round {round}");
     }
 }
+
+/// Without `allow_2pc`, both engines stop at the first prepared transaction of a WAL: RocksDB's secondary instance reports
+/// the error at each catch-up, and keeps the rows from before.
+#[test]
+fn a_secondary_of_a_writer_with_two_phase_commit_needs_allow_2pc() {
+    let Some(library) = library() else { return };
+    let scratch = tempfile::tempdir().unwrap();
+    let at = |name: &str| scratch.path().join(name);
+    let writer = peer::TransactionDb::open(&library, &at("db"), "create_if_missing=true").unwrap();
+    writer.put(b"a", b"1", Writing::default()).unwrap();
+    let mut two_phase = options();
+    two_phase.db.allow_2pc = true;
+    let plain = Secondary::open(at("db"), options()).unwrap();
+    let secondary = Secondary::open(at("db"), two_phase).unwrap();
+    let (theirs, families) =
+        peer::Db::open_secondary(&library, &at("db"), &at("own"), &default_family()).unwrap();
+    let mut transaction = writer.begin(Writing::default());
+    transaction.set_name(b"name").unwrap();
+    transaction.put(b"b", b"2").unwrap();
+    transaction.prepare().unwrap();
+    secondary.try_catch_up_with_primary().unwrap();
+    assert_eq!(our_rows(&secondary.view()).len(), 1);
+    transaction.commit().unwrap();
+    writer.put(b"c", b"3", Writing::default()).unwrap();
+    secondary.try_catch_up_with_primary().unwrap();
+    assert_eq!(our_rows(&secondary.view()).len(), 3);
+    let refused = plain.try_catch_up_with_primary().unwrap_err();
+    assert!(refused.to_string().contains("prepared transactions"), "{refused}");
+    assert!(theirs.catch_up().unwrap_err().contains("prepared transactions"));
+    assert_eq!((our_rows(&plain.view()).len(), their_rows(&theirs, &families[0]).len()), (1, 1));
+}
