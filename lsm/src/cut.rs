@@ -100,6 +100,7 @@ impl Cutter {
         if self.whole {
             return false;
         }
+        base::invariant!(key.len() >= key::TRAILER_LEN, "a key without a trailer is cut");
         let quiet = self.seen_key
             && self.bytewise
             && head(user_key(key)) < self.next_head
@@ -185,6 +186,7 @@ impl Cutter {
             }
         }
         self.boundaries_in_file += crossed;
+        base::invariant!(self.at <= self.grandparents.len(), "the cutter is past the last grandparent");
         if !self.seen_key && !self.in_gap {
             self.overlapped_bytes = self.overlapped_at(key);
         }
@@ -302,6 +304,10 @@ pub fn split(
         }
         same
     });
+    base::invariant!(
+        anchors.is_sorted_by(|a, b| order.user.compare_without_timestamp(&a.user_key, &b.user_key).is_lt()),
+        "two anchors have one user key"
+    );
     let timestamp_size = order.user.timestamp_size();
     let mut boundaries = Vec::new();
     let (mut sum, mut threshold) = (0u64, piece);
@@ -316,6 +322,11 @@ pub fn split(
             }
         }
     }
+    base::invariant!(boundaries.len() < max, "{} boundaries for {max} subcompactions", boundaries.len());
+    base::invariant!(
+        boundaries.is_sorted_by(|a, b| order.user.compare(a, b).is_lt()),
+        "the boundaries of the subcompactions are not in ascending order"
+    );
     boundaries
 }
 

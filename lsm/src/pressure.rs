@@ -147,6 +147,16 @@ impl Pressure {
                 Stall::Normal
             }
         };
+        base::invariant!(
+            self.rate <= self.max_rate,
+            "the write rate {} exceeds its limit {}",
+            self.rate,
+            self.max_rate
+        );
+        base::invariant!(
+            (cause == Cause::None) == (stall == Stall::Normal),
+            "a stall without a cause, or a cause without a stall: {stall:?}, {cause:?}"
+        );
         self.last = stall;
         self.last_pending_bytes = load.pending_compaction_bytes;
         let speed_up_compaction = condition != Condition::Normal || wants_speed(load, options);
@@ -186,12 +196,14 @@ impl Pressure {
             ),
             _ => 0.0,
         };
+        base::invariant!((0.0..=1.0).contains(&way), "the way to the stop trigger is {way}");
         scale(self.max_rate, 1.0 - (1.0 - CEILING_AT_STOP) * way).max(MIN_RATE.min(self.max_rate))
     }
 }
 
 /// How far `at` has come from `from` to `to`, 0 to 1.
 fn share(at: f64, from: f64, to: f64) -> f64 {
+    // A load below the first trigger or above the second is possible: the clamp is part of the answer.
     if to <= from { 0.0 } else { ((at - from) / (to - from)).clamp(0.0, 1.0) }
 }
 

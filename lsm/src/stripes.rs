@@ -41,6 +41,7 @@ impl Stripes {
     /// snapshot before that one (0 when there is none).
     #[inline]
     pub fn of(&self, seq: SequenceNumber) -> (SequenceNumber, SequenceNumber) {
+        base::invariant!(seq <= MAX_SEQUENCE, "the sequence number {seq} has more than 56 bits");
         let at = self.0.partition_point(|&s| s < seq);
         let before = if at == 0 { 0 } else { self.0[at - 1] };
         (self.0.get(at).copied().unwrap_or(MAX_SEQUENCE), before)
@@ -48,6 +49,7 @@ impl Stripes {
 
     /// Whether a snapshot separates the two: someone sees `older` who does not see `newer`.
     pub fn separates(&self, older: SequenceNumber, newer: SequenceNumber) -> bool {
+        base::invariant!(older <= newer, "the older sequence number {older} is larger than {newer}");
         self.of(older).0 != self.of(newer).0
     }
 }

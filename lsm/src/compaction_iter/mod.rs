@@ -273,6 +273,7 @@ impl<I: InternalIterator, B: Below> CompactionIter<I, B> {
     /// To the next surviving row. Only while valid.
     #[inline]
     pub fn next(&mut self) {
+        base::invariant!(self.valid, "a compaction iterator that stands on no entry is moved");
         if self.merge.valid() {
             self.next_of_merge();
         } else {
@@ -316,7 +317,10 @@ impl<I: InternalIterator, B: Below> CompactionIter<I, B> {
     #[inline]
     pub fn value(&self) -> &[u8] {
         match self.value_at {
-            ValueAt::Input(len) => &self.input.value()[..len],
+            ValueAt::Input(len) => {
+                base::invariant!(len <= self.input.value().len(), "the value has less than {len} bytes");
+                &self.input.value()[..len]
+            }
             ValueAt::Buffer => &self.value_buf,
             ValueAt::Merge => self.merge.value(),
         }

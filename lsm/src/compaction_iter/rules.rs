@@ -84,6 +84,8 @@ impl<I: InternalIterator, B: Below> CompactionIter<I, B> {
     pub(super) fn set_current_trailer(&mut self, seq: SequenceNumber, kind: ValueType) {
         self.seq = seq;
         self.kind = kind;
+        base::invariant!(seq <= MAX_SEQUENCE, "the sequence number {seq} has more than 56 bits");
+        base::invariant!(self.current.len() >= TRAILER_LEN, "the current key has no trailer");
         let at = self.current.len() - TRAILER_LEN;
         self.current[at..].copy_from_slice(&pack(seq, kind as u8).to_le_bytes());
     }
@@ -296,6 +298,7 @@ impl<I: InternalIterator, B: Below> CompactionIter<I, B> {
             return self.advance();
         }
         let timed_seq = self.seq;
+        // The file gives the preferred sequence number, so it may be larger than the entry's own.
         self.set_current_trailer(preferred.min(timed_seq), ValueType::Value);
         if self.tombstones.should_delete(&self.current) {
             self.set_current_trailer(timed_seq, ValueType::ValuePreferredSeqno);
@@ -336,6 +339,11 @@ impl<I: InternalIterator, B: Below> CompactionIter<I, B> {
             let end = self.current.len() - TRAILER_LEN;
             self.current[end.saturating_sub(self.timestamp_size)..end].fill(0);
         }
+        base::invariant!(
+            self.no_snapshots || self.seq <= self.config.snapshots.earliest(),
+            "a snapshot still needs the sequence number {}",
+            self.seq
+        );
         self.set_current_trailer(0, self.kind);
         self.last_key_seq_zeroed = true;
     }

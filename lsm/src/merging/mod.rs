@@ -146,6 +146,7 @@ impl<I: InternalIterator> Merging<I> {
     /// Moves the current source alone to `target` (an internal key) in the direction of travel: what it
     /// jumps over is left out of the merge. Only while valid.
     pub fn skip_current_to(&mut self, target: &[u8]) {
+        base::invariant!(self.valid, "a merge that stands on no entry is moved");
         let source = &mut self.sources[self.winner as usize];
         match self.direction {
             Direction::Forward => source.seek_total(target),
@@ -239,6 +240,11 @@ impl<I: InternalIterator> Merging<I> {
     fn conclude(&mut self) {
         // Only a source with the largest head may have ended, and only an ended one has failed.
         let w = self.winner as usize;
+        base::invariant!(
+            self.heads.iter().all(|&other| self.heads[w] <= other),
+            "source {w} won the merge, and another source has a smaller head"
+        );
+        base::invariant!(self.runner_up != self.winner, "source {w} is its own runner-up");
         self.valid = (self.heads[w] != u64::MAX || self.sources[w].valid()) && self.failed.is_none();
     }
 
@@ -299,6 +305,7 @@ impl<I: InternalIterator> Merging<I> {
 
     /// Moves all other sources to the first entry after the current entry, in the new direction.
     fn turn(&mut self, to: Direction) {
+        base::invariant!(self.valid, "a merge that stands on no entry changes its direction");
         let mut at = std::mem::take(&mut self.scratch);
         at.clear();
         at.extend_from_slice(self.sources[self.winner as usize].key());

@@ -67,7 +67,12 @@ impl<'a> Picker<'a> {
         }
         let range = self.version.extent_range(level, self.extent(&*files));
         let range = self.version.clean_cut(level, range);
-        *files = self.version.level(level).as_slice()[range].to_vec();
+        let wider = self.version.level(level).as_slice()[range].to_vec();
+        base::invariant!(
+            files.iter().all(|file| wider.iter().any(|f| f.number == file.number)),
+            "a clean cut of level {level} lost a file"
+        );
+        *files = wider;
         !any_taken(files)
     }
 
@@ -88,6 +93,7 @@ impl<'a> Picker<'a> {
     /// On level 0: all files that meet the chosen ones, directly or through others. False if their range
     /// is being compacted on the output level.
     pub fn overlapping_l0(&self, files: &mut Files, output_level: usize) -> bool {
+        base::invariant!(!files.is_empty(), "no level-0 file is chosen");
         *files = self.overlapping(0, files);
         !any_taken(&self.overlapping(output_level, files))
     }
@@ -101,6 +107,10 @@ impl<'a> Picker<'a> {
         output_level: usize,
         only_to_the_right: bool,
     ) -> Option<Files> {
+        base::invariant!(
+            input_level <= output_level,
+            "level {input_level} is above its output level {output_level}"
+        );
         if input_level == output_level {
             return Some(Vec::new());
         }

@@ -108,6 +108,10 @@ fn aged(version: &Version, options: &Options, now: u64) -> Option<(Arc<FileMetaD
 
 impl Picker<'_> {
     fn drop_files(&self, reason: Reason, level: usize, files: Files) -> Task {
+        base::invariant!(
+            files.iter().all(|file| !file.being_compacted()),
+            "FIFO compaction deletes a file that a job reads"
+        );
         let mut task = self.task(reason, vec![Inputs { level, files }], level);
         task.deletion = true;
         task.trivial_move = false;
@@ -251,6 +255,7 @@ fn batch_of_tier(l0: &[Arc<FileMetaData>], tier: u64) -> Option<Files> {
             bytes = bytes.saturating_add(next);
             at -= 1;
         }
+        base::invariant!(at < end && end <= l0.len(), "an empty batch of level-0 files");
         if end - at >= 2 && bytes >= tier {
             return Some(l0[at..end].to_vec());
         }

@@ -118,6 +118,7 @@ impl Picker<'_> {
                 return choice(files, 0, false);
             }
         }
+        base::invariant!(level < output_level, "level {level} has the output level {output_level}");
         let round_robin = self.options.priority == Priority::RoundRobin;
         let level_files = self.version.level(level).as_slice();
         for index in self.files_by_priority(level) {
@@ -211,6 +212,10 @@ impl Picker<'_> {
             return;
         }
         let all = self.version.level(level).as_slice();
+        base::invariant!(
+            all[index].number == files[0].number,
+            "the file to move is not at its place in level {level}"
+        );
         let first = files[0].clone();
         let mut bytes = first.size;
         let order = &self.version.order().user;
@@ -424,6 +429,7 @@ pub(super) fn intra_l0(
     max_bytes_per_removed_file: u64,
     max_bytes: u64,
 ) -> Option<Files> {
+    base::invariant!(min_files >= 2, "a compaction within level 0 needs two files");
     let first = files.first().filter(|f| !f.being_compacted())?;
     let mut bytes = first.size;
     let mut cost = u64::MAX;

@@ -152,12 +152,14 @@ impl Picker<'_> {
         task.trim_timestamp.clone_from(&request.trim_timestamp);
         let rewrites = request.all_levels || request.trim_timestamp.is_some();
         task.trivial_move = !rewrites && self.is_trivial_move(&task, false);
+        task.check(self.version);
         Step::Do(Box::new(task), rest)
     }
 
     /// Takes only as many files as stay, with what they meet below, within the limit. True if some were
     /// left.
     fn shorten(&self, level: usize, output_level: usize, files: &mut Files) -> bool {
+        base::invariant!(!files.is_empty(), "a compaction without files is shortened");
         let limit = self.options.max_compaction_bytes();
         let mut own = files[0].size;
         for i in 1..files.len() {
@@ -258,6 +260,7 @@ pub fn plan_files(
     task.manual = true;
     task.trivial_move = allow_move && picker.is_trivial_move(&task, false);
     task.grandparents.clear();
+    task.check(version);
     Ok(task)
 }
 

@@ -42,12 +42,13 @@ pub fn pick(view: &View<'_>, options: &Options, now: u64) -> Option<Task> {
     if options.disable_auto_compactions {
         return None;
     }
-    match options.style {
+    let task = match options.style {
         Style::Level => leveled::pick(view, options, now),
         Style::Universal => universal::pick(view, options, now),
         Style::Fifo => fifo::pick(view, options, now),
         Style::None => None,
-    }
+    };
+    task.inspect(|task| task.check(view.version))
 }
 
 /// Whether there may be something to pick: cheap enough to ask after every change of the version.

@@ -73,6 +73,21 @@ impl Scores {
         scores.score_levels(version, options, now);
         scores.mark_files(view, options, now);
         scores.estimate_pending(version, options);
+        base::invariant!(
+            scores.max_bytes.len() == version.num_levels(),
+            "{} targets for {} levels",
+            scores.max_bytes.len(),
+            version.num_levels()
+        );
+        base::invariant!(
+            scores.base_level < version.num_levels(),
+            "the base level {} does not exist",
+            scores.base_level
+        );
+        base::invariant!(
+            scores.by_level.is_sorted_by(|a, b| a.1.total_cmp(&b.1).is_ge()),
+            "the scores of the levels are not in descending order"
+        );
         scores
     }
 

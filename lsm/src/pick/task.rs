@@ -195,6 +195,45 @@ impl Task {
         self.inputs.iter().flat_map(|i| i.files.iter().map(move |f| (i.level, f)))
     }
 
+    /// Checks, under the feature `invariants`, what every picker guarantees about a task on `version`.
+    pub(crate) fn check(&self, version: &Version) {
+        base::invariant!(self.num_input_files() > 0, "a compaction has no input: {self}");
+        base::invariant!(self.output_level < version.num_levels(), "the output level does not exist: {self}");
+        base::invariant!(self.start_level() <= self.output_level, "a compaction goes up: {self}");
+        base::invariant!(
+            self.inputs.is_sorted_by(|a, b| a.level < b.level),
+            "the input levels are not in ascending order: {self}"
+        );
+        base::invariant!(
+            self.inputs.iter().all(|input| input.level <= self.output_level),
+            "an input is below the output level: {self}"
+        );
+        base::invariant!(
+            self.files().all(|(level, file)| version.level(level).position(file.number).is_some()),
+            "an input is not in its level: {self}"
+        );
+        base::invariant!(
+            self.files().all(|(_, file)| !file.being_compacted() || file.is_quarantined()),
+            "an input is reserved by another compaction: {self}"
+        );
+        base::invariant!(
+            !(self.deletion && (self.trivial_move || self.trivial_copy)),
+            "a compaction deletes and keeps its inputs: {self}"
+        );
+        base::invariant!(
+            !self.intra_l0 || self.output_level == 0 && self.start_level() == 0,
+            "a compaction within level 0 leaves level 0: {self}"
+        );
+        base::invariant!(
+            self.grandparents.is_empty() || self.output_level > 0,
+            "an output of level 0 has grandparents: {self}"
+        );
+        base::invariant!(
+            self.target_output_file_size <= self.max_output_file_size,
+            "the target of an output file exceeds its limit: {self}"
+        );
+    }
+
     /// Marks the inputs as taken. Under the lock that pickers run under.
     pub fn reserve(&self) {
         base::invariant!(

@@ -115,6 +115,7 @@ impl Picker<'_> {
 
     /// Everything newer into the oldest run, once it takes too much space beside it.
     fn space_amplification(&self, runs: &[Run]) -> Option<Task> {
+        base::invariant!(!runs.is_empty(), "universal compaction without sorted runs");
         let end = runs.len() - 1;
         let base = &runs[end];
         if base.taken {
@@ -240,6 +241,7 @@ impl Picker<'_> {
             size = rest;
         }
         *start += left;
+        base::invariant!(*start < end, "universal compaction leaves no newer sorted run");
         *newer = size;
     }
 
@@ -392,6 +394,11 @@ impl Picker<'_> {
             None => self.last_level(),
             Some(next) => next.level.saturating_sub(1),
         };
+        base::invariant!(start < end && end <= runs.len(), "no sorted run between {start} and {end}");
+        base::invariant!(
+            runs.is_sorted_by_key(|run| run.level),
+            "the sorted runs are not in the order of their age"
+        );
         let mut inputs: Vec<Inputs> = Vec::new();
         for run in &runs[start..end] {
             match &run.file {

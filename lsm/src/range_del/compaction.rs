@@ -117,6 +117,7 @@ impl CompactionTombstones {
                 to = upper;
             }
         }
+        base::invariant!(seq <= MAX_SEQUENCE, "the sequence number {seq} has more than 56 bits");
         if self.order.compare(&from, &to).is_lt() {
             self.cuts.push(Cut { start: from, end: to, seq, timestamp: timestamp.to_vec() });
             self.dirty = true;
@@ -231,6 +232,15 @@ impl CompactionTombstones {
                 });
             }
         }
+        base::invariant!(active.is_empty(), "a range tombstone has no end");
+        base::invariant!(
+            fragments.is_sorted_by(|a, b| order.compare(&a.end, &b.start).is_le()),
+            "two fragments of range tombstones overlap"
+        );
+        base::invariant!(
+            fragments.iter().all(|f| f.stamps.is_sorted_by(|a, b| a.0 >= b.0)),
+            "a fragment lists an older range tombstone first"
+        );
         self.fragments = fragments;
         self.at = 0;
     }
@@ -334,6 +344,10 @@ impl CompactionTombstones {
                     out.dropped_obsolete += 1;
                     continue;
                 }
+                base::invariant!(
+                    order.compare(&smallest, &largest).is_le(),
+                    "a range tombstone of an output file ends before its start"
+                );
                 let mut end = end.to_vec();
                 end.extend_from_slice(timestamp);
                 out.tombstones.push(OutputTombstone { key: stored, end, seq, smallest, largest });

@@ -42,7 +42,7 @@ fn upper_position(largest: &[u8]) -> Vec<u8> {
     if trailer == EXCLUSIVE_END || seq == 0 {
         return largest.to_vec();
     }
-    debug_assert!(seq <= MAX_SEQUENCE);
+    base::invariant!(seq <= MAX_SEQUENCE, "the sequence number {seq} has more than 56 bits");
     with_trailer(largest, key::pack(seq - 1, BEFORE_ALL_KINDS))
 }
 

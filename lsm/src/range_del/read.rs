@@ -266,7 +266,12 @@ pub struct Uncovered<I, C> {
 impl<I: InternalIterator, C: Coverage> Uncovered<I, C> {
     /// `covers` has one entry for each source of the merge, in the order of the sources, or no entry.
     pub fn new(merging: Merging<I>, covers: Vec<C>) -> Self {
-        debug_assert!(covers.is_empty() || covers.len() == merging.sources().len());
+        base::invariant!(
+            covers.is_empty() || covers.len() == merging.sources().len(),
+            "{} covers for {} sources",
+            covers.len(),
+            merging.sources().len()
+        );
         let n = covers.len();
         Uncovered {
             merging,
@@ -326,6 +331,7 @@ impl<I: InternalIterator, C: Coverage> Uncovered<I, C> {
     /// row of it in between is older than the tombstone.
     fn jump(&mut self, source: usize) -> bool {
         let seq = self.newest[source];
+        base::invariant!(seq > 0, "no range tombstone covers the entry");
         let Some(by) = self.now[..source].iter().position(|c| c.seq == seq) else { return false };
         let cover = &self.now[by];
         let bound = if self.merging.is_backward() { &cover.start } else { &cover.end };

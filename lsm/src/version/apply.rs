@@ -265,6 +265,12 @@ impl<'a> Builder<'a> {
                 *cursor = key;
             }
         }
+        base::invariant!(
+            cursors.len() == levels.len(),
+            "{} cursors for {} levels",
+            cursors.len(),
+            levels.len()
+        );
         Ok(Version { order: self.base.order.clone(), levels, blobs, cursors })
     }
 }
@@ -273,6 +279,10 @@ impl<'a> Builder<'a> {
 pub(crate) fn sort_l0(files: &mut [Arc<FileMetaData>]) {
     let known = files.iter().all(|f| f.epoch_number != 0);
     files.sort_by(|a, b| newest_first(a, b, known));
+    base::invariant!(
+        !known || files.is_sorted_by(|a, b| a.epoch_number >= b.epoch_number),
+        "a newer level-0 file has a smaller epoch number"
+    );
 }
 
 fn newest_first(a: &FileMetaData, b: &FileMetaData, epochs_known: bool) -> Ordering {
@@ -354,6 +364,10 @@ impl Version {
             next += 1;
         }
         l0.reverse();
+        base::invariant!(
+            l0.is_sorted_by(|a, b| a.epoch_number > b.epoch_number),
+            "two level-0 files have one inferred epoch number"
+        );
         levels[0] = Arc::new(LevelFiles::new(l0));
         Some(Version { levels, ..self.clone() })
     }

@@ -36,6 +36,10 @@ impl LevelFiles {
         let smallest_heads = files.iter().map(|f| head(f.smallest_user_key())).collect();
         let numbers = files.iter().map(|f| f.number).collect();
         let bytes = files.iter().map(|f| f.size).sum();
+        base::invariant!(
+            files.iter().all(|f| f.smallest.len() >= key::TRAILER_LEN && f.largest.len() >= key::TRAILER_LEN),
+            "a boundary key is shorter than its trailer"
+        );
         LevelFiles { files, largest_heads, smallest_heads, numbers, bytes }
     }
 
@@ -83,9 +87,18 @@ impl LevelFiles {
             // prefix of 8 bytes. A linear search took 17 us for 12,000 files.
             let from = self.largest_heads.partition_point(|&x| x < h);
             let same = self.largest_heads[from..].partition_point(|&x| x == h);
-            return from
+            let at = from
                 + self.files[from..from + same]
                     .partition_point(|f| order.compare_split(&f.largest, user_key, trailer).is_lt());
+            base::invariant!(
+                !self.files.is_sorted_by(|a, b| order.compare(&a.largest, &b.largest).is_lt())
+                    || at
+                        == self
+                            .files
+                            .partition_point(|f| order.compare_split(&f.largest, user_key, trailer).is_lt()),
+                "the heads of the boundary keys lead to another file"
+            );
+            return at;
         }
         self.files.partition_point(|f| order.compare_split(&f.largest, user_key, trailer).is_lt())
     }
@@ -105,6 +118,7 @@ impl LevelFiles {
         head_of_key: u64,
         user_key: &[u8],
     ) -> bool {
+        base::invariant!(head_of_key == head(user_key), "the head belongs to another key");
         if order.user.is_bytewise() {
             let smallest = self.smallest_heads[index];
             if head_of_key != smallest {
@@ -123,6 +137,7 @@ impl LevelFiles {
         head_of_key: u64,
         user_key: &[u8],
     ) -> bool {
+        base::invariant!(head_of_key == head(user_key), "the head belongs to another key");
         if order.user.is_bytewise() {
             let largest = self.largest_heads[index];
             if head_of_key != largest {
