@@ -102,6 +102,12 @@ impl BlobWriter {
         let bytes = record_len(user_key.len(), stored.len() as u64);
         self.blob_count += 1;
         self.blob_bytes += bytes;
+        base::invariant!(
+            self.file.size() == self.file_size(),
+            "the blob file has {} bytes, its records {}",
+            self.file.size(),
+            self.file_size()
+        );
         if let Some(statistics) = &self.statistics {
             statistics.add(Ticker::BlobDbBlobFileBytesWritten, bytes);
         }
@@ -130,7 +136,11 @@ impl BlobWriter {
     pub fn finish(mut self, use_fsync: bool) -> Result<WrittenBlobs> {
         self.head.clear();
         Footer { blob_count: self.blob_count, expiration: (0, 0) }.encode(&mut self.head);
-        debug_assert_eq!(self.head.len(), FOOTER_LEN);
+        base::invariant!(
+            self.head.len() == FOOTER_LEN,
+            "the footer of a blob file has {} bytes",
+            self.head.len()
+        );
         self.file.append(&self.head)?;
         let began = self.statistics.as_ref().map(|_| Stopwatch::start());
         self.file.sync(use_fsync)?;

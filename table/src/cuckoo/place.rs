@@ -51,6 +51,7 @@ impl Placing<'_> {
     /// # Errors
     /// NotSupported if two keys are equal, or if the keys have too many collisions.
     pub(super) fn place(&self, count: u32) -> Result<Placed> {
+        base::invariant!(self.hashing.size > 0 && self.block > 0, "a cuckoo table without buckets");
         let len = self.hashing.size + u64::from(self.block) - 1;
         let mut buckets = vec![Bucket { key: EMPTY, seen_by: 0 }; len as usize];
         let (mut hashes, mut searches) = (2, 0);
@@ -79,6 +80,10 @@ impl Placing<'_> {
                 hashes += 1;
             }
             if let Some(bucket) = found {
+                base::invariant!(
+                    tried.contains(&bucket) || buckets[bucket as usize].key == EMPTY,
+                    "the bucket {bucket} holds a key that did not move"
+                );
                 buckets[bucket as usize].key = number;
             }
         }
@@ -140,6 +145,7 @@ impl Placing<'_> {
         let mut at = last;
         while at >= roots {
             let (to, parent) = (tree[at].bucket as usize, tree[at].parent);
+            base::invariant!(parent < at, "the search for a bucket has a circle");
             buckets[to] = buckets[tree[parent].bucket as usize];
             at = parent;
         }

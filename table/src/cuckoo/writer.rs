@@ -56,6 +56,7 @@ struct Held {
 impl Held {
     /// The internal key and the value of a number; no value for a deletion.
     fn entry(&self, number: u32) -> (&[u8], Option<&[u8]>) {
+        base::invariant!(self.key_len >= TRAILER_LEN, "the held keys have no trailer");
         let len = self.key_len + self.value_len.unwrap_or(0);
         let at = number as usize * len;
         match self.value_len.and_then(|_| self.values.get(at..at + len)) {
@@ -140,6 +141,10 @@ impl CuckooWriter {
         } else {
             self.held.deletions.extend_from_slice(key);
         }
+        base::invariant!(
+            self.last_key.is_empty() || self.options.order.compare(&self.last_key, key).is_lt(),
+            "the key {key:02x?} is out of order"
+        );
         self.user_keys_only &= is_value && sequence(key) == 0;
         self.counts.add(trailer(key), key.len(), value.len());
         if user < &self.smallest[..] {
@@ -223,6 +228,10 @@ impl CuckooWriter {
             }
             offset += empty.len() as u64;
         }
+        base::invariant!(
+            placed.buckets.iter().flatten().count() as u64 == self.counts.entries,
+            "the table does not hold each entry once"
+        );
         empty.truncate(key_len);
         let mut properties = self.initial_properties((key_len, value_len), offset);
         let mut user =

@@ -47,6 +47,10 @@ impl IndexBuilder {
 
     /// Adds the row at `offset`. `is_whole`: the row stores its whole key. Returns the hash of a new prefix.
     pub(super) fn add(&mut self, prefix: &[u8], offset: u32, is_whole: bool) -> Option<u32> {
+        base::invariant!(
+            self.entries.last().is_none_or(|(_, last)| *last < offset) || !is_whole,
+            "the row at {offset} is not after the row before"
+        );
         let is_new = self.num_prefixes == 0 || self.prefix != prefix;
         if is_new {
             self.num_prefixes += 1;
@@ -115,6 +119,7 @@ impl IndexBuilder {
                 }
             }
         }
+        base::invariant!(rest.is_empty(), "{} rows are in no bucket", rest.len());
         table.extend_from_slice(&lists);
         table
     }

@@ -82,6 +82,10 @@ impl PlainWriter {
         }
         let user = user_key(key);
         let extractor = self.options.prefix_extractor.as_deref();
+        base::invariant!(
+            self.last_key.is_empty() || self.options.order.compare(&self.last_key, key).is_lt(),
+            "the key {key:02x?} is out of order"
+        );
         self.row.clear();
         self.encoder.encode(key, value, extractor, &mut self.row)?;
         let end = self.offset + self.row.len() as u64;
@@ -97,6 +101,7 @@ impl PlainWriter {
         }
         self.file.append(&self.row)?;
         self.offset = end;
+        base::invariant!(self.file.size() == end, "the file has {} bytes, the rows {end}", self.file.size());
         self.counts.add(trailer(key), key.len(), value.len());
         if self.first_key.is_empty() {
             self.first_key = key.to_vec();

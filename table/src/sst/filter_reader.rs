@@ -57,6 +57,12 @@ impl FilterReader {
     /// What a point look-up asks about: the key without timestamp, or its prefix.
     #[inline]
     fn point_question<'k>(&self, user_key: &'k [u8]) -> Option<&'k [u8]> {
+        base::invariant!(
+            user_key.len() >= self.timestamp_size,
+            "a key of {} bytes has a timestamp of {}",
+            user_key.len(),
+            self.timestamp_size
+        );
         let key = &user_key[..user_key.len().saturating_sub(self.timestamp_size)];
         if self.whole_keys {
             return Some(key);
@@ -110,6 +116,12 @@ impl FilterReader {
         ctx: &ReadCtx,
         answers: &mut [bool],
     ) -> Result<()> {
+        base::invariant!(
+            seek_keys.len() == answers.len(),
+            "{} answers for {} keys",
+            answers.len(),
+            seek_keys.len()
+        );
         answers.fill(true);
         if self.is_none() || ctx.for_compaction {
             return Ok(());

@@ -207,6 +207,7 @@ impl IndexCursor {
     }
 
     pub(super) fn next(&mut self, reader: &IndexReader, source: &Source, ctx: &ReadCtx) -> Result<()> {
+        base::invariant!(self.at != usize::MAX, "an index cursor before the first block moves forward");
         self.at += 1;
         while self.index().is_some_and(|index| self.at >= index.len()) && self.top.is_some() {
             self.enter(reader, source, ctx, self.top_at + 1)?;
@@ -227,6 +228,7 @@ impl IndexCursor {
 
     /// Opens partition `at`; past either end there is none.
     fn enter(&mut self, reader: &IndexReader, source: &Source, ctx: &ReadCtx, at: usize) -> Result<()> {
+        base::invariant!(self.top.is_some(), "an index without partitions enters a partition");
         if at == self.top_at && self.block.is_some() {
             return Ok(());
         }

@@ -132,6 +132,7 @@ impl TableIter {
     #[cold]
     fn stop(&mut self, outcome: Result<()>) {
         self.leave_block();
+        base::invariant!(!self.rows.valid(), "an iterator with an error stands on an entry");
         self.error = outcome.err();
     }
 
@@ -189,6 +190,7 @@ impl TableIter {
             }
         };
         let Some(rows) = data(&block) else { return Err(source.wrong_kind(handle, BlockKind::Data)) };
+        base::invariant!(!handle.is_null(), "a data block without a place");
         self.rows.reset(rows.clone());
         self.block = Some(block);
         self.handle = handle;
@@ -213,6 +215,7 @@ impl TableIter {
 
     /// To the first entry of the blocks behind the current one.
     fn first_behind(&mut self) -> Result<()> {
+        base::invariant!(!self.rows.valid(), "the iterator leaves a block with entries left");
         loop {
             // Every later key is behind the separator, and that is not below the bound.
             if self.near_bound {
@@ -237,6 +240,7 @@ impl TableIter {
 
     /// To the last entry of the blocks before the current one.
     fn last_before(&mut self) -> Result<()> {
+        base::invariant!(!self.rows.valid(), "the iterator leaves a block with entries left");
         self.look_ahead.reset();
         loop {
             self.cursor.prev(&self.reader.index, &self.reader.source, &self.ctx)?;
@@ -392,6 +396,7 @@ impl InternalIterator for TableIter {
 
     #[inline]
     fn next(&mut self) {
+        base::invariant!(self.rows.valid(), "an iterator that stands on no entry is moved");
         self.rows.next();
         if !self.rows.valid() {
             self.next_block();
@@ -400,6 +405,7 @@ impl InternalIterator for TableIter {
 
     #[inline]
     fn prev(&mut self) {
+        base::invariant!(self.rows.valid(), "an iterator that stands on no entry is moved");
         self.rows.prev();
         if !self.rows.valid() {
             self.prev_block();
@@ -425,6 +431,7 @@ impl InternalIterator for TableIter {
 
     #[inline]
     fn pin_value(&self) -> Pinned {
+        base::invariant!(self.rows.valid(), "a value without an entry is pinned");
         Pinned::bytes(self.rows.block().bytes().clone(), self.rows.value_range())
     }
 

@@ -65,6 +65,16 @@ impl Reader {
         self.filter.keys_may_match(&self.source, seek_keys, ctx, &mut may_match)?;
         let (wanted, handles) = self.places(seek_keys, &may_match, ctx)?;
         let blocks = self.source.fetch_all(&handles, ctx);
+        base::invariant!(
+            blocks.len() == handles.len(),
+            "{} blocks for {} handles",
+            blocks.len(),
+            handles.len()
+        );
+        base::invariant!(
+            wanted.iter().all(|want| want.block < blocks.len()),
+            "a key of a MultiGet names a block that was not fetched"
+        );
         let in_memory = |want: &Wanted| blocks[want.block].as_ref().ok().and_then(|block| data(block));
         wanted.iter().filter_map(in_memory).for_each(Block::prefetch);
         for want in &wanted {
@@ -132,7 +142,7 @@ impl Reader {
         let source = &self.source;
         let mut cursor = IndexCursor::default();
         cursor.seek(&self.index, source, ctx, seek_key)?;
-        debug_assert_eq!(cursor.handle(), handle);
+        base::invariant!(cursor.handle() == handle, "the index leads to another block at the second search");
         loop {
             cursor.next(&self.index, source, ctx)?;
             let Some(index) = cursor.index().filter(|index| cursor.at < index.len()) else { return Ok(()) };
@@ -184,6 +194,10 @@ impl Source {
             .zip(&mut buffers)
             .map(|(group, buffer)| ReadRequest::new(group.start, buffer))
             .collect();
+        base::invariant!(
+            groups.iter().all(|group| group.start + group.len as u64 <= self.size),
+            "a read of a MultiGet goes past the end of the file"
+        );
         let total = groups.iter().map(|group| group.len).sum();
         let mut read_all = || {
             self.counts.read_together(requests.len());
@@ -252,6 +266,10 @@ impl Source {
                 _ => groups.push(Group { start: handle.offset, len, members: vec![i] }),
             }
         }
+        base::invariant!(
+            groups.iter().all(|group| !group.members.is_empty()),
+            "a read of a MultiGet is for no block"
+        );
         groups
     }
 }

@@ -134,6 +134,8 @@ impl ReadAhead {
     /// Goes on as a scan of the file before did: its first read is the next in a row.
     pub(super) fn keep_pace(&mut self, pace: Pace) {
         if self.last_end == u64::MAX && self.explicit == 0 {
+            base::invariant!(self.initial <= self.most, "the first read-ahead is larger than the largest");
+            // The pace comes from an iterator of another table, whose options may differ.
             self.next = pace.next.clamp(self.initial, self.most);
             self.handed = Some(pace.in_a_row);
         }
@@ -189,6 +191,11 @@ impl ReadAhead {
 
     /// Bytes of the window that lie behind the last block taken from it; `None` if nothing was ever read ahead.
     pub(super) fn unwanted(&self) -> Option<usize> {
+        base::invariant!(
+            self.start.checked_add(self.bytes.len() as u64).is_some(),
+            "the window of a read-ahead starts at {}",
+            self.start
+        );
         let end = self.start + self.bytes.len() as u64;
         (!self.bytes.is_empty()).then(|| end.saturating_sub(self.last_end.max(self.start)) as usize)
     }
@@ -228,6 +235,10 @@ impl Window for ReadAhead {
                 let amount = self.near_part(source, offset, end, amount) as u64;
                 let limit = self.limit.min(self.trimmed);
                 let stop = end.saturating_add(amount).min(limit).max(end);
+                base::invariant!(
+                    stop >= end,
+                    "a read-ahead from {offset} stops at {stop}, before the block ends at {end}"
+                );
                 let total = (stop - offset) as usize;
                 let trimmed = self.trimmed < end.saturating_add(amount).min(self.limit);
                 source.counts.read_ahead(stop - end, trimmed, self.for_compaction);

@@ -24,6 +24,10 @@ impl Kept {
     fn take(&mut self, len: usize) -> Option<Vec<u8>> {
         let at = self.buffers.iter().rposition(|buffer| buffer.capacity() >= len)?;
         let buffer = self.buffers.remove(at);
+        base::invariant!(
+            self.bytes >= buffer.capacity(),
+            "the kept buffers have fewer bytes than one of them"
+        );
         self.bytes -= buffer.capacity();
         Some(buffer)
     }
@@ -35,6 +39,11 @@ impl Kept {
         while self.buffers.len() > KEPT || self.bytes > KEPT_BYTES {
             self.bytes -= self.buffers.remove(0).capacity();
         }
+        base::invariant!(
+            !self.buffers.is_empty() || self.bytes == 0,
+            "no buffer is kept, but {} bytes",
+            self.bytes
+        );
     }
 }
 

@@ -33,6 +33,7 @@ impl Kept {
         let lengths = self.pieces.iter().enumerate().filter(|(_, piece)| fits(piece));
         let (at, _) = lengths.min_by_key(|(_, piece)| piece.len())?;
         let piece = self.pieces.swap_remove(at);
+        base::invariant!(self.bytes >= piece.len(), "the kept pieces have fewer bytes than one of them");
         self.bytes -= piece.len();
         Some(piece)
     }
@@ -44,6 +45,11 @@ impl Kept {
         while self.pieces.len() > KEPT || self.bytes > KEPT_BYTES {
             self.bytes -= self.pieces.remove(0).len();
         }
+        base::invariant!(
+            !self.pieces.is_empty() || self.bytes == 0,
+            "no piece is kept, but {} bytes",
+            self.bytes
+        );
     }
 }
 

@@ -158,6 +158,13 @@ impl Blocks {
         packed: &mut Vec<u8>,
         entry: &PreparedEntry,
     ) -> Result<()> {
+        base::invariant!(!payload.is_empty(), "an empty data block is written");
+        base::invariant!(
+            self.stats.end <= self.sink.offset(),
+            "the data block before ends at {}, after the end of the file at {}",
+            self.stats.end,
+            self.sink.offset()
+        );
         self.stats.blocks += 1;
         self.stats.uncompressed += payload.len() as u64;
         self.stats.rejected += u64::from(outcome == Packed::Rejected);
@@ -167,6 +174,7 @@ impl Blocks {
             Packed::Rejected | Packed::Bypassed => self.sink.write_data(payload, 0, None)?,
         };
         self.stats.end = self.sink.offset();
+        base::invariant!(handle.end() <= self.stats.end, "the data block {handle:?} ends after the file");
         self.index.add(entry, handle, gap);
         Ok(())
     }
@@ -175,6 +183,7 @@ impl Blocks {
         let Some(mut batch) = self.batch.take() else { return Ok(()) };
         batch.pack();
         let used = batch.used;
+        base::invariant!(used <= batch.slots.len(), "{used} blocks in {} slots", batch.slots.len());
         for slot in &mut batch.slots[..used] {
             let outcome = slot.outcome.take().unwrap_or(Ok(Packed::Bypassed))?;
             self.write_data(outcome, &mut slot.payload, &mut slot.packed, &slot.entry)?;
@@ -217,7 +226,13 @@ impl Blocks {
         filter: Option<&mut FilterBuilder>,
     ) -> Result<()> {
         self.release(options, filter)?;
-        self.flush_batch()
+        self.flush_batch()?;
+        base::invariant!(self.held.is_none(), "blocks are held after the end of the data");
+        base::invariant!(
+            self.bytes_in_flight() == 0,
+            "blocks wait for compression after the end of the data"
+        );
+        Ok(())
     }
 
     /// Bytes held or waiting to be packed.

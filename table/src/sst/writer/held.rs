@@ -54,6 +54,7 @@ impl Held {
     }
 
     pub(super) fn hold(&mut self, payload: Vec<u8>, entry: PreparedEntry) {
+        base::invariant!(!payload.is_empty(), "an empty data block is held");
         self.bytes += payload.len() as u64;
         let keys = std::mem::take(&mut self.keys);
         self.blocks.push(HeldBlock { payload, entry, keys });
@@ -77,6 +78,7 @@ impl Held {
         let (mut samples, mut lens) = (Vec::new(), Vec::new());
         let mut at = count / 2;
         for _ in 0..count {
+            base::invariant!(samples.len() <= wanted, "{} bytes of samples, {wanted} wanted", samples.len());
             let missing = wanted - samples.len();
             if missing == 0 {
                 break;

@@ -214,6 +214,11 @@ impl Writer {
         if self.data.is_empty() {
             return Ok(());
         }
+        base::invariant!(!self.last_key.is_empty(), "a data block has entries and the table has no last key");
+        base::invariant!(
+            next_key.is_none_or(|next| self.options.order.compare(&self.last_key, next).is_lt()),
+            "the next block starts before the end of this block"
+        );
         let payload = self.data.finish();
         let (fast, slow) = self.blocks.sampler.see(payload)?;
         if !self.collectors.is_empty() {
@@ -371,10 +376,20 @@ impl Bounds {
 
     fn all(&self, order: &base::key::InternalOrder, last_key: &[u8]) -> Option<(Vec<u8>, Vec<u8>)> {
         match (self.points(last_key), self.ranges.clone()) {
-            (Some((first, last)), Some((start, end))) => Some((
-                if order.compare(&first, &start).is_le() { first } else { start },
-                if order.compare(&last, &end).is_ge() { last } else { end },
-            )),
+            (Some((first, last)), Some((start, end))) => {
+                base::invariant!(
+                    order.compare(&first, &last).is_le(),
+                    "the first key of the table is after the last key"
+                );
+                base::invariant!(
+                    order.user.compare_without_timestamp(user_key(&start), user_key(&end)).is_le(),
+                    "the range tombstones of the table end before their start"
+                );
+                Some((
+                    if order.compare(&first, &start).is_le() { first } else { start },
+                    if order.compare(&last, &end).is_ge() { last } else { end },
+                ))
+            }
             (points, ranges) => points.or(ranges),
         }
     }

@@ -102,6 +102,13 @@ impl Packer {
             return Ok(Packed::Rejected);
         }
         let kind = compressor.stored_kind();
+        base::invariant!(kind != Compression::None, "a compressed block has no compression type");
+        base::invariant!(
+            out.len() <= payload.len(),
+            "a compressed block of {} bytes has {} bytes",
+            payload.len(),
+            out.len()
+        );
         if self.verify {
             let back = decompress(kind, out, self.dictionary.as_deref())
                 .map_err(|error| Error::corruption(format!("Could not decompress: {error}")))?;

@@ -91,9 +91,22 @@ impl Sink {
             self.statistics.as_ref().filter(|statistics| statistics.timers_on()).map(|_| Stopwatch::start());
         let size = stored.len();
         let handle = BlockHandle::new(self.offset, size as u64);
+        base::invariant!(type_byte < 8, "the compression type {type_byte} does not exist");
+        base::invariant!(type_byte == 0 || payload.is_some(), "a compressed block without its payload");
         trailer::append(stored, type_byte, self.checksum, self.base_context, self.offset);
+        base::invariant!(
+            stored.len() == size + trailer::LEN,
+            "the trailer of a block has {} bytes",
+            stored.len() - size
+        );
         self.file.append(stored)?;
         self.offset += stored.len() as u64;
+        base::invariant!(
+            self.file.size() == self.offset,
+            "the file has {} bytes, and the next block starts at {}",
+            self.file.size(),
+            self.offset
+        );
         self.types_used |= 1u8.checked_shl(u32::from(type_byte)).unwrap_or(0);
         let payload = payload.unwrap_or(&stored[..size]);
         self.pre_compression_size += (payload.len() + trailer::LEN) as u64;
@@ -117,7 +130,13 @@ impl Sink {
         self.pad(before)?;
         let handle = self.write(BlockKind::Data, stored, type_byte, payload)?;
         if self.padding.align > 0 {
+            base::invariant!(
+                self.padding.align.is_power_of_two(),
+                "blocks are aligned to {} bytes",
+                self.padding.align
+            );
             self.pad(self.offset.wrapping_neg() & (self.padding.align - 1))?;
+            base::invariant!(self.offset.is_multiple_of(self.padding.align), "the next block is not aligned");
         }
         Ok((handle, before > 0))
     }
@@ -150,6 +169,7 @@ impl Padding {
         if self.super_block == 0 || self.super_block_padding == 0 {
             return 0;
         }
+        base::invariant!(self.super_block.is_power_of_two(), "a super block of {} bytes", self.super_block);
         let mask = self.super_block - 1;
         let crosses = offset & !mask != (offset + size) & !mask;
         let bytes = self.super_block - (offset & mask);

@@ -28,6 +28,11 @@ use crate::unique_id::UniqueId;
 pub(super) fn finish(mut writer: Writer) -> Result<(FinishedTable, FileWriter)> {
     let options = &writer.options;
     let tail_start = writer.blocks.sink.offset();
+    base::invariant!(writer.data.is_empty(), "a data block is open at the end of the table");
+    base::invariant!(
+        writer.blocks.stats.end <= tail_start,
+        "the last data block ends after the start of the tail"
+    );
     let mut metaindex = Metaindex::default();
     let mut properties = initial_properties(options);
     writer.counts.put_into(&mut properties);
@@ -196,7 +201,13 @@ fn done(
     let Writer { options, last_key, counts, bounds, blocks, .. } = writer;
     let file_size = blocks.sink.offset();
     let pre_compression_size = blocks.sink.pre_compression_size();
+    base::invariant!(tail_start < file_size, "the table has no footer");
+    base::invariant!(
+        counts.entries == 0 || counts.smallest_seqno <= counts.largest_seqno,
+        "the smallest sequence number of the table is larger than the largest"
+    );
     let file = blocks.sink.into_file();
+    base::invariant!(file.size() == file_size, "the file has {} bytes, the table {file_size}", file.size());
     let table = FinishedTable {
         properties,
         file_size,
