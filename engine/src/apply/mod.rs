@@ -211,7 +211,14 @@ pub fn records(
             continue;
         };
         next = match families.get(id).filter(|f| source.log.is_none_or(|log| log >= f.state().wal_number)) {
-            Some(family) => run_of_family(&family, id, record, &mut records, &mut source, &mut done)?,
+            Some(family) => {
+                let behind = records.clone();
+                let rest = run_of_family(&family, id, record, &mut records, &mut source, &mut done);
+                if family.empty_ranges().concern_writers() {
+                    shorten_empty_ranges(&family, id, record, behind);
+                }
+                rest?
+            }
             None if source.missing == Missing::Refuse => return Err(no_family(id)),
             None => {
                 source.check_protection(&record)?;
@@ -298,6 +305,23 @@ fn run_of_family<'a>(
     done.memtable_full |= pin.parts.is_full(mem).is_some()
         || (!pin.history.is_empty() && family.state().history_is_due(mem.memory_used()));
     Ok(rest)
+}
+
+/// Tells the key ranges without keys of the live entries of a run. Entries that a failed run did not insert do no harm.
+#[cold]
+fn shorten_empty_ranges(
+    family: &Family,
+    id: FamilyId,
+    first: Record<'_>,
+    behind: format::batch::Records<'_>,
+) {
+    let records = std::iter::once(first).chain(behind.map_while(Result::ok));
+    let run = records.take_while(|record| record.family() == Some(id));
+    let live = run.filter_map(|record| match record.entry()? {
+        (ValueType::RangeDeletion | ValueType::Deletion | ValueType::SingleDeletion, _, _) => None,
+        (_, key, _) => Some(key),
+    });
+    family.empty_ranges().add_live(&family.order().user, live);
 }
 
 #[cold]

@@ -37,11 +37,18 @@ pub struct Change {
     /// The memtables that `edit`'s files hold, for a flush.
     pub flushed: Option<FlushPick>,
     pub full_history_ts_low: Option<Vec<u8>>,
+    /// Readers see the same keys before and after: a flush or a compaction. False is always safe.
+    pub keeps_keys: bool,
 }
 
 impl Change {
     pub fn new(family: Arc<Family>, edit: Edit) -> Self {
-        Change { family, edit, flushed: None, full_history_ts_low: None }
+        Change { family, edit, flushed: None, full_history_ts_low: None, keeps_keys: false }
+    }
+
+    /// The change of a compaction.
+    pub fn of_compaction(family: Arc<Family>, edit: Edit) -> Self {
+        Change { keeps_keys: true, ..Change::new(family, edit) }
     }
 }
 
@@ -187,6 +194,9 @@ impl Committer {
         self.min_log_to_keep.fetch_max(min_wal.unwrap_or(0), Ordering::AcqRel);
         let mut old_super_versions = Vec::with_capacity(parts.len());
         for part in &parts {
+            if !part.change.keeps_keys && part.change.flushed.is_none() {
+                part.change.family.empty_ranges().clear();
+            }
             let mut state = part.change.family.state();
             state.version = part.next.clone();
             if let Some(pick) = &part.change.flushed {

@@ -124,7 +124,7 @@ fn move_files(t: &CompactionTools<'_>, job: &Job) -> Result<Compacted> {
     let moved = LevelNumbers { bytes_moved: bytes, ..LevelNumbers::default() };
     job.family.stats.lock().add(task.output_level, Pool::Low as usize, &moved);
     let (committed, report) = finish::without_rewrite(t, job, &moved_files, || {
-        let committed = t.committer.commit(vec![Change::new(job.family.clone(), edit)], false)?;
+        let committed = t.committer.commit(vec![Change::of_compaction(job.family.clone(), edit)], false)?;
         t.tools.events.emit(&Event::TrivialMove {
             job: job.id,
             family: named(&job.family),
@@ -141,7 +141,7 @@ fn move_files(t: &CompactionTools<'_>, job: &Job) -> Result<Compacted> {
 fn drop_files(t: &CompactionTools<'_>, job: &Job) -> Result<Compacted> {
     let deleted = job.task.files().map(|(level, file)| (level, file.number)).collect();
     let edit = Edit { deleted, ..Edit::default() };
-    let commit = || t.committer.commit(vec![Change::new(job.family.clone(), edit)], false);
+    let commit = || t.committer.commit(vec![Change::of_compaction(job.family.clone(), edit)], false);
     let (committed, report) = finish::without_rewrite(t, job, &[], commit)?;
     match job.task.reason {
         Reason::FifoMaxSize => t.tools.stats.add(Ticker::FifoMaxSizeCompactions, 1),
@@ -246,7 +246,7 @@ fn commit(t: &CompactionTools<'_>, job: &Job, done: &[piece::Done]) -> Result<Co
         ..crate::output::edit_of(task.output_level, outputs(done))
     };
     add_cursor(&mut edit, task);
-    t.committer.commit(vec![Change::new(job.family.clone(), edit)], false)
+    t.committer.commit(vec![Change::of_compaction(job.family.clone(), edit)], false)
 }
 
 fn add_cursor(edit: &mut Edit, task: &Task) {

@@ -10,6 +10,7 @@
 
 pub mod blob_cache;
 mod check_read;
+pub mod empty_ranges;
 mod parts;
 mod resolve;
 mod set;
@@ -18,6 +19,7 @@ mod super_version;
 #[cfg(test)]
 mod tests;
 
+pub use empty_ranges::EmptyRanges;
 pub use parts::Parts;
 pub use resolve::pick_options;
 pub use set::FamilySet;
@@ -54,6 +56,8 @@ pub struct Family {
     /// The write buffer manager that received the reservation of `charged`, after the first entry.
     buffers: OnceLock<Arc<WriteBufferManager>>,
     release_notifier: Arc<ReleaseNotifier>,
+    /// Where scans found no key.
+    empty_ranges: Arc<EmptyRanges>,
     /// What its jobs came to.
     pub stats: FamilyStats,
 }
@@ -83,6 +87,8 @@ impl Family {
             parts.clone(),
             release_notifier.clone(),
         );
+        let empty_ranges = Arc::new(EmptyRanges::default());
+        empty_ranges.installed(1);
         Arc::new(Family {
             id,
             name,
@@ -98,6 +104,7 @@ impl Family {
             charged: AtomicUsize::new(0),
             buffers: OnceLock::new(),
             release_notifier,
+            empty_ranges,
             stats: FamilyStats::default(),
         })
     }
@@ -201,6 +208,12 @@ impl Family {
         self.current.load().number
     }
 
+    /// The key ranges in which scans found no key.
+    #[inline]
+    pub(crate) fn empty_ranges(&self) -> &Arc<EmptyRanges> {
+        &self.empty_ranges
+    }
+
     /// Whether it was dropped from the database. Handles still read what they read before.
     pub fn is_dropped(&self) -> bool {
         self.dropped.load(Ordering::Acquire)
@@ -276,6 +289,8 @@ impl Family {
             self.release_notifier.clone(),
         )
         .with_full_history_ts_low(state.full_history_ts_low.clone());
+        // Before entries can join the new memtable.
+        self.empty_ranges.installed(next.number);
         self.current.swap(Arc::new(next))
     }
 

@@ -12,6 +12,7 @@ mod context;
 mod convert;
 mod count;
 mod keys;
+mod skip;
 mod tree;
 mod value;
 mod versions;
@@ -24,18 +25,20 @@ pub use versions::Versions;
 pub(crate) use view::View;
 pub(crate) use walk::Walk;
 
-use base::key::MAX_SEQUENCE;
+use base::key::{MAX_SEQUENCE, SequenceNumber};
 use base::stats::{PerfCounter, PerfLevel, Ticker, perf_timing};
 use base::{Error, Pinned, Result};
 use env::clock::CpuTimer;
 
 use crate::family::SuperVersion;
+use crate::family::empty_ranges::Reader;
 use crate::options::{ReadOptions, ReadTier};
 use crate::sequence::Snapshot;
 use crate::source::{BlobContext, WideColumns};
 use crate::sync::Arc;
 use convert::Converter;
 use count::{Counts, Step};
+use skip::RangeSkipper;
 use tree::{Tree, gather};
 use watch::Watch;
 
@@ -350,8 +353,7 @@ impl Iter {
 
     /// Collects the sources.
     fn open_sources(&mut self) -> Result<()> {
-        let tree = gather(&self.context, &self.options, &self.super_version, self.walk.seq())?;
-        self.walk.set_source(tree);
+        collect(&mut self.walk, &self.context, &self.options, &self.super_version)?;
         self.opened = true;
         Ok(())
     }
@@ -388,7 +390,7 @@ impl Iter {
     fn go_over(&mut self, step: Step) {
         let newest = acquire(&self.context);
         let built = build(&self.context, &self.options, &newest).and_then(|mut walk| {
-            walk.set_source(gather(&self.context, &self.options, &newest, walk.seq())?);
+            collect(&mut walk, &self.context, &self.options, &newest)?;
             walk.go_on_from(&mut self.walk, matches!(step, Step::Prev));
             Ok(walk)
         });
@@ -504,6 +506,45 @@ fn blobs(
     }))
 }
 
+/// Gives the walk its sources.
+fn collect(
+    walk: &mut Walk<Tree>,
+    context: &IteratorContext,
+    options: &ReadOptions,
+    super_version: &Arc<SuperVersion>,
+) -> Result<()> {
+    if let Some(skipper) = walk.skipper() {
+        skipper.sources_of(&super_version.mem);
+    }
+    walk.set_source(gather(context, options, super_version, walk.seq())?);
+    Ok(())
+}
+
+/// What skips key ranges without keys; `None` if the options ask for another view of the keys, or for something that follows
+/// from each hidden entry.
+fn skipper(
+    context: &IteratorContext,
+    options: &ReadOptions,
+    super_version: &SuperVersion,
+    seq: SequenceNumber,
+) -> Option<RangeSkipper> {
+    let parts = &super_version.parts;
+    let all_keys = options.total_order_seek
+        || parts.prefix_extractor.is_none()
+        || (parts.prefix_seek_opt_in_only && !options.prefix_same_as_start && !options.auto_prefix_mode);
+    let follows_hidden = options.max_skippable_internal_keys > 0 || options.iter_start_ts.is_some();
+    if !all_keys
+        || follows_hidden
+        || options.ignore_range_deletions
+        || options.table_filter.is_some()
+        || parts.order.timestamp_size() > 0
+    {
+        return None;
+    }
+    let reader = Reader { seq, super_version: super_version.number };
+    Some(RangeSkipper::new(context.family.empty_ranges().clone(), reader, !options.tailing))
+}
+
 fn build(
     context: &IteratorContext,
     options: &ReadOptions,
@@ -542,11 +583,16 @@ fn build(
     };
     let mut walk = Walk::new(Tree::Unopened, view);
     let family = context.family.options();
-    walk.watch(Watch::new(&family, &super_version.mem));
+    let watch = Watch::new(&family, &super_version.mem);
     // A run of tombstones may have entries between them that are hidden now and seen later.
     if !context.sequence.undecided().is_enabled() {
-        walk.convert(Converter::new(&family, options, super_version, seq, &context.stats));
+        let convert = Converter::new(&family, options, super_version, seq, &context.stats);
+        if watch.is_none() && convert.is_none() {
+            walk.skip_ranges(skipper(context, options, super_version, seq));
+        }
+        walk.convert(convert);
     }
+    walk.watch(watch);
     Ok(walk)
 }
 

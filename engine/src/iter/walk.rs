@@ -12,6 +12,7 @@
 
 mod backward;
 mod blob;
+mod empty;
 mod forward;
 
 use base::iter::InternalIterator;
@@ -21,6 +22,7 @@ use base::{Error, Kind, Pinned, Result, Subcode};
 
 use super::convert::Converter;
 use super::keys::{MAX_TS, MIN_TS, prefix_of, seek_key};
+use super::skip::RangeSkipper;
 use super::value::Held;
 use super::view::View;
 use super::watch::Watch;
@@ -78,6 +80,11 @@ pub struct Walk<I> {
     reseeks: u64,
     watch: Option<Box<Watch>>,
     convert: Option<Box<Converter>>,
+    skipper: Option<RangeSkipper>,
+    /// Hidden entries in a row at which the walk looks for a key range without keys.
+    look_at: u64,
+    /// Whether the move has looked.
+    looked: bool,
 }
 
 impl<I: InternalIterator> Walk<I> {
@@ -105,6 +112,9 @@ impl<I: InternalIterator> Walk<I> {
             reseeks: 0,
             watch: None,
             convert: None,
+            skipper: None,
+            look_at: u64::MAX,
+            looked: false,
         }
     }
 

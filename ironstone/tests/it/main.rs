@@ -10,6 +10,7 @@ mod budget;
 mod checkpoint;
 mod codes;
 mod crash;
+mod deleted_runs;
 mod export;
 mod handles;
 mod indexed_batch;

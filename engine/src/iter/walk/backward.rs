@@ -8,17 +8,31 @@ use base::stats::PerfCounter;
 
 use super::super::keys::{MAX_TS, has_prefix, is_deletion, seek_key, without_timestamp};
 use super::{Place, Walk};
+use crate::family::empty_ranges::Toward;
 use crate::source::resolve::{self, Base};
 
 impl<I: InternalIterator> Walk<I> {
     /// From the source's position on backward, finds the previous key to show. Leaves the source before it.
     pub(super) fn backward(&mut self) {
+        self.find_backward();
+        if self.looked {
+            self.looked(Toward::Smaller);
+        }
+    }
+
+    fn find_backward(&mut self) {
         self.place = Place::Saved;
         self.valid = false;
         self.entity = false;
         loop {
             if !self.source.valid() {
                 return self.end();
+            }
+            if self.skipped >= self.look_at {
+                if self.look(Toward::Smaller) {
+                    return self.end();
+                }
+                continue;
             }
             self.saved_key.clear();
             self.saved_key.extend_from_slice(key::user_key(self.source.key()));
@@ -81,6 +95,9 @@ impl<I: InternalIterator> Walk<I> {
             }
             let seen = self.view.sees(seq) && (self.timestamp_size == 0 || self.is_in_time(user_key));
             if !seen {
+                if self.looked && !is_deletion(kind) {
+                    self.unseen_here();
+                }
                 self.source.prev();
                 continue;
             }
@@ -164,6 +181,10 @@ impl<I: InternalIterator> Walk<I> {
         let mut saved = std::mem::take(&mut self.spare_key);
         saved.clear();
         saved.extend_from_slice(&self.saved_key);
+        // Newer entries of the key are not looked at.
+        if self.looked {
+            self.unseen_at(&saved);
+        }
         let bare_len = saved.len().saturating_sub(self.timestamp_size);
         seek_key(
             &mut self.seek_key,

@@ -9,12 +9,21 @@ use base::stats::{PerfCounter, perf_add};
 
 use super::super::keys::{MIN_TS, has_prefix, is_deletion, seek_key, without_timestamp};
 use super::{Place, Walk};
+use crate::family::empty_ranges::Toward;
 use crate::source::resolve::{self, Base, Found, Merging};
 
 impl<I: InternalIterator> Walk<I> {
     /// From the source's position on, finds the next entry to show. With `skip_saved`, versions of
     /// `saved_key` are stepped over.
-    pub(super) fn forward(&mut self, mut skip_saved: bool) {
+    #[inline]
+    pub(super) fn forward(&mut self, skip_saved: bool) {
+        self.find_forward(skip_saved);
+        if self.looked {
+            self.looked(Toward::Larger);
+        }
+    }
+
+    fn find_forward(&mut self, mut skip_saved: bool) {
         self.place = Place::Source;
         self.entity = false;
         if let Some(convert) = &mut self.convert {
@@ -25,6 +34,12 @@ impl<I: InternalIterator> Walk<I> {
         loop {
             if !self.source.valid() {
                 return self.end();
+            }
+            if self.skipped >= self.look_at {
+                if self.look(Toward::Larger) {
+                    return self.end();
+                }
+                continue;
             }
             let (user_key, seq, kind) = key::split(self.source.key());
             if let Some(upper) = &self.view.upper
@@ -61,6 +76,9 @@ impl<I: InternalIterator> Walk<I> {
                 continue;
             }
             if !seen {
+                if self.looked && !is_deletion(kind) {
+                    self.unseen_here();
+                }
                 run += 1;
                 if run > self.view.max_sequential_skip {
                     run = 0;
@@ -170,6 +188,10 @@ impl<I: InternalIterator> Walk<I> {
     /// The source stands on a version that is too new: seeks the newest one of that key that is seen.
     #[cold]
     fn seek_seen_of_current(&mut self) {
+        if self.looked {
+            // Live entries can be among those that are not looked at.
+            self.unseen_here();
+        }
         let user_key = key::user_key(self.source.key());
         let end = user_key.len().saturating_sub(self.timestamp_size);
         let target = user_key[..end].to_vec();

@@ -1,0 +1,366 @@
+//! Key ranges of one column family in which readers see no key, as scans found them.
+//!
+//! ```text
+//!  entries   a#9,SET   b#5,DEL b#1,SET  c#6,DEL c#2,SET  d#7,DEL   e#3,SET        scan at #12:  (b, e) is empty
+//! ```
+//! A range `(start, end)` without its ends says: a reader at sequence number `seq` or later, on super version
+//! `super_version` or later, sees no key in it. The range speaks of keys and not of files, so it stays true through memtable
+//! switches, flushes and compactions. Three events can make it wrong, and each ends it:
+//!
+//! - A write adds a live entry. The writer inserts the entry, then shortens the ranges, then the entry becomes visible.
+//! - A change of the SST files that is no flush and no compaction (ingestion, import, deleted files) clears all ranges.
+//! - A scan passes a position while a writer inserts there. So a scan registers a *watch* first, and writers shorten watches
+//!   like ranges. A writer inserts, fences and looks for watches; a scan registers, fences and reads. One of them sees the
+//!   other.
+//!
+//! Nothing is stored on disk. The decision and its alternatives: `docs/decisions/0011-empty-ranges.md`.
+
+use base::{Order, SequenceNumber};
+
+use crate::sync::{AtomicU64, AtomicUsize, Mutex, Ordering, fence};
+
+/// Hidden entries that a scan must find after its watch before the range is worth a place.
+const ENTRIES_MIN: u64 = 1_000;
+/// Ranges that one column family keeps.
+const RANGES_MAX: usize = 256;
+/// Watches that run at once.
+const WATCHES_MAX: usize = 64;
+/// Ranges with longer keys are not kept.
+const KEY_LEN_MAX: usize = 4096;
+
+/// An end of a range; `None` is unbounded.
+type Bound = Option<Box<[u8]>>;
+
+/// The direction of a scan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Toward {
+    Larger,
+    Smaller,
+}
+
+/// What a reader sees.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reader {
+    pub seq: SequenceNumber,
+    pub super_version: u64,
+}
+
+#[derive(Clone, Debug)]
+struct Range {
+    start: Bound,
+    end: Bound,
+    /// Who may skip it: readers at this sequence number and super version, or later.
+    since: Reader,
+    /// The hidden entries that were found in it, about.
+    entries: u64,
+}
+
+struct Watch {
+    id: u64,
+    toward: Toward,
+    /// The end from which the scan goes.
+    from: Bound,
+    /// The live entry nearest to `from` that was written since.
+    limit: Option<Box<[u8]>>,
+    /// Of the range that the scan goes on from.
+    since: Reader,
+    entries: u64,
+}
+
+#[derive(Default)]
+struct State {
+    /// Disjoint, in order.
+    ranges: Vec<Range>,
+    watches: Vec<Watch>,
+    last_watch: u64,
+}
+
+/// See the module.
+#[derive(Default)]
+pub struct EmptyRanges {
+    /// Ranges and watches. Writers take the lock only if there are some.
+    active: AtomicUsize,
+    /// The number of the newest super version.
+    installed: AtomicU64,
+    state: Mutex<State>,
+}
+
+/// A registered watch. It must be given back by [`EmptyRanges::finish`] or [`EmptyRanges::cancel`].
+#[derive(Debug, PartialEq, Eq)]
+pub struct WatchId(u64);
+
+/// Where a scan continues.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Jump {
+    /// The end of the range in the direction of the scan; `None`: no key follows.
+    pub to: Bound,
+    /// The watch by which the scan can extend the range.
+    pub watch: Option<WatchId>,
+}
+
+impl EmptyRanges {
+    /// The newest super version is this one from now on. Called before an entry can join its memtable.
+    pub fn installed(&self, super_version: u64) {
+        self.installed.store(super_version, Ordering::Release);
+    }
+
+    /// Returns true if there are ranges or watches. A writer asks after its entries are in the memtable and before they are
+    /// visible.
+    #[inline]
+    pub fn concern_writers(&self) -> bool {
+        fence(Ordering::SeqCst);
+        self.active.load(Ordering::Relaxed) > 0
+    }
+
+    /// Live entries of these user keys are in the memtable: shortens ranges and watches.
+    #[cold]
+    pub fn add_live<'k>(&self, order: &Order, keys: impl Iterator<Item = &'k [u8]>) {
+        let mut state = self.state.lock();
+        for key in keys {
+            state.split_at(order, key);
+            state.watches.iter_mut().for_each(|watch| watch.stop_at(order, key));
+        }
+        self.count(&state);
+    }
+
+    /// The SST files are about to change in another way than by a flush or a compaction: forgets everything, also for scans
+    /// that run. No scan can register before the next [`EmptyRanges::installed`].
+    pub fn clear(&self) {
+        self.installed.store(u64::MAX, Ordering::SeqCst);
+        fence(Ordering::SeqCst);
+        let mut state = self.state.lock();
+        state.ranges.clear();
+        state.watches.clear();
+        self.count(&state);
+    }
+
+    /// Registers a watch of the keys on one side of `from`, which itself is not in the range. `None`: the reader's super
+    /// version is not the newest, or too many scans run.
+    pub fn watch(&self, from: &[u8], toward: Toward, reader: Reader) -> Option<WatchId> {
+        if from.len() > KEY_LEN_MAX {
+            return None;
+        }
+        let mut state = self.state.lock();
+        let id = state.add_watch(Some(from.into()), toward, Reader { seq: 0, super_version: 0 }, 0)?;
+        self.count(&state);
+        drop(state);
+        self.keep_if_newest(id, reader)
+    }
+
+    /// The range around `key` that the reader may skip. With `extends`, registers a watch of its side.
+    pub fn jump(
+        &self,
+        order: &Order,
+        key: &[u8],
+        toward: Toward,
+        reader: Reader,
+        extends: bool,
+    ) -> Option<Jump> {
+        if self.active.load(Ordering::Relaxed) == 0 {
+            return None;
+        }
+        let mut state = self.state.lock();
+        let range = state.around(order, key)?;
+        if range.since.seq > reader.seq || range.since.super_version > reader.super_version {
+            return None;
+        }
+        let (since, entries) = (range.since, range.entries);
+        let (from, to) = match toward {
+            Toward::Larger => (range.start.clone(), range.end.clone()),
+            Toward::Smaller => (range.end.clone(), range.start.clone()),
+        };
+        let id = if extends && to.is_some() {
+            let id = state.add_watch(from, toward, since, entries);
+            self.count(&state);
+            id
+        } else {
+            None
+        };
+        drop(state);
+        Some(Jump { to, watch: id.and_then(|id| self.keep_if_newest(id, reader)) })
+    }
+
+    /// A scan by `reader` has reached `to` (`None`: the end of the data) and stepped over `hidden` entries since the
+    /// watch: the range in between is empty, as far as no live entry was written.
+    pub fn finish(&self, order: &Order, id: WatchId, to: Option<&[u8]>, hidden: u64, reader: Reader) {
+        let mut state = self.state.lock();
+        if let Some(watch) = state.take_watch(&id) {
+            let enough = if watch.entries > 0 { hidden > 0 } else { hidden >= ENTRIES_MIN };
+            if enough && to.is_none_or(|to| to.len() <= KEY_LEN_MAX) {
+                state.add(order, watch.into_range(order, to, hidden, reader));
+            }
+        }
+        self.count(&state);
+    }
+
+    /// The scan ended without a result.
+    pub fn cancel(&self, id: &WatchId) {
+        let mut state = self.state.lock();
+        state.take_watch(id);
+        self.count(&state);
+    }
+
+    /// Only a scan of the newest super version sees the entries that were inserted before it was registered.
+    fn keep_if_newest(&self, id: u64, reader: Reader) -> Option<WatchId> {
+        fence(Ordering::SeqCst);
+        let id = WatchId(id);
+        if self.installed.load(Ordering::Acquire) == reader.super_version {
+            return Some(id);
+        }
+        self.cancel(&id);
+        None
+    }
+
+    fn count(&self, state: &State) {
+        self.active.store(state.ranges.len() + state.watches.len(), Ordering::SeqCst);
+    }
+}
+
+impl State {
+    /// Index of the first range that ends after `key`.
+    fn ending_after(&self, order: &Order, key: &[u8]) -> usize {
+        self.ranges
+            .partition_point(|range| range.end.as_ref().is_some_and(|end| order.compare(end, key).is_le()))
+    }
+
+    fn around(&self, order: &Order, key: &[u8]) -> Option<&Range> {
+        let range = self.ranges.get(self.ending_after(order, key))?;
+        range.holds(order, key).then_some(range)
+    }
+
+    fn split_at(&mut self, order: &Order, key: &[u8]) {
+        let at = self.ending_after(order, key);
+        let Some(range) = self.ranges.get_mut(at).filter(|range| range.holds(order, key)) else { return };
+        range.entries /= 2;
+        if range.entries < ENTRIES_MIN / 4 || key.len() > KEY_LEN_MAX {
+            self.ranges.remove(at);
+            return;
+        }
+        let right = Range { start: Some(key.into()), ..range.clone() };
+        range.end = Some(key.into());
+        self.ranges.insert(at + 1, right);
+        self.limit();
+    }
+
+    fn add_watch(&mut self, from: Bound, toward: Toward, since: Reader, entries: u64) -> Option<u64> {
+        if self.watches.len() >= WATCHES_MAX {
+            return None;
+        }
+        self.last_watch += 1;
+        let id = self.last_watch;
+        self.watches.push(Watch { id, toward, from, limit: None, since, entries });
+        Some(id)
+    }
+
+    fn take_watch(&mut self, id: &WatchId) -> Option<Watch> {
+        let at = self.watches.iter().position(|watch| watch.id == id.0)?;
+        Some(self.watches.swap_remove(at))
+    }
+
+    /// Adds a range, as one with all that it overlaps.
+    fn add(&mut self, order: &Order, mut range: Range) {
+        if range.is_nothing(order) {
+            return;
+        }
+        let first = match &range.start {
+            Some(start) => self.ending_after(order, start),
+            None => 0,
+        };
+        let mut last = first;
+        while let Some(other) = self.ranges.get(last).filter(|other| other.overlaps(order, &range)) {
+            range.join(order, other);
+            last += 1;
+        }
+        self.ranges.splice(first..last, [range]);
+        self.limit();
+    }
+
+    fn limit(&mut self) {
+        while self.ranges.len() > RANGES_MAX {
+            let least = (0..self.ranges.len()).min_by_key(|&i| self.ranges[i].entries).unwrap_or(0);
+            self.ranges.remove(least);
+        }
+    }
+}
+
+impl Range {
+    fn holds(&self, order: &Order, key: &[u8]) -> bool {
+        self.start.as_ref().is_none_or(|start| order.compare(start, key).is_lt())
+            && self.end.as_ref().is_none_or(|end| order.compare(key, end).is_lt())
+    }
+
+    fn is_nothing(&self, order: &Order) -> bool {
+        !is_before(order, self.start.as_deref(), self.end.as_deref())
+    }
+
+    fn overlaps(&self, order: &Order, other: &Range) -> bool {
+        is_before(order, self.start.as_deref(), other.end.as_deref())
+            && is_before(order, other.start.as_deref(), self.end.as_deref())
+    }
+
+    /// Grows to hold `other`, which overlaps it.
+    fn join(&mut self, order: &Order, other: &Range) {
+        let earlier = |a: &Bound, b: &Bound| match (a, b) {
+            (Some(x), Some(y)) => Some(if order.compare(x, y).is_lt() { x.clone() } else { y.clone() }),
+            _ => None,
+        };
+        let later = |a: &Bound, b: &Bound| match (a, b) {
+            (Some(x), Some(y)) => Some(if order.compare(x, y).is_gt() { x.clone() } else { y.clone() }),
+            _ => None,
+        };
+        self.start = earlier(&self.start, &other.start);
+        self.end = later(&self.end, &other.end);
+        self.since = self.since.latest(other.since);
+        self.entries = self.entries.max(other.entries);
+    }
+}
+
+/// Whether a range that starts at the first and ends at the second has room for a key.
+fn is_before(order: &Order, start: Option<&[u8]>, end: Option<&[u8]>) -> bool {
+    match (start, end) {
+        (Some(start), Some(end)) => order.compare(start, end).is_lt(),
+        _ => true,
+    }
+}
+
+impl Reader {
+    fn latest(self, other: Reader) -> Reader {
+        Reader { seq: self.seq.max(other.seq), super_version: self.super_version.max(other.super_version) }
+    }
+}
+
+impl Watch {
+    fn stop_at(&mut self, order: &Order, key: &[u8]) {
+        let (toward, from, limit) = (self.toward, self.from.as_deref(), self.limit.as_deref());
+        let nearer = |a: &[u8], b: &[u8]| match toward {
+            Toward::Larger => order.compare(a, b).is_lt(),
+            Toward::Smaller => order.compare(a, b).is_gt(),
+        };
+        if from.is_none_or(|from| nearer(from, key)) && limit.is_none_or(|limit| nearer(key, limit)) {
+            self.limit = Some(key.into());
+        }
+    }
+
+    /// The range from the watch to `to` or to the limit, if that is nearer.
+    fn into_range(self, order: &Order, to: Option<&[u8]>, hidden: u64, reader: Reader) -> Range {
+        let far = match (self.limit, to) {
+            (Some(limit), Some(to)) => {
+                let to_is_nearer = match self.toward {
+                    Toward::Larger => order.compare(to, &limit).is_lt(),
+                    Toward::Smaller => order.compare(to, &limit).is_gt(),
+                };
+                if to_is_nearer { Some(to.into()) } else { Some(limit) }
+            }
+            (limit, to) => limit.or(to.map(Box::from)),
+        };
+        let (start, end) = match self.toward {
+            Toward::Larger => (self.from, far),
+            Toward::Smaller => (far, self.from),
+        };
+        let since = self.since.latest(reader);
+        Range { start, end, since, entries: self.entries.saturating_add(hidden) }
+    }
+}
+
+#[cfg(test)]
+mod tests;

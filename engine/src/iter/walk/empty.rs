@@ -1,0 +1,110 @@
+//! Skips key ranges without keys, and finds such ranges while the walk steps over hidden entries.
+
+use base::iter::InternalIterator;
+use base::key::{self, pack};
+
+use super::super::keys::{MIN_TS, seek_key};
+use super::super::skip::{LOOK_FIRST, RangeSkipper};
+use super::Walk;
+use crate::family::empty_ranges::Toward;
+
+impl<I: InternalIterator> Walk<I> {
+    /// Skips key ranges without keys from now on.
+    pub fn skip_ranges(&mut self, skipper: Option<RangeSkipper>) {
+        self.look_at = if skipper.is_some() { LOOK_FIRST } else { u64::MAX };
+        self.skipper = skipper;
+    }
+
+    /// The skipper, if the walk has one.
+    pub fn skipper(&mut self) -> Option<&mut RangeSkipper> {
+        self.skipper.as_mut()
+    }
+
+    /// The source stands on an entry after many hidden ones. Skips the range around it. True if no key follows.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn look(&mut self, toward: Toward) -> bool {
+        self.looked = true;
+        let Some(skipper) = &mut self.skipper else {
+            self.look_at = u64::MAX;
+            return false;
+        };
+        let here = key::user_key(self.source.key());
+        let counts = (self.skipped, self.skips);
+        let watched = skipper.is_watching();
+        let Some(to) = skipper.look(&self.view.order, here, toward, counts) else {
+            self.look_at = RangeSkipper::next_look(self.skipped);
+            if !watched && skipper.is_watching() {
+                self.read_again(toward);
+            }
+            return false;
+        };
+        self.look_at = self.skipped + LOOK_FIRST;
+        let Some(to) = to else { return true };
+        let (bound, trailer) = match toward {
+            // Before newer entries of the key too: a watch must not miss them.
+            Toward::Larger => (&self.view.upper, pack(key::MAX_SEQUENCE, key::TYPE_FOR_SEEK)),
+            Toward::Smaller => (&self.view.lower, 0),
+        };
+        let is_past = |bound: &[u8]| match toward {
+            Toward::Larger => self.view.order.compare(&to, bound).is_ge(),
+            Toward::Smaller => self.view.order.compare(&to, bound).is_lt(),
+        };
+        if bound.as_deref().is_some_and(is_past) {
+            return true;
+        }
+        seek_key(&mut self.seek_key, &to, 0, trailer, MIN_TS);
+        match toward {
+            Toward::Larger => self.source.seek_total(&self.seek_key),
+            Toward::Smaller => self.source.seek_total_for_prev(&self.seek_key),
+        }
+        false
+    }
+
+    /// A watch has begun. A source stands on its next entry, which can be far ahead of the walk, and entries that were written
+    /// in between before the watch are known to neither. So all sources are positioned again.
+    fn read_again(&mut self, toward: Toward) {
+        self.seek_key.clear();
+        self.seek_key.extend_from_slice(self.source.key());
+        match toward {
+            Toward::Larger => self.source.seek_total(&self.seek_key),
+            Toward::Smaller => self.source.seek_total_for_prev(&self.seek_key),
+        }
+    }
+
+    /// The walk has stopped: what it stepped over since the watch is a range.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn looked(&mut self, toward: Toward) {
+        self.looked = false;
+        self.look_at = LOOK_FIRST;
+        let Some(mut skipper) = self.skipper.take() else { return };
+        if self.error.is_some() {
+            skipper.cancel();
+        } else {
+            let end = match toward {
+                Toward::Larger => self.view.upper.as_deref(),
+                Toward::Smaller => self.view.lower.as_deref(),
+            };
+            let to = if self.valid { Some(self.full_key()) } else { end };
+            skipper.finish(&self.view.order, to, self.skips);
+        }
+        self.skipper = Some(skipper);
+    }
+
+    /// As [`Walk::unseen_at`], with the key of the source.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn unseen_here(&mut self) {
+        if let Some(skipper) = &mut self.skipper {
+            skipper.finish(&self.view.order, Some(key::user_key(self.source.key())), self.skips);
+        }
+    }
+
+    /// The walk steps over a live entry that it does not see, because the entry is newer: newer readers see it.
+    pub(super) fn unseen_at(&mut self, user_key: &[u8]) {
+        if let Some(skipper) = &mut self.skipper {
+            skipper.finish(&self.view.order, Some(user_key), self.skips);
+        }
+    }
+}
