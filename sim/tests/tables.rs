@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use ironstone::{CompactRangeOptions, Db, Options};
+use ironstone::{CompactRangeOptions, Db, Options, ReadOptions};
 use peer::{Compaction, Library, Reading, Writing};
 use testkit::chance::Chance;
 
@@ -111,7 +111,7 @@ fn they_write(db: &peer::Db, family: &peer::Family, changes: Vec<Change>) {
 fn we_read(db: &Db, rows: &Rows) {
     let ours: Rows = db.range::<[u8], _>(..).map(|row| row.map(|(k, v)| (k, v.to_vec())).unwrap()).collect();
     assert!(ours == *rows);
-    let mut iter = db.iter().unwrap();
+    let mut iter = db.iter_with(ReadOptions { total_order_seek: true, ..ReadOptions::default() }).unwrap();
     iter.seek_to_last();
     for key in rows.keys().rev() {
         assert_eq!(iter.key(), &key[..]);

@@ -11,19 +11,8 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Why a phase fails that opens the database that `transactions` left.
-const AFTER_TRANSACTIONS: &str = "`transactions` left its database";
-
 /// The phases that fail, and the reason of each phase.
-///
-/// `transactions` writes values of several sizes to cuckoo tables. RocksDB's flush loses the values of the second size. Here
-/// the flush fails, and the values stay in the WAL.
-const FAILING: [(&str, &str); 7] = [
-    ("transactions", "the flush of a cuckoo table refuses values of several sizes"),
-    ("two-phase commit", AFTER_TRANSACTIONS),
-    ("transactions_multi_get_for_update", AFTER_TRANSACTIONS),
-    ("optimistic_transactions", AFTER_TRANSACTIONS),
-    ("memtable_reps", AFTER_TRANSACTIONS),
+const FAILING: [(&str, &str); 2] = [
     ("trace", "traces are not built"),
     ("remote_compaction_service", "compaction services are not built"),
 ];

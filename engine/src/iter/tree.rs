@@ -17,7 +17,7 @@ use table::sst::ReadCtx;
 use super::context::IteratorContext;
 use crate::family::SuperVersion;
 use crate::options::{ReadOptions, ReadTier};
-use crate::source::{LevelIter, LevelTombstones, Source, SourceCover};
+use crate::source::{BucketsIter, LevelIter, LevelTombstones, Source, SourceCover};
 use crate::sync::Arc;
 
 /// One source, several merged, or such a merge without the rows that range tombstones cover. Before the iterator is
@@ -174,7 +174,11 @@ impl<'a> Gathering<'a> {
         if counts.entries == 0 && !self.options.tailing && !tombstones {
             return;
         }
-        self.add(Source::Mem(mem.iter()), |g| {
+        let rows = match self.follows_buckets() {
+            true => Source::Buckets(BucketsIter::new(mem.iter())),
+            false => Source::Mem(mem.iter()),
+        };
+        self.add(rows, |g| {
             let order = g.context.family.order();
             if !tombstones {
                 return SourceCover::nothing(order);
@@ -182,6 +186,14 @@ impl<'a> Gathering<'a> {
             let cover = FragmentCover::of_memtable(order.clone(), mem.range_tombstones(), g.seq);
             SourceCover::Fragments(cover.at_timestamp(g.timestamp.clone()))
         });
+    }
+
+    /// Returns true if RocksDB's iterator would follow the buckets of a hashed memtable.
+    fn follows_buckets(&self) -> bool {
+        let options = self.options;
+        self.context.family.options().memtable_factory.is_hashed()
+            && self.moment.parts.prefix_extractor.is_some()
+            && (options.prefix_same_as_start || !(options.total_order_seek || options.auto_prefix_mode))
     }
 
     fn level_zero(&mut self) -> Result<()> {

@@ -6,6 +6,7 @@ use base::iter::InternalIterator;
 use mem::memtable::MemIter;
 
 use super::TableRows;
+use super::buckets::BucketsIter;
 use super::level::LevelIter;
 
 /// A memtable, a table, or a level of tables.
@@ -13,6 +14,7 @@ use super::level::LevelIter;
 #[allow(clippy::large_enum_variant)]
 pub enum Source {
     Mem(MemIter),
+    Buckets(BucketsIter),
     Table(TableRows),
     Level(LevelIter),
 }
@@ -21,6 +23,7 @@ macro_rules! each {
     ($self:ident, $inner:ident => $call:expr) => {
         match $self {
             Source::Mem($inner) => $call,
+            Source::Buckets($inner) => $call,
             Source::Table($inner) => $call,
             Source::Level($inner) => $call,
         }

@@ -3,6 +3,7 @@
 
 mod any;
 pub mod blobs;
+mod buckets;
 mod cache;
 mod columns;
 mod level;
@@ -13,6 +14,7 @@ mod tombstones;
 
 pub use any::Source;
 pub use blobs::{BlobContext, BlobReads, BlobSettings, OpenBlobs};
+pub use buckets::BucketsIter;
 pub use cache::{TableCache, TableCacheSettings};
 pub use columns::WideColumns;
 pub use level::LevelIter;

@@ -96,16 +96,35 @@ fn scans_convert_no_tombstones_that_the_table_cannot_hold() {
 }
 
 #[test]
-fn a_flush_that_the_table_cannot_hold_keeps_the_rows_in_the_wal() {
+fn values_that_a_cuckoo_table_cannot_hold_are_in_a_block_based_table() {
     let env = Env::memory(1);
     let db = open(&env, CUCKOO);
     put(&db, "a", "1");
     put(&db, "b", "22");
-    let error = flush(&db).unwrap_err();
-    assert!(error.to_string().contains("all values have to be the same size"), "{error}");
-    assert_eq!(get(&db, "b").as_deref(), Some("22"));
+    flush(&db).unwrap();
+    for key in ["c", "d"] {
+        put(&db, key, "4");
+    }
+    flush(&db).unwrap();
+    let kinds = |db: &Db| {
+        let family = db.default_family().unwrap();
+        let tables = db.table_properties(&family, None).unwrap();
+        let mut kinds: Vec<bool> =
+            tables.values().map(|table| table.user("rocksdb.cuckoo.hash.num").is_some()).collect();
+        kinds.sort_unstable();
+        kinds
+    };
+    assert_eq!(kinds(&db), [false, true]);
     drop(db);
-    assert_eq!(scan(&open(&env, "")).len(), 2);
+    let db = open(&env, CUCKOO);
+    assert_eq!(get(&db, "b").as_deref(), Some("22"));
+    assert_eq!(scan(&db).len(), 4);
+    // Once the entries fit, a compaction returns to cuckoo tables.
+    put(&db, "b", "2");
+    flush(&db).unwrap();
+    db.compact_range(&db.default_family().unwrap(), None, None, &CompactRangeOptions::default()).unwrap();
+    assert_eq!(kinds(&db), [true]);
+    assert_eq!(get(&db, "b").as_deref(), Some("2"));
 }
 
 #[test]
@@ -120,8 +139,25 @@ fn hash_memtables_keep_the_rules_of_rocksdb() {
         for key in ["b2", "a1", "b1"] {
             put(&db, key, key);
         }
-        let keys: Vec<String> = scan(&db).into_iter().map(|row| row.0).collect();
-        assert_eq!(keys, ["a1", "b1", "b2"]);
+        let keys = |total_order_seek: bool| {
+            let reading = ReadOptions { total_order_seek, ..ReadOptions::default() };
+            let mut iter = db.iter(&db.default_family().unwrap(), reading).unwrap();
+            let (mut forward, mut backward) = (Vec::new(), Vec::new());
+            iter.seek_to_first();
+            while iter.valid() {
+                forward.push(String::from_utf8(iter.key().to_vec()).unwrap());
+                iter.next();
+            }
+            iter.seek_to_last();
+            while iter.valid() {
+                backward.insert(0, String::from_utf8(iter.key().to_vec()).unwrap());
+                iter.prev();
+            }
+            assert_eq!(forward, backward);
+            forward
+        };
+        assert_eq!(keys(true), ["a1", "b1", "b2"]);
+        assert!(keys(false).is_empty(), "the first key has no bucket");
         let mut iter = db.iter(&db.default_family().unwrap(), ReadOptions::default()).unwrap();
         iter.seek(b"b");
         assert_eq!(iter.key(), b"b1");

@@ -3,6 +3,7 @@
 //! The magic number at the end of a file says the kind, whatever the options of the column family are: RocksDB's adaptive
 //! factory does the same. The options choose the kind of new files ([`crate::options::OtherTables::written`]).
 
+mod hashed;
 mod reader;
 mod rows;
 mod salvage;

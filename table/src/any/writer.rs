@@ -4,7 +4,7 @@ use base::Result;
 use base::key::InternalOrder;
 use env::writer::FileWriter;
 
-use crate::cuckoo::CuckooWriter;
+use super::hashed::HashedWriter;
 use crate::options::WrittenTable;
 use crate::plain::PlainWriter;
 use crate::sst::{FinishedTable, Writer, WriterOptions};
@@ -17,8 +17,8 @@ pub enum AnyWriter {
     Block(Writer),
     /// Writes a plain table.
     Plain(Box<PlainWriter>),
-    /// Writes a cuckoo table.
-    Cuckoo(Box<CuckooWriter>),
+    /// Writes a cuckoo table, or a block-based table if the entries do not fit.
+    Hashed(Box<HashedWriter>),
 }
 
 /// Calls the same method of each kind.
@@ -27,7 +27,7 @@ macro_rules! each {
         match $self {
             AnyWriter::Block($inner) => $call,
             AnyWriter::Plain($inner) => $call,
-            AnyWriter::Cuckoo($inner) => $call,
+            AnyWriter::Hashed($inner) => $call,
         }
     };
 }
@@ -36,19 +36,19 @@ impl AnyWriter {
     /// Starts a file of the kind that the options choose.
     ///
     /// # Errors
-    /// As [`Writer::new`], [`PlainWriter::new`] and [`CuckooWriter::new`].
+    /// As [`Writer::new`], [`PlainWriter::new`] and [`CuckooWriter::new`](crate::cuckoo::CuckooWriter::new).
     pub fn new(file: FileWriter, options: WriterOptions) -> Result<AnyWriter> {
         Ok(match options.other.written {
             WrittenTable::BlockBased => AnyWriter::Block(Writer::new(file, options)?),
             WrittenTable::Plain => AnyWriter::Plain(Box::new(PlainWriter::new(file, options)?)),
-            WrittenTable::Cuckoo => AnyWriter::Cuckoo(Box::new(CuckooWriter::new(file, options)?)),
+            WrittenTable::Cuckoo => AnyWriter::Hashed(Box::new(HashedWriter::new(file, options)?)),
         })
     }
 
     /// Adds an entry.
     ///
     /// # Errors
-    /// NotSupported for an entry that has no place in a file of the kind; errors of the file.
+    /// NotSupported for an entry that has no place in a plain table; errors of the file.
     #[inline]
     pub fn add(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
         each!(self, writer => writer.add(key, value))
@@ -64,14 +64,14 @@ impl AnyWriter {
         match self {
             AnyWriter::Block(writer) => writer.estimated_size(),
             AnyWriter::Plain(writer) => writer.file_size(),
-            AnyWriter::Cuckoo(writer) => writer.file_size(),
+            AnyWriter::Hashed(writer) => writer.file_size(),
         }
     }
 
     /// Writes the rest of the file. The file is neither synced nor closed.
     ///
     /// # Errors
-    /// Errors of the file, and those of the kind: see [`CuckooWriter::finish`].
+    /// Errors of the file.
     pub fn finish(self) -> Result<(FinishedTable, FileWriter)> {
         each!(self, writer => writer.finish())
     }

@@ -19,7 +19,7 @@ use super::place::{Placed, Placing};
 use super::{Hashing, names};
 use crate::flat::meta;
 use crate::sst::writer::{Counts, finished};
-use crate::sst::{FinishedTable, WriterOptions};
+use crate::sst::{FinishedTable, Writer, WriterOptions};
 
 /// The filler of empty buckets and of the values of deletions.
 const FILLER: u8 = b'a';
@@ -71,6 +71,15 @@ impl Held {
     fn memory_bytes(&self) -> usize {
         self.values.capacity() + self.deletions.capacity()
     }
+}
+
+/// The bucket of each entry, and what empty buckets hold.
+pub struct Layout {
+    block: u32,
+    size: u64,
+    placed: Placed,
+    /// The key of empty buckets.
+    empty: Vec<u8>,
 }
 
 /// Facts of the first entry.
@@ -191,15 +200,23 @@ impl CuckooWriter {
     /// Writes the table. The file is neither synced nor closed.
     ///
     /// # Errors
-    /// NotSupported if a user key has two entries, or if the keys have too many collisions; Corruption if there is no key
-    /// for empty buckets; errors of the file.
-    pub fn finish(mut self) -> Result<(FinishedTable, FileWriter)> {
-        let table = self.options.other.cuckoo.clone();
+    /// As [`CuckooWriter::lay_out`] and [`CuckooWriter::write`].
+    pub fn finish(self) -> Result<(FinishedTable, FileWriter)> {
+        let layout = self.lay_out()?;
+        self.write(layout)
+    }
+
+    /// Decides the bucket of each entry. The file is not touched.
+    ///
+    /// # Errors
+    /// NotSupported if a user key has two entries, if the keys have too many collisions, or if there is no key for empty
+    /// buckets.
+    pub fn lay_out(&self) -> Result<Layout> {
+        let table = &self.options.other.cuckoo;
         let block = table.cuckoo_block_size.max(1);
         let mut size = if table.use_module_hash { 0 } else { self.power };
         let mut placed = Placed { buckets: Vec::new(), hashes: 2 };
         let mut empty = Vec::new();
-        let value_len = self.held.value_len.unwrap_or(0);
         if self.counts.entries > 0 {
             if table.use_module_hash {
                 size = (self.counts.entries as f64 / table.hash_table_ratio) as u64;
@@ -210,6 +227,17 @@ impl CuckooWriter {
                 empty.extend_from_slice(&base::key::pack(0, ValueType::Value as u8).to_le_bytes());
             }
         }
+        Ok(Layout { block, size, placed, empty })
+    }
+
+    /// Writes the table with the buckets of `layout`, which [`CuckooWriter::lay_out`] made after the last entry.
+    ///
+    /// # Errors
+    /// Errors of the file.
+    pub fn write(mut self, layout: Layout) -> Result<(FinishedTable, FileWriter)> {
+        let Layout { block, size, placed, mut empty } = layout;
+        let table = self.options.other.cuckoo.clone();
+        let value_len = self.held.value_len.unwrap_or(0);
         let key_len = empty.len();
         empty.resize(key_len + value_len, FILLER);
         let mut offset = 0;
@@ -290,6 +318,33 @@ impl CuckooWriter {
         }
     }
 
+    /// Writes the entries so far to a block-based table in the same file. No entry is in the file yet.
+    ///
+    /// # Errors
+    /// As [`Writer::new`] and [`Writer::add`].
+    pub fn into_block_based(self) -> Result<Writer> {
+        let order = self.options.order.clone();
+        let mut writer = Writer::new(self.file, self.options)?;
+        let value_len = self.held.value_len.unwrap_or(0);
+        let len = self.held.key_len + value_len;
+        let mut values = self.held.values.chunks_exact(len.max(1)).peekable();
+        let mut deletions = self.held.deletions.chunks_exact(self.held.key_len.max(1)).peekable();
+        loop {
+            let value_is_next = match (values.peek(), deletions.peek()) {
+                (Some(entry), Some(deletion)) => order.compare(&entry[..len - value_len], deletion).is_lt(),
+                (Some(_), None) => true,
+                (None, Some(_)) => false,
+                (None, None) => return Ok(writer),
+            };
+            if value_is_next {
+                let (key, value) = values.next().unwrap_or_default().split_at(len - value_len);
+                writer.add(key, value)?;
+            } else {
+                writer.add(deletions.next().unwrap_or_default(), b"")?;
+            }
+        }
+    }
+
     /// Gives up: hands the file back as it is.
     pub fn abandon(self) -> FileWriter {
         self.file
@@ -312,5 +367,5 @@ fn unused_key(smallest: &[u8], largest: &[u8]) -> Result<Vec<u8>> {
             return Ok(key);
         }
     }
-    Err(Error::corruption("Unable to find unused key"))
+    Err(Error::not_supported("Unable to find unused key"))
 }

@@ -293,15 +293,31 @@ fn entries_that_a_table_cannot_hold_are_refused() {
             .contains("Range deletion unsupported")
     );
     assert!(refusal(plain(fixed), &[value(b"ab", b"")]).contains("user_key_len 3"));
-    let hashed = || cuckoo(CuckooTableOptions::default());
-    assert!(refusal(hashed(), &[tombstone]).contains("Unsupported key type 15"));
-    assert!(refusal(hashed(), &[row(b"a", 5, ValueType::Merge, b"")]).contains("Unsupported key type 2"));
-    let keys = [value(b"a", b"1"), value(b"bb", b"1")];
-    assert!(refusal(hashed(), &keys).contains("all keys have to be the same size"));
-    let values = [value(b"a", b"1"), value(b"b", b"22")];
-    assert!(refusal(hashed(), &values).contains("all values have to be the same size"));
-    let versions = [value(b"a", b"1"), row(b"a", 4, ValueType::Value, b"2")];
-    assert!(refusal(hashed(), &versions).contains("Same key is being inserted again."));
+}
+
+#[test]
+fn entries_that_a_cuckoo_table_cannot_hold_make_a_block_based_table() {
+    let value = |key: &[u8], sequence, value: &[u8]| row(key, sequence, ValueType::Value, value);
+    let tombstone = row(b"d", 5, ValueType::Deletion, b"");
+    let long: Vec<Row> = (0..300).map(|at| value(format!("{at:03}").as_bytes(), 7, b"1")).collect();
+    let long_last: Vec<Row> = [long, vec![value(b"900", 7, b"22")]].concat();
+    let cases: [(&str, Vec<Row>); 7] = [
+        ("two sizes of keys", vec![value(b"a", 5, b"1"), value(b"bb", 5, b"1"), value(b"c", 5, b"1")]),
+        ("two sizes of values", vec![value(b"a", 5, b"1"), value(b"b", 5, b"22"), tombstone.clone()]),
+        ("a deletion before the other size", vec![value(b"a", 5, b"1"), tombstone, value(b"e", 5, b"22")]),
+        ("the last value is longer", long_last),
+        ("two versions", vec![value(b"a", 5, b"1"), value(b"a", 4, b"2")]),
+        ("a merge operand", vec![row(b"a", 5, ValueType::Merge, b"x"), value(b"b", 5, b"y")]),
+        ("no unused key", vec![value(b"\x00", 5, b"1"), value(b"\xff", 5, b"1")]),
+    ];
+    for (name, rows) in cases {
+        let bytes = write(options_of(cuckoo(CuckooTableOptions::default())), &rows).unwrap();
+        let reader = open(&bytes, &OpenOptions::default()).unwrap();
+        let expected: Vec<(Vec<u8>, Vec<u8>)> =
+            rows.iter().map(|row| (row.0.clone(), row.1.clone())).collect();
+        assert_eq!(forward(&mut reader.iter(&ctx())), expected, "{name}");
+        assert!(matches!(reader, AnyReader::Block(_)), "{name}");
+    }
 }
 
 #[test]
