@@ -12,10 +12,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The phases that fail, and the reason of each phase.
-const FAILING: [(&str, &str); 2] = [
-    ("trace", "traces are not built"),
-    ("remote_compaction_service", "compaction services are not built"),
-];
+const FAILING: [(&str, &str); 2] =
+    [("trace", "traces are not built"), ("remote_compaction_service", "compaction services are not built")];
 
 /// What the copy does at the start of a phase.
 const ENTER: &str = r#"

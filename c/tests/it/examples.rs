@@ -1,4 +1,5 @@
-//! The programs in `examples/`, compiled by the compilers of their languages and run on the library. If `IRONSTONE_PEER`
+//! The programs in `examples/` and in `c/tests/programs/`, compiled by the compilers of their languages and run on the
+//! library. The programs of `c/tests/programs/` run on this library only: they make calls that end RocksDB. If `IRONSTONE_PEER`
 //! names RocksDB's library, each program also runs on RocksDB with the directory that the program wrote on this library,
 //! and the other way round.
 //!
@@ -49,10 +50,10 @@ impl Bench {
     }
 
     /// Compiles a program. `None`: there is no compiler.
-    fn compile(&self, compiler: &str, standard: &str, source: &str) -> Option<PathBuf> {
+    fn compile(&self, compiler: &str, standard: &str, source: &Path) -> Option<PathBuf> {
         let program = self.dir.path().join("program");
         let mut command = Command::new(compiler);
-        command.args(["-Wall", "-Wextra", "-Werror", standard, "-o"]).arg(&program).arg(example(source));
+        command.args(["-Wall", "-Wextra", "-Werror", standard, "-o"]).arg(&program).arg(source);
         command
             .arg("-I")
             .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("include"))
@@ -71,10 +72,37 @@ fn example(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples").join(path)
 }
 
+fn hostile(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs").join(name)
+}
+
+#[test]
+fn bad_input_gets_errors_and_never_ends_the_process() {
+    let bench = Bench { peer: None, ..Bench::new() };
+    if let Some(program) = bench.compile("cc", "-std=gnu99", &hostile("bad_input.c")) {
+        bench.run(&|_| Command::new(&program), "PASS\n");
+    }
+}
+
+#[test]
+fn random_sequences_of_calls_agree_with_a_model() {
+    let bench = Bench { peer: None, ..Bench::new() };
+    let Some(program) = bench.compile("cc", "-std=gnu99", &hostile("sequences.c")) else { return };
+    for seed in ["1", "2", "3"] {
+        let data = bench.dir.path().join(format!("sequences-{seed}"));
+        std::fs::create_dir(&data).unwrap();
+        let mut command = Command::new(&program);
+        let output =
+            command.env("LD_LIBRARY_PATH", &bench.ours).arg(&data).args([seed, "2000"]).output().unwrap();
+        let text = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success() && text.contains("PASS"), "seed {seed}: {text}");
+    }
+}
+
 #[test]
 fn c_program_runs() {
     let bench = Bench::new();
-    if let Some(program) = bench.compile("cc", "-std=c99", "c/store.c") {
+    if let Some(program) = bench.compile("cc", "-std=c99", &example("c/store.c")) {
         bench.run(&|_| Command::new(&program), "before: 10\nafter: sold out\nfound: 50\n");
     }
 }
@@ -82,7 +110,7 @@ fn c_program_runs() {
 #[test]
 fn cpp_program_runs() {
     let bench = Bench::new();
-    if let Some(program) = bench.compile("c++", "-std=c++17", "cpp/transfer.cpp") {
+    if let Some(program) = bench.compile("c++", "-std=c++17", &example("cpp/transfer.cpp")) {
         bench.run(&|_| Command::new(&program), "ada: 37\ngrace: 63\n");
     }
 }
