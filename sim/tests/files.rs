@@ -97,7 +97,7 @@ fn we_read_the_single_files_of_their_writer_and_of_their_database() {
     reader.verify_num_entries(&Default::default()).unwrap();
     assert_eq!(reader.properties().num_range_deletions, 1);
     assert_eq!(reader.get(&77u32.to_be_bytes()).unwrap().as_deref(), Some(&77u32.to_le_bytes()[..]));
-    assert_eq!(reader.entries().map(|entry| entry.unwrap()).count(), 1000);
+    assert_eq!(reader.entries().collect::<Result<Vec<_>, _>>().unwrap().len(), 1000);
 
     {
         let (theirs, family) = their_db(&library, &at("db"));

@@ -26,7 +26,7 @@ const LARGE: [Large; 25] = [
     ("ironstone", "Family", 68, 20, "a handle: each method forwards"),
     ("ironstone", "Transaction", 92, 20, "a handle: each method forwards"),
     ("engine", "WriteBatch", 64, 20, "one method for each kind of record"),
-    ("engine", "Walk", 62, 22, "both directions of an iterator; to be split"),
+    ("engine", "Walk", 70, 22, "both directions of an iterator; to be split"),
     ("engine", "Writer", 52, 23, "the write path; to be split"),
     ("lsm", "Picker", 68, 20, "leveled compaction; to be split"),
     ("lsm", "CompactionIter", 60, 30, "the rules for one key; to be split"),

@@ -80,10 +80,15 @@ pub struct Walk<I> {
     reseeks: u64,
     watch: Option<Box<Watch>>,
     convert: Option<Box<Converter>>,
+    empty: Empty,
+}
+
+/// How the walk uses key ranges without keys.
+struct Empty {
     skipper: Option<RangeSkipper>,
     /// Hidden entries in a row at which the walk looks for a key range without keys.
     look_at: u64,
-    /// Whether the move has looked.
+    /// True if the move has looked.
     looked: bool,
 }
 
@@ -112,9 +117,7 @@ impl<I: InternalIterator> Walk<I> {
             reseeks: 0,
             watch: None,
             convert: None,
-            skipper: None,
-            look_at: u64::MAX,
-            looked: false,
+            empty: Empty { skipper: None, look_at: u64::MAX, looked: false },
         }
     }
 

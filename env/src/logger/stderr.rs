@@ -49,6 +49,7 @@ impl Logger for StderrLogger {
     fn log(&self, level: LogLevel, message: fmt::Arguments<'_>) {
         if level >= self.level() {
             // A line that the stream refuses is lost, as a line of the info log.
+            #[allow(clippy::disallowed_methods, reason = "this logger is for the standard error output")]
             let _ = std::io::stderr().write_all(self.line(level, message).as_bytes());
         }
     }

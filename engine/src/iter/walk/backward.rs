@@ -15,7 +15,7 @@ impl<I: InternalIterator> Walk<I> {
     /// From the source's position on backward, finds the previous key to show. Leaves the source before it.
     pub(super) fn backward(&mut self) {
         self.find_backward();
-        if self.looked {
+        if self.empty.looked {
             self.looked(Toward::Smaller);
         }
     }
@@ -28,7 +28,7 @@ impl<I: InternalIterator> Walk<I> {
             if !self.source.valid() {
                 return self.end();
             }
-            if self.skipped >= self.look_at {
+            if self.skipped >= self.empty.look_at {
                 if self.look(Toward::Smaller) {
                     return self.end();
                 }
@@ -95,7 +95,7 @@ impl<I: InternalIterator> Walk<I> {
             }
             let seen = self.view.sees(seq) && (self.timestamp_size == 0 || self.is_in_time(user_key));
             if !seen {
-                if self.looked && !is_deletion(kind) {
+                if self.empty.looked && !is_deletion(kind) {
                     self.unseen_here();
                 }
                 self.source.prev();
@@ -182,7 +182,7 @@ impl<I: InternalIterator> Walk<I> {
         saved.clear();
         saved.extend_from_slice(&self.saved_key);
         // Newer entries of the key are not looked at.
-        if self.looked {
+        if self.empty.looked {
             self.unseen_at(&saved);
         }
         let bare_len = saved.len().saturating_sub(self.timestamp_size);

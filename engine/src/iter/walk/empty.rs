@@ -11,35 +11,35 @@ use crate::family::empty_ranges::Toward;
 impl<I: InternalIterator> Walk<I> {
     /// Skips key ranges without keys from now on.
     pub fn skip_ranges(&mut self, skipper: Option<RangeSkipper>) {
-        self.look_at = if skipper.is_some() { LOOK_FIRST } else { u64::MAX };
-        self.skipper = skipper;
+        self.empty.look_at = if skipper.is_some() { LOOK_FIRST } else { u64::MAX };
+        self.empty.skipper = skipper;
     }
 
     /// The skipper, if the walk has one.
     pub fn skipper(&mut self) -> Option<&mut RangeSkipper> {
-        self.skipper.as_mut()
+        self.empty.skipper.as_mut()
     }
 
     /// The source stands on an entry after many hidden ones. Skips the range around it. True if no key follows.
     #[cold]
     #[inline(never)]
     pub(super) fn look(&mut self, toward: Toward) -> bool {
-        self.looked = true;
-        let Some(skipper) = &mut self.skipper else {
-            self.look_at = u64::MAX;
+        self.empty.looked = true;
+        let Some(skipper) = &mut self.empty.skipper else {
+            self.empty.look_at = u64::MAX;
             return false;
         };
         let here = key::user_key(self.source.key());
         let counts = (self.skipped, self.skips);
         let watched = skipper.is_watching();
         let Some(to) = skipper.look(&self.view.order, here, toward, counts) else {
-            self.look_at = RangeSkipper::next_look(self.skipped);
+            self.empty.look_at = RangeSkipper::next_look(self.skipped);
             if !watched && skipper.is_watching() {
                 self.read_again(toward);
             }
             return false;
         };
-        self.look_at = self.skipped + LOOK_FIRST;
+        self.empty.look_at = self.skipped + LOOK_FIRST;
         let Some(to) = to else { return true };
         let (bound, trailer) = match toward {
             // Before newer entries of the key too: a watch must not miss them.
@@ -76,9 +76,9 @@ impl<I: InternalIterator> Walk<I> {
     #[cold]
     #[inline(never)]
     pub(super) fn looked(&mut self, toward: Toward) {
-        self.looked = false;
-        self.look_at = LOOK_FIRST;
-        let Some(mut skipper) = self.skipper.take() else { return };
+        self.empty.looked = false;
+        self.empty.look_at = LOOK_FIRST;
+        let Some(mut skipper) = self.empty.skipper.take() else { return };
         if self.error.is_some() {
             skipper.cancel();
         } else {
@@ -89,21 +89,21 @@ impl<I: InternalIterator> Walk<I> {
             let to = if self.valid { Some(self.full_key()) } else { end };
             skipper.finish(&self.view.order, to, self.skips);
         }
-        self.skipper = Some(skipper);
+        self.empty.skipper = Some(skipper);
     }
 
     /// As [`Walk::unseen_at`], with the key of the source.
     #[cold]
     #[inline(never)]
     pub(super) fn unseen_here(&mut self) {
-        if let Some(skipper) = &mut self.skipper {
+        if let Some(skipper) = &mut self.empty.skipper {
             skipper.finish(&self.view.order, Some(key::user_key(self.source.key())), self.skips);
         }
     }
 
     /// The walk steps over a live entry that it does not see, because the entry is newer: newer readers see it.
     pub(super) fn unseen_at(&mut self, user_key: &[u8]) {
-        if let Some(skipper) = &mut self.skipper {
+        if let Some(skipper) = &mut self.empty.skipper {
             skipper.finish(&self.view.order, Some(user_key), self.skips);
         }
     }

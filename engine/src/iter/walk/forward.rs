@@ -18,7 +18,7 @@ impl<I: InternalIterator> Walk<I> {
     #[inline]
     pub(super) fn forward(&mut self, skip_saved: bool) {
         self.find_forward(skip_saved);
-        if self.looked {
+        if self.empty.looked {
             self.looked(Toward::Larger);
         }
     }
@@ -35,7 +35,7 @@ impl<I: InternalIterator> Walk<I> {
             if !self.source.valid() {
                 return self.end();
             }
-            if self.skipped >= self.look_at {
+            if self.skipped >= self.empty.look_at {
                 if self.look(Toward::Larger) {
                     return self.end();
                 }
@@ -76,7 +76,7 @@ impl<I: InternalIterator> Walk<I> {
                 continue;
             }
             if !seen {
-                if self.looked && !is_deletion(kind) {
+                if self.empty.looked && !is_deletion(kind) {
                     self.unseen_here();
                 }
                 run += 1;
@@ -188,7 +188,7 @@ impl<I: InternalIterator> Walk<I> {
     /// The source stands on a version that is too new: seeks the newest one of that key that is seen.
     #[cold]
     fn seek_seen_of_current(&mut self) {
-        if self.looked {
+        if self.empty.looked {
             // Live entries can be among those that are not looked at.
             self.unseen_here();
         }
