@@ -136,9 +136,9 @@ impl FlinkFilter {
 
     fn decide(&self, config: &Config, value: &[u8], kind: FilterKind, running: &mut Running) -> Decision {
         let Some(timestamp) = timestamp(value, config.timestamp_offset) else { return Decision::Keep };
-        let is_decided = match (config.state, kind) {
-            (StateType::Value, FilterKind::Value) => true,
-            (StateType::List, FilterKind::Value | FilterKind::MergeOperand) => true,
+        let is_decided = match config.state {
+            StateType::Value => kind == FilterKind::Value,
+            StateType::List => matches!(kind, FilterKind::Value | FilterKind::MergeOperand),
             _ => false,
         };
         let (ttl, now) = (config.ttl, running.now);

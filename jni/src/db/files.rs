@@ -175,7 +175,7 @@ natives! {
         let exports: Vec<Shared<ExportObject>> =
             exports.into_iter().map(|handle| Ok(Handle(handle).shared()?)).collect::<Outcome<_>>()?;
         let exports: Vec<&ExportImportFilesMetaData> = exports.iter().map(|export| &export.0).collect();
-        let import = import.shared::<Import>()?.0.clone();
+        let import = import.shared::<Import>()?.0;
         db.front.create_family_with_import(descriptor, &import, &exports)?;
         db.family_handle(&name)?
     }
