@@ -249,8 +249,15 @@ fn each_follows_the_other_as_a_secondary() {
         if round % 3 == 2 {
             ours.compact_range(None, None, &Default::default()).unwrap();
         }
-        theirs.catch_up().unwrap();
-        assert!(their_rows(&theirs, &families[0]) == our_rows(&ours), "round {round}");
+        // A flush that ends during a catch-up deletes its WAL. RocksDB's secondary instance then reports OK and shows the rows
+        // from before, or the rows of the newer WAL without the rows of the deleted WAL. The next catch-up reads the SST file
+        // of the flush. A round has at most two flushes.
+        let written = our_rows(&ours);
+        let agrees = || {
+            theirs.catch_up().unwrap();
+            their_rows(&theirs, &families[0]) == written
+        };
+        assert!((0..3).any(|_| agrees()), "round {round}");
     }
 }
 
