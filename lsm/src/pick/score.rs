@@ -300,6 +300,11 @@ impl Scores {
                 if file.being_compacted() || file.largest_seq == 0 {
                     continue;
                 }
+                // An entry with a timestamp and a value in a blob file keeps its sequence number, so a compaction would not end
+                // the mark, and would run again for ever.
+                if !file.max_timestamp.is_empty() && file.oldest_blob_file.is_some() {
+                    continue;
+                }
                 let needed = file.largest_seq >= view.oldest_snapshot;
                 if needed && self.bottommost_next.is_some_and(|next| next <= file.largest_seq) {
                     continue;
@@ -373,5 +378,39 @@ impl Version {
             return 0;
         }
         (values as f64 / live as f64 * bytes as f64 / raw as f64) as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use base::key::{MAX_SEQUENCE, seek_key};
+    use base::{FileNumber, Order};
+
+    use super::*;
+    use crate::version::Edit;
+
+    /// The files that are marked at the bottom of a tree with one file, which has a timestamp below `full_history_ts_low`.
+    fn marked(oldest_blob_file: Option<FileNumber>) -> usize {
+        let order =
+            base::key::InternalOrder::new(Order::by_name("leveldb.BytewiseComparator.u64ts").unwrap());
+        let timestamp = |n: u64| n.to_le_bytes().to_vec();
+        let key = seek_key(&[b"a".to_vec(), timestamp(5)].concat(), 7);
+        let mut file = FileMetaData::new(FileNumber(1), 100, &key, &key);
+        (file.largest_seq, file.max_timestamp, file.oldest_blob_file) = (7, timestamp(5), oldest_blob_file);
+        let edit = Edit { added: vec![(1, Arc::new(file))], ..Edit::default() };
+        let version = Version::empty(order, 2).apply(&[edit]).unwrap();
+        let view = View {
+            version: &version,
+            running: &[],
+            oldest_snapshot: MAX_SEQUENCE,
+            full_history_ts_low: Some(&timestamp(9)),
+        };
+        Scores::compute(&view, &Options::default(), 1000).bottommost_marked.len()
+    }
+
+    #[test]
+    fn a_file_whose_entries_keep_their_sequence_numbers_is_not_marked() {
+        assert_eq!(marked(None), 1);
+        assert_eq!(marked(Some(FileNumber(3))), 0);
     }
 }
