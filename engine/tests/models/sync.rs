@@ -96,6 +96,12 @@ impl<T> Arc<T> {
     }
 }
 
+impl<T: Default> Default for Arc<T> {
+    fn default() -> Self {
+        Arc::new(T::default())
+    }
+}
+
 impl<T: ?Sized> Arc<T> {
     /// Of one that nobody else has.
     pub fn from_std(value: std::sync::Arc<T>) -> Self {
