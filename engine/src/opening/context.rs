@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use base::map::HashSet;
 use base::{Error, Result};
 use env::Env;
 use env::logger::{Logger, NullLogger};
@@ -57,6 +58,9 @@ impl Opening {
             family.options.validate(&family.name, &options)?;
             refuse(&family_gaps(&family.name, &family.options, read_only))?;
         }
+        // The same column family may be named twice, as in RocksDB. The first descriptor counts.
+        let mut names = HashSet::default();
+        families.retain(|family| names.insert(family.name.clone()));
         let mut mended = Vec::new();
         options.sanitize(&path, &mut mended);
         let paths = Arc::new(Paths::new(&path, &options));

@@ -262,3 +262,24 @@ fn the_default_family_may_be_the_last_of_the_named_families() {
         db.close().unwrap();
     }
 }
+
+#[test]
+fn a_family_that_is_named_twice_gets_the_options_of_its_first_descriptor() {
+    let scratch = tempfile::tempdir().unwrap();
+    let named = || {
+        ["default", "default", "a", "a"].into_iter().enumerate().map(|(at, name)| {
+            let options = FamilyOptions { write_buffer_size: (at + 1) << 20, ..FamilyOptions::default() };
+            FamilyDescriptor::new(name, options)
+        })
+    };
+    for _ in 0..2 {
+        let mut options = Options::default();
+        options.db.create_if_missing = true;
+        options.db.create_missing_column_families = true;
+        let db = Db::open_with_families(scratch.path(), options, named().collect()).unwrap();
+        let size = |name: &str| db.family(name).unwrap().options().write_buffer_size;
+        assert_eq!((size("default"), size("a")), (1 << 20, 3 << 20));
+        db.family("a").unwrap().put(b"k", b"v").unwrap();
+        db.close().unwrap();
+    }
+}
