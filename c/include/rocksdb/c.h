@@ -5,7 +5,8 @@
  *
  * 1. Handles. A handle is a pointer to an opaque struct. A function whose name ends with `_destroy`, `_close` or
  *    `_release...` ends the handle. Handles may be destroyed in any order: each handle counts its use of the database.
- *    After `rocksdb_close`, calls with the other handles of the database report errors.
+ *    After `rocksdb_close`, calls with the other handles of the database report errors. An open
+ *    iterator continues: it shows the rows of its state.
  * 2. Null pointers. A null handle is an error where there is an `errptr`; without `errptr` the function does nothing
  *    and returns 0 or NULL. All `_destroy` functions accept NULL.
  * 3. Errors. `errptr` points to NULL, or to an error string that `malloc` allocated. On success `*errptr` does not

@@ -1,6 +1,6 @@
 //! The programs in `examples/` and in `c/tests/programs/`, compiled by the compilers of their languages and run on the
 //! library. The programs of `c/tests/programs/` run on this library only: they make calls that end RocksDB. If `IRONSTONE_PEER`
-//! names RocksDB's library, each program also runs on RocksDB with the directory that the program wrote on this library,
+//! names RocksDB's library, each program of `examples/` also runs on RocksDB with the directory that the program wrote on this library,
 //! and the other way round.
 //!
 //! A program is skipped with a line if the tools of its language are missing.

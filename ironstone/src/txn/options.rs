@@ -61,8 +61,8 @@ pub struct TransactionDbOptions {
     /// Default: `WriteCommitted`.
     pub write_policy: TxnDbWritePolicy,
     /// Lets a rollback put back the value before a merge operand. If false, the merge operands of a prepared transaction
-    /// stay in the database after its rollback. It does not act with `WriteCommitted`, which has nothing to put back, so
-    /// `true` is refused there. Default false.
+    /// stay in the database after its rollback. With `WriteCommitted` the database holds no
+    /// entry of a prepared transaction, so an open with `WriteCommitted` refuses `true`. Default false.
     pub rollback_merge_operands: bool,
     /// Gives each locked key its own queue of waiters, first come first served. `false`: all waiters of a stripe wake
     /// when a key of the stripe is unlocked. Default false.

@@ -1,6 +1,6 @@
 //! Kinds of databases: plain, with a time to live, with transactions, and secondary instances.
 //!
-//! All kinds are one object, because the Java classes call the natives of `RocksDB` for each of them. A value of a database
+//! All kinds are one object, because each Java class of a database calls the natives of `RocksDB`. A value of a database
 //! with a time to live ends with the time of its write: writes add the time, reads cut the time off. Writes of a transaction
 //! database outside of transactions lock their keys in the engine. A catch-up of a secondary instance replaces the view.
 //!

@@ -30,8 +30,8 @@ static NEW_TABLE: Method =
 static OLD_TABLE: Method =
     Class::new("org/rocksdb/BlockBasedTableConfig").method("<init>", "(ZZZZBBDBZJIIIJZZZZZIIZZBBJD)V");
 
-/// The handles of filter policies that table configurations of Java hold. Java never closes these handles, so each policy has
-/// one handle for the life of the process.
+/// The handles of filter policies that table configurations of Java hold. Java never closes a handle of a filter policy.
+/// Therefore each filter policy has one handle for the life of the process.
 static POLICIES: Mutex<Vec<(FilterPolicy, Handle)>> = Mutex::new(Vec::new());
 
 fn policy_handle(policy: &FilterPolicy) -> Handle {
