@@ -106,6 +106,13 @@ pub trait RandomRead: Send + Sync + fmt::Debug {
         }
     }
 
+    /// Fills `buffer` from `offset` and returns true, if this needs no wait for the device. Otherwise asks for the range to be
+    /// brought in, as [`RandomRead::prefetch`] does, and returns false; `buffer` then has any content. The default never reads.
+    fn read_ready(&self, offset: u64, buffer: &mut [u8]) -> bool {
+        self.prefetch(offset, buffer.len() as u64);
+        false
+    }
+
     /// The file's length in bytes, now.
     fn size(&self) -> Result<u64>;
 

@@ -1,8 +1,8 @@
 //! The outside world as a parameter: files, time, chance, threads.
 //!
 //! Everything the engine does not compute itself goes through one [`Env`]. The file systems here are
-//! [`posix`] (the machine's), [`memory`] (a disk that can crash), and two that wrap another: [`fault`]
-//! (calls that fail on plan) and [`meter`] (counts). One behaviour suite runs over all of them.
+//! [`posix`] (the machine's), [`memory`] (a disk that can crash), and three that wrap another: [`fault`]
+//! (calls that fail on plan), [`meter`] (counts) and [`timed`] (times in the perf context). One behaviour suite runs over all of them.
 //!
 //! Beside them live what stands between the engine and a file: the buffered [`writer`], the I/O
 //! [`rate`] limiter, the information log ([`logger`]).
@@ -25,6 +25,7 @@ pub mod rate;
 pub mod rng;
 pub mod sst_files;
 pub mod sync;
+pub mod timed;
 pub mod writer;
 
 pub use clock::Clock;

@@ -4,6 +4,7 @@
 //! Statistics    of a database: tickers and histograms, one set a thread, added up when read
 //! Histogram     109 buckets half as wide again each, RocksDB's percentiles and text
 //! perf          of a thread: what its own calls cost, by PerfLevel        io  bytes and time at the file system
+//! steps         of a thread: where its current call left the fast path
 //! tickers kinds perf_counters       the tables of names
 //! ```
 //! A thread writes only its own set (with plain loads and stores, no locked instruction), a reader adds the
@@ -16,6 +17,7 @@ mod perf;
 mod perf_counters;
 mod shards;
 mod statistics;
+mod steps;
 mod tickers;
 
 pub use histogram::{Histogram, HistogramData};
@@ -29,6 +31,10 @@ pub use perf::{
 };
 pub use perf_counters::{LevelCounter, PerfCounter};
 pub use statistics::{Statistics, StatsLevel};
+pub use steps::{
+    Cause, OperationKind, Step, begin_operation, end_move, end_operation, last_causes, stepped_ticks,
+    steps_taken,
+};
 pub use tickers::Ticker;
 
 /// An enum whose variants are numbered from 0 and have a text each.

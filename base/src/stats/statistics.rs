@@ -47,6 +47,8 @@ pub struct Statistics {
     shards: Shards,
     /// For each ticker, the sum at the time of the last set call, minus the value that the call set.
     origins: Box<[AtomicU64]>,
+    /// The histograms that stay empty, one bit each.
+    ignored: u128,
 }
 
 impl Default for Statistics {
@@ -68,7 +70,21 @@ impl Statistics {
             level: AtomicU8::new(StatsLevel::default() as u8),
             shards: Shards::new(),
             origins: (0..Ticker::COUNT).map(|_| AtomicU64::new(0)).collect(),
+            ignored: 0,
         }
+    }
+
+    /// Empty, and these histograms stay empty.
+    pub fn without(ignored: &[HistogramKind]) -> Statistics {
+        const { assert!(HistogramKind::COUNT <= u128::BITS as usize) };
+        let ignored = ignored.iter().fold(0, |mask, &kind| mask | 1 << kind as u32);
+        Statistics { ignored, ..Statistics::new() }
+    }
+
+    /// Returns true if this histogram takes values.
+    #[inline]
+    fn takes(&self, kind: HistogramKind) -> bool {
+        self.ignored >> kind as u32 & 1 == 0
     }
 
     /// How much is collected.
@@ -99,7 +115,7 @@ impl Statistics {
     /// Takes a size or a number into a distribution; RocksDB's `recordInHistogram`.
     #[inline]
     pub fn measure(&self, kind: HistogramKind, value: u64) {
-        if self.level.load(Relaxed) > StatsLevel::ExceptHistogramOrTimers as u8 {
+        if self.level.load(Relaxed) > StatsLevel::ExceptHistogramOrTimers as u8 && self.takes(kind) {
             self.shards.measure(kind, value);
         }
     }
@@ -108,7 +124,7 @@ impl Statistics {
     /// `reportTimeToHistogram`. The unit is the histogram's: microseconds for most.
     #[inline]
     pub fn measure_time(&self, kind: HistogramKind, value: u64) {
-        if self.timers_on() {
+        if self.timers_on() && self.takes(kind) {
             self.shards.measure(kind, value);
         }
     }

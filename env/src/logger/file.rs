@@ -29,6 +29,22 @@ pub struct LogFileOptions {
     pub log_file_time_to_roll: u64,
     /// Old and current files together, at least 1; 1000.
     pub keep_log_file_num: usize,
+    /// Bytes of old and current files together; 0 for no limit. The current file then has at most
+    /// 15/64 of these bytes.
+    pub total_bytes_max: u64,
+}
+
+impl LogFileOptions {
+    /// The limit of the current file in bytes; 0 for no limit.
+    fn file_bytes_max(&self) -> u64 {
+        // The last line may exceed the limit. So three old files and the current file are a little below the total.
+        let total = self.total_bytes_max;
+        match (self.max_log_file_size, total / 4 - total / 64) {
+            (0, share) => share,
+            (size, 0) => size,
+            (size, share) => size.min(share),
+        }
+    }
 }
 
 impl Default for LogFileOptions {
@@ -38,6 +54,7 @@ impl Default for LogFileOptions {
             max_log_file_size: 0,
             log_file_time_to_roll: 0,
             keep_log_file_num: 1000,
+            total_bytes_max: 0,
         }
     }
 }
@@ -150,7 +167,9 @@ impl FileLogger {
             .collect();
         old.sort();
         let keep = self.options.keep_log_file_num.saturating_sub(1);
-        for (_, name) in old.iter().take(old.len().saturating_sub(keep)) {
+        let by_number = old.len().saturating_sub(keep);
+        let too_old = by_number.max(old.len() - self.kept_by_bytes(dir, &old)?);
+        for (_, name) in old.iter().take(too_old) {
             match self.fs.unlink(&dir.join(name)) {
                 Err(e) if e.is_not_found() => {}
                 other => other?,
@@ -159,10 +178,32 @@ impl FileLogger {
         Ok(())
     }
 
+    /// How many of the newest old files fit into the limit for all files. The current file may still grow.
+    fn kept_by_bytes(&self, dir: &Path, old: &[(u64, String)]) -> Result<usize> {
+        let total = self.options.total_bytes_max;
+        if total == 0 {
+            return Ok(old.len());
+        }
+        let (mut left, mut kept) = (total - total / 4, 0);
+        for (_, name) in old.iter().rev() {
+            let size = match self.fs.file_size(&dir.join(name)) {
+                Err(e) if e.is_not_found() => 0,
+                other => other?,
+            };
+            if size > left {
+                break;
+            }
+            left -= size;
+            kept += 1;
+        }
+        Ok(kept)
+    }
+
     fn should_roll(&self, s: &State, now_us: u64) -> bool {
         let o = &self.options;
         let size = s.file.as_ref().map_or(0, FileWriter::size);
-        (o.max_log_file_size > 0 && size >= o.max_log_file_size)
+        let limit = o.file_bytes_max();
+        (limit > 0 && size >= limit)
             || (o.log_file_time_to_roll > 0
                 && now_us / 1_000_000 >= s.opened_us / 1_000_000 + o.log_file_time_to_roll)
     }

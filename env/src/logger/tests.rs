@@ -94,6 +94,39 @@ fn reopening_keeps_so_many_old_files() {
 }
 
 #[test]
+fn all_files_together_stay_below_the_total_limit() {
+    let w = World::new();
+    let logger = w.open(LogFileOptions { total_bytes_max: 8000, ..Default::default() });
+    let mut rolled = 0;
+    for i in 0..500 {
+        log!(logger, Warn, "line {i} of sufficient length to fill the files");
+        w.clock.advance(10);
+        let sizes = w.names().iter().map(|name| w.text(name).len()).sum::<usize>();
+        assert!(sizes <= 8000, "{sizes} bytes after line {i}");
+        rolled = rolled.max(w.names().len());
+    }
+    assert_eq!(rolled, 4);
+    assert!(
+        w.text("LOG").contains("line 499") && w.names().iter().all(|name| !w.text(name).contains("line 1 "))
+    );
+}
+
+#[test]
+fn old_files_above_the_total_limit_go_at_the_next_open() {
+    let w = World::new();
+    for i in 0..3 {
+        let logger = w.open(LogFileOptions::default());
+        (0..100).for_each(|_| log!(logger, Info, "run {i} without a limit"));
+        w.clock.advance(10);
+    }
+    assert_eq!(w.names().len(), 3);
+    let limit = w.text("LOG").len() as u64 * 2;
+    drop(w.open(LogFileOptions { total_bytes_max: limit, ..Default::default() }));
+    assert_eq!(w.names().len(), 2);
+    assert!(w.text(&w.names()[1]).contains("run 2"));
+}
+
+#[test]
 fn a_full_file_is_rolled_and_the_header_said_again() {
     let w = World::new();
     let logger = w.open(LogFileOptions { max_log_file_size: 200, ..Default::default() });

@@ -42,6 +42,19 @@ impl RandomRead for PosixRandom {
         Ok(got)
     }
 
+    fn read_ready(&self, offset: u64, buffer: &mut [u8]) -> bool {
+        if self.direct {
+            return false;
+        }
+        let _time = IoTimer::start(IoCounter::ReadNanos);
+        if sys::read_in_memory(&self.file, offset, buffer) {
+            io_add(IoCounter::BytesRead, buffer.len() as u64);
+            return true;
+        }
+        sys::advise(&self.file, offset, buffer.len() as u64, Pattern::WillNeed);
+        false
+    }
+
     fn size(&self) -> Result<u64> {
         self.file.metadata().map(|m| m.len()).map_err(|e| Error::io("reading a file's status", &self.path, e))
     }

@@ -79,6 +79,25 @@ pub fn entropy() -> u64 {
     u64::from_le_bytes(bytes)
 }
 
+/// Fills the buffer from the page cache alone. False if a byte is not there, at the end of the file, after any failure, and
+/// on systems and file systems that cannot read without waiting.
+pub(super) fn read_in_memory(file: &File, offset: u64, buffer: &mut [u8]) -> bool {
+    #[cfg(all(target_os = "linux", target_env = "gnu", not(miri)))]
+    {
+        let part = libc::iovec { iov_base: buffer.as_mut_ptr().cast(), iov_len: buffer.len() };
+        // SAFETY: the descriptor is open while `file` is borrowed. `part` is one live vector whose memory is `buffer`, which is
+        // borrowed mutably; the call writes at most its length of bytes there and keeps no pointer.
+        let got =
+            unsafe { libc::preadv2(file.as_raw_fd(), &part, 1, offset as libc::off_t, libc::RWF_NOWAIT) };
+        got as usize == buffer.len() && got >= 0
+    }
+    #[cfg(not(all(target_os = "linux", target_env = "gnu", not(miri))))]
+    {
+        let _ = (file, offset, buffer);
+        false
+    }
+}
+
 /// Whether the system took the advice.
 pub(super) fn advise(file: &File, offset: u64, length: u64, pattern: Pattern) -> bool {
     #[cfg(target_os = "linux")]

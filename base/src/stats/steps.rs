@@ -1,0 +1,311 @@
+//! Slow steps of an operation: where a call of the database left its fast path, and for how long.
+//!
+//! ```text
+//!  begin_operation ──► fast ──► Step (WAL write) ──► Step (sync, nested) ──► fast ──► end_operation
+//!                                ▲ the first clock read                    ▲ the last clock read
+//! ```
+//! An operation that stays on its fast path reads no clock. A [`Step`] reads the tick counter at its start and at its
+//! end. Nested steps are counted once: the time of the inner step is not part of the outer
+//! step. Every [`PERIOD`]th operation of a thread is also measured from its start, so that a median is known.
+//!
+//! Not here: what is slow, and the sums of a database. They are in `engine::stats::slow`.
+
+use std::cell::Cell;
+
+use kernel::ticks;
+
+super::numbered! {
+    /// A reason why an operation takes long.
+    pub enum Cause {
+        WriteGroup "waiting for a write group",
+        WalWrite "writing the WAL",
+        WalSync "syncing the WAL",
+        Stall "write stall",
+        MemtableSwitch "switching a memtable",
+        MemtableInsert "inserting into a memtable",
+        BlockRead "reading a block",
+        Decompression "decompressing a block",
+        BlobRead "reading a blob",
+        TableOpen "opening an SST file",
+        Lock "waiting for a lock",
+        Tombstones "skipping tombstones and hidden entries",
+        Merge "merging operands",
+        RateLimiter "waiting for the rate limiter",
+    }
+}
+
+super::numbered! {
+    /// A call of the database that is measured.
+    pub enum OperationKind {
+        Get "get",
+        MultiGet "multi_get",
+        Seek "seek",
+        Next "next",
+        Write "write",
+        KeyLock "key_lock",
+    }
+}
+
+/// One operation of a thread in so many is measured from its start.
+pub const PERIOD: u32 = 64;
+/// The first operations of a thread are all measured from their start.
+const FIRST_OPERATIONS: u32 = 16;
+
+/// `Steps::first` without a step so far.
+const FAST: u64 = 0;
+
+struct Steps {
+    /// An operation is in progress.
+    busy: Cell<bool>,
+    /// `FAST`, or the start of the first step of the operation.
+    first: Cell<u64>,
+    /// Ticks from the start of the first step to the end of the last step.
+    span: Cell<u64>,
+    /// Ticks of steps inside the current step.
+    inside: Cell<u64>,
+    /// A step that hides its inner steps is in progress.
+    closed: Cell<bool>,
+    /// Operations until the next one that is measured from its start.
+    countdown: Cell<u32>,
+    /// Operations of `FIRST_OPERATIONS` that are left.
+    early: Cell<u32>,
+    /// Bit `n`: `ticks[n]` belongs to this operation.
+    used: Cell<u32>,
+    ticks: [Cell<u64>; Cause::COUNT],
+}
+
+thread_local! {
+    static STEPS: Steps = const {
+        Steps {
+            busy: Cell::new(false),
+            first: Cell::new(FAST),
+            span: Cell::new(0),
+            inside: Cell::new(0),
+            closed: Cell::new(false),
+            countdown: Cell::new(1),
+            early: Cell::new(FIRST_OPERATIONS),
+            used: Cell::new(0),
+            ticks: [const { Cell::new(0) }; Cause::COUNT],
+        }
+    };
+}
+
+/// Begins an operation of this thread. Returns its start in ticks, or 0 if it is not measured from its start. `None`
+/// inside another operation: the inner operation is part of the outer one, and [`end_operation`] must not be called.
+#[inline]
+pub fn begin_operation() -> Option<u64> {
+    // A model of schedules must not depend on a time.
+    if cfg!(any(loom, shuttle)) {
+        return None;
+    }
+    STEPS.with(|steps| {
+        if steps.busy.replace(true) {
+            return None;
+        }
+        steps.first.set(FAST);
+        steps.used.set(0);
+        let left = steps.countdown.get() - 1;
+        steps.countdown.set(left);
+        Some(if left == 0 { measure(steps) } else { 0 })
+    })
+}
+
+/// Ends the operation. True if it met a step.
+#[inline]
+pub fn end_operation() -> bool {
+    STEPS.with(|steps| {
+        steps.busy.set(false);
+        steps.first.replace(FAST) != FAST
+    })
+}
+
+/// Ends a move of an iterator, which has no beginning of its own: it costs three instructions. True if the move met a
+/// step. Steps of this thread before the move, in no operation, count for the move.
+#[inline]
+pub fn end_move() -> bool {
+    !cfg!(any(loom, shuttle)) && STEPS.with(|steps| steps.first.get() != FAST && end_steps(steps))
+}
+
+/// Forgets the steps, unless they belong to an operation in progress.
+#[cold]
+fn end_steps(steps: &Steps) -> bool {
+    if steps.busy.get() {
+        return false;
+    }
+    steps.first.set(FAST);
+    true
+}
+
+/// Ticks from the first step to the last step of the operation that ended last on this thread. Only if it met a step.
+#[inline]
+pub fn stepped_ticks() -> u64 {
+    STEPS.with(|steps| steps.span.get())
+}
+
+#[cold]
+fn measure(steps: &Steps) -> u64 {
+    let early = steps.early.get();
+    steps.early.set(early.saturating_sub(1));
+    steps.countdown.set(if early > 0 { 1 } else { PERIOD });
+    ticks::now()
+}
+
+/// The ticks of each cause in the operation that ended last on this thread.
+pub fn steps_taken() -> [u64; Cause::COUNT] {
+    STEPS.with(|steps| {
+        let used = steps.used.get();
+        std::array::from_fn(|cause| if used & (1 << cause) != 0 { steps.ticks[cause].get() } else { 0 })
+    })
+}
+
+/// The nanoseconds of each cause in the operation that ended last on this thread. Reads the clock.
+pub fn last_causes() -> [u64; Cause::COUNT] {
+    steps_taken().map(|taken| if taken > 0 { ticks::to_nanos(taken) } else { 0 })
+}
+
+/// A part of an operation that is off the fast path. The step ends when the value is dropped.
+#[derive(Debug)]
+#[must_use = "a step lasts until it is dropped"]
+pub struct Step {
+    cause: Cause,
+    /// 0 inside a closed step.
+    start: u64,
+    /// Ticks inside the outer step before this step.
+    outer: u64,
+    closes: bool,
+}
+
+impl Step {
+    /// Begins a step.
+    #[inline]
+    pub fn begin(cause: Cause) -> Step {
+        STEPS.with(|steps| {
+            if steps.closed.get() {
+                return Step { cause, start: 0, outer: 0, closes: false };
+            }
+            let start = ticks::now();
+            if steps.first.get() == FAST {
+                steps.first.set(start);
+                steps.inside.set(0);
+                steps.used.set(0);
+            }
+            Step { cause, start, outer: steps.inside.replace(0), closes: false }
+        })
+    }
+
+    /// Begins a step that counts its inner steps as its own: a writer that waits may run a background job.
+    pub fn begin_closed(cause: Cause) -> Step {
+        let mut step = Step::begin(cause);
+        if step.start > 0 {
+            step.closes = true;
+            STEPS.with(|steps| steps.closed.set(true));
+        }
+        step
+    }
+
+    /// Ends the step now.
+    #[inline]
+    pub fn stop(self) {}
+}
+
+impl Drop for Step {
+    #[inline]
+    fn drop(&mut self) {
+        if self.start == 0 {
+            return;
+        }
+        STEPS.with(|steps| {
+            let now = ticks::now();
+            let whole = now.saturating_sub(self.start);
+            let own = whole.saturating_sub(steps.inside.get());
+            steps.inside.set(self.outer + whole);
+            steps.span.set(now.saturating_sub(steps.first.get()));
+            let (cause, used) = (self.cause as usize, steps.used.get());
+            let before = if used & (1 << cause) != 0 { steps.ticks[cause].get() } else { 0 };
+            steps.ticks[cause].set(before + own);
+            steps.used.set(used | 1 << cause);
+            if self.closes {
+                steps.closed.set(false);
+            }
+        });
+    }
+}
+
+const _: () = assert!(Cause::COUNT <= u32::BITS as usize);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Runs until the tick counter has moved.
+    fn spend() {
+        let begin = ticks::now();
+        while ticks::now() == begin {}
+    }
+
+    /// Runs an operation. The first result is true if the operation was measured from its start. The second result has the
+    /// causes of the operation, if the operation met a step.
+    fn operate(run: impl FnOnce()) -> (bool, Option<[u64; Cause::COUNT]>) {
+        let began = begin_operation().expect("no operation around this one");
+        run();
+        (began > 0, end_operation().then(steps_taken))
+    }
+
+    fn step(cause: Cause) {
+        let step = Step::begin(cause);
+        spend();
+        step.stop();
+    }
+
+    #[test]
+    fn an_operation_without_a_step_is_measured_once_in_a_period() {
+        (0..FIRST_OPERATIONS).for_each(|_| assert_eq!(operate(|| ()), (true, None)));
+        let measured = (0..2 * PERIOD).filter(|_| operate(|| ()).0).count();
+        assert_eq!(measured, 2);
+    }
+
+    #[test]
+    fn a_nested_step_is_counted_once() {
+        let (_, taken) = operate(|| {
+            let outer = Step::begin(Cause::WalWrite);
+            spend();
+            step(Cause::WalSync);
+            outer.stop();
+        });
+        let taken = taken.expect("a step was met");
+        assert!(taken[Cause::WalWrite as usize] > 0 && taken[Cause::WalSync as usize] > 0);
+        assert!(taken.iter().sum::<u64>() <= stepped_ticks());
+    }
+
+    #[test]
+    fn a_closed_step_takes_the_time_of_its_inner_steps() {
+        let (_, taken) = operate(|| {
+            let stall = Step::begin_closed(Cause::Stall);
+            step(Cause::BlockRead);
+            stall.stop();
+        });
+        let taken = taken.expect("a step was met");
+        assert!(taken[Cause::Stall as usize] > 0);
+        assert_eq!(taken[Cause::BlockRead as usize], 0);
+    }
+
+    #[test]
+    fn a_step_outside_of_an_operation_counts_for_a_move_and_for_no_operation() {
+        step(Cause::BlockRead);
+        assert_eq!(operate(|| ()).1, None);
+        assert!(!end_move());
+        step(Cause::BlockRead);
+        assert!(end_move());
+        assert!(steps_taken()[Cause::BlockRead as usize] > 0);
+        assert!(!end_move());
+    }
+
+    #[test]
+    fn the_steps_of_an_inner_operation_belong_to_the_outer_one() {
+        let (_, taken) = operate(|| {
+            assert_eq!(begin_operation(), None);
+            step(Cause::BlockRead);
+        });
+        assert!(taken.expect("a step was met")[Cause::BlockRead as usize] > 0);
+    }
+}
