@@ -166,6 +166,10 @@ impl WriteBufferManager {
         let Some(cache) = &self.cache else { return };
         let mut charged = self.charged.lock();
         let target = self.memory_usage().next_multiple_of(STEP);
+        base::invariant!(
+            charged.is_multiple_of(STEP),
+            "the cache is charged {charged} bytes, no multiple of {STEP}"
+        );
         if target > *charged {
             // A full cache under a strict limit must not stop the memtable that is already there.
             if cache.charge(Role::WriteBuffer, target - *charged, true).is_ok() {
@@ -188,5 +192,6 @@ impl Drop for WriteBufferManager {
 
 fn subtract(counter: &AtomicUsize, bytes: usize) {
     // Saturating: a budget switched on while memtables lived has not counted all they hold.
+    // A clamp: the memory of a memtable is not counted if the memtable is older than the limit.
     let _ = counter.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |n| Some(n.saturating_sub(bytes)));
 }

@@ -64,7 +64,7 @@ base::options! {
     /// Opens the SST files in the background after the open returns. Needs `skip_stats_update_on_db_open`.
     fixed open_files_async: bool = false, since: "11.1";
     /// If the WALs together are larger, the column families that need the oldest WAL are flushed. 0 stands for four
-    /// times the sum of all write buffers.
+    /// times the sum of all write buffers, and for 32 times the largest at most.
     mutable max_total_wal_size: u64 = 0, unit: "bytes";
     /// Syncs files with `fsync`. If false, files are synced with `fdatasync`.
     fixed use_fsync: bool = false;

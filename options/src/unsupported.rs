@@ -45,11 +45,6 @@ pub const TABLE_HINTS: &[&str] =
 pub const CALL_HINTS: &[(&str, &str, &str)] = &[
     (
         "ReadOptions",
-        "optimize_multiget_for_io",
-        "a multi-get reads the blocks of one SST file together, as RocksDB without coroutines",
-    ),
-    (
-        "ReadOptions",
         "background_purge_on_iterator_cleanup",
         "files that an iterator releases are always deleted by a background job",
     ),

@@ -68,6 +68,7 @@ impl<I: InternalIterator> Merging<I> {
     /// first.
     pub fn new(order: InternalOrder, sources: Vec<I>) -> Self {
         let n = sources.len();
+        base::invariant!(n < UNKNOWN as usize, "a merge has {n} sources");
         Merging {
             order,
             sources,
@@ -232,6 +233,11 @@ impl<I: InternalIterator> Merging<I> {
             self.losers[node] = lose;
         }
         self.winner = winners[1];
+        base::invariant!(
+            self.losers[1..n].iter().all(|loser| *loser != self.winner),
+            "source {} wins the merge and loses a comparison",
+            self.winner
+        );
         self.winners = winners;
         self.conclude();
     }
@@ -300,6 +306,7 @@ impl<I: InternalIterator> Merging<I> {
             }
             node /= 2;
         }
+        base::invariant!(best != self.winner, "source {} is its own runner-up", self.winner);
         self.runner_up = best;
     }
 

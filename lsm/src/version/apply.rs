@@ -205,6 +205,11 @@ impl<'a> Builder<'a> {
         let (Some(garbage_count), Some(garbage_bytes)) = (count, bytes) else {
             return Err(Error::corruption(format!("Garbage overflow for blob file #{}", garbage.number)));
         };
+        base::invariant!(
+            blob.garbage_count <= garbage_count && blob.garbage_bytes <= garbage_bytes,
+            "the garbage of blob file {} falls",
+            garbage.number
+        );
         *blob = Arc::new(BlobFile { garbage_count, garbage_bytes, ..(**blob).clone() });
         self.blobs_touched = true;
         Ok(())
@@ -369,6 +374,10 @@ impl Version {
             "two level-0 files have one inferred epoch number"
         );
         levels[0] = Arc::new(LevelFiles::new(l0));
+        base::invariant!(
+            levels.iter().flat_map(|files| files.iter()).all(|file| file.epoch_number >= first),
+            "an inferred epoch number is below {first}"
+        );
         Some(Version { levels, ..self.clone() })
     }
 }

@@ -40,6 +40,10 @@ impl LevelFiles {
             files.iter().all(|f| f.smallest.len() >= key::TRAILER_LEN && f.largest.len() >= key::TRAILER_LEN),
             "a boundary key is shorter than its trailer"
         );
+        base::invariant!(
+            files.iter().all(|f| f.smallest_user_key().len() + key::TRAILER_LEN == f.smallest.len()),
+            "a boundary key is not its user key and a trailer"
+        );
         LevelFiles { files, largest_heads, smallest_heads, numbers, bytes }
     }
 

@@ -110,6 +110,16 @@ impl Arena {
             let chunk = chunk_of(start);
             match self.bump.compare_exchange_weak(bump, start + size, Ordering::Relaxed, Ordering::Relaxed) {
                 Ok(_) => {
+                    base::invariant!(start >= bump, "memory at {start} is given below the mark {bump}");
+                    base::invariant!(
+                        start.is_multiple_of(align),
+                        "memory at {start} is not aligned to {align}"
+                    );
+                    base::invariant!(
+                        start + size <= chunk_end(chunk),
+                        "memory from {start} to {} crosses the end of chunk {chunk}",
+                        start + size
+                    );
                     if start - bump >= align {
                         self.skipped.fetch_add(start - bump, Ordering::Relaxed);
                     }
@@ -203,6 +213,7 @@ impl Arena {
 
     /// Bytes handed out.
     pub(crate) fn used(&self) -> usize {
+        // A clamp: the two counters are not read at one moment.
         (self.bump.load(Ordering::Relaxed).saturating_sub(self.skipped.load(Ordering::Relaxed))) as usize
     }
 }

@@ -145,6 +145,7 @@ impl Index {
 
     /// Adds a word. Only under the shard's lock, and only below [`Index::limit`].
     pub(super) fn insert(&self, hash: u32, entry: u32) {
+        base::invariant!(entry < u32::MAX, "the cache entry {entry} has no word in the index");
         self.insert_word(u64::from(hash) << 32 | u64::from(entry + 1));
     }
 
@@ -157,6 +158,11 @@ impl Index {
             let free = !control & TAG_BITS;
             if free != 0 {
                 let slot = free.trailing_zeros() / 8;
+                base::invariant!((slot as usize) < SLOTS, "the slot {slot} of a bucket is its count");
+                base::invariant!(
+                    bucket.words[slot as usize].load(Ordering::Relaxed) == 0,
+                    "a free slot of the cache index has a word"
+                );
                 bucket.words[slot as usize].store(word, Ordering::Release);
                 let control = control | u64::from(tag(hash)) << (slot * 8);
                 bucket.control.store(control, Ordering::Release);
@@ -197,6 +203,7 @@ impl Index {
         for _ in 0..passed {
             let control = &self.bucket(at).control;
             let value = control.load(Ordering::Relaxed);
+            base::invariant!(value >> OVERFLOW_SHIFT > 0, "a bucket is passed that counts no passed word");
             if value >> OVERFLOW_SHIFT != 0xff {
                 control.store(value - (1 << OVERFLOW_SHIFT), Ordering::Release);
             }

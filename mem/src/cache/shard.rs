@@ -221,9 +221,21 @@ impl<V: Send + Sync + 'static> Shard<V> {
         self.account(&mut s, role, charge);
         // SAFETY: just taken from the free list, under the lock: empty and ours alone.
         unsafe { entry.fill(key, value, charge, priority, role, visible) };
+        base::invariant!(
+            entry.charge() == charge && entry.role() == role,
+            "a cache entry of {charge} bytes is stored with {} bytes",
+            entry.charge()
+        );
         if visible {
+            base::invariant!(self.find(key, hash).is_none(), "a key is in the cache twice");
             self.index().insert(hash, entry.number());
             s.indexed += 1;
+            base::invariant!(
+                s.indexed <= self.occupancy(),
+                "the index of a cache shard has {} entries, and the shard has {}",
+                s.indexed,
+                self.occupancy()
+            );
         }
         // SAFETY: `fill` made one reference for us.
         Ok(unsafe { Handle::new(entry) })
@@ -373,6 +385,7 @@ impl<V: Send + Sync + 'static> Shard<V> {
             let mut s = shard.state.lock();
             shard.unaccount(&mut s, e);
             e.mark_empty();
+            base::invariant!(e.refs() == 0, "a cache entry is removed that has {} readers", e.refs());
             s.free.push(e.number());
         }
         drop(value);
@@ -387,6 +400,7 @@ impl<V: Send + Sync + 'static> Shard<V> {
     unsafe fn uncount(me: *mut Self) {
         // SAFETY: being counted keeps the shard alive up to here.
         let before = unsafe { (*me).live.fetch_sub(1, Ordering::AcqRel) };
+        base::invariant!(before & !CLOSED > 0, "more cache entries are released than a shard has");
         if before == CLOSED | 1 {
             // SAFETY: the cache is gone and so is the last entry with handles: nobody can reach the
             // shard any more. It came from `Box::leak`.
@@ -438,6 +452,7 @@ impl<V: Send + Sync + 'static> Shard<V> {
     fn unindex(&self, s: &mut State, entry: &Entry<V>) {
         let (_, hash) = entry.key().hash();
         if self.index().remove(hash, entry.number()) {
+            base::invariant!(s.indexed > 0, "the index of a cache shard has an entry that is not counted");
             s.indexed -= 1;
         }
     }
@@ -455,6 +470,11 @@ impl<V: Send + Sync + 'static> Shard<V> {
     }
 
     fn account(&self, s: &mut State, role: Role, charge: usize) {
+        base::invariant!(
+            s.roles.iter().map(|role| role.bytes).sum::<usize>() == self.usage(),
+            "the roles of the cache entries have not {} bytes, as the shard has",
+            self.usage()
+        );
         let r = &mut s.roles[role as usize];
         r.count += 1;
         r.bytes += charge;
@@ -463,6 +483,17 @@ impl<V: Send + Sync + 'static> Shard<V> {
 
     fn unaccount(&self, s: &mut State, entry: &Entry<V>) {
         let (r, charge) = (&mut s.roles[entry.role() as usize], entry.charge());
+        base::invariant!(r.count > 0, "more cache entries of a role are removed than were inserted");
+        base::invariant!(
+            charge <= r.bytes,
+            "a cache entry of {charge} bytes is removed from {} bytes",
+            r.bytes
+        );
+        base::invariant!(
+            charge <= self.usage(),
+            "a cache entry of {charge} bytes is removed from a shard of {} bytes",
+            self.usage()
+        );
         r.count -= 1;
         r.bytes -= charge;
         self.usage.store(self.usage() - charge, Ordering::Relaxed);
@@ -535,6 +566,12 @@ impl<V: Send + Sync + 'static> Shard<V> {
             if s.indexed >= index.comfortable() {
                 let larger = Index::for_entries(index.comfortable() * 2);
                 larger.fill_from(index);
+                base::invariant!(
+                    larger.comfortable() > index.comfortable(),
+                    "the index of a cache shard grows from {} to {} places",
+                    index.comfortable(),
+                    larger.comfortable()
+                );
                 let larger = NonNull::from(Box::leak(Box::new(larger)));
                 s.indices.push(larger);
                 self.index.store(larger.as_ptr(), Ordering::Release);

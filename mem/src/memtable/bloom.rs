@@ -69,6 +69,7 @@ impl Bloom {
 }
 
 fn locate<'a>(blocks: &'a [Block], key: &[u8]) -> (&'a Block, impl Iterator<Item = (usize, u64)> + use<'a>) {
+    base::invariant!(!blocks.is_empty(), "the Bloom filter of a memtable has no block");
     let hash = kernel::hash::hash64(key);
     let index = ((hash & 0xffff_ffff) * blocks.len() as u64) >> 32;
     let spread = hash.wrapping_mul(0x9e37_79b9_7f4a_7c15);

@@ -59,6 +59,7 @@ impl Cells {
         let capacity =
             u32::try_from(value.len()).map_err(|_| Error::invalid_argument("a value of 4 GiB or more"))?;
         let (place, start) = entries.arena.alloc(HEADER + value.len() + entries.protection, 4)?;
+        base::invariant!(!start.is_null() && start.align_offset(4) == 0, "a cell is not aligned to 4 bytes");
         // SAFETY: the arena gave us that many bytes at a multiple of 4, ours alone until the entry is published.
         unsafe {
             start.cast::<u32>().write(capacity);
@@ -122,6 +123,7 @@ fn damaged(entries: &Entries, entry: &Entry<'_>) -> Error {
 }
 
 fn place_of(entry: &Entry<'_>) -> Ref {
+    base::invariant!(entry.value.len() == 4, "the place of a cell has {} bytes", entry.value.len());
     entry.value.first_chunk().map_or(0, |bytes| Ref::from_le_bytes(*bytes))
 }
 

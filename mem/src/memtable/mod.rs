@@ -256,6 +256,10 @@ impl MemTable {
         }
         let edge = pack(MAX_SEQUENCE, TYPE_FOR_SEEK);
         let (from, to) = (self.entries.target(start, edge), self.entries.target(end, edge));
+        base::invariant!(
+            self.entries.order.user.compare(from.user_key, to.user_key).is_lt(),
+            "an estimate is made of an empty key range"
+        );
         let total = self.tally.entries.load(Ordering::Relaxed);
         let estimate = match &self.rep {
             Rep::Tree(tree) => tree.estimate(&self.entries, &from, &to, total),
@@ -291,6 +295,13 @@ impl MemTable {
     /// at work.
     pub fn seal(&self) {
         self.tally.sealed.store(true, Ordering::Release);
+        base::invariant!(
+            self.is_empty() || self.first_seq() <= self.largest_seq(),
+            "memtable {} has the sequence numbers {} to {}",
+            self.id,
+            self.first_seq(),
+            self.largest_seq()
+        );
     }
 
     /// Returns true if the memtable takes no more writes.

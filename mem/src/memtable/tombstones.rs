@@ -33,6 +33,12 @@ struct Inner {
 
 impl Inner {
     fn add(&mut self, tombstone: Tombstone) {
+        base::invariant!(
+            self.fragmented <= self.list.len(),
+            "{} of {} range tombstones are cut into fragments",
+            self.fragmented,
+            self.list.len()
+        );
         self.bytes += tombstone.start.len() + tombstone.end.len() + tombstone.timestamp.len();
         self.list.push(tombstone);
     }
@@ -55,6 +61,10 @@ impl Tombstones {
     pub(super) fn add_derived(&self, tombstone: Tombstone) {
         let mut inner = self.inner.write();
         let at = inner.list.len();
+        base::invariant!(
+            inner.derived.last().is_none_or(|last| *last < at),
+            "the places of derived range tombstones do not ascend"
+        );
         inner.derived.push(at);
         inner.add(tombstone);
         self.count.store(inner.list.len(), Ordering::Release);
@@ -87,6 +97,12 @@ impl Tombstones {
             let fragments = FragmentedTombstones::new(inner.list.clone(), self.order.clone());
             inner.fragments = Arc::new(fragments);
             inner.fragmented = inner.list.len();
+            base::invariant!(
+                inner.fragments.tombstone_count() <= inner.list.len(),
+                "{} range tombstones are cut, and the memtable has {}",
+                inner.fragments.tombstone_count(),
+                inner.list.len()
+            );
         }
         inner.fragments.clone()
     }

@@ -140,6 +140,13 @@ impl MemTable {
         value: &[u8],
         hint: &mut Ref,
     ) -> Result<usize> {
+        base::invariant!(seq <= MAX_SEQUENCE, "the sequence number {seq} has more than 56 bits");
+        base::invariant!(
+            user_key.len() >= self.options.order.user.timestamp_size(),
+            "a key of {} bytes has a timestamp of {} bytes",
+            user_key.len(),
+            self.options.order.user.timestamp_size()
+        );
         let place = self.entries.store(user_key, pack(seq, kind as u8), value)?;
         if let Some(bloom) = &self.bloom {
             // Before the entry can be found: the filter must never deny what is there.
@@ -276,6 +283,18 @@ impl Tally {
         if added.data_size == 0 {
             return;
         }
+        base::invariant!(
+            added.smallest <= added.largest,
+            "the entries of a batch have the sequence numbers {} to {}",
+            added.smallest,
+            added.largest
+        );
+        base::invariant!(
+            added.deletes <= added.entries,
+            "a batch has {} tombstones among {} entries",
+            added.deletes,
+            added.entries
+        );
         self.entries.fetch_add(added.entries, Ordering::Relaxed);
         if added.deletes > 0 {
             self.deletes.fetch_add(added.deletes, Ordering::Relaxed);

@@ -132,6 +132,18 @@ impl FragmentedTombstones {
             tombstone_count: tombstones.len(),
         };
         out.cut(&tombstones);
+        base::invariant!(
+            out.fragments.is_sorted_by(|a, b| {
+                compare_stripped(&out.order, &out.keys[a.end.clone()], &out.keys[b.start.clone()]).is_le()
+            }),
+            "two fragments of range tombstones overlap"
+        );
+        base::invariant!(
+            out.timestamps.len() == out.seqs.len() * out.timestamp_size,
+            "{} sequence numbers of range tombstones have {} bytes of timestamps",
+            out.seqs.len(),
+            out.timestamps.len()
+        );
         out
     }
 
@@ -169,6 +181,15 @@ impl FragmentedTombstones {
             let end = self.push_key(end);
             if !covering.is_empty() {
                 let stamps = self.push_stamps(tombstones, &covering);
+                base::invariant!(
+                    compare_stripped(&order, &self.keys[key.clone()], &self.keys[end.clone()]).is_lt(),
+                    "a fragment of range tombstones is empty"
+                );
+                base::invariant!(!stamps.is_empty(), "a fragment has no range tombstone");
+                base::invariant!(
+                    self.seqs[stamps.clone()].is_sorted_by(|newer, older| newer >= older),
+                    "the sequence numbers of a fragment do not descend"
+                );
                 self.fragments.push(Cut { start: key.clone(), end: end.clone(), stamps });
             }
             key = end;

@@ -122,8 +122,14 @@ impl Entries {
             at = write_bytes(at, value);
             if self.protection > 0 {
                 let checksum = checksum(user_key, trailer, value).to_le_bytes();
-                write_bytes(at, &checksum[..self.protection]);
+                at = write_bytes(at, &checksum[..self.protection]);
             }
+            base::invariant!(
+                at as usize - start as usize == size + self.protection,
+                "an entry of {} bytes is written in {} bytes",
+                at as usize - start as usize,
+                size + self.protection
+            );
         }
         Ok(place)
     }

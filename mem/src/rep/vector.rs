@@ -52,6 +52,12 @@ impl Vector {
             }
         });
         let sorted: Arc<[Ref]> = places.into();
+        base::invariant!(
+            sorted.len() == state.places.len(),
+            "{} of {} entries are sorted",
+            sorted.len(),
+            state.places.len()
+        );
         state.sorted = Some(sorted.clone());
         sorted
     }

@@ -11,6 +11,16 @@ impl FamilyOptions {
     /// # Errors
     /// InvalidArgument or NotSupported, as RocksDB answers.
     pub fn validate(&self, name: &str, db: &DbOptions) -> Result<()> {
+        self.validate_without_table(name, db)?;
+        self.validate_table()
+    }
+
+    /// As [`Self::validate`], without the options of the table factory. RocksDB checks a new column family in this way, and
+    /// checks the table factory at the next open (`ColumnFamilyData::ValidateOptions`).
+    ///
+    /// # Errors
+    /// As [`Self::validate`].
+    pub fn validate_without_table(&self, name: &str, db: &DbOptions) -> Result<()> {
         self.validate_compression()?;
         self.validate_writes(name, db)?;
         self.validate_timestamps(db)?;
@@ -45,14 +55,8 @@ impl FamilyOptions {
             );
         }
         match &self.table_factory {
-            TableFactory::BlockBased(table) => table.validate(self.table_validation()),
-            other => {
-                if let TableFactory::Plain(table) = other {
-                    table.validate()?;
-                }
-                if let TableFactory::Cuckoo(table) = other {
-                    table.validate()?;
-                }
+            TableFactory::BlockBased(_) => Ok(()),
+            _ => {
                 let aged = |seconds: u64| seconds > 0 && seconds != AGE_AUTO;
                 if aged(self.ttl) {
                     return not_supported("TTL is only supported in Block-Based Table format. ");
@@ -64,6 +68,15 @@ impl FamilyOptions {
                 }
                 Ok(())
             }
+        }
+    }
+
+    fn validate_table(&self) -> Result<()> {
+        match &self.table_factory {
+            TableFactory::BlockBased(table) => table.validate(self.table_validation()),
+            TableFactory::Plain(table) => table.validate(),
+            TableFactory::Cuckoo(table) => table.validate(),
+            _ => Ok(()),
         }
     }
 

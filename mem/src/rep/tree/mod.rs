@@ -224,6 +224,10 @@ impl Tree {
             _ => n / 2,
         };
         let goes_right = position > keep || keep == n;
+        base::invariant!(
+            keep <= n && position <= n,
+            "a node of {n} entries is split at {keep} for {position}"
+        );
         let first_right = if keep == n { item } else { node.item(snap, keep) };
         let low = node.key_of(entries, first_right);
         let key = |item: Ref| user_key_at(entries, node.key_of(entries, item));
@@ -309,6 +313,15 @@ impl Tree {
         // Too long at first; what comes shortens it.
         locked.set_prefix(entries, &node.snap(), target.user_key, PREFIX);
         drop(locked);
+        base::invariant!(
+            level < MAX_LEVELS,
+            "the tree of a memtable has {level} levels, and at most {MAX_LEVELS} are counted"
+        );
+        base::invariant!(
+            usize::from(self.node(entries, root).level()) + 1 == level,
+            "a root of level {level} is put above a root of level {}",
+            self.node(entries, root).level()
+        );
         if let Some(count) = self.nodes.get(level) {
             count.store(1, Ordering::Relaxed);
         }
@@ -456,6 +469,7 @@ impl Tree {
 /// A new, empty node; nobody sees it yet.
 fn new_node(entries: &Entries, level: u8, low: Ref) -> Result<(Ref, &Node)> {
     let (place, start) = entries.arena.alloc(size_of::<Node>(), 64)?;
+    base::invariant!(start.align_offset(64) == 0, "a node of the tree is not aligned to 64 bytes");
     // SAFETY: just handed out: zeroed, large enough, aligned to 64, ours alone.
     Ok((place, unsafe { Node::create(start, level, low) }))
 }

@@ -392,6 +392,7 @@ impl Node {
     /// Fills a new node that no one else can see yet with the items of `source` from position `from` on,
     /// giving it the first `skip` bytes of its lower bound as prefix.
     pub(super) fn fill(&self, source: &Node, entries: &Entries, snap: &Snap, from: usize, skip: usize) {
+        base::invariant!(from <= snap.len(), "a node of {} entries is copied from {from}", snap.len());
         let n = snap.len() - from;
         let mut own = *snap;
         own.state = n as u64;
@@ -419,6 +420,16 @@ impl Node {
 
     /// Writes `next` into the view it names and makes that view current.
     fn publish(&self, next: &Snap) {
+        base::invariant!(
+            (next.state & 0xff) as usize <= CAP,
+            "a node of {} entries is published, and a node holds {CAP}",
+            next.state & 0xff
+        );
+        base::invariant!(
+            next.skip as usize <= PREFIX,
+            "a node has a prefix of {} bytes, and at most {PREFIX} are stored",
+            next.skip
+        );
         let view = &self.views[(next.state >> 8) as usize & 1];
         store_bytes(&view.order, &next.order);
         store_bytes(&view.prefix, &next.prefix);
@@ -435,6 +446,7 @@ pub(super) struct Locked<'a>(&'a Node);
 
 impl Drop for Locked<'_> {
     fn drop(&mut self) {
+        base::invariant!(self.0.lock.load(Ordering::Relaxed) == 1, "a node is unlocked that is not locked");
         self.0.lock.store(0, Ordering::Release);
     }
 }
