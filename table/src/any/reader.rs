@@ -17,7 +17,7 @@ use super::TableRows;
 use crate::cuckoo::CuckooReader;
 use crate::flat::meta::read_footer;
 use crate::plain::PlainReader;
-use crate::sst::{EmbeddedIter, Entry, OpenOptions, ReadCtx, Reader};
+use crate::sst::{EmbeddedIter, Entry, MultiGetBegun, OpenOptions, ReadCtx, Reader};
 
 /// An open SST file. Any thread; lookups take no lock. A clone is another handle of the same open file.
 #[derive(Clone)]
@@ -90,10 +90,40 @@ impl AnyReader {
         &self,
         seek_keys: &[&[u8]],
         ctx: &ReadCtx,
+        visit: impl FnMut(usize, Entry<'_>) -> ControlFlow<()>,
+    ) -> Vec<(usize, Error)> {
+        match self {
+            AnyReader::Block(reader) => reader.multi_get(seek_keys, ctx, visit),
+            _ => self.finish_multi_get(MultiGetBegun::default(), seek_keys, ctx, visit),
+        }
+    }
+
+    /// Starts a look-up of several keys: see [`Reader::begin_multi_get`]. Tables of other formats have nothing to start.
+    ///
+    /// # Errors
+    /// Those of reading the filter and the index. They concern all keys.
+    pub fn begin_multi_get(
+        &self,
+        seek_keys: &[&[u8]],
+        ctx: &ReadCtx,
+        announces: bool,
+    ) -> Result<MultiGetBegun> {
+        match self {
+            AnyReader::Block(reader) => reader.begin_multi_get(seek_keys, ctx, announces),
+            _ => Ok(MultiGetBegun::default()),
+        }
+    }
+
+    /// Ends a look-up of several keys: see [`Reader::finish_multi_get`].
+    pub fn finish_multi_get(
+        &self,
+        begun: MultiGetBegun,
+        seek_keys: &[&[u8]],
+        ctx: &ReadCtx,
         mut visit: impl FnMut(usize, Entry<'_>) -> ControlFlow<()>,
     ) -> Vec<(usize, Error)> {
         if let AnyReader::Block(reader) = self {
-            return reader.multi_get(seek_keys, ctx, visit);
+            return reader.finish_multi_get(begun, seek_keys, ctx, visit);
         }
         let get = |(at, key): (usize, &&[u8])| {
             self.get(key, ctx, |entry| visit(at, entry)).err().map(|error| (at, error))

@@ -5,7 +5,9 @@
 
 use std::sync::Arc;
 
-use base::stats::{HistogramKind, PerfCounter, PerfTimer, Statistics, Stopwatch, Ticker, perf_add};
+use base::stats::{
+    Cause, HistogramKind, PerfCounter, PerfTimer, Statistics, Step, Stopwatch, Ticker, perf_add,
+};
 use base::{Error, FamilyId, Result};
 use compress::Compression;
 use env::fs::RandomRead;
@@ -117,6 +119,7 @@ impl BlobReader {
             perf_add(PerfCounter::BlobReadCount, 1);
             perf_add(PerfCounter::BlobReadByte, len as u64);
             let _time = PerfTimer::start(PerfCounter::BlobReadTime);
+            let _step = Step::begin(Cause::BlobRead);
             self.read(start, len, access.limits).map_err(|e| self.blame(e, blob))?
         };
         self.open_record(user_key, blob, access, record).map_err(|e| self.blame(e, blob))
@@ -194,6 +197,7 @@ impl BlobReader {
             return Ok(record);
         }
         let _time = PerfTimer::start(PerfCounter::BlobDecompressTime);
+        let _step = Step::begin(Cause::Decompression);
         let began = self.statistics.as_ref().map(|_| Stopwatch::start());
         let value = compress::decompress(kind, &record, None)?;
         if let (Some(statistics), Some(began)) = (&self.statistics, began) {

@@ -10,7 +10,7 @@ use std::borrow::Cow;
 use std::ops::Deref;
 use std::sync::Arc;
 
-use base::stats::{PerfCounter, PerfTimer, Stopwatch};
+use base::stats::{Cause, PerfCounter, PerfTimer, Step, Stopwatch};
 use base::{Error, Result};
 use compress::Dictionary;
 use env::clock::CpuTimer;
@@ -179,6 +179,7 @@ impl Source {
                 kind.name()
             )));
         }
+        let _step = Step::begin(Cause::BlockRead);
         let start = self.counts.times_reads().then(Stopwatch::start);
         let raw = {
             let _time = PerfTimer::start(PerfCounter::BlockReadTime);
@@ -366,6 +367,7 @@ impl Source {
 
     fn inflate(&self, compression: u8, payload: &[u8], dict: Option<&Dictionary>) -> Result<Vec<u8>> {
         let _time = PerfTimer::start(PerfCounter::BlockDecompressTime);
+        let _step = Step::begin(Cause::Decompression);
         let start = self.counts.times_decompression().then(Stopwatch::start);
         let block = inflate(compression, payload, dict)?;
         if let Some(start) = start {

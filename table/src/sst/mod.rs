@@ -38,6 +38,7 @@ pub use block_cache::{BlockCache, CachedBlock, Other};
 pub use embedded::EmbeddedIter;
 pub use iter::TableIter;
 pub use limits::ReadLimits;
+pub use multi_get::MultiGetBegun;
 pub use prefetch::Pace;
 pub use read_ctx::{Entry, ReadCtx, ValueRef};
 pub use reader::{OpenOptions, Reader};

@@ -5,14 +5,18 @@
 //! ```
 //! Memory that a step will read is asked for while the step before still runs over other keys, and a
 //! block that several keys share is fetched once.
+//!
+//! A look-up has two halves. [`Reader::begin_multi_get`] ends with all reads of the table under way, and
+//! [`Reader::finish_multi_get`] waits for these reads. A caller with several tables begins with all of them, so the device
+//! has the reads of all tables at once.
 
 use std::ops::ControlFlow;
 
 use base::key::user_key;
-use base::stats::Stopwatch;
+use base::stats::{Cause, PerfCounter, PerfTimer, Step, Stopwatch};
 use base::{Error, Result};
+use env::clock::CpuTimer;
 use env::fs::ReadRequest;
-use format::block::Block;
 use format::handle::BlockHandle;
 use format::trailer;
 
@@ -22,6 +26,7 @@ use super::file_source::Source;
 use super::index_reader::IndexCursor;
 use super::read_ctx::{Entry, ReadCtx};
 use super::reader::Reader;
+use super::scratch;
 
 /// Blocks whose places touch are read by one request of at most so many bytes.
 const COALESCED_MAX: u64 = 1 << 20;
@@ -36,58 +41,105 @@ struct Wanted {
     may_continue: bool,
 }
 
+/// The first half of a look-up in one SST file: the block that each key needs, the blocks that are in memory, and the reads
+/// that load the missing blocks.
+#[derive(Default)]
+pub struct MultiGetBegun {
+    wanted: Vec<Wanted>,
+    handles: Vec<BlockHandle>,
+    found: Vec<Option<BlockRef>>,
+    reads: Vec<GroupRead>,
+}
+
+impl MultiGetBegun {
+    /// Bytes of the file that are to be read, and that the look-up has memory for.
+    pub fn bytes_to_read(&self) -> usize {
+        self.reads.iter().map(|read| read.bytes.len()).sum()
+    }
+}
+
 impl Reader {
-    /// [`Reader::get`] for several keys at once; best in the table's order. `visit` is told which key,
-    /// by its index in `seek_keys`. Filters are probed together and blocks read together. Returns the
-    /// keys that failed, with what went wrong.
+    /// Starts [`Reader::get`] for several keys at once; best in the table's order. Probes the filters, searches the index,
+    /// takes blocks from the cache, and asks the system for the other blocks. Does not wait for a read of a data block. With
+    /// `announces`, the reads are under way when the function returns.
+    ///
+    /// # Errors
+    /// Those of reading the filter and the index.
+    pub fn begin_multi_get(
+        &self,
+        seek_keys: &[&[u8]],
+        ctx: &ReadCtx,
+        announces: bool,
+    ) -> Result<MultiGetBegun> {
+        let mut may_match = vec![true; seek_keys.len()];
+        self.filter.keys_may_match(&self.source, seek_keys, ctx, &mut may_match)?;
+        let (wanted, handles) = self.places(seek_keys, &may_match, ctx)?;
+        base::invariant!(
+            wanted.iter().all(|want| want.block < handles.len()),
+            "a key of a MultiGet names a block that is not fetched"
+        );
+        // Each step misses the processor's cache where the step before has pointed: all blocks take a step together.
+        if let Some(cache) = &self.source.cache
+            && handles.len() > 1
+        {
+            handles.iter().for_each(|handle| cache.prefetch(&self.source.cache_key(*handle)));
+            handles.iter().for_each(|handle| cache.prefetch_entry(&self.source.cache_key(*handle)));
+        }
+        let cached = |&handle| {
+            let block = self.source.to_search(self.source.lookup(handle, BlockKind::Data)?, handle, ctx);
+            data(&block).inspect(|block| block.prefetch());
+            Some(block)
+        };
+        let found: Vec<Option<BlockRef>> = handles.iter().map(cached).collect();
+        let mut reads = Vec::new();
+        if !ctx.cache_only && found.iter().any(Option::is_none) {
+            reads = self.source.coalesce(&handles, &found);
+            // A limited read waits for its limiter first.
+            if announces && ctx.limits.is_none() {
+                reads
+                    .iter_mut()
+                    .for_each(|read| read.ready = self.source.file.read_ready(read.start, &mut read.bytes));
+            }
+        }
+        Ok(MultiGetBegun { wanted, handles, found, reads })
+    }
+
+    /// [`Reader::begin_multi_get`] and [`Reader::finish_multi_get`] in turn. If the first half fails, all keys fail.
     pub fn multi_get(
         &self,
         seek_keys: &[&[u8]],
         ctx: &ReadCtx,
-        mut visit: impl FnMut(usize, Entry<'_>) -> ControlFlow<()>,
+        visit: impl FnMut(usize, Entry<'_>) -> ControlFlow<()>,
     ) -> Vec<(usize, Error)> {
-        let mut failed = Vec::new();
-        if let Err(error) = self.try_multi_get(seek_keys, ctx, &mut visit, &mut failed) {
-            // What concerns the whole table: no key has been visited yet.
-            failed = (0..seek_keys.len()).map(|key| (key, error.clone())).collect();
+        match self.begin_multi_get(seek_keys, ctx, true) {
+            Ok(begun) => self.finish_multi_get(begun, seek_keys, ctx, visit),
+            Err(error) => (0..seek_keys.len()).map(|key| (key, error.clone())).collect(),
         }
-        failed
     }
 
-    fn try_multi_get(
+    /// Ends what [`Reader::begin_multi_get`] began with the same keys. `visit` is told which key, by its index in
+    /// `seek_keys`. Returns the keys that failed, with their errors.
+    pub fn finish_multi_get(
         &self,
+        begun: MultiGetBegun,
         seek_keys: &[&[u8]],
         ctx: &ReadCtx,
-        visit: &mut impl FnMut(usize, Entry<'_>) -> ControlFlow<()>,
-        failed: &mut Vec<(usize, Error)>,
-    ) -> Result<()> {
-        let mut may_match = vec![true; seek_keys.len()];
-        self.filter.keys_may_match(&self.source, seek_keys, ctx, &mut may_match)?;
-        let (wanted, handles) = self.places(seek_keys, &may_match, ctx)?;
-        let blocks = self.source.fetch_all(&handles, ctx);
-        base::invariant!(
-            blocks.len() == handles.len(),
-            "{} blocks for {} handles",
-            blocks.len(),
-            handles.len()
-        );
-        base::invariant!(
-            wanted.iter().all(|want| want.block < blocks.len()),
-            "a key of a MultiGet names a block that was not fetched"
-        );
-        let in_memory = |want: &Wanted| blocks[want.block].as_ref().ok().and_then(|block| data(block));
-        wanted.iter().filter_map(in_memory).for_each(Block::prefetch);
+        mut visit: impl FnMut(usize, Entry<'_>) -> ControlFlow<()>,
+    ) -> Vec<(usize, Error)> {
+        let MultiGetBegun { wanted, handles, mut found, reads } = begun;
+        let errors = self.source.fetch_missing(&handles, reads, &mut found, ctx);
         for want in &wanted {
-            if let Some(block) = in_memory(want) {
+            if let Some(block) = found[want.block].as_deref().and_then(data) {
                 block.prefetch_row(user_key(seek_keys[want.key]));
             }
         }
+        let mut failed = Vec::new();
         for want in wanted {
             let seek_key = seek_keys[want.key];
             let mut visit_this = |entry: Entry<'_>| visit(want.key, entry);
-            let outcome = match &blocks[want.block] {
-                Ok(block) => self.visit_block(block, want.handle, seek_key, &mut visit_this),
-                Err(error) => Err(error.clone()),
+            let outcome = match &found[want.block] {
+                Some(block) => self.visit_block(block, want.handle, seek_key, &mut visit_this),
+                None => Err(error_of(&errors, want.block)),
             };
             let outcome = match outcome {
                 Ok(true) if want.may_continue => {
@@ -99,7 +151,7 @@ impl Reader {
                 failed.push((want.key, error));
             }
         }
-        Ok(())
+        failed
     }
 
     /// Which block each key is in, and those blocks without repetition of neighbours.
@@ -156,52 +208,73 @@ impl Reader {
     }
 }
 
-impl Source {
-    /// Data blocks, each from the cache or all missing ones from the file together.
-    fn fetch_all(&self, handles: &[BlockHandle], ctx: &ReadCtx) -> Vec<Result<BlockRef>> {
-        let cached = |&handle| Some(self.to_search(self.lookup(handle, BlockKind::Data)?, handle, ctx));
-        let mut found: Vec<Option<BlockRef>> = handles.iter().map(cached).collect();
-        let missing: Vec<usize> = (0..handles.len()).filter(|i| found[*i].is_none()).collect();
-        if missing.len() < 2 || ctx.cache_only {
-            let fetch = |(handle, found): (&BlockHandle, Option<BlockRef>)| match found {
-                Some(block) => Ok(block),
-                None => self.load(*handle, BlockKind::Data, ctx, None),
-            };
-            return handles.iter().zip(found).map(fetch).collect();
-        }
-        let mut outcomes: Vec<Option<Error>> = handles.iter().map(|_| None).collect();
-        self.read_missing(handles, &missing, ctx, &mut found, &mut outcomes);
-        let outcome = |(block, error): (Option<BlockRef>, Option<Error>)| match (block, error) {
-            (Some(block), _) => Ok(block),
-            (None, Some(error)) => Err(error),
-            (None, None) => Err(Error::corruption("a block was not read")),
-        };
-        found.into_iter().zip(outcomes).map(outcome).collect()
-    }
+/// The error of a block that is not there.
+#[cold]
+fn error_of(errors: &[(usize, Error)], block: usize) -> Error {
+    let error = errors.iter().find(|(at, _)| *at == block).map(|(_, error)| error.clone());
+    error.unwrap_or_else(|| Error::corruption("a block was not read"))
+}
 
-    fn read_missing(
+impl Source {
+    /// Puts the blocks that `found` does not have into it, from `reads` or by reads of their own. Returns the errors, each
+    /// with its block.
+    fn fetch_missing(
         &self,
         handles: &[BlockHandle],
-        missing: &[usize],
-        ctx: &ReadCtx,
+        reads: Vec<GroupRead>,
         found: &mut [Option<BlockRef>],
-        outcomes: &mut [Option<Error>],
+        ctx: &ReadCtx,
+    ) -> Vec<(usize, Error)> {
+        let mut errors = Vec::new();
+        if !reads.is_empty() {
+            self.read_groups(handles, reads, found, &mut errors, ctx);
+        }
+        // Those without memory: nothing may be read, or the handle lies outside the file.
+        for at in 0..found.len() {
+            if found[at].is_none() && !errors.iter().any(|(failed, _)| *failed == at) {
+                match self.load(handles[at], BlockKind::Data, ctx, None) {
+                    Ok(block) => found[at] = Some(block),
+                    Err(error) => errors.push((at, error)),
+                }
+            }
+        }
+        errors
+    }
+
+    fn read_groups(
+        &self,
+        handles: &[BlockHandle],
+        mut reads: Vec<GroupRead>,
+        found: &mut [Option<BlockRef>],
+        errors: &mut Vec<(usize, Error)>,
+        ctx: &ReadCtx,
     ) {
-        let groups = self.coalesce(handles, missing);
-        let mut buffers: Vec<Vec<u8>> = groups.iter().map(|group| vec![0; group.len]).collect();
-        let mut requests: Vec<ReadRequest<'_>> = groups
-            .iter()
-            .zip(&mut buffers)
-            .map(|(group, buffer)| ReadRequest::new(group.start, buffer))
-            .collect();
+        let _step = Step::begin(Cause::BlockRead);
         base::invariant!(
-            groups.iter().all(|group| group.start + group.len as u64 <= self.size),
+            reads.iter().all(|read| read.start + read.bytes.len() as u64 <= self.size),
             "a read of a MultiGet goes past the end of the file"
         );
-        let total = groups.iter().map(|group| group.len).sum();
+        let total = reads.iter().map(|read| read.bytes.len()).sum();
+        let mut outcomes: Vec<Result<usize>> = reads.iter().map(|read| Ok(read.bytes.len())).collect();
+        let blocks: usize = reads.iter().map(|read| read.members.len()).sum();
         let mut read_all = || {
-            self.counts.read_together(requests.len());
-            self.file.multi_read(&mut requests);
+            let _time = PerfTimer::start(PerfCounter::BlockReadTime);
+            let _cpu = CpuTimer::start(PerfCounter::BlockReadCpuTime);
+            if blocks > 1 {
+                self.counts.read_together(reads.len());
+            }
+            let (slots, mut requests): (Vec<usize>, Vec<ReadRequest<'_>>) = reads
+                .iter_mut()
+                .enumerate()
+                .filter(|(_, read)| !read.ready)
+                .map(|(at, read)| (at, ReadRequest::new(read.start, &mut read.bytes)))
+                .unzip();
+            if !requests.is_empty() {
+                self.file.multi_read(&mut requests);
+            }
+            for (at, request) in slots.into_iter().zip(requests) {
+                outcomes[at] = request.outcome;
+            }
             Ok(())
         };
         let start = self.counts.times_reads().then(Stopwatch::start);
@@ -210,73 +283,81 @@ impl Source {
             Some(limits) => limits.around(total, read_all),
         };
         if let Err(error) = within {
-            missing
-                .iter()
-                .for_each(|&i| outcomes[i] = Some(self.blame(error.clone(), handles[i], BlockKind::Data)));
+            let members = reads.iter().flat_map(|read| &read.members);
+            errors.extend(members.map(|&i| (i, self.blame(error.clone(), handles[i], BlockKind::Data))));
             return;
         }
         if let Some(start) = start {
             self.counts.read_took(start.micros(), ctx);
         }
-        let read: Vec<Result<usize>> = requests.into_iter().map(|request| request.outcome).collect();
-        read.iter().flatten().for_each(|&got| self.counts.file_read(got));
-        self.counts.had(BlockKind::Data, missing.len() as u64);
-        self.counts.read(BlockKind::Data, missing.len() as u64, buffers.iter().map(Vec::len).sum());
-        for ((group, buffer), read) in groups.iter().zip(&buffers).zip(read) {
-            for &i in &group.members {
+        outcomes.iter().flatten().for_each(|&got| self.counts.file_read(got));
+        self.counts.had(BlockKind::Data, blocks as u64);
+        self.counts.read(BlockKind::Data, blocks as u64, total);
+        for (read, outcome) in reads.iter().zip(outcomes) {
+            for &i in &read.members {
                 let handle = handles[i];
-                let outcome = match &read {
+                let decoded = match &outcome {
                     Err(error) => Err(error.clone()),
                     Ok(got) => {
-                        let at = (handle.offset - group.start) as usize;
-                        match buffer[..*got].get(at..at + handle.size as usize + trailer::LEN) {
+                        let at = (handle.offset - read.start) as usize;
+                        match read.bytes[..*got].get(at..at + handle.size as usize + trailer::LEN) {
                             Some(raw) => self.decode(raw.into(), handle, BlockKind::Data, ctx),
                             None => Err(Error::corruption("truncated block")),
                         }
                     }
                 };
-                let kept = outcome
+                let kept = decoded
                     .map_err(|e| self.blame(e, handle, BlockKind::Data))
                     .and_then(|block| self.keep(block, handle, BlockKind::Data, ctx.fill_cache));
                 match kept {
                     Ok(block) => found[i] = Some(block),
-                    Err(error) => outcomes[i] = Some(error),
+                    Err(error) => errors.push((i, error)),
                 }
             }
         }
+        reads.into_iter().for_each(|read| scratch::give(read.bytes));
     }
 
-    /// Requests for the missing blocks. A handle outside the file gets none and is left to fail.
-    fn coalesce(&self, handles: &[BlockHandle], missing: &[usize]) -> Vec<Group> {
-        let mut groups: Vec<Group> = Vec::new();
-        for &i in missing {
-            let handle = handles[i];
+    /// Reads for the blocks that are not found. A handle outside the file gets none and is left to fail.
+    fn coalesce(&self, handles: &[BlockHandle], found: &[Option<BlockRef>]) -> Vec<GroupRead> {
+        let mut groups: Vec<(BlockHandle, GroupRead)> = Vec::new();
+        let missing = |(i, handle): (usize, &BlockHandle)| found[i].is_none().then_some((i, *handle));
+        for (i, handle) in handles.iter().enumerate().filter_map(missing) {
             if handle.end() > self.size {
                 continue;
             }
             let len = handle.size as usize + trailer::LEN;
             match groups.last_mut() {
-                Some(group)
-                    if group.start + group.len as u64 == handle.offset
-                        && group.len as u64 + len as u64 <= COALESCED_MAX =>
+                Some((whole, group))
+                    if whole.offset + whole.size == handle.offset
+                        && whole.size + len as u64 <= COALESCED_MAX =>
                 {
-                    group.len += len;
+                    whole.size += len as u64;
                     group.members.push(i);
                 }
-                _ => groups.push(Group { start: handle.offset, len, members: vec![i] }),
+                _ => {
+                    let whole = BlockHandle { offset: handle.offset, size: len as u64 };
+                    let group =
+                        GroupRead { start: handle.offset, bytes: Vec::new(), members: vec![i], ready: false };
+                    groups.push((whole, group));
+                }
             }
         }
-        base::invariant!(
-            groups.iter().all(|group| !group.members.is_empty()),
-            "a read of a MultiGet is for no block"
-        );
-        groups
+        let with_memory = |(whole, group): (BlockHandle, GroupRead)| GroupRead {
+            bytes: scratch::take(whole.size as usize),
+            ..group
+        };
+        groups.into_iter().map(with_memory).collect()
     }
 }
 
-/// Blocks that one request reads.
-struct Group {
+/// One read of the file, for blocks that touch.
+struct GroupRead {
     start: u64,
-    len: usize,
+    /// As long as the blocks with their trailers.
+    bytes: Vec<u8>,
+    /// The blocks, by their index among the handles.
     members: Vec<usize>,
+    /// True if `bytes` were read without waiting.
+    ready: bool,
 }

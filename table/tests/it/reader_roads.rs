@@ -276,6 +276,35 @@ fn with_async_io_what_follows_the_window_is_announced() {
     }
 }
 
+#[test]
+fn a_multi_get_that_has_begun_has_announced_each_block_and_read_none() {
+    let users: Vec<Vec<u8>> = (0..4000).map(|i| format!("key{i:04}").into_bytes()).collect();
+    let (bytes, read) = table(Order::Bytewise, None, &users);
+    let size = bytes.len() as u64;
+    let (reads, announced) = (Mutex::default(), Mutex::default());
+    let file = Arc::new(Recording { bytes, path: "/t.sst".into(), reads, announced });
+    let reader = Reader::open(file.clone(), size, &read).unwrap();
+    file.reads.lock().unwrap().clear();
+    let keys: Vec<Vec<u8>> = users.iter().step_by(100).map(|user| seek_key(user, 9)).collect();
+    let keys: Vec<&[u8]> = keys.iter().map(Vec::as_slice).collect();
+    let ctx = ReadCtx::default();
+    for announces in [false, true] {
+        let begun = reader.begin_multi_get(&keys, &ctx, announces).unwrap();
+        let read_first: u64 = file.reads.lock().unwrap().iter().map(|(_, len)| len).sum();
+        assert_eq!(read_first, 0, "the filter and the index are in memory");
+        let announced = std::mem::take(&mut *file.announced.lock().unwrap());
+        let mut found = vec![false; keys.len()];
+        let failed = reader.finish_multi_get(begun, &keys, &ctx, |i, entry| {
+            found[i] = entry.user_key == user_key(keys[i]);
+            ControlFlow::Break(())
+        });
+        assert!(failed.is_empty() && found == vec![true; keys.len()]);
+        let read = std::mem::take(&mut *file.reads.lock().unwrap());
+        assert_eq!(read.len(), keys.len(), "each key is in a block of its own");
+        assert_eq!(announced, if announces { read } else { Vec::new() });
+    }
+}
+
 /// Returns a table of a hundred blocks, and a cache of one shard with room for some of the blocks.
 fn cached(kind: Kind, capacity: usize) -> (Arc<Reader>, Arc<BlockCache>) {
     let users: Vec<Vec<u8>> = (0..200).map(|i| format!("key {i:03}").into_bytes()).collect();
