@@ -510,6 +510,11 @@ impl WriteBatch {
         self.save_points.last().map(|save| save.len)
     }
 
+    /// Returns the sizes in bytes to which rollbacks to the save points would reduce the batch, in ascending order.
+    pub fn save_point_sizes(&self) -> impl Iterator<Item = usize> {
+        self.save_points.iter().map(|save| save.len)
+    }
+
     /// Removes all records that were added after the last save point, and the save point. If a record was rejected
     /// before the save point, the batch still cannot be written.
     ///

@@ -331,6 +331,15 @@ impl ErrorState {
     }
 
     fn tell(&self, inner: &Inner) {
+        base::invariant!(
+            inner.noted().all(|noted| noted.first <= noted.last && noted.last <= inner.count),
+            "a background error is counted after the newest of {} errors",
+            inner.count
+        );
+        base::invariant!(
+            inner.noted().all(|noted| noted.severity() > Severity::None),
+            "a background error without a severity is recorded"
+        );
         self.stopped.store(inner.stopped(), Ordering::Release);
     }
 
@@ -392,6 +401,7 @@ impl ErrorState {
         if too_severe {
             return Err(inner.all.as_ref().map_or(old, |all| all.error.clone()));
         }
+        base::invariant!(inner.noted().next().is_some(), "a resume begins without a background error");
         inner.recovering = true;
         inner.no_jobs = false;
         inner.during_recovery = None;
@@ -428,6 +438,7 @@ impl ErrorState {
     /// own error lasts until the database is opened again.
     pub fn recovery_end(&self, outcome: base::Result<()>) -> base::Result<()> {
         let mut inner = self.inner.lock();
+        base::invariant!(inner.recovering, "a resume ends that did not begin");
         inner.recovering = false;
         let failed = inner.during_recovery.take();
         outcome?;

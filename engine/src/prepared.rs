@@ -26,22 +26,35 @@ pub enum TwoPhase {
     Allowed,
 }
 
-/// When the writes of a transaction reach the memtables. RocksDB: `TxnDBWritePolicy`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// When the writes of a transaction reach the memtables, in the order of the value: latest first. RocksDB:
+/// `TxnDBWritePolicy`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum WritePolicy {
     /// At commit: memtables and SST files hold only committed entries.
     #[default]
     Committed,
     /// At prepare.
     Prepared,
+    /// Before prepare, in sections of a limited size.
+    Unprepared,
 }
 
 impl WritePolicy {
+    /// The policy that begins a section with this marker.
+    pub fn of_section(begin: &Marker<'_>) -> Option<WritePolicy> {
+        match begin {
+            Marker::BeginPrepare => Some(WritePolicy::Committed),
+            Marker::BeginPersistedPrepare => Some(WritePolicy::Prepared),
+            Marker::BeginUnprepare => Some(WritePolicy::Unprepared),
+            _ => None,
+        }
+    }
+
     /// How the entries of a batch get sequence numbers.
     pub fn numbering(self) -> Numbering {
         match self {
             WritePolicy::Committed => Numbering::PerEntry,
-            WritePolicy::Prepared => Numbering::PerBatch,
+            WritePolicy::Prepared | WritePolicy::Unprepared => Numbering::PerBatch,
         }
     }
 }
@@ -63,10 +76,20 @@ pub struct Section {
     pub name: Vec<u8>,
     /// The oldest WAL that holds a part.
     pub wal: FileNumber,
-    /// In order. A transaction has one part.
+    /// In order. With the policies `Committed` and `Prepared`, a transaction has one part.
     pub parts: Vec<SectionPart>,
     /// Hides the entries of the parts. Without effect with the policy `Committed`.
     pub decision: Arc<Decision>,
+}
+
+/// Whether a section is the last section of its transaction.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SectionKind {
+    /// The transaction is prepared with this section.
+    #[default]
+    Prepared,
+    /// The transaction goes on. A recovery without a section of the kind `Prepared` rolls the transaction back.
+    Unprepared,
 }
 
 /// The records between a begin marker and an end marker.
@@ -78,6 +101,17 @@ pub struct SectionPart {
     pub last: SequenceNumber,
     /// The records between the markers, without a header.
     pub records: Vec<u8>,
+    pub kind: SectionKind,
+}
+
+impl SectionKind {
+    /// The marker that begins a section whose entries go to the memtables.
+    pub fn begin(self) -> Marker<'static> {
+        match self {
+            SectionKind::Prepared => Marker::BeginPersistedPrepare,
+            SectionKind::Unprepared => Marker::BeginUnprepare,
+        }
+    }
 }
 
 impl Section {
@@ -85,6 +119,11 @@ impl Section {
     pub fn new(name: &[u8]) -> Self {
         let (wal, parts, decision) = (FileNumber(0), Vec::new(), Arc::default());
         Section { name: name.to_vec(), wal, parts, decision }
+    }
+
+    /// Returns true if the transaction was not prepared.
+    pub fn is_unprepared(&self) -> bool {
+        self.parts.iter().all(|part| part.kind == SectionKind::Unprepared)
     }
 
     /// The sequence number in the header of the oldest part.
@@ -115,8 +154,7 @@ impl Section {
     /// Encodes each part as a batch for the WAL, with its own sequence number in the header. Sub-batches are not separated:
     /// a replay finds repeated keys again.
     pub fn encoded_parts(&self) -> Vec<(SequenceNumber, Vec<u8>)> {
-        let begin = Marker::BeginPersistedPrepare;
-        let encoded = |part: &SectionPart| encode(begin, &self.name, &part.records, part.first);
+        let encoded = |part: &SectionPart| encode(part.kind.begin(), &self.name, &part.records, part.first);
         self.parts.iter().map(|part| (part.first, encoded(part))).collect()
     }
 }

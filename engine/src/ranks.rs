@@ -3,7 +3,7 @@
 //! The order is checked if the checks of [`base::invariant!`] are compiled in: see [`crate::sync::RankedMutex`]. All other
 //! locks are leaves: a thread takes no ranked lock while it holds a leaf. The leadership of a write group is not a lock.
 //! The leadership comes after [`PROOF`] and before [`MANIFEST`]. Locks of a condition variable have no rank yet: the stall
-//! controller, then the WALs (active, closed, failed), then the event count, which a thread notifies under any lock.
+//! controller, then the WALs (syncing, active, closed, failed), then the event count, which a thread notifies under any lock.
 
 use crate::sync::Rank;
 

@@ -16,6 +16,7 @@
 //! Until all of these memtables are flushed, the failed WAL is still needed, and every request for a sync
 //! gets the error of the failed WAL.
 
+mod closed;
 pub mod compression;
 
 use std::collections::VecDeque;
@@ -30,6 +31,7 @@ use format::names;
 use format::proof::Extent;
 use format::wal::{Framing, Mark, Marks, Predecessor, StreamCompressor, Writer, is_mark, put_marks};
 
+use self::closed::{Closed, Unsynced, cut};
 use crate::sync::{Arc, AtomicBool, AtomicU64, AtomicUsize, Mutex, Ordering};
 
 /// How WALs are written.
@@ -68,24 +70,6 @@ impl WalSettings {
 
 pub type MakeCompressor = Arc<dyn Fn() -> Result<Box<dyn StreamCompressor>> + Send + Sync>;
 
-/// A log that takes no more records.
-struct Closed {
-    number: FileNumber,
-    size: u64,
-    /// Up to the end of its last record.
-    whole: Extent,
-    /// Synced, name and all but the directory.
-    durable: bool,
-    /// `None` once synced, or for logs from before this open, which recovery has read.
-    file: Option<Box<dyn Append>>,
-    written_over: bool,
-    /// The error of the WAL, if the WAL failed before it was durable. The WAL will never be durable, so its
-    /// entries must become SST files.
-    failed: Option<Error>,
-    /// Records of it were gathered and never handed over, when it failed.
-    gathered: bool,
-}
-
 struct Active {
     number: FileNumber,
     writer: Writer,
@@ -112,6 +96,9 @@ pub struct WalSet {
     settings: WalSettings,
     active: Mutex<Option<Active>>,
     closed: Mutex<VecDeque<Closed>>,
+    /// Held while closed WALs are synced or released, before `closed`. A sync of a WAL can take a second: the leader that
+    /// begins a WAL takes `closed` only, and never waits for this sync.
+    syncing: Mutex<()>,
     /// Changes of names in the directory, and how many of them a sync has seen.
     names_made: AtomicU64,
     names_synced: AtomicU64,
@@ -144,6 +131,7 @@ impl WalSet {
             settings,
             active: Mutex::new(None),
             closed: Mutex::new(VecDeque::new()),
+            syncing: Mutex::new(()),
             names_made: AtomicU64::new(1),
             names_synced: AtomicU64::new(0),
             total_bytes: AtomicU64::new(0),
@@ -186,6 +174,7 @@ impl WalSet {
             whole,
             durable: true,
             file: None,
+            in_sync: false,
             written_over: false,
             failed: None,
             gathered: false,
@@ -263,13 +252,29 @@ impl WalSet {
     ) -> Result<u64> {
         self.check()?;
         let mut slot = self.active.lock();
-        let Some(active) = &mut *slot else { return Err(closed()) };
+        let Some(active) = &mut *slot else { return Err(closed_error()) };
         base::invariant!(batch.len() >= format::batch::HEADER_LEN, "a batch of {} bytes", batch.len());
         base::invariant!(
             active.last_seq_recorded <= first_seq,
             "WAL {}: the sequence number {first_seq} follows {}",
             active.number.0,
             active.last_seq_recorded
+        );
+        base::invariant!(
+            first_seq <= base::key::MAX_SEQUENCE,
+            "the sequence number {first_seq} has more than 56 bits"
+        );
+        base::invariant!(
+            active.number == self.active_number(),
+            "WAL {} takes a record, and the active WAL is {}",
+            active.number.0,
+            self.active_number().0
+        );
+        base::invariant!(
+            active.durable.bytes <= active.writer.offset(),
+            "{} bytes of a WAL of {} bytes are durable",
+            active.durable.bytes,
+            active.writer.offset()
         );
         let before = active.writer.offset();
         if !timestamped.is_empty() {
@@ -292,6 +297,10 @@ impl WalSet {
             {
                 active.hand_over(self.bytes_per_sync.load(Ordering::Relaxed))?;
             }
+            base::invariant!(
+                active.writer.offset() > before,
+                "a record leaves the end of the WAL at {before}"
+            );
             Ok(active.writer.offset() - before)
         });
         match written {
@@ -381,6 +390,10 @@ impl WalSet {
             return Vec::new();
         }
         let mut logs = self.closed_extents();
+        base::invariant!(
+            logs.is_sorted_by(|a, b| a.number < b.number),
+            "the closed WALs are not in the order of their numbers"
+        );
         logs.extend(self.active.lock().as_ref().map(|active| active.durable));
         logs
     }
@@ -389,30 +402,48 @@ impl WalSet {
     /// the rest of its batch, for another family, could still be lost. Returns what was synced now.
     pub fn sync_closed(&self) -> Result<Vec<(FileNumber, u64)>> {
         self.check()?;
+        let syncing = self.syncing.lock();
+        // The thread that held the lock before may have failed.
+        self.check()?;
         let mut synced = Vec::new();
-        let mut closed = self.closed.lock();
-        for log in closed.iter_mut() {
-            let Some(mut file) = log.file.take() else { continue };
-            let whole = if log.written_over { cut(&mut *file, log.size) } else { Ok(()) };
-            let done = whole.and_then(|()| {
-                let done = if self.settings.use_fsync { file.fsync() } else { file.sync() };
-                done.map_err(|e| e.doing("syncing a closed WAL"))
-            });
+        while let Some(unsynced) = self.take_unsynced() {
+            let (number, size) = (unsynced.number, unsynced.size);
+            let done = unsynced.sync(self.settings.use_fsync);
+            let mut closed = self.closed.lock();
+            let Some(log) = closed.iter_mut().find(|log| log.number == number) else { continue };
+            log.in_sync = false;
             // Never repeat the sync. The state after a failed sync is unknown, and a second sync could
             // return success although data is lost.
-            if let Err(error) = done {
-                let _ = file.close();
-                log.failed = Some(error.clone());
-                return Err(self.poison(error));
-            }
+            let mut file = match done {
+                Ok(file) => file,
+                Err(error) => {
+                    log.failed = Some(error.clone());
+                    return Err(self.poison(error));
+                }
+            };
+            base::invariant!(
+                log.failed.is_none(),
+                "WAL {} failed, and a later sync of it succeeds",
+                log.number.0
+            );
             log.durable = true;
+            drop(closed);
             file.close().map_err(|e| self.poison(e.doing("closing a WAL")))?;
-            synced.push((log.number, log.size));
+            synced.push((number, size));
         }
-        drop(closed);
+        drop(syncing);
         // Also where another call has synced the files: it may not have come to their names yet.
         self.sync_dir()?;
         Ok(synced)
+    }
+
+    /// Takes the file of the oldest closed WAL that is not synced. The caller holds `syncing`.
+    fn take_unsynced(&self) -> Option<Unsynced> {
+        let mut closed = self.closed.lock();
+        let log = closed.iter_mut().find(|log| log.file.is_some())?;
+        log.in_sync = true;
+        let Closed { number, size, written_over, .. } = *log;
+        log.file.take().map(|file| Unsynced { number, size, written_over, file })
     }
 
     /// How many names were made so far: for [`WalSet::note_names_durable`].
@@ -456,6 +487,16 @@ impl WalSet {
             "WAL {} follows WAL {}",
             number.0,
             self.active_number().0
+        );
+        base::invariant!(
+            recycled.is_none_or(|old| old < number),
+            "WAL {} is written over a newer WAL",
+            number.0
+        );
+        base::invariant!(
+            recycled.is_none() || self.settings.recyclable,
+            "WAL {} is written over an old WAL, and its records do not carry its number",
+            number.0
         );
         let hints = AppendHints { preallocate_bytes, ..AppendHints::default() };
         let path = self.path(number);
@@ -510,15 +551,27 @@ impl WalSet {
             } else {
                 Some(old.file)
             };
+            base::invariant!(
+                old.durable.bytes <= size,
+                "{} bytes of WAL {} are durable, and the WAL has {size} bytes",
+                old.durable.bytes,
+                old.number.0
+            );
             let durable = file.is_none() && old.durable.bytes == size;
             let failed = self.failed.lock().clone().filter(|_| file.is_none() && !durable);
             let mut closed = self.closed.lock();
+            base::invariant!(
+                closed.back().is_none_or(|last| last.number < old.number),
+                "WAL {} is closed after a newer WAL",
+                old.number.0
+            );
             closed.push_back(Closed {
                 number: old.number,
                 size,
                 whole: Extent { number: old.number.0, bytes: size, digest: old.writer.digest() },
                 durable,
                 file,
+                in_sync: false,
                 written_over: old.written_over,
                 failed,
                 gathered: self.settings.manual_flush && !old.pending.is_empty(),
@@ -526,7 +579,7 @@ impl WalSet {
             // The older WALs are synced completely. If the next record exists, no byte of the older WALs
             // can be missing.
             if size == 0 || old.durable.bytes < size || closed.len() > 1 {
-                let unsynced = closed.iter().filter(|log| log.file.is_some());
+                let unsynced = closed.iter().filter(|log| log.file.is_some() || log.in_sync);
                 active.written = unsynced.filter_map(|log| mark(log.number.0, &log.whole)).collect();
             }
         }
@@ -538,12 +591,20 @@ impl WalSet {
 
     /// Takes out the closed logs below `min_to_keep`.
     pub fn release(&self, min_to_keep: u64) -> Vec<ObsoleteLog> {
+        // A WAL that is being synced is not cut after its file is recycled.
+        let _syncing = self.syncing.lock();
         let mut closed = self.closed.lock();
         let mut gone = Vec::new();
         while let Some(log) = closed.front()
             && log.number.0 < min_to_keep
         {
             let Some(mut log) = closed.pop_front() else { break };
+            base::invariant!(
+                log.number != self.active_number(),
+                "the active WAL {} is released",
+                log.number.0
+            );
+            // A clamp: the size of a WAL has records that no append counted, such as the record of its predecessor.
             self.total_bytes.fetch_sub(log.size.min(self.total_bytes()), Ordering::Relaxed);
             if let Some(file) = &mut log.file {
                 // What it held is in tables; how closing went no longer matters.
@@ -588,6 +649,7 @@ impl WalSet {
             }
             outcome = outcome.and(active.file.close());
         }
+        let _syncing = self.syncing.lock();
         for log in self.closed.lock().iter_mut() {
             if let Some(mut file) = log.file.take() {
                 if log.written_over && !self.is_poisoned() {
@@ -649,6 +711,26 @@ impl Active {
 
     /// The log is durable up to there: the next batch tells, and the first time what is known of others.
     fn note_durable(&mut self, upto: Extent, closed: &[Extent]) {
+        base::invariant!(
+            upto.number == self.number.0 && upto.bytes <= self.writer.offset(),
+            "{} bytes of WAL {} are durable, and WAL {} has {} bytes",
+            upto.bytes,
+            upto.number,
+            self.number.0,
+            self.writer.offset()
+        );
+        base::invariant!(
+            self.durable.bytes <= upto.bytes,
+            "the durable size of WAL {} falls from {} to {}",
+            self.number.0,
+            self.durable.bytes,
+            upto.bytes
+        );
+        base::invariant!(
+            closed.iter().all(|older| older.number < self.number.0),
+            "a closed WAL is newer than the active WAL {}",
+            self.number.0
+        );
         self.durable = upto;
         self.marks.clear();
         self.marks.extend(mark(0, &upto));
@@ -663,6 +745,12 @@ impl Active {
             self.pending.clear();
         }
         let end = self.writer.offset();
+        base::invariant!(
+            self.write_back_from <= end,
+            "write-back of WAL {} reached {}, and the WAL has {end} bytes",
+            self.number.0,
+            self.write_back_from
+        );
         if bytes_per_sync > 0 && end - self.write_back_from >= bytes_per_sync {
             self.file.range_sync(self.write_back_from, end - self.write_back_from, false)?;
             self.write_back_from = end;
@@ -678,19 +766,16 @@ impl Active {
     }
 }
 
-/// Cuts a recycled file at the end of its WAL, and so removes the records of the older WAL. RocksDB takes
-/// these records for damage if it verifies WALs, or in a recovery mode that allows no torn record.
-fn cut(file: &mut dyn Append, size: u64) -> Result<()> {
-    file.flush()
-        .and_then(|()| file.truncate(size))
-        .map_err(|e| e.doing("cutting a WAL that was written over an older one"))
-}
-
 fn mark(wal_number: u64, of: &Extent) -> Option<Mark> {
+    base::invariant!(
+        wal_number == 0 || wal_number == of.number,
+        "a mark of file {wal_number} has the size of file {}",
+        of.number
+    );
     Some(Mark { wal_number, bytes: of.bytes, digest: of.digest? })
 }
 
 #[cold]
-fn closed() -> Error {
+fn closed_error() -> Error {
     Error::shutdown_in_progress("the WAL is closed")
 }

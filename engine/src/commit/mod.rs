@@ -174,7 +174,7 @@ impl Committer {
         let (dropped, changes): (Vec<_>, Vec<_>) =
             changes.into_iter().partition(|change| change.family.is_dropped());
         dropped.iter().for_each(|change| self.retire_outputs(change));
-        let mut parts = Vec::with_capacity(changes.len());
+        let mut parts: Vec<Part> = Vec::with_capacity(changes.len());
         for mut change in changes {
             let old = {
                 let family = change.family.clone();
@@ -185,6 +185,11 @@ impl Committer {
                 check_history_mark(&change, &state)?;
                 state.version.clone()
             };
+            base::invariant!(
+                parts.iter().all(|part| part.change.family.id() != change.family.id()),
+                "two changes of {:?} are in one commit",
+                change.family
+            );
             let next = Arc::new(old.apply(std::slice::from_ref(&change.edit))?);
             parts.push(Part { change, old, next });
         }
@@ -198,6 +203,11 @@ impl Committer {
                 part.change.family.empty_ranges().clear();
             }
             let mut state = part.change.family.state();
+            base::invariant!(
+                Arc::ptr_eq(&state.version, &part.old),
+                "the version of {:?} changed during a commit of another version",
+                part.change.family
+            );
             state.version = part.next.clone();
             if let Some(pick) = &part.change.flushed {
                 state.keep_flushed(pick);
@@ -341,7 +351,50 @@ impl Committer {
         edit.prev_log_number = Some(0);
         edit.next_file_number = Some(self.numbers.peek());
         edit.last_sequence = Some(self.sequence.visible().max(largest_seq));
+        self.check(&edit);
         edit
+    }
+
+    /// Checks an edit before the edit is written to the MANIFEST.
+    fn check(&self, edit: &VersionEdit) {
+        let next = self.numbers.peek();
+        for file in &edit.new_files {
+            base::invariant!(
+                file.number < next,
+                "an edit adds file {}, and the next file number is {next}",
+                file.number
+            );
+            base::invariant!(
+                file.smallest_seqno <= file.largest_seqno,
+                "file {} has the sequence numbers {} to {}",
+                file.number,
+                file.smallest_seqno,
+                file.largest_seqno
+            );
+            base::invariant!(file.file_size > 0, "an edit adds file {} of 0 bytes", file.number);
+        }
+        for (level, number) in &edit.deleted_files {
+            base::invariant!(*number < next, "an edit deletes file {number}, and the next number is {next}");
+            base::invariant!(
+                !edit.new_files.iter().any(|file| file.number == *number && file.level == *level),
+                "an edit deletes file {number} from level {level} and adds the file to the same level"
+            );
+        }
+        base::invariant!(
+            edit.wal_number.is_none_or(|wal| wal <= next),
+            "an edit names WAL {}, and the next file number is {next}",
+            edit.wal_number.unwrap_or(0)
+        );
+        base::invariant!(
+            edit.min_log_number_to_keep.is_none_or(|wal| self.min_log_to_keep() <= wal),
+            "the oldest WAL to keep falls from {} to {}",
+            self.min_log_to_keep(),
+            edit.min_log_number_to_keep.unwrap_or(0)
+        );
+        base::invariant!(
+            edit.last_sequence.is_none_or(|seq| seq <= base::key::MAX_SEQUENCE),
+            "an edit has a last sequence number of more than 56 bits"
+        );
     }
 
     fn records_of(&self, parts: &[Part], min_wal: Option<u64>, atomic: bool) -> Vec<Record> {
@@ -361,6 +414,10 @@ impl Committer {
                 VersionEdit { min_log_number_to_keep: Some(min_wal), wal_deletion, ..VersionEdit::default() };
             records.push((self.complete(edit, 0), 0));
         }
+        base::invariant!(
+            records.iter().all(|(edit, _)| edit.remaining_entries.is_none()),
+            "an edit of a commit belongs to another atomic group"
+        );
         if atomic && records.len() > 1 {
             let n = records.len() as u32;
             for (i, (edit, _)) in records.iter_mut().enumerate() {
@@ -409,6 +466,10 @@ impl Committer {
             .filter(|(_, number)| !moved(*number))
             .filter_map(|(level, number)| old.level(*level).iter().find(|f| f.number == *number).cloned())
             .collect();
+        base::invariant!(
+            gone.iter().all(|file| next.files().all(|(_, kept)| kept.number != file.number)),
+            "a file is retired that the next version has"
+        );
         let parts = change.family.parts();
         let blobs_gone: Vec<_> = old
             .blobs()

@@ -234,6 +234,17 @@ fn subcompactions(t: &CompactionTools<'_>, job: &Job) -> Result<Vec<Subcompactio
         lower = Some(boundary);
     }
     ranges.push(SubcompactionRange { lower, upper: None });
+    base::invariant!(
+        ranges.is_sorted_by(|a, b| {
+            let (a, b) = (a.upper.as_deref(), b.upper.as_deref().map_or(&[][..], |key| key));
+            b.is_empty() || a.is_some_and(|a| job.parts.order.compare(a, b).is_lt())
+        }),
+        "the key ranges of the subcompactions are out of order"
+    );
+    base::invariant!(
+        ranges.windows(2).all(|pair| pair[0].upper == pair[1].lower),
+        "a key is in no subcompaction or in two"
+    );
     t.tools.stats.end(began, HistogramKind::SubcompactionSetupTime);
     Ok(ranges)
 }
@@ -245,8 +256,24 @@ fn commit(t: &CompactionTools<'_>, job: &Job, done: &[piece::Done]) -> Result<Co
         blob_garbage: piece::garbage(done),
         ..crate::output::edit_of(task.output_level, outputs(done))
     };
+    base::invariant!(
+        edit.added.iter().all(|(level, _)| *level == task.output_level),
+        "a compaction to level {} adds a file to another level",
+        task.output_level
+    );
+    base::invariant!(
+        task.output_level == 0 || in_order(job, &edit),
+        "the output files of a compaction to level {} overlap",
+        task.output_level
+    );
     add_cursor(&mut edit, task);
     t.committer.commit(vec![Change::of_compaction(job.family.clone(), edit)], false)
+}
+
+/// Returns true if each file of the edit ends before the next file begins.
+fn in_order(job: &Job, edit: &Edit) -> bool {
+    let order = job.parts.internal_order();
+    edit.added.is_sorted_by(|(_, a), (_, b)| order.compare(&a.largest, &b.smallest).is_lt())
 }
 
 fn add_cursor(edit: &mut Edit, task: &Task) {

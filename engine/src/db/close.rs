@@ -116,6 +116,7 @@ struct Closing {
     errors: Arc<ErrorState>,
     writing: Option<Writing>,
     lock: Option<DbLock>,
+    shares_tables: bool,
 }
 
 impl Inner {
@@ -146,6 +147,7 @@ impl Inner {
             errors: self.errors.clone(),
             writing: self.writing.clone(),
             lock: self.lock.lock().take(),
+            shares_tables: self.shares_tables.load(Ordering::Relaxed),
         }
     }
 }
@@ -171,11 +173,14 @@ impl Closing {
             writing.jobs.purge.purge();
             outcome = outcome.and(self.verify_manifest());
             // The close takes every step, also after an error.
-            for step in [writing.upkeep.prove_closed(), self.logs.close(), self.committer.close()] {
+            let options = writing.upkeep.write_late_options();
+            for step in [options, writing.upkeep.prove_closed(), self.logs.close(), self.committer.close()] {
                 outcome = outcome.and(step);
             }
         }
-        self.tables.clear();
+        if !self.shares_tables {
+            self.tables.clear();
+        }
         let events = &self.tools.events;
         match &outcome {
             Ok(()) => events.info(format_args!("Shutdown complete")),

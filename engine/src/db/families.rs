@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use base::map::HashSet;
 use base::{Error, FamilyId, Result};
 use env::Env;
 use format::edit::VersionEdit;
@@ -13,9 +14,9 @@ use crate::event::Event;
 use crate::family::Family;
 use crate::files::refuse_foreign;
 use crate::manifest::{read_current, recover};
-use crate::opening::{family_dirs, log_family, make_dir, request_of};
+use crate::opening::{FamilyUse, family_dirs, log_family, make_dir, request_of};
 use crate::output::named;
-use crate::recovery::new_family;
+use crate::recovery::{RequestedFamily, new_family};
 use crate::sync::Arc;
 
 /// The names of the families of the database at `path`, without opening it.
@@ -35,70 +36,104 @@ impl Db {
         made.pop().ok_or_else(|| Error::aborted("no column family was created"))
     }
 
-    /// Creates several column families in order, and writes the OPTIONS file once.
+    /// Creates several column families in order, with one append to the MANIFEST and one OPTIONS file.
     ///
     /// # Errors
-    /// As [`Db::create_family`], for the first column family that cannot be created. Those before it exist.
+    /// As [`Db::create_family`], for the first column family that cannot be created. Those before it exist. An error of the
+    /// MANIFEST concerns all of them.
     pub fn create_families(&self, descriptors: Vec<FamilyDescriptor>) -> Result<Vec<Arc<Family>>> {
         self.writing()?;
-        let inner = &self.inner;
-        let changes = inner.changes.lock();
-        let (mut made, mut outcome) = (Vec::with_capacity(descriptors.len()), Ok(()));
-        for descriptor in &descriptors {
-            match self.add_family(descriptor) {
-                Ok(family) => made.push(family),
-                Err(error) => {
-                    outcome = Err(error);
-                    break;
-                }
-            }
+        let changes = self.inner.changes.lock();
+        let (requests, outcome) = self.request_families(&descriptors);
+        if requests.is_empty() {
+            return outcome.map(|()| Vec::new());
         }
+        let made = self.add_families(&requests)?;
         drop(changes);
         for family in &made {
-            inner.tools.events.info(format_args!(
+            self.inner.tools.events.info(format_args!(
                 "Created column family [{}] (ID {})",
                 family.name(),
                 family.id()
             ));
         }
-        if !made.is_empty() {
-            self.options_changed()?;
-        }
+        self.families_changed(made.len())?;
         outcome.map(|()| made)
     }
 
-    pub(super) fn add_family(&self, descriptor: &FamilyDescriptor) -> Result<Arc<Family>> {
+    /// Checks new column families, and creates their directories. Stops at the first column family that cannot be created,
+    /// and returns the column families before it with the error of [`Db::create_family`].
+    pub(super) fn request_families(
+        &self,
+        descriptors: &[FamilyDescriptor],
+    ) -> (Vec<RequestedFamily>, Result<()>) {
+        let mut requests = Vec::with_capacity(descriptors.len());
+        let mut names = HashSet::default();
+        for descriptor in descriptors {
+            let request = match names.insert(descriptor.name.as_str()) {
+                true => self.request_family(descriptor, requests.len()),
+                false => Err(exists_already(&descriptor.name)),
+            };
+            match request {
+                Ok(request) => requests.push(request),
+                Err(error) => return (requests, Err(error)),
+            }
+        }
+        (requests, Ok(()))
+    }
+
+    /// `before`: the column families that the same call creates before this one.
+    fn request_family(&self, descriptor: &FamilyDescriptor, before: usize) -> Result<RequestedFamily> {
         let inner = &self.inner;
         if inner.families.by_name(&descriptor.name).is_some() {
-            return Err(Error::invalid_argument(format!(
-                "Column family already exists: {}",
-                descriptor.name
-            )));
+            return Err(exists_already(&descriptor.name));
         }
         let db = inner.tools.options.load_full();
-        let request =
-            request_of(descriptor, &db, &inner.tools.paths.db, &inner.caches, &inner.tools.events, false)?;
-        log_family(&inner.tools.events, &request, inner.families.len());
+        let request = request_of(
+            descriptor,
+            &db,
+            &inner.tools.paths.db,
+            &inner.caches,
+            &inner.tools.events,
+            FamilyUse::Create,
+        )?;
+        let default = inner.families.get(FamilyId::DEFAULT).map(|family| RequestedFamily::of(&family));
+        log_family(&inner.tools.events, &request, default.as_ref(), inner.families.len() + before);
         let dirs = family_dirs(std::slice::from_ref(descriptor));
         refuse_foreign(&*inner.tools.env.fs, &inner.tools.paths, &dirs)?;
         for dir in dirs {
             make_dir(&inner.tools.env, &dir)?;
         }
-        let id = inner.families.max_id().checked_add(1).map(FamilyId);
-        let id =
-            id.ok_or_else(|| Error::not_supported("more column families: all their numbers are used up"))?;
-        let log = inner.logs.active_number().0;
-        let edit = of_new_family(id, &descriptor.name, &request.parts, log);
-        let writing = self.writing()?;
-        // As the leader: no write may be between the log's number and the family's first memtable.
-        let family = writing.writer.alone(|leader_state| {
-            let family = new_family(id, &request, log, leader_state.last_seq, &inner.release_notifier);
-            inner.committer.commit_records(vec![edit], || inner.families.add(family.clone())).map(|_| family)
+        Ok(request)
+    }
+
+    /// Adds column families with one append to the MANIFEST. The caller holds `changes`. After a crash during the append,
+    /// the first column families of the list may exist without the others.
+    ///
+    /// # Errors
+    /// NotSupported if the numbers are used up; those of the file system.
+    pub(super) fn add_families(&self, requests: &[RequestedFamily]) -> Result<Vec<Arc<Family>>> {
+        let (inner, writing) = (&self.inner, self.writing()?);
+        let used = inner.families.max_id();
+        let count = u32::try_from(requests.len()).unwrap_or(u32::MAX);
+        // `u32::MAX` itself is not given, so that the number after the last number is a number too.
+        if used.checked_add(count).is_none_or(|last| last == u32::MAX) {
+            return Err(Error::not_supported("more column families: all their numbers are used up"));
+        }
+        let numbered = || requests.iter().zip((used + 1..).map(FamilyId));
+        // As the leader: no write may be between the WAL's number and the first memtables of the column families.
+        let made = writing.writer.alone(|leader_state| {
+            let wal = inner.logs.active_number().0;
+            let edits = numbered().map(|(r, id)| of_new_family(id, &r.name, &r.parts, wal)).collect();
+            let made: Vec<_> = numbered()
+                .map(|(r, id)| new_family(id, r, wal, leader_state.last_seq, &inner.release_notifier))
+                .collect();
+            inner.committer.commit_records(edits, || inner.families.add(&made)).map(|_| made)
         })??;
         writing.jobs.purge.remove_old_manifests();
-        writing.jobs.failures.family_added(&family);
+        made.iter().for_each(|family| writing.jobs.failures.family_added(family));
         writing.upkeep.family_options_changed();
-        Ok(family)
+        Ok(made)
     }
 
     /// Drops a column family. Handles to it go on reading what was there; its files go with the last.
@@ -137,6 +172,10 @@ impl Db {
         writing.jobs.failures.family_dropped(family);
         inner.tools.events.emit(&Event::FamilyDropped(named(family)));
         inner.tools.events.info(format_args!("Dropped column family with id {}", family.id()));
-        self.options_changed()
+        self.families_changed(1)
     }
+}
+
+pub(super) fn exists_already(name: &str) -> Error {
+    Error::invalid_argument(format!("Column family already exists: {name}"))
 }

@@ -3,8 +3,10 @@
 use base::Result;
 
 use super::Db;
-use super::open::open;
-use crate::opening::{Before, OpenRequest, Opening, Overrides};
+use super::open::{assemble, open};
+use crate::opening::{Before, OpenRequest, Opened, Opening, Overrides, tenant};
+use crate::read::Reads;
+use crate::sync::{Arc, Ordering};
 
 /// As [`Db::open_read_only`], for a reader that follows a writer. SST files and blob files that `before`, an open of the
 /// same database, has open are not opened again. With `skip_wals`, the WALs are not read.
@@ -25,4 +27,53 @@ pub fn open_to_follow(request: OpenRequest, before: Option<&Db>, skip_wals: bool
 pub fn is_up_to_date(db: &Db) -> Result<bool> {
     let tools = &db.inner.tools;
     db.inner.read_up_to.as_ref().map_or(Ok(false), |read| read.is_everything(&tools.env, &tools.paths))
+}
+
+/// Reads what the writer appended to the WALs since this view, and returns the next view. The next view has the memtables,
+/// the column families and the open files of this view, and a newer sequence number. Cost: the new records. Returns `None` if
+/// the MANIFEST changed, or if the WALs must be replayed from the start: see [`Tail`](crate::recovery::Tail). Only the first
+/// call for a view can return a view.
+///
+/// # Errors
+/// Errors of the file system.
+pub fn catch_up(db: &Db) -> Result<Option<Db>> {
+    let inner = &*db.inner;
+    let tools = &inner.tools;
+    let Some(read) = &inner.read_up_to else { return Ok(None) };
+    let Some(mut tail) = inner.tail.lock().take() else { return Ok(None) };
+    // After a change of the MANIFEST, entries of the WALs may be in SST files too.
+    if !read.is_manifest_unchanged(&tools.env, &tools.paths)? {
+        return Ok(None);
+    }
+    let Some(last_seq) = tail.advance(tools, &inner.families, tools.sequence.visible())? else {
+        return Ok(None);
+    };
+    if !read.is_manifest_unchanged(&tools.env, &tools.paths)? {
+        return Ok(None);
+    }
+    let read_up_to = Some(read.with_wals(tail.extents()));
+    let tools = Arc::new(tools.at_sequence(last_seq));
+    let reads = Reads { sequence: tools.sequence.clone(), ..inner.reads.clone() };
+    inner.shares_tables.store(true, Ordering::Relaxed);
+    let tenant = tenant(&tools.env);
+    let next = assemble(Opened {
+        tools,
+        families: inner.families.clone(),
+        logs: inner.logs.clone(),
+        committer: inner.committer.clone(),
+        tables: inner.tables.clone(),
+        obsolete: inner.obsolete.clone(),
+        errors: inner.errors.clone(),
+        release_notifier: inner.release_notifier.clone(),
+        reads,
+        writing: None,
+        caches: inner.caches.clone(),
+        lock: None,
+        missing: Vec::new(),
+        read_up_to,
+        tail: Some(tail),
+        tenant,
+    });
+    next.inner.shares_tables.store(true, Ordering::Relaxed);
+    Ok(Some(next))
 }

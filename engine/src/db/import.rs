@@ -5,11 +5,12 @@ use format::edit::VersionEdit;
 use lsm::version::{Edit, Version};
 
 use super::Db;
+use super::families::exists_already;
 use crate::commit::{new_file, of_new_family};
 use crate::components::FamilyDescriptor;
 use crate::family::Family;
 use crate::ingest::{ImportRequest, Imported, import};
-use crate::opening::{family_dirs, make_dir, request_of};
+use crate::opening::{FamilyUse, family_dirs, make_dir, request_of};
 use crate::recovery::RequestedFamily;
 use crate::sync::Arc;
 
@@ -30,14 +31,12 @@ impl Db {
         let inner = &self.inner;
         let changes = inner.changes.lock();
         if inner.families.by_name(&descriptor.name).is_some() {
-            return Err(Error::invalid_argument(format!(
-                "Column family already exists: {}",
-                descriptor.name
-            )));
+            return Err(exists_already(&descriptor.name));
         }
         let db = inner.tools.options.load_full();
         let paths = &inner.tools.paths;
-        let request = request_of(&descriptor, &db, &paths.db, &inner.caches, &inner.tools.events, false)?;
+        let request =
+            request_of(&descriptor, &db, &paths.db, &inner.caches, &inner.tools.events, FamilyUse::Create)?;
         for dir in family_dirs(std::slice::from_ref(&descriptor)) {
             make_dir(&inner.tools.env, &dir)?;
         }
@@ -60,7 +59,7 @@ impl Db {
                 }
             }
         }
-        self.options_changed()?;
+        self.families_changed(1)?;
         Ok(family)
     }
 
@@ -104,8 +103,9 @@ impl Db {
             };
             // A record that fails may be in the MANIFEST all the same: then the next open needs the files.
             imported.keep_files();
-            let commit =
-                inner.committer.commit_records(vec![added, filled], || inner.families.add(family.clone()));
+            let commit = inner
+                .committer
+                .commit_records(vec![added, filled], || inner.families.add(std::slice::from_ref(&family)));
             commit.map(|_| family)
         })??;
         writing.jobs.purge.remove_old_manifests();

@@ -4,9 +4,10 @@ use base::{Error, Result};
 
 use super::Db;
 use crate::family::{Family, Parts};
-use crate::opening::{manifest_settings, tables_max, write_options_file};
+use crate::opening::{manifest_settings, tables_max};
 use crate::options::refuse;
 use crate::sync::Arc;
+use crate::upkeep::write_options_file;
 use crate::write::wal_bytes_max;
 
 impl Db {
@@ -75,11 +76,23 @@ impl Db {
         self.options_changed()
     }
 
-    /// Families or options changed: the OPTIONS file is written anew.
-    pub(super) fn options_changed(&self) -> Result<()> {
-        let options = self.inner.tools.options.load();
-        let logs_max = wal_bytes_max(options.max_total_wal_size, &self.inner.families.all());
-        self.writing()?.writer.set_wal_bytes_max(logs_max);
+    /// Writes the OPTIONS file after a change of options.
+    fn options_changed(&self) -> Result<()> {
+        self.limit_wals()?;
         write_options_file(&self.inner.tools, &self.inner.families)
+    }
+
+    /// Column families were created or dropped, `count` of them: limits the WALs by the new list, and has the OPTIONS file
+    /// written. See [`crate::upkeep::Upkeep::families_changed`].
+    pub(super) fn families_changed(&self, count: usize) -> Result<()> {
+        self.limit_wals()?;
+        self.writing()?.upkeep.families_changed(count)
+    }
+
+    fn limit_wals(&self) -> Result<()> {
+        let options = self.inner.tools.options.load();
+        let bytes_max = wal_bytes_max(options.max_total_wal_size, &self.inner.families.all());
+        self.writing()?.writer.set_wal_bytes_max(bytes_max);
+        Ok(())
     }
 }

@@ -24,7 +24,7 @@ use crate::sync::Arc;
 const OPTIONS_TRIES: usize = 8;
 
 /// An OPTIONS file has fewer bytes than this limit.
-const OPTIONS_BYTES_MAX: u64 = 64 << 20;
+const OPTIONS_BYTES_MAX: u64 = 256 << 20;
 
 /// The kind of a live file, by RocksDB's `FileType`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -99,7 +99,7 @@ impl Db {
     /// NotSupported for a database that is open for reading only; errors of the flush; a failure of the WAL or the
     /// MANIFEST.
     pub fn live_files_storage_info(&self, options: &LiveFilesStorageInfoOptions) -> Result<LiveFiles> {
-        self.writing()?;
+        self.writing()?.upkeep.write_late_options()?;
         let inner = &self.inner;
         let sequence = inner.tools.sequence.visible();
         if inner.logs.total_bytes() >= options.wal_size_for_flush && options.wal_size_for_flush < u64::MAX {

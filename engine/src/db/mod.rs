@@ -28,7 +28,7 @@ mod wal_files;
 pub use crate::opening::OpenRequest;
 pub use destroy::destroy;
 pub use families::list_families;
-pub use follow::{is_up_to_date, open_to_follow};
+pub use follow::{catch_up, is_up_to_date, open_to_follow};
 pub use history::{Slice, StatsHistory};
 pub use ingest::PreparedIngestion;
 pub use iterator::DbIterator;
@@ -54,11 +54,12 @@ use crate::opening::{Caches, ReadUpTo, Writing};
 use crate::options::{FlushOptions, WriteOptions};
 use crate::output::JobTools;
 use crate::read::Reads;
+use crate::recovery::Tail;
 use crate::release_notifier::ReleaseNotifier;
 use crate::sequence::{Snapshot, Snapshots};
 use crate::source::TableCache;
 use crate::stats::DatabaseCounter;
-use crate::sync::{Arc, Mutex, OnceLock, RankedMutex};
+use crate::sync::{Arc, AtomicBool, Mutex, OnceLock, RankedMutex};
 use crate::wal::WalSet;
 use crate::write::WriteHook;
 
@@ -92,6 +93,10 @@ struct Inner {
     guard: OnceLock<Arc<dyn WriteGuard>>,
     /// How far a read-only open read.
     read_up_to: Option<ReadUpTo>,
+    /// Where a catch-up continues. Taken by the first catch-up.
+    tail: Mutex<Option<Tail>>,
+    /// Another view of the same reader has the table cache too: the last view frees it.
+    shares_tables: AtomicBool,
     /// The last field, so that the field is dropped after all others. `None` if the executor has no threads.
     tenant: Option<Tenant>,
 }
@@ -115,6 +120,11 @@ impl Db {
     /// This opening's id, as tables written by it have it.
     pub fn session_id(&self) -> &str {
         &self.inner.tools.db_session_id
+    }
+
+    /// What the database counts about itself: statistics, writes, slow operations.
+    pub fn stats(&self) -> &Arc<crate::stats::Stats> {
+        &self.inner.tools.stats
     }
 
     /// Returns the current options of the database.
@@ -266,11 +276,17 @@ impl Db {
     }
 
     /// Writes the memtables of these column families to SST files. Without `allow_write_stall`, the call first waits until
-    /// the flush causes no write stall.
+    /// the flush causes no write stall. Hands the lines of the info log to the system, as RocksDB does after a flush.
     ///
     /// # Errors
     /// The background error that stops one of the column families. ColumnFamilyDropped. ShutdownInProgress.
     pub fn flush(&self, families: &[Arc<Family>], options: &FlushOptions) -> Result<()> {
+        let done = self.flush_now(families, options);
+        self.inner.tools.events.logger().flush();
+        done
+    }
+
+    fn flush_now(&self, families: &[Arc<Family>], options: &FlushOptions) -> Result<()> {
         families.iter().try_for_each(|family| self.own(family))?;
         if let Some(dropped) = families.iter().find(|family| family.is_dropped()) {
             return Err(Error::column_family_dropped(dropped.name()));

@@ -3,9 +3,10 @@
 use base::Result;
 
 use super::{Db, Inner};
-use crate::opening::{OpenRequest, Opened, Opening, Overrides, write_options_file};
+use crate::opening::{OpenRequest, Opened, Opening, Overrides};
 use crate::ranks;
-use crate::sync::{Arc, Mutex, OnceLock, RankedMutex};
+use crate::sync::{Arc, AtomicBool, Mutex, OnceLock, RankedMutex};
+use crate::upkeep::write_options_file;
 
 impl Db {
     /// Opens a database for reading and writing.
@@ -33,8 +34,10 @@ pub(super) fn open(opening: Opening) -> Result<Db> {
     opening.run(|mut opened| {
         let missing = std::mem::take(&mut opened.missing);
         let db = assemble(opened);
-        for descriptor in &missing {
-            db.add_family(descriptor)?;
+        if !missing.is_empty() {
+            let (requests, outcome) = db.request_families(&missing);
+            outcome?;
+            db.add_families(&requests)?;
         }
         db.keep_history()?;
         if db.inner.writing.is_some() {
@@ -45,7 +48,7 @@ pub(super) fn open(opening: Opening) -> Result<Db> {
     })
 }
 
-fn assemble(opened: Opened) -> Db {
+pub(super) fn assemble(opened: Opened) -> Db {
     Db {
         inner: Arc::new(Inner {
             tools: opened.tools,
@@ -65,6 +68,8 @@ fn assemble(opened: Opened) -> Db {
             history: Default::default(),
             guard: OnceLock::new(),
             read_up_to: opened.read_up_to,
+            tail: Mutex::new(opened.tail),
+            shares_tables: AtomicBool::new(false),
             tenant: opened.tenant,
         }),
     }

@@ -81,6 +81,15 @@ impl Db {
         Ok(DbIterator::new(Iter::new(self.iterator_context(family), options)?, self.clone()))
     }
 
+    /// As [`Self::iter`], on the heap. An iterator is a large struct; this function moves the struct once.
+    ///
+    /// # Errors
+    /// As [`Self::iter`].
+    pub fn boxed_iter(&self, family: &Arc<Family>, options: ReadOptions) -> Result<Box<DbIterator>> {
+        self.own(family)?;
+        Ok(Box::new(DbIterator::new(Iter::new(self.iterator_context(family), options)?, self.clone())))
+    }
+
     /// Every version in the family's memtables and tables, for tools that look inside.
     ///
     /// # Errors

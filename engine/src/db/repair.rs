@@ -54,6 +54,11 @@ pub fn repair(mut request: OpenRequest) -> Result<Report> {
             request.families.push(descriptor);
         }
     }
+    if let Some(policy) = repair::policy_of_sections(&scope(&request))? {
+        // The open keeps the transactions: they are decided in a `TransactionDb`.
+        request.options.allow_2pc = true;
+        request.components.write_policy = policy;
+    }
     open(Opening::new(request, false, overrides)?)?.close()?;
     Ok(report)
 }

@@ -1,11 +1,12 @@
-//! Sections whose entries are in memtables before the transaction is decided: the write-prepared policy.
+//! Sections whose entries are in memtables before the transaction is decided: the write-prepared and write-unprepared
+//! policies.
 //!
 //! ```text
 //!  write    WAL ─► hidden range ─► memtables ─► visible sequence number
 //!  commit   commit record in the WAL ─► range decided ─► visible sequence number ─► range removed
 //! ```
 //! A rollback is a commit too: its records put back what the section hides, with newer sequence numbers.
-//! Facts: RocksDB `utilities/transactions/write_prepared_txn.cc`.
+//! Facts: RocksDB `utilities/transactions/write_prepared_txn.cc`, `write_unprepared_txn.cc`.
 
 use base::{Error, FileNumber, Result, SequenceNumber};
 use format::batch::Marker;
@@ -13,7 +14,7 @@ use format::batch::Marker;
 use super::{BeforeVisible, Db};
 use crate::batch::WriteBatch;
 use crate::options::WriteOptions;
-use crate::prepared::{self, PreparedSections};
+use crate::prepared::{self, PreparedSections, SectionKind};
 use crate::sequence::{Decision, LastSequence, Snapshots};
 use crate::sync::{Arc, Mutex};
 use crate::write::{Parts, WriteHook};
@@ -52,7 +53,10 @@ impl WriteHook for Write<'_> {
     }
 
     fn logged(&self, wal: FileNumber, first: SequenceNumber, seqs: u64) {
-        self.prepared.add(wal);
+        // The WAL of the oldest section keeps all later WALs.
+        if self.owner.wal.is_none() {
+            self.prepared.add(wal);
+        }
         let last = (first + seqs).saturating_sub(1);
         Snapshots::add_undecided(self.snapshots, self.sequence, first, last, self.owner.decision);
         *self.written.lock() = Some(WrittenSection { wal, first, last });
@@ -95,20 +99,21 @@ impl<'a> SectionWriter<'a> {
 }
 
 impl SectionWriter<'_> {
-    /// Writes a batch as a section of `owner` to the WAL and to the memtables. Readers do not see its entries. The batch
-    /// stays as it is.
+    /// Writes the records of a batch as a section of `owner` to the WAL and to the memtables. Other readers do not see its
+    /// entries.
     ///
     /// # Errors
     /// As [`Db::write`]. After an error of the WAL, a later recovery may find the section all the same.
     pub fn write(
         &self,
-        batch: &WriteBatch,
+        records: &[u8],
+        kind: SectionKind,
         owner: SectionOwner<'_>,
         options: &WriteOptions,
     ) -> Result<WrittenSection> {
         let options = WriteOptions { disableWAL: false, ..*options };
-        let begin = Marker::BeginPersistedPrepare;
-        let mut section = WriteBatch::from_bytes(&prepared::encode(begin, owner.name, batch.records(), 0))?;
+        let encoded = prepared::encode(kind.begin(), owner.name, records, 0);
+        let mut section = WriteBatch::from_bytes(&encoded)?;
         let tools = &self.db.inner.tools;
         let hook = Write {
             prepared: self.db.inner.committer.prepared(),
@@ -122,18 +127,19 @@ impl SectionWriter<'_> {
         written.ok_or_else(|| Error::aborted("a section was not written to the WAL"))
     }
 
-    /// Commits the sections of `owner`. `before_visible` receives the sequence number of the commit. Returns this sequence
-    /// number.
+    /// Commits the sections of `owner`, and writes `commit_time` with the commit. `before_visible` receives the last sequence
+    /// number of the commit. Returns the first sequence number.
     ///
     /// # Errors
     /// As [`Db::write`]; then the transaction is still undecided.
     pub fn commit(
         &self,
         owner: SectionOwner<'_>,
+        commit_time: &WriteBatch,
         options: &WriteOptions,
         before_visible: Option<BeforeVisible<'_>>,
     ) -> Result<SequenceNumber> {
-        let mut batch = WriteBatch::new();
+        let mut batch = commit_time.clone();
         batch.marker(Marker::Commit(owner.name));
         self.decide(batch, owner, options, before_visible)
     }

@@ -12,7 +12,7 @@ use super::Db;
 use crate::batch::WriteBatch;
 use crate::options::WriteOptions;
 use crate::prepared::{self, PreparedSections, Section};
-use crate::sequence::{Snapshot, Snapshots};
+use crate::sequence::{OwnRanges, Snapshot, Snapshots};
 use crate::sync::{Arc, AtomicU64, Ordering};
 use crate::write::{Parts, WriteHook};
 
@@ -175,6 +175,11 @@ impl Db {
     pub fn snapshot_at(&self, seq: SequenceNumber) -> Arc<Snapshot> {
         let tools = &self.inner.tools;
         Snapshots::take_at(&tools.snapshots, &tools.sequence, seq, tools.env.clock.now_seconds())
+    }
+
+    /// Returns what a transaction with these sections reads: `base`, or what is visible now, and the sections.
+    pub fn snapshot_with_own(&self, base: Option<Arc<Snapshot>>, own: Arc<OwnRanges>) -> Arc<Snapshot> {
+        Snapshots::take_with_own(base.unwrap_or_else(|| self.snapshot()), own)
     }
 
     /// From now on, `guard` receives the writes that are not a transaction's.

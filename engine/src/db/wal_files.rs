@@ -7,16 +7,18 @@
 //! A WAL can move to the archive at any time; each open of a file therefore tries both places. Follows RocksDB
 //! `db/wal_manager.cc` and `db/transaction_log_impl.cc`.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use base::stats::Ticker;
 use base::{Error, FileNumber, Result, SequenceNumber};
 use env::fs::{RandomRead, ReadHints};
-use format::batch::{self, Batch, Record};
+use format::batch::{self, Batch, Marker, Record};
 use format::names::{self, FileName};
 use format::wal::{Item, Reader, ReaderOptions, is_mark};
 
 use super::Db;
+use crate::apply;
 use crate::batch::WriteBatch;
 use crate::manifest::FileSource;
 use crate::sync::Arc;
@@ -84,7 +86,13 @@ impl Db {
             return Err(Error::not_found("Requested sequence not yet written in the db"));
         }
         let files = self.wal_files()?;
-        let first = files.iter().rposition(|file| file.start_sequence <= seq).unwrap_or(0);
+        // A recovery starts a WAL with the sections that are still undecided: their sequence numbers are older.
+        let (mut first, mut newest_start) = (0, 0);
+        for (at, file) in files.iter().enumerate().filter(|(_, file)| file.start_sequence <= seq) {
+            if file.start_sequence >= newest_start {
+                (first, newest_start) = (at, file.start_sequence);
+            }
+        }
         Ok(Updates {
             db: self.clone(),
             wanted: seq,
@@ -92,6 +100,7 @@ impl Db {
             reading: None,
             last_wal: None,
             held: None,
+            sections: BTreeMap::new(),
             start: files.get(first).map(|file| file.number),
         })
     }
@@ -172,6 +181,10 @@ pub struct Update {
 /// `next` returns `None` after the newest visible batch. A later call of `next` returns the batches that were written
 /// meanwhile. After the first batch there is no gap: if a WAL is deleted before its batches are read, `next` returns
 /// Corruption.
+///
+/// A prepared section, its commit and its rollback are batches with markers. With the policy `Committed`, a section takes no
+/// sequence numbers, and its commit takes those of the section. If the stream has not read the section, there may be a gap
+/// after the commit. With the other policies, each sub-batch takes one sequence number.
 pub struct Updates {
     db: Db,
     wanted: SequenceNumber,
@@ -183,6 +196,16 @@ pub struct Updates {
     start: Option<FileNumber>,
     /// A batch that was read and not returned.
     held: Option<Vec<u8>>,
+    /// Prepared sections without commit or rollback, and the sequence numbers that their commits take.
+    sections: BTreeMap<Vec<u8>, u64>,
+}
+
+/// What a batch takes.
+struct Taken {
+    /// Sequence numbers. `None`: the batch commits a section that the stream has not read.
+    seqs: Option<u64>,
+    /// Whether the batch has entries or markers.
+    is_update: bool,
 }
 
 impl Iterator for Updates {
@@ -220,13 +243,15 @@ impl Updates {
                 Found::End => return self.end_of_wal(),
             },
         };
-        let (sequence, count) = (batch::sequence(&bytes), u64::from(batch::count(&bytes)));
+        let sequence = batch::sequence(&bytes);
         if sequence > visible {
             // In the WAL, and not in the memtables yet.
             self.held = Some(bytes);
             return Ok(Step::End);
         }
-        if count == 0 || sequence + count <= self.next.unwrap_or(self.wanted) {
+        let taken = self.taken(&bytes)?;
+        let seqs = taken.seqs.unwrap_or(1);
+        if !taken.is_update || sequence + seqs.max(1) <= self.next.unwrap_or(self.wanted) {
             return Ok(Step::Again);
         }
         if let Some(next) = self.next.filter(|next| sequence > *next) {
@@ -234,9 +259,43 @@ impl Updates {
             let what = format!("Gap in sequence number: expected {next}, found {sequence}");
             return Err(Error::corruption(what).doing("reading updates from the WAL"));
         }
-        self.next = Some(sequence + count);
+        self.next = taken.seqs.map(|seqs| sequence + seqs);
+        self.wanted = sequence + seqs;
         let batch = WriteBatch::from_bytes(without_marks(&bytes))?;
         Ok(Step::Update(Box::new(Update { sequence, batch })))
+    }
+
+    /// Counts the sequence numbers of a batch, and remembers its sections.
+    fn taken(&mut self, bytes: &[u8]) -> Result<Taken> {
+        let batch = Batch::new(bytes)?;
+        let counted = u64::from(batch.count());
+        let is_marker = |record: &Result<Record<'_>>| matches!(record, Ok(Record::Marker(_)));
+        let separated = self.db.inner.tools.sequence.undecided().is_enabled();
+        let is_update = counted > 0 || batch.records().any(|record| is_marker(&record));
+        if separated {
+            let records = &bytes[batch::HEADER_LEN..];
+            let seqs = apply::separate(records, &self.db.inner.families)?.batches;
+            return Ok(Taken { seqs: Some(u64::from(seqs)), is_update });
+        }
+        let (mut seqs, mut inside, mut known, mut open) = (counted, 0, true, false);
+        for record in batch.records() {
+            match record? {
+                Record::Marker(Marker::BeginPrepare) => (inside, open) = (0, true),
+                Record::Marker(Marker::EndPrepare(name)) => {
+                    seqs = seqs.saturating_sub(inside);
+                    self.sections.insert(name.to_vec(), inside);
+                    open = false;
+                }
+                Record::Marker(Marker::Rollback(name)) => drop(self.sections.remove(name)),
+                Record::Marker(Marker::Commit(name) | Marker::CommitWithTimestamp { xid: name, .. }) => {
+                    let section = self.sections.remove(name);
+                    known &= section.is_some();
+                    seqs += section.unwrap_or(1);
+                }
+                record => inside += u64::from(open && record.is_counted()),
+            }
+        }
+        Ok(Taken { seqs: known.then_some(seqs), is_update })
     }
 
     /// Opens the first WAL, or the next WAL.

@@ -242,6 +242,11 @@ impl Family {
         if bytes == 0 {
             return None;
         }
+        base::invariant!(
+            self.buffers.get().is_some_and(|own| Arc::ptr_eq(own, buffers)),
+            "memory of column family {} is released to a manager that did not lend the memory",
+            self.name
+        );
         buffers.schedule_free(bytes);
         Some(Arc::new(Charge { bytes, buffers: buffers.clone() }))
     }
@@ -290,6 +295,26 @@ impl Family {
         )
         .with_full_history_ts_low(state.full_history_ts_low.clone());
         // Before entries can join the new memtable.
+        base::invariant!(
+            self.current.load().number < next.number,
+            "super version {} follows super version {}",
+            next.number,
+            self.current.load().number
+        );
+        base::invariant!(
+            next.imm.iter().all(|mem| mem.is_immutable() || Arc::ptr_eq(mem, &next.imm[0])),
+            "a super version has an older immutable memtable that takes writes"
+        );
+        base::invariant!(
+            !next.imm.iter().chain(next.history.iter()).any(|mem| Arc::ptr_eq(mem, &next.mem)),
+            "the active memtable of a super version is an immutable memtable too"
+        );
+        base::invariant!(
+            next.version.order().user.name() == self.order.user.name(),
+            "a version of column family {} is ordered by {}",
+            self.name,
+            next.version.order().user.name()
+        );
         self.empty_ranges.installed(next.number);
         self.current.swap(Arc::new(next))
     }

@@ -1,14 +1,17 @@
-//! The families of a database, found by number or name without a lock.
+//! The families of a database, found by number without a lock, and by name under a short lock.
 
 use base::FamilyId;
+use base::map::HashMap;
 
 use super::Family;
 use crate::ranks;
-use crate::sync::{Arc, ArcSwap, AtomicBool, AtomicU64, Ordering, RankedGuard, RankedMutex};
+use crate::sync::{Arc, ArcSwap, AtomicBool, AtomicU64, Mutex, Ordering, RankedGuard, RankedMutex};
 
 /// All live families. Readers see one consistent list; changes replace it.
 pub struct FamilySet {
     list: ArcSwap<List>,
+    /// The number of each live family by its name. A leaf lock. `list` decides: a number that `list` lacks is dropped.
+    names: Mutex<HashMap<String, FamilyId>>,
     /// Whether any family has timestamps in its keys.
     any_timestamps: AtomicBool,
     /// Serialises changes; holds the largest number ever given.
@@ -27,9 +30,19 @@ struct List {
 impl FamilySet {
     pub fn new(mut families: Vec<Arc<Family>>, max_id: u32) -> Self {
         families.sort_by_key(|f| f.id());
+        base::invariant!(
+            families.is_sorted_by(|a, b| a.id() < b.id()),
+            "two column families have the same id"
+        );
+        base::invariant!(
+            families.last().is_none_or(|last| last.id().0 <= max_id),
+            "a column family has an id above the largest id {max_id}"
+        );
         let any_timestamps = AtomicBool::new(families.iter().any(has_timestamps));
+        let names = families.iter().map(|f| (f.name().to_string(), f.id())).collect();
         FamilySet {
             list: ArcSwap::from_pointee(List { by_id: families }),
+            names: Mutex::new(names),
             any_timestamps,
             changes: RankedMutex::new(&ranks::FAMILY_SET, max_id),
             last_group: AtomicU64::new(0),
@@ -44,6 +57,11 @@ impl FamilySet {
     }
 
     pub(crate) fn group_sealed(&self, group: u64) {
+        base::invariant!(
+            group > self.last_group(),
+            "atomic flush group {group} follows group {}",
+            self.last_group()
+        );
         self.last_group.store(group, Ordering::Release);
     }
 
@@ -81,7 +99,8 @@ impl FamilySet {
     }
 
     pub fn by_name(&self, name: &str) -> Option<Arc<Family>> {
-        self.list.load().by_id.iter().find(|f| f.name() == name).cloned()
+        let id = self.names.lock().get(name).copied()?;
+        self.get(id)
     }
 
     /// All live families by number.
@@ -102,25 +121,35 @@ impl FamilySet {
         *self.changes.lock()
     }
 
-    pub(crate) fn add(&self, family: Arc<Family>) {
+    /// Adds families, whose numbers ascend and were never given before. Copies the list once.
+    pub(crate) fn add(&self, families: &[Arc<Family>]) {
         let mut max_id = self.changes.lock();
-        if has_timestamps(&family) {
+        if families.iter().any(has_timestamps) {
             self.any_timestamps.store(true, Ordering::Relaxed);
         }
-        *max_id = (*max_id).max(family.id().0);
         let mut by_id = self.list.load().by_id.clone();
-        by_id.push(family);
-        by_id.sort_by_key(|f| f.id());
+        by_id.extend_from_slice(families);
+        for family in families {
+            base::invariant!(family.id().0 > *max_id, "a family is added with a number that is not new");
+            *max_id = family.id().0;
+        }
+        base::invariant!(
+            families.iter().all(|family| !family.is_dropped()),
+            "a dropped column family is added"
+        );
         self.list.store(Arc::new(List { by_id }));
+        self.names.lock().extend(families.iter().map(|f| (f.name().to_string(), f.id())));
     }
 
     /// Takes the family off the list and marks it dropped.
     pub(crate) fn remove(&self, id: FamilyId) -> Option<Arc<Family>> {
+        base::invariant!(id != FamilyId::DEFAULT, "the default column family is removed");
         let _changes = self.changes.lock();
         let mut by_id = self.list.load().by_id.clone();
         let at = by_id.iter().position(|f| f.id() == id)?;
         let family = by_id.remove(at);
         family.set_dropped();
+        self.names.lock().remove(family.name());
         self.list.store(Arc::new(List { by_id }));
         Some(family)
     }

@@ -143,6 +143,19 @@ impl State {
         charge: Option<Arc<Charge>>,
         atomic_group: Option<u64>,
     ) {
+        base::invariant!(fresh.is_empty(), "the memtable after memtable {} has entries", self.mem_id);
+        base::invariant!(
+            self.mem.largest_seq() <= fresh.earliest_seq(),
+            "a memtable from sequence number {} follows a memtable up to {}",
+            fresh.earliest_seq(),
+            self.mem.largest_seq()
+        );
+        let last = self.immutable_memtables.last();
+        base::invariant!(
+            last.is_none_or(|last| next_log == 0 || last.next_log <= next_log),
+            "memtable {} needs the WALs below {next_log}, and an older memtable needs newer WALs",
+            self.mem_id
+        );
         let mem = std::mem::replace(&mut self.mem, fresh);
         let epoch = self.take_epoch();
         self.immutable_memtables.push(ImmutableMemtable {
@@ -156,7 +169,33 @@ impl State {
             atomic_group,
         });
         self.mem_id += 1;
+        self.check();
         self.trim_history(0);
+    }
+
+    /// Checks the order of the immutable memtables and of the history.
+    fn check(&self) {
+        for list in [&self.immutable_memtables, &self.history] {
+            base::invariant!(
+                list.is_sorted_by(|older, newer| older.id < newer.id),
+                "the memtables of a column family are not in the order of their ids"
+            );
+            base::invariant!(
+                list.is_sorted_by(|older, newer| older.mem.largest_seq() <= newer.mem.earliest_seq()),
+                "the sequence numbers of two memtables overlap"
+            );
+        }
+        let newest = self.immutable_memtables.last();
+        base::invariant!(
+            newest.is_none_or(|newest| newest.id < self.mem_id),
+            "the active memtable {} is older than an immutable memtable",
+            self.mem_id
+        );
+        let oldest = self.immutable_memtables.first();
+        base::invariant!(
+            self.history.last().zip(oldest).is_none_or(|(flushed, waits)| flushed.id < waits.id),
+            "a memtable of the history is newer than a memtable that waits for its flush"
+        );
     }
 
     /// Whether a flush would take enough memtables, or any if one was asked for. `up_to_group` as for
@@ -227,6 +266,10 @@ impl State {
             return FlushPick { memtables: Vec::new() };
         }
         let next = self.next_flush(up_to_group);
+        base::invariant!(
+            self.immutable_memtables[next.clone()].iter().all(|m| !m.flushing),
+            "a memtable is picked for two flushes"
+        );
         self.immutable_memtables[next.clone()].iter_mut().for_each(|m| m.flushing = true);
         let memtables = self.immutable_memtables[next].to_vec();
         self.flush_requested = false;
@@ -270,6 +313,12 @@ impl State {
 
     /// Gives a pick back after its flush failed.
     pub fn unpick_flush(&mut self, pick: &FlushPick) {
+        base::invariant!(
+            pick.memtables
+                .iter()
+                .all(|m| self.immutable_memtables.iter().any(|i| i.id == m.id && i.flushing)),
+            "a flush is given up of a memtable that is not flushed"
+        );
         for sealed in &mut self.immutable_memtables {
             if pick.memtables.iter().any(|m| m.id == sealed.id) {
                 sealed.flushing = false;
@@ -300,6 +349,22 @@ impl State {
         base::invariant!(
             sealed.first().zip(flushed.last()).is_none_or(|(oldest, newest)| newest.id < oldest.id),
             "a memtable is flushed before an older memtable"
+        );
+        base::invariant!(
+            flushed.iter().all(|m| m.flushing),
+            "a memtable is removed that no flush has picked"
+        );
+        base::invariant!(
+            pick.next_log() == 0 || self.wal_number <= pick.next_log(),
+            "the oldest WAL that a column family needs falls from {} to {}",
+            self.wal_number,
+            pick.next_log()
+        );
+        base::invariant!(
+            self.told_log_number <= self.wal_number,
+            "the MANIFEST says that a column family needs no WAL below {}, and it needs WAL {}",
+            self.told_log_number,
+            self.wal_number
         );
         self.flushed.retain(|mem| mem.strong_count() > 0);
         self.flushed.extend(flushed.iter().map(|sealed| Arc::downgrade(&sealed.mem)));
@@ -344,6 +409,7 @@ impl State {
     }
 
     pub fn take_epoch(&mut self) -> u64 {
+        base::invariant!(self.next_epoch > 0, "a column family gives the epoch number 0");
         let epoch = self.next_epoch;
         self.next_epoch = self.next_epoch.saturating_add(1);
         epoch

@@ -62,6 +62,11 @@ impl Numbers {
     pub fn take_pending(self: &Arc<Self>) -> Pending {
         let mut pending = self.pending.lock();
         let number = self.take();
+        base::invariant!(
+            pending.last().is_none_or(|last| *last < number.0),
+            "file number {} is given after a newer number",
+            number.0
+        );
         pending.insert(number.0);
         Pending { number, owner: self.clone() }
     }
@@ -95,6 +100,7 @@ pub struct Pending {
 
 impl Drop for Pending {
     fn drop(&mut self) {
-        self.owner.pending.lock().remove(&self.number.0);
+        let was_pending = self.owner.pending.lock().remove(&self.number.0);
+        base::invariant!(was_pending, "file number {} is released twice", self.number.0);
     }
 }

@@ -4,6 +4,7 @@
 use std::path::PathBuf;
 
 use base::FileNumber;
+use base::map::HashSet;
 use lsm::file_meta::FileMetaData;
 use lsm::version::InUse;
 
@@ -66,6 +67,7 @@ impl Obsolete {
     pub fn retire(&self, files: impl IntoIterator<Item = Waiting>) {
         let mut waiting = self.waiting.lock();
         waiting.extend(files);
+        base::invariant!(has_no_double(&waiting), "a file waits twice for its deletion");
         self.release_notifier.set_waiting(waiting.len() as u64);
     }
 
@@ -131,4 +133,10 @@ impl Obsolete {
     pub fn disabled_count(&self) -> u32 {
         *self.disabled.lock()
     }
+}
+
+/// Returns true if no two of the files have the same path.
+fn has_no_double(waiting: &[Waiting]) -> bool {
+    let paths: HashSet<_> = waiting.iter().map(|file| &file.path).collect();
+    paths.len() == waiting.len()
 }

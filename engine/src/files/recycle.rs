@@ -28,6 +28,7 @@ impl Recycle {
         if waiting.len() >= self.logs_max || log < self.first {
             return false;
         }
+        base::invariant!(!waiting.contains(&log), "WAL {} waits twice for its reuse", log.0);
         waiting.push_back(log);
         true
     }

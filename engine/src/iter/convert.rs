@@ -87,6 +87,12 @@ impl Converter {
 
     #[cold]
     fn convert(&mut self, end: &[u8]) {
+        base::invariant!(
+            self.memtable.options().order.user.compare(&self.first, end).is_lt(),
+            "a run of tombstones ends at {} and begins at {}",
+            end.escape_ascii(),
+            self.first.escape_ascii()
+        );
         let done = self.seq >= self.memtable.earliest_seq()
             && !self.is_covered(end)
             && self.memtable.add_derived_tombstone(self.seq, &self.first, end).is_ok();

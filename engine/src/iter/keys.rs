@@ -28,6 +28,11 @@ pub(super) fn seek_key(
         }
     }
     out.extend_from_slice(&trailer.to_le_bytes());
+    base::invariant!(
+        timestamp_size == 0 || timestamp.len() == timestamp_size || timestamp.len() <= 1,
+        "a seek has a timestamp of {} bytes, and the timestamps have {timestamp_size}",
+        timestamp.len()
+    );
 }
 
 /// Whether an entry of this kind deletes its key.

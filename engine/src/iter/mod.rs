@@ -25,8 +25,8 @@ pub use versions::Versions;
 pub(crate) use view::View;
 pub(crate) use walk::Walk;
 
-use base::key::{MAX_SEQUENCE, SequenceNumber};
-use base::stats::{PerfCounter, PerfLevel, Ticker, perf_timing};
+use base::key::MAX_SEQUENCE;
+use base::stats::{OperationKind, PerfCounter, PerfLevel, Ticker, begin_operation, perf_timing};
 use base::{Error, Pinned, Result};
 use env::clock::CpuTimer;
 
@@ -44,7 +44,8 @@ use watch::Watch;
 
 /// A position in a family. Owned, `Send`; keeps its moment alive. Not valid until positioned.
 pub struct Iter {
-    walk: Walk<Tree>,
+    /// In a box: an iterator is moved several times while it is made, and a walk is more than a kilobyte.
+    walk: Box<Walk<Tree>>,
     context: IteratorContext,
     options: ReadOptions,
     super_version: Arc<SuperVersion>,
@@ -215,9 +216,11 @@ impl Iter {
         if self.walk.is_over() {
             return;
         }
+        let began_operation = begin_operation();
         if (self.prepares || !self.opened)
             && let Err(error) = self.prepare()
         {
+            self.context.stats.slow.end(OperationKind::Seek, began_operation);
             return self.walk.fail(error);
         }
         if self.attends {
@@ -226,6 +229,7 @@ impl Iter {
         let _cpu = CpuTimer::start(PerfCounter::IterSeekCpuNanos);
         let began = self.context.stats.begin();
         seek(&mut self.walk);
+        self.context.stats.slow.end(OperationKind::Seek, began_operation);
         if self.counts.wanted() {
             self.counts.sought(&mut self.walk, began);
         }
@@ -238,6 +242,7 @@ impl Iter {
             return self.step_counted(Step::Next);
         }
         self.walk.next();
+        self.context.stats.slow.end_move();
         if self.attends {
             self.attend(Step::Next);
         }
@@ -250,6 +255,7 @@ impl Iter {
             return self.step_counted(Step::Prev);
         }
         self.walk.prev();
+        self.context.stats.slow.end_move();
         if self.attends {
             self.attend(Step::Prev);
         }
@@ -268,6 +274,7 @@ impl Iter {
                 Step::Prev => self.walk.prev(),
             }
         }
+        self.context.stats.slow.end_move();
         if self.attends {
             self.attend(step);
         }
@@ -342,8 +349,14 @@ impl Iter {
         Ok(())
     }
 
-    fn replace(&mut self, newest: Arc<SuperVersion>, walk: Walk<Tree>, opened: bool) {
+    fn replace(&mut self, newest: Arc<SuperVersion>, walk: Box<Walk<Tree>>, opened: bool) {
         // The walk before goes while its super version is still held.
+        base::invariant!(
+            self.super_version.number <= newest.number,
+            "an iterator goes from super version {} back to {}",
+            self.super_version.number,
+            newest.number
+        );
         self.walk = walk;
         self.opened = opened;
         count_release(&self.context, &self.super_version);
@@ -513,21 +526,23 @@ fn collect(
     options: &ReadOptions,
     super_version: &Arc<SuperVersion>,
 ) -> Result<()> {
-    if let Some(skipper) = walk.skipper() {
-        skipper.sources_of(&super_version.mem);
-    }
+    walk.skip_ranges(skipper(walk, context, options, super_version));
     walk.set_source(gather(context, options, super_version, walk.seq())?);
     Ok(())
 }
 
 /// What skips key ranges without keys; `None` if the options ask for another view of the keys, or for something that follows
-/// from each hidden entry.
+/// from each hidden entry. Made just before the sources are collected: an iterator that is never positioned needs none.
 fn skipper(
+    walk: &Walk<Tree>,
     context: &IteratorContext,
     options: &ReadOptions,
     super_version: &SuperVersion,
-    seq: SequenceNumber,
 ) -> Option<RangeSkipper> {
+    // A run of tombstones may have entries between them that are hidden now and seen later.
+    if context.sequence.undecided().is_enabled() || walk.follows_hidden() {
+        return None;
+    }
     let parts = &super_version.parts;
     let all_keys = options.total_order_seek
         || parts.prefix_extractor.is_none()
@@ -541,15 +556,16 @@ fn skipper(
     {
         return None;
     }
-    let reader = Reader { seq, super_version: super_version.number };
-    Some(RangeSkipper::new(context.family.empty_ranges().clone(), reader, !options.tailing))
+    let reader = Reader { seq: walk.snapshot_seq(), super_version: super_version.number };
+    let ranges = context.family.empty_ranges().clone();
+    Some(RangeSkipper::new(ranges, reader, !options.tailing, &super_version.mem))
 }
 
 fn build(
     context: &IteratorContext,
     options: &ReadOptions,
     super_version: &Arc<SuperVersion>,
-) -> Result<Walk<Tree>> {
+) -> Result<Box<Walk<Tree>>> {
     super_version.check_history(options.timestamp.as_deref())?;
     let (seq, visibility) = match &options.snapshot {
         Some(snapshot) => (snapshot.sequence(), snapshot.visibility().cloned()),
@@ -581,16 +597,12 @@ fn build(
         },
         max_skippable: options.max_skippable_internal_keys,
     };
-    let mut walk = Walk::new(Tree::Unopened, view);
+    let mut walk = Box::new(Walk::new(Tree::Unopened, view));
     let family = context.family.options();
     let watch = Watch::new(&family, &super_version.mem);
     // A run of tombstones may have entries between them that are hidden now and seen later.
     if !context.sequence.undecided().is_enabled() {
-        let convert = Converter::new(&family, options, super_version, seq, &context.stats);
-        if watch.is_none() && convert.is_none() {
-            walk.skip_ranges(skipper(context, options, super_version, seq));
-        }
-        walk.convert(convert);
+        walk.convert(Converter::new(&family, options, super_version, seq, &context.stats));
     }
     walk.watch(watch);
     Ok(walk)

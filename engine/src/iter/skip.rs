@@ -28,13 +28,10 @@ pub struct RangeSkipper {
 }
 
 impl RangeSkipper {
-    pub fn new(ranges: Arc<EmptyRanges>, reader: Reader, finds: bool) -> Self {
-        RangeSkipper { ranges, reader, finds, left_out: None, watch: None, watched_at: 0 }
-    }
-
-    /// The sources are about to be collected.
-    pub fn sources_of(&mut self, memtable: &Arc<MemTable>) {
-        self.left_out = (memtable.counts().entries == 0).then(|| memtable.clone());
+    /// The sources are about to be collected; `memtable` is the active memtable.
+    pub fn new(ranges: Arc<EmptyRanges>, reader: Reader, finds: bool, memtable: &Arc<MemTable>) -> Self {
+        let left_out = (memtable.counts().entries == 0).then(|| memtable.clone());
+        RangeSkipper { ranges, reader, finds, left_out, watch: None, watched_at: 0 }
     }
 
     /// The walk stands on `key` after `hidden` hidden entries, of `total` in its life. Returns where it continues, if it can
@@ -76,6 +73,11 @@ impl RangeSkipper {
 
     /// The walk has reached `to`; `None`: the end of the data.
     pub fn finish(&mut self, order: &Order, to: Option<&[u8]>, total: u64) {
+        base::invariant!(
+            self.watch.is_none() || self.watched_at <= total,
+            "a run of hidden entries ends at {total} and begins at {}",
+            self.watched_at
+        );
         if let Some(watch) = self.watch.take() {
             self.ranges.finish(order, watch, to, total - self.watched_at, self.reader);
         }

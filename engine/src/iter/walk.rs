@@ -15,9 +15,13 @@ mod blob;
 mod empty;
 mod forward;
 
+use std::cell::Cell;
+use std::cmp::Ordering;
+
+use base::invariant::INVARIANTS;
 use base::iter::InternalIterator;
 use base::key::{self, SequenceNumber, ValueType, pack};
-use base::stats::{PerfCounter, PerfTimer};
+use base::stats::{PerfCounter, PerfTimer, Step};
 use base::{Error, Kind, Pinned, Result, Subcode};
 
 use super::convert::Converter;
@@ -60,6 +64,8 @@ pub struct Walk<I> {
     place: Place,
     valid: bool,
     entity: bool,
+    /// The source stands on the entry shown, and its value ends with a preferred sequence number.
+    timed: bool,
     error: Option<Error>,
     timestamp_size: usize,
     /// User key, timestamp included.
@@ -90,6 +96,8 @@ struct Empty {
     look_at: u64,
     /// True if the move has looked.
     looked: bool,
+    /// The time of a move that steps over many hidden entries.
+    step: Option<Step>,
 }
 
 impl<I: InternalIterator> Walk<I> {
@@ -102,6 +110,7 @@ impl<I: InternalIterator> Walk<I> {
             place: Place::Source,
             valid: false,
             entity: false,
+            timed: false,
             error: None,
             timestamp_size,
             saved_key: Vec::new(),
@@ -117,7 +126,7 @@ impl<I: InternalIterator> Walk<I> {
             reseeks: 0,
             watch: None,
             convert: None,
-            empty: Empty { skipper: None, look_at: u64::MAX, looked: false },
+            empty: Empty { skipper: None, look_at: u64::MAX, looked: false, step: None },
         }
     }
 
@@ -130,6 +139,11 @@ impl<I: InternalIterator> Walk<I> {
     /// The sequence number up to which range tombstones are visible.
     pub fn seq(&self) -> SequenceNumber {
         self.view.visibility.as_ref().map_or(self.view.seq, |visibility| visibility.sequence())
+    }
+
+    /// The sequence number that the reader was given; with a visibility, entries after it may be seen.
+    pub fn snapshot_seq(&self) -> SequenceNumber {
+        self.view.seq
     }
 
     /// Counts hidden entries of the active memtable from now on.
@@ -238,12 +252,7 @@ impl<I: InternalIterator> Walk<I> {
         match self.place {
             Place::Source => {
                 let value = self.source.value();
-                let kind = key::trailer(self.source.key()) as u8;
-                if kind == ValueType::ValuePreferredSeqno as u8 {
-                    &value[..value.len().saturating_sub(8)]
-                } else {
-                    value
-                }
+                if self.timed { &value[..value.len().saturating_sub(8)] } else { value }
             }
             Place::Saved => self.held.bytes(),
             Place::Unprepared => &[],
@@ -406,7 +415,9 @@ impl<I: InternalIterator> Walk<I> {
     /// To the next key. Does nothing when not valid.
     #[inline]
     pub fn next(&mut self) {
+        let before = place_to_check(self);
         self.advance(|_| None);
+        check_moved(self, before, Ordering::Greater);
     }
 
     /// As [`Walk::next`], on the clock of the thread's perf context.
@@ -445,10 +456,12 @@ impl<I: InternalIterator> Walk<I> {
         if !self.valid {
             return;
         }
+        let before = place_to_check(self);
         if self.direction == Direction::Forward {
             self.turn_backward();
         }
         self.backward();
+        check_moved(self, before, Ordering::Less);
     }
 
     fn start(&mut self, direction: Direction) {
@@ -506,4 +519,57 @@ impl<I: InternalIterator> Walk<I> {
         self.valid = false;
         self.error = Some(error);
     }
+}
+
+crate::sync::thread_local! {
+    /// Spare buffers of [`place_to_check`]. A move must not allocate, also where moves are checked. A move can move another
+    /// iterator, so there are several.
+    static PLACES: Cell<Vec<Vec<u8>>> = const { Cell::new(Vec::new()) };
+}
+
+/// Returns the key before a move, for [`check_moved`]. Returns `None` in a build without invariants.
+#[inline]
+fn place_to_check<I: InternalIterator>(walk: &Walk<I>) -> Option<Vec<u8>> {
+    let checks = INVARIANTS && walk.valid && walk.view.start_timestamp.is_none();
+    checks.then(|| {
+        let mut places = PLACES.with(Cell::take);
+        let mut place = places.pop().unwrap_or_default();
+        PLACES.with(|spare| spare.set(places));
+        place.clear();
+        place.extend_from_slice(walk.key());
+        place
+    })
+}
+
+/// Checks that a move led to a key on the expected side of the key before, and inside of the bounds.
+#[inline]
+fn check_moved<I: InternalIterator>(walk: &Walk<I>, before: Option<Vec<u8>>, expected: Ordering) {
+    let Some(before) = before else { return };
+    if walk.valid {
+        check_place(walk, &before, expected);
+    }
+    let mut places = PLACES.with(Cell::take);
+    places.push(before);
+    PLACES.with(|spare| spare.set(places));
+}
+
+fn check_place<I: InternalIterator>(walk: &Walk<I>, before: &[u8], expected: Ordering) {
+    let order = &walk.view.order;
+    base::invariant!(
+        order.compare_stripped(walk.key(), before) == expected,
+        "an iterator moves from the key {} to the key {}",
+        before.escape_ascii(),
+        walk.key().escape_ascii()
+    );
+    base::invariant!(
+        walk.view.upper.as_ref().is_none_or(|upper| order.compare_stripped(walk.key(), upper).is_lt()),
+        "an iterator stands on the key {} at or above its upper bound",
+        walk.key().escape_ascii()
+    );
+    base::invariant!(
+        walk.view.lower.as_ref().is_none_or(|lower| order.compare_stripped(walk.key(), lower).is_ge()),
+        "an iterator stands on the key {} below its lower bound",
+        walk.key().escape_ascii()
+    );
+    base::invariant!(walk.error.is_none(), "an iterator with an error stands on a key");
 }

@@ -101,6 +101,11 @@ impl Manifest {
         }
         sync(&mut *file, settings.use_fsync, None)?;
         let writer = Writer::resume_behind(Framing::Classic, size, digest);
+        base::invariant!(
+            writer.offset() == size,
+            "the MANIFEST is continued at {}, and {size} bytes of it were read",
+            writer.offset()
+        );
         let compacted_size = if compacted_size == 0 { size } else { compacted_size };
         let synced = extent(current, &writer);
         Ok(Manifest {
@@ -142,6 +147,12 @@ impl Manifest {
     /// Of the file system; the next append must roll.
     pub fn settle(&mut self) -> Result<Option<Extent>> {
         let Some((file, writer)) = &mut self.file else { return Ok(None) };
+        base::invariant!(
+            self.synced.bytes <= writer.offset(),
+            "{} bytes of the MANIFEST are durable, and {} bytes are written",
+            self.synced.bytes,
+            writer.offset()
+        );
         if writer.offset() > self.synced.bytes {
             if let Err(error) = sync(&mut **file, self.settings.use_fsync, self.stats.as_deref()) {
                 self.file = None;
@@ -173,6 +184,15 @@ impl Manifest {
         let Some((mut file, mut writer)) = self.file.take() else {
             return Err(base::Error::io_error("the MANIFEST has failed before").file(path));
         };
+        base::invariant!(!self.closed, "an edit is appended to a closed MANIFEST");
+        base::invariant!(
+            self.synced.number == self.number.0 && self.synced.bytes <= writer.offset(),
+            "{} bytes of MANIFEST {} are durable, and {} bytes of MANIFEST {} are written",
+            self.synced.bytes,
+            self.synced.number,
+            writer.offset(),
+            self.number.0
+        );
         self.buffer.clear();
         let (use_fsync, stats) = (self.settings.use_fsync, &self.stats);
         let mark = mark(&self.synced);
@@ -193,6 +213,7 @@ impl Manifest {
         if self.closed {
             return Err(base::Error::shutdown_in_progress("the MANIFEST is closed"));
         }
+        base::invariant!(self.number < number, "MANIFEST {} follows MANIFEST {}", number.0, self.number.0);
         self.file = None;
         let path = self.settings.dir.join(names::manifest(number));
         let hints =
@@ -216,7 +237,13 @@ impl Manifest {
     /// Everything so far is durable, and a seal says so. If it cannot be written, nobody knows what lies there: the next
     /// append begins a new file.
     fn seal(&mut self, mut file: Box<dyn Append>, mut writer: Writer) {
-        self.synced = extent(self.number, &writer);
+        let before = std::mem::replace(&mut self.synced, extent(self.number, &writer));
+        base::invariant!(
+            before.number != self.synced.number || before.bytes <= self.synced.bytes,
+            "the durable size of the MANIFEST falls from {} to {}",
+            before.bytes,
+            self.synced.bytes
+        );
         let Some(mark) = mark(&self.synced) else {
             self.file = Some((file, writer));
             return;
@@ -240,6 +267,10 @@ impl Manifest {
         /// Bytes of the record that tells the size: header, tag, length and the number.
         const SIZE_RECORD_LEN: u64 = 15;
         self.compacted_size = writer.offset() + SIZE_RECORD_LEN;
+        base::invariant!(
+            records.iter().all(|(edit, _)| !edit.is_seal()),
+            "a caller writes the seal of a MANIFEST"
+        );
         let size = VersionEdit {
             last_compacted_manifest_file_size: Some(self.compacted_size),
             ..VersionEdit::default()
@@ -287,6 +318,10 @@ fn frame(writer: &mut Writer, records: &[Record], mark: Option<EditMark>, out: &
     for (edit, timestamp_size) in records {
         encoded.clear();
         edit.encode(*timestamp_size, &mut encoded)?;
+        base::invariant!(
+            VersionEdit::decode(&encoded).is_ok(),
+            "an edit for the MANIFEST does not decode: {edit:?}"
+        );
         if mark.is_some() {
             // Tags stand in any order; an edit with nothing else is only the mark.
             VersionEdit { mark, ..VersionEdit::default() }.encode(0, &mut encoded)?;

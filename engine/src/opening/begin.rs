@@ -195,6 +195,7 @@ impl Opening {
             lock: self.lock.take(),
             missing: Vec::new(),
             read_up_to: None,
+            tail: None,
             tenant,
         })
     }
@@ -217,8 +218,7 @@ impl Opening {
 
     /// Enters the executor. The threads of the executor free spare memory when the last database closes.
     pub(super) fn tenant(&self) -> Option<Tenant> {
-        let executor = &self.env.executor;
-        executor.has_threads().then(|| Tenant::enter(executor.clone(), mem::arena::forget_spares))
+        super::follow::tenant(&self.env)
     }
 
     /// The newest old log may have preallocated space, or bytes of an older one, behind its end.

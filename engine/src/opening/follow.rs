@@ -3,6 +3,7 @@
 
 use base::{FileNumber, Result};
 use env::Env;
+use env::posix::Tenant;
 use format::names::FileName;
 use format::proof::Extent;
 
@@ -38,6 +39,21 @@ impl ReadUpTo {
         ReadUpTo { manifest: recovered.number, manifest_bytes: recovered.size, oldest_wal, wals }
     }
 
+    /// Returns true if the MANIFEST is the same file with the same size. Cost: CURRENT and one file size.
+    ///
+    /// # Errors
+    /// Errors of the file system.
+    pub fn is_manifest_unchanged(&self, env: &Env, paths: &Paths) -> Result<bool> {
+        Ok(read_current(env, &paths.db)? == self.manifest
+            && env.fs.file_size(&paths.manifest(self.manifest))? == self.manifest_bytes)
+    }
+
+    /// As this value, with these WALs: number and bytes, ascending.
+    #[must_use]
+    pub fn with_wals(&self, wals: Vec<(u64, u64)>) -> Self {
+        ReadUpTo { wals, ..self.clone() }
+    }
+
     /// Returns true if the files on disk end where the open stopped reading. False for a WAL with bytes after the last
     /// record: the WAL may be recycled, so that its size says nothing. Cost: two file sizes, a directory listing, and a
     /// size for each WAL.
@@ -45,9 +61,7 @@ impl ReadUpTo {
     /// # Errors
     /// Errors of the file system.
     pub fn is_everything(&self, env: &Env, paths: &Paths) -> Result<bool> {
-        if read_current(env, &paths.db)? != self.manifest
-            || env.fs.file_size(&paths.manifest(self.manifest))? != self.manifest_bytes
-        {
+        if !self.is_manifest_unchanged(env, paths)? {
             return Ok(false);
         }
         let Some(oldest) = self.oldest_wal else { return Ok(true) };
@@ -63,4 +77,10 @@ impl ReadUpTo {
         wals.sort_unstable();
         Ok(wals == self.wals)
     }
+}
+
+/// Enters the executor. The threads of the executor free spare memory when the last database closes.
+pub fn tenant(env: &Env) -> Option<Tenant> {
+    let executor = &env.executor;
+    executor.has_threads().then(|| Tenant::enter(executor.clone(), mem::arena::forget_spares))
 }

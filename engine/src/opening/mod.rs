@@ -25,11 +25,11 @@ mod setup;
 mod stats_family;
 
 pub use context::Opening;
-pub use follow::{Before, ReadUpTo};
+pub use follow::{Before, ReadUpTo, tenant};
 pub use opened::{Opened, Writing};
 pub use request::{OpenRequest, Overrides};
 pub use setup::{
-    Caches, family_dirs, family_gaps, log_family, make_dir, manifest_settings, request_of, tables_max,
-    write_options_file,
+    Caches, FamilyUse, family_dirs, family_gaps, log_family, make_dir, manifest_settings, request_of,
+    tables_max,
 };
 pub use stats_family::{NAME as STATS_FAMILY, descriptor as stats_descriptor};

@@ -12,6 +12,7 @@ use crate::files::{DbLock, Obsolete};
 use crate::jobs::Jobs;
 use crate::output::JobTools;
 use crate::read::Reads;
+use crate::recovery::Tail;
 use crate::release_notifier::ReleaseNotifier;
 use crate::schedule::Schedule;
 use crate::source::TableCache;
@@ -48,6 +49,8 @@ pub struct Opened {
     pub missing: Vec<FamilyDescriptor>,
     /// How far a read-only open read. `None` if the database is open for writing.
     pub read_up_to: Option<ReadUpTo>,
+    /// Where a catch-up of a read-only open continues, if it can.
+    pub tail: Option<Tail>,
     /// Drop this field last: the executor then frees the spare memory of its threads. `None` if the executor has no threads.
     pub tenant: Option<Tenant>,
 }

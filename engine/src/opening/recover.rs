@@ -3,6 +3,7 @@
 //! Nothing on disk changes in these steps, but for a database that is created.
 
 use base::ids::JobId;
+use base::map::HashSet;
 use base::{Error, FamilyId, FileNumber, Kind, Result};
 use format::names::{self, FileName};
 use format::proof::Proof;
@@ -14,7 +15,8 @@ use super::opened::Opened;
 use super::proved::Found;
 use super::session::{host_id, new_session_id};
 use super::setup::{
-    Caches, family_dirs, log_family, make_dir, manifest_settings, replay_memory_max, request_of, tables_max,
+    Caches, FamilyUse, family_dirs, log_family, make_dir, manifest_settings, replay_memory_max, request_of,
+    tables_max,
 };
 use super::stats_family::add_stats_family;
 use crate::commit::Committer;
@@ -33,7 +35,7 @@ use crate::release_notifier::ReleaseNotifier;
 use crate::sequence::{LastSequence, Snapshots};
 use crate::source::{TableCache, TableCacheSettings};
 use crate::stats::Stats;
-use crate::sync::{Arc, ArcSwap, AtomicU64, Flag, Mutex};
+use crate::sync::{Arc, ArcSwap, AtomicU64, AtomicUsize, Flag, Mutex};
 use crate::wal::{WalSet, WalSettings};
 
 impl Opening {
@@ -91,12 +93,15 @@ impl Opening {
         add_stats_family(&mut self.descriptors, &recovered);
         self.name_others(&recovered)?;
         let caches = Caches::new(&self.components);
+        let call = if self.read_only { FamilyUse::OpenForReading } else { FamilyUse::Open };
         let requested = self
             .descriptors
             .iter()
-            .map(|d| request_of(d, &self.options, &self.paths.db, &caches, &self.events, self.read_only))
+            .map(|d| request_of(d, &self.options, &self.paths.db, &caches, &self.events, call))
             .collect::<Result<Vec<_>>>()?;
-        requested.iter().enumerate().for_each(|(at, request)| log_family(&self.events, request, at));
+        for (at, request) in requested.iter().enumerate() {
+            log_family(&self.events, request, requested.first().filter(|_| at > 0), at);
+        }
         let release_notifier = Arc::new(ReleaseNotifier::default());
         let (families, missing) = build_families(&recovered, &requested, &release_notifier, !self.read_only)?;
         if !missing.is_empty() && (self.read_only || !self.options.create_missing_column_families) {
@@ -139,7 +144,8 @@ impl Opening {
         if self.read_only {
             let oldest = (!self.overrides.skip_wals).then_some(oldest);
             let read_up_to = Some(ReadUpTo::new(&recovered, oldest, &replayed.extents));
-            return Ok(Opened { missing, read_up_to, ..self.opened_for_reading(shared, caches) });
+            let tail = replayed.tail;
+            return Ok(Opened { missing, read_up_to, tail, ..self.opened_for_reading(shared, caches) });
         }
         Ok(Opened { missing, ..self.begin_writing(shared, recovered, replayed, &logs, caches, job)? })
     }
@@ -175,6 +181,7 @@ impl Opening {
             lock: self.lock.take(),
             missing: Vec::new(),
             read_up_to: None,
+            tail: None,
             tenant: self.tenant(),
         }
     }
@@ -182,8 +189,8 @@ impl Opening {
     /// Families that exist and were not named, in the order of their ids.
     fn name_others(&mut self, recovered: &Recovered) -> Result<()> {
         let Some(options) = self.others.clone() else { return Ok(()) };
-        let is_named = |name: &str| self.descriptors.iter().any(|d| d.name == name);
-        let unnamed = recovered.families.values().filter(|f| !is_named(&f.name));
+        let named: HashSet<_> = self.descriptors.iter().map(|d| d.name.as_str()).collect();
+        let unnamed = recovered.families.values().filter(|f| !named.contains(f.name.as_str()));
         let unnamed: Vec<_> = unnamed.map(|f| FamilyDescriptor::new(&f.name, options.clone())).collect();
         refuse_foreign(&*self.env.fs, &self.paths, &family_dirs(&unnamed))?;
         if !self.read_only {
@@ -250,6 +257,7 @@ impl Opening {
             stats: stats.clone(),
             flush_priority: Arc::new(FlushPriority::new(self.env.executor.processors())),
             options_file: Mutex::default(),
+            families_unwritten: AtomicUsize::new(0),
         });
         let settings = TableCacheSettings {
             tables_max: tables_max(self.options.max_open_files),

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use base::map::HashSet;
 use base::{Error, Result};
 use env::Env;
 use env::logger::{FileLogger, LogFileOptions, Logger, NullLogger};
@@ -13,8 +14,7 @@ use crate::event::Events;
 use crate::family::{FamilySet, Parts};
 use crate::files::Paths;
 use crate::manifest::ManifestSettings;
-use crate::options::{CompressionType, DbOptions, FamilyOptions, TableFactory, file, refuse};
-use crate::output::JobTools;
+use crate::options::{CompressionType, DbOptions, FamilyOptions, TableFactory, refuse};
 use crate::recovery::RequestedFamily;
 use crate::sync::{Arc, Mutex};
 use crate::wal::WalSettings;
@@ -68,9 +68,20 @@ pub fn logger(options: &DbOptions, paths: &Paths, read_only: bool) -> Result<Arc
         max_log_file_size: options.max_log_file_size as u64,
         log_file_time_to_roll: options.log_file_time_to_roll as u64,
         keep_log_file_num: options.keep_log_file_num.max(1),
+        total_bytes_max: info_log_bytes_max(options),
     };
     let (fs, clock) = (options.env.fs.clone(), options.env.clock.clone());
     Ok(Arc::new(FileLogger::open(fs, clock, &paths.db, log_dir.as_deref(), settings)?))
+}
+
+/// The limit of all info logs together. Without a limit for one info log and with the default number of info logs,
+/// RocksDB sets no limit in bytes; one process fills a disk with its info log. An application that sets one of the two
+/// options gets exactly these options.
+fn info_log_bytes_max(options: &DbOptions) -> u64 {
+    const BYTES_MAX: u64 = 64 << 20;
+    let is_default =
+        options.max_log_file_size == 0 && options.keep_log_file_num == DbOptions::default().keep_log_file_num;
+    if is_default { BYTES_MAX } else { 0 }
 }
 
 /// The caches of families that bring none.
@@ -79,6 +90,12 @@ pub struct Caches {
     given: Option<Arc<BlockCache>>,
     /// What their options made: equal options share one.
     made: Mutex<Vec<Arc<BlockCache>>>,
+}
+
+impl Clone for Caches {
+    fn clone(&self) -> Self {
+        Caches { given: self.given.clone(), made: Mutex::new(self.made.lock().clone()) }
+    }
 }
 
 impl Caches {
@@ -113,6 +130,15 @@ pub fn family_gaps(name: &str, options: &FamilyOptions, read_only: bool) -> Vec<
     if read_only { options.unsupported_for_reading(name) } else { options.unsupported(name) }
 }
 
+/// The call that names a column family.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum FamilyUse {
+    Open,
+    OpenForReading,
+    /// The options of the table factory are checked at the next open, as in RocksDB.
+    Create,
+}
+
 /// Checks and sanitizes the options of a column family, and derives its parts.
 pub fn request_of(
     d: &FamilyDescriptor,
@@ -120,15 +146,18 @@ pub fn request_of(
     dir: &Path,
     caches: &Caches,
     events: &Events,
-    read_only: bool,
+    call: FamilyUse,
 ) -> Result<RequestedFamily> {
     let cache = match &d.block_cache {
         Some(cache) => cache.clone(),
         None => caches.of(&d.options.table_factory)?,
     };
     let mut options = d.options.clone();
-    options.validate(&d.name, db)?;
-    refuse(&family_gaps(&d.name, &options, read_only))?;
+    match call {
+        FamilyUse::Create => options.validate_without_table(&d.name, db)?,
+        FamilyUse::Open | FamilyUse::OpenForReading => options.validate(&d.name, db)?,
+    }
+    refuse(&family_gaps(&d.name, &options, call == FamilyUse::OpenForReading))?;
     let mut mended = Vec::new();
     options.sanitize(db, false, &mut mended);
     db.compat.cap(&mut options)?;
@@ -137,20 +166,28 @@ pub fn request_of(
     Ok(RequestedFamily { name: d.name.clone(), options: Arc::new(options), parts: Arc::new(parts) })
 }
 
-/// Column families whose options are written to the info log, as in RocksDB: each writes 22 KB, and the options of all
-/// column families are in the OPTIONS file.
+/// Column families whose options are written to the info log, as in RocksDB. The options of all column families are in the
+/// OPTIONS file.
 const LOGGED_FAMILIES: usize = 10;
 
-/// Writes the options of a column family to the info log. `index` is its position among the column families.
-pub fn log_family(events: &Events, request: &RequestedFamily, index: usize) {
-    if index < LOGGED_FAMILIES {
-        events.header(format_args!("--------------- Options for column family [{}]:", request.name));
-        events.headers(|| request.options.log_lines(request.parts.block_cache.as_ref()));
-    } else {
+/// Writes the options of a column family to the info log. `index` is its position among the column families. All options
+/// are 22 KB. With `known`, a column family whose options the info log has, only the lines that differ are written.
+pub fn log_family(events: &Events, request: &RequestedFamily, known: Option<&RequestedFamily>, index: usize) {
+    let name = &request.name;
+    if index >= LOGGED_FAMILIES {
         events.info(format_args!(
-            "--------------- Options for column family [{}]: (skipping printing options)",
-            request.name
+            "--------------- Options for column family [{name}]: (skipping printing options)"
         ));
+        return;
+    }
+    events.header(format_args!("--------------- Options for column family [{name}]:"));
+    match known {
+        None => events.headers(|| request.log_lines()),
+        Some(known) => {
+            events.header(format_args!("  as for column family [{}], but for these lines:", known.name));
+            let lines: HashSet<_> = known.log_lines().into_iter().collect();
+            events.headers(|| request.log_lines().into_iter().filter(|line| !lines.contains(line)).collect());
+        }
     }
 }
 
@@ -207,18 +244,6 @@ pub fn wal_preallocate(o: &DbOptions, families: &FamilySet) -> u64 {
     let buffer = families.all().iter().map(|f| f.parts().pick.write_buffer_size).max().unwrap_or(64 << 20);
     let bytes = buffer.saturating_add(buffer / 10).min(WAL_PIECE);
     [o.max_total_wal_size, o.db_write_buffer_size as u64].into_iter().filter(|n| *n > 0).fold(bytes, u64::min)
-}
-
-/// Writes the OPTIONS file anew: at open and whenever families or options change. The default column family is the first
-/// section, in whatever order the caller named the column families.
-pub fn write_options_file(tools: &JobTools, families: &FamilySet) -> Result<()> {
-    let numbers = (tools.numbers.take(), tools.numbers.take());
-    let mut all: Vec<_> = families.all().iter().map(|f| (f.name().to_string(), f.options())).collect();
-    all.sort_by_key(|(name, _)| name != "default");
-    let named = all.iter().map(|(name, options)| (name.as_str(), &**options));
-    let written = file::persist(&tools.env, &tools.paths.db, numbers, &tools.options.load(), named)?;
-    *tools.options_file.lock() = Some(written);
-    Ok(())
 }
 
 /// Returns the directories that the column families bring (`cf_paths`).

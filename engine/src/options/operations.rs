@@ -82,8 +82,9 @@ pub struct ReadOptions {
     /// Iterators that read ahead have the system bring in the next stretch of the file while they go through
     /// this one. Default false.
     pub async_io: bool,
-    /// No effect, as in a RocksDB build without coroutines: a multi-get reads the blocks of one SST file
-    /// together, and one SST file after the other. Default: true.
+    /// A multi-get asks the system for the blocks of all SST files of one level before it waits for a read, so the reads of
+    /// the level are in flight together. With false, a multi-get reads one block after another. No effect with direct I/O,
+    /// and with a rate limiter, a deadline or a timeout of the read. Default: true.
     pub optimize_multiget_for_io: bool,
     /// Bytes an iterator reads ahead; 0, the default: it grows by itself.
     pub readahead_size: usize,

@@ -202,6 +202,7 @@ impl<'a> BlobOutput<'a> {
     }
 
     fn set_entry(&mut self, key: &[u8], kind: ValueType) {
+        base::invariant!(key.len() >= TRAILER_LEN, "an internal key has {} bytes", key.len());
         self.key.clear();
         self.key.extend_from_slice(key);
         let at = self.key.len() - TRAILER_LEN;

@@ -188,6 +188,12 @@ impl OpenFile {
 
     #[inline]
     pub fn add(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
+        base::invariant!(
+            self.largest.is_empty() || self.writer.order().compare(&self.largest, key).is_lt(),
+            "the key {} is written to a table after the key {}",
+            key.escape_ascii(),
+            self.largest.escape_ascii()
+        );
         if self.smallest.is_empty() {
             self.smallest = key.to_vec();
         }
@@ -208,6 +214,12 @@ impl OpenFile {
         for t in &ranges.tombstones {
             self.writer.add(&t.key, &t.end)?;
             let order = self.writer.order();
+            base::invariant!(
+                order.compare(&t.smallest, &t.largest).is_le(),
+                "a range tombstone ends at {} and starts at {}",
+                t.largest.escape_ascii(),
+                t.smallest.escape_ascii()
+            );
             match &mut self.ranges {
                 None => self.ranges = Some((t.smallest.clone(), t.largest.clone())),
                 Some((smallest, largest)) => {
@@ -285,6 +297,34 @@ impl OpenFile {
                 largest = end;
             }
         }
+        base::invariant!(
+            order.compare(&smallest, &largest).is_le(),
+            "table {} ends at the key {} and starts at the key {}",
+            self.pending.number,
+            largest.escape_ascii(),
+            smallest.escape_ascii()
+        );
+        base::invariant!(
+            table.smallest_seqno <= table.largest_seqno,
+            "table {} has the sequence numbers {} to {}",
+            self.pending.number,
+            table.smallest_seqno,
+            table.largest_seqno
+        );
+        base::invariant!(
+            table.properties.num_deletions <= table.properties.num_entries,
+            "table {} has {} tombstones among {} entries",
+            self.pending.number,
+            table.properties.num_deletions,
+            table.properties.num_entries
+        );
+        base::invariant!(
+            table.tail_size <= table.file_size,
+            "table {} has a tail of {} bytes and {} bytes in all",
+            self.pending.number,
+            table.tail_size,
+            table.file_size
+        );
         let mut meta = FileMetaData::new(self.pending.number, table.file_size, &smallest, &largest);
         meta.path_id = s.path_id;
         meta.user_defined_timestamps_persisted = s.parts.stored.timestamps;

@@ -128,7 +128,8 @@ impl Place<'_> {
 impl Drop for Place<'_> {
     fn drop(&mut self) {
         let count = if self.first { &self.of.flushes } else { &self.of.compactions };
-        count.fetch_sub(1, Ordering::Relaxed);
+        let before = count.fetch_sub(1, Ordering::Relaxed);
+        base::invariant!(before > 0, "more jobs end their output than began it");
         self.of.tell();
     }
 }

@@ -15,7 +15,7 @@ use crate::files::{Numbers, Paths};
 use crate::options::DbOptions;
 use crate::sequence::{LastSequence, Snapshots};
 use crate::stats::Stats;
-use crate::sync::{Arc, ArcSwap, AtomicU64, Flag, Mutex, Ordering};
+use crate::sync::{Arc, ArcSwap, AtomicU64, AtomicUsize, Flag, Mutex, Ordering};
 
 /// Bytes of an SST file that are gathered before a write call, even if an option allows more. More calls
 /// cost little, and a buffer of this size stays in the CPU cache until it is copied. (A buffer of 1 MiB for
@@ -41,6 +41,8 @@ pub struct JobTools {
     pub flush_priority: Arc<FlushPriority>,
     /// The newest OPTIONS file as it was written.
     pub options_file: Mutex<Option<OptionsExtent>>,
+    /// Column families that were created or dropped and are not yet in the newest OPTIONS file.
+    pub families_unwritten: AtomicUsize,
 }
 
 impl JobTools {
@@ -49,6 +51,28 @@ impl JobTools {
     /// jobs run on the caller's thread, which writes the next table at once.
     pub fn forget_spares(&self) {
         forget_spares(&self.env);
+    }
+
+    /// Returns the tools of the next view of the same secondary, whose newest visible sequence number is `last_seq`.
+    pub fn at_sequence(&self, last_seq: base::SequenceNumber) -> JobTools {
+        JobTools {
+            env: self.env.clone(),
+            paths: self.paths.clone(),
+            numbers: self.numbers.clone(),
+            options: ArcSwap::new(self.options.load_full()),
+            db_id: self.db_id.clone(),
+            db_session_id: self.db_session_id.clone(),
+            db_host_id: self.db_host_id.clone(),
+            sequence: Arc::new(LastSequence::new(last_seq)),
+            snapshots: Arc::new(Snapshots::default()),
+            events: self.events.clone(),
+            shutting_down: self.shutting_down.clone(),
+            next_job: AtomicU64::new(self.next_job.load(Ordering::Relaxed)),
+            stats: self.stats.clone(),
+            flush_priority: self.flush_priority.clone(),
+            options_file: Mutex::default(),
+            families_unwritten: AtomicUsize::new(0),
+        }
     }
 
     pub fn take_job_id(&self) -> JobId {

@@ -3,7 +3,9 @@
 use std::ops::ControlFlow;
 
 use base::key::{MAX_SEQUENCE, SequenceNumber, TYPE_FOR_SEEK, append_with_trailer, pack};
-use base::stats::{HistogramKind, PerfCounter, PerfTimer, Statistics, Ticker, perf_add, perf_counting};
+use base::stats::{
+    HistogramKind, OperationKind, PerfCounter, PerfTimer, Statistics, Ticker, perf_add, perf_counting,
+};
 use base::{Pinned, Result};
 use env::clock::CpuTimer;
 
@@ -72,6 +74,7 @@ impl Reads {
     ) -> (Result<Option<Found>>, usize) {
         let _cpu = CpuTimer::start(PerfCounter::GetCpuNanos);
         let began = self.stats.begin();
+        let _operation = self.stats.slow.begin(OperationKind::Get);
         let super_version = family.pin();
         let blobs = self.blobs(family, &super_version, options);
         let operator = super_version.parts.merge_operator.as_ref();
@@ -203,6 +206,9 @@ impl Reads {
             for mem in std::iter::once(&super_version.mem).chain(super_version.imm.iter()) {
                 if answer.covered() {
                     return Ok(Place::Nowhere);
+                }
+                if mem.is_empty() {
+                    continue;
                 }
                 if !options.ignore_range_deletions {
                     answer.cover(covering_in_memory(mem, key, answer.tombstone_seq(seq), timestamp));

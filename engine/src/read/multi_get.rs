@@ -4,10 +4,13 @@ use std::cell::Cell;
 use std::ops::ControlFlow;
 
 use base::key::{SequenceNumber, TYPE_FOR_SEEK, append_with_trailer, pack, trailer, user_key};
-use base::stats::{HistogramKind, PerfCounter, PerfTimer, Statistics, Ticker, blocks_read, perf_add};
-use base::{Error, Pinned, Result};
+use base::stats::{
+    HistogramKind, OperationKind, PerfCounter, PerfTimer, Statistics, Ticker, blocks_read, perf_add,
+};
+use base::{Error, Order, Pinned, Result};
 use lsm::file_meta::FileMetaData;
-use table::sst::ReadCtx;
+use table::any::AnyReader;
+use table::sst::{MultiGetBegun, ReadCtx};
 
 use super::answer::Answer;
 use super::{Answered, Place, Reads};
@@ -17,31 +20,33 @@ use crate::source::resolve::Found;
 use crate::source::{WideColumns, covering, covering_in_memory, sample};
 use crate::sync::Arc;
 
+/// A call starts reads of one level until their buffers have this many bytes. The call then waits for the reads.
+const UNDER_WAY_BYTES_MAX: usize = 8 << 20;
+
 /// One key on its way.
 struct Slot<'a> {
     /// Where it stood in the caller's list.
     index: usize,
     key: &'a [u8],
-    /// Its internal key to seek lies here in the shared buffer; the user part carries the timestamp.
-    seek_key: std::ops::Range<usize>,
+    /// Its internal key to seek; the user part carries the timestamp.
+    seek_key: &'a [u8],
     answer: Answer<'a>,
     place: Place,
 }
 
-/// The keys on their way, sorted, and the bytes of their seek keys.
+/// The keys on their way, sorted.
 struct Slots<'a> {
-    bytes: Vec<u8>,
     list: Vec<Slot<'a>>,
 }
 
 impl<'a> Slots<'a> {
     #[inline]
-    fn seek_key(&self, i: usize) -> &[u8] {
-        &self.bytes[self.list[i].seek_key.clone()]
+    fn seek_key(&self, i: usize) -> &'a [u8] {
+        self.list[i].seek_key
     }
 
     #[inline]
-    fn full(&self, i: usize) -> &[u8] {
+    fn full(&self, i: usize) -> &'a [u8] {
         user_key(self.seek_key(i))
     }
 
@@ -101,6 +106,7 @@ impl Reads {
         answer: impl Fn(Option<Found>, usize) -> Result<T>,
     ) -> Vec<Result<T>> {
         let began = self.stats.begin();
+        let _operation = self.stats.slow.begin(OperationKind::MultiGet);
         let super_version = family.pin();
         if let Err(error) = self.check(family, &super_version, options) {
             return keys.iter().map(|_| Err(error.clone())).collect();
@@ -108,21 +114,29 @@ impl Reads {
         let (seq, visibility) = self.read_view(options);
         let mut results: Vec<Result<T>> = keys.iter().map(|_| answer(None, 0)).collect();
         let blobs = self.blobs(family, &super_version, options);
-        let mut slots =
-            Slots { bytes: Vec::with_capacity(keys.len() * 32), list: Vec::with_capacity(keys.len()) };
-        for (index, key) in keys.iter().enumerate() {
-            let mut buffer = Vec::new();
-            let full = self.full_key(key, options, &mut buffer);
-            let start = slots.bytes.len();
-            append_with_trailer(&mut slots.bytes, full, pack(seq, TYPE_FOR_SEEK));
-            let seek_key = start..slots.bytes.len();
+        let order = &family.order().user;
+        let sorted = sorted(order, keys);
+        let mut bytes = Vec::with_capacity(keys.iter().map(|key| key.len() + 24).sum());
+        let mut buffer = Vec::new();
+        let ends: Vec<usize> = sorted
+            .iter()
+            .map(|&index| {
+                buffer.clear();
+                let full = self.full_key(keys[index], options, &mut buffer);
+                append_with_trailer(&mut bytes, full, pack(seq, TYPE_FOR_SEEK));
+                bytes.len()
+            })
+            .collect();
+        let mut slots = Slots { list: Vec::with_capacity(keys.len()) };
+        let mut start = 0;
+        for (index, end) in sorted.into_iter().zip(ends) {
+            let seek_key = &bytes[start..end];
+            start = end;
             let mut answer =
                 Answer::new(super_version.parts.merge_operator.as_ref(), self.stats.statistics(), blobs);
             answer.see(visibility.clone());
-            slots.list.push(Slot { index, key, seek_key, answer, place: Place::Nowhere });
+            slots.list.push(Slot { index, key: keys[index], seek_key, answer, place: Place::Nowhere });
         }
-        let order = &family.order().user;
-        slots.list.sort_by(|a, b| order.compare_stripped(a.key, b.key));
         if self.reads_memtables(options) {
             from_memtables(&super_version, &mut slots, seq, options);
         }
@@ -173,6 +187,7 @@ impl Reads {
         let ctx = ReadCtx { histogram: HistogramKind::FileReadMultigetMicros, ..self.ctx(options) };
         let tally = self.stats.statistics().map(|statistics| Tally::new(statistics));
         let place = Table { reads: self, super_version, ctx: &ctx, seq, options, tally };
+        let together = options.optimize_multiget_for_io;
         let mut open: Vec<usize> = (0..slots.list.len()).filter(|&i| slots.open(i)).collect();
         for file in version.level(0).iter() {
             let within: Vec<usize> = open
@@ -203,23 +218,40 @@ impl Reads {
                 .collect();
             while !waiting.is_empty() {
                 let mut next = Vec::new();
-                for group in waiting.chunk_by(|a, b| a.1 == b.1) {
+                let (mut begun, mut bytes) = (Vec::new(), 0);
+                let groups = waiting.chunk_by(|a, b| a.1 == b.1);
+                let mut groups_left = groups.clone().count();
+                for group in groups {
+                    groups_left -= 1;
                     let at = group[0].1;
-                    let Some(file) = files.get(at) else { continue };
-                    let mut within: Vec<usize> = group.iter().map(|(i, _)| *i).collect();
-                    within.retain(|&i| {
-                        order.user.compare_without_timestamp(slots.full(i), file.smallest_user_key()).is_ge()
-                    });
-                    place.ask(level, file, &within, slots);
-                    // A key that ends the file may go on in the next.
-                    within.retain(|&i| {
-                        !slots.list[i].answer.settled()
-                            && order
-                                .user
-                                .compare_without_timestamp(slots.full(i), file.largest_user_key())
-                                .is_ge()
-                    });
-                    next.extend(within.into_iter().map(|i| (i, at + 1)));
+                    if let Some(file) = files.get(at) {
+                        let smallest = file.smallest_user_key();
+                        let is_in_file = |&i: &usize| {
+                            order.user.compare_without_timestamp(slots.full(i), smallest).is_ge()
+                        };
+                        let within: Vec<usize> = group.iter().map(|(i, _)| *i).filter(is_in_file).collect();
+                        let announces = together && (groups_left > 0 || !begun.is_empty());
+                        let asked = place.begin(level, file, &within, slots, announces);
+                        bytes += asked.as_ref().map_or(0, Asked::bytes_to_read);
+                        begun.push((at, within, asked));
+                    }
+                    if groups_left > 0 && together && bytes < UNDER_WAY_BYTES_MAX {
+                        continue;
+                    }
+                    bytes = 0;
+                    for (at, mut within, asked) in begun.drain(..) {
+                        let file = &files.as_slice()[at];
+                        if let Some(asked) = asked {
+                            place.finish(level, file, asked, slots);
+                        }
+                        // A key that ends the file may go on in the next.
+                        let largest = file.largest_user_key();
+                        within.retain(|&i| {
+                            !slots.list[i].answer.settled()
+                                && order.user.compare_without_timestamp(slots.full(i), largest).is_ge()
+                        });
+                        next.extend(within.into_iter().map(|i| (i, at + 1)));
+                    }
                 }
                 waiting = next;
             }
@@ -257,12 +289,12 @@ fn from_memtables(
             }
             asked.push(i);
         }
-        let Slots { bytes, list } = slots;
-        let fulls: Vec<&[u8]> = asked.iter().map(|&i| user_key(&bytes[list[i].seek_key.clone()])).collect();
+        let fulls: Vec<&[u8]> = asked.iter().map(|&i| slots.full(i)).collect();
+        let list = &mut slots.list;
         let done = mem.multi_get(&fulls, seq, |i, v| {
             let slot = &mut list[asked[i]];
             slot.place = Place::Memtable;
-            let full = user_key(&bytes[slot.seek_key.clone()]);
+            let full = user_key(slot.seek_key);
             slot.answer.version((slot.key, full), v.seq, v.kind as u8, || v.pin(mem))
         });
         if let Err(error) = done {
@@ -339,18 +371,35 @@ impl Table<'_> {
 
     /// Asks one table for the slots `within` its range.
     fn ask(&self, level: usize, file: &Arc<FileMetaData>, within: &[usize], slots: &mut Slots<'_>) {
-        if within.is_empty() {
-            return;
+        let announces = self.options.optimize_multiget_for_io;
+        if let Some(asked) = self.begin(level, file, within, slots, announces) {
+            self.finish(level, file, asked, slots);
         }
-        let fail = |slots: &mut Slots<'_>, error: Error| {
-            within.iter().for_each(|&i| slots.list[i].answer.fail(error.clone()));
+    }
+
+    /// Starts to ask one table for the slots `within` its range. `None`: no slot is asked for. With `announces`, the reads
+    /// of the table are under way.
+    fn begin<'s>(
+        &self,
+        level: usize,
+        file: &Arc<FileMetaData>,
+        within: &[usize],
+        slots: &mut Slots<'s>,
+        announces: bool,
+    ) -> Option<Asked<'s>> {
+        if within.is_empty() {
+            return None;
+        }
+        let fail = |slots: &mut Slots<'_>, slots_failed: &[usize], error: Error| {
+            slots_failed.iter().for_each(|&i| slots.list[i].answer.fail(error.clone()));
+            None
         };
         if let Err(error) = self.reads.check_deadline(self.options) {
-            return fail(slots, error);
+            return fail(slots, within, error);
         }
         let reader = match self.reads.tables.get_for(&self.super_version.parts, level, file, self.ctx) {
             Ok(reader) => reader,
-            Err(error) => return fail(slots, error),
+            Err(error) => return fail(slots, within, error),
         };
         if let Some(fragments) = reader.tombstones()
             && !self.options.ignore_range_deletions
@@ -363,11 +412,31 @@ impl Table<'_> {
             }
         }
         // A key that a range tombstone of this file covers may have a newer entry in this file.
-        let asked: Vec<usize> = within.iter().copied().filter(|&i| !slots.list[i].answer.settled()).collect();
-        let Slots { bytes, list } = slots;
-        let keys: Vec<&[u8]> = asked.iter().map(|&i| &bytes[list[i].seek_key.clone()]).collect();
+        let list: Vec<usize> = within.iter().copied().filter(|&i| !slots.list[i].answer.settled()).collect();
+        let keys: Vec<&[u8]> = list.iter().map(|&i| slots.seek_key(i)).collect();
         let before = blocks_read();
-        let failed = reader.multi_get(&keys, self.ctx, |i, entry| {
+        match reader.begin_multi_get(&keys, self.ctx, announces) {
+            Ok(begun) => {
+                let after = blocks_read();
+                let read = (after.0.wrapping_sub(before.0), after.1.wrapping_sub(before.1));
+                Some(Asked { reader, list, keys, begun, read })
+            }
+            Err(error) => {
+                if let Some(tally) = &self.tally {
+                    tally.asked(list.len(), before);
+                }
+                fail(slots, &list, error)
+            }
+        }
+    }
+
+    /// Ends what [`Table::begin`] began.
+    fn finish(&self, level: usize, file: &Arc<FileMetaData>, asked: Asked<'_>, slots: &mut Slots<'_>) {
+        let Asked { reader, list: asked, keys, begun, read } = asked;
+        let list = &mut slots.list;
+        let now = blocks_read();
+        let before = (now.0.wrapping_sub(read.0), now.1.wrapping_sub(read.1));
+        let failed = reader.finish_multi_get(begun, &keys, self.ctx, |i, entry| {
             // Of older timestamps there can be versions newer than the snapshot.
             if entry.sequence() > self.seq {
                 return ControlFlow::Continue(());
@@ -387,4 +456,40 @@ impl Table<'_> {
             list[asked[i]].answer.fail(error);
         }
     }
+}
+
+/// One table that was asked for some keys.
+struct Asked<'s> {
+    reader: AnyReader,
+    /// The slots of the keys.
+    list: Vec<usize>,
+    keys: Vec<&'s [u8]>,
+    begun: MultiGetBegun,
+    /// Blocks that were read so far: of indexes and filters, and of data.
+    read: (u64, u64),
+}
+
+impl Asked<'_> {
+    fn bytes_to_read(&self) -> usize {
+        self.begun.bytes_to_read()
+    }
+}
+
+/// The places of the keys in the caller's list, in the order of the keys. Equal keys keep their order.
+fn sorted(order: &Order, keys: &[&[u8]]) -> Vec<usize> {
+    if !matches!(order, Order::Bytewise) {
+        let mut places: Vec<usize> = (0..keys.len()).collect();
+        places.sort_by(|&a, &b| order.compare_stripped(keys[a], keys[b]));
+        return places;
+    }
+    // The first bytes of a key decide nearly always, and fit a register.
+    let head = |key: &[u8]| {
+        let mut bytes = [0; 16];
+        let len = key.len().min(16);
+        bytes[..len].copy_from_slice(&key[..len]);
+        u128::from_be_bytes(bytes)
+    };
+    let mut places: Vec<(u128, usize)> = keys.iter().map(|key| head(key)).zip(0..).collect();
+    places.sort_unstable_by(|a, b| a.0.cmp(&b.0).then_with(|| keys[a.1].cmp(keys[b.1])).then(a.1.cmp(&b.1)));
+    places.into_iter().map(|(_, place)| place).collect()
 }

@@ -119,6 +119,12 @@ impl<'a> Durable<'a> {
         if progress.ends.len() == ENDS_MAX {
             progress.ends.pop_front();
         }
+        base::invariant!(
+            progress.ends.back().is_none_or(|(end, _)| *end <= reader.whole_end()),
+            "the end of WAL {} falls to {}",
+            log.0,
+            reader.whole_end()
+        );
         progress.ends.push_back((reader.whole_end(), reader.digest()));
         Ok(())
     }
@@ -297,6 +303,11 @@ impl<'a> Durable<'a> {
         if self.told.contains(&log.0) {
             return Ok(());
         }
+        base::invariant!(
+            at < durable,
+            "WAL {} is damaged at {at}, and only {durable} bytes of it were durable",
+            log.0
+        );
         let bytes = durable.saturating_sub(at);
         let behind =
             if records > 0 { format!(", {records} whole records among them") } else { String::new() };

@@ -62,6 +62,11 @@ impl Filtering {
             )));
         }
         batch::set_sequence(&mut new, batch::sequence(old));
+        base::invariant!(
+            batch::count(&new) <= batch::count(old),
+            "a WAL filter adds entries to a batch of {}",
+            batch::count(old)
+        );
         Ok(Some(new))
     }
 }

@@ -24,6 +24,11 @@ pub fn flush_family(
     drop(state);
     drop(old);
     let written = write_memtables(tools, job, family, &pick, Purpose::Open)?;
+    base::invariant!(
+        pick.memtables.len() == 1,
+        "recovery flushes {} memtables of {family:?} at once",
+        pick.memtables.len()
+    );
     let mut state = family.state();
     state.remove_flushed(&pick);
     if let Some(mark) = pick.history_mark(&family.parts()) {

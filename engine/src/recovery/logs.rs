@@ -54,6 +54,7 @@ use super::flush::flush_family;
 use super::prepared::{self, Outcome, Sections};
 use super::separated;
 use super::settings::{ReplaySettings, Replayed};
+use super::tail::Tail;
 use crate::apply::{self, Missing, Source};
 use crate::components::WalFilter;
 use crate::family::FamilySet;
@@ -142,6 +143,7 @@ impl<'a> Replay<'a> {
     pub fn run(mut self, logs: &[FileNumber]) -> Result<Replayed> {
         for (i, log) in logs.iter().enumerate() {
             let path = self.tools.paths.wal(*log);
+            base::invariant!(i == 0 || logs[i - 1] < *log, "WAL {} is replayed after a newer WAL", log.0);
             self.done.max_log = self.done.max_log.max(log.0);
             self.log(*log, &path, &logs[i + 1..]).map_err(|e| e.doing("replaying a WAL").file(&path))?;
         }
@@ -153,6 +155,9 @@ impl<'a> Replay<'a> {
             self.done.last_seq = next.max(self.next_counted.unwrap_or(0)) - 1;
         }
         self.done.prepared = self.sections.into_waiting();
+        if self.done.damaged || !self.done.prepared.is_empty() {
+            self.done.tail = None;
+        }
         Ok(self.done)
     }
 
@@ -277,13 +282,34 @@ impl<'a> Replay<'a> {
         if !was_dropping || !self.dropping {
             self.replayed.insert(log.0, (bytes, reader.digest()));
         }
+        base::invariant!(
+            !self.settings.may_flush || bytes <= size,
+            "{bytes} bytes of records are in WAL {} of {size} bytes",
+            log.0
+        );
         self.done.extents.push(Extent { number: log.0, bytes, digest });
         if progress.is_all(&reader) {
             self.done.proved.push(log.0);
         }
         let read = Predecessor { wal_number: log.0, size_bytes: size, last_seqno_recorded: last_in_log };
         self.previous = Some((read, bytes));
+        if later.is_empty() && self.can_continue() && !reader.is_recycled() && reader.gap().is_none() {
+            let read = std::mem::take(&mut self.replayed);
+            self.done.tail = Some(Tail::new(log, reader, read, self.settings.min_wal));
+        }
         Ok(())
+    }
+
+    /// Returns true if a later catch-up can continue after the last WAL: a reader beside a writer read all records, and no
+    /// record changes older entries in place.
+    fn can_continue(&self) -> bool {
+        let in_place = || self.families.all().iter().any(|family| family.options().inplace_update_support);
+        !self.settings.may_flush
+            && !self.done.damaged
+            && !self.dropping
+            && self.filter.is_none()
+            && self.settings.policy.numbering() == Numbering::PerEntry
+            && !in_place()
     }
 
     fn record(
@@ -366,6 +392,11 @@ impl<'a> Replay<'a> {
                 self.next_seq.unwrap_or(0)
             ))));
         }
+        base::invariant!(
+            applied.next_seq >= seq && applied.next_seq <= key::MAX_SEQUENCE + 1,
+            "a batch at {seq} moves the next sequence number to {}",
+            applied.next_seq
+        );
         self.next_seq = Some(applied.next_seq);
         // The sequence numbers of the entries that a filter dropped are not given out again.
         let counted = filtered.map_or(0, |_| seq + u64::from(batch::count(bytes)));
@@ -395,8 +426,9 @@ impl<'a> Replay<'a> {
         let has_markers = prepared::has_markers(&batch);
         let unmarked = || !has_markers && separated::ends_with_placeholder(&batch);
         if self.settings.policy.numbering() == Numbering::PerBatch || unmarked() {
-            let (tools, families, two_phase) = (self.tools, self.families, self.settings.two_phase);
-            let place = separated::Place { tools, families, two_phase, wal: log };
+            let ReplaySettings { two_phase, policy, .. } = self.settings;
+            let (tools, families) = (self.tools, self.families);
+            let place = separated::Place { tools, families, two_phase, policy, wal: log };
             return self.sections.replay_separated(batch, place, source);
         }
         if has_markers {

@@ -15,6 +15,7 @@ mod logs;
 mod prepared;
 mod separated;
 mod settings;
+mod tail;
 mod trees;
 
 pub use create::{create_database, new_db_id};
@@ -25,4 +26,5 @@ pub use logs::Replay;
 pub use prepared::undecided;
 pub use separated::encoded_parts;
 pub use settings::{ReplaySettings, Replayed};
+pub use tail::Tail;
 pub use trees::{RequestedFamily, build_families, new_family};

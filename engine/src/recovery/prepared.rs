@@ -20,7 +20,7 @@ use crate::apply::{self, Applied, Source};
 use crate::family::FamilySet;
 use crate::files::Paths;
 use crate::manifest::FileSource;
-use crate::prepared::{Section, SectionPart, TwoPhase};
+use crate::prepared::{Section, SectionKind, SectionPart, TwoPhase};
 
 /// The sections that wait for commit or rollback.
 #[derive(Default)]
@@ -83,7 +83,7 @@ impl Sections {
                 Part::Plain(records) => outcome.apply(records, families, source)?,
                 Part::Section { records, name } => {
                     let (first, last, records) = (seq, seq, records.to_vec());
-                    let part = SectionPart { first, last, records };
+                    let part = SectionPart { first, last, records, kind: SectionKind::Prepared };
                     let section = Section { wal, parts: vec![part], ..Section::new(name) };
                     self.waiting.insert(name.to_vec(), section);
                 }

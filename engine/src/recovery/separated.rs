@@ -1,15 +1,16 @@
-//! Batches of the write-prepared policy, during replay.
+//! Batches of the write-prepared and write-unprepared policies, during replay.
 //!
 //! ```text
-//!  [BeginPersistedPrepare][records][EndPrepare x]   the records are applied, and hidden as a section of x
+//!  [BeginUnprepare][records][EndPrepare x]          the records are applied, and hidden as a section of x
+//!  [BeginPersistedPrepare][records][EndPrepare x]   the same; x is prepared now
 //!  [Commit x]                                       the section is seen from now on
 //!  [records][Rollback x]                            the records hide those of the section; the section is decided
 //! ```
 //! The entries of a section have the sequence numbers of its record in the WAL, so a column family that has flushed them
 //! skips them. An open writes the undecided sections to a WAL of their own. If a crash follows, replay meets a section
 //! twice, and skips the repetition.
-//! Facts: RocksDB `db/write_batch.cc` (`MemTableInserter`), `write_prepared_txn_db.cc`. Not here: the write-unprepared
-//! policy, whose sections fail the open.
+//! Facts: RocksDB `db/write_batch.cc` (`MemTableInserter`), `write_prepared_txn_db.cc`. Not here: the rollback of transactions
+//! that were not prepared, see `ironstone::TransactionDb`.
 
 use std::ops::Range;
 
@@ -20,7 +21,7 @@ use super::prepared::{Outcome, Sections};
 use crate::apply::{self, Source, ends_batch};
 use crate::family::FamilySet;
 use crate::output::JobTools;
-use crate::prepared::{Numbering, Section, SectionPart, TwoPhase};
+use crate::prepared::{Numbering, Section, SectionKind, SectionPart, TwoPhase, WritePolicy};
 use crate::sequence::Snapshots;
 
 /// Returns true if a batch of an unknown policy gives sequence numbers to sub-batches: its last record is the placeholder.
@@ -44,6 +45,7 @@ pub(super) struct Place<'a> {
     pub tools: &'a JobTools,
     pub families: &'a FamilySet,
     pub two_phase: TwoPhase,
+    pub policy: WritePolicy,
     /// The WAL that is read.
     pub wal: FileNumber,
 }
@@ -52,6 +54,7 @@ pub(super) struct Place<'a> {
 struct Begun {
     /// Where its records start.
     at: usize,
+    kind: SectionKind,
 }
 
 impl Sections {
@@ -77,10 +80,12 @@ impl Sections {
             let Some(record) = records.next().transpose()? else { break };
             let Record::Marker(marker) = record else { continue };
             let end = records.offset() - format::batch::HEADER_LEN;
-            check_marker(&marker, place.two_phase, begun.is_some())
-                .map_err(|error| error.at(start as u64))?;
+            check_marker(&marker, place, begun.is_some()).map_err(|error| error.at(start as u64))?;
             match marker {
-                Marker::BeginPersistedPrepare => begun = Some(Begun { at: end }),
+                Marker::BeginPersistedPrepare => {
+                    begun = Some(Begun { at: end, kind: SectionKind::Prepared });
+                }
+                Marker::BeginUnprepare => begun = Some(Begun { at: end, kind: SectionKind::Unprepared }),
                 Marker::EndPrepare(name) => {
                     let Some(section) = begun.take() else { continue };
                     self.section(
@@ -135,7 +140,7 @@ impl Sections {
             .waiting
             .entry(name.to_vec())
             .or_insert_with(|| Section { wal: place.wal, ..Section::new(name) });
-        section.parts.push(SectionPart { first, last, records });
+        section.parts.push(SectionPart { first, last, records, kind: begun.kind });
         let (snapshots, sequence) = (&place.tools.snapshots, &place.tools.sequence);
         Snapshots::add_undecided(snapshots, sequence, first, last, &section.decision);
         Ok(())
@@ -160,17 +165,22 @@ impl Outcome {
     }
 }
 
-fn check_marker(marker: &Marker<'_>, allowed: TwoPhase, inside: bool) -> Result<()> {
+fn check_marker(marker: &Marker<'_>, place: Place<'_>, inside: bool) -> Result<()> {
     match marker {
         Marker::Noop => Ok(()),
+        Marker::BeginPrepare if place.policy == WritePolicy::Unprepared => Err(Error::not_supported(
+            "WriteCommitted txn tag when write_before_prepare_ is enabled (in WriteUnprepared mode). If it is not due to \
+             corruption, the WAL must be emptied before changing the WritePolicy.",
+        )),
         Marker::BeginPrepare => Err(Error::not_supported(
             "WriteCommitted txn tag when write_after_commit_ is disabled (in WritePrepared/WriteUnprepared mode). If it is \
              not due to corruption, the WAL must be emptied before changing the WritePolicy.",
         )),
-        Marker::BeginUnprepare => Err(Error::not_supported(
-            "the WAL has transactions of the policy WriteUnprepared, which is not built",
+        Marker::BeginUnprepare if place.policy != WritePolicy::Unprepared => Err(Error::not_supported(
+            "WriteUnprepared txn tag when write_before_prepare_ is disabled (in WriteCommitted/WritePrepared mode). If it is \
+             not due to corruption, the WAL must be emptied before changing the WritePolicy.",
         )),
-        Marker::BeginPersistedPrepare if allowed == TwoPhase::Refused => {
+        Marker::BeginPersistedPrepare | Marker::BeginUnprepare if place.two_phase == TwoPhase::Refused => {
             Err(Error::not_supported("WAL contains prepared transactions. Open with TransactionDB::Open()."))
         }
         _ if inside == matches!(marker, Marker::EndPrepare(_)) => Ok(()),

@@ -4,6 +4,7 @@ use base::{FamilyId, FileNumber, SequenceNumber};
 use format::proof::Extent;
 use format::wal::Mark;
 
+use super::tail::Tail;
 use crate::options::WalRecoveryMode;
 use crate::output::OutputFile;
 use crate::prepared::{Section, TwoPhase, WritePolicy};
@@ -66,4 +67,6 @@ pub struct Replayed {
     pub proved: Vec<u64>,
     /// Prepared transactions that were neither committed nor rolled back, oldest first.
     pub prepared: Vec<Section>,
+    /// Where a reader beside a writer continues. `None`: the reader replays from the start again.
+    pub tail: Option<Tail>,
 }

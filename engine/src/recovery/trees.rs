@@ -1,5 +1,6 @@
 //! Families and their trees from what the MANIFEST recorded, checked against what the caller asked for.
 
+use base::map::{HashMap, HashSet};
 use base::{Error, FamilyId, FileNumber, Result};
 use format::edit::NewFile;
 use lsm::file_meta::FileMetaData;
@@ -18,6 +19,18 @@ pub struct RequestedFamily {
     pub parts: Arc<Parts>,
 }
 
+impl RequestedFamily {
+    /// Returns an open column family with its options as they are now.
+    pub fn of(family: &Family) -> Self {
+        RequestedFamily { name: family.name().to_string(), options: family.options(), parts: family.parts() }
+    }
+
+    /// Returns the lines of its options for the info log.
+    pub fn log_lines(&self) -> Vec<String> {
+        self.options.log_lines(self.parts.block_cache.as_ref())
+    }
+}
+
 /// Every family of the MANIFEST that was asked for, with its tree and an empty memtable, and the indexes
 /// of requested families that do not exist.
 ///
@@ -31,10 +44,11 @@ pub fn build_families(
     release_notifier: &Arc<ReleaseNotifier>,
     all_needed: bool,
 ) -> Result<(Vec<Arc<Family>>, Vec<usize>)> {
+    let names: HashSet<_> = requested.iter().map(|request| request.name.as_str()).collect();
     let not_opened: Vec<_> = recovered
         .families
         .values()
-        .filter(|f| !requested.iter().any(|r| r.name == f.name))
+        .filter(|f| !names.contains(f.name.as_str()))
         .map(|f| f.name.as_str())
         .collect();
     if all_needed && !not_opened.is_empty() {
@@ -45,8 +59,9 @@ pub fn build_families(
     }
     let mut families = Vec::new();
     let mut missing = Vec::new();
+    let records: HashMap<_, _> = recovered.families.values().map(|f| (f.name.as_str(), f)).collect();
     for (index, request) in requested.iter().enumerate() {
-        match recovered.families.values().find(|f| f.name == request.name) {
+        match records.get(request.name.as_str()) {
             Some(record) => families.push(build(record, request, recovered.last_sequence, release_notifier)?),
             None => missing.push(index),
         }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use base::{Error, FileNumber, Result, SequenceNumber, key};
 use env::ReadHints;
-use format::batch::{self, Batch};
+use format::batch::{self, Batch, Record};
 use format::names::FileName;
 use format::wal::{ReaderOptions, mark_end, marks_of, salvage as salvage_log};
 
@@ -13,6 +13,7 @@ use super::found::{Log, Survey};
 use super::terms::problem;
 use super::{Scope, Weight};
 use crate::manifest::FileSource;
+use crate::prepared::WritePolicy;
 
 impl Log {
     /// What is gone where a log ends too early.
@@ -94,13 +95,14 @@ impl Survey {
         let recovered = &self.manifest.recovered;
         let oldest = recovered.families.values().map(|f| f.wal_number).min().unwrap_or(0);
         let min = oldest.max(recovered.min_log_number_to_keep);
-        let found = super::numbered(scope, &scope.paths.wal, |name| match name {
-            FileName::Wal(n) => Some(n),
-            _ => None,
-        })?;
+        let found = wals(scope)?;
+        let keep = recovered.min_log_number_to_keep;
+        let older: Vec<_> = found.iter().copied().filter(|n| (keep..min).contains(&n.0)).collect();
+        // A prepared transaction may need WALs that no column family needs.
+        let needs_older = policy_in(scope, &older)?.is_some();
         for number in found {
             self.next_number = self.next_number.max(number.0.saturating_add(1));
-            if number.0 >= min || self.manifest_damaged {
+            if number.0 >= min || self.manifest_damaged || (needs_older && number.0 >= keep) {
                 let log = self.log(scope, number)?;
                 self.last_seq = self.last_seq.max(log.last_seq);
                 self.logs.push(log);
@@ -193,6 +195,37 @@ impl Survey {
         }
         Ok(log)
     }
+}
+
+fn wals(scope: &Scope) -> Result<Vec<FileNumber>> {
+    super::numbered(scope, &scope.paths.wal, |name| match name {
+        FileName::Wal(n) => Some(n),
+        _ => None,
+    })
+}
+
+/// Returns the write policy of the prepared sections in the WALs. `None` without a section.
+///
+/// # Errors
+/// Of the file system.
+pub fn policy_of_sections(scope: &Scope) -> Result<Option<WritePolicy>> {
+    policy_in(scope, &wals(scope)?)
+}
+
+fn policy_in(scope: &Scope, wals: &[FileNumber]) -> Result<Option<WritePolicy>> {
+    let mut policy = None;
+    for number in wals {
+        let file = scope.options.env.fs.open_random(&scope.paths.wal(*number), &ReadHints::default())?;
+        salvage_log(&mut FileSource(file), &log_options(*number), &mut |record, _, _| {
+            let batch = Batch::new(record);
+            for record in batch.iter().flat_map(Batch::records).flatten() {
+                let Record::Marker(marker) = record else { continue };
+                policy = policy.max(WritePolicy::of_section(&marker));
+            }
+            Ok(())
+        })?;
+    }
+    Ok(policy)
 }
 
 /// A record that is a batch: its first sequence number and how many it uses.

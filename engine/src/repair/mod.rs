@@ -39,6 +39,7 @@ use crate::components::FamilyDescriptor;
 use crate::files::Paths;
 use crate::options::DbOptions;
 
+pub use logs::policy_of_sections;
 pub use mend::mend;
 pub use rebuild::families_of_options;
 pub use terms::descriptor_of as descriptor;

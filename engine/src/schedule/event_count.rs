@@ -51,7 +51,8 @@ impl Out {
 
 impl Drop for Out {
     fn drop(&mut self) {
-        self.count.fetch_sub(1, Ordering::AcqRel);
+        let before = self.count.fetch_sub(1, Ordering::AcqRel);
+        base::invariant!(before > 0, "more background jobs end than began");
         self.event_count.tell();
     }
 }

@@ -147,7 +147,13 @@ impl Queues {
         if self.aborts > 0 { Err(aborted()) } else { Ok(()) }
     }
 
-    /// Ends the reservations of a job of a column family.
+    /// Returns true if a job of a column family holds a reservation.
+    pub fn has_reserved(&self, family: FamilyId, job: u64) -> bool {
+        self.compaction.reserved.get(&family).is_some_and(|list| list.iter().any(|(id, _)| *id == job))
+    }
+
+    /// Ends the reservations of a job of a column family. Does nothing if the job has none: an ingestion that fails early
+    /// has reserved nothing.
     pub fn unreserve(&mut self, family: FamilyId, job: u64) {
         if let Some(list) = self.compaction.reserved.get_mut(&family) {
             list.retain(|(id, _)| *id != job);

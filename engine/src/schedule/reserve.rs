@@ -21,6 +21,14 @@ impl Schedule {
         let id = self.tools.take_job_id();
         let running = task.running(&pin.version);
         base::invariant!(
+            task.files().all(|(level, file)| pin
+                .version
+                .level(level)
+                .iter()
+                .any(|f| f.number == file.number)),
+            "a compaction of {family:?} has an input file that the version does not have"
+        );
+        base::invariant!(
             task.output_level < pin.version.num_levels(),
             "a compaction writes to level {} of {}",
             task.output_level,
@@ -40,6 +48,12 @@ impl Schedule {
     /// Ends the reservations of a job.
     pub fn release(&self, job: &Job) {
         let mut state = self.queues();
+        base::invariant!(
+            state.has_reserved(job.family.id(), job.id.0),
+            "compaction {} of {:?} releases what it did not reserve",
+            job.id.0,
+            job.family
+        );
         job.task.release();
         state.compaction.flags.retain(|(id, _)| *id != job.id.0);
         state.unreserve(job.family.id(), job.id.0);

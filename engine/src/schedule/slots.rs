@@ -72,6 +72,14 @@ impl Schedule {
             let mut own = family.state();
             if !std::mem::replace(&mut own.flush_queued, true) {
                 drop(own);
+                base::invariant!(
+                    !state
+                        .flush
+                        .queue
+                        .iter()
+                        .any(|r| !r.atomic && r.families.iter().any(|f| f.id() == family.id())),
+                    "{family:?} waits twice for its flush"
+                );
                 state.flush.queue.push_back(FlushRequest { families: vec![family], reason, atomic });
             }
         }

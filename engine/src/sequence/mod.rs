@@ -13,7 +13,7 @@ use base::SequenceNumber;
 use lsm::stripes::Stripes;
 
 use crate::sync::{Arc, AtomicU64, Mutex, OnceLock, Ordering};
-pub use undecided::{Decision, Undecided, UndecidedRange, Visibility};
+pub use undecided::{Decision, OwnRanges, Undecided, UndecidedRange, Visibility};
 
 /// The visible sequence.
 #[derive(Default)]
@@ -35,6 +35,12 @@ impl LastSequence {
     /// For the write leader, after the memtables have the entries.
     #[inline]
     pub(crate) fn publish(&self, seq: SequenceNumber) {
+        base::invariant!(
+            self.visible() <= seq,
+            "the visible sequence number falls from {} to {seq}",
+            self.visible()
+        );
+        base::invariant!(seq <= base::key::MAX_SEQUENCE, "the sequence number {seq} has more than 56 bits");
         self.visible.store(seq, Ordering::Release);
     }
 
@@ -79,6 +85,10 @@ impl LiveSnapshots {
     }
 
     fn release_end(&mut self, seq: SequenceNumber) {
+        base::invariant!(
+            self.ends.contains_key(&seq),
+            "the end {seq} of an undecided range is released twice"
+        );
         if let Some(holders) = self.ends.get_mut(&seq) {
             *holders -= 1;
             if *holders == 0 {
@@ -126,6 +136,20 @@ impl LiveSnapshots {
             }
             _ => self.list.insert(at, held),
         }
+        self.check_around(at);
+    }
+
+    /// Checks that the snapshot at a place of the list is between its neighbors.
+    fn check_around(&self, at: usize) {
+        let seq = |at: usize| self.list.get(at).map(|held| held.seq);
+        let after = seq(at).zip(seq(at + 1));
+        let before = at.checked_sub(1).and_then(|before| seq(before).zip(seq(at)));
+        for (older, newer) in before.into_iter().chain(after) {
+            base::invariant!(
+                older < newer,
+                "the snapshot at {newer} is listed after the snapshot at {older}"
+            );
+        }
     }
 
     fn release(&mut self, seq: SequenceNumber) {
@@ -145,6 +169,12 @@ impl LiveSnapshots {
             return;
         }
         self.released += 1;
+        base::invariant!(
+            self.released <= self.list.len(),
+            "{} of {} snapshots in the list are released",
+            self.released,
+            self.list.len()
+        );
         while self.list.front().is_some_and(|held| held.holders == 0) {
             self.list.pop_front();
             self.released -= 1;
@@ -188,7 +218,17 @@ impl Snapshots {
         live.hold(seq, now_s);
         drop(live);
         let (owner, sequence) = (owner.clone(), sequence.clone());
-        Arc::new(Snapshot { seq, visibility, time_s: now_s, owner, sequence })
+        Arc::new(Snapshot { seq, visibility, time_s: now_s, owner, sequence, _base: None })
+    }
+
+    /// The view of a transaction on `base`: what `base` shows, and the sections of the transaction. All of these sections
+    /// are visible or undecided.
+    pub fn take_with_own(base: Arc<Snapshot>, own: Arc<OwnRanges>) -> Arc<Snapshot> {
+        let (owner, sequence, time_s) = (base.owner.clone(), base.sequence.clone(), base.time_s);
+        let seq = base.seq.max(own.last());
+        owner.live.lock().hold(seq, time_s);
+        let visibility = Some(Visibility::with_own(base.seq, base.visibility(), own));
+        Arc::new(Snapshot { seq, visibility, time_s, owner, sequence, _base: Some(base) })
     }
 
     /// A snapshot at `seq`, which is visible or is about to be: the write leader has not published it yet.
@@ -201,7 +241,7 @@ impl Snapshots {
         owner.live.lock().hold(seq, now_s);
         let visibility = sequence.undecided.view_at(seq);
         let (owner, sequence) = (owner.clone(), sequence.clone());
-        Arc::new(Snapshot { seq, visibility, time_s: now_s, owner, sequence })
+        Arc::new(Snapshot { seq, visibility, time_s: now_s, owner, sequence, _base: None })
     }
 
     /// Adds an undecided range. Called before the entries of the range are in a memtable.
@@ -252,6 +292,10 @@ impl Snapshots {
     }
 
     fn released(&self, live: &LiveSnapshots, visible: SequenceNumber) {
+        base::invariant!(
+            live.oldest().is_none_or(|oldest| live.oldest_needed(visible) <= oldest.seq),
+            "a snapshot is older than the oldest sequence number that is needed"
+        );
         self.released_below.fetch_max(live.oldest_needed(visible), Ordering::SeqCst);
     }
 
@@ -296,6 +340,8 @@ pub struct Snapshot {
     time_s: u64,
     owner: Arc<Snapshots>,
     sequence: Arc<LastSequence>,
+    /// The snapshot below the sections of a transaction.
+    _base: Option<Arc<Snapshot>>,
 }
 
 impl Snapshot {

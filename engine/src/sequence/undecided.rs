@@ -1,5 +1,5 @@
-//! Sequence numbers in memtables and SST files whose transaction is not decided yet: prepared sections of the
-//! write-prepared policy.
+//! Sequence numbers in memtables and SST files whose transaction is not decided yet: the sections of the write-prepared
+//! and write-unprepared policies.
 //!
 //! ```text
 //!  sequence   1  2  3  [4  5]  6  7  8            4 and 5: a section; its transaction commits at 8
@@ -10,7 +10,8 @@
 //! or below `seq`. A reader takes `seq` and the list of undecided ranges together, so that no commit lies between them.
 //! Each range keeps two sequence numbers as if snapshots held them: the one before the range, and the last of the range.
 //! A compaction then merges nothing across the ends of the range, and drops nothing that a reader without the range
-//! needs. A view keeps the ranges that it hides, also after their commit.
+//! needs. A view keeps the ranges that it hides, also after their commit. The view of a transaction always shows the sections of
+//! this transaction ([`OwnRanges`]).
 //! Facts: RocksDB `utilities/transactions/write_prepared_txn_db.h`, which keeps a cache of commits instead.
 //!
 //! The lock is a leaf: no other lock is taken while it is held. Ranges are dropped after it is released.
@@ -60,6 +61,44 @@ impl UndecidedRange {
     }
 }
 
+/// The sequence numbers of the sections of one transaction, both ends included, in ascending order.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct OwnRanges(Vec<(SequenceNumber, SequenceNumber)>);
+
+impl OwnRanges {
+    /// Adds a section. Its sequence numbers are above all others.
+    pub fn push(&mut self, first: SequenceNumber, last: SequenceNumber) {
+        base::invariant!(first <= last && self.last() < first, "sections have ascending sequence numbers");
+        self.0.push((first, last));
+    }
+
+    /// The number of sections.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Returns true without sections.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The last sequence number of the newest section; 0 without sections.
+    pub fn last(&self) -> SequenceNumber {
+        self.0.last().map_or(0, |(_, last)| *last)
+    }
+
+    /// Returns true if an entry with this sequence number belongs to a section.
+    pub fn contains(&self, seq: SequenceNumber) -> bool {
+        let behind = self.0.partition_point(|(first, _)| *first <= seq);
+        behind.checked_sub(1).is_some_and(|at| seq <= self.0[at].1)
+    }
+
+    /// The `count` oldest sections.
+    pub fn oldest(&self, count: usize) -> OwnRanges {
+        OwnRanges(self.0.iter().take(count).copied().collect())
+    }
+}
+
 /// Ranges by ascending sequence number.
 type Ranges = Arc<Vec<Arc<UndecidedRange>>>;
 
@@ -92,6 +131,16 @@ impl Undecided {
         let mut list = self.list.lock();
         let mut ranges: Vec<_> = list.iter().cloned().collect();
         let at = ranges.partition_point(|other| other.first < range.first);
+        base::invariant!(
+            at.checked_sub(1).is_none_or(|before| ranges[before].last < range.first),
+            "an undecided range from {} overlaps the range before it",
+            range.first
+        );
+        base::invariant!(
+            ranges.get(at).is_none_or(|after| range.last < after.first),
+            "an undecided range up to {} overlaps the range after it",
+            range.last
+        );
         ranges.insert(at, range);
         let old = std::mem::replace(&mut *list, Arc::new(ranges));
         self.any.store(true, Ordering::SeqCst);
@@ -154,12 +203,28 @@ impl Undecided {
 pub struct Visibility {
     seq: SequenceNumber,
     ranges: Ranges,
+    /// The sections of the reader itself: it sees them, also above `seq`.
+    own: Option<Arc<OwnRanges>>,
 }
 
 impl Visibility {
     fn new(seq: SequenceNumber, ranges: Ranges) -> Option<Arc<Self>> {
+        base::invariant!(
+            ranges.is_sorted_by(|a, b| a.last < b.first),
+            "the undecided ranges of a reader at {seq} are out of order"
+        );
         let hides = ranges.iter().any(|range| range.first <= seq && !range.decision.is_seen_at(seq));
-        hides.then(|| Arc::new(Visibility { seq, ranges }))
+        hides.then(|| Arc::new(Visibility { seq, ranges, own: None }))
+    }
+
+    /// What a transaction with these sections sees at `seq`, if other readers see `others`.
+    pub(super) fn with_own(
+        seq: SequenceNumber,
+        others: Option<&Arc<Visibility>>,
+        own: Arc<OwnRanges>,
+    ) -> Arc<Self> {
+        let ranges = others.map(|others| others.ranges.clone()).unwrap_or_default();
+        Arc::new(Visibility { seq, ranges, own: Some(own) })
     }
 
     /// The sequence number of the reader.
@@ -170,6 +235,9 @@ impl Visibility {
 
     /// Returns true if the reader sees an entry with this sequence number.
     pub fn sees(&self, seq: SequenceNumber) -> bool {
+        if self.own.as_ref().is_some_and(|own| own.contains(seq)) {
+            return true;
+        }
         if seq > self.seq {
             return false;
         }
@@ -211,5 +279,26 @@ mod tests {
         undecided.remove(&decision);
         assert!(undecided.view(|| 8).1.is_none());
         assert_eq!(seen(&before), [1, 2, 3, 6, 7], "a view does not change");
+    }
+
+    #[test]
+    fn transaction_sees_its_own_sections_above_its_snapshot() {
+        let undecided = Undecided::default();
+        undecided.enable();
+        let (own, other) = (Arc::new(Decision::default()), Arc::new(Decision::default()));
+        undecided.add(range(3, 4, &own));
+        undecided.add(range(5, 5, &other));
+        undecided.add(range(9, 10, &own));
+        let mut ranges = OwnRanges::default();
+        ranges.push(3, 4);
+        ranges.push(9, 10);
+        let (seq, others) = undecided.view(|| 7);
+        let seen = |own: OwnRanges| {
+            let view = Visibility::with_own(seq, others.as_ref(), Arc::new(own));
+            (1..=11).filter(|seq| view.sees(*seq)).collect::<Vec<_>>()
+        };
+        assert_eq!(seen(ranges.clone()), [1, 2, 3, 4, 6, 7, 9, 10]);
+        assert_eq!(seen(ranges.oldest(1)), [1, 2, 3, 4, 6, 7]);
+        assert_eq!(seen(OwnRanges::default()), [1, 2, 6, 7]);
     }
 }

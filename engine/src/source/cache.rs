@@ -6,7 +6,7 @@
 //! each table, second chance). A table stays open while a reader uses it.
 
 use base::map::NumberMap;
-use base::stats::{HistogramKind, PerfCounter, PerfTimer, Ticker};
+use base::stats::{Cause, HistogramKind, PerfCounter, PerfTimer, Step, Ticker};
 use base::{Error, Level, Result};
 use env::Env;
 use env::fs::{RandomRead, ReadHints};
@@ -254,6 +254,7 @@ impl TableCache {
         let stats = &self.settings.stats;
         let began = stats.begin();
         let _time = PerfTimer::start(PerfCounter::FindTableNanos);
+        let _step = Step::begin(Cause::TableOpen);
         let opened = self.open_file(parts, file).and_then(|handle| {
             let size = handle.size()?;
             if size != file.size {
@@ -300,6 +301,13 @@ impl TableCache {
             }
             e.doing("opening a table").file(&path)
         })?;
+        base::invariant!(
+            reader.file_size() == file.size,
+            "the reader of table {} has {} bytes, and the table has {}",
+            file.number,
+            reader.file_size(),
+            file.size
+        );
         stats.end(began, HistogramKind::TableOpenIoMicros);
         if file.stats().is_none() {
             file.set_stats(stats_of(&reader));
@@ -323,7 +331,7 @@ impl TableCache {
     /// Forgets a table: its file is about to be deleted.
     pub fn evict(&self, number: u64) {
         if self.shard(number).write().remove(&number).is_some() {
-            self.count.fetch_sub(1, Ordering::Relaxed);
+            self.uncount(1);
         }
     }
 
@@ -354,9 +362,15 @@ impl TableCache {
         self.blobs.clear();
         for shard in &self.shards {
             let mut shard = shard.write();
-            self.count.fetch_sub(shard.len(), Ordering::Relaxed);
+            self.uncount(shard.len());
             shard.clear();
         }
+    }
+
+    /// Takes readers off the count of open readers.
+    fn uncount(&self, readers: usize) {
+        let before = self.count.fetch_sub(readers, Ordering::Relaxed);
+        base::invariant!(readers <= before, "the table cache closes {readers} of {before} readers");
     }
 
     fn shard(&self, number: u64) -> &RwLock<NumberMap<Slot>> {
@@ -372,8 +386,9 @@ impl TableCache {
                 .map(|(n, _)| *n)
         };
         if let Some(victim) = unused(shard).or_else(|| unused(shard)) {
+            base::invariant!(victim != keep, "the table cache removes table {keep}, which a reader opens");
             shard.remove(&victim);
-            self.count.fetch_sub(1, Ordering::Relaxed);
+            self.uncount(1);
         }
     }
 }

@@ -44,6 +44,10 @@ impl LevelIter {
         parts: Arc<Parts>,
         ctx: Arc<ReadCtx>,
     ) -> Self {
+        base::invariant!(
+            level == 0 || files.iter().is_sorted_by(|a, b| order.compare(&a.largest, &b.smallest).is_lt()),
+            "the files of level {level} overlap"
+        );
         let at = files.len();
         let counts = parts.pick.read_triggered_compaction_threshold > 0.0;
         LevelIter {

@@ -1,7 +1,7 @@
 //! From what was found of a key to its value: plain values, entities, merges.
 
 use base::key::ValueType;
-use base::stats::{PerfCounter, PerfTimer, Statistics, Stopwatch, Ticker, perf_add};
+use base::stats::{Cause, PerfCounter, PerfTimer, Statistics, Step, Stopwatch, Ticker, perf_add};
 use base::{Error, Kind, Pinned, Result};
 use lsm::merge::{Existing, FullMerge, MergeOperator, Merged, full_merge};
 
@@ -149,6 +149,7 @@ pub fn merge(
         }
     };
     let _time = PerfTimer::start(PerfCounter::MergeOperatorTimeNanos);
+    let _step = Step::begin(Cause::Merge);
     perf_add(PerfCounter::InternalMergeCount, operands.len() as u64);
     let merge = FullMerge { key: user_key, existing, operands: &slices };
     let began = how.statistics.map(|_| Stopwatch::start());

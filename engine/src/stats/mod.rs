@@ -9,9 +9,13 @@
 
 mod database;
 mod family;
+mod slow;
 
 pub use database::{DatabaseCounter, DatabaseCounts};
 pub use family::{FamilyNumbers, FamilyStats, Ingested, LevelNumbers, StallCause, StallCounts};
+pub use slow::{
+    KEPT_SECONDS, Operation, OperationSum, SLOW_FACTOR, SlowOperations, SlowReport, StallReason, StallSum,
+};
 
 use base::stats::{HistogramKind, Statistics, Ticker};
 use env::Clock;
@@ -24,12 +28,14 @@ pub struct Stats {
     statistics: Option<Arc<Statistics>>,
     clock: Arc<dyn Clock>,
     pub database: DatabaseCounts,
+    pub slow: SlowOperations,
 }
 
 impl Stats {
     pub fn new(statistics: Option<Arc<Statistics>>, clock: Arc<dyn Clock>) -> Arc<Stats> {
         let database = DatabaseCounts::new(clock.now_micros());
-        Arc::new(Stats { statistics, clock, database })
+        let slow = SlowOperations::new(clock.clone());
+        Arc::new(Stats { statistics, clock, database, slow })
     }
 
     /// The user's statistics, if there are any.

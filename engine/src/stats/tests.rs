@@ -2,7 +2,13 @@
 
 use base::stats::{HistogramKind, Statistics, StatsLevel, Ticker};
 
-use super::{DatabaseCounter, FamilyStats, LevelNumbers, StallCause, Stats};
+use base::FamilyId;
+use env::clock::ManualClock;
+use lsm::pressure;
+
+use super::{
+    DatabaseCounter, FamilyStats, KEPT_SECONDS, LevelNumbers, StallCause, StallReason, StallSum, Stats,
+};
 use crate::sync::Arc;
 
 #[test]
@@ -48,4 +54,22 @@ fn jobs_add_up_by_level_and_pool() {
         (numbers.stalls.stops(), numbers.stalls.delays(), numbers.stalls.l0_stops_while_compacting),
         (1, 0, 1)
     );
+}
+
+#[test]
+fn stalls_are_reported_by_reason_for_the_last_seconds() {
+    let clock = Arc::new(ManualClock::new(1_000_000_000));
+    let stats = Stats::new(None, clock.clone());
+    let of = |family: u32, trigger| StallReason { family: Some(FamilyId(family)), trigger, stopped: true };
+    let (full, many) = (of(0, pressure::Cause::MemtableLimit), of(1, pressure::Cause::L0FileCountLimit));
+    stats.slow.stalled(&[full, many], 5);
+    clock.advance(30_000_000);
+    stats.slow.stalled(&[many], 7);
+    assert_eq!(stats.slow.report(10).stalls, [(many, StallSum { count: 1, nanos: 7000 })]);
+    let both = [(full, StallSum { count: 1, nanos: 5000 }), (many, StallSum { count: 2, nanos: 12_000 })];
+    assert_eq!(stats.slow.report(60).stalls, both);
+    clock.advance((KEPT_SECONDS - 10) * 1_000_000);
+    stats.slow.stalled(&[full], 1);
+    let kept = [(many, StallSum { count: 1, nanos: 7000 }), (full, StallSum { count: 1, nanos: 1000 })];
+    assert_eq!(stats.slow.report(u64::MAX).stalls, kept);
 }

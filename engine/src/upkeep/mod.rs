@@ -3,7 +3,10 @@
 //! Each task is a delayed job. At its end the task plans its next run. Not here: work that an event starts (`schedule`,
 //! `jobs`).
 
+mod options_file;
 mod prove;
+
+pub use options_file::write_options_file;
 
 use env::executor::Pool;
 
@@ -11,7 +14,7 @@ use crate::jobs::{Failures, JobContext};
 use crate::properties::{self, PropertyContext};
 use crate::ranks;
 use crate::schedule::Schedule;
-use crate::sync::{Arc, AtomicBool, AtomicU64, OnceLock, Ordering, RankedMutex, Weak};
+use crate::sync::{Arc, AtomicBool, AtomicU64, AtomicUsize, OnceLock, Ordering, RankedMutex, Weak};
 
 /// Keeps one more sample of the statistics.
 pub type Persist = Box<dyn Fn() + Send + Sync>;
@@ -33,7 +36,7 @@ struct Task {
     act: fn(&Upkeep),
 }
 
-const TASKS: [Task; 4] = [
+const TASKS: [Task; 5] = [
     // `stats_dump_period_sec`: the statistics go to the info log.
     Task { on_change: OnChange::KeepPlan, period_us: Upkeep::dump_period_us, act: Upkeep::dump_stats },
     // `stats_persist_period_sec`: the history of the statistics gets one more sample.
@@ -42,12 +45,19 @@ const TASKS: [Task; 4] = [
     Task { on_change: OnChange::Restart, period_us: Upkeep::trigger_period_us, act: Upkeep::trigger },
     // The proof of an idle time. An idle time is recognized after twice the period at most.
     Task { on_change: OnChange::KeepPlan, period_us: |_| Some(3_000_000), act: Upkeep::prove_if_idle },
+    // The OPTIONS file after a burst of new column families. Planned by the first of them.
+    Task {
+        on_change: OnChange::KeepPlan,
+        period_us: Upkeep::options_period_us,
+        act: Upkeep::write_options_after_burst,
+    },
 ];
 
 const DUMP: usize = 0;
 const PERSIST: usize = 1;
 const TRIGGER: usize = 2;
 const PROVE: usize = 3;
+const OPTIONS: usize = 4;
 
 /// The state of a task.
 #[derive(Default)]
@@ -67,6 +77,8 @@ pub struct Upkeep {
     plans: [Plan; TASKS.len()],
     /// Held while a proof is written.
     looks: RankedMutex<prove::Looks>,
+    /// The unwritten changes of the list of column families at the last look: a burst ends when no change was added.
+    burst: AtomicUsize,
 }
 
 impl Upkeep {
@@ -79,6 +91,7 @@ impl Upkeep {
             persist: OnceLock::new(),
             plans: Default::default(),
             looks: RankedMutex::new(&ranks::PROOF, prove::Looks::default()),
+            burst: AtomicUsize::new(0),
         })
     }
 

@@ -25,6 +25,7 @@ use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::mem;
 
+use base::stats::{Cause, Step};
 use base::{Error, Result, SequenceNumber};
 
 use crate::sync::{Arc, AtomicBool, AtomicUsize, Condvar, Mutex, MutexGuard, Ordering, Patience};
@@ -158,7 +159,13 @@ impl Insert {
         match self.waiter.wait(&self.group_of_inserts.patience) {
             Signal::Done(result) => result,
             // Only one order is ever given; anything else would be the queue's own fault.
-            _ => Err(Error::aborted("a writer was given a second order")),
+            _ => {
+                base::invariant!(
+                    false,
+                    "a follower that inserted its batch gets a signal that is no outcome"
+                );
+                Err(Error::aborted("a writer was given a second order"))
+            }
         }
     }
 }
@@ -176,7 +183,9 @@ impl InsertGroup {
         if let Err(error) = inserted {
             self.error.lock().get_or_insert(error);
         }
-        if self.left.fetch_sub(1, Ordering::AcqRel) == 1 {
+        let left = self.left.fetch_sub(1, Ordering::AcqRel);
+        base::invariant!(left > 0, "more followers report an insert than the group has");
+        if left == 1 {
             self.leader.signal(Signal::InsertsDone);
         }
     }
@@ -208,6 +217,7 @@ impl Waiter {
 
     fn signal(&self, signal: Signal) {
         let mut slot = self.signal.lock();
+        base::invariant!(matches!(*slot, Signal::None), "a writer gets a signal before it took the last one");
         *slot = signal;
         self.ready.store(true, Ordering::Release);
         drop(slot);
@@ -215,6 +225,7 @@ impl Waiter {
     }
 
     fn wait(&self, patience: &Patience) -> Signal {
+        let _step = Step::begin(Cause::WriteGroup);
         patience.wait(|| self.ready.load(Ordering::Acquire));
         let mut slot = self.signal.lock();
         while !self.ready.load(Ordering::Acquire) {
@@ -285,6 +296,11 @@ impl Queue {
     pub fn join(&self, entry: Entry<'_>) -> Role {
         let waiter = {
             let mut inner = self.inner.lock();
+            base::invariant!(
+                inner.leader_state.is_none() || inner.waiting.is_empty(),
+                "no writer leads, and {} write groups wait",
+                inner.waiting.len()
+            );
             if let Some(leader_state) = inner.leader_state.take() {
                 return Role::Lead(Group::led_by(entry, None), leader_state);
             }
@@ -300,6 +316,7 @@ impl Queue {
             Signal::Insert(seq, group_of_inserts) => Role::Insert(Insert { seq, waiter, group_of_inserts }),
             Signal::Done(result) => Role::Done(result),
             Signal::None | Signal::InsertsDone => {
+                base::invariant!(false, "a writer that waits in the queue wakes up without a role");
                 Role::Done(Err(Error::aborted("a writer was woken for nothing")))
             }
         }
@@ -320,6 +337,7 @@ impl Queue {
             last.count += entry.count;
             last.seqs += entry.seqs;
             last.concurrent &= entry.concurrent;
+            last.check();
             return;
         }
         let mut group = Group::led_by(entry, Some(waiter.clone()));
@@ -332,6 +350,9 @@ impl Queue {
     /// Asks the followers to insert their own batches, the first of them at `seq`. The leader inserts its
     /// own meanwhile and then calls [`ParallelInsert::join`].
     pub fn insert_together(&self, group: &Group, mut seq: SequenceNumber) -> ParallelInsert {
+        group.check();
+        base::invariant!(group.concurrent, "followers insert a batch that must be inserted by the leader");
+        base::invariant!(!group.followers.is_empty(), "a group without followers is inserted in parallel");
         let leader = own_waiter();
         let group_of_inserts = Arc::new(InsertGroup {
             left: AtomicUsize::new(group.followers.len()),
@@ -349,6 +370,7 @@ impl Queue {
     /// Turns away the followers whose records are refused: they hear why, and their records leave the group.
     #[cold]
     pub fn turn_away(&self, group: &mut Group, refused: impl Fn(&[u8]) -> Option<Error>) {
+        group.check();
         let records = mem::take(&mut group.records);
         let (mut rest, mut kept, mut gone, mut gone_seqs) = (&records[..], Vec::new(), 0, 0);
         group.followers.retain(|follower| {
@@ -366,6 +388,8 @@ impl Queue {
         group.count -= gone;
         group.seqs -= gone_seqs;
         group.records = kept;
+        base::invariant!(rest.is_empty(), "a write group has {} bytes of no follower", rest.len());
+        group.check();
     }
 
     /// Ends a group: tells its followers the outcome. Does not pass on the lead.
@@ -385,7 +409,10 @@ impl Queue {
     /// Passes the lead to the first waiting group, or leaves the queue idle.
     pub fn hand_over(&self, leader_state: Box<LeaderState>) {
         let mut inner = self.inner.lock();
+        base::invariant!(inner.leader_state.is_none(), "a second leader hands the lead over");
+        base::invariant!(inner.lent.is_none(), "the lead is handed over while it is lent");
         while let Some(mut group) = inner.waiting.pop_front() {
+            base::invariant!(group.leader.is_some(), "a write group waits that no writer can lead");
             if let Some(leader) = group.leader.take() {
                 drop(inner);
                 leader.signal(Signal::Lead(group, leader_state));
@@ -413,6 +440,7 @@ impl Queue {
                 None => self.returned.wait(&mut inner),
             }
         };
+        base::invariant!(inner.held_back, "a leader gets the lead back that it did not lend");
         inner.held_back = false;
         out
     }
@@ -422,6 +450,8 @@ impl Queue {
         let mut inner = self.inner.lock();
         let (stay, go) = mem::take(&mut inner.waiting).into_iter().partition(|g| !g.flags.no_slowdown);
         inner.waiting = stay;
+        base::invariant!(!inner.held_back, "a leader lends the lead that is lent already");
+        base::invariant!(inner.leader_state.is_none(), "a leader lends the lead that nobody holds");
         inner.held_back = true;
         self.pass_ahead(inner, Box::new(leader_state));
         go
@@ -437,6 +467,8 @@ impl Queue {
             leader.signal(Signal::Lead(group, leader_state));
             return;
         }
+        base::invariant!(inner.held_back, "the lead is lent, and no leader waits for it");
+        base::invariant!(inner.lent.is_none(), "the lead is lent twice");
         inner.lent = Some(leader_state);
         drop(inner);
         self.returned.notify_all();
@@ -447,6 +479,11 @@ impl Queue {
     pub fn enter_ahead(&self) -> Result<Box<LeaderState>> {
         let waiter = {
             let mut inner = self.inner.lock();
+            base::invariant!(
+                inner.leader_state.is_none() || inner.waiting.is_empty(),
+                "no writer leads, and {} write groups wait",
+                inner.waiting.len()
+            );
             if let Some(leader_state) = inner.leader_state.take() {
                 return Ok(leader_state);
             }
@@ -467,8 +504,15 @@ impl Queue {
             waiter
         };
         match waiter.wait(&self.patience) {
-            Signal::Lead(_, leader_state) => Ok(leader_state),
-            _ => Err(Error::aborted("not led")),
+            Signal::Lead(group, leader_state) => {
+                base::invariant!(group.ahead, "a recovery leads the write group of another writer");
+                base::invariant!(group.writers() == 1, "a recovery leads {} writers", group.writers());
+                Ok(leader_state)
+            }
+            _ => {
+                base::invariant!(false, "a recovery that waits for the lead wakes up without the lead");
+                Err(Error::aborted("not led"))
+            }
         }
     }
 
@@ -492,7 +536,15 @@ pub struct ParallelInsert {
 impl ParallelInsert {
     /// Waits for all of them.
     pub fn join(self) -> Result<()> {
-        let _ = self.leader.wait(&self.group_of_inserts.patience);
+        let signal = self.leader.wait(&self.group_of_inserts.patience);
+        base::invariant!(
+            matches!(signal, Signal::InsertsDone),
+            "a leader that waits for its followers gets a signal that is not theirs"
+        );
+        base::invariant!(
+            self.group_of_inserts.left.load(Ordering::Acquire) == 0,
+            "a leader goes on before all followers inserted their batches"
+        );
         match self.group_of_inserts.error.lock().take() {
             Some(error) => Err(error),
             None => Ok(()),
@@ -501,6 +553,33 @@ impl ParallelInsert {
 }
 
 impl Group {
+    /// Checks that the sums of the group are the sums over its followers.
+    fn check(&self) {
+        let of = |part: fn(&Follower) -> usize| self.followers.iter().map(part).sum::<usize>();
+        base::invariant!(
+            of(|follower| follower.len) == self.records.len(),
+            "the followers of a write group have {} bytes, and the group has {}",
+            of(|follower| follower.len),
+            self.records.len()
+        );
+        base::invariant!(
+            of(|follower| follower.count as usize) == self.count as usize,
+            "the followers of a write group have {} entries, and the group has {}",
+            of(|follower| follower.count as usize),
+            self.count
+        );
+        base::invariant!(
+            of(|follower| follower.seqs as usize) == self.seqs as usize,
+            "the followers of a write group need {} sequence numbers, and the group has {}",
+            of(|follower| follower.seqs as usize),
+            self.seqs
+        );
+        base::invariant!(
+            self.followers.is_empty() || !self.alone,
+            "a batch that must be alone has followers"
+        );
+    }
+
     fn led_by(entry: Entry<'_>, leader: Option<Arc<Waiter>>) -> Self {
         Group {
             flags: entry.flags,

@@ -25,7 +25,7 @@ pub use settings::WriteSettings;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use base::stats::{HistogramKind, PerfCounter, PerfLevel, PerfTimer, Ticker};
+use base::stats::{Cause, HistogramKind, OperationKind, PerfCounter, PerfLevel, PerfTimer, Step, Ticker};
 use base::{Error, Result, SequenceNumber};
 use env::Env;
 use env::rate::{Direction, IoPriority};
@@ -48,6 +48,9 @@ use group::{Entry, Flags, Group, LeaderState, Queue, Role};
 use limits::{check_memory, check_priority, check_sequence_room, is_long_insert, slow_low_pri};
 use publish::Publisher;
 use stall::Controller;
+
+/// An insert of so many bytes is measured as a step.
+const MEASURED_BYTES: usize = 4096;
 
 /// Receives the failures of the WAL and of memtables.
 pub trait ErrorSink: Send + Sync {
@@ -175,6 +178,7 @@ impl Writer {
             return Err(error);
         }
         if options.low_pri && self.controller.needs_speedup() {
+            let _step = Step::begin(Cause::RateLimiter);
             slow_low_pri(&self.env, batch, options)?;
         }
         let flags = Flags {
@@ -198,6 +202,7 @@ impl Writer {
             concurrent: !batch.contents().merges,
         };
         let began = self.stats.begin();
+        let _operation = self.stats.slow.begin(OperationKind::Write);
         let wait = PerfTimer::start_at(PerfCounter::WriteThreadWaitNanos, PerfLevel::EnableWait);
         let role = self.queue.join(entry);
         wait.stop();
@@ -380,6 +385,11 @@ impl Writer {
             checked.unwrap_or_else(|_| Err(Error::aborted("a write hook panicked")))?;
         }
         let first = leader_state.last_seq + 1;
+        base::invariant!(
+            self.sequence.visible() < first,
+            "the sequence number {first} is allocated, and readers see {} already",
+            self.sequence.visible()
+        );
         let parts = hook.map_or(Parts::All, WriteHook::parts);
         let (count, seqs) = match parts {
             Parts::WalOnly => (0, 0),
@@ -416,11 +426,19 @@ impl Writer {
                 && let Some(limiter) = &self.settings.rate_limiter
             {
                 let statistics = self.stats.statistics().map(|s| &**s);
+                let _step = Step::begin(Cause::RateLimiter);
                 limiter.charge(record.len() as u64, IoPriority::User, Direction::Write, statistics);
             }
+            base::invariant!(
+                encoding::sequence(record) == first,
+                "a record with the sequence number {} is appended at {first}",
+                encoding::sequence(record)
+            );
             let time = PerfTimer::start(PerfCounter::WriteWalTime);
+            let step = Step::begin(Cause::WalWrite);
             let logged = self.logs.append(record, first, &self.families.timestamped());
             let logged = logged.and_then(|_| if group.flags.sync { self.sync_log() } else { Ok(()) });
+            step.stop();
             time.stop();
             self.count_logged(record.len() as u64, writers);
             if let Err(error) = logged {
@@ -440,7 +458,9 @@ impl Writer {
 
     fn sync_log(&self) -> Result<()> {
         let began = self.stats.begin();
+        let step = Step::begin(Cause::WalSync);
         self.logs.sync()?;
+        step.stop();
         self.stats.end(began, HistogramKind::WalFileSyncMicros);
         self.stats.add(Ticker::WalFileSynced, 1);
         self.stats.database.add(DatabaseCounter::WalSyncs, 1);
@@ -518,6 +538,8 @@ impl Writer {
     /// written, and an error here, behind the log, would stop the database.
     fn insert(&self, bytes: &[u8], seq: SequenceNumber, protection: Option<&[u64]>) -> Result<Applied> {
         let _time = PerfTimer::start(PerfCounter::WriteMemtableTime);
+        // A short insert is faster than its measurement.
+        let _step = (bytes.len() >= MEASURED_BYTES).then(|| Step::begin(Cause::MemtableInsert));
         // Pipelined groups insert at the same time.
         let in_order = !(self.settings.pipelined && self.settings.concurrent_memtable);
         // A merge at write would take an entry of an undecided transaction for its base.
@@ -529,6 +551,13 @@ impl Writer {
         // the write group waiting forever.
         let applied = catch_unwind(AssertUnwindSafe(|| apply::batch(bytes, seq, &self.families, source)));
         let done = applied.unwrap_or_else(|_| Err(Error::aborted("inserting into a memtable panicked")))?;
+        base::invariant!(
+            numbering == Numbering::PerBatch || done.next_seq <= seq + u64::from(encoding::count(bytes)),
+            "a batch of {} entries at {seq} ends before the sequence number {}",
+            encoding::count(bytes),
+            done.next_seq
+        );
+        base::invariant!(done.next_seq >= seq, "a batch at {seq} ends at {}", done.next_seq);
         if done.updated > 0 {
             self.stats.add(Ticker::NumberKeysUpdated, done.updated);
         }
@@ -555,8 +584,15 @@ impl Writer {
                 self.queue.finish(group, &Ok(()));
                 out
             }
-            Role::Done(outcome) => Err(outcome.err().unwrap_or_else(|| Error::aborted("not led"))),
+            Role::Done(outcome) => {
+                base::invariant!(
+                    outcome.is_err(),
+                    "a batch that must be alone was written by another leader"
+                );
+                Err(outcome.err().unwrap_or_else(|| Error::aborted("not led")))
+            }
             Role::Insert(order) => {
+                base::invariant!(false, "a batch that must be alone has a leader that is another writer");
                 order.finish(Ok(()))?;
                 Err(Error::aborted("not led"))
             }

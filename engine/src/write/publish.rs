@@ -25,6 +25,7 @@ impl Publisher {
     /// Makes group `ticket` visible up to `seq`, after all groups before it.
     pub fn publish(&self, ticket: u64, seq: SequenceNumber, sequence: &LastSequence) {
         self.wait_for(ticket - 1);
+        self.check_next(ticket);
         if seq > sequence.visible() {
             sequence.publish(seq);
         }
@@ -36,10 +37,21 @@ impl Publisher {
     /// The same where nobody else can be publishing: without pipelining.
     #[inline]
     pub fn publish_next(&self, ticket: u64, seq: SequenceNumber, sequence: &LastSequence) {
+        self.check_next(ticket);
         if seq > sequence.visible() {
             sequence.publish(seq);
         }
         self.done.store(ticket, Ordering::Release);
+    }
+
+    /// Checks that the groups are published in the order of their tickets.
+    #[inline]
+    fn check_next(&self, ticket: u64) {
+        base::invariant!(
+            self.done.load(Ordering::Acquire) + 1 == ticket,
+            "write group {ticket} is published after write group {}",
+            self.done.load(Ordering::Acquire)
+        );
     }
 
     /// Waits until group `ticket` and all before it are visible: before memtables are sealed.

@@ -3,14 +3,15 @@
 //! Sealing happens only here, by the leader, between groups: a batch lies whole in one memtable of each
 //! family, and whole on one side of a log's end. What is sealed is told to the background by a flush_requests.
 
-use base::stats::{HistogramKind, PerfCounter, PerfTimer, Ticker, perf_add};
+use base::stats::{Cause, HistogramKind, PerfCounter, PerfTimer, Step, Ticker, perf_add};
 use base::{Error, FamilyId, Result};
+use lsm::pressure;
 
 use super::Writer;
 use super::group::{Flags, LeaderState};
 use crate::event::{Event, FlushReason, Named};
 use crate::family::Family;
-use crate::stats::DatabaseCounter;
+use crate::stats::{DatabaseCounter, StallReason};
 use crate::sync::{Arc, Ordering};
 
 /// Rung by the write path; the background listens.
@@ -56,6 +57,7 @@ impl Writer {
 
     #[cold]
     fn count_stall(&self, micros: u64) {
+        self.stats.slow.stalled(&self.controller.reasons_of_wait(), micros);
         perf_add(PerfCounter::WriteDelayTime, micros * 1000);
         self.stats.database.add_alone(DatabaseCounter::StallMicros, micros);
         self.stats.add(Ticker::StallMicros, micros);
@@ -147,7 +149,12 @@ impl Writer {
         };
         let give_up = || self.controller.is_closing() || ends().is_some();
         let help = || self.env.executor.help() || self.env.executor.pass_time();
+        let step = Step::begin_closed(Cause::Stall);
         self.queue.hold_back(leader_state, || self.buffers.wait_while_stalled(&give_up, &help));
+        step.stop();
+        let waited_us = self.env.clock.now_nanos().saturating_sub(start) / 1000;
+        let trigger = pressure::Cause::WriteBufferManagerLimit;
+        self.stats.slow.stalled(&[StallReason { family: None, trigger, stopped: true }], waited_us);
         match ends() {
             Some(error) if self.buffers.should_stall() => {
                 self.errors.check().and(Err(Error::incomplete(error.to_string())))
@@ -200,6 +207,7 @@ impl Writer {
         victims: &[Arc<Family>],
         reason: FlushReason,
     ) -> Result<()> {
+        let _step = Step::begin(Cause::MemtableSwitch);
         self.publisher.wait_for(leader_state.ticket);
         if victims.iter().any(|f| !f.pin().mem.is_empty()) {
             self.roll_log()?;
@@ -275,7 +283,12 @@ impl Writer {
     }
 }
 
-/// The largest total of live logs: as the option says, or four times what memtables may hold.
+/// So many column families with the largest buffers count for the default limit of the WALs. RocksDB counts all of them: with
+/// 10,000 column families an idle one with one entry kept 5 TB of WALs.
+const FAMILIES_COUNTED: u64 = 8;
+
+/// The largest total of live WALs: as the option says, or four times what memtables may hold, of eight column families at
+/// most.
 pub fn wal_bytes_max(option: u64, families: &[Arc<Family>]) -> u64 {
     if option > 0 {
         return option;
@@ -284,5 +297,7 @@ pub fn wal_bytes_max(option: u64, families: &[Arc<Family>]) -> u64 {
         let parts = f.parts();
         parts.pick.write_buffer_size.saturating_mul(parts.pick.max_write_buffer_number as u64)
     });
-    buffers.fold(0u64, u64::saturating_add).saturating_mul(4)
+    let (sum, largest) =
+        buffers.fold((0u64, 0), |(sum, largest), bytes| (sum.saturating_add(bytes), bytes.max(largest)));
+    sum.min(largest.saturating_mul(FAMILIES_COUNTED)).saturating_mul(4)
 }

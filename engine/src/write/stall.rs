@@ -8,11 +8,13 @@
 use std::time::Duration;
 
 use base::map::HashMap;
+use base::stats::{self, Step};
 use base::{Error, FamilyId, Result};
 use env::Env;
 use lsm::pressure::{Cause, Decision, Stall};
 
 use super::group::{LeaderState, Queue, would_stall};
+use crate::stats::StallReason;
 use crate::sync::{AtomicBool, AtomicU8, Condvar, Mutex, Ordering};
 
 const GO: u8 = 0;
@@ -52,6 +54,8 @@ struct Inner {
     rate: u64,
     credit_bytes: u64,
     next_refill_us: u64,
+    /// See [`Controller::reasons_of_wait`].
+    reasons: Vec<StallReason>,
 }
 
 impl Inner {
@@ -66,6 +70,18 @@ impl Inner {
     /// The families that writers wait for.
     fn holding(&self) -> Vec<FamilyId> {
         self.held().filter(|(_, d)| d.stall != Stall::Normal).map(|(id, _)| id).collect()
+    }
+
+    /// Why writers are delayed or stopped now.
+    fn reasons_now(&self) -> Vec<StallReason> {
+        let locked = StallReason { family: None, trigger: Cause::None, stopped: true };
+        let held = self.held().filter(|(_, decision)| decision.stall != Stall::Normal);
+        let of = |(id, decision): (FamilyId, &Decision)| StallReason {
+            family: Some(id),
+            trigger: decision.cause,
+            stopped: decision.stall == Stall::Stopped,
+        };
+        (self.locks > 0).then_some(locked).into_iter().chain(held.map(of)).collect()
     }
 
     fn hopeless(&self) -> Option<&Error> {
@@ -133,6 +149,11 @@ impl Controller {
         };
         self.state.store(state, Ordering::Release);
         self.changed.notify_all();
+    }
+
+    /// Why the leader that waited last had to wait. Only that leader asks.
+    pub fn reasons_of_wait(&self) -> Vec<StallReason> {
+        std::mem::take(&mut self.inner.lock().reasons)
     }
 
     /// Whether compactions should be given more threads.
@@ -218,6 +239,11 @@ impl Controller {
         let hopeless =
             |inner: &Inner| give_up(&inner.holding(), waited_us()).or_else(|| inner.hopeless().cloned());
         let waits = |inner: &Inner| self.is_stopped() && !self.is_closing() && hopeless(inner).is_none();
+        let _step = Step::begin_closed(stats::Cause::Stall);
+        {
+            let mut inner = self.inner.lock();
+            inner.reasons = inner.reasons_now();
+        }
         queue.hold_back(leader_state, || {
             self.sleep(env, delay_us, give_up);
             while waits(&self.inner.lock()) {
@@ -280,10 +306,20 @@ impl Controller {
                 return 0;
             }
         }
+        base::invariant!(
+            inner.credit_bytes < bytes,
+            "a write of {bytes} bytes waits, and {} bytes are free",
+            inner.credit_bytes
+        );
         let over = bytes - inner.credit_bytes;
         let needed_us = ((u128::from(over) * 1_000_000) / u128::from(inner.rate)) as u64;
         inner.credit_bytes = 0;
         inner.next_refill_us += needed_us;
+        base::invariant!(
+            inner.next_refill_us >= now,
+            "the next refill of a write stall is at {} and now is {now}",
+            inner.next_refill_us
+        );
         (inner.next_refill_us - now).clamp(REFILL_US, DELAY_US_MAX)
     }
 }

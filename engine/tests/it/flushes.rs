@@ -8,6 +8,7 @@ use std::time::Duration;
 use env::Env;
 use env::executor::Threads;
 use env::fault::FaultFs;
+use env::hook::{Call, Hook, Hooked, Op, Verdict};
 use ironstone_engine::batch::WriteBatch;
 use ironstone_engine::components::FamilyDescriptor;
 use ironstone_engine::db::{Db, OpenRequest};
@@ -480,4 +481,55 @@ fn a_manual_compaction_waits_for_the_end_of_a_stall_unless_it_may_stall_writes()
         db.wait_for_compact().unwrap();
         assert_eq!(l0(), "0");
     }
+}
+
+/// Holds the first sync of a WAL.
+#[derive(Debug)]
+struct HeldSync {
+    began: Sender<()>,
+    release: Mutex<Option<Receiver<()>>>,
+    outcome: Mutex<Option<Result<(), RecvTimeoutError>>>,
+}
+
+impl Hook for HeldSync {
+    fn name(&self) -> &'static str {
+        "held"
+    }
+
+    fn before(&self, call: &Call<'_>) -> Verdict {
+        let is_wal = call.path.extension().is_some_and(|extension| extension == "log");
+        let release = if is_wal && call.op == Op::Sync { self.release.lock().unwrap().take() } else { None };
+        if let Some(release) = release {
+            self.began.send(()).unwrap();
+            // Only a bound for a run that would hang.
+            *self.outcome.lock().unwrap() = Some(release.recv_timeout(Duration::from_secs(60)));
+        }
+        Verdict::Go
+    }
+}
+
+/// The leader waited for the sync, up to a second on a busy disk, and all writers waited for the leader.
+#[test]
+fn a_leader_begins_a_wal_while_a_flush_syncs_the_wal_before() {
+    let (began, begun) = channel();
+    let (release, released) = channel();
+    let hook = Arc::new(HeldSync { began, release: Mutex::new(Some(released)), outcome: Mutex::default() });
+    let mut env = Env::memory(1);
+    env.fs = Arc::new(Hooked::new(env.fs.clone(), hook.clone()));
+    env.executor = Arc::new(Threads::new());
+    let db = Db::open(OpenRequest::new("/db", options(&env), FamilyOptions::default())).unwrap();
+    let other = db.create_family(FamilyDescriptor::new("other", FamilyOptions::default())).unwrap();
+    let start = FlushOptions { wait: false, ..FlushOptions::default() };
+    put(&db, "a", "1");
+    db.flush(&[db.default_family().unwrap()], &start).unwrap();
+    begun.recv_timeout(Duration::from_secs(60)).unwrap();
+    let mut batch = WriteBatch::new();
+    batch.put_in(other.id(), b"b", b"2");
+    db.write(&mut batch, &WriteOptions::default()).unwrap();
+    db.flush(std::slice::from_ref(&other), &start).unwrap();
+    put(&db, "c", "3");
+    release.send(()).unwrap();
+    db.flush(&[db.default_family().unwrap(), other], &FlushOptions::default()).unwrap();
+    assert_eq!(*hook.outcome.lock().unwrap(), Some(Ok(())), "the writes ended before the sync");
+    assert_eq!(get(&db, "c").as_deref(), Some("3"));
 }

@@ -9,7 +9,7 @@ use base::stats::{Statistics, Ticker};
 use env::Env;
 use ironstone_engine::batch::WriteBatch;
 use ironstone_engine::components::FamilyDescriptor;
-use ironstone_engine::db::{Db, OpenRequest};
+use ironstone_engine::db::{Db, LiveFilesStorageInfoOptions, OpenRequest};
 use ironstone_engine::options::file::{ReadConfig, load_latest};
 use ironstone_engine::options::{
     BottommostLevelCompaction, CompactRangeOptions, DbOptions, FamilyOptions, FlushOptions, WriteOptions,
@@ -162,21 +162,84 @@ fn info_log_names_the_options_without_effect() {
     );
 }
 
-/// The options of each column family are 22 KB of text. With 1,000 column families an open wrote 22 MB.
+/// The options of a column family are 22 KB of text. With 1,000 column families an open wrote 22 MB.
 #[test]
-fn info_log_has_the_options_of_ten_column_families() {
+fn info_log_has_all_options_once_and_the_differences_of_nine_more_families() {
     let env = Env::memory(1);
     let mut request = OpenRequest::new("/db", options(&env), FamilyOptions::default());
     request.options.create_missing_column_families = true;
     let names = (1..30).map(|n| format!("family-{n}"));
     request.families.extend(names.map(|name| FamilyDescriptor::new(name, FamilyOptions::default())));
     drop(Db::open(request).unwrap());
+    let log = || String::from_utf8(env.fs.read_all(Path::new("/db/LOG"), 1 << 22).unwrap()).unwrap();
     let mut request = OpenRequest::new("/db", options(&env), FamilyOptions::default());
-    request.others = Some(FamilyOptions::default());
-    drop(Db::open(request).unwrap());
-    let log = String::from_utf8(env.fs.read_all(Path::new("/db/LOG"), 1 << 22).unwrap()).unwrap();
-    let count = |text: &str| log.matches(text).count();
+    request.others = Some(FamilyOptions { write_buffer_size: 6 << 20, ..FamilyOptions::default() });
+    let db = Db::open(request).unwrap();
+    let opened = log();
+    let count = |text: &str| opened.matches(text).count();
     assert_eq!(count("Options for column family ["), 30, "every column family is named");
+    assert_eq!(count("as for column family [default], but for these lines:"), 9);
     assert_eq!(count("(skipping printing options)"), 20);
     assert_eq!(count("Options.write_buffer_size: "), 10);
+    assert_eq!(count("Options.num_levels: "), 1);
+    // A family of which the info log says nothing but its name.
+    db.create_family(FamilyDescriptor::new("more", FamilyOptions::default())).unwrap();
+    assert!(log().len() - opened.len() < 1024);
+}
+
+/// The default limit of the WALs was four times the write buffers of all families: an entry of one idle family kept this much.
+#[test]
+fn an_idle_family_among_many_keeps_a_bounded_number_of_wals() {
+    let env = Env::memory(1);
+    let small = || FamilyOptions { write_buffer_size: 64 << 10, ..FamilyOptions::default() };
+    let db = Db::open(OpenRequest::new("/db", options(&env), small())).unwrap();
+    let named = (0..100).map(|n| FamilyDescriptor::new(format!("family-{n}"), small()));
+    let idle = db.create_families(named.collect()).unwrap()[50].clone();
+    let mut batch = WriteBatch::new();
+    batch.put_in(idle.id(), b"k", b"v");
+    db.write(&mut batch, &WriteOptions::default()).unwrap();
+    let first = db.live_wals().unwrap()[0].0;
+    // Two buffers of 64 KiB, times 32; all families have 101 times as much.
+    let bound = 2 * (64 << 10) * 32;
+    for n in 0..2 * bound / 4000 {
+        put(&db, &format!("{n:08}"), &"v".repeat(4000));
+    }
+    assert!(db.live_wals().unwrap()[0].0 > first, "the WAL of the idle family is gone");
+    assert_eq!(idle.pin_owned().version.files().count(), 1, "its entry is in an SST file");
+}
+
+/// Returns the number of the newest OPTIONS file, and the column families that the file names.
+fn options_file(env: &Env) -> (u64, usize) {
+    let (number, file) = load_latest(env, Path::new("/db"), &ReadConfig::default()).unwrap();
+    (number.0, file.families.len())
+}
+
+/// Each creation wrote the options of all families: 1,000 creations took 22 s.
+#[test]
+fn options_file_of_many_families_follows_their_creation() {
+    let env = Env::memory(1);
+    let db = Db::open(OpenRequest::new("/db", options(&env), FamilyOptions::default())).unwrap();
+    let create = |n: usize| {
+        db.create_family(FamilyDescriptor::new(format!("family-{n}"), FamilyOptions::default())).unwrap()
+    };
+    let (mut last, mut written) = (options_file(&env).0, 0);
+    for n in 1..=200 {
+        create(n);
+        let (number, named) = options_file(&env);
+        if number != last {
+            (last, written) = (number, written + 1);
+            assert_eq!(named, n + 1, "a file that is written names all families");
+        }
+        assert!(n > 15 || named == n + 1, "with few families each creation writes the file");
+        assert!(named > n / 2, "most families are in the file");
+    }
+    // 15 creations with few families, and a file each time that the number of families doubles.
+    assert!(written <= 20, "{written} files");
+    let dropped = db.family("family-7").unwrap();
+    db.drop_family(&dropped).unwrap();
+    db.live_files_storage_info(&LiveFilesStorageInfoOptions::default()).unwrap();
+    assert_eq!(options_file(&env).1, 200, "a list of live files has the newest file");
+    create(201);
+    db.close().unwrap();
+    assert_eq!(options_file(&env).1, 201, "a close writes the file");
 }

@@ -260,6 +260,30 @@ fn one_batch_writes_families_with_and_without_timestamps() {
 }
 
 #[test]
+fn a_multi_get_finds_each_of_several_keys_at_its_timestamp() {
+    let env = env::Env::memory(7);
+    let (db, family) = open(&env);
+    let keys: [&[u8]; 5] = [b"e", b"a", b"c", b"missing", b"b"];
+    for flushed in [false, true] {
+        for key in ["a", "b", "c", "e"] {
+            put(&db, &family, key, 5, format!("{key}5").as_bytes());
+            put(&db, &family, key, 9, format!("{key}9").as_bytes());
+        }
+        if flushed {
+            flush(&db, &family);
+        }
+        for timestamp in [4, 5, 8, 9] {
+            let one_by_one =
+                keys.map(|key| db.get(&family, key, &at(timestamp)).unwrap().map(|v| v.to_vec()));
+            assert_eq!(one_by_one.iter().flatten().count(), if timestamp < 5 { 0 } else { 4 });
+            let together = db.multi_get(&family, &keys, &at(timestamp));
+            let together: Vec<_> = together.into_iter().map(|v| v.unwrap().map(|v| v.to_vec())).collect();
+            assert_eq!(together, one_by_one, "at {timestamp}");
+        }
+    }
+}
+
+#[test]
 fn history_below_the_mark_cannot_be_read() {
     let env = env::Env::memory(7);
     let (db, family) = open(&env);

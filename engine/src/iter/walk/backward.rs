@@ -15,6 +15,7 @@ impl<I: InternalIterator> Walk<I> {
     /// From the source's position on backward, finds the previous key to show. Leaves the source before it.
     pub(super) fn backward(&mut self) {
         self.find_backward();
+        self.empty.step.take();
         if self.empty.looked {
             self.looked(Toward::Smaller);
         }

@@ -15,9 +15,10 @@ impl<I: InternalIterator> Walk<I> {
         self.empty.skipper = skipper;
     }
 
-    /// The skipper, if the walk has one.
-    pub fn skipper(&mut self) -> Option<&mut RangeSkipper> {
-        self.empty.skipper.as_mut()
+    /// Returns true if the iterator counts or converts hidden entries. Such an iterator must step over each hidden entry and
+    /// may skip no range.
+    pub fn follows_hidden(&self) -> bool {
+        self.watch.is_some() || self.convert.is_some()
     }
 
     /// The source stands on an entry after many hidden ones. Skips the range around it. True if no key follows.

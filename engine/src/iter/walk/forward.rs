@@ -5,12 +5,15 @@ use base::Error;
 use base::Pinned;
 use base::iter::InternalIterator;
 use base::key::{self, ValueType, pack};
-use base::stats::{PerfCounter, perf_add};
+use base::stats::{Cause, PerfCounter, Step, perf_add};
 
 use super::super::keys::{MIN_TS, has_prefix, is_deletion, seek_key, without_timestamp};
 use super::{Place, Walk};
 use crate::family::empty_ranges::Toward;
 use crate::source::resolve::{self, Base, Found, Merging};
+
+/// A move that steps over so many hidden entries is measured from there on.
+const HIDDEN_MIN: u64 = 16;
 
 impl<I: InternalIterator> Walk<I> {
     /// From the source's position on, finds the next entry to show. With `skip_saved`, versions of
@@ -18,6 +21,9 @@ impl<I: InternalIterator> Walk<I> {
     #[inline]
     pub(super) fn forward(&mut self, skip_saved: bool) {
         self.find_forward(skip_saved);
+        if self.empty.step.is_some() {
+            self.empty.step = None;
+        }
         if self.empty.looked {
             self.looked(Toward::Larger);
         }
@@ -26,6 +32,7 @@ impl<I: InternalIterator> Walk<I> {
     fn find_forward(&mut self, mut skip_saved: bool) {
         self.place = Place::Source;
         self.entity = false;
+        self.timed = false;
         if let Some(convert) = &mut self.convert {
             convert.begin();
         }
@@ -107,6 +114,7 @@ impl<I: InternalIterator> Walk<I> {
                 }
                 VALUE | TIMED => {
                     self.valid = true;
+                    self.timed = kind == TIMED;
                     self.skipped = 0;
                     return;
                 }
@@ -165,6 +173,9 @@ impl<I: InternalIterator> Walk<I> {
         self.skipped += 1;
         self.skips += 1;
         perf_add(why, 1);
+        if self.skipped == HIDDEN_MIN {
+            self.empty.step = Some(Step::begin(Cause::Tombstones));
+        }
         if self.view.max_skippable > 0 && self.skipped > self.view.max_skippable {
             self.fail(Error::incomplete("Too many internal keys skipped."));
             return true;

@@ -1,0 +1,165 @@
+//! Continues a replay beside a writer: reads only what the writer appended to the WALs since.
+//!
+//! ```text
+//!  replay (logs) ─► Tail: reader of the newest WAL, at the end of its last record
+//!  advance       ─► new records of this WAL, then newer WALs ─► the same memtables ─► new visible sequence number
+//! ```
+//! The entries go into the memtables of the views that exist. The views read at older sequence numbers, so the views do not
+//! change. Only the simple case is continued: whole records, sequence numbers that grow, no markers of transactions, no
+//! recycled WAL. In all other cases, and for all faults, [`Tail::advance`] returns `None`, and the caller replays from the
+//! start by the rules of `logs`. The caller checks that the MANIFEST is unchanged before and after. Source: RocksDB
+//! `db/db_impl/db_impl_secondary.cc`, `RecoverLogFiles`.
+
+use base::map::HashMap;
+use base::{FileNumber, Result, SequenceNumber};
+use env::ReadHints;
+use format::batch::Batch;
+use format::names::FileName;
+use format::wal::{Item, Reader, marks_of};
+
+use super::{durable, prepared, separated};
+use crate::apply::{self, Missing, Source};
+use crate::family::FamilySet;
+use crate::manifest::FileSource;
+use crate::output::JobTools;
+use crate::prepared::Numbering;
+
+/// The end of a replay.
+pub struct Tail {
+    /// The newest WAL that was read.
+    wal: FileNumber,
+    /// Stands after the last whole record of this WAL.
+    reader: Reader<FileSource>,
+    /// For each WAL that was read: the end of its last whole record, and the digest at this end.
+    read: HashMap<u64, (u64, u32)>,
+    /// WALs below this number are not needed.
+    min_wal: u64,
+}
+
+/// What one WAL gave.
+enum Ended {
+    /// The end of the file. A record may be incomplete: the writer is writing it.
+    Here,
+    /// Nothing that can be continued.
+    Unknown,
+}
+
+impl Tail {
+    pub(super) fn new(
+        wal: FileNumber,
+        reader: Reader<FileSource>,
+        read: HashMap<u64, (u64, u32)>,
+        min_wal: u64,
+    ) -> Tail {
+        Tail { wal, reader, read, min_wal }
+    }
+
+    /// Number and bytes of each WAL that was read, ascending.
+    pub fn extents(&self) -> Vec<(u64, u64)> {
+        let mut wals: Vec<(u64, u64)> =
+            self.read.iter().map(|(number, (bytes, _))| (*number, *bytes)).collect();
+        wals.sort_unstable();
+        wals
+    }
+
+    /// Applies all new records to the memtables. `visible` is the newest sequence number so far. Returns the newest
+    /// sequence number; `None` if the WALs must be replayed from the start. The tail is then of no use.
+    ///
+    /// # Errors
+    /// Errors of the file system.
+    pub fn advance(
+        &mut self,
+        tools: &JobTools,
+        families: &FamilySet,
+        visible: SequenceNumber,
+    ) -> Result<Option<SequenceNumber>> {
+        let mut newer = Vec::new();
+        for name in tools.env.fs.list(&tools.paths.wal)? {
+            match FileName::parse(&name) {
+                // A WAL may be created before the writer uses it.
+                Some(FileName::Wal(number))
+                    if number > self.wal && tools.env.fs.file_size(&tools.paths.wal(number))? > 0 =>
+                {
+                    newer.push(number)
+                }
+                _ => {}
+            }
+        }
+        newer.sort_unstable();
+        let mut visible = visible;
+        self.reader.rewind();
+        for next in newer {
+            if let Ended::Unknown = self.read_on(families, &mut visible)? {
+                return Ok(None);
+            }
+            let file = tools.env.fs.open_random(&tools.paths.wal(next), &ReadHints::default())?;
+            (self.wal, self.reader) = (next, Reader::new(FileSource(file), durable::options(next)));
+        }
+        match self.read_on(families, &mut visible)? {
+            Ended::Here => Ok(Some(visible)),
+            Ended::Unknown => Ok(None),
+        }
+    }
+
+    /// Reads the WAL to its end.
+    fn read_on(&mut self, families: &FamilySet, visible: &mut SequenceNumber) -> Result<Ended> {
+        loop {
+            let is_first = self.reader.record_end() == 0;
+            match self.reader.next()? {
+                Item::Record { bytes, .. } => {
+                    let expected = is_first.then_some(*visible + 1);
+                    let short = marks_of(bytes).unwrap_or_default().written.into_iter().any(|mark| {
+                        mark.wal_number >= self.min_wal
+                            && self.read.get(&mark.wal_number) != Some(&(mark.bytes, mark.digest))
+                    });
+                    if short || !apply(bytes, self.wal, families, expected, visible) {
+                        return Ok(Ended::Unknown);
+                    }
+                }
+                Item::EndOfLog | Item::TornTail { .. } => break,
+                Item::Predecessor { .. } => {}
+                Item::Corruption(_)
+                | Item::Hole { .. }
+                | Item::OldRecord { .. }
+                | Item::TimestampSizes { .. } => {
+                    return Ok(Ended::Unknown);
+                }
+            }
+        }
+        let is_unknown = self.reader.is_recycled() || self.reader.gap().is_some();
+        self.read.insert(self.wal.0, (self.reader.whole_end(), self.reader.digest()));
+        Ok(if is_unknown { Ended::Unknown } else { Ended::Here })
+    }
+}
+
+/// Applies one batch. `expected`: the sequence number that the batch must have; `None`: any number above `visible`. Returns
+/// false if the batch cannot be continued with.
+fn apply(
+    bytes: &[u8],
+    wal: FileNumber,
+    families: &FamilySet,
+    expected: Option<SequenceNumber>,
+    visible: &mut SequenceNumber,
+) -> bool {
+    let Ok(batch) = Batch::new(bytes) else { return false };
+    let (seq, count) = (batch.sequence(), u64::from(batch.count()));
+    let newest = seq.checked_add(count).and_then(|end| end.checked_sub(1));
+    let Some(newest) = newest.filter(|newest| *newest < base::key::MAX_SEQUENCE) else { return false };
+    if seq <= *visible || expected.is_some_and(|expected| expected != seq) || batch.verify().is_err() {
+        return false;
+    }
+    if prepared::has_markers(&batch) || separated::ends_with_placeholder(&batch) {
+        return false;
+    }
+    let source = Source {
+        missing: Missing::Skip,
+        log: Some(wal.0),
+        buffers: None,
+        merger: None,
+        protection: None,
+        numbering: Numbering::PerEntry,
+    };
+    let applied = apply::batch(bytes, seq, families, source);
+    *visible = (*visible).max(newest);
+    applied.is_ok()
+}

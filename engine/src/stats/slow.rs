@@ -1,0 +1,326 @@
+//! Slow operations of one database: which operations were slow, when, and why.
+//!
+//! An operation is slow if it takes more than [`SLOW_FACTOR`] times the median of its kind. The median is an estimate.
+//! The samples are the operations that are measured from their start ([`base::stats::begin_operation`]). Each sample moves the
+//! estimate a small step toward the sample. In the long run, half of the samples are below the estimate. The sums are kept by second for [`KEPT_SECONDS`] seconds.
+//!
+//! ```text
+//!  Operation ──end──► faster than the limit: nothing more
+//!                     slower: sums of this second, by kind and cause ──► report(last seconds)
+//! ```
+
+use std::collections::VecDeque;
+
+use base::FamilyId;
+use base::stats::{
+    Cause, OperationKind, begin_operation, end_move, end_operation, stepped_ticks, steps_taken,
+};
+use env::Clock;
+use kernel::ticks;
+use lsm::pressure;
+
+use crate::sync::{Arc, AtomicU64, Mutex, Ordering};
+
+/// An operation is slow if it takes more than this many times the median of its kind.
+pub const SLOW_FACTOR: u64 = 10;
+/// For so many seconds the sums are kept.
+pub const KEPT_SECONDS: u64 = 600;
+/// So many seconds with slow operations have their memory from the open on: 24 KiB. An iterator in a loaded process then
+/// allocates nothing.
+const READY_SECONDS: usize = 16;
+/// Until so many operations of a kind are measured, an operation is slow from `EARLY_LIMIT_NS` on.
+const EARLY_SAMPLES: u64 = 16;
+const EARLY_LIMIT_NS: u64 = 100_000;
+/// A move of an iterator to a neighbour takes less than a microsecond.
+const MOVE_LIMIT_NS: u64 = 10_000;
+
+/// See the module.
+pub struct SlowOperations {
+    clock: Arc<dyn Clock>,
+    kinds: [Kind; OperationKind::COUNT],
+    seconds: Mutex<Seconds>,
+}
+
+/// The kept seconds, oldest first, and memory for the next ones: the first [`READY_SECONDS`] of them allocate nothing.
+struct Seconds {
+    kept: VecDeque<Second>,
+    spare: Vec<Second>,
+}
+
+/// An operation in progress. See [`SlowOperations::begin`].
+#[must_use = "an operation is measured until it is dropped"]
+pub struct Operation<'a> {
+    slow: &'a SlowOperations,
+    kind: OperationKind,
+    /// The start in ticks; 0: not measured from the start. `None`: part of another operation.
+    began: Option<u64>,
+}
+
+impl Drop for Operation<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        self.slow.end(self.kind, self.began);
+    }
+}
+
+/// What is known of one kind of operations. Racing threads may lose a sample.
+struct Kind {
+    median_ticks: AtomicU64,
+    samples: AtomicU64,
+    /// From here on, in ticks, an operation is slow.
+    limit_ticks: AtomicU64,
+    slow: AtomicU64,
+    slow_ticks: [AtomicU64; Cause::COUNT],
+}
+
+/// Slow operations of one second.
+struct Second {
+    /// Seconds since 1970.
+    at: u64,
+    sums: Vec<(OperationKind, OperationSum)>,
+    stalls: Vec<(StallReason, StallSum)>,
+}
+
+impl Second {
+    fn with_room() -> Second {
+        Second { at: 0, sums: Vec::with_capacity(OperationKind::COUNT), stalls: Vec::with_capacity(4) }
+    }
+
+    /// Forgets the second before.
+    fn begin(&mut self, at: u64) {
+        self.at = at;
+        self.sums.clear();
+        self.stalls.clear();
+    }
+}
+
+/// The slow operations of one kind.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct OperationSum {
+    /// The number of slow operations.
+    pub count: u64,
+    /// The time of all of them, in nanoseconds.
+    pub nanos: u64,
+    /// The time of the slowest one, in nanoseconds.
+    pub nanos_max: u64,
+    /// By [`Cause`]: how many of the operations met the cause, and nanoseconds.
+    pub causes: [(u64, u64); Cause::COUNT],
+}
+
+impl OperationSum {
+    fn add(&mut self, other: &OperationSum) {
+        self.count += other.count;
+        self.nanos += other.nanos;
+        self.nanos_max = self.nanos_max.max(other.nanos_max);
+        for (own, other) in self.causes.iter_mut().zip(other.causes) {
+            own.0 += other.0;
+            own.1 += other.1;
+        }
+    }
+
+    /// Nanoseconds that no cause explains.
+    pub fn unexplained_nanos(&self) -> u64 {
+        let explained: u64 = self.causes.iter().map(|(_, nanos)| nanos).sum();
+        self.nanos.saturating_sub(explained)
+    }
+}
+
+/// Why a writer was stalled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StallReason {
+    /// The column family whose limit is reached. `None`: no column family alone, as for the write buffer manager.
+    pub family: Option<FamilyId>,
+    /// The limit.
+    pub trigger: pressure::Cause,
+    /// Writes were stopped, not delayed.
+    pub stopped: bool,
+}
+
+/// The stalls with one reason. A stall with several reasons counts for each of them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StallSum {
+    /// The number of stalled write groups.
+    pub count: u64,
+    /// The time that their leaders waited, in nanoseconds.
+    pub nanos: u64,
+}
+
+/// What [`SlowOperations::report`] returns.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SlowReport {
+    /// By kind, in the order of [`OperationKind`]: the median in nanoseconds, if it is known, and the slow operations.
+    pub operations: Vec<(OperationKind, Option<u64>, OperationSum)>,
+    /// By reason.
+    pub stalls: Vec<(StallReason, StallSum)>,
+}
+
+impl SlowOperations {
+    pub(super) fn new(clock: Arc<dyn Clock>) -> Self {
+        ticks::start();
+        let spare = (0..READY_SECONDS).map(|_| Second::with_room()).collect();
+        let seconds = Seconds { kept: VecDeque::with_capacity(READY_SECONDS), spare };
+        SlowOperations { clock, kinds: std::array::from_fn(Kind::new), seconds: Mutex::new(seconds) }
+    }
+
+    /// Begins an operation of this kind. It ends when the value is dropped. A fast operation costs about ten
+    /// instructions.
+    #[inline]
+    pub fn begin(&self, kind: OperationKind) -> Operation<'_> {
+        Operation { slow: self, kind, began: begin_operation() }
+    }
+
+    /// Ends an operation that [`begin_operation`] began, where no value can be held: an iterator moves itself.
+    #[inline]
+    pub fn end(&self, kind: OperationKind, began: Option<u64>) {
+        let Some(began) = began else { return };
+        let stepped = end_operation();
+        if began > 0 {
+            self.look(kind, ticks::now().saturating_sub(began), true);
+        } else if stepped {
+            self.stepped(kind);
+        }
+    }
+
+    /// Ends a move of an iterator to a neighbour. A move has no beginning and no samples: it is slow if its steps take
+    /// more than `MOVE_LIMIT_NS`.
+    #[inline]
+    pub fn end_move(&self) {
+        if end_move() {
+            self.stepped(OperationKind::Next);
+        }
+    }
+
+    #[inline(never)]
+    fn stepped(&self, kind: OperationKind) {
+        let ticks = stepped_ticks();
+        if ticks > self.kinds[kind.number()].limit_ticks.load(Ordering::Relaxed) {
+            self.look(kind, ticks, false);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn look(&self, kind: OperationKind, taken_ticks: u64, measured: bool) {
+        let of_kind = &self.kinds[kind.number()];
+        let is_slow = taken_ticks > of_kind.limit_ticks.load(Ordering::Relaxed);
+        if measured {
+            of_kind.sample(taken_ticks);
+        }
+        if !is_slow {
+            return;
+        }
+        let nanos = ticks::to_nanos(taken_ticks);
+        let mut sum = OperationSum { count: 1, nanos, nanos_max: nanos, ..OperationSum::default() };
+        of_kind.slow.fetch_add(1, Ordering::Relaxed);
+        for (cause, step_ticks) in steps_taken().into_iter().enumerate().filter(|(_, ticks)| *ticks > 0) {
+            sum.causes[cause] = (1, ticks::to_nanos(step_ticks));
+            of_kind.slow_ticks[cause].fetch_add(step_ticks, Ordering::Relaxed);
+        }
+        self.in_this_second(|second| match second.sums.iter_mut().find(|(of, _)| *of == kind) {
+            Some((_, whole)) => whole.add(&sum),
+            None => second.sums.push((kind, sum)),
+        });
+    }
+
+    /// A write group was stalled for these reasons, for so many microseconds.
+    #[cold]
+    pub fn stalled(&self, reasons: &[StallReason], micros: u64) {
+        let nanos = micros.saturating_mul(1000);
+        self.in_this_second(|second| {
+            for reason in reasons {
+                let at = second.stalls.iter().position(|(of, _)| of == reason).unwrap_or_else(|| {
+                    second.stalls.push((*reason, StallSum::default()));
+                    second.stalls.len() - 1
+                });
+                second.stalls[at].1.count += 1;
+                second.stalls[at].1.nanos += nanos;
+            }
+        });
+    }
+
+    fn in_this_second(&self, add: impl FnOnce(&mut Second)) {
+        let at = self.clock.now_micros() / 1_000_000;
+        let mut seconds = self.seconds.lock();
+        while seconds.kept.front().is_some_and(|first| first.at + KEPT_SECONDS < at) {
+            let oldest = seconds.kept.pop_front();
+            seconds.spare.extend(oldest);
+        }
+        // A clock that went back adds to the newest second.
+        if seconds.kept.back().is_none_or(|last| last.at < at) {
+            let mut second = seconds.spare.pop().unwrap_or_else(Second::with_room);
+            second.begin(at);
+            seconds.kept.push_back(second);
+        }
+        if let Some(last) = seconds.kept.back_mut() {
+            add(last);
+        }
+    }
+
+    /// The slow operations of the last `seconds` seconds, the current second included; at most [`KEPT_SECONDS`].
+    pub fn report(&self, seconds: u64) -> SlowReport {
+        let from = (self.clock.now_micros() / 1_000_000).saturating_sub(seconds);
+        let mut sums = [OperationSum::default(); OperationKind::COUNT];
+        let mut stalls: Vec<(StallReason, StallSum)> = Vec::new();
+        for second in self.seconds.lock().kept.iter().filter(|second| second.at >= from) {
+            second.sums.iter().for_each(|(kind, sum)| sums[kind.number()].add(sum));
+            for (reason, sum) in &second.stalls {
+                match stalls.iter_mut().find(|(of, _)| of == reason) {
+                    Some((_, whole)) => {
+                        whole.count += sum.count;
+                        whole.nanos += sum.nanos;
+                    }
+                    None => stalls.push((*reason, *sum)),
+                }
+            }
+        }
+        let of_kind = |kind: &OperationKind| (*kind, self.median_nanos(*kind), sums[kind.number()]);
+        SlowReport { operations: OperationKind::ALL.iter().map(of_kind).collect(), stalls }
+    }
+
+    /// The median time of the operations of a kind, in nanoseconds. `None` before the first sample.
+    pub fn median_nanos(&self, kind: OperationKind) -> Option<u64> {
+        let median = self.kinds[kind.number()].median_ticks.load(Ordering::Relaxed);
+        (median > 0).then(|| ticks::to_nanos(median))
+    }
+
+    /// Since the open: the number of slow operations of a kind, and their nanoseconds by [`Cause`].
+    pub fn totals(&self, kind: OperationKind) -> (u64, [u64; Cause::COUNT]) {
+        let kind = &self.kinds[kind.number()];
+        let nanos = |cause: usize| ticks::to_nanos(kind.slow_ticks[cause].load(Ordering::Relaxed));
+        (kind.slow.load(Ordering::Relaxed), std::array::from_fn(nanos))
+    }
+}
+
+impl Kind {
+    fn new(kind: usize) -> Self {
+        let is_move = kind == OperationKind::Next.number();
+        Kind {
+            median_ticks: AtomicU64::new(0),
+            samples: AtomicU64::new(0),
+            limit_ticks: AtomicU64::new(ticks::of_nanos(if is_move {
+                MOVE_LIMIT_NS
+            } else {
+                EARLY_LIMIT_NS
+            })),
+            slow: AtomicU64::new(0),
+            slow_ticks: Default::default(),
+        }
+    }
+
+    /// Moves the median toward a sample: by a quarter at first, then by a 32nd part.
+    fn sample(&self, taken_ticks: u64) {
+        let samples = self.samples.fetch_add(1, Ordering::Relaxed);
+        let median = self.median_ticks.load(Ordering::Relaxed);
+        let step = (median / if samples < EARLY_SAMPLES { 4 } else { 32 }).max(1);
+        let next = match taken_ticks.cmp(&median) {
+            _ if samples == 0 => taken_ticks.max(1),
+            std::cmp::Ordering::Greater => median + step.min(taken_ticks - median),
+            std::cmp::Ordering::Less => (median - step.min(median - taken_ticks)).max(1),
+            std::cmp::Ordering::Equal => median,
+        };
+        self.median_ticks.store(next, Ordering::Relaxed);
+        if samples >= EARLY_SAMPLES {
+            self.limit_ticks.store(next.saturating_mul(SLOW_FACTOR), Ordering::Relaxed);
+        }
+    }
+}
