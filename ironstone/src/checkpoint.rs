@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use base::stats::Ticker;
 use base::{Error, Result, SequenceNumber};
-use engine::db::{LiveFileStorageInfo, LiveFilesStorageInfoOptions};
+use engine::db::{LiveFileKind, LiveFileStorageInfo, LiveFilesStorageInfoOptions};
 use env::rate::RateLimiter;
 
 use crate::Db;
@@ -130,7 +130,9 @@ impl Checkpoint {
             on_bytes: Some(Arc::new(count)),
             ..CopySettings::default()
         };
-        for file in &live.files {
+        // An empty WAL is left out: releases of RocksDB before 11 do so, and Flink cannot upload an empty file.
+        let is_empty_wal = |file: &&LiveFileStorageInfo| file.kind == LiveFileKind::Wal && file.size == 0;
+        for file in live.files.iter().filter(|file| !is_empty_wal(file)) {
             place(&*fs, file, staging, options.use_link_file_when_available, &settings)?;
         }
         sync_dir(&*fs, staging)?;

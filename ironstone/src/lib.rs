@@ -67,9 +67,11 @@ mod families;
 mod family;
 mod follower;
 mod groups;
+mod holders;
 mod ingest;
 mod iter;
 mod metadata;
+pub mod metrics;
 mod open;
 mod options;
 mod properties;
@@ -85,6 +87,7 @@ mod tree;
 pub mod ttl;
 mod txn;
 mod wal;
+mod why;
 mod wide;
 mod work;
 mod write;
@@ -102,6 +105,7 @@ pub use export::{ExportImportFilesMetaData, ExportedFile};
 pub use family::Family;
 pub use follower::Follower;
 pub use groups::{AttributeGroup, FamiliesIter};
+pub use holders::{DataAge, DiskShare, KeptFiles, KeptVersion, MemoryHolder};
 pub use ingest::{FileIngestionHandle, IngestExternalFileArg};
 pub use iter::{Iter, Range};
 pub use metadata::{FamilyMetadata, LevelMetadata, LiveFile, MemoryUsage, memory_usage};
@@ -113,6 +117,7 @@ pub use snapshot::Snapshot;
 pub use sst_file::{ExternalFileInfo, SstFileWriter};
 pub use sst_reader::{SstEntries, SstEntry, SstFileIter, SstFileReader};
 pub use timestamps::Timestamped;
+pub use why::{SlowCause, SlowKind, SlowStall, Why};
 
 pub use base::order::{BuiltinPrefix, Comparator, PrefixExtractor};
 pub use base::{
@@ -151,6 +156,7 @@ pub use engine::options::{
 };
 pub use format::checksum::ChecksumType;
 pub use format::properties::Properties as TableProperties;
+pub use lsm::pressure::Cause as StallCause;
 pub use table::options::{
     BlockBasedTableOptions, BlockSearchType, CacheText, CacheUsageOptions, Charged, DataBlockIndexType,
     FilterPolicy, FlushBlockPolicy, IndexShortening, IndexType, MetadataCacheOptions, PinningTier,

@@ -206,7 +206,7 @@ pub struct MemoryUsage {
     pub unflushed_memtables: u64,
     /// Open SST files: index and filter blocks outside of the block cache.
     pub table_readers: u64,
-    /// Block caches, their hash tables too. A cache that is given twice counts once.
+    /// Entries of block caches, as `Cache::usage`: without the hash tables. A cache that is given twice counts once.
     pub caches: u64,
 }
 
@@ -233,6 +233,6 @@ pub fn memory_usage(databases: &[&Db], caches: &[Arc<BlockCache>]) -> MemoryUsag
         memtables: sum("rocksdb.size-all-mem-tables"),
         unflushed_memtables: sum("rocksdb.cur-size-all-mem-tables"),
         table_readers: sum("rocksdb.estimate-table-readers-mem"),
-        caches: counted.iter().map(|cache| (cache.usage() + cache.table_bytes()) as u64).sum(),
+        caches: counted.iter().map(|cache| cache.usage() as u64).sum(),
     }
 }

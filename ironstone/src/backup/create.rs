@@ -69,6 +69,7 @@ impl BackupEngine {
             // A former backup of this number was interrupted.
             inner.collect(&state)?;
         }
+        inner.log(format_args!("Started the backup process -- creating backup {id}"));
         let mut job = NewBackup {
             inner,
             state: &state,
@@ -88,6 +89,7 @@ impl BackupEngine {
             Ok(()) => {
                 state.latest = id;
                 state.backups.insert(id, meta);
+                inner.log(format_args!("Backup {id} done: {bytes} bytes copied"));
                 Ok(id)
             }
             Err(error) => {
@@ -95,6 +97,7 @@ impl BackupEngine {
                 let _ = inner.fs().unlink(&inner.meta_path(id));
                 let _ = remove_dir(inner.fs(), &private);
                 let _ = inner.collect(&state);
+                inner.log(format_args!("Backup {id} failed -- {error}"));
                 Err(error.doing("creating a backup"))
             }
         }

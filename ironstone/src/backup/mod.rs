@@ -22,6 +22,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use base::{Error, Result, SequenceNumber};
+use env::logger::LogLevel;
 use env::rate::{RateLimiter, RateOptions};
 use env::sync::{AtomicBool, Mutex, Ordering};
 use env::{Env, FileSystem};
@@ -161,6 +162,7 @@ impl BackupEngine {
             options,
         };
         inner.load().map_err(|error| error.doing("opening a backup directory"))?;
+        inner.log_open();
         Ok(BackupEngine { inner: Arc::new(inner) })
     }
 
@@ -196,6 +198,7 @@ impl BackupEngine {
         let old: Vec<_> = state.backups.keys().copied().take(count).collect();
         for id in old {
             self.inner.forget(&mut state, id)?;
+            self.inner.log(format_args!("Deleted backup {id}"));
         }
         self.inner.collect(&state)
     }
@@ -210,6 +213,7 @@ impl BackupEngine {
             return Err(Error::not_found(format!("Backup not found: {id}")));
         }
         self.inner.forget(&mut state, id)?;
+        self.inner.log(format_args!("Deleted backup {id}"));
         self.inner.collect(&state)
     }
 
@@ -250,6 +254,22 @@ impl State {
 }
 
 impl Inner {
+    /// Writes a line to the info log of the options.
+    fn log(&self, message: std::fmt::Arguments<'_>) {
+        if let Some(logger) = &self.options.info_log {
+            logger.log(LogLevel::Info, message);
+        }
+    }
+
+    fn log_open(&self) {
+        let state = self.state.lock();
+        for (id, error) in &state.corrupt {
+            self.log(format_args!("Backup {id} corrupted -- {error}"));
+        }
+        self.log(format_args!("Latest backup is {}", state.latest));
+        self.log(format_args!("Initialized BackupEngine"));
+    }
+
     fn path(&self, relative: &str) -> PathBuf {
         self.options.backup_dir.join(relative)
     }

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use base::Result;
-use env::Env;
 use env::rate::RateLimiter;
+use env::{Env, Logger};
 
 /// How SST files are named in `shared_checksum/`. RocksDB's `ShareFilesNaming`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -26,6 +26,8 @@ pub struct BackupEngineOptions {
     pub backup_dir: PathBuf,
     /// The environment of the backup directory. `None`, the default: the environment of the engine.
     pub backup_env: Option<Env>,
+    /// Gets a line for each open, backup, deletion and restore, and for each corrupt backup. Default: none.
+    pub info_log: Option<Arc<dyn Logger>>,
     /// Stores each SST file once for all backups. Default true.
     pub share_table_files: bool,
     /// Names shared files by content, so that databases with the same file numbers can share the directory. Default true.
@@ -62,6 +64,7 @@ impl BackupEngineOptions {
         BackupEngineOptions {
             backup_dir: backup_dir.into(),
             backup_env: None,
+            info_log: None,
             share_table_files: true,
             share_files_with_checksum: true,
             share_files_with_checksum_naming: ShareFilesNaming::default(),

@@ -49,7 +49,12 @@ impl BackupEngine {
         let state = self.inner.state.lock();
         let meta = state.find(id)?;
         let dirs = Dirs { db: db_dir.as_ref().to_path_buf(), wal: wal_dir.as_ref().to_path_buf() };
+        self.inner.log(format_args!("Restoring backup id {id} to {}", dirs.db.display()));
         let restored = self.inner.restore(&state, meta, &dirs, options);
+        match &restored {
+            Ok(()) => self.inner.log(format_args!("Restoring backup id {id} done")),
+            Err(error) => self.inner.log(format_args!("Restoring backup id {id} failed -- {error}")),
+        }
         restored.map_err(|error| error.doing("restoring a backup"))
     }
 }

@@ -20,7 +20,9 @@ pub enum TxnDbWritePolicy {
     /// At prepare: a commit only writes a record to the WAL. Readers skip what is not committed. Range deletions, keys with
     /// timestamps and tailing iterators are refused.
     WritePrepared,
-    /// Before prepare, if the batch is large; otherwise at prepare. Not built: the open fails with NotSupported.
+    /// As `WritePrepared`. The batch of a named transaction is also written before prepare, each time that it is larger than
+    /// the threshold ([`TransactionDbOptions::default_write_batch_flush_threshold`]). So the memory of a transaction is
+    /// limited, except for its locks. A transaction that is not prepared is rolled back by the open after a crash.
     WriteUnprepared,
 }
 
@@ -28,8 +30,8 @@ impl TxnDbWritePolicy {
     pub(super) fn engine(self) -> WritePolicy {
         match self {
             TxnDbWritePolicy::WriteCommitted => WritePolicy::Committed,
-            // `check` refuses the policy WriteUnprepared.
-            TxnDbWritePolicy::WritePrepared | TxnDbWritePolicy::WriteUnprepared => WritePolicy::Prepared,
+            TxnDbWritePolicy::WritePrepared => WritePolicy::Prepared,
+            TxnDbWritePolicy::WriteUnprepared => WritePolicy::Unprepared,
         }
     }
 }
@@ -62,7 +64,8 @@ pub struct TransactionDbOptions {
     pub write_policy: TxnDbWritePolicy,
     /// Lets a rollback put back the value before a merge operand. If false, the merge operands of a prepared transaction
     /// stay in the database after its rollback. With `WriteCommitted` the database holds no
-    /// entry of a prepared transaction, so an open with `WriteCommitted` refuses `true`. Default false.
+    /// entry of a prepared transaction, so an open with `WriteCommitted` refuses `true`. With `WriteUnprepared` a rollback
+    /// always puts back the value before a merge operand. Default false.
     pub rollback_merge_operands: bool,
     /// Gives each locked key its own queue of waiters, first come first served. `false`: all waiters of a stripe wake
     /// when a key of the stripe is unlocked. Default false.
@@ -70,8 +73,9 @@ pub struct TransactionDbOptions {
     /// Lets [`crate::TransactionDb`] write batches without locks. The caller then guarantees that concurrent writers
     /// change different keys. Default false.
     pub skip_concurrency_control: bool,
-    /// Size at which an unprepared batch is written. It acts only with `WriteUnprepared`, so values other than 0 are
-    /// refused. Default 0.
+    /// Size in bytes of the batch of a transaction above which the next write of the transaction writes the batch to the
+    /// database first. Only for `WriteUnprepared`: other policies refuse values other than 0. Default 0; 0 and negative: no
+    /// batch is written before prepare.
     pub default_write_batch_flush_threshold: i64,
     /// Whether reads for update compare timestamps: a version with a newer timestamp than the read timestamp is a
     /// conflict. Default true.
@@ -102,13 +106,16 @@ impl TransactionDbOptions {
     /// # Errors
     /// NotSupported, naming the option.
     pub(super) fn check(&self) -> Result<()> {
+        let unprepared = self.write_policy == TxnDbWritePolicy::WriteUnprepared;
         let refused = [
-            ("write_policy", self.write_policy == TxnDbWritePolicy::WriteUnprepared),
             (
                 "rollback_merge_operands",
                 self.rollback_merge_operands && self.write_policy == TxnDbWritePolicy::WriteCommitted,
             ),
-            ("default_write_batch_flush_threshold", self.default_write_batch_flush_threshold != 0),
+            (
+                "default_write_batch_flush_threshold",
+                self.default_write_batch_flush_threshold != 0 && !unprepared,
+            ),
         ];
         refuse("TransactionDBOptions", &refused)
     }
@@ -122,8 +129,9 @@ pub struct TransactionOptions {
     /// Looks for deadlocks before each wait for a lock. A deadlock fails with Busy and the subcode `Deadlock`. Default
     /// false.
     pub deadlock_detect: bool,
-    /// Leaves the commit-time batch out of the memtables. It acts only with write policies that are not built, so `true`
-    /// is refused. Default false.
+    /// Lets a transaction of the policies `WritePrepared` and `WriteUnprepared` have a commit-time batch. The batch is written
+    /// with the commit. RocksDB leaves it out of the memtables until a flush. With `WriteCommitted`, each prepared transaction
+    /// may have a commit-time batch, and the option changes nothing. Default false.
     pub use_only_the_last_commit_time_batch_for_recovery: bool,
     /// Milliseconds to wait for a lock. Default -1: [`TransactionDbOptions::transaction_lock_timeout`]; 0: no wait.
     pub lock_timeout: i64,
@@ -142,7 +150,9 @@ pub struct TransactionOptions {
     pub skip_concurrency_control: bool,
     /// Lets [`crate::Transaction::commit`] commit a transaction that is not prepared. Default true.
     pub skip_prepare: bool,
-    /// It acts only with `WriteUnprepared`, so values other than -1 and 0 are refused. Default -1.
+    /// Size in bytes of the batch above which the next write of the transaction writes the batch to the database first. Only
+    /// for `WriteUnprepared`: other policies refuse values other than -1 and 0. Default -1; negative:
+    /// [`TransactionDbOptions::default_write_batch_flush_threshold`]; 0: no batch is written before prepare.
     pub write_batch_flush_threshold: i64,
     /// Tracks the timestamp size of each column family in the write batch. A batch of Ironstone always knows the sizes, and
     /// the option changes nothing. Default false.
@@ -184,13 +194,13 @@ impl TransactionOptions {
     ///
     /// # Errors
     /// NotSupported, naming the option.
-    pub(super) fn check(&self) -> Result<()> {
+    pub(super) fn check(&self, policy: TxnDbWritePolicy) -> Result<()> {
+        let unprepared = policy == TxnDbWritePolicy::WriteUnprepared;
         let refused = [
             (
-                "use_only_the_last_commit_time_batch_for_recovery",
-                self.use_only_the_last_commit_time_batch_for_recovery,
+                "write_batch_flush_threshold",
+                !matches!(self.write_batch_flush_threshold, -1 | 0) && !unprepared,
             ),
-            ("write_batch_flush_threshold", !matches!(self.write_batch_flush_threshold, -1 | 0)),
             ("commit_bypass_memtable", self.commit_bypass_memtable),
             ("large_txn_commit_optimize_threshold", self.large_txn_commit_optimize_threshold != 0),
             ("large_txn_commit_optimize_byte_threshold", self.large_txn_commit_optimize_byte_threshold != 0),

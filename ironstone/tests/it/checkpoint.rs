@@ -2,6 +2,7 @@
 
 use ironstone::{
     Checkpoint, CheckpointOptions, Db, FamilyDescriptor, LiveFileKind, LiveFilesStorageInfoOptions, Options,
+    WriteOptions,
 };
 
 fn options() -> Options {
@@ -58,6 +59,21 @@ fn records_that_wait_for_flush_wal_are_in_the_checkpoint() {
     let how = CheckpointOptions { log_size_for_flush: u64::MAX, ..CheckpointOptions::default() };
     Checkpoint::new(&db).create_with(scratch.path().join("copy"), &how).unwrap();
     let copied = Db::open(scratch.path().join("copy"), options).unwrap();
+    assert_eq!(copied.get(b"k").unwrap().as_deref(), Some(&b"v"[..]));
+}
+
+#[test]
+fn a_checkpoint_leaves_out_an_empty_wal() {
+    let scratch = tempfile::tempdir().unwrap();
+    let db = Db::open(scratch.path().join("data"), options()).unwrap();
+    let without_wal = WriteOptions { disableWAL: true, ..WriteOptions::default() };
+    db.put_with(b"k", b"v", &without_wal).unwrap();
+    let copy = scratch.path().join("copy");
+    Checkpoint::new(&db).create(&copy).unwrap();
+    let empty = |entry: &std::fs::DirEntry| entry.metadata().unwrap().len() == 0;
+    let names = std::fs::read_dir(&copy).unwrap().map(Result::unwrap);
+    assert_eq!(names.filter(empty).map(|entry| entry.file_name()).collect::<Vec<_>>(), [""; 0]);
+    let copied = Db::open(&copy, options()).unwrap();
     assert_eq!(copied.get(b"k").unwrap().as_deref(), Some(&b"v"[..]));
 }
 

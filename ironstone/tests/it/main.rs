@@ -34,4 +34,5 @@ mod transactions;
 mod ttl;
 mod wal_filter;
 mod wal_stream;
+mod why;
 mod wide;

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use ironstone::env::{Executor, Inline, ManualClock};
+use ironstone::event::FileOperation;
 use ironstone::stats::{Statistics, Ticker};
-use ironstone::{Db, FamilyDescriptor, Follower, Kind, Options, Secondary};
+use ironstone::{Db, FamilyDescriptor, Follower, Kind, Listener, Options, Secondary};
 
 fn options() -> Options {
     let mut options = Options::default();
@@ -169,9 +170,98 @@ fn a_catch_up_after_no_write_keeps_the_view() {
         }
         let before = session();
         secondary.try_catch_up_with_primary().unwrap();
-        assert_ne!(session(), before, "step {step}");
+        // A view that continues with the new records of the WAL is of the same session.
+        assert_eq!(session() == before, step == 0, "step {step}");
     }
     assert_eq!(count(&secondary.view()), 2);
+}
+
+/// Counts the bytes of all reads.
+#[derive(Default)]
+struct ReadBytes(std::sync::atomic::AtomicU64);
+
+impl Listener for ReadBytes {
+    fn on_event(&self, _: &ironstone::Event) {}
+
+    fn watches_file_io(&self) -> bool {
+        true
+    }
+
+    fn on_file_io(&self, operation: &FileOperation<'_>) {
+        if operation.op == ironstone::env::Op::Read {
+            self.0.fetch_add(operation.bytes as u64, std::sync::atomic::Ordering::Relaxed);
+        }
+    }
+}
+
+#[test]
+fn a_catch_up_between_flushes_reads_only_the_new_records() {
+    let scratch = tempfile::tempdir().unwrap();
+    let mut writing = options();
+    writing.update("write_buffer_size=67108864").unwrap();
+    let writer = Db::open(scratch.path(), writing.clone()).unwrap();
+    for i in 0..20_000u32 {
+        writer.put(&i.to_be_bytes(), &[b'x'; 100]).unwrap();
+    }
+    let bytes = Arc::new(ReadBytes::default());
+    writing.listeners = vec![bytes.clone()];
+    let secondary = Secondary::open(scratch.path(), writing).unwrap();
+    let read = || bytes.0.swap(0, std::sync::atomic::Ordering::Relaxed);
+    assert!(read() > 2_000_000);
+    for round in 0..10u32 {
+        writer.put(&(20_000 + round).to_be_bytes(), &[b'y'; 100]).unwrap();
+        secondary.try_catch_up_with_primary().unwrap();
+        assert!(secondary.view().get(&(20_000 + round).to_be_bytes()).unwrap().is_some());
+        let bytes = read();
+        assert!(bytes < 70_000, "{bytes} bytes for one record");
+    }
+    assert_eq!(count(&secondary.view()), 20_010);
+}
+
+#[test]
+fn each_view_keeps_its_rows_while_catch_ups_continue_the_memtables() {
+    for seed in 0..6 {
+        let mut chance = testkit::chance::Chance::new(seed);
+        let scratch = tempfile::tempdir().unwrap();
+        let mut writing = options();
+        let recycle = if chance.percent(30) { 2 } else { 0 };
+        let text = format!(
+            "merge_operator=stringappend;recycle_log_file_num={recycle};max_write_buffer_number=4;\
+             track_and_verify_wals={}",
+            chance.percent(30)
+        );
+        writing.update(&text).unwrap();
+        let writer = Db::open(scratch.path(), writing.clone()).unwrap();
+        let secondary = Secondary::open(scratch.path(), writing.clone()).unwrap();
+        let rows = |db: &Db| db.range::<[u8], _>(..).map(Result::unwrap).collect::<Vec<_>>();
+        let mut views: Vec<(Db, _)> = Vec::new();
+        for _ in 0..150 {
+            for _ in 0..chance.below(30) {
+                let key = chance.below(200).to_be_bytes();
+                let value = vec![b'v'; chance.below(300) as usize];
+                match chance.below(10) {
+                    0 => writer.delete(&key).unwrap(),
+                    1 => writer.delete_range(&key, &(u64::from_be_bytes(key) + 9).to_be_bytes()).unwrap(),
+                    2 | 3 => writer.merge(&key, &value[..value.len().min(9)]).unwrap(),
+                    _ => writer.put(&key, &value).unwrap(),
+                }
+            }
+            if chance.percent(4) {
+                writer.flush().unwrap();
+            }
+            secondary.try_catch_up_with_primary().unwrap();
+            let view = secondary.view();
+            assert_eq!(rows(&view), rows(&writer), "seed {seed}");
+            if views.len() == 4 {
+                let at = chance.below(4) as usize;
+                views.swap_remove(at);
+            }
+            views.push((view, rows(&writer)));
+            for (view, expected) in &views {
+                assert_eq!(&rows(view), expected, "seed {seed}");
+            }
+        }
+    }
 }
 
 #[test]

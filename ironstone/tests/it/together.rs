@@ -168,6 +168,8 @@ fn a_flush_that_reaches_the_limit_of_space_stops_writes_until_there_is_space() {
     let incompressible: Vec<u8> = (0..4000u32).map(|i| (i.wrapping_mul(2654435761) >> 13) as u8).collect();
     db.put(b"k", &incompressible).unwrap();
     let _ = db.flush();
+    // The job looks at the space after it wakes the waiters of the flush.
+    let _ = db.wait_for_compact();
     let error = db.put(b"l", b"v").unwrap_err();
     assert_eq!(error.subcode(), Subcode::SpaceLimit, "{error}");
     manager.set_options(SstFileOptions::default());

@@ -13,6 +13,7 @@ use std::cmp::Ordering;
 
 use base::{Error, Order, Pinned, Result};
 use engine::source::resolve::{Found, default_column};
+use env::sync::Arc;
 
 use super::cursor::KeyCursor;
 use crate::{Family, Iter};
@@ -29,6 +30,8 @@ pub struct BaseDeltaIter {
     direction: Direction,
     current: Current,
     failure: Option<Error>,
+    /// Counts the iterators of a transaction.
+    _holds: Option<Arc<()>>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -52,7 +55,12 @@ enum Current {
 impl BaseDeltaIter {
     pub(super) fn new(base: Iter, delta: KeyCursor, order: Order, family: Family) -> Self {
         let (direction, current) = (Direction::Forward, Current::None);
-        BaseDeltaIter { base, delta, order, family, direction, current, failure: None }
+        BaseDeltaIter { base, delta, order, family, direction, current, failure: None, _holds: None }
+    }
+
+    /// Keeps `holds` as long as the iterator lives.
+    pub(in crate::txn) fn holding(self, holds: Arc<()>) -> Self {
+        BaseDeltaIter { _holds: Some(holds), ..self }
     }
 
     /// Whether the iterator stands on an entry.

@@ -5,7 +5,7 @@
 
 use base::{Error, FamilyId, Order, Result, Subcode};
 use engine::batch::WriteBatch;
-use format::batch::{KEY_LEN_MAX, Records, VALUE_LEN_MAX};
+use format::batch::{HEADER_LEN, KEY_LEN_MAX, Record, Records, VALUE_LEN_MAX};
 
 use super::index::{Index, Keys, NewRecord, NodeId, Orders};
 
@@ -147,11 +147,69 @@ impl Core {
         Ok(())
     }
 
+    /// Replaces the timestamps of the keys. See `WriteBatch::update_timestamps`. The index holds the places of the records, so
+    /// that the places must stay.
+    ///
+    /// # Errors
+    /// As `WriteBatch::update_timestamps`; InvalidArgument if a record has no place for a timestamp.
+    pub fn update_timestamps(&mut self, timestamp: &[u8], size_of: impl Fn(FamilyId) -> usize) -> Result<()> {
+        let mut stamped = self.batch.clone();
+        stamped.update_timestamps(timestamp, size_of)?;
+        if stamped.data_size() != self.batch.data_size() {
+            return Err(Error::invalid_argument(
+                "a record of a column family with timestamps was added to an indexed write batch without its column family",
+            ));
+        }
+        self.batch = stamped;
+        Ok(())
+    }
+
     /// Removes all records.
     pub fn clear(&mut self) {
         self.batch.clear();
         self.index.clear();
         self.epoch += 1;
+    }
+
+    /// Removes the first `end` bytes of the batch, and the save points in them. Later save points stay. Cost: the records
+    /// that stay are copied and indexed again, also records that were not in the index.
+    ///
+    /// # Errors
+    /// Corruption if a record does not decode.
+    pub fn remove_front(&mut self, end: usize) -> Result<()> {
+        let save_points: Vec<usize> = self.batch.save_point_sizes().filter(|size| *size > end).collect();
+        let old = std::mem::take(&mut self.batch);
+        self.clear();
+        let mut records = Records::behind_header(&old.bytes()[end..]);
+        let mut next_save_point = save_points.into_iter().peekable();
+        loop {
+            let at = end + records.offset() - HEADER_LEN;
+            while next_save_point.next_if_eq(&at).is_some() {
+                self.batch.set_save_point();
+            }
+            let Some(record) = records.next().transpose()? else { return Ok(()) };
+            self.repeat(&record)?;
+        }
+    }
+
+    /// Adds a record of another batch, with its timestamp.
+    fn repeat(&mut self, record: &Record<'_>) -> Result<()> {
+        let at = self.batch.data_size();
+        let family = record.family().unwrap_or_default();
+        match *record {
+            Record::Put { key, value, .. } => self.batch.put_in(family, key, value),
+            Record::PutEntity { key, entity, .. } => self.batch.put_encoded_entity_in(family, key, entity),
+            Record::Delete { key, .. } => self.batch.delete_in(family, key),
+            Record::SingleDelete { key, .. } => self.batch.single_delete_in(family, key),
+            Record::Merge { key, operand, .. } => self.batch.merge_in(family, key, operand),
+            Record::LogData(blob) => {
+                self.batch.put_log_data(blob);
+                return Ok(());
+            }
+            _ => return Err(Error::invalid_argument("an indexed write batch cannot take this record")),
+        };
+        let timestamp_size = self.orders.of(family).timestamp_size();
+        self.add_to_index(at, family, timestamp_size, matches!(record, Record::Merge { .. }))
     }
 
     /// Removes the records since the last save point, and the save point.
@@ -174,7 +232,7 @@ impl Core {
     }
 
     /// Decodes the record of a node.
-    pub(super) fn record(&self, id: NodeId) -> Result<format::batch::Record<'_>> {
+    pub(super) fn record(&self, id: NodeId) -> Result<Record<'_>> {
         let at = self.index.node(id).at;
         let mut records = Records::behind_header(&self.batch.bytes()[at..]);
         records

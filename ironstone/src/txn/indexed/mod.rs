@@ -589,6 +589,30 @@ impl WriteBatchWithIndex {
         self.core.lock().bytes_max = max_bytes;
     }
 
+    /// Gives each key of a column family with timestamps this timestamp. `size_of` returns the length of the timestamps of a
+    /// column family; 0 for a column family without timestamps. Removes all save points. RocksDB: `UpdateTimestamps`.
+    ///
+    /// ```
+    /// use ironstone::{Db, Options, WriteBatchWithIndex, WriteOptions};
+    ///
+    /// let mut options = Options::in_memory();
+    /// options.update("comparator=leveldb.BytewiseComparator.u64ts")?;
+    /// let db = Db::open("data", options)?;
+    /// let mut batch = WriteBatchWithIndex::new();
+    /// batch.put_in(&db.default_family(), b"k", b"1")?;
+    /// batch.update_timestamps(&7u64.to_le_bytes(), |_| 8)?;
+    /// assert!(batch.get_from_batch_in(&db.default_family(), b"k")?.is_some());
+    /// batch.write(&db, &WriteOptions::default())?;
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// InvalidArgument if a column family has timestamps of another length, or if a record of a column family with
+    /// timestamps was added without a [`Family`]: such a record has no place for a timestamp. Then the batch does not change.
+    pub fn update_timestamps(&mut self, timestamp: &[u8], size_of: impl Fn(u32) -> usize) -> Result<()> {
+        self.core.lock().update_timestamps(timestamp, |family| size_of(family.0))
+    }
+
     /// Writes the batch to a database: all records or none.
     ///
     /// ```

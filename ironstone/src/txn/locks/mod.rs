@@ -23,8 +23,9 @@ pub use table::LockMode;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use base::stats::{PerfCounter, PerfTimer, perf_add};
+use base::stats::{Cause, OperationKind, PerfCounter, PerfTimer, Step, perf_add};
 use base::{Error, FamilyId, Kind, Result, Subcode};
+use engine::stats::Stats;
 use env::Clock;
 use env::sync::{Arc, Mutex};
 
@@ -54,12 +55,15 @@ pub(super) struct LockManager {
     stripes: usize,
     count_max: i64,
     per_key: bool,
+    /// Where slow locks are counted.
+    stats: Arc<Stats>,
 }
 
 impl LockManager {
-    pub fn new(options: &TransactionDbOptions, clock: Arc<dyn Clock>) -> Self {
+    pub fn new(options: &TransactionDbOptions, clock: Arc<dyn Clock>, stats: Arc<Stats>) -> Self {
         LockManager {
             clock,
+            stats,
             tables: Mutex::default(),
             waits: WaitGraph::new(options.max_num_deadlocks),
             stripes: options.num_stripes,
@@ -85,6 +89,7 @@ impl LockManager {
     pub fn lock(&self, owner: &Arc<Owner>, family: FamilyId, key: &[u8], mode: LockMode) -> Result<()> {
         let table = self.table(family);
         let request = Request { owner, family, key, mode };
+        let _operation = self.stats.slow.begin(OperationKind::KeyLock);
         if self.per_key { self.lock_queued(&table, &request) } else { self.lock_striped(&table, &request) }
     }
 
@@ -105,6 +110,7 @@ impl LockManager {
                 Attempt::Blocked { by, expires_us } => (by, expires_us),
             };
             let _time = PerfTimer::start(PerfCounter::KeyLockWaitTime);
+            let _step = Step::begin(Cause::Lock);
             perf_add(PerfCounter::KeyLockWaitCount, 1);
             let in_graph = patience.detect_depth.is_some() && !by.is_empty();
             if in_graph {

@@ -8,6 +8,7 @@
 use std::time::Duration;
 
 use base::Result;
+use base::stats::{Cause, Step};
 use env::sync::{Arc, AtomicBool, Condvar, MutexGuard, Ordering};
 
 use super::owner::TransactionId;
@@ -72,7 +73,9 @@ impl LockManager {
             // The attempt may have taken the lock from expired holders.
             lock.grant_waiters();
         }
+        let step = Step::begin(Cause::Lock);
         let outcome = self.wait_in_queue(&mut keys, request, &waiter, end_us);
+        step.stop();
         if outcome.is_err()
             && let Some(lock) = keys.get_mut(request.key)
         {

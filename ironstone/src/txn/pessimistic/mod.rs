@@ -109,7 +109,11 @@ impl TransactionDb {
     }
 
     fn over(db: Db, options: TransactionDbOptions) -> Result<Self> {
-        let locks = Arc::new(LockManager::new(&options, db.engine().env().clock.clone()));
+        let locks = Arc::new(LockManager::new(
+            &options,
+            db.engine().env().clock.clone(),
+            db.engine().stats().clone(),
+        ));
         db.engine().set_write_guard(Arc::new(KeyGuard {
             locks: locks.clone(),
             timeout_ms: options.default_lock_timeout,
@@ -121,19 +125,26 @@ impl TransactionDb {
         Ok(db)
     }
 
-    /// Makes a prepared transaction of what recovery found. Like in RocksDB, it has no locks: the application commits or
-    /// rolls back the recovered transactions before it begins new ones.
+    /// Makes a prepared transaction of what recovery found, and rolls a transaction back that was not prepared. Like in
+    /// RocksDB, a recovered transaction has no locks: the application commits or rolls back the recovered transactions before
+    /// it begins new ones.
     fn restore(&self, section: Section) -> Result<()> {
         let options = TransactionOptions { skip_concurrency_control: true, ..TransactionOptions::default() };
         let write_options = WriteOptions { sync: true, ..WriteOptions::default() };
         let transaction = self.begin_with(&write_options, &options)?;
         let policy = self.options.write_policy;
         if policy != TxnDbWritePolicy::WriteCommitted {
-            let sections = Sections::recovered(&section, self.options.rollback_merge_operands)?;
+            let sections = Sections::recovered(&section, policy, self.options.rollback_merge_operands)?;
+            if section.is_unprepared() {
+                return sections.roll_back(&self.db, &section.name, &write_options);
+            }
             let mut body = transaction.shared().body.lock();
             (body.sections, body.name) = (sections, section.name.clone());
         }
-        transaction.restore(&WriteBatch::from_bytes(&section.batch())?)?;
+        // With `WriteUnprepared`, the transaction reads its sections.
+        if policy != TxnDbWritePolicy::WriteUnprepared {
+            transaction.restore(&WriteBatch::from_bytes(&section.batch())?)?;
+        }
         let shared = transaction.shared();
         let Some(pessimistic) = shared.pessimistic() else { return Ok(()) };
         {
@@ -180,7 +191,7 @@ impl TransactionDb {
         write_options: &WriteOptions,
         options: &TransactionOptions,
     ) -> Result<Transaction> {
-        options.check()?;
+        options.check(self.options.write_policy)?;
         Ok(self.make(write_options, options))
     }
 
@@ -211,6 +222,8 @@ impl TransactionDb {
                 enable_udt_validation: self.options.enable_udt_validation,
                 policy: self.options.write_policy,
                 rollback_merge_operands: self.options.rollback_merge_operands,
+                commit_time_for_recovery: options.use_only_the_last_commit_time_batch_for_recovery,
+                flush_threshold: self.flush_threshold(options),
             },
         });
         let order = self.db.default_family().inner().order().user.clone();
@@ -221,6 +234,17 @@ impl TransactionDb {
             transaction.set_snapshot();
         }
         transaction
+    }
+
+    /// The batch size above which a transaction writes its batch before prepare; 0: never.
+    fn flush_threshold(&self, options: &TransactionOptions) -> u64 {
+        let own = u64::try_from(options.write_batch_flush_threshold);
+        let default = u64::try_from(self.options.default_write_batch_flush_threshold);
+        if self.options.write_policy == TxnDbWritePolicy::WriteUnprepared {
+            own.or(default).unwrap_or(0)
+        } else {
+            0
+        }
     }
 
     /// Returns the live transaction with this name.

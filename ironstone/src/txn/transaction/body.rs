@@ -56,6 +56,10 @@ pub(in crate::txn) struct Settings {
     pub enable_udt_validation: bool,
     pub policy: TxnDbWritePolicy,
     pub rollback_merge_operands: bool,
+    /// Whether a commit takes a commit-time batch if the entries are in the memtables before the commit.
+    pub commit_time_for_recovery: bool,
+    /// The batch size in bytes above which the batch is written before prepare; 0: never.
+    pub flush_threshold: u64,
 }
 
 /// The part of a transaction that its own calls change.
@@ -79,6 +83,8 @@ pub(in crate::txn) struct Body {
     pub sections: Sections,
     /// The sequence number of the commit; 0 before.
     pub committed_at: u64,
+    /// Counts the iterators over the transaction: each iterator has a clone.
+    pub iterators: Arc<()>,
 }
 
 /// Whether the next operation takes a snapshot.
@@ -105,6 +111,9 @@ pub(in crate::txn) struct SavePoint {
     pub counts: Counts,
     /// Uses of keys since the save point.
     pub new_locks: Tracker,
+    /// The number of sections before the save point, if all writes before it are in sections. `None`: the batch has the save
+    /// point.
+    pub sections: Option<usize>,
 }
 
 impl Body {
@@ -125,6 +134,7 @@ impl Body {
             prepared_in: None,
             sections: Sections::default(),
             committed_at: 0,
+            iterators: Arc::default(),
         }
     }
 
@@ -171,8 +181,11 @@ impl Shared {
         let Some(save) = body.save_points.pop() else {
             return Err(base::Error::not_found("no save point is set"));
         };
-        self.core.lock().rollback_to_save_point()?;
+        if save.sections.is_none() {
+            self.core.lock().rollback_to_save_point()?;
+        }
         let gone = body.tracked.subtract(&save.new_locks);
+        body.sections.forget(&gone);
         if let Control::Pessimistic(pessimistic) = &self.control {
             pessimistic.locks.unlock_all(&pessimistic.owner, &gone);
         }
@@ -185,6 +198,7 @@ impl Drop for Shared {
     fn drop(&mut self) {
         let Control::Pessimistic(pessimistic) = &self.control else { return };
         let body = self.body.get_mut();
+        body.sections.abandon(&body.name, &body.write_options, pessimistic.owner.state());
         pessimistic.locks.unlock_all(&pessimistic.owner, &body.tracked);
         if !body.name.is_empty()
             && let Some(registry) = pessimistic.registry.upgrade()

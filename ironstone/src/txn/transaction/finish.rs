@@ -13,7 +13,6 @@ use base::stats::HistogramKind;
 use base::{Error, Kind, Result, Subcode};
 use engine::batch::WriteBatch;
 use engine::db::{BeforeVisible, PreparedName};
-use engine::options::WriteOptions;
 use engine::write::WriteHook;
 use env::sync::{Arc, Mutex};
 
@@ -23,7 +22,6 @@ use super::super::options::{OccValidationPolicy, TxnDbWritePolicy};
 use super::super::pessimistic::TimestampedSnapshot;
 use super::Transaction;
 use super::body::{Body, Control, Pessimistic, SnapshotWish, TransactionNotifier};
-use super::sections::Decider;
 use super::track::check_all;
 
 impl Transaction {
@@ -106,11 +104,7 @@ impl Transaction {
                 let wal = self.db.engine().prepare(&core.batch, &body.name, &body.write_options);
                 wal.map(|wal| body.prepared_in = Some(wal))
             }
-            _ => {
-                let (core, body) = (self.shared.core.lock(), &mut *body);
-                let by = decider(&body.name, &body.write_options, pessimistic);
-                body.sections.write(&self.db, &core.batch, &by)
-            }
+            _ => self.write_last_section(&mut body, pessimistic),
         };
         match written {
             Ok(()) => {
@@ -142,7 +136,8 @@ impl Transaction {
     /// of flushed memtables is too short. InvalidArgument if the transaction is not in a state for commit (with the
     /// subcode `TxnNotPrepared` if it must be prepared), or has no commit timestamp and needs one; Expired. As
     /// [`crate::Db::write`]. After an error the transaction is unchanged, except for a pessimistic transaction that is not
-    /// prepared: it is rolled back.
+    /// prepared: it is rolled back. With `WriteUnprepared`, a transaction of which a part is written stays as it is, or is
+    /// prepared.
     pub fn commit(&self) -> Result<()> {
         let mut body = self.shared.body.lock();
         match &self.shared.control {
@@ -191,7 +186,10 @@ impl Transaction {
         if !owner.change_state(Started, AwaitingCommit) {
             return Err(if owner.state() == LocksStolen { expired() } else { wrong_state(owner.state()) });
         }
-        let written = self.write_unprepared(body);
+        if !body.sections.own().is_empty() {
+            return self.commit_sections(body, pessimistic);
+        }
+        let written = self.write_without_prepare(body);
         self.unregister(body, pessimistic);
         self.shared.clear(body);
         owner.set_state(if written.is_ok() { Committed } else { RolledBack });
@@ -202,10 +200,12 @@ impl Transaction {
     fn commit_after_prepare(&self, body: &mut Body, pessimistic: &Pessimistic) -> Result<()> {
         let written = match pessimistic.settings.policy {
             TxnDbWritePolicy::WriteCommitted => self.write_prepared(body),
-            _ if body.commit_time.count() > 0 => Err(Error::invalid_argument(
-                "Commit-time-batch can only be used if use_only_the_last_commit_time_batch_for_recovery is true",
-            )),
-            _ => body.sections.commit(&self.db, &decider(&body.name, &body.write_options, pessimistic)),
+            _ if body.commit_time.count() > 0 && !pessimistic.settings.commit_time_for_recovery => {
+                Err(Error::invalid_argument(
+                    "Commit-time-batch can only be used if use_only_the_last_commit_time_batch_for_recovery is true",
+                ))
+            }
+            _ => body.sections.commit(&self.db, &body.name, &body.commit_time, &body.write_options),
         };
         match written {
             Ok(seq) => body.committed_at = seq,
@@ -221,7 +221,17 @@ impl Transaction {
         Ok(())
     }
 
-    fn write_unprepared(&self, body: &mut Body) -> Result<SequenceNumber> {
+    /// Commits a transaction with sections that is not prepared: prepares the transaction first, as RocksDB does.
+    fn commit_sections(&self, body: &mut Body, pessimistic: &Pessimistic) -> Result<()> {
+        if let Err(error) = self.write_last_section(body, pessimistic) {
+            pessimistic.owner.set_state(TransactionState::Started);
+            return Err(error);
+        }
+        pessimistic.owner.never_expires();
+        self.commit_after_prepare(body, pessimistic)
+    }
+
+    fn write_without_prepare(&self, body: &mut Body) -> Result<SequenceNumber> {
         let mut batch = self.shared.core.lock().batch.clone();
         self.stamp(body, &mut batch)?;
         let policy = self.shared.pessimistic().map(|p| p.settings.policy).unwrap_or_default();
@@ -302,7 +312,8 @@ impl Transaction {
     /// ```
     ///
     /// # Errors
-    /// InvalidArgument after a commit; those of the WAL, and then a prepared transaction is still prepared.
+    /// InvalidArgument after a commit; those of the WAL, and then a prepared transaction is still prepared. With
+    /// `WriteUnprepared` also errors of reading the values before, and then the transaction is unchanged.
     pub fn rollback(&self) -> Result<()> {
         use TransactionState::*;
         let mut body = self.shared.body.lock();
@@ -314,6 +325,9 @@ impl Transaction {
         match owner.state() {
             Prepared => {}
             Started => {
+                if !body.sections.own().is_empty() {
+                    body.sections.roll_back(&self.db, &body.name, &body.write_options)?;
+                }
                 self.shared.clear(&mut body);
                 return Ok(());
             }
@@ -330,7 +344,7 @@ impl Transaction {
                 let prepared = PreparedName { name: &body.name, wal: body.prepared_in.unwrap_or_default() };
                 self.db.engine().rollback_prepared(prepared, &body.write_options)
             }
-            _ => body.sections.roll_back(&self.db, &decider(&body.name, &body.write_options, pessimistic)),
+            _ => body.sections.roll_back(&self.db, &body.name, &body.write_options),
         };
         if let Err(error) = rolled_back {
             owner.set_state(Prepared);
@@ -459,10 +473,6 @@ impl WriteHook for CheckAll<'_> {
     fn check(&self, _last_seq: SequenceNumber) -> Result<()> {
         check_all(self.transaction.db.engine().reads(), &self.body.tracked, self.body)
     }
-}
-
-fn decider<'a>(name: &'a [u8], options: &'a WriteOptions, pessimistic: &Pessimistic) -> Decider<'a> {
-    Decider { name, options, rollback_merges: pessimistic.settings.rollback_merge_operands }
 }
 
 #[cold]

@@ -171,7 +171,8 @@ impl Transaction {
     /// # Ok::<(), ironstone::Error>(())
     /// ```
     pub fn wal_number(&self) -> u64 {
-        self.shared.body.lock().prepared_in.map_or(0, |number| number.0)
+        let body = self.shared.body.lock();
+        body.prepared_in.or(body.sections.wal()).map_or(0, |number| number.0)
     }
 
     /// The options with which the transaction commits.

@@ -1,7 +1,7 @@
 //! [`Transaction`]: the same calls for optimistic and for pessimistic transactions.
 //!
 //! `body` is the state, `track` takes locks and looks for conflicts, `write` and `read` are the operations, `finish` is
-//! prepare, commit and rollback, `info` are the questions. A transaction is used by one thread at a time; calls of other
+//! prepare, commit and rollback, `unprepared` writes large batches before prepare, `info` are the questions. A transaction is used by one thread at a time; calls of other
 //! threads wait.
 
 mod body;
@@ -10,6 +10,7 @@ mod info;
 mod read;
 mod sections;
 mod track;
+mod unprepared;
 mod write;
 
 pub use body::TransactionNotifier;
@@ -170,7 +171,13 @@ impl Transaction {
     pub fn set_save_point(&self) {
         let mut body = self.shared.body.lock();
         let (snapshot, wish, counts) = (body.snapshot.clone(), body.wish.clone(), body.counts);
-        body.save_points.push(SavePoint { snapshot, wish, counts, new_locks: Default::default() });
+        body.save_points.push(SavePoint {
+            snapshot,
+            wish,
+            counts,
+            new_locks: Default::default(),
+            sections: None,
+        });
         self.shared.core.lock().batch.set_save_point();
     }
 
@@ -189,12 +196,15 @@ impl Transaction {
     /// ```
     ///
     /// # Errors
-    /// NotFound without a save point; InvalidArgument after prepare, commit or rollback.
+    /// NotFound without a save point; InvalidArgument after prepare, commit or rollback. With `WriteUnprepared`, errors of
+    /// reading the values before the save point, and of writing them; then nothing is rolled back.
     pub fn rollback_to_save_point(&self) -> Result<()> {
         if self.shared.pessimistic().is_some_and(|p| p.owner.state() != TransactionState::Started) {
             return Err(Error::invalid_argument("Transaction is beyond state for rollback."));
         }
-        self.shared.rollback_to_save_point(&mut self.shared.body.lock())
+        let mut body = self.shared.body.lock();
+        self.restore_sections(&mut body)?;
+        self.shared.rollback_to_save_point(&mut body)
     }
 
     /// Removes the last save point and keeps the writes since it.
@@ -221,7 +231,7 @@ impl Transaction {
         if let Some(below) = body.save_points.last_mut() {
             below.new_locks.merge(&top.new_locks);
         }
-        self.shared.core.lock().batch.pop_save_point()
+        if top.sections.is_some() { Ok(()) } else { self.shared.core.lock().batch.pop_save_point() }
     }
 
     /// Stops indexing further writes: they are faster, but reads of this transaction do not see them.

@@ -46,7 +46,7 @@ impl Transaction {
     /// # Errors
     /// As [`Family::get_with`]; InvalidArgument if operands must be merged and there is no merge operator.
     pub fn get_in(&self, family: &Family, key: &[u8], options: &ReadOptions) -> Result<Option<Pinned>> {
-        indexed::get_over(&self.shared.core, family, key, options)
+        indexed::get_over(&self.shared.core, family, key, &self.with_own_sections(options))
     }
 
     /// Returns the values of several keys, in the order of `keys`.
@@ -69,7 +69,7 @@ impl Transaction {
         keys: &[&[u8]],
         options: &ReadOptions,
     ) -> Vec<Result<Option<Pinned>>> {
-        indexed::multi_get_over(&self.shared.core, family, keys, options)
+        indexed::multi_get_over(&self.shared.core, family, keys, &self.with_own_sections(options))
     }
 
     /// Returns an iterator over a column family with the writes of this transaction, also later writes.
@@ -91,7 +91,9 @@ impl Transaction {
     /// # Errors
     /// As [`Family::iter_with`].
     pub fn iter_in(&self, family: &Family, options: ReadOptions) -> Result<BaseDeltaIter> {
-        indexed::iter_over(&self.shared.core, family, options)
+        let own = self.with_own_sections(&options).into_owned();
+        let holds = self.shared.body.lock().iterators.clone();
+        Ok(indexed::iter_over(&self.shared.core, family, own)?.holding(holds))
     }
 
     /// Returns an iterator over the default column family, as [`Transaction::iter_in`].

@@ -1,23 +1,29 @@
-//! Transactions whose entries reach the memtables before the commit: the write-prepared policy.
+//! Transactions whose entries reach the memtables before the commit: the write-prepared and write-unprepared policies.
 //!
 //! ```text
 //!  WritePrepared     prepare: one section              commit: a record        rollback: the values before, and a record
+//!  WriteUnprepared   a large batch: a section          prepare: the last section; the rest is the same
 //! ```
-//! Readers see no section that is undecided. The transaction itself reads its batch, which has all of its writes.
-//! Facts: RocksDB `utilities/transactions/write_prepared_txn.cc`.
+//! Other readers see no undecided section. With `WritePrepared`, the batch has all writes of the transaction, and the
+//! transaction reads the batch. With `WriteUnprepared`, the batch has only the writes that are in no section. The transaction
+//! reads its sections in the database (`unprepared`).
+//! Facts: RocksDB `utilities/transactions/write_prepared_txn.cc`, `write_unprepared_txn.cc`.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use base::{FamilyId, FileNumber, Result, SequenceNumber};
 use engine::batch::WriteBatch;
 use engine::db::{SectionOwner, SectionWriter};
 use engine::options::WriteOptions;
-use engine::prepared::Section;
-use engine::sequence::Decision;
+use engine::prepared::{Section, SectionKind};
+use engine::sequence::{Decision, OwnRanges};
 use engine::source::resolve::Found;
 use env::sync::Arc;
-use format::batch::Record;
+use format::batch::{Record, Records};
 
+use super::super::locks::TransactionState;
+use super::super::options::TxnDbWritePolicy;
+use super::super::tracker::Tracker;
 use crate::{Db, ReadOptions};
 
 /// The sections of a transaction.
@@ -26,10 +32,34 @@ pub(in crate::txn) struct Sections {
     decision: Arc<Decision>,
     /// The WAL of the oldest section.
     wal: Option<FileNumber>,
-    /// The first and the last sequence number of each section.
-    pub ranges: Vec<(SequenceNumber, SequenceNumber)>,
-    /// The keys of the sections.
-    keys: BTreeSet<(FamilyId, Vec<u8>)>,
+    /// The sequence numbers of the sections.
+    own: Arc<OwnRanges>,
+    /// The keys that a rollback puts back: key → the newest section with the key.
+    keys: BTreeMap<(FamilyId, Vec<u8>), usize>,
+    /// The database of a transaction that must be rolled back if its last handle is dropped.
+    abandoned_in: Option<Db>,
+}
+
+/// Which records a rollback puts back.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(in crate::txn) enum Undo {
+    All,
+    /// All but merge operands, which stay. RocksDB: `rollback_merge_operands = false`.
+    AllButMerges,
+}
+
+impl Undo {
+    pub fn of(policy: TxnDbWritePolicy, rollback_merge_operands: bool) -> Self {
+        let all = rollback_merge_operands || policy == TxnDbWritePolicy::WriteUnprepared;
+        if all { Undo::All } else { Undo::AllButMerges }
+    }
+}
+
+/// What the sections of a transaction have in common.
+pub(in crate::txn) struct SectionSettings<'a> {
+    pub name: &'a [u8],
+    pub options: &'a WriteOptions,
+    pub undo: Undo,
 }
 
 impl Sections {
@@ -37,69 +67,124 @@ impl Sections {
     ///
     /// # Errors
     /// Corruption if a record does not decode.
-    pub fn recovered(section: &Section, rollback_merges: bool) -> Result<Self> {
-        let mut sections = Sections {
-            decision: section.decision.clone(),
-            wal: Some(section.wal),
-            ranges: section.parts.iter().map(|part| (part.first, part.last)).collect(),
-            keys: BTreeSet::new(),
-        };
-        sections.add_keys(&WriteBatch::from_bytes(&section.batch())?, rollback_merges)?;
+    pub fn recovered(section: &Section, policy: TxnDbWritePolicy, rollback_merges: bool) -> Result<Self> {
+        let (decision, wal) = (section.decision.clone(), Some(section.wal));
+        let mut sections = Sections { decision, wal, ..Sections::default() };
+        for part in &section.parts {
+            sections.add(part.first, part.last);
+            sections.add_keys(&part.records, Undo::of(policy, rollback_merges))?;
+        }
         Ok(sections)
+    }
+
+    /// The sequence numbers of the sections.
+    pub fn own(&self) -> &Arc<OwnRanges> {
+        &self.own
+    }
+
+    /// The WAL of the oldest section.
+    pub fn wal(&self) -> Option<FileNumber> {
+        self.wal
+    }
+
+    /// Rolls the transaction back if it ends in a state before prepare. `db` is its database.
+    pub fn roll_back_if_abandoned(&mut self, db: &Db) {
+        self.abandoned_in = Some(db.clone());
     }
 
     fn owner<'a>(&'a self, name: &'a [u8]) -> SectionOwner<'a> {
         SectionOwner { name, wal: self.wal, decision: &self.decision }
     }
 
-    /// Records the keys that a rollback puts back. RocksDB leaves merge operands in place without
-    /// `rollback_merge_operands`.
-    fn add_keys(&mut self, batch: &WriteBatch, rollback_merges: bool) -> Result<()> {
-        for record in batch.iter() {
+    fn add(&mut self, first: SequenceNumber, last: SequenceNumber) {
+        Arc::make_mut(&mut self.own).push(first, last);
+    }
+
+    /// Records the keys of the newest section.
+    fn add_keys(&mut self, records: &[u8], undo: Undo) -> Result<()> {
+        let newest = self.own.len() - 1;
+        for record in Records::behind_header(records) {
             let record = record?;
-            let left = matches!(record, Record::Merge { .. }) && !rollback_merges;
+            let left = matches!(record, Record::Merge { .. }) && undo == Undo::AllButMerges;
             if let (Some(family), Some((_, key, _)), false) = (record.family(), record.entry(), left) {
-                self.keys.insert((family, key.to_vec()));
+                self.keys.insert((family, key.to_vec()), newest);
             }
         }
         Ok(())
     }
 
-    /// Writes a batch as a section.
-    ///
-    /// # Errors
-    /// As [`crate::Db::write`].
-    pub fn write(&mut self, db: &Db, batch: &WriteBatch, by: &Decider<'_>) -> Result<()> {
-        let owner = self.owner(by.name);
-        let written = SectionWriter::new(db.engine()).write(batch, owner, by.options)?;
-        self.wal.get_or_insert(written.wal);
-        self.ranges.push((written.first, written.last));
-        self.add_keys(batch, by.rollback_merges)
+    /// Forgets keys whose locks the transaction releases. Other transactions may write them from now on, and a rollback must
+    /// not put back an older value.
+    pub fn forget(&mut self, released: &Tracker) {
+        for (family, key, _) in released.iter() {
+            self.keys.remove(&(family, key.to_vec()));
+        }
     }
 
-    /// Commits the sections. Returns the sequence number of the commit.
+    /// Writes the records of a batch as a section.
+    ///
+    /// # Errors
+    /// As [`crate::Db::write`]. The sections are then as before.
+    pub fn write(
+        &mut self,
+        db: &Db,
+        records: &[u8],
+        kind: SectionKind,
+        by: &SectionSettings<'_>,
+    ) -> Result<()> {
+        let owner = self.owner(by.name);
+        let written = SectionWriter::new(db.engine()).write(records, kind, owner, by.options)?;
+        self.wal.get_or_insert(written.wal);
+        self.add(written.first, written.last);
+        self.add_keys(records, by.undo)
+    }
+
+    /// Commits the sections, and writes `commit_time` with the commit. Returns the sequence number of the commit.
     ///
     /// # Errors
     /// As [`crate::Db::write`]. The transaction is then still prepared.
-    pub fn commit(&self, db: &Db, by: &Decider<'_>) -> Result<SequenceNumber> {
-        SectionWriter::new(db.engine()).commit(self.owner(by.name), by.options, None)
+    pub fn commit(
+        &self,
+        db: &Db,
+        name: &[u8],
+        commit_time: &WriteBatch,
+        options: &WriteOptions,
+    ) -> Result<SequenceNumber> {
+        SectionWriter::new(db.engine()).commit(self.owner(name), commit_time, options, None)
     }
 
     /// Puts back what the sections hide, and decides them.
     ///
     /// # Errors
     /// Errors of reading the values before; as [`crate::Db::write`]. The sections are then still undecided.
-    pub fn roll_back(&self, db: &Db, by: &Decider<'_>) -> Result<()> {
-        let undo = self.undo_batch(db)?;
-        SectionWriter::new(db.engine()).roll_back(self.owner(by.name), &undo, by.options).map(|_| ())
+    pub fn roll_back(&self, db: &Db, name: &[u8], options: &WriteOptions) -> Result<()> {
+        let undo = self.values_before(db, 0)?;
+        SectionWriter::new(db.engine()).roll_back(self.owner(name), &undo, options).map(|_| ())
     }
 
-    /// The values of the keys as other readers see them: the sections are undecided. The keys are locked, so the values do
-    /// not change.
-    fn undo_batch(&self, db: &Db) -> Result<WriteBatch> {
-        let (families, options) = (db.families(), ReadOptions::default());
+    /// Ends a transaction whose last handle is dropped in `state`. If the rollback fails, the sections stay hidden, and the
+    /// next open rolls them back.
+    pub fn abandon(&mut self, name: &[u8], options: &WriteOptions, state: TransactionState) {
+        use TransactionState::{LocksStolen, Started};
+        if let Some(db) = self.abandoned_in.take()
+            && matches!(state, Started | LocksStolen)
+            && !self.own.is_empty()
+        {
+            let _ = self.roll_back(&db, name, options);
+        }
+    }
+
+    /// The values of all keys that the sections from number `sections` on have written, as they were before these sections.
+    /// The keys are locked, so no other transaction has changed them.
+    ///
+    /// # Errors
+    /// Errors of reading the values.
+    pub fn values_before(&self, db: &Db, sections: usize) -> Result<WriteBatch> {
+        let before = db.engine().snapshot_with_own(None, Arc::new(self.own.oldest(sections)));
+        let options = ReadOptions { snapshot: Some(before), ..ReadOptions::default() };
+        let families = db.families();
         let mut undo = WriteBatch::new();
-        for (id, key) in &self.keys {
+        for ((id, key), _) in self.keys.iter().filter(|(_, newest)| **newest >= sections) {
             let Some(family) = families.iter().find(|family| family.id() == *id) else { continue };
             match db.engine().reads().find(family.inner(), key, &options)? {
                 Some(Found::Value(value)) => undo.put_in(*id, key, &value),
@@ -109,11 +194,4 @@ impl Sections {
         }
         Ok(undo)
     }
-}
-
-/// What the writes of a transaction's sections have in common.
-pub(in crate::txn) struct Decider<'a> {
-    pub name: &'a [u8],
-    pub options: &'a WriteOptions,
-    pub rollback_merges: bool,
 }

@@ -128,8 +128,10 @@ impl Transaction {
         let reads = self.db.engine().reads();
         let newest = reads.newest_write(operation.family.inner(), operation.key, certain, Reach::Files)?;
         let Some(newest) = newest else { return Ok(above) };
-        let own = body.sections.ranges.iter().any(|(first, last)| (*first..=*last).contains(&newest.seq));
-        if !own && (newest.seq > above || visibility.is_some_and(|visibility| !visibility.sees(newest.seq))) {
+        let own = body.sections.own();
+        if !own.contains(newest.seq)
+            && (newest.seq > above || visibility.is_some_and(|visibility| !visibility.sees(newest.seq)))
+        {
             return Err(conflict(operation.family.id(), operation.key, above, newest.seq));
         }
         if let (Some(read), true) = (read_timestamp, pessimistic.settings.enable_udt_validation)

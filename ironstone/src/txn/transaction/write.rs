@@ -337,6 +337,7 @@ impl Transaction {
     fn write(&self, family: &Family, key: &[u8], write: Write<'_>, tracking: Tracking) -> Result<()> {
         let mut body = self.shared.body.lock();
         self.check_takes_writes()?;
+        self.write_large_batch(&mut body)?;
         let operation = Operation { family, key, by: Use::Write, mode: LockMode::Exclusive, tracking };
         self.track(&mut body, &operation)?;
         self.record(&mut body, family, key, write)

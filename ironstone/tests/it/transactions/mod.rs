@@ -5,7 +5,9 @@ mod golden;
 mod optimistic;
 mod pessimistic;
 mod two_phase;
+mod wal;
 mod write_prepared;
+mod write_unprepared;
 
 use std::path::Path;
 

@@ -4,8 +4,8 @@ use std::sync::Mutex;
 
 use ironstone::{
     FamilyDescriptor, Kind, LockMode, ReadOptions, Snapshot, Subcode, Transaction, TransactionDb,
-    TransactionDbOptions, TransactionNotifier, TransactionOptions, TransactionState, TxnDbWritePolicy,
-    Validation, WriteBatch, WriteOptions,
+    TransactionDbOptions, TransactionNotifier, TransactionOptions, TransactionState, Validation, WriteBatch,
+    WriteOptions,
 };
 
 use super::{impatient, open, options, with};
@@ -212,11 +212,6 @@ fn dropped_column_family_takes_no_locks() {
 #[test]
 fn options_that_are_not_built_are_refused_by_name() {
     let scratch = tempfile::tempdir().unwrap();
-    let prepared =
-        TransactionDbOptions { write_policy: TxnDbWritePolicy::WriteUnprepared, ..Default::default() };
-    let error = TransactionDb::open(scratch.path(), options(), prepared).unwrap_err();
-    assert_eq!(error.kind(), Kind::NotSupported);
-    assert!(error.message().contains("write_policy"), "{error}");
     let db = open(scratch.path());
     let bypass = TransactionOptions { commit_bypass_memtable: true, ..Default::default() };
     let error = db.begin_with(&WriteOptions::default(), &bypass).unwrap_err();

@@ -12,11 +12,18 @@ use super::{crash, impatient, options};
 
 fn transactions(policy: TxnDbWritePolicy) -> TransactionDbOptions {
     let rollback_merge_operands = policy != TxnDbWritePolicy::WriteCommitted;
-    TransactionDbOptions { write_policy: policy, rollback_merge_operands, ..impatient(false) }
+    // With `WriteUnprepared`, nearly each write puts the writes before it into the database.
+    let default_write_batch_flush_threshold = i64::from(policy == TxnDbWritePolicy::WriteUnprepared) * 40;
+    TransactionDbOptions {
+        write_policy: policy,
+        rollback_merge_operands,
+        default_write_batch_flush_threshold,
+        ..impatient(false)
+    }
 }
 
 /// Without compactions in the background: a copy of the directory is then a state of the database.
-fn quiet() -> ironstone::Options {
+pub fn quiet() -> ironstone::Options {
     let mut options = options();
     options.update("disable_auto_compactions=true").unwrap();
     options
@@ -38,15 +45,73 @@ fn prepared(db: &TransactionDb, name: &str, key: &str) -> Transaction {
     transaction
 }
 
-fn text(value: Option<ironstone::Pinned>) -> Option<String> {
+pub fn text(value: Option<ironstone::Pinned>) -> Option<String> {
     value.map(|value| String::from_utf8(value.to_vec()).unwrap())
 }
 
-fn value(db: &TransactionDb, key: &str) -> Option<String> {
+pub fn value(db: &TransactionDb, key: &str) -> Option<String> {
     text(db.get(key.as_bytes()).unwrap())
 }
 
-fn names(db: &TransactionDb) -> Vec<String> {
+/// The rows of an iterator, as text.
+pub fn rows(iter: impl Into<AnyIter>) -> Vec<(String, String)> {
+    let mut iter = iter.into();
+    iter.run(false)
+}
+
+/// The rows of an iterator that goes backward, in ascending order.
+pub fn rows_backward(iter: impl Into<AnyIter>) -> Vec<(String, String)> {
+    let mut rows = iter.into().run(true);
+    rows.reverse();
+    rows
+}
+
+/// An iterator over a database or over a transaction.
+pub enum AnyIter {
+    Database(Box<ironstone::Iter>),
+    Transaction(Box<ironstone::BaseDeltaIter>),
+}
+
+impl From<ironstone::Iter> for AnyIter {
+    fn from(iter: ironstone::Iter) -> Self {
+        AnyIter::Database(Box::new(iter))
+    }
+}
+
+impl From<ironstone::BaseDeltaIter> for AnyIter {
+    fn from(iter: ironstone::BaseDeltaIter) -> Self {
+        AnyIter::Transaction(Box::new(iter))
+    }
+}
+
+macro_rules! all_rows {
+    ($iter:expr, $backward:expr) => {{
+        let mut rows = Vec::new();
+        if $backward {
+            $iter.seek_to_last()
+        } else {
+            $iter.seek_to_first()
+        }
+        while $iter.valid() {
+            let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
+            rows.push((text($iter.key()), text($iter.value())));
+            if $backward { $iter.prev() } else { $iter.next() }
+        }
+        $iter.status().unwrap();
+        rows
+    }};
+}
+
+impl AnyIter {
+    fn run(&mut self, backward: bool) -> Vec<(String, String)> {
+        match self {
+            AnyIter::Database(iter) => all_rows!(iter, backward),
+            AnyIter::Transaction(iter) => all_rows!(iter, backward),
+        }
+    }
+}
+
+pub fn names(db: &TransactionDb) -> Vec<String> {
     let prepared = db.all_prepared_transactions();
     prepared.iter().map(|t| String::from_utf8(t.name()).unwrap()).collect()
 }
@@ -237,6 +302,30 @@ fn what_the_policy_cannot_do_is_refused() {
 }
 
 #[test]
+fn commit_time_batch_is_written_with_the_commit() {
+    for policy in [TxnDbWritePolicy::WritePrepared, TxnDbWritePolicy::WriteUnprepared] {
+        let scratch = tempfile::tempdir().unwrap();
+        let db = open_as(scratch.path(), policy);
+        let options = ironstone::TransactionOptions {
+            use_only_the_last_commit_time_batch_for_recovery: true,
+            ..Default::default()
+        };
+        let transaction = super::with(options, &db);
+        transaction.set_name(b"x").unwrap();
+        transaction.put(b"k", b"x").unwrap();
+        transaction.prepare().unwrap();
+        transaction
+            .with_commit_time_batch(|batch| batch.put(b"position", b"7").put(b"position", b"8").count());
+        assert_eq!(value(&db, "position"), None);
+        transaction.commit().unwrap();
+        for db in [db, open_as(crash(scratch.path()).path(), policy)] {
+            assert_eq!(value(&db, "position").as_deref(), Some("8"), "{policy:?}");
+            assert_eq!(value(&db, "k").as_deref(), Some("x"), "{policy:?}");
+        }
+    }
+}
+
+#[test]
 fn wal_of_the_other_policy_is_refused() {
     let scratch = tempfile::tempdir().unwrap();
     {
@@ -332,7 +421,23 @@ impl Model {
         let name = format!("t{step}");
         transaction.set_name(name.as_bytes()).unwrap();
         let mut own = BTreeMap::new();
-        for i in 0..1 + self.below(6) {
+        let mut save_points = Vec::new();
+        for i in 0..1 + self.below(8) {
+            match self.below(8) {
+                0 => {
+                    transaction.set_save_point();
+                    save_points.push(own.clone());
+                }
+                1 if !save_points.is_empty() => {
+                    transaction.rollback_to_save_point().unwrap();
+                    own = save_points.pop().unwrap();
+                }
+                2 if !save_points.is_empty() => {
+                    transaction.pop_save_point().unwrap();
+                    save_points.pop();
+                }
+                _ => {}
+            }
             let (key, value) = (self.key(), format!("{name}.{i}").into_bytes());
             let before = own.get(&key).cloned().unwrap_or_else(|| self.state.get(&key).cloned());
             let written = match self.below(4) {
@@ -345,14 +450,37 @@ impl Model {
                 assert_eq!(transaction.get(&key).unwrap().map(|v| v.to_vec()), after, "{name}");
             }
         }
-        if self.below(4) == 0 {
-            transaction.commit().unwrap();
-            return self.apply(own);
+        self.check_own(&transaction, &own);
+        match self.below(8) {
+            0 | 1 => {
+                transaction.commit().unwrap();
+                return self.apply(own);
+            }
+            2 => return,
+            3 => return transaction.rollback().unwrap(),
+            4 => return LIVE.with(|live| live.borrow_mut().push(transaction)),
+            _ => {}
         }
         transaction.prepare().unwrap();
+        self.check_own(&transaction, &own);
         self.prepared.insert(name, own);
         // The handle goes, and the locks with it. The transactions after a crash have no locks either.
         LIVE.with(|live| live.borrow_mut().push(transaction));
+    }
+
+    /// The transaction sees its own writes on top of what others see.
+    fn check_own(&self, transaction: &Transaction, own: &BTreeMap<Vec<u8>, Option<Vec<u8>>>) {
+        let mut all = self.state.clone();
+        for (key, value) in own {
+            match value {
+                Some(value) => drop(all.insert(key.clone(), value.clone())),
+                None => drop(all.remove(key)),
+            }
+        }
+        let text = |bytes: &Vec<u8>| String::from_utf8(bytes.clone()).unwrap();
+        let all: Vec<_> = all.iter().map(|(key, value)| (text(key), text(value))).collect();
+        assert_eq!(rows(transaction.iter().unwrap()), all, "{transaction:?}");
+        assert_eq!(rows_backward(transaction.iter().unwrap()), all, "{transaction:?}");
     }
 
     fn apply(&mut self, own: BTreeMap<Vec<u8>, Option<Vec<u8>>>) {
@@ -391,6 +519,7 @@ impl Model {
         self.check();
         for transaction in found {
             let own = self.prepared.remove(&String::from_utf8(transaction.name()).unwrap()).unwrap();
+            self.check_own(&transaction, &own);
             match self.below(2) {
                 0 => transaction.rollback().unwrap(),
                 _ => {
@@ -471,4 +600,9 @@ fn run(policy: TxnDbWritePolicy, seeds: std::ops::Range<u64>) {
 fn readers_see_committed_transactions_only() {
     run(TxnDbWritePolicy::WritePrepared, 0..10);
     run(TxnDbWritePolicy::WriteCommitted, 100..103);
+}
+
+#[test]
+fn readers_see_no_transaction_that_is_not_prepared() {
+    run(TxnDbWritePolicy::WriteUnprepared, 200..215);
 }

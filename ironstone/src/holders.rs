@@ -1,0 +1,251 @@
+//! What holds memory and disk space: a tree of memory by holder, the disk by level and age, and what keeps obsolete files.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::sync::Arc;
+
+use base::FileNumber;
+use mem::cache::Role;
+use table::sst::BlockCache;
+
+use crate::{Db, Family};
+
+/// One holder of memory. The bytes of a holder with parts are the sum of its parts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MemoryHolder {
+    /// What holds the memory.
+    pub name: String,
+    /// Bytes, the parts included.
+    pub bytes: u64,
+    /// The parts of the holder. Empty for a holder without parts.
+    pub parts: Vec<MemoryHolder>,
+}
+
+impl MemoryHolder {
+    fn leaf(name: impl Into<String>, bytes: u64) -> MemoryHolder {
+        MemoryHolder { name: name.into(), bytes, parts: Vec::new() }
+    }
+
+    fn of(name: impl Into<String>, parts: Vec<MemoryHolder>) -> MemoryHolder {
+        MemoryHolder { name: name.into(), bytes: parts.iter().map(|part| part.bytes).sum(), parts }
+    }
+
+    fn write(&self, f: &mut fmt::Formatter<'_>, depth: usize) -> fmt::Result {
+        writeln!(f, "{:>14} {:indent$}{}", self.bytes, "", self.name, indent = depth * 2)?;
+        self.parts.iter().try_for_each(|part| part.write(f, depth + 1))
+    }
+}
+
+impl fmt::Display for MemoryHolder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.write(f, 0)
+    }
+}
+
+/// SST files of one level, age and temperature, in one column family.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DiskShare {
+    /// The level of the files.
+    pub level: usize,
+    /// The age of the data.
+    pub age: DataAge,
+    /// The temperature, by RocksDB's number. 0: unknown.
+    pub temperature: u8,
+    /// The number of files.
+    pub files: u64,
+    /// The bytes of the files.
+    pub bytes: u64,
+}
+
+/// The age of the oldest data in an SST file, through all compactions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum DataAge {
+    /// Less than an hour.
+    Hour,
+    /// Less than a day.
+    Day,
+    /// Less than a week.
+    Week,
+    /// Less than thirty days.
+    Month,
+    /// Thirty days or more.
+    Older,
+    /// The file has no time.
+    Unknown,
+}
+
+impl DataAge {
+    fn of(oldest_ancestor_time: u64, now_s: u64) -> DataAge {
+        const HOUR: u64 = 3600;
+        const DAY: u64 = 24 * HOUR;
+        match now_s.saturating_sub(oldest_ancestor_time) {
+            _ if oldest_ancestor_time == 0 => DataAge::Unknown,
+            age if age < HOUR => DataAge::Hour,
+            age if age < DAY => DataAge::Day,
+            age if age < 7 * DAY => DataAge::Week,
+            age if age < 30 * DAY => DataAge::Month,
+            _ => DataAge::Older,
+        }
+    }
+}
+
+/// What keeps files that the newest version does not need.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct KeptFiles {
+    /// Older versions that an iterator, a pinned value or a running compaction reads: for each column family and version the
+    /// files that only older versions need.
+    pub versions: Vec<KeptVersion>,
+    /// The number of live snapshots. A snapshot keeps entries from being dropped by compaction; it keeps no file.
+    pub snapshots: u64,
+    /// The time of the oldest snapshot, in seconds since 1970. `None` without snapshots.
+    pub oldest_snapshot_time: Option<u64>,
+    /// Calls of `disable_file_deletions` keep all obsolete files.
+    pub deletions_disabled: bool,
+    /// Bytes of obsolete SST files that are not deleted yet.
+    pub obsolete_bytes: u64,
+}
+
+/// One older version that is still read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeptVersion {
+    /// The column family.
+    pub family: String,
+    /// Files of the version that the newest version does not have.
+    pub files: Vec<FileNumber>,
+    /// The bytes of these files.
+    pub bytes: u64,
+}
+
+impl Db {
+    /// Returns the memory of the database as a tree by holder, in bytes. A block cache of several column families, or of
+    /// several databases, counts once. Memory that is charged to a block cache but held elsewhere counts where it is held.
+    ///
+    /// Cost: one walk over the block caches.
+    ///
+    /// ```
+    /// # let db = ironstone::Db::open("data", ironstone::Options::in_memory())?;
+    /// db.put(b"k", b"v")?;
+    /// let memory = db.memory();
+    /// assert_eq!(memory.bytes, memory.parts.iter().map(|part| part.bytes).sum::<u64>());
+    /// println!("{memory}");
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
+    pub fn memory(&self) -> MemoryHolder {
+        let families = self.families();
+        let mut caches: Vec<Arc<BlockCache>> = Vec::new();
+        for family in &families {
+            let parts = family.inner().pin_owned().parts.clone();
+            for cache in [parts.block_cache.clone(), parts.blob_cache.clone()].into_iter().flatten() {
+                if !caches.iter().any(|known| Arc::ptr_eq(known, &cache)) {
+                    caches.push(cache);
+                }
+            }
+        }
+        let memtables = MemoryHolder::of("memtables", families.iter().map(memtables_of).collect());
+        let caches = caches.iter().enumerate().map(|(at, cache)| cache_of(at, cache)).collect();
+        let readers = self.int_property("rocksdb.estimate-table-readers-mem").unwrap_or(0);
+        let parts = vec![
+            memtables,
+            MemoryHolder::of("caches", caches),
+            MemoryHolder::leaf("open SST files outside of the block caches", readers),
+        ];
+        MemoryHolder::of("database", parts)
+    }
+
+    /// Returns what keeps files that the newest version does not need.
+    ///
+    /// ```
+    /// # let db = ironstone::Db::open("data", ironstone::Options::in_memory())?;
+    /// let snapshot = db.snapshot();
+    /// assert_eq!(db.kept_files().snapshots, 1);
+    /// # drop(snapshot);
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
+    pub fn kept_files(&self) -> KeptFiles {
+        let property = |name: &str| self.aggregated_int_property(name).unwrap_or(0);
+        let snapshots = property("rocksdb.num-snapshots");
+        KeptFiles {
+            versions: self.families().iter().flat_map(kept_versions).collect(),
+            snapshots,
+            oldest_snapshot_time: (snapshots > 0).then(|| property("rocksdb.oldest-snapshot-time")),
+            deletions_disabled: property("rocksdb.is-file-deletions-enabled") == 0,
+            obsolete_bytes: property("rocksdb.obsolete-sst-files-size"),
+        }
+    }
+}
+
+impl Family {
+    /// Returns the live SST files of the column family by level, age and temperature, in this order.
+    ///
+    /// ```
+    /// # let db = ironstone::Db::open("data", ironstone::Options::in_memory())?;
+    /// db.put(b"k", b"v")?;
+    /// db.flush()?;
+    /// let disk = db.disk();
+    /// assert_eq!((disk.len(), disk[0].level, disk[0].files), (1, 0, 1));
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
+    pub fn disk(&self) -> Vec<DiskShare> {
+        let now_s = self.engine().env().clock.now_seconds();
+        let pinned = self.inner().pin_owned();
+        let mut sums: BTreeMap<(usize, DataAge, u8), (u64, u64)> = BTreeMap::new();
+        for (level, file) in pinned.version.files() {
+            let age = DataAge::of(file.oldest_ancester_time, now_s);
+            let sum = sums.entry((level, age, file.temperature)).or_default();
+            sum.0 += 1;
+            sum.1 += file.size;
+        }
+        let share =
+            |((level, age, temperature), (files, bytes))| DiskShare { level, age, temperature, files, bytes };
+        sums.into_iter().map(share).collect()
+    }
+}
+
+fn memtables_of(family: &Family) -> MemoryHolder {
+    let pinned = family.inner().pin_owned();
+    let used = |mem: &mem::memtable::MemTable| mem.memory_used() as u64;
+    let all = family.int_property("rocksdb.size-all-mem-tables").unwrap_or(0);
+    let unflushed = family.int_property("rocksdb.cur-size-all-mem-tables").unwrap_or(0);
+    let mut parts = vec![MemoryHolder::leaf("active memtable", used(&pinned.mem))];
+    let waiting =
+        pinned.imm.iter().map(|mem| MemoryHolder::leaf("immutable memtable, waits for a flush", used(mem)));
+    parts.extend(waiting);
+    let kept = all.saturating_sub(unflushed);
+    if kept > 0 {
+        let holder =
+            "flushed memtables, kept by an iterator, a pinned value, or the history for transactions";
+        parts.push(MemoryHolder::leaf(holder, kept));
+    }
+    MemoryHolder::of(format!("column family {}", family.name()), parts)
+}
+
+/// Entries of these roles hold no memory of the cache: they reserve room for memory that is held elsewhere.
+const RESERVATIONS: [Role; 6] = [
+    Role::WriteBuffer,
+    Role::CompressionDictionaryBuildingBuffer,
+    Role::FilterConstruction,
+    Role::BlockBasedTableReader,
+    Role::FileMetadata,
+    Role::BlobCache,
+];
+
+fn cache_of(at: usize, cache: &Arc<BlockCache>) -> MemoryHolder {
+    let usage = cache.role_usage();
+    let held = Role::ALL.iter().filter(|role| !RESERVATIONS.contains(role));
+    let roles = held.map(|role| MemoryHolder::leaf(role.name(), usage[*role as usize].bytes as u64));
+    let mut parts: Vec<MemoryHolder> = roles.filter(|part| part.bytes > 0).collect();
+    parts.push(MemoryHolder::leaf("hash table", cache.table_bytes() as u64));
+    MemoryHolder::of(format!("cache {} with a capacity of {} bytes", at + 1, cache.capacity()), parts)
+}
+
+fn kept_versions(family: &Family) -> Vec<KeptVersion> {
+    let versions = family.inner().live_versions();
+    let Some((newest, older)) = versions.split_last() else { return Vec::new() };
+    let live: BTreeSet<FileNumber> = newest.files().map(|(_, file)| file.number).collect();
+    let kept = |version: &Arc<lsm::version::Version>| {
+        let only = version.files().filter(|(_, file)| !live.contains(&file.number));
+        let (files, sizes): (Vec<_>, Vec<_>) = only.map(|(_, file)| (file.number, file.size)).unzip();
+        KeptVersion { family: family.name().to_string(), files, bytes: sizes.iter().sum() }
+    };
+    older.iter().map(kept).filter(|kept| !kept.files.is_empty()).collect()
+}

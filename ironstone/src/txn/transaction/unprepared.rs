@@ -1,0 +1,123 @@
+//! The write-unprepared policy: a large batch becomes a section before prepare.
+//!
+//! ```text
+//!  batch     a=1 b=2 | c=3        | is a save point
+//!  sections  [a=1 b=2] [c=3]      the save point is now "before the second section"
+//! ```
+//! The batch is empty after it is written. Reads of the transaction see its sections in the database
+//! ([`engine::sequence::OwnRanges`]). Save points end sections, so that a rollback to a save point can read the values before.
+//! While an iterator over the transaction lives, the batch is not written, because the iterator reads the batch.
+//! Facts: RocksDB `utilities/transactions/write_unprepared_txn.cc`.
+
+use std::borrow::Cow;
+
+use base::{Error, Result};
+use engine::prepared::SectionKind;
+use env::sync::Arc;
+use format::batch::{HEADER_LEN, Records};
+
+use super::super::indexed::Core;
+use super::super::options::TxnDbWritePolicy;
+use super::Transaction;
+use super::body::{Body, Pessimistic};
+use super::sections::{SectionSettings, Undo};
+use crate::ReadOptions;
+
+impl Transaction {
+    /// Writes the batch as sections, if it is larger than the threshold.
+    ///
+    /// # Errors
+    /// InvalidArgument if the transaction has no name; as [`crate::Db::write`]. What is not written stays in the batch.
+    pub(super) fn write_large_batch(&self, body: &mut Body) -> Result<()> {
+        let Some(pessimistic) = self.shared.pessimistic() else { return Ok(()) };
+        let threshold = pessimistic.settings.flush_threshold;
+        if threshold == 0 {
+            return Ok(());
+        }
+        let mut core = self.shared.core.lock();
+        // RocksDB's batch is one byte larger: it starts with a placeholder.
+        let size = core.batch.data_size() as u64 + 1;
+        if core.batch.count() == 0 || size <= threshold || Arc::strong_count(&body.iterators) > 1 {
+            return Ok(());
+        }
+        if body.name.is_empty() {
+            return Err(Error::invalid_argument("Cannot write to DB without SetName."));
+        }
+        body.sections.roll_back_if_abandoned(&self.db);
+        while core.batch.count() > 0 || core.batch.save_point_sizes().next().is_some() {
+            self.write_to_save_point(body, &mut core, pessimistic)?;
+        }
+        core.clear();
+        Ok(())
+    }
+
+    /// Writes the batch up to its first save point, or the whole batch, as a section.
+    fn write_to_save_point(&self, body: &mut Body, core: &mut Core, pessimistic: &Pessimistic) -> Result<()> {
+        let end = core.batch.save_point_sizes().next().unwrap_or(core.batch.data_size());
+        let reached = core.batch.save_point_sizes().take_while(|size| *size == end).count();
+        let records = &core.batch.bytes()[HEADER_LEN..end];
+        if Records::behind_header(records).flatten().any(|record| record.is_counted()) {
+            let by = settings(&body.name, &body.write_options, pessimistic);
+            body.sections.write(&self.db, records, SectionKind::Unprepared, &by)?;
+        }
+        core.remove_front(end)?;
+        let sections = body.sections.own().len();
+        let in_batch = body.save_points.iter_mut().filter(|save| save.sections.is_none());
+        in_batch.take(reached).for_each(|save| save.sections = Some(sections));
+        Ok(())
+    }
+
+    /// Writes what the batch has as the section that prepares the transaction.
+    ///
+    /// # Errors
+    /// As [`crate::Db::write`].
+    pub(super) fn write_last_section(&self, body: &mut Body, pessimistic: &Pessimistic) -> Result<()> {
+        let mut core = self.shared.core.lock();
+        let by = settings(&body.name, &body.write_options, pessimistic);
+        body.sections.write(&self.db, core.batch.records(), SectionKind::Prepared, &by)?;
+        if pessimistic.settings.policy == TxnDbWritePolicy::WriteUnprepared {
+            core.clear();
+        }
+        Ok(())
+    }
+
+    /// Before a rollback to a save point: if the writes before the save point are in sections, writes the values of that time
+    /// as a section.
+    ///
+    /// # Errors
+    /// Errors of reading the values; as [`crate::Db::write`].
+    pub(super) fn restore_sections(&self, body: &mut Body) -> Result<()> {
+        let Some(pessimistic) = self.shared.pessimistic() else { return Ok(()) };
+        let Some(sections) = body.save_points.last().and_then(|save| save.sections) else { return Ok(()) };
+        let undo = body.sections.values_before(&self.db, sections)?;
+        if undo.count() > 0 {
+            let by = settings(&body.name, &body.write_options, pessimistic);
+            body.sections.write(&self.db, undo.records(), SectionKind::Unprepared, &by)?;
+        }
+        self.shared.core.lock().clear();
+        Ok(())
+    }
+
+    /// The options for a read of the transaction: the read sees the sections of the transaction.
+    pub(super) fn with_own_sections<'a>(&self, options: &'a ReadOptions) -> Cow<'a, ReadOptions> {
+        let policy = self.shared.pessimistic().map(|pessimistic| pessimistic.settings.policy);
+        if policy != Some(TxnDbWritePolicy::WriteUnprepared) {
+            return Cow::Borrowed(options);
+        }
+        let own = self.shared.body.lock().sections.own().clone();
+        if own.is_empty() {
+            return Cow::Borrowed(options);
+        }
+        let snapshot = self.db.engine().snapshot_with_own(options.snapshot.clone(), own);
+        Cow::Owned(ReadOptions { snapshot: Some(snapshot), ..options.clone() })
+    }
+}
+
+fn settings<'a>(
+    name: &'a [u8],
+    options: &'a engine::options::WriteOptions,
+    pessimistic: &Pessimistic,
+) -> SectionSettings<'a> {
+    let settings = &pessimistic.settings;
+    SectionSettings { name, options, undo: Undo::of(settings.policy, settings.rollback_merge_operands) }
+}

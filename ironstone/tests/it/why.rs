@@ -1,0 +1,202 @@
+//! Slow operations and their causes, and the metrics of a database.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use ironstone::metrics::{Description, MetricKind};
+use ironstone::stats::{Cause, OperationKind, Stopwatch};
+use ironstone::{
+    Db, FamilyDescriptor, FamilyOptions, FullMerge, MergeFailure, MergeOperator, Merged, Options,
+};
+
+const MINUTE: Duration = Duration::from_secs(60);
+
+/// Takes three milliseconds for each merge, by computation.
+struct Slow;
+
+impl MergeOperator for Slow {
+    fn name(&self) -> &str {
+        "test.Slow"
+    }
+
+    fn full(&self, merge: &FullMerge<'_>, out: &mut Vec<u8>) -> Result<Merged, MergeFailure> {
+        let start = Stopwatch::start();
+        while start.micros() < 3000 {}
+        merge.operands.iter().for_each(|operand| out.extend_from_slice(operand));
+        Ok(Merged::New)
+    }
+}
+
+#[test]
+fn a_slow_merge_operator_is_the_cause_of_a_slow_get() {
+    let mut options = Options::in_memory();
+    options.family.merge_operator = Some(Arc::new(Slow));
+    let db = Db::open("data", options).unwrap();
+    db.put(b"fast", b"v").unwrap();
+    db.merge(b"slow", b"a").unwrap();
+    db.merge(b"slow", b"b").unwrap();
+    for _ in 0..500 {
+        db.get(b"fast").unwrap();
+    }
+    db.get(b"slow").unwrap();
+    let why = db.why(MINUTE);
+    let gets = why.operations.iter().find(|kind| kind.operation == OperationKind::Get).expect("slow gets");
+    let merge = gets.causes.iter().find(|cause| cause.cause == Cause::Merge).expect("a merge");
+    assert_eq!(merge.count, 1);
+    assert!(merge.time >= Duration::from_millis(2), "{why}");
+    assert!(why.to_string().contains("merging operands (1 operations)"), "{why}");
+    let metrics = db.metrics();
+    let of_gets = &metrics.operations[OperationKind::Get as usize];
+    assert!(of_gets.slow >= 1 && of_gets.slow_time.iter().any(|(cause, _)| *cause == Cause::Merge));
+}
+
+#[test]
+fn a_database_without_slow_operations_says_so() {
+    let db = Db::open("data", Options::in_memory()).unwrap();
+    let why = db.why(MINUTE);
+    assert!(why.operations.is_empty() && why.stalls.is_empty());
+    assert_eq!(why.to_string(), "no slow operation in the last 60s\n");
+}
+
+#[test]
+fn metrics_count_by_family_and_level() {
+    let db = Db::open("data", Options::in_memory()).unwrap();
+    let users = db.create_family(FamilyDescriptor::new("users", FamilyOptions::default())).unwrap();
+    users.put(b"a", b"1").unwrap();
+    users.put(b"b", b"2").unwrap();
+    users.flush().unwrap();
+    users.compact_range(None, None, &Default::default()).unwrap();
+    db.put(b"c", b"3").unwrap();
+    let metrics = db.metrics();
+    assert_eq!(metrics.database.user_keys, 3);
+    assert!(metrics.database.wal_bytes > 0);
+    let of = |name: &str| metrics.families.iter().find(|family| family.name == name).unwrap();
+    let files = |name: &str| of(name).levels.iter().map(|level| level.files).collect::<Vec<_>>();
+    assert_eq!(files("default"), [0; 7]);
+    assert_eq!(files("users").iter().sum::<u64>(), 1);
+    assert_eq!(of("users").levels[0].jobs, 1);
+    assert!(of("users").flushed_bytes > 0);
+    let live: u64 = of("users").levels.iter().map(|level| level.bytes).sum();
+    assert_eq!(live, users.int_property("rocksdb.live-sst-files-size").unwrap());
+    assert!(of("default").active_memtable_bytes > 0);
+}
+
+#[test]
+fn samples_of_a_metric_are_adjacent_and_their_labels_differ() {
+    let db = Db::open("data", Options::in_memory()).unwrap();
+    db.create_family(FamilyDescriptor::new("users", FamilyOptions::default())).unwrap();
+    db.put(b"k", b"v").unwrap();
+    db.flush().unwrap();
+    let samples = db.metrics().samples();
+    let mut seen = BTreeSet::new();
+    for of_metric in samples.chunk_by(|a, b| a.description == b.description) {
+        assert!(seen.insert(of_metric[0].description.name), "{} comes twice", of_metric[0].description.name);
+        let labels: BTreeSet<_> = of_metric.iter().map(|sample| &sample.labels).collect();
+        assert_eq!(labels.len(), of_metric.len(), "{}", of_metric[0].description.name);
+    }
+    let names: BTreeSet<&str> = Description::ALL.iter().map(|description| description.name).collect();
+    assert_eq!(names.len(), Description::ALL.len());
+    assert!(seen.is_subset(&names));
+    let counters = Description::ALL.iter().filter(|d| d.kind == MetricKind::Counter);
+    assert!(counters.into_iter().all(|d| !d.name.ends_with("_total")));
+}
+
+fn adds_up(holder: &ironstone::MemoryHolder) -> bool {
+    holder.parts.is_empty()
+        || (holder.parts.iter().map(|part| part.bytes).sum::<u64>() == holder.bytes
+            && holder.parts.iter().all(adds_up))
+}
+
+#[test]
+fn memory_adds_up_and_names_what_an_iterator_keeps() {
+    let db = Db::open("data", Options::in_memory()).unwrap();
+    (0..2000u32).for_each(|n| db.put(&n.to_be_bytes(), &[7; 100]).unwrap());
+    let before = db.memory();
+    assert!(adds_up(&before) && before.bytes > 200_000, "{before}");
+    let mut iter = db.iter().unwrap();
+    iter.seek_to_first();
+    db.flush().unwrap();
+    let kept = db.memory();
+    assert!(adds_up(&kept) && kept.to_string().contains("kept by an iterator"), "{kept}");
+    drop(iter);
+    let after = db.memory();
+    assert!(!after.to_string().contains("kept by an iterator"), "{after}");
+    assert!(after.bytes < kept.bytes);
+}
+
+#[test]
+fn files_that_an_iterator_keeps_are_named() {
+    let db = Db::open("data", Options::in_memory()).unwrap();
+    for value in [b"1", b"2"] {
+        db.put(b"k", value).unwrap();
+        db.flush().unwrap();
+    }
+    let mut iter = db.iter().unwrap();
+    iter.seek_to_first();
+    let old: BTreeSet<_> = db.live_files().iter().map(|file| file.number).collect();
+    db.compact_range(None, None, &Default::default()).unwrap();
+    let kept = db.kept_files();
+    let files: BTreeSet<_> = kept.versions.iter().flat_map(|version| version.files.iter().copied()).collect();
+    assert_eq!(files, old, "{kept:?}");
+    let disk: u64 = db.disk().iter().map(|share| share.bytes).sum();
+    assert_eq!(Some(disk), db.int_property("rocksdb.live-sst-files-size"));
+    drop(iter);
+    assert_eq!(db.kept_files().versions, []);
+}
+
+/// Counts spans by name.
+#[cfg(feature = "tracing")]
+mod spans {
+    use std::collections::BTreeMap;
+    use std::sync::{Arc, Mutex};
+
+    use ironstone::metrics::Spans;
+    use ironstone::{Db, Options};
+    use tracing::span::{Attributes, Id, Record};
+    use tracing::{Event, Metadata, Subscriber};
+
+    #[derive(Clone, Default)]
+    struct Counts(Arc<Mutex<(u64, BTreeMap<&'static str, u64>)>>);
+
+    impl Subscriber for Counts {
+        fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+            metadata.target() == "ironstone"
+        }
+
+        fn new_span(&self, span: &Attributes<'_>) -> Id {
+            let mut counts = self.0.lock().unwrap();
+            counts.0 += 1;
+            *counts.1.entry(span.metadata().name()).or_default() += 1;
+            Id::from_u64(counts.0)
+        }
+
+        fn record(&self, _: &Id, _: &Record<'_>) {}
+        fn record_follows_from(&self, _: &Id, _: &Id) {}
+        fn event(&self, _: &Event<'_>) {}
+        fn enter(&self, _: &Id) {}
+        fn exit(&self, _: &Id) {}
+
+        fn try_close(&self, _: Id) -> bool {
+            *self.0.lock().unwrap().1.entry("closed").or_default() += 1;
+            true
+        }
+    }
+
+    #[test]
+    fn a_flush_and_a_compaction_are_spans_that_end() {
+        let counts = Counts::default();
+        tracing::subscriber::set_global_default(counts.clone()).unwrap();
+        let mut options = Options::in_memory();
+        options.listeners.push(Arc::new(Spans::default()));
+        let db = Db::open("data", options).unwrap();
+        for value in [b"1", b"2"] {
+            db.put(b"k", value).unwrap();
+            db.flush().unwrap();
+        }
+        db.compact_range(None, None, &Default::default()).unwrap();
+        let counts = counts.0.lock().unwrap();
+        assert_eq!((counts.1["flush"], counts.1["compaction"]), (2, 1));
+        assert_eq!(counts.1["closed"], counts.0);
+    }
+}
