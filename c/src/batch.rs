@@ -4,12 +4,13 @@ use std::ffi::{c_char, c_void};
 
 use base::{Error, FamilyId, Result};
 use engine::batch::WriteBatch;
+use engine::family::Family;
 use format::batch::Record;
 
 use crate::abi::{Owned, Slices, Text};
 use crate::callbacks::{
     rocksdb_batch_delete_cb, rocksdb_batch_delete_cf_cb, rocksdb_batch_log_data_cb, rocksdb_batch_put_cb,
-    rocksdb_batch_put_cf_cb,
+    rocksdb_batch_put_cf_cb, rocksdb_ts_size_cb,
 };
 use crate::db::rocksdb_column_family_handle_t;
 
@@ -23,6 +24,8 @@ pub struct rocksdb_writebatch_t {
     fault: Option<(Vec<u8>, Error)>,
     /// Why each write of the batch fails.
     refused: Option<Error>,
+    /// The length of the timestamps of the default column family that the batch was created for; 0: not checked.
+    default_timestamp_size: usize,
     /// A write keeps checksums of the changes, whatever its options say.
     pub(crate) protected: bool,
 }
@@ -41,6 +44,20 @@ impl rocksdb_writebatch_t {
             (Some((_, error)), _) | (None, Some(error)) => Err(error.clone()),
             (None, None) => Ok(&mut self.batch),
         }
+    }
+
+    /// The batch, to be written to the database of this default column family.
+    ///
+    /// # Errors
+    /// As [`Self::batch_to_write`]. InvalidArgument if the batch was created for timestamps of another length.
+    pub(crate) fn batch_for(&mut self, default: &Family) -> Result<&mut WriteBatch> {
+        let (expected, found) = (self.default_timestamp_size, default.order().user.timestamp_size());
+        if expected != 0 && expected != found {
+            return Err(Error::invalid_argument(format!(
+                "the write batch was created for timestamps of {expected} bytes; those of the default column family have {found}"
+            )));
+        }
+        self.batch_to_write()
     }
 
     /// Makes a change. A change past `max_bytes` is dropped, as in RocksDB.
@@ -68,6 +85,27 @@ impl rocksdb_writebatch_t {
 /// A key or value in parts, as one byte string.
 fn joined(parts: &Slices<'_>) -> Vec<u8> {
     parts.0.concat()
+}
+
+/// The lengths of timestamps that a program knows.
+pub(crate) struct TimestampSizes {
+    state: *mut c_void,
+    call: rocksdb_ts_size_cb,
+}
+
+impl TimestampSizes {
+    /// # Errors
+    /// InvalidArgument if the function is null.
+    pub fn new(state: *mut c_void, call: Option<rocksdb_ts_size_cb>) -> Result<Self> {
+        let call = call.ok_or_else(|| Error::invalid_argument("the function get_ts_size is null"))?;
+        Ok(TimestampSizes { state, call })
+    }
+
+    /// Returns the length of the timestamps of a column family.
+    pub fn of(&self, family: FamilyId) -> usize {
+        // SAFETY: the program handed in this function for this state.
+        unsafe { (self.call)(self.state, family.0) }
+    }
 }
 
 /// What an iteration over a batch calls.
@@ -174,20 +212,21 @@ c_api! {
 
     /// Creates a batch with room for `reserved_bytes`. Changes past `max_bytes` are dropped; 0: no limit. With
     /// `protection_bytes_per_key` of 8 a write of the batch keeps checksums of the changes; other numbers above 0 make each
-    /// write of the batch fail. A `default_cf_ts_sz` above 0 is not built: each write of the batch fails.
+    /// write of the batch fail. `default_cf_ts_sz` is the length of the timestamps of the default column family. A write
+    /// fails if the default column family has timestamps of another length; 0: not checked.
     fn rocksdb_writebatch_create_with_params(
         reserved_bytes: usize, max_bytes: usize, protection_bytes_per_key: usize, default_cf_ts_sz: usize
     ) -> Owned<rocksdb_writebatch_t> {
         let batch = WriteBatch::with_capacity(reserved_bytes.min(1 << 20));
-        let refused = match (protection_bytes_per_key, default_cf_ts_sz) {
-            (0 | 8, 0) => None,
-            (0 | 8, _) => Some(Error::not_supported("write batches with default_cf_ts_sz")),
-            (bytes, _) => Some(Error::invalid_argument(format!(
+        let refused = match protection_bytes_per_key {
+            0 | 8 => None,
+            bytes => Some(Error::invalid_argument(format!(
                 "protection_bytes_per_key is {bytes}; 0 and 8 are supported"
             ))),
         };
         let protected = protection_bytes_per_key == 8;
-        Owned(rocksdb_writebatch_t { batch, max_bytes, refused, protected, ..Default::default() })
+        let default_timestamp_size = default_cf_ts_sz;
+        Owned(rocksdb_writebatch_t { batch, max_bytes, refused, default_timestamp_size, protected, ..Default::default() })
     }
 
     /// Removes all changes.
@@ -358,6 +397,16 @@ c_api! {
     /// Removes the last save point. NotFound without a save point.
     fn rocksdb_writebatch_pop_save_point(batch: mut rocksdb_writebatch_t, err) {
         batch.batch.pop_save_point()
+    }
+
+    /// Gives each key of a column family with timestamps the timestamp `ts`. `get_ts_size` returns the length of the timestamps
+    /// of a column family, by its id; 0: the column family has none. Removes all save points. InvalidArgument if a column
+    /// family has timestamps of another length than `ts`.
+    fn rocksdb_writebatch_update_timestamps(
+        wb: mut rocksdb_writebatch_t, ts: bytes, state: raw(*mut c_void), get_ts_size: call rocksdb_ts_size_cb, err
+    ) {
+        let sizes = TimestampSizes::new(state, get_ts_size)?;
+        wb.batch_to_write()?.update_timestamps(ts, |family| sizes.of(family))
     }
 
     /// Reports Corruption if the records or the count of the batch are damaged.

@@ -1,13 +1,15 @@
 //! Write batches with an index: batches that can be read and iterated before they are written.
 
 use std::ffi::c_void;
+use std::ops::{Deref, DerefMut};
 
 use base::{Error, Result};
+use engine::options::WriteOptions;
 use ironstone::{WriteBatchWithIndex, WriteBatchWithIndexOptions};
 
 use crate::abi::{Buffer, Owned, Slices, Text};
-use crate::batch::{Calls, rocksdb_writebatch_t};
-use crate::callbacks::{rocksdb_batch_delete_cb, rocksdb_batch_put_cb};
+use crate::batch::{Calls, TimestampSizes, rocksdb_writebatch_t};
+use crate::callbacks::{rocksdb_batch_delete_cb, rocksdb_batch_put_cb, rocksdb_ts_size_cb};
 use crate::comparator::rocksdb_comparator_t;
 use crate::db::{copied, rocksdb_column_family_handle_t, rocksdb_pinnableslice_t, rocksdb_t};
 use crate::iterator::rocksdb_iterator_t;
@@ -15,16 +17,63 @@ use crate::options::rocksdb_options_t;
 use crate::read_options::rocksdb_readoptions_t;
 use crate::write_options::rocksdb_writeoptions_t;
 
-/// A write batch with an index.
+/// A write batch with an index: of its own, or the batch of a transaction.
 pub struct rocksdb_writebatch_wi_t {
+    state: *mut State,
+    /// The handle drops the state. `false`: the state belongs to a transaction.
+    owned: bool,
+}
+
+/// What a handle of a batch stands for.
+pub struct State {
     pub(crate) batch: WriteBatchWithIndex,
     /// The bytes that `rocksdb_writebatch_wi_data` returned.
     data: Vec<u8>,
+    /// The bytes of checksum for each key that a write keeps; 0: as the options of the write say.
+    protection_bytes_per_key: usize,
+}
+
+impl rocksdb_writebatch_wi_t {
+    pub(crate) fn new(batch: WriteBatchWithIndex) -> Self {
+        let state = Box::into_raw(Box::new(State { batch, data: Vec::new(), protection_bytes_per_key: 0 }));
+        rocksdb_writebatch_wi_t { state, owned: true }
+    }
+
+    /// Returns a second handle of the same batch. The second handle needs no destruction: a program frees its memory only.
+    pub(crate) fn borrowed(&self) -> Self {
+        rocksdb_writebatch_wi_t { state: self.state, owned: false }
+    }
+}
+
+impl Deref for rocksdb_writebatch_wi_t {
+    type Target = State;
+
+    fn deref(&self) -> &State {
+        // SAFETY: `state` comes from `Box::into_raw` in `new` and is freed by the drop of the owner. The header requires that
+        // no handle is used after its destruction, nor after the destruction of its transaction. The header allows one thread at
+        // a time to use a transaction and the batch of this transaction. So no other reference to the state exists.
+        unsafe { &*self.state }
+    }
+}
+
+impl DerefMut for rocksdb_writebatch_wi_t {
+    fn deref_mut(&mut self) -> &mut State {
+        // SAFETY: `state` is live and no other reference to it exists, for the reasons in `deref`.
+        unsafe { &mut *self.state }
+    }
+}
+
+impl Drop for rocksdb_writebatch_wi_t {
+    fn drop(&mut self) {
+        if self.owned {
+            // SAFETY: `state` comes from `Box::into_raw` in `new`. Only the owner frees it, and only here.
+            drop(unsafe { Box::from_raw(self.state) });
+        }
+    }
 }
 
 fn create(options: WriteBatchWithIndexOptions) -> Owned<rocksdb_writebatch_wi_t> {
-    let batch = WriteBatchWithIndex::with_options(options);
-    Owned(rocksdb_writebatch_wi_t { batch, data: Vec::new() })
+    Owned(rocksdb_writebatch_wi_t::new(WriteBatchWithIndex::with_options(options)))
 }
 
 fn joined(parts: &Slices<'_>) -> Vec<u8> {
@@ -47,18 +96,20 @@ c_api! {
     }
 
     /// As `rocksdb_writebatch_wi_create`. The comparator orders keys of column families that the batch does not know; null:
-    /// bytewise. Records past `max_bytes` are rejected; 0: no limit. The write options choose the bytes of protection.
+    /// bytewise. Records past `max_bytes` are rejected; 0: no limit. With `protection_bytes_per_key` of 8 a write of the batch keeps
+    /// checksums of the records; other numbers above 0 make each write of the batch fail.
     fn rocksdb_writebatch_wi_create_with_params(
         backup_index_comparator: maybe rocksdb_comparator_t, reserved_bytes: usize, overwrite_key: flag,
         max_bytes: usize, protection_bytes_per_key: usize
     ) -> Owned<rocksdb_writebatch_wi_t> {
-        let _ = protection_bytes_per_key;
-        create(WriteBatchWithIndexOptions {
+        let mut handle = create(WriteBatchWithIndexOptions {
             order: backup_index_comparator.map(|comparator| comparator.order.clone()).unwrap_or_default(),
             reserved_bytes: reserved_bytes.min(1 << 20),
             overwrite_key,
             max_bytes,
-        })
+        });
+        handle.0.protection_bytes_per_key = protection_bytes_per_key;
+        handle
     }
 
     fn rocksdb_writebatch_wi_destroy(batch: own rocksdb_writebatch_wi_t) {
@@ -208,6 +259,15 @@ c_api! {
         batch.batch.rollback_to_save_point()
     }
 
+    /// As `rocksdb_writebatch_update_timestamps`. InvalidArgument too if a record of a column family with timestamps was added
+    /// without a handle of the column family.
+    fn rocksdb_writebatch_wi_update_timestamps(
+        wbwi: mut rocksdb_writebatch_wi_t, ts: bytes, state: raw(*mut c_void), get_ts_size: call rocksdb_ts_size_cb, err
+    ) {
+        let sizes = TimestampSizes::new(state, get_ts_size)?;
+        wbwi.batch.update_timestamps(ts, |family| sizes.of(base::FamilyId(family)))
+    }
+
     /// Returns a copy of the value that the batch alone gives a key, or null.
     fn rocksdb_writebatch_wi_get_from_batch(
         wbwi: at rocksdb_writebatch_wi_t, options: in rocksdb_options_t, key: bytes, vallen: out usize, err
@@ -268,7 +328,14 @@ c_api! {
     fn rocksdb_write_writebatch_wi(
         db: at rocksdb_t, options: in rocksdb_writeoptions_t, wbwi: mut rocksdb_writebatch_wi_t, err
     ) {
-        wbwi.batch.write(&db.get()?.front, options.get()?)
+        let options = match wbwi.protection_bytes_per_key {
+            0 => *options.get()?,
+            bytes @ 8 => WriteOptions { protection_bytes_per_key: bytes, ..*options.get()? },
+            bytes => return Err(Error::invalid_argument(format!(
+                "protection_bytes_per_key is {bytes}; 0 and 8 are supported"
+            ))),
+        };
+        wbwi.batch.write(&db.get()?.front, &options)
     }
 
     /// Returns an iterator over the base iterator as if the batch were written. Takes the base iterator over.

@@ -47,7 +47,8 @@ c_api! {
         }
     }
 
-    /// Measures the memory of the databases and caches. The memory of a cache includes its hash tables.
+    /// Measures the memory of the databases and caches. The memory of a cache is its usage, without its hash tables, as in
+    /// RocksDB.
     fn rocksdb_approximate_memory_usage_create(
         consumers: at rocksdb_memory_consumers_t, err
     ) -> Owned<rocksdb_memory_usage_t> {
@@ -56,7 +57,7 @@ c_api! {
             mem_table_total: sum("rocksdb.size-all-mem-tables"),
             mem_table_unflushed: sum("rocksdb.cur-size-all-mem-tables"),
             mem_table_readers_total: sum("rocksdb.estimate-table-readers-mem"),
-            cache_total: consumers.caches.iter().map(|cache| (cache.usage() + cache.table_bytes()) as u64).sum(),
+            cache_total: consumers.caches.iter().map(|cache| cache.usage() as u64).sum(),
         }))
     }
 

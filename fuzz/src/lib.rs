@@ -11,6 +11,7 @@
 
 pub mod archive;
 pub mod blocks;
+pub mod calls;
 pub mod corpus;
 pub mod logs;
 pub mod meter;
@@ -61,6 +62,8 @@ pub const ALL: &[Target] = &[
     // What is announced is held, up to 1 MiB.
     Target { name: "decompress", run: blocks::decompress, room: 16 << 20, len: 1024 },
     Target { name: "table", run: whole::table, room: WHOLE_ROOM, len: 8192 },
+    // Handles of two open databases, and what their memtables hold.
+    Target { name: "c_calls", run: calls::c_calls, room: WHOLE_ROOM, len: 1024 },
     Target { name: "directory", run: whole::directory, room: WHOLE_ROOM, len: 16384 },
 ];
 

@@ -166,6 +166,7 @@ table! {
     fn transactiondb_options_create() -> Raw;
     fn transactiondb_options_destroy(Raw);
     fn transactiondb_options_set_write_policy(Raw, c_int);
+    fn transactiondb_options_set_default_write_batch_flush_threshold(Raw, i64);
     fn transactiondb_open(Raw, Raw, Text, ErrorSlot) -> Raw;
     fn transactiondb_close(Raw);
     fn transactiondb_put(Raw, Raw, Bytes, usize, Bytes, usize, ErrorSlot);

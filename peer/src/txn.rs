@@ -69,12 +69,31 @@ impl TransactionDb {
     /// # Errors
     /// RocksDB's refusal.
     pub fn open_as(library: &Library, path: &Path, text: &str, policy: WritePolicy) -> Result<TransactionDb> {
+        TransactionDb::open_with_threshold(library, path, text, policy, 0)
+    }
+
+    /// As [`TransactionDb::open_as`]. With [`WritePolicy::Unprepared`], a transaction writes its batch before prepare if the
+    /// batch is larger than `threshold` bytes; 0: never.
+    ///
+    /// # Errors
+    /// RocksDB's refusal.
+    pub fn open_with_threshold(
+        library: &Library,
+        path: &Path,
+        text: &str,
+        policy: WritePolicy,
+        threshold: i64,
+    ) -> Result<TransactionDb> {
         let options = library.options(text)?;
         let path = path_text(path)?;
         // SAFETY: a fresh handle.
         let own = unsafe { (library.table().transactiondb_options_create)() };
         // SAFETY: a live handle.
         unsafe { (library.table().transactiondb_options_set_write_policy)(own, policy as i32) };
+        // SAFETY: a live handle.
+        unsafe {
+            (library.table().transactiondb_options_set_default_write_batch_flush_threshold)(own, threshold)
+        };
         // SAFETY: live handles, text that outlives the call.
         let raw =
             library.checked(|t, e| unsafe { (t.transactiondb_open)(options.raw, own, path.as_ptr(), e) });

@@ -629,7 +629,8 @@ extern ROCKSDB_LIBRARY_API rocksdb_writebatch_t* rocksdb_writebatch_create_from(
     size_t rep_len);
 /* Creates a batch with room for `reserved_bytes`. Changes past `max_bytes` are dropped; 0: no limit. With
    `protection_bytes_per_key` of 8 a write of the batch keeps checksums of the changes; other numbers above 0 make each
-   write of the batch fail. A `default_cf_ts_sz` above 0 is not built: each write of the batch fails. */
+   write of the batch fail. `default_cf_ts_sz` is the length of the timestamps of the default column family. A write
+   fails if the default column family has timestamps of another length; 0: not checked. */
 extern ROCKSDB_LIBRARY_API rocksdb_writebatch_t* rocksdb_writebatch_create_with_params(size_t reserved_bytes,
     size_t max_bytes, size_t protection_bytes_per_key, size_t default_cf_ts_sz);
 /* Removes all changes. */
@@ -711,6 +712,11 @@ extern ROCKSDB_LIBRARY_API void rocksdb_writebatch_rollback_to_save_point(rocksd
 /* Removes the last save point. NotFound without a save point. */
 extern ROCKSDB_LIBRARY_API void rocksdb_writebatch_pop_save_point(rocksdb_writebatch_t* batch,
     char** errptr);
+/* Gives each key of a column family with timestamps the timestamp `ts`. `get_ts_size` returns the length of the timestamps
+   of a column family, by its id; 0: the column family has none. Removes all save points. InvalidArgument if a column
+   family has timestamps of another length than `ts`. */
+extern ROCKSDB_LIBRARY_API void rocksdb_writebatch_update_timestamps(rocksdb_writebatch_t* wb,
+    const char* ts, size_t ts_len, void* state, rocksdb_ts_size_cb get_ts_size, char** errptr);
 /* Reports Corruption if the records or the count of the batch are damaged. */
 extern ROCKSDB_LIBRARY_API void rocksdb_writebatch_verify_checksum(rocksdb_writebatch_t* batch,
     char** errptr);
@@ -735,7 +741,8 @@ extern ROCKSDB_LIBRARY_API void rocksdb_writebatch_iterate_cf_ld(rocksdb_writeba
 extern ROCKSDB_LIBRARY_API rocksdb_writebatch_wi_t* rocksdb_writebatch_wi_create(size_t reserved_bytes,
     unsigned char overwrite_keys);
 /* As `rocksdb_writebatch_wi_create`. The comparator orders keys of column families that the batch does not know; null:
-   bytewise. Records past `max_bytes` are rejected; 0: no limit. The write options choose the bytes of protection. */
+   bytewise. Records past `max_bytes` are rejected; 0: no limit. With `protection_bytes_per_key` of 8 a write of the batch keeps
+   checksums of the records; other numbers above 0 make each write of the batch fail. */
 extern ROCKSDB_LIBRARY_API rocksdb_writebatch_wi_t* rocksdb_writebatch_wi_create_with_params(rocksdb_comparator_t* backup_index_comparator,
     size_t reserved_bytes, unsigned char overwrite_key, size_t max_bytes,
     size_t protection_bytes_per_key);
@@ -811,6 +818,10 @@ extern ROCKSDB_LIBRARY_API void rocksdb_writebatch_wi_set_save_point(rocksdb_wri
 /* Removes the records since the last save point, and the save point. NotFound without a save point. */
 extern ROCKSDB_LIBRARY_API void rocksdb_writebatch_wi_rollback_to_save_point(rocksdb_writebatch_wi_t* batch,
     char** errptr);
+/* As `rocksdb_writebatch_update_timestamps`. InvalidArgument too if a record of a column family with timestamps was added
+   without a handle of the column family. */
+extern ROCKSDB_LIBRARY_API void rocksdb_writebatch_wi_update_timestamps(rocksdb_writebatch_wi_t* wbwi,
+    const char* ts, size_t ts_len, void* state, rocksdb_ts_size_cb get_ts_size, char** errptr);
 /* Returns a copy of the value that the batch alone gives a key, or null. */
 extern ROCKSDB_LIBRARY_API char* rocksdb_writebatch_wi_get_from_batch(rocksdb_writebatch_wi_t* wbwi,
     const rocksdb_options_t* options, const char* key, size_t key_len, size_t* vallen,
@@ -1295,6 +1306,18 @@ extern ROCKSDB_LIBRARY_API void rocksdb_multi_get_cf(rocksdb_t* db,
     const rocksdb_column_family_handle_t* const* column_families, size_t num_keys_list,
     const char* const* keys_list, const size_t* keys_list_sizes, char** values_list,
     size_t* values_list_sizes, char** errs);
+/* As `rocksdb_multi_get`. Also returns a copy of the timestamp of each value; the caller frees it. The timestamp of a key
+   without a value is null. */
+extern ROCKSDB_LIBRARY_API void rocksdb_multi_get_with_ts(rocksdb_t* db,
+    const rocksdb_readoptions_t* options, size_t num_keys_list, const char* const* keys_list,
+    const size_t* keys_list_sizes, char** values_list, size_t* values_list_sizes,
+    char** timestamp_list, size_t* timestamp_list_sizes, char** errs);
+/* As `rocksdb_multi_get_with_ts`, with a column family for each key. */
+extern ROCKSDB_LIBRARY_API void rocksdb_multi_get_cf_with_ts(rocksdb_t* db,
+    const rocksdb_readoptions_t* options,
+    const rocksdb_column_family_handle_t* const* column_families, size_t num_keys_list,
+    const char* const* keys_list, const size_t* keys_list_sizes, char** values_list,
+    size_t* values_list_sizes, char** timestamps_list, size_t* timestamps_list_sizes, char** errs);
 /* Reads keys of one column family without copies. `values` and `errs` have a place for each key. The value of a key
    that does not exist is null. The caller destroys the values. */
 extern ROCKSDB_LIBRARY_API void rocksdb_batched_multi_get_cf(rocksdb_t* db,
@@ -1899,7 +1922,8 @@ extern ROCKSDB_LIBRARY_API void rocksdb_memory_consumers_add_db(rocksdb_memory_c
     rocksdb_t* db);
 extern ROCKSDB_LIBRARY_API void rocksdb_memory_consumers_add_cache(rocksdb_memory_consumers_t* consumers,
     rocksdb_cache_t* cache);
-/* Measures the memory of the databases and caches. The memory of a cache includes its hash tables. */
+/* Measures the memory of the databases and caches. The memory of a cache is its usage, without its hash tables, as in
+   RocksDB. */
 extern ROCKSDB_LIBRARY_API rocksdb_memory_usage_t* rocksdb_approximate_memory_usage_create(rocksdb_memory_consumers_t* consumers,
     char** errptr);
 extern ROCKSDB_LIBRARY_API void rocksdb_approximate_memory_usage_destroy(rocksdb_memory_usage_t* usage);
@@ -2021,10 +2045,6 @@ extern ROCKSDB_LIBRARY_API void rocksdb_livefile_set_largest_key(rocksdb_livefil
 extern ROCKSDB_LIBRARY_API void rocksdb_livefiles_add(rocksdb_livefiles_t* files,
     rocksdb_livefile_t* file);
 
-/* ---- The functions of write batches with an index that are not built. A function with `errptr` reports ---- */
-extern ROCKSDB_LIBRARY_API void rocksdb_writebatch_wi_update_timestamps(rocksdb_writebatch_wi_t* wbwi,
-    const char* ts, size_t ts_len, void* state, rocksdb_ts_size_cb get_ts_size, char** errptr);
-
 /* ---- Compaction services: not built. A function with `errptr` reports `Not implemented: NAME`. All others return zero or null ---- */
 extern ROCKSDB_LIBRARY_API const char* rocksdb_compactionservice_jobinfo_t_get_db_name(const rocksdb_compactionservice_jobinfo_t* info,
     size_t* len);
@@ -2059,17 +2079,6 @@ extern ROCKSDB_LIBRARY_API char* rocksdb_open_and_compact_with_options(const roc
     char** errptr);
 
 /* ---- Other features: not built. A function with `errptr` reports `Not implemented: NAME`. All others return zero or null ---- */
-extern ROCKSDB_LIBRARY_API void rocksdb_multi_get_with_ts(rocksdb_t* db,
-    const rocksdb_readoptions_t* options, size_t num_keys, const char* const* keys_list,
-    const size_t* keys_list_sizes, char** values_list, size_t* values_list_sizes,
-    char** timestamp_list, size_t* timestamp_list_sizes, char** errs);
-extern ROCKSDB_LIBRARY_API void rocksdb_multi_get_cf_with_ts(rocksdb_t* db,
-    const rocksdb_readoptions_t* options,
-    const rocksdb_column_family_handle_t* const* column_families, size_t num_keys,
-    const char* const* keys_list, const size_t* keys_list_sizes, char** values_list,
-    size_t* values_list_sizes, char** timestamps_list, size_t* timestamps_list_sizes, char** errs);
-extern ROCKSDB_LIBRARY_API void rocksdb_writebatch_update_timestamps(rocksdb_writebatch_t* wb,
-    const char* ts, size_t ts_len, void* state, rocksdb_ts_size_cb get_ts_size, char** errptr);
 extern ROCKSDB_LIBRARY_API void rocksdb_table_properties_collector_factory_destroy(rocksdb_table_properties_collector_factory_t* factory);
 extern ROCKSDB_LIBRARY_API rocksdb_memory_allocator_t* rocksdb_jemalloc_nodump_allocator_create(char** errptr);
 extern ROCKSDB_LIBRARY_API void rocksdb_memory_allocator_destroy(rocksdb_memory_allocator_t* arg0);
@@ -2111,9 +2120,6 @@ extern ROCKSDB_LIBRARY_API void rocksdb_start_block_cache_trace_with_options(roc
     const rocksdb_block_cache_trace_writer_options_t* writer_options, const char* trace_path,
     char** errptr);
 extern ROCKSDB_LIBRARY_API void rocksdb_end_block_cache_trace(rocksdb_t* db, char** errptr);
-
-/* ---- The functions of transactions that are not built. A function with `errptr` reports `Not implemented: NAME`. All others return zero or null ---- */
-extern ROCKSDB_LIBRARY_API rocksdb_writebatch_wi_t* rocksdb_transaction_get_writebatch_wi(rocksdb_transaction_t* txn);
 
 /* ---- `rocksdb_options_t`: the options of a database and of a column family in one handle ---- */
 /* Creates options with the defaults of RocksDB 11.8.1. */
@@ -3672,6 +3678,9 @@ extern ROCKSDB_LIBRARY_API void rocksdb_transaction_set_read_timestamp_for_valid
 /* Returns the snapshot of the transaction, or null. Free the handle with `rocksdb_free` before the transaction is
    destroyed. The snapshot belongs to the transaction. */
 extern ROCKSDB_LIBRARY_API const rocksdb_snapshot_t* rocksdb_transaction_get_snapshot(rocksdb_transaction_t* txn);
+/* Returns the writes of the transaction as a batch. A change of the batch changes the transaction, without locks and
+   without checks. Free the handle with `rocksdb_free`. The batch belongs to the transaction and ends with it. */
+extern ROCKSDB_LIBRARY_API rocksdb_writebatch_wi_t* rocksdb_transaction_get_writebatch_wi(rocksdb_transaction_t* txn);
 /* Returns a copy of the value of a key as the transaction sees it, or null. */
 extern ROCKSDB_LIBRARY_API char* rocksdb_transaction_get(rocksdb_transaction_t* txn,
     const rocksdb_readoptions_t* options, const char* key, size_t key_len, size_t* vlen,

@@ -20,10 +20,32 @@ pub unsafe fn guard<R: Return>(
     errptr: *mut *mut c_char,
     body: impl FnOnce() -> Result<R>,
 ) -> R::C {
-    let error = match catch_unwind(AssertUnwindSafe(body)) {
+    let failure = match catch_unwind(AssertUnwindSafe(body)) {
         Ok(Ok(value)) => return value.into_c(),
-        Ok(Err(error)) => error,
-        Err(panic) => {
+        Ok(Err(error)) => Failure::Error(error),
+        Err(panic) => Failure::Panic(panic),
+    };
+    // SAFETY: `errptr` follows the contract of this function.
+    unsafe { fail(function, errptr, failure) };
+    R::neutral()
+}
+
+/// Why a body returned no value.
+enum Failure {
+    Error(Error),
+    Panic(Box<dyn Any + Send>),
+}
+
+/// Reports a failure. One function serves all C functions: a copy in each of them makes the library larger by a tenth.
+///
+/// # Safety
+/// As [`report`].
+#[cold]
+#[inline(never)]
+unsafe fn fail(function: &'static str, errptr: *mut *mut c_char, failure: Failure) {
+    let error = match failure {
+        Failure::Error(error) => error,
+        Failure::Panic(panic) => {
             let error = Error::aborted(format!("{function}: panic: {}", panic_text(&*panic)));
             // Dropping a payload can panic again. The payload is a few bytes.
             std::mem::forget(panic);
@@ -32,7 +54,6 @@ pub unsafe fn guard<R: Return>(
     };
     // SAFETY: `errptr` follows the contract of this function.
     unsafe { report(errptr, &error) };
-    R::neutral()
 }
 
 /// Writes an error string to `*errptr` and frees the string that was there. Does nothing if `errptr` is null.

@@ -7,6 +7,7 @@ use base::{Error, Pinned, Result};
 use engine::family::Family;
 use engine::options::ReadOptions;
 
+use super::read::get_with_ts;
 use super::{FamilyView, rocksdb_column_family_handle_t, rocksdb_pinnableslice_t, rocksdb_t};
 use crate::abi::{Buffer, Owned, Return, Slices, arguments};
 use crate::iterator::rocksdb_slice_t;
@@ -49,6 +50,16 @@ impl Places {
     }
 }
 
+/// The options of several reads at one sequence number. A column family that cannot be read at a snapshot is read at its
+/// newest sequence number.
+fn at_one_sequence(db: &rocksdb_t, families: &[Arc<Family>], options: &ReadOptions) -> Result<ReadOptions> {
+    let mut options = options.clone();
+    if options.snapshot.is_none() && families.iter().all(|family| family.check_snapshot().is_ok()) {
+        options.snapshot = Some(db.db()?.snapshot());
+    }
+    Ok(options)
+}
+
 /// Reads keys of several column families at one sequence number.
 fn get_families(
     db: &rocksdb_t,
@@ -56,12 +67,69 @@ fn get_families(
     keys: &[&[u8]],
     options: &ReadOptions,
 ) -> Result<Answers> {
-    let mut options = options.clone();
-    if options.snapshot.is_none() {
-        options.snapshot = Some(db.db()?.snapshot());
-    }
+    let options = at_one_sequence(db, families, options)?;
     let open = db.get()?;
     Ok(families.iter().zip(keys).map(|(family, key)| open.get(family, key, &options)).collect())
+}
+
+/// As [`get_families`]. Also returns the timestamp of each value. A key without a value has an empty timestamp.
+fn get_families_with_ts(
+    db: &rocksdb_t,
+    families: &[Arc<Family>],
+    keys: &[&[u8]],
+    options: &ReadOptions,
+) -> Result<Vec<(Result<Option<Pinned>>, Vec<u8>)>> {
+    let options = at_one_sequence(db, families, options)?;
+    let read = |(family, key): (&Arc<Family>, &&[u8])| match get_with_ts(db, family, key, &options) {
+        Ok(Some((value, timestamp))) => (Ok(Some(value)), timestamp),
+        Ok(None) => (Ok(None), Vec::new()),
+        Err(error) => (Err(error), Vec::new()),
+    };
+    Ok(families.iter().zip(keys).map(read).collect())
+}
+
+/// Writes the timestamps of answers. A key without a value has a null timestamp.
+///
+/// # Safety
+/// Each array has a writable place for each answer.
+unsafe fn write_timestamps(
+    answers: &Answers,
+    timestamps: &[Vec<u8>],
+    places: (*mut *mut c_char, *mut usize),
+) -> Result<()> {
+    // SAFETY: both arrays have a place for each answer by the contract.
+    let (values, lens) = unsafe {
+        (arguments::array_mut(places.0, answers.len())?, arguments::array_mut(places.1, answers.len())?)
+    };
+    for (at, (answer, timestamp)) in answers.iter().zip(timestamps).enumerate() {
+        let found = matches!(answer, Ok(Some(_)));
+        values[at].write(if found { Buffer::bytes(timestamp).into_c() } else { std::ptr::null_mut() });
+        lens[at].write(timestamp.len());
+    }
+    Ok(())
+}
+
+/// Reads keys with timestamps and writes all places. An error that concerns all keys is the answer of each key.
+///
+/// # Safety
+/// Each array has a writable place for each key.
+unsafe fn multi_get_with_ts(
+    db: &rocksdb_t,
+    families: Result<Vec<Arc<Family>>>,
+    keys: &[&[u8]],
+    options: &rocksdb_readoptions_t,
+    (places, timestamp_places): (&Places, (*mut *mut c_char, *mut usize)),
+) -> Result<()> {
+    let read = || get_families_with_ts(db, &families?, keys, options.get()?);
+    let (answers, timestamps) = match read() {
+        Ok(found) => found.into_iter().unzip(),
+        Err(error) => (all_failed(keys.len(), &error), vec![Vec::new(); keys.len()]),
+    };
+    // SAFETY: each array has a place for each key by the contract.
+    unsafe {
+        places.write(&answers)?;
+        write_timestamps(&answers, &timestamps, timestamp_places)
+    }
 }
 
 /// The column families of an array of handles.
@@ -159,6 +227,35 @@ c_api! {
         let places = Places { values: values_list, lens: values_list_sizes, errors: errs };
         // SAFETY: the header requires a place for each key in each array.
         unsafe { places.write(&answers)? };
+    }
+
+    /// As `rocksdb_multi_get`. Also returns a copy of the timestamp of each value; the caller frees it. The timestamp of a key
+    /// without a value is null.
+    fn rocksdb_multi_get_with_ts(
+        db: at rocksdb_t, options: in rocksdb_readoptions_t, keys_list: slices,
+        values_list: raw(*mut *mut c_char), values_list_sizes: raw(*mut usize),
+        timestamp_list: raw(*mut *mut c_char), timestamp_list_sizes: raw(*mut usize), errs: raw(*mut *mut c_char)
+    ) {
+        let families = db.default_family().map(|family| vec![family.clone(); keys_list.0.len()]);
+        let places = Places { values: values_list, lens: values_list_sizes, errors: errs };
+        let timestamps = (timestamp_list, timestamp_list_sizes);
+        // SAFETY: the header requires a place for each key in each array.
+        unsafe { multi_get_with_ts(db, families, &keys_list.0, options, (&places, timestamps))? };
+    }
+
+    /// As `rocksdb_multi_get_with_ts`, with a column family for each key.
+    fn rocksdb_multi_get_cf_with_ts(
+        db: at rocksdb_t, options: in rocksdb_readoptions_t,
+        column_families: raw(*const *const rocksdb_column_family_handle_t), keys_list: slices,
+        values_list: raw(*mut *mut c_char), values_list_sizes: raw(*mut usize),
+        timestamps_list: raw(*mut *mut c_char), timestamps_list_sizes: raw(*mut usize), errs: raw(*mut *mut c_char)
+    ) {
+        // SAFETY: the header requires a handle for each key.
+        let families = unsafe { families(db, column_families, keys_list.0.len()) };
+        let places = Places { values: values_list, lens: values_list_sizes, errors: errs };
+        let timestamps = (timestamps_list, timestamps_list_sizes);
+        // SAFETY: the header requires a place for each key in each array.
+        unsafe { multi_get_with_ts(db, families, &keys_list.0, options, (&places, timestamps))? };
     }
 
     /// Reads keys of one column family without copies. `values` and `errs` have a place for each key. The value of a key

@@ -27,8 +27,8 @@ pub(crate) fn copied(value: Option<Pinned>, len: &Out<usize>) -> Option<Buffer> 
     value.map(|value| Buffer::bytes(&value))
 }
 
-/// The value of a key and the timestamp of the value.
-fn get_with_ts(
+/// The value of a key and the timestamp of the value. The bounds and the prefix mode of the options concern iterators only.
+pub(super) fn get_with_ts(
     db: &rocksdb_t,
     family: &Arc<Family>,
     key: &[u8],
@@ -36,7 +36,14 @@ fn get_with_ts(
 ) -> Result<Option<(Pinned, Vec<u8>)>> {
     let open = db.get()?;
     open.refuse_ttl("a read with a timestamp")?;
-    let mut iter = open.db.iter(family, options.clone())?;
+    let options = ReadOptions {
+        iterate_lower_bound: None,
+        iterate_upper_bound: None,
+        prefix_same_as_start: false,
+        total_order_seek: true,
+        ..options.clone()
+    };
+    let mut iter = open.db.iter(family, options)?;
     iter.seek(key);
     if iter.valid() && iter.key() == key {
         return Ok(Some((iter.pinned_value(), iter.timestamp().to_vec())));

@@ -139,8 +139,8 @@ c_api! {
         let open = db.get()?;
         if batch.protected {
             let options = WriteOptions { protection_bytes_per_key: 8, ..*options.get()? };
-            return open.write(batch.batch_to_write()?, &options);
+            return open.write(batch.batch_for(&open.default)?, &options);
         }
-        open.write(batch.batch_to_write()?, options.get()?)
+        open.write(batch.batch_for(&open.default)?, options.get()?)
     }
 }

@@ -15,11 +15,9 @@ macro_rules! opaque {
     };
 }
 
-mod batch_with_index;
 mod compaction_service;
 mod others;
 mod traces;
-mod transactions;
 
 pub use compaction_service::{
     rocksdb_compactionservice_jobinfo_t, rocksdb_compactionservice_t,

@@ -241,7 +241,8 @@ c_api! {
     fn rocksdb_transactiondb_write(
         db: at rocksdb_transactiondb_t, options: in rocksdb_writeoptions_t, batch: mut rocksdb_writebatch_t, err
     ) {
-        db.engine()?.write(batch.batch_to_write()?, options.get()?)
+        let open = db.base.get()?;
+        db.engine()?.write(batch.batch_for(&open.default)?, options.get()?)
     }
 
     fn rocksdb_transactiondb_merge(

@@ -136,7 +136,8 @@ c_api! {
         otxn_db: at rocksdb_optimistictransactiondb_t, options: in rocksdb_writeoptions_t,
         batch: mut rocksdb_writebatch_t, err
     ) {
-        otxn_db.base.db()?.write(batch.batch_to_write()?, options.get()?)
+        let open = otxn_db.base.get()?;
+        open.db.write(batch.batch_for(&open.default)?, options.get()?)
     }
 
     /// Closes the database and destroys the handle.

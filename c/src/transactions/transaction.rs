@@ -9,6 +9,7 @@ use engine::sequence::Snapshot;
 use ironstone::{Db, Family, LockMode, Transaction, TransactionOptions, Validation};
 
 use super::database::rocksdb_transactiondb_t;
+use crate::abi::returns::malloc_bytes;
 use crate::abi::{Buffer, HasRejected, Owned, arguments};
 use crate::batch::rocksdb_writebatch_t;
 use crate::batch_with_index::rocksdb_writebatch_wi_t;
@@ -25,11 +26,13 @@ pub struct rocksdb_transaction_t {
     default: Family,
     /// The snapshots that `rocksdb_transaction_get_snapshot` returned. A handle borrows its snapshot from here.
     snapshots: Vec<Arc<Snapshot>>,
+    /// The batch that `rocksdb_transaction_get_writebatch_wi` returned. A handle borrows the batch from here.
+    batch: Option<rocksdb_writebatch_wi_t>,
 }
 
 impl rocksdb_transaction_t {
     pub(super) fn new(txn: Transaction, db: &Db) -> Self {
-        rocksdb_transaction_t { txn, default: db.default_family(), snapshots: Vec::new() }
+        rocksdb_transaction_t { txn, default: db.default_family(), snapshots: Vec::new(), batch: None }
     }
 
     /// Puts the transaction in the place of an old one, or in a new handle.
@@ -41,7 +44,13 @@ impl rocksdb_transaction_t {
         match unsafe { old.as_mut() } {
             None => Box::into_raw(Box::new(self)),
             Some(place) => {
+                // A handle of the batch of the old transaction becomes a handle of the batch of the new transaction.
+                let batch = place.batch.take();
                 *place = self;
+                place.batch = batch.map(|mut handle| {
+                    handle.batch = place.txn.indexed_batch();
+                    handle
+                });
                 old
             }
         }
@@ -79,6 +88,15 @@ fn options_of(options: &rocksdb_transaction_options_t) -> Result<TransactionOpti
         large_txn_commit_optimize_threshold: options.large_txn_commit_optimize_threshold,
         large_txn_commit_optimize_byte_threshold: options.large_txn_commit_optimize_byte_threshold,
     })
+}
+
+/// Moves a handle to memory that a program frees with `rocksdb_free`. Nothing drops the handle.
+fn malloc_handle<T>(handle: T) -> *mut T {
+    const { assert!(align_of::<T>() <= align_of::<u64>()) };
+    let memory: *mut T = malloc_bytes(size_of::<T>()).cast();
+    // SAFETY: `malloc` returned `size_of::<T>()` writable bytes, aligned for every scalar type, and `T` needs no more.
+    unsafe { memory.write(handle) };
+    memory
 }
 
 fn pinned(value: Option<Pinned>) -> Option<Owned<rocksdb_pinnableslice_t>> {
@@ -218,16 +236,18 @@ c_api! {
     fn rocksdb_transaction_get_snapshot(txn: mut rocksdb_transaction_t) -> *const rocksdb_snapshot_t {
         let Some(snapshot) = txn.txn.snapshot() else { return Ok(std::ptr::null()) };
         let held = snapshot.held();
-        // SAFETY: `malloc_array` copies the bytes of one `rocksdb_snapshot_t`. The copy does not own the snapshot: the owner
-        // is in `txn.snapshots`, and `ManuallyDrop` keeps the first value from a drop. `rocksdb_free` frees the bytes only.
-        let handle = unsafe {
-            let value = std::mem::ManuallyDrop::new(rocksdb_snapshot_t { snapshot: Some(Arc::from_raw(Arc::as_ptr(&held))) });
-            let memory: *mut rocksdb_snapshot_t = crate::abi::returns::malloc_bytes(size_of::<rocksdb_snapshot_t>()).cast();
-            std::ptr::copy_nonoverlapping(&raw const *value, memory, 1);
-            memory
-        };
+        // SAFETY: the pointer comes from an `Arc` that `txn.snapshots` keeps, and the handle is never dropped.
+        let handle = malloc_handle(rocksdb_snapshot_t { snapshot: Some(unsafe { Arc::from_raw(Arc::as_ptr(&held)) }) });
         txn.snapshots.push(held);
         handle.cast_const()
+    }
+
+    /// Returns the writes of the transaction as a batch. A change of the batch changes the transaction, without locks and
+    /// without checks. Free the handle with `rocksdb_free`. The batch belongs to the transaction and ends with it.
+    fn rocksdb_transaction_get_writebatch_wi(txn: mut rocksdb_transaction_t) -> *mut rocksdb_writebatch_wi_t {
+        let transaction = &txn.txn;
+        let batch = txn.batch.get_or_insert_with(|| rocksdb_writebatch_wi_t::new(transaction.indexed_batch()));
+        malloc_handle(batch.borrowed())
     }
 
     /// Returns a copy of the value of a key as the transaction sees it, or null.

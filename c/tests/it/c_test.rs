@@ -4,6 +4,8 @@
 //! phase fails, the runner adds the phase to the skipped phases and runs the program again from its start. [`FAILING`] lists
 //! the phases that fail, with their reasons. The list is exact: a listed phase that passes fails this test.
 //!
+//! If `IRONSTONE_VALGRIND` is set, the program runs under `valgrind`: an invalid access or a lost block fails its phase.
+//!
 //! Without `IRONSTONE_C_TEST`, the directory that holds `c_test.c`, the test prints a line and is skipped.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -70,10 +72,15 @@ fn run(program: &Path, lib: &Path, skipped: &BTreeSet<usize>) -> (BTreeSet<usize
     let scratch = tempfile::tempdir().unwrap();
     let mut list: String = skipped.iter().map(|phase| format!(",{phase}")).collect();
     list.push(',');
-    // A phase that hangs ends after ten minutes.
+    // A phase that hangs ends after ten minutes; under valgrind the program ends after two hours.
     let mut command = Command::new("timeout");
+    if std::env::var_os("IRONSTONE_VALGRIND").is_none() {
+        command.arg("600");
+    } else {
+        command.args(["7200", "valgrind", "-q", "--leak-check=full", "--show-leak-kinds=definite"]);
+        command.args(["--errors-for-leak-kinds=definite", "--error-exitcode=99"]);
+    }
     command
-        .arg("600")
         .arg(program)
         .env("SKIPPED_PHASES", list)
         .env("TEST_TMPDIR", scratch.path())
