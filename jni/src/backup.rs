@@ -1,6 +1,5 @@
 //! Backups: `BackupEngine`, `BackupEngineOptions`, `RestoreOptions`.
 
-use base::Error;
 use ironstone::{BackupEngine, BackupEngineOptions, BackupInfo, CreateBackupOptions, RestoreOptions};
 
 use crate::class::{Class, Method, Value};
@@ -9,6 +8,7 @@ use crate::db::database;
 use crate::fault::{Fault, Outcome};
 use crate::handle::Handle;
 use crate::java::{JInts, JObject, JString, Java};
+use crate::logger::LoggerObject;
 use crate::native::{disposers, natives, rows};
 use crate::parts::{EnvObject, RateLimiterObject};
 
@@ -87,10 +87,9 @@ natives! {
         options.exclusive::<Settings>()?.options.backup_env = Some(env);
     }
 
-    /// A log of backups is not built.
-    fn BackupEngineOptions_setInfoLog[_](options: Handle, _logger: Handle) {
-        drop(options.shared::<Settings>()?);
-        return Err(Error::not_supported("BackupEngineOptions.setInfoLog").into());
+    fn BackupEngineOptions_setInfoLog[_](options: Handle, logger: Handle) {
+        let logger = logger.shared::<LoggerObject>()?.0.clone();
+        options.exclusive::<Settings>()?.options.info_log = Some(logger);
     }
 
     fn BackupEngineOptions_setBackupRateLimiter[_](options: Handle, limiter: Handle) {

@@ -26,6 +26,13 @@ pub struct ComparatorObject {
     uses_direct_buffers: bool,
 }
 
+impl ComparatorObject {
+    /// A comparator that calls no Java.
+    pub fn built_in(order: Order) -> Self {
+        ComparatorObject { order, uses_direct_buffers: false }
+    }
+}
+
 /// A compaction filter.
 pub struct FilterObject(pub Arc<dyn CompactionFilter>);
 

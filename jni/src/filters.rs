@@ -3,6 +3,7 @@
 //! Facts: RocksDB `java/rocksjni/table_filter_jnicallback.cc`, `wal_filter_jnicallback.cc`,
 //! `transaction_notifier_jnicallback.cc`.
 
+use std::cell::Cell;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -10,7 +11,7 @@ use base::{FamilyId, FileNumber};
 use engine::batch::WriteBatch;
 use engine::components::{WalFilter, WalFilterDecision};
 use engine::options::TableFilter;
-use env::sync::Mutex;
+use env::sync::{Mutex, thread_local};
 use format::batch::Batch;
 use ironstone::TransactionNotifier;
 
@@ -45,6 +46,16 @@ static WAL_RECORD: Method =
     Class::new("org/rocksdb/AbstractWalFilter").method("logRecordFoundProxy", "(JLjava/lang/String;JJ)S");
 static SNAPSHOT_CREATED: Method =
     Class::new("org/rocksdb/AbstractTransactionNotifier").method("snapshotCreated", "(J)V");
+
+thread_local! {
+    static NOTIFYING: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Returns true while a transaction notifier of Java runs in this thread.
+#[inline]
+pub fn in_notifier() -> bool {
+    NOTIFYING.get()
+}
 
 /// A WAL filter of Java.
 struct JavaWalFilter {
@@ -116,7 +127,9 @@ impl TransactionNotifier for JavaNotifier {
     fn snapshot_created(&self, snapshot: &ironstone::Snapshot) {
         let handle = Handle::new(SnapshotObject(Some(snapshot.held())));
         std::mem::replace(&mut *self.last.lock(), handle).close();
+        let outer = NOTIFYING.replace(true);
         callback(|java| SNAPSHOT_CREATED.call(java, self.object.object(java), &[Value::long(handle.0)]));
+        NOTIFYING.set(outer);
     }
 }
 

@@ -16,6 +16,7 @@ use crate::handle::{Exclusive, Handle};
 use crate::java::{JBuffer, JBytes, JLongs, Part};
 use crate::native::{disposers, natives};
 use crate::parts::SliceObject;
+use crate::trace::SeekTracer;
 
 /// The first key that is shown, and the first key that is not shown.
 type Bounds = (Option<Vec<u8>>, Option<Vec<u8>>);
@@ -23,6 +24,8 @@ type Bounds = (Option<Vec<u8>>, Option<Vec<u8>>);
 /// An iterator. An iterator that could not be created reports the error as its status.
 pub struct IteratorObject {
     iter: Result<Kind>,
+    /// Set for an iterator that was made during a trace.
+    tracer: Option<Box<SeekTracer>>,
 }
 
 enum Kind {
@@ -54,24 +57,28 @@ macro_rules! either {
 }
 
 impl IteratorObject {
-    pub fn family(iter: Result<DbIterator>, bounds: Bounds) -> Self {
-        IteratorObject { iter: iter.map(|iter| Kind::Family(Box::new(iter), bounds)) }
+    fn new(iter: Result<Kind>) -> Self {
+        IteratorObject { iter, tracer: None }
     }
 
-    pub fn ttl(iter: Result<DbIterator>) -> Self {
-        IteratorObject { iter: iter.map(|iter| Kind::Ttl(Box::new(iter))) }
+    pub fn family(iter: Result<Box<DbIterator>>, bounds: Bounds) -> Self {
+        IteratorObject::new(iter.map(|iter| Kind::Family(iter, bounds)))
+    }
+
+    pub fn ttl(iter: Result<Box<DbIterator>>) -> Self {
+        IteratorObject::new(iter.map(Kind::Ttl))
     }
 
     pub fn delta(iter: Result<BaseDeltaIter>) -> Self {
-        IteratorObject { iter: iter.map(|iter| Kind::Delta(Box::new(iter))) }
+        IteratorObject::new(iter.map(|iter| Kind::Delta(Box::new(iter))))
     }
 
     pub fn records(iter: RecordIter) -> Self {
-        IteratorObject { iter: Ok(Kind::Records(Box::new(iter))) }
+        IteratorObject::new(Ok(Kind::Records(Box::new(iter))))
     }
 
     pub fn table(iter: SstFileIter) -> Self {
-        IteratorObject { iter: Ok(Kind::Table(Box::new(iter))) }
+        IteratorObject::new(Ok(Kind::Table(Box::new(iter))))
     }
 
     /// Takes the iterator out of the object, and returns an iterator over the same entries as if a batch were written. The
@@ -100,7 +107,7 @@ impl IteratorObject {
                 Err(Error::invalid_argument("the base iterator is not over a column family"))
             }
         });
-        IteratorObject { iter }
+        IteratorObject::new(iter)
     }
 
     fn valid(&self) -> bool {
@@ -135,13 +142,24 @@ impl IteratorObject {
         }
     }
 
+    /// Traces the seeks of the iterator.
+    pub fn trace(&mut self, tracer: Option<Box<SeekTracer>>) {
+        self.tracer = tracer;
+    }
+
     fn seek(&mut self, target: &[u8]) {
+        if let Some(tracer) = &self.tracer {
+            tracer.seek(target, false);
+        }
         if let Ok(kind) = &mut self.iter {
             either!(kind, |iter| iter.seek(target));
         }
     }
 
     fn seek_for_prev(&mut self, target: &[u8]) {
+        if let Some(tracer) = &self.tracer {
+            tracer.seek(target, true);
+        }
         if let Ok(kind) = &mut self.iter {
             either!(kind, |iter| iter.seek_for_prev(target));
         }

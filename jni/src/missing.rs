@@ -65,33 +65,16 @@ macro_rules! closed {
 }
 
 closed! {
-    ConcurrentTaskLimiterImpl_disposeInternal ConcurrentTaskLimiterImpl_disposeInternalJni
     PersistentCache_disposeInternal PersistentCache_disposeInternalJni
 }
 
 refused! {
     ():
-        ColumnFamilyOptions_setMaxWriteBufferNumberToMaintain ConcurrentTaskLimiterImpl_resetMaxOutstandingTask
-        ConcurrentTaskLimiterImpl_setMaxOutstandingTask DBOptions_setAccessHintOnCompactionStart
-        DBOptions_setFailIfOptionsFileError DBOptions_setRandomAccessMaxBufferSize
-        DBOptions_setSkipCheckingSstFileSizesOnDbOpen Options_setAccessHintOnCompactionStart
-        Options_setFailIfOptionsFileError Options_setMaxWriteBufferNumberToMaintain Options_setRandomAccessMaxBufferSize
-        Options_setSkipCheckingSstFileSizesOnDbOpen RocksDB_deleteFile RocksDB_endTrace RocksDB_startTrace
-        Transaction_setLogNumber;
-    bool:
-        DBOptions_failIfOptionsFileError DBOptions_skipCheckingSstFileSizesOnDbOpen Options_failIfOptionsFileError
-        Options_skipCheckingSstFileSizesOnDbOpen;
-    i8:
-        DBOptions_accessHintOnCompactionStart Options_accessHintOnCompactionStart;
-    i32:
-        ColumnFamilyOptions_maxWriteBufferNumberToMaintain ConcurrentTaskLimiterImpl_outstandingTask
-        Options_maxWriteBufferNumberToMaintain;
+        RocksDB_deleteFile;
     i64:
-        AbstractTraceWriter_createNewTraceWriter ConcurrentTaskLimiterImpl_newConcurrentTaskLimiterImpl0
-        DBOptions_randomAccessMaxBufferSize LiveFileMetaData_newLiveFileMetaDataHandle Options_randomAccessMaxBufferSize
-        PersistentCache_newPersistentCache TimedEnv_createTimedEnv;
+        LiveFileMetaData_newLiveFileMetaDataHandle PersistentCache_newPersistentCache;
     JObject<'j>:
-        ConcurrentTaskLimiterImpl_name Env_getThreadList;
+        Env_getThreadList;
 }
 
 #[cfg(test)]
@@ -111,6 +94,7 @@ mod tests {
         include_str!("db/mod.rs"),
         include_str!("db/open.rs"),
         include_str!("db/read.rs"),
+        include_str!("db/tracing.rs"),
         include_str!("db/write.rs"),
         include_str!("filters.rs"),
         include_str!("flink.rs"),
@@ -123,6 +107,8 @@ mod tests {
         include_str!("options/files.rs"),
         include_str!("options/groups.rs"),
         include_str!("options/mod.rs"),
+        include_str!("options/retired.rs"),
+        include_str!("options/retired_setters.rs"),
         include_str!("parts.rs"),
         include_str!("perf.rs"),
         include_str!("settings.rs"),
@@ -130,6 +116,8 @@ mod tests {
         include_str!("statistics.rs"),
         include_str!("table.rs"),
         include_str!("thread_status.rs"),
+        include_str!("trace.rs"),
+        include_str!("transactions/state.rs"),
         include_str!("variants.rs"),
     ];
 

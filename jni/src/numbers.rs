@@ -39,7 +39,7 @@ const TICKERS: &[(i8, Ticker)] = &[
     (40, Ticker::BloomFilterPrefixTruePositive), (41, Ticker::PersistentCacheHit), (42, Ticker::PersistentCacheMiss),
     (43, Ticker::SimBlockCacheHit), (44, Ticker::SimBlockCacheMiss), (45, Ticker::MemtableHit),
     (46, Ticker::MemtableMiss), (47, Ticker::GetHitL0), (48, Ticker::GetHitL1), (49, Ticker::GetHitL2AndUp),
-    (51, Ticker::CompactionKeyDropObsolete), (52, Ticker::CompactionKeyDropRangeDel),
+    (50, Ticker::CompactionKeyDropNewerEntry), (51, Ticker::CompactionKeyDropObsolete), (52, Ticker::CompactionKeyDropRangeDel),
     (53, Ticker::CompactionKeyDropUser), (54, Ticker::CompactionRangeDelDropObsolete),
     (55, Ticker::CompactionOptimizedDelDropObsolete), (56, Ticker::CompactionCancelled),
     (57, Ticker::NumberKeysWritten), (58, Ticker::NumberKeysRead), (59, Ticker::NumberKeysUpdated),

@@ -1,4 +1,4 @@
-//! Small objects: slices, environments, rate limiters, compression options, compaction options.
+//! Small objects: slices, environments, limiters, compression options, compaction options.
 
 use std::sync::Arc;
 
@@ -6,6 +6,9 @@ use base::Error;
 use engine::options::MemtableFactory;
 use env::Env;
 use env::rate::{Direction, IoPriority, Mode, RateLimiter, RateOptions};
+use env::sync::Mutex;
+use env::timed::TimedFs;
+use ironstone::ConcurrentTaskLimiter;
 
 use crate::class::{Class, Method, Value};
 use crate::fault::Fault;
@@ -35,8 +38,29 @@ impl SliceObject {
 /// `Env`.
 pub struct EnvObject(pub Env);
 
+static DEFAULT_ENV: Mutex<Handle> = Mutex::new(Handle::NULL);
+
+/// Returns the handle of the default environment. Java programs compare handles: all calls return the same handle until Java
+/// closes the handle.
+fn default_env() -> Handle {
+    let mut default = DEFAULT_ENV.lock();
+    if !default.is_live() {
+        *default = Handle::new(EnvObject(Env::posix()));
+    }
+    *default
+}
+
+/// Returns the handle of the default environment, if `env` is the default environment.
+pub fn as_default_env(env: &Env) -> Option<Handle> {
+    let posix = Env::posix();
+    (Arc::ptr_eq(&env.fs, &posix.fs) && Arc::ptr_eq(&env.executor, &posix.executor)).then(default_env)
+}
+
 /// `RateLimiter`.
 pub struct RateLimiterObject(pub Arc<RateLimiter>);
+
+/// `ConcurrentTaskLimiterImpl`.
+pub struct TaskLimiter(pub Arc<ConcurrentTaskLimiter>);
 
 /// A memtable factory on its way from a `MemTableConfig` to options.
 pub struct MemtableConfig(pub MemtableFactory);
@@ -60,13 +84,14 @@ disposers! {
     RocksEnv: EnvObject;
     RocksMemEnv: EnvObject;
     TimedEnv: EnvObject;
+    ConcurrentTaskLimiterImpl: TaskLimiter;
     AbstractSlice: SliceObject;
 }
 
 natives! {
     /// The default environment. Java keeps its handle for the life of the process.
     fn Env_getDefaultEnvInternal[_]() -> Handle {
-        Handle::new(EnvObject(Env::posix()))
+        default_env()
     }
 
     fn RateLimiter_newRateLimiterHandle[_](
@@ -163,6 +188,34 @@ natives! {
         let machine = base.shared::<EnvObject>()?.0.clone();
         let fs = Arc::new(env::memory::MemoryFs::new(machine.clock.clone()));
         Handle::new(EnvObject(Env { fs, ..machine }))
+    }
+
+    /// An environment whose file calls are timed in the perf context.
+    fn TimedEnv_createTimedEnv[_](base: Handle) -> Handle {
+        let base = base.shared::<EnvObject>()?.0.clone();
+        let fs = TimedFs::wrap(base.fs.clone());
+        Handle::new(EnvObject(Env { fs, ..base }))
+    }
+
+    /// A negative number sets no limit.
+    fn ConcurrentTaskLimiterImpl_newConcurrentTaskLimiterImpl0[java](name: JString, tasks_max: i32) -> Handle {
+        Handle::new(TaskLimiter(ConcurrentTaskLimiter::new(java.text(name)?, tasks_max)))
+    }
+
+    fn ConcurrentTaskLimiterImpl_name[java](limiter: Handle) -> JString<'j> {
+        java.new_text(limiter.shared::<TaskLimiter>()?.0.name())?
+    }
+
+    fn ConcurrentTaskLimiterImpl_setMaxOutstandingTask[_](limiter: Handle, tasks_max: i32) {
+        limiter.shared::<TaskLimiter>()?.0.set_max_outstanding_task(tasks_max);
+    }
+
+    fn ConcurrentTaskLimiterImpl_resetMaxOutstandingTask[_](limiter: Handle) {
+        limiter.shared::<TaskLimiter>()?.0.reset_max_outstanding_task();
+    }
+
+    fn ConcurrentTaskLimiterImpl_outstandingTask[_](limiter: Handle) -> i32 {
+        limiter.shared::<TaskLimiter>()?.0.outstanding_task()
     }
 
     fn Env_setBackgroundThreads[_](env: Handle, threads: i32, priority: i8) {

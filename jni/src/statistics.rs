@@ -31,12 +31,11 @@ fn histogram(number: i8) -> Outcome<HistogramKind> {
         .ok_or_else(|| Fault::illegal_argument(format!("{number} is not a HistogramType")))
 }
 
-/// Makes statistics. Ignored histograms are not built.
+/// Makes statistics. The ignored histograms stay empty.
 fn create(ignored: JBytes<'_>, java: crate::java::Java<'_>) -> Outcome<Handle> {
-    if !ignored.is_null() && !java.bytes(ignored)?.is_empty() {
-        return Err(base::Error::not_supported("Statistics with ignored histograms").into());
-    }
-    Ok(Handle::new(StatisticsObject(Arc::new(Statistics::new()))))
+    let numbers = if ignored.is_null() { Vec::new() } else { java.bytes(ignored)? };
+    let ignored = numbers.into_iter().map(|number| histogram(number as i8)).collect::<Outcome<Vec<_>>>()?;
+    Ok(Handle::new(StatisticsObject(Arc::new(Statistics::without(&ignored)))))
 }
 
 /// Returns the handle of the same statistics for a second Java object.

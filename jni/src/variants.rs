@@ -7,6 +7,9 @@
 //! | `RocksDB.enableFileDeletions` | database, force | database | database |
 //!
 //! [`all`] lists the functions; `load` registers what the loaded class declares. The exported symbols have the newest form.
+//! `setLogger` is not in the list: the function does not need the type of the logger, and the caller of a C function removes
+//! the arguments. So one symbol serves all releases, and the load of the library loads neither `Options` nor `DBOptions`:
+//! the JVM needs longer for these two classes than for the library.
 
 use std::ffi::c_void;
 
@@ -39,48 +42,20 @@ pub fn all() -> Vec<Variant> {
             OLD_TABLE,
             old_table as *const c_void,
         ),
-        variant("org/rocksdb/DBOptions", "setLogger", "(JJB)V", set_logger_of_type as *const c_void),
-        variant("org/rocksdb/DBOptions", "setLogger", "(JJ)V", set_logger_of_java as *const c_void),
-        variant("org/rocksdb/Options", "setLogger", "(JJB)V", set_logger_of_type as *const c_void),
-        variant("org/rocksdb/Options", "setLogger", "(JJ)V", set_logger_of_java as *const c_void),
         variant("org/rocksdb/RocksDB", "enableFileDeletions", "(J)V", enable_file_deletions as *const c_void),
         variant("org/rocksdb/RocksDB", "enableFileDeletions", "(JZ)V", force_file_deletions as *const c_void),
     ]
 }
 
 natives! {
-    fn Options_setLogger | DBOptions_setLogger[_](options: Handle, logger: Handle, _kind: i8) {
+    /// Newer classes pass the type of the logger as a third argument.
+    fn Options_setLogger | DBOptions_setLogger[_](options: Handle, logger: Handle) {
         set_logger(options, logger)?;
     }
 
     fn RocksDB_enableFileDeletions[_](db: Handle) {
         database(db)?.enable_file_deletions(false);
     }
-}
-
-/// # Safety
-/// The JVM calls this function as a native.
-unsafe extern "system" fn set_logger_of_type(
-    env: *mut JNIEnv,
-    _: JObject<'_>,
-    options: Handle,
-    logger: Handle,
-    _kind: i8,
-) {
-    // SAFETY: the JVM calls a native with the environment of the thread.
-    unsafe { frame(env, "setLogger", |_| set_logger(options, logger)) }
-}
-
-/// # Safety
-/// The JVM calls this function as a native.
-unsafe extern "system" fn set_logger_of_java(
-    env: *mut JNIEnv,
-    _: JObject<'_>,
-    options: Handle,
-    logger: Handle,
-) {
-    // SAFETY: the JVM calls a native with the environment of the thread.
-    unsafe { frame(env, "setLogger", |_| set_logger(options, logger)) }
 }
 
 /// # Safety

@@ -26,6 +26,7 @@ use crate::iterator::IteratorObject;
 use crate::java::{JBytes, JInts, JLongs, JObjects, JString};
 use crate::native::{disposers, natives};
 use crate::options::OptionSet;
+use crate::trace::SeekTracer;
 
 impl DatabaseObject {
     fn with_ttl(db: TtlDb) -> Result<Self> {
@@ -40,6 +41,7 @@ impl DatabaseObject {
     /// The errors of the engine.
     #[inline]
     pub fn put(&self, family: &Family, key: &[u8], value: &[u8], options: &WriteOptions) -> Result<()> {
+        self.tracer.change(|batch| batch.put_in(family.id(), key, value));
         match &self.kind {
             Kind::Ttl(ttl) => ttl.family(family.name())?.put_with(key, value, options),
             _ => self.db.put(family, key, value, options),
@@ -50,6 +52,7 @@ impl DatabaseObject {
     /// The errors of the engine.
     #[inline]
     pub fn merge(&self, family: &Family, key: &[u8], value: &[u8], options: &WriteOptions) -> Result<()> {
+        self.tracer.change(|batch| batch.merge_in(family.id(), key, value));
         match &self.kind {
             Kind::Ttl(ttl) => ttl.family(family.name())?.merge_with(key, value, options),
             _ => self.db.merge(family, key, value, options),
@@ -66,13 +69,31 @@ impl DatabaseObject {
         end: &[u8],
         options: &WriteOptions,
     ) -> Result<()> {
+        self.tracer.change(|batch| batch.delete_range_in(family.id(), begin, end));
         self.db.delete_range(family, begin, end, options)
     }
 
     /// # Errors
     /// The errors of the engine.
     #[inline]
+    pub fn delete(&self, family: &Family, key: &[u8], options: &WriteOptions) -> Result<()> {
+        self.tracer.change(|batch| batch.delete_in(family.id(), key));
+        self.db.delete(family, key, options)
+    }
+
+    /// # Errors
+    /// The errors of the engine.
+    #[inline]
+    pub fn single_delete(&self, family: &Family, key: &[u8], options: &WriteOptions) -> Result<()> {
+        self.tracer.change(|batch| batch.single_delete_in(family.id(), key));
+        self.db.single_delete(family, key, options)
+    }
+
+    /// # Errors
+    /// The errors of the engine.
+    #[inline]
     pub fn write(&self, batch: &mut WriteBatch, options: &WriteOptions) -> Result<()> {
+        self.tracer.batch(batch);
         match &self.kind {
             Kind::Ttl(ttl) => ttl.write_with(batch, options),
             _ => self.db.write(batch, options),
@@ -83,6 +104,7 @@ impl DatabaseObject {
     /// The errors of the engine.
     #[inline]
     pub fn get(&self, family: &Arc<Family>, key: &[u8], options: &ReadOptions) -> Result<Option<Pinned>> {
+        self.tracer.get(family.id(), key);
         self.value_of(self.db.get(family, key, options)?)
     }
 
@@ -104,13 +126,16 @@ impl DatabaseObject {
     /// Makes an iterator over a column family.
     pub fn iterator(&self, family: &Arc<Family>, options: &ReadOptions) -> IteratorObject {
         let bounds = (options.iterate_lower_bound.clone(), options.iterate_upper_bound.clone());
-        self.iterator_of(self.db.iter(family, options.clone()), bounds)
+        let tracer = SeekTracer::new(&self.tracer, family.id(), (&bounds.0, &bounds.1));
+        let mut object = self.iterator_of(self.db.boxed_iter(family, options.clone()), bounds);
+        object.trace(tracer);
+        object
     }
 
     /// Makes the object of an iterator of the engine.
     pub fn iterator_of(
         &self,
-        iter: Result<engine::db::DbIterator>,
+        iter: Result<Box<engine::db::DbIterator>>,
         bounds: (Option<Vec<u8>>, Option<Vec<u8>>),
     ) -> IteratorObject {
         match self.kind {

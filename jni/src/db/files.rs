@@ -14,7 +14,7 @@ use crate::java::{JBytes, JLongs, JObject, JObjects, Java, Part};
 use crate::job_info::JobInfo;
 use crate::native::{disposers, natives};
 use crate::options::OptionSet;
-use crate::parts::{EnvObject, SliceObject};
+use crate::parts::{EnvObject, SliceObject, as_default_env};
 use crate::settings::{Compaction, Import};
 
 static LOG_FILE_CLASS: Class = Class::new("org/rocksdb/LogFile");
@@ -81,8 +81,15 @@ natives! {
         let wal_size_for_flush = if flush { 0 } else { u64::MAX };
         let options = LiveFilesStorageInfoOptions { wal_size_for_flush, ..LiveFilesStorageInfoOptions::default() };
         let files = database(db)?.db.live_files_storage_info(&options)?.files;
-        let listed = files.iter().filter(|file| file.kind != LiveFileKind::Wal);
-        let mut names: Vec<String> = listed.map(|file| format!("/{}", file.relative_filename)).collect();
+        let mut listed: Vec<_> = files.iter().filter(|file| file.kind != LiveFileKind::Wal).collect();
+        listed.sort_by_key(|file| match file.kind {
+            LiveFileKind::Current => 1,
+            LiveFileKind::Manifest => 2,
+            LiveFileKind::Options => 3,
+            _ => 0,
+        });
+        let mut names: Vec<String> =
+            listed.iter().map(|file| format!("/{}", file.relative_filename)).collect();
         let manifest = files.iter().find(|file| file.kind == LiveFileKind::Manifest);
         names.push(manifest.map_or(0, |file| file.size).to_string());
         java.new_texts(&names)?
@@ -183,6 +190,7 @@ natives! {
     /// Java does not own the handle.
     fn RocksDB_getEnv[_](db: Handle) -> Handle {
         let db = database(db)?;
-        db.child(EnvObject(db.db.env().clone()))
+        let env = db.db.env();
+        as_default_env(env).unwrap_or_else(|| db.child(EnvObject(env.clone())))
     }
 }

@@ -12,6 +12,7 @@ pub(crate) mod kind;
 pub(crate) mod metadata;
 pub(crate) mod open;
 mod read;
+pub(crate) mod tracing;
 mod write;
 
 use std::sync::Arc;
@@ -29,6 +30,7 @@ use crate::handle::{Handle, Shared};
 use crate::java::JBytes;
 use crate::listener::{self, Bound};
 use crate::native::{disposers, natives};
+use crate::trace::Tracer;
 
 /// An open database of any kind.
 pub struct DatabaseObject {
@@ -39,6 +41,7 @@ pub struct DatabaseObject {
     pub kind: Kind,
     /// The iterators, column families, snapshots and transactions of the database.
     pub children: Arc<Children>,
+    pub tracer: Arc<Tracer>,
     /// The listeners of the options of the open.
     listeners: Arc<[Arc<Bound>]>,
     /// How often deletions of files were disabled and not enabled again.
@@ -80,6 +83,7 @@ impl DatabaseObject {
             default,
             kind,
             children,
+            tracer: Arc::default(),
             listeners,
             deletions_disabled: AtomicU32::new(0),
             is_canceled: AtomicBool::new(false),
@@ -132,6 +136,15 @@ impl DatabaseObject {
     pub fn family_handle(&self, name: &str) -> Result<Handle> {
         let family = self.db.family(name).ok_or_else(|| Error::not_found(format!("column family {name}")))?;
         Ok(self.child(self.family_object(family)))
+    }
+
+    /// Notifies the listeners of the end of a handle of the default column family.
+    fn default_handle_closes(&self) {
+        if !self.listeners.is_empty() {
+            let family = self.child(self.family_object(self.default.clone()));
+            listener::family_handle_closes(&self.listeners, family);
+            family.close();
+        }
     }
 
     /// Stops background work before the close. The call waits for running jobs.

@@ -82,9 +82,13 @@ fn open_default(options: ironstone::Options, path: &str) -> Result<Db> {
 }
 
 natives! {
+    /// RocksDB opens the database with a handle of the default column family and closes this handle, so the listeners see
+    /// the end of a handle (`DB::Open` in `db/db_impl/db_impl_open.cc`).
     fn RocksDB_open__JLjava_lang_String_2[java](options: Handle, path: JString) -> Handle {
         let (path, options) = (java.text(path)?, options.shared::<OptionSet>()?.for_open()?);
-        DatabaseObject::opened(open_default(options, &path)?)?
+        let db = DatabaseObject::opened(open_default(options, &path)?)?;
+        database(db)?.default_handle_closes();
+        db
     }
 
     fn RocksDB_open__JLjava_lang_String_2_3_3B_3J[java](

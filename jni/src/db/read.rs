@@ -58,6 +58,7 @@ fn read_many(
     keys: &[&[u8]],
     options: &ReadOptions,
 ) -> Vec<base::Result<Option<Pinned>>> {
+    db.tracer.multi_get(families.iter().map(|family| family.get(db).id()).zip(keys.iter().copied()));
     let same = |other: &InFamily| std::sync::Arc::ptr_eq(other.get(db), families[0].get(db));
     if !families.is_empty() && families.iter().all(same) {
         let found = db.db.multi_get(families[0].get(db), keys, options);
@@ -67,7 +68,8 @@ fn read_many(
         };
     }
     let pairs = families.iter().zip(keys);
-    pairs.map(|(family, key)| db.get(family.get(db), key, options)).collect()
+    let read = |family: &InFamily, key: &[u8]| db.value_of(db.db.get(family.get(db), key, options)?);
+    pairs.map(|(family, key)| read(family, key)).collect()
 }
 
 fn multi_get<'j>(
@@ -283,7 +285,7 @@ natives! {
             families.push(InFamily::new(&db, Handle(handle))?.get(&db).clone());
         }
         let iters = with_read(options, |options| Ok(db.db.iterators(&families, options)?))?;
-        let handle = |iter| db.child(db.iterator_of(Ok(iter), (None, None))).0;
+        let handle = |iter| db.child(db.iterator_of(Ok(Box::new(iter)), (None, None))).0;
         java.new_longs(&iters.into_iter().map(handle).collect::<Vec<_>>())?
     }
 }

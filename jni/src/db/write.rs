@@ -88,44 +88,44 @@ pairs! {
 natives! {
     fn RocksDB_delete__J_3BII[java](db: Handle, key: JBytes, offset: i32, len: i32) {
         let key = part(java, key, offset, len)?;
-        writing(db, Handle::NULL, Handle::NULL, |db, family, options| db.db.delete(family, &key, options))?;
+        writing(db, Handle::NULL, Handle::NULL, |db, family, options| db.delete(family, &key, options))?;
     }
 
     fn RocksDB_delete__J_3BIIJ[java](db: Handle, key: JBytes, offset: i32, len: i32, family: Handle) {
         let key = part(java, key, offset, len)?;
-        writing(db, family, Handle::NULL, |db, family, options| db.db.delete(family, &key, options))?;
+        writing(db, family, Handle::NULL, |db, family, options| db.delete(family, &key, options))?;
     }
 
     fn RocksDB_delete__JJ_3BII[java](db: Handle, options: Handle, key: JBytes, offset: i32, len: i32) {
         let key = part(java, key, offset, len)?;
-        writing(db, Handle::NULL, options, |db, family, options| db.db.delete(family, &key, options))?;
+        writing(db, Handle::NULL, options, |db, family, options| db.delete(family, &key, options))?;
     }
 
     fn RocksDB_delete__JJ_3BIIJ[java](
         db: Handle, options: Handle, key: JBytes, offset: i32, len: i32, family: Handle
     ) {
         let key = part(java, key, offset, len)?;
-        writing(db, family, options, |db, family, options| db.db.delete(family, &key, options))?;
+        writing(db, family, options, |db, family, options| db.delete(family, &key, options))?;
     }
 
     fn RocksDB_singleDelete__J_3BI[java](db: Handle, key: JBytes, len: i32) {
         let key = part(java, key, 0, len)?;
-        writing(db, Handle::NULL, Handle::NULL, |db, family, options| db.db.single_delete(family, &key, options))?;
+        writing(db, Handle::NULL, Handle::NULL, |db, family, options| db.single_delete(family, &key, options))?;
     }
 
     fn RocksDB_singleDelete__J_3BIJ[java](db: Handle, key: JBytes, len: i32, family: Handle) {
         let key = part(java, key, 0, len)?;
-        writing(db, family, Handle::NULL, |db, family, options| db.db.single_delete(family, &key, options))?;
+        writing(db, family, Handle::NULL, |db, family, options| db.single_delete(family, &key, options))?;
     }
 
     fn RocksDB_singleDelete__JJ_3BI[java](db: Handle, options: Handle, key: JBytes, len: i32) {
         let key = part(java, key, 0, len)?;
-        writing(db, Handle::NULL, options, |db, family, options| db.db.single_delete(family, &key, options))?;
+        writing(db, Handle::NULL, options, |db, family, options| db.single_delete(family, &key, options))?;
     }
 
     fn RocksDB_singleDelete__JJ_3BIJ[java](db: Handle, options: Handle, key: JBytes, len: i32, family: Handle) {
         let key = part(java, key, 0, len)?;
-        writing(db, family, options, |db, family, options| db.db.single_delete(family, &key, options))?;
+        writing(db, family, options, |db, family, options| db.single_delete(family, &key, options))?;
     }
 
     fn RocksDB_putDirect[java](
@@ -152,7 +152,7 @@ natives! {
 
     fn RocksDB_deleteDirect[java](db: Handle, options: Handle, key: JBuffer, offset: i32, len: i32, family: Handle) {
         java.with_direct(key, Part { offset, len }, |key| {
-            writing(db, family, options, |db, family, options| db.db.delete(family, key, options))
+            writing(db, family, options, |db, family, options| db.delete(family, key, options))
         })?;
     }
 

@@ -12,7 +12,7 @@ use crate::handle::Handle;
 use crate::java::{JLongs, JObjects, JString};
 use crate::listener::ListenerObject;
 use crate::native::natives;
-use crate::parts::{EnvObject, MemtableConfig, RateLimiterObject};
+use crate::parts::{EnvObject, MemtableConfig, RateLimiterObject, TaskLimiter};
 use crate::settings::{Compression, Fifo, Universal};
 use crate::space::SpaceObject;
 use crate::statistics::StatisticsObject;
@@ -162,10 +162,13 @@ natives! {
         options.exclusive::<OptionSet>()?.db.sst_file_manager = Some(manager);
     }
 
-    /// Not built: an open with a limiter of compaction threads fails.
     fn Options_setCompactionThreadLimiter | ColumnFamilyOptions_setCompactionThreadLimiter[_](
         options: Handle, limiter: Handle
     ) {
-        options.exclusive::<OptionSet>()?.want("compaction_thread_limiter", !limiter.is_null());
+        let limiter = match limiter.is_null() {
+            true => None,
+            false => Some(limiter.shared::<TaskLimiter>()?.0.clone()),
+        };
+        options.exclusive::<OptionSet>()?.family.compaction_thread_limiter = limiter;
     }
 }

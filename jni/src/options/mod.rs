@@ -1,7 +1,7 @@
 //! `Options`, `DBOptions`, `ColumnFamilyOptions`: one object for all three classes.
 //!
 //! [`db`] and [`family`] are the rows of numbers. [`components`] are objects that options hold. [`groups`] are groups of
-//! values, copies, and texts.
+//! values, copies, and texts. [`retired`] are options that RocksDB 11.8.1 no longer has.
 
 mod components;
 mod db;
@@ -9,6 +9,8 @@ mod factories;
 mod family;
 mod files;
 mod groups;
+pub(crate) mod retired;
+pub(crate) mod retired_setters;
 
 use std::sync::Arc;
 
@@ -18,6 +20,8 @@ use engine::options::{DbOptions, FamilyOptions};
 use ironstone::binding::Rejected;
 use ironstone::{FamilyDescriptor, Options};
 use table::sst::BlockCache;
+
+use self::retired::Retired;
 
 use crate::handle::Handle;
 use crate::listener::{self, JavaListener};
@@ -33,6 +37,8 @@ pub struct OptionSet {
     pub wal_filter: Option<Arc<dyn WalFilter>>,
     /// The block cache of the block-based table options. `None`: the database makes a cache.
     pub block_cache: Option<Arc<BlockCache>>,
+    /// The options of older releases.
+    pub(crate) retired: Retired,
     /// Features that are not built. An open with these options fails and names the feature.
     pub rejected: Rejected,
 }
@@ -46,7 +52,7 @@ impl OptionSet {
         self.rejected.check()?;
         Ok(Options {
             db: self.db.clone(),
-            family: self.family.clone(),
+            family: self.retired.apply(&self.family),
             block_cache: self.block_cache.clone(),
             listeners: listener::bind(&self.listeners),
             wal_filter: self.wal_filter.clone(),
@@ -59,7 +65,7 @@ impl OptionSet {
     /// As [`Self::for_open`].
     pub fn descriptor(&self, name: &str) -> Result<FamilyDescriptor> {
         self.rejected.check()?;
-        let mut descriptor = FamilyDescriptor::new(name, self.family.clone());
+        let mut descriptor = FamilyDescriptor::new(name, self.retired.apply(&self.family));
         descriptor.block_cache = self.block_cache.clone();
         Ok(descriptor)
     }
@@ -91,6 +97,7 @@ natives! {
         let (db, family) = (db.shared::<OptionSet>()?, family.shared::<OptionSet>()?);
         let mut both = OptionSet::clone(&db);
         both.family = family.family.clone();
+        both.retired = both.retired.with_family_of(&family.retired);
         both.block_cache = family.block_cache.clone();
         both.rejected.add(&family.rejected);
         Handle::new(both)

@@ -12,14 +12,17 @@ mod read;
 mod state;
 mod write;
 
+use std::cell::Cell;
 use std::sync::Arc;
 
-use env::sync::Mutex;
+use base::Error;
+use env::sync::{Mutex, thread_local};
 use ironstone::Transaction;
 
 use crate::db::children::Children;
 use crate::db::{DatabaseObject, FamilyObject, foreign};
-use crate::fault::Outcome;
+use crate::fault::{Fault, Outcome};
+use crate::filters::in_notifier;
 use crate::handle::{Handle, Shared};
 
 /// A transaction of either kind.
@@ -39,6 +42,8 @@ struct Handles {
     write_options: Handle,
     indexed_batch: Handle,
     snapshot: Handle,
+    /// The number of `setLogNumber`.
+    wal_number: Option<i64>,
 }
 
 impl TransactionObject {
@@ -48,6 +53,7 @@ impl TransactionObject {
             write_options: Handle::NULL,
             indexed_batch: Handle::NULL,
             snapshot: Handle::NULL,
+            wal_number: None,
         };
         TransactionObject {
             txn,
@@ -65,10 +71,29 @@ impl Drop for TransactionObject {
     }
 }
 
+thread_local! {
+    /// The transaction of the last call of this thread outside of a notifier.
+    static LAST: Cell<Handle> = const { Cell::new(Handle::NULL) };
+}
+
 /// Uses a transaction.
+///
+/// # Errors
+/// IllegalStateException for a closed handle; InvalidArgument in the notifier of the transaction, whose lock the running call
+/// holds.
 #[inline]
 fn transaction(handle: Handle) -> Outcome<Shared<TransactionObject>> {
+    if !in_notifier() {
+        LAST.set(handle);
+    } else if LAST.get() == handle {
+        return Err(own_notifier());
+    }
     Ok(handle.shared::<TransactionObject>()?)
+}
+
+#[cold]
+fn own_notifier() -> Fault {
+    Error::invalid_argument("a transaction notifier called the transaction that notifies it").into()
 }
 
 /// The column family of a call: of a handle, or the default column family for 0.

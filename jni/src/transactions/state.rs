@@ -39,7 +39,8 @@ natives! {
         transaction(txn)?.txn.set_snapshot_on_next_operation(None);
     }
 
-    /// The notifier is called when the transaction takes the snapshot. The notifier must not call the transaction.
+    /// The notifier is called when the transaction takes the snapshot. A call of the notifier on the same
+    /// transaction fails.
     fn Transaction_setSnapshotOnNextOperation__JJ[_](txn: Handle, notifier: Handle) {
         let notifier = notifier.shared::<NotifierObject>()?.0.clone();
         transaction(txn)?.txn.set_snapshot_on_next_operation(Some(notifier));
@@ -167,9 +168,16 @@ natives! {
         handles.commit_time_batch
     }
 
-    /// Returns the number of the WAL of the prepared section; 0 before prepare.
+    /// Returns the number of the WAL of the prepared section; 0 before prepare. A number that the program set comes first.
     fn Transaction_getLogNumber[_](txn: Handle) -> i64 {
-        transaction(txn)?.txn.wal_number() as i64
+        let object = transaction(txn)?;
+        let set = object.handles.lock().wal_number;
+        set.unwrap_or_else(|| object.txn.wal_number() as i64)
+    }
+
+    /// Sets the number that `getLogNumber` returns. The transaction keeps its own number for its commit.
+    fn Transaction_setLogNumber[_](txn: Handle, number: i64) {
+        transaction(txn)?.handles.lock().wal_number = Some(number);
     }
 
     fn Transaction_setName[java](txn: Handle, name: JString) {
@@ -187,9 +195,14 @@ natives! {
         transaction(txn)?.txn.id().0 as i64
     }
 
-    /// Returns the sequence number of the commit; 0 before.
+    /// Returns the number that lock and deadlock information has for the transaction. An optimistic transaction has no such
+    /// number: the result is the sequence number of its commit, and 0 before.
     fn Transaction_getId[_](txn: Handle) -> i64 {
-        transaction(txn)?.txn.committed_sequence() as i64
+        let object = transaction(txn)?;
+        match object.txn.id().0 {
+            0 => object.txn.committed_sequence() as i64,
+            id => id as i64,
+        }
     }
 
     fn Transaction_isDeadlockDetect[_](txn: Handle) -> bool {

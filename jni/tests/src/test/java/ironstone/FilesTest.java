@@ -11,6 +11,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -38,6 +39,8 @@ import org.rocksdb.LiveFileMetaData;
 import org.rocksdb.LogFile;
 import org.rocksdb.MemoryUsageType;
 import org.rocksdb.MemoryUtil;
+import org.rocksdb.InfoLogLevel;
+import org.rocksdb.Logger;
 import org.rocksdb.Options;
 import org.rocksdb.Range;
 import org.rocksdb.RateLimiter;
@@ -98,6 +101,26 @@ class FilesTest {
       assertFalse(options.setShareFilesWithChecksum(false).shareFilesWithChecksum());
       options.setBackupEnv(Env.getDefault()).setBackupRateLimiter(limiter).setRestoreRateLimiter(limiter);
     }
+  }
+
+  @Test
+  void aLoggerOfBackupsGetsTheirLines() throws Exception {
+    final Path place = Files.createDirectory(dir.resolve("backups"));
+    final List<String> lines = new ArrayList<>();
+    try (Options options = new Options(); Logger logger = new Logger(options) {
+          @Override
+          protected void log(final InfoLogLevel level, final String text) {
+            lines.add(text);
+          }
+        }; BackupEngineOptions settings = new BackupEngineOptions(place.toString()).setInfoLog(logger);
+         BackupEngine engine = BackupEngine.open(Env.getDefault(), settings)) {
+      try (RocksDB db = open(options)) {
+        engine.createNewBackup(db, true);
+      }
+      engine.deleteBackup(1);
+    }
+    assertTrue(lines.contains("Started the backup process -- creating backup 1"), lines::toString);
+    assertTrue(lines.contains("Deleted backup 1"), lines::toString);
   }
 
   @Test

@@ -14,16 +14,16 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.rocksdb.AbstractComparator;
 import org.rocksdb.ComparatorOptions;
+import org.rocksdb.Env;
 import org.rocksdb.FlushOptions;
+import org.rocksdb.InfoLogLevel;
+import org.rocksdb.Logger;
 import org.rocksdb.Options;
+import org.rocksdb.PersistentCache;
 import org.rocksdb.RocksDB;
 import org.rocksdb.RocksDBException;
 import org.rocksdb.RocksIterator;
 import org.rocksdb.Status;
-import org.rocksdb.Transaction;
-import org.rocksdb.TransactionDB;
-import org.rocksdb.TransactionDBOptions;
-import org.rocksdb.WriteOptions;
 
 class RefusedTest {
   @TempDir Path dir;
@@ -62,10 +62,12 @@ class RefusedTest {
 
   @Test
   void nativeThatIsNotBuiltThrowsItsName() throws Exception {
-    try (Options options = new Options().setCreateIfMissing(true); TransactionDBOptions settings = new TransactionDBOptions();
-         WriteOptions write = new WriteOptions(); TransactionDB db = TransactionDB.open(options, settings, dir.toString());
-         Transaction transaction = db.beginTransaction(write)) {
-      assertRefused("Transaction.setLogNumber", assertThrows(RocksDBException.class, () -> transaction.setLogNumber(1)));
+    try (Options options = new Options(); Logger logger = new Logger(options) {
+          @Override
+          protected void log(final InfoLogLevel level, final String text) {}
+        }) {
+      assertRefused("PersistentCache.newPersistentCache",
+          assertThrows(RocksDBException.class, () -> new PersistentCache(Env.getDefault(), dir.toString(), 1 << 20, logger, false)));
     }
   }
 
@@ -88,6 +90,8 @@ class RefusedTest {
       try (RocksDB db = RocksDB.open(options, dir.toString())) {
         assertArrayEquals("1".getBytes(), db.get("a".getBytes()));
         assertArrayEquals("2".getBytes(), db.get("b".getBytes()));
+        // The put that threw had written its record to the WAL.
+        assertArrayEquals("3".getBytes(), db.get("c".getBytes()));
       }
     }
   }

@@ -2,6 +2,7 @@
 package ironstone;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertDoesNotThrow;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNull;
@@ -291,6 +292,43 @@ class TransactionsTest {
       txn.put(b("c"), b("1"));
       assertEquals(List.of(db.getLatestSequenceNumber()), seen);
       notifier.close();
+    }
+  }
+
+  @Test
+  void aNotifierThatCallsItsOwnTransactionGetsAnError() throws Exception {
+    try (Options options = new Options(); TransactionDBOptions settings = new TransactionDBOptions(); WriteOptions write = new WriteOptions();
+         TransactionDB db = open(options, settings); Transaction txn = db.beginTransaction(write);
+         Transaction other = db.beginTransaction(write)) {
+      final List<RocksDBException> thrown = new ArrayList<>();
+      final AbstractTransactionNotifier notifier = new AbstractTransactionNotifier() {
+        @Override
+        public void snapshotCreated(final Snapshot snapshot) {
+          thrown.add(assertThrows(RocksDBException.class, () -> txn.put(b("b"), b("2"))));
+          assertDoesNotThrow(() -> other.put(b("c"), b("1")));
+        }
+      };
+      txn.setSnapshotOnNextOperation(notifier);
+      txn.put(b("a"), b("1"));
+      txn.commit();
+      other.commit();
+      assertEquals(Status.Code.InvalidArgument, thrown.get(0).getStatus().getCode());
+      assertArrayEquals(b("1"), db.get(b("a")));
+      assertNull(db.get(b("b")));
+      assertArrayEquals(b("1"), db.get(b("c")));
+      notifier.close();
+    }
+  }
+
+  @Test
+  void theNumberOfATransactionIsTheNumberInItsLocks() throws Exception {
+    try (Options options = new Options(); TransactionDBOptions settings = new TransactionDBOptions(); WriteOptions write = new WriteOptions();
+         TransactionDB db = open(options, settings); Transaction txn = db.beginTransaction(write)) {
+      txn.put(b("a"), b("1"));
+      assertArrayEquals(new long[] {txn.getId()}, db.getLockStatusData().get(0L).getTransactionIDs());
+      assertEquals(0, txn.getLogNumber());
+      txn.setLogNumber(-7);
+      assertEquals(-7, txn.getLogNumber());
     }
   }
 
