@@ -57,8 +57,8 @@ pub(super) fn family(facts: &Facts<'_>) -> Vec<Finding> {
     if !facts.db.knows_options() {
         return Vec::new();
     }
-    let rules: [fn(&Facts<'_>) -> Option<Finding>; 4] =
-        [no_compression, static_levels, universal_amplification, blob_garbage];
+    let rules: [fn(&Facts<'_>) -> Option<Finding>; 3] =
+        [no_compression, static_levels, universal_amplification];
     rules.iter().filter_map(|rule| rule(facts)).collect()
 }
 
@@ -126,7 +126,11 @@ fn universal_amplification(facts: &Facts<'_>) -> Option<Finding> {
     )
 }
 
-fn blob_garbage(facts: &Facts<'_>) -> Option<Finding> {
+/// The rules about blob files.
+pub(super) fn blobs(facts: &Facts<'_>) -> Option<Finding> {
+    if !facts.db.knows_options() {
+        return None;
+    }
     let bytes: u64 = facts.family.blobs.iter().map(|blob| blob.bytes).sum();
     let garbage: u64 = facts.family.blobs.iter().map(|blob| blob.garbage_bytes).sum();
     if garbage < SMALL_BYTES || garbage * 2 < bytes || facts.is_on("enable_blob_garbage_collection") {

@@ -212,8 +212,6 @@ fn garbage_in_blob_files_is_found() {
     let db = Db::open(dir.path(), options).unwrap();
     let key = |n: u64| format!("key{n:08}");
     (0..3000).for_each(|n| db.put(key(n).as_bytes(), &value(n, 2000)).unwrap());
-    // The doctor skips column families with SST files of less than 1 MiB, so there are small values too.
-    (3000..33000).for_each(|n| db.put(key(n).as_bytes(), &value(n, 90)).unwrap());
     db.flush().unwrap();
     // Every fourth blob stays, so the compaction counts garbage and keeps the blob file.
     (0..3000).filter(|n| n % 4 != 0).for_each(|n| db.put(key(n).as_bytes(), b"small").unwrap());
@@ -228,6 +226,29 @@ fn garbage_in_blob_files_is_found() {
         "the load made {garbage} bytes of garbage in {bytes} bytes"
     );
     assert!(found.iter().any(|finding| finding.rule == "blob-garbage"), "{found:?}");
+}
+
+#[test]
+fn old_entries_above_the_last_level_of_static_levels_are_found() {
+    let dir = tempfile::tempdir().unwrap();
+    let text = "level_compaction_dynamic_level_bytes=false;level0_file_num_compaction_trigger=50;\
+                level0_slowdown_writes_trigger=100;level0_stop_writes_trigger=200";
+    seeded(dir.path(), text, Load { bytes: 10 << 20, compact: true, ..PLAIN });
+    assert!(!rules(dir.path()).contains(&"static-levels"), "{:?}", findings(dir.path()));
+    seeded(dir.path(), text, Load { bytes: 10 << 20, ..PLAIN });
+    assert!(rules(dir.path()).contains(&"static-levels"), "{:?}", findings(dir.path()));
+}
+
+#[test]
+fn old_files_without_an_entry_in_the_manifest_are_found() {
+    let dir = tempfile::tempdir().unwrap();
+    seeded(dir.path(), "", Load { compact: true, ..PLAIN });
+    let orphan = dir.path().join("900000.sst");
+    std::fs::write(&orphan, vec![7; 2 << 20]).unwrap();
+    assert_eq!(rules(dir.path()), [""; 0], "the file is new: a writer may still name it");
+    let hours_ago = std::time::SystemTime::now() - std::time::Duration::from_secs(3 * 3600);
+    std::fs::File::options().write(true).open(&orphan).unwrap().set_modified(hours_ago).unwrap();
+    assert_eq!(rules(dir.path()), ["orphan-files"]);
 }
 
 #[test]

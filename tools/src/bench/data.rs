@@ -105,6 +105,8 @@ pub struct Keys {
     pub prefix_size: usize,
     pub keys_per_prefix: u64,
     pub num: u64,
+    /// The keys of an existing database, by number (`--use_existing_keys`).
+    pub existing: Option<&'static [Vec<u8>]>,
 }
 
 impl Keys {
@@ -113,9 +115,14 @@ impl Keys {
         vec![b'0'; self.key_size]
     }
 
-    /// Writes the key of `v`: an optional prefix number, then `v`, both big-endian, then '0's.
+    /// Writes the key of `v`: an existing key, or an optional prefix number, then `v`, both big-endian, then '0's.
     #[inline]
-    pub fn write(&self, v: u64, key: &mut [u8]) {
+    pub fn write(&self, v: u64, key: &mut Vec<u8>) {
+        if let Some(key_of) = self.existing {
+            key.clear();
+            key.extend_from_slice(&key_of[v as usize % key_of.len()]);
+            return;
+        }
         let mut at = 0;
         if let Some(prefixes) = self.num.checked_div(self.keys_per_prefix) {
             let prefixes = prefixes.max(1);

@@ -4,13 +4,15 @@
 //! Facebook" (FAST 2020): ranges of keys are as hot as a sum of two exponentials says, keys within a range as a
 //! power law says; values and scans have the lengths of a generalized Pareto distribution.
 
+use std::time::{Duration, Instant};
+
 use base::Result;
 
 use super::dice::Dice;
 use super::flags::Flags;
 use super::reads::random_key;
 use super::report::Op;
-use super::run::Thread;
+use super::run::{Limit, Run, Thread};
 
 /// Ranges of keys, each with its share of the accesses.
 struct Ranges {
@@ -108,6 +110,91 @@ impl Shares {
     }
 }
 
+/// The rate at `x` seconds: `--sine_a * sin(--sine_b * x + --sine_c) + --sine_d`.
+pub fn sine(flags: &Flags, x: f64) -> f64 {
+    let of = |name: &str| flags.double(name);
+    of("sine_a") * (of("sine_b") * x + of("sine_c")).sin() + of("sine_d")
+}
+
+/// A rate that follows [`sine`], with a new value after each interval.
+pub struct Wave<'a> {
+    flags: &'a Flags,
+    interval: Duration,
+    start: Instant,
+    since: Instant,
+}
+
+impl<'a> Wave<'a> {
+    /// The wave of a flag, `sine_write_rate` or `sine_mix_rate`. `None`: the flag is not set.
+    pub fn new(flags: &'a Flags, flag: &str) -> Option<Wave<'a>> {
+        let interval = Duration::from_millis(flags.count(&format!("{flag}_interval_milliseconds")));
+        let now = Instant::now();
+        flags.bool(flag).then_some(Wave { flags, interval, start: now, since: now })
+    }
+
+    /// Returns the rate if an interval is over.
+    pub fn due(&mut self) -> Option<f64> {
+        let now = Instant::now();
+        if now - self.since <= self.interval {
+            return None;
+        }
+        self.since = now;
+        Some(sine(self.flags, (now - self.start).as_secs_f64()))
+    }
+}
+
+/// Moves a rate at random by at most `share` of half of `--sine_a`.
+fn with_noise(flags: &Flags, rate: f64, dice: &mut Dice) -> f64 {
+    let (share, band) = (flags.double("sine_mix_rate_noise"), flags.double("sine_a") as i64);
+    if !(0.0..=1.0).contains(&share) || band <= 0 {
+        return rate;
+    }
+    let delta = (dice.below(band.unsigned_abs()) as i64 - band / 2) as f64 * share;
+    if rate + delta < 0.0 { rate } else { rate + delta }
+}
+
+/// The limits of reads and writes: those of the benchmark, or those of `--sine_mix_rate`.
+struct Limits<'a> {
+    wave: Option<Wave<'a>>,
+    own: Option<(Limit, Limit)>,
+    run: &'a Run,
+    /// Draws the noise: the keys do not depend on the noise.
+    dice: Dice,
+    shares: [f64; 2],
+}
+
+impl<'a> Limits<'a> {
+    fn new(run: &'a Run) -> Limits<'a> {
+        let flags = &run.flags;
+        let wave = Wave::new(flags, "sine_mix_rate");
+        // The rate until the first interval is over.
+        const FIRST: u64 = 1_000_000;
+        let own = wave.is_some().then(|| (Limit::new(FIRST), Limit::new(FIRST)));
+        let [gets, puts, seeks] =
+            ["mix_get_ratio", "mix_put_ratio", "mix_seek_ratio"].map(|name| flags.double(name));
+        Limits { wave, own, run, dice: Dice::new(run.seed), shares: [gets + seeks, puts] }
+    }
+
+    fn reads(&self) -> Option<&Limit> {
+        self.own.as_ref().map(|(reads, _)| reads).or(self.run.read_limit.as_ref())
+    }
+
+    fn writes(&self) -> Option<&Limit> {
+        self.own.as_ref().map(|(_, writes)| writes).or(self.run.write_limit.as_ref())
+    }
+
+    fn follow_wave(&mut self) {
+        let (Some(wave), Some((reads, writes))) = (&mut self.wave, &self.own) else { return };
+        let Some(rate) = wave.due() else { return };
+        let rate = with_noise(&self.run.flags, rate, &mut self.dice);
+        for (limit, share) in [reads, writes].into_iter().zip(self.shares) {
+            if rate * share > 0.0 {
+                limit.set((rate * share) as u64);
+            }
+        }
+    }
+}
+
 pub fn mix_graph(thread: &mut Thread<'_>) -> Result<()> {
     let run = thread.run;
     let flags = &run.flags;
@@ -130,6 +217,7 @@ pub fn mix_graph(thread: &mut Thread<'_>) -> Result<()> {
     let mut copy = vec![0u8; 1 << 20];
     let (mut gets, mut puts, mut seeks, mut found, mut bytes) = (0u64, 0u64, 0u64, 0u64, 0u64);
     let (mut scanned, mut value_bytes) = (0u64, 0i64);
+    let mut limits = Limits::new(run);
     let mut span = thread.span(run.reads);
     while !span.over(1) {
         thread.dice.choose_db();
@@ -141,6 +229,7 @@ pub fn mix_graph(thread: &mut Thread<'_>) -> Result<()> {
             None => Dice::new(power(u, key_a, key_b) as u64).below(num),
         };
         run.keys.write(number, &mut key);
+        limits.follow_wave();
         match shares.of(drawn) {
             Query::Get => {
                 gets += 1;
@@ -148,7 +237,7 @@ pub fn mix_graph(thread: &mut Thread<'_>) -> Result<()> {
                     found += 1;
                     bytes += (key.len() + value.len()) as u64;
                 }
-                if let Some(limit) = &run.read_limit
+                if let Some(limit) = limits.reads()
                     && (gets + seeks) % 100 == 0
                 {
                     limit.request(100);
@@ -166,7 +255,7 @@ pub fn mix_graph(thread: &mut Thread<'_>) -> Result<()> {
                 }
                 value_bytes += size;
                 db.put_with(&key, values.take(size as usize), &run.write_options)?;
-                if let Some(limit) = &run.write_limit
+                if let Some(limit) = limits.writes()
                     && puts % 100 == 0
                 {
                     limit.request(100);

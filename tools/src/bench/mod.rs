@@ -5,6 +5,7 @@
 //! ```
 //! Follows `tools/db_bench_tool.cc` of RocksDB 11.8.1 for what each benchmark does and prints.
 
+mod beside;
 mod check;
 mod clock;
 mod data;
@@ -22,9 +23,12 @@ mod reporter;
 mod run;
 mod series;
 mod setup;
+mod stamped;
+mod stamps;
 mod sums;
 mod transaction_db;
 mod transactions;
+mod transfer;
 mod writes;
 
 use std::process::ExitCode;
@@ -58,6 +62,8 @@ pub const BENCHMARKS: &[(&str, &str)] = &[
     ("readrandomoperands", "readrandom of merge operands"),
     ("readhot", "read N times in random order from the first 1% of the keys"),
     ("readrandomsmall", "readrandom with N/1000 reads"),
+    ("readrandomentity", "read all columns N times in random order"),
+    ("multireadentity", "read all columns in batches of --batch_size"),
     ("multireadrandom", "read in batches of --batch_size"),
     ("readwhilewriting", "one writer, N threads reading at random"),
     ("readwhilemerging", "one merger, N threads reading at random"),
@@ -94,6 +100,9 @@ pub const BENCHMARKS: &[(&str, &str)] = &[
     ("uncompress", "decompression of --block_size bytes"),
     ("compressreject", "compression of --block_size bytes that does not pay"),
     ("acquireload", "a thousand loads"),
+    ("backup", "back up the database to --backup_dir"),
+    ("restore", "restore the newest backup of --backup_dir to --restore_dir"),
+    ("ingestexternalfile", "write SST files of N keys and ingest them in batches"),
     ("verify", "compare with the database of --truth_db, key by key"),
     ("verifychecksum", "check every block of every file"),
     ("verifyfilechecksums", "check every file against its checksum; needs --file_checksum"),
@@ -131,12 +140,12 @@ fn task(name: &str) -> Option<Task> {
         "deleterandom" => Threads(writes::delete_random),
         "readseq" | "readtocache" => Threads(reads::read_seq),
         "readreverse" => Threads(reads::read_reverse),
-        "readrandom" | "readmissing" | "readrandomsmall" | "readrandomoperands" => {
+        "readrandom" | "readmissing" | "readrandomsmall" | "readrandomoperands" | "readrandomentity" => {
             Threads(reads::read_random)
         }
         "readrandomfast" => Threads(reads::read_random_fast),
         "readhot" => Threads(reads::read_hot),
-        "multireadrandom" => Threads(reads::multi_read_random),
+        "multireadrandom" | "multireadentity" => Threads(reads::multi_read_random),
         "readwhilewriting" => Threads(reads::read_while_writing),
         "readwhilemerging" => Threads(reads::read_while_merging),
         "readwhilescanning" => Threads(reads::read_while_scanning),
@@ -169,6 +178,9 @@ fn task(name: &str) -> Option<Task> {
         "uncompress" => Threads(sums::uncompress),
         "compressreject" => Threads(sums::compress_reject),
         "acquireload" => Threads(sums::acquire_load),
+        "backup" => Threads(transfer::backup),
+        "restore" => Threads(transfer::restore),
+        "ingestexternalfile" => Threads(transfer::ingest_external_file),
         "verify" => Act(check::against_truth),
         "verifychecksum" => Threads(check::checksums),
         "verifyfilechecksums" => Threads(check::file_checksums),
@@ -204,14 +216,11 @@ const FRESH: &[&str] = &[
 
 /// RocksDB's benchmarks that are not here, with what they need.
 pub const MISSING: &[(&str, &str)] = &[
-    ("backup, restore", "backups"),
     ("cache_report_problems", "a cache that checks itself"),
-    ("fillembeddedblob, fillembeddedentity", "blobs in tables"),
-    ("ingestexternalfile", "ingestion of external files"),
+    ("fillembeddedblob, fillembeddedentity", "external SST files with embedded blobs"),
     ("multiscan, multiscanrandom", "scans of many ranges at once"),
     ("openandcompact", "compaction in another process"),
     ("readrandomcoroutine, multireadrandomcoroutine", "reads as coroutines"),
-    ("readrandomentity, multireadentity", "reads of wide columns"),
     ("readtorowcache", "a row cache"),
     ("replay", "traces"),
 ];
@@ -286,6 +295,7 @@ fn benchmarks(flags: Arc<Flags>) -> Result<()> {
         let run = house.run(name)?;
         let mut threads = flags.count("threads").max(1) as usize;
         match name {
+            "backup" | "restore" | "ingestexternalfile" => threads = 1,
             "readtocache" | "filluniquerandom" | "fillanddeleteuniquerandom" | "getmergeoperands" => {
                 threads = 1
             }
@@ -305,6 +315,12 @@ fn benchmarks(flags: Arc<Flags>) -> Result<()> {
             Task::Act(act) => act(&run)?,
             Task::Threads(method) => {
                 println!("DB path: [{}]", house.path().display());
+                if matches!(name, "backup" | "restore") {
+                    println!("Backup path: [{}]", transfer::backup_dir(&run).display());
+                }
+                if name == "restore" {
+                    println!("Restore path: [{}]", transfer::restore_dir(&run).display());
+                }
                 for _ in 0..warmups {
                     let mut stats = run::run(&run, threads, &mut threads_before, method)?;
                     print!("{}", stats.report(name));

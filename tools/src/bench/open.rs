@@ -11,11 +11,13 @@ use ironstone::{
     ReadOptions, WriteOptions,
 };
 
+use super::beside::Beside;
 use super::data::{Keys, Sizes};
 use super::flags::Flags;
 use super::report::Style;
-use super::run::{Limit, Run, Thread};
+use super::run::{Ask, Limit, Run, Thread};
 use super::setup;
+use super::stamps::Stamps;
 use super::transaction_db::Transactions;
 
 /// The database, its options and its cache, from one benchmark to the next.
@@ -26,8 +28,16 @@ pub struct House {
     options: Options,
     open: Option<(Db, Vec<Family>)>,
     transactions: Transactions,
+    /// The instance beside a writer, if the flags ask for one. The views replace `open`.
+    beside: Option<Beside>,
+    blob_cache: Option<Arc<BlockCache>>,
     sizes: Sizes,
     seed: u64,
+    stamps: Option<Arc<Stamps>>,
+    /// The shares of the column families in percent.
+    shares: Vec<u64>,
+    /// The keys of `--use_existing_keys`.
+    keys: Option<&'static [Vec<u8>]>,
 }
 
 impl House {
@@ -70,12 +80,39 @@ impl House {
                 pools.set_threads(pool, flags.count(flag) as usize);
             }
         }
-        let mut house =
-            House { flags, path, cache, options, open: None, transactions: Transactions::None, sizes, seed };
-        if !house.flags.bool("use_existing_db") {
+        let blob_cache = setup::blob_cache(&flags, cache.as_ref())?;
+        let stamps = (flags.int("user_timestamp_size") > 0)
+            .then(|| Arc::new(Stamps::new(flags.bool("read_with_latest_user_timestamp"))));
+        let shares = shares(&flags)?;
+        let mut house = House {
+            flags,
+            path,
+            cache,
+            options,
+            open: None,
+            transactions: Transactions::None,
+            beside: None,
+            blob_cache,
+            sizes,
+            seed,
+            stamps,
+            shares,
+            keys: None,
+        };
+        let existing = house.flags.bool("use_existing_db");
+        if house.flags.bool("use_existing_keys") && !existing {
+            return Err(Error::invalid_argument(
+                "`-use_existing_db` must be true for `-use_existing_keys` to be settable",
+            ));
+        }
+        let beside = house.flags.bool("use_secondary_db") || house.flags.bool("open_as_follower");
+        if !existing && !beside {
             ironstone::destroy(&house.path, &house.options.db)?;
         }
         house.open()?;
+        if house.flags.bool("use_existing_keys") {
+            house.keys = Some(existing_keys(house.run("")?.db()?)?);
+        }
         Ok(house)
     }
 
@@ -88,11 +125,21 @@ impl House {
         let count = self.flags.count("num_column_families").max(1);
         let mut names = vec!["default".to_string()];
         names.extend((1..count).map(|i| format!("column_family_name_{i:06}")));
-        let descriptors =
-            names.iter().map(|n| FamilyDescriptor::new(n.as_str(), self.options.family.clone())).collect();
+        let descriptor = |name: &String| FamilyDescriptor {
+            blob_cache: self.blob_cache.clone(),
+            ..FamilyDescriptor::new(name.as_str(), self.options.family.clone())
+        };
+        let descriptors: Vec<_> = names.iter().map(descriptor).collect();
         let options = self.options.clone();
-        let (db, transactions) = Transactions::open(&self.flags, &self.path, options, descriptors)?;
-        self.transactions = transactions;
+        self.beside = Beside::open(&self.flags, &self.path, options.clone(), descriptors.clone())?;
+        let db = match &self.beside {
+            Some(beside) => beside.view(),
+            None => {
+                let (db, transactions) = Transactions::open(&self.flags, &self.path, options, descriptors)?;
+                self.transactions = transactions;
+                db
+            }
+        };
         if self.flags.bool("report_open_timing") {
             println!("OpenDb:     {:.3} milliseconds", start.elapsed().as_secs_f64() * 1e3);
         }
@@ -106,6 +153,11 @@ impl House {
     /// # Errors
     /// Those of deleting and opening.
     pub fn start_fresh(&mut self) -> Result<()> {
+        if self.beside.is_some() {
+            return Err(Error::invalid_argument(
+                "an instance beside a writer cannot start with an empty database",
+            ));
+        }
         self.close()?;
         ironstone::destroy(&self.path, &self.options.db)?;
         self.open()
@@ -113,6 +165,9 @@ impl House {
 
     fn close(&mut self) -> Result<()> {
         self.transactions = Transactions::None;
+        if let Some(updates) = self.beside.take().and_then(Beside::stop) {
+            println!("Secondary instance updated  {updates} times.");
+        }
         match self.open.take() {
             Some((db, families)) => {
                 drop(families);
@@ -125,10 +180,17 @@ impl House {
     /// The settings of one benchmark.
     ///
     /// # Errors
-    /// None now; a database that is not open is told when it is asked for.
-    pub fn run(&self, name: &str) -> Result<Run> {
+    /// Those of looking up the column families in the newest view of an instance beside a writer. A database that is not
+    /// open is reported when a benchmark asks for it.
+    pub fn run(&mut self, name: &str) -> Result<Run> {
+        if let (Some(beside), Some((db, families))) = (&self.beside, &mut self.open) {
+            *db = beside.view();
+            for family in families {
+                *family = db.family(family.name())?;
+            }
+        }
         let flags = &self.flags;
-        let total = flags.count("num");
+        let total = self.keys.map_or(flags.count("num"), |keys| keys.len() as u64);
         let or = |flag: &str, other: u64| if flags.int(flag) < 0 { other } else { flags.count(flag) };
         let mut num = total;
         let mut sizes = self.sizes;
@@ -140,6 +202,7 @@ impl House {
             sync: flags.bool("sync"),
             disableWAL: flags.bool("disable_wal"),
             rate_limiter_priority,
+            protection_bytes_per_key: flags.count("write_batch_protection_bytes_per_key") as usize,
             ..WriteOptions::default()
         };
         match name {
@@ -175,12 +238,26 @@ impl House {
         };
         let limit = |flag: &str| (flags.int(flag) > 0).then(|| Limit::new(flags.count(flag)));
         Ok(Run {
-            operands: name == "readrandomoperands",
+            ask: match name {
+                "readrandomoperands" => Ask::Operands,
+                "readrandomentity" | "multireadentity" => Ask::Entity,
+                _ => Ask::Value,
+            },
             flags: flags.clone(),
+            path: self.path.clone(),
+            options: self.options.clone(),
+            stamps: self.stamps.clone(),
+            shares: self.shares.clone(),
             db: self.open.as_ref().map(|(db, _)| db.clone()),
             transactions: self.transactions.clone(),
             families: self.open.as_ref().map(|(_, families)| families.clone()).unwrap_or_default(),
-            keys: Keys { key_size, prefix_size, keys_per_prefix: flags.count("keys_per_prefix"), num: total },
+            keys: Keys {
+                key_size,
+                prefix_size,
+                keys_per_prefix: flags.count("keys_per_prefix"),
+                num: total,
+                existing: self.keys,
+            },
             num,
             reads,
             writes,
@@ -195,7 +272,11 @@ impl House {
             write_options,
             read_options,
             seed: self.seed,
-            write_limit: limit("benchmark_write_rate_limit"),
+            write_limit: if flags.bool("sine_write_rate") {
+                Some(Limit::new(super::mix::sine(flags, 0.0) as u64))
+            } else {
+                limit("benchmark_write_rate_limit")
+            },
             read_limit: limit("benchmark_read_rate_limit"),
             style: Style {
                 histogram: flags.bool("histogram"),
@@ -205,6 +286,10 @@ impl House {
                 slow: std::time::Duration::from_micros(flags.count("slow_usecs")),
                 interval: flags.count("stats_interval"),
                 interval_seconds: flags.count("stats_interval_seconds"),
+                per_interval: (flags.int("stats_per_interval") > 0)
+                    .then(|| self.open.as_ref().map(|(_, families)| families.clone()))
+                    .flatten(),
+                table_properties: flags.bool("show_table_properties"),
             },
         })
     }
@@ -224,7 +309,10 @@ impl House {
         let key_size = flags.count("key_size");
         let num = flags.count("num");
         let ratio = flags.double("compression_ratio");
-        println!("Keys:       {key_size} bytes each (+ 0 bytes user-defined timestamp)");
+        println!(
+            "Keys:       {key_size} bytes each (+ {} bytes user-defined timestamp)",
+            flags.int("user_timestamp_size")
+        );
         let average = match self.sizes {
             Sizes::Fixed(n) => {
                 println!(
@@ -256,7 +344,7 @@ impl House {
         println!("Write rate: {} bytes/second", flags.int("benchmark_write_rate_limit"));
         println!("Read rate: {} ops/second", flags.int("benchmark_read_rate_limit"));
         println!("Compression: {}", setup::compression(flags, "compression_type")?.name());
-        println!("Compression sampling rate: 0");
+        println!("Compression sampling rate: {}", flags.count("sample_for_compression"));
         println!("Memtablerep: {}", self.options.family.memtable_factory.name());
         println!("Perf Level: {}", flags.int("perf_level"));
         if cfg!(debug_assertions) {
@@ -280,6 +368,46 @@ impl House {
         drop(self.cache);
         Ok(())
     }
+}
+
+/// The shares of `--column_family_distribution`, in percent.
+fn shares(flags: &Flags) -> Result<Vec<u64>> {
+    let text = flags.text("column_family_distribution");
+    if text.is_empty() || flags.int("num_column_families") <= 1 {
+        return Ok(Vec::new());
+    }
+    let wrong = |why: String| Error::invalid_argument(format!("--column_family_distribution={text}: {why}"));
+    let shares: Vec<u64> = text
+        .split(',')
+        .map(|share| share.trim().parse().map_err(|_| wrong(format!("{share} is no number"))))
+        .collect::<Result<_>>()?;
+    if shares.iter().sum::<u64>() != 100 {
+        return Err(wrong("column_family_distribution items must sum to 100".to_string()));
+    }
+    if shares.len() as u64 != flags.count("num_column_families") {
+        return Err(wrong(format!(
+            "got {} column_family_distribution items; expected {}",
+            shares.len(),
+            flags.count("num_column_families")
+        )));
+    }
+    Ok(shares)
+}
+
+/// All keys of the default column family. The keys live until the process ends: all benchmarks use the keys.
+fn existing_keys(db: &Db) -> Result<&'static [Vec<u8>]> {
+    let mut iter = db.iter_with(ReadOptions { total_order_seek: true, ..ReadOptions::default() })?;
+    let mut keys = Vec::new();
+    iter.seek_to_first();
+    while iter.valid() {
+        keys.push(iter.key().to_vec());
+        iter.next();
+    }
+    iter.status()?;
+    if keys.is_empty() {
+        return Err(Error::invalid_argument("--use_existing_keys: the database has no key"));
+    }
+    Ok(keys.leak())
 }
 
 /// Processors, their model, the size of their cache.

@@ -1,16 +1,18 @@
 //! Benchmarks that read: readseq, readreverse, readrandom, multireadrandom, seekrandom, and their kin.
 
-use base::Result;
-use ironstone::ReadOptions;
+use base::{Error, Result};
+use ironstone::{Family, ReadOptions, WideColumns};
 
 use super::dice::Dice;
 use super::report::Op;
-use super::run::{Run, Thread};
+use super::run::{Ask, Run, Thread};
 use super::writes::background_writer;
 
 pub fn read_seq(thread: &mut Thread<'_>) -> Result<()> {
     let run = thread.run;
-    let mut iter = run.db()?.iter_with(scan_options(run)?)?;
+    let mut options = scan_options(run)?;
+    run.stamp_read(&mut options, &mut thread.dice);
+    let mut iter = run.db()?.iter_with(options)?;
     let (mut done, mut bytes) = (0u64, 0u64);
     iter.seek_to_first();
     while done < run.reads && iter.valid() {
@@ -27,7 +29,9 @@ pub fn read_seq(thread: &mut Thread<'_>) -> Result<()> {
 
 pub fn read_reverse(thread: &mut Thread<'_>) -> Result<()> {
     let run = thread.run;
-    let mut iter = run.db()?.iter_with(run.read_options.clone())?;
+    let mut options = run.read_options.clone();
+    run.stamp_read(&mut options, &mut thread.dice);
+    let mut iter = run.db()?.iter_with(options)?;
     let (mut done, mut bytes) = (0u64, 0u64);
     iter.seek_to_last();
     while done < run.reads && iter.valid() {
@@ -91,6 +95,10 @@ fn read_keys(thread: &mut Thread<'_>, mut draw: impl FnMut(&Run, &mut Dice) -> u
     let (mut read, mut found, mut bytes) = (0u64, 0u64, 0u64);
     let (mut number, mut in_batch) = (0u64, 0u64);
     let one_family = run.families.len() == 1;
+    let mut options = run.read_options.clone();
+    if run.ask == Ask::Entity && run.stamps.is_some() {
+        return Err(Error::invalid_argument("readrandomentity does not support user timestamps"));
+    }
     while !span.over(1) {
         thread.dice.choose_db();
         if run.batch > 1 && stride > 0 {
@@ -106,25 +114,17 @@ fn read_keys(thread: &mut Thread<'_>, mut draw: impl FnMut(&Run, &mut Dice) -> u
         }
         run.keys.write(number, &mut key);
         read += 1;
-        if run.operands {
-            let family = run.family(number);
-            let operands = family.get_merge_operands(&key, &run.read_options)?;
-            if !operands.is_empty() {
-                found += 1;
-                bytes += key.len() as u64 + operands.iter().map(|operand| operand.len() as u64).sum::<u64>();
+        run.stamp_read(&mut options, &mut thread.dice);
+        let family: &Family = if one_family { &db } else { run.family(number) };
+        let len = match run.ask {
+            Ask::Value if run.stamps.is_none() => {
+                family.get_with(&key, &options)?.map(|value| value.len() as u64)
             }
-            limit_reads(run, read, 256);
-            thread.finished(1, Op::Read);
-            continue;
-        }
-        let value = if one_family {
-            db.get_with(&key, &run.read_options)?
-        } else {
-            run.family(number).get_with(&key, &run.read_options)?
+            _ => rare_read(run, family, &key, &options)?,
         };
-        if let Some(value) = value {
+        if let Some(len) = len {
             found += 1;
-            bytes += (key.len() + value.len()) as u64;
+            bytes += key.len() as u64 + len;
         }
         limit_reads(run, read, 256);
         thread.finished(1, Op::Read);
@@ -135,6 +135,27 @@ fn read_keys(thread: &mut Thread<'_>, mut draw: impl FnMut(&Run, &mut Dice) -> u
     Ok(())
 }
 
+/// Reads the operands or the columns of a key, or the value with its timestamp. Returns the bytes; `None`: not found.
+fn rare_read(run: &Run, family: &Family, key: &[u8], options: &ReadOptions) -> Result<Option<u64>> {
+    Ok(match run.ask {
+        Ask::Value => {
+            let value = family.get_with_ts(key, options)?.and_then(|found| found.value);
+            value.map(|value| value.len() as u64 + run.timestamp_len())
+        }
+        Ask::Operands => {
+            let operands = family.get_merge_operands(key, options)?;
+            let len = operands.iter().map(|operand| operand.len() as u64).sum();
+            (!operands.is_empty()).then_some(len)
+        }
+        Ask::Entity => family.get_entity_with(key, options)?.map(|columns| columns_len(&columns)),
+    })
+}
+
+/// Bytes of the names and values of all columns.
+fn columns_len(columns: &WideColumns) -> u64 {
+    columns.iter().map(|(name, value)| (name.len() + value.len()) as u64).sum()
+}
+
 /// Reads keys from the next power of two of the key space, a hundred between reports.
 pub fn read_random_fast(thread: &mut Thread<'_>) -> Result<()> {
     let run = thread.run;
@@ -143,13 +164,15 @@ pub fn read_random_fast(thread: &mut Thread<'_>) -> Result<()> {
     let mut span = thread.span(run.reads);
     let mut key = run.keys.buffer();
     let (mut read, mut found, mut beyond) = (0u64, 0u64, 0u64);
+    let mut options = run.read_options.clone();
     thread.dice.choose_db();
     loop {
         for _ in 0..100 {
             let number = thread.dice.next() & mask;
             run.keys.write(number, &mut key);
             read += 1;
-            found += u64::from(db.get_with(&key, &run.read_options)?.is_some());
+            run.stamp_read(&mut options, &mut thread.dice);
+            found += u64::from(db.get_with(&key, &options)?.is_some());
             beyond += u64::from(number >= run.keys.num);
         }
         if let Some(limit) = &run.read_limit {
@@ -174,6 +197,10 @@ pub fn multi_read_random(thread: &mut Thread<'_>) -> Result<()> {
     let skew = run.flags.double("read_random_exp_range");
     let mut buffers: Vec<Vec<u8>> = (0..run.batch).map(|_| run.keys.buffer()).collect();
     let (mut read, mut found, mut bytes, mut calls) = (0u64, 0u64, 0u64, 0u64);
+    let mut options = run.read_options.clone();
+    if run.ask == Ask::Entity && run.stamps.is_some() {
+        return Err(Error::invalid_argument("multireadentity does not support user timestamps"));
+    }
     while !span.over(run.batch) {
         thread.dice.choose_db();
         if stride > 0 {
@@ -188,12 +215,22 @@ pub fn multi_read_random(thread: &mut Thread<'_>) -> Result<()> {
             }
         }
         let keys: Vec<&[u8]> = buffers.iter().map(Vec::as_slice).collect();
-        for (key, value) in keys.iter().zip(db.multi_get_with(&keys, &run.read_options)) {
+        run.stamp_read(&mut options, &mut thread.dice);
+        if run.ask == Ask::Entity {
+            for (key, columns) in keys.iter().zip(db.multi_get_entity(&keys, &options)) {
+                if let Some(columns) = columns? {
+                    found += 1;
+                    bytes += key.len() as u64 + columns_len(&columns);
+                }
+            }
+        }
+        let values = if run.ask == Ask::Value { db.multi_get_with(&keys, &options) } else { Vec::new() };
+        for (key, value) in keys.iter().zip(values) {
             if let Some(value) = value? {
                 found += 1;
                 // The plain call hands back strings; the batched one leaves values where they lie.
                 let len = if batched { value.len() } else { value.to_vec().len() };
-                bytes += (key.len() + len) as u64;
+                bytes += (key.len() + len) as u64 + run.timestamp_len();
             }
         }
         read += run.batch;
@@ -216,7 +253,9 @@ pub fn new_iterator(thread: &mut Thread<'_>) -> Result<()> {
     let db = run.db()?.clone();
     let mut span = thread.span(run.reads);
     while !span.over(1) {
-        drop(db.iter_with(run.read_options.clone())?);
+        let mut options = run.read_options.clone();
+        run.stamp_read(&mut options, &mut thread.dice);
+        drop(db.iter_with(options)?);
         thread.finished(1, Op::Others);
     }
     Ok(())
@@ -228,6 +267,7 @@ pub fn seek_random(thread: &mut Thread<'_>) -> Result<()> {
     let db = run.db()?.clone();
     let mut options = scan_options(run)?;
     let tailing = flags.bool("use_tailing_iterator");
+    run.stamp_read(&mut options, &mut thread.dice);
     let mut kept = if tailing { Some(db.iter_with(options.clone())?) } else { None };
     options.auto_prefix_mode = flags.bool("auto_prefix_mode");
     let reverse = flags.bool("reverse_iterator");
@@ -261,6 +301,7 @@ pub fn seek_random(thread: &mut Thread<'_>) -> Result<()> {
             }
             options.iterate_upper_bound = Some(upper);
         }
+        run.stamp_read(&mut options, &mut thread.dice);
         let mut own;
         let iter = match &mut kept {
             Some(iter) => iter,
@@ -289,7 +330,7 @@ pub fn seek_random(thread: &mut Thread<'_>) -> Result<()> {
         }
         let mut left = deletes;
         while left > 0 && iter.valid() {
-            db.delete(iter.key())?;
+            run.delete(&db, iter.key(), false)?;
             if reverse {
                 iter.prev()
             } else {
@@ -359,6 +400,7 @@ pub fn read_random_write_random(thread: &mut Thread<'_>) -> Result<()> {
     let percent = run.flags.count("readwritepercent").min(100);
     let (mut gets_left, mut puts_left) = (0, 0);
     let (mut reads, mut writes, mut found) = (0u64, 0u64, 0u64);
+    let mut options = run.read_options.clone();
     let mut span = thread.span(run.readwrites);
     while !span.over(1) {
         thread.dice.choose_db();
@@ -368,12 +410,13 @@ pub fn read_random_write_random(thread: &mut Thread<'_>) -> Result<()> {
             puts_left = 100 - percent;
         }
         if gets_left > 0 {
-            found += u64::from(db.get_with(&key, &run.read_options)?.is_some());
+            run.stamp_read(&mut options, &mut thread.dice);
+            found += u64::from(db.get_with(&key, &options)?.is_some());
             gets_left -= 1;
             reads += 1;
             thread.finished(1, Op::Read);
         } else {
-            db.put_with(&key, values.next(), &run.write_options)?;
+            run.put(&db, &key, values.next())?;
             puts_left -= 1;
             writes += 1;
             thread.finished(1, Op::Write);
@@ -452,7 +495,9 @@ pub fn fill_seek_seq(thread: &mut Thread<'_>) -> Result<()> {
     super::writes::fill_seq(thread)?;
     thread.stats.restart();
     let run = thread.run;
-    let mut iter = run.db()?.iter_with(scan_options(run)?)?;
+    let mut options = scan_options(run)?;
+    run.stamp_read(&mut options, &mut thread.dice);
+    let mut iter = run.db()?.iter_with(options)?;
     let reverse = run.flags.bool("reverse_iterator");
     let nexts = run.flags.count("seek_nexts");
     let mut key = run.keys.buffer();
@@ -508,9 +553,7 @@ pub fn approximate_memtable_stats(thread: &mut Thread<'_>) -> Result<()> {
     let run = thread.run;
     let db = run.db()?.clone();
     if run.keys.num < run.batch {
-        return Err(base::Error::invalid_argument(
-            "approximatememtablestats needs --num of at least --batch_size",
-        ));
+        return Err(Error::invalid_argument("approximatememtablestats needs --num of at least --batch_size"));
     }
     let range = run.keys.num - run.batch;
     let mut span = thread.span(run.reads);

@@ -5,6 +5,7 @@ use std::io::Write;
 use std::time::{Duration, Instant};
 
 use base::stats::Histogram;
+use ironstone::Family;
 
 /// What an operation was, for the histograms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,7 +28,7 @@ const OPS: [&str; 11] =
     ["read", "write", "delete", "seek", "merge", "update", "compress", "uncompress", "crc", "hash", "op"];
 
 /// Settings that every thread's report follows.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Style {
     pub histogram: bool,
     pub progress: bool,
@@ -35,6 +36,10 @@ pub struct Style {
     /// Operations between status lines; 0: the short `... finished` form.
     pub interval: u64,
     pub interval_seconds: u64,
+    /// With each status line of the first thread, the statistics of these column families.
+    pub per_interval: Option<Vec<Family>>,
+    /// With the statistics, the properties of the tables of each level.
+    pub table_properties: bool,
 }
 
 /// One thread's counts, later merged.
@@ -153,6 +158,9 @@ impl Stats {
                 since,
                 all
             );
+            if let Some(families) = self.style.per_interval.as_ref().filter(|_| self.id == 0) {
+                print_statistics(families, self.style.table_properties);
+            }
             self.last_report = now;
             self.last_report_done = self.done;
         }
@@ -222,6 +230,31 @@ impl Stats {
             }
         }
         out
+    }
+}
+
+/// Prints what `--stats_per_interval` asks for.
+fn print_statistics(families: &[Family], table_properties: bool) {
+    let print = |family: &Family, name: &str, before: &str| {
+        if let Some(text) = family.property(name) {
+            eprintln!("{before}{text}");
+        }
+    };
+    for family in families {
+        print(family, if families.len() > 1 { "rocksdb.cfstats" } else { "rocksdb.stats" }, "");
+        if families.len() == 1 {
+            print(family, "rocksdb.num-running-compactions", "num-running-compactions: ");
+            print(family, "rocksdb.num-running-flushes", "num-running-flushes: ");
+        }
+        if table_properties {
+            for level in 0..family.options().num_levels {
+                let name = format!("rocksdb.aggregated-table-properties-at-level{level}");
+                match family.property(&name) {
+                    Some(text) if !text.contains("# entries=0") => eprintln!("Level[{level}]: {text}"),
+                    _ => {}
+                }
+            }
+        }
     }
 }
 

@@ -1,17 +1,19 @@
 //! One benchmark's run: its settings, its threads, how long it goes on.
 
+use std::path::PathBuf;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Barrier};
+use std::sync::{Arc, Barrier, PoisonError};
 use std::time::{Duration, Instant};
 
 use base::{Error, Result};
-use ironstone::{Db, Family, ReadOptions, WriteOptions};
+use ironstone::{Db, Family, Options, ReadOptions, WriteOptions};
 
 use super::data::{Keys, Sizes, Values};
 use super::dice::Dice;
 use super::flags::Flags;
 use super::report::{Op, Stats, Style};
+use super::stamps::Stamps;
 use super::transaction_db::Transactions;
 
 /// Where a benchmark's work is done.
@@ -20,11 +22,19 @@ pub type Method = fn(&mut Thread<'_>) -> Result<()>;
 /// What one benchmark runs with; RocksDB sets these anew before each.
 pub struct Run {
     pub flags: Arc<Flags>,
+    /// The directory of the database.
+    pub path: PathBuf,
+    /// The options that the database is opened with.
+    pub options: Options,
+    /// The source of timestamps. `None`: keys have no timestamps.
+    pub stamps: Option<Arc<Stamps>>,
     pub db: Option<Db>,
     /// What begins the transactions of randomtransaction.
     pub transactions: Transactions,
     /// The families that keys are spread over; the default one first.
     pub families: Vec<Family>,
+    /// The shares of the families in percent (`--column_family_distribution`). Empty: equal shares.
+    pub shares: Vec<u64>,
     pub keys: Keys,
     pub num: u64,
     pub reads: u64,
@@ -40,8 +50,18 @@ pub struct Run {
     pub write_limit: Option<Limit>,
     pub read_limit: Option<Limit>,
     pub style: Style,
-    /// Look-ups ask for merge operands, not for the value.
-    pub operands: bool,
+    /// What look-ups ask for.
+    pub ask: Ask,
+}
+
+/// What a look-up asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ask {
+    Value,
+    /// The merge operands.
+    Operands,
+    /// All columns.
+    Entity,
 }
 
 impl Run {
@@ -62,10 +82,17 @@ impl Run {
     #[inline]
     pub fn family(&self, key: u64) -> &Family {
         if self.families.len() == 1 {
-            &self.families[0]
-        } else {
-            &self.families[key as usize % self.families.len()]
+            return &self.families[0];
         }
+        if self.shares.is_empty() {
+            return &self.families[key as usize % self.families.len()];
+        }
+        let mut sum = 0;
+        let at = self.shares.iter().position(|share| {
+            sum += share;
+            sum >= key % 100
+        });
+        &self.families[at.unwrap_or(self.families.len() - 1)]
     }
 }
 
@@ -142,23 +169,38 @@ impl Span<'_> {
     }
 }
 
-/// A rate that threads keep together: `rate` units a second.
+/// A rate that threads keep together: units each second. The rate can change.
 pub struct Limit {
+    pace: Mutex<Pace>,
+}
+
+struct Pace {
     rate: f64,
-    start: Instant,
-    used: AtomicU64,
+    since: Instant,
+    /// Units since `since`.
+    used: u64,
 }
 
 impl Limit {
     pub fn new(rate: u64) -> Limit {
-        Limit { rate: rate.max(1) as f64, start: Instant::now(), used: AtomicU64::new(0) }
+        Limit { pace: Mutex::new(Pace { rate: rate.max(1) as f64, since: Instant::now(), used: 0 }) }
+    }
+
+    /// Changes the rate. Units of the old rate are forgotten.
+    pub fn set(&self, rate: u64) {
+        let pace = Pace { rate: rate.max(1) as f64, since: Instant::now(), used: 0 };
+        *self.pace.lock().unwrap_or_else(PoisonError::into_inner) = pace;
     }
 
     /// Waits until `units` more are within the rate.
     pub fn request(&self, units: u64) {
-        let used = self.used.fetch_add(units, Ordering::Relaxed) + units;
-        let due = Duration::from_secs_f64(used as f64 / self.rate);
-        if let Some(ahead) = due.checked_sub(self.start.elapsed()) {
+        let ahead = {
+            let mut pace = self.pace.lock().unwrap_or_else(PoisonError::into_inner);
+            pace.used += units;
+            let due = Duration::from_secs_f64(pace.used as f64 / pace.rate);
+            due.checked_sub(pace.since.elapsed())
+        };
+        if let Some(ahead) = ahead {
             std::thread::sleep(ahead);
         }
     }

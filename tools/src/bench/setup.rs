@@ -3,12 +3,17 @@
 //! Most flags set an option of equal name. The tables below name the struct of each option, and list the
 //! flags with another name. The remaining flags need code of their own, further down.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use base::stats::{Statistics, StatsLevel};
 use base::{Error, Result};
 use compress::{Compression, CompressionOptions, Compressor};
-use ironstone::{BlockCache, CuckooTableOptions, Options, PlainTableOptions, TableFactory};
+use env::logger::{LogLevel, StderrLogger};
+use ironstone::{
+    BlockCache, Charged, CompactionFilter, CuckooTableOptions, Decision, FilterInput, Ledger, Options,
+    PlainTableOptions, ReadConfig, TableFactory, WriteBufferManager,
+};
 use mem::cache::{CacheOptions, Kind};
 
 use super::flags::Flags;
@@ -49,6 +54,12 @@ const DB: &[&str] = &[
     "stats_persist_period_sec",
     "persist_stats_to_disk",
     "stats_history_buffer_size",
+    "max_manifest_space_amp_pct",
+    "verify_manifest_content_on_close",
+    "max_compaction_trigger_wakeup_seconds",
+    "use_direct_io_for_compaction_reads",
+    "open_files_async",
+    "allow_data_in_errors",
 ];
 
 /// Database options under another name: flag, option.
@@ -96,6 +107,16 @@ const FAMILY: &[&str] = &[
     "min_tombstones_for_range_conversion",
     "block_protection_bytes_per_key",
     "bloom_locality",
+    "memtable_op_scan_flush_trigger",
+    "sample_for_compression",
+    "enable_blob_files",
+    "min_blob_size",
+    "blob_file_size",
+    "enable_blob_garbage_collection",
+    "blob_garbage_collection_age_cutoff",
+    "blob_garbage_collection_force_threshold",
+    "blob_compaction_readahead_size",
+    "blob_file_starting_level",
 ];
 
 const FAMILY_RENAMED: &[(&str, &str)] =
@@ -123,6 +144,8 @@ const TABLE: &[&str] = &[
     "initial_auto_readahead_size",
     "num_file_reads_for_auto_readahead",
     "data_block_hash_table_util_ratio",
+    "uniform_cv_threshold",
+    "verify_compression",
 ];
 
 /// The options that the flags ask for.
@@ -131,16 +154,20 @@ const TABLE: &[&str] = &[
 /// InvalidArgument for a value that does not exist, NotSupported for a feature that is not built.
 pub fn options(flags: &Flags, cache: Option<Arc<BlockCache>>) -> Result<Options> {
     let mut options = Options::default();
-    if !flags.text("options_file").is_empty() {
-        return Err(Error::not_supported("--options_file"));
+    match flags.text("options_file") {
+        "" => from_flags(flags, &mut options, cache.as_ref())?,
+        path => from_file(Path::new(path), &mut options)?,
     }
-    if flags.text("options_file").is_empty() {
-        from_flags(flags, &mut options)?;
+    if flags.bool("use_keep_filter") && options.family.compaction_filter.is_none() {
+        options.family.compaction_filter = Some(Arc::new(KeepFilter));
+        println!("A noop compaction filter is used");
     }
     options.db.create_if_missing = !flags.bool("use_existing_db");
     options.db.create_missing_column_families = flags.int("num_column_families") > 1;
     options.block_cache = cache;
-    if let Some(table) = options.family.table_factory.block_based_mut() {
+    if let Some(table) = options.family.table_factory.block_based_mut()
+        && flags.text("options_file").is_empty()
+    {
         table.no_block_cache = flags.int("cache_size") == 0;
     }
     options.db.statistics = statistics(flags, &options.db)?;
@@ -151,7 +178,38 @@ pub fn options(flags: &Flags, cache: Option<Arc<BlockCache>>) -> Result<Options>
     Ok(options)
 }
 
-fn from_flags(flags: &Flags, options: &mut Options) -> Result<()> {
+/// Takes the options of the database and of its default column family from an OPTIONS file.
+fn from_file(path: &Path, options: &mut Options) -> Result<()> {
+    let env = options.db.env.clone();
+    let config = ReadConfig { ignore_unsupported_options: false, ..ReadConfig::default() };
+    let file = engine::options::file::load(&env, path, &config)?;
+    if let Some(missing) = file.missing.first() {
+        return Err(Error::not_supported(format!(
+            "--options_file: option {} names the object {}, which db_bench does not have",
+            missing.option, missing.object
+        )));
+    }
+    options.db = file.db;
+    if let Some((_, family)) = file.families.into_iter().next() {
+        options.family = family;
+    }
+    Ok(())
+}
+
+/// Keeps each entry.
+struct KeepFilter;
+
+impl CompactionFilter for KeepFilter {
+    fn name(&self) -> &str {
+        "KeepFilter"
+    }
+
+    fn filter(&self, _input: &FilterInput<'_>) -> Decision {
+        Decision::Keep
+    }
+}
+
+fn from_flags(flags: &Flags, options: &mut Options, cache: Option<&Arc<BlockCache>>) -> Result<()> {
     let db = &mut options.db;
     for name in DB {
         db.set(name, &flags.printed(name))?;
@@ -163,6 +221,18 @@ fn from_flags(flags: &Flags, options: &mut Options) -> Result<()> {
     let period = flags.count("delete_obsolete_files_period_micros");
     if period > 0 {
         db.set("delete_obsolete_files_period_micros", &period.to_string())?;
+    }
+    if flags.bool("cost_write_buffer_to_cache") {
+        let ledger = cache.map(|cache| cache.clone() as Arc<dyn Ledger>);
+        let manager = WriteBufferManager::new(flags.count("db_write_buffer_size") as usize, ledger, false);
+        db.write_buffer_manager = Some(Arc::new(manager));
+    }
+    if flags.bool("open_files_async") && !flags.bool("skip_stats_update_on_db_open") {
+        eprintln!("open_files_async requires skip_stats_update_on_db_open, enabling it automatically");
+        db.set("skip_stats_update_on_db_open", "true")?;
+    }
+    if flags.bool("use_stderr_info_logger") {
+        db.info_log = Some(Arc::new(StderrLogger::new(LogLevel::Info, "", db.env.clock.clone())));
     }
     if flags.bool("file_checksum") {
         db.set("file_checksum_gen_factory", "FileChecksumGenCrc32cFactory")?;
@@ -211,9 +281,13 @@ fn from_flags(flags: &Flags, options: &mut Options) -> Result<()> {
     family.set(
         "compaction_options_fifo",
         &format!(
-            "{{max_table_files_size={};allow_compaction={}}}",
+            "{{max_table_files_size={};allow_compaction={};age_for_warm={};max_data_files_size={};\
+             use_kv_ratio_compaction={}}}",
             flags.count("fifo_compaction_max_table_files_size_mb") << 20,
-            flags.bool("fifo_compaction_allow_compaction")
+            flags.bool("fifo_compaction_allow_compaction"),
+            flags.count("fifo_age_for_warm"),
+            flags.count("fifo_compaction_max_data_files_size_mb") << 20,
+            flags.bool("fifo_compaction_use_kv_ratio_compaction"),
         ),
     )?;
     universal(flags, family)?;
@@ -247,6 +321,12 @@ fn from_flags(flags: &Flags, options: &mut Options) -> Result<()> {
         }
         family.set("comparator", "rocksdb.Uint64Comparator")?;
     }
+    match flags.int("user_timestamp_size") {
+        0 => {}
+        8 => family.set("comparator", "leveldb.BytewiseComparator.u64ts")?,
+        _ => return Err(Error::invalid_argument("Only 64 bits timestamps are supported.")),
+    }
+    blobs(flags, family)?;
     if !flags.text("merge_operator").is_empty() {
         family.set("merge_operator", flags.text("merge_operator"))?;
     }
@@ -299,6 +379,55 @@ fn other_table(flags: &Flags) -> Result<Option<TableFactory>> {
     Ok(None)
 }
 
+fn blobs(flags: &Flags, family: &mut ironstone::FamilyOptions) -> Result<()> {
+    family.set("blob_compression_type", compression(flags, "blob_compression_type")?.option_name())?;
+    if !flags.bool("use_blob_cache") {
+        println!("Integrated BlobDB: blob cache disabled");
+        return Ok(());
+    }
+    family.set(
+        "prepopulate_blob_cache",
+        by_number(flags, "prepopulate_blob_cache", &["kDisable", "kFlushOnly"])?,
+    )?;
+    let shared = flags.bool("use_shared_block_and_blob_cache");
+    let own = if shared {
+        String::new()
+    } else {
+        format!(
+            ", blob cache size {}, blob cache num shard bits: {}",
+            flags.count("blob_cache_size"),
+            flags.int("blob_cache_numshardbits")
+        )
+    };
+    println!(
+        "Integrated BlobDB: blob cache enabled, block and blob caches shared: {}{own}, blob cache prepopulated: {}",
+        u8::from(shared),
+        flags.int("prepopulate_blob_cache")
+    );
+    Ok(())
+}
+
+/// The cache of values in blob files, as the flags ask for it. `cache`: the block cache.
+///
+/// # Errors
+/// InvalidArgument for a size of a separate cache that is not above 0.
+pub fn blob_cache(flags: &Flags, cache: Option<&Arc<BlockCache>>) -> Result<Option<Arc<BlockCache>>> {
+    if !flags.bool("use_blob_cache") {
+        return Ok(None);
+    }
+    if flags.bool("use_shared_block_and_blob_cache") {
+        return Ok(cache.cloned());
+    }
+    if flags.int("blob_cache_size") <= 0 {
+        return Err(Error::invalid_argument(
+            "Unable to create a standalone blob cache if blob_cache_size <= 0.",
+        ));
+    }
+    let mut settings = CacheOptions::lru(flags.count("blob_cache_size") as usize);
+    settings.num_shard_bits = flags.int("blob_cache_numshardbits") as i32;
+    BlockCache::new(settings).map(Some)
+}
+
 fn universal(flags: &Flags, family: &mut ironstone::FamilyOptions) -> Result<()> {
     let mut text = String::from("{");
     for (flag, option) in [
@@ -317,7 +446,13 @@ fn universal(flags: &Flags, family: &mut ironstone::FamilyOptions) -> Result<()>
             flags.int("universal_compression_size_percent")
         ));
     }
-    text.push_str(&format!("allow_trivial_move={};", flags.bool("universal_allow_trivial_move")));
+    text.push_str(&format!(
+        "allow_trivial_move={};max_read_amp={};incremental={};reduce_file_locking={};",
+        flags.bool("universal_allow_trivial_move"),
+        flags.int("universal_max_read_amp"),
+        flags.bool("universal_incremental"),
+        flags.bool("universal_reduce_file_locking")
+    ));
     let style = by_number(
         flags,
         "universal_stop_style",
@@ -369,6 +504,14 @@ fn table(flags: &Flags, family: &mut ironstone::FamilyOptions) -> Result<()> {
             &["kNoShortening", "kShortenSeparators", "kShortenSeparatorsAndSuccessor"],
         )?,
     )?;
+    table.set(
+        "prepopulate_block_cache",
+        by_number(flags, "prepopulate_block_cache", &["kDisable", "kFlushOnly", "kFlushAndCompaction"])?,
+    )?;
+    let charged = |flag: &str| if flags.bool(flag) { Charged::Enabled } else { Charged::Disabled };
+    table.cache_usage_options.compression_dictionary_building_buffer =
+        charged("charge_compression_dictionary_building_buffer");
+    table.cache_usage_options.filter_construction = charged("charge_filter_construction");
     let block_index = if flags.bool("use_data_block_hash_index") {
         "kDataBlockBinaryAndHash"
     } else {

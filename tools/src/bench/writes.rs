@@ -1,7 +1,7 @@
 //! Benchmarks that load: fillseq, fillrandom, filluniquerandom, overwrite, deletes, updates, merges.
 
 use base::{Error, Result};
-use ironstone::WriteBatch;
+use ironstone::{FamilyId, WriteBatch};
 
 use super::dice::{Dice, Trials, shuffled};
 use super::report::Op;
@@ -97,11 +97,13 @@ pub fn fill(thread: &mut Thread<'_>, order: Order, ops: u64) -> Result<()> {
     let mut end = run.keys.buffer();
     let (mut bytes, mut written, mut tombstones) = (0u64, 0u64, 0u64);
     let one_family = run.families.len() == 1;
+    let mut wave = super::mix::Wave::new(flags, "sine_write_rate");
     while numbers.num != 0 && !span.over(run.batch) {
         if order != Order::Sequential {
             thread.dice.choose_db();
         }
         batch.clear();
+        let stamp = run.stamps.as_ref().map(|stamps| stamps.allocate());
         let mut batch_bytes = 0u64;
         for _ in 0..run.batch {
             let number = if order == Order::UniqueRandom && overwrite > 0.0 {
@@ -122,12 +124,12 @@ pub fn fill(thread: &mut Thread<'_>, order: Order, ops: u64) -> Result<()> {
             };
             run.keys.write(number, &mut key);
             let value = values.next();
-            batch_bytes += (value.len() + key.len()) as u64;
-            if one_family {
-                batch.put(&key, value);
-            } else {
-                batch.put_in(run.family(number).id(), &key, value);
-            }
+            batch_bytes += (value.len() + key.len()) as u64 + run.timestamp_len();
+            let family = if one_family { FamilyId::DEFAULT } else { run.family(number).id() };
+            match &stamp {
+                Some(stamp) => batch.put_at(family, &key, stamp, value),
+                None => batch.put_in(family, &key, value),
+            };
             written += 1;
             if tombstone_every > 0
                 && written > tombstone_after
@@ -136,16 +138,21 @@ pub fn fill(thread: &mut Thread<'_>, order: Order, ops: u64) -> Result<()> {
             {
                 tombstones += 1;
                 let begin = numbers.next(&mut thread.dice);
-                let family = run.family(number);
                 if expand {
                     for offset in 0..tombstone_width {
                         run.keys.write(begin + offset, &mut end);
-                        batch.delete_in(family.id(), &end);
+                        match &stamp {
+                            Some(stamp) => batch.delete_at(family, &end, stamp),
+                            None => batch.delete_in(family, &end),
+                        };
                     }
                 } else {
                     run.keys.write(begin, &mut key);
                     run.keys.write(begin + tombstone_width, &mut end);
-                    batch.delete_range_in(family.id(), &key, &end);
+                    match &stamp {
+                        Some(stamp) => batch.delete_range_at(family, &key, &end, stamp),
+                        None => batch.delete_range_in(family, &key, &end),
+                    };
                 }
             }
         }
@@ -156,6 +163,11 @@ pub fn fill(thread: &mut Thread<'_>, order: Order, ops: u64) -> Result<()> {
         }
         db.write_with(&mut batch, &run.write_options).map_err(|e| e.doing("putting a batch"))?;
         thread.finished(run.batch, Op::Write);
+        if let (Some(wave), Some(limit)) = (&mut wave, &run.write_limit)
+            && let Some(rate) = wave.due()
+        {
+            limit.set(rate as u64);
+        }
     }
     if overwrite > 0.0 && order == Order::UniqueRandom {
         println!("Number of unique keys inserted: {unique}.\nNumber of overwrites: {overwrites}");
@@ -185,10 +197,14 @@ fn delete(thread: &mut Thread<'_>, sequential: bool) -> Result<()> {
     while !span.over(run.batch) {
         thread.dice.choose_db();
         batch.clear();
+        let stamp = run.stamps.as_ref().map(|stamps| stamps.allocate());
         for j in 0..run.batch {
             let number = if sequential { at + j } else { thread.dice.below(run.keys.num) };
             run.keys.write(number, &mut key);
-            batch.delete(&key);
+            match &stamp {
+                Some(stamp) => batch.delete_at(FamilyId::DEFAULT, &key, stamp),
+                None => batch.delete(&key),
+            };
         }
         db.write_with(&mut batch, &run.write_options)?;
         thread.finished(run.batch, Op::Delete);
@@ -224,7 +240,7 @@ pub fn background_writer(thread: &mut Thread<'_>, merge: bool) -> Result<()> {
         if merge {
             db.merge_with(&key, value, &run.write_options)?;
         } else {
-            db.put_with(&key, value, &run.write_options)?;
+            run.put(&db, &key, value)?;
         }
         written += 1;
         let op_bytes = (key.len() + value.len()) as u64;
@@ -265,11 +281,13 @@ fn update(thread: &mut Thread<'_>, change: Change) -> Result<()> {
     let mut values = run.values();
     let mut key = run.keys.buffer();
     let mut scratch = Vec::new();
+    let mut options = run.read_options.clone();
     let (mut found, mut bytes) = (0u64, 0u64);
     while !span.over(1) {
         thread.dice.choose_db();
         run.keys.write(thread.dice.below(run.keys.num), &mut key);
-        let old = db.get_with(&key, &run.read_options)?;
+        run.stamp_read(&mut options, &mut thread.dice);
+        let old = db.get_with(&key, &options)?;
         if let Some(old) = &old {
             found += 1;
             bytes += (key.len() + old.len()) as u64;
@@ -295,7 +313,7 @@ fn update(thread: &mut Thread<'_>, change: Change) -> Result<()> {
                 scratch.extend_from_slice(values.next());
             }
         }
-        db.put_with(&key, &scratch, &run.write_options)?;
+        run.put(&db, &key, &scratch)?;
         bytes += (key.len() + scratch.len()) as u64;
         thread.finished(1, Op::Update);
     }
@@ -377,7 +395,7 @@ pub fn random_replace_keys(thread: &mut Thread<'_>) -> Result<()> {
     let mut key = run.keys.buffer();
     for i in 0..distinct {
         run.keys.write(i * VERSIONS, &mut key);
-        db.put_with(&key, values.next(), &run.write_options)?;
+        run.put(&db, &key, values.next())?;
     }
     let _snapshot = db.snapshot();
     let mut span = thread.span(run.keys.num);
@@ -386,14 +404,10 @@ pub fn random_replace_keys(thread: &mut Thread<'_>) -> Result<()> {
         let id = (drawn.max(0.0) as u64).min(distinct - 1);
         let counter = &mut counters[id as usize];
         run.keys.write(id * VERSIONS + *counter, &mut key);
-        if single {
-            db.single_delete_with(&key, &run.write_options)?;
-        } else {
-            db.delete_with(&key, &run.write_options)?;
-        }
+        run.delete(&db, &key, single)?;
         *counter = (*counter + 1) % VERSIONS;
         run.keys.write(id * VERSIONS + *counter, &mut key);
-        db.put_with(&key, b"", &run.write_options)?;
+        run.put(&db, &key, b"")?;
         thread.finished(1, Op::Others);
     }
     let text = format!("use single deletes: {}, standard deviation: {stddev:.6}\n", i32::from(single));

@@ -87,7 +87,7 @@ fn parse(args: impl Iterator<Item = String>) -> std::result::Result<Option<Reque
             Long("sample") => sampled = number(parser.value().map_err(text)?)?,
             Long("seed") => seed = number(parser.value().map_err(text)?)?,
             Long("list") => {
-                recipes::all().iter().for_each(print_recipe);
+                recipes::all().iter().chain(&recipes::growth()).for_each(print_recipe);
                 return Ok(None);
             }
             Value(name) => names.push(name.to_string_lossy().into_owned()),

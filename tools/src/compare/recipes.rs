@@ -86,7 +86,11 @@ impl Recipe {
 ///
 /// A message, if no recipe has the name.
 pub fn named(name: &str) -> Result<Recipe, String> {
-    all().into_iter().find(|r| r.name == name).ok_or_else(|| format!("no recipe {name:?}; --list shows them"))
+    all()
+        .into_iter()
+        .chain(growth())
+        .find(|r| r.name == name)
+        .ok_or_else(|| format!("no recipe {name:?}; --list shows them"))
 }
 
 const MERGE_LOAD: &str = "--merge_operator=max --disable_auto_compactions --value_size=10240 --num=10000";
@@ -98,7 +102,20 @@ const COMPACT: &str = "--num=4000000 --value_size=100 --disable_auto_compactions
 const IN_RUNS: &str = "--prefix_size=8 --keys_per_prefix=20000";
 const LOAD: &str = "--benchmarks=fillrandom,flush,waitforcompaction --num=3000000";
 
-/// Returns all recipes, in the order of the list.
+/// Returns the recipes of growth: the same commands over 1, 4, 16 and 64 million keys in random order. They run only if they
+/// are named, because the largest takes an hour and 20 GB.
+pub fn growth() -> Vec<Recipe> {
+    let recipe = |millions: u64| {
+        let flags = format!(
+            "--benchmarks=fillrandom,flush,waitforcompaction,readrandom,seekrandom --num={millions}000000 --reads=200000 \
+             --value_size=100 --bloom_bits=10 --cache_size=67108864 --compression_type=none --statistics=1"
+        );
+        Recipe::single(format!("growth-{millions}"), &flags)
+    };
+    [1, 4, 16, 64].map(recipe).to_vec()
+}
+
+/// Returns all recipes but those of growth, in the order of the list.
 pub fn all() -> Vec<Recipe> {
     [merges(), filters(), compactions(), estimates(), checksums(), plain()].concat()
 }

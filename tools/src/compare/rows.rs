@@ -11,7 +11,7 @@ pub enum Unit {
     CpuSeconds,
     /// Relative standard deviation of an estimate: less is better.
     Error,
-    /// Bits for each key, or a rate of false positives: less is better.
+    /// Bits for each key, a rate of false positives, or bytes written for each byte of data: less is better.
     Size,
 }
 
@@ -77,7 +77,23 @@ pub fn parse(report: &str) -> Vec<(Row, f64)> {
         };
         rows.push((Row { name, unit }, figure));
     }
+    if let Some(written) = write_amplification(report) {
+        rows.push((Row { name: "bytes written / byte".to_string(), unit: Unit::Size }, written));
+    }
     rows
+}
+
+/// Reads the tickers of `--statistics`: bytes of flushes and compactions for each byte that the benchmark wrote. The WAL is not
+/// counted.
+fn write_amplification(report: &str) -> Option<f64> {
+    let ticker = |name: &str| -> Option<f64> {
+        let count =
+            report.lines().find_map(|line| line.trim().strip_prefix(name)?.trim().strip_prefix("COUNT :"));
+        count?.trim().parse().ok()
+    };
+    let tables = ticker("rocksdb.flush.write.bytes ")? + ticker("rocksdb.compact.write.bytes ")?;
+    let data = ticker("rocksdb.bytes.written ")?;
+    (data > 0.0).then(|| tables / data)
 }
 
 /// Reads `fillseq : 1.234 micros/op 810372 ops/sec ...`. Slow benchmarks print too few digits of the rate, so their

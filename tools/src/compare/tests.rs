@@ -1,4 +1,4 @@
-use super::recipes::{all, named};
+use super::recipes::{all, growth, named};
 use super::rows::{Row, Unit, parse};
 use super::{median, sample};
 
@@ -62,4 +62,25 @@ fn one_seed_draws_one_list() {
     };
     assert_eq!(flags(7), flags(7));
     assert_ne!(flags(7), flags(8));
+}
+
+#[test]
+fn tickers_of_flush_and_compaction_become_the_write_amplification() {
+    let report = "rocksdb.bytes.written COUNT : 200\nrocksdb.compact.write.bytes COUNT : 500\n\
+                  rocksdb.flush.write.bytes COUNT : 100\n";
+    let rows = parse(report);
+    assert_eq!(rows.len(), 1);
+    assert_eq!(
+        (rows[0].0.name.as_str(), rows[0].0.unit, rows[0].1),
+        ("bytes written / byte", Unit::Size, 3.0)
+    );
+    assert!(parse("rocksdb.bytes.written COUNT : 0\n").is_empty());
+}
+
+#[test]
+fn recipes_of_growth_run_only_by_name() {
+    for recipe in growth() {
+        assert!(named(&recipe.name).is_ok());
+        assert!(all().iter().all(|other| other.name != recipe.name));
+    }
 }

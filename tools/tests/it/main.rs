@@ -7,6 +7,7 @@
 
 mod bad_input;
 mod bench;
+mod bench_features;
 mod golden;
 mod packages;
 mod support;
