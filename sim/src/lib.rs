@@ -11,6 +11,7 @@
 //!  scene    scripted workloads as text; play runs one and notes what a crash may leave
 //!  every    every crash and every failing call of the scenes
 //!  audit    what must hold of a database just opened: rows by every way of reading, levels, files
+//!  calls    calls of the front door that no other campaign makes, compared with models
 //!  copies   every crash and every failing call of checkpoints, backups and the like
 //!  hang     the end of a run that has none
 //!  prepared prepared transactions on a disk that crashes or fails
@@ -23,6 +24,7 @@
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "a rig")]
 
 pub mod audit;
+pub mod calls;
 pub mod copies;
 pub mod crash;
 pub mod damage;

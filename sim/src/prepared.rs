@@ -57,6 +57,8 @@ struct World {
     env: Env,
     db: Option<TransactionDb>,
     waiting: BTreeMap<Vec<u8>, Transaction>,
+    /// Transactions that are not prepared, and their rows.
+    open_ended: Vec<(Transaction, Rows)>,
     history: Vec<Vec<State>>,
     durable: usize,
     names: u64,
@@ -73,9 +75,10 @@ impl World {
         let faults = FaultFs::wrap_disk(Arc::new(disk.clone()), disk.clone());
         let mut chance = Chance::new(seed);
         let (env, executor) = world(&faults, &clock, chance.next());
-        let policy = match seed % 3 {
+        let policy = match seed % 5 {
             0 => TxnDbWritePolicy::WriteCommitted,
-            _ => TxnDbWritePolicy::WritePrepared,
+            1 | 2 => TxnDbWritePolicy::WritePrepared,
+            _ => TxnDbWritePolicy::WriteUnprepared,
         };
         World {
             chance,
@@ -87,6 +90,7 @@ impl World {
             env,
             db: None,
             waiting: BTreeMap::new(),
+            open_ended: Vec::new(),
             history: vec![vec![State::default()]],
             durable: 0,
             names: 0,
@@ -109,9 +113,12 @@ impl World {
         options.db.env = self.env.clone();
         let family = || options.family.clone();
         let families = FAMILIES.iter().map(|name| FamilyDescriptor::new(*name, family())).collect();
+        let unprepared = self.policy == TxnDbWritePolicy::WriteUnprepared;
+        let threshold = if unprepared { *self.chance.pick(&[1, 60]) } else { 0 };
         let transactions = TransactionDbOptions {
             transaction_lock_timeout: 0,
             write_policy: self.policy,
+            default_write_batch_flush_threshold: threshold,
             ..Default::default()
         };
         let db = TransactionDb::open_with("/db", options.clone(), transactions, Some(families))?;
@@ -163,6 +170,7 @@ impl World {
         match self.chance.below(10) {
             0..3 => self.prepare(sync),
             3..6 => self.decide(sync),
+            6 if self.chance.percent(40) => self.leave_open(sync),
             6 | 7 => self.write(sync),
             8 => {
                 let name = *self.chance.pick(&FAMILIES);
@@ -201,7 +209,9 @@ impl World {
         let last = self.history.last().and_then(|states| states.first()).cloned().unwrap_or_default();
         // A recovered transaction has no locks, and `settle` writes without a transaction.
         let taken = |key: &(String, Vec<u8>)| {
-            key.1 == b"settled" || last.prepared.values().any(|rows| rows.contains_key(key))
+            key.1 == b"settled"
+                || self.open_ended.iter().any(|(_, rows)| rows.contains_key(key))
+                || last.prepared.values().any(|rows| rows.contains_key(key))
         };
         let free: Vec<_> = last.rows.keys().filter(|key| !taken(key)).collect();
         if !free.is_empty() && self.chance.percent(50) {
@@ -218,11 +228,7 @@ impl World {
         let transaction =
             db.begin_with(&self.options(sync), &Default::default()).map_err(|e| e.to_string())?;
         transaction.set_name(&name).map_err(|e| e.to_string())?;
-        for ((family, key), value) in &rows {
-            let family = self.family(family)?;
-            transaction.put_in(&family, key, value).map_err(|e| e.to_string())?;
-        }
-        let prepared = transaction.prepare();
+        let prepared = self.put_all(&transaction, &rows)?.and_then(|()| transaction.prepare());
         if prepared.is_ok() {
             self.waiting.insert(name.clone(), transaction);
         }
@@ -230,6 +236,30 @@ impl World {
             state.prepared.insert(name.clone(), rows.clone());
         });
         Ok(prepared)
+    }
+
+    /// A transaction that is neither prepared nor committed before the machine stops: nothing of it may survive.
+    fn leave_open(&mut self, sync: bool) -> Result<Result<(), Error>, String> {
+        let (rows, db) = (self.drawn_rows(), self.db()?);
+        self.story.push(format!("  leave open {} sync={sync}", self.names));
+        let transaction =
+            db.begin_with(&self.options(sync), &Default::default()).map_err(|e| e.to_string())?;
+        transaction.set_name(format!("t{:04}", self.names).as_bytes()).map_err(|e| e.to_string())?;
+        let done = self.put_all(&transaction, &rows)?;
+        self.open_ended.push((transaction, rows));
+        self.happened(done.is_ok(), false, |_| {});
+        Ok(done)
+    }
+
+    /// With the write-unprepared policy, a write of a transaction may write to the WAL.
+    fn put_all(&self, transaction: &Transaction, rows: &Rows) -> Result<Result<(), Error>, String> {
+        for ((family, key), value) in rows {
+            match transaction.put_in(&self.family(family)?, key, value) {
+                Err(error) if self.policy == TxnDbWritePolicy::WriteUnprepared => return Ok(Err(error)),
+                written => written.map_err(|e| e.to_string())?,
+            }
+        }
+        Ok(Ok(()))
     }
 
     fn decide(&mut self, sync: bool) -> Result<Result<(), Error>, String> {
@@ -272,10 +302,26 @@ impl World {
         self.story.push(format!("  write {} sync={sync}", self.names));
         let transaction =
             db.begin_with(&self.options(sync), &Default::default()).map_err(|e| e.to_string())?;
-        for ((family, key), value) in &rows {
-            transaction.put_in(&self.family(family)?, key, value).map_err(|e| e.to_string())?;
+        let name = format!("t{:04}", self.names).into_bytes();
+        transaction.set_name(&name).map_err(|e| e.to_string())?;
+        let done = self.put_all(&transaction, &rows)?.and_then(|()| transaction.commit());
+        if self.policy == TxnDbWritePolicy::WriteUnprepared {
+            // The commit prepares the transaction first. A crash may come before the commit record is durable.
+            self.happened(false, sync, |state| {
+                state.prepared.insert(name.clone(), rows.clone());
+            });
+            let before = self.history.len().checked_sub(2).map(|at| self.history[at].clone());
+            let mut after = before.unwrap_or_default();
+            after.iter_mut().for_each(|state| state.rows.extend(rows.clone()));
+            if done.is_err() {
+                after.extend(self.history.last().cloned().unwrap_or_default());
+            }
+            self.history.push(after);
+            if done.is_ok() && sync {
+                self.durable = self.history.len() - 1;
+            }
+            return Ok(done);
         }
-        let done = transaction.commit();
         self.happened(done.is_ok(), sync, |state| state.rows.extend(rows.clone()));
         Ok(done)
     }
@@ -297,6 +343,7 @@ impl World {
     fn reopen(&mut self) -> Result<Result<(), Error>, String> {
         self.story.push("  reopen".to_string());
         self.waiting.clear();
+        self.open_ended.clear();
         let closed = self.db.take().map_or(Ok(()), |db| db.close());
         if closed.is_err() {
             return Ok(closed);
@@ -340,6 +387,7 @@ impl World {
         self.open().map_err(|e| format!("open refused: {e}"))?;
         self.compare()?;
         self.waiting.clear();
+        self.open_ended.clear();
         let closed = self.db.take().map_or(Ok(()), |db| db.close());
         closed.map_err(|e| format!("close: {e}"))
     }
@@ -348,6 +396,7 @@ impl World {
         self.faults.hook().crash();
         self.executor.abandon();
         self.waiting.clear();
+        self.open_ended.clear();
         self.db = None;
         let survivors = match self.chance.below(6) {
             0 => Survivors::Synced,
@@ -386,6 +435,18 @@ impl World {
         Ok(())
     }
 
+    /// The rows that a transaction sees, and other readers do not.
+    fn changes_of(&self, transaction: &Transaction, others: &Rows) -> Result<Rows, String> {
+        let mut changed = Rows::new();
+        for name in FAMILIES {
+            let family = self.family(name)?;
+            let iter = transaction.iter_in(&family, Default::default());
+            let compared = iter.and_then(|iter| different(iter, name, others, &mut changed));
+            compared.map_err(|e| e.to_string())?;
+        }
+        Ok(changed)
+    }
+
     fn found(&self) -> Result<State, String> {
         let (db, mut state) = (self.db()?, State::default());
         let mut ids = BTreeMap::new();
@@ -401,6 +462,10 @@ impl World {
             iter.status().map_err(|e| e.to_string())?;
         }
         for transaction in db.all_prepared_transactions() {
+            if self.policy == TxnDbWritePolicy::WriteUnprepared {
+                state.prepared.insert(transaction.name(), self.changes_of(&transaction, &state.rows)?);
+                continue;
+            }
             let mut rows = Rows::new();
             for record in transaction.to_batch().iter() {
                 if let Record::Put { family, key, value } = record.map_err(|e| e.to_string())? {
@@ -411,6 +476,24 @@ impl World {
         }
         Ok(state)
     }
+}
+
+/// The rows of an iterator that differ from the rows that other readers see.
+fn different(
+    mut iter: ironstone::BaseDeltaIter,
+    name: &str,
+    others: &Rows,
+    changed: &mut Rows,
+) -> Result<(), Error> {
+    iter.seek_to_first();
+    while iter.valid() {
+        let (key, value) = ((name.to_string(), iter.key().to_vec()), iter.value().to_vec());
+        if others.get(&key) != Some(&value) {
+            changed.insert(key, value);
+        }
+        iter.next();
+    }
+    iter.status()
 }
 
 fn world(faults: &Arc<FaultFs>, clock: &Arc<ManualClock>, seed: u64) -> (Env, Arc<Inline>) {

@@ -17,10 +17,15 @@ struct Model {
     rows: BTreeMap<Vec<u8>, Vec<u8>>,
     prepared: BTreeMap<Vec<u8>, BTreeMap<Vec<u8>, Vec<u8>>>,
     names: u64,
+    /// Keys of transactions that were not prepared before a crash.
+    gone: Vec<Vec<u8>>,
+    crashed: bool,
+    /// What happened, for a failure.
+    story: Vec<String>,
 }
 
 /// What becomes of a transaction.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fate {
     Commit,
     Rollback,
@@ -28,6 +33,15 @@ enum Fate {
 }
 
 impl Model {
+    /// Compares what a database holds with the model: all rows, and no row of a transaction that is not committed.
+    fn compare(&self, get: impl Fn(&[u8]) -> Option<Vec<u8>>) {
+        let undecided = self.prepared.values().flat_map(|rows| rows.keys());
+        for key in self.rows.keys().chain(undecided).chain(&self.gone) {
+            let story = self.story.join("\n");
+            assert_eq!(get(key), self.rows.get(key).cloned(), "{}\n{story}", key.escape_ascii());
+        }
+    }
+
     fn new_transaction(&mut self, chance: &mut Chance) -> (Vec<u8>, BTreeMap<Vec<u8>, Vec<u8>>) {
         self.names += 1;
         let name = format!("transaction {}", self.names).into_bytes();
@@ -43,7 +57,20 @@ impl Model {
         (name, rows)
     }
 
+    /// The process crashes while a transaction is not prepared.
+    fn crash_with(&mut self, name: &[u8], rows: &BTreeMap<Vec<u8>, Vec<u8>>) {
+        self.tell("crash with", name, rows);
+        self.gone.extend(rows.keys().filter(|key| !self.rows.contains_key(*key)).cloned());
+        self.crashed = true;
+    }
+
+    fn tell(&mut self, what: &str, name: &[u8], rows: &BTreeMap<Vec<u8>, Vec<u8>>) {
+        let keys: Vec<_> = rows.keys().map(|key| key.escape_ascii().to_string()).collect();
+        self.story.push(format!("  {what} {}: {}", name.escape_ascii(), keys.join(" ")));
+    }
+
     fn decide(&mut self, name: Vec<u8>, rows: BTreeMap<Vec<u8>, Vec<u8>>, fate: Fate) {
+        self.tell(&format!("{fate:?}"), &name, &rows);
         match fate {
             Fate::Commit => self.rows.extend(rows),
             Fate::Rollback => {}
@@ -56,25 +83,46 @@ fn fate(chance: &mut Chance) -> Fate {
     [Fate::Commit, Fate::Rollback, Fate::Wait][chance.below(3) as usize]
 }
 
-/// The names of a policy on both sides.
+/// The names of a policy on both sides, and the threshold of the write-unprepared policy.
 #[derive(Clone, Copy)]
-struct Policy(TxnDbWritePolicy, WritePolicy);
+struct Policy(TxnDbWritePolicy, WritePolicy, i64);
 
-fn ours(path: &Path, policy: Policy, model: &mut Model, chance: &mut Chance) {
+/// Without compactions: an open database can be copied.
+const QUIET: &str = "create_if_missing=true;disable_auto_compactions=true;";
+
+/// Copies an open database: what a crash of the process leaves.
+fn crash(directory: &mut tempfile::TempDir) {
+    let copy = tempfile::tempdir().unwrap();
+    for entry in std::fs::read_dir(directory.path()).unwrap() {
+        let entry = entry.unwrap();
+        if !entry.file_type().unwrap().is_file() {
+            continue;
+        }
+        match std::fs::copy(entry.path(), copy.path().join(entry.file_name())) {
+            // An obsolete file that is deleted meanwhile.
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+            copied => drop(copied.unwrap()),
+        }
+    }
+    *directory = copy;
+}
+
+fn ours(directory: &mut tempfile::TempDir, policy: Policy, model: &mut Model, chance: &mut Chance) {
     let mut options = Options::default();
     let keeps = ["", "avoid_flush_during_recovery=true;"][chance.below(2) as usize];
-    options.update(&format!("{keeps}create_if_missing=true;write_buffer_size=65536")).unwrap();
-    let transactions = TransactionDbOptions { write_policy: policy.0, ..TransactionDbOptions::default() };
-    let db = TransactionDb::open(path, options, transactions).unwrap();
+    options.update(&format!("{keeps}{QUIET}write_buffer_size=65536")).unwrap();
+    let transactions = TransactionDbOptions {
+        write_policy: policy.0,
+        default_write_batch_flush_threshold: policy.2,
+        ..TransactionDbOptions::default()
+    };
+    model.story.push(format!("Ironstone opens {keeps}"));
+    let db = TransactionDb::open(directory.path(), options, transactions).unwrap();
     let waiting = db.all_prepared_transactions();
+    model.crashed = false;
     let names: Vec<_> = waiting.iter().map(|t| t.name()).collect();
     assert_eq!(names, model.prepared.keys().cloned().collect::<Vec<_>>(), "Ironstone finds what is prepared");
-    for (key, value) in &model.rows {
-        assert_eq!(db.get(key).unwrap().as_deref(), Some(&value[..]));
-    }
-    for key in model.prepared.values().flat_map(|rows| rows.keys()) {
-        assert_eq!(db.get(key).unwrap().as_deref(), model.rows.get(key).map(|value| &value[..]));
-    }
+    model.compare(|key| db.get(key).unwrap().map(|value| value.to_vec()));
     for transaction in waiting {
         let (name, fate) = (transaction.name(), fate(chance));
         let rows = model.prepared.remove(&name).unwrap();
@@ -103,22 +151,44 @@ fn ours(path: &Path, policy: Policy, model: &mut Model, chance: &mut Chance) {
         }
         model.decide(name, rows, fate);
     }
+    if policy.2 > 0 && chance.below(2) == 0 {
+        let (name, rows) = model.new_transaction(chance);
+        let transaction = db.begin();
+        transaction.set_name(&name).unwrap();
+        rows.iter().for_each(|(key, value)| transaction.put(key, value).unwrap());
+        if chance.below(2) == 0 {
+            db.flush().unwrap();
+        }
+        model.crash_with(&name, &rows);
+        crash(directory);
+    }
 }
 
-fn theirs(library: &Library, path: &Path, policy: Policy, model: &mut Model, chance: &mut Chance) {
+fn theirs(
+    library: &Library,
+    directory: &mut tempfile::TempDir,
+    policy: Policy,
+    model: &mut Model,
+    chance: &mut Chance,
+) {
     let keeps = ["", "avoid_flush_during_recovery=true;"][chance.below(2) as usize];
-    let text = format!("{keeps}create_if_missing=true");
-    let db = peer::TransactionDb::open_as(library, path, &text, policy.1).unwrap();
+    model.story.push(format!("RocksDB opens {keeps}"));
+    let text = format!("{keeps}{QUIET}");
+    let open = || {
+        let (path, Policy(_, policy, threshold)) = (directory.path(), policy);
+        peer::TransactionDb::open_with_threshold(library, path, &text, policy, threshold).unwrap()
+    };
+    if std::mem::take(&mut model.crashed) {
+        // The open rolls back what was not prepared. But RocksDB does not record the rollback as committed, so its readers
+        // see the rollback from the next open on.
+        drop(open());
+    }
+    let db = open();
     let mut waiting = db.take_prepared();
     waiting.sort_by_key(peer::Transaction::name);
     let names: Vec<_> = waiting.iter().map(peer::Transaction::name).collect();
     assert_eq!(names, model.prepared.keys().cloned().collect::<Vec<_>>(), "RocksDB finds what is prepared");
-    for (key, value) in &model.rows {
-        assert_eq!(db.get(key).unwrap().as_deref(), Some(&value[..]));
-    }
-    for key in model.prepared.values().flat_map(|rows| rows.keys()) {
-        assert_eq!(db.get(key).unwrap().as_deref(), model.rows.get(key).map(|value| &value[..]));
-    }
+    model.compare(|key| db.get(key).unwrap().map(|value| value.to_vec()));
     for transaction in &mut waiting {
         let (name, fate) = (transaction.name(), fate(chance));
         let rows = model.prepared.remove(&name).unwrap();
@@ -144,6 +214,14 @@ fn theirs(library: &Library, path: &Path, policy: Policy, model: &mut Model, cha
         }
         model.decide(name, rows, fate);
     }
+    if policy.2 > 0 && chance.below(2) == 0 {
+        let (name, rows) = model.new_transaction(chance);
+        let mut transaction = db.begin(Writing::default());
+        transaction.set_name(&name).unwrap();
+        rows.iter().for_each(|(key, value)| transaction.put(key, value).unwrap());
+        model.crash_with(&name, &rows);
+        crash(directory);
+    }
 }
 
 #[test]
@@ -153,18 +231,19 @@ fn prepared_transactions_go_back_and_forth() {
         return;
     };
     let library = Library::load(Path::new(&path)).unwrap();
-    for seed in 0..24 {
-        let policy = match seed % 2 {
-            0 => Policy(TxnDbWritePolicy::WriteCommitted, WritePolicy::Committed),
-            _ => Policy(TxnDbWritePolicy::WritePrepared, WritePolicy::Prepared),
+    for seed in 0..36 {
+        let policy = match seed % 3 {
+            0 => Policy(TxnDbWritePolicy::WriteCommitted, WritePolicy::Committed, 0),
+            1 => Policy(TxnDbWritePolicy::WritePrepared, WritePolicy::Prepared, 0),
+            _ => Policy(TxnDbWritePolicy::WriteUnprepared, WritePolicy::Unprepared, 1),
         };
-        let scratch = tempfile::tempdir().unwrap();
+        let mut scratch = tempfile::tempdir().unwrap();
         let (mut model, mut chance) = (Model::default(), Chance::new(seed));
         for _ in 0..8 {
             if chance.below(2) == 0 {
-                ours(scratch.path(), policy, &mut model, &mut chance);
+                ours(&mut scratch, policy, &mut model, &mut chance);
             } else {
-                theirs(&library, scratch.path(), policy, &mut model, &mut chance);
+                theirs(&library, &mut scratch, policy, &mut model, &mut chance);
             }
         }
     }

@@ -1,7 +1,7 @@
 //! The rig's command.
 //!
 //! ```text
-//! simulate --random | --crash | --refusals      seeds from --seed on
+//! simulate --random | --crash | --refusals | --calls      seeds from --seed on
 //! simulate --exhaustive            every crash and failing call of the scenes, then crashes of recoveries
 //! simulate --state NAME            one state of those, again
 //!   --cycles N     until there are N recoveries (--crash), N states (--exhaustive), N runs (--random)
@@ -21,7 +21,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use ironstone_sim::{crash, every, hang, random, refusals};
+use ironstone_sim::{calls, crash, every, hang, random, refusals};
 use parking_lot::Mutex;
 
 /// Seconds after which a run counts as hung. The watcher thread counts its own turns, so a process that the
@@ -64,6 +64,7 @@ fn asked() -> Option<Asked> {
             "--random" => asked.mode = "random",
             "--crash" => asked.mode = "crash",
             "--refusals" => asked.mode = "refusals",
+            "--calls" => asked.mode = "calls",
             "--exhaustive" => asked.mode = "exhaustive",
             _ => {
                 let value = arguments.next()?;
@@ -102,7 +103,7 @@ impl Asked {
 fn main() -> ExitCode {
     let Some(asked) = asked() else {
         eprintln!(
-            "usage: simulate [--random|--crash|--refusals|--exhaustive|--state NAME] [--cycles N] [--seconds S] [--threads N] \
+            "usage: simulate [--random|--crash|--refusals|--calls|--exhaustive|--state NAME] [--cycles N] [--seconds S] [--threads N] \
              [--seed N] [--len N] [--failures N] [--commit TEXT] [--json FILE]"
         );
         return ExitCode::from(2);
@@ -244,6 +245,9 @@ impl Seeds {
                 "crash" => crash::seed(seed, self.len).map_err(|failure| (failure.kind, failure.words)),
                 "refusals" => refusals::seed(seed, self.len)
                     .map(|operations| crash::Ran { operations, ..crash::Ran::default() })
+                    .map_err(|words| ("wrong", words)),
+                "calls" => calls::seed(seed, self.len)
+                    .map(|ran| crash::Ran { operations: ran.operations, ..crash::Ran::default() })
                     .map_err(|words| ("wrong", words)),
                 _ => random::seed(seed, self.len)
                     .map(|ran| crash::Ran { operations: ran.operations, ..crash::Ran::default() })

@@ -77,6 +77,15 @@ pub fn campaigns(settings: &Settings) -> Vec<Campaign> {
             &["failures"],
         ),
         campaign(
+            "calls compared with models",
+            "simulate",
+            format!("--calls {simulate} --cycles {}", (settings.cycles / 500).max(1)),
+            (settings.cycles / 500).max(1),
+            "runs",
+            "runs",
+            &["failures"],
+        ),
+        campaign(
             "every crash and failing call",
             "simulate",
             format!("--exhaustive {simulate} --cycles {}", settings.states),

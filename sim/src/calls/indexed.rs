@@ -1,0 +1,211 @@
+//! Write batches with an index, over a database.
+
+use ironstone::{
+    Db, Family, Kind, Order, ReadOptions, WriteBatchWithIndex, WriteBatchWithIndexOptions, WriteOptions,
+};
+use testkit::chance::Chance;
+
+use super::overlay::{Change, Key, Overlay, State};
+use super::{FAMILIES, Setting, World, key, same, told, walk};
+
+/// A database and one batch over it.
+pub(super) struct Indexed {
+    db: Db,
+    families: Vec<Family>,
+    state: State,
+    batch: WriteBatchWithIndex,
+    overlay: Overlay,
+    saves: Vec<(Overlay, u32)>,
+    count: u32,
+}
+
+impl Indexed {
+    pub fn new(setting: &Setting) -> Result<Indexed, String> {
+        let opened = Db::open_with_families("/db", setting.options.clone(), setting.families());
+        let db = opened.map_err(told("open"))?;
+        let families: Result<Vec<_>, _> = FAMILIES.iter().map(|name| db.family(name)).collect();
+        let families = families.map_err(told("family"))?;
+        let state = vec![Default::default(); FAMILIES.len()];
+        let (overlay, saves) = Default::default();
+        let batch = batch(true);
+        Ok(Indexed { db, families, state, batch, overlay, saves, count: 0 })
+    }
+
+    fn change(&mut self, chance: &mut Chance) -> Result<(), String> {
+        let (at, change) = ((chance.below(2) as usize, key(chance)), Change::draw(chance));
+        let (family, batch) = (&self.families[at.0], &mut self.batch);
+        let plain = at.0 == 0 && chance.percent(50);
+        let done = match &change {
+            Change::Put(value) if plain => batch.put(&at.1, value),
+            Change::Put(value) => batch.put_in(family, &at.1, value),
+            Change::Delete if plain => batch.delete(&at.1),
+            Change::Delete => batch.delete_in(family, &at.1),
+            Change::Merge(operand) if plain => batch.merge(&at.1, operand),
+            Change::Merge(operand) => batch.merge_in(family, &at.1, operand),
+        };
+        done.map_err(told("change of a batch"))?;
+        self.overlay.change(&at, &change);
+        self.count += 1;
+        Ok(())
+    }
+
+    fn read(&mut self, chance: &mut Chance) -> Result<(), String> {
+        let at: Key = (chance.below(2) as usize, key(chance));
+        let (family, options) = (&self.families[at.0], ReadOptions::default());
+        let expected = self.overlay.read(&at, &self.state);
+        let both = self.batch.get_from_batch_and_db(family, &at.1, &options).map_err(told("batch and db"))?;
+        same("get_from_batch_and_db", &both.map(|v| v.to_vec()), &expected)?;
+        let alone = self.batch.get_from_batch_in(family, &at.1).map(|v| v.map(|v| v.to_vec()));
+        match (alone, self.overlay.alone(&at)) {
+            (Err(error), None) if error.kind() == Kind::MergeInProgress => {}
+            (Ok(found), Some(expected)) => same("get_from_batch", &found, &expected)?,
+            (found, expected) => return Err(format!("get_from_batch: {found:?} and not {expected:?}")),
+        }
+        let keys: Vec<Vec<u8>> = (0..chance.below(12)).map(|_| key(chance)).collect();
+        let borrowed: Vec<&[u8]> = keys.iter().map(Vec::as_slice).collect();
+        let found = self.batch.multi_get_from_batch_and_db(family, &borrowed, &options);
+        for (key, found) in keys.into_iter().zip(found) {
+            let found = found.map_err(told("multi_get"))?.map(|v| v.to_vec());
+            same("multi_get_from_batch_and_db", &found, &self.overlay.read(&(at.0, key), &self.state))?;
+        }
+        Ok(())
+    }
+
+    fn iterate(&mut self, chance: &mut Chance) -> Result<(), String> {
+        let at = chance.below(2) as usize;
+        let options = ReadOptions { total_order_seek: true, ..ReadOptions::default() };
+        let iter = self.batch.iter_with_base(&self.families[at], options.clone());
+        let rows = self.overlay.rows(at, &self.state);
+        walk("iter_with_base", &mut iter.map_err(told("iter_with_base"))?, &rows, chance)?;
+        let (a, b) = (key(chance), key(chance));
+        let (lower, upper) = (a.clone().min(b.clone()), a.max(b));
+        // The base has the same bounds: an iterator over a batch limits the records of the batch only.
+        let bounded = ReadOptions {
+            iterate_lower_bound: Some(lower.clone()),
+            iterate_upper_bound: Some(upper.clone()),
+            ..options
+        };
+        let base = self.families[at].iter_with(bounded).map_err(told("iter"))?;
+        let inside: Vec<_> = rows.into_iter().filter(|row| lower <= row.0 && row.0 < upper).collect();
+        let mut over = self.batch.iter_over_base(&self.families[at], base, Some(lower), Some(upper));
+        walk("iter_over_base", &mut over, &inside, chance)?;
+        self.records(at)
+    }
+
+    /// The iterator over the records: each record if keys are not overwritten, the newest of each key otherwise.
+    fn records(&self, at: usize) -> Result<(), String> {
+        let mut iter = self.batch.iter_in(&self.families[at]);
+        let mut keys: Vec<Vec<u8>> = Vec::new();
+        iter.seek_to_first();
+        while iter.valid() {
+            keys.push(iter.key().to_vec());
+            iter.next();
+        }
+        if !keys.is_sorted() {
+            return Err(format!("records out of order: {keys:02x?}"));
+        }
+        let mut back = Vec::new();
+        iter.seek_to_last();
+        while iter.valid() {
+            back.push(iter.key().to_vec());
+            iter.prev();
+        }
+        back.reverse();
+        same("records backward", &back, &keys)?;
+        keys.dedup();
+        let expected: Vec<_> = self.overlay.keys().filter(|k| k.0 == at).map(|k| k.1.clone()).collect();
+        same("keys of the records", &keys, &expected)
+    }
+
+    fn save_points(&mut self, chance: &mut Chance) -> Result<(), String> {
+        match chance.below(3) {
+            0 => {
+                self.batch.set_save_point();
+                self.saves.push((self.overlay.clone(), self.count));
+            }
+            1 => match (self.batch.rollback_to_save_point(), self.saves.pop()) {
+                (Ok(()), Some(save)) => (self.overlay, self.count) = save,
+                (Err(error), None) if error.kind() == Kind::NotFound => {}
+                (done, save) => return Err(format!("rollback: {done:?} with the save point {save:?}")),
+            },
+            _ => match (self.batch.pop_save_point(), self.saves.pop()) {
+                (Ok(()), Some(_)) => {}
+                (Err(error), None) if error.kind() == Kind::NotFound => {}
+                (done, save) => return Err(format!("pop: {done:?} with the save point {save:?}")),
+            },
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self, chance: &mut Chance) -> Result<(), String> {
+        if chance.percent(80) {
+            let options = WriteOptions::default();
+            if chance.percent(50) {
+                self.batch.write(&self.db, &options).map_err(told("write of the batch"))?;
+            } else {
+                self.db.write(self.batch.to_batch()).map_err(told("write"))?;
+            }
+            self.overlay.apply(&mut self.state);
+        }
+        (self.overlay, self.saves, self.count) = Default::default();
+        if chance.percent(50) {
+            self.batch.clear();
+        } else {
+            self.batch = batch(chance.percent(50));
+        }
+        Ok(())
+    }
+}
+
+fn batch(overwrite_key: bool) -> WriteBatchWithIndex {
+    let order = Order::default();
+    WriteBatchWithIndex::with_options(WriteBatchWithIndexOptions {
+        order,
+        overwrite_key,
+        ..Default::default()
+    })
+}
+
+impl World for Indexed {
+    fn step(&mut self, chance: &mut Chance) -> Result<(), String> {
+        match chance.below(100) {
+            0..55 => self.change(chance),
+            55..70 => self.read(chance),
+            70..82 => self.iterate(chance),
+            82..90 => self.save_points(chance),
+            90..96 => self.finish(chance),
+            96 => {
+                self.batch.put_log_data(b"words for the WAL");
+                Ok(())
+            }
+            _ => self.families[chance.below(2) as usize].flush().map_err(told("flush")),
+        }
+    }
+
+    fn compare(&mut self) -> Result<(), String> {
+        same("count of the batch", &self.batch.count(), &self.count)?;
+        rows_equal(&self.families, &self.state)
+    }
+}
+
+/// Compares the rows of all families with the model.
+pub(super) fn rows_equal(families: &[Family], state: &State) -> Result<(), String> {
+    for (family, model) in families.iter().zip(state) {
+        let options = ReadOptions { total_order_seek: true, ..ReadOptions::default() };
+        let mut iter = family.iter_with(options).map_err(told("iter"))?;
+        let mut rows = Vec::new();
+        iter.seek_to_first();
+        while iter.valid() {
+            rows.push((iter.key().to_vec(), iter.value().to_vec()));
+            iter.next();
+        }
+        iter.status().map_err(told("scan"))?;
+        let expected = model.rows();
+        let more: Vec<_> = rows.iter().filter(|row| !expected.contains(row)).collect();
+        let fewer: Vec<_> = expected.iter().filter(|row| !rows.contains(row)).collect();
+        if rows != expected {
+            return Err(format!("rows of {}: {more:02x?} and not {fewer:02x?}", family.name()));
+        }
+    }
+    Ok(())
+}

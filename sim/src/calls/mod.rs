@@ -1,0 +1,225 @@
+//! The calls of the front door that no other campaign makes, compared with models.
+//!
+//! ```text
+//!  seed ──► one world ──► operations drawn from the seed, each answer compared with the model
+//!           transactions  locks, snapshots, save points, two-phase commit; three write policies and optimistic ones
+//!           indexed       write batches with an index over a database
+//!           entities      wide columns, attribute groups, iterators over several column families
+//!           aging         databases with a time to live
+//!           copies        checkpoints, backups, exports, SST files, secondaries, the WAL as a stream
+//! ```
+//! A world runs on a disk in memory that nobody harms. Not here: crashes (`crash`, `prepared`, `copies` one level up).
+
+mod aging;
+mod copies;
+mod entities;
+mod indexed;
+mod overlay;
+mod transactions;
+
+use std::sync::Arc;
+
+use env::Env;
+use env::clock::ManualClock;
+use env::executor::Inline;
+use env::memory::MemoryFs;
+use env::rng::SeededRng;
+use ironstone::{FamilyDescriptor, Options};
+use testkit::chance::Chance;
+
+use crate::random::Ran;
+use crate::sample::{self, Fixed};
+
+/// The column families of each world.
+const FAMILIES: [&str; 2] = ["default", "second"];
+
+/// One world under test.
+trait World {
+    /// Does one drawn operation, and compares its answer.
+    fn step(&mut self, chance: &mut Chance) -> Result<(), String>;
+
+    /// Compares the whole database with the model.
+    fn compare(&mut self) -> Result<(), String>;
+}
+
+/// Runs a seed.
+///
+/// # Errors
+/// The first answer that differs from the model, with the options and the operations before it.
+pub fn seed(seed: u64, len: usize) -> Result<Ran, String> {
+    let run = std::panic::AssertUnwindSafe(|| run(seed, len));
+    std::panic::catch_unwind(run).unwrap_or_else(|payload| {
+        let words = payload.downcast_ref::<String>().cloned();
+        let words = words.or_else(|| payload.downcast_ref::<&str>().map(|s| (*s).to_string()));
+        Err(format!("seed {seed}: panic: {}", words.unwrap_or_default()))
+    })
+}
+
+fn run(seed: u64, len: usize) -> Result<Ran, String> {
+    let chance = &mut Chance::new(seed ^ 0x6361_6c6c);
+    let setting = Setting::draw(seed, chance);
+    let failed = |at: usize, words: String| {
+        format!("seed {seed}, world {}, operation {at}: {words}\noptions: {}", seed % 8, setting.text)
+    };
+    let mut world: Box<dyn World> = match seed % 8 {
+        0..=3 => Box::new(transactions::Transactions::new(seed, &setting).map_err(|w| failed(0, w))?),
+        4 => Box::new(indexed::Indexed::new(&setting).map_err(|w| failed(0, w))?),
+        5 => Box::new(entities::Entities::new(&setting).map_err(|w| failed(0, w))?),
+        6 => Box::new(aging::Aging::new(&setting).map_err(|w| failed(0, w))?),
+        _ => Box::new(copies::Copies::new(&setting).map_err(|w| failed(0, w))?),
+    };
+    for at in 1..=len {
+        world.step(chance).map_err(|words| failed(at, words))?;
+        if at % 40 == 0 || at == len {
+            world.compare().map_err(|words| failed(at, words))?;
+        }
+    }
+    Ok(Ran { operations: len as u64, ..Ran::default() })
+}
+
+/// What a world opens its database with.
+struct Setting {
+    clock: Arc<ManualClock>,
+    options: Options,
+    text: String,
+}
+
+impl Setting {
+    fn draw(seed: u64, chance: &mut Chance) -> Setting {
+        let fixed = Fixed { reverse: false, levels: 7, stamped: false, plain: false };
+        let (sample, mut options) = sample::options(&mut Chance::new(chance.next()), fixed);
+        let clock = Arc::new(ManualClock::new(1_700_000_000_000_000));
+        options.db.env = Env {
+            fs: Arc::new(MemoryFs::new(clock.clone())),
+            clock: clock.clone(),
+            rng: Arc::new(SeededRng::new(seed)),
+            executor: Arc::new(Inline::new(seed, clock.clone())),
+        };
+        options.db.create_missing_column_families = true;
+        Setting { clock, options, text: sample.text }
+    }
+
+    /// The families of a world, with equal options.
+    fn families(&self) -> Vec<FamilyDescriptor> {
+        FAMILIES.iter().map(|name| FamilyDescriptor::new(*name, self.options.family.clone())).collect()
+    }
+}
+
+/// Adds what was being done to an error of the engine.
+fn told(what: &str) -> impl Fn(ironstone::Error) -> String + '_ {
+    move |error| format!("{what}: {error}")
+}
+
+/// Fails unless `found` is `expected`.
+fn same<T: PartialEq + std::fmt::Debug>(what: &str, found: &T, expected: &T) -> Result<(), String> {
+    if found == expected { Ok(()) } else { Err(format!("{what}: {found:02x?} and not {expected:02x?}")) }
+}
+
+/// A drawn key out of few, so that operations meet.
+fn key(chance: &mut Chance) -> Vec<u8> {
+    match chance.below(40) {
+        0 => Vec::new(),
+        1 => vec![0xff; 1 + chance.below(3) as usize],
+        _ => format!("key{:02}", chance.below(48)).into_bytes(),
+    }
+}
+
+/// A drawn value: mostly short, sometimes long enough for a blob file.
+fn value(chance: &mut Chance) -> Vec<u8> {
+    let len = if chance.percent(10) { chance.below(3000) } else { chance.below(24) };
+    chance.bytes(len as usize)
+}
+
+/// A cursor over rows: the iterators of the front door in one shape.
+trait Cursor {
+    fn to_first(&mut self);
+    fn to_last(&mut self);
+    fn to(&mut self, target: &[u8]);
+    fn to_prev(&mut self, target: &[u8]);
+    fn step(&mut self, forward: bool);
+    /// The row at the position; `None` at the end.
+    fn row(&self) -> Result<Option<(Vec<u8>, Vec<u8>)>, String>;
+}
+
+macro_rules! cursor {
+    ($kind:ty) => {
+        impl Cursor for $kind {
+            fn to_first(&mut self) {
+                self.seek_to_first();
+            }
+
+            fn to_last(&mut self) {
+                self.seek_to_last();
+            }
+
+            fn to(&mut self, target: &[u8]) {
+                self.seek(target);
+            }
+
+            fn to_prev(&mut self, target: &[u8]) {
+                self.seek_for_prev(target);
+            }
+
+            fn step(&mut self, forward: bool) {
+                if forward { self.next() } else { self.prev() }
+            }
+
+            fn row(&self) -> Result<Option<(Vec<u8>, Vec<u8>)>, String> {
+                self.status().map_err(|error| format!("an iterator: {error}"))?;
+                Ok(self.valid().then(|| (self.key().to_vec(), self.value().to_vec())))
+            }
+        }
+    };
+}
+
+cursor!(ironstone::Iter);
+cursor!(ironstone::BaseDeltaIter);
+cursor!(ironstone::SstFileIter);
+
+/// Walks a cursor as drawn over `rows`, and compares each position.
+fn walk(
+    what: &str,
+    cursor: &mut dyn Cursor,
+    rows: &[(Vec<u8>, Vec<u8>)],
+    chance: &mut Chance,
+) -> Result<(), String> {
+    for _ in 0..3 {
+        let target = key(chance);
+        let from = rows.partition_point(|row| row.0 < target);
+        let upto = rows.partition_point(|row| row.0 <= target);
+        let (name, mut at) = match chance.below(4) {
+            0 => {
+                cursor.to_first();
+                ("first", 0)
+            }
+            1 => {
+                cursor.to_last();
+                ("last", rows.len().wrapping_sub(1))
+            }
+            2 => {
+                cursor.to(&target);
+                ("seek", from)
+            }
+            _ => {
+                cursor.to_prev(&target);
+                ("seek for prev", upto.wrapping_sub(1))
+            }
+        };
+        let mut way = String::from(name);
+        for _ in 0..chance.below(60) {
+            let (found, expected) = (cursor.row()?, rows.get(at).cloned());
+            if found != expected {
+                let target = target.escape_ascii();
+                return Err(format!("{what}, {way} {target}: {found:02x?} and not {expected:02x?}"));
+            }
+            if expected.is_none() {
+                break;
+            }
+            let forward = chance.percent(if name.len() < 5 || name == "seek" { 80 } else { 20 });
+            way.push(if forward { '>' } else { '<' });
+            cursor.step(forward);
+            at = if forward { at + 1 } else { at.wrapping_sub(1) };
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,109 @@
+//! The model of a batch that can be read before it is written.
+
+use std::collections::BTreeMap;
+
+use testkit::chance::Chance;
+use testkit::model::Model;
+
+/// A column family by its place, and a key.
+pub(super) type Key = (usize, Vec<u8>);
+
+/// All column families at one moment.
+pub(super) type State = Vec<Model>;
+
+/// What a batch says of a key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Own {
+    Value(Vec<u8>),
+    Deleted,
+    /// Operands for the value below the batch.
+    Operands(Vec<Vec<u8>>),
+}
+
+/// A change of one key.
+#[derive(Clone, Debug)]
+pub(super) enum Change {
+    Put(Vec<u8>),
+    Delete,
+    Merge(Vec<u8>),
+}
+
+impl Change {
+    pub fn draw(chance: &mut Chance) -> Change {
+        match chance.below(10) {
+            0..=5 => Change::Put(super::value(chance)),
+            6 | 7 => Change::Delete,
+            _ => Change::Merge(format!("m{}", chance.below(100)).into_bytes()),
+        }
+    }
+}
+
+/// The newest state of each key of a batch.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Overlay {
+    map: BTreeMap<Key, Own>,
+}
+
+impl Overlay {
+    pub fn change(&mut self, key: &Key, change: &Change) {
+        let own = match (change, self.map.get(key)) {
+            (Change::Put(value), _) => Own::Value(value.clone()),
+            (Change::Delete, _) => Own::Deleted,
+            (Change::Merge(operand), None) => Own::Operands(vec![operand.clone()]),
+            (Change::Merge(operand), Some(Own::Deleted)) => Own::Value(operand.clone()),
+            (Change::Merge(operand), Some(Own::Value(value))) => Own::Value(joined(value, operand)),
+            (Change::Merge(operand), Some(Own::Operands(all))) => {
+                Own::Operands(all.iter().chain([operand]).cloned().collect())
+            }
+        };
+        self.map.insert(key.clone(), own);
+    }
+
+    pub fn keys(&self) -> impl Iterator<Item = &Key> {
+        self.map.keys()
+    }
+
+    /// What the batch alone says: `None` if the value depends on the database.
+    pub fn alone(&self, key: &Key) -> Option<Option<Vec<u8>>> {
+        match self.map.get(key) {
+            None | Some(Own::Deleted) => Some(None),
+            Some(Own::Value(value)) => Some(Some(value.clone())),
+            Some(Own::Operands(_)) => None,
+        }
+    }
+
+    pub fn read(&self, key: &Key, below: &State) -> Option<Vec<u8>> {
+        let base = below[key.0].get(&key.1);
+        match self.map.get(key) {
+            None => base.map(<[u8]>::to_vec),
+            Some(Own::Deleted) => None,
+            Some(Own::Value(value)) => Some(value.clone()),
+            Some(Own::Operands(all)) => {
+                let base = base.map(<[u8]>::to_vec);
+                all.iter()
+                    .fold(base, |value, operand| Some(value.map_or(operand.clone(), |v| joined(&v, operand))))
+            }
+        }
+    }
+
+    /// Writes the batch to the database.
+    pub fn apply(&self, state: &mut State) {
+        for key in self.map.keys() {
+            match self.read(key, state) {
+                Some(value) => state[key.0].put(&key.1, &value),
+                None => state[key.0].delete(&key.1),
+            }
+        }
+    }
+
+    /// The rows of a column family as if the batch were written.
+    pub fn rows(&self, family: usize, below: &State) -> Vec<(Vec<u8>, Vec<u8>)> {
+        let mut all = below.clone();
+        self.apply(&mut all);
+        all[family].rows()
+    }
+}
+
+fn joined(value: &[u8], operand: &[u8]) -> Vec<u8> {
+    [value, b",", operand].concat()
+}

@@ -1,0 +1,531 @@
+//! Transactions beside each other and beside plain writes: one model for the policies of a pessimistic database and
+//! for optimistic transactions.
+//!
+//! ```text
+//!  pessimistic   a key has one exclusive owner or several shared owners; a write of another transaction times out
+//!                with a snapshot: a key that was changed after the snapshot is Busy
+//!  optimistic    commit is Busy if a tracked key was changed since it was tracked; TryAgain if the memtables forgot
+//! ```
+//! The model counts commits. A snapshot and a tracked key each hold the count of their moment.
+
+mod own;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use ironstone::{
+    Db, Family, Kind, LockMode, OccValidationPolicy, OptimisticTransactionDb, OptimisticTransactionDbOptions,
+    OptimisticTransactionOptions, Options, ReadOptions, Snapshot, Transaction, TransactionDb,
+    TransactionDbOptions, TransactionOptions, TransactionState, TxnDbWritePolicy, Validation, WriteBatch,
+    WriteOptions,
+};
+use testkit::chance::Chance;
+
+use self::own::{Own, Use};
+use super::indexed::rows_equal;
+use super::overlay::{Change, Key, State};
+use super::{FAMILIES, Setting, World, key, same, told, walk};
+
+/// The database of a world.
+enum Base {
+    Pessimistic(TransactionDb),
+    Optimistic(OptimisticTransactionDb),
+}
+
+impl std::ops::Deref for Base {
+    type Target = Db;
+
+    fn deref(&self) -> &Db {
+        match self {
+            Base::Pessimistic(db) => db.base(),
+            Base::Optimistic(db) => db.base(),
+        }
+    }
+}
+
+/// What a world opens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Flavor {
+    Policy(TxnDbWritePolicy),
+    Optimistic(OccValidationPolicy),
+}
+
+/// A transaction and its model.
+struct Running {
+    handle: Transaction,
+    own: Own,
+}
+
+/// See the module.
+pub(super) struct Transactions {
+    flavor: Flavor,
+    options: Options,
+    base: Option<Base>,
+    families: Vec<Family>,
+    state: State,
+    /// Commits so far, and the commit that last changed each key.
+    commits: u64,
+    changed: BTreeMap<Key, u64>,
+    running: Vec<Running>,
+    moments: Vec<(Snapshot, State)>,
+    names: u64,
+    /// Whether a memtable was flushed: optimistic commits may then be told to try again.
+    flushed: bool,
+}
+
+impl Transactions {
+    pub fn new(seed: u64, setting: &Setting) -> Result<Transactions, String> {
+        let flavor = match seed / 8 % 5 {
+            0 => Flavor::Policy(TxnDbWritePolicy::WriteCommitted),
+            1 => Flavor::Policy(TxnDbWritePolicy::WritePrepared),
+            2 => Flavor::Policy(TxnDbWritePolicy::WriteUnprepared),
+            3 => Flavor::Optimistic(OccValidationPolicy::ValidateSerial),
+            _ => Flavor::Optimistic(OccValidationPolicy::ValidateParallel),
+        };
+        let mut options = setting.options.clone();
+        // Refused together with a policy, by name.
+        options.update("unordered_write=false;inplace_update_support=false").map_err(told("options"))?;
+        let mut world = Transactions {
+            flavor,
+            options,
+            base: None,
+            families: Vec::new(),
+            state: vec![Default::default(); FAMILIES.len()],
+            commits: 0,
+            changed: BTreeMap::new(),
+            running: Vec::new(),
+            moments: Vec::new(),
+            names: 0,
+            flushed: false,
+        };
+        world.open()?;
+        Ok(world)
+    }
+
+    fn open(&mut self) -> Result<(), String> {
+        let family = |name: &&str| ironstone::FamilyDescriptor::new(*name, self.options.family.clone());
+        let families = Some(FAMILIES.iter().map(family).collect());
+        let base = match self.flavor {
+            Flavor::Policy(write_policy) => {
+                let transactions = TransactionDbOptions {
+                    write_policy,
+                    // Without this option, a rollback of the other policies keeps merge operands.
+                    rollback_merge_operands: write_policy != TxnDbWritePolicy::WriteCommitted,
+                    transaction_lock_timeout: 0,
+                    default_lock_timeout: 0,
+                    ..Default::default()
+                };
+                let opened = TransactionDb::open_with("/db", self.options.clone(), transactions, families);
+                Base::Pessimistic(opened.map_err(told("open"))?)
+            }
+            Flavor::Optimistic(validate_policy) => {
+                let transactions = OptimisticTransactionDbOptions { validate_policy, ..Default::default() };
+                let opened =
+                    OptimisticTransactionDb::open_with("/db", self.options.clone(), transactions, families);
+                Base::Optimistic(opened.map_err(told("open"))?)
+            }
+        };
+        let families: Result<Vec<_>, _> = FAMILIES.iter().map(|name| base.family(name)).collect();
+        self.families = families.map_err(told("family"))?;
+        self.base = Some(base);
+        Ok(())
+    }
+
+    fn base(&self) -> &Base {
+        self.base.as_ref().expect("open between operations")
+    }
+
+    fn is_pessimistic(&self) -> bool {
+        matches!(self.flavor, Flavor::Policy(_))
+    }
+
+    fn begin(&mut self, chance: &mut Chance) -> Result<(), String> {
+        if self.running.len() == 5 {
+            return Ok(());
+        }
+        let set_snapshot = chance.percent(30);
+        let handle = match self.base() {
+            Base::Pessimistic(db) => {
+                let options = TransactionOptions {
+                    set_snapshot,
+                    deadlock_detect: chance.percent(30),
+                    ..TransactionOptions::default()
+                };
+                db.begin_with(&WriteOptions::default(), &options).map_err(told("begin"))?
+            }
+            Base::Optimistic(db) => {
+                db.begin_with(&WriteOptions::default(), &OptimisticTransactionOptions { set_snapshot })
+            }
+        };
+        let own = Own { snapshot: set_snapshot.then_some(self.commits), ..Own::default() };
+        self.running.push(Running { handle, own });
+        Ok(())
+    }
+
+    /// Whether the lock table grants a key to a running transaction, or to a plain write (`None`).
+    fn grants(&self, to: Option<usize>, key: &Key, exclusive: bool) -> bool {
+        let others = self.running.iter().enumerate().filter(|(at, _)| Some(*at) != to);
+        !self.is_pessimistic() || others.into_iter().all(|(_, other)| !other.own.blocks(key, exclusive))
+    }
+
+    /// Whether a recovered transaction writes a key, which is free for others only after the transaction is decided.
+    fn is_undecided(&self, key: &Key) -> bool {
+        self.running
+            .iter()
+            .any(|running| running.own.is_recovered && running.own.overlay.keys().any(|k| k == key))
+    }
+
+    /// What the tracking of a key must answer; `Ok` also records it.
+    fn track(&mut self, at: usize, key: &Key, by: Use, exclusive: bool, checked: bool) -> Result<(), Kind> {
+        let (granted, commits) = (self.grants(Some(at), key, exclusive), self.commits);
+        let changed = self.changed.get(key).copied().unwrap_or(0);
+        let pessimistic = self.is_pessimistic();
+        let own = &mut self.running[at].own;
+        if !pessimistic {
+            if checked {
+                own.track(key, by, exclusive, own.snapshot.unwrap_or(commits));
+            }
+            return Ok(());
+        }
+        if !granted {
+            return Err(Kind::TimedOut);
+        }
+        let since = match (own.snapshot, own.tracked_at(key)) {
+            (Some(snapshot), Some(at)) if checked && at <= snapshot => at,
+            (Some(snapshot), _) if checked => {
+                if changed > snapshot {
+                    return Err(Kind::Busy);
+                }
+                snapshot
+            }
+            (_, Some(at)) => at,
+            (_, None) => commits,
+        };
+        own.track(key, by, exclusive, since);
+        Ok(())
+    }
+
+    fn write(&mut self, at: usize, chance: &mut Chance) -> Result<(), String> {
+        let key: Key = (chance.below(2) as usize, key(chance));
+        if self.is_undecided(&key) {
+            return Ok(());
+        }
+        let (change, checked) = (Change::draw(chance), chance.percent(80));
+        let expected = self.expected_write(at, &key, checked);
+        let (family, handle) = (&self.families[key.0], &self.running[at].handle);
+        let done = match (&change, checked) {
+            (Change::Put(value), true) if key.0 == 0 => handle.put(&key.1, value),
+            (Change::Put(value), true) => handle.put_in(family, &key.1, value),
+            (Change::Put(value), false) => handle.put_untracked_in(family, &key.1, value),
+            (Change::Delete, true) if key.0 == 0 => handle.delete(&key.1),
+            (Change::Delete, true) => handle.delete_in(family, &key.1),
+            (Change::Delete, false) => handle.delete_untracked_in(family, &key.1),
+            (Change::Merge(operand), true) if key.0 == 0 => handle.merge(&key.1, operand),
+            (Change::Merge(operand), true) => handle.merge_in(family, &key.1, operand),
+            (Change::Merge(operand), false) => handle.merge_untracked_in(family, &key.1, operand),
+        };
+        agree(&format!("{change:02x?} of {key:02x?}, checked {checked}"), done, expected)?;
+        if expected.is_ok() {
+            self.running[at].own.write(&key, &change);
+        }
+        Ok(())
+    }
+
+    fn expected_write(&mut self, at: usize, key: &Key, checked: bool) -> Result<(), Kind> {
+        if self.running[at].own.prepared {
+            return Err(Kind::InvalidArgument);
+        }
+        self.track(at, key, Use::Write, true, checked)
+    }
+
+    fn read(&mut self, at: usize, chance: &mut Chance) -> Result<(), String> {
+        let at_key: Key = (chance.below(2) as usize, key(chance));
+        let moment = chance.percent(25).then(|| chance.below(4) as usize).and_then(|n| self.moments.get(n));
+        let (mut options, below) = match moment {
+            Some((snapshot, state)) => (snapshot.options(), state),
+            None => (ReadOptions::default(), &self.state),
+        };
+        options.total_order_seek = true;
+        let Running { handle, own } = &self.running[at];
+        let family = &self.families[at_key.0];
+        let found = handle.get_in(family, &at_key.1, &options).map_err(told("get_in"))?;
+        same("get_in", &found.map(|v| v.to_vec()), &own.overlay.read(&at_key, below))?;
+        let keys: Vec<Vec<u8>> = (0..chance.below(10)).map(|_| key(chance)).collect();
+        let borrowed: Vec<&[u8]> = keys.iter().map(Vec::as_slice).collect();
+        for (key, found) in keys.iter().zip(handle.multi_get_in(family, &borrowed, &options)) {
+            let found = found.map_err(told("multi_get_in"))?.map(|v| v.to_vec());
+            same("multi_get_in", &found, &own.overlay.read(&(at_key.0, key.clone()), below))?;
+        }
+        if chance.percent(40) {
+            let rows = own.overlay.rows(at_key.0, below);
+            let mut iter = handle.iter_in(family, options).map_err(told("iter_in"))?;
+            walk("iter_in", &mut iter, &rows, chance)?;
+        }
+        Ok(())
+    }
+
+    fn read_for_update(&mut self, at: usize, chance: &mut Chance) -> Result<(), String> {
+        if self.running[at].own.prepared {
+            return Ok(());
+        }
+        let key: Key = (chance.below(2) as usize, key(chance));
+        if self.is_undecided(&key) {
+            return Ok(());
+        }
+        let (exclusive, checked) = (chance.percent(60), chance.percent(80));
+        let expected = self.track(at, &key, Use::Read, exclusive, checked);
+        let mode = if exclusive { LockMode::Exclusive } else { LockMode::Shared };
+        let validation = if checked { Validation::Check } else { Validation::Skip };
+        let (family, Running { handle, own }) = (&self.families[key.0], &self.running[at]);
+        let options = ReadOptions::default();
+        let what = format!("read for update of {key:02x?}, {mode:?}, {validation:?}");
+        if chance.percent(30) {
+            let done = handle.lock_for_update_in(family, &key.1, &options, mode, validation);
+            return agree(&what, done, expected);
+        }
+        let found = handle.get_for_update_in(family, &key.1, &options, mode, validation);
+        if let Ok(found) = &found {
+            let found = found.as_ref().map(|v| v.to_vec());
+            same(&what, &found, &own.overlay.read(&key, &self.state))?;
+        }
+        agree(&what, found.map(drop), expected)
+    }
+
+    fn undo_read(&mut self, at: usize, chance: &mut Chance) {
+        let Running { handle, own } = &mut self.running[at];
+        let reads = own.undoable();
+        if !own.prepared && !reads.is_empty() {
+            let key = chance.pick(&reads).clone();
+            handle.undo_get_for_update_in(&self.families[key.0], &key.1);
+            own.undo(&key);
+        }
+    }
+
+    fn save_points(&mut self, at: usize, chance: &mut Chance) -> Result<(), String> {
+        let Running { handle, own } = &mut self.running[at];
+        if own.prepared {
+            return Ok(());
+        }
+        match chance.below(3) {
+            0 => {
+                handle.set_save_point();
+                own.save();
+                Ok(())
+            }
+            1 => {
+                let expected = if own.roll_back() { Ok(()) } else { Err(Kind::NotFound) };
+                agree("rollback to the save point", handle.rollback_to_save_point(), expected)
+            }
+            _ => {
+                let expected = if own.pop() { Ok(()) } else { Err(Kind::NotFound) };
+                agree("pop of the save point", handle.pop_save_point(), expected)
+            }
+        }
+    }
+
+    fn snapshots(&mut self, at: usize, chance: &mut Chance) -> Result<(), String> {
+        let Running { handle, own } = &mut self.running[at];
+        match chance.below(3) {
+            0 => {
+                handle.clear_snapshot();
+                own.snapshot = None;
+            }
+            _ => {
+                handle.set_snapshot();
+                own.snapshot = Some(self.commits);
+            }
+        }
+        same("has a snapshot", &handle.snapshot().is_some(), &own.snapshot.is_some())
+    }
+
+    fn prepare(&mut self, at: usize) -> Result<(), String> {
+        let Running { handle, own } = &mut self.running[at];
+        if !matches!(self.flavor, Flavor::Policy(_)) || own.prepared {
+            return Ok(());
+        }
+        if own.name.is_none() {
+            self.names += 1;
+            let name = format!("transaction {}", self.names).into_bytes();
+            handle.set_name(&name).map_err(told("set_name"))?;
+            own.name = Some(name);
+        }
+        handle.prepare().map_err(told("prepare"))?;
+        own.prepared = true;
+        own.saves.clear();
+        same("state", &handle.state(), &TransactionState::Prepared)
+    }
+
+    fn finish(&mut self, at: usize, chance: &mut Chance) -> Result<(), String> {
+        let Running { handle, own } = self.running.swap_remove(at);
+        if chance.percent(25) {
+            // Where prepared entries are in the memtables, a rollback writes the values from before.
+            if own.prepared && self.flavor != Flavor::Policy(TxnDbWritePolicy::WriteCommitted) {
+                self.commits += 1;
+                self.changed.extend(own.overlay.keys().map(|key| (key.clone(), self.commits)));
+            }
+            return handle.rollback().map_err(told("rollback"));
+        }
+        let conflict =
+            own.tracked.iter().any(|(key, used)| self.changed.get(key).is_some_and(|c| *c > used.at));
+        match handle.commit() {
+            Ok(()) if self.is_pessimistic() || !conflict => {}
+            Err(error) if !self.is_pessimistic() && conflict && error.kind() == Kind::Busy => return Ok(()),
+            Err(error) if !self.is_pessimistic() && self.flushed && error.kind() == Kind::TryAgain => {
+                return Ok(());
+            }
+            other => return Err(format!("commit: {other:?}, conflict {conflict}")),
+        }
+        self.commits += 1;
+        own.overlay.apply(&mut self.state);
+        self.changed.extend(own.overlay.keys().map(|key| (key.clone(), self.commits)));
+        Ok(())
+    }
+
+    /// Writes beside the transactions: of one key, or of a batch.
+    fn write_plain(&mut self, chance: &mut Chance) -> Result<(), String> {
+        let locked = chance.percent(85);
+        let mut batch = WriteBatch::new();
+        let mut overlay = super::overlay::Overlay::default();
+        for _ in 0..1 + chance.below(3) {
+            let (key, change) = ((chance.below(2) as usize, key(chance)), Change::draw(chance));
+            if self.is_undecided(&key) {
+                continue;
+            }
+            let id = self.families[key.0].id();
+            match &change {
+                Change::Put(value) => batch.put_in(id, &key.1, value),
+                Change::Delete => batch.delete_in(id, &key.1),
+                Change::Merge(operand) => batch.merge_in(id, &key.1, operand),
+            };
+            overlay.change(&key, &change);
+        }
+        let granted = overlay.keys().all(|key| self.grants(None, key, true));
+        let (done, expected) = match self.base() {
+            Base::Pessimistic(db) if !locked => {
+                // Only keys that no transaction holds: what a transaction read for update must not change.
+                if !granted {
+                    return Ok(());
+                }
+                (db.write_without_locks(&mut batch, &WriteOptions::default()), Ok(()))
+            }
+            Base::Pessimistic(db) => (db.write(batch), if granted { Ok(()) } else { Err(Kind::TimedOut) }),
+            Base::Optimistic(db) => (db.write(batch), Ok(())),
+        };
+        agree("plain write", done, expected)?;
+        if expected.is_ok() {
+            self.commits += 1;
+            overlay.apply(&mut self.state);
+            self.changed.extend(overlay.keys().map(|key| (key.clone(), self.commits)));
+        }
+        Ok(())
+    }
+
+    fn reopen(&mut self) -> Result<(), String> {
+        let mut prepared: BTreeMap<Vec<u8>, Own> = BTreeMap::new();
+        for Running { own, .. } in self.running.drain(..) {
+            if let (Some(name), true) = (own.name.clone(), own.prepared) {
+                prepared.insert(name, own);
+            }
+        }
+        (self.moments, self.families) = Default::default();
+        if let Some(base) = self.base.take() {
+            base.close().map_err(told("close"))?;
+        }
+        self.flushed = true;
+        self.open()?;
+        let Base::Pessimistic(db) = self.base() else { return Ok(()) };
+        let recovered = db.all_prepared_transactions();
+        same("recovered transactions", &recovered.len(), &prepared.len())?;
+        for handle in recovered {
+            let Some(own) = prepared.remove(&handle.name()) else {
+                return Err(format!("recovered {}", handle.name().escape_ascii()));
+            };
+            let own = own.recovered();
+            self.running.push(Running { handle, own });
+        }
+        Ok(())
+    }
+
+    /// What the transactions and the database tell of themselves.
+    fn compare_counts(&self) -> Result<(), String> {
+        for Running { handle, own } in &self.running {
+            // After prepare, the writes of a write-unprepared transaction are in the database and not in its batch.
+            let batch_is_written =
+                own.prepared && self.flavor == Flavor::Policy(TxnDbWritePolicy::WriteUnprepared);
+            let counts = [handle.num_puts(), handle.num_deletes(), handle.num_merges()];
+            if !(batch_is_written && own.is_recovered) {
+                same("counts of puts, deletions and merges", &counts, &own.counts)?;
+            }
+            same("tracked keys", &handle.num_keys(), &(own.tracked.len() as u64))?;
+            same("name", &handle.name(), &own.name.clone().unwrap_or_default())?;
+            let records = if batch_is_written { 0 } else { own.counts.iter().sum() };
+            same("records", &u64::from(handle.to_batch().count()), &records)?;
+        }
+        let Base::Pessimistic(db) = self.base() else { return Ok(()) };
+        let tracked = self.running.iter().flat_map(|running| running.own.tracked.keys());
+        let tracked: BTreeSet<&Key> = tracked.collect();
+        same("locked keys", &db.lock_status_data().len(), &tracked.len())?;
+        let named: Vec<_> = self.running.iter().filter_map(|running| running.own.name.as_deref()).collect();
+        match named.iter().find(|name| db.transaction_by_name(name).is_none()) {
+            Some(name) => Err(format!("no transaction {}", name.escape_ascii())),
+            None => Ok(()),
+        }
+    }
+}
+
+impl World for Transactions {
+    fn step(&mut self, chance: &mut Chance) -> Result<(), String> {
+        if self.running.is_empty() || chance.percent(8) {
+            return self.begin(chance);
+        }
+        let at = chance.below(self.running.len() as u64) as usize;
+        match chance.below(100) {
+            0..35 => self.write(at, chance),
+            35..50 => self.read(at, chance),
+            50..60 => self.read_for_update(at, chance),
+            60..64 => {
+                self.undo_read(at, chance);
+                Ok(())
+            }
+            64..70 => self.save_points(at, chance),
+            70..74 => self.snapshots(at, chance),
+            74..77 => self.prepare(at),
+            77..85 => self.finish(at, chance),
+            85..94 => self.write_plain(chance),
+            94 => {
+                if self.moments.len() == 4 {
+                    self.moments.remove(0);
+                }
+                self.moments.push((self.base().snapshot(), self.state.clone()));
+                Ok(())
+            }
+            95 | 96 => {
+                self.flushed = true;
+                self.families[chance.below(2) as usize].flush().map_err(told("flush"))
+            }
+            97 => {
+                self.flushed = true;
+                let family = &self.families[chance.below(2) as usize];
+                family.compact_range(None, None, &Default::default()).map_err(told("compact"))
+            }
+            98 => self.reopen(),
+            _ => {
+                self.options.db.env.executor.help();
+                Ok(())
+            }
+        }
+    }
+
+    fn compare(&mut self) -> Result<(), String> {
+        rows_equal(&self.families, &self.state)?;
+        self.compare_counts()
+    }
+}
+
+/// Compares the outcome of a call with the expected one.
+fn agree(what: &str, done: ironstone::Result<()>, expected: Result<(), Kind>) -> Result<(), String> {
+    match (&done, expected) {
+        (Ok(()), Ok(())) => Ok(()),
+        (Err(error), Err(kind)) if error.kind() == kind => Ok(()),
+        _ => Err(format!("{what}: {done:?} and not {expected:?}")),
+    }
+}

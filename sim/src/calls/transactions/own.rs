@@ -1,0 +1,127 @@
+//! The model of one transaction: its writes, its tracked keys, its save points.
+
+use std::collections::BTreeMap;
+
+use super::super::overlay::{Change, Key, Overlay};
+
+/// Why a key is tracked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Use {
+    Read,
+    Write,
+}
+
+/// A tracked key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Tracked {
+    /// The number of commits since which a change of the key is a conflict.
+    pub at: u64,
+    exclusive: bool,
+    reads: u64,
+    writes: u64,
+}
+
+/// What a save point brings back.
+#[derive(Clone, Debug)]
+pub(super) struct Saved {
+    overlay: Overlay,
+    tracked: BTreeMap<Key, Tracked>,
+    snapshot: Option<u64>,
+    counts: [u64; 3],
+}
+
+#[derive(Clone, Debug, Default)]
+pub(super) struct Own {
+    pub overlay: Overlay,
+    pub tracked: BTreeMap<Key, Tracked>,
+    /// The number of commits at the snapshot.
+    pub snapshot: Option<u64>,
+    /// Puts, deletions, merge operands.
+    pub counts: [u64; 3],
+    pub saves: Vec<Saved>,
+    pub name: Option<Vec<u8>>,
+    pub prepared: bool,
+    /// The transaction holds no locks. The program must decide it before it writes these keys again.
+    pub is_recovered: bool,
+}
+
+impl Own {
+    /// Whether the lock of a key keeps another transaction from locking the key.
+    pub fn blocks(&self, key: &Key, exclusive: bool) -> bool {
+        self.tracked.get(key).is_some_and(|tracked| tracked.exclusive || exclusive)
+    }
+
+    pub fn tracked_at(&self, key: &Key) -> Option<u64> {
+        self.tracked.get(key).map(|tracked| tracked.at)
+    }
+
+    pub fn track(&mut self, key: &Key, by: Use, exclusive: bool, at: u64) {
+        let new = Tracked { at, exclusive: false, reads: 0, writes: 0 };
+        let tracked = self.tracked.entry(key.clone()).or_insert(new);
+        tracked.at = tracked.at.min(at);
+        tracked.exclusive |= exclusive;
+        match by {
+            Use::Read => tracked.reads += 1,
+            Use::Write => tracked.writes += 1,
+        }
+    }
+
+    pub fn write(&mut self, key: &Key, change: &Change) {
+        self.overlay.change(key, change);
+        self.counts[match change {
+            Change::Put(_) => 0,
+            Change::Delete => 1,
+            Change::Merge(_) => 2,
+        }] += 1;
+    }
+
+    /// Keys whose read for update can be undone. Save points have rules of their own, so none while one is set.
+    pub fn undoable(&self) -> Vec<Key> {
+        let reads = self.tracked.iter().filter(|(_, tracked)| tracked.reads > 0);
+        if self.saves.is_empty() { reads.map(|(key, _)| key.clone()).collect() } else { Vec::new() }
+    }
+
+    pub fn undo(&mut self, key: &Key) {
+        let Some(tracked) = self.tracked.get_mut(key) else { return };
+        tracked.reads -= 1;
+        if tracked.reads + tracked.writes == 0 {
+            self.tracked.remove(key);
+        }
+    }
+
+    pub fn save(&mut self) {
+        let Own { overlay, tracked, snapshot, counts, .. } = self.clone();
+        self.saves.push(Saved { overlay, tracked, snapshot, counts });
+    }
+
+    /// Returns to the newest save point. A lock that became exclusive stays exclusive. Returns false without a save
+    /// point.
+    pub fn roll_back(&mut self) -> bool {
+        let Some(saved) = self.saves.pop() else { return false };
+        let now = std::mem::replace(&mut self.tracked, saved.tracked);
+        for (key, tracked) in &mut self.tracked {
+            if let Some(later) = now.get(key) {
+                tracked.exclusive |= later.exclusive;
+                tracked.at = tracked.at.min(later.at);
+            }
+        }
+        (self.overlay, self.snapshot, self.counts) = (saved.overlay, saved.snapshot, saved.counts);
+        true
+    }
+
+    pub fn pop(&mut self) -> bool {
+        self.saves.pop().is_some()
+    }
+
+    /// The transaction after a recovery: it holds no locks.
+    pub fn recovered(self) -> Own {
+        Own {
+            overlay: self.overlay,
+            name: self.name,
+            prepared: true,
+            is_recovered: true,
+            counts: self.counts,
+            ..Own::default()
+        }
+    }
+}
