@@ -37,7 +37,8 @@ const OUTSIDE: [(&str, &[&str]); 12] = [
     ("table", &[]),
     ("options", &[]),
     ("engine", &[]),
-    ("ironstone", &[]),
+    // Each behind a feature that is off by default.
+    ("ironstone", &["opentelemetry", "prometheus-client", "tracing"]),
     ("rocksdb", &["serde"]),
 ];
 

@@ -50,7 +50,10 @@ fn main() -> ExitCode {
         );
         return ExitCode::from(2);
     }
-    let Some(root) = Path::new(env!("CARGO_MANIFEST_DIR")).parent() else {
+    // At run time: a binary that was built in another checkout would check the other checkout.
+    let manifest_dir =
+        std::env::var_os("CARGO_MANIFEST_DIR").unwrap_or_else(|| env!("CARGO_MANIFEST_DIR").into());
+    let Some(root) = Path::new(&manifest_dir).parent() else {
         eprintln!("xtask: its folder has no parent");
         return ExitCode::FAILURE;
     };
