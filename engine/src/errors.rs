@@ -232,9 +232,14 @@ impl ErrorState {
         self.inner.lock().error().cloned()
     }
 
-    /// Returns true if an error of any severity affects all column families.
-    pub fn concerns_all(&self) -> bool {
-        self.inner.lock().all.is_some()
+    /// Returns the error of any severity that affects all column families.
+    pub fn about_all(&self) -> Option<Error> {
+        self.inner.lock().all.as_ref().map(|noted| noted.error.clone())
+    }
+
+    /// Returns the error that stops this column family alone.
+    pub fn about(&self, family: FamilyId) -> Option<Error> {
+        self.inner.lock().families.get(&family).filter(|noted| noted.stops()).map(|noted| noted.error.clone())
     }
 
     /// How many were noted since open (`rocksdb.background-errors`).

@@ -17,7 +17,7 @@ use super::{Db, Inner};
 use crate::commit::Committer;
 use crate::errors::ErrorState;
 use crate::event::{Event, FlushReason};
-use crate::family::FamilySet;
+use crate::family::{Family, FamilySet};
 use crate::files::DbLock;
 use crate::manifest::recover;
 use crate::opening::Writing;
@@ -159,14 +159,8 @@ impl Closing {
         if let Some(writing) = &self.writing {
             writing.writer.end_stalls();
             writing.schedule.unpause_all();
-            let avoid = self.tools.options.load().avoid_flush_during_shutdown;
-            if !avoid && writing.writer.has_unlogged() && !self.errors.concerns_all() {
-                let mut families = self.families.all();
-                families.retain(|family| !self.errors.is_held(family.id()));
-                outcome = writing.jobs.flushes.flush_and_wait(&families, FlushReason::ShutDown, true);
-                if outcome.as_ref().is_err_and(|e| e.kind() == Kind::ColumnFamilyDropped) {
-                    outcome = Ok(());
-                }
+            if !self.tools.options.load().avoid_flush_during_shutdown && writing.writer.has_unlogged() {
+                outcome = self.flush_unlogged(writing);
             }
             writing.writer.close();
             writing.jobs.close();
@@ -190,6 +184,30 @@ impl Closing {
         drop(self.lock);
         self.tools.forget_spares();
         outcome
+    }
+
+    /// Flushes the column families that have entries in memtables, since some of these entries have no WAL record.
+    ///
+    /// # Errors
+    /// The error of the flush. A background error that keeps the flush of a column family from running, if this column
+    /// family may hold entries without a WAL record: the close loses these entries. RocksDB loses them too, and its close
+    /// returns OK.
+    fn flush_unlogged(&self, writing: &Writing) -> Result<()> {
+        let mut families = self.families.all();
+        families.retain(|family| family.holds_entries());
+        let loses = |family: &Arc<Family>| family.may_hold_unlogged();
+        if let Some(error) = self.errors.about_all() {
+            return if families.iter().any(loses) { Err(error) } else { Ok(()) };
+        }
+        let stopped = families.iter().filter(|family| loses(family));
+        let lost = stopped.filter_map(|family| self.errors.about(family.id())).next();
+        families.retain(|family| self.errors.about(family.id()).is_none());
+        let flushed = match writing.jobs.flushes.flush_and_wait(&families, FlushReason::ShutDown, true) {
+            // A dropped column family has nothing to keep.
+            Err(error) if error.kind() == Kind::ColumnFamilyDropped => Ok(()),
+            flushed => flushed,
+        };
+        flushed.and(lost.map_or(Ok(()), Err))
     }
 
     /// `verify_manifest_content_on_close`: reads the MANIFEST; one that does not read is written anew.

@@ -51,6 +51,8 @@ pub struct Family {
     current: ArcSwap<SuperVersion>,
     state: RankedMutex<State>,
     dropped: AtomicBool,
+    /// True from the first write with `disableWAL` on.
+    unlogged: AtomicBool,
     /// Bytes of the active memtable that the write-buffer manager knows of.
     charged: AtomicUsize,
     /// The write buffer manager that received the reservation of `charged`, after the first entry.
@@ -101,6 +103,7 @@ impl Family {
                 State::new(mem, version, wal_number, next_epoch, history_bytes_max),
             ),
             dropped: AtomicBool::new(false),
+            unlogged: AtomicBool::new(false),
             charged: AtomicUsize::new(0),
             buffers: OnceLock::new(),
             release_notifier,
@@ -212,6 +215,22 @@ impl Family {
     #[inline]
     pub(crate) fn empty_ranges(&self) -> &Arc<EmptyRanges> {
         &self.empty_ranges
+    }
+
+    /// Notes that a write to this column family has no WAL record.
+    pub fn note_unlogged(&self) {
+        self.unlogged.store(true, Ordering::Relaxed);
+    }
+
+    /// Returns true if the memtables have entries, and some of these entries may have no WAL record.
+    pub fn may_hold_unlogged(&self) -> bool {
+        self.unlogged.load(Ordering::Relaxed) && self.holds_entries()
+    }
+
+    /// Returns true if a memtable that is not flushed has entries.
+    pub fn holds_entries(&self) -> bool {
+        let pin = self.pin();
+        !pin.mem.is_empty() || !pin.imm.is_empty()
     }
 
     /// Whether it was dropped from the database. Handles still read what they read before.

@@ -181,6 +181,9 @@ impl Writer {
             let _step = Step::begin(Cause::RateLimiter);
             slow_low_pri(&self.env, batch, options)?;
         }
+        if options.disableWAL {
+            self.note_unlogged(batch.records());
+        }
         let flags = Flags {
             sync: options.sync,
             disable_wal: options.disableWAL,
@@ -252,6 +255,18 @@ impl Writer {
             return Ok(());
         }
         apply::check(batch, &self.families, missing, markers)
+    }
+
+    /// Notes the column families of a write without a WAL record, before the write becomes visible. The close flushes them.
+    fn note_unlogged(&self, records: &[u8]) {
+        let mut last = None;
+        for family in encoding::Records::behind_header(records).filter_map(|record| record.ok()?.family()) {
+            if last.replace(family) != Some(family)
+                && let Some(family) = self.families.get(family)
+            {
+                family.note_unlogged();
+            }
+        }
     }
 
     /// Why a batch's records are refused although those of other families are taken: a job of one of its families failed,

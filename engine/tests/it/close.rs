@@ -104,6 +104,31 @@ fn after_a_failed_sync_and_a_resume_the_failed_write_is_not_replayed() {
 }
 
 #[test]
+fn a_close_that_cannot_flush_the_writes_without_a_wal_returns_the_background_error() {
+    for (unlogged, logged) in [(true, false), (false, true)] {
+        let mut env = env::Env::memory(5);
+        let disk = FaultFs::wrap(env.fs.clone());
+        env.fs = disk.clone();
+        let db = open(&env, FamilyOptions::default());
+        let family = db.default_family().unwrap();
+        disk.hook().set_plan("create *.sst * ENOSPC").unwrap();
+        let options = WriteOptions { disableWAL: unlogged, ..WriteOptions::default() };
+        db.put(&family, b"a", b"1", &options).unwrap();
+        assert!(db.flush(std::slice::from_ref(&family), &FlushOptions::default()).is_err());
+        assert!(db.background_error().is_some());
+        let closed = db.close();
+        assert_eq!(closed.is_ok(), logged, "{closed:?}");
+        if let Err(error) = closed {
+            assert_eq!(error.subcode(), base::Subcode::NoSpace);
+        }
+        drop((db, family));
+        disk.hook().set_plan("").unwrap();
+        let db = open(&env, FamilyOptions::default());
+        assert_eq!(get(&db, "a").is_some(), logged, "the WAL keeps what a record names");
+    }
+}
+
+#[test]
 fn an_atomic_flush_of_one_family_takes_what_was_written_with_it() {
     let env = env::Env::memory(6);
     let options = DbOptions { atomic_flush: true, avoid_flush_during_shutdown: true, ..options(&env) };
