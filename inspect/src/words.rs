@@ -51,6 +51,16 @@ pub fn duration(seconds: u64) -> String {
     }
 }
 
+/// Returns nanoseconds in a fitting unit: `1.5 ms`.
+pub fn short_time(nanos: u64) -> String {
+    match nanos {
+        0..10_000 => format!("{nanos} ns"),
+        10_000..10_000_000 => format!("{:.1} us", nanos as f64 / 1e3),
+        10_000_000..10_000_000_000 => format!("{:.1} ms", nanos as f64 / 1e6),
+        _ => format!("{:.1} s", nanos as f64 / 1e9),
+    }
+}
+
 /// Returns the time between `then` and `now`, both in seconds since 1970: `3 days ago`. 0 is an unknown time.
 pub fn ago(then: u64, now: u64) -> String {
     match then {
@@ -124,6 +134,7 @@ mod tests {
             [ago(0, 9), ago(100, 160), ago(0x6000, 0)],
             ["at an unknown time", "60 seconds ago", "0 seconds ago"]
         );
+        assert_eq!([short_time(900), short_time(15_500_000)], ["900 ns", "15.5 ms"]);
         assert_eq!(date(1_709_208_000_000_000), "2024-02-29 12:00:00");
         assert_eq!(date(951_782_400_000_000), "2000-02-29 00:00:00");
         assert_eq!(

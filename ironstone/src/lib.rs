@@ -69,6 +69,8 @@ mod follower;
 mod groups;
 mod holders;
 mod ingest;
+#[cfg(feature = "inspector")]
+pub mod inspector;
 mod iter;
 mod metadata;
 pub mod metrics;

@@ -16,12 +16,12 @@ const FLOORS: [(&str, u8); 17] = [
     ("objectfs", 3),
     ("options", 4),
     ("engine", 5),
-    ("ironstone", 6),
-    ("tools", 7),
-    ("inspect", 7),
-    ("c", 7),
-    ("rocksdb", 7),
-    ("jni", 7),
+    ("inspect", 6),
+    ("ironstone", 7),
+    ("tools", 8),
+    ("c", 8),
+    ("rocksdb", 8),
+    ("jni", 8),
 ];
 
 /// What a crate of the engine may use that is not ours. Locks, chance and calls of the system come from `env`, and below

@@ -51,6 +51,9 @@ pub struct SstFile {
     pub oldest: u64,
     pub epoch: u64,
     pub marked: bool,
+    /// RocksDB's number of the temperature; 0 unknown.
+    #[serde(default)]
+    pub temperature: u8,
     /// The file exists with the size of the MANIFEST.
     pub present: bool,
     pub stats: Option<TableStats>,

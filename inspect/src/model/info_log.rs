@@ -34,6 +34,9 @@ pub struct InfoLog {
     pub last_micros: u64,
     pub release: Option<String>,
     pub jobs: Vec<JobEvent>,
+    /// Jobs that started and did not end by the end of the info log. They run if the writer still runs.
+    #[serde(default)]
+    pub running: Vec<RunningJob>,
     pub stalls: Vec<Stall>,
     pub warnings: Vec<LogLine>,
     pub errors: Vec<LogLine>,
@@ -66,6 +69,25 @@ pub struct JobEvent {
     /// The level of the output.
     pub level: u64,
     pub input_bytes: u64,
+    pub output_bytes: u64,
+    /// Sorted runs of the column family after the job: files of level 0, and other levels with files.
+    #[serde(default)]
+    pub sorted_runs: Option<u64>,
+}
+
+/// A background job without an end in the info log.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunningJob {
+    pub kind: JobKind,
+    pub job: u64,
+    /// Microseconds since 1970.
+    pub start_micros: u64,
+    pub family: String,
+    pub reason: String,
+    /// Numbers of the input files of a compaction.
+    pub inputs: Vec<u64>,
+    pub input_bytes: u64,
+    /// Bytes of the output files that are finished.
     pub output_bytes: u64,
 }
 
@@ -164,6 +186,8 @@ pub fn parse(text: &str) -> InfoLog {
 /// A job that has started.
 #[derive(Default)]
 struct Started {
+    is_compaction: bool,
+    inputs: Vec<u64>,
     micros: u64,
     family: String,
     reason: String,
@@ -190,6 +214,17 @@ impl Parser {
 
     fn finish(mut self) -> (InfoLog, LogOptions) {
         self.log.stats = self.stats.finish();
+        let running = |(job, started): (u64, Started)| RunningJob {
+            kind: if started.is_compaction { JobKind::Compaction } else { JobKind::Flush },
+            job,
+            start_micros: started.micros,
+            family: started.family,
+            reason: started.reason,
+            inputs: started.inputs,
+            input_bytes: started.input_bytes,
+            output_bytes: started.output_bytes,
+        };
+        self.log.running = std::mem::take(&mut self.open).into_iter().map(running).collect();
         (self.log, self.options)
     }
 
@@ -212,6 +247,9 @@ impl Parser {
         if let Some((_, version)) = rest.split_once("RocksDB version: ") {
             self.log.release = Some(version.trim().chars().take(40).collect());
             self.options.restart();
+            self.open.clear();
+        }
+        if rest.contains("Shutdown complete") {
             self.open.clear();
         }
         self.stall(micros, rest);
@@ -271,7 +309,17 @@ impl Parser {
                 let reason = text("compaction_reason");
                 *self.log.compaction_reasons.entry(reason.clone()).or_default() += 1;
                 let (family, input_bytes) = (text("cf_name"), number("input_data_size"));
-                self.open.insert(job, Started { micros, family, reason, input_bytes, output_bytes: 0 });
+                let inputs = inputs(&event);
+                let started = Started {
+                    is_compaction: true,
+                    inputs,
+                    micros,
+                    family,
+                    reason,
+                    input_bytes,
+                    output_bytes: 0,
+                };
+                self.open.insert(job, started);
             }
             "table_file_creation" => {
                 if let Some(open) = self.open.get_mut(&job) {
@@ -279,10 +327,19 @@ impl Parser {
                     open.family = text("cf_name");
                 }
             }
-            "flush_finished" => self.finished(JobKind::Flush, job, micros, 0, None),
+            // A process that closes or opens the database has no job of an earlier time.
+            "shutdown_begin" | "db_shutdown_begin" | "recovery_started" => self.open.clear(),
+            "flush_finished" => self.finished(JobKind::Flush, job, micros, 0, None, runs(&event)),
             "compaction_finished" => {
                 let bytes = number("total_output_size");
-                self.finished(JobKind::Compaction, job, micros, number("output_level"), Some(bytes));
+                self.finished(
+                    JobKind::Compaction,
+                    job,
+                    micros,
+                    number("output_level"),
+                    Some(bytes),
+                    runs(&event),
+                );
             }
             _ => {}
         }
@@ -291,7 +348,15 @@ impl Parser {
         }
     }
 
-    fn finished(&mut self, kind: JobKind, job: u64, end_micros: u64, level: u64, bytes: Option<u64>) {
+    fn finished(
+        &mut self,
+        kind: JobKind,
+        job: u64,
+        end_micros: u64,
+        level: u64,
+        bytes: Option<u64>,
+        sorted_runs: Option<u64>,
+    ) {
         let started = self.open.remove(&job).unwrap_or(Started { micros: end_micros, ..Started::default() });
         if self.log.jobs.len() >= KEPT_MAX {
             self.log.skipped += 1;
@@ -307,8 +372,24 @@ impl Parser {
             level,
             input_bytes: started.input_bytes,
             output_bytes: bytes.unwrap_or(started.output_bytes),
+            sorted_runs,
         });
     }
+}
+
+/// Returns the sorted runs of the list `lsm_state`, which has the number of files on each level.
+fn runs(event: &serde_json::Value) -> Option<u64> {
+    let levels = event.get("lsm_state")?.as_array()?;
+    let mut counts = levels.iter().map(|count| count.as_u64().unwrap_or(0));
+    let level_0 = counts.next().unwrap_or(0);
+    Some(level_0.saturating_add(counts.filter(|count| *count > 0).count() as u64))
+}
+
+/// Returns the numbers of the input files: the lists `files_L0`, `files_L1` and so on.
+fn inputs(event: &serde_json::Value) -> Vec<u64> {
+    let lists = event.as_object().into_iter().flatten().filter(|(name, _)| name.starts_with("files_L"));
+    let files = lists.flat_map(|(_, list)| list.as_array().into_iter().flatten());
+    files.filter_map(serde_json::Value::as_u64).take(KEPT_MAX).collect()
 }
 
 /// Splits `2026/11/23-09:06:34.123456 text` into microseconds since 1970 and text.
@@ -380,5 +461,18 @@ mod tests {
             ]
         );
         assert_eq!((log.warnings.len(), log.errors.len()), (2, 1));
+        assert_eq!(log.running, []);
+    }
+
+    #[test]
+    fn job_without_an_end_is_running_until_the_next_open() {
+        let started = "\
+2026/01/01-00:00:02.000000 1 EVENT_LOG_v1 {\"time_micros\": 20, \"job\": 4, \"event\": \"compaction_started\", \"cf_name\": \"users\", \"compaction_reason\": \"LevelL0FilesNum\", \"files_L0\": [7, 9], \"files_L1\": [3], \"input_data_size\": 300}
+";
+        let running = parse(started).running;
+        assert_eq!((running[0].kind, running[0].family.as_str()), (JobKind::Compaction, "users"));
+        assert_eq!(running[0].inputs, [7, 9, 3]);
+        let reopened = format!("{started}2026/01/01-00:00:03.000000 1 RocksDB version: 6.29.5\n");
+        assert_eq!(parse(&reopened).running, []);
     }
 }

@@ -49,6 +49,14 @@ const KEY_SHOWN_MAX: usize = 64;
 /// # Errors
 /// NotFound if the path does not exist, or holds no file of a database. Errors of the file system.
 pub fn load(env: &Env, dir: &Path, budget: &Budget) -> Result<Database> {
+    load_after(env, dir, budget, None)
+}
+
+/// As [`load`]. Takes the properties of SST files that `before` has from `before`: an SST file never changes.
+///
+/// # Errors
+/// As [`load`].
+pub fn load_after(env: &Env, dir: &Path, budget: &Budget, before: Option<&Database>) -> Result<Database> {
     let name = dir.file_name().map_or_else(|| ".".to_string(), |name| name.to_string_lossy().into_owned());
     let now = env.clock.now_micros() / 1_000_000;
     if !env.fs.exists(dir)? {
@@ -69,7 +77,7 @@ pub fn load(env: &Env, dir: &Path, budget: &Budget) -> Result<Database> {
     if let Some(recovered) = recovered {
         families(&recovered, &mut db);
         presence(&mut db);
-        statistics(env, dir, budget, &mut db);
+        statistics(env, dir, budget, before, &mut db);
     }
     let mut logs: Vec<&DiskFile> = db.files.iter().filter(|f| f.kind == FileKind::InfoLog).collect();
     logs.sort_by_key(|file| file.number);
@@ -201,6 +209,7 @@ fn fill(record: &FamilyRecord, order: &Order, family: &mut Family) {
             oldest: file.oldest_ancester_time,
             epoch: file.epoch_number,
             marked: file.marked_for_compaction,
+            temperature: file.temperature,
             present: false,
             stats: None,
         });
@@ -304,11 +313,20 @@ fn presence(db: &mut Database) {
 }
 
 /// Reads properties of SST files, up to the limits. Files of the upper levels come first.
-fn statistics(env: &Env, dir: &Path, budget: &Budget, db: &mut Database) {
+fn statistics(env: &Env, dir: &Path, budget: &Budget, before: Option<&Database>, db: &mut Database) {
     let start = env.clock.now_nanos();
-    let (mut read, mut faults) = (0, Vec::new());
+    let (mut read, mut known_count, mut faults) = (0, 0, Vec::new());
+    let files = before.iter().flat_map(|db| &db.families).flat_map(|family| &family.files);
+    let known: HashMap<(u64, u64, u64), &SstFile> =
+        files.map(|file| ((file.number, file.size, file.created), file)).collect();
     'all: for family in &mut db.families {
         for file in family.files.iter_mut().filter(|file| file.present) {
+            let same = known.get(&(file.number, file.size, file.created));
+            if let Some(stats) = same.and_then(|file| file.stats.clone()) {
+                file.stats = Some(stats);
+                known_count += 1;
+                continue;
+            }
             let elapsed_micros = (env.clock.now_nanos() - start) / 1000;
             if read >= budget.tables_max || elapsed_micros > budget.table_micros_max {
                 break 'all;
@@ -321,7 +339,7 @@ fn statistics(env: &Env, dir: &Path, budget: &Budget, db: &mut Database) {
             }
         }
     }
-    db.tables_read = read;
+    db.tables_read = read + known_count;
     for (name, error) in faults.into_iter().take(PROBLEMS_MAX) {
         problem(db, Weight::Damage, &name, error.offset(), plain(&error));
     }

@@ -11,6 +11,7 @@
 mod families;
 mod files;
 mod info_log;
+pub mod live;
 mod load;
 mod log_stats;
 mod option_rows;
@@ -21,8 +22,10 @@ use serde::{Deserialize, Serialize};
 
 pub use families::{AXIS, BlobFile, Family, KeyText, LevelSum, SstFile, TableStats};
 pub use files::{DiskFile, FileKind};
-pub use info_log::{InfoLog, JobEvent, JobKind, LogLine, Stall, StallKind, parse as parse_info_log};
-pub use load::{Budget, load};
+pub use info_log::{
+    InfoLog, JobEvent, JobKind, LogLine, RunningJob, Stall, StallKind, parse as parse_info_log,
+};
+pub use load::{Budget, load, load_after};
 pub use log_stats::LogStats;
 pub use option_rows::{OptionRow, OptionSection, OptionsText, Scope, redact};
 pub use problems::{Problem, Weight};

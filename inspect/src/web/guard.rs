@@ -3,11 +3,16 @@
 //! ```text
 //!  bytes ─► httparse ─► Head ─► judge ─► Admit(Target)      a page
 //!                                    ├─► Enter               the first URL: set the cookie, go to the first page
+//!                                    ├─► ReadForm(bytes)     a change, if changes are allowed ─► form ─► Asked
 //!                                    └─► Refuse(status)      everything else
 //! ```
 //! The server listens on the loopback address only. A page of another site can still send requests to this address, so each
 //! request must name the server in `Host`, must not come from another site by `Origin` and `Sec-Fetch-Site`, and must have
 //! the cookie. A target is a fixed page with parameters that are numbers or a search text. No parameter is a path.
+//!
+//! A change is a POST to `/change`. The server refuses each POST unless it was started with changes. Then the POST must also
+//! have an `Origin` of this server, the type of a form, a short body, and the second token, which only a page of this server
+//! shows. The fields of the form are the token and numbers.
 
 use std::collections::BTreeMap;
 
@@ -31,6 +36,8 @@ pub struct Secrets {
     pub entry: String,
     /// The value of the cookie.
     pub cookie: String,
+    /// The token of a change. `None`: each change is refused.
+    pub change: Option<String>,
 }
 
 /// The head of a request.
@@ -50,17 +57,33 @@ pub struct Target {
     pub find: String,
 }
 
+/// What a person asks for with a form.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Asked {
+    /// Flush the memtables of the column family with this id.
+    Flush(u32),
+    /// Compact the column family with this id.
+    Compact(u32),
+    /// Make the change of this finding, by its place in the list and the check sum of its text.
+    Apply { finding: u64, check: u64 },
+}
+
 /// The decision.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
     Admit(Target),
     Enter,
+    /// The request has a form of so many bytes.
+    ReadForm(usize),
     Refuse(u16, &'static str),
 }
 
 /// The pages.
-pub const PAGES: [&str; 15] = [
+pub const PAGES: [&str; 18] = [
     "/",
+    "/live",
+    "/disk",
+    "/compare",
     "/tree",
     "/files",
     "/file",
@@ -78,7 +101,11 @@ pub const PAGES: [&str; 15] = [
 ];
 
 /// Parameters that are numbers.
-const NUMBERS: [&str; 8] = ["family", "number", "block", "from", "offset", "level", "manifest", "all"];
+const NUMBERS: [&str; 10] =
+    ["family", "number", "block", "from", "offset", "level", "manifest", "all", "before", "after"];
+
+/// A longer form is refused.
+const FORM_MAX: usize = 512;
 
 impl Secrets {
     /// Makes new secrets from the entropy of the system.
@@ -89,7 +116,19 @@ impl Secrets {
         let mut bytes = [0; 64];
         getrandom::fill(&mut bytes)?;
         let (entry, cookie) = bytes.split_at(32);
-        Ok(Secrets { port, entry: table::dump::hex(entry), cookie: table::dump::hex(cookie) })
+        let (entry, cookie) = (table::dump::hex(entry), table::dump::hex(cookie));
+        Ok(Secrets { port, entry, cookie, change: None })
+    }
+
+    /// Allows changes: makes the second token.
+    ///
+    /// # Errors
+    /// An error of the system's entropy.
+    pub fn allow_changes(&mut self) -> Result<(), getrandom::Error> {
+        let mut bytes = [0; 32];
+        getrandom::fill(&mut bytes)?;
+        self.change = Some(table::dump::hex(&bytes));
+        Ok(())
     }
 
     /// Returns the name of the cookie. Cookies are shared between the ports of a host, so the name has the port.
@@ -98,26 +137,26 @@ impl Secrets {
     }
 }
 
-/// Reads the head of a request. `Ok(None)` if the head is not complete yet.
+/// Reads the head of a request. Returns the head and its length. `Ok(None)` if the head is not complete yet.
 ///
 /// # Errors
 /// The status of a head that is refused.
-pub fn parse(bytes: &[u8]) -> Result<Option<Head>, u16> {
+pub fn parse(bytes: &[u8]) -> Result<Option<(Head, usize)>, u16> {
     let mut headers = [httparse::EMPTY_HEADER; HEADERS_MAX];
     let mut request = httparse::Request::new(&mut headers);
-    match request.parse(bytes) {
-        Ok(httparse::Status::Complete(_)) => {}
+    let len = match request.parse(bytes) {
+        Ok(httparse::Status::Complete(len)) => len,
         Ok(httparse::Status::Partial) if bytes.len() >= HEAD_BYTES_MAX => return Err(431),
         Ok(httparse::Status::Partial) => return Ok(None),
         Err(httparse::Error::TooManyHeaders) => return Err(431),
         Err(_) => return Err(400),
-    }
+    };
     if request.version != Some(1) {
         return Err(505);
     }
     let headers = request.headers.iter().map(|h| (h.name.to_ascii_lowercase(), h.value.to_vec())).collect();
     let (method, target) = (request.method.unwrap_or_default(), request.path.unwrap_or_default());
-    Ok(Some(Head { method: method.to_string(), target: target.to_string(), headers }))
+    Ok(Some((Head { method: method.to_string(), target: target.to_string(), headers }, len)))
 }
 
 impl Head {
@@ -128,11 +167,15 @@ impl Head {
 
 /// Decides about a request.
 pub fn judge(head: &Head, secrets: &Secrets) -> Verdict {
-    if head.method != "GET" && head.method != "HEAD" {
+    let may_change = head.method == "POST" && secrets.change.is_some();
+    if head.method != "GET" && head.method != "HEAD" && !may_change {
         return Verdict::Refuse(405, "only GET and HEAD are answered");
     }
     if let Err(why) = check_origin(head, secrets) {
         return Verdict::Refuse(403, why);
+    }
+    if may_change {
+        return judge_form(head, secrets);
     }
     if head.all("transfer-encoding").next().is_some()
         || head.all("content-length").any(|value| value != b"0")
@@ -151,6 +194,74 @@ pub fn judge(head: &Head, secrets: &Secrets) -> Verdict {
         Ok(target) => Verdict::Admit(target),
         Err(status) => Verdict::Refuse(status, "there is no such page"),
     }
+}
+
+/// Decides about a POST, before its body is read.
+fn judge_form(head: &Head, secrets: &Secrets) -> Verdict {
+    // A browser names the origin of each form. `check_origin` has compared the name.
+    if head.all("origin").count() != 1 {
+        return Verdict::Refuse(403, "a change must name the page that it comes from");
+    }
+    if !has_cookie(head, secrets) {
+        return Verdict::Refuse(401, "open the address that the command printed");
+    }
+    if head.target != "/change" {
+        return Verdict::Refuse(404, "there is no such change");
+    }
+    let is_form = |value: &[u8]| value == b"application/x-www-form-urlencoded";
+    if head.all("transfer-encoding").next().is_some()
+        || head.all("upgrade").next().is_some()
+        || head.all("expect").next().is_some()
+        || head.all("content-type").count() != 1
+        || !head.all("content-type").all(is_form)
+    {
+        return Verdict::Refuse(400, "a change is a form");
+    }
+    let lengths: Vec<&[u8]> = head.all("content-length").collect();
+    let length = match lengths[..] {
+        [text] if text.iter().all(u8::is_ascii_digit) => {
+            std::str::from_utf8(text).ok().and_then(|text| text.parse().ok())
+        }
+        _ => None,
+    };
+    match length {
+        Some(length) if length <= FORM_MAX => Verdict::ReadForm(length),
+        Some(_) => Verdict::Refuse(413, "the form is too long"),
+        None => Verdict::Refuse(411, "the form has no length"),
+    }
+}
+
+/// Reads a form: the second token, the change, and numbers, each at most once.
+///
+/// # Errors
+/// The status of a form that is refused.
+pub fn form(body: &[u8], secrets: &Secrets) -> Result<Asked, u16> {
+    let text = std::str::from_utf8(body).map_err(|_| 400_u16)?;
+    let mut fields = BTreeMap::new();
+    for pair in text.split('&') {
+        let (name, value) = pair.split_once('=').ok_or(400_u16)?;
+        if fields.insert(name, value).is_some() {
+            return Err(400);
+        }
+    }
+    let token = fields.remove("token").ok_or(403_u16)?;
+    let is_ours = secrets.change.as_ref().is_some_and(|own| same(own.as_bytes(), token.as_bytes()));
+    if !is_ours {
+        return Err(403);
+    }
+    let action = fields.remove("do").ok_or(400_u16)?;
+    let mut number = |name: &str| -> Result<u64, u16> {
+        let value = fields.remove(name).ok_or(400_u16)?;
+        let is_number = !value.is_empty() && value.bytes().all(|b| b.is_ascii_digit());
+        if is_number { value.parse().map_err(|_| 400) } else { Err(400) }
+    };
+    let asked = match action {
+        "flush" => Asked::Flush(u32::try_from(number("family")?).map_err(|_| 400_u16)?),
+        "compact" => Asked::Compact(u32::try_from(number("family")?).map_err(|_| 400_u16)?),
+        "apply" => Asked::Apply { finding: number("finding")?, check: number("check")? },
+        _ => return Err(400),
+    };
+    if fields.is_empty() { Ok(asked) } else { Err(400) }
 }
 
 fn check_origin(head: &Head, secrets: &Secrets) -> Result<(), &'static str> {

@@ -3,7 +3,8 @@
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use super::guard::{self, HEAD_BYTES_MAX, Secrets, Verdict};
@@ -27,6 +28,34 @@ pub struct Server {
     secrets: Arc<Secrets>,
     site: Arc<Site>,
     head_time_max: Duration,
+    stopped: Arc<AtomicBool>,
+}
+
+/// A server that runs on its own threads. The server ends when the value is dropped.
+pub struct Serving {
+    url: String,
+    port: u16,
+    stopped: Arc<AtomicBool>,
+    accepting: Option<JoinHandle<()>>,
+}
+
+impl Serving {
+    /// Returns the address to open in the browser. The address has the token.
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+}
+
+impl Drop for Serving {
+    fn drop(&mut self) {
+        self.stopped.store(true, Ordering::SeqCst);
+        // The connection wakes the thread that accepts connections.
+        let woken = TcpStream::connect((Ipv4Addr::LOCALHOST, self.port));
+        if let (Ok(_), Some(thread)) = (woken, self.accepting.take()) {
+            // A panic of the thread was reported by the thread.
+            let _ = thread.join();
+        }
+    }
 }
 
 impl Server {
@@ -38,7 +67,17 @@ impl Server {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
         let secrets = Secrets::new(listener.local_addr()?.port()).map_err(std::io::Error::other)?;
         let (secrets, site) = (Arc::new(secrets), Arc::new(site));
-        Ok(Server { listener, secrets, site, head_time_max: HEAD_TIME_MAX })
+        let stopped = Arc::new(AtomicBool::new(false));
+        Ok(Server { listener, secrets, site, head_time_max: HEAD_TIME_MAX, stopped })
+    }
+
+    /// Allows changes: pages of a running database show forms, and the server accepts these forms.
+    ///
+    /// # Errors
+    /// Errors of the system's entropy.
+    pub fn allow_changes(mut self) -> std::io::Result<Server> {
+        Arc::make_mut(&mut self.secrets).allow_changes().map_err(std::io::Error::other)?;
+        Ok(self)
     }
 
     /// Sets the time in which a client must send its request. Default: 5 seconds.
@@ -57,13 +96,30 @@ impl Server {
         Arc::clone(&self.secrets)
     }
 
+    /// Answers requests on threads of the server until the result is dropped.
+    ///
+    /// # Errors
+    /// Errors of the system: no thread.
+    pub fn start(self) -> std::io::Result<Serving> {
+        let (url, port, stopped) = (self.url(), self.secrets.port, Arc::clone(&self.stopped));
+        let thread = std::thread::Builder::new().name("inspector".to_string()).spawn(move || {
+            // The server ends with the listener; without the listener no page is served.
+            let _ = self.run();
+        })?;
+        Ok(Serving { url, port, stopped, accepting: Some(thread) })
+    }
+
     /// Answers requests until the process ends.
     ///
     /// # Errors
     /// The error of the listener that ends the server.
     pub fn run(self) -> std::io::Result<()> {
         let open = Arc::new(AtomicUsize::new(0));
+        let _samples = Sampler::start(&self.site);
         for stream in self.listener.incoming() {
+            if self.stopped.load(Ordering::SeqCst) {
+                break;
+            }
             // A client may close its connection before the server accepts the connection.
             let Ok(stream) = stream else { continue };
             let slot = Slot::take(&open);
@@ -79,6 +135,36 @@ impl Server {
             });
         }
         Ok(())
+    }
+}
+
+/// The thread that reads the counters of a running database once in a period.
+struct Sampler {
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Sampler {
+    /// Starts the thread. A site without a running database needs none.
+    fn start(site: &Arc<Site>) -> Sampler {
+        let Some(period) = site.sample_period() else { return Sampler { thread: None } };
+        let site = Arc::downgrade(site);
+        let thread = std::thread::Builder::new().name("inspector samples".to_string()).spawn(move || {
+            while let Some(site) = site.upgrade() {
+                site.sample();
+                drop(site);
+                std::thread::park_timeout(period);
+            }
+        });
+        Sampler { thread: thread.ok() }
+    }
+}
+
+impl Drop for Sampler {
+    fn drop(&mut self) {
+        // The thread ends by itself when the site is gone, at the latest after one period.
+        if let Some(thread) = self.thread.take() {
+            thread.thread().unpark();
+        }
     }
 }
 
@@ -103,7 +189,10 @@ impl Drop for Slot {
 fn answer(mut stream: TcpStream, secrets: &Secrets, site: &Site, limit: Duration) {
     let read = read_head(&mut stream, limit);
     let (answer, is_head) = match read {
-        Ok(head) => (decide(&head, secrets, site), head.method == "HEAD"),
+        Ok((head, rest)) => {
+            let body = Body { stream: &mut stream, rest, limit };
+            (decide(&head, body, secrets, site), head.method == "HEAD")
+        }
         Err(status) => (Answer::refusal(status, "the request is not valid"), false),
     };
     // The client may be gone; the answer is then lost.
@@ -127,28 +216,64 @@ fn drain(stream: &mut TcpStream) {
     }
 }
 
-fn read_head(stream: &mut TcpStream, limit: Duration) -> Result<guard::Head, u16> {
+/// Reads the head of a request. Returns the head, and the bytes of the body that came with the head.
+fn read_head(stream: &mut TcpStream, limit: Duration) -> Result<(guard::Head, Vec<u8>), u16> {
     let start = Instant::now();
-    let (mut bytes, mut buffer) = (Vec::new(), [0; 4096]);
+    let mut bytes = Vec::new();
+    loop {
+        read_some(stream, start, limit, &mut bytes)?;
+        // A head that is complete may be followed by a body.
+        if let Some((head, len)) = guard::parse(&bytes)? {
+            return if len > HEAD_BYTES_MAX { Err(431) } else { Ok((head, bytes.split_off(len))) };
+        }
+        if bytes.len() > HEAD_BYTES_MAX {
+            return Err(431);
+        }
+    }
+}
+
+/// Adds the next bytes of the client. Fails if the client has not sent them within `limit` after `start`.
+fn read_some(
+    stream: &mut TcpStream,
+    start: Instant,
+    limit: Duration,
+    bytes: &mut Vec<u8>,
+) -> Result<(), u16> {
+    let mut buffer = [0; 4096];
     loop {
         let left = limit.checked_sub(start.elapsed()).filter(|left| !left.is_zero()).ok_or(408_u16)?;
         stream.set_read_timeout(Some(left)).map_err(|_| 408_u16)?;
         match stream.read(&mut buffer) {
             Ok(0) => return Err(400),
-            Ok(n) => bytes.extend_from_slice(&buffer[..n]),
+            Ok(n) => {
+                bytes.extend_from_slice(&buffer[..n]);
+                return Ok(());
+            }
             Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
             Err(_) => return Err(408),
-        }
-        if bytes.len() > HEAD_BYTES_MAX {
-            return Err(431);
-        }
-        if let Some(head) = guard::parse(&bytes)? {
-            return Ok(head);
         }
     }
 }
 
-fn decide(head: &guard::Head, secrets: &Secrets, site: &Site) -> Answer {
+/// The body of a request that is not read yet.
+struct Body<'a> {
+    stream: &'a mut TcpStream,
+    rest: Vec<u8>,
+    limit: Duration,
+}
+
+impl Body<'_> {
+    /// Reads a body of exactly `len` bytes.
+    fn read(mut self, len: usize) -> Result<Vec<u8>, u16> {
+        let start = Instant::now();
+        while self.rest.len() < len {
+            read_some(self.stream, start, self.limit, &mut self.rest)?;
+        }
+        if self.rest.len() == len { Ok(self.rest) } else { Err(400) }
+    }
+}
+
+fn decide(head: &guard::Head, body: Body<'_>, secrets: &Secrets, site: &Site) -> Answer {
     match guard::judge(head, secrets) {
         Verdict::Refuse(status, why) => Answer::refusal(status, why),
         Verdict::Enter => {
@@ -156,8 +281,12 @@ fn decide(head: &guard::Head, secrets: &Secrets, site: &Site) -> Answer {
                 format!("{}={}; Path=/; SameSite=Strict; HttpOnly", secrets.cookie_name(), secrets.cookie);
             Answer::redirect("/", cookie)
         }
+        Verdict::ReadForm(len) => match body.read(len).and_then(|bytes| guard::form(&bytes, secrets)) {
+            Ok(asked) => site.change(asked),
+            Err(status) => Answer::refusal(status, "the change is not valid"),
+        },
         Verdict::Admit(target) => {
-            let answer = site.answer(&target);
+            let answer = site.answer(&target, secrets.change.as_deref());
             if answer.body.len() > PAGE_BYTES_MAX {
                 return Answer::refusal(500, "the page is too large");
             }
@@ -166,12 +295,13 @@ fn decide(head: &guard::Head, secrets: &Secrets, site: &Site) -> Answer {
     }
 }
 
-/// Headers of every answer. No script can run, no other site can embed a page, and nothing is stored.
+/// Headers of every answer. No script can run, no other site can embed a page, and nothing is stored. With `same-origin`, a
+/// browser names the origin of a form of these pages, and names no page to another site.
 const HEADERS: &str = "\
 Content-Security-Policy: default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'\r\n\
 X-Content-Type-Options: nosniff\r\n\
 X-Frame-Options: DENY\r\n\
-Referrer-Policy: no-referrer\r\n\
+Referrer-Policy: same-origin\r\n\
 Cache-Control: no-store\r\n\
 Cross-Origin-Opener-Policy: same-origin\r\n\
 Cross-Origin-Resource-Policy: same-origin\r\n\
@@ -203,6 +333,8 @@ fn reason(status: u16) -> &'static str {
         404 => "Not Found",
         405 => "Method Not Allowed",
         408 => "Request Timeout",
+        411 => "Length Required",
+        413 => "Content Too Large",
         414 => "URI Too Long",
         431 => "Request Header Fields Too Large",
         505 => "HTTP Version Not Supported",

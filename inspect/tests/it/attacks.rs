@@ -1,4 +1,4 @@
-//! Attacks on the server: 40 requests and contents that must not get through.
+//! Attacks on the server: forged requests and forms, broken heads, slow clients, and contents that must stay text.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -6,7 +6,7 @@ use std::net::TcpStream;
 use format::batch;
 use ironstone::{Db, FamilyDescriptor, FamilyOptions, Options};
 
-use crate::client::{Served, golden, serve};
+use crate::client::{Served, golden, serve, serve_counted};
 
 /// A request as an attacker sends it, without the secrets. `{host}` and `{cookie}` stand for the values of a real browser.
 struct Attack {
@@ -14,7 +14,7 @@ struct Attack {
     request: &'static str,
 }
 
-const ATTACKS: [Attack; 33] = [
+const ATTACKS: [Attack; 40] = [
     Attack { name: "no cookie", request: "GET / HTTP/1.1\r\nHost: {host}\r\n\r\n" },
     Attack { name: "wrong token", request: "GET /?token=00 HTTP/1.1\r\nHost: {host}\r\n\r\n" },
     Attack { name: "empty token", request: "GET /?token= HTTP/1.1\r\nHost: {host}\r\n\r\n" },
@@ -123,12 +123,113 @@ const ATTACKS: [Attack; 33] = [
         request: "GET http://evil.example/ HTTP/1.1\r\nHost: {host}\r\nCookie: {cookie}\r\n\r\n",
     },
     Attack {
+        name: "null byte in the search text",
+        request: "GET /wal?number=1&find=a%00b HTTP/1.1\r\nHost: {host}\r\nCookie: {cookie}\r\n\r\n",
+    },
+    Attack {
+        name: "parameter twice",
+        request: "GET /file?number=1&number=2 HTTP/1.1\r\nHost: {host}\r\nCookie: {cookie}\r\n\r\n",
+    },
+    Attack {
+        name: "number above 64 bits",
+        request: "GET /file?number=99999999999999999999 HTTP/1.1\r\nHost: {host}\r\nCookie: {cookie}\r\n\r\n",
+    },
+    Attack {
+        name: "method override",
+        request: "GET /change HTTP/1.1\r\nHost: {host}\r\nX-HTTP-Method-Override: POST\r\nCookie: {cookie}\r\n\r\n",
+    },
+    Attack {
+        name: "folded header",
+        request: "GET / HTTP/1.1\r\nHost: {host}\r\nX: a\r\n b\r\nCookie: {cookie}\r\n\r\n",
+    },
+    Attack {
+        name: "space before the colon of a header",
+        request: "GET / HTTP/1.1\r\nHost : {host}\r\nCookie: {cookie}\r\n\r\n",
+    },
+    Attack {
+        name: "double slash before another host",
+        request: "GET //evil.example/ HTTP/1.1\r\nHost: {host}\r\nCookie: {cookie}\r\n\r\n",
+    },
+    Attack {
         name: "line break in the search text",
         request: "GET /wal?find=a%0d%0aSet-Cookie:x HTTP/1.1\r\nHost: {host}\r\nCookie: {cookie}\r\n\r\n",
     },
 ];
 
+/// A forged form. `{form}` stands for the headers of a real browser, and `{change}` for the second token.
+const FORGED_FORMS: [Attack; 18] = [
+    Attack { name: "no second token", request: "{form}Content-Length: 17\r\n\r\ndo=flush&family=0" },
+    Attack {
+        name: "wrong second token",
+        request: "{form}Content-Length: 29\r\n\r\ntoken=0123456&do=flush&family=0",
+    },
+    Attack {
+        name: "first token as second token",
+        request: "{form}Content-Length: 88\r\n\r\ntoken={token}&do=flush&family=0",
+    },
+    Attack {
+        name: "two tokens",
+        request: "{form}Content-Length: 159\r\n\r\ntoken={change}&token={change}&do=flush&family=0",
+    },
+    Attack {
+        name: "no origin",
+        request: "POST /change HTTP/1.1\r\nHost: {host}\r\nCookie: {cookie}\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 88\r\n\r\ntoken={change}&do=flush&family=0",
+    },
+    Attack {
+        name: "null origin",
+        request: "POST /change HTTP/1.1\r\nHost: {host}\r\nOrigin: null\r\nCookie: {cookie}\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 88\r\n\r\ntoken={change}&do=flush&family=0",
+    },
+    Attack {
+        name: "form of another site",
+        request: "POST /change HTTP/1.1\r\nHost: {host}\r\nOrigin: https://evil.example\r\nCookie: {cookie}\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 88\r\n\r\ntoken={change}&do=flush&family=0",
+    },
+    Attack {
+        name: "form without a cookie",
+        request: "POST /change HTTP/1.1\r\nHost: {host}\r\nOrigin: http://{host}\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 88\r\n\r\ntoken={change}&do=flush&family=0",
+    },
+    Attack {
+        name: "form after rebinding",
+        request: "POST /change HTTP/1.1\r\nHost: evil.example:{port}\r\nOrigin: http://evil.example:{port}\r\nCookie: {cookie}\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 88\r\n\r\ntoken={change}&do=flush&family=0",
+    },
+    Attack {
+        name: "text in place of a form",
+        request: "POST /change HTTP/1.1\r\nHost: {host}\r\nOrigin: http://{host}\r\nCookie: {cookie}\r\nContent-Type: text/plain\r\nContent-Length: 88\r\n\r\ntoken={change}&do=flush&family=0",
+    },
+    Attack { name: "huge form", request: "{form}Content-Length: 99999999999\r\n\r\ntoken=" },
+    Attack { name: "form without a length", request: "{form}\r\ntoken={change}&do=flush&family=0" },
+    Attack {
+        name: "form with two lengths",
+        request: "{form}Content-Length: 88\r\nContent-Length: 5\r\n\r\ntoken={change}&do=flush&family=0",
+    },
+    Attack {
+        name: "smuggling: bytes after the form",
+        request: "{form}Content-Length: 88\r\n\r\ntoken={change}&do=flush&family=0GET / HTTP/1.1\r\n\r\n",
+    },
+    Attack {
+        name: "smuggling: chunked form",
+        request: "{form}Transfer-Encoding: chunked\r\n\r\n58\r\ntoken={change}&do=flush&family=0\r\n0\r\n\r\n",
+    },
+    Attack {
+        name: "path in a form",
+        request: "{form}Content-Length: 102\r\n\r\ntoken={change}&do=flush&family=../../etc/passwd",
+    },
+    Attack {
+        name: "option text in a form",
+        request: "{form}Content-Length: 100\r\n\r\ntoken={change}&do=flush&family=0&text=x=1;y=2",
+    },
+    Attack {
+        name: "unknown change",
+        request: "{form}Content-Length: 90\r\n\r\ntoken={change}&do=destroy&family=0",
+    },
+];
+
+/// Headers of an honest form.
+const FORM: &str = "POST /change HTTP/1.1\r\nHost: {host}\r\nOrigin: http://{host}\r\nSec-Fetch-Site: same-origin\r\n\
+                    Sec-Fetch-Dest: document\r\nCookie: {cookie}\r\nContent-Type: application/x-www-form-urlencoded\r\n";
+
 fn fill(text: &str, site: &Served) -> String {
+    let change = site.secrets.change.clone().unwrap_or_default();
+    let text = text.replace("{form}", FORM).replace("{change}", &change);
     text.replace("{host}", &site.host())
         .replace("{cookie}", &site.cookie())
         .replace("{name}", &site.secrets.cookie_name())
@@ -156,6 +257,56 @@ fn forged_requests_get_no_page() {
     }
 }
 
+/// Returns a request with the true length of its body, in place of the length in the text.
+fn with_length(request: &str) -> String {
+    let (head, body) = request.split_once("\r\n\r\n").unwrap();
+    let lines: Vec<String> = head
+        .split("\r\n")
+        .map(|line| match line.strip_prefix("Content-Length: ") {
+            Some(_) => format!("Content-Length: {}", body.len()),
+            None => line.to_string(),
+        })
+        .collect();
+    format!("{}\r\n\r\n{body}", lines.join("\r\n"))
+}
+
+#[test]
+fn forged_forms_change_nothing() {
+    let (site, counts) = serve_counted();
+    for attack in FORGED_FORMS {
+        let mut request = fill(attack.request, &site);
+        // The lengths of these attacks are the attack.
+        if !["huge form", "form with two lengths", "smuggling: bytes after the form"].contains(&attack.name) {
+            request = with_length(&request);
+        }
+        let reply = site.raw(request.as_bytes());
+        let status = reply.as_ref().map(|reply| reply.status);
+        assert!(status.is_none_or(|status| (400..500).contains(&status)), "{}: {status:?}", attack.name);
+        assert_eq!(counts.changes(), 0, "{}", attack.name);
+    }
+    // A page shows the token, and an address never has it.
+    for request in [
+        "GET /change HTTP/1.1\r\nHost: {host}\r\nCookie: {cookie}\r\n\r\n",
+        "GET /change?token={change}&do=flush&family=0 HTTP/1.1\r\nHost: {host}\r\nCookie: {cookie}\r\n\r\n",
+    ] {
+        assert_eq!(site.raw(fill(request, &site).as_bytes()).unwrap().status, 404);
+    }
+    // The same form without an attack makes the change.
+    let honest = with_length(&fill("{form}Content-Length: 0\r\n\r\ntoken={change}&do=flush&family=0", &site));
+    assert_eq!(site.raw(honest.as_bytes()).unwrap().status, 200);
+    assert_eq!(counts.changes(), 1);
+}
+
+#[test]
+fn forms_are_refused_by_a_server_without_changes() {
+    let site = serve(&golden("levels"));
+    let honest = with_length(&fill("{form}Content-Length: 0\r\n\r\ntoken=&do=flush&family=0", &site));
+    assert_eq!(site.raw(honest.as_bytes()).unwrap().status, 405);
+    for page in ["/live", "/doctor"] {
+        assert!(!site.page(page).body.contains("method=\"post\""), "{page}");
+    }
+}
+
 #[test]
 fn first_address_sets_a_strict_cookie_and_pages_forbid_scripts() {
     let site = serve(&golden("levels"));
@@ -168,7 +319,7 @@ fn first_address_sets_a_strict_cookie_and_pages_forbid_scripts() {
     for header in [
         "Content-Security-Policy: default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
         "X-Content-Type-Options: nosniff",
-        "Referrer-Policy: no-referrer",
+        "Referrer-Policy: same-origin",
         "Cache-Control: no-store",
     ] {
         assert!(page.head.contains(header), "{header} is not in {}", page.head);
@@ -251,9 +402,20 @@ fn scripts_in_keys_names_and_options_are_text() {
     .unwrap();
     let site = serve(&path);
     let mut bodies = Vec::new();
-    for page in
-        ["/", "/tree", "/files", "/logs", "/options?all=1", "/memory", "/tombstones", "/activity", "/doctor"]
-    {
+    for page in [
+        "/",
+        "/live",
+        "/tree",
+        "/files",
+        "/logs",
+        "/options?all=1",
+        "/memory",
+        "/disk",
+        "/tombstones",
+        "/activity",
+        "/doctor",
+        "/compare",
+    ] {
         bodies.push(site.page(page).body);
     }
     let facts =

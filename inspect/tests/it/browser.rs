@@ -1,13 +1,15 @@
 //! The pages in a real browser.
 //!
 //! The test drives Chromium by its driver (`chromedriver`), and is skipped with a message if one of them is missing.
-//! `IRONSTONE_SCREENSHOTS=DIR` writes an image of each page.
+//! `IRONSTONE_SCREENSHOTS=DIR` writes an image of each page. `IRONSTONE_AXE=FILE` names `axe.min.js` of axe-core, and then
+//! each page must also pass the checks of axe-core.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
+use ironstone::inspector::{Inspector, InspectorOptions};
 use ironstone::{CompactRangeOptions, Db, Options};
 use serde_json::{Value, json};
 
@@ -90,6 +92,25 @@ impl Browser {
     fn run(&self, script: &str) -> Value {
         let path = format!("/session/{}/execute/sync", self.session);
         self.call("POST", &path, &json!({ "script": script, "args": [] }))
+    }
+
+    /// Returns the faults of the open page by the checks of this file, and by axe-core if the variable names its file.
+    fn faults(&self) -> Vec<String> {
+        let mut faults: Vec<String> = serde_json::from_value(self.run(ACCESSIBILITY)).unwrap();
+        let Some(file) = std::env::var_os("IRONSTONE_AXE") else { return faults };
+        let source = std::fs::read_to_string(file).unwrap();
+        let script = format!(
+            "{source}; const done = arguments[arguments.length - 1]; \
+             axe.run(document, {{ resultTypes: ['violations'] }}).then( \
+             r => done(r.violations.map(v => v.id + ': ' + v.nodes.slice(0, 3).map(n => n.html).join(' | '))), \
+             e => done(['axe-core failed: ' + e]));"
+        );
+        let path = format!("/session/{}/execute/async", self.session);
+        let found = self.call("POST", &path, &json!({ "script": script, "args": [] }));
+        faults.extend(
+            serde_json::from_value::<Vec<String>>(found.clone()).unwrap_or_else(|_| panic!("{found}")),
+        );
+        faults
     }
 
     fn image(&self, file: &str) {
@@ -188,8 +209,11 @@ fn busy(path: &Path) {
     db.put(b"last", b"write").unwrap();
 }
 
-const PAGES: [(&str, &str); 9] = [
+const PAGES: [(&str, &str); 12] = [
     ("/", "overview"),
+    ("/live", "now"),
+    ("/disk", "disk"),
+    ("/compare", "compare"),
     ("/doctor", "findings"),
     ("/tree", "tree"),
     ("/files", "files"),
@@ -230,13 +254,72 @@ fn pages_are_accessible_in_a_browser_light_dark_and_on_a_phone() {
             }
             for (page, title) in pages {
                 browser.open(&format!("{root}{page}"));
-                let faults = browser.run(ACCESSIBILITY);
-                assert_eq!(faults, json!([]), "{name} {page} {look}");
+                assert_eq!(browser.faults(), [""; 0], "{name} {page} {look}");
                 if deep || title == "overview" || title == "tree" {
                     browser.image(&format!("{name}-{title}-{look}.png"));
                 }
             }
         }
+    }
+}
+
+#[test]
+fn pages_of_a_running_database_are_accessible_during_a_load() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("live shop");
+    busy(&path);
+    let mut options = Options::default();
+    options
+        .update("write_buffer_size=262144;target_file_size_base=262144;level0_slowdown_writes_trigger=6;level0_file_num_compaction_trigger=4")
+        .unwrap();
+    let db = Db::open(&path, options).unwrap();
+    let stop = std::sync::atomic::AtomicBool::new(false);
+    /// Ends the load, also after a failed assertion.
+    struct Ends<'a>(&'a std::sync::atomic::AtomicBool);
+    impl Drop for Ends<'_> {
+        fn drop(&mut self) {
+            self.0.store(true, std::sync::atomic::Ordering::Relaxed);
+        }
+    }
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut n = 0_u64;
+            while !stop.load(std::sync::atomic::Ordering::Relaxed) {
+                let key = format!("user{:06}", n.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 44);
+                db.put(key.as_bytes(), &[n as u8; 200]).unwrap();
+                n += 1;
+            }
+        });
+        let _ends = Ends(&stop);
+        visit_live(&db);
+    });
+}
+
+fn visit_live(db: &Db) {
+    let allowed = InspectorOptions { allow_changes: true };
+    for (look, dark, width) in [("light", false, 1200), ("dark", true, 1200), ("phone", false, 500)] {
+        let Some(browser) = Browser::start(dark, width) else {
+            eprintln!("skipped: chromium or chromedriver is missing");
+            return;
+        };
+        let inspector = Inspector::serve(db, &allowed).unwrap();
+        browser.open(inspector.url());
+        let (root, _) = inspector.url().split_once("/?").unwrap();
+        // A few pages first: the curves need samples, and the comparison needs two times.
+        for (page, title) in PAGES.iter().chain(&PAGES).skip(PAGES.len() / 2) {
+            browser.open(&format!("{root}{page}"));
+            assert_eq!(browser.faults(), [""; 0], "{page} {look}");
+            browser.image(&format!("running-{title}-{look}.png"));
+        }
+        // A form of the page works in a browser, which names the origin.
+        browser.open(&format!("{root}/live"));
+        browser.run("Array.from(document.querySelectorAll('button')).find(b => b.textContent.startsWith('Flush')).click()");
+        let heading = (0..200).find_map(|_| {
+            let text = browser.run("return document.querySelector('h1').textContent");
+            (text == "Done").then_some(())
+        });
+        assert!(heading.is_some(), "{}", browser.run("return document.body.textContent"));
+        assert_eq!(browser.faults(), [""; 0], "the answer to a form, {look}");
     }
 }
 

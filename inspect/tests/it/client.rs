@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use env::Env;
+use ironstone_inspect::model::live::{Change, Counters, Live, Running};
 use ironstone_inspect::web::guard::Secrets;
 use ironstone_inspect::web::pages::Site;
 use ironstone_inspect::web::server::Server;
@@ -28,10 +29,64 @@ pub struct Reply {
 /// Starts a server for a path.
 pub fn serve(path: &Path) -> Served {
     let server = Server::bind(Site::new(Env::posix(), path.to_path_buf())).unwrap();
-    let server = server.with_head_time(Duration::from_millis(1500));
+    start(server.with_head_time(Duration::from_millis(1500)))
+}
+
+/// A running database that counts changes and makes none.
+#[derive(Default)]
+pub struct Counts {
+    changes: std::sync::atomic::AtomicU64,
+}
+
+impl Counts {
+    /// Returns the number of changes that were asked for.
+    pub fn changes(&self) -> u64 {
+        self.changes.load(std::sync::atomic::Ordering::SeqCst)
+    }
+}
+
+impl Running for Counts {
+    fn facts(&self) -> Live {
+        Live::default()
+    }
+
+    fn counters(&self) -> Counters {
+        Counters::default()
+    }
+
+    fn change(&self, _change: &Change) -> Result<String, String> {
+        self.changes.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+        Ok("done".to_string())
+    }
+}
+
+/// Starts a server that allows changes, for a golden database.
+pub fn serve_counted() -> (Served, Arc<Counts>) {
+    let counts = Arc::new(Counts::default());
+    let running: Arc<dyn Running> = Arc::clone(&counts) as Arc<dyn Running>;
+    let site = Site::new(Env::posix(), golden("levels")).with_running(running);
+    let server = Server::bind(site).unwrap().allow_changes().unwrap();
+    (start(server.with_head_time(Duration::from_millis(1500))), counts)
+}
+
+/// Runs a server on a thread that ends with the process.
+pub fn start(server: Server) -> Served {
     let (secrets, url) = (server.secrets(), server.url());
     std::thread::spawn(move || server.run());
     Served { secrets, url }
+}
+
+/// Returns the client of a server whose first address is known.
+pub fn client_of(url: &str) -> Served {
+    let (root, entry) = url.split_once("/?token=").unwrap();
+    let port: u16 = root.rsplit(':').next().unwrap().parse().unwrap();
+    let mut secrets = Secrets { port, entry: entry.to_string(), cookie: String::new(), change: None };
+    let first = Served { secrets: Arc::new(secrets.clone()), url: url.to_string() };
+    let request = format!("GET /?token={entry} HTTP/1.1\r\nHost: {}\r\n\r\n", first.host());
+    let head = first.raw(request.as_bytes()).unwrap().head;
+    let (_, cookie) = head.split_once(&format!("{}=", secrets.cookie_name())).unwrap();
+    secrets.cookie = cookie.split(';').next().unwrap().to_string();
+    Served { secrets: Arc::new(secrets), url: url.to_string() }
 }
 
 impl Served {

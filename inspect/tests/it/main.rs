@@ -7,4 +7,5 @@ mod browser;
 mod bundles;
 mod client;
 mod diagnosis;
+mod live;
 mod pages;

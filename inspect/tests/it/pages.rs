@@ -9,8 +9,11 @@ use ironstone_inspect::walk::{LogKind, Sst, record_tree, records};
 use crate::client::{content, golden, serve, sound_databases};
 
 /// All pages without parameters.
-const PAGES: [&str; 10] = [
+const PAGES: [&str; 13] = [
     "/",
+    "/live",
+    "/disk",
+    "/compare",
     "/tree",
     "/files",
     "/logs",

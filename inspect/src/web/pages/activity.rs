@@ -1,11 +1,13 @@
 //! The info log: jobs and stalls on a time line, reasons, messages.
 
+use std::collections::BTreeMap;
+
 use maud::{Markup, html};
 
 use super::View;
 use super::layout::{absent, number};
-use crate::model::{InfoLog, LogLine, StallKind};
-use crate::web::chart;
+use crate::model::{InfoLog, JobEvent, JobKind, LogLine, StallKind};
+use crate::web::chart::{self, Curve};
 use crate::words;
 
 pub(super) fn render(view: &View<'_>) -> (String, Markup) {
@@ -25,6 +27,7 @@ pub(super) fn render(view: &View<'_>) -> (String, Markup) {
         }
         h2 { "Time line" }
         (chart::activity(log))
+        (amplification(log))
         p class="muted" { "Rows: flushes, compactions, and messages that writers are delayed or stopped." }
         (reasons(log))
         h2 { "Stalls" }
@@ -34,6 +37,43 @@ pub(super) fn render(view: &View<'_>) -> (String, Markup) {
     };
     (title, body)
 }
+
+/// Draws the amplifications over time, from the jobs of the info log.
+fn amplification(log: &InfoLog) -> Markup {
+    let mut jobs: Vec<&JobEvent> = log.jobs.iter().collect();
+    jobs.sort_by_key(|job| job.end_micros);
+    if jobs.len() < 2 {
+        return html! {};
+    }
+    let step = jobs.len().div_ceil(CURVE_POINTS);
+    let (mut flushed, mut compacted) = (0_u64, 0_u64);
+    let mut runs: BTreeMap<&str, u64> = BTreeMap::new();
+    let (mut times, mut written, mut sorted) = (Vec::new(), Vec::new(), Vec::new());
+    for (at, job) in jobs.iter().enumerate() {
+        match job.kind {
+            JobKind::Flush => flushed = flushed.saturating_add(job.output_bytes),
+            JobKind::Compaction => compacted = compacted.saturating_add(job.output_bytes),
+        }
+        if let Some(now) = job.sorted_runs {
+            runs.insert(&job.family, now);
+        }
+        if at % step == 0 || at + 1 == jobs.len() {
+            times.push(job.end_micros);
+            written.push((flushed > 0).then(|| flushed.saturating_add(compacted) as f64 / flushed as f64));
+            sorted.push(runs.values().max().map(|most| *most as f64));
+        }
+    }
+    let of = |name, unit, values| chart::curve(&Curve { name, unit, times: &times, values });
+    html! {
+        h2 { "Amplification over time" }
+        (of("Write amplification", "bytes of SST files written for each flushed byte, since the first line", written))
+        (of("Read amplification", "sorted runs that a lookup may visit, in the column family with the most", sorted))
+        p class="muted" { "The info log does not have the bytes of live data. The page " q { "Now" } " of a running database draws the space amplification." }
+    }
+}
+
+/// Points of one curve.
+const CURVE_POINTS: usize = 400;
 
 fn reasons(log: &InfoLog) -> Markup {
     let (flushed, compacted) = log.written();

@@ -2,8 +2,8 @@
 
 use maud::{Markup, html};
 
-use super::View;
 use super::layout::absent;
+use super::{View, change};
 use crate::doctor::{Change, Finding, examine};
 
 pub(super) fn render(view: &View<'_>) -> (String, Markup) {
@@ -11,12 +11,12 @@ pub(super) fn render(view: &View<'_>) -> (String, Markup) {
     let body = html! {
         p { "Rules over the options, the info log and the files. Each finding shows its evidence, its cost and the exact change." }
         @if findings.is_empty() { (absent("No rule found a fault or an expensive setting.")) }
-        @for finding in &findings { (one(finding)) }
+        @for (at, finding) in findings.iter().enumerate() { (one(view, at, finding)) }
     };
     ("Findings".to_string(), body)
 }
 
-fn one(finding: &Finding) -> Markup {
+fn one(view: &View<'_>, at: usize, finding: &Finding) -> Markup {
     html! {
         section class={ "finding " (finding.severity.word()) } {
             h2 { span class={ "tag " (finding.severity.word()) } { (finding.severity.word()) } " " (finding.title) }
@@ -31,6 +31,7 @@ fn one(finding: &Finding) -> Markup {
                 Change::Reopen(text) => { pre tabindex="0" { (text) } p class="muted" { "Set the options and open the database again." } }
                 Change::Action(text) => { p { (text) } }
             }
+            (change::apply(view, at, finding))
             p class="muted" { "Rule: " (finding.rule) }
         }
     }

@@ -6,21 +6,25 @@ use crate::model::{Database, Source};
 use crate::words;
 
 /// The menu: page, name, and the pages below.
-const MENU: [(&str, &str, &[&str]); 9] = [
+const MENU: [(&str, &str, &[&str]); 12] = [
     ("/", "Overview", &[]),
+    ("/live", "Now", &[]),
     ("/doctor", "Findings", &[]),
     ("/tree", "LSM tree", &[]),
     ("/files", "Files", &["/file", "/block"]),
     ("/logs", "WAL and MANIFEST", &["/wal", "/manifest", "/record"]),
     ("/options", "Options", &[]),
     ("/memory", "Memory", &[]),
+    ("/disk", "Disk", &[]),
     ("/tombstones", "Tombstones", &[]),
     ("/activity", "Activity", &[]),
+    ("/compare", "Compare", &[]),
 ];
 
 /// Returns a whole page.
-pub(super) fn page(db: &Database, here: &str, title: &str, body: &Markup) -> Markup {
+pub(super) fn page(db: &Database, is_live: bool, here: &str, title: &str, body: &Markup) -> Markup {
     let origin = match db.source {
+        Source::Directory if is_live => "running database",
         Source::Directory => "directory",
         Source::Bundle => "support bundle",
         Source::InfoLog => "info log",
@@ -39,7 +43,7 @@ pub(super) fn page(db: &Database, here: &str, title: &str, body: &Markup) -> Mar
                 a class="skip" href="#main" { "Skip to the content" }
                 header {
                     p class="brand" { "Ironstone " span class="db" { (db.name) } }
-                    p class="muted" { (origin) ", read " (words::date(db.taken_at * 1_000_000)) " UTC, not changed" }
+                    p class="muted" { (origin) ", read " (words::date(db.taken_at * 1_000_000)) " UTC" }
                     nav aria-label="Pages" {
                         ul {
                             @for (path, name, below) in MENU {
@@ -70,10 +74,14 @@ pub(super) fn message(title: &str, text: &str) -> Markup {
         html lang="en" {
             head {
                 meta charset="utf-8";
-                title { (title) }
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                title { (title) " - Ironstone" }
                 link rel="stylesheet" href="/style.css";
             }
-            body { main { h1 { (title) } p { (text) } } }
+            body {
+                a class="skip" href="#main" { "Skip to the content" }
+                main id="main" { h1 { (title) } p { (text) } p { a href="/" { "Overview" } ", " a href="/live" { "Now" } } }
+            }
         }
     }
 }
@@ -81,6 +89,11 @@ pub(super) fn message(title: &str, text: &str) -> Markup {
 /// Returns a sentence in place of content that this source does not have.
 pub(super) fn absent(text: &str) -> Markup {
     html! { p class="note" { (text) } }
+}
+
+/// Returns a header cell of a column whose cells are drawings.
+pub(super) fn hidden_header(text: &str) -> Markup {
+    html! { th scope="col" { span class="hidden" { (text) } } }
 }
 
 /// Returns a table cell for a number.

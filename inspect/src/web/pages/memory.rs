@@ -4,11 +4,14 @@ use maud::{Markup, html};
 
 use super::View;
 use super::layout::{absent, number};
-use crate::model::{Database, Family, SstFile};
+use crate::model::{Database, Family, SstFile, live};
 use crate::web::chart;
 use crate::words;
 
 pub(super) fn memory(view: &View<'_>) -> (String, Markup) {
+    if let Some(live) = &view.live {
+        return ("Memory".to_string(), held(&live.memory));
+    }
     let holders = holders(view.db);
     let whole = holders.iter().map(|holder| holder.bytes).max().unwrap_or(0);
     let total: u64 = holders.iter().map(|holder| holder.bytes).sum();
@@ -35,6 +38,42 @@ pub(super) fn memory(view: &View<'_>) -> (String, Markup) {
         } }
     };
     ("Memory".to_string(), body)
+}
+
+/// Returns the memory of a running database, as a tree by holder.
+fn held(memory: &live::Holder) -> Markup {
+    let mut rows = Vec::new();
+    flatten(memory, 0, &mut rows);
+    html! {
+        p { "The database holds " strong { (words::bytes(memory.bytes)) } " now. The bytes of a holder are the sum of its parts." }
+        div class="scroll" { table class="holders" {
+            thead { tr {
+                th scope="col" { "Holder" }
+                th scope="col" class="num" { "Bytes" }
+                th scope="col" class="num" { "Of the whole" }
+                th scope="col" { span class="hidden" { "Share" } }
+            } }
+            tbody {
+                @for (depth, holder) in rows.iter().take(ROWS_MAX) {
+                    tr class={ "depth" (depth.min(&3)) } {
+                        th scope="row" { (holder.name) }
+                        (number(words::bytes(holder.bytes)))
+                        (number(words::percent(holder.bytes, memory.bytes)))
+                        td { (chart::bar(holder.bytes, memory.bytes)) }
+                    }
+                }
+            }
+        } }
+        p { a href="/disk" { "What readers keep, and since when" } }
+    }
+}
+
+/// Rows of the tree of memory.
+const ROWS_MAX: usize = 500;
+
+fn flatten<'a>(holder: &'a live::Holder, depth: usize, rows: &mut Vec<(usize, &'a live::Holder)>) {
+    rows.push((depth, holder));
+    holder.parts.iter().for_each(|part| flatten(part, depth + 1, rows));
 }
 
 struct Holder {

@@ -1,24 +1,36 @@
 //! The HTML of each page.
 
 mod activity;
+mod change;
+mod compare;
 mod data;
+mod disk;
 mod doctor;
 mod layout;
+mod live;
 mod logs;
 mod memory;
+mod moments;
 mod options;
 mod overview;
 mod tree;
 
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
+use std::time::Duration;
 
 use env::Env;
+use env::sync::Mutex;
 
-use super::guard::Target;
+use super::guard::{Asked, Target};
 use crate::bundle;
-use crate::model::{Budget, Database, load};
+use crate::model::live::{History, Live, Running, Sample};
+use crate::model::{Budget, Database, load_after};
 use layout::{message, page};
+use moments::Moments;
+
+/// The counters of a running database are read once in this time.
+const SAMPLE_PERIOD: Duration = Duration::from_secs(2);
 
 /// An answer of the server.
 #[derive(Clone, Debug)]
@@ -49,7 +61,15 @@ impl Answer {
 pub struct Site {
     env: Env,
     path: PathBuf,
+    /// A directory or a bundle to compare with.
+    other: Option<PathBuf>,
+    /// The process that has the database open, if the process serves the pages itself.
+    running: Option<Arc<dyn Running>>,
     cached: Mutex<Option<(Signature, Arc<Database>)>>,
+    /// Held during a read of the directory: one read at a time.
+    reading: Mutex<()>,
+    moments: Mutex<Moments>,
+    history: Mutex<History>,
 }
 
 /// Names, sizes and times of the files: the facts are read again if the signature changes.
@@ -61,12 +81,25 @@ pub(crate) struct View<'a> {
     pub dir: &'a std::path::Path,
     pub db: &'a Database,
     pub target: &'a Target,
+    pub site: &'a Site,
+    /// The facts of the process, if the process serves the pages.
+    pub live: Option<Live>,
+    /// The token of a change, if changes are allowed.
+    pub token: Option<&'a str>,
 }
 
 impl View<'_> {
     /// Returns a parameter, or 0.
     fn number(&self, name: &str) -> u64 {
         self.target.numbers.get(name).copied().unwrap_or(0)
+    }
+
+    /// Returns the numbers of the files that a running compaction reads: from the process, or else from the info log.
+    fn compacting(&self) -> std::collections::BTreeSet<u64> {
+        match &self.live {
+            Some(live) => live.compacting.iter().copied().collect(),
+            None => self.db.log.running.iter().flat_map(|job| job.inputs.iter().copied()).collect(),
+        }
     }
 
     /// Returns true if the files themselves can be opened.
@@ -78,11 +111,53 @@ impl View<'_> {
 impl Site {
     /// Returns the site of a directory, a bundle, or an info log.
     pub fn new(env: Env, path: PathBuf) -> Site {
-        Site { env, path, cached: Mutex::new(None) }
+        Site {
+            env,
+            path,
+            other: None,
+            running: None,
+            cached: Mutex::new(None),
+            reading: Mutex::new(()),
+            moments: Mutex::new(Moments::default()),
+            history: Mutex::new(History::new(SAMPLE_PERIOD.as_micros() as u64)),
+        }
     }
 
-    /// Renders a page.
-    pub fn answer(&self, target: &Target) -> Answer {
+    /// Compares with a directory or a bundle.
+    pub fn with_other(mut self, other: PathBuf) -> Site {
+        self.other = Some(other);
+        self
+    }
+
+    /// Shows also what the process knows that has the database open.
+    pub fn with_running(mut self, running: Arc<dyn Running>) -> Site {
+        self.running = Some(running);
+        self
+    }
+
+    /// Returns the period of the samples. `None` if no process is asked.
+    pub(super) fn sample_period(&self) -> Option<Duration> {
+        self.running.as_ref().map(|_| SAMPLE_PERIOD)
+    }
+
+    /// Adds a sample to the history.
+    pub(super) fn sample(&self) {
+        if let Some(running) = &self.running {
+            let counters = running.counters();
+            self.history.lock().add(counters);
+        }
+    }
+
+    /// Makes a change, and renders its result.
+    pub(super) fn change(&self, asked: Asked) -> Answer {
+        match (&self.running, self.database()) {
+            (Some(running), Ok(db)) => change::answer(&db, running.as_ref(), asked),
+            _ => Answer::refusal(409, "no process has the database open here"),
+        }
+    }
+
+    /// Renders a page. `token` is the token of a change, if changes are allowed.
+    pub fn answer(&self, target: &Target, token: Option<&str>) -> Answer {
         if target.page == "/style.css" {
             let body = include_str!("../style.css").to_string();
             return Answer { status: 200, kind: "text/css; charset=utf-8", body, redirect: None };
@@ -94,8 +169,12 @@ impl Site {
                 return Answer { status: 500, kind: HTML, body: markup.into_string(), redirect: None };
             }
         };
-        let view = View { env: &self.env, dir: &self.path, db: &db, target };
+        let live = self.running.as_ref().map(|running| running.facts());
+        let view = View { env: &self.env, dir: &self.path, db: &db, target, site: self, live, token };
         let (title, body) = match target.page.as_str() {
+            "/live" => live::render(&view),
+            "/disk" => disk::render(&view),
+            "/compare" => compare::render(&view),
             "/tree" => tree::render(&view),
             "/files" => data::files(&view),
             "/file" => data::file(&view),
@@ -110,37 +189,53 @@ impl Site {
             "/doctor" => doctor::render(&view),
             _ => overview::render(&view),
         };
-        let markup = page(&db, &target.page, &title, &body);
+        let markup = page(&db, self.running.is_some(), &target.page, &title, &body);
         Answer { status: 200, kind: HTML, body: markup.into_string(), redirect: None }
     }
 
     /// Returns the facts, from memory if no file changed.
     fn database(&self) -> base::Result<Arc<Database>> {
+        let _one = self.reading.lock();
         let signature = self.signature();
-        if let Ok(cached) = self.cached.lock()
-            && let Some((known, db)) = &*cached
+        let before = self.cached.lock().clone();
+        if let Some((known, db)) = &before
             && *known == signature
         {
             return Ok(Arc::clone(db));
         }
-        let is_bundle = !self.env.fs.is_dir(&self.path)? && bundle::is_bundle(&self.env, &self.path)?;
-        let db = match is_bundle {
-            true => bundle::read(&self.env, &self.path)?,
-            false => load(&self.env, &self.path, &Budget::PAGE)?,
-        };
-        let db = Arc::new(db);
-        if let Ok(mut cached) = self.cached.lock() {
-            *cached = Some((signature, Arc::clone(&db)));
-        }
+        let before = before.map(|(_, db)| db);
+        let db = Arc::new(read(&self.env, &self.path, before.as_deref())?);
+        *self.cached.lock() = Some((signature, Arc::clone(&db)));
+        self.moments.lock().add(Arc::clone(&db));
         Ok(db)
+    }
+
+    /// Returns the facts of the path to compare with. `None` without such a path.
+    fn other(&self) -> Option<base::Result<Database>> {
+        self.other.as_ref().map(|path| read(&self.env, path, None))
+    }
+
+    /// Returns the samples of the history, oldest first.
+    fn samples(&self) -> Vec<Sample> {
+        self.history.lock().samples().to_vec()
     }
 
     fn signature(&self) -> Signature {
         let names = self.env.fs.list(&self.path).unwrap_or_default();
         let of = |name: String| {
             let path = self.path.join(&name);
-            (name, self.env.fs.file_size(&path).unwrap_or(0), self.env.fs.modified(&path).unwrap_or(0))
+            // An SST file never changes after its last byte is written.
+            let size = self.env.fs.file_size(&path).unwrap_or(0);
+            let is_table = name.ends_with(".sst");
+            let modified = if is_table { 0 } else { self.env.fs.modified(&path).unwrap_or(0) };
+            (name, size, modified)
         };
         names.into_iter().map(of).collect()
     }
+}
+
+/// Reads a directory, a bundle, or an info log.
+fn read(env: &Env, path: &std::path::Path, before: Option<&Database>) -> base::Result<Database> {
+    let is_bundle = !env.fs.is_dir(path)? && bundle::is_bundle(env, path)?;
+    if is_bundle { bundle::read(env, path) } else { load_after(env, path, &Budget::PAGE, before) }
 }

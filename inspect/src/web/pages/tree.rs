@@ -49,7 +49,7 @@ fn one(view: &View<'_>, family: &Family) -> Markup {
                         strong { "L" (sum.level) } " " (words::bytes(sum.bytes))
                         span class="muted" { " " (words::of(sum.files as u64, "file")) }
                     }
-                    (chart::level(family, sum.level, view.db.taken_at))
+                    (chart::level(family, sum.level, view.db.taken_at, &view.compacting()))
                 }
             }
             ul class="legend" aria-label="Colours" {

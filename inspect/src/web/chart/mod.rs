@@ -3,7 +3,13 @@
 //! The x axis of the tree is the data of the column family in key order. A level with more than 400 files is
 //! drawn as 200 cells, so a page stays small.
 
+mod curve;
+
+use std::collections::BTreeSet;
+
 use maud::{Markup, html};
+
+pub use curve::{Curve, curve};
 
 use crate::model::{AXIS, Family, InfoLog, JobKind, SstFile, StallKind};
 use crate::words;
@@ -24,7 +30,8 @@ const FILES_DRAWN_MAX: usize = 400;
 const CELLS: u32 = 200;
 
 /// Draws one level of a family.
-pub fn level(family: &Family, level: u32, now: u64) -> Markup {
+/// `compacting` has the numbers of the files that a running compaction reads.
+pub fn level(family: &Family, level: u32, now: u64, compacting: &BTreeSet<u64>) -> Markup {
     let files: Vec<&SstFile> = family.level(level).collect();
     let lanes = if level == 0 { files.len().clamp(1, LANES_MAX) } else { 1 };
     let height = lanes as f64 * LANE;
@@ -37,26 +44,28 @@ pub fn level(family: &Family, level: u32, now: u64) -> Markup {
                 (cells(&files))
             } @else {
                 @for (at, file) in files.iter().take(FILES_DRAWN_MAX).enumerate() {
-                    (one(file, if level == 0 { at.min(LANES_MAX - 1) } else { 0 }, now))
+                    (one(file, if level == 0 { at.min(LANES_MAX - 1) } else { 0 }, now, compacting.contains(&file.number)))
                 }
             }
         }
     }
 }
 
-fn one(file: &SstFile, lane: usize, now: u64) -> Markup {
+fn one(file: &SstFile, lane: usize, now: u64, is_compacting: bool) -> Markup {
     let (x, width) = place(file.span);
     let tombstones = file.stats.as_ref().is_some_and(|s| s.deletions * 2 > s.entries && s.entries > 0);
     let class = match (file.present, tombstones) {
         (false, _) => "file missing",
+        (true, _) if is_compacting => "file compacting",
         (true, true) => "file tombs",
         (true, false) => age_class(file.created, now),
     };
     let label = format!(
-        "File {}: {}, created {}",
+        "File {}: {}, created {}{}",
         file.number,
         words::bytes(file.size),
-        words::ago(file.created, now)
+        words::ago(file.created, now),
+        if is_compacting { ", input of a running compaction" } else { "" }
     );
     let (first, last) =
         (words::model_key(file.smallest.as_deref()), words::model_key(file.largest.as_deref()));
@@ -108,13 +117,14 @@ fn age_class(created: u64, now: u64) -> &'static str {
 }
 
 /// The classes of ages and their names.
-pub const LEGEND: [(&str, &str); 7] = [
+pub const LEGEND: [(&str, &str); 8] = [
     ("age-hour", "written within an hour"),
     ("age-day", "within a day"),
     ("age-month", "within a month"),
     ("age-old", "older"),
     ("age-unknown", "age unknown"),
     ("tombs", "mostly tombstones"),
+    ("compacting", "input of a running compaction"),
     ("missing", "missing or damaged"),
 ];
 

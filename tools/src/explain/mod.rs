@@ -1,21 +1,27 @@
 //! The commands of the program `ironstone`.
 
+mod serve;
+
 use std::ffi::OsString;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use env::Env;
+use serve::{Source, serve};
 
-use crate::doctor::{self, Finding, Severity};
-use crate::model::{Budget, Database, load};
-use crate::web::pages::Site;
-use crate::web::server::Server;
-use crate::{bundle, plan, words};
+use inspect::doctor::{self, Finding, Severity};
+use inspect::model::{Budget, Database, load};
+use inspect::{bundle, plan, words};
 
 const HELP: &str = "\
-ironstone: shows, explains and diagnoses the databases of RocksDB and Ironstone. No command changes a database.
+ironstone: shows, explains and diagnoses the databases of RocksDB and Ironstone. Without --write, no command
+changes a database.
 
   ironstone inspect PATH [--json]       pages in the browser; --json prints the facts
+      --with PATH         also compares with another directory or bundle
+      --secondary         also asks a secondary instance, while another process writes the database
+      --write             opens the database itself: the pages show its memory and its jobs, and can flush, compact, and set
+                          the options of a finding
   ironstone doctor PATH [--json]        findings with evidence, cost and the exact change; status 1 if there are findings
   ironstone bundle PATH --out FILE      a support bundle without keys and values
   ironstone plan --size 1TB --write-rate 50MB/s [--options TEXT] [--json] [--svg FILE]
@@ -48,6 +54,10 @@ struct Args {
     path: Option<PathBuf>,
     out: Option<PathBuf>,
     json: bool,
+    /// The flags of `inspect`.
+    with: Option<PathBuf>,
+    secondary: bool,
+    write: bool,
     /// The flags of `plan`, by name.
     plan: std::collections::BTreeMap<&'static str, String>,
 }
@@ -63,6 +73,11 @@ fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Args, String> {
         match argument {
             Long("help") | Short('h') => found.command = "help".to_string(),
             Long("json") => found.json = true,
+            Long("with") if found.command == "inspect" => {
+                found.with = Some(PathBuf::from(parser.value().map_err(|e| e.to_string())?))
+            }
+            Long("secondary") if found.command == "inspect" => found.secondary = true,
+            Long("write") if found.command == "inspect" => found.write = true,
             Long("out") => found.out = Some(PathBuf::from(parser.value().map_err(|e| e.to_string())?)),
             Long(name) if PLAN_FLAGS.contains(&name) && found.command == "plan" => {
                 let known = PLAN_FLAGS.into_iter().find(|flag| *flag == name).unwrap_or_default();
@@ -90,7 +105,15 @@ fn command(args: impl IntoIterator<Item = OsString>, out: &mut dyn Write) -> Res
             let value = serde_json::json!({ "database": db, "findings": findings });
             writeln!(out, "{value:#}").map(|()| 0).map_err(failed)
         }
-        "inspect" => inspect(&env, path()?, out),
+        "inspect" => {
+            let source = match (args.secondary, args.write) {
+                (true, true) => return Err("--secondary and --write exclude each other".to_string()),
+                (true, false) => Source::Secondary,
+                (false, true) => Source::Database,
+                (false, false) => Source::Files,
+            };
+            serve(&env, path()?, args.with.clone(), source, out).map(|()| 0)
+        }
         "doctor" => {
             let db = read(&env, &path()?)?;
             let findings = doctor::examine(&db);
@@ -188,25 +211,6 @@ fn read(env: &Env, path: &Path) -> Result<Database, String> {
         false => load(env, path, &Budget::COMMAND),
     };
     read.map_err(|error| error.to_string())
-}
-
-fn inspect(env: &Env, path: PathBuf, out: &mut dyn Write) -> Result<i32, String> {
-    // A path that is not readable is an error of the command, before a browser opens.
-    let is_file = !env.fs.is_dir(&path).unwrap_or(false);
-    if is_file && !env.fs.exists(&path).unwrap_or(false) {
-        return Err(format!("{}: the path does not exist", path.display()));
-    }
-    let server = Server::bind(Site::new(env.clone(), path)).map_err(|e| format!("the server: {e}"))?;
-    writeln!(
-        out,
-        "Open this address in a browser of this machine (the address is a secret):\n\n  {}\n",
-        server.url()
-    )
-    .and_then(|()| writeln!(out, "The pages change nothing. Press Ctrl-C to end."))
-    .and_then(|()| out.flush())
-    .map_err(|e| format!("writing the output: {e}"))?;
-    server.run().map_err(|e| format!("the server: {e}"))?;
-    Ok(0)
 }
 
 fn report(db: &Database, findings: &[Finding], out: &mut dyn Write) -> std::io::Result<()> {

@@ -1,0 +1,188 @@
+//! The database now: running jobs, stalls, causes of slow operations, and the curves since the server started.
+
+use maud::{Markup, html};
+
+use super::layout::{absent, fact, hidden_header, number};
+use super::{View, change};
+use crate::model::live::{Live, Sample, SlowKind, SlowStall};
+use crate::model::{JobKind, RunningJob};
+use crate::web::chart::{self, Curve};
+use crate::words;
+
+/// Rows of one table.
+const ROWS_MAX: usize = 100;
+
+pub(super) fn render(view: &View<'_>) -> (String, Markup) {
+    let samples = view.site.samples();
+    let body = html! {
+        p { "The page shows the present state. " a href="/live" { "Read again" } "." }
+        h2 { "Running jobs" }
+        (jobs(view))
+        @match &view.live {
+            None => (absent("The other facts of this page are known only to the process that has the database open. Let the process serve these pages: see the feature inspector of the library.")),
+            Some(live) => {
+                (state(live))
+                (change::work(view))
+                h2 { "Why are operations slow?" }
+                (slow(&live.slow))
+                (stalls(&live.stalls))
+                h2 { "Since this server started" }
+                (curves(&samples))
+            }
+        }
+    };
+    ("Now".to_string(), body)
+}
+
+fn jobs(view: &View<'_>) -> Markup {
+    let running: Vec<&RunningJob> = view.db.log.running.iter().take(ROWS_MAX).collect();
+    // The info log has no end of a job if the process was killed.
+    let is_known = view.live.as_ref().is_none_or(|live| {
+        live.counters.running_flushes + live.counters.running_compactions > 0 || !live.compacting.is_empty()
+    });
+    html! {
+        @if running.is_empty() || !is_known { p { "No flush and no compaction is running." } } @else {
+            @if view.live.is_none() {
+                p { "The info log has the start and not the end of these jobs. They run if the writer still runs." }
+            }
+            div class="scroll" { table {
+                thead { tr {
+                    th scope="col" { "Job" }
+                    th scope="col" { "Column family" }
+                    th scope="col" { "Reason" }
+                    th scope="col" { "Started" }
+                    th scope="col" class="num" { "Input" }
+                    th scope="col" class="num" { "Written" }
+                    (hidden_header("Share"))
+                } }
+                tbody {
+                    @for job in running {
+                        tr {
+                            th scope="row" { (match job.kind { JobKind::Flush => "flush ", JobKind::Compaction => "compaction " }) (job.job) }
+                            td { (job.family) }
+                            td { (job.reason) }
+                            td { (words::ago(job.start_micros / 1_000_000, view.db.taken_at)) }
+                            (number(words::bytes(job.input_bytes)))
+                            (number(words::bytes(job.output_bytes)))
+                            td { (chart::bar(job.output_bytes, job.input_bytes)) }
+                        }
+                    }
+                }
+            } }
+            p class="muted" { "Written: bytes of the finished output files." }
+        }
+    }
+}
+
+fn state(live: &Live) -> Markup {
+    let c = &live.counters;
+    let writes = match (c.write_stopped, c.delayed_write_rate) {
+        (true, _) => "stopped".to_string(),
+        (false, 0) => "not delayed".to_string(),
+        (false, rate) => format!("delayed to {}/s", words::bytes(rate)),
+    };
+    html! {
+        dl class="facts" {
+            (fact("Writes", html! { (writes) }, "a write stall delays or stops all writers"))
+            (fact("Memory", html! { a href="/memory" { (words::bytes(live.memory.bytes)) } }, "memtables, caches and open files"))
+            (fact("Waits for compaction", html! { (words::bytes(c.pending_compaction_bytes)) }, "pending compaction bytes, as an estimate"))
+            (fact("Running", html! { (words::of(c.running_flushes, "flush")) ", " (words::of(c.running_compactions, "compaction")) }, ""))
+            (fact("Written by the application", html! { (words::bytes(c.user_bytes)) }, "since the open"))
+            (fact("Flushed and compacted", html! { (words::bytes(c.flushed_bytes.saturating_add(c.compacted_bytes))) }, "bytes of SST files written since the open"))
+        }
+    }
+}
+
+fn slow(kinds: &[SlowKind]) -> Markup {
+    html! {
+        p { "An operation is slow if it takes more than ten times the median of its kind. The last ten minutes:" }
+        @if kinds.is_empty() { (absent("No operation was slow.")) } @else {
+            div class="scroll" { table {
+                thead { tr {
+                    th scope="col" { "Operation and cause" }
+                    th scope="col" class="num" { "Operations" }
+                    th scope="col" class="num" { "Time" }
+                    th scope="col" class="num" { "Share" }
+                    (hidden_header("Share as a bar"))
+                } }
+                tbody {
+                    @for kind in kinds {
+                        tr {
+                            th scope="row" { strong { (kind.operation) }
+                                @if let Some(median) = kind.median_nanos { span class="muted" { " median " (words::short_time(median)) ", slowest " (words::short_time(kind.nanos_max)) } } }
+                            (number(words::count(kind.count)))
+                            (number(words::short_time(kind.nanos)))
+                            (number("100 %".to_string()))
+                            td {}
+                        }
+                        @for (cause, count, nanos) in &kind.causes {
+                            (cause_row(cause, Some(*count), *nanos, kind.nanos))
+                        }
+                        (cause_row("unexplained", None, kind.unexplained_nanos, kind.nanos))
+                    }
+                }
+            } }
+        }
+    }
+}
+
+fn cause_row(cause: &str, count: Option<u64>, nanos: u64, whole: u64) -> Markup {
+    html! {
+        tr class="part" {
+            th scope="row" { (cause) }
+            (number(count.map_or(String::new(), words::count)))
+            (number(words::short_time(nanos)))
+            (number(words::percent(nanos, whole)))
+            td { (chart::bar(nanos, whole)) }
+        }
+    }
+}
+
+fn stalls(stalls: &[SlowStall]) -> Markup {
+    html! {
+        h2 { "Write stalls" }
+        @if stalls.is_empty() { p { "No writer was delayed or stopped in the last ten minutes." } } @else {
+            div class="scroll" { table {
+                thead { tr {
+                    th scope="col" { "Column family" }
+                    th scope="col" { "Limit" }
+                    th scope="col" class="num" { "Times" }
+                    th scope="col" class="num" { "Time" }
+                    th scope="col" { "Ended by" }
+                    th scope="col" { "Options" }
+                } }
+                tbody {
+                    @for stall in stalls.iter().take(ROWS_MAX) {
+                        tr {
+                            th scope="row" { (stall.family.as_deref().unwrap_or("all")) }
+                            td { (stall.trigger) ": writers " @if stall.stopped { "stopped" } @else { "delayed" } }
+                            (number(words::count(stall.count)))
+                            (number(words::short_time(stall.nanos)))
+                            td { (stall.ended_by) }
+                            td { code { (stall.options) } }
+                        }
+                    }
+                }
+            } }
+        }
+    }
+}
+
+fn curves(samples: &[Sample]) -> Markup {
+    if samples.len() < 2 {
+        return absent("There are no two samples yet. A sample is taken every two seconds.");
+    }
+    let times: Vec<u64> = samples.iter().map(|sample| sample.at_micros).collect();
+    let curve = |name, unit, of: &dyn Fn(&Sample) -> Option<f64>| Curve {
+        name,
+        unit,
+        times: &times,
+        values: samples.iter().map(of).collect(),
+    };
+    html! {
+        (chart::curve(&curve("Write amplification", "bytes of SST files written for each flushed byte", &|s| s.write_amplification)))
+        (chart::curve(&curve("Read amplification", "sorted runs that a lookup may visit", &|s| Some(s.counters.sorted_runs as f64))))
+        (chart::curve(&curve("Space amplification", "bytes of SST files for each byte of live data", &|s| s.space_amplification)))
+        (chart::curve(&curve("Stalls", "percent of the time in which a writer waited", &|s| Some(100.0 * s.stalled))))
+    }
+}

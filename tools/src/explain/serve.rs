@@ -1,0 +1,113 @@
+//! `ironstone inspect`: the server of the pages, over a directory, a secondary instance, or the database itself.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use env::Env;
+use inspect::web::pages::Site;
+use inspect::web::server::Server;
+use ironstone::inspector::{Inspector, InspectorOptions};
+use ironstone::{Db, FamilyDescriptor, Options, ReadConfig, Secondary};
+
+/// How the pages get their facts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Source {
+    /// From the files alone. Works for a directory, a bundle and an info log.
+    #[default]
+    Files,
+    /// From the files and from a secondary instance, while another process writes.
+    Secondary,
+    /// From the database, which this process opens. The pages can make changes.
+    Database,
+}
+
+/// Serves the pages until the process ends.
+pub(super) fn serve(
+    env: &Env,
+    path: PathBuf,
+    other: Option<PathBuf>,
+    source: Source,
+    out: &mut dyn Write,
+) -> Result<(), String> {
+    // A path that is not readable is an error of the command, before a browser opens.
+    for path in std::iter::once(&path).chain(&other) {
+        if !env.fs.exists(path).unwrap_or(false) {
+            return Err(format!("{}: the path does not exist", path.display()));
+        }
+    }
+    if source != Source::Files && other.is_some() {
+        return Err("--with compares directories and bundles; leave out --secondary and --write".to_string());
+    }
+    let told = |error: base::Error| error.to_string();
+    match source {
+        Source::Files => {
+            let site = Site::new(env.clone(), path);
+            let site = match other {
+                Some(other) => site.with_other(other),
+                None => site,
+            };
+            let server = Server::bind(site).map_err(|e| format!("the server: {e}"))?;
+            announce(server.url(), "The pages change nothing.", out)?;
+            server.run().map_err(|e| format!("the server: {e}"))
+        }
+        Source::Secondary => {
+            let (options, families) = options_of(env, &path)?;
+            let mut options = options;
+            options.db.max_open_files = -1;
+            options.db.open_files_async = false;
+            let secondary = Secondary::open_with_families(&path, options, families).map_err(told)?;
+            let secondary = Arc::new(secondary);
+            let inspector =
+                Inspector::serve_secondary(&secondary, &InspectorOptions::default()).map_err(told)?;
+            announce(inspector.url().to_string(), "The pages change nothing.", out)?;
+            wait()
+        }
+        Source::Database => {
+            let (options, families) = options_of(env, &path)?;
+            let db = Db::open_with_families(&path, options, families).map_err(told)?;
+            let inspector = Inspector::serve(&db, &InspectorOptions { allow_changes: true }).map_err(told)?;
+            let text = "This process has the database open. The pages have forms that change the database.";
+            announce(inspector.url().to_string(), text, out)?;
+            wait()
+        }
+    }
+}
+
+/// Waits until a signal ends the process.
+fn wait() -> Result<(), String> {
+    loop {
+        std::thread::park();
+    }
+}
+
+fn announce(url: String, promise: &str, out: &mut dyn Write) -> Result<(), String> {
+    writeln!(out, "Open this address in a browser of this machine (the address is a secret):\n\n  {url}\n")
+        .and_then(|()| writeln!(out, "{promise} Press Ctrl-C to end."))
+        .and_then(|()| out.flush())
+        .map_err(|e| format!("writing the output: {e}"))
+}
+
+/// Returns the options of the newest OPTIONS file, or the defaults without such a file.
+pub(super) fn options_of(env: &Env, path: &Path) -> Result<(Options, Vec<FamilyDescriptor>), String> {
+    let file = match Options::load_latest(path, env, &ReadConfig::default()) {
+        Ok(file) => file,
+        Err(error) if error.kind() == base::Kind::NotFound => {
+            let names = ironstone::list_column_families(path, &Options::default().db);
+            let names = names.map_err(|error| error.to_string())?;
+            let descriptor = |name: String| FamilyDescriptor::new(name, Default::default());
+            return Ok((Options::default(), names.into_iter().map(descriptor).collect()));
+        }
+        Err(error) => return Err(error.to_string()),
+    };
+    let mut options = Options { db: file.db, ..Options::default() };
+    options.db.env = env.clone();
+    let mut families = Vec::new();
+    for (name, family) in file.families {
+        if name == "default" {
+            options.family = family.clone();
+        }
+        families.push(FamilyDescriptor::new(name, family));
+    }
+    Ok((options, families))
+}
