@@ -9,6 +9,7 @@ pub mod explain;
 pub mod filter_bench;
 
 pub mod ldb;
+mod progress;
 pub mod sst;
 
 pub mod bench;

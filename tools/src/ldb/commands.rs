@@ -15,6 +15,8 @@ pub(crate) struct Command {
     pub writes: bool,
     /// Does without `--db`.
     db_optional: bool,
+    /// Shows its progress.
+    pub long: bool,
     /// Options and flags beside the common ones.
     takes: &'static [&'static str],
     pub run: fn(&mut Session, &mut Io<'_>) -> Outcome,
@@ -90,12 +92,17 @@ macro_rules! commands {
             section: Section::$section,
             writes: commands!(@writes $access),
             db_optional: commands!(@optional $access),
+            long: commands!(@long $access),
             takes: &[$($takes),*],
             run: $run,
         }),*]
     };
     (@writes write) => { true };
+    (@writes long_write) => { true };
     (@writes $other:ident) => { false };
+    (@long long_write) => { true };
+    (@long long_read) => { true };
+    (@long $other:ident) => { false };
     (@optional file) => { true };
     (@optional $other:ident) => { false };
 }
@@ -117,22 +124,22 @@ const COMMANDS: &[Command] = commands! {
     Data write "query" "\n    Starts a REPL shell.  Type help for list of available commands." [] query::query;
     Data read "approxsize" " [--from] [--to]  [--json]" ["from" "to" "json"] admin::approx_size;
     Data read "checkconsistency" "" [] admin::check_consistency;
-    Data read "fsck" " [--json] : looks through every file and changes nothing." ["json"] repair::fsck;
+    Data long_read "fsck" " [--json] : looks through every file and changes nothing." ["json"] repair::fsck;
     Data read "list_file_range_deletes" " [--max_keys=<N>] : print tombstones in SST files." ["max_keys"] files::range_deletes;
     Admin file "dump_wal" " --walfile=<write_ahead_log_file_path_or_directory> [--db=<db_path>] [--header]  [--print_value]  [--only_print_seqno_gaps] (only correct if not using pessimistic transactions) [--write_committed=true|false]"
         ["walfile" "header" "print_value" "only_print_seqno_gaps" "write_committed"] wal::command;
-    Admin write "compact" " [--from] [--to]" ["from" "to"] admin::compact;
+    Admin long_write "compact" " [--from] [--to] [--json]" ["from" "to" "json"] admin::compact;
     Admin write "change_compaction_style" " --old_compaction_style=<Old compaction style: 0 for level compaction, 1 for universal compaction> --new_compaction_style=<New compaction style: 0 for level compaction, 1 for universal compaction>"
         ["old_compaction_style" "new_compaction_style"] admin::change_style;
     Admin file "dump" " [--from] [--to]  [--max_keys=<N>] [--timestamp] [--count_only] [--count_delim=<char>] [--stats] [--path=<path_to_a_file>] [--decode_blob_index] [--dump_uncompressed_blobs] [--json]"
         ["from" "to" "max_keys" "timestamp" "count_only" "count_delim" "stats" "path" "decode_blob_index" "dump_uncompressed_blobs" "json"]
         scan::dump;
-    Admin write "load" " [--create_if_missing] [--disable_wal] [--bulk_load] [--compact]"
-        ["from" "to" "create_if_missing" "disable_wal" "bulk_load" "compact"] load::load;
+    Admin long_write "load" " [--create_if_missing] [--disable_wal] [--bulk_load] [--compact] [--json]"
+        ["from" "to" "create_if_missing" "disable_wal" "bulk_load" "compact" "json"] load::load;
     Admin file "manifest_dump" " [--verbose] [--json] [--path=<path_to_manifest_file>]" ["verbose" "json" "path"] manifest::command;
     Admin read "file_checksum_dump" "" [] manifest::checksums;
     Admin read "get_property" " <property_name>" [] admin::get_property;
-    Admin write "repair" " [--verbose] [--json]" ["verbose" "json"] repair::repair;
+    Admin long_write "repair" " [--verbose] [--json]" ["verbose" "json"] repair::repair;
     Admin read "list_column_families" " [--json]" ["json"] manifest::list_families;
     Admin write "create_column_family" " --db=<db_path> <new_column_family_name>" [] admin::create_family;
     Admin write "drop_column_family" " --db=<db_path> <column_family_name_to_drop>" [] admin::drop_family;
@@ -140,9 +147,9 @@ const COMMANDS: &[Command] = commands! {
         ["decode_blob_index" "dump_uncompressed_blobs"] files::dump_live;
     Admin file "file_dump" " <file> [--annotate] [--decode_blob_index] [--dump_uncompressed_blobs] : any one file of a database; without one as dump_live_files."
         ["annotate" "decode_blob_index" "dump_uncompressed_blobs"] files::dump_file;
-    Admin write "backup" " [--backup_dir] " ["backup_dir"] transfer::backup;
-    Admin write "restore" " [--backup_dir] " ["backup_dir"] transfer::restore;
-    Admin write "checkpoint" " [--checkpoint_dir] " ["checkpoint_dir"] transfer::checkpoint;
+    Admin long_write "backup" " [--backup_dir] [--json]" ["backup_dir" "json"] transfer::backup;
+    Admin long_write "restore" " [--backup_dir] [--json]" ["backup_dir" "json"] transfer::restore;
+    Admin long_write "checkpoint" " [--checkpoint_dir] [--json]" ["checkpoint_dir" "json"] transfer::checkpoint;
     Admin write "write_extern_sst" " <output_sst_path>" ["create_if_missing"] transfer::write_external;
     Admin write "ingest_extern_sst" " <input_sst_path> [--move_files]  [--snapshot_consistency]  [--allow_global_seqno]  [--allow_blocking_flush]  [--ingest_behind]  [--write_global_seqno] "
         ["create_if_missing" "move_files" "snapshot_consistency" "allow_global_seqno" "allow_blocking_flush" "ingest_behind" "write_global_seqno"]

@@ -36,6 +36,7 @@ mod wal;
 use std::io;
 use std::os::unix::ffi::OsStringExt;
 
+use crate::progress;
 use args::Args;
 pub use outcome::Io;
 pub(crate) use outcome::{Failure, Outcome};
@@ -44,9 +45,11 @@ use session::Session;
 /// The program, on the process's own streams; the result is its exit status.
 pub fn main() -> i32 {
     let args: Vec<_> = std::env::args_os().skip(1).map(OsStringExt::into_vec).collect();
-    let (mut out, mut err) = (io::BufWriter::new(io::stdout().lock()), io::stderr().lock());
+    // The thread of the progress writes to standard error too, so its lock is not held.
+    let (mut out, mut err) = (io::BufWriter::new(io::stdout().lock()), io::stderr());
     let mut input = io::BufReader::new(io::stdin());
-    run(&args, &mut Io { input: &mut input, out: &mut out, err: &mut err })
+    let err_is_terminal = io::IsTerminal::is_terminal(&err);
+    run(&args, &mut Io { input: &mut input, out: &mut out, err: &mut err, err_is_terminal })
 }
 
 /// Runs one command line (without the program's name); the result is the exit status: 0, or 1 with a reason
@@ -74,6 +77,35 @@ pub fn run(args: &[Vec<u8>], io: &mut Io<'_>) -> i32 {
     }
 }
 
+/// Runs a command with its progress on standard error: on a terminal, and as JSON lines with `--json`.
+fn run_long(command: &commands::Command, session: &mut Session, io: &mut Io<'_>) -> Outcome {
+    let form = if session.json {
+        progress::Form::Lines
+    } else if io.err_is_terminal {
+        progress::Form::Terminal
+    } else {
+        return (command.run)(session, io);
+    };
+    if command.name == "load" {
+        let total = std::fs::metadata("/dev/stdin").ok().filter(std::fs::Metadata::is_file).map(|m| m.len());
+        let (mut input, bytes) = progress::CountedInput::new(io.input);
+        let done = move || bytes.load(std::sync::atomic::Ordering::Relaxed);
+        let _progress = progress::Progress::start(form, command.name, total, done);
+        let mut io = Io { input: &mut input, out: io.out, err: io.err, err_is_terminal: io.err_is_terminal };
+        return (command.run)(session, &mut io);
+    }
+    // A restore reads the backup, and the other commands read the database.
+    let dir = match command.name {
+        "restore" => session.args.path("backup_dir"),
+        _ => session.dir().ok(),
+    };
+    let total = dir.map(|dir| progress::directory_bytes(&session.env, &dir));
+    let counters = progress::counted(&mut session.env);
+    let done = move || progress::read_bytes(&counters);
+    let _progress = progress::Progress::start(form, command.name, total, done);
+    (command.run)(session, io)
+}
+
 fn help(io: &mut Io<'_>, as_error: bool) -> i32 {
     let text = commands::help();
     let told = if as_error { io.err.write_all(text.as_bytes()) } else { io.out.write_all(text.as_bytes()) };
@@ -94,7 +126,8 @@ fn command(args: &[Vec<u8>], io: &mut Io<'_>) -> Outcome {
         _ => Failure(format!("Failed: {text}")),
     };
     let mut session = Session::new(args, command.writes).map_err(failed)?;
-    let outcome = (command.run)(&mut session, io);
+    let outcome =
+        if command.long { run_long(command, &mut session, io) } else { (command.run)(&mut session, io) };
     // Closing can fail too: a flush of the log, say.
     let closed = session.close().map_err(Failure::from);
     outcome.and(closed).map_err(failed)

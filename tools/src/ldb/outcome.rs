@@ -7,6 +7,8 @@ pub struct Io<'a> {
     pub input: &'a mut dyn BufRead,
     pub out: &'a mut dyn Write,
     pub err: &'a mut dyn Write,
+    /// A person sees `err`: long work shows its progress there.
+    pub err_is_terminal: bool,
 }
 
 /// A command that failed: what to say. Printed as `Failed: ...`.

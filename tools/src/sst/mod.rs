@@ -21,7 +21,7 @@ use crate::ldb::Io;
 pub fn main() -> i32 {
     let args: Vec<_> = std::env::args_os().skip(1).map(OsStringExt::into_vec).collect();
     let (mut out, mut err) = (io::BufWriter::new(io::stdout().lock()), io::stderr().lock());
-    run(&args, &mut Io { input: &mut io::empty(), out: &mut out, err: &mut err })
+    run(&args, &mut Io { input: &mut io::empty(), out: &mut out, err: &mut err, err_is_terminal: false })
 }
 
 /// Runs one command line (without the program's name); the result is the exit status: 0 if a table was found

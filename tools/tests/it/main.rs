@@ -10,6 +10,7 @@ mod bench;
 mod bench_features;
 mod golden;
 mod packages;
+mod progress;
 mod support;
 mod texts;
 mod transfer;

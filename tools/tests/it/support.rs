@@ -31,7 +31,8 @@ impl Ran {
 fn run(program: fn(&[Vec<u8>], &mut Io<'_>) -> i32, args: &[&str], mut input: &[u8]) -> Ran {
     let args: Vec<_> = args.iter().map(|a| a.as_bytes().to_vec()).collect();
     let (mut out, mut err) = (Vec::new(), Vec::new());
-    let status = program(&args, &mut Io { input: &mut input, out: &mut out, err: &mut err });
+    let status =
+        program(&args, &mut Io { input: &mut input, out: &mut out, err: &mut err, err_is_terminal: false });
     Ran { status, out, err: String::from_utf8_lossy(&err).into_owned() }
 }
 
