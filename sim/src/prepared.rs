@@ -20,7 +20,7 @@ use env::memory::{MemoryFs, Survivors};
 use env::rng::SeededRng;
 use ironstone::{
     Error, Family, FamilyDescriptor, Options, Record, Transaction, TransactionDb, TransactionDbOptions,
-    TxnDbWritePolicy, WriteOptions,
+    TransactionOptions, TxnDbWritePolicy, WriteOptions,
 };
 use testkit::chance::Chance;
 
@@ -225,8 +225,11 @@ impl World {
         let (rows, db) = (self.drawn_rows(), self.db()?);
         let name = format!("t{:04}", self.names).into_bytes();
         self.story.push(format!("  prepare {} sync={sync}", self.names));
-        let transaction =
-            db.begin_with(&self.options(sync), &Default::default()).map_err(|e| e.to_string())?;
+        // Some commits fill memtables of their own.
+        let commit_bypass_memtable =
+            self.policy == TxnDbWritePolicy::WriteCommitted && self.chance.percent(40);
+        let options = TransactionOptions { commit_bypass_memtable, ..TransactionOptions::default() };
+        let transaction = db.begin_with(&self.options(sync), &options).map_err(|e| e.to_string())?;
         transaction.set_name(&name).map_err(|e| e.to_string())?;
         let prepared = self.put_all(&transaction, &rows)?.and_then(|()| transaction.prepare());
         if prepared.is_ok() {

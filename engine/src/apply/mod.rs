@@ -9,6 +9,7 @@
 
 mod boundaries;
 mod merge;
+mod own;
 
 use base::{Error, FamilyId, Result, SequenceNumber, ValueType};
 use format::batch::{Batch, Marker, Record};
@@ -21,6 +22,7 @@ use crate::prepared::Numbering;
 use crate::sync::Arc;
 pub use boundaries::{ends_batch, separate};
 pub use merge::Merger;
+pub use own::{OwnMemtable, report_live_keys, to_own_memtables};
 
 /// What is done with records whose family is not there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

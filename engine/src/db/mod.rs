@@ -7,6 +7,7 @@
 mod close;
 mod destroy;
 mod families;
+mod filled;
 mod follow;
 mod history;
 mod import;
@@ -28,6 +29,7 @@ mod wal_files;
 pub use crate::opening::OpenRequest;
 pub use destroy::destroy;
 pub use families::list_families;
+pub use filled::LargeBatches;
 pub use follow::{catch_up, is_up_to_date, open_to_follow};
 pub use history::{Slice, StatsHistory};
 pub use ingest::PreparedIngestion;

@@ -23,7 +23,7 @@ pub use empty_ranges::EmptyRanges;
 pub use parts::Parts;
 pub use resolve::pick_options;
 pub use set::FamilySet;
-pub use state::{Charge, FlushPick, ImmutableMemtable, State};
+pub use state::{Charge, FlushPick, ImmutableMemtable, SealedOwn, State};
 pub use super_version::SuperVersion;
 
 use std::borrow::Cow;

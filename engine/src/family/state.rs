@@ -45,6 +45,12 @@ impl Drop for Charge {
     }
 }
 
+/// A memtable that was filled apart from the active memtable.
+pub struct SealedOwn {
+    pub mem: Arc<MemTable>,
+    pub charge: Option<Arc<Charge>>,
+}
+
 /// The memtables a flush job takes, oldest first.
 pub struct FlushPick {
     pub memtables: Vec<ImmutableMemtable>,
@@ -150,6 +156,40 @@ impl State {
             fresh.earliest_seq(),
             self.mem.largest_seq()
         );
+        self.push_immutable(fresh, next_log, charge, atomic_group);
+        self.check();
+        self.trim_history(0);
+    }
+
+    /// As [`State::seal`], and puts a filled memtable between the active memtable and `fresh`. The active memtable may be
+    /// empty. Requests a flush.
+    pub fn seal_with(
+        &mut self,
+        own: SealedOwn,
+        fresh: Arc<MemTable>,
+        next_log: u64,
+        charge: Option<Arc<Charge>>,
+        atomic_group: Option<u64>,
+    ) {
+        if self.mem.is_empty() {
+            self.mem = own.mem;
+        } else {
+            self.push_immutable(own.mem, next_log, charge, atomic_group);
+        }
+        self.push_immutable(fresh, next_log, own.charge, atomic_group);
+        self.flush_requested = true;
+        self.check();
+        self.trim_history(0);
+    }
+
+    /// Makes the active memtable immutable, and `fresh` the active memtable.
+    fn push_immutable(
+        &mut self,
+        fresh: Arc<MemTable>,
+        next_log: u64,
+        charge: Option<Arc<Charge>>,
+        atomic_group: Option<u64>,
+    ) {
         let last = self.immutable_memtables.last();
         base::invariant!(
             last.is_none_or(|last| next_log == 0 || last.next_log <= next_log),
@@ -169,8 +209,6 @@ impl State {
             atomic_group,
         });
         self.mem_id += 1;
-        self.check();
-        self.trim_history(0);
     }
 
     /// Checks the order of the immutable memtables and of the history.

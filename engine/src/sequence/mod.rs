@@ -7,6 +7,7 @@
 
 mod undecided;
 
+use std::any::Any;
 use std::collections::{BTreeMap, VecDeque};
 
 use base::SequenceNumber;
@@ -242,6 +243,19 @@ impl Snapshots {
         let visibility = sequence.undecided.view_at(seq);
         let (owner, sequence) = (owner.clone(), sequence.clone());
         Arc::new(Snapshot { seq, visibility, time_s: now_s, owner, sequence, _base: None })
+    }
+
+    /// Keeps what readers at `seq` need, until the result is dropped. No snapshot is counted.
+    pub(crate) fn keep(
+        owner: &Arc<Self>,
+        sequence: &Arc<LastSequence>,
+        seq: SequenceNumber,
+    ) -> Box<dyn Any + Send + Sync> {
+        let ends = [seq, seq];
+        let mut live = owner.live.lock();
+        ends.iter().for_each(|end| live.hold_end(*end));
+        drop(live);
+        Box::new(RangeEnds { ends, owner: owner.clone(), sequence: sequence.clone() })
     }
 
     /// Adds an undecided range. Called before the entries of the range are in a memtable.

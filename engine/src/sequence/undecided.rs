@@ -126,10 +126,18 @@ impl Undecided {
         self.enabled.load(Ordering::Relaxed)
     }
 
-    /// Adds a range. Called before the entries of the range are visible.
+    /// Adds a range. Called before the entries of the range are visible. The list is copied only if a view has it: a
+    /// transaction with thousands of sections adds each of them in place.
     pub(super) fn add(&self, range: Arc<UndecidedRange>) {
         let mut list = self.list.lock();
-        let mut ranges: Vec<_> = list.iter().cloned().collect();
+        let before = Arc::get_mut(&mut list).is_none().then(|| list.clone());
+        if let Some(before) = &before {
+            *list = Arc::new(before.iter().cloned().collect());
+        }
+        let Some(ranges) = Arc::get_mut(&mut list) else {
+            base::invariant!(false, "a list of undecided ranges that was just made has a second owner");
+            return;
+        };
         let at = ranges.partition_point(|other| other.first < range.first);
         base::invariant!(
             at.checked_sub(1).is_none_or(|before| ranges[before].last < range.first),
@@ -142,10 +150,9 @@ impl Undecided {
             range.last
         );
         ranges.insert(at, range);
-        let old = std::mem::replace(&mut *list, Arc::new(ranges));
         self.any.store(true, Ordering::SeqCst);
         drop(list);
-        drop(old);
+        drop(before);
     }
 
     /// Removes the ranges of a transaction. Called after its decision was published.
@@ -300,5 +307,23 @@ mod tests {
         assert_eq!(seen(ranges.clone()), [1, 2, 3, 4, 6, 7, 9, 10]);
         assert_eq!(seen(ranges.oldest(1)), [1, 2, 3, 4, 6, 7]);
         assert_eq!(seen(OwnRanges::default()), [1, 2, 6, 7]);
+    }
+
+    #[test]
+    fn list_is_copied_only_while_a_view_has_it() {
+        let undecided = Undecided::default();
+        undecided.enable();
+        let decision = Arc::new(Decision::default());
+        let list = |undecided: &Undecided| Arc::as_ptr(&*undecided.list.lock());
+        undecided.add(range(1, 1, &decision));
+        let first = list(&undecided);
+        undecided.add(range(2, 2, &decision));
+        assert_eq!(list(&undecided), first, "no view: in place");
+        let (_, view) = undecided.view(|| 2);
+        undecided.add(range(3, 3, &decision));
+        assert_ne!(list(&undecided), first);
+        let view = view.unwrap();
+        assert!(view.sees(0) && !view.sees(2), "a view does not change");
+        assert_eq!(view.ranges.len(), 2);
     }
 }

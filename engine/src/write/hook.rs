@@ -2,11 +2,20 @@
 
 use base::{FileNumber, Result, SequenceNumber};
 
+use super::FilledMemtables;
+
 /// Functions that the leader calls around one write. Such a write has a write group of its own.
 pub trait WriteHook: Send + Sync {
     /// Which parts of the batch go where.
     fn parts(&self) -> Parts {
         Parts::All
+    }
+
+    /// The memtables that the leader installs after the batch is in the memtables. Only for [`Filler::write`].
+    ///
+    /// [`Filler::write`]: super::Filler::write
+    fn filled(&self) -> Option<&FilledMemtables<'_>> {
+        None
     }
 
     /// Decides whether the write goes on. Called before anything is written to the WAL. All earlier writes are in the

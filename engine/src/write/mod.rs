@@ -10,6 +10,7 @@
 //! after the WAL. Several groups then insert concurrently, and are published in order. A short group inserts first
 //! (see `limits`).
 
+mod filled;
 pub mod group;
 pub mod hook;
 mod limits;
@@ -19,6 +20,7 @@ mod separated;
 mod settings;
 pub mod stall;
 
+pub use filled::{FilledMemtables, Filler};
 pub use hook::{Parts, WriteHook};
 pub use room::{FlushRequests, wal_bytes_max};
 pub use settings::WriteSettings;
@@ -352,7 +354,8 @@ impl Writer {
                 self.queue.hand_over(leader_state);
                 Err(error)
             }
-            Ok(first) if self.settings.pipelined && is_long_insert(&group, batch) => {
+            // A write with memtables of its own switches memtables, and needs the lead until its end.
+            Ok(first) if self.settings.pipelined && is_long_insert(&group, batch) && !has_filled(hook) => {
                 let (ticket, last) = (leader_state.ticket, leader_state.last_seq);
                 let merged = std::mem::take(&mut leader_state.scratch);
                 self.queue.hand_over(leader_state);
@@ -398,6 +401,7 @@ impl Writer {
             self.publisher.wait_for(leader_state.ticket);
             let checked = catch_unwind(AssertUnwindSafe(|| hook.check(leader_state.last_seq)));
             checked.unwrap_or_else(|_| Err(Error::aborted("a write hook panicked")))?;
+            hook.filled().map_or(Ok(()), |filled| Filler::new(self).check(filled))?;
         }
         let first = leader_state.last_seq + 1;
         base::invariant!(
@@ -535,17 +539,23 @@ impl Writer {
             let bytes = if group.records.is_empty() { batch.bytes() } else { merged };
             self.insert(bytes, first, batch.protection()).map(|_| ())
         };
+        let last = (first + u64::from(group.lead_seqs)).saturating_sub(1);
+        let applied = match hook.and_then(WriteHook::filled) {
+            None => applied,
+            // A comparator is code of the application.
+            Some(filled) => applied.and_then(|()| {
+                catch_unwind(AssertUnwindSafe(|| Filler::new(self).install(filled, last)))
+                    .unwrap_or_else(|_| Err(Error::aborted("installing filled memtables panicked")))
+            }),
+        };
         if let Err(error) = &applied {
             self.faults.memtable_failed(error);
         }
         applied?;
         match hook {
             None => Ok(()),
-            Some(hook) => {
-                let last = (first + u64::from(group.lead_seqs)).saturating_sub(1);
-                catch_unwind(AssertUnwindSafe(|| hook.before_visible(last)))
-                    .unwrap_or_else(|_| Err(Error::aborted("a write hook panicked")))
-            }
+            Some(hook) => catch_unwind(AssertUnwindSafe(|| hook.before_visible(last)))
+                .unwrap_or_else(|_| Err(Error::aborted("a write hook panicked"))),
         }
     }
 
@@ -744,4 +754,8 @@ impl Writer {
         // Refused itself, but not before it has led.
         let _ = self.alone(|_| ());
     }
+}
+
+fn has_filled(hook: Option<&dyn WriteHook>) -> bool {
+    hook.is_some_and(|hook| hook.filled().is_some())
 }

@@ -4,13 +4,16 @@
 //! family, and whole on one side of a log's end. What is sealed is told to the background by a flush_requests.
 
 use base::stats::{Cause, HistogramKind, PerfCounter, PerfTimer, Step, Ticker, perf_add};
-use base::{Error, FamilyId, Result};
+use base::{Error, FamilyId, Result, SequenceNumber};
 use lsm::pressure;
+use mem::memtable::MemTable;
 
 use super::Writer;
+use super::filled::own_of;
 use super::group::{Flags, LeaderState};
+use crate::apply::OwnMemtable;
 use crate::event::{Event, FlushReason, Named};
-use crate::family::Family;
+use crate::family::{Family, SealedOwn};
 use crate::stats::{DatabaseCounter, StallReason};
 use crate::sync::{Arc, Ordering};
 
@@ -213,39 +216,68 @@ impl Writer {
             self.roll_log()?;
         }
         let log = self.logs.active_number().0;
-        self.switch_behind(leader_state, victims, log);
+        self.switch_behind(leader_state.last_seq, victims, Vec::new(), log);
         self.flush_requests.flush_due(victims, reason);
         Ok(())
     }
 
     /// Seals behind the log that is active now, without ringing.
     pub(super) fn switch_quietly(&self, leader_state: &LeaderState, victims: &[Arc<Family>]) {
-        self.switch_behind(leader_state, victims, self.logs.active_number().0);
+        self.switch_behind(leader_state.last_seq, victims, Vec::new(), self.logs.active_number().0);
     }
 
-    fn switch_behind(&self, leader_state: &LeaderState, victims: &[Arc<Family>], log: u64) {
+    /// Switches these column families. `last_seq` is the newest sequence number, and `own` has filled memtables of some of the
+    /// column families.
+    pub(super) fn switch_behind(
+        &self,
+        last_seq: SequenceNumber,
+        victims: &[Arc<Family>],
+        mut own: Vec<OwnMemtable>,
+        log: u64,
+    ) {
         self.pass_empty_families(log, victims);
         let group = self.settings.atomic_flush.then(|| self.families.last_group() + 1);
         for family in victims {
-            self.switch_one(leader_state, family, log, group);
+            let own = own_of(&self.buffers, family, &mut own);
+            self.switch_one(last_seq, family, own, log, group);
         }
         if let Some(group) = group {
             self.families.group_sealed(group);
         }
     }
 
-    fn switch_one(&self, leader_state: &LeaderState, family: &Arc<Family>, log: u64, group: Option<u64>) {
+    fn switch_one(
+        &self,
+        last_seq: SequenceNumber,
+        family: &Arc<Family>,
+        own: Option<SealedOwn>,
+        log: u64,
+        group: Option<u64>,
+    ) {
         let mut state = family.state();
-        if state.mem.is_empty() {
+        if state.mem.is_empty() && own.is_none() {
             return;
         }
-        let old = state.mem.clone();
-        let fresh = family.parts().new_memtable(state.mem_id + 1, leader_state.last_seq);
+        let sealed = [Some(state.mem.clone()), own.as_ref().map(|own| own.mem.clone())];
+        let fresh = family.parts().new_memtable(state.mem_id + 1, last_seq);
         let charge = family.buffer_immutable(&self.buffers);
-        state.seal(fresh, log, charge, group);
+        match own {
+            None => state.seal(fresh, log, charge, group),
+            Some(own) => {
+                // Two memtables become immutable at once. The older one takes no writes from now on.
+                state.mem.seal();
+                state.seal_with(own, fresh, log, charge, group);
+            }
+        }
         let old_super_version = family.install(&mut state);
         drop(state);
         drop(old_super_version);
+        for old in sealed.into_iter().flatten().filter(|sealed| !sealed.is_empty()) {
+            self.report_switch(family, &old);
+        }
+    }
+
+    fn report_switch(&self, family: &Family, old: &MemTable) {
         old.seal();
         if self.events.has_listeners() {
             let counts = old.counts();

@@ -157,13 +157,17 @@ pub struct TransactionOptions {
     /// Tracks the timestamp size of each column family in the write batch. A batch of Ironstone always knows the sizes, and
     /// the option changes nothing. Default false.
     pub write_batch_track_timestamp_size: bool,
-    /// Commits without inserting into the memtables. Not built: `true` is refused. Default false.
+    /// Lets the commit of a prepared transaction put its entries into memtables of their own. The memtables are filled before
+    /// the commit takes its turn among the writers, and are flushed at once. So other writers wait less for a large commit.
+    /// Only for `WriteCommitted`: other policies refuse `true`. Transactions with timestamps or range deletions commit as
+    /// without the option. Each such commit switches the memtables of its column families: many small ones may stall
+    /// writers. Default false.
     pub commit_bypass_memtable: bool,
-    /// Number of records from which a commit bypasses the memtables. Not built: values other than 0 are refused. Default
-    /// 0: never.
+    /// Number of records from which a commit acts as with `commit_bypass_memtable`. Only for `WriteCommitted`: other policies
+    /// refuse values other than 0. Default 0: never.
     pub large_txn_commit_optimize_threshold: u32,
-    /// Batch size in bytes from which a commit bypasses the memtables. Not built: values other than 0 are refused.
-    /// Default 0: never.
+    /// Batch size in bytes from which a commit acts as with `commit_bypass_memtable`. Only for `WriteCommitted`: other policies
+    /// refuse values other than 0. Default 0: never.
     pub large_txn_commit_optimize_byte_threshold: u64,
 }
 
@@ -190,22 +194,47 @@ impl Default for TransactionOptions {
 }
 
 impl TransactionOptions {
+    /// From which size on a commit fills memtables of its own.
+    pub(super) fn large_commit(&self) -> LargeCommit {
+        LargeCommit {
+            records: if self.commit_bypass_memtable { 1 } else { self.large_txn_commit_optimize_threshold },
+            bytes: self.large_txn_commit_optimize_byte_threshold,
+        }
+    }
+
     /// Refuses options whose feature is not built.
     ///
     /// # Errors
     /// NotSupported, naming the option.
     pub(super) fn check(&self, policy: TxnDbWritePolicy) -> Result<()> {
         let unprepared = policy == TxnDbWritePolicy::WriteUnprepared;
+        let committed = policy == TxnDbWritePolicy::WriteCommitted;
+        let (records, bytes) =
+            (self.large_txn_commit_optimize_threshold, self.large_txn_commit_optimize_byte_threshold);
         let refused = [
             (
                 "write_batch_flush_threshold",
                 !matches!(self.write_batch_flush_threshold, -1 | 0) && !unprepared,
             ),
-            ("commit_bypass_memtable", self.commit_bypass_memtable),
-            ("large_txn_commit_optimize_threshold", self.large_txn_commit_optimize_threshold != 0),
-            ("large_txn_commit_optimize_byte_threshold", self.large_txn_commit_optimize_byte_threshold != 0),
+            ("commit_bypass_memtable", self.commit_bypass_memtable && !committed),
+            ("large_txn_commit_optimize_threshold", records != 0 && !committed),
+            ("large_txn_commit_optimize_byte_threshold", bytes != 0 && !committed),
         ];
         refuse("TransactionOptions", &refused)
+    }
+}
+
+/// From which size on a commit fills memtables of its own; 0: never.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct LargeCommit {
+    records: u32,
+    bytes: u64,
+}
+
+impl LargeCommit {
+    /// Returns true for a batch of so many records and bytes.
+    pub fn takes(self, records: u32, bytes: u64) -> bool {
+        self.records > 0 && records >= self.records || self.bytes > 0 && bytes >= self.bytes
     }
 }
 

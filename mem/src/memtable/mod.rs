@@ -14,6 +14,7 @@ mod inplace_tests;
 mod iter;
 mod options;
 mod read;
+mod renumber;
 #[cfg(test)]
 mod tests;
 mod tombstones;
@@ -35,6 +36,7 @@ use crate::rep::vector::Vector;
 pub use iter::MemIter;
 pub use options::{MemTableOptions, RepKind};
 pub use read::Version;
+pub use renumber::renumber;
 pub use write::{Inserted, Writer};
 
 use bloom::Bloom;

@@ -542,3 +542,38 @@ fn a_model_of_many_overwrites_keeps_every_version() {
         assert!(got.iter().eq(seqs.iter().rev()));
     }
 }
+
+#[test]
+fn renumbered_memtable_equals_one_that_was_filled_with_the_numbers() {
+    for (rep, protection) in [(RepKind::SkipList, 0), (RepKind::SkipList, 8), (RepKind::Vector, 4)] {
+        let options = MemTableOptions { protection_bytes_per_key: protection, ..options(rep) };
+        let mut renumbered = MemTable::new(options.clone(), 1, 0);
+        let filled = MemTable::new(options, 7, 1000);
+        for i in 1..=500u64 {
+            let key = format!("key{:03}", i * 37 % 200);
+            let kind = if i % 5 == 0 { ValueType::Deletion } else { ValueType::Value };
+            renumbered.add(i, kind, key.as_bytes(), &i.to_le_bytes()).unwrap();
+            filled.add(1000 + i, kind, key.as_bytes(), &i.to_le_bytes()).unwrap();
+        }
+        renumber(Arc::get_mut(&mut renumbered).unwrap(), 7, 1000).unwrap();
+        assert_eq!(forward(&renumbered), forward(&filled), "{rep:?}, {protection} bytes of protection");
+        assert_eq!(backward(&renumbered), backward(&filled));
+        let numbers =
+            |table: &MemTable| (table.id(), table.earliest_seq(), table.first_seq(), table.largest_seq());
+        assert_eq!(numbers(&renumbered), numbers(&filled));
+        assert_eq!(newest(&renumbered, b"key037", 1001), newest(&filled, b"key037", 1001));
+        assert_eq!(newest(&renumbered, b"key037", 1000), None);
+    }
+}
+
+#[test]
+fn renumbering_beyond_the_last_sequence_number_changes_nothing() {
+    let mut table = table(RepKind::SkipList);
+    table.add(3, ValueType::Value, b"k", b"v").unwrap();
+    let before = forward(&table);
+    let inner = Arc::get_mut(&mut table).unwrap();
+    renumber(inner, 1, MAX_SEQUENCE - 2).unwrap_err();
+    inner.add_range_tombstone(4, b"a", b"b").unwrap();
+    renumber(inner, 1, 1).unwrap_err();
+    assert_eq!(forward(&table), before);
+}

@@ -134,6 +134,30 @@ impl Entries {
         Ok(place)
     }
 
+    /// Adds `offset` to the sequence number of the entry at `place`.
+    ///
+    /// # Safety
+    /// As for [`Entries::entry`]; and no other thread reads or writes the entry, and no reference to its bytes lives. The
+    /// sequence number must stay below 2^56.
+    pub(crate) unsafe fn renumber(&self, place: Ref, offset: u64) {
+        // SAFETY: the caller promises that `store` wrote the whole layout at this offset, and that the entry is this
+        // thread's alone. The trailer lies in the last 8 bytes of the internal key, and the checksum after the value. The
+        // references that `checksum` reads end before the checksum is written.
+        unsafe {
+            let (key_len, key) = read_varint(self.arena.at(place));
+            let trailer = key.add(key_len as usize - TRAILER_LEN).cast_mut();
+            let renumbered = u64::from_le(trailer.cast::<u64>().read_unaligned()).wrapping_add(offset << 8);
+            trailer.cast::<u64>().write_unaligned(renumbered.to_le());
+            if self.protection > 0 {
+                let (value_len, value) = read_varint(key.add(key_len as usize));
+                let user_key = std::slice::from_raw_parts(key, key_len as usize - TRAILER_LEN);
+                let sum =
+                    checksum(user_key, renumbered, std::slice::from_raw_parts(value, value_len as usize));
+                write_bytes(value.add(value_len as usize).cast_mut(), &sum.to_le_bytes()[..self.protection]);
+            }
+        }
+    }
+
     /// The entry at `place`.
     ///
     /// # Safety

@@ -145,7 +145,10 @@ impl Transactions {
         let set_snapshot = chance.percent(30);
         let handle = match self.base() {
             Base::Pessimistic(db) => {
+                let committed = self.flavor == Flavor::Policy(TxnDbWritePolicy::WriteCommitted);
                 let options = TransactionOptions {
+                    commit_bypass_memtable: committed && chance.percent(30),
+                    large_txn_commit_optimize_threshold: if committed { chance.below(8) as u32 } else { 0 },
                     set_snapshot,
                     deadlock_detect: chance.percent(30),
                     ..TransactionOptions::default()

@@ -16,7 +16,7 @@ pub(in crate::txn) struct Core {
     pub(super) orders: Orders,
     /// Grows when nodes are removed.
     pub(super) epoch: u64,
-    overwrites: bool,
+    pub(super) overwrites: bool,
     /// Largest size of the batch in bytes; 0: no limit.
     pub bytes_max: usize,
 }

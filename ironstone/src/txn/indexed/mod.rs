@@ -631,6 +631,34 @@ impl WriteBatchWithIndex {
     pub fn write(&mut self, db: &Db, options: &WriteOptions) -> Result<()> {
         db.write_with(&mut self.core.lock().batch, options)
     }
+
+    /// Writes the batch to a database as memtables of its own, which are flushed at once. Other writers wait less than for
+    /// [`WriteBatchWithIndex::write`]. A crash before the end of the flush loses the batch: `disableWAL` must be set. In a
+    /// [`crate::TransactionDb`], the batch takes no locks. RocksDB: `DB::IngestWriteBatchWithIndex`.
+    ///
+    /// ```
+    /// # use ironstone::{Db, Options, WriteBatchWithIndex, WriteBatchWithIndexOptions, WriteOptions};
+    /// # let db = Db::open("data", Options::in_memory())?;
+    /// let overwrite = WriteBatchWithIndexOptions { overwrite_key: true, ..WriteBatchWithIndexOptions::default() };
+    /// let mut batch = WriteBatchWithIndex::with_options(overwrite);
+    /// batch.put(b"k", b"1")?;
+    /// batch.ingest(&db, &WriteOptions { disableWAL: true, ..WriteOptions::default() })?;
+    /// assert!(db.get(b"k")?.is_some());
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// NotSupported without `disableWAL`, for a batch without `overwrite_key`, for column families with timestamps, and with
+    /// the policies `WritePrepared` and `WriteUnprepared`. As [`Db::write`].
+    pub fn ingest(&self, db: &Db, options: &WriteOptions) -> Result<()> {
+        let core = self.core.lock();
+        if !core.overwrites {
+            return Err(base::Error::not_supported(
+                "WriteBatchWithIndex ingestion requires overwrite_key=true",
+            ));
+        }
+        engine::db::LargeBatches::new(db.engine()).ingest(&core.batch, options)
+    }
 }
 
 impl std::fmt::Debug for WriteBatchWithIndex {

@@ -224,6 +224,7 @@ impl TransactionDb {
                 rollback_merge_operands: self.options.rollback_merge_operands,
                 commit_time_for_recovery: options.use_only_the_last_commit_time_batch_for_recovery,
                 flush_threshold: self.flush_threshold(options),
+                large_commit: options.large_commit(),
             },
         });
         let order = self.db.default_family().inner().order().user.clone();

@@ -11,7 +11,7 @@ use env::sync::{Arc, Mutex, Weak};
 use super::super::indexed::{Core, Indexing};
 use super::super::locks::{LockManager, Owner};
 use super::super::optimistic::shared::OptimisticShared;
-use super::super::options::TxnDbWritePolicy;
+use super::super::options::{LargeCommit, TxnDbWritePolicy};
 use super::super::pessimistic::Registry;
 use super::super::tracker::Tracker;
 use super::sections::Sections;
@@ -60,6 +60,8 @@ pub(in crate::txn) struct Settings {
     pub commit_time_for_recovery: bool,
     /// The batch size in bytes above which the batch is written before prepare; 0: never.
     pub flush_threshold: u64,
+    /// Which commits fill memtables of their own.
+    pub large_commit: LargeCommit,
 }
 
 /// The part of a transaction that its own calls change.

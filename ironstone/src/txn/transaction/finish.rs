@@ -12,7 +12,7 @@ use base::key::SequenceNumber;
 use base::stats::HistogramKind;
 use base::{Error, Kind, Result, Subcode};
 use engine::batch::WriteBatch;
-use engine::db::{BeforeVisible, PreparedName};
+use engine::db::{BeforeVisible, LargeBatches, PreparedName};
 use engine::write::WriteHook;
 use env::sync::{Arc, Mutex};
 
@@ -259,6 +259,19 @@ impl Transaction {
         let hook = stamped.as_ref().map(Created::hook);
         let timestamp = timestamp.as_ref().map(|ts| &ts[..]);
         let engine = self.db.engine();
+        // RocksDB's batch is one byte larger: it starts with a placeholder.
+        let bytes = batch.data_size() as u64 + 1;
+        let large = self.shared.pessimistic().map(|p| p.settings.large_commit).unwrap_or_default();
+        if timestamp.is_none() && large.takes(batch.count(), bytes) {
+            let options = &body.write_options;
+            let large = LargeBatches::new(engine);
+            let filled = large.commit_prepared(prepared, &body.commit_time, &batch, options, hook)?;
+            if let Some(seq) = filled {
+                self.adopt(body, stamped);
+                return Ok(seq);
+            }
+        }
+        let hook = stamped.as_ref().map(Created::hook);
         let seq = engine.commit_prepared(
             prepared,
             &body.commit_time,

@@ -77,6 +77,10 @@ impl Transaction {
         body.sections.write(&self.db, core.batch.records(), SectionKind::Prepared, &by)?;
         if pessimistic.settings.policy == TxnDbWritePolicy::WriteUnprepared {
             core.clear();
+            // The batch has no save points any more. A prepared transaction may still remove its save points.
+            let sections = body.sections.own().len();
+            let in_batch = body.save_points.iter_mut().filter(|save| save.sections.is_none());
+            in_batch.for_each(|save| save.sections = Some(sections));
         }
         Ok(())
     }

@@ -2,6 +2,7 @@
 
 mod deadlocks;
 mod golden;
+mod large;
 mod optimistic;
 mod pessimistic;
 mod two_phase;

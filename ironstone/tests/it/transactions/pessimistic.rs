@@ -4,8 +4,8 @@ use std::sync::Mutex;
 
 use ironstone::{
     FamilyDescriptor, Kind, LockMode, ReadOptions, Snapshot, Subcode, Transaction, TransactionDb,
-    TransactionDbOptions, TransactionNotifier, TransactionOptions, TransactionState, Validation, WriteBatch,
-    WriteOptions,
+    TransactionDbOptions, TransactionNotifier, TransactionOptions, TransactionState, TxnDbWritePolicy,
+    Validation, WriteBatch, WriteOptions,
 };
 
 use super::{impatient, open, options, with};
@@ -212,7 +212,11 @@ fn dropped_column_family_takes_no_locks() {
 #[test]
 fn options_that_are_not_built_are_refused_by_name() {
     let scratch = tempfile::tempdir().unwrap();
-    let db = open(scratch.path());
+    let policy = TransactionDbOptions {
+        write_policy: TxnDbWritePolicy::WritePrepared,
+        ..TransactionDbOptions::default()
+    };
+    let db = TransactionDb::open(scratch.path(), options(), policy).unwrap();
     let bypass = TransactionOptions { commit_bypass_memtable: true, ..Default::default() };
     let error = db.begin_with(&WriteOptions::default(), &bypass).unwrap_err();
     assert!(error.message().contains("commit_bypass_memtable"), "{error}");

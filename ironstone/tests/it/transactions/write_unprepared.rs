@@ -258,3 +258,22 @@ fn wal_of_a_stricter_policy_is_read_and_others_are_refused() {
     let own = TransactionOptions { write_batch_flush_threshold: 1, ..TransactionOptions::default() };
     assert_eq!(db.begin_with(&WriteOptions::default(), &own).unwrap_err().kind(), Kind::NotSupported);
 }
+
+#[test]
+fn prepared_transaction_still_has_its_save_points() {
+    let scratch = tempfile::tempdir().unwrap();
+    let db = open(scratch.path());
+    let transaction = db.begin();
+    transaction.set_name(b"x").unwrap();
+    transaction.put(b"a", b"1").unwrap();
+    transaction.set_save_point();
+    transaction.put(b"b", b"1").unwrap();
+    transaction.set_save_point();
+    transaction.prepare().unwrap();
+    assert!(transaction.rollback_to_save_point().is_err());
+    transaction.pop_save_point().unwrap();
+    transaction.pop_save_point().unwrap();
+    assert_eq!(transaction.pop_save_point().unwrap_err().kind(), Kind::NotFound);
+    transaction.commit().unwrap();
+    assert_eq!(rows(db.iter().unwrap()).len(), 2);
+}

@@ -1,0 +1,75 @@
+//! Applies the records of one batch to memtables that no reader has yet.
+
+use base::{Result, ValueType};
+use format::batch::Batch;
+use mem::memtable::MemTable;
+
+use super::no_family;
+use crate::batch::WriteBatch;
+use crate::family::{Family, FamilySet};
+use crate::sync::Arc;
+
+/// A memtable that is filled, and its column family.
+pub type OwnMemtable = (Arc<Family>, Arc<MemTable>);
+
+/// Applies a batch to new memtables, one for each column family of the batch. The first counted record has the sequence
+/// number 1. The batch has passed [`super::check`], and has no range deletions. Records of missing column families take their
+/// sequence numbers, if `skip_missing` is set.
+///
+/// # Errors
+/// InvalidArgument for a column family that does not exist; those of decoding and of the memtable.
+pub fn to_own_memtables(
+    batch: &WriteBatch,
+    families: &FamilySet,
+    skip_missing: bool,
+) -> Result<Vec<OwnMemtable>> {
+    let mut own: Vec<OwnMemtable> = Vec::new();
+    let mut records = Batch::new(batch.bytes())?.records();
+    let mut next = records.next().transpose()?;
+    let mut seq = 1;
+    while let Some(first) = next {
+        let Some(id) = first.family() else {
+            next = records.next().transpose()?;
+            continue;
+        };
+        let at = match own.iter().position(|(family, _)| family.id() == id) {
+            Some(at) => Some(at),
+            None => match families.get(id) {
+                Some(family) => {
+                    let mem = family.parts().new_memtable(0, 0);
+                    own.push((family, mem));
+                    Some(own.len() - 1)
+                }
+                None if skip_missing => None,
+                None => return Err(no_family(id)),
+            },
+        };
+        // One writer for the adjacent records of a column family.
+        let mut writer = at.map(|at| own[at].1.writer());
+        let mut record = first;
+        next = loop {
+            if let (Some((kind, key, value)), Some(writer)) = (record.entry(), &mut writer) {
+                writer.add(seq, kind, key, value)?;
+            }
+            seq += u64::from(record.is_counted());
+            match records.next().transpose()? {
+                Some(next) if next.family() == Some(id) => record = next,
+                other => break other,
+            }
+        };
+    }
+    own.retain(|(_, mem)| !mem.is_empty());
+    Ok(own)
+}
+
+/// Reports the live keys of a batch to the column families that know key ranges without keys.
+pub fn report_live_keys(batch: &WriteBatch, families: &[Arc<Family>]) {
+    for family in families.iter().filter(|family| family.empty_ranges().concern_writers()) {
+        let live = batch.iter().flatten().filter(|record| record.family() == Some(family.id()));
+        let live = live.filter_map(|record| match record.entry()? {
+            (ValueType::Deletion | ValueType::SingleDeletion, _, _) => None,
+            (_, key, _) => Some(key),
+        });
+        family.empty_ranges().add_live(&family.order().user, live);
+    }
+}

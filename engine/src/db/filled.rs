@@ -1,0 +1,102 @@
+//! Large batches that become memtables of their own: the commit of a large transaction, and the ingestion of a batch.
+
+use base::{Error, FileNumber, Result, SequenceNumber};
+use format::batch::Marker;
+
+use super::{BeforeVisible, Db, PreparedName};
+use crate::batch::WriteBatch;
+use crate::options::WriteOptions;
+use crate::prepared::PreparedSections;
+use crate::write::{FilledMemtables, Filler, Parts, WriteHook};
+
+/// Installs filled memtables. Of a commit, keeps the WAL of the section for as long as the WAL of the commit is needed.
+struct Install<'a> {
+    filled: FilledMemtables<'a>,
+    section: Option<(&'a PreparedSections, FileNumber)>,
+    before_visible: Option<BeforeVisible<'a>>,
+}
+
+impl WriteHook for Install<'_> {
+    fn parts(&self) -> Parts {
+        Parts::Marked
+    }
+
+    fn filled(&self) -> Option<&FilledMemtables<'_>> {
+        Some(&self.filled)
+    }
+
+    fn logged(&self, wal: FileNumber, _first_seq: SequenceNumber, _seqs: u64) {
+        if let Some((prepared, section)) = self.section {
+            prepared.committed(section, wal);
+        }
+    }
+
+    fn before_visible(&self, last_seq: SequenceNumber) -> Result<()> {
+        self.before_visible.map_or(Ok(()), |hook| hook(last_seq))
+    }
+}
+
+/// The calls of a database for large batches.
+#[derive(Clone, Copy)]
+pub struct LargeBatches<'a> {
+    db: &'a Db,
+}
+
+impl<'a> LargeBatches<'a> {
+    pub fn new(db: &'a Db) -> Self {
+        LargeBatches { db }
+    }
+
+    /// As [`Db::commit_prepared`], but the records of `batch` become memtables of their own. Returns `None` if they must go to
+    /// the active memtables: then nothing is written. `batch` has no timestamps.
+    ///
+    /// # Errors
+    /// As [`Db::commit_prepared`].
+    pub fn commit_prepared(
+        self,
+        prepared: PreparedName<'_>,
+        commit_time: &WriteBatch,
+        batch: &WriteBatch,
+        options: &WriteOptions,
+        before_visible: Option<BeforeVisible<'_>>,
+    ) -> Result<Option<SequenceNumber>> {
+        let filler = Filler::new(&self.db.writing()?.writer);
+        let Some(filled) = filler.fill(batch, options, &self.db.inner.tools.snapshots)? else {
+            return Ok(None);
+        };
+        let mut front = commit_time.clone();
+        front.marker(Marker::Commit(prepared.name));
+        let section = Some((self.db.inner.committer.prepared(), prepared.wal));
+        let hook = Install { filled, section, before_visible };
+        filler.write(&mut front, options, &hook)?;
+        if options.disableWAL {
+            // A crash brings the transaction back; until then its WAL has no reader.
+            hook.logged(self.db.inner.logs.active_number(), 0, 0);
+        }
+        Ok(Some(front.sequence()))
+    }
+
+    /// Writes a batch without the WAL: its records become memtables of their own, and are flushed. RocksDB:
+    /// `IngestWriteBatchWithIndex`.
+    ///
+    /// # Errors
+    /// NotSupported without `disableWAL`, with the policies write-prepared and write-unprepared, and for range deletions and
+    /// column families with timestamps. As [`Db::write`].
+    pub fn ingest(self, batch: &WriteBatch, options: &WriteOptions) -> Result<()> {
+        if !options.disableWAL {
+            return Err(Error::not_supported("IngestWriteBatchWithIndex without disableWAL"));
+        }
+        let filler = Filler::new(&self.db.writing()?.writer);
+        match filler.fill(batch, options, &self.db.inner.tools.snapshots)? {
+            Some(filled) => {
+                let hook = Install { filled, section: None, before_visible: None };
+                filler.write(&mut WriteBatch::new(), options, &hook)
+            }
+            None if batch.count() == 0 => Ok(()),
+            None => Err(Error::not_supported(
+                "the ingestion of a batch with range deletions or timestamps, or with the policies WritePrepared and \
+                 WriteUnprepared",
+            )),
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! Writes whose entries become memtables of their own: the commit of a large transaction.
+//!
+//! ```text
+//!  fill   records ─► own memtables, sequence numbers from 1 on        concurrently with other writers
+//!  lead   WAL ─► new WAL ─► new numbers ─► active and own memtables become immutable ─► visible ─► flush
+//! ```
+//! The active memtable of each column family is switched first: its entries are older. The new WAL lets the flush of the own
+//! memtable release the WAL that has the write. If the new WAL cannot be made, the entries go to the active memtable.
+//!
+//! The own memtables are immutable before their entries are visible. A flush in between must not drop the older entries that
+//! readers still see, so the visible sequence number is held as if by a snapshot.
+//! Facts: RocksDB `db/db_impl/db_impl_write.cc`, `IngestWBWIAsMemtable`, and `memtable/wbwi_memtable.h`, which takes the index
+//! of the batch for a memtable.
+
+use std::any::Any;
+
+use base::stats::Ticker;
+use base::{Error, Result, SequenceNumber};
+use mem::memtable::renumber;
+use mem::write_buffer::WriteBufferManager;
+
+use super::limits::check_memory;
+use super::{WriteHook, Writer};
+use crate::apply::{self, Markers, Missing};
+use crate::batch::WriteBatch;
+use crate::event::FlushReason;
+use crate::family::{Charge, Family, SealedOwn};
+use crate::options::WriteOptions;
+use crate::prepared::Numbering;
+use crate::sequence::Snapshots;
+use crate::sync::{Arc, Mutex};
+
+/// The memtables of one batch, filled and not yet part of their column families.
+pub struct FilledMemtables<'a> {
+    batch: &'a WriteBatch,
+    own: Mutex<Vec<apply::OwnMemtable>>,
+    snapshots: &'a Arc<Snapshots>,
+    /// Keeps the older entries until the batch is visible.
+    kept: Mutex<Option<Box<dyn Any + Send + Sync>>>,
+}
+
+impl<'a> FilledMemtables<'a> {
+    /// The sequence numbers that the batch takes.
+    pub fn seqs(&self) -> u32 {
+        self.batch.count()
+    }
+}
+
+/// The part of the write path that fills and installs memtables.
+#[derive(Clone, Copy)]
+pub struct Filler<'w> {
+    writer: &'w Writer,
+}
+
+impl<'w> Filler<'w> {
+    pub fn new(writer: &'w Writer) -> Self {
+        Filler { writer }
+    }
+
+    /// Fills own memtables with the entries of a batch. Returns `None` if the batch must go to the active memtables: it is
+    /// empty, has range deletions, or touches a column family with timestamps.
+    ///
+    /// # Errors
+    /// InvalidArgument for a batch that cannot be written.
+    pub fn fill<'a>(
+        self,
+        batch: &'a WriteBatch,
+        options: &WriteOptions,
+        snapshots: &'a Arc<Snapshots>,
+    ) -> Result<Option<FilledMemtables<'a>>> {
+        let separate = self.writer.settings.numbering == Numbering::PerBatch;
+        if batch.count() == 0 || batch.contents().range_deletions || separate || batch.has_timestamps() {
+            return Ok(None);
+        }
+        let missing = if options.ignore_missing_column_families { Missing::Skip } else { Missing::Refuse };
+        batch.check()?;
+        batch.verify_protection()?;
+        check_memory(batch)?;
+        apply::check(batch, &self.writer.families, missing, Markers::Refused)?;
+        let own = apply::to_own_memtables(batch, &self.writer.families, missing == Missing::Skip)?;
+        if own.is_empty() || own.iter().any(|(family, _)| family.order().user.timestamp_size() > 0) {
+            return Ok(None);
+        }
+        Ok(Some(FilledMemtables { batch, own: Mutex::new(own), snapshots, kept: Mutex::new(None) }))
+    }
+
+    /// Writes `front` as every batch, and installs the memtables that `hook` returns in [`WriteHook::filled`]. Their entries
+    /// come after those of `front`.
+    ///
+    /// # Errors
+    /// As [`Writer::write`].
+    pub fn write(self, front: &mut WriteBatch, options: &WriteOptions, hook: &dyn WriteHook) -> Result<()> {
+        let seqs = hook.filled().map_or(0, FilledMemtables::seqs);
+        let seqs =
+            front.count().checked_add(seqs).ok_or_else(|| Error::invalid_argument("too many entries"))?;
+        self.writer.write_as(front, seqs, options, Some(hook))
+    }
+
+    /// Checks that no column family of the memtables is stopped. For the leader, before the WAL append.
+    pub(super) fn check(self, filled: &FilledMemtables<'_>) -> Result<()> {
+        let families: Vec<_> = filled.own.lock().iter().map(|(family, _)| family.id()).collect();
+        self.writer.errors.check_families(families)
+    }
+
+    /// Makes the memtables immutable memtables of their column families. For the leader, after the WAL append and before the
+    /// write is visible. `last` is the last sequence number of the write.
+    ///
+    /// # Errors
+    /// Those of the memtables. The write is then in the WAL, and a memtable lacks entries.
+    pub(super) fn install(self, filled: &FilledMemtables<'_>, last: SequenceNumber) -> Result<()> {
+        let offset = last - u64::from(filled.seqs());
+        if let Err(error) = self.writer.roll_log() {
+            self.writer.events.warn(format_args!("a large write goes to the active memtables: {error}"));
+            return self.writer.insert(filled.batch.bytes(), offset + 1, None).map(|_| ());
+        }
+        let visible = self.writer.sequence.visible();
+        let kept = Snapshots::keep(filled.snapshots, &self.writer.sequence, visible);
+        *filled.kept.lock() = Some(kept);
+        let mut own = std::mem::take(&mut *filled.own.lock());
+        for (_, mem) in &mut own {
+            let mem = Arc::get_mut(mem).ok_or_else(|| Error::aborted("a filled memtable is shared"))?;
+            renumber(mem, 0, offset)?;
+            mem.seal();
+        }
+        let families: Vec<_> = own.iter().map(|(family, _)| family.clone()).collect();
+        apply::report_live_keys(filled.batch, &families);
+        let mut victims =
+            if self.writer.settings.atomic_flush { self.writer.with_data() } else { Vec::new() };
+        victims.retain(|victim| families.iter().all(|family| family.id() != victim.id()));
+        victims.extend(families);
+        let log = self.writer.logs.active_number().0;
+        self.writer.switch_behind(last, &victims, own, log);
+        self.writer.flush_requests.flush_due(&victims, FlushReason::ExternalFileIngestion);
+        self.writer.stats.add(Ticker::NumberWbwiIngest, 1);
+        Ok(())
+    }
+}
+
+/// Takes the own memtable of a column family, and reports its memory to the write-buffer manager.
+pub(super) fn own_of(
+    buffers: &Arc<WriteBufferManager>,
+    family: &Family,
+    own: &mut Vec<apply::OwnMemtable>,
+) -> Option<SealedOwn> {
+    let at = own.iter().position(|(other, _)| other.id() == family.id())?;
+    let (_, mem) = own.swap_remove(at);
+    let bytes = mem.memory_used();
+    let charged = buffers.enabled() || buffers.charges_cache();
+    let charge = charged.then(|| {
+        buffers.reserve(bytes);
+        buffers.schedule_free(bytes);
+        Arc::new(Charge { bytes, buffers: buffers.clone() })
+    });
+    Some(SealedOwn { mem, charge })
+}

@@ -1,0 +1,194 @@
+//! Commits whose entries become memtables of their own, and ingested batches.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use ironstone::stats::Ticker;
+use ironstone::{
+    Db, Family, FamilyDescriptor, Kind, Options, ReadOptions, Statistics, Transaction, TransactionDb,
+    TransactionOptions, WriteBatchWithIndex, WriteBatchWithIndexOptions, WriteOptions,
+};
+
+use super::write_prepared::rows;
+use super::{crash, impatient, open, options, with};
+
+fn large() -> TransactionOptions {
+    TransactionOptions { commit_bypass_memtable: true, ..TransactionOptions::default() }
+}
+
+/// Writes, prepares and commits one transaction in two column families.
+fn transfer(db: &TransactionDb, other: &Family, name: &str, options: TransactionOptions) -> Transaction {
+    let transaction = with(options, db);
+    transaction.set_name(name.as_bytes()).unwrap();
+    for i in 0..200u32 {
+        let key = format!("k{:03}", i * 7 % 60);
+        match i % 5 {
+            0 => transaction.delete(key.as_bytes()).unwrap(),
+            1 => transaction.put_in(other, key.as_bytes(), name.as_bytes()).unwrap(),
+            2 => transaction.merge(key.as_bytes(), name.as_bytes()).unwrap(),
+            _ => transaction.put(key.as_bytes(), format!("{name}{i}").as_bytes()).unwrap(),
+        }
+    }
+    transaction.prepare().unwrap();
+    transaction.with_commit_time_batch(|batch| {
+        batch.put(b"committed", name.as_bytes()).put(b"k003", b"older than the transaction");
+    });
+    transaction
+}
+
+fn all(db: &TransactionDb, other: &Family) -> [Vec<(String, String)>; 2] {
+    [rows(db.iter().unwrap()), rows(other.iter().unwrap())]
+}
+
+fn create(path: &Path, text: &str) -> (TransactionDb, Family) {
+    let mut options = options();
+    options.update("WAL_ttl_seconds=1000000").unwrap();
+    options.update(text).unwrap();
+    let db = TransactionDb::open(path, options, impatient(false)).unwrap();
+    let other = db.create_family(FamilyDescriptor::new("other", super::options().family)).unwrap();
+    (db, other)
+}
+
+#[test]
+fn large_commit_equals_the_ordinary_commit() {
+    let settings = [
+        "write_buffer_size=65536",
+        "enable_pipelined_write=true",
+        "atomic_flush=true",
+        "memtable_factory=vector",
+        "memtable_protection_bytes_per_key=8",
+        "inplace_update_support=true;allow_concurrent_memtable_write=false",
+        "allow_concurrent_memtable_write=false;max_write_buffer_size_to_maintain=1000000",
+    ];
+    for text in settings {
+        let [ours, plain] = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
+        let (a, a_other) = create(ours.path(), text);
+        let (b, b_other) = create(plain.path(), text);
+        for round in 0..4 {
+            if round == 3 {
+                // The last commits stay in the WALs and in memtables.
+                for db in [&a, &b] {
+                    db.wait_for_compact().unwrap();
+                    db.pause_background_work().unwrap();
+                }
+            }
+            let name = format!("t{round}");
+            for db in [&a, &b] {
+                db.put(b"k001", name.as_bytes()).unwrap();
+            }
+            transfer(&a, &a_other, &name, large()).commit().unwrap();
+            transfer(&b, &b_other, &name, TransactionOptions::default()).commit().unwrap();
+            assert_eq!(a.latest_sequence(), b.latest_sequence(), "{text}");
+            assert_eq!(all(&a, &a_other), all(&b, &b_other), "{text}");
+        }
+        let updates = |db: &TransactionDb| -> Vec<_> {
+            let updates = db.updates_since(1).unwrap().map(|update| update.unwrap());
+            updates.map(|update| (update.sequence, update.batch.bytes().to_vec())).collect()
+        };
+        assert_eq!(updates(&a), updates(&b), "{text}: the WALs have the same batches");
+        let crashed = [crash(ours.path()), crash(plain.path())].map(|copy| {
+            let families = vec![FamilyDescriptor::new("other", options().family)];
+            let db =
+                TransactionDb::open_with(copy.path(), options(), impatient(false), Some(families)).unwrap();
+            let other = db.family("other").unwrap();
+            all(&db, &other)
+        });
+        assert_eq!(crashed[0], all(&b, &b_other), "{text}");
+        assert_eq!(crashed[0], crashed[1], "{text}");
+        for db in [&a, &b] {
+            db.continue_background_work().unwrap();
+        }
+    }
+}
+
+#[test]
+fn snapshot_before_a_large_commit_does_not_see_it_after_flush_and_compaction() {
+    let scratch = tempfile::tempdir().unwrap();
+    let db = open(scratch.path());
+    db.put(b"k", b"old").unwrap();
+    let snapshot = db.snapshot();
+    let transaction = with(large(), &db);
+    transaction.set_name(b"x").unwrap();
+    transaction.put(b"k", b"new").unwrap();
+    transaction.prepare().unwrap();
+    assert_eq!(db.get(b"k").unwrap().as_deref(), Some(&b"old"[..]));
+    transaction.commit().unwrap();
+    let check = || {
+        assert_eq!(db.get(b"k").unwrap().as_deref(), Some(&b"new"[..]));
+        assert_eq!(snapshot.get(b"k").unwrap().as_deref(), Some(&b"old"[..]));
+    };
+    check();
+    db.flush().unwrap();
+    check();
+    db.compact_range(None, None, &Default::default()).unwrap();
+    check();
+}
+
+#[test]
+fn thresholds_decide_which_commits_are_large() {
+    let cases = [
+        (TransactionOptions { large_txn_commit_optimize_threshold: 3, ..Default::default() }, [0, 1]),
+        (TransactionOptions { large_txn_commit_optimize_byte_threshold: 60, ..Default::default() }, [0, 1]),
+        (TransactionOptions::default(), [0, 0]),
+        (large(), [1, 1]),
+    ];
+    for (of, expected) in cases {
+        let found = [2, 3].map(|records: u8| {
+            let scratch = tempfile::tempdir().unwrap();
+            let mut options = options();
+            let statistics = Arc::new(Statistics::default());
+            options.db.statistics = Some(statistics.clone());
+            let db = TransactionDb::open(scratch.path(), options, impatient(false)).unwrap();
+            let transaction = with(of.clone(), &db);
+            transaction.set_name(b"x").unwrap();
+            (0..records).for_each(|i| transaction.put(&[i], &[i; 15]).unwrap());
+            transaction.prepare().unwrap();
+            transaction.commit().unwrap();
+            statistics.ticker(Ticker::NumberWbwiIngest)
+        });
+        assert_eq!(found, expected, "{of:?}");
+    }
+}
+
+fn indexed(overwrite_key: bool) -> WriteBatchWithIndex {
+    WriteBatchWithIndex::with_options(WriteBatchWithIndexOptions {
+        overwrite_key,
+        ..WriteBatchWithIndexOptions::default()
+    })
+}
+
+#[test]
+fn ingested_batch_is_flushed_and_survives_a_crash() {
+    let scratch = tempfile::tempdir().unwrap();
+    let db = Db::open(scratch.path(), options()).unwrap();
+    db.put(b"a", b"old").unwrap();
+    db.put(b"c", b"old").unwrap();
+    let mut batch = indexed(true);
+    batch.put(b"a", b"1").unwrap();
+    batch.put(b"a", b"2").unwrap();
+    batch.delete(b"c").unwrap();
+    let unlogged = WriteOptions { disableWAL: true, ..WriteOptions::default() };
+    batch.ingest(&db, &unlogged).unwrap();
+    assert_eq!(rows(db.iter().unwrap()), [("a".to_string(), "2".to_string())]);
+    assert_eq!(db.latest_sequence(), 5);
+    db.wait_for_compact().unwrap();
+    let crashed = crash(scratch.path());
+    let again = Db::open(crashed.path(), options()).unwrap();
+    assert_eq!(rows(again.iter().unwrap()), [("a".to_string(), "2".to_string())]);
+}
+
+#[test]
+fn ingestion_refuses_what_rocksdb_refuses() {
+    let scratch = tempfile::tempdir().unwrap();
+    let db = Db::open(scratch.path(), Options { ..options() }).unwrap();
+    let mut batch = indexed(true);
+    batch.put(b"a", b"1").unwrap();
+    let logged = batch.ingest(&db, &WriteOptions::default()).unwrap_err();
+    let unlogged = WriteOptions { disableWAL: true, ..WriteOptions::default() };
+    let mut all_records = indexed(false);
+    all_records.put(b"a", b"1").unwrap();
+    let kept = all_records.ingest(&db, &unlogged).unwrap_err();
+    assert_eq!([logged.kind(), kept.kind()], [Kind::NotSupported; 2]);
+    indexed(true).ingest(&db, &unlogged).unwrap();
+    assert!(db.get_with(b"a", &ReadOptions::default()).unwrap().is_none());
+}
