@@ -8,6 +8,7 @@
 mod beside;
 mod check;
 mod clock;
+pub(crate) use clock::ctime_of;
 mod data;
 mod dice;
 mod disposable;

@@ -103,6 +103,48 @@ pub(crate) fn change_style(s: &mut Session, io: &mut Io<'_>) -> Outcome {
     Ok(writeln!(io.out, "files per level after compaction: {}", shown(&after))?)
 }
 
+/// Compacts the default column family into one level that a smaller number of levels has, and opens the database with the
+/// smaller number. RocksDB rewrites the MANIFEST instead.
+pub(crate) fn reduce_levels(s: &mut Session, io: &mut Io<'_>) -> Outcome {
+    let new = s.args.number::<i32>("new_levels")?.filter(|new| *new > 0);
+    let new = new.ok_or_else(|| Failure::new(" Use --new_levels to specify a new level number\n"))?;
+    if new <= 1 {
+        return Err(Failure::new("Invalid number of levels.\n"));
+    }
+    let mut settings = s.settings(io)?;
+    let families = settings.families.iter_mut().map(|(_, options)| options);
+    for options in families.chain([&mut settings.family]) {
+        options.disable_auto_compactions = true;
+    }
+    let db = s.open_with(settings)?;
+    let family = s.family_of(&db)?;
+    let version = family.pin_owned().version.clone();
+    let deepest = (0..version.num_levels()).rev().find(|level| !version.level(*level).is_empty());
+    let old = deepest.map_or(0, |level| level as i32 + 1);
+    if s.args.has_flag("print_old_levels") {
+        writeln!(io.out, "The old number of levels in use is {old}")?;
+    }
+    if old <= new {
+        return Ok(());
+    }
+    writeln!(io.out, "Compacting the db...")?;
+    let options =
+        CompactRangeOptions { change_level: true, target_level: new - 1, ..CompactRangeOptions::default() };
+    db.compact_range(&family, None, None, &options)
+        .map_err(|e| Failure::of("Compaction failed", crate::advice::told(&e)))?;
+    let name = family.name().to_string();
+    drop((version, family, db));
+    s.close()?;
+    let mut settings = s.settings(io)?;
+    if name == "default" {
+        settings.family.num_levels = new;
+    }
+    for (_, options) in settings.families.iter_mut().filter(|(other, _)| *other == name) {
+        options.num_levels = new;
+    }
+    s.open_with(settings).map(|_| ())
+}
+
 /// Opens the database, and every file that it needs: present, whole, and of the size recorded.
 pub(crate) fn check_consistency(s: &mut Session, io: &mut Io<'_>) -> Outcome {
     let mut settings = s.settings(io)?;

@@ -34,6 +34,8 @@ const COMMON: &[&str] = &[
     "column_family",
     "secondary_path",
     "leader_path",
+    "use_txn",
+    "txn_write_policy",
     "try_load_options",
     "ignore_unknown_options",
     "disable_consistency_checks",
@@ -63,18 +65,11 @@ const COMMON: &[&str] = &[
 const REFUSED_OPTIONS: &[(&str, &str)] = &[
     ("env_uri", "environments by URI"),
     ("fs_uri", "file systems by URI"),
-    ("ttl", "databases with a time to live"),
-    ("start_time", "databases with a time to live"),
-    ("end_time", "databases with a time to live"),
-    ("bucket", "databases with a time to live"),
-    ("use_txn", "transactions"),
-    ("txn_write_policy", "transactions"),
     ("get_write_unix_time", "write times of entries"),
 ];
 
 /// Commands of RocksDB's tool that this release refuses: name and feature.
 const REFUSED: &[(&str, &str)] = &[
-    ("reduce_levels", "a smaller number of levels"),
     ("compaction_progress_dump", "progress files of remote compactions"),
     ("update_manifest", "rewriting the MANIFEST"),
     ("unsafe_remove_sst_file", "removing tables from the MANIFEST"),
@@ -108,20 +103,22 @@ macro_rules! commands {
 }
 
 const COMMANDS: &[Command] = commands! {
-    Data write "put" " <key> <value> [--create_if_missing]" ["create_if_missing"] data::put;
+    Data write "put" " <key> <value> [--create_if_missing] [--ttl]" ["create_if_missing" "ttl"] data::put;
     Data write "put_entity" " <key> <column1_name>:<column1_value> <column2_name>:<column2_value> <...> [--create_if_missing]"
         ["create_if_missing"] data::put_entity;
-    Data read "get" " <key> [--read_timestamp=<uint64_ts>] [--json]" ["read_timestamp" "json"] data::get;
+    Data read "get" " <key> [--read_timestamp=<uint64_ts>] [--ttl] [--json]" ["read_timestamp" "ttl" "json"] data::get;
     Data read "get_entity" " <key> [--read_timestamp=<uint64_ts>] [--json]" ["read_timestamp" "json"] data::get_entity;
     Data read "multi_get" " <key_1> <key_2> <key_3> ... [--read_timestamp=<uint64_ts>] [--json]"
         ["read_timestamp" "json"] data::multi_get;
-    Data write "batchput" " <key> <value> [<key> <value>] [..] [--create_if_missing]" ["create_if_missing"] data::batch_put;
-    Data read "scan" " [--from] [--to]  [--timestamp] [--max_keys=<N>]  [--no_value] [--read_timestamp=<uint64_ts>]  [--json]"
-        ["from" "to" "timestamp" "max_keys" "no_value" "read_timestamp" "json"] scan::scan;
+    Data read "multi_get_entity" " <key_1> <key_2> <key_3> ... [--read_timestamp=<uint64_ts>] [--json]"
+        ["read_timestamp" "json"] data::multi_get_entity;
+    Data write "batchput" " <key> <value> [<key> <value>] [..] [--create_if_missing] [--ttl]" ["create_if_missing" "ttl"] data::batch_put;
+    Data read "scan" " [--from] [--to]  [--ttl] [--timestamp] [--max_keys=<N>]  [--start_time=<N>:- is inclusive] [--end_time=<N>:- is exclusive] [--no_value] [--read_timestamp=<uint64_ts>]  [--json]"
+        ["from" "to" "ttl" "timestamp" "max_keys" "start_time" "end_time" "no_value" "read_timestamp" "json"] scan::scan;
     Data write "delete" " <key>" [] data::delete;
     Data write "singledelete" " <key>" [] data::single_delete;
     Data write "deleterange" " <begin key> <end key>" [] data::delete_range;
-    Data write "query" "\n    Starts a REPL shell.  Type help for list of available commands." [] query::query;
+    Data write "query" " [--ttl]\n    Starts a REPL shell.  Type help for list of available commands." ["ttl"] query::query;
     Data read "approxsize" " [--from] [--to]  [--json]" ["from" "to" "json"] admin::approx_size;
     Data read "checkconsistency" "" [] admin::check_consistency;
     Data long_read "fsck" " [--json] : looks through every file and changes nothing." ["json"] repair::fsck;
@@ -129,10 +126,12 @@ const COMMANDS: &[Command] = commands! {
     Admin file "dump_wal" " --walfile=<write_ahead_log_file_path_or_directory> [--db=<db_path>] [--header]  [--print_value]  [--only_print_seqno_gaps] (only correct if not using pessimistic transactions) [--write_committed=true|false]"
         ["walfile" "header" "print_value" "only_print_seqno_gaps" "write_committed"] wal::command;
     Admin long_write "compact" " [--from] [--to] [--json]" ["from" "to" "json"] admin::compact;
+    Admin write "reduce_levels" " --new_levels=<New number of levels> [--print_old_levels]"
+        ["new_levels" "print_old_levels"] admin::reduce_levels;
     Admin write "change_compaction_style" " --old_compaction_style=<Old compaction style: 0 for level compaction, 1 for universal compaction> --new_compaction_style=<New compaction style: 0 for level compaction, 1 for universal compaction>"
         ["old_compaction_style" "new_compaction_style"] admin::change_style;
-    Admin file "dump" " [--from] [--to]  [--max_keys=<N>] [--timestamp] [--count_only] [--count_delim=<char>] [--stats] [--path=<path_to_a_file>] [--decode_blob_index] [--dump_uncompressed_blobs] [--json]"
-        ["from" "to" "max_keys" "timestamp" "count_only" "count_delim" "stats" "path" "decode_blob_index" "dump_uncompressed_blobs" "json"]
+    Admin file "dump" " [--from] [--to]  [--ttl] [--max_keys=<N>] [--timestamp] [--count_only] [--count_delim=<char>] [--stats] [--bucket=<N>] [--start_time=<N>:- is inclusive] [--end_time=<N>:- is exclusive] [--path=<path_to_a_file>] [--decode_blob_index] [--dump_uncompressed_blobs] [--json]"
+        ["from" "to" "ttl" "max_keys" "timestamp" "count_only" "count_delim" "stats" "bucket" "start_time" "end_time" "path" "decode_blob_index" "dump_uncompressed_blobs" "json"]
         scan::dump;
     Admin long_write "load" " [--create_if_missing] [--disable_wal] [--bulk_load] [--compact] [--json]"
         ["from" "to" "create_if_missing" "disable_wal" "bulk_load" "compact" "json"] load::load;
@@ -228,6 +227,9 @@ The following optional parameters control if keys/values are input/output as hex
 
 The following optional parameters control the database internals:
   --column_family=<string> : name of the column family to operate on. default: default column family
+  --ttl with 'put','get','scan','dump','query','batchput' : DB supports ttl and value is internally timestamp-suffixed
+  --use_txn : Open database as TransactionDB. Required for databases created with WritePrepared or WriteUnprepared transactions.
+  --txn_write_policy=<0|1|2> : Transaction write policy. 0=WRITE_COMMITTED (default), 1=WRITE_PREPARED, 2=WRITE_UNPREPARED
   --try_load_options : Try to load option file from DB. Default to true if db is specified and not creating a new DB. Can be set to false explicitly.
   --disable_consistency_checks : Set options.force_consistency_checks = false.
   --ignore_unknown_options : Ignore unknown options when loading option file.

@@ -1,6 +1,7 @@
 //! One key, or a few: put, get, delete.
 
 use engine::batch::WriteBatch;
+use engine::db::DbIterator;
 use engine::options::WriteOptions;
 
 use super::json::Object;
@@ -40,6 +41,7 @@ fn params(s: &Session, fits: impl FnOnce(usize) -> bool, words: &str) -> Outcome
 pub(crate) fn put(s: &mut Session, io: &mut Io<'_>) -> Outcome {
     params(s, |n| n == 2, "<key> and <value> must be specified for the put command")?;
     let (key, value) = (s.key(0)?, s.value(1)?);
+    let value = s.ttl.stored(&value, &s.env);
     write(s, io, |_, family, batch| {
         batch.put_in(family.id(), &key, &value);
         Ok(())
@@ -79,7 +81,8 @@ pub(crate) fn put_entity(s: &mut Session, io: &mut Io<'_>) -> Outcome {
 pub(crate) fn batch_put(s: &mut Session, io: &mut Io<'_>) -> Outcome {
     params(s, |n| n >= 2, "At least one <key> <value> pair must be specified batchput.")?;
     params(s, |n| n % 2 == 0, "Equal number of <key>s and <value>s must be specified for batchput.")?;
-    let pairs = (0..s.args.params.len()).step_by(2).map(|n| Ok((s.key(n)?, s.value(n + 1)?)));
+    let pairs = (0..s.args.params.len()).step_by(2);
+    let pairs = pairs.map(|n| Ok((s.key(n)?, s.ttl.stored(&s.value(n + 1)?, &s.env))));
     let pairs = pairs.collect::<Result<Vec<_>, Failure>>()?;
     write(s, io, |_, family, batch| {
         for (key, value) in &pairs {
@@ -123,6 +126,8 @@ pub(crate) fn get(s: &mut Session, io: &mut Io<'_>) -> Outcome {
     let failed = |e: Failure| Failure::of("Get failed", e.0);
     let options = s.read_options(&family).map_err(failed)?;
     let found = db.get(&family, &key, &options).map_err(|e| failed(e.into()))?;
+    let found = found.as_deref().map(|stored| s.ttl.value(stored)).transpose();
+    let found = found.map_err(|e| failed(e.into()))?;
     if s.json {
         let mut row = Object::default();
         row.bytes("key", &key, s.key_hex);
@@ -133,7 +138,7 @@ pub(crate) fn get(s: &mut Session, io: &mut Io<'_>) -> Outcome {
         return Ok(writeln!(io.out, "{}", row.finish())?);
     }
     match found {
-        Some(value) => io.out.write_all(&show::bytes(&value, s.value_hex))?,
+        Some(value) => io.out.write_all(&show::bytes(value, s.value_hex))?,
         None => io.out.write_all(b"Key not found")?,
     }
     Ok(io.out.write_all(b"\n")?)
@@ -182,12 +187,8 @@ pub(crate) fn get_entity(s: &mut Session, io: &mut Io<'_>) -> Outcome {
     let failed = |e: Failure| Failure::of("GetEntity failed", e.0);
     let options = s.read_options(&family).map_err(failed)?;
     let mut iter = db.iter(&family, options).map_err(|e| failed(e.into()))?;
-    iter.seek(&key);
-    iter.status().map_err(|e| failed(e.into()))?;
-    if !iter.valid() || iter.key() != key {
-        return Err(failed(Failure::new("NotFound: ")));
-    }
-    let columns = iter.columns().unwrap_or_else(|| vec![(Vec::new(), iter.value().to_vec())]);
+    let found = columns_at(&mut iter, &key).map_err(|e| failed(e.into()))?;
+    let Some(columns) = found else { return Err(failed(Failure::new("NotFound: "))) };
     if s.json {
         let row = super::scan::json_row(
             &Row { key: &key, timestamp: b"", value: b"", columns: Some(&columns) },
@@ -197,4 +198,47 @@ pub(crate) fn get_entity(s: &mut Session, io: &mut Io<'_>) -> Outcome {
     }
     io.out.write_all(&show::columns(columns.iter().map(|(n, v)| (&n[..], &v[..])), s.value_hex))?;
     Ok(io.out.write_all(b"\n")?)
+}
+
+/// The columns of a key. A plain value is the column without a name.
+fn columns_at(iter: &mut DbIterator, key: &[u8]) -> base::Result<Option<Vec<(Vec<u8>, Vec<u8>)>>> {
+    iter.seek(key);
+    iter.status()?;
+    if !iter.valid() || iter.key() != key {
+        return Ok(None);
+    }
+    Ok(Some(iter.columns().unwrap_or_else(|| vec![(Vec::new(), iter.value().to_vec())])))
+}
+
+pub(crate) fn multi_get_entity(s: &mut Session, io: &mut Io<'_>) -> Outcome {
+    params(s, |n| n >= 1, "At least one <key> must be specified for multi_get_entity.")?;
+    let keys = (0..s.args.params.len()).map(|n| s.key(n)).collect::<Result<Vec<_>, _>>()?;
+    let (db, family) = s.open_family(io)?;
+    let options = s.read_options(&family).map_err(|e| Failure::of("MultiGetEntity failed", e.0))?;
+    let mut iter = db.iter(&family, options).map_err(|e| Failure::of("MultiGetEntity failed", e))?;
+    let mut failed = false;
+    for key in &keys {
+        let shown = show::bytes(key, s.key_hex);
+        match columns_at(&mut iter, key) {
+            Ok(Some(columns)) if s.json => {
+                let row = Row { key, timestamp: b"", value: b"", columns: Some(&columns) };
+                writeln!(io.out, "{}", super::scan::json_row(&row, (s.key_hex, s.value_hex)))?;
+            }
+            Ok(None) if s.json => {
+                let mut row = Object::default();
+                row.bytes("key", key, s.key_hex).raw("columns", "null");
+                writeln!(io.out, "{}", row.finish())?;
+            }
+            Ok(Some(columns)) => {
+                let columns = show::columns(columns.iter().map(|(n, v)| (&n[..], &v[..])), s.value_hex);
+                io.out.write_all(&[&shown[..], show::DELIMITER, &columns, b"\n"].concat())?;
+            }
+            Ok(None) => io.out.write_all(&[b"Key not found: ", &shown[..], b"\n"].concat())?,
+            Err(error) => {
+                writeln!(io.err, "Status for key {}: {error}", String::from_utf8_lossy(&shown))?;
+                failed = true;
+            }
+        }
+    }
+    if failed { Err(Failure::new("one or more keys had non-okay status")) } else { Ok(()) }
 }

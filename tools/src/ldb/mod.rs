@@ -5,7 +5,7 @@
 //! args      the command line          commands  the table of commands and the help text
 //! settings  options: OPTIONS file, flags         session   the open database and what was asked
 //! data scan idump query    keys        load      lines in      admin     families, compaction, sizes
-//! repair    damage
+//! repair    damage                           ttl       values with a time
 //! manifest wal files blob  files       show      how bytes are printed        json   the same for scripts
 //! ```
 //! Commands that only read open the database for reading: no lock, nothing on disk changes. Where RocksDB's
@@ -31,6 +31,7 @@ mod settings;
 pub(crate) mod show;
 mod transfer;
 mod tree;
+mod ttl;
 mod wal;
 
 use std::io;

@@ -5,11 +5,13 @@ use engine::batch::WriteBatch;
 use engine::db::Db;
 use engine::family::Family;
 use engine::options::{ReadOptions, WriteOptions};
+use env::Env;
 use std::sync::Arc;
 
 use super::args::Args;
 use super::session::Session;
 use super::show::{self, Row};
+use super::ttl::Ttl;
 use super::{Failure, Io, Outcome};
 
 const HELP: &str = "get <key> [--read_timestamp=<uint64_ts>]
@@ -20,7 +22,8 @@ count [--from=<start_key>] [--to=<end_key>] [--read_timestamp=<uint64_ts>]
 
 pub(crate) fn query(s: &mut Session, io: &mut Io<'_>) -> Outcome {
     let (db, family) = s.open_family(io)?;
-    let shell = Shell { db: &db, family: &family, key_hex: s.key_hex, value_hex: s.value_hex };
+    let (key_hex, value_hex) = (s.key_hex, s.value_hex);
+    let shell = Shell { db: &db, family: &family, env: &s.env, ttl: s.ttl, key_hex, value_hex };
     let mut line = Vec::new();
     loop {
         line.clear();
@@ -43,6 +46,8 @@ pub(crate) fn query(s: &mut Session, io: &mut Io<'_>) -> Outcome {
 struct Shell<'a> {
     db: &'a Db,
     family: &'a Arc<Family>,
+    env: &'a Env,
+    ttl: Ttl,
     key_hex: bool,
     value_hex: bool,
 }
@@ -78,7 +83,7 @@ impl Shell<'_> {
         let mut batch = WriteBatch::new();
         match &stamp {
             Some(stamp) => batch.put_at(self.family.id(), &key, stamp, &value),
-            None => batch.put_in(self.family.id(), &key, &value),
+            None => batch.put_in(self.family.id(), &key, &self.ttl.stored(&value, self.env)),
         };
         let mut answer = self.told("put ", &key, " write_ts: ", stamp.as_deref());
         answer.extend_from_slice(b" => ");
@@ -119,7 +124,12 @@ impl Shell<'_> {
             Err(Failure(text)) => return Ok(format!("get gets invalid argument: {text}").into_bytes()),
         };
         let options = ReadOptions { timestamp: stamp.clone(), ..ReadOptions::default() };
-        let status = match self.db.get(self.family, &key, &options) {
+        let found = self.db.get(self.family, &key, &options);
+        let found = found.and_then(|stored| match &stored {
+            Some(stored) => self.ttl.value(stored).map(|value| Some(value.to_vec())),
+            None => Ok(None),
+        });
+        let status = match found {
             Ok(Some(value)) => {
                 let stamp = stamp.as_deref().unwrap_or_default();
                 let row = Row { key: &key, timestamp: stamp, value: &value, columns: None };

@@ -9,6 +9,7 @@ use engine::options::ReadOptions;
 use super::json::Object;
 use super::session::Session;
 use super::show::{self, Row};
+use super::ttl::Buckets;
 use super::{Failure, Io, Outcome, files};
 
 pub(crate) fn scan(s: &mut Session, io: &mut Io<'_>) -> Outcome {
@@ -20,19 +21,26 @@ pub(crate) fn scan(s: &mut Session, io: &mut Io<'_>) -> Outcome {
     start(&mut iter, from.as_deref());
     let order = &family.order().user;
     let mut count = 0;
+    s.ttl.head("Scanning", io)?;
     while iter.valid() && !past(order, iter.key(), to.as_deref()) {
+        let Some((value, time)) = s.ttl.row(iter.value())? else {
+            iter.next();
+            continue;
+        };
         if s.json {
-            let columns = iter.columns();
-            let mut row = row_of(&iter, columns.as_deref());
+            let columns = if s.ttl.on { None } else { iter.columns() };
+            let mut row = row_of(&iter, value, columns.as_deref());
             if no_value {
                 (row.value, row.columns) = (b"", None);
             }
             writeln!(io.out, "{}", json_row(&row, (s.key_hex, s.value_hex)))?;
         } else if no_value {
+            io.out.write_all(time.as_bytes())?;
             io.out.write_all(&show::bytes(iter.key(), s.key_hex))?;
             io.out.write_all(b"\n")?;
         } else {
-            print(s, io, &iter)?;
+            io.out.write_all(time.as_bytes())?;
+            print(s, io, &iter, value)?;
         }
         count += 1;
         // As theirs: at least one, whatever the limit.
@@ -55,13 +63,14 @@ fn past(order: &base::Order, key: &[u8], to: Option<&[u8]>) -> bool {
     to.is_some_and(|to| order.compare_stripped(key, to) != Ordering::Less)
 }
 
-fn row_of<'a>(iter: &'a DbIterator, columns: Option<&'a [(Vec<u8>, Vec<u8>)]>) -> Row<'a> {
-    Row { key: iter.key(), timestamp: iter.timestamp(), value: iter.value(), columns }
+fn row_of<'a>(iter: &'a DbIterator, value: &'a [u8], columns: Option<&'a [(Vec<u8>, Vec<u8>)]>) -> Row<'a> {
+    Row { key: iter.key(), timestamp: iter.timestamp(), value, columns }
 }
 
-fn print(s: &Session, io: &mut Io<'_>, iter: &DbIterator) -> Outcome {
-    let columns = iter.columns();
-    io.out.write_all(&row_of(iter, columns.as_deref()).line(s.key_hex, s.value_hex))?;
+fn print(s: &Session, io: &mut Io<'_>, iter: &DbIterator, value: &[u8]) -> Outcome {
+    // Of a database with a time to live, the columns would hold the time too.
+    let columns = if s.ttl.on { None } else { iter.columns() };
+    io.out.write_all(&row_of(iter, value, columns.as_deref()).line(s.key_hex, s.value_hex))?;
     Ok(io.out.write_all(b"\n")?)
 }
 
@@ -109,25 +118,42 @@ pub(crate) fn dump(s: &mut Session, io: &mut Io<'_>) -> Outcome {
     start(&mut iter, from.as_deref());
     let order = &family.order().user;
     let (mut count, mut sizes) = (0u64, Histogram::new());
+    let mut buckets = Buckets::asked(s.ttl, &s.args)?;
+    if groups.is_none() && !count_only {
+        s.ttl.head("Dumping", io)?;
+    }
     while iter.valid() && !past(order, iter.key(), to.as_deref()) && max.is_none_or(|max| count < max) {
+        let Some((value, time)) = s.ttl.row(iter.value())? else {
+            iter.next();
+            continue;
+        };
         count += 1;
-        let len = (iter.key().len() + iter.value().len()) as u64;
+        if let Some(buckets) = &mut buckets {
+            buckets.add(iter.value())?;
+        }
+        let len = (iter.key().len() + value.len()) as u64;
         if let Some(groups) = &mut groups {
             groups.add(iter.key(), len, io)?;
         } else if count_only {
-            sizes.add(iter.value().len() as u64);
+            sizes.add(value.len() as u64);
         } else if s.json {
-            let columns = iter.columns();
-            writeln!(io.out, "{}", json_row(&row_of(&iter, columns.as_deref()), (s.key_hex, s.value_hex)))?;
+            let columns = if s.ttl.on { None } else { iter.columns() };
+            writeln!(
+                io.out,
+                "{}",
+                json_row(&row_of(&iter, value, columns.as_deref()), (s.key_hex, s.value_hex))
+            )?;
         } else {
-            print(s, io, &iter)?;
+            io.out.write_all(time.as_bytes())?;
+            print(s, io, &iter, value)?;
         }
         iter.next();
     }
-    match groups {
-        Some(groups) => groups.finish(io)?,
-        None if s.json && !count_only => {}
-        None => writeln!(io.out, "Keys in range: {count}")?,
+    match (buckets, groups) {
+        (Some(buckets), _) => buckets.finish(io)?,
+        (None, Some(groups)) => groups.finish(io)?,
+        (None, None) if s.json && !count_only => {}
+        (None, None) => writeln!(io.out, "Keys in range: {count}")?,
     }
     if count_only {
         writeln!(io.out, "Value size distribution: \n{}", sizes)?;

@@ -6,14 +6,17 @@ use base::Result;
 use engine::components::FamilyDescriptor;
 use engine::db::{Db, OpenRequest, open_to_follow};
 use engine::family::Family;
-use engine::options::ReadOptions;
+use engine::options::{DbOptions, ReadOptions};
 use env::Env;
 use env::logger::{FileLogger, LogFileOptions};
+use ironstone::ttl::TtlDb;
+use ironstone::{TransactionDb, TransactionDbOptions, TxnDbWritePolicy};
 
 use super::args::Args;
 use super::outcome::{Failure, Io};
 use super::settings::Settings;
 use super::show;
+use super::ttl::Ttl;
 use std::sync::Arc;
 
 /// The database belongs to another process.
@@ -30,6 +33,7 @@ pub(crate) struct Session {
     pub key_hex: bool,
     pub value_hex: bool,
     pub json: bool,
+    pub ttl: Ttl,
     family: String,
     writes: bool,
     db: Option<Db>,
@@ -44,6 +48,7 @@ impl Session {
             key_hex: hex || args.flag("key_hex")?,
             value_hex: hex || args.flag("value_hex")?,
             json: args.flag("json")?,
+            ttl: Ttl::asked(&args)?,
             family: args.text("column_family").unwrap_or_else(|| "default".to_string()),
             env: Env::posix(),
             args,
@@ -111,6 +116,9 @@ impl Session {
             families.insert(0, FamilyDescriptor::new("default", settings.family));
         }
         let follows = self.follows()?;
+        if self.ttl.on || self.args.flag("use_txn")? {
+            return self.open_kind(settings.db, families, follows.is_some());
+        }
         if let Some(follows) = &follows {
             let log = LogFileOptions { level: settings.db.info_log_level, ..LogFileOptions::default() };
             let (fs, clock) = (self.env.fs.clone(), self.env.clock.clone());
@@ -141,6 +149,66 @@ impl Session {
         })?;
         self.db = Some(db.clone());
         Ok(db)
+    }
+
+    /// Opens a database with a time to live, or a transactional database.
+    fn open_kind(
+        &mut self,
+        db: DbOptions,
+        families: Vec<FamilyDescriptor>,
+        follows: bool,
+    ) -> std::result::Result<Db, Failure> {
+        let dir = self.dir()?;
+        let use_txn = self.args.flag("use_txn")?;
+        if self.ttl.on && use_txn {
+            return Err(Failure::new("Cannot use both --ttl and --use_txn flags together"));
+        }
+        let mut options = ironstone::Options { db, ..ironstone::Options::default() };
+        if let Some(default) = families.iter().find(|family| family.name == "default") {
+            options.family = default.options.clone();
+        }
+        let opened = if use_txn {
+            if follows {
+                let words = "TransactionDB does not support secondary or follower mode";
+                return Err(Failure::new(words));
+            }
+            let transactions = TransactionDbOptions {
+                write_policy: self.write_policy()?,
+                ..TransactionDbOptions::default()
+            };
+            let families = families.into_iter();
+            let families = families
+                .map(|family| ironstone::FamilyDescriptor::new(family.name, family.options))
+                .collect();
+            TransactionDb::open_with(dir, options, transactions, Some(families))?.base().engine().clone()
+        } else {
+            if follows {
+                let words = "Open as secondary or follower is not supported for TTL DB yet.";
+                return Err(Failure::new(words));
+            }
+            if families.len() > 1 {
+                return Err(Failure::new("ldb doesn't support TTL DB with multiple column families"));
+            }
+            let opened = match self.writes {
+                true => TtlDb::open(dir, options, 0)?,
+                false => TtlDb::open_read_only(dir, options)?,
+            };
+            opened.plain().engine().clone()
+        };
+        self.db = Some(opened.clone());
+        Ok(opened)
+    }
+
+    /// `--txn_write_policy`.
+    fn write_policy(&self) -> std::result::Result<TxnDbWritePolicy, Failure> {
+        match self.args.number::<i64>("txn_write_policy")? {
+            None | Some(0) => Ok(TxnDbWritePolicy::WriteCommitted),
+            Some(1) => Ok(TxnDbWritePolicy::WritePrepared),
+            Some(2) => Ok(TxnDbWritePolicy::WriteUnprepared),
+            Some(other) => {
+                Err(Failure::new(format!("Invalid txn_write_policy: {other}. Must be 0, 1, or 2.")))
+            }
+        }
     }
 
     /// How the database of another process is read: `--secondary_path` or `--leader_path`.

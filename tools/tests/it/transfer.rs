@@ -108,3 +108,95 @@ fn ldb_moves_all_entries_to_one_file_for_universal_compaction() {
     let db = ironstone::Db::open(&path, options).unwrap();
     assert_eq!(db.range::<[u8], _>(..).count(), 1000);
 }
+
+#[test]
+fn ldb_reads_and_writes_databases_with_a_time_to_live() {
+    let scratch = tempfile::tempdir().unwrap();
+    let path = scratch.path().join("data");
+    ldb_on(&path, &["put", "a", "1", "--ttl", "--create_if_missing"]).good();
+    ldb_on(&path, &["batchput", "b", "22", "c", "333", "--ttl"]).good();
+    let db = ironstone::ttl::TtlDb::open_read_only(&path, ironstone::Options::default()).unwrap();
+    assert_eq!(db.get(b"b").unwrap().as_deref(), Some(&b"22"[..]));
+    drop(db);
+    assert_eq!(ldb_on(&path, &["get", "b", "--ttl"]).good(), "22\n");
+    assert_eq!(ldb_on(&path, &["scan", "--ttl"]).good(), "a ==> 1\nb ==> 22\nc ==> 333\n");
+    let shown = ldb_on(&path, &["scan", "--ttl", "--timestamp", "--max_keys=1"]).good();
+    assert!(
+        shown.starts_with("Scanning key-values from Fri May 10 00:40:02 2013 to Tue Jan 19 03:14:07 2038\n"),
+        "{shown}"
+    );
+    assert!(shown.ends_with(" a ==> 1\n"), "{shown}");
+    assert_eq!(ldb_on(&path, &["scan", "--ttl", "--end_time=1400000000"]).good(), "");
+    let buckets =
+        ldb_on(&path, &["dump", "--ttl", "--count_only", "--start_time=1400000000", "--bucket=500000000"])
+            .good();
+    assert!(
+        buckets.starts_with("Keys in range Tue May 13 16:53:20 2014 to Sun Mar 17 17:46:40 2030 : 3\n"),
+        "{buckets}"
+    );
+    assert_eq!(
+        ldb_on(&path, &["dump", "--ttl", "--count_only"]).good().lines().next(),
+        Some("Keys in range: 3")
+    );
+    let refused = ldb_on(&path, &["get", "b", "--ttl", "--use_txn"]);
+    assert!(refused.err.contains("Cannot use both --ttl and --use_txn flags together"), "{}", refused.err);
+    // A plain value has no time.
+    ldb_on(&path, &["put", "d", "x"]).good();
+    let short = ldb_on(&path, &["get", "d", "--ttl"]);
+    assert!(short.err.contains("value's length less than timestamp's"), "{}", short.err);
+}
+
+#[test]
+fn ldb_opens_transactional_databases_by_their_policy() {
+    use ironstone::{TransactionDb, TransactionDbOptions, TxnDbWritePolicy};
+    let scratch = tempfile::tempdir().unwrap();
+    let path = scratch.path().join("data");
+    let mut options = ironstone::Options::default();
+    options.update("create_if_missing=true").unwrap();
+    let prepared =
+        TransactionDbOptions { write_policy: TxnDbWritePolicy::WritePrepared, ..Default::default() };
+    let db = TransactionDb::open(&path, options, prepared).unwrap();
+    let transaction = db.begin();
+    transaction.set_name(b"waits").unwrap();
+    transaction.put(b"hidden", b"1").unwrap();
+    transaction.prepare().unwrap();
+    db.put(b"seen", b"1").unwrap();
+    drop((transaction, db));
+    let policy = "--txn_write_policy=1";
+    assert_eq!(ldb_on(&path, &["scan", "--use_txn", policy]).good(), "seen ==> 1\n");
+    assert_eq!(ldb_on(&path, &["put", "new", "2", "--use_txn", policy]).good(), "OK\n");
+    assert_eq!(ldb_on(&path, &["scan", "--use_txn", policy]).good(), "new ==> 2\nseen ==> 1\n");
+    let plain = ldb_on(&path, &["put", "new", "3"]);
+    assert!(!plain.err.is_empty(), "the WAL has sections of another policy");
+    let wrong = ldb_on(&path, &["scan", "--use_txn", "--txn_write_policy=7"]);
+    assert!(wrong.err.contains("Must be 0, 1, or 2."), "{}", wrong.err);
+}
+
+#[test]
+fn ldb_reduces_the_number_of_levels() {
+    let scratch = tempfile::tempdir().unwrap();
+    let path = scratch.path().join("data");
+    ldb_on(&path, &["put", "a", "1", "--create_if_missing"]).good();
+    ldb_on(&path, &["compact"]).good();
+    ldb_on(&path, &["put", "b", "2"]).good();
+    let reduced = ldb_on(&path, &["reduce_levels", "--new_levels=3", "--print_old_levels"]).good();
+    assert_eq!(reduced, "The old number of levels in use is 7\nCompacting the db...\n");
+    let mut options = ironstone::Options::default();
+    options.update("num_levels=3").unwrap();
+    let db = ironstone::Db::open_read_only(&path, options).unwrap();
+    assert_eq!(db.get(b"b").unwrap().as_deref(), Some(&b"2"[..]));
+    drop(db);
+    assert_eq!(ldb_on(&path, &["scan"]).good(), "a ==> 1\nb ==> 2\n");
+    assert_eq!(ldb_on(&path, &["reduce_levels", "--new_levels=4"]).good(), "");
+    assert!(ldb_on(&path, &["reduce_levels", "--new_levels=1"]).err.contains("Invalid number of levels."));
+}
+
+#[test]
+fn ldb_reads_the_columns_of_several_keys() {
+    let scratch = tempfile::tempdir().unwrap();
+    let path = scratch.path().join("data");
+    ldb_on(&path, &["put_entity", "a", "x:1", "y:2", "--create_if_missing"]).good();
+    ldb_on(&path, &["put", "b", "plain"]).good();
+    let found = ldb_on(&path, &["multi_get_entity", "a", "b", "q"]).good();
+    assert_eq!(found, "a ==> x:1 y:2\nb ==> :plain\nKey not found: q\n");
+}
