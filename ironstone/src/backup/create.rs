@@ -14,7 +14,9 @@ use super::{
     ShareFilesNaming, State, session_of,
 };
 use crate::Db;
-use crate::transfer::{CopySettings, KeepFiles, copy_file, read_file, remove_dir, sync_dir};
+use crate::transfer::{
+    CopySettings, KeepFiles, Unsynced, copy_file_unsynced, read_file, remove_dir, sync_dir,
+};
 
 /// The checksum function whose values backups compare.
 const CRC32C: &str = "FileChecksumCrc32c";
@@ -77,6 +79,7 @@ impl BackupEngine {
             id,
             meta: Meta::default(),
             settings: inner.settings_of(options),
+            unsynced: Unsynced::default(),
             bytes: 0,
         };
         let made = job.run(db);
@@ -135,6 +138,8 @@ struct NewBackup<'a> {
     id: BackupId,
     meta: Meta,
     settings: CopySettings,
+    /// Copies that are not durable yet.
+    unsynced: Unsynced,
     /// Bytes that were copied.
     bytes: u64,
 }
@@ -248,7 +253,8 @@ impl NewBackup<'_> {
     fn copy(&mut self, file: &LiveFileStorageInfo, name: &str) -> Result<u32> {
         let (from, to): (PathBuf, PathBuf) = (file.path(), self.inner.path(name));
         let db_fs = &*self.inner.db_env.fs;
-        let copied = copy_file((db_fs, &from), (self.inner.fs(), &to), Some(file.size), &self.settings)?;
+        let ends = ((db_fs, from.as_path()), (self.inner.fs(), to.as_path()));
+        let copied = copy_file_unsynced(ends.0, ends.1, Some(file.size), &self.settings, &mut self.unsynced)?;
         self.bytes += copied.bytes;
         match manifest_crc(file) {
             Some(expected) if expected != copied.crc => Err(Error::corruption(format!(
@@ -273,7 +279,8 @@ impl NewBackup<'_> {
     }
 
     /// Makes all files durable, then writes the meta file.
-    fn publish(&self) -> Result<()> {
+    fn publish(&mut self) -> Result<()> {
+        self.unsynced.sync()?;
         let (inner, fs) = (self.inner, self.inner.fs());
         if inner.options.sync {
             for dir in

@@ -14,7 +14,7 @@ use format::names::{self, FileName};
 
 use super::meta::{Meta, MetaFile};
 use super::{BackupEngine, BackupId, Inner, RestoreMode, RestoreOptions, SHARED_CHECKSUM, State, session_of};
-use crate::transfer::{copy_file, create_dir_durably, read_file, sync_dir};
+use crate::transfer::{Unsynced, copy_file_unsynced, create_dir_durably, read_file, sync_dir};
 
 impl BackupEngine {
     /// Restores the newest valid backup. See [`BackupEngine::restore_db_from_backup`].
@@ -85,12 +85,14 @@ impl Inner {
         let _lock = fs.lock(&dirs.db.join(names::LOCK))?;
         let kept = self.kept(&sources, &dirs.db, options.mode)?;
         clear(fs, dirs, &kept, options.keep_log_files)?;
+        let mut unsynced = Unsynced::default();
         for source in &sources {
             if source.kind.number().is_some_and(|number| kept.contains(&number)) {
                 continue;
             }
-            self.restore_file(source, dirs)?;
+            self.restore_file(source, dirs, &mut unsynced)?;
         }
+        unsynced.sync()?;
         sync_dir(fs, &dirs.db)?;
         sync_dir(fs, &dirs.wal)?;
         fs.rename(&dirs.db.join("CURRENT.tmp"), &dirs.db.join(names::CURRENT))?;
@@ -194,7 +196,7 @@ impl Inner {
         Ok(kept)
     }
 
-    fn restore_file(&self, source: &Source, dirs: &Dirs) -> Result<()> {
+    fn restore_file(&self, source: &Source, dirs: &Dirs, unsynced: &mut Unsynced) -> Result<()> {
         let target = match source.kind {
             FileName::Wal(_) => dirs.wal.join(&source.name),
             FileName::Current => dirs.db.join("CURRENT.tmp"),
@@ -202,7 +204,8 @@ impl Inner {
         };
         let settings = self.copy_settings(&self.restore_limiter);
         let from = (&*source.env.fs, source.path.as_path());
-        let copied = copy_file(from, (&*self.db_env.fs, &target), source.file.size, &settings)?;
+        let to = (&*self.db_env.fs, target.as_path());
+        let copied = copy_file_unsynced(from, to, source.file.size, &settings, unsynced)?;
         match source.file.crc {
             Some(expected) if expected != copied.crc => Err(Error::corruption(format!(
                 "the CRC32C is {:08x} where {expected:08x} was expected: restore another backup",
