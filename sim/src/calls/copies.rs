@@ -82,7 +82,8 @@ impl Copies {
             let (key, change): (Key, _) = ((chance.below(2) as usize, key(chance)), Change::draw(chance));
             let id = self.families[key.0].id();
             match &change {
-                Change::Put(value) => batch.put_in(id, &key.1, value),
+                // The model of the stream of updates knows values only.
+                Change::Put(value) | Change::Entity(value) => batch.put_in(id, &key.1, value),
                 Change::Delete => batch.delete_in(id, &key.1),
                 Change::Merge(operand) => batch.merge_in(id, &key.1, operand),
             };

@@ -5,7 +5,7 @@ use ironstone::{
 };
 use testkit::chance::Chance;
 
-use super::overlay::{Change, Key, Overlay, State};
+use super::overlay::{Change, Key, Overlay, State, columns};
 use super::{FAMILIES, Setting, World, key, same, told, walk};
 
 /// A database and one batch over it.
@@ -38,6 +38,7 @@ impl Indexed {
         let done = match &change {
             Change::Put(value) if plain => batch.put(&at.1, value),
             Change::Put(value) => batch.put_in(family, &at.1, value),
+            Change::Entity(value) => batch.put_entity_in(family, &at.1, &columns(value)),
             Change::Delete if plain => batch.delete(&at.1),
             Change::Delete => batch.delete_in(family, &at.1),
             Change::Merge(operand) if plain => batch.merge(&at.1, operand),

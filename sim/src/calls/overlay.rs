@@ -24,6 +24,8 @@ enum Own {
 #[derive(Clone, Debug)]
 pub(super) enum Change {
     Put(Vec<u8>),
+    /// The value is the default column. The entity has another column too.
+    Entity(Vec<u8>),
     Delete,
     Merge(Vec<u8>),
 }
@@ -31,11 +33,17 @@ pub(super) enum Change {
 impl Change {
     pub fn draw(chance: &mut Chance) -> Change {
         match chance.below(10) {
-            0..=5 => Change::Put(super::value(chance)),
+            0..=4 => Change::Put(super::value(chance)),
+            5 => Change::Entity(super::value(chance)),
             6 | 7 => Change::Delete,
             _ => Change::Merge(format!("m{}", chance.below(100)).into_bytes()),
         }
     }
+}
+
+/// The columns of the entity with this default column.
+pub(super) fn columns(value: &[u8]) -> [(&[u8], &[u8]); 2] {
+    [(b"", value), (b"other", b"column")]
 }
 
 /// The newest state of each key of a batch.
@@ -47,7 +55,7 @@ pub(super) struct Overlay {
 impl Overlay {
     pub fn change(&mut self, key: &Key, change: &Change) {
         let own = match (change, self.map.get(key)) {
-            (Change::Put(value), _) => Own::Value(value.clone()),
+            (Change::Put(value) | Change::Entity(value), _) => Own::Value(value.clone()),
             (Change::Delete, _) => Own::Deleted,
             (Change::Merge(operand), None) => Own::Operands(vec![operand.clone()]),
             (Change::Merge(operand), Some(Own::Deleted)) => Own::Value(operand.clone()),

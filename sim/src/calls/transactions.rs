@@ -22,7 +22,7 @@ use testkit::chance::Chance;
 
 use self::own::{Own, Use};
 use super::indexed::rows_equal;
-use super::overlay::{Change, Key, State};
+use super::overlay::{Change, Key, State, columns};
 use super::{FAMILIES, Setting, World, key, same, told, walk};
 
 /// The database of a world.
@@ -213,12 +213,15 @@ impl Transactions {
             return Ok(());
         }
         let (change, checked) = (Change::draw(chance), chance.percent(80));
+        let checked = checked || matches!(change, Change::Entity(_));
         let expected = self.expected_write(at, &key, checked);
         let (family, handle) = (&self.families[key.0], &self.running[at].handle);
         let done = match (&change, checked) {
             (Change::Put(value), true) if key.0 == 0 => handle.put(&key.1, value),
             (Change::Put(value), true) => handle.put_in(family, &key.1, value),
             (Change::Put(value), false) => handle.put_untracked_in(family, &key.1, value),
+            // There is no untracked call for entities.
+            (Change::Entity(value), _) => handle.put_entity_in(family, &key.1, &columns(value)),
             (Change::Delete, true) if key.0 == 0 => handle.delete(&key.1),
             (Change::Delete, true) => handle.delete_in(family, &key.1),
             (Change::Delete, false) => handle.delete_untracked_in(family, &key.1),
@@ -305,10 +308,9 @@ impl Transactions {
 
     fn save_points(&mut self, at: usize, chance: &mut Chance) -> Result<(), String> {
         let Running { handle, own } = &mut self.running[at];
-        if own.prepared {
-            return Ok(());
-        }
-        match chance.below(3) {
+        // A prepared transaction can only remove its save points.
+        let choice = if own.prepared { 2 } else { chance.below(3) };
+        match choice {
             0 => {
                 handle.set_save_point();
                 own.save();
@@ -353,7 +355,6 @@ impl Transactions {
         }
         handle.prepare().map_err(told("prepare"))?;
         own.prepared = true;
-        own.saves.clear();
         same("state", &handle.state(), &TransactionState::Prepared)
     }
 
@@ -396,6 +397,7 @@ impl Transactions {
             let id = self.families[key.0].id();
             match &change {
                 Change::Put(value) => batch.put_in(id, &key.1, value),
+                Change::Entity(value) => batch.put_entity_in(id, &key.1, &columns(value)),
                 Change::Delete => batch.delete_in(id, &key.1),
                 Change::Merge(operand) => batch.merge_in(id, &key.1, operand),
             };
@@ -454,9 +456,10 @@ impl Transactions {
             // After prepare, the writes of a write-unprepared transaction are in the database and not in its batch.
             let batch_is_written =
                 own.prepared && self.flavor == Flavor::Policy(TxnDbWritePolicy::WriteUnprepared);
-            let counts = [handle.num_puts(), handle.num_deletes(), handle.num_merges()];
+            let counts =
+                [handle.num_puts(), handle.num_deletes(), handle.num_merges(), handle.num_put_entities()];
             if !(batch_is_written && own.is_recovered) {
-                same("counts of puts, deletions and merges", &counts, &own.counts)?;
+                same("counts of puts, deletions, merges and entities", &counts, &own.counts)?;
             }
             same("tracked keys", &handle.num_keys(), &(own.tracked.len() as u64))?;
             same("name", &handle.name(), &own.name.clone().unwrap_or_default())?;

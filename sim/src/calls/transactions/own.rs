@@ -27,7 +27,7 @@ pub(super) struct Saved {
     overlay: Overlay,
     tracked: BTreeMap<Key, Tracked>,
     snapshot: Option<u64>,
-    counts: [u64; 3],
+    counts: [u64; 4],
 }
 
 #[derive(Clone, Debug, Default)]
@@ -36,8 +36,8 @@ pub(super) struct Own {
     pub tracked: BTreeMap<Key, Tracked>,
     /// The number of commits at the snapshot.
     pub snapshot: Option<u64>,
-    /// Puts, deletions, merge operands.
-    pub counts: [u64; 3],
+    /// Puts, deletions, merge operands, entities.
+    pub counts: [u64; 4],
     pub saves: Vec<Saved>,
     pub name: Option<Vec<u8>>,
     pub prepared: bool,
@@ -72,13 +72,18 @@ impl Own {
             Change::Put(_) => 0,
             Change::Delete => 1,
             Change::Merge(_) => 2,
+            Change::Entity(_) => 3,
         }] += 1;
     }
 
-    /// Keys whose read for update can be undone. Save points have rules of their own, so none while one is set.
+    /// Keys whose read for update can be undone: those that were read for update since the newest save point.
     pub fn undoable(&self) -> Vec<Key> {
-        let reads = self.tracked.iter().filter(|(_, tracked)| tracked.reads > 0);
-        if self.saves.is_empty() { reads.map(|(key, _)| key.clone()).collect() } else { Vec::new() }
+        let before = |key| {
+            let saved = self.saves.last().and_then(|saved| saved.tracked.get(key));
+            saved.map_or(0, |tracked| tracked.reads)
+        };
+        let reads = self.tracked.iter().filter(|(key, tracked)| tracked.reads > before(key));
+        reads.map(|(key, _)| key.clone()).collect()
     }
 
     pub fn undo(&mut self, key: &Key) {
