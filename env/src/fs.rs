@@ -16,7 +16,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use base::Result;
+use base::{Error, Result};
 
 /// How a table or blob file will be read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -365,4 +365,17 @@ impl dyn FileSystem + '_ {
         target.close()?;
         Ok(size)
     }
+}
+
+/// Rejects the empty path of a directory. File names that are joined to an empty path lie in the working directory, so a
+/// database without a path would use the files of an unrelated directory.
+///
+/// # Errors
+/// `IoError` with `Subcode::PathNotFound`, as RocksDB answers: RocksDB cannot create a directory without a name.
+pub fn refuse_empty_path(path: &Path) -> Result<()> {
+    if path.as_os_str().is_empty() {
+        let source = std::io::Error::new(std::io::ErrorKind::NotFound, "the path is empty");
+        return Err(Error::io("checking the path of a directory", path, source));
+    }
+    Ok(())
 }

@@ -5,6 +5,7 @@ use std::path::Path;
 use base::map::HashSet;
 use base::{Error, FamilyId, Result};
 use env::Env;
+use env::fs::refuse_empty_path;
 use format::edit::VersionEdit;
 
 use super::Db;
@@ -21,6 +22,7 @@ use crate::sync::Arc;
 
 /// The names of the families of the database at `path`, without opening it.
 pub fn list_families(env: &Env, path: &Path) -> Result<Vec<String>> {
+    refuse_empty_path(path)?;
     let number = read_current(env, path)?;
     let recovered = recover(env, path, number)?;
     Ok(recovered.families.into_values().map(|f| f.name).collect())

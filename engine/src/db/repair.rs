@@ -1,6 +1,7 @@
 //! Looking through a database that does not open, and repairing it.
 
 use base::Result;
+use env::fs::refuse_empty_path;
 
 use super::open::open;
 use crate::files::{Paths, refuse_foreign};
@@ -14,6 +15,7 @@ use crate::repair::{self, Report, Scope};
 /// # Errors
 /// See [`repair::survey`].
 pub fn fsck(request: &OpenRequest) -> Result<Report> {
+    refuse_empty_path(&request.path)?;
     let mut scope = scope(request);
     refuse_foreign_dirs(request)?;
     scope.families.extend(repair::families_of_options(&scope)?);
@@ -26,6 +28,7 @@ pub fn fsck(request: &OpenRequest) -> Result<Report> {
 /// # Errors
 /// See [`repair::mend`]; those of opening, if it still does not.
 pub fn repair(mut request: OpenRequest) -> Result<Report> {
+    refuse_empty_path(&request.path)?;
     request.families.extend(repair::families_of_options(&scope(&request))?);
     for family in &request.families {
         family.options.validate(&family.name, &request.options)?;

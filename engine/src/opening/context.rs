@@ -5,6 +5,7 @@ use std::path::Path;
 use base::map::HashSet;
 use base::{Error, Result};
 use env::Env;
+use env::fs::refuse_empty_path;
 use env::logger::{Logger, NullLogger};
 
 use super::follow::Before;
@@ -46,6 +47,7 @@ impl Opening {
     /// InvalidArgument and NotSupported for options; `IoError` if another process has the LOCK.
     pub fn new(request: OpenRequest, read_only: bool, overrides: Overrides) -> Result<Self> {
         let OpenRequest { path, mut options, components, mut families, others } = request;
+        refuse_empty_path(&path)?;
         if families.is_empty() {
             families.push(FamilyDescriptor::new("default", FamilyOptions::default()));
         }

@@ -3,10 +3,10 @@
 
 use std::path::Path;
 
-use base::Kind;
+use base::{Kind, Subcode};
 use env::Env;
 use ironstone_engine::components::FamilyDescriptor;
-use ironstone_engine::db::{Db, OpenRequest, destroy, fsck, repair};
+use ironstone_engine::db::{Db, OpenRequest, destroy, fsck, list_families, repair};
 use ironstone_engine::options::{DbOptions, DbPath, FamilyOptions, FlushOptions, WriteOptions};
 
 use crate::basic::{get, options, put, scan};
@@ -316,4 +316,22 @@ fn more_background_jobs_than_threads_can_be_are_refused() {
     drop(db);
     let many = DbOptions { max_background_jobs: i32::MAX, ..options(&env) };
     assert!(open_at("/db", many, FamilyOptions::default()).is_err());
+}
+
+#[test]
+fn empty_path_is_refused_and_no_file_is_created() {
+    let env = Env::memory(4);
+    let request = || OpenRequest::new("", options(&env), FamilyOptions::default());
+    let answers = [
+        Db::open(request()).map(drop),
+        Db::open_read_only(request()).map(drop),
+        fsck(&request()).map(drop),
+        repair(request()).map(drop),
+        list_families(&env, Path::new("")).map(drop),
+    ];
+    for answer in answers {
+        let error = answer.unwrap_err();
+        assert_eq!((error.kind(), error.subcode()), (Kind::IoError, Subcode::PathNotFound), "{error}");
+    }
+    assert!(["LOG", "LOCK", "CURRENT", "lost"].iter().all(|name| !env.fs.exists(Path::new(name)).unwrap()));
 }

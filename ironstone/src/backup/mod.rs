@@ -22,6 +22,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use base::{Error, Result, SequenceNumber};
+use env::fs::refuse_empty_path;
 use env::logger::LogLevel;
 use env::rate::{RateLimiter, RateOptions};
 use env::sync::{AtomicBool, Mutex, Ordering};
@@ -142,6 +143,7 @@ impl BackupEngine {
         if options.destroy_old_data && read_only {
             return Err(Error::invalid_argument("destroy_old_data for an engine that only reads"));
         }
+        refuse_empty_path(&options.backup_dir)?;
         let env = options.backup_env.clone().unwrap_or_else(|| db_env.clone());
         let limiter = |given: &Option<Arc<RateLimiter>>, rate: u64| match (given, rate) {
             (Some(given), _) => Ok(Some(given.clone())),

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 
 use base::{Error, FileNumber, Result};
 use env::FileSystem;
+use env::fs::refuse_empty_path;
 use format::names::{self, FileName};
 
 use super::meta::{Meta, MetaFile};
@@ -46,6 +47,7 @@ impl BackupEngine {
         wal_dir: impl AsRef<Path>,
         options: &RestoreOptions,
     ) -> Result<()> {
+        refuse_empty_path(db_dir.as_ref())?;
         let state = self.inner.state.lock();
         let meta = state.find(id)?;
         let dirs = Dirs { db: db_dir.as_ref().to_path_buf(), wal: wal_dir.as_ref().to_path_buf() };
