@@ -22,8 +22,6 @@ pub struct rocksdb_writebatch_t {
     max_bytes: usize,
     /// The bytes that no batch has, and what is wrong with them.
     fault: Option<(Vec<u8>, Error)>,
-    /// Why each write of the batch fails.
-    refused: Option<Error>,
     /// The length of the timestamps of the default column family that the batch was created for; 0: not checked.
     default_timestamp_size: usize,
     /// A write keeps checksums of the changes, whatever its options say.
@@ -40,9 +38,9 @@ impl rocksdb_writebatch_t {
     /// # Errors
     /// Corruption if the batch was created from bytes that are not a batch.
     pub(crate) fn batch_to_write(&mut self) -> Result<&mut WriteBatch> {
-        match (&self.fault, &self.refused) {
-            (Some((_, error)), _) | (None, Some(error)) => Err(error.clone()),
-            (None, None) => Ok(&mut self.batch),
+        match &self.fault {
+            Some((_, error)) => Err(error.clone()),
+            None => Ok(&mut self.batch),
         }
     }
 
@@ -211,22 +209,16 @@ c_api! {
     }
 
     /// Creates a batch with room for `reserved_bytes`. Changes past `max_bytes` are dropped; 0: no limit. With
-    /// `protection_bytes_per_key` of 8 a write of the batch keeps checksums of the changes; other numbers above 0 make each
-    /// write of the batch fail. `default_cf_ts_sz` is the length of the timestamps of the default column family. A write
+    /// `protection_bytes_per_key` above 0, a write of the batch keeps checksums of 8 bytes of the changes, whatever the
+    /// number is. `default_cf_ts_sz` is the length of the timestamps of the default column family. A write
     /// fails if the default column family has timestamps of another length; 0: not checked.
     fn rocksdb_writebatch_create_with_params(
         reserved_bytes: usize, max_bytes: usize, protection_bytes_per_key: usize, default_cf_ts_sz: usize
     ) -> Owned<rocksdb_writebatch_t> {
         let batch = WriteBatch::with_capacity(reserved_bytes.min(1 << 20));
-        let refused = match protection_bytes_per_key {
-            0 | 8 => None,
-            bytes => Some(Error::invalid_argument(format!(
-                "protection_bytes_per_key is {bytes}; 0 and 8 are supported"
-            ))),
-        };
-        let protected = protection_bytes_per_key == 8;
+        let protected = protection_bytes_per_key > 0;
         let default_timestamp_size = default_cf_ts_sz;
-        Owned(rocksdb_writebatch_t { batch, max_bytes, refused, default_timestamp_size, protected, ..Default::default() })
+        Owned(rocksdb_writebatch_t { batch, max_bytes, default_timestamp_size, protected, ..Default::default() })
     }
 
     /// Removes all changes.

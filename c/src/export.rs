@@ -27,10 +27,11 @@ pub struct rocksdb_export_import_files_metadata_t {
 }
 
 impl rocksdb_export_import_files_metadata_t {
-    fn new(export: ExportImportFilesMetaData, family: &str) -> Self {
+    fn new(export: ExportImportFilesMetaData) -> Self {
         let file = |file: ExportedFile| {
             Arc::new(File {
-                family: c_string(family.as_bytes()),
+                // An export does not know its column family: the import names a new column family.
+                family: c_string(b""),
                 level: i32::try_from(file.level).unwrap_or(i32::MAX),
                 name: c_string(format!("/{}", file.name).as_bytes()),
                 directory: c_string(file.directory.as_os_str().as_bytes()),
@@ -79,7 +80,7 @@ c_api! {
         err
     ) -> Owned<rocksdb_export_import_files_metadata_t> {
         let export = checkpoint.checkpoint.export_column_family(&column_family.front, export_dir)?;
-        Ok(Owned(rocksdb_export_import_files_metadata_t::new(export, column_family.family.name())))
+        Ok(Owned(rocksdb_export_import_files_metadata_t::new(export)))
     }
 
     /// Creates a column family from an export. The column family and its files appear together, or not at all.

@@ -124,7 +124,8 @@ impl rocksdb_iterator_t {
 
     fn key(&self) -> &[u8] {
         match &self.iter {
-            Ok(kind) if self.valid() => either!(kind, |iter| iter.key()),
+            Ok(Kind::Family { iter, .. }) | Ok(Kind::Ttl(iter)) if iter.valid() => iter.raw_key(),
+            Ok(Kind::Batch(iter)) if iter.valid() => iter.key(),
             _ => &[],
         }
     }
@@ -244,7 +245,8 @@ c_api! {
         }
     }
 
-    /// Returns the key. The bytes end with the next move of the iterator.
+    /// Returns the key. The bytes end with the next move of the iterator. With `rocksdb_readoptions_set_iter_start_ts` the key
+    /// is an internal key: the key, the timestamp, and 8 bytes of sequence number and value type.
     fn rocksdb_iter_key(iter: in rocksdb_iterator_t, klen: out usize) -> Text {
         let key = iter.key();
         klen.set(key.len());

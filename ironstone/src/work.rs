@@ -25,7 +25,8 @@ impl Db {
         self.engine().disable_manual_compaction()
     }
 
-    /// Undoes one call of [`Db::disable_manual_compaction`].
+    /// Undoes one call of [`Db::disable_manual_compaction`]. If no call is outstanding, the next call has no effect, as in
+    /// RocksDB.
     ///
     /// # Errors
     /// NotSupported if the database is open for reading only.
@@ -124,6 +125,28 @@ impl Db {
     /// ```
     pub fn continue_background_work(&self) -> Result<()> {
         self.engine().continue_background_work()
+    }
+
+    /// Ends all background work for good; the database stays open. Entries that are in no WAL are flushed first, unless
+    /// `avoid_flush_during_shutdown` is set. Returns when no background job runs. RocksDB: `CancelAllBackgroundWork`.
+    ///
+    /// Afterwards flushes and compactions return ShutdownInProgress. Writes go to the WAL and the memtable. A write that
+    /// would wait for the end of a flush or a compaction returns ShutdownInProgress. Entries that are written without WAL
+    /// afterwards are lost at the close, and the close returns ShutdownInProgress.
+    ///
+    /// # Errors
+    /// NotSupported if the database is open for reading only. Aborted, without an effect, in a callback on a background
+    /// thread of the database. The error of the flush; the background work ends also then.
+    ///
+    /// ```
+    /// # let db = ironstone::Db::open("data", ironstone::Options::in_memory())?;
+    /// db.cancel_all_background_work()?;
+    /// db.put(b"k", b"v")?;
+    /// assert!(db.flush().is_err());
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
+    pub fn cancel_all_background_work(&self) -> Result<()> {
+        self.engine().cancel_all_background_work()
     }
 
     /// Waits until no flush and no compaction runs or is due.

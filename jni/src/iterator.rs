@@ -129,6 +129,7 @@ impl IteratorObject {
     /// Returns the key; no bytes if the iterator is not valid.
     fn key(&self) -> &[u8] {
         match &self.iter {
+            Ok(Kind::Family(iter, _)) => iter.raw_key(),
             Ok(kind) if self.valid() => either!(kind, |iter| iter.key()),
             _ => &[],
         }

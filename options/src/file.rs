@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use base::option::{Release, Row};
-use base::{Error, FileNumber, Kind, Result};
+use base::{Error, FileNumber, Kind, Result, Subcode};
 use env::Env;
 use format::names::{self, FileName};
 use format::options_ini::{self, Title, Version};
@@ -186,10 +186,15 @@ impl Notes<'_> {
 /// Reads the newest OPTIONS file of a database.
 ///
 /// # Errors
-/// NotFound if there is none, and those of [`read`] with the file's name; Corruption with file and offset if
+/// NotFound if there is none or no directory, and those of [`read`] with the file's name; Corruption with file and offset if
 /// it changed since the database was closed, or is gone (see [`ReadConfig::accept_changed`]).
 pub fn load_latest(env: &Env, db_path: &Path, config: &ReadConfig) -> Result<(FileNumber, OptionsFile)> {
-    let newest = numbers(&env.fs.list(db_path)?).into_iter().max();
+    // A missing directory is NotFound, as in RocksDB. Programs take NotFound as "create the database".
+    let listed = env.fs.list(db_path).map_err(|error| match error.is_not_found() {
+        true => error.with_kind(Kind::NotFound).with_subcode(Subcode::None),
+        false => error,
+    });
+    let newest = numbers(&listed?).into_iter().max();
     let Some(newest) = newest else {
         if !config.accept_changed {
             unchanged(env, db_path, FileNumber(0), &db_path.join(names::options(FileNumber(0))))?;

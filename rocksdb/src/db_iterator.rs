@@ -67,6 +67,7 @@ impl RawIter {
     #[inline]
     fn key(&self) -> &[u8] {
         match &self.0 {
+            Ok(Kind::Db(iter)) => iter.raw_key(),
             Ok(kind) => each!(kind, |iter| iter.key()),
             Err(_) => &[],
         }

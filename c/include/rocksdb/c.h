@@ -628,8 +628,8 @@ extern ROCKSDB_LIBRARY_API void rocksdb_writebatch_destroy(rocksdb_writebatch_t*
 extern ROCKSDB_LIBRARY_API rocksdb_writebatch_t* rocksdb_writebatch_create_from(const char* rep,
     size_t rep_len);
 /* Creates a batch with room for `reserved_bytes`. Changes past `max_bytes` are dropped; 0: no limit. With
-   `protection_bytes_per_key` of 8 a write of the batch keeps checksums of the changes; other numbers above 0 make each
-   write of the batch fail. `default_cf_ts_sz` is the length of the timestamps of the default column family. A write
+   `protection_bytes_per_key` above 0, a write of the batch keeps checksums of 8 bytes of the changes, whatever the
+   number is. `default_cf_ts_sz` is the length of the timestamps of the default column family. A write
    fails if the default column family has timestamps of another length; 0: not checked. */
 extern ROCKSDB_LIBRARY_API rocksdb_writebatch_t* rocksdb_writebatch_create_with_params(size_t reserved_bytes,
     size_t max_bytes, size_t protection_bytes_per_key, size_t default_cf_ts_sz);
@@ -1286,8 +1286,8 @@ extern ROCKSDB_LIBRARY_API void rocksdb_enable_manual_compaction(rocksdb_t* db);
 /* Ends all running compactions, and starts none until `rocksdb_resume_all_compactions`. */
 extern ROCKSDB_LIBRARY_API void rocksdb_abort_all_compactions(rocksdb_t* db);
 extern ROCKSDB_LIBRARY_API void rocksdb_resume_all_compactions(rocksdb_t* db);
-/* Stops background work before the database is closed. Writes that need a flush fail afterwards. The call always waits
-   for running jobs, also with `wait` of 0. */
+/* Ends background work before the database is closed. Flushes and compactions fail afterwards, and so do writes that
+   would wait for them. The call always waits for running jobs, also with `wait` of 0. */
 extern ROCKSDB_LIBRARY_API void rocksdb_cancel_all_background_work(rocksdb_t* db,
     unsigned char wait);
 /* Waits until no flush and no compaction runs or is due. */
@@ -1696,7 +1696,8 @@ extern ROCKSDB_LIBRARY_API void rocksdb_iter_seek_for_prev(rocksdb_iterator_t* i
     const char* key, size_t key_len);
 extern ROCKSDB_LIBRARY_API void rocksdb_iter_next(rocksdb_iterator_t* iter);
 extern ROCKSDB_LIBRARY_API void rocksdb_iter_prev(rocksdb_iterator_t* iter);
-/* Returns the key. The bytes end with the next move of the iterator. */
+/* Returns the key. The bytes end with the next move of the iterator. With `rocksdb_readoptions_set_iter_start_ts` the key
+   is an internal key: the key, the timestamp, and 8 bytes of sequence number and value type. */
 extern ROCKSDB_LIBRARY_API const char* rocksdb_iter_key(const rocksdb_iterator_t* iter,
     size_t* klen);
 /* Returns the value. The bytes end with the next move of the iterator. */

@@ -275,12 +275,11 @@ c_api! {
         db.db()?.resume_all_compactions()?;
     }
 
-    /// Stops background work before the database is closed. Writes that need a flush fail afterwards. The call always waits
-    /// for running jobs, also with `wait` of 0.
+    /// Ends background work before the database is closed. Flushes and compactions fail afterwards, and so do writes that
+    /// would wait for them. The call always waits for running jobs, also with `wait` of 0.
     fn rocksdb_cancel_all_background_work(db: at rocksdb_t, wait: flag) {
         let _ = wait;
-        db.db()?.disable_manual_compaction()?;
-        db.db()?.pause_background_work()?;
+        db.db()?.cancel_all_background_work()?;
     }
 
     /// Waits until no flush and no compaction runs or is due.

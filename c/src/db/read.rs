@@ -106,11 +106,14 @@ fn may_exist(
     let (exists, found) = open.db.key_may_exist(family, key, &options);
     let found = open.value_of(found)?;
     if !value_found.is_null() {
-        value_found.set(u8::from(found.is_some()));
-        if let Some(found) = found {
+        // The value of a key that certainly does not exist counts as found, and is empty.
+        let known = found.is_some() || !exists;
+        value_found.set(u8::from(known));
+        if known {
+            let found = found.as_deref().unwrap_or_default();
             value_len.set(found.len());
             if !value.is_null() {
-                value.set(Buffer::bytes(&found).into_c());
+                value.set(Buffer::bytes(found).into_c());
             }
         }
     }

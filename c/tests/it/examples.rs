@@ -98,6 +98,11 @@ fn timestamps_agree_with_rocksdb() {
 }
 
 #[test]
+fn answers_at_the_edges_of_calls_agree_with_rocksdb() {
+    same_answers("edges");
+}
+
+#[test]
 fn random_sequences_of_calls_agree_with_a_model() {
     let bench = Bench { peer: None, ..Bench::new() };
     let Some(program) = bench.compile("cc", "-std=gnu99", &hostile("sequences.c")) else { return };

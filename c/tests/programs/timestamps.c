@@ -154,6 +154,36 @@ static void families(rocksdb_options_t* plain, rocksdb_options_t* stamped, const
   rocksdb_close(db);
 }
 
+/* An iterator over all versions shows internal keys: key, timestamp, sequence number and value type. */
+static void history(rocksdb_t* db) {
+  char from[TS], to[TS];
+  memcpy(from, stamp(0), TS);
+  memcpy(to, stamp(50), TS);
+  rocksdb_delete_with_ts(db, writing, "a", 1, stamp(3), TS, &error);
+  check("delete");
+  rocksdb_readoptions_set_iter_start_ts(reading, from, TS);
+  rocksdb_readoptions_set_timestamp(reading, to, TS);
+  for (int reverse = 0; reverse < 2; reverse++) {
+    rocksdb_iterator_t* iterator = rocksdb_create_iterator(db, reading);
+    reverse ? rocksdb_iter_seek_to_last(iterator) : rocksdb_iter_seek_to_first(iterator);
+    while (rocksdb_iter_valid(iterator)) {
+      size_t len = 0, time_len = 0;
+      const char* key = rocksdb_iter_key(iterator, &len);
+      const char* time = rocksdb_iter_timestamp(iterator, &time_len);
+      uint64_t at = 0;
+      if (len < 2 * TS || time_len != TS || memcmp(time, key + len - 2 * TS, TS) != 0) exit(1);
+      memcpy(&at, time, TS);
+      printf("%.*s at %d, type %d\n", (int)len - 2 * TS, key, (int)at, key[len - TS]);
+      reverse ? rocksdb_iter_prev(iterator) : rocksdb_iter_next(iterator);
+    }
+    rocksdb_iter_get_error(iterator, &error);
+    check("iterator");
+    rocksdb_iter_destroy(iterator);
+  }
+  rocksdb_readoptions_set_iter_start_ts(reading, NULL, 0);
+  rocksdb_readoptions_set_timestamp(reading, NULL, 0);
+}
+
 static void default_family(rocksdb_options_t* stamped, const char* directory) {
   char path[4096];
   snprintf(path, sizeof path, "%s-default", directory);
@@ -168,7 +198,8 @@ static void default_family(rocksdb_options_t* stamped, const char* directory) {
   check("batch");
   rocksdb_writebatch_destroy(batch);
   show(db, NULL, 1);
-  show(db, NULL, 9);
+  show(db, NULL, 2);
+  history(db);
   rocksdb_close(db);
 }
 

@@ -45,6 +45,70 @@ impl Db {
     pub fn close(&self) -> Result<()> {
         self.inner.close()
     }
+
+    /// Ends all background work for good; the database stays open. Flushes first if entries are in no WAL, unless
+    /// `avoid_flush_during_shutdown` is set. Returns when no job runs.
+    ///
+    /// Afterwards flushes and compactions return ShutdownInProgress. Writes go to the WAL and the memtable. A write that
+    /// would wait for the end of a flush or a compaction returns ShutdownInProgress. Entries that are written without WAL
+    /// afterwards are lost at the close, and the close returns ShutdownInProgress. RocksDB: `CancelAllBackgroundWork`.
+    ///
+    /// # Errors
+    /// The error of the flush; the work ends also then. Aborted, without an effect, if a listener or another callback
+    /// calls this function in a background job of this database. NotSupported for a database that is open for reading.
+    pub fn cancel_all_background_work(&self) -> Result<()> {
+        let writing = self.writing()?;
+        if writing.schedule.pool().runs_here() {
+            return Err(Error::aborted(
+                "background work was canceled in a background job of the database (by a listener or another callback). \
+                 Cancel the work on another thread",
+            ));
+        }
+        if writing.schedule.queues().closing {
+            return Ok(());
+        }
+        let Inner { tools, families, errors, .. } = &*self.inner;
+        let outcome = flush_unlogged(writing, tools, families, errors);
+        writing.jobs.close();
+        outcome
+    }
+}
+
+/// Ends the stalls and the pauses. If some entries may have no WAL record, flushes the column families that have entries in
+/// memtables, unless `avoid_flush_during_shutdown` is set.
+///
+/// # Errors
+/// The error of the flush. The error that keeps the flush of a column family from running, if this column family may hold
+/// entries without a WAL record: a background error, or ShutdownInProgress if the background work was canceled. The close
+/// loses these entries. RocksDB loses them too, and its close returns OK.
+fn flush_unlogged(
+    writing: &Writing,
+    tools: &JobTools,
+    families: &FamilySet,
+    errors: &ErrorState,
+) -> Result<()> {
+    writing.writer.end_stalls();
+    writing.schedule.unpause_all();
+    if tools.options.load().avoid_flush_during_shutdown || !writing.writer.has_unlogged() {
+        return Ok(());
+    }
+    let mut families = families.all();
+    families.retain(|family| family.holds_entries());
+    let loses = |family: &Arc<Family>| family.may_hold_unlogged();
+    let canceled = writing.schedule.queues().closing;
+    let canceled = canceled.then(|| Error::shutdown_in_progress("background work was canceled"));
+    if let Some(error) = canceled.or_else(|| errors.about_all()) {
+        return if families.iter().any(loses) { Err(error) } else { Ok(()) };
+    }
+    let stopped = families.iter().filter(|family| loses(family));
+    let lost = stopped.filter_map(|family| errors.about(family.id())).next();
+    families.retain(|family| errors.about(family.id()).is_none());
+    let flushed = match writing.jobs.flushes.flush_and_wait(&families, FlushReason::ShutDown, true) {
+        // A dropped column family has nothing to keep.
+        Err(error) if error.kind() == Kind::ColumnFamilyDropped => Ok(()),
+        flushed => flushed,
+    };
+    flushed.and(lost.map_or(Ok(()), Err))
 }
 
 /// How far the close of a database is.
@@ -157,11 +221,7 @@ impl Closing {
         self.tools.events.emit(&Event::ShutdownStarted);
         let mut outcome = Ok(());
         if let Some(writing) = &self.writing {
-            writing.writer.end_stalls();
-            writing.schedule.unpause_all();
-            if !self.tools.options.load().avoid_flush_during_shutdown && writing.writer.has_unlogged() {
-                outcome = self.flush_unlogged(writing);
-            }
+            outcome = flush_unlogged(writing, &self.tools, &self.families, &self.errors);
             writing.writer.close();
             writing.jobs.close();
             writing.jobs.purge.purge();
@@ -184,30 +244,6 @@ impl Closing {
         drop(self.lock);
         self.tools.forget_spares();
         outcome
-    }
-
-    /// Flushes the column families that have entries in memtables, since some of these entries have no WAL record.
-    ///
-    /// # Errors
-    /// The error of the flush. A background error that keeps the flush of a column family from running, if this column
-    /// family may hold entries without a WAL record: the close loses these entries. RocksDB loses them too, and its close
-    /// returns OK.
-    fn flush_unlogged(&self, writing: &Writing) -> Result<()> {
-        let mut families = self.families.all();
-        families.retain(|family| family.holds_entries());
-        let loses = |family: &Arc<Family>| family.may_hold_unlogged();
-        if let Some(error) = self.errors.about_all() {
-            return if families.iter().any(loses) { Err(error) } else { Ok(()) };
-        }
-        let stopped = families.iter().filter(|family| loses(family));
-        let lost = stopped.filter_map(|family| self.errors.about(family.id())).next();
-        families.retain(|family| self.errors.about(family.id()).is_none());
-        let flushed = match writing.jobs.flushes.flush_and_wait(&families, FlushReason::ShutDown, true) {
-            // A dropped column family has nothing to keep.
-            Err(error) if error.kind() == Kind::ColumnFamilyDropped => Ok(()),
-            flushed => flushed,
-        };
-        flushed.and(lost.map_or(Ok(()), Err))
     }
 
     /// `verify_manifest_content_on_close`: reads the MANIFEST; one that does not read is written anew.

@@ -125,7 +125,7 @@ impl Db {
         self.writing()?.jobs.manuals.resume_compactions()
     }
 
-    /// Undoes one [`Db::disable_manual_compaction`].
+    /// Undoes one [`Db::disable_manual_compaction`]. An extra call undoes the next one, as in RocksDB.
     ///
     /// # Errors
     /// NotSupported when opened for reading.

@@ -24,6 +24,7 @@ pub use context::IteratorContext;
 pub use versions::Versions;
 pub(crate) use view::View;
 pub(crate) use walk::Walk;
+use walk::internal_key;
 
 use base::key::MAX_SEQUENCE;
 use base::stats::{OperationKind, PerfCounter, PerfLevel, Ticker, begin_operation, perf_timing};
@@ -35,7 +36,7 @@ use crate::family::empty_ranges::Reader;
 use crate::options::{ReadOptions, ReadTier};
 use crate::sequence::Snapshot;
 use crate::source::{BlobContext, WideColumns};
-use crate::sync::Arc;
+use crate::sync::{Arc, OnceLock};
 use convert::Converter;
 use count::{Counts, Step};
 use skip::RangeSkipper;
@@ -61,8 +62,10 @@ pub struct Iter {
     prepares: bool,
     /// Whether it goes over to newer moments at its snapshot (`auto_refresh_iterator_with_snapshot`).
     follows: bool,
-    /// Whether it does, or counts hidden entries of the memtable: something follows each move.
+    /// Whether it does, counts hidden entries of the memtable, or shows internal keys: something follows each move.
     attends: bool,
+    /// The answer of [`Iter::raw_key`] at this position.
+    internal_key: OnceLock<Vec<u8>>,
 }
 
 impl Iter {
@@ -81,7 +84,9 @@ impl Iter {
         let counts = Counts::new(context.stats.clone());
         let follows = options.auto_refresh_iterator_with_snapshot && options.snapshot.is_some();
         let prepares = options.tailing || follows || !options.deadline.is_zero();
-        let attends = follows || context.family.options().memtable_op_scan_flush_trigger > 0;
+        let attends = follows
+            || options.iter_start_ts.is_some()
+            || context.family.options().memtable_op_scan_flush_trigger > 0;
         Ok(Iter {
             walk,
             context,
@@ -94,6 +99,7 @@ impl Iter {
             prepares,
             follows,
             attends,
+            internal_key: OnceLock::new(),
         })
     }
 
@@ -116,6 +122,17 @@ impl Iter {
     #[inline]
     pub fn key(&self) -> &[u8] {
         self.walk.key()
+    }
+
+    /// The key as RocksDB's iterator shows the key: with `iter_start_ts` the internal key (user key, timestamp, 8 bytes of
+    /// sequence number and value type), otherwise the key without timestamp. Empty when not valid. With `iter_start_ts`
+    /// the first call at a position copies the key.
+    #[inline]
+    pub fn raw_key(&self) -> &[u8] {
+        if self.options.iter_start_ts.is_none() || !self.valid() {
+            return self.walk.key();
+        }
+        self.internal_key.get_or_init(|| internal_key(&self.walk))
     }
 
     /// The current value, of an entity its default column. Empty when not valid.
@@ -224,6 +241,7 @@ impl Iter {
             return self.walk.fail(error);
         }
         if self.attends {
+            self.internal_key = OnceLock::new();
             self.walk.watch_step(true);
         }
         let _cpu = CpuTimer::start(PerfCounter::IterSeekCpuNanos);
@@ -358,6 +376,7 @@ impl Iter {
             newest.number
         );
         self.walk = walk;
+        self.internal_key = OnceLock::new();
         self.opened = opened;
         count_release(&self.context, &self.super_version);
         self.range_deletes = newest.mem.counts().range_deletes;
@@ -385,6 +404,7 @@ impl Iter {
 
     #[cold]
     fn attend(&mut self, step: Step) {
+        self.internal_key = OnceLock::new();
         self.walk.watch_step(false);
         if self.follows {
             self.follow(step);

@@ -70,8 +70,8 @@ pub struct Walk<I> {
     timestamp_size: usize,
     /// User key, timestamp included.
     saved_key: Vec<u8>,
-    /// The value type of the entry in `held`.
-    saved_kind: u8,
+    /// Sequence number and value type of the entry in `held`, as at the end of an internal key.
+    saved_trailer: u64,
     held: Held,
     /// Empty between rows; memory that merges use again.
     operands: Vec<Pinned>,
@@ -114,7 +114,7 @@ impl<I: InternalIterator> Walk<I> {
             error: None,
             timestamp_size,
             saved_key: Vec::new(),
-            saved_kind: ValueType::Value as u8,
+            saved_trailer: ValueType::Value as u64,
             held: Held::default(),
             operands: Vec::new(),
             scratch: Scratch::default(),
@@ -237,10 +237,7 @@ impl<I: InternalIterator> Walk<I> {
         if !self.valid {
             return None;
         }
-        ValueType::from_u8(match self.place {
-            Place::Source => key::trailer(self.source.key()) as u8,
-            Place::Saved | Place::Unprepared => self.saved_kind,
-        })
+        ValueType::from_u8(trailer(self) as u8)
     }
 
     /// The stored value: an entity's serialized form for an entity. Empty when not valid.
@@ -519,6 +516,25 @@ impl<I: InternalIterator> Walk<I> {
         self.valid = false;
         self.error = Some(error);
     }
+}
+
+/// The sequence number and the value type of the entry that a walk shows. Only while the walk is valid.
+fn trailer<I: InternalIterator>(walk: &Walk<I>) -> u64 {
+    match walk.place {
+        Place::Source => key::trailer(walk.source.key()),
+        Place::Saved | Place::Unprepared => walk.saved_trailer,
+    }
+}
+
+/// Returns the internal key of the entry that a walk shows: user key, timestamp, sequence number and value type. Empty if
+/// the walk is not valid.
+pub fn internal_key<I: InternalIterator>(walk: &Walk<I>) -> Vec<u8> {
+    if !walk.valid {
+        return Vec::new();
+    }
+    let mut internal = walk.full_key().to_vec();
+    internal.extend_from_slice(&trailer(walk).to_le_bytes());
+    internal
 }
 
 crate::sync::thread_local! {

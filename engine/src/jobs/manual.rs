@@ -193,10 +193,10 @@ impl ManualCompactions {
         self.schedule.pool().wait_until(|| (self.schedule.queues().manual.running == 0).then_some(()));
     }
 
-    /// Undoes one `disable_manual`.
+    /// Undoes one `disable_manual`. An extra call undoes the next `disable_manual`, as in RocksDB.
     pub fn enable_manual(&self) {
         let mut state = self.schedule.queues();
-        state.manual.disabled = state.manual.disabled.saturating_sub(1);
+        state.manual.disabled -= 1;
     }
 
     /// Versions with timestamps below `low` may be collapsed from now on. Durable when this returns.

@@ -71,7 +71,7 @@ pub struct Manuals {
     /// The flags that cancel the running manual compactions.
     pub flags: Vec<Arc<Flag>>,
     /// Outstanding calls of `disable_manual_compaction`.
-    pub disabled: usize,
+    pub disabled: i64,
 }
 
 /// The stall decisions.

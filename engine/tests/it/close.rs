@@ -54,6 +54,45 @@ fn a_paused_database_closes_and_keeps_what_was_not_logged() {
 }
 
 #[test]
+fn canceled_background_work_refuses_flushes_and_ends_stalls() {
+    let env = env::Env::memory(9);
+    let small = || FamilyOptions { write_buffer_size: 64 << 10, ..FamilyOptions::default() };
+    let db = open(&env, small());
+    let family = db.default_family().unwrap();
+    let unlogged = WriteOptions { disableWAL: true, ..WriteOptions::default() };
+    db.put(&family, b"unlogged", b"1", &unlogged).unwrap();
+    db.cancel_all_background_work().unwrap();
+    let refused = [
+        db.flush(std::slice::from_ref(&family), &FlushOptions::default()),
+        db.compact_range(&family, None, None, &CompactRangeOptions::default()),
+        db.wait_for_compact(),
+    ];
+    for outcome in refused {
+        assert_eq!(outcome.unwrap_err().kind(), Kind::ShutdownInProgress);
+    }
+    // No flush makes room any more: a write ends with an error instead of a wait.
+    let value = [7; 1 << 10];
+    let mut written = 0_u32;
+    let full = loop {
+        match db.put(&family, &written.to_be_bytes(), &value, &WriteOptions::default()) {
+            Ok(()) => written += 1,
+            Err(error) => break error,
+        }
+    };
+    assert_eq!(full.kind(), Kind::ShutdownInProgress, "{full}");
+    assert!(written > 0);
+    db.cancel_all_background_work().unwrap();
+    // The column family took an entry without WAL once: the close cannot tell that no such entry is lost.
+    assert_eq!(db.close().unwrap_err().kind(), Kind::ShutdownInProgress);
+    let again = open(&env, small());
+    assert_eq!(get(&again, "unlogged").as_deref(), Some("1"));
+    let family = again.default_family().unwrap();
+    for at in 0..written {
+        assert!(again.get(&family, &at.to_be_bytes(), &ReadOptions::default()).unwrap().is_some(), "{at}");
+    }
+}
+
+#[test]
 fn the_write_buffer_manager_gets_flushed_memory_back() {
     let env = env::Env::memory(3);
     let buffers = Arc::new(WriteBufferManager::new(8 << 20, None, true));

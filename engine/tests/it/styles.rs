@@ -361,6 +361,10 @@ fn disabled_manual_compactions_are_given_up() {
     )
     .unwrap();
     assert_eq!(tree(&db), [level(6, &["a"])]);
+    // An enable without a disable undoes the next disable.
+    db.enable_manual_compaction().unwrap();
+    db.disable_manual_compaction().unwrap();
+    compact(&db, &CompactRangeOptions::default()).unwrap();
 }
 
 #[test]

@@ -153,8 +153,7 @@ impl DatabaseObject {
     /// NotSupported for a database that is open for reading only.
     fn cancel_background_work(&self) -> Result<()> {
         self.is_canceled.store(true, Ordering::Relaxed);
-        self.db.disable_manual_compaction()?;
-        self.db.pause_background_work()
+        self.db.cancel_all_background_work()
     }
 
     /// Fails if background work was canceled.

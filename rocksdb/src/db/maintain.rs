@@ -417,14 +417,12 @@ impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
         self.delete_files(Some(cf.inner()), from.as_ref(), to.as_ref())
     }
 
-    /// Stops background work before the database is dropped. Writes that need a flush fail or wait afterwards. The call
-    /// waits for running jobs, also if `wait` is false.
+    /// Ends background work before the database is dropped. Flushes and compactions fail afterwards, and so do writes that
+    /// would wait for them. The call waits for running jobs, also if `wait` is false.
     pub fn cancel_all_background_work(&self, wait: bool) {
         let _ = wait;
-        let db = self.base().plain();
         // A database for reading has no background work, and reports NotSupported.
-        let _ = db.disable_manual_compaction();
-        let _ = db.pause_background_work();
+        let _ = self.base().plain().cancel_all_background_work();
     }
 
     /// Raises the low mark of timestamps. Compactions may remove history below the mark.

@@ -106,7 +106,7 @@ impl<I: InternalIterator> Walk<I> {
                 shown_timestamp =
                     Some(user_key[user_key.len().saturating_sub(self.timestamp_size)..].to_vec());
             }
-            self.saved_kind = kind;
+            self.saved_trailer = pack(seq, kind);
             match ValueType::from_u8(kind).ok_or_else(|| resolve::unknown_kind(kind))? {
                 kind if self.view.start_timestamp.is_some()
                     && (kind == ValueType::Merge || is_deletion(kind as u8)) =>

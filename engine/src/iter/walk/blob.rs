@@ -80,7 +80,7 @@ impl<I: InternalIterator> Walk<I> {
     }
 
     fn save_key(&mut self) {
-        self.saved_kind = key::trailer(self.source.key()) as u8;
+        self.saved_trailer = key::trailer(self.source.key());
         self.saved_key.clear();
         self.saved_key.extend_from_slice(key::user_key(self.source.key()));
     }

@@ -1,0 +1,176 @@
+/* Answers at the edges of calls, on which programs rely without a word in the header: the value of a key that does not exist,
+ * calls after the end of background work, extra calls that enable manual compactions, the description of an export, and the
+ * keys of an iterator over the history of timestamps.
+ *
+ *   edges DIRECTORY     prints the answers */
+#include <rocksdb/c.h>
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static char* error = NULL;
+static char path[1024];
+static rocksdb_writeoptions_t* write_options;
+static rocksdb_readoptions_t* read_options;
+
+/* Prints the code of a status: the text before the first colon. */
+static void answer(const char* what) {
+  printf("%s: %.*s\n", what, error == NULL ? 2 : (int)strcspn(error, ":"), error == NULL ? "ok" : error);
+  rocksdb_free(error);
+  error = NULL;
+}
+
+static rocksdb_t* open_new(const char* directory, const char* name, rocksdb_options_t* options) {
+  snprintf(path, sizeof path, "%s/%s", directory, name);
+  rocksdb_destroy_db(options, path, &error);
+  rocksdb_t* db = rocksdb_open(options, path, &error);
+  answer(name);
+  return db;
+}
+
+static void put(rocksdb_t* db, const char* key, const char* value) {
+  rocksdb_put(db, write_options, key, strlen(key), value, strlen(value), &error);
+}
+
+static void get(rocksdb_t* db, const char* key) {
+  size_t length = 0;
+  char* value = rocksdb_get(db, read_options, key, strlen(key), &length, &error);
+  printf("%s = %.*s\n", key, value == NULL ? 6 : (int)length, value == NULL ? "(none)" : value);
+  rocksdb_free(value);
+}
+
+static void may_exist(rocksdb_t* db, const char* key) {
+  unsigned char found = 7;
+  size_t length = 99;
+  char* value = NULL;
+  int exists = rocksdb_key_may_exist(db, read_options, key, strlen(key), &value, &length, NULL, 0, &found);
+  printf("%s may exist: %d, found %d, length %d\n", key, exists, found, (int)length);
+  rocksdb_free(value);
+}
+
+static void values_that_do_not_exist(const char* directory, rocksdb_options_t* options) {
+  rocksdb_t* db = open_new(directory, "values", options);
+  put(db, "deleted", "1");
+  rocksdb_delete(db, write_options, "deleted", 7, &error);
+  put(db, "empty", "");
+  put(db, "full", "value");
+  may_exist(db, "deleted");
+  may_exist(db, "never");
+  may_exist(db, "empty");
+  may_exist(db, "full");
+  get(db, "empty");
+  rocksdb_writebatch_t* batch = rocksdb_writebatch_create_with_params(64, 0, 10, 0);
+  rocksdb_writebatch_put(batch, "checked", 7, "by 8 bytes", 10);
+  rocksdb_write(db, write_options, batch, &error);
+  answer("a batch with checksums of 10 bytes");
+  get(db, "checked");
+  rocksdb_writebatch_destroy(batch);
+  rocksdb_close(db);
+}
+
+static void manual_compactions(const char* directory, rocksdb_options_t* options) {
+  rocksdb_t* db = open_new(directory, "compactions", options);
+  rocksdb_flushoptions_t* flush = rocksdb_flushoptions_create();
+  for (int disables = 1; disables <= 2; disables++) {
+    put(db, "a", "1");
+    rocksdb_flush(db, flush, &error);
+    /* The first call has no disable to undo: it undoes the next one. */
+    if (disables == 1) rocksdb_enable_manual_compaction(db);
+    rocksdb_disable_manual_compaction(db);
+    rocksdb_suggest_compact_range(db, NULL, 0, NULL, 0, &error);
+    answer("suggest");
+    rocksdb_compact_range(db, NULL, 0, NULL, 0);
+    char* files = rocksdb_property_value(db, "rocksdb.num-files-at-level0");
+    printf("files of level 0: %s\n", files);
+    rocksdb_free(files);
+  }
+  rocksdb_flushoptions_destroy(flush);
+  rocksdb_close(db);
+}
+
+static void end_of_background_work(const char* directory, rocksdb_options_t* options) {
+  rocksdb_t* db = open_new(directory, "ended", options);
+  rocksdb_flushoptions_t* flush = rocksdb_flushoptions_create();
+  rocksdb_writeoptions_t* unlogged = rocksdb_writeoptions_create();
+  rocksdb_writeoptions_disable_WAL(unlogged, 1);
+  rocksdb_put(db, unlogged, "unlogged", 8, "1", 1, &error);
+  rocksdb_cancel_all_background_work(db, 1);
+  put(db, "logged", "2");
+  answer("a write after the end");
+  rocksdb_flush(db, flush, &error);
+  answer("a flush after the end");
+  rocksdb_wait_for_compact_options_t* wait = rocksdb_wait_for_compact_options_create();
+  rocksdb_wait_for_compact(db, wait, &error);
+  answer("a wait after the end");
+  rocksdb_cancel_all_background_work(db, 1);
+  rocksdb_close(db);
+  db = rocksdb_open(options, path, &error);
+  answer("the next open");
+  get(db, "unlogged");
+  get(db, "logged");
+  rocksdb_wait_for_compact_options_destroy(wait);
+  rocksdb_writeoptions_destroy(unlogged);
+  rocksdb_flushoptions_destroy(flush);
+  rocksdb_close(db);
+}
+
+static void export(const char* directory, rocksdb_options_t* options) {
+  rocksdb_t* db = open_new(directory, "source", options);
+  put(db, "a", "1");
+  put(db, "z", "2");
+  rocksdb_checkpoint_t* checkpoint = rocksdb_checkpoint_object_create(db, &error);
+  char to[1100];
+  snprintf(to, sizeof to, "%s-export", path);
+  char command[1200];
+  snprintf(command, sizeof command, "rm -rf '%s'", to);
+  if (system(command) != 0) exit(1);
+  rocksdb_export_import_files_metadata_t* made = rocksdb_checkpoint_export_column_family(
+      checkpoint, rocksdb_get_default_column_family_handle(db), to, &error);
+  answer("export");
+  rocksdb_livefiles_t* files = rocksdb_export_import_files_metadata_get_files(made);
+  size_t length = 0;
+  printf("files: %d, column family \"%s\", level %d", rocksdb_livefiles_count(files),
+         rocksdb_livefiles_column_family_name(files, 0), rocksdb_livefiles_level(files, 0));
+  printf(", from %.1s", rocksdb_livefiles_smallestkey(files, 0, &length));
+  printf(" to %.1s", rocksdb_livefiles_largestkey(files, 0, &length));
+  printf(", entries %d\n", (int)rocksdb_livefiles_entries(files, 0));
+  rocksdb_livefiles_destroy(files);
+  rocksdb_export_import_files_metadata_destroy(made);
+  rocksdb_checkpoint_object_destroy(checkpoint);
+  rocksdb_close(db);
+}
+
+static void no_options(const char* directory) {
+  snprintf(path, sizeof path, "%s/missing", directory);
+  rocksdb_options_t* options;
+  rocksdb_options_t** each;
+  char** names;
+  size_t count;
+  rocksdb_env_t* env = rocksdb_create_default_env();
+  rocksdb_cache_t* cache = rocksdb_cache_create_lru(1 << 20);
+  rocksdb_load_latest_options(path, env, 0, cache, &options, &count, &names, &each, &error);
+  answer("options of a missing database");
+  rocksdb_cache_destroy(cache);
+  rocksdb_env_destroy(env);
+}
+
+int main(int argc, char** argv) {
+  if (argc != 2) return 2;
+  mkdir(argv[1], 0755);
+  rocksdb_options_t* options = rocksdb_options_create();
+  rocksdb_options_set_create_if_missing(options, 1);
+  write_options = rocksdb_writeoptions_create();
+  read_options = rocksdb_readoptions_create();
+  values_that_do_not_exist(argv[1], options);
+  manual_compactions(argv[1], options);
+  end_of_background_work(argv[1], options);
+  export(argv[1], options);
+  no_options(argv[1]);
+  rocksdb_readoptions_destroy(read_options);
+  rocksdb_writeoptions_destroy(write_options);
+  rocksdb_options_destroy(options);
+  return 0;
+}
