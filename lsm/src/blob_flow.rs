@@ -96,6 +96,10 @@ impl BlobFlow {
             flow.0 += count;
             flow.1 = flow.1.saturating_add(*bytes);
         }
+        base::invariant!(
+            self.0.values().all(|(count, _)| *count > 0),
+            "a blob file is counted without a reference"
+        );
     }
 
     /// What became garbage if `self` came in and `out` went out. Blob files without garbage are left out.
@@ -170,10 +174,12 @@ impl<I: InternalIterator> InternalIterator for CountBlobs<I> {
     }
     #[inline]
     fn next(&mut self) {
+        base::invariant!(self.valid(), "a counting iterator that stands on no entry is moved");
         self.input.next();
         self.count();
     }
     fn prev(&mut self) {
+        base::invariant!(self.valid(), "a counting iterator that stands on no entry is moved");
         self.input.prev();
     }
     #[inline]

@@ -23,6 +23,10 @@ pub struct Clipped<I> {
 impl<I: InternalIterator> Clipped<I> {
     /// Bounds `input` by the user key `upper`, which carries the newest timestamp. `None` sets no bound.
     pub fn new(input: I, order: InternalOrder, upper: Option<Vec<u8>>) -> Self {
+        base::invariant!(
+            upper.as_ref().is_none_or(|key| key.len() >= order.user.timestamp_size()),
+            "the bound of a subcompaction has no timestamp"
+        );
         Clipped { input, order, upper, is_past: false }
     }
 
@@ -75,11 +79,13 @@ impl<I: InternalIterator> InternalIterator for Clipped<I> {
 
     #[inline]
     fn next(&mut self) {
+        base::invariant!(self.valid(), "a source that stands on no entry before its bound is moved");
         self.input.next();
         self.moved_forward();
     }
 
     fn prev(&mut self) {
+        base::invariant!(self.valid(), "a source that stands on no entry before its bound is moved");
         self.input.prev();
     }
 

@@ -141,6 +141,11 @@ impl Cutter {
         }
         // A whole grandparent lies between the last key and this one.
         let skips = if self.in_gap { 2 } else { 3 };
+        base::invariant!(
+            self.overlapped_bytes >= overlapped_before,
+            "the overlapped bytes of an output file fall from {overlapped_before} to {}",
+            self.overlapped_bytes
+        );
         let newly_overlapped = self.overlapped_bytes.saturating_sub(overlapped_before);
         if self.leveled && crossed >= skips && newly_overlapped > self.target_file_size / 8 {
             return true;
@@ -216,6 +221,7 @@ impl Cutter {
 
     /// Whether the key enters or leaves an old file.
     fn crosses_old_file(&mut self, key: &[u8]) -> bool {
+        base::invariant!(self.old_at <= self.old.len(), "the cutter is past the last old file");
         if self.inside_old {
             let left = self.old.get(self.old_at).is_some_and(|f| self.order.compare(key, &f.largest).is_gt());
             if left {
@@ -256,6 +262,7 @@ fn old_files(task: &Task, options: &Options, now: u64) -> Vec<Arc<FileMetaData>>
         && task.inputs.len() >= 2
         && !task.bottommost;
     let Some(last) = task.inputs.last().filter(|_| wanted) else { return Vec::new() };
+    base::invariant!(now >= options.ttl, "a file is older than the time to live at {now} seconds");
     let limit = now - options.ttl / 2;
     last.files
         .iter()

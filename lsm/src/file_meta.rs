@@ -195,6 +195,11 @@ impl FileMetaData {
                 return internal.to_vec();
             }
             let user = key::user_key(internal);
+            base::invariant!(
+                user.len() >= timestamp_size,
+                "a boundary key of {} bytes has a timestamp of {timestamp_size} bytes",
+                user.len()
+            );
             let mut out = user[..user.len().saturating_sub(timestamp_size)].to_vec();
             out.extend_from_slice(&key::trailer(internal).to_le_bytes());
             out

@@ -108,6 +108,7 @@ impl Pressure {
     /// `delayed_write_rate` in bytes a second; 0 takes the default.
     pub fn new(delayed_write_rate: u64) -> Self {
         let rate = if delayed_write_rate == 0 { DEFAULT_RATE } else { delayed_write_rate };
+        base::invariant!(rate > 0, "delayed writers have a rate of 0 bytes for each second");
         Pressure { last: Stall::Normal, last_pending_bytes: 0, max_rate: rate, rate }
     }
 
@@ -179,6 +180,7 @@ impl Pressure {
         } else if before > load.pending_compaction_bytes {
             self.rate = scale(self.rate, FASTER).min(self.max_rate);
         }
+        base::invariant!(self.rate > 0, "the rate of delayed writers fell to 0 bytes for each second");
     }
 
     /// The most that is let through at this distance from the stop trigger.

@@ -18,6 +18,10 @@ impl Stripes {
     pub fn new(mut snapshots: Vec<SequenceNumber>) -> Self {
         snapshots.sort_unstable();
         snapshots.dedup();
+        base::invariant!(
+            snapshots.last().is_none_or(|seq| *seq <= MAX_SEQUENCE),
+            "a snapshot has a sequence number of more than 56 bits"
+        );
         Stripes(snapshots)
     }
 

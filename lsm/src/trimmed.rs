@@ -18,6 +18,10 @@ pub struct Trimmed<I> {
 impl<I: InternalIterator> Trimmed<I> {
     /// Leaves out the entries of `input` with a timestamp newer than `newest`. `None` leaves out no entry.
     pub fn new(input: I, order: InternalOrder, newest: Option<Vec<u8>>) -> Self {
+        base::invariant!(
+            newest.as_ref().is_none_or(|ts| ts.len() == order.user.timestamp_size()),
+            "the newest timestamp that stays has another length than the timestamps of the keys"
+        );
         Trimmed { input, order, newest }
     }
 
@@ -90,11 +94,13 @@ impl<I: InternalIterator> InternalIterator for Trimmed<I> {
 
     #[inline]
     fn next(&mut self) {
+        base::invariant!(self.valid(), "a trimmed source that stands on no entry is moved");
         self.input.next();
         self.moved_forward();
     }
 
     fn prev(&mut self) {
+        base::invariant!(self.valid(), "a trimmed source that stands on no entry is moved");
         self.input.prev();
         self.moved_backward();
     }

@@ -12,6 +12,12 @@ use crate::filter::{CompactionFilter, Decision, FilterInput, FilterKind};
 fn skip_target(user_key: &[u8]) -> Vec<u8> {
     let mut target = Vec::with_capacity(user_key.len() + key::TRAILER_LEN);
     key::append_with_trailer(&mut target, user_key, key::pack(MAX_SEQUENCE, TYPE_FOR_SEEK));
+    base::invariant!(
+        target.len() == user_key.len() + key::TRAILER_LEN,
+        "a user key of {} bytes has an internal key of {}",
+        user_key.len(),
+        target.len()
+    );
     target
 }
 
@@ -150,6 +156,10 @@ impl<I: InternalIterator, B: Below> CompactionIter<I, B> {
 
     /// Asks the filter about a merge operand at the input. `Err`: skip to this internal key.
     pub(super) fn filter_operand(&mut self) -> Result<OperandFate, Vec<u8>> {
+        base::invariant!(
+            self.input.valid(),
+            "a compaction filter is asked about a merge operand after the end of the input"
+        );
         let Some(filter) = &self.config.filter else { return Ok(OperandFate::Keep) };
         let level = self.config.compaction.map_or(0, |c| c.start_level);
         let user_key = key::user_key(&self.current);

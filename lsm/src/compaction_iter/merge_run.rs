@@ -57,6 +57,7 @@ enum End {
 impl<I: InternalIterator, B: Below> CompactionIter<I, B> {
     /// Merges from the operand at the input on; afterwards the input stands behind all that was used.
     pub(super) fn run_merge(&mut self, before: SequenceNumber) {
+        base::invariant!(self.kind == ValueType::Merge, "a merge begins at a {:?}", self.kind);
         if self.config.merge_operator.is_none() {
             self.failed = Some(Error::invalid_argument("merge_operator is not properly initialized."));
             return;
@@ -66,6 +67,12 @@ impl<I: InternalIterator, B: Below> CompactionIter<I, B> {
             Ok(end) => end,
             Err(error) => return self.failed = Some(error),
         };
+        base::invariant!(
+            self.merge.keys.len() == self.merge.values.len(),
+            "{} keys of merge operands have {} values",
+            self.merge.keys.len(),
+            self.merge.values.len()
+        );
         if let End::SkipTo(target) = end {
             self.merge.clear();
             self.has_current_user_key = false;
@@ -150,6 +157,7 @@ impl<I: InternalIterator, B: Below> CompactionIter<I, B> {
 
     /// Merges what was gathered as far as it can be.
     fn resolve(&mut self, end: &End) -> Result<()> {
+        base::invariant!(!self.merge.values.is_empty(), "a merge without operands is resolved");
         let seen_the_beginning = matches!(end, End::KeyEnds) && self.bottommost && self.may_drop_history();
         let answer = match end {
             End::Base => self.merge_with_base(),
@@ -279,6 +287,11 @@ impl<I: InternalIterator, B: Below> CompactionIter<I, B> {
             Merged::New => Ok((ValueType::Value, Pinned::from_vec(out))),
             // Operands are numbered oldest first, and lie newest first.
             Merged::Operand(i) => {
+                base::invariant!(
+                    i < self.merge.values.len(),
+                    "a merge of {} operands gives operand {i}",
+                    self.merge.values.len()
+                );
                 let at = self.merge.values.len() - 1 - i;
                 Ok((ValueType::Value, self.merge.values.swap_remove(at)))
             }
@@ -311,6 +324,11 @@ impl<I: InternalIterator, B: Below> CompactionIter<I, B> {
             self.merge.keys.truncate(1);
             self.merge.values.clear();
             self.merge.values.push(Pinned::from_vec(out));
+            base::invariant!(
+                self.merge.keys.len() == 1,
+                "a partial merge leaves {} operands",
+                self.merge.keys.len()
+            );
         }
     }
 
@@ -327,6 +345,7 @@ impl<I: InternalIterator, B: Below> CompactionIter<I, B> {
     }
 
     pub(super) fn next_of_merge(&mut self) {
+        base::invariant!(self.merge.valid(), "a merge that gave all of its entries gives another");
         self.merge.at += 1;
         if self.merge.valid() {
             return self.give_out_merged();

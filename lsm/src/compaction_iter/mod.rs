@@ -215,6 +215,13 @@ pub struct CompactionIter<I, B> {
 impl<I: InternalIterator, B: Below> CompactionIter<I, B> {
     /// Makes an iterator over `input`. `below` answers whether deeper levels have a key; `tombstones` are the range tombstones of the input.
     pub fn new(input: I, below: B, tombstones: CompactionTombstones, config: Config) -> Self {
+        base::invariant!(
+            config
+                .full_history_ts_low
+                .as_ref()
+                .is_none_or(|low| low.len() == config.order.user.timestamp_size()),
+            "the low end of the history has another length than the timestamps of the keys"
+        );
         let earliest_snapshot = config.snapshots.earliest();
         CompactionIter {
             input,
@@ -298,6 +305,7 @@ impl<I: InternalIterator, B: Below> CompactionIter<I, B> {
     /// The surviving internal key. Only while valid.
     #[inline]
     pub fn key(&self) -> &[u8] {
+        base::invariant!(self.valid, "a compaction iterator that stands on no entry has no key");
         &self.current
     }
 
@@ -316,6 +324,7 @@ impl<I: InternalIterator, B: Below> CompactionIter<I, B> {
     /// Returns the value of the present entry. Call only while the iterator is valid.
     #[inline]
     pub fn value(&self) -> &[u8] {
+        base::invariant!(self.valid, "a compaction iterator that stands on no entry has no value");
         match self.value_at {
             ValueAt::Input(len) => {
                 base::invariant!(len <= self.input.value().len(), "the value has less than {len} bytes");

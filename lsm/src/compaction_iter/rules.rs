@@ -59,6 +59,7 @@ impl<I: InternalIterator, B: Below> CompactionIter<I, B> {
 
     /// Leaves out everything before `target`; row by row where the input must be counted.
     pub(super) fn skip_to(&mut self, target: &[u8]) {
+        base::invariant!(target.len() >= TRAILER_LEN, "the target of a skip has no trailer");
         if !self.config.must_count_input {
             return self.input.seek(target);
         }
@@ -99,6 +100,10 @@ impl<I: InternalIterator, B: Below> CompactionIter<I, B> {
     /// Judges the input's row: gives it out (`valid`), drops it and moves on, or fails.
     #[inline]
     fn judge(&mut self) {
+        base::invariant!(
+            self.failed.is_none() && self.input.valid(),
+            "an entry is judged after the end of the input"
+        );
         let input_key = self.input.key();
         let parsed = match key::parse(input_key) {
             Ok(parsed) if parsed.kind.is_point() => parsed,
@@ -214,6 +219,10 @@ impl<I: InternalIterator, B: Below> CompactionIter<I, B> {
 
     /// The value under a single deletion that stays: kept, for write-conflict checks, without bytes.
     fn give_out_cleared(&mut self) {
+        base::invariant!(
+            self.clear_and_output_next,
+            "a value is cleared without a single deletion before it"
+        );
         if matches!(
             self.kind,
             ValueType::BlobIndex | ValueType::WideColumnEntity | ValueType::ValuePreferredSeqno
@@ -226,6 +235,10 @@ impl<I: InternalIterator, B: Below> CompactionIter<I, B> {
 
     /// A version that nothing newer hides and that is no single deletion.
     fn judge_by_kind(&mut self, before: SequenceNumber) {
+        base::invariant!(
+            self.kind != ValueType::SingleDeletion,
+            "a single deletion is judged without the entry after it"
+        );
         let is_deletion = match self.kind {
             ValueType::Deletion => true,
             ValueType::DeletionWithTimestamp => self.history.is_lt(),
@@ -271,6 +284,7 @@ impl<I: InternalIterator, B: Below> CompactionIter<I, B> {
 
     /// (C): the versions it hides in its own stripe go; it stays only if an older stripe has one.
     fn judge_bottommost_deletion(&mut self, before: SequenceNumber) {
+        base::invariant!(self.bottommost, "a deletion above the bottommost level drops the entries after it");
         self.advance();
         while self.input.valid() && self.input_has_current_user_key() {
             if before != 0 && key::sequence(self.input.key()) <= before {

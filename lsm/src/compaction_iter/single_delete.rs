@@ -9,6 +9,11 @@ use super::{Below, CompactionIter, ValueAt};
 impl<I: InternalIterator, B: Below> CompactionIter<I, B> {
     /// Judges the single deletion that the input stands on, by the next older version of its key.
     pub(super) fn judge_single_deletion(&mut self, before: SequenceNumber) {
+        base::invariant!(
+            self.kind == ValueType::SingleDeletion,
+            "a {:?} is judged as a single deletion",
+            self.kind
+        );
         // The look-ahead leaves the row; its value, empty unless someone wrote one, is kept.
         if matches!(self.value_at, ValueAt::Input(_)) {
             self.value_buf.clear();
@@ -34,6 +39,7 @@ impl<I: InternalIterator, B: Below> CompactionIter<I, B> {
     }
 
     fn judge_pair(&mut self, before: SequenceNumber, next_seq: SequenceNumber, next_kind: ValueType) {
+        base::invariant!(self.input.valid(), "a pair is judged without its second entry");
         if self.last_key_seq_zeroed {
             self.drop_pair();
         } else if before != 0 && next_seq <= before {
@@ -78,6 +84,7 @@ impl<I: InternalIterator, B: Below> CompactionIter<I, B> {
     }
 
     fn drop_pair(&mut self) {
+        base::invariant!(self.input.valid(), "a pair is dropped without its second entry");
         self.stats.num_record_drop_hidden += 1;
         self.stats.num_record_drop_obsolete += 1;
         self.advance();

@@ -221,6 +221,11 @@ impl<I: InternalIterator> Merging<I> {
             self.valid = false;
             return;
         }
+        base::invariant!(
+            self.losers.len() >= n && self.winners.len() >= 2 * n,
+            "{n} sources play in a tournament of {}",
+            self.losers.len()
+        );
         // Winners of the nodes' subtrees, from the leaves up; the losers stay behind.
         let mut winners = std::mem::take(&mut self.winners);
         for i in 0..n {
@@ -335,6 +340,13 @@ impl<I: InternalIterator> Merging<I> {
                 }
             }
         }
+        base::invariant!(
+            (0..self.sources.len()).filter(|&i| i != current && self.sources[i].valid()).all(|i| {
+                let order = self.order.compare(self.sources[i].key(), &at);
+                if to == Direction::Forward { order.is_ge() } else { order.is_le() }
+            }),
+            "a source stands before the current entry after a merge changed its direction"
+        );
         self.scratch = at;
         match to {
             Direction::Forward => self.sources[current].next(),
@@ -384,6 +396,7 @@ impl<I: InternalIterator> InternalIterator for Merging<I> {
 
     #[inline]
     fn next(&mut self) {
+        base::invariant!(self.valid, "a merge that stands on no entry is moved");
         if self.direction == Direction::Backward {
             return self.turn(Direction::Forward);
         }
@@ -400,6 +413,7 @@ impl<I: InternalIterator> InternalIterator for Merging<I> {
 
     #[inline]
     fn prev(&mut self) {
+        base::invariant!(self.valid, "a merge that stands on no entry is moved");
         if self.direction == Direction::Forward {
             return self.turn(Direction::Backward);
         }

@@ -176,6 +176,10 @@ impl<'a> Picker<'a> {
         while !range.is_empty() && self.version.clean_cut(level, range.clone()).end > range.end {
             range.end -= 1;
         }
+        base::invariant!(
+            range.start <= range.end && range.end <= files.len(),
+            "the files {range:?} of level {level} do not exist"
+        );
         files[range].to_vec()
     }
 
@@ -214,6 +218,11 @@ impl<'a> Picker<'a> {
             path += 1;
             room = o.paths[path].target_size;
         }
+        base::invariant!(
+            path < o.paths.len().max(1),
+            "level {level} has the path {path}, and the column family has {} paths",
+            o.paths.len()
+        );
         path as u32
     }
 
@@ -275,6 +284,10 @@ impl<'a> Picker<'a> {
             task.max_output_file_size = target.saturating_mul(2);
         }
         task.trivial_move = self.is_trivial_move(&task, false);
+        base::invariant!(
+            !task.trivial_move || task.output_level > task.start_level(),
+            "a trivial move stays in its level: {task}"
+        );
         task
     }
 

@@ -130,6 +130,10 @@ impl Picker<'_> {
             .take_while(|f| !f.being_compacted() && is_expired(f, self.options, self.now))
             .cloned()
             .collect();
+        base::invariant!(
+            bytes_of(&files) <= l0.bytes(),
+            "the expired files of level 0 have more bytes than level 0"
+        );
         let rest = self.version.total_bytes().saturating_sub(bytes_of(&files));
         let (rest, limit) = if self.options.fifo.max_data_files_size > 0 {
             let share = rest as f64 / self.version.total_bytes().max(1) as f64;
@@ -222,6 +226,7 @@ impl Picker<'_> {
             tiers.push(target);
         }
         tiers.reverse();
+        base::invariant!(tiers.is_sorted(), "the sizes of the tiers are not in ascending order");
         tiers.into_iter().find_map(|tier| Some((batch_of_tier(l0, tier)?, tier)))
     }
 

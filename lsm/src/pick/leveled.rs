@@ -244,6 +244,7 @@ impl Picker<'_> {
             }
             files.insert(0, all[i].clone());
         }
+        base::invariant!(files.len() <= MAX_TRIVIAL_MOVE_FILES, "a trivial move of {} files", files.len());
     }
 
     /// Newest level-0 files, while each one added lowers the bytes rewritten for a file removed.
@@ -336,6 +337,10 @@ impl Picker<'_> {
     /// Adds what must come along, and checks that no running job is in the way.
     fn complete(&self, choice: Choice) -> Option<Task> {
         let Choice { reason, start_level, output_level, mut files, l0_move } = choice;
+        base::invariant!(
+            start_level <= output_level,
+            "a compaction of level {start_level} goes up to level {output_level}"
+        );
         if start_level == 0 && output_level != 0 && !l0_move && !self.overlapping_l0(&mut files, output_level)
         {
             return None;
@@ -375,6 +380,7 @@ impl Picker<'_> {
     /// Round-robin takes further files to the right while the level is past its target and the
     /// compaction does not grow too large.
     fn expand_round_robin(&self, level: usize, output_level: usize, files: &mut Files) {
+        base::invariant!(!files.is_empty(), "a round-robin compaction without a file is expanded");
         let all = self.version.level(level).as_slice();
         let free: u64 = all.iter().filter(|f| !f.being_compacted()).map(|f| f.size).sum();
         let surplus = free.saturating_sub(self.scores.max_bytes[level]);

@@ -82,6 +82,10 @@ impl Picker<'_> {
             .map(|level| Inputs { level, files: self.version.level(level).as_slice().to_vec() })
             .filter(|i| !i.files.is_empty())
             .collect();
+        base::invariant!(
+            inputs.first().is_some_and(|input| input.level == start),
+            "level {start} is the first filled level and is no input"
+        );
         let all: Vec<&Files> = inputs.iter().map(|i| &i.files).collect();
         if start == 0 && self.l0_is_busy()
             || all.iter().any(|files| any_taken(files))
@@ -186,6 +190,7 @@ impl Picker<'_> {
         let len = files[start..].iter().take_while(|f| is_older(f)).count();
         let more = files[start + len..].iter().any(is_older);
         *files = files[start..start + len].to_vec();
+        base::invariant!(files.iter().all(is_older), "a compaction of older files has a newer file");
         !more
     }
 
@@ -295,6 +300,10 @@ pub fn files_in_ranges(
             }
         }
     }
+    base::invariant!(
+        found.iter().all(|(level, _)| *level > 0),
+        "a level-0 file is deleted for its key range"
+    );
     found
 }
 
@@ -303,6 +312,11 @@ pub fn files_in_ranges(
 /// `FindMinimumEmptyLevelFitting`.
 pub fn smallest_fitting_level(view: &View<'_>, options: &Options, level: usize) -> usize {
     let picker = Picker::new(view, options, 0);
+    base::invariant!(
+        level < view.version.num_levels(),
+        "files of level {level} are moved up, and the version has {} levels",
+        view.version.num_levels()
+    );
     let bytes = view.version.level(level).bytes();
     let fits = |l: &usize| view.version.level(*l).is_empty() && picker.scores.max_bytes[*l] >= bytes;
     (1..level).rev().take_while(fits).last().unwrap_or(level)
@@ -339,6 +353,10 @@ impl Picker<'_> {
                     last += 1;
                 }
             }
+            base::invariant!(
+                first <= last && last < files.len(),
+                "the files {first} to {last} of level {level} do not exist"
+            );
             chosen.extend(files[first..=last].iter().map(|f| f.number));
             let all = self.version.files().filter(|(_, f)| chosen.contains(&f.number)).map(|(_, f)| &**f);
             range = KeyRange::of(self.version.order(), all);

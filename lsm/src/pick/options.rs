@@ -297,6 +297,10 @@ impl Options {
         let Some((start, end)) = self.offpeak.map(|(start, end)| (u64::from(start), u64::from(end))) else {
             return 0;
         };
+        base::invariant!(
+            start < DAY && end < DAY,
+            "the off-peak time from {start} to {end} seconds ends after the day"
+        );
         let second = now % DAY;
         let minute = second / 60 * 60;
         let quiet = match start > end {

@@ -37,6 +37,14 @@ impl Picker<'_> {
                 }
             }
         }
+        base::invariant!(
+            {
+                let mut all = order.clone();
+                all.sort_unstable();
+                all.into_iter().eq(0..files.len())
+            },
+            "the order of the files of level {level} is no permutation"
+        );
         order
     }
 

@@ -141,6 +141,11 @@ impl Scores {
             }
             size.clamp(1, base_max.max(1))
         };
+        base::invariant!(
+            self.base_level <= first_filled,
+            "the base level {} is below the first filled level {first_filled}",
+            self.base_level
+        );
         let mut target = base_size;
         for level in self.base_level..n {
             if level > self.base_level {

@@ -206,6 +206,10 @@ impl Picker<'_> {
                 range.end += 1;
             }
             end = range.end;
+            base::invariant!(
+                start < range.end && range.end <= files.len(),
+                "the files {range:?} of a sorted run do not exist"
+            );
             let own = bytes_of(&files[range.clone()]);
             let fanout = met(&range) as f64 / own.max(1) as f64;
             if own > 0 && fanout < best.0 {
@@ -364,6 +368,10 @@ impl Picker<'_> {
         let output_level = (level + 1..=last)
             .find(|&l| !self.version.level(l).is_empty())
             .or((level == 0).then_some(last))?;
+        base::invariant!(
+            level <= output_level,
+            "a compaction of level {level} goes up to level {output_level}"
+        );
         if level == 0 && !self.overlapping_l0(&mut files, output_level) {
             return None;
         }

@@ -127,6 +127,10 @@ impl CompactionTombstones {
     /// Adds all tombstones of a memtable (no bounds) or a table.
     pub fn add_fragmented(&mut self, tombstones: &FragmentedTombstones, bounds: Option<(&[u8], &[u8])>) {
         for fragment in tombstones.iter() {
+            base::invariant!(
+                fragment.seqs.is_sorted_by(|newer, older| newer >= older),
+                "a fragment lists an older range tombstone first"
+            );
             for (i, &seq) in fragment.seqs.iter().enumerate() {
                 self.add(fragment.start, fragment.end, seq, fragment.timestamp(i), bounds);
             }
@@ -147,6 +151,10 @@ impl CompactionTombstones {
 
     fn covered(&mut self, internal_key: &[u8]) -> bool {
         self.build();
+        base::invariant!(
+            self.at <= self.fragments.len(),
+            "the search for a range tombstone begins after the last fragment"
+        );
         let order = &self.order;
         if self.at > 0 && order.compare(internal_key, &self.fragments[self.at - 1].end).is_lt() {
             self.at = self.fragments.partition_point(|f| order.compare(&f.end, internal_key).is_le());
@@ -172,6 +180,10 @@ impl CompactionTombstones {
     /// read at a timestamp between the entry and the tombstone sees only the entry. So the tombstone must have the
     /// timestamp of the entry, or no read may be between the two: the tombstone is below `full_history_ts_low`.
     fn covered_at(&self, fragment: &Fragment, internal_key: &[u8], stripe: SequenceNumber) -> bool {
+        base::invariant!(
+            self.timestamp_size > 0,
+            "the timestamp of a range tombstone is asked for, and the keys have none"
+        );
         let order = &self.order.user;
         let user = key::user_key(internal_key);
         let written = &user[key::without_timestamp(user, self.timestamp_size).len()..];

@@ -149,6 +149,10 @@ impl Coverage for FragmentCover {
         if cover.end.as_ref().is_none_or(|e| self.order.compare(e, upper).is_gt()) {
             cover.end = Some(upper.clone());
         }
+        base::invariant!(
+            cover.end.as_ref().is_some_and(|end| self.order.compare(internal_key, end).is_lt()),
+            "the cover of a key ends before the key"
+        );
         Ok(cover)
     }
 }
@@ -380,6 +384,10 @@ impl<I: InternalIterator, C: Coverage> Uncovered<I, C> {
                 until = Some(end);
             }
         }
+        base::invariant!(
+            self.newest.is_sorted(),
+            "a range tombstone of a newer source does not cover an older source"
+        );
         keep(&mut self.from, from);
         keep(&mut self.until, until);
         self.known = true;
@@ -392,6 +400,12 @@ impl<I: InternalIterator, C: Coverage> Uncovered<I, C> {
             return self.merging.seek_forward_with(|_, source| seek(source, target));
         }
         self.forget();
+        base::invariant!(
+            self.covers.len() == self.now.len(),
+            "{} covers have {} answers",
+            self.covers.len(),
+            self.now.len()
+        );
         let mut at = target.to_vec();
         let mut moved = false;
         let order = self.merging.order().clone();

@@ -351,6 +351,7 @@ impl Version {
             return None;
         }
         let mut next = first;
+        base::invariant!(first > 0, "the first epoch number is 0, which means that it is unknown");
         let with_epoch = |file: &FileMetaData, epoch| {
             let mut file = file.clone();
             file.epoch_number = epoch;

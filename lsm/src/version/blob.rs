@@ -136,6 +136,7 @@ pub(crate) fn forced_gc(
     let Some(oldest) = blobs.first() else { return Vec::new() };
     let linked: BTreeSet<_> = version.files().filter_map(|(_, f)| f.oldest_blob_file).collect();
     let batch = 1 + blobs[1..].iter().take_while(|blob| !linked.contains(&blob.number)).count();
+    base::invariant!(batch <= blobs.len(), "{batch} of {} blob files are collected together", blobs.len());
     if batch > cutoff {
         return Vec::new();
     }
@@ -160,6 +161,10 @@ pub(super) fn keep_live(mut blobs: BlobFiles, levels: &[Arc<LevelFiles>], check:
     blobs.retain(|number, blob| {
         *number >= oldest && (linked.contains(number) || blob.garbage_count < blob.total_count)
     });
+    base::invariant!(
+        linked.iter().all(|number| blobs.contains_key(number)),
+        "a blob file that an SST file references is dropped"
+    );
     if check && let Some(blob) = blobs.values().find(|b| b.garbage_count >= b.total_count) {
         return Err(Error::corruption(format!("Blob file #{} consists entirely of garbage", blob.number)));
     }

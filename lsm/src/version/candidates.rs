@@ -25,6 +25,7 @@ impl Version {
     /// Files that may hold versions of `user_key` at or below `seq`, or tombstones over it.
     #[inline]
     pub fn candidates<'a>(&'a self, user_key: &'a [u8], seq: SequenceNumber) -> Candidates<'a> {
+        base::invariant!(seq <= base::key::MAX_SEQUENCE, "the sequence number {seq} has more than 56 bits");
         Candidates {
             version: self,
             user_key,

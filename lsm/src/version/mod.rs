@@ -38,6 +38,7 @@ pub struct Version {
 impl Version {
     /// A tree without files.
     pub fn empty(order: InternalOrder, num_levels: usize) -> Self {
+        base::invariant!((1..=MAX_LEVELS).contains(&num_levels), "a version has {num_levels} levels");
         let num_levels = num_levels.clamp(1, MAX_LEVELS);
         Version {
             order,

@@ -181,6 +181,10 @@ impl Version {
         while end < files.len() && self.share_key(&files[end - 1], &files[end]) {
             end += 1;
         }
+        base::invariant!(
+            start <= end && end <= files.len(),
+            "the files {start} to {end} of level {level} do not exist"
+        );
         start..end
     }
 
