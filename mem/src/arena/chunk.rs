@@ -41,6 +41,7 @@ pub(crate) fn reserve(layout: Layout) -> Option<*mut u8> {
     let raw: *mut u8 = raw.cast();
     let before = raw.align_offset(align.max(1)).min(slack);
     let start = raw.wrapping_add(before);
+    base::invariant!(start.align_offset(align.max(1)) == 0, "mapped memory is not aligned to {align} bytes");
     // SAFETY: both ranges are page-aligned parts of the mapping just made, outside `start..start + size`;
     // nobody has a pointer into them. A failure leaves them mapped and unused, which is harmless.
     unsafe {
@@ -60,6 +61,10 @@ pub(crate) fn reserve(layout: Layout) -> Option<*mut u8> {
 /// The bytes must be part of one mapping of [`reserve`], from the start of a page on.
 #[cfg(all(target_os = "linux", not(miri)))]
 pub(crate) unsafe fn ask_huge(start: *mut u8, size: usize) {
+    base::invariant!(
+        start.align_offset(4096) == 0 && size > 0,
+        "huge pages are asked for {size} bytes that do not begin at a page"
+    );
     // SAFETY: advice about our own mapping; it changes no content.
     unsafe { libc::madvise(start.cast(), size, libc::MADV_HUGEPAGE) };
 }
@@ -70,6 +75,10 @@ pub(crate) unsafe fn ask_huge(start: *mut u8, size: usize) {
 /// As for [`ask_huge`].
 #[cfg(all(target_os = "linux", not(miri)))]
 pub(crate) unsafe fn populate(start: *mut u8, size: usize) {
+    base::invariant!(
+        start.align_offset(4096) == 0 && size > 0,
+        "{size} bytes that do not begin at a page are populated"
+    );
     // SAFETY: the call has the effect of reading one byte of each page and writing the same byte back. The
     // pages are mapped, and no other thread uses them yet.
     unsafe { libc::madvise(start.cast(), size, libc::MADV_POPULATE_WRITE) };
@@ -95,6 +104,7 @@ pub(crate) unsafe fn populate(_start: *mut u8, _size: usize) {}
 /// `start` must come from [`reserve`] with the same layout; whoever uses it meanwhile must put up with zeros.
 #[cfg(all(target_os = "linux", not(miri)))]
 pub(crate) unsafe fn discard(start: *mut u8, layout: Layout) {
+    base::invariant!(start.align_offset(4096) == 0, "memory that does not begin at a page is given back");
     // SAFETY: by the caller's promise exactly this range is mapped, privately and without a file behind it.
     unsafe { libc::madvise(start.cast(), layout.size(), libc::MADV_DONTNEED) };
 }

@@ -142,6 +142,10 @@ impl Arena {
     #[inline]
     fn place(bump: u64, size: u64, align: u64) -> Result<u64> {
         let start = (bump + align - 1) & !(align - 1);
+        base::invariant!(
+            align.is_power_of_two() && start >= bump,
+            "memory at {start} is given after the mark {bump}, with the alignment {align}"
+        );
         let chunk = chunk_of(start);
         if chunk >= CHUNKS || start.saturating_add(size) > chunk_end(chunk) {
             return Self::next_fitting(chunk, size);
@@ -155,6 +159,7 @@ impl Arena {
     fn enter(base: *mut u8, before: u64, start: u64, last: u64) {
         let first = (start >> STEP_SHIFT).max(before + 1) << STEP_SHIFT;
         let end = ((last >> STEP_SHIFT) + 1) << STEP_SHIFT;
+        base::invariant!(first < end, "the memory from {start} to {last} enters no step of the arena");
         if start < chunk::HUGE_PAGE as u64 {
             return;
         }
@@ -185,6 +190,11 @@ impl Arena {
             return Ok(base);
         }
         let layout = chunk_layout(chunk);
+        base::invariant!(
+            layout.size() as u64 == chunk_end(chunk) - chunk_start(chunk),
+            "chunk {chunk} of an arena has {} bytes",
+            layout.size()
+        );
         let start = if chunk == 0 { chunk::take(layout) } else { chunk::reserve(layout) };
         let start = start.ok_or_else(|| full("no memory for the memtable"))?;
         let base = start.wrapping_sub(chunk_start(chunk) as usize);

@@ -100,6 +100,7 @@ pub(super) enum Detached {
 impl<V: Send + Sync + 'static> Entry<V> {
     /// Sets what never changes. By the shard, before the entry's first use.
     pub(super) fn place(&self, shard: *mut Shard<V>, number: u32, lru: bool) {
+        base::invariant!(!shard.is_null(), "the cache entry {number} belongs to no shard");
         self.shard.store(shard, Ordering::Relaxed);
         self.lru.store(lru, Ordering::Relaxed);
         self.number.store(number, Ordering::Relaxed);
@@ -119,6 +120,10 @@ impl<V: Send + Sync + 'static> Entry<V> {
         role: Role,
         visible: bool,
     ) {
+        base::invariant!(
+            self.meta.load(Ordering::Relaxed) & (STATE | REFS) == EMPTY,
+            "a cache entry that is in use is filled"
+        );
         self.key[0].store(key.0[0], Ordering::Relaxed);
         self.key[1].store(key.0[1], Ordering::Relaxed);
         self.charge.store(charge, Ordering::Relaxed);
@@ -185,6 +190,7 @@ impl<V: Send + Sync + 'static> Entry<V> {
         // reference to it outlives that statement, as afterwards the entry may be recycled and, if it
         // was visible, its shard freed.
         let before = unsafe { this.as_ref().meta.fetch_sub(REF, Ordering::Release) };
+        base::invariant!(before & REFS > 0, "a cache entry without readers is released");
         if before & (STATE | REFS) == INVISIBLE | REF {
             // Sees all that other handles did with the value before it is dropped. (A load rather than a
             // fence, because ThreadSanitizer does not know fences.)
@@ -206,6 +212,7 @@ impl<V: Send + Sync + 'static> Entry<V> {
     /// where the shard's lock orders all first pins and last unpins (LRU).
     pub(super) fn unpin_locked(&self) -> (u64, bool) {
         let before = self.meta.fetch_sub(REF, Ordering::AcqRel);
+        base::invariant!(before & REFS > 0, "a cache entry without readers is released");
         ((before & REFS) - 1, before & STATE == VISIBLE)
     }
 
@@ -257,6 +264,11 @@ impl<V: Send + Sync + 'static> Entry<V> {
     /// The caller must own the entry (see [`Detached::Owned`], [`Tick::Owned`], [`Entry::unpin`]), which
     /// must hold a value, and not take it twice.
     pub(super) unsafe fn take(&self) -> V {
+        base::invariant!(
+            self.refs() == 0,
+            "the value of a cache entry is taken from {} readers",
+            self.refs()
+        );
         // SAFETY: the caller owns the entry, so no other thread accesses the value. The value is
         // initialised.
         self.value.with_mut(|place| unsafe { (*place).assume_init_read() })
@@ -315,10 +327,18 @@ impl<V: Send + Sync + 'static> Entry<V> {
     }
 
     pub(super) fn role(&self) -> Role {
+        base::invariant!(
+            usize::from(self.role.load(Ordering::Relaxed)) < super::ROLES,
+            "a cache entry has an unknown role"
+        );
         Role::ALL[usize::from(self.role.load(Ordering::Relaxed)) % super::ROLES]
     }
 
     pub(super) fn priority(&self) -> Priority {
+        base::invariant!(
+            self.priority.load(Ordering::Relaxed) <= Priority::Bottom as u8,
+            "a cache entry has an unknown priority"
+        );
         match self.priority.load(Ordering::Relaxed) {
             0 => Priority::High,
             1 => Priority::Low,

@@ -54,6 +54,7 @@ impl<V: Send + Sync + 'static> Handle<V> {
 impl<V: Send + Sync + 'static> Clone for Handle<V> {
     #[inline]
     fn clone(&self) -> Self {
+        base::invariant!(self.entry().refs() > 0, "a handle without its reference is cloned");
         self.entry().pin_again();
         Handle { entry: self.entry }
     }
@@ -64,6 +65,7 @@ impl<V: Send + Sync + 'static> Deref for Handle<V> {
 
     #[inline]
     fn deref(&self) -> &V {
+        base::invariant!(self.entry().refs() > 0, "a handle without its reference is read");
         // SAFETY: this handle holds a reference as long as it is borrowed.
         unsafe { self.entry().value() }
     }

@@ -61,6 +61,7 @@ impl Index {
 
     /// A table for about that many entries.
     pub(super) fn for_entries(count: usize) -> Self {
+        base::invariant!(count > 0, "the index of a cache shard is made for no entry");
         Index { buckets: ZeroedArray::new(count.div_ceil(LOAD).clamp(1, 1 << 31)) }
     }
 
@@ -99,6 +100,11 @@ impl Index {
     }
 
     fn next(&self, at: usize) -> usize {
+        base::invariant!(
+            at < self.len(),
+            "the index of a cache shard has {} buckets, and no bucket {at}",
+            self.len()
+        );
         if at + 1 == self.len() { 0 } else { at + 1 }
     }
 
@@ -150,6 +156,7 @@ impl Index {
     }
 
     fn insert_word(&self, word: u64) {
+        base::invariant!(word as u32 != 0, "an empty word is put into the index of a cache shard");
         let hash = (word >> 32) as u32;
         let mut at = self.home(hash);
         loop {
@@ -178,6 +185,7 @@ impl Index {
 
     /// Removes the word of an entry; false if there was none. Only under the shard's lock.
     pub(super) fn remove(&self, hash: u32, entry: u32) -> bool {
+        base::invariant!(entry < u32::MAX, "the cache entry {entry} has no word in the index");
         let word = u64::from(hash) << 32 | u64::from(entry + 1);
         let mut at = self.home(hash);
         for passed in 0..self.len() {
@@ -213,6 +221,12 @@ impl Index {
 
     /// Adds all words of another table. Only under the shard's lock.
     pub(super) fn fill_from(&self, other: &Index) {
+        base::invariant!(
+            self.len() >= other.len(),
+            "the index of a cache shard shrinks from {} to {} buckets",
+            other.len(),
+            self.len()
+        );
         for word in other.buckets.as_slice().iter().flat_map(|b| &b.words) {
             match word.load(Ordering::Relaxed) {
                 0 => {}

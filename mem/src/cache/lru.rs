@@ -52,6 +52,11 @@ impl Lru {
     pub(super) const BYTES_AN_ENTRY: usize = size_of::<Link>();
 
     pub(super) fn new(high_ratio: f64, low_ratio: f64) -> Self {
+        base::invariant!(
+            high_ratio + low_ratio <= 1.0,
+            "the pools of an LRU cache take {} of the cache",
+            high_ratio + low_ratio
+        );
         let empty = List { oldest: NONE, newest: NONE, usage: 0 };
         Lru { lists: [empty; 3], links: Vec::new(), high_ratio, low_ratio }
     }
@@ -91,6 +96,12 @@ impl Lru {
             Some(n) => n.prev = prev,
             None => list.newest = prev,
         }
+        base::invariant!(
+            list.usage >= entry.charge(),
+            "an LRU list of {} bytes loses an entry of {} bytes",
+            list.usage,
+            entry.charge()
+        );
         list.usage -= entry.charge();
     }
 
@@ -111,6 +122,10 @@ impl Lru {
         if self.links.len() <= number as usize {
             self.links.resize(number as usize + 1, UNLINKED);
         }
+        base::invariant!(
+            self.links[number as usize].list == UNLISTED,
+            "the cache entry {number} is in two LRU lists"
+        );
         self.links[number as usize] = Link { prev: l.newest, next: NONE, list: list as u8 + 1 };
         match self.links.get_mut(l.newest as usize) {
             Some(newest) => newest.next = number,

@@ -65,6 +65,7 @@ impl<V: Send + Sync + 'static> Cache<V> {
     pub fn new(options: CacheOptions) -> Result<Arc<Cache<V>>> {
         let count = options.shard_count()?;
         let limit = options.capacity.div_ceil(count);
+        base::invariant!(count.is_power_of_two(), "a cache has {count} shards");
         Ok(Arc::new(Cache {
             shards: (0..count).map(|_| Shard::new(&options, limit)).collect(),
             capacity: AtomicUsize::new(options.capacity),
@@ -244,6 +245,11 @@ impl<V: Send + Sync + 'static> Cache<V> {
     fn route(&self, key: &CacheKey) -> (&Shard<V>, u32) {
         let (low, high) = key.hash();
         let at = (u64::from(low) * self.shards.len() as u64) >> 32;
+        base::invariant!(
+            (at as usize) < self.shards.len(),
+            "a key belongs to shard {at}, and the cache has {}",
+            self.shards.len()
+        );
         // SAFETY: shards live until `drop`, which `&self` excludes.
         (unsafe { self.shards[at as usize].as_ref() }, high)
     }
@@ -306,15 +312,28 @@ impl<V: Send + Sync + 'static> Ledger for Cache<V> {
                 .with_subcode(Subcode::MemoryLimit));
         }
         roles[role as usize] += bytes;
+        base::invariant!(
+            roles.iter().sum::<usize>() == self.reserved.load(Ordering::Relaxed),
+            "the roles do not add up to the reserved bytes of the cache"
+        );
         Ok(())
     }
 
     fn discharge(&self, role: Role, bytes: usize) {
         let mut taken = Taken::new();
         let mut roles = self.ledger.lock();
+        base::invariant!(
+            bytes <= roles[role as usize],
+            "{bytes} bytes are released, and {} are reserved for {role:?}",
+            roles[role as usize]
+        );
         let bytes = bytes.min(roles[role as usize]);
         roles[role as usize] -= bytes;
         self.set_reserved(self.reserved.load(Ordering::Relaxed) - bytes, &mut taken);
+        base::invariant!(
+            roles.iter().sum::<usize>() == self.reserved.load(Ordering::Relaxed),
+            "the roles do not add up to the reserved bytes of the cache"
+        );
     }
 }
 

@@ -101,6 +101,7 @@ impl CacheOptions {
             Ok(bits) => bits,
             Err(_) => (self.capacity / smallest).checked_ilog2().unwrap_or(0).min(6),
         };
+        base::invariant!(bits <= 19, "a cache has 2^{bits} shards");
         Ok(1 << bits)
     }
 }

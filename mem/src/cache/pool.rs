@@ -38,5 +38,9 @@ impl<V: Send + Sync + 'static> Pool<V> {
 fn place(number: u32) -> (usize, usize) {
     let n = u64::from(number) + u64::from(FIRST);
     let segment = n.ilog2() - FIRST.ilog2();
+    base::invariant!(
+        (u64::from(FIRST) << segment..u64::from(FIRST) << (segment + 1)).contains(&n),
+        "the cache entry {number} is not in segment {segment}"
+    );
     (segment as usize, (n - (u64::from(FIRST) << segment)) as usize)
 }

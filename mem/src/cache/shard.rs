@@ -179,6 +179,7 @@ impl<V: Send + Sync + 'static> Shard<V> {
     fn lookup_lru(&self, key: &CacheKey, hash: u32) -> Option<Handle<V>> {
         let mut s = self.state.lock();
         let entry = self.find(key, hash)?;
+        base::invariant!(entry.is_lru(), "an entry of an LRU cache is released without its list");
         if entry.refs() == 0 {
             s.lists.remove(entry);
         }
@@ -460,6 +461,7 @@ impl<V: Send + Sync + 'static> Shard<V> {
     /// Takes the value of an entry that this thread owns, until now visible, and frees the entry.
     fn bury(&self, s: &mut State, entry: &Entry<V>, taken: &mut Taken<V>) {
         self.unindex(s, entry);
+        base::invariant!(entry.refs() == 0, "a cache entry with {} readers is evicted", entry.refs());
         s.lists.remove(entry);
         self.unaccount(s, entry);
         // SAFETY: `detach` or the clock's hand made it empty and this thread its owner; it held a value.
@@ -501,6 +503,10 @@ impl<V: Send + Sync + 'static> Shard<V> {
 
     fn take_free(&self, s: &mut State) -> Option<&Entry<V>> {
         if let Some(number) = s.free.pop() {
+            base::invariant!(
+                number < self.allocated.load(Ordering::Relaxed),
+                "the free cache entry {number} was never made"
+            );
             return self.pool.get(number);
         }
         let number = self.allocated.load(Ordering::Relaxed);
@@ -539,6 +545,11 @@ impl<V: Send + Sync + 'static> Shard<V> {
         for _ in 0..u64::from(round) * 4 {
             let Some(entry) = self.pool.get(s.hand) else { return };
             s.hand = if s.hand + 1 >= round { 0 } else { s.hand + 1 };
+            base::invariant!(
+                s.hand < round.max(1),
+                "the hand of the clock is at {}, after the last of {round} entries",
+                s.hand
+            );
             match entry.tick() {
                 Tick::Nothing | Tick::Aged => {}
                 Tick::Pinned => {

@@ -21,6 +21,7 @@ impl MemTable {
 
     /// Checks where a search for `target` ended.
     pub(super) fn check_search(&self, cursor: &Cursor, target: &Target<'_>) -> Result<()> {
+        base::invariant!(self.is_checked(), "a search is checked, and no option asks for it");
         let mut before: Option<Entry<'_>> = None;
         for (i, &place) in cursor.leaf().iter().enumerate() {
             // SAFETY: a place that the tree showed.

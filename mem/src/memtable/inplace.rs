@@ -136,6 +136,7 @@ fn checksum(value: &[u8]) -> u64 {
 /// # Safety
 /// `cell` must have capacity for `value` and be nobody else's meanwhile; `value` must not lie in it.
 unsafe fn put(cell: *mut u8, value: &[u8], protection: usize) {
+    base::invariant!(protection <= 8, "a value has {protection} protection bytes");
     // SAFETY: the caller's promise; the length of a value that fits into the capacity is a u32.
     unsafe {
         cell.cast::<u32>().add(1).write(value.len() as u32);

@@ -85,6 +85,7 @@ impl MemIter {
     /// Takes the value from where it may be overwritten.
     #[cold]
     fn copy_value(&mut self) {
+        base::invariant!(self.place != 0, "a value is copied, and the iterator stands on no entry");
         if let Some(cells) = self.table.cells.as_ref().filter(|_| Cells::hold(self.entry.trailer() as u8))
             && let Err(error) = cells.read(&self.table.entries, &self.entry, &mut self.copy)
         {
@@ -208,6 +209,7 @@ impl InternalIterator for MemIter {
 
     #[inline]
     fn next(&mut self) {
+        base::invariant!(self.place != 0, "a memtable iterator that stands on no entry is moved");
         perf_add(PerfCounter::NextOnMemtableCount, 1);
         if self.checked {
             return self.move_checked(true);
@@ -217,6 +219,7 @@ impl InternalIterator for MemIter {
 
     #[inline]
     fn prev(&mut self) {
+        base::invariant!(self.place != 0, "a memtable iterator that stands on no entry is moved");
         perf_add(PerfCounter::PrevOnMemtableCount, 1);
         if self.checked {
             return self.move_checked(false);

@@ -118,6 +118,11 @@ impl MemTable {
     ///
     /// Options are taken as [`MemTableOptions::check`] wants them; protection is cut to 8 bytes.
     pub fn new(options: MemTableOptions, id: u64, earliest_seq: SequenceNumber) -> Arc<MemTable> {
+        base::invariant!(
+            options.protection_bytes_per_key <= 8,
+            "memtable {id} has {} protection bytes for each key",
+            options.protection_bytes_per_key
+        );
         let entries = Entries {
             arena: Arena::new(),
             order: options.order.clone(),
@@ -329,6 +334,7 @@ impl Pins {
 
 impl PinRegion for Pins {
     fn region(&self, token: u64) -> &[u8] {
+        base::invariant!(token as Ref != 0, "a pinned value is at no place of its memtable");
         // SAFETY: but for the flag, tokens are places of entries in this memtable that a reader had seen.
         let entry = unsafe { self.0.entries.entry(token as Ref) };
         if token & Pins::KEY == 0 { entry.value } else { entry.internal_key }

@@ -55,6 +55,7 @@ impl MemTable {
         seq: SequenceNumber,
         visit: impl FnMut(Version<'_>) -> ControlFlow<()>,
     ) -> Result<()> {
+        base::invariant!(seq <= MAX_SEQUENCE, "the sequence number {seq} has more than 56 bits");
         if self.definitely_misses(self.without_timestamp(user_key)) {
             return Ok(());
         }
@@ -79,6 +80,7 @@ impl MemTable {
         seq: SequenceNumber,
         mut visit: impl FnMut(usize, Version<'_>) -> ControlFlow<()>,
     ) -> Result<()> {
+        base::invariant!(seq <= MAX_SEQUENCE, "the sequence number {seq} has more than 56 bits");
         let Some(tree) = self.rep.tree().filter(|_| !self.is_checked()) else {
             return user_keys.iter().enumerate().try_for_each(|(i, key)| self.get(key, seq, |v| visit(i, v)));
         };
@@ -99,6 +101,12 @@ impl MemTable {
                 }
             }
             tree.find_many(&self.entries, &targets, &mut found);
+            base::invariant!(
+                found.len() == targets.len(),
+                "{} of {} keys are looked up",
+                found.len(),
+                targets.len()
+            );
             for ((&i, target), &found) in indexes.iter().zip(&targets).zip(&found) {
                 let visit = |version: Version<'_>| visit(i, version);
                 let user_key = target.user_key;
@@ -242,6 +250,15 @@ impl<'a, F: FnMut(Version<'_>) -> ControlFlow<()>> Answer<'a, '_, F> {
         if !same {
             return false;
         }
+        base::invariant!(
+            self.last.is_none_or(|last| self
+                .table
+                .entries
+                .order
+                .compare(last.internal_key, entry.internal_key)
+                .is_lt()),
+            "a read of a memtable comes to a newer entry after an older entry"
+        );
         self.last = Some(entry);
         if let Err(error) = self.table.entries.verify(&entry) {
             self.result = Err(error);

@@ -137,6 +137,12 @@ impl Tombstones {
             return self.fragments().max_covering(user_key, snapshot);
         }
         let inner = self.inner.read();
+        base::invariant!(
+            inner.fragmented <= inner.list.len(),
+            "{} of {} range tombstones are cut into fragments",
+            inner.fragmented,
+            inner.list.len()
+        );
         if inner.list.len() - inner.fragmented > TAIL {
             drop(inner);
             return self.fragments().max_covering(user_key, snapshot);

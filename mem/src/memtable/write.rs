@@ -59,6 +59,7 @@ impl MemTable {
     }
 
     fn add_tombstone(&self, seq: SequenceNumber, (start, end): (&[u8], &[u8]), derived: bool) -> Result<()> {
+        base::invariant!(seq <= MAX_SEQUENCE, "the sequence number {seq} has more than 56 bits");
         self.check_open()?;
         let timestamp_size = self.options.order.user.timestamp_size();
         let tombstone = Tombstone::from_stored(start, end, seq, timestamp_size)
@@ -127,6 +128,11 @@ impl MemTable {
         }
         let place = cells.store(&self.entries, value)?;
         let size = self.insert_entry(seq, kind, user_key, &place, hint)?;
+        base::invariant!(
+            size > place.len(),
+            "an entry with a value of {} bytes has {size} bytes",
+            place.len()
+        );
         Ok(Inserted::Entry(size - place.len() - 1 + varint_len(value.len() as u64) + value.len()))
     }
 
@@ -179,6 +185,10 @@ impl MemTable {
     /// Raises the newest timestamp to the timestamp of the key.
     #[cold]
     fn track_timestamp(&self, user_key: &[u8]) {
+        base::invariant!(
+            self.options.tracks_timestamps,
+            "the newest timestamp is tracked, and no option asks for it"
+        );
         if let Some(bytes) = user_key.last_chunk::<8>() {
             let next = u64::from_le_bytes(*bytes).saturating_add(1);
             self.tally.newest_timestamp_next.fetch_max(next, Ordering::AcqRel);
@@ -193,6 +203,11 @@ impl MemTable {
     #[inline]
     pub(super) fn without_timestamp<'k>(&self, user_key: &'k [u8]) -> &'k [u8] {
         let size = self.options.order.user.timestamp_size();
+        base::invariant!(
+            user_key.len() >= size,
+            "a key of {} bytes has a timestamp of {size} bytes",
+            user_key.len()
+        );
         &user_key[..user_key.len().saturating_sub(size)]
     }
 }
@@ -264,6 +279,7 @@ impl Added {
 
     #[inline]
     fn count(&mut self, seq: SequenceNumber, kind: ValueType, size: usize) {
+        base::invariant!(size > TRAILER_LEN, "an entry has {size} bytes, with its trailer");
         use ValueType::{Deletion, DeletionWithTimestamp, SingleDeletion};
         self.entries += 1;
         self.deletes += u64::from(matches!(kind, Deletion | SingleDeletion | DeletionWithTimestamp));
@@ -273,6 +289,7 @@ impl Added {
 
     #[inline]
     fn span(&mut self, seq: SequenceNumber) {
+        base::invariant!(seq <= MAX_SEQUENCE, "the sequence number {seq} has more than 56 bits");
         self.smallest = self.smallest.min(seq);
         self.largest = self.largest.max(seq);
     }

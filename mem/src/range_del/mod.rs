@@ -103,6 +103,11 @@ pub struct Fragment<'a> {
 impl<'a> Fragment<'a> {
     /// The timestamp beside `seqs[index]`; empty where the order has none, or past the end.
     pub fn timestamp(&self, index: usize) -> &'a [u8] {
+        base::invariant!(
+            index < self.seqs.len(),
+            "a fragment of {} range tombstones has no timestamp {index}",
+            self.seqs.len()
+        );
         let from = index.saturating_mul(self.timestamp_size);
         self.timestamps.get(from..from.saturating_add(self.timestamp_size)).unwrap_or_default()
     }
@@ -110,6 +115,10 @@ impl<'a> Fragment<'a> {
     /// The newest sequence number that a reader at `snapshot` sees.
     #[inline]
     pub fn newest_at(&self, snapshot: SequenceNumber) -> Option<SequenceNumber> {
+        base::invariant!(
+            self.seqs.is_sorted_by(|newer, older| newer >= older),
+            "a fragment lists an older range tombstone first"
+        );
         self.seqs.get(self.seqs.partition_point(|&seq| seq > snapshot)).copied()
     }
 }
@@ -252,6 +261,10 @@ impl FragmentedTombstones {
     #[inline]
     pub fn fragment(&self, index: usize) -> Fragment<'_> {
         let cut = &self.fragments[index];
+        base::invariant!(
+            cut.stamps.end <= self.seqs.len(),
+            "fragment {index} has sequence numbers that do not exist"
+        );
         let timestamps = cut.stamps.start * self.timestamp_size..cut.stamps.end * self.timestamp_size;
         Fragment {
             start: &self.keys[cut.start.clone()],
@@ -301,6 +314,12 @@ impl FragmentedTombstones {
         timestamp: &[u8],
     ) -> Option<(SequenceNumber, &[u8])> {
         let fragment = self.covering(user_key)?;
+        base::invariant!(
+            timestamp.len() == self.timestamp_size,
+            "a timestamp of {} bytes is compared with timestamps of {} bytes",
+            timestamp.len(),
+            self.timestamp_size
+        );
         (fragment.seqs.partition_point(|&seq| seq > snapshot)..fragment.seqs.len())
             .map(|i| (fragment.seqs[i], fragment.timestamp(i)))
             .find(|(_, own)| self.order.user.compare_timestamp(own, timestamp).is_le())
@@ -309,6 +328,7 @@ impl FragmentedTombstones {
     /// What flush and compaction write: the fragments in order, each with its newest tombstone for every
     /// stripe between `snapshots` (ascending). With timestamps, all of them.
     pub fn for_snapshots(&self, snapshots: &[SequenceNumber]) -> impl Iterator<Item = Tombstone> {
+        base::invariant!(snapshots.is_sorted(), "the snapshots are not in ascending order");
         self.iter().flat_map(move |fragment| {
             let mut limit = Some(MAX_SEQUENCE);
             (0..fragment.seqs.len()).filter_map(move |i| {

@@ -50,6 +50,11 @@ impl<'a> Entry<'a> {
 
     #[inline]
     pub(crate) fn user_key(&self) -> &'a [u8] {
+        base::invariant!(
+            self.internal_key.len() >= TRAILER_LEN,
+            "an internal key of {} bytes has no trailer",
+            self.internal_key.len()
+        );
         &self.internal_key[..self.internal_key.len() - TRAILER_LEN]
     }
 
@@ -112,6 +117,7 @@ impl Entries {
         }
         let size = varint_len(key_len as u64) + key_len + varint_len(value.len() as u64) + value.len();
         let (place, start) = self.arena.alloc(size + self.protection, 4)?;
+        base::invariant!(place != 0, "an entry is stored at the place that means no entry");
         // SAFETY: the arena gave us `size + protection` bytes at `start`, ours alone until published;
         // the pieces written add up to that, in order and without overlap. Sources are live slices.
         unsafe {
@@ -165,6 +171,7 @@ impl Entries {
     /// call: the place was published with Release and read with Acquire.
     #[inline]
     pub(crate) unsafe fn entry(&self, place: Ref) -> Entry<'_> {
+        base::invariant!(place != 0, "the place that means no entry is read");
         // SAFETY: the caller promises that `store` wrote the whole layout at this offset. No thread writes the layout
         // again while the arena lives, and `&self` borrows the arena. `store` wrote each
         // length, and each slice stays inside the allocation.
@@ -293,6 +300,7 @@ unsafe fn read_varint(mut at: *const u8) -> (u32, *const u8) {
         let mut value = u32::from(byte & 0x7f);
         let mut shift = 7;
         while byte >= 0x80 {
+            base::invariant!(shift < 35, "the length of a memtable entry has more than five bytes");
             byte = at.read();
             at = at.add(1);
             value |= u32::from(byte & 0x7f) << shift;

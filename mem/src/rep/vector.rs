@@ -27,6 +27,7 @@ impl Vector {
     /// # Safety
     /// `place` must come from the `store` of the [`Entries`] that all other calls get.
     pub(crate) unsafe fn insert(&self, place: Ref) {
+        base::invariant!(place != 0, "the place that means no entry is inserted");
         let mut state = self.state.lock();
         state.places.push(place);
         state.sorted = None;

@@ -62,6 +62,7 @@ impl Drop for Board {
 
 impl Board {
     fn new(size: usize) -> Option<Arc<Board>> {
+        base::invariant!(size > 0, "a board without bytes is mapped");
         let align = if size >= chunk::HUGE_PAGE { chunk::HUGE_PAGE } else { 4096 };
         let layout = Layout::from_size_align(size, align).ok()?;
         let start = NonNull::new(chunk::map(layout)?)?;
@@ -97,6 +98,7 @@ impl Shelf {
         }
         let mut open = self.open.lock();
         let room = len.next_multiple_of(ALIGN).max(ALIGN);
+        base::invariant!(room <= BOARD, "a piece of {len} bytes does not fit on a board");
         if !matches!(&*open, Some((_, used)) if used + room <= BOARD) {
             *open = Some((Board::new(BOARD)?, 0));
         }
@@ -104,6 +106,7 @@ impl Shelf {
         // SAFETY: used + room ≤ BOARD, the length of the board's mapping.
         let start = unsafe { board.start.add(*used) };
         *used += room;
+        base::invariant!(*used <= BOARD, "the pieces of a board have {used} bytes");
         Some((Arc::clone(board), start))
     }
 }

@@ -35,6 +35,7 @@ impl Cursor {
     /// The current entry's place; 0 when not valid.
     #[inline]
     pub(crate) fn place(&self) -> Ref {
+        base::invariant!(self.len <= CAP, "a cursor holds {} entries, and a leaf holds {CAP}", self.len);
         if self.at < self.len { self.places[self.at % CAP] } else { 0 }
     }
 
@@ -77,6 +78,7 @@ impl Cursor {
 
     #[inline]
     pub(crate) fn next(&mut self, tree: &Tree, entries: &Entries) {
+        base::invariant!(self.at < self.len, "a cursor that stands on no entry is moved");
         self.at += 1;
         if self.at + AHEAD < self.len {
             entries.prefetch(self.places[(self.at + AHEAD) % CAP]);
@@ -102,6 +104,7 @@ impl Cursor {
 
     #[inline]
     pub(crate) fn prev(&mut self, tree: &Tree, entries: &Entries) {
+        base::invariant!(self.at <= self.len, "a cursor of {} entries stands at {}", self.len, self.at);
         if self.at > 0 {
             self.at -= 1;
             if let Some(ahead) = self.at.checked_sub(NEAR) {
@@ -119,6 +122,7 @@ impl Cursor {
             self.step_left(tree, entries);
         }
         self.at = self.len.saturating_sub(1);
+        base::invariant!(self.at < self.len.max(1), "a cursor of {} entries stands at {}", self.len, self.at);
         for i in self.at.saturating_sub(NEAR)..self.at {
             entries.prefetch(self.places[i % CAP]);
         }
@@ -164,6 +168,7 @@ impl Cursor {
     }
 
     fn enter(&mut self, tree: &Tree, entries: &Entries, leaf: Ref) {
+        base::invariant!(leaf != 0, "a cursor enters the place that means no leaf");
         let node = tree.node(entries, leaf);
         while !self.copy(tree, entries, leaf, &node.snap()) {}
     }

@@ -51,6 +51,10 @@ impl Tree {
         end: &Target<'_>,
         total: u64,
     ) -> Estimate {
+        base::invariant!(
+            entries.compare_user(start.user_key, end.user_key).is_lt(),
+            "the entries of an empty key range are estimated"
+        );
         let root = self.root();
         let (mut left, mut right) = (root, root);
         let mut nodes = Vec::with_capacity(ENOUGH);

@@ -113,6 +113,7 @@ impl Tree {
     /// # Safety
     /// `place` must come from the `store` of `entries`, on this thread.
     pub(crate) unsafe fn insert(&self, entries: &Entries, place: Ref, hint: &mut Ref) -> Result<bool> {
+        base::invariant!(place != 0, "the place that means no entry is inserted");
         // SAFETY: the caller's promise.
         let target = unsafe { entries.target_of(place) };
         let mut path = [0; MAX_LEVELS];
@@ -170,6 +171,11 @@ impl Tree {
                 continue;
             }
             let position = node.partition(&snap, entries, target, relation, false);
+            base::invariant!(
+                position <= snap.len(),
+                "an entry goes to position {position} of {}",
+                snap.len()
+            );
             if node.level() == 0 && position < snap.len() && relation.is_eq() {
                 // An equal key would be where the search ended; only equal heads are worth a look.
                 let equal_heads = node.head(&snap, position) == entries.head(target.user_key, snap.skip());
@@ -199,6 +205,7 @@ impl Tree {
         target: &Target<'_>,
     ) -> Snap {
         let shared = entries.common(snap.prefix(), target.user_key, snap.skip());
+        base::invariant!(shared < snap.skip(), "a prefix of {} bytes is shortened to {shared}", snap.skip());
         locked.set_prefix(entries, snap, target.user_key, shared);
         node.snap()
     }
@@ -243,6 +250,7 @@ impl Tree {
         };
         let right_skip = entries.common(low_key, upper, PREFIX);
         let (right, right_node) = new_node(entries, node.level(), low)?;
+        base::invariant!(usize::from(node.level()) < MAX_LEVELS, "a node has the level {}", node.level());
         self.nodes[usize::from(node.level()) % MAX_LEVELS].fetch_add(1, Ordering::Relaxed);
         right_node.fill(node, entries, snap, keep, right_skip);
         right_node.set_prev(place);
@@ -283,6 +291,7 @@ impl Tree {
 
     /// Makes the node `right` known on `level`, the one above its own.
     fn link(&self, entries: &Entries, right: Ref, level: usize, path: &[Ref; MAX_LEVELS]) -> Result<Outcome> {
+        base::invariant!(level > 0, "a leaf is linked into a leaf");
         // SAFETY: a right neighbour always has a lower bound, set before it was published.
         let target = unsafe { entries.target_of(self.node(entries, right).low()) };
         let known = path.get(level).copied().unwrap_or(0);
@@ -341,6 +350,7 @@ impl Tree {
         let mut place = self.root.load(Ordering::Acquire);
         loop {
             let node = self.node(entries, place);
+            base::invariant!(usize::from(node.level()) < MAX_LEVELS, "a node has the level {}", node.level());
             if usize::from(node.level()) <= level {
                 return place;
             }
@@ -468,6 +478,7 @@ impl Tree {
 
 /// A new, empty node; nobody sees it yet.
 fn new_node(entries: &Entries, level: u8, low: Ref) -> Result<(Ref, &Node)> {
+    base::invariant!(usize::from(level) < MAX_LEVELS, "a node has the level {level}");
     let (place, start) = entries.arena.alloc(size_of::<Node>(), 64)?;
     base::invariant!(start.align_offset(64) == 0, "a node of the tree is not aligned to 64 bytes");
     // SAFETY: just handed out: zeroed, large enough, aligned to 64, ours alone.

@@ -101,6 +101,11 @@ pub(super) struct Snap {
 impl Snap {
     #[inline]
     pub(super) fn len(&self) -> usize {
+        base::invariant!(
+            self.state as usize & 0xff <= CAP,
+            "a node has {} entries, and holds {CAP}",
+            self.state & 0xff
+        );
         (self.state as usize & 0xff).min(CAP)
     }
 
@@ -459,6 +464,11 @@ impl Locked<'_> {
         let n = snap.len();
         debug_assert!(n < CAP && position <= n);
         let live = node.live.load(Ordering::Relaxed);
+        base::invariant!(
+            live.count_ones() as usize == n,
+            "a node of {n} entries has {} slots in use",
+            live.count_ones()
+        );
         let slot = ((!live).trailing_zeros() as usize).min(CAP - 1);
         node.live.store(live | 1 << slot, Ordering::Relaxed);
         // If a reader sees any store below, the reader must also see the end of its starting state.
@@ -475,6 +485,7 @@ impl Locked<'_> {
     /// Cuts the node to its first `keep` items; `right` takes over from there.
     pub(super) fn cut(&self, entries: &Entries, snap: &Snap, keep: usize, right: Ref, low: Ref) {
         let node = self.0;
+        base::invariant!(keep <= snap.len(), "a node of {} entries keeps {keep}", snap.len());
         let live = (0..keep).fold(0, |live, i| live | 1 << snap.slot(i));
         node.live.store(live, Ordering::Relaxed);
         fence(Ordering::Release);
@@ -494,6 +505,11 @@ impl Locked<'_> {
         next.state = next_state(snap.state, n);
         next.set_prefix(key, skip);
         let mut free = !node.live.load(Ordering::Relaxed) & low_bits(CAP);
+        base::invariant!(
+            free.count_ones() as usize >= n,
+            "a node has {} free slots for {n} entries",
+            free.count_ones()
+        );
         let mut live = 0;
         fence(Ordering::Release);
         for i in 0..n {
@@ -540,6 +556,7 @@ fn has_prefix(key: &[u8], prefix: &[u8; PREFIX], skip: usize) -> bool {
 }
 
 fn next_state(state: u64, len: usize) -> u64 {
+    base::invariant!(len <= CAP, "a node has {len} entries, and holds {CAP}");
     ((state >> 8) + 1) << 8 | len as u64
 }
 
