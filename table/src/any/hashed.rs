@@ -77,6 +77,11 @@ impl HashedWriter {
             }
         }
         let mut writer = self.fitting.into_block_based()?;
+        base::invariant!(
+            self.rest.sizes.iter().map(|(key, value)| key + value).sum::<usize>() == self.rest.bytes.len(),
+            "the rest of the entries has not {} bytes",
+            self.rest.bytes.len()
+        );
         let mut bytes = &self.rest.bytes[..];
         for (key_len, value_len) in self.rest.sizes {
             let (key, after) = bytes.split_at(key_len);

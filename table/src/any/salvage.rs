@@ -81,6 +81,11 @@ fn flat(
         out.num_rows += 1;
         rows.next();
     }
+    base::invariant!(
+        out.num_rows == 0 || !last.is_empty(),
+        "{} entries are salvaged, and there is no last key",
+        out.num_rows
+    );
     match rows.status() {
         Err(error) if error.is_corruption() => {
             let after = (out.num_rows > 0).then(|| user_key(&last).to_vec());

@@ -100,6 +100,11 @@ impl BlobReader {
 
     /// Bytes of all records.
     pub fn records_bytes(&self) -> u64 {
+        base::invariant!(
+            self.size >= FRAME_BYTES,
+            "a blob file of {} bytes has no header and footer",
+            self.size
+        );
         self.size - FRAME_BYTES
     }
 
@@ -154,6 +159,11 @@ impl BlobReader {
 
     /// Where the bytes of a read begin, and how many there are.
     fn place(&self, user_key: &[u8], blob: &BlobRef, access: BlobAccess<'_>) -> Result<(u64, usize)> {
+        base::invariant!(
+            self.size >= FRAME_BYTES,
+            "a blob file of {} bytes has no header and footer",
+            self.size
+        );
         let head = (RECORD_HEADER_LEN + user_key.len()) as u64;
         let end = blob.offset.checked_add(blob.size);
         let last = self.size - FOOTER_LEN as u64;
@@ -167,6 +177,7 @@ impl BlobReader {
             )));
         }
         let head = if access.verify_checksums { head } else { 0 };
+        base::invariant!(head <= blob.offset, "the record of a blob begins before its file");
         let len = usize::try_from(blob.size + head)
             .map_err(|_| Error::corruption("the blob is larger than the memory of this machine"))?;
         Ok((blob.offset - head, len))

@@ -60,6 +60,11 @@ pub fn scan(file: &Arc<dyn RandomRead>, mut visit: impl FnMut(BlobRecord) -> Res
         out.blob_bytes += next - at;
         visit(BlobRecord { offset: key_at + head.key_len, key: bytes, stored_value })?;
         at = next;
+        base::invariant!(
+            out.blob_bytes + HEADER_LEN as u64 == at,
+            "the records of a blob file end at {at}, and have {} bytes",
+            out.blob_bytes
+        );
     }
     if let Some(footer) = &out.footer
         && footer.blob_count != out.blob_count

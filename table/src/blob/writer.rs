@@ -96,6 +96,12 @@ impl BlobWriter {
         self.head.clear();
         RecordHeader::of(user_key, stored).encode(&mut self.head);
         self.head.extend_from_slice(user_key);
+        base::invariant!(
+            self.head.len() as u64 + stored.len() as u64 == record_len(user_key.len(), stored.len() as u64),
+            "the record of a blob of {} bytes has a head of {} bytes",
+            stored.len(),
+            self.head.len()
+        );
         let start = HEADER_LEN as u64 + self.blob_bytes;
         self.file.append(&self.head)?;
         self.file.append(stored)?;

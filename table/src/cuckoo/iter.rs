@@ -104,11 +104,13 @@ impl InternalIterator for CuckooIter {
     }
 
     fn next(&mut self) {
+        base::invariant!(self.at.is_some(), "a cuckoo iterator that stands on no entry is moved");
         let next = self.at.map(|at| at + 1);
         self.settle(Ok(next));
     }
 
     fn prev(&mut self) {
+        base::invariant!(self.at.is_some(), "a cuckoo iterator that stands on no entry is moved");
         let before = self.at.and_then(|at| at.checked_sub(1));
         self.settle(Ok(before));
     }

@@ -101,6 +101,11 @@ impl Placing<'_> {
         check: bool,
     ) -> Result<Option<u64>> {
         let first = self.hashing.bucket(key, hash);
+        base::invariant!(
+            first + u64::from(self.block) <= buckets.len() as u64,
+            "the cuckoo block of bucket {first} ends after the last of {} buckets",
+            buckets.len()
+        );
         for bucket in first..first + u64::from(self.block) {
             let there = buckets[bucket as usize].key;
             if there == EMPTY {
@@ -117,6 +122,10 @@ impl Placing<'_> {
     /// Moves keys so that one of the first `hashes` buckets of `tried` is free. Returns this bucket.
     fn make_space(&self, buckets: &mut [Bucket], tried: &[u64], hashes: u32, search: u32) -> Option<u64> {
         let roots = (hashes as usize).min(tried.len());
+        base::invariant!(
+            tried[..roots].iter().all(|bucket| (*bucket as usize) < buckets.len()),
+            "a key was tried in a bucket that does not exist"
+        );
         let mut tree: Vec<Node> = Vec::new();
         for bucket in &tried[..roots] {
             buckets[*bucket as usize].seen_by = search;
@@ -142,6 +151,7 @@ impl Placing<'_> {
             }
             at += 1;
         };
+        base::invariant!(last >= roots, "a bucket that holds a key of the search is empty");
         let mut at = last;
         while at >= roots {
             let (to, parent) = (tree[at].bucket as usize, tree[at].parent);

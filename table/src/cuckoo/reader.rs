@@ -146,6 +146,11 @@ impl CuckooReader {
         let mut window = Window::new(Access::Random);
         for hash in 0..self.shape.hashes {
             let first = hashing.bucket(user, hash);
+            base::invariant!(
+                first < hashing.size,
+                "a key has the bucket {first}, and the table has {}",
+                hashing.size
+            );
             for bucket in first..first + u64::from(self.shape.block) {
                 let start = self.read(&mut window, bucket as u32, ctx)?;
                 let found = window.get(start..start + user.len());
@@ -179,6 +184,11 @@ impl CuckooReader {
     /// Those of the file.
     #[inline]
     pub(super) fn read(&self, window: &mut Window, bucket: u32, ctx: &ReadCtx) -> Result<usize> {
+        base::invariant!(
+            bucket < self.shape.buckets,
+            "a cuckoo table has {} buckets, and no bucket {bucket}",
+            self.shape.buckets
+        );
         let len = self.shape.bucket_len();
         let range = self.bytes.at(window, u64::from(bucket) * len as u64, len, ctx)?;
         Ok(range.start)

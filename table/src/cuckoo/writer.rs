@@ -151,6 +151,10 @@ impl CuckooWriter {
             self.held.deletions.extend_from_slice(key);
         }
         base::invariant!(
+            self.held.deletions.len().is_multiple_of(self.held.key_len),
+            "the held deletions end inside of a key"
+        );
+        base::invariant!(
             self.last_key.is_empty() || self.options.order.compare(&self.last_key, key).is_lt(),
             "the key {key:02x?} is out of order"
         );
@@ -259,6 +263,11 @@ impl CuckooWriter {
         base::invariant!(
             placed.buckets.iter().flatten().count() as u64 == self.counts.entries,
             "the table does not hold each entry once"
+        );
+        base::invariant!(
+            offset == placed.buckets.len() as u64 * (key_len + value_len) as u64,
+            "{} buckets have {offset} bytes",
+            placed.buckets.len()
         );
         empty.truncate(key_len);
         let mut properties = self.initial_properties((key_len, value_len), offset);

@@ -144,6 +144,7 @@ pub(super) enum Rows<'a> {
 
 /// The offset at `index` of a list.
 pub(super) fn offset_in(list: &[u8], index: usize) -> u64 {
+    base::invariant!(index < list.len() / 4, "a list of {} rows has no row {index}", list.len() / 4);
     u64::from(get_u32(list, index * 4).unwrap_or(EMPTY))
 }
 
@@ -169,6 +170,7 @@ impl Index {
     /// # Errors
     /// Corruption if the bucket points outside of the index.
     pub(super) fn find(&self, hash: u32) -> Result<Rows<'_>> {
+        base::invariant!(self.buckets > 0, "the index of a plain table has no bucket");
         self.bucket(hash % self.buckets)
     }
 
@@ -220,6 +222,11 @@ impl Index {
     /// Bytes of the buckets, and bytes of the lists.
     pub(super) fn sizes(&self) -> (usize, usize) {
         let buckets = self.buckets as usize * 4;
+        base::invariant!(
+            self.table + buckets <= self.bytes.len(),
+            "the {} buckets of a plain table end after the index",
+            self.buckets
+        );
         (buckets, self.bytes.len() - self.table - buckets)
     }
 

@@ -116,6 +116,11 @@ impl PlainReader {
         }
         loop {
             if self.order.compare(cursor.key(), seek_key).is_ge() {
+                base::invariant!(
+                    cursor.key().len() >= 8,
+                    "a row has a key of {} bytes without a trailer",
+                    cursor.key().len()
+                );
                 let (found, trailer) = cursor.key().split_at(cursor.key().len() - 8);
                 if !self.order.user.equal(found, user) {
                     return Ok(());
@@ -142,6 +147,7 @@ impl PlainReader {
         ctx: &ReadCtx,
     ) -> Result<()> {
         let (mut low, mut high) = (0, list.len() / 4);
+        base::invariant!(high > 0, "a bucket of a plain table lists no row");
         while high - low > 1 {
             let middle = low + (high - low) / 2;
             cursor.jump(&self.rows, offset_in(list, middle), ctx)?;
@@ -202,6 +208,7 @@ impl PlainReader {
         if self.rows.end > 0 && anchors.first() != Some(&0) {
             anchors.insert(0, 0);
         }
+        base::invariant!(anchors.is_sorted(), "the anchors of a plain table are not in ascending order");
         Ok(self.anchors.get_or_init(|| anchors))
     }
 
@@ -378,6 +385,12 @@ impl PlainReader {
                 None => {}
             }
         }
+        base::invariant!(
+            cursor.next == self.rows.end,
+            "the rows of a plain table end at {}, and not at {}",
+            cursor.next,
+            self.rows.end
+        );
         self.bloom = Bloom::build(&hashes, table.bloom_bits_per_key, options.other.bloom_locality);
         self.index = Some(Index::parse(index.finish())?);
         Ok(())

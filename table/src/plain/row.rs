@@ -66,6 +66,12 @@ impl RowEncoder {
         out: &mut Vec<u8>,
     ) -> Result<()> {
         let user = user_key(key);
+        base::invariant!(
+            user.len() + TRAILER_LEN == key.len(),
+            "a key of {} bytes has a user key of {}",
+            key.len(),
+            user.len()
+        );
         let mut stored = user;
         match (self.encoding, extractor) {
             (EncodingType::Prefix, Some(extractor)) => {
@@ -105,6 +111,12 @@ impl RowEncoder {
             return 0;
         }
         self.keys_of_prefix += 1;
+        base::invariant!(
+            prefix.len() <= user.len(),
+            "a key of {} bytes has a prefix of {} bytes",
+            user.len(),
+            prefix.len()
+        );
         if self.keys_of_prefix == 2 {
             put_control(out, PREFIX, prefix.len());
         }
@@ -114,6 +126,10 @@ impl RowEncoder {
 }
 
 fn put_control(out: &mut Vec<u8>, kind: u8, size: usize) {
+    base::invariant!(
+        kind <= SUFFIX && size <= u32::MAX as usize,
+        "a key of {size} bytes is written with the size flag {kind}"
+    );
     let size = size as u32;
     if size < SIZE_INLINE_MAX {
         return out.push(kind << 6 | size as u8);
@@ -189,6 +205,7 @@ impl RowCursor {
         let offset = self.next;
         self.decode(rows, ctx).map_err(|e| e.at(offset))?;
         self.at = offset;
+        base::invariant!(self.next > self.at, "a row at {} ends at {}", self.at, self.next);
         Ok(())
     }
 

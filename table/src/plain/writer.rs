@@ -139,6 +139,10 @@ impl PlainWriter {
     /// # Errors
     /// Errors of the file.
     pub fn finish(mut self) -> Result<(FinishedTable, FileWriter)> {
+        base::invariant!(
+            self.first_key.is_empty() == self.last_key.is_empty(),
+            "a plain table has a first key without a last key"
+        );
         let mut properties = self.initial_properties();
         let mut metaindex = Metaindex::default();
         if let Some((index, hashes)) = self.index.take().filter(|_| self.counts.entries > 0) {

@@ -208,6 +208,7 @@ impl Source {
         match &self.cache {
             Some(cache) if fill => {
                 let charge = block.memory_bytes();
+                base::invariant!(charge > 0, "a block without memory is put into the block cache");
                 let priority = match kind {
                     BlockKind::Data => Priority::Low,
                     BlockKind::Blob => Priority::Bottom,
@@ -262,6 +263,7 @@ impl Source {
             None => self.file.read_at(offset, buffer),
             Some(limits) => limits.around(buffer.len(), || self.file.read_at(offset, buffer)),
         }?;
+        base::invariant!(got <= buffer.len(), "a read of {} bytes gives {got}", buffer.len());
         self.counts.file_read(got);
         Ok(got)
     }
@@ -286,6 +288,11 @@ impl Source {
         kind: BlockKind,
         ctx: &ReadCtx,
     ) -> Result<CachedBlock> {
+        base::invariant!(
+            raw.len() == handle.size as usize + trailer::LEN,
+            "the block {handle} is decoded from {} bytes",
+            raw.len()
+        );
         // A search array pays where a block is searched more than once: it gets one then.
         let heads = self.heads.filter(|_| ctx.fill_cache && self.cache.is_some());
         let verify = ctx.verify_checksums;
@@ -326,6 +333,7 @@ impl Source {
     /// Corruption if the entry does not match its protection bytes.
     #[inline]
     pub(super) fn handle_in(&self, index: &Index, at: usize) -> Result<BlockHandle> {
+        base::invariant!(at < index.len(), "an index of {} blocks has no block {at}", index.len());
         match index.verify(at) {
             Ok(()) => Ok(index.handle(at)),
             Err(error) => Err(self.blame_index(error)),
@@ -352,6 +360,7 @@ impl Source {
         } else {
             trailer::compression_type(&raw)?
         };
+        base::invariant!(raw.len() >= trailer::LEN, "a block of {} bytes has a checked trailer", raw.len());
         let len = raw.len() - trailer::LEN;
         if compression != 0 {
             let payload = self.inflate(compression, &raw[..len], dict).map(Cow::Owned);

@@ -95,6 +95,12 @@ impl FilterReader {
     ) -> Result<bool> {
         let Some(extractor) = &self.prefixes else { return Ok(true) };
         let user = user_key(target);
+        base::invariant!(
+            user.len() >= self.timestamp_size,
+            "a key of {} bytes has a timestamp of {}",
+            user.len(),
+            self.timestamp_size
+        );
         let Some(prefix) = extractor.prefix(&user[..user.len().saturating_sub(self.timestamp_size)]) else {
             return Ok(true);
         };
@@ -246,6 +252,12 @@ fn stays_within(extractor: &dyn PrefixExtractor, order: &Order, prefix: &[u8], b
 
 /// Whether `next` is the string of the same length directly behind `key` in byte order.
 fn is_successor(key: &[u8], next: &[u8]) -> bool {
+    base::invariant!(
+        key.len() == next.len(),
+        "a prefix of {} bytes is compared with a bound of {}",
+        key.len(),
+        next.len()
+    );
     let Some(at) = key.iter().rposition(|b| *b != 0xff) else { return false };
     key[..at] == next[..at] && next[at] == key[at] + 1 && next[at + 1..].iter().all(|b| *b == 0)
 }

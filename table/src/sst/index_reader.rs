@@ -65,6 +65,7 @@ impl IndexReader {
         handle: BlockHandle,
         ctx: &ReadCtx,
     ) -> Result<Borrowed<'a>> {
+        base::invariant!(self.partitioned, "an index without partitions has no partition");
         match self.partitions.get(&handle.offset) {
             Some(block) => Ok(Borrowed::Held(block)),
             None => self.fetch(source, handle, ctx).map(Borrowed::Fetched),
@@ -72,6 +73,7 @@ impl IndexReader {
     }
 
     fn partition_ref(&self, source: &Source, handle: BlockHandle, ctx: &ReadCtx) -> Result<BlockRef> {
+        base::invariant!(self.partitioned, "an index without partitions has no partition");
         match self.partitions.get(&handle.offset) {
             Some(block) => Ok(block.clone()),
             None => self.fetch(source, handle, ctx),
@@ -87,6 +89,7 @@ impl IndexReader {
         kind: BlockKind,
         window: &mut dyn Window,
     ) -> Result<()> {
+        base::invariant!(self.partitioned, "the partitions of an index without partitions are loaded");
         let root = self.root_ref(source, ctx)?;
         let Some(top) = index(&root) else { return Err(source.wrong_kind(self.handle, self.kind)) };
         for i in 0..top.len() {
@@ -157,6 +160,10 @@ impl IndexCursor {
 
     #[inline]
     pub(super) fn handle(&self) -> BlockHandle {
+        base::invariant!(
+            self.index().is_none_or(|index| self.at < index.len()),
+            "an index cursor that stands on no block has no handle"
+        );
         self.index().map_or(BlockHandle::NULL, |index| index.handle(self.at))
     }
 

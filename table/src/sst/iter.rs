@@ -143,6 +143,10 @@ impl TableIter {
             self.handle = BlockHandle::NULL;
         }
         self.near_bound = false;
+        base::invariant!(
+            self.block.is_none() && self.handle.is_null(),
+            "an iterator left its block and holds the block"
+        );
     }
 
     /// As [`TableIter::enter_block`], to search in it.
@@ -337,6 +341,10 @@ impl TableIter {
             Ok(()) => self.error = None,
             Err(_) => self.stop(outcome),
         }
+        base::invariant!(
+            self.error.is_none() || !self.rows.valid(),
+            "an iterator with an error stands on an entry"
+        );
     }
 
     #[inline(never)]

@@ -48,6 +48,7 @@ impl LookAhead {
     /// The scan has come to the block at `at`, and will come to its neighbour.
     #[inline]
     pub(super) fn advance(&mut self, source: &Source, index: &Index, at: usize) {
+        base::invariant!(at < index.len(), "the iterator stands on block {at} of {}", index.len());
         self.in_a_row += 1;
         if self.in_a_row < PATIENCE {
             return;

@@ -127,6 +127,12 @@ impl Reader {
         mut visit: impl FnMut(usize, Entry<'_>) -> ControlFlow<()>,
     ) -> Vec<(usize, Error)> {
         let MultiGetBegun { wanted, handles, mut found, reads } = begun;
+        base::invariant!(
+            handles.len() == found.len(),
+            "{} blocks are wanted, and {} are looked up",
+            handles.len(),
+            found.len()
+        );
         let errors = self.source.fetch_missing(&handles, reads, &mut found, ctx);
         for want in &wanted {
             if let Some(block) = found[want.block].as_deref().and_then(data) {
@@ -180,6 +186,12 @@ impl Reader {
             let may_continue = index.may_continue(cursor.at, order, user);
             wanted.push(Wanted { key, handle, block: handles.len() - 1, may_continue });
         }
+        base::invariant!(
+            handles.len() <= wanted.len(),
+            "{} keys are in {} blocks",
+            wanted.len(),
+            handles.len()
+        );
         Ok((wanted, handles))
     }
 
@@ -212,6 +224,7 @@ impl Reader {
 #[cold]
 fn error_of(errors: &[(usize, Error)], block: usize) -> Error {
     let error = errors.iter().find(|(at, _)| *at == block).map(|(_, error)| error.clone());
+    base::invariant!(error.is_some(), "the block {block} of a MultiGet was not read, and no read failed");
     error.unwrap_or_else(|| Error::corruption("a block was not read"))
 }
 
@@ -226,6 +239,12 @@ impl Source {
         ctx: &ReadCtx,
     ) -> Vec<(usize, Error)> {
         let mut errors = Vec::new();
+        base::invariant!(
+            handles.len() == found.len(),
+            "{} blocks are wanted, and {} are looked up",
+            handles.len(),
+            found.len()
+        );
         if !reads.is_empty() {
             self.read_groups(handles, reads, found, &mut errors, ctx);
         }
@@ -296,6 +315,11 @@ impl Source {
         for (read, outcome) in reads.iter().zip(outcomes) {
             for &i in &read.members {
                 let handle = handles[i];
+                base::invariant!(
+                    handle.offset >= read.start,
+                    "a read that begins at {} has the block {handle}",
+                    read.start
+                );
                 let decoded = match &outcome {
                     Err(error) => Err(error.clone()),
                     Ok(got) => {
@@ -320,6 +344,12 @@ impl Source {
 
     /// Reads for the blocks that are not found. A handle outside the file gets none and is left to fail.
     fn coalesce(&self, handles: &[BlockHandle], found: &[Option<BlockRef>]) -> Vec<GroupRead> {
+        base::invariant!(
+            handles.len() == found.len(),
+            "{} blocks are wanted, and {} are looked up",
+            handles.len(),
+            found.len()
+        );
         let mut groups: Vec<(BlockHandle, GroupRead)> = Vec::new();
         let missing = |(i, handle): (usize, &BlockHandle)| found[i].is_none().then_some((i, *handle));
         for (i, handle) in handles.iter().enumerate().filter_map(missing) {

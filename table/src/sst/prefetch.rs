@@ -162,6 +162,11 @@ impl ReadAhead {
         }
         let amount = self.next;
         self.next = (self.next * 2).min(self.most);
+        base::invariant!(
+            amount <= self.most,
+            "{amount} bytes are read ahead, and at most {} are allowed",
+            self.most
+        );
         amount
     }
 
@@ -173,6 +178,7 @@ impl ReadAhead {
         let near_end = end.saturating_add(WINDOW as u64).min(self.limit);
         if offset < self.start || near_end > self.delegated {
             let stop = end.saturating_add(amount as u64).min(self.limit).max(end);
+            base::invariant!(stop >= offset, "a read-ahead from {offset} stops at {stop}");
             self.delegate = source.file.prefetch(offset, stop - offset);
             self.delegated = stop;
         }

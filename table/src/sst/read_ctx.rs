@@ -98,6 +98,11 @@ pub struct ValueRef<'a> {
 impl<'a> ValueRef<'a> {
     #[inline]
     pub(crate) fn of(bytes: &'a Arc<[u8]>, range: Range<usize>) -> Self {
+        base::invariant!(
+            range.start <= range.end && range.end <= bytes.len(),
+            "a block of {} bytes has a value at {range:?}",
+            bytes.len()
+        );
         ValueRef { bytes, start: range.start, end: range.end }
     }
 

@@ -40,6 +40,11 @@ impl Kept {
             self.bytes -= self.buffers.remove(0).capacity();
         }
         base::invariant!(
+            self.bytes == self.buffers.iter().map(Vec::capacity).sum::<usize>(),
+            "the kept buffers have not {} bytes",
+            self.bytes
+        );
+        base::invariant!(
             !self.buffers.is_empty() || self.bytes == 0,
             "no buffer is kept, but {} bytes",
             self.bytes

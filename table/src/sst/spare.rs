@@ -46,6 +46,11 @@ impl Kept {
             self.bytes -= self.pieces.remove(0).len();
         }
         base::invariant!(
+            self.bytes == self.pieces.iter().map(|piece| piece.len()).sum::<usize>(),
+            "the kept pieces have not {} bytes",
+            self.bytes
+        );
+        base::invariant!(
             !self.pieces.is_empty() || self.bytes == 0,
             "no piece is kept, but {} bytes",
             self.bytes
@@ -61,6 +66,10 @@ thread_local! {
 pub(super) fn take(len: usize) -> Arc<[u8]> {
     // A thread that is ending keeps nothing any more.
     let kept = PIECES.try_with(|kept| kept.borrow_mut().take(len)).ok().flatten();
+    base::invariant!(
+        kept.as_ref().is_none_or(|piece| piece.len() >= len),
+        "a kept piece is shorter than {len} bytes"
+    );
     kept.unwrap_or_else(|| {
         let len = (len + OVERHEAD).next_multiple_of(STEP) - OVERHEAD;
         std::iter::repeat_n(0, len).collect()

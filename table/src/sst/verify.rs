@@ -61,6 +61,11 @@ impl Reader {
         let source = &self.source;
         let began = source.counts.times_reads().then(Stopwatch::start);
         let raw = source.raw(handle, Some(ahead), None).map_err(|e| source.blame(e, handle, kind))?;
+        base::invariant!(
+            raw.len() == handle.size as usize + trailer::LEN,
+            "the block {handle} is checked in {} bytes",
+            raw.len()
+        );
         if let Some(began) = began {
             source.counts.check_took(began.micros(), ctx);
         }

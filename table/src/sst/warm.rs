@@ -49,6 +49,7 @@ impl WarmCache for BlockWarmer {
         let Ok(block) = Block::parse_into(payload, self.heads, self.protection, spare::take) else { return };
         let block = CachedBlock::Data(block);
         let charge = block.memory_bytes();
+        base::invariant!(charge > 0, "a block without memory is put into the block cache");
         // A full cache with a strict limit rejects the block. The first reader then reads the block from the file.
         let kept = self.cache.insert(&self.keys.at(offset), block, charge, self.priority, Role::DataBlock);
         let Some(statistics) = &self.statistics else { return };

@@ -31,6 +31,11 @@ pub(in crate::sst) fn one_bit(
     if difference.is_power_of_two() {
         let at = difference.trailing_zeros();
         let (byte, bit) = (summed_len + (at / 8) as usize, (at % 8) as u8);
+        base::invariant!(
+            byte < block.len(),
+            "the bit of a checksum of {} bytes is in byte {byte}",
+            block.len()
+        );
         block[byte] ^= 1 << bit;
         return Some((byte, bit));
     }

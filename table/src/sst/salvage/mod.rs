@@ -497,6 +497,10 @@ impl Run<'_> {
                 let next = user_key(&self.key).to_vec();
                 self.close_losses(Some(next));
             }
+            base::invariant!(
+                self.pending.is_empty(),
+                "an entry is reported before the losses that precede the entry"
+            );
             (self.row)(&self.key, iter.value())?;
             std::mem::swap(&mut self.last, &mut self.key);
             self.out.num_rows += 1;

@@ -57,6 +57,11 @@ impl Run<'_> {
                     }
                 }
             };
+            base::invariant!(
+                len >= trailer::LEN && len <= window.len(),
+                "a block of {len} bytes is found in {} bytes",
+                window.len()
+            );
             let handle = BlockHandle::new(at, (len - trailer::LEN) as u64);
             let payload =
                 self.source.payload(window[..len].to_vec().into(), handle, true, self.source.dict.as_ref());
@@ -171,6 +176,7 @@ impl Run<'_> {
 }
 
 fn read(source: &Source, from: u64, to: u64) -> Result<Vec<u8>> {
+    base::invariant!(from <= to, "the bytes from {from} to {to} of a file are read");
     let mut bytes = vec![0; (to - from) as usize];
     let got = source.file.read_at(from, &mut bytes)?;
     bytes.truncate(got);

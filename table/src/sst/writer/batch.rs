@@ -31,6 +31,7 @@ pub(super) struct Slot {
 
 impl Batch {
     pub(super) fn new(executor: Arc<dyn Executor>, packers: Vec<Packer>) -> Self {
+        base::invariant!(!packers.is_empty(), "a batch of blocks is compressed by no thread");
         Batch { executor, packers, slots: Vec::new(), used: 0, bytes: 0 }
     }
 
@@ -40,6 +41,12 @@ impl Batch {
             self.slots.push(Slot::default());
         }
         self.used += 1;
+        base::invariant!(
+            self.used <= self.slots.len(),
+            "{} blocks are in {} slots",
+            self.used,
+            self.slots.len()
+        );
         &mut self.slots[self.used - 1]
     }
 
@@ -50,6 +57,12 @@ impl Batch {
     /// Packs what is in the slots.
     pub(super) fn pack(&mut self) {
         let share = self.used.div_ceil(self.packers.len()).max(1);
+        base::invariant!(
+            share * self.packers.len() >= self.used,
+            "{} threads compress {share} of {} blocks each",
+            self.packers.len(),
+            self.used
+        );
         let shares = self.slots[..self.used].chunks_mut(share);
         let jobs = shares.zip(&mut self.packers).map(|(slots, packer)| -> Box<dyn FnOnce() + Send + '_> {
             Box::new(move || {
@@ -59,6 +72,10 @@ impl Batch {
             })
         });
         self.executor.run_all(jobs.collect());
+        base::invariant!(
+            self.slots[..self.used].iter().all(|slot| slot.outcome.is_some()),
+            "a block of a batch was not compressed"
+        );
     }
 
     pub(super) fn clear(&mut self) {

@@ -97,6 +97,10 @@ impl Blocks {
         if threads <= 1 || coupled_filter || self.data_packer.is_off() {
             return Ok(());
         }
+        base::invariant!(
+            self.held.is_none(),
+            "blocks are compressed in parallel before their dictionary is known"
+        );
         let dictionary = self.data_packer.shared_dictionary();
         let packers = (0..threads).map(|_| packer(options, dictionary.clone())).collect::<Result<_>>()?;
         self.batch = Some(Batch::new(executor, packers));
@@ -122,6 +126,12 @@ impl Blocks {
         last_key: &[u8],
         next_key: Option<&[u8]>,
     ) -> Result<()> {
+        base::invariant!(
+            !payload.is_empty() && !last_key.is_empty(),
+            "a data block has {} bytes and a last key of {} bytes",
+            payload.len(),
+            last_key.len()
+        );
         if let Some(held) = &mut self.held {
             let mut entry = PreparedEntry::default();
             self.index.prepare(last_key, next_key, &mut entry);
@@ -137,6 +147,7 @@ impl Blocks {
 
     /// A block whose index key is made: packs and writes it, now or with its batch.
     fn block(&mut self, payload: &mut Vec<u8>, entry: &mut PreparedEntry) -> Result<()> {
+        base::invariant!(self.held.is_none(), "a block is written before the dictionary is known");
         if let Some(batch) = &mut self.batch {
             batch.bytes += payload.len() as u64;
             let slot = batch.slot();

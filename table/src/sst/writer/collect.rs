@@ -58,6 +58,13 @@ impl Counts {
             MERGE => self.merge_operands += 1,
             _ => {}
         }
+        base::invariant!(
+            self.range_deletions <= self.deletions && self.deletions <= self.entries,
+            "a table of {} entries has {} deletions and {} range deletions",
+            self.entries,
+            self.deletions,
+            self.range_deletions
+        );
     }
 
     pub(super) fn put_into(&self, properties: &mut Properties) {
@@ -210,5 +217,9 @@ impl Timestamps {
         if self.max.is_empty() || order.compare_timestamp(timestamp, &self.max).is_gt() {
             self.max = timestamp.to_vec();
         }
+        base::invariant!(
+            order.compare_timestamp(&self.min, &self.max).is_le(),
+            "the smallest timestamp of a table is above the largest"
+        );
     }
 }

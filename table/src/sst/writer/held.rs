@@ -89,6 +89,11 @@ impl Held {
             lens.push(len);
             at = (at + (STRIDE % count as u64) as usize) % count;
         }
+        base::invariant!(
+            samples.len() == lens.iter().sum::<usize>(),
+            "the samples of a dictionary have {} bytes, and their sizes add up to another number",
+            samples.len()
+        );
         let raw = make_dict(kind, compression, &samples, &lens)?;
         Ok((!raw.is_empty()).then(|| Arc::new(Dictionary::new(raw))))
     }

@@ -351,6 +351,7 @@ struct Bounds {
 impl Bounds {
     #[cold]
     fn first_point(&mut self, key: &[u8]) {
+        base::invariant!(self.first_point.is_empty(), "a table has two first keys");
         self.first_point = key.to_vec();
     }
 
@@ -371,6 +372,10 @@ impl Bounds {
     }
 
     fn points(&self, last_key: &[u8]) -> Option<(Vec<u8>, Vec<u8>)> {
+        base::invariant!(
+            last_key.is_empty() == self.first_point.is_empty(),
+            "a table has a first key without a last key"
+        );
         (!last_key.is_empty()).then(|| (self.first_point.clone(), last_key.to_vec()))
     }
 

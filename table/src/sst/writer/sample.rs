@@ -65,6 +65,11 @@ impl Sampler {
         if self.input == 0 {
             return (data + trailers, data + trailers);
         }
+        base::invariant!(
+            self.fast_output <= self.input && self.slow_output <= self.input,
+            "a sample of {} bytes is larger when it is compressed",
+            self.input
+        );
         let scale =
             |output: u64| (output as f64 / self.input as f64 * data as f64 + trailers as f64 + 0.5) as u64;
         (scale(self.fast_output), scale(self.slow_output))

@@ -147,6 +147,12 @@ impl Sink {
             self.offset += bytes;
             self.pre_compression_size += bytes;
         }
+        base::invariant!(
+            self.file.size() == self.offset,
+            "the file has {} bytes, and the next block starts at {}",
+            self.file.size(),
+            self.offset
+        );
         Ok(())
     }
 
@@ -155,6 +161,12 @@ impl Sink {
         self.file.append(bytes)?;
         self.offset += bytes.len() as u64;
         self.pre_compression_size += bytes.len() as u64;
+        base::invariant!(
+            self.file.size() == self.offset,
+            "the file has {} bytes, and the table {}",
+            self.file.size(),
+            self.offset
+        );
         Ok(())
     }
 

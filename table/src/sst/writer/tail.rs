@@ -38,6 +38,11 @@ pub(super) fn finish(mut writer: Writer) -> Result<(FinishedTable, FileWriter)> 
     writer.counts.put_into(&mut properties);
     if !options.persist_timestamps {
         let stripped = writer.counts.entries * writer.timestamp_size as u64;
+        base::invariant!(
+            properties.raw_key_size >= stripped,
+            "keys of {} bytes have timestamps of {stripped} bytes",
+            properties.raw_key_size
+        );
         properties.raw_key_size = properties.raw_key_size.saturating_sub(stripped);
     }
     properties.tail_start_offset = tail_start;
@@ -112,6 +117,11 @@ fn write_index(
         }
         Ok(handle)
     })?;
+    base::invariant!(
+        summary.handle.end() <= sink.offset(),
+        "the index ends after the file at {}",
+        sink.offset()
+    );
     properties.index_size = summary.size + trailer::LEN as u64;
     properties.index_partitions = summary.partitions;
     properties.top_level_index_size = summary.top_level_size;
@@ -131,6 +141,12 @@ fn write_dictionary(blocks: &mut Blocks, metaindex: &mut Metaindex) -> Result<()
 
 fn put_block_facts(writer: &Writer, properties: &mut Properties) {
     let stats = &writer.blocks.stats;
+    base::invariant!(
+        stats.rejected + stats.bypassed <= stats.blocks,
+        "{} data blocks are stored uncompressed, and the table has {}",
+        stats.rejected + stats.bypassed,
+        stats.blocks
+    );
     properties.num_data_blocks = stats.blocks;
     properties.num_data_blocks_compression_rejected = stats.rejected;
     properties.num_data_blocks_compression_bypassed = stats.bypassed;
