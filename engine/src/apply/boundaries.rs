@@ -94,6 +94,10 @@ pub fn separate(records: &[u8], families: &FamilySet) -> Result<Separated> {
     if out.has_entries {
         out.end();
     }
+    base::invariant!(
+        out.keys.is_empty() && !out.has_entries,
+        "the last sub-batch of a write batch has no end"
+    );
     Ok(Separated { records: out.records, batches: out.batches })
 }
 

@@ -54,6 +54,11 @@ pub(super) fn at_write(
             ControlFlow::Break(())
         }
     });
+    base::invariant!(
+        operands <= parts.successive_merges_max,
+        "{operands} merge operands are counted, and at most {} are asked for",
+        parts.successive_merges_max
+    );
     if counted.is_err() || operands < parts.successive_merges_max {
         return None;
     }

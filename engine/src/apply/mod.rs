@@ -110,6 +110,10 @@ pub fn check(batch: &WriteBatch, families: &FamilySet, missing: Missing, markers
         };
         if family.as_ref().is_none_or(|f| f.id() != id) {
             family = families.get(id);
+            base::invariant!(
+                family.as_ref().is_none_or(|found| found.id() == id),
+                "the column family {id} has another id"
+            );
             if let Some(family) = &family {
                 batch.check_timestamps(id, family.order().user.timestamp_size(), family.name())?;
             }
@@ -239,6 +243,7 @@ pub fn records(
             }
         };
     }
+    base::invariant!(done.next_seq >= seq, "a batch at the sequence number {seq} ends at {}", done.next_seq);
     Ok(done)
 }
 
@@ -261,7 +266,13 @@ fn run_of_family<'a>(
     done: &mut Applied,
 ) -> Result<Option<Record<'a>>> {
     let pin = family.pin();
+    base::invariant!(family.id() == id, "entries of the column family {id} are inserted into {family:?}");
     let mem = &pin.mem;
+    base::invariant!(
+        !mem.is_immutable(),
+        "an entry is inserted into the immutable memtable {} of {family:?}",
+        mem.id()
+    );
     let timestamps = family.order().user.timestamp_size() > 0;
     let merger = source.merger.filter(|_| !timestamps && pin.parts.successive_merges_max > 0);
     let mut writer = mem.writer();
@@ -317,6 +328,7 @@ fn shorten_empty_ranges(
     first: Record<'_>,
     behind: format::batch::Records<'_>,
 ) {
+    base::invariant!(family.id() == id, "entries of the column family {id} are looked up in {family:?}");
     let records = std::iter::once(first).chain(behind.map_while(Result::ok));
     let run = records.take_while(|record| record.family() == Some(id));
     let live = run.filter_map(|record| match record.entry()? {

@@ -59,6 +59,13 @@ impl WriteBatch {
         if let Some(end) = &self.wal_end {
             // A rollback to a save point may have removed records before the end.
             if end.len < part.len() {
+                base::invariant!(
+                    end.len >= HEADER_LEN && end.count <= self.count(),
+                    "the WAL part of a batch has {} bytes and {} of {} entries",
+                    end.len,
+                    end.count,
+                    self.count()
+                );
                 part.truncate(end.len.max(HEADER_LEN));
                 encoding::set_count(&mut part, end.count);
             }
@@ -104,6 +111,11 @@ impl WriteBatch {
             let cut = if given { size } else { 0 };
             key.len().checked_sub(cut).ok_or_else(|| Error::corruption("a key is shorter than its timestamp"))
         };
+        base::invariant!(
+            size == 0 || timestamp.len() == size,
+            "a timestamp of {} bytes is given to keys with timestamps of {size}",
+            timestamp.len()
+        );
         if size == 0 {
             return self.add_as_is(record);
         }

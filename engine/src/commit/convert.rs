@@ -6,6 +6,7 @@ use lsm::file_meta::FileMetaData;
 
 /// The MANIFEST's form.
 pub fn new_file(level: usize, file: &FileMetaData) -> NewFile {
+    base::invariant!(level < lsm::version::MAX_LEVELS, "file {} is on level {level}", file.number);
     NewFile {
         level: level as u32,
         number: file.number.0,
@@ -70,6 +71,12 @@ fn padded(internal: &[u8], timestamp_size: usize) -> Vec<u8> {
     let fill = if trailer == lsm::file_meta::EXCLUSIVE_END { 0xff } else { 0 };
     let mut key = user.to_vec();
     key.resize(user.len() + timestamp_size, fill);
+    base::invariant!(
+        key.len() == user.len() + timestamp_size,
+        "a padded key of {} bytes has {}",
+        user.len(),
+        key.len()
+    );
     base::key::append_with_trailer(&mut key, &[], trailer);
     key
 }

@@ -194,6 +194,11 @@ impl Committer {
             parts.push(Part { change, old, next });
         }
         let min_wal = self.min_log_after(&parts);
+        base::invariant!(
+            min_wal.is_none_or(|wal| self.min_log_to_keep() <= wal),
+            "the oldest WAL to keep falls from {} to {min_wal:?}",
+            self.min_log_to_keep()
+        );
         let records = self.records_of(&parts, min_wal, atomic);
         self.write(&mut manifest, records)?;
         self.min_log_to_keep.fetch_max(min_wal.unwrap_or(0), Ordering::AcqRel);
@@ -206,6 +211,11 @@ impl Committer {
             base::invariant!(
                 Arc::ptr_eq(&state.version, &part.old),
                 "the version of {:?} changed during a commit of another version",
+                part.change.family
+            );
+            base::invariant!(
+                part.old.num_levels() == part.next.num_levels(),
+                "a commit changes the number of levels of {:?}",
                 part.change.family
             );
             state.version = part.next.clone();
@@ -295,6 +305,12 @@ impl Committer {
     pub fn tell_log_numbers(&self) {
         for family in self.families.all() {
             let mut state = family.state();
+            base::invariant!(
+                state.told_log_number <= state.wal_number,
+                "the MANIFEST names WAL {} for {family:?}, which needs WAL {}",
+                state.told_log_number,
+                state.wal_number
+            );
             state.told_log_number = state.wal_number;
         }
     }
@@ -321,6 +337,7 @@ impl Committer {
     fn roll_locked(&self, manifest: &mut Manifest, mut records: Vec<Record>) -> Result<()> {
         let number = self.numbers.take();
         let old = manifest.number();
+        base::invariant!(number > old, "MANIFEST {number} follows MANIFEST {old}");
         if records.is_empty() {
             records.push((self.complete(VersionEdit::default(), 0), 0));
         }
@@ -339,6 +356,10 @@ impl Committer {
             &tracked,
             self.min_log_to_keep(),
             self.sequence.visible(),
+        );
+        base::invariant!(
+            !snapshot.is_empty() && !records.is_empty(),
+            "MANIFEST {number} begins without a record"
         );
         manifest.roll(number, &snapshot, &records)?;
         self.old_manifests.lock().push(old);
@@ -448,6 +469,11 @@ impl Committer {
     /// Makes the new SST files of a job obsolete, because its column family was dropped. No version names these files.
     /// Files that the job only moved are in the last version of the column family; the drop made them obsolete.
     fn retire_outputs(&self, change: &Change) {
+        base::invariant!(
+            change.family.is_dropped(),
+            "the outputs of a job are deleted, and {:?} is not dropped",
+            change.family
+        );
         let is_moved = |number: FileNumber| change.edit.deleted.iter().any(|(_, n)| *n == number);
         let parts = change.family.parts();
         let written = change.edit.added.iter().filter(|(_, file)| !is_moved(file.number));

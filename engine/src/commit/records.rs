@@ -89,6 +89,12 @@ pub(super) fn snapshot(
         };
         records.push((add, timestamp_size));
         let state = family.state();
+        base::invariant!(
+            state.told_log_number <= state.wal_number,
+            "the MANIFEST names WAL {} for {family:?}, which needs WAL {}",
+            state.told_log_number,
+            state.wal_number
+        );
         let version = &state.version;
         let content = VersionEdit {
             column_family: family.id(),

@@ -21,6 +21,11 @@ pub struct Below {
 impl Below {
     pub fn new(version: Arc<Version>, task: &Task, ingest_behind: bool) -> Self {
         let levels = version.num_levels();
+        base::invariant!(
+            task.output_level < levels,
+            "a compaction writes to level {} of {levels}",
+            task.output_level
+        );
         Below {
             version,
             bottommost: task.bottommost && !ingest_behind,
@@ -32,6 +37,12 @@ impl Below {
 
     /// Whether no level below can hold a key in the range of user keys.
     pub fn range_not_exists(&self, start: &[u8], end: &[u8]) -> bool {
+        base::invariant!(
+            self.output_level < self.version.num_levels(),
+            "a compaction writes to level {} of {}",
+            self.output_level,
+            self.version.num_levels()
+        );
         if self.bottommost {
             return true;
         }

@@ -158,6 +158,11 @@ fn count(
 ) {
     let task = &job.task;
     let of_output_level: u64 = task.files_of(task.output_level).iter().map(|f| f.size).sum();
+    base::invariant!(
+        out.bytes_read >= of_output_level,
+        "a compaction reads {} bytes, and {of_output_level} of its output level",
+        out.bytes_read
+    );
     let s = &out.stats;
     let dropped = s.num_record_drop_hidden
         + s.num_record_drop_obsolete
@@ -336,6 +341,7 @@ pub(super) fn verify_counts(t: &CompactionTools<'_>, job: &Job, done: &[piece::D
         most = most.saturating_add(*stats.num_points().end());
     }
     let read: u64 = done.iter().map(|p| p.stats.num_itered).sum();
+    base::invariant!(fewest <= most, "a compaction has at least {fewest} and at most {most} entries");
     if (fewest..=most).contains(&read) {
         return Ok(());
     }

@@ -116,6 +116,12 @@ fn move_files(t: &CompactionTools<'_>, job: &Job) -> Result<Compacted> {
             file.size
         ));
     }
+    base::invariant!(
+        !edit.added.is_empty() && edit.added.len() == edit.deleted.len(),
+        "a trivial move deletes {} files and adds {}",
+        edit.deleted.len(),
+        edit.added.len()
+    );
     add_cursor(&mut edit, task);
     let files = edit.added.len();
     let outputs = edit.added.iter().map(|(_, f)| (f.number, f.path_id)).collect();
@@ -157,6 +163,7 @@ fn merge(t: &CompactionTools<'_>, job: &Job) -> Result<Compacted> {
     let start = (t.tools.env.clock.now_nanos(), t.tools.env.clock.cpu_nanos());
     finish::started(t, job);
     let ranges = subcompactions(t, job)?;
+    base::invariant!(!ranges.is_empty(), "a compaction has no subcompaction");
     let results: Vec<Mutex<Option<Result<piece::Done>>>> = ranges.iter().map(|_| Mutex::new(None)).collect();
     let run_one = |index: usize| {
         finish::subcompaction(t, job, index, None);
@@ -182,6 +189,12 @@ fn merge(t: &CompactionTools<'_>, job: &Job) -> Result<Compacted> {
             None => failed = failed.or_else(|| Some(Error::aborted("a subcompaction did not run"))),
         }
     }
+    base::invariant!(
+        failed.is_some() || done.len() == ranges.len(),
+        "{} of {} subcompactions ended",
+        done.len(),
+        ranges.len()
+    );
     let failed = failed.map_or_else(|| finish::verify_counts(t, job, &done), Err);
     if let Err(error) = failed {
         remove(t, &done);

@@ -61,6 +61,14 @@ pub fn read_ctx(t: &CompactionTools<'_>) -> ReadCtx {
 pub fn run(t: &CompactionTools<'_>, job: &Job, range: &SubcompactionRange) -> Result<Done> {
     let task = &job.task;
     let order = job.parts.internal_order();
+    base::invariant!(
+        range
+            .lower
+            .as_ref()
+            .zip(range.upper.as_ref())
+            .is_none_or(|(lower, upper)| order.user.compare(lower, upper).is_lt()),
+        "the key range of a subcompaction is empty"
+    );
     let settings = settings(t, job)?;
     let stripes = t.tools.snapshots.stripes();
     let full_history_ts_low = job.family.state().full_history_ts_low.clone();
@@ -202,6 +210,12 @@ fn sources(t: &CompactionTools<'_>, job: &Job, tombstones: &mut CompactionTombst
             sources.push(Source::Table(t.tables.get_for(&job.parts, 0, file, &ctx)?.rows(&ctx)));
         }
     }
+    base::invariant!(
+        sources.len() <= job.task.num_input_files(),
+        "{} input files have {} sources",
+        job.task.num_input_files(),
+        sources.len()
+    );
     Ok(sources)
 }
 

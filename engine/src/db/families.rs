@@ -132,6 +132,12 @@ impl Db {
                 .collect();
             inner.committer.commit_records(edits, || inner.families.add(&made)).map(|_| made)
         })??;
+        base::invariant!(
+            made.len() == requests.len(),
+            "{} column families are asked for, and {} are created",
+            requests.len(),
+            made.len()
+        );
         writing.jobs.purge.remove_old_manifests();
         made.iter().for_each(|family| writing.jobs.failures.family_added(family));
         writing.upkeep.family_options_changed();

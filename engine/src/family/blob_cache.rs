@@ -43,6 +43,7 @@ pub fn keep(parts: &Parts, statistics: Option<&Arc<Statistics>>, key: &CacheKey,
     let bytes: std::sync::Arc<[u8]> = std::sync::Arc::from(value);
     let block = CachedBlock::from(Other::Raw(bytes.clone()));
     let charge = block.memory_bytes();
+    base::invariant!(charge >= bytes.len(), "a blob of {} bytes is charged {charge} bytes", bytes.len());
     match cache.insert(key, block, charge, Priority::Bottom, Role::BlobValue) {
         Ok(_) => {
             count(Ticker::BlobDbCacheAdd, 1);

@@ -239,6 +239,7 @@ impl State {
         let right = Range { start: Some(key.into()), ..range.clone() };
         range.end = Some(key.into());
         self.ranges.insert(at + 1, right);
+        base::invariant!(are_apart(order, &self.ranges), "two empty ranges overlap after a split");
         self.limit();
     }
 
@@ -249,6 +250,11 @@ impl State {
         self.last_watch += 1;
         let id = self.last_watch;
         self.watches.push(Watch { id, toward, from, limit: None, since, entries });
+        base::invariant!(
+            self.watches.len() <= WATCHES_MAX,
+            "{} runs of hidden entries are watched",
+            self.watches.len()
+        );
         Some(id)
     }
 
@@ -272,6 +278,7 @@ impl State {
             last += 1;
         }
         self.ranges.splice(first..last, [range]);
+        base::invariant!(are_apart(order, &self.ranges), "two empty ranges overlap after one was added");
         self.limit();
     }
 
@@ -280,6 +287,7 @@ impl State {
             let least = (0..self.ranges.len()).min_by_key(|&i| self.ranges[i].entries).unwrap_or(0);
             self.ranges.remove(least);
         }
+        base::invariant!(self.ranges.len() <= RANGES_MAX, "{} empty ranges are kept", self.ranges.len());
     }
 }
 
@@ -321,6 +329,14 @@ fn is_before(order: &Order, start: Option<&[u8]>, end: Option<&[u8]>) -> bool {
         (Some(start), Some(end)) => order.compare(start, end).is_lt(),
         _ => true,
     }
+}
+
+/// Returns true if each range ends before the next range begins.
+fn are_apart(order: &Order, ranges: &[Range]) -> bool {
+    ranges.windows(2).all(|pair| {
+        let bounds = pair[0].end.as_ref().zip(pair[1].start.as_ref());
+        bounds.is_some_and(|(end, start)| order.compare(end, start).is_le())
+    })
 }
 
 impl Reader {

@@ -143,6 +143,7 @@ impl Parts {
 
     /// The directory of a path id.
     pub fn table_dir(&self, path_id: u32) -> &Path {
+        base::invariant!(!self.table_dirs.is_empty(), "a column family has no directory");
         &self.table_dirs[(path_id as usize).min(self.table_dirs.len() - 1)]
     }
 

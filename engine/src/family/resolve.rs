@@ -161,6 +161,10 @@ pub fn pick_options(o: &FamilyOptions, db: &DbOptions) -> pick::Options {
     };
     let num_levels = usize::try_from(o.num_levels).unwrap_or(1).clamp(1, lsm::version::MAX_LEVELS);
     let num_levels = if style == pick::Style::Level { num_levels.max(2) } else { num_levels };
+    base::invariant!(
+        (1..=lsm::version::MAX_LEVELS).contains(&num_levels),
+        "a column family has {num_levels} levels"
+    );
     let paths = match table_paths(o, db) {
         [] => vec![pick::PathOptions { target_size: u64::MAX }],
         paths => paths.iter().map(|p| pick::PathOptions { target_size: p.target_size }).collect(),
@@ -270,6 +274,7 @@ fn min_to_merge(o: &FamilyOptions, db: &DbOptions) -> usize {
         return 1;
     }
     let most = o.max_write_buffer_number.max(2) - 1;
+    base::invariant!(most >= 1, "a flush merges at most {most} memtables");
     usize::try_from(o.min_write_buffer_number_to_merge.clamp(1, most)).unwrap_or(1)
 }
 

@@ -77,6 +77,10 @@ impl FamilySet {
             return Vec::new();
         }
         let list = self.list.load();
+        base::invariant!(
+            list.by_id.iter().all(|f| f.order().user.timestamp_size() <= usize::from(u16::MAX)),
+            "a timestamp has more than 65535 bytes"
+        );
         let sizes = list.by_id.iter().filter(|f| has_timestamps(f));
         sizes.map(|f| (f.id(), f.order().user.timestamp_size().min(usize::from(u16::MAX)) as u16)).collect()
     }
@@ -129,6 +133,10 @@ impl FamilySet {
         }
         let mut by_id = self.list.load().by_id.clone();
         by_id.extend_from_slice(families);
+        base::invariant!(
+            by_id.is_sorted_by(|a, b| a.id() < b.id()),
+            "the column families are not in the order of their ids"
+        );
         for family in families {
             base::invariant!(family.id().0 > *max_id, "a family is added with a number that is not new");
             *max_id = family.id().0;
@@ -148,6 +156,11 @@ impl FamilySet {
         let mut by_id = self.list.load().by_id.clone();
         let at = by_id.iter().position(|f| f.id() == id)?;
         let family = by_id.remove(at);
+        base::invariant!(
+            family.id() == id,
+            "the column family {} is removed for the column family {id}",
+            family.id()
+        );
         family.set_dropped();
         self.names.lock().remove(family.name());
         self.list.store(Arc::new(List { by_id }));

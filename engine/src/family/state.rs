@@ -58,11 +58,19 @@ pub struct FlushPick {
 
 impl FlushPick {
     pub fn newest_id(&self) -> u64 {
+        base::invariant!(
+            self.memtables.is_sorted_by(|a, b| a.id < b.id),
+            "the memtables of a flush are not in the order of their ids"
+        );
         self.memtables.last().map_or(0, |m| m.id)
     }
 
     /// The epoch of their file; 0: none was given.
     pub fn epoch(&self) -> u64 {
+        base::invariant!(
+            self.memtables.is_sorted_by(|a, b| a.epoch < b.epoch),
+            "the epoch numbers of the memtables of a flush do not ascend"
+        );
         self.memtables.last().map_or(0, |m| m.epoch)
     }
 
@@ -78,6 +86,10 @@ impl FlushPick {
 
     /// The log number the family has once these are a file.
     pub fn next_log(&self) -> u64 {
+        base::invariant!(
+            self.memtables.is_sorted_by(|a, b| a.next_log <= b.next_log || b.next_log == 0),
+            "a newer memtable of a flush needs an older WAL"
+        );
         self.memtables.last().map_or(0, |m| m.next_log)
     }
 }
@@ -121,6 +133,7 @@ impl State {
         next_epoch: u64,
         history_bytes_max: usize,
     ) -> Self {
+        base::invariant!(next_epoch > 0, "a column family begins with the epoch number 0");
         State {
             mem,
             mem_id: 1,
@@ -245,6 +258,11 @@ impl State {
 
     /// Raises `full_history_ts_low` to `mark`, if `mark` is higher.
     pub fn raise_history_mark(&mut self, mark: Vec<u8>, order: &InternalOrder) {
+        base::invariant!(
+            self.full_history_ts_low.as_ref().is_none_or(|now| now.len() == mark.len()),
+            "the history of a column family ends at a timestamp of {} bytes",
+            mark.len()
+        );
         let is_higher = |now: &Vec<u8>| order.user.compare_timestamp(&mark, now).is_gt();
         if self.full_history_ts_low.as_ref().is_none_or(is_higher) {
             self.full_history_ts_low = Some(mark);
@@ -288,6 +306,11 @@ impl State {
             .position(|m| !m.flushing || closed(m))
             .unwrap_or(self.immutable_memtables.len());
         let len = self.immutable_memtables[from..].iter().take_while(|m| !m.flushing && !closed(m)).count();
+        base::invariant!(
+            from + len <= self.immutable_memtables.len(),
+            "a flush takes {len} memtables from {from} of {}",
+            self.immutable_memtables.len()
+        );
         from..from + len
     }
 

@@ -39,6 +39,10 @@ impl SuperVersion {
         parts: Arc<Parts>,
         release_notifier: Arc<ReleaseNotifier>,
     ) -> Self {
+        base::invariant!(
+            std::iter::once(&mem).chain(imm.iter()).is_sorted_by(|newer, older| newer.id() > older.id()),
+            "the memtables of super version {number} are not in the order of their ids"
+        );
         SuperVersion {
             number,
             mem,
@@ -80,6 +84,10 @@ impl SuperVersion {
     /// Every version newer than this is in memory, of the flushed ones those in the history.
     pub fn in_memory_since(&self) -> SequenceNumber {
         let oldest = self.history.last().or(self.imm.last()).unwrap_or(&self.mem);
+        base::invariant!(
+            oldest.earliest_seq() <= self.mem.earliest_seq(),
+            "a flushed memtable is newer than the active memtable"
+        );
         oldest.earliest_seq()
     }
 

@@ -74,6 +74,10 @@ impl Directory {
                 None => directories.push(Directory { path: dir.clone(), uses: vec![one] }),
             }
         }
+        base::invariant!(
+            directories.first().is_some_and(|first| first.uses.contains(&Use::Database)),
+            "the first directory is not the directory of the database"
+        );
         directories
     }
 

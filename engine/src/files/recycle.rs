@@ -30,6 +30,12 @@ impl Recycle {
         }
         base::invariant!(!waiting.contains(&log), "WAL {} waits twice for its reuse", log.0);
         waiting.push_back(log);
+        base::invariant!(
+            waiting.len() <= self.logs_max,
+            "{} WALs wait for their reuse, and at most {} may",
+            waiting.len(),
+            self.logs_max
+        );
         true
     }
 

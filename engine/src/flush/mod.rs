@@ -88,6 +88,17 @@ fn run_parts(
     if parts.is_empty() {
         return Ok(Flushed { committed: None });
     }
+    base::invariant!(
+        parts
+            .iter()
+            .enumerate()
+            .all(|(at, part)| parts[..at].iter().all(|other| other.family.id() != part.family.id())),
+        "a flush has a column family twice"
+    );
+    base::invariant!(
+        parts.iter().all(|part| !part.pick.memtables.is_empty()),
+        "a flush has a column family without memtables"
+    );
     let done = write_and_commit(t, job, &mut parts, reason, atomic);
     match done {
         Ok(flushed) => Ok(flushed),
@@ -166,6 +177,15 @@ fn write_and_commit(
             Err(error) => return Err(remove(t.tools, parts, error)),
         };
         part.files = outputs.files;
+        base::invariant!(
+            part.files.iter().all(|file| part
+                .pick
+                .memtables
+                .iter()
+                .any(|m| file.meta.largest_seq <= m.mem.largest_seq())),
+            "a flush of {:?} writes an entry that is newer than its memtables",
+            part.family
+        );
         let raw = |f: &OutputFile| f.properties.raw_key_size + f.properties.raw_value_size;
         let kept: u64 = part.files.iter().map(raw).sum();
         t.tools.stats.add(Ticker::MemtablePayloadBytesAtFlush, outputs.input_bytes);

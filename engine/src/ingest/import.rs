@@ -135,6 +135,10 @@ fn in_order<'a>(request: &'a ImportRequest, epoch: &mut u64) -> Vec<(&'a ImportF
         level = Some(file.level);
         out.push((file, *epoch));
     }
+    base::invariant!(
+        out.is_sorted_by(|older, newer| older.1 <= newer.1),
+        "the epoch numbers of imported files do not ascend"
+    );
     *epoch += 1;
     out
 }
@@ -162,6 +166,12 @@ impl Imported {
         meta.epoch_number = epoch;
         (meta.oldest_ancester_time, meta.file_creation_time) = (now_s, now_s);
         self.files.push((file.level, Arc::new(meta)));
+        base::invariant!(
+            self.files.len() == self.paths.len(),
+            "{} files are imported, and {} are brought in",
+            self.files.len(),
+            self.paths.len()
+        );
         self._pending.push(pending);
         Ok(())
     }

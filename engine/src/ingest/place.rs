@@ -70,6 +70,12 @@ pub fn place(request: &PlaceRequest<'_>) -> Result<(Vec<Place>, SequenceNumber)>
         }
         above = Some(uppermost);
     }
+    base::invariant!(
+        places.len() == request.prepared.files.len(),
+        "{} of {} files have a level",
+        places.len(),
+        request.prepared.files.len()
+    );
     if last_seq > MAX_SEQUENCE {
         return Err(Error::invalid_argument("the database has no more sequence numbers"));
     }
@@ -88,6 +94,11 @@ fn batches(prepared: &Prepared) -> Vec<Vec<&ExternalFile>> {
             _ => batches.push(vec![file]),
         }
     }
+    base::invariant!(
+        batches.iter().map(Vec::len).sum::<usize>() == prepared.files.len(),
+        "the batches of an ingestion have not {} files",
+        prepared.files.len()
+    );
     batches
 }
 
@@ -149,6 +160,7 @@ fn place_one(
     }
     let end = if must_be_l0 { 0 } else { above.unwrap_or(num_levels) };
     let (level, overlaps) = deepest_level(request, file, end)?;
+    base::invariant!(level < num_levels, "a file is placed on level {level} of {num_levels}");
     if options.fail_if_not_bottommost_level && level + 1 < num_levels {
         return Err(not_bottommost());
     }

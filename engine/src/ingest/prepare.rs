@@ -148,6 +148,10 @@ fn read_all(
     if read.len() != files.len() {
         return Err(Error::aborted("a thread that opens external files ended early; ingest the files again"));
     }
+    base::invariant!(
+        read.iter().zip(&numbers).all(|((_, pending), number)| pending.number == *number),
+        "an external file has the number of another file"
+    );
     Ok(read)
 }
 

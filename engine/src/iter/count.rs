@@ -79,6 +79,7 @@ impl Counts {
         };
         *moves += 1;
         *hits += found;
+        base::invariant!(*hits <= *moves, "{hits} of {moves} moves of an iterator found an entry");
         self.skipped += walk.take_skips();
         let reseeks = walk.take_reseeks();
         if reseeks > 0 {

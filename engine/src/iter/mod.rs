@@ -311,6 +311,7 @@ impl Iter {
     /// sources have read ahead, so a step alone would miss newer entries. Follows RocksDB `db/forward_iterator.cc`.
     #[cold]
     fn next_among_newer(&mut self) {
+        base::invariant!(self.options.tailing, "an iterator that does not tail looks for newer entries");
         if !self.walk.valid() {
             return;
         }
@@ -385,6 +386,7 @@ impl Iter {
 
     /// Collects the sources.
     fn open_sources(&mut self) -> Result<()> {
+        base::invariant!(!self.opened, "the sources of an iterator are opened twice");
         collect(&mut self.walk, &self.context, &self.options, &self.super_version)?;
         self.opened = true;
         Ok(())
@@ -404,6 +406,7 @@ impl Iter {
 
     #[cold]
     fn attend(&mut self, step: Step) {
+        base::invariant!(self.attends, "an iterator follows its column family without being asked to");
         self.internal_key = OnceLock::new();
         self.walk.watch_step(false);
         if self.follows {
@@ -421,6 +424,7 @@ impl Iter {
 
     #[cold]
     fn go_over(&mut self, step: Step) {
+        base::invariant!(self.follows, "an iterator goes to a newer super version without being asked to");
         let newest = acquire(&self.context);
         let built = build(&self.context, &self.options, &newest).and_then(|mut walk| {
             collect(&mut walk, &self.context, &self.options, &newest)?;
@@ -593,6 +597,7 @@ fn build(
         // After the pin: see `Family::pin`.
         None => context.sequence.view(),
     };
+    base::invariant!(seq <= MAX_SEQUENCE, "the sequence number {seq} has more than 56 bits");
     let order = context.family.order();
     let parts = &super_version.parts;
     let extractor = parts.prefix_extractor.clone();

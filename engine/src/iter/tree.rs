@@ -165,6 +165,12 @@ impl<'a> Gathering<'a> {
             self.covers.push(cover);
         }
         self.sources.push(source);
+        base::invariant!(
+            !self.covered || self.covers.len() == self.sources.len(),
+            "{} sources have {} covers",
+            self.sources.len(),
+            self.covers.len()
+        );
     }
 
     fn memtable(&mut self, mem: &Arc<MemTable>) {
@@ -275,6 +281,12 @@ impl<'a> Gathering<'a> {
 
     fn into_tree(mut self) -> Tree {
         let order = self.context.family.order().clone();
+        base::invariant!(
+            !self.covered || self.covers.len() == self.sources.len(),
+            "{} sources have {} covers",
+            self.sources.len(),
+            self.covers.len()
+        );
         if self.covered {
             return Tree::Covered(Uncovered::new(Merging::new(order, self.sources), self.covers));
         }

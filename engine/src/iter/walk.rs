@@ -472,6 +472,7 @@ impl<I: InternalIterator> Walk<I> {
     /// Was going backward with the source before the key shown: find the key after it.
     #[cold]
     fn turn_forward(&mut self) {
+        base::invariant!(self.direction == Direction::Reverse, "an iterator that goes forward turns forward");
         self.direction = Direction::Forward;
         self.seek_key_before_saved();
         self.source.seek_total(&self.seek_key);
@@ -481,6 +482,10 @@ impl<I: InternalIterator> Walk<I> {
     /// Was going forward: put the source before every version of the key shown.
     #[cold]
     fn turn_backward(&mut self) {
+        base::invariant!(
+            self.direction == Direction::Forward,
+            "an iterator that goes backward turns backward"
+        );
         if self.place == Place::Source {
             self.saved_key.clear();
             self.saved_key.extend_from_slice(key::user_key(self.source.key()));

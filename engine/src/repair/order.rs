@@ -49,6 +49,12 @@ impl Group {
     fn take(&mut self, order: &InternalOrder, other: Group) {
         self.members.extend(other.members);
         (self.first, self.last) = (self.first.min(other.first), self.last.max(other.last));
+        base::invariant!(
+            self.first <= self.last,
+            "merged tables have the sequence numbers {} to {}",
+            self.first,
+            self.last
+        );
         if order.compare(&other.smallest, &self.smallest).is_lt() {
             self.smallest = other.smallest;
         }

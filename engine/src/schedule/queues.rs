@@ -139,6 +139,10 @@ impl Queues {
         if !self.compaction.queue.iter().any(|f| f.id() == family.id()) {
             self.compaction.queue.push_back(family.clone());
         }
+        base::invariant!(
+            self.compaction.queue.iter().filter(|f| f.id() == family.id()).count() == 1,
+            "{family:?} waits twice for its compaction"
+        );
     }
 
     /// # Errors

@@ -34,6 +34,11 @@ impl Schedule {
             task.output_level,
             pin.version.num_levels()
         );
+        base::invariant!(
+            !state.has_reserved(family.id(), id.0),
+            "compaction {} of {family:?} reserves its inputs twice",
+            id.0
+        );
         state.compaction.reserved.entry(family.id()).or_default().push((id.0, running));
         Job {
             id,

@@ -25,6 +25,10 @@ pub fn slots(max_flushes: i32, max_compactions: i32, max_jobs: i32, parallelize:
     } else {
         (max_flushes.max(1), max_compactions.max(1))
     };
+    base::invariant!(
+        flushes >= 1 && compactions >= 1,
+        "{flushes} flushes and {compactions} compactions may run"
+    );
     Slots { flushes: flushes as usize, compactions: if parallelize { compactions as usize } else { 1 } }
 }
 

@@ -112,6 +112,7 @@ impl LiveSnapshots {
             all.sort_unstable();
             all.dedup();
         }
+        base::invariant!(all.is_sorted_by(|a, b| a < b), "the snapshots are not in ascending order");
         all
     }
 
@@ -191,6 +192,10 @@ impl LiveSnapshots {
     }
 
     fn oldest(&self) -> Option<&Held> {
+        base::invariant!(
+            self.list.front().is_none_or(|held| held.holders > 0),
+            "the oldest snapshot of the list is released"
+        );
         self.list.front()
     }
 
@@ -267,6 +272,7 @@ impl Snapshots {
         decision: &Arc<Decision>,
     ) {
         let ends = [first.saturating_sub(1), last];
+        base::invariant!(first <= last, "an undecided range begins at {first} and ends at {last}");
         let mut live = owner.live.lock();
         ends.iter().for_each(|end| live.hold_end(*end));
         drop(live);

@@ -257,6 +257,10 @@ impl Visibility {
 
     /// Returns true if an entry with a sequence number above the result is not certainly seen.
     pub fn certain_up_to(&self) -> SequenceNumber {
+        base::invariant!(
+            self.ranges.iter().all(|range| range.first > 0),
+            "an undecided range begins at the sequence number 0"
+        );
         let hidden = self.ranges.iter().find(|range| !range.decision.is_seen_at(self.seq));
         hidden.map_or(self.seq, |range| self.seq.min(range.first.saturating_sub(1)))
     }

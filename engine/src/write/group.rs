@@ -394,6 +394,7 @@ impl Queue {
 
     /// Ends a group: tells its followers the outcome. Does not pass on the lead.
     pub fn finish(&self, mut group: Group, outcome: &Result<()>) {
+        base::invariant!(group.leader.is_none(), "a write group ends before its leader led the group");
         for follower in group.followers.drain(..) {
             follower.waiter.signal(Signal::Done(outcome.clone()));
         }

@@ -427,6 +427,12 @@ impl Writer {
             encoding::set_count(&mut leader_state.scratch, count as u32);
         } else if let Parts::WalPrefix { len, count } = parts {
             leader_state.scratch.clear();
+            base::invariant!(
+                len <= batch.bytes().len() && count <= batch.count(),
+                "the WAL gets {len} bytes and {count} entries of a batch with {} and {}",
+                batch.bytes().len(),
+                batch.count()
+            );
             leader_state.scratch.extend_from_slice(&batch.bytes()[..len]);
             encoding::set_count(&mut leader_state.scratch, count);
             merged = true;
@@ -489,6 +495,7 @@ impl Writer {
     /// Only the leader gets here, so the counts need no locked instruction.
     #[inline]
     fn count_logged(&self, bytes: u64, writers: u64) {
+        base::invariant!(writers > 0, "a record of no writer is counted");
         let database = &self.stats.database;
         database.add_alone(DatabaseCounter::WalBytes, bytes);
         database.add_alone(DatabaseCounter::WritesWithWal, writers);
@@ -501,6 +508,7 @@ impl Writer {
     /// As [`Writer::count_logged`], for every group.
     #[inline]
     fn count_group(&self, bytes: u64, keys: u64, writers: u64) {
+        base::invariant!(writers > 0, "a write group of no writer is counted");
         let database = &self.stats.database;
         database.add_alone(DatabaseCounter::UserBytes, bytes);
         database.add_alone(DatabaseCounter::UserKeys, keys);
@@ -529,6 +537,7 @@ impl Writer {
         hook: Option<&dyn WriteHook>,
     ) -> Result<()> {
         let wal_only = hook.is_some_and(|hook| hook.parts() == Parts::WalOnly);
+        base::invariant!(first > 0, "a write group begins at the sequence number 0");
         let applied = if wal_only {
             Ok(())
         } else if self.settings.concurrent_memtable && group.shared() {

@@ -24,6 +24,7 @@ impl Publisher {
 
     /// Makes group `ticket` visible up to `seq`, after all groups before it.
     pub fn publish(&self, ticket: u64, seq: SequenceNumber, sequence: &LastSequence) {
+        base::invariant!(ticket > 0, "a write group without a ticket is published");
         self.wait_for(ticket - 1);
         self.check_next(ticket);
         if seq > sequence.visible() {

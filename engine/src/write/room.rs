@@ -216,6 +216,10 @@ impl Writer {
             self.roll_log()?;
         }
         let log = self.logs.active_number().0;
+        base::invariant!(
+            victims.iter().all(|family| family.state().wal_number <= log),
+            "a column family needs a WAL that is newer than the active WAL {log}"
+        );
         self.switch_behind(leader_state.last_seq, victims, Vec::new(), log);
         self.flush_requests.flush_due(victims, reason);
         Ok(())
@@ -299,6 +303,11 @@ impl Writer {
             }
             let mut state = family.state();
             if state.mem.is_empty() && state.immutable_memtables.is_empty() {
+                base::invariant!(
+                    state.wal_number <= log,
+                    "{family:?} needs WAL {}, and the active WAL is {log}",
+                    state.wal_number
+                );
                 state.wal_number = state.wal_number.max(log);
             }
         }
