@@ -1,13 +1,7 @@
 //! Replays the WALs, oldest first, by the rules of `wal_recovery_mode`.
 //!
-//! ```text
-//!                       torn end        damage           after it
-//!  tolerate tail        end of WAL      open fails       next WAL
-//!  absolute             open fails      open fails       -
-//!  point in time        stop            stop             later WALs are dropped, until a record has exactly the next
-//!                                                        sequence number; replay continues with this record
-//!  skip any             end of WAL      skipped          continues
-//! ```
+//! `rules` has the table of these rules: what replay does after a torn end, a hole, damage and old records.
+//!
 //! **Holes.** Zeros between records are a hole. No writer leaves a hole, so a hole counts as a torn end. Only the last mode
 //! continues after a hole. RocksDB continues in all four modes, without a message. Zeros within a record are damage.
 //!
@@ -52,6 +46,7 @@ use super::durable::{self, Durable, Progress};
 use super::filter::Filtering;
 use super::flush::flush_family;
 use super::prepared::{self, Outcome, Sections};
+use super::rules::{self, Decision, Finding};
 use super::separated;
 use super::settings::{ReplaySettings, Replayed};
 use super::tail::Tail;
@@ -193,7 +188,7 @@ impl<'a> Replay<'a> {
                                 Some((offset, error.message())),
                                 later,
                             )?;
-                            self.report(log, error.at(offset))?
+                            self.meet(log, Finding::Damage, error.at(offset))?
                         }
                         Err(Fault::Fatal(error)) => return Err(error.at(offset)),
                     };
@@ -208,25 +203,16 @@ impl<'a> Replay<'a> {
                         "the record at fault would leave the file",
                         later,
                     )?;
-                    let verdict = if self.remains(reader.is_recycled(), &progress, &reader) {
-                        self.old_record(log)
-                    } else {
-                        self.torn(log, offset, dropped)?
-                    };
+                    let finding = self.classify(Finding::TornEnd, reader.is_recycled(), &progress, &reader);
+                    let error = format!("the WAL ends in the middle of a record; {dropped} bytes are lost");
+                    let verdict = self.meet(log, finding, Error::corruption(error).at(offset))?;
                     (verdict, offset, None)
                 }
                 Item::Corruption(damage) => {
                     self.fault(log, &progress, &reader, damage.offset, &damage.reason, later)?;
-                    let stale = damage.recycled
-                        && self.settings.mode == WalRecoveryMode::TolerateCorruptedTailRecords;
-                    let verdict = if stale {
-                        self.done.damaged = true;
-                        Verdict::EndOfThisLog
-                    } else if self.remains(damage.recycled, &progress, &reader) {
-                        self.old_record(log)
-                    } else {
-                        self.report(log, Error::corruption(damage.reason).at(damage.offset))?
-                    };
+                    let finding = self.classify(Finding::Damage, damage.recycled, &progress, &reader);
+                    let error = Error::corruption(damage.reason).at(damage.offset);
+                    let verdict = self.meet(log, finding, error)?;
                     (verdict, damage.offset, None)
                 }
                 Item::OldRecord { offset, .. } => {
@@ -239,11 +225,12 @@ impl<'a> Replay<'a> {
                         later,
                     )?;
                     older_at.get_or_insert(offset);
-                    (self.old_record(log), offset, None)
+                    let error = Error::corruption("a record of the log that the file was before").at(offset);
+                    (self.meet(log, Finding::OldRecord, error)?, offset, None)
                 }
                 Item::Hole { offset } => {
                     self.durable.end(log, &progress, &reader, Some((offset, HOLE)), later)?;
-                    match self.hole(log, offset)? {
+                    match self.meet(log, Finding::Hole, Error::corruption(HOLE).at(offset))? {
                         Verdict::GoOn => continue,
                         Verdict::EndOfThisLog => break,
                     }
@@ -257,7 +244,7 @@ impl<'a> Replay<'a> {
                         // The log before it is at fault, but what stands behind is not read.
                         let behind = reader.whole_end();
                         self.durable.end(log, &progress, &reader, Some((behind, error.message())), later)?;
-                        (self.report(log, error.at(offset))?, offset, None)
+                        (self.meet(log, Finding::Damage, error.at(offset))?, offset, None)
                     }
                     fault => {
                         self.done.damaged |= fault.is_some();
@@ -494,24 +481,50 @@ impl<'a> Replay<'a> {
         (next..=self.next_counted.map_or(key::MAX_SEQUENCE, |counted| next.max(counted))).contains(&seq)
     }
 
-    /// Something is wrong; what that means is the mode's to say.
-    fn report(&mut self, log: FileNumber, error: Error) -> Result<Verdict> {
-        let path = self.tools.paths.wal(log);
-        let error = error.file(&path);
-        let ignored =
-            !self.settings.paranoid_checks || self.settings.mode == WalRecoveryMode::SkipAnyCorruptedRecords;
-        self.tools.events.warn(format_args!("{}{error}", if ignored { PASSED_OVER } else { "" }));
+    /// Does what the recovery mode decides about a finding. `error` describes the finding.
+    fn meet(&mut self, log: FileNumber, finding: Finding, error: Error) -> Result<Verdict> {
+        base::invariant!(error.offset().is_some(), "{finding:?} in WAL {} has no offset", log.0);
+        let is_known = finding == Finding::Hole && self.waived.contains(&log.0);
+        let decision = match is_known {
+            // The info log already says that replay continues after damage in this WAL.
+            true => Decision::Skip,
+            false => rules::decide(finding, self.settings.mode, !self.settings.paranoid_checks),
+        };
         self.done.damaged = true;
-        if ignored {
-            self.waived.insert(log.0);
-            return Ok(Verdict::GoOn);
+        let error = error.file(self.tools.paths.wal(log));
+        if !is_known {
+            self.tell(finding, decision, &error);
         }
-        match self.settings.mode {
-            WalRecoveryMode::PointInTimeRecovery => {
-                self.stop(log);
-                Ok(Verdict::EndOfThisLog)
+        match decision {
+            Decision::Fail => return Err(error),
+            Decision::Skip => {
+                if finding != Finding::OldRecord {
+                    self.waived.insert(log.0);
+                }
+                return Ok(Verdict::GoOn);
             }
-            _ => Err(error),
+            Decision::EndOfWal => {}
+            Decision::Stop => self.stop(log),
+            Decision::StopAtOldRecord => {
+                let cut_off = self.cut_off;
+                self.stop(log);
+                self.cut_off = cut_off;
+            }
+        }
+        Ok(Verdict::EndOfThisLog)
+    }
+
+    /// Writes a finding to the info log. A torn end at which point-in-time recovery stops is the usual result
+    /// of a crash, and old records are the usual end of a recycled WAL.
+    fn tell(&self, finding: Finding, decision: Decision, error: &Error) {
+        let events = &self.tools.events;
+        match (finding, decision) {
+            (Finding::OldRecord, _) | (Finding::TornEnd | Finding::Hole, Decision::Fail) => {}
+            (Finding::TornEnd, Decision::Stop) => events.info(format_args!("{error}")),
+            (_, Decision::Fail | Decision::Stop | Decision::StopAtOldRecord) => {
+                events.warn(format_args!("{error}"));
+            }
+            (_, Decision::Skip | Decision::EndOfWal) => events.warn(format_args!("{PASSED_OVER}{error}")),
         }
     }
 
@@ -542,80 +555,19 @@ impl<'a> Replay<'a> {
         Ok(())
     }
 
-    /// Whether what cannot be read is taken for remains of the log that a recycled file was before.
-    fn remains(&self, recycled: bool, progress: &Progress, reader: &Reader<FileSource>) -> bool {
-        recycled
-            && match self.settings.mode {
-                WalRecoveryMode::PointInTimeRecovery => true,
-                WalRecoveryMode::AbsoluteConsistency => {
-                    self.settings.proved_closed && progress.is_all(reader)
-                }
-                _ => false,
-            }
-    }
-
-    /// Handles a hole: zeros before valid records. A power failure can leave a hole in unsynced bytes, so a
-    /// hole is not damage. But the writer wrote records at the place of the hole, and these records are
-    /// missing.
-    fn hole(&mut self, log: FileNumber, offset: u64) -> Result<Verdict> {
-        self.done.damaged = true;
-        if self.waived.contains(&log.0) {
-            // The info log already says that replay continues after damage in this WAL.
-            return Ok(Verdict::GoOn);
+    /// Returns what unreadable bytes are: in a recycled file, they may be remains of the older WAL.
+    fn classify(
+        &self,
+        finding: Finding,
+        is_recycled: bool,
+        progress: &Progress,
+        reader: &Reader<FileSource>,
+    ) -> Finding {
+        if !is_recycled {
+            return finding;
         }
-        let words = format_args!("WAL {:06}, at {offset}: {HOLE}", log.0);
-        match self.settings.mode {
-            WalRecoveryMode::AbsoluteConsistency => return Err(Error::corruption(HOLE).at(offset)),
-            WalRecoveryMode::PointInTimeRecovery => {
-                self.tools.events.warn(words);
-                self.stop(log);
-            }
-            WalRecoveryMode::TolerateCorruptedTailRecords => {
-                self.tools.events.warn(format_args!("{PASSED_OVER}{words}"))
-            }
-            WalRecoveryMode::SkipAnyCorruptedRecords => {
-                self.tools.events.warn(format_args!("{PASSED_OVER}{words}"));
-                self.waived.insert(log.0);
-                return Ok(Verdict::GoOn);
-            }
-        }
-        Ok(Verdict::EndOfThisLog)
-    }
-
-    fn torn(&mut self, log: FileNumber, offset: u64, dropped: u64) -> Result<Verdict> {
-        let words = format_args!(
-            "WAL {:06} ends in the middle of a record at {offset}: {dropped} bytes dropped",
-            log.0
-        );
-        self.done.damaged = true;
-        match self.settings.mode {
-            WalRecoveryMode::AbsoluteConsistency => {
-                let error = format!("the WAL ends in the middle of a record; {dropped} bytes are lost");
-                return Err(Error::corruption(error).at(offset));
-            }
-            WalRecoveryMode::PointInTimeRecovery => {
-                self.tools.events.info(words);
-                self.stop(log);
-            }
-            _ => self.tools.events.warn(format_args!("{PASSED_OVER}{words}")),
-        }
-        Ok(Verdict::EndOfThisLog)
-    }
-
-    /// A record of the log that this file was before.
-    fn old_record(&mut self, log: FileNumber) -> Verdict {
-        self.done.damaged = true;
-        match self.settings.mode {
-            WalRecoveryMode::SkipAnyCorruptedRecords => Verdict::GoOn,
-            // As a rule the log just ends here; what follows must go on with exactly the next number.
-            WalRecoveryMode::PointInTimeRecovery => {
-                let cut_off = self.cut_off;
-                self.stop(log);
-                self.cut_off = cut_off;
-                Verdict::EndOfThisLog
-            }
-            _ => Verdict::EndOfThisLog,
-        }
+        let all_read = self.settings.proved_closed && progress.is_all(reader);
+        rules::in_recycled_file(finding, self.settings.mode, all_read)
     }
 
     fn stop(&mut self, log: FileNumber) {

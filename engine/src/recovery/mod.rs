@@ -13,6 +13,7 @@ mod flush;
 mod keep;
 mod logs;
 mod prepared;
+mod rules;
 mod separated;
 mod settings;
 mod tail;
