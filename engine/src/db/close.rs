@@ -164,6 +164,10 @@ impl CloseState {
     }
 
     fn end(&self, outcome: Result<()>) {
+        base::invariant!(
+            matches!(*self.progress.lock(), Progress::Closing),
+            "a close ends that did not begin"
+        );
         let _ = CLOSES.try_with(|closes| closes.set(0));
         *self.progress.lock() = Progress::Closed(outcome);
         self.ended.notify_all();
@@ -255,7 +259,7 @@ impl Closing {
         }
         let read = recover(&self.tools.env, &self.tools.paths.db, self.committer.manifest_number());
         let error = match read {
-            Ok(found) if !found.end_in_doubt => return Ok(()),
+            Ok(found) if !found.end.is_in_doubt() => return Ok(()),
             Ok(_) => Error::corruption("it ends in the middle of a record"),
             Err(error) => error,
         };

@@ -23,7 +23,9 @@ pub use best::recover_best;
 pub use current::{read_current, write_current, write_identity};
 pub use lenient::{Lenient, recover_leniently};
 pub use proof::{read_proof, write_proof};
-pub use recover::{FamilyRecord, FileSource, Lost, Recovered, recover, recover_file, recover_proved};
+pub use recover::{
+    FamilyRecord, FileSource, Lost, ManifestEnd, Recovered, recover, recover_file, recover_proved,
+};
 
 use std::path::PathBuf;
 

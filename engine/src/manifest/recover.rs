@@ -68,18 +68,92 @@ pub struct Recovered {
     pub digest: Digest,
     /// Bytes of the last MANIFEST that was a snapshot; 0 if it does not say.
     pub compacted_size: u64,
-    /// The end was not proved: a torn record, so what is unreferenced must not be deleted.
-    pub end_in_doubt: bool,
-    /// The last record did not read and was taken for one whose sync never ended: by the offset it begins at.
-    pub given_up: Option<u64>,
-    /// True if a valid version edit of the column families follows the unreadable edit, and does not belong
-    /// to its atomic group.
-    pub followed: bool,
-    /// A proof says that it ends exactly here.
-    pub end_proved: bool,
-    /// Edits that were durable are gone.
-    pub lost: Option<Lost>,
+    pub end: ManifestEnd,
     pub edits: u64,
+}
+
+/// How a MANIFEST ends.
+#[derive(Clone, Debug, Default)]
+pub enum ManifestEnd {
+    /// A proof states that the MANIFEST ends exactly here.
+    Proved,
+    /// The last record is whole. No proof states that no record follows.
+    #[default]
+    Complete,
+    /// A crash cut the last record or the last atomic group.
+    Torn,
+    /// The last record does not read, and recovery assumes that its sync never ended.
+    Unreadable {
+        /// The offset at which the record begins.
+        at: u64,
+        /// True if a valid version edit of the column families follows the unreadable edit, and does not
+        /// belong to its atomic group.
+        followed: bool,
+    },
+    /// Edits that were durable are gone.
+    Lost(Lost),
+}
+
+impl ManifestEnd {
+    /// Returns true if edits may be missing. An open then deletes no file that the MANIFEST does not name.
+    pub fn is_in_doubt(&self) -> bool {
+        match self {
+            ManifestEnd::Proved | ManifestEnd::Complete => false,
+            ManifestEnd::Torn | ManifestEnd::Unreadable { .. } | ManifestEnd::Lost(_) => true,
+        }
+    }
+
+    /// Returns the end that the bytes of the file show, without the lost edits.
+    pub fn without_loss(&self) -> &ManifestEnd {
+        match self {
+            ManifestEnd::Lost(lost) => &lost.read,
+            end => end,
+        }
+    }
+
+    /// Returns the lost edits.
+    pub fn lost(&self) -> Option<&Lost> {
+        match self {
+            ManifestEnd::Lost(lost) => Some(lost),
+            _ => None,
+        }
+    }
+
+    /// Adds lost edits to this end. A loss that is already known is replaced.
+    pub fn lose(&mut self, error: Error, bytes: u64, by_proof: bool) {
+        let read = match std::mem::take(self) {
+            ManifestEnd::Lost(lost) => lost.read,
+            end => Box::new(end),
+        };
+        *self = ManifestEnd::Lost(Lost { error, bytes, by_proof, read });
+    }
+
+    /// Returns the end for a database that the proof does not belong to.
+    pub fn without_proof(self) -> ManifestEnd {
+        match self {
+            ManifestEnd::Proved => ManifestEnd::Complete,
+            ManifestEnd::Lost(lost) if lost.by_proof => lost.read.without_proof(),
+            end => end,
+        }
+    }
+
+    /// Notes whether a valid edit follows an unreadable last record.
+    fn follow(&mut self, by_edit: bool) {
+        match self {
+            ManifestEnd::Unreadable { followed, .. } => *followed = by_edit,
+            ManifestEnd::Lost(lost) => lost.read.follow(by_edit),
+            ManifestEnd::Proved | ManifestEnd::Complete | ManifestEnd::Torn => {}
+        }
+    }
+
+    /// Changes a whole end to a torn end: the last atomic group is incomplete.
+    fn tear(&mut self) {
+        match self {
+            ManifestEnd::Proved | ManifestEnd::Complete => *self = ManifestEnd::Torn,
+            ManifestEnd::Lost(lost) => lost.read.tear(),
+            ManifestEnd::Torn | ManifestEnd::Unreadable { .. } => {}
+        }
+    }
 }
 
 impl Recovered {
@@ -103,6 +177,8 @@ pub struct Lost {
     /// True if only the proof states the durable size. The caller must check that the proof belongs to this
     /// database.
     pub by_proof: bool,
+    /// The end that the bytes of the file show.
+    pub read: Box<ManifestEnd>,
 }
 
 /// Reads MANIFEST `number` in `dir`.
@@ -121,7 +197,7 @@ pub fn recover_file(env: &Env, path: &Path, number: FileNumber) -> Result<Recove
     read_file(env, path, number, None)
 }
 
-/// Does the work of [`recover`], and compares the bytes read with a proof: see [`Recovered::lost`].
+/// Does the work of [`recover`], and compares the bytes read with a proof: see [`ManifestEnd`].
 ///
 /// # Errors
 /// As [`recover`].
@@ -144,7 +220,7 @@ fn read_file(env: &Env, path: &Path, number: FileNumber, claim: Option<Extent>) 
     let mut out = read
         .and_then(|()| state.finish().map_err(|e| e.at(end)))
         .map_err(|e| e.doing("reading the MANIFEST").file(path))?;
-    if let Some(lost) = &mut out.lost {
+    if let ManifestEnd::Lost(lost) = &mut out.end {
         lost.error = lost.error.clone().doing("reading the MANIFEST").file(path);
     }
     Ok(out)
@@ -187,12 +263,15 @@ fn read_all(reader: &mut Reader<FileSource>, state: &mut Builder, claim: Option<
                 claim_met |=
                     claim.is_some_and(|c| c.bytes == end && c.digest.is_none_or(|d| d == reader.digest()));
             }
-            Item::TornTail { offset, .. } => break Some(offset),
+            Item::TornTail { offset, .. } => {
+                state.out.end = ManifestEnd::Torn;
+                break Some(offset);
+            }
             Item::Corruption(damage) => {
                 let reason = match damaged_not_torn(reader) {
                     Some(what) => format!("{}: {what}", damage.reason),
                     None if has_marks && damage.offset >= durable => {
-                        state.out.given_up = Some(state.out.size);
+                        state.out.end = ManifestEnd::Unreadable { at: state.out.size, followed: false };
                         break Some(damage.offset);
                     }
                     None => damage.reason,
@@ -200,7 +279,7 @@ fn read_all(reader: &mut Reader<FileSource>, state: &mut Builder, claim: Option<
                 return Err(Error::corruption(reason).at(damage.offset));
             }
             Item::Hole { offset } if has_marks && offset >= durable => {
-                state.out.given_up = Some(state.out.size);
+                state.out.end = ManifestEnd::Unreadable { at: state.out.size, followed: false };
                 break Some(offset);
             }
             Item::Hole { offset } => return Err(Error::corruption(HOLE).at(offset)),
@@ -213,24 +292,25 @@ fn read_all(reader: &mut Reader<FileSource>, state: &mut Builder, claim: Option<
             Item::EndOfLog => break None,
         }
     };
-    if let Some(torn) = torn {
-        if let Some(what) = damaged_not_torn(reader) {
-            return Err(Error::corruption(what).at(torn));
-        }
-        state.out.end_in_doubt = true;
+    if let Some(torn) = torn
+        && let Some(what) = damaged_not_torn(reader)
+    {
+        return Err(Error::corruption(what).at(torn));
     }
     state.out.digest = reader.running_digest();
     let end = reader.whole_end();
     let at = reader.gap().filter(|gap| *gap < end || torn.is_none()).or(torn).unwrap_or(end);
+    if torn.is_none() && claim_met && claim.is_some_and(|c| c.bytes == end) {
+        state.out.end = ManifestEnd::Proved;
+    }
     if let Some(claim) = claim.filter(|_| !claim_met) {
         let bytes = claim.bytes.saturating_sub(at);
         let error = Error::corruption(format!(
             "the MANIFEST was durable up to byte {}, but is not what was written from here: {bytes} bytes are lost",
             claim.bytes
         ));
-        state.out.lost = Some(Lost { error: error.at(at), bytes, by_proof: true });
+        state.out.end.lose(error.at(at), bytes, true);
     }
-    state.out.end_proved = torn.is_none() && claim_met && claim.is_some_and(|c| c.bytes == end);
     if torn.is_some() || reader.gap().is_some() {
         mark_behind(reader, at, &mut state.out)?;
     }
@@ -240,12 +320,13 @@ fn read_all(reader: &mut Reader<FileSource>, state: &mut Builder, claim: Option<
 /// Searches after the end of the read bytes for an edit whose mark states that the end was durable.
 fn mark_behind(reader: &mut Reader<FileSource>, at: u64, out: &mut Recovered) -> Result<()> {
     let (mut more, mut edits, mut durable) = (reader.resync(at)?, 0u64, at);
+    let mut followed = false;
     while more {
         match reader.next()? {
             Item::Record { bytes, offset, .. } => {
                 let edit = VersionEdit::decode(bytes).ok();
                 edits += u64::from(!edit.as_ref().is_some_and(VersionEdit::is_seal));
-                out.followed |= out.given_up.is_some() && edit.as_ref().is_some_and(stands_alone);
+                followed |= edit.as_ref().is_some_and(stands_alone);
                 // Its own place and file must be right: what lies here by chance says nothing.
                 let mark = edit.and_then(|edit| edit.mark);
                 let mark = mark.filter(|mark| mark.number.is_none_or(|number| number == out.number.0));
@@ -257,12 +338,13 @@ fn mark_behind(reader: &mut Reader<FileSource>, at: u64, out: &mut Recovered) ->
             _ => {}
         }
     }
+    out.end.follow(followed);
     if durable > at {
         let bytes = durable - at;
         let error = Error::corruption(format!(
             "a record of the MANIFEST is damaged, not torn: later edits were written when it was durable; {bytes} bytes are lost, and {edits} whole edits behind them"
         ));
-        out.lost = Some(Lost { error: error.at(at), bytes, by_proof: false });
+        out.end.lose(error.at(at), bytes, false);
     }
     Ok(())
 }
@@ -457,7 +539,9 @@ impl Builder {
 
     pub(super) fn finish(mut self) -> Result<Recovered> {
         // An unfinished atomic group at the end was never acknowledged.
-        self.out.end_in_doubt |= !self.group.is_empty();
+        if !self.group.is_empty() {
+            self.out.end.tear();
+        }
         let missing = [
             (self.log_numbers, "log-file number"),
             (self.next_file, "meta-nextfile"),

@@ -14,7 +14,7 @@ use crate::errors::ErrorState;
 use crate::family::{FlushPick, ImmutableMemtable};
 use crate::files::{Live, Obsolete, Recycle, purge_lost, sweep};
 use crate::jobs::{FilePurger, JobContext, Jobs};
-use crate::manifest::{Manifest, Recovered};
+use crate::manifest::{Manifest, ManifestEnd, Recovered};
 use crate::output::OutputFile;
 use crate::prepared::{Numbering, Section};
 use crate::read::Reads;
@@ -292,7 +292,7 @@ impl Opening {
         purge: &FilePurger,
         replayed: &[FileNumber],
     ) -> Result<()> {
-        if recovered.end_in_doubt {
+        if recovered.end.is_in_doubt() {
             self.events.warn(format_args!(
                 "MANIFEST-{:06} ends in the middle of a record; it and unreferenced files are kept",
                 recovered.number.0
@@ -318,16 +318,18 @@ impl Opening {
         };
         let family_dirs = family_dirs(&self.descriptors);
         let mut found = sweep(&*self.env.fs, &self.paths, &family_dirs, Some(&live))?;
-        if recovered.end_in_doubt {
-            self.set_aside(&mut found, None, &[]);
-            found.others.clear();
-        } else if recovered.end_proved {
-            let now_s = self.env.clock.now_seconds();
-            for dir in self.paths.all().into_iter().chain(family_dirs.iter().map(|dir| &**dir)) {
-                purge_lost(&*self.env.fs, dir, now_s);
+        match recovered.end {
+            ManifestEnd::Torn | ManifestEnd::Unreadable { .. } | ManifestEnd::Lost(_) => {
+                self.set_aside(&mut found, None, &[]);
+                found.others.clear();
             }
-        } else {
-            self.set_aside(&mut found, Some(recovered.number), replayed);
+            ManifestEnd::Complete => self.set_aside(&mut found, Some(recovered.number), replayed),
+            ManifestEnd::Proved => {
+                let now_s = self.env.clock.now_seconds();
+                for dir in self.paths.all().into_iter().chain(family_dirs.iter().map(|dir| &**dir)) {
+                    purge_lost(&*self.env.fs, dir, now_s);
+                }
+            }
         }
         purge.delete_swept(found);
         self.track_files(shared)

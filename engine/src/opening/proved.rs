@@ -9,7 +9,7 @@ use format::proof::Proof;
 
 use super::context::Opening;
 use crate::files::{LOST_DIR, Sweep, move_aside};
-use crate::manifest::{Recovered, read_current, read_proof, recover_proved};
+use crate::manifest::{ManifestEnd, Recovered, read_current, read_proof, recover_proved};
 use crate::prepared::TwoPhase;
 use crate::recovery::Replayed;
 
@@ -49,9 +49,10 @@ impl Opening {
         // A proof with a different database id was written by a former database of the directory, or was copied.
         // The proof does not apply to this database.
         let proof = proof.filter(|proof| proof.db_id == id);
-        recovered.end_proved &= proof.is_some();
-        let lost = recovered.lost.clone().filter(|lost| proof.is_some() || !lost.by_proof);
-        match lost {
+        if proof.is_none() {
+            recovered.end = recovered.end.without_proof();
+        }
+        match recovered.end.lost() {
             Some(lost) if !self.options.open_despite_lost_writes => {
                 let hint = format!("{}. open_despite_lost_writes opens without them", lost.error.message());
                 let mut error = Error::corruption(hint).doing("reading the MANIFEST").with_data_loss(true);
@@ -61,8 +62,7 @@ impl Opening {
                 Err(error)
             }
             lost => {
-                recovered.end_in_doubt |= lost.is_some();
-                let lost = lost.map(|lost| (lost.error, lost.bytes));
+                let lost = lost.map(|lost| (lost.error.clone(), lost.bytes));
                 Ok(Found { recovered, proof, lost })
             }
         }
@@ -75,11 +75,11 @@ impl Opening {
     /// it wrote the edit.) Edits that RocksDB appended have no marks, so they cannot prove that the earlier
     /// edits were durable.
     fn nothing_followed(&self, recovered: &Recovered) -> Result<()> {
-        let Some(at) = recovered.given_up else { return Ok(()) };
+        let ManifestEnd::Unreadable { at, followed } = *recovered.end.without_loss() else { return Ok(()) };
         let oldest = recovered.oldest_log(TwoPhase::Refused);
         let log = self.paths.wal(FileNumber(oldest));
         let error = match oldest {
-            _ if recovered.followed => ": edits without marks follow it".to_string(),
+            _ if followed => ": edits without marks follow it".to_string(),
             // No flush since the database was made.
             0 => String::new(),
             _ if self.env.fs.exists(&log)? => return Ok(()),
@@ -130,7 +130,7 @@ impl Opening {
             return Err(error(format!("{what}. open_despite_lost_writes opens without them")));
         }
         let error = error(what);
-        recovered.end_in_doubt = true;
+        recovered.end.lose(error.clone(), bytes, false);
         Ok(Some((error, bytes)))
     }
 

@@ -369,7 +369,8 @@ impl Opening {
             last_seq: recovered.last_sequence,
             min_wal: min_wal(recovered, shared),
             manifest: recovered.number,
-            max_family: (recovered.end_in_doubt && !self.read_only).then_some(FamilyId(recovered.max_family)),
+            max_family: (recovered.end.is_in_doubt() && !self.read_only)
+                .then_some(FamilyId(recovered.max_family)),
             proved: proof.wals,
             proved_closed: proof.closed,
             accept_lost: self.options.open_despite_lost_writes,

@@ -2,7 +2,7 @@
 
 use super::context::Opening;
 use super::setup::manifest_settings;
-use crate::manifest::{Manifest, Recovered};
+use crate::manifest::{Manifest, ManifestEnd, Recovered};
 
 impl Opening {
     /// Returns the MANIFEST that was read, open at its end. Returns `None` if the MANIFEST must not be
@@ -12,7 +12,7 @@ impl Opening {
     /// from memory does nothing.
     pub(super) fn reuse_manifest(&self, recovered: &Recovered) -> Option<Manifest> {
         let o = &self.options;
-        let sure = recovered.end_proved && !recovered.end_in_doubt && recovered.lost.is_none();
+        let sure = matches!(recovered.end, ManifestEnd::Proved);
         if !o.reuse_manifest_on_open || o.best_efforts_recovery || !sure {
             return None;
         }

@@ -137,7 +137,7 @@ fn manifest(env: &Env, dir: &Path, db: &mut Database) -> Option<Recovered> {
             lenient.recovered
         }
     };
-    if let Some(lost) = &recovered.lost {
+    if let Some(lost) = recovered.end.lost() {
         problem(
             db,
             Weight::Damage,
@@ -146,7 +146,7 @@ fn manifest(env: &Env, dir: &Path, db: &mut Database) -> Option<Recovered> {
             format!("{} bytes are lost: {}", lost.bytes, plain(&lost.error)),
         );
     }
-    if recovered.end_in_doubt {
+    if recovered.end.without_loss().is_in_doubt() {
         let text = "the last record is cut, as after a crash during the write";
         problem(db, Weight::Note, &name, Some(recovered.size), text.to_string());
     }
