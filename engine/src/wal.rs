@@ -31,7 +31,7 @@ use format::names;
 use format::proof::Extent;
 use format::wal::{Framing, Mark, Marks, Predecessor, StreamCompressor, Writer, is_mark, put_marks};
 
-use self::closed::{Closed, Unsynced, cut};
+use self::closed::{Closed, ClosedState, Unsynced, cut};
 use crate::sync::{Arc, AtomicBool, AtomicU64, AtomicUsize, Mutex, Ordering};
 
 /// How WALs are written.
@@ -168,17 +168,13 @@ impl WalSet {
     /// A log of an earlier session that still holds unflushed data, `size` bytes long and synced. `whole` is
     /// what recovery read of it: behind that may lie what a crash left.
     pub fn add_recovered(&self, number: FileNumber, size: u64, whole: Extent) {
-        let closed = Closed {
-            number,
-            size,
-            whole,
-            durable: true,
-            file: None,
-            in_sync: false,
-            written_over: false,
-            failed: None,
-            gathered: false,
-        };
+        base::invariant!(
+            whole.number == number.0,
+            "WAL {} is recovered with the extent of WAL {}",
+            number.0,
+            whole.number
+        );
+        let closed = Closed { number, size, whole, written_over: false, state: ClosedState::Durable };
         let mut logs = self.closed.lock();
         base::invariant!(
             logs.back().is_none_or(|last| last.number < number),
@@ -208,6 +204,10 @@ impl WalSet {
         if let Some(active) = &*self.active.lock() {
             logs.push((active.number, active.writer.offset()));
         }
+        base::invariant!(
+            logs.is_sorted_by(|a, b| a.0 < b.0),
+            "the WALs are not in the order of their numbers"
+        );
         logs
     }
 
@@ -228,6 +228,10 @@ impl WalSet {
                 .map_err(|e| self.poison(e.doing("flushing the WAL")))?;
             wals.push((active.number, active.writer.offset()));
         }
+        base::invariant!(
+            wals.is_sorted_by(|a, b| a.0 < b.0),
+            "the WALs are not in the order of their numbers"
+        );
         Ok(wals)
     }
 
@@ -344,7 +348,7 @@ impl WalSet {
     fn sync_if(&self, wanted: impl FnOnce(&Active) -> bool) -> Result<()> {
         self.check()?;
         // A recovery has begun and not ended: its flushes failed, or are still to come.
-        if let Some(error) = self.closed.lock().iter().find_map(|log| log.failed.clone()) {
+        if let Some(error) = self.closed.lock().iter().find_map(Closed::failure) {
             return Err(error);
         }
         // Look at the active WAL first. If it is closed after this look-up, the list of closed WALs has it.
@@ -358,6 +362,12 @@ impl WalSet {
                     bytes: active.writer.offset(),
                     digest: active.writer.digest(),
                 };
+                base::invariant!(
+                    active.durable.bytes <= upto.bytes,
+                    "{} bytes of a WAL of {} bytes are durable",
+                    active.durable.bytes,
+                    upto.bytes
+                );
                 Some((wanted(active).then(|| active.file.syncer()), upto))
             }
         };
@@ -379,7 +389,7 @@ impl WalSet {
 
     fn closed_extents(&self) -> Vec<Extent> {
         let closed = self.closed.lock();
-        let durable = closed.iter().filter(|c| c.durable);
+        let durable = closed.iter().filter(|c| c.is_durable());
         durable.map(|c| c.whole).collect()
     }
 
@@ -411,22 +421,22 @@ impl WalSet {
             let done = unsynced.sync(self.settings.use_fsync);
             let mut closed = self.closed.lock();
             let Some(log) = closed.iter_mut().find(|log| log.number == number) else { continue };
-            log.in_sync = false;
+            base::invariant!(
+                matches!(log.state, ClosedState::InSync),
+                "WAL {} was synced, and its state is {:?}",
+                log.number.0,
+                log.state
+            );
             // Never repeat the sync. The state after a failed sync is unknown, and a second sync could
             // return success although data is lost.
             let mut file = match done {
                 Ok(file) => file,
                 Err(error) => {
-                    log.failed = Some(error.clone());
+                    log.state = ClosedState::Failed { error: error.clone(), lost_gathered: false };
                     return Err(self.poison(error));
                 }
             };
-            base::invariant!(
-                log.failed.is_none(),
-                "WAL {} failed, and a later sync of it succeeds",
-                log.number.0
-            );
-            log.durable = true;
+            log.state = ClosedState::Durable;
             drop(closed);
             file.close().map_err(|e| self.poison(e.doing("closing a WAL")))?;
             synced.push((number, size));
@@ -440,10 +450,7 @@ impl WalSet {
     /// Takes the file of the oldest closed WAL that is not synced. The caller holds `syncing`.
     fn take_unsynced(&self) -> Option<Unsynced> {
         let mut closed = self.closed.lock();
-        let log = closed.iter_mut().find(|log| log.file.is_some())?;
-        log.in_sync = true;
-        let Closed { number, size, written_over, .. } = *log;
-        log.file.take().map(|file| Unsynced { number, size, written_over, file })
+        closed.iter_mut().find_map(Closed::begin_sync)
     }
 
     /// How many names were made so far: for [`WalSet::note_names_durable`].
@@ -453,6 +460,11 @@ impl WalSet {
 
     /// Records that another thread synced the directory after `made` file names were created.
     pub fn note_names_durable(&self, made: u64) {
+        base::invariant!(
+            made <= self.names_made.load(Ordering::Acquire),
+            "{made} names of WALs are durable, and {} were made",
+            self.names_made.load(Ordering::Acquire)
+        );
         self.names_synced.fetch_max(made, Ordering::AcqRel);
     }
 
@@ -544,21 +556,30 @@ impl WalSet {
                 };
                 active.writer.predecessor(&mut active.pending, &predecessor);
             }
-            let file = if self.has_failed.load(Ordering::Acquire) {
-                // Never synced again: nobody knows what its failed call left. How it closes is no matter.
-                let _ = old.file.close();
-                None
-            } else {
-                Some(old.file)
-            };
             base::invariant!(
                 old.durable.bytes <= size,
                 "{} bytes of WAL {} are durable, and the WAL has {size} bytes",
                 old.durable.bytes,
                 old.number.0
             );
-            let durable = file.is_none() && old.durable.bytes == size;
-            let failed = self.failed.lock().clone().filter(|_| file.is_none() && !durable);
+            let has_failed = self.has_failed.load(Ordering::Acquire);
+            let state = if has_failed {
+                // Never synced again: nobody knows what its failed call left. How it closes is no matter.
+                let _ = old.file.close();
+                let lost_gathered = self.settings.manual_flush && !old.pending.is_empty();
+                match self.failed.lock().clone() {
+                    _ if old.durable.bytes == size => ClosedState::Durable,
+                    Some(error) => ClosedState::Failed { error, lost_gathered },
+                    None => ClosedState::Abandoned,
+                }
+            } else {
+                base::invariant!(
+                    old.pending.is_empty(),
+                    "WAL {} is closed with gathered records",
+                    old.number.0
+                );
+                ClosedState::Unsynced(old.file)
+            };
             let mut closed = self.closed.lock();
             base::invariant!(
                 closed.back().is_none_or(|last| last.number < old.number),
@@ -569,17 +590,13 @@ impl WalSet {
                 number: old.number,
                 size,
                 whole: Extent { number: old.number.0, bytes: size, digest: old.writer.digest() },
-                durable,
-                file,
-                in_sync: false,
                 written_over: old.written_over,
-                failed,
-                gathered: self.settings.manual_flush && !old.pending.is_empty(),
+                state,
             });
             // The older WALs are synced completely. If the next record exists, no byte of the older WALs
             // can be missing.
             if size == 0 || old.durable.bytes < size || closed.len() > 1 {
-                let unsynced = closed.iter().filter(|log| log.file.is_some() || log.in_sync);
+                let unsynced = closed.iter().filter(|log| log.is_unsynced());
                 active.written = unsynced.filter_map(|log| mark(log.number.0, &log.whole)).collect();
             }
         }
@@ -606,7 +623,7 @@ impl WalSet {
             );
             // A clamp: the size of a WAL has records that no append counted, such as the record of its predecessor.
             self.total_bytes.fetch_sub(log.size.min(self.total_bytes()), Ordering::Relaxed);
-            if let Some(file) = &mut log.file {
+            if let ClosedState::Unsynced(file) = &mut log.state {
                 // What it held is in tables; how closing went no longer matters.
                 let _ = file.close();
             }
@@ -628,7 +645,7 @@ impl WalSet {
 
     /// Whether a log has failed of which not everything is in tables yet.
     pub fn needs_failed(&self) -> bool {
-        self.is_poisoned() || self.closed.lock().iter().any(|log| log.failed.is_some())
+        self.is_poisoned() || self.closed.lock().iter().any(|log| log.failure().is_some())
     }
 
     /// Hands over what is gathered and closes all files; nothing is synced.
@@ -651,7 +668,7 @@ impl WalSet {
         }
         let _syncing = self.syncing.lock();
         for log in self.closed.lock().iter_mut() {
-            if let Some(mut file) = log.file.take() {
+            if let Some(mut file) = log.state.take_file(ClosedState::Abandoned) {
                 if log.written_over && !self.is_poisoned() {
                     outcome = outcome.and(cut(&mut *file, log.size));
                 }
@@ -663,14 +680,14 @@ impl WalSet {
 
     /// Everything that was in memory when a log failed is in tables: nobody needs it any more.
     pub fn pass_failed(&self) {
-        self.closed.lock().iter_mut().for_each(|log| log.failed = None);
+        self.closed.lock().iter_mut().for_each(Closed::pass_failure);
     }
 
     /// Returns the error of acknowledged writes that were still in the memory buffer when their WAL failed.
     /// The writes are lost until they are in SST files.
     fn check_gathered(&self) -> Result<()> {
         let closed = self.closed.lock();
-        closed.iter().filter(|log| log.gathered).find_map(|log| log.failed.clone()).map_or(Ok(()), Err)
+        closed.iter().filter(|log| log.lost_gathered()).find_map(Closed::failure).map_or(Ok(()), Err)
     }
 
     #[inline]

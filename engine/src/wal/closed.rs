@@ -10,18 +10,89 @@ pub(super) struct Closed {
     pub size: u64,
     /// Up to the end of its last record.
     pub whole: Extent,
-    /// Synced, name and all but the directory.
-    pub durable: bool,
-    /// `None` once synced, or for WALs from before this open, which recovery has read.
-    pub file: Option<Box<dyn Append>>,
-    /// A thread that holds `WalSet::syncing` has the file, and syncs it.
-    pub in_sync: bool,
     pub written_over: bool,
-    /// The error of the WAL, if the WAL failed before it was durable. The WAL will never be durable, so its
-    /// entries must become SST files.
-    pub failed: Option<Error>,
-    /// The WAL failed while it had gathered records that were not handed to the system.
-    pub gathered: bool,
+    pub state: ClosedState,
+}
+
+/// How far a closed WAL is on its way to the disk.
+pub(super) enum ClosedState {
+    /// Some bytes are not synced. The next sync takes the file.
+    Unsynced(Box<dyn Append>),
+    /// A thread that holds `WalSet::syncing` has the file, and syncs it.
+    InSync,
+    /// Synced. The name may still need a sync of the directory.
+    Durable,
+    /// The WAL failed before it was durable. The WAL will never be durable, so its entries must become SST
+    /// files.
+    Failed {
+        error: Error,
+        /// True if the WAL had gathered records that were not handed to the system.
+        lost_gathered: bool,
+    },
+    /// Not durable and not needed: its entries are in SST files, or the database is closed.
+    Abandoned,
+}
+
+impl ClosedState {
+    /// Takes the file of an unsynced WAL, and sets the next state. Other states do not change.
+    pub fn take_file(&mut self, next: ClosedState) -> Option<Box<dyn Append>> {
+        if !matches!(self, ClosedState::Unsynced(_)) {
+            return None;
+        }
+        match std::mem::replace(self, next) {
+            ClosedState::Unsynced(file) => Some(file),
+            _ => None,
+        }
+    }
+}
+
+impl std::fmt::Debug for ClosedState {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            ClosedState::Unsynced(_) => "unsynced",
+            ClosedState::InSync => "in a sync",
+            ClosedState::Durable => "durable",
+            ClosedState::Failed { .. } => "failed",
+            ClosedState::Abandoned => "abandoned",
+        })
+    }
+}
+
+impl Closed {
+    pub fn is_durable(&self) -> bool {
+        matches!(self.state, ClosedState::Durable)
+    }
+
+    /// Returns true if a sync of the WAL is running or has not begun.
+    pub fn is_unsynced(&self) -> bool {
+        matches!(self.state, ClosedState::Unsynced(_) | ClosedState::InSync)
+    }
+
+    /// Takes the file of an unsynced WAL for a sync.
+    pub fn begin_sync(&mut self) -> Option<Unsynced> {
+        let file = self.state.take_file(ClosedState::InSync)?;
+        Some(Unsynced { number: self.number, size: self.size, written_over: self.written_over, file })
+    }
+
+    /// Notes that all entries of a failed WAL are in SST files.
+    pub fn pass_failure(&mut self) {
+        if let ClosedState::Failed { .. } = self.state {
+            self.state = ClosedState::Abandoned;
+        }
+    }
+
+    /// Returns true if the WAL failed with gathered records that were not handed to the system.
+    pub fn lost_gathered(&self) -> bool {
+        matches!(self.state, ClosedState::Failed { lost_gathered: true, .. })
+    }
+
+    /// Returns the error of a failed WAL.
+    pub fn failure(&self) -> Option<Error> {
+        match &self.state {
+            ClosedState::Failed { error, .. } => Some(error.clone()),
+            _ => None,
+        }
+    }
 }
 
 /// The file of a closed WAL on its way to the disk.
