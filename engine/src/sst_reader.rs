@@ -107,6 +107,10 @@ impl SstReader {
         let mut sought: Vec<(usize, Vec<u8>)> = keys.iter().map(seek_key).enumerate().collect();
         sought.sort_by(|a, b| self.reader.order().compare(&a.1, &b.1));
         let seek_keys: Vec<&[u8]> = sought.iter().map(|(_, key)| key.as_slice()).collect();
+        base::invariant!(
+            seek_keys.is_sorted_by(|a, b| self.reader.order().compare(a, b).is_le()),
+            "the keys are not in the order of the file"
+        );
         let (operator, ctx) =
             (self.parts.merge_operator.as_ref(), self.ctx(options, HistogramKind::FileReadGetMicros));
         let answer = |_| Answer::of_file(operator, self.statistics.as_ref());

@@ -76,6 +76,7 @@ impl Db {
         let version = Arc::new(empty.apply(&[edit])?);
         let id = inner.families.max_id().checked_add(1).map(FamilyId);
         let id = id.ok_or_else(|| Error::not_supported("more column families: all numbers are used"))?;
+        base::invariant!(inner.families.get(id).is_none(), "the new column family {id} exists already");
         let family = writing.writer.alone(|leader| {
             let wal = inner.logs.active_number().0;
             let last_seq = leader.last_seq.max(imported.largest_seq);
@@ -93,6 +94,10 @@ impl Db {
             // A gap in the sequence numbers is harmless if the commit fails.
             leader.last_seq = last_seq;
             inner.tools.sequence.publish(last_seq);
+            base::invariant!(
+                imported.files.iter().all(|(_, file)| file.largest_seq <= last_seq),
+                "an imported file is newer than the database at {last_seq}"
+            );
             let added =
                 VersionEdit { remaining_entries: Some(1), ..of_new_family(id, &descriptor.name, parts, wal) };
             let filled = VersionEdit {

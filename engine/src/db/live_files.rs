@@ -150,11 +150,17 @@ impl Db {
 
     fn wal_info(&self, number: FileNumber, size: u64) -> LiveFileStorageInfo {
         let dir = &self.inner.tools.paths.wal;
+        base::invariant!(
+            number.0 > 0 && number <= self.inner.logs.active_number(),
+            "WAL {} is newer than the active WAL",
+            number.0
+        );
         let info = plain(names::wal(number), dir, number, LiveFileKind::Wal, size);
         LiveFileStorageInfo { trim_to_size: true, ..info }
     }
 
     fn manifest_infos(&self, number: FileNumber, size: u64) -> [LiveFileStorageInfo; 2] {
+        base::invariant!(number.0 > 0, "the MANIFEST has no number");
         let dir = &self.inner.tools.paths.db;
         let manifest = plain(names::manifest(number), dir, number, LiveFileKind::Manifest, size);
         let content = format!("{}\n", names::manifest(number)).into_bytes();

@@ -33,6 +33,10 @@ impl Watch {
         }
         let from = if memtable.is_empty() { memtable.earliest_seq() + 1 } else { memtable.first_seq() };
         let by_average = u64::from(options.memtable_avg_op_scan_flush_trigger);
+        base::invariant!(
+            from <= base::key::MAX_SEQUENCE + 1,
+            "a memtable starts at the sequence number {from}"
+        );
         Some(Box::new(Watch {
             memtable: memtable.clone(),
             from,
@@ -50,6 +54,10 @@ impl Watch {
             return;
         }
         *in_this += 1;
+        base::invariant!(
+            self.by_one > 0 && self.hidden < u64::MAX,
+            "hidden entries are counted after the memtable was marked"
+        );
         self.hidden += 1;
         if *in_this >= self.by_one {
             self.mark();

@@ -45,6 +45,12 @@ impl Compactions {
         let (picked, task) = {
             let mut state = self.schedule.queues();
             state.compaction.running += 1;
+            base::invariant!(
+                state.compaction.running <= state.compaction.scheduled,
+                "{} compactions run, and {} are scheduled",
+                state.compaction.running,
+                state.compaction.scheduled
+            );
             match self.schedule.take_compaction(&mut state) {
                 Some((family, task)) if !family.is_dropped() => {
                     let job = self.pick(&mut state, &family);
@@ -72,6 +78,10 @@ impl Compactions {
         }
         {
             let mut state = self.schedule.queues();
+            base::invariant!(
+                state.compaction.running > 0 && state.compaction.scheduled > 0,
+                "a compaction ends that was not counted"
+            );
             state.compaction.running -= 1;
             state.compaction.scheduled -= 1;
             if let (Some(job), Err(error)) = (&picked, outcome) {

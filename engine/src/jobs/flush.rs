@@ -40,6 +40,12 @@ impl Flushes {
         let (request, order) = {
             let mut state = self.schedule.queues();
             state.flush.running += 1;
+            base::invariant!(
+                state.flush.running <= state.flush.scheduled,
+                "{} flushes run, and {} are scheduled",
+                state.flush.running,
+                state.flush.scheduled
+            );
             let request = self.schedule.take_flush(&mut state);
             state.flush.jobs_begun += 1;
             let order = state.flush.jobs_begun;
@@ -159,6 +165,12 @@ impl Flushes {
             // Take a slot, so that a close and a pause wait for this flush.
             state.flush.scheduled += 1;
             state.flush.running += 1;
+            base::invariant!(
+                state.flush.running <= state.flush.scheduled,
+                "{} flushes run, and {} are scheduled",
+                state.flush.running,
+                state.flush.scheduled
+            );
             Some(Ok(()))
         })?;
         let mut families = families.to_vec();
@@ -180,6 +192,10 @@ impl Flushes {
         }
         {
             let mut state = self.schedule.queues();
+            base::invariant!(
+                state.flush.running > 0 && state.flush.scheduled > 0,
+                "a flush ends that was not counted"
+            );
             state.flush.scheduled -= 1;
             state.flush.running -= 1;
             self.schedule.start_due(&mut state);

@@ -80,6 +80,7 @@ impl FilePurger {
             me.running.fetch_add(1, Ordering::AcqRel);
             me.scheduled.store(false, Ordering::Release);
             me.purge();
+            base::invariant!(me.running() > 0, "a deletion of files ends that was not counted");
             me.running.fetch_sub(1, Ordering::AcqRel);
             me.schedule.pool().notify();
         });
@@ -104,7 +105,20 @@ impl FilePurger {
         }
     }
 
+    /// Returns true if the newest version of a column family has the SST file.
+    fn is_live(&self, number: FileNumber) -> bool {
+        let families = self.context.families.all();
+        families.iter().any(|family| family.pin().version.files().any(|(_, file)| file.number == number))
+    }
+
+    /// Returns true if the newest version of a column family has the blob file.
+    fn is_live_blob(&self, number: FileNumber) -> bool {
+        let families = self.context.families.all();
+        families.iter().any(|family| family.pin().version.blobs().contains_key(&number))
+    }
+
     fn delete_table(&self, job: JobId, number: FileNumber, path: &std::path::Path) {
+        base::invariant!(!self.is_live(number), "table {number} is deleted, and a version has it");
         let mut outcome = self.remove_file(path);
         if outcome.as_ref().is_err_and(base::Error::is_not_found) {
             outcome = self.remove_file(&path.with_file_name(names::legacy_table(number)));
@@ -134,6 +148,7 @@ impl FilePurger {
     }
 
     fn delete_blob_file(&self, job: JobId, number: FileNumber, path: &std::path::Path) {
+        base::invariant!(!self.is_live_blob(number), "blob file {number} is deleted, and a version has it");
         self.context.tables.blobs().evict(number);
         let outcome = self.remove_file(path);
         self.context.tools.events.emit(&Event::BlobDeleted {
@@ -158,6 +173,11 @@ impl FilePurger {
 
     /// An obsolete log: written over later, moved to the archive, or deleted.
     pub(super) fn dispose_of_log(&self, number: FileNumber) {
+        base::invariant!(
+            number != self.context.logs.active_number(),
+            "the active WAL {} is deleted",
+            number.0
+        );
         if self.context.recycle.offer(number) {
             return;
         }
@@ -214,6 +234,10 @@ impl FilePurger {
                 }
                 // One that cannot be removed now is tried again with the next log.
                 if fs.unlink(path).is_ok() {
+                    base::invariant!(
+                        size <= total,
+                        "a WAL of {size} bytes is in an archive of {total} bytes"
+                    );
                     total -= size;
                 }
             }

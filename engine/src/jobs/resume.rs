@@ -49,6 +49,7 @@ impl Resumes {
         }
         let outcome = self.resume_counted();
         let mut state = self.schedule.queues();
+        base::invariant!(state.resume.running > 0, "a resume ends that was not counted");
         state.resume.running -= 1;
         self.schedule.start_due(&mut state);
         drop(state);
@@ -234,6 +235,7 @@ impl Resumer for Resumes {
         self.schedule.pool().spawn_after(wait, Pool::High, &self.me, |me| {
             let tries = {
                 let mut state = me.schedule.queues();
+                base::invariant!(state.resume.scheduled, "a try to resume runs that was not scheduled");
                 state.resume.scheduled = false;
                 state.resume.tries
             };

@@ -98,6 +98,7 @@ impl Best<'_> {
 
     /// Applies edits that belong together.
     fn unit(&mut self, edits: Vec<VersionEdit>) -> Result<()> {
+        base::invariant!(!edits.is_empty(), "a unit of the MANIFEST has no edit");
         let mut touched: Vec<FamilyId> = edits.iter().map(|edit| edit.column_family).collect();
         touched.sort_unstable();
         touched.dedup();

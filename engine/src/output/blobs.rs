@@ -219,6 +219,10 @@ impl<'a> BlobOutput<'a> {
             Some(open) => open,
             None => self.open.insert(OpenBlob::create(s, policy)?),
         };
+        base::invariant!(
+            open.path == s.parts.blob_path(open.pending.number),
+            "a blob file has the path of another file"
+        );
         let blob =
             open.writer.add(user_key, value).map_err(|e| e.doing("writing a blob file").file(&open.path))?;
         if policy.warm {
@@ -313,6 +317,11 @@ impl OpenBlob {
                 return Err(error.doing("finishing a blob file").file(&path));
             }
         };
+        base::invariant!(
+            done.blob_count > 0 && done.blob_bytes > 0,
+            "blob file {} has no blobs",
+            pending.number
+        );
         let file = BlobFile {
             number: pending.number,
             total_count: done.blob_count,

@@ -188,6 +188,7 @@ impl OpenFile {
 
     #[inline]
     pub fn add(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
+        base::invariant!(key.len() >= base::key::TRAILER_LEN, "an internal key has {} bytes", key.len());
         base::invariant!(
             self.largest.is_empty() || self.writer.order().compare(&self.largest, key).is_lt(),
             "the key {} is written to a table after the key {}",
@@ -237,6 +238,10 @@ impl OpenFile {
 
     /// First and last row; empty for a file of tombstones alone.
     pub fn smallest(&self) -> &[u8] {
+        base::invariant!(
+            !self.smallest.is_empty() || self.largest.is_empty(),
+            "a table has a largest key without a smallest key"
+        );
         &self.smallest
     }
 

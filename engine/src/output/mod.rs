@@ -77,6 +77,7 @@ pub fn write_all<I: InternalIterator, B: Below>(
     let written = run.rows(rows, cutter.as_mut(), drop_obsolete).and_then(|()| run.sync_dirs());
     match written {
         Ok(()) => {
+            base::invariant!(run.open.is_none(), "an output file is open after the last row");
             run.done.blob_flow = run.blobs.flow;
             run.done.relocated = run.blobs.relocated;
             if let Some(last) = run.done.files.last_mut() {
@@ -118,9 +119,21 @@ impl Run<'_> {
         while rows.valid() {
             place.row();
             let row = rows.key();
-            debug_assert!(self.range.upper.as_ref().is_none_or(|upper| {
-                self.settings.parts.order.compare_without_timestamp(key::user_key(row), upper).is_lt()
-            }));
+            base::invariant!(
+                self.range.lower.as_ref().is_none_or(|lower| self
+                    .settings
+                    .parts
+                    .order
+                    .compare_without_timestamp(key::user_key(row), lower)
+                    .is_ge()),
+                "a subcompaction writes a key before its start"
+            );
+            base::invariant!(
+                self.range.upper.as_ref().is_none_or(|upper| {
+                    self.settings.parts.order.compare_without_timestamp(key::user_key(row), upper).is_lt()
+                }),
+                "a subcompaction writes a key after its end"
+            );
             if let Some(cutter) = cutter.as_deref_mut() {
                 let size = self.open.as_ref().map_or(0, OpenFile::estimated_size);
                 if cutter.should_end_before(row, size) && size > 0 {
@@ -166,6 +179,15 @@ impl Run<'_> {
         if let Some(open) = self.open.take() {
             self.done.files.push(open.finish(self.settings)?);
         }
+        base::invariant!(
+            self.done.files.is_sorted_by(|a, b| self
+                .settings
+                .parts
+                .order
+                .compare_without_timestamp(key::user_key(&a.meta.largest), key::user_key(&b.meta.smallest))
+                .is_le()),
+            "the files of a compaction overlap"
+        );
         Ok(())
     }
 
@@ -202,6 +224,10 @@ impl Run<'_> {
     }
 
     fn sync_dirs(&self) -> Result<()> {
+        base::invariant!(
+            self.open.is_none(),
+            "the directory of an output file is synced while the file is open"
+        );
         let parts = &self.settings.parts;
         let mut dirs: BTreeSet<_> = self.done.files.iter().map(|f| parts.table_dir(f.meta.path_id)).collect();
         if !self.blobs.done.is_empty() {

@@ -52,6 +52,12 @@ impl<I: InternalIterator> Stripped<I> {
             self.entries.push((bytes, self.source.pin_value()));
             self.source.next();
         }
+        base::invariant!(
+            sequences.len() == self.entries.len(),
+            "{} entries have {} sequence numbers",
+            self.entries.len(),
+            sequences.len()
+        );
         if !sequences.is_sorted_by(|newer, older| newer > older) {
             sequences.sort_unstable_by(|a, b| b.cmp(a));
             for ((internal, _), seq) in self.entries.iter_mut().zip(sequences) {
@@ -75,6 +81,7 @@ impl<I: InternalIterator> InternalIterator for Stripped<I> {
     }
 
     fn next(&mut self) {
+        base::invariant!(self.at < self.entries.len(), "a flush without timestamps continues after its end");
         self.at += 1;
         if self.at >= self.entries.len() {
             self.fill();

@@ -173,6 +173,11 @@ pub fn edit_of<'a>(level: usize, files: impl Iterator<Item = &'a OutputFile>) ->
     let mut edit = Edit::default();
     for file in files {
         edit.added.push((level, file.meta.clone()));
+        base::invariant!(
+            file.meta.number.0 > 0 && file.meta.smallest_seq <= file.meta.largest_seq,
+            "the edit adds table {}, which has no number or no sequence numbers",
+            file.meta.number
+        );
         edit.blobs_added.extend(file.blobs.iter().map(|blob| blob.file.clone()));
     }
     edit

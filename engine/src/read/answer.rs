@@ -124,6 +124,7 @@ impl<'a> Answer<'a> {
         reader: &AnyReader,
         ctx: &ReadCtx,
     ) -> ControlFlow<()> {
+        base::invariant!(!self.settled(), "an entry is added to an answer that is complete");
         if reader.embeds_blobs() {
             match reader.resolve_embedded(entry.kind(), &entry.value, ctx) {
                 Ok(None) => {}
@@ -204,6 +205,7 @@ impl<'a> Answer<'a> {
 
     /// The base of the key is known: nothing older matters.
     fn settle(&mut self, user_key: &[u8], base: Result<Base>) {
+        base::invariant!(self.outcome.is_none(), "an answer is settled twice");
         let outcome = match base {
             Err(error) => Err(error),
             Ok(base) if self.raw_operands => {
@@ -231,6 +233,7 @@ impl<'a> Answer<'a> {
     /// What the key reads as; everything has been looked at, or it is settled.
     #[inline]
     pub fn finish(mut self, user_key: &[u8]) -> Result<Option<Found>> {
+        base::invariant!(!self.raw_operands, "the value of an answer that collects operands is taken");
         if self.outcome.is_none() {
             if self.operands.is_empty() {
                 return Ok(None);
@@ -242,6 +245,7 @@ impl<'a> Answer<'a> {
 
     /// The operands oldest first, a plain value counting as the first.
     pub fn finish_operands(mut self, user_key: &[u8]) -> Result<Vec<Pinned>> {
+        base::invariant!(self.raw_operands, "the operands of an answer that merges are taken");
         if self.outcome.is_none() {
             self.settle(user_key, Ok(Base::None));
         }

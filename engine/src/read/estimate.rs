@@ -72,6 +72,7 @@ impl Reads {
         let mut total = 0;
         let from = seek_key(&stamped(family, begin), MAX_SEQUENCE);
         let to = seek_key(&stamped(family, end), MAX_SEQUENCE);
+        base::invariant!(order.compare(&from, &to).is_lt(), "the range of an estimate ends before it starts");
         let ctx = table::sst::ReadCtx::default();
         let offset_of = |level: usize, file: &FileMetaData, key: &[u8]| -> Result<u64> {
             if order.compare(&file.largest, key).is_le() {

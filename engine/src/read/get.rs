@@ -227,6 +227,7 @@ impl Reads {
                 }
             }
         }
+        base::invariant!(!answer.settled(), "the search continues after the answer is complete");
         if options.read_tier == ReadTier::Memtable || super_version.version.num_files() == 0 {
             return Ok(Place::Nowhere);
         }
@@ -248,6 +249,7 @@ impl Reads {
         }
         let ctx = self.ctx(options);
         let mut seek_key = Vec::with_capacity(full.len() + 8);
+        base::invariant!(seq <= MAX_SEQUENCE, "a read is at the sequence number {seq}");
         append_with_trailer(&mut seek_key, full, pack(seq, TYPE_FOR_SEEK));
         let counted = super_version.parts.pick.read_triggered_compaction_threshold > 0.0 && sample::look_up();
         let mut level_before = 0;
@@ -255,6 +257,10 @@ impl Reads {
             if answer.covered() && (level == 0 || level != level_before) {
                 break;
             }
+            base::invariant!(
+                level >= level_before,
+                "the search goes from level {level_before} to level {level}"
+            );
             level_before = level;
             self.check_deadline(options)?;
             let reader = self.tables.get_for(&super_version.parts, level, file, &ctx)?;

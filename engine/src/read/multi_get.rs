@@ -116,6 +116,7 @@ impl Reads {
         let blobs = self.blobs(family, &super_version, options);
         let order = &family.order().user;
         let sorted = sorted(order, keys);
+        base::invariant!(sorted.len() == keys.len(), "{} of {} keys are sorted", sorted.len(), keys.len());
         let mut bytes = Vec::with_capacity(keys.iter().map(|key| key.len() + 24).sum());
         let mut buffer = Vec::new();
         let ends: Vec<usize> = sorted
@@ -131,12 +132,19 @@ impl Reads {
         let mut start = 0;
         for (index, end) in sorted.into_iter().zip(ends) {
             let seek_key = &bytes[start..end];
+            base::invariant!(start < end, "a seek key is empty");
             start = end;
             let mut answer =
                 Answer::new(super_version.parts.merge_operator.as_ref(), self.stats.statistics(), blobs);
             answer.see(visibility.clone());
             slots.list.push(Slot { index, key: keys[index], seek_key, answer, place: Place::Nowhere });
         }
+        base::invariant!(
+            slots.list.len() == keys.len() && start == bytes.len(),
+            "{} of {} keys have slots",
+            slots.list.len(),
+            keys.len()
+        );
         if self.reads_memtables(options) {
             from_memtables(&super_version, &mut slots, seq, options);
         }

@@ -59,6 +59,10 @@ impl Sections {
     pub fn into_waiting(self) -> Vec<Section> {
         let mut sections: Vec<Section> = self.waiting.into_values().collect();
         sections.sort_by_key(|section| (section.wal, section.seq()));
+        base::invariant!(
+            sections.is_sorted_by(|a, b| (a.wal, a.seq()) <= (b.wal, b.seq())),
+            "the prepared transactions are not in the order of their WALs"
+        );
         sections
     }
 
@@ -105,8 +109,18 @@ impl Sections {
 impl Outcome {
     fn apply(&mut self, records: &[u8], families: &FamilySet, source: Source<'_>) -> Result<()> {
         let from = self.applied.next_seq;
+        base::invariant!(
+            self.next_counted >= from,
+            "a replay counted {} entries, and applied {from}",
+            self.next_counted
+        );
         let applied = apply::records(Records::behind_header(records), from, families, source)?;
         let counted = Records::behind_header(records).flatten().filter(Record::is_counted).count() as u64;
+        base::invariant!(
+            applied.next_seq >= from,
+            "a batch moves the next sequence number from {from} to {}",
+            applied.next_seq
+        );
         self.next_counted += counted;
         self.applied.next_seq = applied.next_seq;
         self.applied.memtable_full |= applied.memtable_full;
@@ -160,6 +174,7 @@ fn parts<'a>(batch: &Batch<'a>, allowed: TwoPhase) -> Result<Vec<Part<'a>>> {
             return Ok(parts);
         };
         let Record::Marker(marker) = record else { continue };
+        base::invariant!(from <= at, "a prepared section starts at {from} and ends at {at}");
         let inside = &bytes[from..at];
         let part = match marker {
             Marker::Noop => continue,

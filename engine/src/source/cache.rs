@@ -164,6 +164,7 @@ impl TableCache {
     /// Takes over an open table of another reader of the same database. Returns false if it has not the table open. The
     /// number and the size identify the file: a database uses no file number twice.
     pub fn adopt(&self, from: &TableCache, file: &FileMetaData) -> bool {
+        base::invariant!(file.number.0 > 0, "a table without a number is adopted");
         let Some(reader) = from.find(file).filter(|reader| reader.file_size() == file.size) else {
             return false;
         };
@@ -234,6 +235,11 @@ impl TableCache {
         }
         shard.insert(file.number.0, Slot { reader: reader.clone(), used: AtomicBool::new(true) });
         let count = self.count.fetch_add(1, Ordering::Relaxed) + 1;
+        base::invariant!(
+            count > 0 && shard.contains_key(&file.number.0),
+            "the table cache does not have table {}, which was added",
+            file.number.0
+        );
         let max = self.tables_max.load(Ordering::Relaxed);
         if count > max {
             self.put_out(&mut shard, file.number.0);

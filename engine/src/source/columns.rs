@@ -80,6 +80,7 @@ fn range_in(bytes: &[u8], part: &[u8]) -> Range<usize> {
         return 0..0;
     }
     let start = (part.as_ptr() as usize).saturating_sub(bytes.as_ptr() as usize);
+    base::invariant!(bytes.as_ptr_range().contains(&part.as_ptr()), "a column is not in its entity");
     start..start + part.len()
 }
 

@@ -90,6 +90,12 @@ impl LevelIter {
         // Only a scan that comes from the file before goes on as it did there.
         let pace = pace.filter(|_| self.hands_over && index == self.at.wrapping_add(1));
         self.at = index;
+        base::invariant!(
+            index <= self.files.len() || index == usize::MAX,
+            "file {index} of {} in level {} is opened",
+            self.files.len(),
+            self.level
+        );
         let Some(file) = self.files.get(index) else { return false };
         match self.tables.get_for(&self.parts, self.level, file, &self.ctx) {
             Ok(reader) => {
@@ -143,6 +149,12 @@ impl LevelIter {
     fn count(&self) {
         use base::ValueType::{Deletion, DeletionWithTimestamp, Merge, SingleDeletion};
         let Some(current) = self.current.as_ref().filter(|current| current.valid()) else { return };
+        base::invariant!(
+            self.at < self.files.len(),
+            "the row of a level is in file {} of {}",
+            self.at,
+            self.files.len()
+        );
         let kind = base::ValueType::from_u8(base::key::trailer(current.key()) as u8);
         if matches!(kind, Some(Deletion | SingleDeletion | DeletionWithTimestamp | Merge))
             && let Some(file) = self.files.get(self.at)
@@ -157,6 +169,7 @@ impl LevelIter {
     fn seek_by(&mut self, target: &[u8], seek: impl FnOnce(&mut TableRows, &[u8])) {
         self.error = None;
         let index = self.files.find_internal(&self.order, target);
+        base::invariant!(index <= self.files.len(), "a seek goes to file {index} of {}", self.files.len());
         if self.open(index) {
             self.position(|current| seek(current, target));
             if self.valid() {
@@ -196,6 +209,12 @@ impl LevelIter {
                 self.at = self.files.len();
                 return;
             }
+            base::invariant!(
+                self.at < self.files.len(),
+                "a level is at file {} of {}",
+                self.at,
+                self.files.len()
+            );
             if !self.open(self.at - 1) {
                 return;
             }

@@ -81,6 +81,10 @@ pub fn covering(
     seq: SequenceNumber,
     timestamp: Option<&[u8]>,
 ) -> Option<SequenceNumber> {
+    base::invariant!(
+        seq <= base::key::MAX_SEQUENCE,
+        "a search for tombstones is at the sequence number {seq}"
+    );
     match timestamp {
         None => fragments.max_covering(key, seq),
         Some(timestamp) => fragments.max_covering_at(key, seq, timestamp).map(|(seq, _)| seq),
@@ -95,6 +99,10 @@ pub fn covering_in_memory(
     seq: SequenceNumber,
     timestamp: Option<&[u8]>,
 ) -> Option<SequenceNumber> {
+    base::invariant!(
+        seq <= base::key::MAX_SEQUENCE,
+        "a search for tombstones is at the sequence number {seq}"
+    );
     match timestamp {
         None => mem.max_covering_tombstone(key, seq),
         Some(_) if !mem.has_range_tombstones() => None,

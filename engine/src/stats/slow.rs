@@ -241,6 +241,11 @@ impl SlowOperations {
     fn in_this_second(&self, add: impl FnOnce(&mut Second)) {
         let at = self.clock.now_micros() / 1_000_000;
         let mut seconds = self.seconds.lock();
+        base::invariant!(
+            seconds.kept.len() as u64 <= KEPT_SECONDS + 1,
+            "{} seconds of slow operations are kept",
+            seconds.kept.len()
+        );
         while seconds.kept.front().is_some_and(|first| first.at + KEPT_SECONDS < at) {
             let oldest = seconds.kept.pop_front();
             seconds.spare.extend(oldest);
@@ -251,6 +256,10 @@ impl SlowOperations {
             second.begin(at);
             seconds.kept.push_back(second);
         }
+        base::invariant!(
+            seconds.kept.iter().is_sorted_by(|a, b| a.at < b.at),
+            "the seconds of slow operations are not in order"
+        );
         if let Some(last) = seconds.kept.back_mut() {
             add(last);
         }

@@ -51,6 +51,10 @@ impl<I: InternalIterator> Walk<I> {
             match self.newest_seen_backward() {
                 Ok(true) => {
                     self.valid = true;
+                    base::invariant!(
+                        self.place != Place::Source,
+                        "a step backward shows the entry of its source, which is before it"
+                    );
                     self.skipped = 0;
                     return;
                 }
@@ -165,6 +169,7 @@ impl<I: InternalIterator> Walk<I> {
                 None => Ok(true),
             };
         }
+        base::invariant!(operands.is_empty(), "{} merge operands are not merged", operands.len());
         self.operands = operands;
         match last {
             Last::Nothing => Ok(false),

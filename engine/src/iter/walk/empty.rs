@@ -25,6 +25,7 @@ impl<I: InternalIterator> Walk<I> {
     #[cold]
     #[inline(never)]
     pub(super) fn look(&mut self, toward: Toward) -> bool {
+        base::invariant!(self.source.valid(), "a walk looks for empty ranges after its end");
         self.empty.looked = true;
         let Some(skipper) = &mut self.empty.skipper else {
             self.empty.look_at = u64::MAX;
@@ -65,6 +66,7 @@ impl<I: InternalIterator> Walk<I> {
     /// A watch has begun. A source stands on its next entry, which can be far ahead of the walk, and entries that were written
     /// in between before the watch are known to neither. So all sources are positioned again.
     fn read_again(&mut self, toward: Toward) {
+        base::invariant!(self.source.valid(), "a walk reads again after its end");
         self.seek_key.clear();
         self.seek_key.extend_from_slice(self.source.key());
         match toward {
@@ -97,6 +99,7 @@ impl<I: InternalIterator> Walk<I> {
     #[cold]
     #[inline(never)]
     pub(super) fn unseen_here(&mut self) {
+        base::invariant!(self.source.valid(), "an invisible entry is noted after the end");
         if let Some(skipper) = &mut self.empty.skipper {
             skipper.finish(&self.view.order, Some(key::user_key(self.source.key())), self.skips);
         }

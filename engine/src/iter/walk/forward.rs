@@ -243,6 +243,7 @@ impl<I: InternalIterator> Walk<I> {
         self.saved_key.extend_from_slice(key::user_key(self.source.key()));
         // Left empty where an error ends the iteration; then the memory is made again.
         let mut operands = std::mem::take(&mut self.operands);
+        base::invariant!(operands.is_empty(), "{} merge operands of another key are left", operands.len());
         operands.push(self.source.pin_value());
         self.source.next();
         let mut base = Base::None;
@@ -298,6 +299,7 @@ impl<I: InternalIterator> Walk<I> {
 
     /// Shows what `operands`, oldest first, and the base make. Keeps the memory of `operands`.
     pub(super) fn show_merged(&mut self, base: Base, mut operands: Vec<Pinned>) {
+        base::invariant!(!operands.is_empty(), "a merge has no operands");
         let without_timestamp = without_timestamp(&self.saved_key, self.timestamp_size);
         if self.scratch.out.capacity() == 0 {
             // The row before was written by the operator, and is shown no more.
