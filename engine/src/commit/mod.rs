@@ -21,7 +21,7 @@ use format::edit::{VersionEdit, WalAddition};
 use format::proof::Extent;
 use lsm::version::{Edit, Version};
 
-use crate::family::{Family, FamilySet, FlushPick, State};
+use crate::family::{Family, FamilySet, FlushPick, State, Unannounced};
 use crate::files::{Numbers, Obsolete};
 use crate::manifest::{Manifest, ManifestSettings, Record};
 use crate::prepared::PreparedSections;
@@ -56,6 +56,8 @@ impl Change {
 pub struct Committed {
     /// WALs below this number are not needed any more.
     pub min_log_to_keep: u64,
+    /// The flushes of the commit. The caller drops this value after the listeners were called and the space was checked.
+    pub flushes: Vec<Unannounced>,
 }
 
 /// Everything a commit touches.
@@ -203,6 +205,10 @@ impl Committer {
         self.write(&mut manifest, records)?;
         self.min_log_to_keep.fetch_max(min_wal.unwrap_or(0), Ordering::AcqRel);
         let mut old_super_versions = Vec::with_capacity(parts.len());
+        // Before the memtables leave: a caller that waits for them then also waits for the listeners.
+        let is_flush = |part: &&Part| part.change.flushed.is_some();
+        let flushes =
+            parts.iter().filter(is_flush).map(|part| Unannounced::new(&part.change.family)).collect();
         for part in &parts {
             if !part.change.keeps_keys && part.change.flushed.is_none() {
                 part.change.family.empty_ranges().clear();
@@ -232,7 +238,7 @@ impl Committer {
             self.retire(part);
         }
         drop(old_super_versions);
-        Ok(Committed { min_log_to_keep: self.min_log_to_keep() })
+        Ok(Committed { min_log_to_keep: self.min_log_to_keep(), flushes })
     }
 
     /// Writes records that change no tree (families added and dropped, counters, tracked WALs), and runs
@@ -242,7 +248,7 @@ impl Committer {
         let records = edits.into_iter().map(|edit| (self.complete(edit, 0), 0)).collect();
         self.write(&mut manifest, records)?;
         then();
-        Ok(Committed { min_log_to_keep: self.min_log_to_keep() })
+        Ok(Committed { min_log_to_keep: self.min_log_to_keep(), flushes: Vec::new() })
     }
 
     /// Records synced sizes of closed WALs (`track_and_verify_wals_in_manifest`).
@@ -268,7 +274,7 @@ impl Committer {
         self.min_log_to_keep.fetch_max(needed, Ordering::AcqRel);
         let records: Vec<Record> = edits.into_iter().map(|edit| (self.complete(edit, 0), 0)).collect();
         self.roll_locked(&mut manifest, records)?;
-        Ok(Committed { min_log_to_keep: self.min_log_to_keep() })
+        Ok(Committed { min_log_to_keep: self.min_log_to_keep(), flushes: Vec::new() })
     }
 
     /// What a session that goes on with the old MANIFEST says first: the logs that are needed now.

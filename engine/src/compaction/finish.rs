@@ -351,3 +351,13 @@ pub(super) fn verify_counts(t: &CompactionTools<'_>, job: &Job, done: &[piece::D
         done.len()
     )))
 }
+
+/// Checks the limit of the SST file manager with the output files of the compaction, while the input files still count.
+/// RocksDB: `CompactionJob::FinishCompactionOutputFile`.
+///
+/// # Errors
+/// SpaceLimit. The caller removes the output files.
+pub(super) fn check_space(t: &CompactionTools<'_>, done: &[piece::Done]) -> Result<()> {
+    let more: u64 = outputs(done).map(|file| file.meta.size).sum();
+    t.tools.check_space(more)
+}

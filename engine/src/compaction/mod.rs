@@ -196,6 +196,7 @@ fn merge(t: &CompactionTools<'_>, job: &Job) -> Result<Compacted> {
         ranges.len()
     );
     let failed = failed.map_or_else(|| finish::verify_counts(t, job, &done), Err);
+    let failed = failed.and_then(|()| finish::check_space(t, &done));
     if let Err(error) = failed {
         remove(t, &done);
         finish::failed(t, job, &error);

@@ -18,6 +18,7 @@ mod state;
 mod super_version;
 #[cfg(test)]
 mod tests;
+mod unannounced;
 
 pub use empty_ranges::EmptyRanges;
 pub use parts::Parts;
@@ -25,6 +26,7 @@ pub use resolve::pick_options;
 pub use set::FamilySet;
 pub use state::{Charge, FlushPick, ImmutableMemtable, SealedOwn, State};
 pub use super_version::SuperVersion;
+pub use unannounced::Unannounced;
 
 use std::borrow::Cow;
 
@@ -53,6 +55,8 @@ pub struct Family {
     dropped: AtomicBool,
     /// True from the first write with `disableWAL` on.
     unlogged: AtomicBool,
+    /// Flushes whose memtables are in SST files, and whose listeners were not all called yet.
+    unannounced: AtomicUsize,
     /// Bytes of the active memtable that the write-buffer manager knows of.
     charged: AtomicUsize,
     /// The write buffer manager that received the reservation of `charged`, after the first entry.
@@ -104,6 +108,7 @@ impl Family {
             ),
             dropped: AtomicBool::new(false),
             unlogged: AtomicBool::new(false),
+            unannounced: AtomicUsize::new(0),
             charged: AtomicUsize::new(0),
             buffers: OnceLock::new(),
             release_notifier,

@@ -2,7 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use base::{Error, FamilyId, Kind, Subcode};
+use base::{Error, FamilyId, Kind};
 use lsm::pick::View;
 use lsm::pick::score::Scores;
 use lsm::pressure::Load;
@@ -126,9 +126,7 @@ impl Flushes {
     /// Sets the background error of a full disk if the SST files reach the limit of the SST file manager. The flushed
     /// files stay. RocksDB: `DBImpl::FlushMemTableToOutputFile`.
     fn check_space(&self) {
-        let db = self.context.tools.options.load();
-        if db.sst_file_manager.as_ref().is_some_and(|manager| manager.is_space_reached(0)) {
-            let error = Error::io_error("Max allowed space was reached").with_subcode(Subcode::SpaceLimit);
+        if let Err(error) = self.context.tools.check_space(0) {
             self.failures.failed(error, ErrorReason::Flush);
         }
     }
@@ -201,15 +199,20 @@ impl Flushes {
             self.schedule.start_due(&mut state);
         }
         match &outcome {
-            Ok(done) => done.committed.iter().for_each(|committed| self.purge.committed(committed)),
+            Ok(done) => {
+                done.committed.iter().for_each(|committed| self.purge.committed(committed));
+                self.check_space();
+            }
             Err(error) => self.failures.flush_failed(error.clone(), &families),
         }
+        let outcome = outcome.map(drop);
         if self.context.atomic_flush {
             families = self.context.families.all();
         }
         families.iter().for_each(|family| self.schedule.reconsider(family));
         self.schedule.pool().notify();
-        outcome.map(|_| ())
+        outcome?;
+        self.context.check_families(&families)
     }
 
     /// Picks the immutable memtables of these column families. Returns `None` while a job has one of them.
@@ -243,7 +246,8 @@ impl Flushes {
         }
     }
 
-    /// Flushes these column families. If asked, waits until their entries are in SST files.
+    /// Flushes these column families. If asked, waits until their entries are in SST files, the listeners were called, and the
+    /// space was checked. A call in a background job, as a listener makes it, does not wait for listeners.
     ///
     /// # Errors
     ///
@@ -261,6 +265,8 @@ impl Flushes {
             return Err(Error::shutdown_in_progress("the database is closing"));
         };
         let failures: Vec<u64> = families.iter().map(|f| self.failures(f).0).collect();
+        // A job that flushes in a callback of a listener must not wait for the end of this callback.
+        let waits_for_listeners = !self.schedule.pool().runs_here();
         writer.switch_for_flush(families, reason)?;
         if !wait {
             return Ok(());
@@ -279,11 +285,14 @@ impl Flushes {
                 return Some(Err(Error::shutdown_in_progress("the database is closing")));
             }
             let done = targets.iter().all(|(f, id)| {
-                f.is_dropped() || f.state().immutable_memtables.first().is_none_or(|oldest| oldest.id > *id)
+                let flushed = f.state().immutable_memtables.first().is_none_or(|oldest| oldest.id > *id);
+                f.is_dropped() || flushed && !(waits_for_listeners && f.has_unannounced_flush())
             });
             if done {
                 let dropped = only.filter(|family| family.is_dropped());
-                return Some(dropped.map_or(Ok(()), |f| Err(Error::column_family_dropped(f.name()))));
+                let dropped = dropped.map_or(Ok(()), |f| Err(Error::column_family_dropped(f.name())));
+                // The check of the space may have set the error after the check above.
+                return Some(dropped.and_then(|()| self.context.check_families(families)));
             }
             let failed = families.iter().zip(&failures).map(|(f, before)| (self.failures(f), *before));
             failed.into_iter().find(|(now, before)| now.0 > *before).and_then(|(now, _)| now.1.map(Err))

@@ -197,8 +197,9 @@ pub struct FlushOptions {
     /// The families in one atomic flush whatever `atomic_flush` says, on this thread even without `wait`. Default
     /// false.
     pub force_atomic_flush: bool,
-    /// Returns after the listeners were called for the flush. Acts only with `wait`, and not in a callback of a
-    /// background job. Default: false.
+    /// Returns after the listeners were called for each flush of the column families that runs, also for flushes of other
+    /// callers. Acts only with `wait`, and not in a callback of a background job. If false, the call waits for the listeners
+    /// of the flushes that are durable. RocksDB with false returns before the listeners in rare schedules. Default: false.
     pub listener_wait: bool,
 }
 

@@ -1,7 +1,7 @@
 //! The tools of every job that writes SST files, and the settings of its files.
 
-use base::Result;
 use base::ids::JobId;
+use base::{Error, Result, Subcode};
 use compress::Compression;
 use env::Env;
 use env::rate::IoPriority;
@@ -72,6 +72,19 @@ impl JobTools {
             flush_priority: self.flush_priority.clone(),
             options_file: Mutex::default(),
             families_unwritten: AtomicUsize::new(0),
+        }
+    }
+
+    /// Checks the limit of the SST file manager, with `more` bytes that the manager does not track yet.
+    ///
+    /// # Errors
+    /// SpaceLimit if the limit is reached.
+    pub fn check_space(&self, more: u64) -> Result<()> {
+        match &self.options.load().sst_file_manager {
+            Some(manager) if manager.is_space_reached(more) => {
+                Err(Error::io_error("Max allowed space was reached").with_subcode(Subcode::SpaceLimit))
+            }
+            _ => Ok(()),
         }
     }
 

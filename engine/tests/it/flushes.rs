@@ -318,6 +318,7 @@ fn a_flush_that_waits_for_an_older_one_takes_no_younger_one_on_its_stack() {
 /// Counts finished flushes. The callback ends only after `go`.
 #[derive(Default)]
 struct Slow {
+    begun: AtomicBool,
     go: AtomicBool,
     finished: AtomicUsize,
     stalls: Mutex<Vec<StallCondition>>,
@@ -326,6 +327,7 @@ struct Slow {
 impl Listener for Slow {
     fn on_event(&self, event: &Event) {
         let Event::FlushFinished(finished) = event else { return };
+        self.begun.store(true, Ordering::SeqCst);
         while !self.go.load(Ordering::SeqCst) {
             std::thread::yield_now();
         }
@@ -343,20 +345,73 @@ fn with_slow(seed: u64, family: FamilyOptions) -> (Arc<Slow>, Db) {
 }
 
 #[test]
-fn a_flush_with_listener_wait_returns_after_the_listeners() {
+fn a_flush_returns_after_its_listeners() {
     let (slow, db) = with_slow(11, FamilyOptions::default());
     let family = db.default_family().unwrap();
-    put(&db, "a", "1");
-    // Without `listener_wait`, the flush returns while the callback runs.
-    db.flush(&[family.clone()], &FlushOptions::default()).unwrap();
-    assert_eq!(slow.finished.load(Ordering::SeqCst), 0);
     slow.go.store(true, Ordering::SeqCst);
     for round in 0..50 {
         put(&db, "a", &round.to_string());
-        db.flush(&[family.clone()], &FlushOptions { listener_wait: true, ..FlushOptions::default() })
-            .unwrap();
-        assert_eq!(slow.finished.load(Ordering::SeqCst), round + 2);
+        let options = FlushOptions { listener_wait: round % 2 == 1, ..FlushOptions::default() };
+        db.flush(&[family.clone()], &options).unwrap();
+        assert_eq!(slow.finished.load(Ordering::SeqCst), round + 1);
     }
+}
+
+#[test]
+fn a_flush_waits_for_a_listener_that_runs() {
+    let (slow, db) = with_slow(14, FamilyOptions::default());
+    let family = db.default_family().unwrap();
+    put(&db, "a", "1");
+    let returned = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            db.flush(&[family.clone()], &FlushOptions::default()).unwrap();
+            returned.store(true, Ordering::SeqCst);
+        });
+        // The engine calls the listener after the commit.
+        while !slow.begun.load(Ordering::SeqCst) {
+            std::thread::yield_now();
+        }
+        for _ in 0..1000 {
+            std::thread::yield_now();
+        }
+        assert!(!returned.load(Ordering::SeqCst));
+        slow.go.store(true, Ordering::SeqCst);
+    });
+    assert!(returned.load(Ordering::SeqCst));
+}
+
+/// Flushes the database in the first call.
+#[derive(Default)]
+struct FlushesAgain {
+    db: Mutex<Option<std::sync::Weak<Db>>>,
+    finished: AtomicUsize,
+}
+
+impl Listener for FlushesAgain {
+    fn on_event(&self, event: &Event) {
+        let Event::FlushFinished(_) = event else { return };
+        self.finished.fetch_add(1, Ordering::SeqCst);
+        let Some(db) = self.db.lock().unwrap().take().and_then(|db| db.upgrade()) else { return };
+        put(&db, "b", "2");
+        db.flush(&[db.default_family().unwrap()], &FlushOptions::default()).unwrap();
+    }
+}
+
+#[test]
+fn a_listener_can_flush_and_wait() {
+    let mut env = Env::memory(15);
+    env.executor = Arc::new(Threads::new());
+    let again = Arc::new(FlushesAgain::default());
+    let options = DbOptions { max_background_jobs: 8, ..options(&env) };
+    let mut request = OpenRequest::new("/db", options, FamilyOptions::default());
+    request.components.listeners.push(again.clone());
+    let db = Arc::new(Db::open(request).unwrap());
+    *again.db.lock().unwrap() = Some(Arc::downgrade(&db));
+    put(&db, "a", "1");
+    db.flush(&[db.default_family().unwrap()], &FlushOptions::default()).unwrap();
+    assert_eq!(again.finished.load(Ordering::SeqCst), 2);
+    assert_eq!(get(&db, "b").as_deref(), Some("2"));
 }
 
 #[test]

@@ -167,13 +167,42 @@ fn a_flush_that_reaches_the_limit_of_space_stops_writes_until_there_is_space() {
     let db = Db::open("data", options).unwrap();
     let incompressible: Vec<u8> = (0..4000u32).map(|i| (i.wrapping_mul(2654435761) >> 13) as u8).collect();
     db.put(b"k", &incompressible).unwrap();
-    let _ = db.flush();
-    // The job looks at the space after it wakes the waiters of the flush.
-    let _ = db.wait_for_compact();
+    // The job checks the space before the flush returns.
+    assert_eq!(db.flush().unwrap_err().subcode(), Subcode::SpaceLimit);
     let error = db.put(b"l", b"v").unwrap_err();
     assert_eq!(error.subcode(), Subcode::SpaceLimit, "{error}");
     manager.set_options(SstFileOptions::default());
     db.resume().unwrap();
     db.put(b"l", b"v").unwrap();
     assert!(db.get(b"k").unwrap().is_some());
+}
+
+#[test]
+fn a_compaction_that_reaches_the_limit_of_space_fails_and_keeps_its_inputs() {
+    let mut options = Options::in_memory();
+    options.db.max_bgerror_resume_count = 0;
+    options.family.disable_auto_compactions = true;
+    let manager = SstFileManager::new(options.db.env.clone(), SstFileOptions::default());
+    options.db.sst_file_manager = Some(manager.clone());
+    let db = Db::open("data", options).unwrap();
+    let incompressible: Vec<u8> = (0..4000u32).map(|i| (i.wrapping_mul(2654435761) >> 13) as u8).collect();
+    for key in [b"a", b"z", b"b"] {
+        db.put(key, &incompressible).unwrap();
+        db.put(b"m", b"in each file").unwrap();
+        db.flush().unwrap();
+    }
+    let before = manager.total_size();
+    manager.set_options(SstFileOptions { max_allowed_space: before + 100, ..SstFileOptions::default() });
+    assert_eq!(
+        db.compact_range(None, None, &CompactRangeOptions::default()).unwrap_err().subcode(),
+        Subcode::SpaceLimit
+    );
+    assert_eq!(manager.total_size(), before);
+    assert_eq!(db.put(b"c", b"v").unwrap_err().subcode(), Subcode::SpaceLimit);
+    manager.set_options(SstFileOptions::default());
+    db.resume().unwrap();
+    db.compact_range(None, None, &CompactRangeOptions::default()).unwrap();
+    for key in [b"a", b"z", b"b"] {
+        assert_eq!(&*db.get(key).unwrap().unwrap(), &incompressible[..]);
+    }
 }
