@@ -133,7 +133,7 @@ pub use engine::db::{
     WalFile, WalFileType,
 };
 pub use engine::event;
-pub use engine::event::{Event, Listener};
+pub use engine::event::{Event, JobPressure, Listener};
 pub use engine::read::Answered;
 pub use engine::source::WideColumns;
 pub use format::batch::{Batch, Marker, Record};

@@ -262,6 +262,27 @@ fn near_stop(cause: Cause, load: &Load, options: &Options) -> bool {
     }
 }
 
+/// Returns how near this load is to a write stall, in percent: 100 or more delays writes. Level 0 counts against
+/// `level0_slowdown_writes_trigger`, the pending compaction bytes count against `soft_pending_compaction_bytes_limit`. A trigger
+/// of 0 is replaced by the trigger that stops writes. RocksDB: `CaptureBackgroundJobPressure`.
+pub fn proximity_percent(load: &Load, options: &Options) -> u64 {
+    let percent = |part: u64, whole: u64| match whole {
+        0 => 0,
+        whole => (100.0 * part as f64 / whole as f64) as u64,
+    };
+    let first_above_0 = |slow: u64, stop: u64| if slow > 0 { slow } else { stop };
+    let trigger = |trigger: i32| u64::try_from(trigger).unwrap_or(0);
+    let files = first_above_0(
+        trigger(options.level0_slowdown_writes_trigger),
+        trigger(options.level0_stop_writes_trigger),
+    );
+    let bytes = first_above_0(
+        options.soft_pending_compaction_bytes_limit,
+        options.hard_pending_compaction_bytes_limit,
+    );
+    percent(load.num_l0_files as u64, files).max(percent(load.pending_compaction_bytes, bytes))
+}
+
 /// Whether compactions should use more threads though writes go on unhindered.
 fn wants_speed(load: &Load, options: &Options) -> bool {
     let trigger = i64::from(options.level0_file_num_compaction_trigger);

@@ -45,6 +45,7 @@ pub(super) fn line(event: &Event, now_us: u64) -> Option<String> {
         | Event::ShutdownStarted
         | Event::BackgroundError { .. }
         | Event::RecoveredFromError { .. }
+        | Event::JobPressureChanged(_)
         | Event::StallChanged { .. }
         | Event::MemtableSealed { .. }
         | Event::FamilyDropped(_)

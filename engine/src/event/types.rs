@@ -176,6 +176,8 @@ pub enum Event {
         num_deletes: u64,
     },
     FamilyDropped(Named),
+    /// A flush or an automatic compaction has ended.
+    JobPressureChanged(JobPressure),
     /// A file that was made outside of the database is visible in a column family.
     ExternalFileIngested(ExternalFileIngested),
     /// The database begins to close; jobs may still run.
@@ -216,11 +218,28 @@ impl Event {
             Event::StallChanged { .. } => "stall_conditions_changed",
             Event::MemtableSealed { .. } => "memtable_sealed",
             Event::FamilyDropped(_) => "column_family_dropped",
+            Event::JobPressureChanged(_) => "background_job_pressure_changed",
             Event::ExternalFileIngested(_) => "ingest_finished",
             Event::ShutdownStarted => "db_shutdown_begin",
             Event::WritesLost { .. } => "writes_lost",
         }
     }
+}
+
+/// How busy the background jobs of a database are. RocksDB: `BackgroundJobPressure`. Bottommost compactions run in the pool of
+/// all compactions, so the numbers of compactions have no parts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct JobPressure {
+    /// Compactions that have a slot, with the compactions that run.
+    pub compaction_scheduled: usize,
+    pub compaction_running: usize,
+    /// Flushes that have a slot, with the flushes that run.
+    pub flush_scheduled: usize,
+    pub flush_running: usize,
+    /// How near the column family under the most pressure is to a write stall, in percent. 100 or more delays writes.
+    pub write_stall_proximity_percent: u64,
+    /// Whether compactions use all slots because of the pressure.
+    pub compaction_speedup_active: bool,
 }
 
 /// A family by number and name.

@@ -104,6 +104,7 @@ impl Compactions {
             // The job held its inputs until now.
             self.purge.schedule();
         }
+        self.schedule.tell_pressure();
         self.schedule.pool().notify();
     }
 

@@ -96,6 +96,7 @@ impl Flushes {
         } else {
             families.iter().for_each(|family| self.schedule.reconsider(family));
         }
+        self.schedule.tell_pressure();
         self.schedule.pool().notify();
     }
 

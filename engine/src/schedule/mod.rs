@@ -10,6 +10,7 @@
 mod event_count;
 mod pause;
 mod pool;
+mod pressure;
 mod queues;
 mod reserve;
 mod slots;

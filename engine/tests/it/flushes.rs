@@ -12,7 +12,7 @@ use env::hook::{Call, Hook, Hooked, Op, Verdict};
 use ironstone_engine::batch::WriteBatch;
 use ironstone_engine::components::FamilyDescriptor;
 use ironstone_engine::db::{Db, OpenRequest};
-use ironstone_engine::event::{Event, Listener, StallCondition};
+use ironstone_engine::event::{Event, JobPressure, Listener, StallCondition};
 use ironstone_engine::options::{CompactRangeOptions, DbOptions, FamilyOptions, FlushOptions, WriteOptions};
 
 use crate::basic::{get, options, put};
@@ -433,6 +433,40 @@ fn a_finished_flush_tells_whether_level_0_slows_or_stops_writes() {
     }
     use StallCondition::{Delayed, Normal, Stopped};
     assert_eq!(*slow.stalls.lock().unwrap(), [Normal, Delayed, Delayed, Stopped]);
+}
+
+/// Keeps the pressure after each job.
+#[derive(Default)]
+struct Pressures(Mutex<Vec<JobPressure>>);
+
+impl Listener for Pressures {
+    fn on_event(&self, event: &Event) {
+        if let Event::JobPressureChanged(pressure) = event {
+            self.0.lock().unwrap().push(*pressure);
+        }
+    }
+}
+
+#[test]
+fn a_listener_gets_the_pressure_after_each_flush() {
+    let env = Env::memory(16);
+    let own = FamilyOptions {
+        disable_auto_compactions: true,
+        level0_slowdown_writes_trigger: 4,
+        ..FamilyOptions::default()
+    };
+    let pressures = Arc::new(Pressures::default());
+    let mut request = OpenRequest::new("/db", options(&env), own);
+    request.components.listeners.push(pressures.clone());
+    let db = Db::open(request).unwrap();
+    for _ in 0..4 {
+        put(&db, "a", "1");
+        db.flush(&[db.default_family().unwrap()], &FlushOptions::default()).unwrap();
+    }
+    let seen = pressures.0.lock().unwrap();
+    let near: Vec<_> = seen.iter().map(|pressure| pressure.write_stall_proximity_percent).collect();
+    assert_eq!(near, [25, 50, 75, 100]);
+    assert!(seen.iter().all(|pressure| pressure.flush_running == 0), "{seen:?}");
 }
 
 /// Holds the first compaction until the flag is set.

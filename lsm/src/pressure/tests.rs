@@ -67,3 +67,21 @@ fn without_automatic_compactions_only_memtables_stop() {
     let off = Options { disable_auto_compactions: true, ..options() };
     assert_eq!(Pressure::new(0).decide(&l0(100), &off).stall, Stall::Normal);
 }
+
+#[test]
+fn proximity_is_the_larger_part_of_a_trigger() {
+    let near = |load: &Load, options: &Options| proximity_percent(load, options);
+    assert_eq!(near(&l0(0), &options()), 0);
+    assert_eq!(near(&l0(5), &options()), 25);
+    assert_eq!(near(&l0(30), &options()), 150);
+    let bytes = Load { pending_compaction_bytes: 32 << 30, ..l0(5) };
+    assert_eq!(near(&bytes, &options()), 50);
+    let stop_only = Options {
+        level0_slowdown_writes_trigger: 0,
+        level0_stop_writes_trigger: 10,
+        soft_pending_compaction_bytes_limit: 0,
+        hard_pending_compaction_bytes_limit: 0,
+        ..options()
+    };
+    assert_eq!(near(&bytes, &stop_only), 50);
+}
