@@ -147,7 +147,7 @@ facts! {
     cf_id: u32 => i.family.0;
     file_number: u64 => i.file_number;
     oldest_blob_file_number: u64 => 0;
-    thread_id: u64 => 0;
+    thread_id: u64 => env::posix::thread_id();
     job_id: i32 => i.job;
     triggered_writes_slowdown: Flag => Flag(i.stall == 0);
     triggered_writes_stop: Flag => Flag(i.stall == 1);
@@ -168,7 +168,7 @@ byte_facts! {
 facts! {
     rocksdb_compactionjobinfo_t, "rocksdb_compactionjobinfo_", |i|;
     cf_id: u32 => i.family.0;
-    thread_id: u64 => 0;
+    thread_id: u64 => env::posix::thread_id();
     job_id: i32 => i.job;
     num_l0_files: i32 => i.level_0_files;
     base_input_level: i32 => i.levels.0;
@@ -210,7 +210,7 @@ facts! {
 facts! {
     rocksdb_subcompactionjobinfo_t, "rocksdb_subcompactionjobinfo_", |i|;
     cf_id: u32 => i.family.0;
-    thread_id: u64 => 0;
+    thread_id: u64 => env::posix::thread_id();
     job_id: i32 => i.job;
     subcompaction_job_id: i32 => i.index;
     base_input_level: i32 => i.levels.0;

@@ -15,6 +15,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use parking_lot::Mutex;
 
+use crate::sync::Arc;
+use crate::thread_status::ThreadBoard;
+
 pub mod inline;
 pub mod threads;
 
@@ -136,6 +139,10 @@ pub trait Executor: Send + Sync + fmt::Debug {
     /// Ends the threads of pools that have nothing to do and waits until they are gone. Jobs queued meanwhile or afterwards
     /// run as ever, on threads started for them.
     fn part(&self) {}
+
+    /// The states of the threads. RocksDB: `Env::GetThreadList`. A pool starts its threads for queued jobs, so a pool without a
+    /// job may have no thread.
+    fn thread_board(&self) -> &Arc<ThreadBoard>;
 
     /// Lowers the processor and disk priority of a pool's threads, where the system allows.
     fn lower_priority(&self, _pool: Pool, _io: bool) {}

@@ -25,6 +25,7 @@ pub mod rate;
 pub mod rng;
 pub mod sst_files;
 pub mod sync;
+pub mod thread_status;
 pub mod timed;
 pub mod writer;
 

@@ -11,7 +11,7 @@ use env::sync::OnceLock;
 use jni_sys::{jmethodID, jobject, jvalue};
 
 use crate::fault::{Fault, Outcome};
-use crate::java::{JClass, JObject, JString, Java, jni};
+use crate::java::{JClass, JLongs, JObject, JString, Java, jni};
 use crate::load;
 
 /// A class by its name, with slashes.
@@ -74,6 +74,12 @@ impl Value {
 impl From<JObject<'_>> for Value {
     fn from(object: JObject<'_>) -> Self {
         Value(jvalue { l: object.raw() })
+    }
+}
+
+impl From<JLongs<'_>> for Value {
+    fn from(array: JLongs<'_>) -> Value {
+        array.object().into()
     }
 }
 

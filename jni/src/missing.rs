@@ -73,8 +73,6 @@ refused! {
         RocksDB_deleteFile;
     i64:
         LiveFileMetaData_newLiveFileMetaDataHandle PersistentCache_newPersistentCache;
-    JObject<'j>:
-        Env_getThreadList;
 }
 
 #[cfg(test)]

@@ -1,11 +1,21 @@
-//! `ThreadStatus`: the names of threads, operations, stages and states. Lists of threads (`Env.getThreadList`) are not built.
+//! `ThreadStatus`: the list of threads, and the names of threads, operations, stages and states.
 //!
 //! Facts: RocksDB `util/thread_operation.h`, `monitoring/thread_status_impl.cc`, `util/string_util.cc`.
 
+use env::thread_status::ThreadStatus;
+
+use crate::class::{Class, Method, Value};
 use crate::collections;
 use crate::fault::Outcome;
-use crate::java::{JLongs, JObject, JString, Java};
+use crate::handle::Handle;
+use crate::java::{JLongs, JObject, JObjects, JString, Java};
 use crate::native::natives;
+use crate::parts::EnvObject;
+
+static NEW_STATUS: Method = Class::new("org/rocksdb/ThreadStatus")
+    .method("<init>", "(JBLjava/lang/String;Ljava/lang/String;BJB[JB)V");
+/// No thread waits for a lock of RocksDB's kind.
+const STATE_UNKNOWN: i8 = 0;
 
 const THREADS: [&str; 4] = ["High Pri", "Low Pri", "User", "Bottom Pri"];
 const OPERATIONS: [&str; 4] = ["", "Compaction", "Flush", "DBOpen"];
@@ -35,6 +45,23 @@ fn text<'j>(java: Java<'j>, text: &str) -> Outcome<JString<'j>> {
 fn name<'j>(java: Java<'j>, names: &[&str], number: i32) -> Outcome<JString<'j>> {
     let name = usize::try_from(number).ok().and_then(|at| names.get(at).copied());
     text(java, name.unwrap_or(""))
+}
+
+/// Makes a `ThreadStatus` of Java.
+fn status<'j>(java: Java<'j>, status: &ThreadStatus) -> Outcome<JObject<'j>> {
+    let properties = status.properties.map(|value| value as i64);
+    let arguments = [
+        Value::long(status.thread_id as i64),
+        Value::byte(status.thread_type as i8),
+        java.new_text(&status.db_name)?.into(),
+        java.new_text(&status.cf_name)?.into(),
+        Value::byte(status.operation as i8),
+        Value::long(status.elapsed_micros as i64),
+        Value::byte(status.stage as i8),
+        java.new_longs(&properties)?.into(),
+        Value::byte(STATE_UNKNOWN),
+    ];
+    NEW_STATUS.construct(java, &arguments)
 }
 
 /// Returns the names of the properties of an operation.
@@ -87,6 +114,13 @@ fn micros_text(micros: u64) -> String {
 }
 
 natives! {
+    fn Env_getThreadList[java](env: Handle) -> JObjects<'j> {
+        let env = env.shared::<EnvObject>()?.0.clone();
+        let rows = env.executor.thread_board().list(env.clock.now_nanos());
+        let class = Class::new("org/rocksdb/ThreadStatus").get(java)?;
+        java.new_objects(class, rows.len(), |at| java.framed(|java| status(java, &rows[at])))?
+    }
+
     fn ThreadStatus_getThreadTypeName[java](kind: i8) -> JString<'j> {
         name(java, &THREADS, i32::from(kind))?
     }

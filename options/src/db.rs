@@ -159,7 +159,7 @@ base::options! {
     mutable wal_bytes_per_sync: u64 = 0, unit: "bytes";
     /// Waits until the previous `bytes_per_sync` bytes are on disk before more bytes are written.
     mutable strict_bytes_per_sync: bool = false, since: "6.2";
-    /// Has no effect: threads do not report what they do.
+    /// Shows the flush or compaction of a thread in the list of threads: operation, stage, and the bytes read and written.
     fixed enable_thread_tracking: bool = false;
     /// The first rate of writes in a write stall. 0 stands for the rate of the rate limiter, or for 16 MiB per second
     /// without a rate limiter.

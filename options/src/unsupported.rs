@@ -16,7 +16,6 @@ pub const HINTS: &[&str] = &[
     "default_temperature",
     "delete_obsolete_files_period_micros",
     "dump_malloc_stats",
-    "enable_thread_tracking",
     "experimental_mempurge_threshold",
     "fast_sst_open",
     "force_consistency_checks",

@@ -18,6 +18,7 @@ use base::ids::JobId;
 use base::stats::{HistogramKind, Ticker};
 use base::{Error, FileNumber, Result};
 use env::executor::Pool;
+use env::thread_status::{Operation, Properties, RunningOperation, Stage, set_stage};
 use lsm::compaction_iter::CompactionIterStats;
 use lsm::cut;
 use lsm::pick::{Reason, Task};
@@ -81,13 +82,24 @@ pub struct FilesCompacted {
 /// # Errors
 /// The first of any piece; nothing has changed then, and its files are removed.
 pub fn run(t: &CompactionTools<'_>, job: &Job) -> Result<Compacted> {
+    let tracked = t.tools.track(Operation::Compaction, &job.family, properties(job));
     if job.task.deletion {
         return drop_files(t, job);
     }
     if job.task.trivial_move && may_move(job)? {
         return move_files(t, job);
     }
-    merge(t, job)
+    merge(t, job, tracked.as_ref())
+}
+
+/// The properties of the job in the list of threads. The bits of the flags are the bits that RocksDB's
+/// `InterpretOperationProperties` reads. RocksDB's own jobs set other bits.
+fn properties(job: &Job) -> Properties {
+    let task = &job.task;
+    let levels = (task.start_level() as u64) << 32 | task.output_level as u64;
+    let flags = [(task.manual, 2), (task.deletion, 4), (task.trivial_move, 8)];
+    let flags = flags.iter().map(|(is_set, bit)| if *is_set { *bit } else { 0 }).sum();
+    [job.id.0, levels, flags, task.input_bytes(), 0, 0]
 }
 
 /// Returns true if no partitioner asks for a rewrite of the files. See RocksDB `db/compaction/compaction.cc`
@@ -159,13 +171,17 @@ fn drop_files(t: &CompactionTools<'_>, job: &Job) -> Result<Compacted> {
     Ok(Compacted { committed: Some(committed), report: Some(report), ..Compacted::default() })
 }
 
-fn merge(t: &CompactionTools<'_>, job: &Job) -> Result<Compacted> {
+fn merge(t: &CompactionTools<'_>, job: &Job, tracked: Option<&RunningOperation>) -> Result<Compacted> {
     let start = (t.tools.env.clock.now_nanos(), t.tools.env.clock.cpu_nanos());
+    set_stage(Stage::CompactionPrepare);
     finish::started(t, job);
     let ranges = subcompactions(t, job)?;
     base::invariant!(!ranges.is_empty(), "a compaction has no subcompaction");
     let results: Vec<Mutex<Option<Result<piece::Done>>>> = ranges.iter().map(|_| Mutex::new(None)).collect();
+    set_stage(Stage::CompactionRun);
     let run_one = |index: usize| {
+        let _entered = tracked.map(RunningOperation::enter);
+        set_stage(Stage::CompactionProcessKv);
         finish::subcompaction(t, job, index, None);
         let done = piece::run(t, job, &ranges[index]);
         finish::subcompaction(t, job, index, Some(done.as_ref().err().cloned()));
@@ -212,6 +228,7 @@ fn merge(t: &CompactionTools<'_>, job: &Job) -> Result<Compacted> {
         finish::failed(t, job, &error);
         return Err(error);
     }
+    set_stage(Stage::CompactionInstall);
     finish::pre_commit(t, job, &done, start);
     let outputs_of_job = outputs(&done).map(|file| (job.task.output_level, &*file.meta));
     t.output_tables.open_before_commit(&job.parts, outputs_of_job);

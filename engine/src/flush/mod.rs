@@ -13,6 +13,7 @@ use base::ids::JobId;
 use base::stats::{HistogramKind, Ticker};
 use base::{Error, Result};
 use env::executor::Pool;
+use env::thread_status::{Operation, Stage, set_stage};
 
 use crate::commit::{Change, Committed, Committer};
 use crate::event::{Event, FlushFinished, FlushReason, FlushStarted, StallCondition};
@@ -167,9 +168,16 @@ fn write_and_commit(
         }
     }
     let names = t.logs.names_made();
+    let mut _tracked = None;
     for at in 0..parts.len() {
         let part = &mut parts[at];
+        // The row of one column family ends before the row of the next column family begins.
+        drop(_tracked.take());
+        let memory = part.pick.memtables.iter().map(|m| m.mem.memory_used() as u64).sum();
+        _tracked = t.tools.track(Operation::Flush, &part.family, [job.0, memory, 0, 0, 0, 0]);
+        set_stage(Stage::FlushRun);
         started(t, job, part, reason);
+        set_stage(Stage::FlushWriteL0);
         let clock = &t.tools.env.clock;
         let start = (clock.now_nanos(), clock.cpu_nanos());
         let outputs = match write_memtables(t.tools, job, &part.family, &part.pick, Purpose::Flush) {
@@ -237,6 +245,7 @@ fn write_and_commit(
             Change { flushed: Some(pick), full_history_ts_low, ..Change::new(part.family.clone(), edit) }
         })
         .collect();
+    set_stage(Stage::MemtableInstallFlushResults);
     // The files stay where they are if this fails: the record may have reached the disk.
     let committed = t.committer.commit(changes, atomic)?;
     for part in parts.iter() {

@@ -29,6 +29,7 @@ use std::collections::BTreeSet;
 use base::iter::InternalIterator;
 use base::key::{self, MAX_SEQUENCE};
 use base::{Error, Result};
+use env::thread_status::{Stage, note_io, set_stage};
 use lsm::blob_flow::BlobFlow;
 use lsm::compaction_iter::{Below, CompactionIter};
 use lsm::cut::Cutter;
@@ -104,6 +105,9 @@ struct Run<'a> {
     blobs: BlobOutput<'a>,
 }
 
+/// After so many rows, the bytes of the job in the list of threads are updated. RocksDB: `kRecordStatsEvery`.
+const ROWS_BETWEEN_NOTES: u64 = 1024;
+
 impl Run<'_> {
     fn rows<I: InternalIterator, B: Below>(
         &mut self,
@@ -148,6 +152,9 @@ impl Run<'_> {
             let (key, value) = self.blobs.convert(rows.key(), rows.value())?;
             open.add(key, value)?;
             self.done.num_records += 1;
+            if self.done.num_records.is_multiple_of(ROWS_BETWEEN_NOTES) {
+                note_io();
+            }
             rows.next();
         }
         drop(place);
@@ -177,7 +184,15 @@ impl Run<'_> {
             }
         }
         if let Some(open) = self.open.take() {
+            let is_compaction = !self.settings.is_flush;
+            if is_compaction {
+                set_stage(Stage::CompactionSyncFile);
+            }
             self.done.files.push(open.finish(self.settings)?);
+            note_io();
+            if is_compaction {
+                set_stage(Stage::CompactionProcessKv);
+            }
         }
         base::invariant!(
             self.done.files.is_sorted_by(|a, b| self

@@ -5,6 +5,7 @@ use base::{Error, Result, Subcode};
 use compress::Compression;
 use env::Env;
 use env::rate::IoPriority;
+use env::thread_status::{Operation, Properties, RunningOperation};
 use format::proof::OptionsExtent;
 use lsm::version::Edit;
 
@@ -73,6 +74,20 @@ impl JobTools {
             options_file: Mutex::default(),
             families_unwritten: AtomicUsize::new(0),
         }
+    }
+
+    /// Shows an operation of this thread in the list of threads, until the returned value is dropped. `None` without
+    /// `enable_thread_tracking`.
+    pub fn track(
+        &self,
+        operation: Operation,
+        family: &Family,
+        properties: Properties,
+    ) -> Option<RunningOperation> {
+        self.options.load().enable_thread_tracking.then(|| {
+            let names = (&*self.paths.db.to_string_lossy(), family.name());
+            self.env.executor.thread_board().begin(operation, names, self.env.clock.now_nanos(), properties)
+        })
     }
 
     /// Checks the limit of the SST file manager, with `more` bytes that the manager does not track yet.

@@ -36,4 +36,5 @@ mod stats;
 mod stats_script;
 mod styles;
 mod system;
+mod thread_status;
 mod timestamps;

@@ -157,6 +157,10 @@ struct Gate {
 }
 
 impl Executor for Gate {
+    fn thread_board(&self) -> &Arc<env::thread_status::ThreadBoard> {
+        self.threads.thread_board()
+    }
+
     fn spawn(&self, pool: Pool, tag: Tag, job: Job) {
         self.threads.spawn(pool, tag, job);
     }

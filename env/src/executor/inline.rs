@@ -15,6 +15,7 @@ use parking_lot::Mutex;
 use super::{Executor, Job, Panics, Pool, Tag};
 use crate::clock::Clock;
 use crate::rng::{Rng, SeededRng};
+use crate::thread_status::ThreadBoard;
 
 /// Runs nothing until helped.
 #[derive(Debug)]
@@ -24,6 +25,7 @@ pub struct Inline {
     state: Mutex<State>,
     panics: Panics,
     starved: Mutex<Starved>,
+    board: crate::sync::Arc<ThreadBoard>,
 }
 
 type OnStarved = Box<dyn Fn(u64) + Send + Sync>;
@@ -67,6 +69,7 @@ impl Inline {
             state: Mutex::new(State { threads: [1; 4], ..State::default() }),
             panics: Panics::default(),
             starved: Mutex::default(),
+            board: crate::sync::Arc::default(),
         }
     }
 
@@ -210,6 +213,10 @@ impl Executor for Inline {
 
     fn wait_for_all(&self) {
         while self.help() {}
+    }
+
+    fn thread_board(&self) -> &crate::sync::Arc<ThreadBoard> {
+        &self.board
     }
 
     fn panics(&self) -> (u64, Option<String>) {

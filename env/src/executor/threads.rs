@@ -23,6 +23,7 @@ use base::Error;
 use super::{Executor, Job, Panics, Pool, Tag};
 use crate::sync::thread::{self, JoinHandle};
 use crate::sync::{Arc, AtomicBool, Condvar, Mutex, MutexGuard, OnceLock, Ordering};
+use crate::thread_status::ThreadBoard;
 
 /// Threads named `rocksdb:low` and so on, as tools that look for RocksDB's expect.
 #[derive(Debug)]
@@ -31,6 +32,7 @@ pub struct Threads {
     timer: Arc<Timer>,
     panics: Arc<Panics>,
     starter: Starter,
+    board: Arc<ThreadBoard>,
 }
 
 /// Asked before each start of a thread. An error refuses the start, as the system does with EAGAIN.
@@ -65,6 +67,7 @@ struct Inner {
     work: Condvar,
     idle: Condvar,
     panics: Arc<Panics>,
+    board: Arc<ThreadBoard>,
     /// True if jobs are queued and the pool has no thread, because the system refused to start one.
     starved: AtomicBool,
 }
@@ -110,6 +113,7 @@ impl Threads {
 
     fn with_starter(starter: Starter) -> Threads {
         let panics = Arc::new(Panics::default());
+        let board = Arc::new(ThreadBoard::default());
         let pools = Pool::ALL.map(|pool| {
             let limit = usize::from(matches!(pool, Pool::Low | Pool::High));
             Arc::new(Inner {
@@ -119,12 +123,13 @@ impl Threads {
                 work: Condvar::new(),
                 idle: Condvar::new(),
                 panics: panics.clone(),
+                board: board.clone(),
                 starved: AtomicBool::new(false),
             })
         });
-        let timer = Arc::new(Timer { starter: starter.clone(), ..Timer::default() });
+        let timer = Arc::new(Timer { starter: starter.clone(), board: board.clone(), ..Timer::default() });
         let _ = timer.pools.set(pools.clone());
-        Threads { pools, timer, panics, starter }
+        Threads { pools, timer, panics, starter, board }
     }
 
     /// Makes the timer thread try again, if the pool is starved.
@@ -247,6 +252,10 @@ impl Executor for Threads {
         }
     }
 
+    fn thread_board(&self) -> &Arc<ThreadBoard> {
+        &self.board
+    }
+
     fn panics(&self) -> (u64, Option<String>) {
         self.panics.seen()
     }
@@ -329,6 +338,7 @@ impl Inner {
 
     fn run(self: Arc<Self>, number: usize, crew: u64) {
         base::stats::io_set_pool(self.pool as u64);
+        let _registered = self.board.register(self.pool);
         let mut lowered = 0;
         let mut s = self.state.lock();
         loop {
@@ -411,6 +421,7 @@ struct Delayed {
 #[derive(Default)]
 struct Timer {
     starter: Starter,
+    board: Arc<ThreadBoard>,
     state: Mutex<TimerState>,
     changed: Condvar,
     /// The pools that the thread starts threads for. Their locks are taken under the timer's lock.
@@ -477,6 +488,7 @@ impl Timer {
     }
 
     fn run(&self, crew: u64) {
+        let _registered = self.board.register(Pool::User);
         let mut s = self.state.lock();
         while !s.stopping && s.crew == crew {
             let now = Instant::now();
