@@ -9,12 +9,9 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.nio.ByteBuffer;
-import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
 import org.rocksdb.ColumnFamilyDescriptor;
 import org.rocksdb.ColumnFamilyHandle;
 import org.rocksdb.DBOptions;
@@ -29,18 +26,7 @@ import org.rocksdb.WriteBatch;
 import org.rocksdb.WriteBatchWithIndex;
 import org.rocksdb.WriteOptions;
 
-class BatchesTest {
-  @TempDir Path dir;
-
-  @BeforeAll
-  static void load() throws Exception {
-    Native.load();
-  }
-
-  private static byte[] b(final String text) {
-    return text.getBytes();
-  }
-
+class BatchesTest extends InDirectory {
   private static ByteBuffer direct(final String text) {
     final ByteBuffer buffer = ByteBuffer.allocateDirect(16);
     buffer.put(b(text)).flip();

@@ -11,22 +11,20 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.nio.file.Files;
-import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReference;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
 import org.rocksdb.AbstractEventListener;
 import org.rocksdb.AbstractTableFilter;
 import org.rocksdb.AbstractWalFilter;
 import org.rocksdb.ColumnFamilyHandle;
 import org.rocksdb.CompactionJobInfo;
 import org.rocksdb.CompactionReason;
+import org.rocksdb.Env;
 import org.rocksdb.FileOperationInfo;
 import org.rocksdb.FlushJobInfo;
 import org.rocksdb.FlushOptions;
@@ -34,6 +32,8 @@ import org.rocksdb.FlushReason;
 import org.rocksdb.InfoLogLevel;
 import org.rocksdb.Logger;
 import org.rocksdb.MemTableInfo;
+import org.rocksdb.OperationStage;
+import org.rocksdb.OperationType;
 import org.rocksdb.Options;
 import org.rocksdb.ReadOptions;
 import org.rocksdb.RocksDB;
@@ -44,21 +44,12 @@ import org.rocksdb.TableFileCreationInfo;
 import org.rocksdb.TableFileCreationReason;
 import org.rocksdb.TableFileDeletionInfo;
 import org.rocksdb.TableProperties;
+import org.rocksdb.ThreadStatus;
+import org.rocksdb.ThreadType;
 import org.rocksdb.WalProcessingOption;
 import org.rocksdb.WriteBatch;
 
-class CallbacksTest {
-  @TempDir Path dir;
-
-  @BeforeAll
-  static void load() throws Exception {
-    Native.load();
-  }
-
-  private static byte[] b(final String text) {
-    return text.getBytes();
-  }
-
+class CallbacksTest extends InDirectory {
   /** Keeps the lines. */
   private static class Lines extends Logger {
     final List<String> lines = Collections.synchronizedList(new ArrayList<>());
@@ -214,6 +205,56 @@ class CallbacksTest {
         });
       }
     }
+  }
+
+  @Test
+  void flushReturnsAfterItsListener() throws Exception {
+    final AtomicLong flushes = new AtomicLong();
+    try (AbstractEventListener listener = new AbstractEventListener() {
+           @Override
+           public void onFlushCompleted(final RocksDB db, final FlushJobInfo info) {
+             Thread.yield();
+             flushes.incrementAndGet();
+           }
+         };
+         Options options = new Options().setCreateIfMissing(true).setListeners(List.of(listener));
+         RocksDB db = RocksDB.open(options, dir.toString()); FlushOptions flush = new FlushOptions()) {
+      for (int round = 1; round <= 20; round++) {
+        db.put(b("a"), b("1"));
+        db.flush(flush);
+        assertEquals(round, flushes.get());
+      }
+    }
+  }
+
+  @Test
+  void theListOfThreadsShowsAFlush() throws Exception {
+    final List<ThreadStatus> rows = Collections.synchronizedList(new ArrayList<>());
+    try (AbstractEventListener listener = new AbstractEventListener() {
+           @Override
+           public void onFlushBegin(final RocksDB db, final FlushJobInfo info) {
+             try {
+               rows.addAll(Env.getDefault().getThreadList());
+             } catch (final RocksDBException thrown) {
+               throw new IllegalStateException(thrown);
+             }
+           }
+         };
+         Options options =
+             new Options().setCreateIfMissing(true).setEnableThreadTracking(true).setListeners(List.of(listener));
+         RocksDB db = RocksDB.open(options, dir.toString()); FlushOptions flush = new FlushOptions()) {
+      db.put(b("a"), b("1"));
+      db.flush(flush);
+    }
+    final ThreadStatus row =
+        rows.stream().filter(one -> one.getOperationType() == OperationType.FLUSH).findFirst().orElseThrow();
+    assertEquals(ThreadType.HIGH_PRIORITY, row.getThreadType());
+    assertEquals("default", row.getCfName());
+    assertEquals(dir.toString(), row.getDbName());
+    assertEquals(OperationStage.STAGE_FLUSH_RUN, row.getOperationStage());
+    final Map<String, Long> properties =
+        ThreadStatus.interpretOperationProperties(row.getOperationType(), row.getOperationProperties());
+    assertTrue(properties.get("JobID") > 0 && properties.get("BytesMemtables") > 0, properties.toString());
   }
 
   private void work(final Options options) throws Exception {

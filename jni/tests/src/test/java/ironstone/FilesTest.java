@@ -15,9 +15,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
 import org.rocksdb.BackupEngine;
 import org.rocksdb.BackupEngineOptions;
 import org.rocksdb.BackupInfo;
@@ -58,18 +56,7 @@ import org.rocksdb.TableProperties;
 import org.rocksdb.TransactionLogIterator;
 import org.rocksdb.WalFileType;
 
-class FilesTest {
-  @TempDir Path dir;
-
-  @BeforeAll
-  static void load() throws Exception {
-    Native.load();
-  }
-
-  private static byte[] b(final String text) {
-    return text.getBytes();
-  }
-
+class FilesTest extends InDirectory {
   private RocksDB open(final Options options) throws Exception {
     return RocksDB.open(options.setCreateIfMissing(true), dir.resolve("db").toString());
   }

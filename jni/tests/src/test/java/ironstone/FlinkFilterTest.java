@@ -6,26 +6,17 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import java.nio.ByteBuffer;
-import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.concurrent.atomic.AtomicLong;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
 import org.rocksdb.FlinkCompactionFilter;
 import org.rocksdb.FlushOptions;
 import org.rocksdb.Options;
 import org.rocksdb.RocksDB;
 import org.rocksdb.StringAppendOperator;
 
-class FlinkFilterTest {
-  @TempDir Path dir;
+class FlinkFilterTest extends InDirectory {
   private final AtomicLong now = new AtomicLong();
-
-  @BeforeAll
-  static void load() throws Exception {
-    Native.load();
-  }
 
   private static byte[] elements(final int len, final long... times) {
     final ByteBuffer bytes = ByteBuffer.allocate(len * times.length);

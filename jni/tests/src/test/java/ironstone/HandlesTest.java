@@ -5,13 +5,10 @@ import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
-import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
 import org.rocksdb.ColumnFamilyDescriptor;
 import org.rocksdb.ColumnFamilyHandle;
 import org.rocksdb.Options;
@@ -22,14 +19,7 @@ import org.rocksdb.Snapshot;
 import org.rocksdb.WriteBatch;
 import org.rocksdb.WriteOptions;
 
-class HandlesTest {
-  @TempDir Path dir;
-
-  @BeforeAll
-  static void load() throws Exception {
-    Native.load();
-  }
-
+class HandlesTest extends InDirectory {
   private RocksDB open(final Options options) throws Exception {
     final RocksDB db = RocksDB.open(options.setCreateIfMissing(true), dir.resolve("db").toString());
     db.put("k".getBytes(), "v".getBytes());

@@ -6,12 +6,9 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
-import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
 import org.rocksdb.ColumnFamilyDescriptor;
 import org.rocksdb.ColumnFamilyHandle;
 import org.rocksdb.ColumnFamilyOptions;
@@ -25,18 +22,7 @@ import org.rocksdb.TtlDB;
 import org.rocksdb.WriteBatch;
 import org.rocksdb.WriteOptions;
 
-class KindsTest {
-  @TempDir Path dir;
-
-  @BeforeAll
-  static void load() throws Exception {
-    Native.load();
-  }
-
-  private static byte[] b(final String text) {
-    return text.getBytes();
-  }
-
+class KindsTest extends InDirectory {
   @Test
   void valuesWithATimeAreReadBackWithoutTheTime() throws Exception {
     try (StringAppendOperator append = new StringAppendOperator(',');

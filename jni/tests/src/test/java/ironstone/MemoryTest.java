@@ -6,15 +6,12 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.nio.ByteBuffer;
-import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
 import java.util.Set;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
 import org.rocksdb.BlockBasedTableConfig;
 import org.rocksdb.Cache;
 import org.rocksdb.FlushOptions;
@@ -26,17 +23,10 @@ import org.rocksdb.RocksDB;
 import org.rocksdb.WriteBufferManager;
 import org.rocksdb.WriteOptions;
 
-class MemoryTest {
+class MemoryTest extends InDirectory {
   private static final int STORES = 200;
   private static final long CACHE = 24 << 20;
   private static final long MEMTABLES = 16 << 20;
-
-  @TempDir Path dir;
-
-  @BeforeAll
-  static void load() throws Exception {
-    Native.load();
-  }
 
   private static byte[] key(final int number) {
     return ByteBuffer.allocate(8).putLong(number).array();

@@ -9,13 +9,10 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
-import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.EnumSet;
 import java.util.List;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
 import org.rocksdb.AbstractTraceWriter;
 import org.rocksdb.ConcurrentTaskLimiterImpl;
 import org.rocksdb.Env;
@@ -31,18 +28,7 @@ import org.rocksdb.TickerType;
 import org.rocksdb.TimedEnv;
 import org.rocksdb.TraceOptions;
 
-class ObservationTest {
-  @TempDir Path dir;
-
-  @BeforeAll
-  static void load() throws Exception {
-    Native.load();
-  }
-
-  private static byte[] b(final String text) {
-    return text.getBytes();
-  }
-
+class ObservationTest extends InDirectory {
   /** Keeps the records of a trace. Calls the database in each write. */
   private static final class Records extends AbstractTraceWriter {
     final List<byte[]> records = new ArrayList<>();

@@ -8,13 +8,10 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.lang.reflect.Method;
-import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
 import org.rocksdb.BlockBasedTableConfig;
 import org.rocksdb.BloomFilter;
 import org.rocksdb.ColumnFamilyDescriptor;
@@ -38,18 +35,7 @@ import org.rocksdb.Status;
 import org.rocksdb.ThreadStatus;
 import org.rocksdb.ThreadType;
 
-class OptionFilesTest {
-  @TempDir Path dir;
-
-  @BeforeAll
-  static void load() throws Exception {
-    Native.load();
-  }
-
-  private static byte[] b(final String text) {
-    return text.getBytes();
-  }
-
+class OptionFilesTest extends InDirectory {
   @Test
   void theOptionsOfADatabaseAreReadFromItsFile() throws Exception {
     final List<ColumnFamilyHandle> handles = new ArrayList<>();

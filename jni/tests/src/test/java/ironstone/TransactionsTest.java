@@ -10,13 +10,10 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.nio.ByteBuffer;
-import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
 import org.rocksdb.AbstractTransactionNotifier;
 import org.rocksdb.ColumnFamilyDescriptor;
 import org.rocksdb.ColumnFamilyHandle;
@@ -40,18 +37,7 @@ import org.rocksdb.TxnDBWritePolicy;
 import org.rocksdb.WriteBatch;
 import org.rocksdb.WriteOptions;
 
-class TransactionsTest {
-  @TempDir Path dir;
-
-  @BeforeAll
-  static void load() throws Exception {
-    Native.load();
-  }
-
-  private static byte[] b(final String text) {
-    return text.getBytes();
-  }
-
+class TransactionsTest extends InDirectory {
   private static ByteBuffer direct(final String text) {
     final ByteBuffer buffer = ByteBuffer.allocateDirect(32);
     buffer.put(b(text)).flip();
