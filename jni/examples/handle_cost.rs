@@ -1,0 +1,44 @@
+//! Measures the check of a handle: the nanoseconds of a call that enters and leaves the slot of an object.
+//!
+//! Run: `cargo run --release -p ironstone-jni --example handle_cost`. Prints the best of ten rounds.
+
+#![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "the example measures time")]
+
+use std::hint::black_box;
+use std::time::Instant;
+
+use rocksdbjni::handle::Handle;
+
+const CALLS: u32 = 5_000_000;
+const ROUNDS: u32 = 10;
+
+/// Returns the nanoseconds of one call, in the best round.
+fn best(mut call: impl FnMut()) -> f64 {
+    let round = |call: &mut dyn FnMut()| {
+        let start = Instant::now();
+        (0..CALLS).for_each(|_| call());
+        start.elapsed().as_nanos() as f64 / f64::from(CALLS)
+    };
+    (0..ROUNDS).map(|_| round(&mut call)).fold(f64::INFINITY, f64::min)
+}
+
+fn main() {
+    let handle = Handle::new(7u64);
+    let closed = Handle::new(8u64);
+    closed.close();
+    let pointer = Box::new(7u64);
+    println!("a read through a pointer {:6.2} ns", best(|| drop(black_box(**black_box(&pointer)))));
+    println!(
+        "shared use of an object  {:6.2} ns",
+        best(|| drop(black_box(black_box(handle).shared::<u64>().map(|o| *o))))
+    );
+    println!(
+        "only use of an object    {:6.2} ns",
+        best(|| drop(black_box(black_box(handle).exclusive::<u64>().map(|o| *o))))
+    );
+    println!(
+        "a closed handle          {:6.2} ns",
+        best(|| drop(black_box(black_box(closed).shared::<u64>().map(|o| *o))))
+    );
+    handle.close();
+}
