@@ -44,7 +44,7 @@ static NEW_SAVE_POINT: Method = Class::new("org/rocksdb/WriteBatch$SavePoint").m
 fn call(
     java: Java<'_>,
     object: JObject<'_>,
-    method: &Method,
+    method: &'static Method,
     family: Option<u32>,
     bytes: &[&[u8]],
 ) -> Outcome<()> {

@@ -75,7 +75,7 @@ static CREATE_FILTER: Method =
 static WRAP: Method = Class::new("java/nio/ByteBuffer").static_method("wrap", "([B)Ljava/nio/ByteBuffer;");
 
 /// Calls a method that returns a name.
-fn name_of(java: Java<'_>, method: &Method, object: JObject<'_>) -> Outcome<String> {
+fn name_of(java: Java<'_>, method: &'static Method, object: JObject<'_>) -> Outcome<String> {
     let name = method.call_object(java, object, &[])?;
     // SAFETY: the descriptor of the method returns a String.
     java.text(unsafe { JString::from_raw(name.raw()) })

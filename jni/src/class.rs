@@ -102,11 +102,11 @@ impl Class {
         Method { class: self, name, descriptor, is_static: true, found: OnceLock::new() }
     }
 
-    /// Returns the class. Finds the class at the first call.
+    /// Returns the class. Finds the class at the first call. Only a class in a static keeps its reference long enough.
     ///
     /// # Errors
     /// NoClassDefFoundError.
-    pub fn get<'j>(&self, java: Java<'j>) -> Outcome<JClass<'j>> {
+    pub fn get<'j>(&'static self, java: Java<'j>) -> Outcome<JClass<'j>> {
         if let Some(found) = self.found.get() {
             // SAFETY: the global reference is valid, and `self` keeps the reference.
             return Ok(unsafe { JClass::from_raw(found.0) });
@@ -119,7 +119,7 @@ impl Class {
 }
 
 impl Method {
-    fn id(&self, java: Java<'_>) -> Outcome<jmethodID> {
+    fn id(&'static self, java: Java<'_>) -> Outcome<jmethodID> {
         if let Some(found) = self.found.get() {
             return Ok(found.0);
         }
@@ -133,7 +133,7 @@ impl Method {
     ///
     /// # Errors
     /// The exception of the constructor.
-    pub fn construct<'j>(&self, java: Java<'j>, arguments: &[Value]) -> Outcome<JObject<'j>> {
+    pub fn construct<'j>(&'static self, java: Java<'j>, arguments: &[Value]) -> Outcome<JObject<'j>> {
         let (class, id) = (self.class.get(java)?, self.id(java)?);
         // SAFETY: the environment belongs to this thread; the identifier is of a constructor of the class; `Value` has the
         // layout of `jvalue`, and each caller passes the arguments of the descriptor.
@@ -149,7 +149,7 @@ impl Method {
     ///
     /// # Errors
     /// The exception of the method.
-    pub fn call(&self, java: Java<'_>, object: JObject<'_>, arguments: &[Value]) -> Outcome<()> {
+    pub fn call(&'static self, java: Java<'_>, object: JObject<'_>, arguments: &[Value]) -> Outcome<()> {
         let id = self.id(java)?;
         // SAFETY: as for `construct`: the object is of the class, and the descriptor returns void.
         unsafe { jni!(java, CallVoidMethodA, object.raw(), id, arguments.as_ptr().cast()) };
@@ -160,7 +160,7 @@ impl Method {
     ///
     /// # Errors
     /// The exception of the method.
-    pub fn call_int(&self, java: Java<'_>, object: JObject<'_>, arguments: &[Value]) -> Outcome<i32> {
+    pub fn call_int(&'static self, java: Java<'_>, object: JObject<'_>, arguments: &[Value]) -> Outcome<i32> {
         let id = self.id(java)?;
         // SAFETY: as for `construct`: the object is of the class, and the descriptor returns int.
         let answer = unsafe { jni!(java, CallIntMethodA, object.raw(), id, arguments.as_ptr().cast()) };
@@ -171,7 +171,7 @@ impl Method {
     ///
     /// # Errors
     /// The exception of the method.
-    pub fn call_static_int(&self, java: Java<'_>, arguments: &[Value]) -> Outcome<i32> {
+    pub fn call_static_int(&'static self, java: Java<'_>, arguments: &[Value]) -> Outcome<i32> {
         let (class, id) = (self.class.get(java)?, self.id(java)?);
         // SAFETY: as for `construct`: the method is static, and the descriptor returns int.
         let answer = unsafe { jni!(java, CallStaticIntMethodA, class.raw(), id, arguments.as_ptr().cast()) };
@@ -182,7 +182,11 @@ impl Method {
     ///
     /// # Errors
     /// The exception of the method.
-    pub fn call_static_object<'j>(&self, java: Java<'j>, arguments: &[Value]) -> Outcome<JObject<'j>> {
+    pub fn call_static_object<'j>(
+        &'static self,
+        java: Java<'j>,
+        arguments: &[Value],
+    ) -> Outcome<JObject<'j>> {
         let (class, id) = (self.class.get(java)?, self.id(java)?);
         // SAFETY: as for `construct`: the method is static, and the descriptor returns an object.
         let answer =
@@ -196,7 +200,12 @@ impl Method {
     ///
     /// # Errors
     /// The exception of the method.
-    pub fn call_long(&self, java: Java<'_>, object: JObject<'_>, arguments: &[Value]) -> Outcome<i64> {
+    pub fn call_long(
+        &'static self,
+        java: Java<'_>,
+        object: JObject<'_>,
+        arguments: &[Value],
+    ) -> Outcome<i64> {
         let id = self.id(java)?;
         // SAFETY: as for `construct`: the object is of the class, and the descriptor returns long.
         let answer = unsafe { jni!(java, CallLongMethodA, object.raw(), id, arguments.as_ptr().cast()) };
@@ -207,7 +216,12 @@ impl Method {
     ///
     /// # Errors
     /// The exception of the method.
-    pub fn call_short(&self, java: Java<'_>, object: JObject<'_>, arguments: &[Value]) -> Outcome<i16> {
+    pub fn call_short(
+        &'static self,
+        java: Java<'_>,
+        object: JObject<'_>,
+        arguments: &[Value],
+    ) -> Outcome<i16> {
         let id = self.id(java)?;
         // SAFETY: as for `construct`: the object is of the class, and the descriptor returns short.
         let answer = unsafe { jni!(java, CallShortMethodA, object.raw(), id, arguments.as_ptr().cast()) };
@@ -218,7 +232,12 @@ impl Method {
     ///
     /// # Errors
     /// The exception of the method.
-    pub fn call_bool(&self, java: Java<'_>, object: JObject<'_>, arguments: &[Value]) -> Outcome<bool> {
+    pub fn call_bool(
+        &'static self,
+        java: Java<'_>,
+        object: JObject<'_>,
+        arguments: &[Value],
+    ) -> Outcome<bool> {
         let id = self.id(java)?;
         // SAFETY: as for `construct`: the object is of the class, and the descriptor returns boolean.
         let answer = unsafe { jni!(java, CallBooleanMethodA, object.raw(), id, arguments.as_ptr().cast()) };
@@ -230,7 +249,7 @@ impl Method {
     /// # Errors
     /// The exception of the method.
     pub fn call_object<'j>(
-        &self,
+        &'static self,
         java: Java<'j>,
         object: JObject<'_>,
         arguments: &[Value],

@@ -279,7 +279,11 @@ impl Bound {
     }
 
     /// Calls a method of the listener with the arguments that `arguments` makes, if the listener wants the event.
-    fn call<'a>(&self, event: &Callback, arguments: impl FnOnce(Java<'_>) -> Outcome<Vec<Value>> + 'a) {
+    fn call<'a>(
+        &self,
+        event: &'static Callback,
+        arguments: impl FnOnce(Java<'_>) -> Outcome<Vec<Value>> + 'a,
+    ) {
         if self.wants(event) {
             callback(|java| {
                 let arguments = arguments(java)?;
@@ -291,7 +295,7 @@ impl Bound {
     /// Calls a method with the handle of the database and one object.
     fn call_with_db<'a>(
         &self,
-        event: &Callback,
+        event: &'static Callback,
         info: impl for<'j> FnOnce(Java<'j>) -> Outcome<JObject<'j>> + 'a,
     ) {
         let db = self.db.load(Ordering::Relaxed);
@@ -299,7 +303,7 @@ impl Bound {
     }
 
     /// Calls a method with a description of a compaction. The handle of the description ends with the call.
-    fn call_with_job(&self, event: &Callback, info: impl FnOnce() -> JobInfo) {
+    fn call_with_job(&self, event: &'static Callback, info: impl FnOnce() -> JobInfo) {
         if self.wants(event) {
             let handle = Handle::new(info());
             self.call_with_db(event, |java| COMPACTION_INFO.construct(java, &[Value::long(handle.0)]));
@@ -310,7 +314,7 @@ impl Bound {
     /// Asks a method that returns a boolean.
     fn ask<'a>(
         &self,
-        event: &Callback,
+        event: &'static Callback,
         arguments: impl FnOnce(Java<'_>) -> Outcome<Vec<Value>> + 'a,
     ) -> Option<bool> {
         self.wants(event)

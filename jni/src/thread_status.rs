@@ -12,6 +12,7 @@ use crate::java::{JLongs, JObject, JObjects, JString, Java};
 use crate::native::natives;
 use crate::parts::EnvObject;
 
+static STATUS: Class = Class::new("org/rocksdb/ThreadStatus");
 static NEW_STATUS: Method = Class::new("org/rocksdb/ThreadStatus")
     .method("<init>", "(JBLjava/lang/String;Ljava/lang/String;BJB[JB)V");
 /// No thread waits for a lock of RocksDB's kind.
@@ -117,8 +118,7 @@ natives! {
     fn Env_getThreadList[java](env: Handle) -> JObjects<'j> {
         let env = env.shared::<EnvObject>()?.0.clone();
         let rows = env.executor.thread_board().list(env.clock.now_nanos());
-        let class = Class::new("org/rocksdb/ThreadStatus").get(java)?;
-        java.new_objects(class, rows.len(), |at| java.framed(|java| status(java, &rows[at])))?
+        java.new_objects(STATUS.get(java)?, rows.len(), |at| java.framed(|java| status(java, &rows[at])))?
     }
 
     fn ThreadStatus_getThreadTypeName[java](kind: i8) -> JString<'j> {

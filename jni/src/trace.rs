@@ -147,7 +147,7 @@ fn in_writer<R>(call: impl FnOnce() -> R) -> R {
 
 /// Calls a method of the writer that returns a status: the code and the subcode as two bytes. Returns true if the status is
 /// Ok.
-fn succeeds(writer: &Global, method: &Method, arguments: &[Value]) -> bool {
+fn succeeds(writer: &Global, method: &'static Method, arguments: &[Value]) -> bool {
     in_writer(|| callback(|java| method.call_short(java, writer.object(java), arguments))) == Some(0)
 }
 
