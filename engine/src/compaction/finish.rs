@@ -13,7 +13,7 @@ use lsm::pick::Reason;
 use super::{Compacted, CompactionTools, Job, outputs, piece, sum};
 use crate::commit::Committed;
 use crate::event::{CompactionFinished, CompactionStarted, Event, JobFile, JobStats, Purpose, Subcompaction};
-use crate::output::{created, named};
+use crate::output::{compression_text, created, named};
 use crate::stats::LevelNumbers;
 
 pub(super) fn started(t: &CompactionTools<'_>, job: &Job) {
@@ -296,10 +296,7 @@ pub(super) fn report(
         num_input_records: stats.num_input_records,
         num_output_records: records,
         num_subcompactions: done.len(),
-        output_compression: outputs(done)
-            .next()
-            .map(|f| String::from_utf8_lossy(&f.properties.compression_name).into_owned())
-            .unwrap_or_else(|| "NoCompression".to_string()),
+        output_compression: compression_text(job.task.compression),
         num_single_delete_mismatches: stats.num_single_del_mismatch,
         num_single_delete_fallthrough: stats.num_single_del_fallthru,
         num_merge_comparisons: done.iter().map(|piece| piece.comparisons).sum(),

@@ -18,7 +18,9 @@ use env::thread_status::{Operation, Stage, set_stage};
 use crate::commit::{Change, Committed, Committer};
 use crate::event::{Event, FlushFinished, FlushReason, FlushStarted, StallCondition};
 use crate::family::{Family, FamilySet, FlushPick};
-use crate::output::{JobTools, OutputFile, Purpose, created, named, write_memtables};
+use crate::output::{
+    JobTools, OutputFile, Purpose, compression_text, created, flush_compression, named, write_memtables,
+};
 use crate::source::TableCache;
 use crate::stats::LevelNumbers;
 use crate::sync::{Arc, Ordering};
@@ -337,9 +339,7 @@ fn finished(tools: &JobTools, job: JobId, part: &Part, reason: FlushReason) {
         family: named(&part.family),
         reason,
         file: file.map(|f| f.meta.number),
-        output_compression: file
-            .map(|f| String::from_utf8_lossy(&f.properties.compression_name).into_owned())
-            .unwrap_or_default(),
+        output_compression: compression_text(flush_compression(&part.family.parts())),
         lsm_state: (0..version.num_levels()).map(|level| version.level(level).len()).collect(),
         immutable_memtables,
         smallest_seqno: file.map_or(0, |f| f.meta.smallest_seq),

@@ -13,6 +13,11 @@ use super::{JobTools, OutputSettings, Outputs, Purpose, SubcompactionRange};
 use crate::family::{Family, FlushPick, Parts};
 use crate::sync::Arc;
 
+/// Returns the compression that the options ask for in the SST files of a flush.
+pub fn flush_compression(parts: &Parts) -> u8 {
+    parts.pick.compression_per_level.first().copied().unwrap_or(parts.pick.compression)
+}
+
 /// Writes a family's picked memtables to level-0 files that no version knows yet.
 ///
 /// # Errors
@@ -26,7 +31,7 @@ pub fn write_memtables(
 ) -> Result<Outputs> {
     let parts = family.parts();
     let order = parts.internal_order();
-    let compression = parts.pick.compression_per_level.first().copied().unwrap_or(parts.pick.compression);
+    let compression = flush_compression(&parts);
     let mut settings = tools.output(family, parts.clone(), 0, true, compression)?;
     settings.purpose = purpose;
     settings.told = Some((tools.events.clone(), job));

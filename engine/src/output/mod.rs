@@ -20,9 +20,9 @@ mod tools;
 pub use blobs::{BlobCollection, BlobPolicy, OutputBlob, Relocated};
 pub use file::{OutputFile, OutputSettings, Purpose};
 pub use flush_priority::FlushPriority;
-pub use memtables::write_memtables;
+pub use memtables::{flush_compression, write_memtables};
 pub use rewrite::Rewrite;
-pub use tools::{JobTools, created, edit_of, forget_spares, named};
+pub use tools::{JobTools, compression_text, created, edit_of, forget_spares, named};
 
 use std::collections::BTreeSet;
 

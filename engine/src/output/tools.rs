@@ -211,6 +211,11 @@ pub fn edit_of<'a>(level: usize, files: impl Iterator<Item = &'a OutputFile>) ->
     edit
 }
 
+/// Returns RocksDB's name of a compression for events: the compression that the options ask for. A file can have other blocks.
+pub fn compression_text(compression: u8) -> String {
+    Compression::from_u8(compression).unwrap_or(Compression::None).name().to_string()
+}
+
 /// A family as events name it.
 pub fn named(family: &Family) -> Named {
     Named { id: family.id(), name: family.name().to_string() }
