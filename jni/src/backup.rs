@@ -47,7 +47,10 @@ disposers! {
 }
 
 fn info<'j>(java: Java<'j>, info: &BackupInfo) -> Outcome<JObject<'j>> {
-    let metadata = java.new_text(&String::from_utf8_lossy(&info.app_metadata))?;
+    let metadata = match info.app_metadata.is_empty() {
+        true => JString::NULL,
+        false => java.new_text(&String::from_utf8_lossy(&info.app_metadata))?,
+    };
     let arguments = [
         Value::int(info.id as i32),
         Value::long(info.timestamp),

@@ -153,16 +153,30 @@ pub fn exception<'j>(java: Java<'j>, error: &Error) -> Outcome<JObject<'j>> {
 /// # Errors
 /// OutOfMemoryError.
 pub fn status<'j>(java: Java<'j>, error: Option<&Error>) -> Outcome<JObject<'j>> {
-    let state = match error.map(state) {
-        Some(state) if !state.is_empty() => java.new_text(&state)?,
-        _ => JString::NULL,
-    };
+    let state = error.map(state).filter(|state| !state.is_empty());
+    let state = state.map_or(Ok(JString::NULL), |state| java.new_text(&state))?;
     let (code, subcode) = error.map_or((0, 0), |error| (code(error.kind()), subcode(error.subcode())));
     STATUS.construct(java, &[Value::byte(code), Value::byte(subcode), state.object().into()])
 }
 
+/// The texts that RocksDB gives with the codes Busy, TimedOut, Expired and MergeInProgress. Other statuses of these codes, and the
+/// NotFound of a save point, have no text in RocksDB, and programs compare the message with the name of the code.
+const RARE_TEXTS: [&str; 3] = ["Recovery in progress", "Recovery already in progress", "Deadline exceeded"];
+
 /// Returns the text of an error without the text of its code and subcode: `Status::getState` of RocksDB.
 fn state(error: &Error) -> String {
+    let state = full_state(error);
+    let is_bare = match error.kind() {
+        Kind::Busy | Kind::TimedOut | Kind::Expired | Kind::MergeInProgress => {
+            !RARE_TEXTS.contains(&state.as_str())
+        }
+        Kind::NotFound => state == "no save point is set",
+        _ => false,
+    };
+    if is_bare { String::new() } else { state }
+}
+
+fn full_state(error: &Error) -> String {
     let text = error.to_string();
     let text = text.strip_prefix(error.kind().text()).unwrap_or(&text);
     match error.subcode() {

@@ -186,26 +186,36 @@ impl Notes<'_> {
 /// Reads the newest OPTIONS file of a database.
 ///
 /// # Errors
-/// NotFound if there is none or no directory, and those of [`read`] with the file's name; Corruption with file and offset if
-/// it changed since the database was closed, or is gone (see [`ReadConfig::accept_changed`]).
+/// NotFound if there is none or if the directory does not exist, and those of [`read`] with the file's name; Corruption with
+/// file and offset if it changed since the database was closed, or is gone (see [`ReadConfig::accept_changed`]).
 pub fn load_latest(env: &Env, db_path: &Path, config: &ReadConfig) -> Result<(FileNumber, OptionsFile)> {
-    // A missing directory is NotFound, as in RocksDB. Programs take NotFound as "create the database".
-    let listed = env.fs.list(db_path).map_err(|error| match error.is_not_found() {
-        true => error.with_kind(Kind::NotFound).with_subcode(Subcode::None),
-        false => error,
-    });
-    let newest = numbers(&listed?).into_iter().max();
+    // Programs take NotFound as "create the database".
+    let newest = numbers(&env.fs.list(db_path).or_else(none_if_missing)?).into_iter().max();
     let Some(newest) = newest else {
         if !config.accept_changed {
             unchanged(env, db_path, FileNumber(0), &db_path.join(names::options(FileNumber(0))))?;
         }
-        return Err(Error::not_found("No options files found in the DB directory."));
+        return Err(no_file(db_path));
     };
     let path = db_path.join(names::options(newest));
     if !config.accept_changed {
         unchanged(env, db_path, newest, &path)?;
     }
     Ok((newest, load(env, &path, config)?))
+}
+
+/// Returns the error of a directory without an OPTIONS file.
+pub fn no_file(dir: &Path) -> Error {
+    let text = format!("No options files found in the DB directory.: {}", dir.display());
+    Error::not_found(text).with_subcode(Subcode::PathNotFound)
+}
+
+/// A directory that does not exist has no files, as in RocksDB's `GetLatestOptionsFileName`.
+///
+/// # Errors
+/// Each other error.
+pub fn none_if_missing(error: Error) -> Result<Vec<String>> {
+    if error.subcode() == Subcode::PathNotFound { Ok(Vec::new()) } else { Err(error) }
 }
 
 /// Compares the newest file with what the proof of the last close says of it. The proof speaks only while

@@ -4,9 +4,9 @@
 
 use std::path::Path;
 
-use base::{Error, FileNumber};
+use base::FileNumber;
 use engine::options::TableFactory;
-use engine::options::file::{OptionsFile, ReadConfig, load, load_latest};
+use engine::options::file::{OptionsFile, ReadConfig, load, load_latest, no_file, none_if_missing};
 use env::Env;
 use env::sync::Mutex;
 use format::names::{self, FileName};
@@ -145,8 +145,8 @@ fn newest(env: &Env, dir: &Path) -> Outcome<FileNumber> {
         Some(FileName::Options(number)) => Some(number),
         _ => None,
     };
-    let found = env.fs.list(dir)?.iter().filter_map(number).max();
-    found.ok_or_else(|| Fault::from(Error::not_found("No options files found in the DB directory.")))
+    let found = env.fs.list(dir).or_else(none_if_missing)?.iter().filter_map(number).max();
+    found.ok_or_else(|| Fault::from(no_file(dir)))
 }
 
 natives! {

@@ -230,7 +230,7 @@ pub fn plan_files(
         match version.files().find(|(_, f)| f.number == *number) {
             None => {
                 return Err(Error::invalid_argument(format!(
-                    "Specified compaction input file #{number} does not exist in the column family."
+                    "Specified compaction input file /{number:06}.sst does not exist in the column family."
                 )));
             }
             Some((level, _)) if level > output_level => {

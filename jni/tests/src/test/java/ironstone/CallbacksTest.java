@@ -247,7 +247,7 @@ class CallbacksTest extends InDirectory {
       db.flush(flush);
     }
     final ThreadStatus row =
-        rows.stream().filter(one -> one.getOperationType() == OperationType.FLUSH).findFirst().orElseThrow();
+        rows.stream().filter(one -> one.getOperationType() == OperationType.OP_FLUSH).findFirst().orElseThrow();
     assertEquals(ThreadType.HIGH_PRIORITY, row.getThreadType());
     assertEquals("default", row.getCfName());
     assertEquals(dir.toString(), row.getDbName());
