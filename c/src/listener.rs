@@ -5,7 +5,6 @@ use std::ffi::c_void;
 use std::path::Path;
 use std::sync::Arc;
 
-use base::option::Value;
 use engine::event::{
     self, BlobCreated, CompactionFinished, CompactionStarted, Event, ExternalFileIngested, FlushFinished,
     FlushReason, FlushStarted, Listener, Named, StallCondition, Subcompaction,
@@ -179,9 +178,9 @@ fn compaction_started(started: &CompactionStarted) -> rocksdb_compactionjobinfo_
     info
 }
 
-/// The number of a compression in a table property.
+/// The number of a compression in an event.
 fn compression_number(name: &str) -> u32 {
-    u32::from(engine::options::CompressionType::parse(name).map_or(0, |compression| compression.0))
+    u32::from(engine::options::CompressionType::by_log_name(name).map_or(0, |compression| compression.0))
 }
 
 /// Describes a compaction that ended.

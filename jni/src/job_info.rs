@@ -2,7 +2,6 @@
 //!
 //! Facts: RocksDB `java/rocksjni/compaction_job_info.cc`, `compaction_job_stats.cc`, `portal.h` (`CompactionReasonJni`).
 
-use base::option::Value as _;
 use engine::event::{CompactionFinished, CompactionStarted, JobFile};
 use engine::options::CompressionType;
 
@@ -230,7 +229,7 @@ natives! {
     fn CompactionJobInfo_compression[_](info: Handle) -> i8 {
         let info = info.shared::<JobInfo>()?;
         let name = info.finished.as_ref().map_or("", |finished| finished.output_compression.as_str());
-        CompressionType::parse(name).map_or(0, |compression| compression.0 as i8)
+        CompressionType::by_log_name(name).map_or(0, |compression| compression.0 as i8)
     }
 
     /// Returns the handle of a new object, which the Java object closes.

@@ -53,6 +53,12 @@ impl CompressionType {
         }
     }
 
+    /// Returns the built-in compression with this word in the LOG. The inverse of [`CompressionType::log_name`].
+    pub fn by_log_name(name: &str) -> Option<CompressionType> {
+        let mut built_in = Self::BUILT_IN.iter().map(|(byte, _)| CompressionType(*byte));
+        built_in.find(|compression| compression.log_name() == name)
+    }
+
     /// Returns true if only a custom compression manager can make this compression.
     pub fn is_custom(self) -> bool {
         (0x80..0xFF).contains(&self.0)

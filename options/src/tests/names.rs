@@ -203,3 +203,12 @@ fn built_in_components_print_as_rocksdb_writes_them() {
         crate::file::verify(&file, &db, [("default", &o)]).unwrap();
     }
 }
+
+#[test]
+fn a_compression_is_found_by_its_word_in_the_log() {
+    for (word, number) in [("NoCompression", 0), ("Snappy", 1), ("LZ4", 4), ("ZSTD", 7)] {
+        assert_eq!(CompressionType::by_log_name(word), Some(CompressionType(number)));
+        assert_eq!(CompressionType(number).log_name(), word);
+    }
+    assert_eq!(CompressionType::by_log_name("kLZ4Compression"), None);
+}

@@ -24,6 +24,7 @@ import org.rocksdb.AbstractWalFilter;
 import org.rocksdb.ColumnFamilyHandle;
 import org.rocksdb.CompactionJobInfo;
 import org.rocksdb.CompactionReason;
+import org.rocksdb.CompressionType;
 import org.rocksdb.Env;
 import org.rocksdb.FileOperationInfo;
 import org.rocksdb.FlushJobInfo;
@@ -158,6 +159,7 @@ class CallbacksTest extends InDirectory {
         assertArrayEquals(b("default"), info.columnFamilyName());
         assertEquals(Status.Code.Ok, info.status().getCode());
         assertEquals(CompactionReason.kManualCompaction, info.compactionReason());
+        assertEquals(CompressionType.LZ4_COMPRESSION, info.compression());
         assertEquals(1, info.outputFiles().size());
         assertTrue(info.tableProperties().containsKey(info.outputFiles().get(0)));
         assertTrue(info.stats().isManualCompaction());
