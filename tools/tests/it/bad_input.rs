@@ -39,7 +39,10 @@ fn a_command_line_that_is_wrong_says_what_there_is() {
             &[&db, "put", "--create_if_missing", "--compression_type=brotli", "k", "v"],
             "Unknown compression algorithm: brotli",
         ),
-        (&[&db, "scan", "--ttl"], "Not implemented: --ttl: databases with a time to live"),
+        (&[&db, "scan", "--env_uri=x"], "Not implemented: --env_uri: environments by URI"),
+        (&[&db, "scan", "--start_time=2", "--end_time=1"], "End time can't be less than start time"),
+        (&[&db, "scan", "--ttl", "--use_txn"], "Cannot use both --ttl and --use_txn flags together"),
+        (&[&db, "reduce_levels"], "Use --new_levels to specify a new level number"),
         (
             &[&db, "scan", "--secondary_path=/x", "--leader_path=/y"],
             "Cannot provide both secondary and leader paths",
