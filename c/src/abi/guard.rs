@@ -4,7 +4,7 @@ use std::any::Any;
 use std::ffi::c_char;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use base::{Error, Result};
+use base::{Error, Kind, Result, Subcode};
 
 use super::returns::{Return, copy_to_malloc_with_nul};
 
@@ -52,8 +52,21 @@ unsafe fn fail(function: &'static str, errptr: *mut *mut c_char, failure: Failur
             error
         }
     };
+    let text = text_of(function, &error);
     // SAFETY: `errptr` follows the contract of this function.
-    unsafe { report(errptr, &error) };
+    unsafe { report_text(errptr, &text) };
+}
+
+/// Returns the error string of a call. A transaction that meets another transaction gets an answer and not a fault: programs
+/// compare the whole string with RocksDB's and try again. So the string is RocksDB's, without the details of this library.
+fn text_of(function: &str, error: &Error) -> String {
+    let conflict =
+        matches!(error.kind(), Kind::Busy | Kind::TimedOut) || error.subcode() == Subcode::LockLimit;
+    if conflict && (function.contains("transaction_") || function.contains("transactiondb_")) {
+        format!("{}{}", error.kind().text(), error.subcode().text())
+    } else {
+        error.to_string()
+    }
 }
 
 /// Writes an error string to `*errptr` and frees the string that was there. Does nothing if `errptr` is null.
@@ -61,10 +74,17 @@ unsafe fn fail(function: &'static str, errptr: *mut *mut c_char, failure: Failur
 /// # Safety
 /// `errptr` is null, or points to a null pointer, or points to a string that `malloc` allocated.
 pub unsafe fn report(errptr: *mut *mut c_char, error: &Error) {
+    // SAFETY: the contract is the same.
+    unsafe { report_text(errptr, &error.to_string()) };
+}
+
+/// # Safety
+/// As [`report`].
+unsafe fn report_text(errptr: *mut *mut c_char, text: &str) {
     if errptr.is_null() {
         return;
     }
-    let text = copy_to_malloc_with_nul(error.to_string().as_bytes());
+    let text = copy_to_malloc_with_nul(text.as_bytes());
     // SAFETY: `errptr` is not null, so by the contract it points to an initialized pointer, which is null or came from
     // `malloc`. `free` accepts both.
     unsafe {

@@ -1,6 +1,6 @@
 /* Answers at the edges of calls, on which programs rely without a word in the header: the value of a key that does not exist,
  * calls after the end of background work, extra calls that enable manual compactions, the description of an export, and the
- * keys of an iterator over the history of timestamps.
+ * texts of conflicts of transactions.
  *
  *   edges DIRECTORY     prints the answers */
 #include <rocksdb/c.h>
@@ -143,6 +143,60 @@ static void export(const char* directory, rocksdb_options_t* options) {
   rocksdb_close(db);
 }
 
+/* Prints the whole text of a status: programs compare the text of a conflict. */
+static void text(const char* what) {
+  printf("%s: %s\n", what, error == NULL ? "ok" : error);
+  rocksdb_free(error);
+  error = NULL;
+}
+
+static void conflicts(const char* directory, rocksdb_options_t* options) {
+  snprintf(path, sizeof path, "%s/locks", directory);
+  rocksdb_destroy_db(options, path, &error);
+  rocksdb_transactiondb_options_t* db_options = rocksdb_transactiondb_options_create();
+  rocksdb_transactiondb_options_set_transaction_lock_timeout(db_options, 1);
+  rocksdb_transactiondb_options_set_max_num_locks(db_options, 2);
+  rocksdb_transactiondb_t* db = rocksdb_transactiondb_open(options, db_options, path, &error);
+  text("a database with locks");
+  rocksdb_transaction_options_t* begin = rocksdb_transaction_options_create();
+  rocksdb_transaction_t* first = rocksdb_transaction_begin(db, write_options, begin, NULL);
+  rocksdb_transaction_options_set_set_snapshot(begin, 1);
+  rocksdb_transaction_t* second = rocksdb_transaction_begin(db, write_options, begin, NULL);
+  rocksdb_transaction_put(first, "a", 1, "1", 1, &error);
+  rocksdb_transaction_put(second, "a", 1, "2", 1, &error);
+  text("a locked key");
+  rocksdb_transaction_put(first, "b", 1, "1", 1, &error);
+  rocksdb_transaction_put(first, "c", 1, "1", 1, &error);
+  text("too many locks");
+  rocksdb_transaction_commit(first, &error);
+  text("commit");
+  rocksdb_transaction_put(second, "a", 1, "2", 1, &error);
+  text("a key that is newer than the snapshot");
+  rocksdb_transaction_destroy(first);
+  rocksdb_transaction_destroy(second);
+  rocksdb_transaction_options_destroy(begin);
+  rocksdb_transactiondb_close(db);
+  rocksdb_transactiondb_options_destroy(db_options);
+
+  snprintf(path, sizeof path, "%s/optimistic", directory);
+  rocksdb_destroy_db(options, path, &error);
+  rocksdb_optimistictransactiondb_t* optimistic = rocksdb_optimistictransactiondb_open(options, path, &error);
+  text("a database without locks");
+  rocksdb_optimistictransaction_options_t* each = rocksdb_optimistictransaction_options_create();
+  first = rocksdb_optimistictransaction_begin(optimistic, write_options, each, NULL);
+  second = rocksdb_optimistictransaction_begin(optimistic, write_options, each, NULL);
+  rocksdb_transaction_put(first, "a", 1, "1", 1, &error);
+  rocksdb_transaction_put(second, "a", 1, "2", 1, &error);
+  rocksdb_transaction_commit(second, &error);
+  text("the first commit");
+  rocksdb_transaction_commit(first, &error);
+  text("the second commit");
+  rocksdb_transaction_destroy(first);
+  rocksdb_transaction_destroy(second);
+  rocksdb_optimistictransaction_options_destroy(each);
+  rocksdb_optimistictransactiondb_close(optimistic);
+}
+
 static void no_options(const char* directory) {
   snprintf(path, sizeof path, "%s/missing", directory);
   rocksdb_options_t* options;
@@ -168,6 +222,7 @@ int main(int argc, char** argv) {
   manual_compactions(argv[1], options);
   end_of_background_work(argv[1], options);
   export(argv[1], options);
+  conflicts(argv[1], options);
   no_options(argv[1]);
   rocksdb_readoptions_destroy(read_options);
   rocksdb_writeoptions_destroy(write_options);

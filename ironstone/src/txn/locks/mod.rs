@@ -160,7 +160,7 @@ impl LockManager {
     #[cold]
     fn timed_out(&self, request: &Request<'_>, by: Vec<TransactionId>) -> Error {
         let holders: Vec<String> = by.iter().map(|holder| holder.0.to_string()).collect();
-        let what = format!("{}, locked by transaction {}", Named(request), holders.join(", "));
+        let what = format!("{} locked by transaction {}", Named(request), holders.join(", "));
         // What the transaction waited for stays readable, for the search for the reason.
         request.owner.set_waiting(request.waiting_for(by));
         Error::timed_out(what).with_subcode(Subcode::LockTimeout)
