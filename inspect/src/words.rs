@@ -54,9 +54,9 @@ pub fn duration(seconds: u64) -> String {
 /// Returns nanoseconds in a fitting unit: `1.5 ms`.
 pub fn short_time(nanos: u64) -> String {
     match nanos {
-        0..10_000 => format!("{nanos} ns"),
-        10_000..10_000_000 => format!("{:.1} us", nanos as f64 / 1e3),
-        10_000_000..10_000_000_000 => format!("{:.1} ms", nanos as f64 / 1e6),
+        0..1000 => format!("{nanos} ns"),
+        1000..1_000_000 => format!("{:.1} us", nanos as f64 / 1e3),
+        1_000_000..1_000_000_000 => format!("{:.1} ms", nanos as f64 / 1e6),
         _ => format!("{:.1} s", nanos as f64 / 1e9),
     }
 }

@@ -19,7 +19,7 @@ use inspect::model::live::{Change, Counters, DiskShare, Holder, Kept, Live, Runn
 use inspect::web::pages::Site;
 use inspect::web::server::{Server, Serving};
 
-use crate::{CompactRangeOptions, DataAge, Db, Family, MemoryHolder, Secondary};
+use crate::{CompactRangeOptions, DataAge, Db, Family, MemoryHolder, Secondary, StallCause};
 
 /// Slow operations of so many seconds are shown.
 const SLOW_SECONDS: u64 = 600;
@@ -259,7 +259,14 @@ fn slow(kind: &crate::SlowKind) -> SlowKind {
 fn stall(stall: &crate::SlowStall) -> SlowStall {
     SlowStall {
         family: stall.family.clone(),
-        trigger: format!("{:?}", stall.trigger),
+        trigger: match stall.trigger {
+            StallCause::MemtableLimit => "too many memtables",
+            StallCause::L0FileCountLimit => "too many files in level 0",
+            StallCause::PendingCompactionBytes => "too many bytes wait for compaction",
+            StallCause::WriteBufferManagerLimit => "the memory limit of all memtables",
+            StallCause::None => "the WAL is locked",
+        }
+        .to_string(),
         stopped: stall.stopped,
         count: stall.count,
         nanos: u64::try_from(stall.time.as_nanos()).unwrap_or(u64::MAX),

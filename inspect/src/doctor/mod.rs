@@ -11,6 +11,7 @@ mod damage;
 mod finding;
 mod reads;
 mod safety;
+mod settings;
 mod space;
 mod writes;
 
@@ -28,16 +29,19 @@ pub fn examine(db: &Database) -> Vec<Finding> {
     found.extend(writes::database(db));
     found.extend(reads::database(db));
     found.extend(space::database(db));
+    found.extend(settings::database(db));
     for family in &db.families {
         let facts = Facts { db, family };
         // Values in blob files count although the SST files are small.
         found.extend(space::blobs(&facts));
+        found.extend(settings::small_blobs(&facts));
         if family.bytes() < SMALL_BYTES {
             continue;
         }
         found.extend(writes::family(&facts));
         found.extend(reads::family(&facts));
         found.extend(space::family(&facts));
+        found.extend(settings::family(&facts));
     }
     found.sort_by(|a, b| b.severity.cmp(&a.severity).then_with(|| a.rule.cmp(b.rule)));
     found

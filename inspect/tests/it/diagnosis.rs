@@ -41,12 +41,16 @@ struct Load {
     compact: bool,
     /// One of so many keys is deleted at the end; 0 deletes none.
     delete_each: u64,
+    value_len: u64,
 }
 
-const PLAIN: Load = Load { flushes: 3, bytes: 6 << 20, compact: false, delete_each: 0 };
+const PLAIN: Load = Load { flushes: 3, bytes: 6 << 20, compact: false, delete_each: 0, value_len: 2000 };
+
+/// Values of 200 bytes.
+const SMALL: Load = Load { value_len: 200, ..PLAIN };
 
 fn fill(db: &Db, writes: Load) {
-    let len = 2000;
+    let len = writes.value_len;
     let keys = writes.bytes / len / writes.flushes;
     for flush in 0..writes.flushes {
         for n in 0..keys {
@@ -75,7 +79,7 @@ fn seeded(path: &Path, text: &str, writes: Load) {
 }
 
 /// Rule, options, writes.
-const SEEDS: [(&str, &str, Load); 22] = [
+const SEEDS: [(&str, &str, Load); 29] = [
     (
         "small-write-buffer",
         "write_buffer_size=65536;level0_slowdown_writes_trigger=100000;level0_stop_writes_trigger=100000",
@@ -117,6 +121,13 @@ const SEEDS: [(&str, &str, Load); 22] = [
         "level0_file_num_compaction_trigger=50;level0_slowdown_writes_trigger=200;level0_stop_writes_trigger=300",
         Load { flushes: 12, ..PLAIN },
     ),
+    ("compaction-readahead", "compaction_readahead_size=0", PLAIN),
+    ("use-fsync", "use_fsync=true", PLAIN),
+    ("unordered-write", "unordered_write=true", PLAIN),
+    ("few-levels", "num_levels=2", PLAIN),
+    ("eager-level-0", "level0_file_num_compaction_trigger=1", PLAIN),
+    ("max-compaction-bytes", "max_compaction_bytes=1000000", PLAIN),
+    ("small-blobs", "enable_blob_files=true;min_blob_size=0", SMALL),
     ("no-block-cache", "block_based_table_factory={no_block_cache=true;}", PLAIN),
 ];
 
@@ -309,4 +320,28 @@ fn many_info_logs_are_found() {
         std::fs::write(dir.path().join(format!("LOG.old.{n}")), "").unwrap();
     }
     assert_eq!(rules(dir.path()), ["large-info-logs"]);
+}
+
+#[test]
+fn keys_without_prefix_compression_are_found() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut options = Options::default();
+    options.db.create_if_missing = true;
+    options.update("block_based_table_factory={block_restart_interval=1;}").unwrap();
+    let db = Db::open(dir.path(), options).unwrap();
+    for n in 0..20_000_u64 {
+        db.put(format!("customer/europe/orders/{n:010}").as_bytes(), &value(n, 80)).unwrap();
+    }
+    db.flush().unwrap();
+    drop(db);
+    assert!(rules(dir.path()).contains(&"restart-interval"), "{:?}", findings(dir.path()));
+}
+
+#[test]
+fn damaged_files_are_found_with_file_and_place() {
+    for name in ["sst-missing", "manifest-bit-middle"] {
+        let found = findings(&crate::client::golden("corrupt").join(name));
+        let damage = found.iter().find(|finding| finding.rule == "damaged-files");
+        assert!(damage.is_some_and(|finding| !finding.evidence.is_empty()), "{name}: {found:?}");
+    }
 }

@@ -3,10 +3,13 @@
 use std::path::Path;
 
 use env::Env;
-use ironstone_inspect::model::{Budget, Weight, load};
+use ironstone_inspect::model::{Budget, Weight, load, load_after};
 use ironstone_inspect::walk::{LogKind, Sst, record_tree, records};
 
-use crate::client::{content, golden, serve, sound_databases};
+use ironstone_inspect::web::pages::Site;
+use ironstone_inspect::web::server::Server;
+
+use crate::client::{content, golden, serve, sound_databases, start};
 
 /// All pages without parameters.
 const PAGES: [&str; 13] = [
@@ -201,9 +204,23 @@ fn damaged_block_and_damaged_wal_are_named_on_their_pages() {
 fn twenty_thousand_files_make_a_small_page() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path();
-    write_manifest(path, 20_000);
+    let golden = golden("levels");
+    let facts = load(&Env::posix(), &golden, &Budget::PAGE).unwrap();
+    let model = &facts.families[0].files[0];
+    let from = golden.join(format::names::table(base::FileNumber(model.number)));
+    write_manifest(path, 20_000, model.size);
+    // The files have one content: a link costs less than a copy.
+    std::fs::copy(from, path.join("content")).unwrap();
+    for n in 0..20_000 {
+        let name = format::names::table(base::FileNumber(n + 10));
+        std::fs::hard_link(path.join("content"), path.join(name)).unwrap();
+    }
     let db = load(&Env::posix(), path, &Budget::PAGE).unwrap();
     assert_eq!(db.sst_count(), 20_000);
+    assert!(db.problems.is_empty(), "{:?}", db.problems);
+    // The properties that one read finds are kept by the next read, so in the end all properties are known.
+    let again = load_after(&Env::posix(), path, &Budget::PAGE, Some(&db)).unwrap();
+    assert!(again.tables_read >= db.tables_read && db.tables_read > 0);
     let site = serve(path);
     for page in ["/", "/tree", "/files"] {
         let reply = site.page(page);
@@ -212,8 +229,22 @@ fn twenty_thousand_files_make_a_small_page() {
     }
 }
 
-/// Writes a MANIFEST of `count` files that are missing.
-fn write_manifest(dir: &Path, count: u64) {
+#[test]
+fn two_directories_are_compared_by_level_and_option() {
+    let other = Site::new(Env::posix(), golden("levels")).with_other(golden("cfs"));
+    let site = start(Server::bind(other).unwrap());
+    let body = site.page("/compare").body;
+    // The other directory is the side before, and the shown directory is the side after.
+    for part in ["other: cfs", "Bytes before", "Findings"] {
+        assert!(body.contains(part), "{part}: {body}");
+    }
+    let broken = Site::new(Env::posix(), golden("levels")).with_other(golden("no such directory"));
+    let body = start(Server::bind(broken).unwrap()).page("/compare").body;
+    assert!(body.contains("The other path is not readable"), "{body}");
+}
+
+/// Writes a MANIFEST of `count` files with this size.
+fn write_manifest(dir: &Path, count: u64, file_size: u64) {
     use base::{FileNumber, ValueType};
     use format::edit::{NewFile, VersionEdit};
     let key = |n: u64| {
@@ -233,7 +264,7 @@ fn write_manifest(dir: &Path, count: u64) {
         edit.new_files.push(NewFile {
             level: 6,
             number: n + 10,
-            file_size: 1000,
+            file_size,
             smallest: key(2 * n),
             largest: key(2 * n + 1),
             smallest_seqno: 1,

@@ -37,7 +37,7 @@ pub fn level(family: &Family, level: u32, now: u64, compacting: &BTreeSet<u64>) 
     let height = lanes as f64 * LANE;
     let label = format!("Level {level}: {} by key range", words::of(files.len() as u64, "file"));
     html! {
-        svg class="level" viewBox={ "0 0 1000 " (height) } preserveAspectRatio="none" role="img" aria-label=(label)
+        svg class="level" viewBox={ "0 0 1000 " (height) } preserveAspectRatio="none" role="group" aria-label=(label)
             height=(height) {
             rect class="ground" x="0" y="0" width="1000" height=(height) {}
             @if files.len() > FILES_DRAWN_MAX && level > 0 {

@@ -64,7 +64,7 @@ fn held(memory: &live::Holder) -> Markup {
                 }
             }
         } }
-        p { a href="/disk" { "What readers keep, and since when" } }
+        p { a href="/disk" { "What readers keep" } }
     }
 }
 

@@ -31,7 +31,7 @@ pub(super) fn render(view: &View<'_>) -> (String, Markup) {
                             li { span class={ "tag " (finding.severity.word()) } { (finding.severity.word()) } " " (finding.title) }
                         }
                     }
-                    p { a href="/doctor" { "All " (words::of(findings.len() as u64, "finding")) " with evidence and change" } }
+                    p { a href="/doctor" { (words::of(findings.len() as u64, "finding")) " with evidence and change" } }
                     @if findings.iter().any(|finding| finding.severity == Severity::Critical) {
                         p class="note" { "A critical finding concerns the safety of data." }
                     }

@@ -1,0 +1,125 @@
+//! The program `ironstone` from outside: facts, findings, bundles, plans, and the server of the pages.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+fn program() -> Command {
+    Command::new(env!("CARGO_BIN_EXE_ironstone"))
+}
+
+fn run(args: &[&str]) -> Output {
+    program().args(args).output().unwrap()
+}
+
+fn golden(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/golden").join(name)
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+#[test]
+fn facts_and_findings_of_a_directory_are_json() {
+    let dir = golden("levels");
+    let dir = dir.to_str().unwrap();
+    let facts: serde_json::Value = serde_json::from_slice(&run(&["inspect", dir, "--json"]).stdout).unwrap();
+    assert_eq!(facts["database"]["source"], "Directory");
+    assert_eq!(facts["findings"].as_array().map(Vec::len), Some(0));
+    let doctor = run(&["doctor", dir]);
+    assert_eq!((doctor.status.code(), text(&doctor.stdout).contains("no findings")), (Some(0), true));
+    let damaged = golden("corrupt").join("sst-missing");
+    let doctor = run(&["doctor", damaged.to_str().unwrap()]);
+    assert_eq!(doctor.status.code(), Some(1));
+    assert!(text(&doctor.stdout).contains("CRITICAL"), "{}", text(&doctor.stdout));
+}
+
+#[test]
+fn bundle_is_a_new_file_that_the_program_reads() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("bundle.json");
+    let (from, to) = (golden("cfs"), file.to_str().unwrap());
+    let made = run(&["bundle", from.to_str().unwrap(), "--out", to]);
+    assert!(made.status.success(), "{}", text(&made.stderr));
+    let facts: serde_json::Value = serde_json::from_slice(&run(&["inspect", to, "--json"]).stdout).unwrap();
+    assert_eq!(facts["database"]["source"], "Bundle");
+    let again = run(&["bundle", from.to_str().unwrap(), "--out", to]);
+    assert_eq!(again.status.code(), Some(2), "a file that exists is not replaced");
+}
+
+#[test]
+fn plan_needs_a_size_and_predicts_amplifications() {
+    assert_eq!(run(&["plan", "--size", "1GB"]).status.code(), Some(2));
+    let plan = run(&["plan", "--size", "200MB", "--write-rate", "20MB/s", "--json"]);
+    let forecast: serde_json::Value = serde_json::from_slice(&plan.stdout).unwrap();
+    assert!(forecast["write_amplification"].as_f64().unwrap() > 1.0, "{forecast}");
+}
+
+#[test]
+fn wrong_arguments_are_refused_with_a_reason() {
+    let dir = golden("levels");
+    let dir = dir.to_str().unwrap();
+    for args in [
+        &["no-such-command"][..],
+        &["inspect"],
+        &["inspect", "/no/such/directory"],
+        &["inspect", dir, "--write", "--secondary"],
+        &["inspect", dir, "--secondary", "--with", dir],
+        &["doctor", dir, "--write"],
+    ] {
+        let output = run(args);
+        assert_eq!(output.status.code(), Some(2), "{args:?}");
+        assert!(text(&output.stderr).starts_with("ironstone: "), "{args:?}");
+    }
+}
+
+/// Starts the server, and returns the status and the body of a page that a browser opens.
+fn page_of(args: &[&str], page: &str) -> (String, String) {
+    let mut child = program().args(args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let url = lines.by_ref().map_while(Result::ok).find(|line| line.trim().starts_with("http://"));
+    let answer = url.map(|url| {
+        let url = url.trim().to_string();
+        let (root, token) = url.split_once("/?token=").unwrap();
+        let host = root.trim_start_matches("http://").to_string();
+        let ask = |request: String| {
+            let mut stream = TcpStream::connect(&host).unwrap();
+            stream.write_all(request.as_bytes()).unwrap();
+            let mut answer = String::new();
+            stream.read_to_string(&mut answer).unwrap();
+            answer
+        };
+        let first = ask(format!("GET /?token={token} HTTP/1.1\r\nHost: {host}\r\n\r\n"));
+        let cookie = first.split("Set-Cookie: ").nth(1).unwrap().split(';').next().unwrap().to_string();
+        let answer = ask(format!("GET {page} HTTP/1.1\r\nHost: {host}\r\nCookie: {cookie}\r\n\r\n"));
+        let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+        (head.lines().next().unwrap().to_string(), body.to_string())
+    });
+    child.kill().unwrap();
+    let output = child.wait_with_output().unwrap();
+    answer.unwrap_or_else(|| panic!("no address: {}", text(&output.stderr)))
+}
+
+#[test]
+fn pages_are_served_from_files_from_a_secondary_and_from_the_database() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("db");
+    let db = path.to_str().unwrap();
+    let put = Command::new(env!("CARGO_BIN_EXE_ldb"))
+        .args([&format!("--db={db}"), "put", "k", "v", "--create_if_missing"])
+        .output()
+        .unwrap();
+    assert!(put.status.success(), "{}", text(&put.stderr));
+    for (args, origin, forms) in [
+        (&["inspect", db][..], "directory, read", false),
+        (&["inspect", db, "--secondary"], "running database, read", false),
+        (&["inspect", db, "--write"], "running database, read", true),
+    ] {
+        let (status, body) = page_of(args, "/live");
+        assert_eq!(status, "HTTP/1.1 200 OK", "{args:?}");
+        assert!(body.contains(origin), "{args:?}: {body}");
+        assert_eq!(body.contains("method=\"post\""), forms, "{args:?}: {body}");
+    }
+}
