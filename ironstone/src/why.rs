@@ -38,7 +38,7 @@ pub struct SlowKind {
     pub slowest: Duration,
     /// The causes, the cause with the most time first.
     pub causes: Vec<SlowCause>,
-    /// The time that no cause explains: computation, and the time without a processor.
+    /// The time that no cause explains: computation, and what the machine does not tell.
     pub unexplained: Duration,
 }
 

@@ -4,9 +4,10 @@
 //!  begin_operation ──► fast ──► Step (WAL write) ──► Step (sync, nested) ──► fast ──► end_operation
 //!                                ▲ the first clock read                    ▲ the last clock read
 //! ```
-//! An operation that stays on its fast path reads no clock. A [`Step`] reads the tick counter at its start and at its
+//! A lookup that stays on its fast path reads no clock. A write and a seek read the tick counter at their start and at their
+//! end, so that a loss of the processor without any step is seen. A [`Step`] reads the tick counter at its start and at its
 //! end. Nested steps are counted once: the time of the inner step is not part of the outer
-//! step. Every [`PERIOD`]th operation of a thread is also measured from its start, so that a median is known.
+//! step. Every [`PERIOD`]th operation of a thread is a sample, so that a median is known.
 //!
 //! Not here: what is slow, and the sums of a database. They are in `engine::stats::slow`.
 
@@ -31,6 +32,7 @@ super::numbered! {
         Tombstones "skipping tombstones and hidden entries",
         Merge "merging operands",
         RateLimiter "waiting for the rate limiter",
+        Processor "waiting for a processor",
     }
 }
 
@@ -46,9 +48,9 @@ super::numbered! {
     }
 }
 
-/// One operation of a thread in so many is measured from its start.
+/// One operation of a thread in so many is a sample.
 pub const PERIOD: u32 = 64;
-/// The first operations of a thread are all measured from their start.
+/// The first operations of a thread are all samples.
 const FIRST_OPERATIONS: u32 = 16;
 
 /// `Steps::first` without a step so far.
@@ -65,14 +67,19 @@ struct Steps {
     inside: Cell<u64>,
     /// A step that hides its inner steps is in progress.
     closed: Cell<bool>,
-    /// Operations until the next one that is measured from its start.
+    /// Operations until the next sample.
     countdown: Cell<u32>,
     /// Operations of `FIRST_OPERATIONS` that are left.
     early: Cell<u32>,
     /// Bit `n`: `ticks[n]` belongs to this operation.
     used: Cell<u32>,
     ticks: [Cell<u64>; Cause::COUNT],
+    /// The argument of the last [`waited_since_last_call`], or `UNKNOWN_WAIT`.
+    waited_nanos: Cell<u64>,
 }
+
+/// The wait of a thread that was not asked yet.
+const UNKNOWN_WAIT: u64 = u64::MAX;
 
 thread_local! {
     static STEPS: Steps = const {
@@ -86,14 +93,33 @@ thread_local! {
             early: Cell::new(FIRST_OPERATIONS),
             used: Cell::new(0),
             ticks: [const { Cell::new(0) }; Cause::COUNT],
+            waited_nanos: Cell::new(UNKNOWN_WAIT),
         }
     };
 }
 
-/// Begins an operation of this thread. Returns its start in ticks, or 0 if it is not measured from its start. `None`
-/// inside another operation: the inner operation is part of the outer one, and [`end_operation`] must not be called.
+/// An operation in progress on this thread. A value that is dropped without [`end_operation`], as by a panic, ends the
+/// operation too.
+#[derive(Debug)]
+#[must_use = "an operation lasts until the value is dropped"]
+pub struct BegunOperation {
+    /// The start in ticks; 0 if the operation is not timed from its start.
+    pub start: u64,
+    /// The operation is a sample for the median of its kind. A sample is timed from its start.
+    pub is_sample: bool,
+}
+
+impl Drop for BegunOperation {
+    #[inline]
+    fn drop(&mut self) {
+        STEPS.with(|steps| steps.busy.set(false));
+    }
+}
+
+/// Begins an operation of this thread. With `timed`, the operation is timed from its start; without, only if the operation is
+/// a sample. Returns `None` inside another operation: the inner operation is part of the outer one.
 #[inline]
-pub fn begin_operation() -> Option<u64> {
+pub fn begin_operation(timed: bool) -> Option<BegunOperation> {
     // A model of schedules must not depend on a time.
     if cfg!(any(loom, shuttle)) {
         return None;
@@ -106,17 +132,20 @@ pub fn begin_operation() -> Option<u64> {
         steps.used.set(0);
         let left = steps.countdown.get() - 1;
         steps.countdown.set(left);
-        Some(if left == 0 { measure(steps) } else { 0 })
+        let is_sample = left == 0;
+        if is_sample {
+            next_sample(steps);
+        }
+        let start = if timed || is_sample { ticks::now() } else { 0 };
+        Some(BegunOperation { start, is_sample })
     })
 }
 
-/// Ends the operation. True if it met a step.
+/// Ends the operation. Returns the start of its first step in ticks, or 0 if it met no step.
 #[inline]
-pub fn end_operation() -> bool {
-    STEPS.with(|steps| {
-        steps.busy.set(false);
-        steps.first.replace(FAST) != FAST
-    })
+pub fn end_operation(operation: BegunOperation) -> u64 {
+    drop(operation);
+    STEPS.with(|steps| steps.first.replace(FAST))
 }
 
 /// Ends a move of an iterator, which has no beginning of its own: it costs three instructions. True if the move met a
@@ -136,18 +165,39 @@ fn end_steps(steps: &Steps) -> bool {
     true
 }
 
-/// Ticks from the first step to the last step of the operation that ended last on this thread. Only if it met a step.
+/// Ticks from the first step to the last step of the move that ended last on this thread. Only if it met a step.
 #[inline]
 pub fn stepped_ticks() -> u64 {
     STEPS.with(|steps| steps.span.get())
 }
 
+/// Counts down to the next sample.
 #[cold]
-fn measure(steps: &Steps) -> u64 {
+fn next_sample(steps: &Steps) {
     let early = steps.early.get();
     steps.early.set(early.saturating_sub(1));
     steps.countdown.set(if early > 0 { 1 } else { PERIOD });
-    ticks::now()
+}
+
+/// Takes the time in which this thread waited for a processor, in nanoseconds since the thread started. Returns the time since
+/// the last call on this thread; 0 for the first call.
+pub fn waited_since_last_call(total_nanos: u64) -> u64 {
+    STEPS.with(|steps| {
+        let before = steps.waited_nanos.replace(total_nanos);
+        if before == UNKNOWN_WAIT { 0 } else { total_nanos.saturating_sub(before) }
+    })
+}
+
+/// Adds time to a cause of the operation that ended last on this thread.
+pub fn add_to_last_operation(cause: Cause, more_ticks: u64) {
+    STEPS.with(|steps| add_ticks(steps, cause, more_ticks));
+}
+
+fn add_ticks(steps: &Steps, cause: Cause, more_ticks: u64) {
+    let (at, used) = (cause as usize, steps.used.get());
+    let before = if used & (1 << at) != 0 { steps.ticks[at].get() } else { 0 };
+    steps.ticks[at].set(before + more_ticks);
+    steps.used.set(used | 1 << at);
 }
 
 /// The ticks of each cause in the operation that ended last on this thread.
@@ -161,6 +211,17 @@ pub fn steps_taken() -> [u64; Cause::COUNT] {
 /// The nanoseconds of each cause in the operation that ended last on this thread. Reads the clock.
 pub fn last_causes() -> [u64; Cause::COUNT] {
     steps_taken().map(|taken| if taken > 0 { ticks::to_nanos(taken) } else { 0 })
+}
+
+/// A slow operation that has ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SlowOperation {
+    /// The kind of the operation.
+    pub operation: OperationKind,
+    /// The time of the operation, in nanoseconds.
+    pub nanos: u64,
+    /// The time of each cause in nanoseconds, by the number of the cause.
+    pub causes: [u64; Cause::COUNT],
 }
 
 /// A part of an operation that is off the fast path. The step ends when the value is dropped.
@@ -220,10 +281,7 @@ impl Drop for Step {
             let own = whole.saturating_sub(steps.inside.get());
             steps.inside.set(self.outer + whole);
             steps.span.set(now.saturating_sub(steps.first.get()));
-            let (cause, used) = (self.cause as usize, steps.used.get());
-            let before = if used & (1 << cause) != 0 { steps.ticks[cause].get() } else { 0 };
-            steps.ticks[cause].set(before + own);
-            steps.used.set(used | 1 << cause);
+            add_ticks(steps, self.cause, own);
             if self.closes {
                 steps.closed.set(false);
             }
@@ -246,9 +304,11 @@ mod tests {
     /// Runs an operation. The first result is true if the operation was measured from its start. The second result has the
     /// causes of the operation, if the operation met a step.
     fn operate(run: impl FnOnce()) -> (bool, Option<[u64; Cause::COUNT]>) {
-        let began = begin_operation().expect("no operation around this one");
+        let began = begin_operation(false).expect("no operation around this one");
         run();
-        (began > 0, end_operation().then(steps_taken))
+        let is_timed = began.start > 0;
+        assert_eq!(is_timed, began.is_sample);
+        (is_timed, (end_operation(began) > 0).then(steps_taken))
     }
 
     fn step(cause: Cause) {
@@ -265,6 +325,31 @@ mod tests {
     }
 
     #[test]
+    fn timed_operation_has_its_start_also_if_it_is_no_sample() {
+        (0..FIRST_OPERATIONS).for_each(|_| drop(begin_operation(true)));
+        let timed: Vec<_> = (0..PERIOD).filter_map(|_| begin_operation(true)).collect::<Vec<_>>();
+        // Only the first value is an operation of its own: the others are inside of it.
+        assert_eq!(timed.len(), 1);
+        assert!(timed[0].start > 0);
+    }
+
+    #[test]
+    fn panic_in_an_operation_ends_the_operation() {
+        let panicked = std::panic::catch_unwind(|| {
+            let _operation = begin_operation(false).expect("no operation around this one");
+            panic!("as a comparator may");
+        });
+        assert!(panicked.is_err());
+        let (_, taken) = operate(|| step(Cause::BlockRead));
+        assert!(taken.expect("a step was met")[Cause::BlockRead as usize] > 0);
+    }
+
+    #[test]
+    fn wait_for_a_processor_counts_from_the_last_call() {
+        assert_eq!([700, 900, 900].map(waited_since_last_call), [0, 200, 0]);
+    }
+
+    #[test]
     fn a_nested_step_is_counted_once() {
         let (_, taken) = operate(|| {
             let outer = Step::begin(Cause::WalWrite);
@@ -274,6 +359,7 @@ mod tests {
         });
         let taken = taken.expect("a step was met");
         assert!(taken[Cause::WalWrite as usize] > 0 && taken[Cause::WalSync as usize] > 0);
+        // The inner step is counted once: both together are not longer than the operation.
         assert!(taken.iter().sum::<u64>() <= stepped_ticks());
     }
 
@@ -303,7 +389,7 @@ mod tests {
     #[test]
     fn the_steps_of_an_inner_operation_belong_to_the_outer_one() {
         let (_, taken) = operate(|| {
-            assert_eq!(begin_operation(), None);
+            assert!(begin_operation(true).is_none());
             step(Cause::BlockRead);
         });
         assert!(taken.expect("a step was met")[Cause::BlockRead as usize] > 0);

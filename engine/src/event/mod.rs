@@ -19,6 +19,7 @@ use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use base::Error;
+use base::stats::SlowOperation;
 use env::logger::LogLevel;
 use env::{Clock, Logger};
 
@@ -48,6 +49,15 @@ pub trait Listener: Send + Sync {
     fn watches_file_io(&self) -> bool {
         false
     }
+
+    /// Returns true if the listener wants the calls of [`Listener::on_slow_operation`]. Asked once, at open.
+    fn watches_slow_operations(&self) -> bool {
+        false
+    }
+
+    /// Receives a slow operation that has ended, on the thread of the operation. This call must be short, and must not call
+    /// the database.
+    fn on_slow_operation(&self, _operation: &SlowOperation) {}
 
     /// Receives a file operation that has ended. The engine may hold locks: this call must be short, and must not call
     /// the database. RocksDB: `OnFileReadFinish` and six more.
@@ -104,6 +114,20 @@ impl Events {
         for listener in &self.listeners {
             if catch_unwind(AssertUnwindSafe(|| listener.on_event(event))).is_err() {
                 self.warn(format_args!("An event listener panicked; the event was {}", event.name()));
+            }
+        }
+    }
+
+    /// Returns true if a listener wants slow operations.
+    pub fn watches_slow_operations(&self) -> bool {
+        self.listeners.iter().any(|listener| listener.watches_slow_operations())
+    }
+
+    /// Notifies the listeners that want slow operations.
+    pub fn slow_operation(&self, operation: &SlowOperation) {
+        for listener in self.listeners.iter().filter(|listener| listener.watches_slow_operations()) {
+            if catch_unwind(AssertUnwindSafe(|| listener.on_slow_operation(operation))).is_err() {
+                self.warn(format_args!("An event listener panicked; the event was slow_operation"));
             }
         }
     }

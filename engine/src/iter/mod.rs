@@ -233,7 +233,7 @@ impl Iter {
         if self.walk.is_over() {
             return;
         }
-        let began_operation = begin_operation();
+        let began_operation = begin_operation(true);
         if (self.prepares || !self.opened)
             && let Err(error) = self.prepare()
         {

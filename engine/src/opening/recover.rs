@@ -241,6 +241,10 @@ impl Opening {
         let next = known.into_iter().fold(0, u64::max) + 1;
         let session: Arc<str> = Arc::from(new_session_id(&self.env));
         let stats = Stats::new(self.options.statistics.clone(), self.env.clock.clone());
+        if self.events.watches_slow_operations() {
+            let events = self.events.clone();
+            stats.slow.watch(move |operation| events.slow_operation(operation));
+        }
         let tools = Arc::new(JobTools {
             env: self.env.clone(),
             paths: self.paths.clone(),

@@ -1,7 +1,7 @@
 //! Slow operations of one database: which operations were slow, when, and why.
 //!
 //! An operation is slow if it takes more than [`SLOW_FACTOR`] times the median of its kind. The median is an estimate.
-//! The samples are the operations that are measured from their start ([`base::stats::begin_operation`]). Each sample moves the
+//! The samples are the operations that [`base::stats::begin_operation`] marks. Each sample moves the
 //! estimate a small step toward the sample. In the long run, half of the samples are below the estimate. The sums are kept by second for [`KEPT_SECONDS`] seconds.
 //!
 //! ```text
@@ -10,10 +10,12 @@
 //! ```
 
 use std::collections::VecDeque;
+use std::sync::OnceLock;
 
 use base::FamilyId;
 use base::stats::{
-    Cause, OperationKind, begin_operation, end_move, end_operation, stepped_ticks, steps_taken,
+    BegunOperation, Cause, OperationKind, SlowOperation, add_to_last_operation, begin_operation, end_move,
+    end_operation, stepped_ticks, steps_taken, waited_since_last_call,
 };
 use env::Clock;
 use kernel::ticks;
@@ -31,6 +33,8 @@ const READY_SECONDS: usize = 16;
 /// Until so many operations of a kind are measured, an operation is slow from `EARLY_LIMIT_NS` on.
 const EARLY_SAMPLES: u64 = 16;
 const EARLY_LIMIT_NS: u64 = 100_000;
+/// Each so many samples, the wait for a processor is read. So a slow operation gets no wait of an earlier time.
+const WAIT_SAMPLES: u64 = 16;
 /// A move of an iterator to a neighbour takes less than a microsecond.
 const MOVE_LIMIT_NS: u64 = 10_000;
 
@@ -39,7 +43,11 @@ pub struct SlowOperations {
     clock: Arc<dyn Clock>,
     kinds: [Kind; OperationKind::COUNT],
     seconds: Mutex<Seconds>,
+    watcher: OnceLock<Watcher>,
 }
+
+/// Receives each slow operation.
+type Watcher = Box<dyn Fn(&SlowOperation) + Send + Sync>;
 
 /// The kept seconds, oldest first, and memory for the next ones: the first [`READY_SECONDS`] of them allocate nothing.
 struct Seconds {
@@ -52,14 +60,14 @@ struct Seconds {
 pub struct Operation<'a> {
     slow: &'a SlowOperations,
     kind: OperationKind,
-    /// The start in ticks; 0: not measured from the start. `None`: part of another operation.
-    began: Option<u64>,
+    /// `None`: part of another operation.
+    began: Option<BegunOperation>,
 }
 
 impl Drop for Operation<'_> {
     #[inline]
     fn drop(&mut self) {
-        self.slow.end(self.kind, self.began);
+        self.slow.end(self.kind, self.began.take());
     }
 }
 
@@ -159,25 +167,37 @@ impl SlowOperations {
         ticks::start();
         let spare = (0..READY_SECONDS).map(|_| Second::with_room()).collect();
         let seconds = Seconds { kept: VecDeque::with_capacity(READY_SECONDS), spare };
-        SlowOperations { clock, kinds: std::array::from_fn(Kind::new), seconds: Mutex::new(seconds) }
+        SlowOperations {
+            clock,
+            kinds: std::array::from_fn(Kind::new),
+            seconds: Mutex::new(seconds),
+            watcher: OnceLock::new(),
+        }
     }
 
     /// Begins an operation of this kind. It ends when the value is dropped. A fast operation costs about ten
     /// instructions.
     #[inline]
     pub fn begin(&self, kind: OperationKind) -> Operation<'_> {
-        Operation { slow: self, kind, began: begin_operation() }
+        // Two reads of the tick counter are less than 1 % of a write, and more of a lookup in memory.
+        let is_timed = kind != OperationKind::Get;
+        Operation { slow: self, kind, began: begin_operation(is_timed) }
     }
 
     /// Ends an operation that [`begin_operation`] began, where no value can be held: an iterator moves itself.
     #[inline]
-    pub fn end(&self, kind: OperationKind, began: Option<u64>) {
+    pub fn end(&self, kind: OperationKind, began: Option<BegunOperation>) {
         let Some(began) = began else { return };
-        let stepped = end_operation();
-        if began > 0 {
-            self.look(kind, ticks::now().saturating_sub(began), true);
-        } else if stepped {
-            self.stepped(kind);
+        let (start, is_sample) = (began.start, began.is_sample);
+        let first_step = end_operation(began);
+        // An operation without its own start is timed from its first step.
+        let from = if start > 0 { start } else { first_step };
+        if from == 0 {
+            return;
+        }
+        let taken_ticks = ticks::now().saturating_sub(from);
+        if is_sample || taken_ticks > self.kinds[kind.number()].limit_ticks.load(Ordering::Relaxed) {
+            self.look(kind, taken_ticks, is_sample);
         }
     }
 
@@ -203,12 +223,13 @@ impl SlowOperations {
     fn look(&self, kind: OperationKind, taken_ticks: u64, measured: bool) {
         let of_kind = &self.kinds[kind.number()];
         let is_slow = taken_ticks > of_kind.limit_ticks.load(Ordering::Relaxed);
-        if measured {
-            of_kind.sample(taken_ticks);
+        if measured && of_kind.sample(taken_ticks) % WAIT_SAMPLES == 0 {
+            waited_since_last_call(self.clock.processor_wait_nanos());
         }
         if !is_slow {
             return;
         }
+        self.attribute_wait(taken_ticks);
         let nanos = ticks::to_nanos(taken_ticks);
         let mut sum = OperationSum { count: 1, nanos, nanos_max: nanos, ..OperationSum::default() };
         of_kind.slow.fetch_add(1, Ordering::Relaxed);
@@ -220,6 +241,26 @@ impl SlowOperations {
             Some((_, whole)) => whole.add(&sum),
             None => second.sums.push((kind, sum)),
         });
+        if let Some(watcher) = self.watcher.get() {
+            watcher(&SlowOperation { operation: kind, nanos, causes: sum.causes.map(|(_, nanos)| nanos) });
+        }
+    }
+
+    /// Gives the time that no step explains to the cause [`Cause::Processor`], as far as the thread waited for a processor
+    /// since the last reading.
+    fn attribute_wait(&self, taken_ticks: u64) {
+        let explained: u64 = steps_taken().iter().sum();
+        let waited_nanos = waited_since_last_call(self.clock.processor_wait_nanos());
+        let waited_ticks = ticks::of_nanos(waited_nanos).min(taken_ticks.saturating_sub(explained));
+        if waited_nanos > 0 && waited_ticks > 0 {
+            add_to_last_operation(Cause::Processor, waited_ticks);
+        }
+    }
+
+    /// Calls `watcher` for each slow operation, on the thread of the operation. Only the first watcher is kept.
+    pub fn watch(&self, watcher: impl Fn(&SlowOperation) + Send + Sync + 'static) {
+        // The open sets the watcher once.
+        let _ = self.watcher.set(Box::new(watcher));
     }
 
     /// A write group was stalled for these reasons, for so many microseconds.
@@ -317,7 +358,8 @@ impl Kind {
     }
 
     /// Moves the median toward a sample: by a quarter at first, then by a 32nd part.
-    fn sample(&self, taken_ticks: u64) {
+    /// Returns the number of samples before.
+    fn sample(&self, taken_ticks: u64) -> u64 {
         let samples = self.samples.fetch_add(1, Ordering::Relaxed);
         let median = self.median_ticks.load(Ordering::Relaxed);
         let step = (median / if samples < EARLY_SAMPLES { 4 } else { 32 }).max(1);
@@ -331,5 +373,6 @@ impl Kind {
         if samples >= EARLY_SAMPLES {
             self.limit_ticks.store(next.saturating_mul(SLOW_FACTOR), Ordering::Relaxed);
         }
+        samples
     }
 }

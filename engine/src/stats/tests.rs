@@ -1,9 +1,12 @@
 //! Counting, taken apart.
 
-use base::stats::{HistogramKind, Statistics, StatsLevel, Ticker};
+use base::stats::{Cause, HistogramKind, OperationKind, SlowOperation, Statistics, StatsLevel, Ticker};
 
 use base::FamilyId;
+use env::Clock;
 use env::clock::ManualClock;
+use env::sync::Mutex;
+use kernel::ticks;
 use lsm::pressure;
 
 use super::{
@@ -72,4 +75,65 @@ fn stalls_are_reported_by_reason_for_the_last_seconds() {
     stats.slow.stalled(&[full], 1);
     let kept = [(many, StallSum { count: 1, nanos: 7000 }), (full, StallSum { count: 1, nanos: 1000 })];
     assert_eq!(stats.slow.report(u64::MAX).stalls, kept);
+}
+
+/// A clock of a thread that waits 50 ms for a processor between two readings.
+#[derive(Debug)]
+struct Waits {
+    clock: ManualClock,
+    readings: Mutex<u64>,
+}
+
+impl Clock for Waits {
+    fn now_micros(&self) -> u64 {
+        self.clock.now_micros()
+    }
+
+    fn now_nanos(&self) -> u64 {
+        self.clock.now_nanos()
+    }
+
+    fn sleep_micros(&self, micros: u64) {
+        self.clock.sleep_micros(micros);
+    }
+
+    fn processor_wait_nanos(&self) -> u64 {
+        let mut readings = self.readings.lock();
+        *readings += 1;
+        *readings * 50_000_000
+    }
+}
+
+/// Runs a slow write without a step, and returns what the watcher was told.
+fn slow_write(clock: Arc<dyn Clock>) -> Vec<SlowOperation> {
+    let stats = Stats::new(None, clock);
+    let told: Arc<Mutex<Vec<SlowOperation>>> = Arc::default();
+    let seen = told.clone();
+    stats.slow.watch(move |operation| seen.lock().push(operation.clone()));
+    // The first operation of a thread is a sample, and takes the first reading of the wait.
+    drop(stats.slow.begin(OperationKind::Write));
+    let operation = stats.slow.begin(OperationKind::Write);
+    let begin = ticks::now();
+    while ticks::to_nanos(ticks::now() - begin) < 300_000 {}
+    drop(operation);
+    let told = told.lock().clone();
+    told.into_iter().filter(|operation| operation.nanos >= 300_000).collect()
+}
+
+#[test]
+fn wait_for_a_processor_is_a_cause_of_a_slow_operation() {
+    let clock = Waits { clock: ManualClock::new(1_000_000_000), readings: Mutex::default() };
+    let told = slow_write(Arc::new(clock));
+    assert_eq!(told.len(), 1);
+    assert_eq!(told[0].operation, OperationKind::Write);
+    // The wait is longer than the operation: the operation gets its own time.
+    let waited = told[0].causes[Cause::Processor.number()];
+    assert!(waited.abs_diff(told[0].nanos) < told[0].nanos / 10, "{told:?}");
+}
+
+#[test]
+fn without_a_wait_for_a_processor_the_time_stays_unexplained() {
+    let told = slow_write(Arc::new(ManualClock::new(1_000_000_000)));
+    assert_eq!(told.len(), 1);
+    assert_eq!(told[0].causes.iter().sum::<u64>(), 0);
 }

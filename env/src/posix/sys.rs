@@ -2,7 +2,7 @@
 
 use std::ffi::CString;
 use std::fs::File;
-use std::io;
+use std::io::{self, Read};
 use std::mem::MaybeUninit;
 use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStrExt;
@@ -30,6 +30,15 @@ pub fn thread_cpu_nanos() -> u64 {
     // SAFETY: the call succeeded, so it has filled the value.
     let t = unsafe { t.assume_init() };
     t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64
+}
+
+/// The time in which this thread was ready and waited for a processor, in nanoseconds; 0 if the system does not tell. The
+/// second number of Linux's `schedstat`.
+pub fn thread_wait_nanos() -> u64 {
+    let mut text = [0; 80];
+    let read = File::open("/proc/thread-self/schedstat").and_then(|mut file| file.read(&mut text));
+    let text = read.ok().and_then(|n| std::str::from_utf8(&text[..n]).ok()).unwrap_or_default();
+    text.split_ascii_whitespace().nth(1).and_then(|number| number.parse().ok()).unwrap_or(0)
 }
 
 /// Seconds to add to universal time for the machine's local time at that moment.

@@ -1,7 +1,8 @@
-//! Spans of the crate `tracing`: recovery, flushes, compactions, stalls.
+//! Spans of the crate `tracing`: recovery, flushes, compactions, stalls, slow operations.
 
 use std::collections::BTreeMap;
 
+use base::stats::{Cause, SlowOperation};
 use engine::event::StallCondition;
 use env::sync::Mutex;
 use tracing::{Span, field};
@@ -10,7 +11,9 @@ use crate::{Event, Listener};
 
 /// A listener that opens a span when a job, a stall or a recovery starts, and closes the span at its end.
 ///
-/// The spans have the target `ironstone` and no parent, because a job runs on a thread of the database.
+/// The spans have the target `ironstone` and no parent, because a job runs on a thread of the database. A slow operation runs
+/// on a thread of the application: its span has the current span as its parent, opens and closes at the end of the operation,
+/// and has the time in its fields.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -95,6 +98,25 @@ impl Listener for Spans {
             }
             _ => {}
         }
+    }
+
+    fn watches_slow_operations(&self) -> bool {
+        true
+    }
+
+    fn on_slow_operation(&self, slow: &SlowOperation) {
+        let micros = |nanos: u64| nanos as f64 / 1000.0;
+        let parts = Cause::ALL.iter().map(|cause| (cause.name(), slow.causes[cause.number()]));
+        let causes: Vec<String> = parts
+            .filter(|(_, nanos)| *nanos > 0)
+            .map(|(name, nanos)| format!("{name}: {:.1} us", micros(nanos)))
+            .collect();
+        let explained: u64 = slow.causes.iter().sum();
+        let _span =
+            tracing::warn_span!(target: "ironstone", "slow operation", operation = slow.operation.name(),
+            micros = micros(slow.nanos), causes = %causes.join(", "),
+            unexplained_micros = micros(slow.nanos.saturating_sub(explained)))
+            .entered();
     }
 }
 
