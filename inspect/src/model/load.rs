@@ -57,6 +57,30 @@ pub fn load(env: &Env, dir: &Path, budget: &Budget) -> Result<Database> {
 /// # Errors
 /// As [`load`].
 pub fn load_after(env: &Env, dir: &Path, budget: &Budget, before: Option<&Database>) -> Result<Database> {
+    let mut attempts = 1;
+    loop {
+        let db = load_once(env, dir, budget, before)?;
+        let is_damaged = db.problems.iter().any(|problem| problem.weight == Weight::Damage);
+        if !is_damaged || attempts == ATTEMPTS_MAX || !is_changing(env, dir, &db) {
+            return Ok(db);
+        }
+        attempts += 1;
+    }
+}
+
+/// A running writer can delete files while they are read. Then the facts are read again, up to this many times in total.
+const ATTEMPTS_MAX: u32 = 5;
+
+/// Returns true if a writer has changed the MANIFEST since the read.
+fn is_changing(env: &Env, dir: &Path, db: &Database) -> bool {
+    let Some(manifest) = &db.manifest else { return false };
+    let current = read_current(env, dir).map_or(manifest.number, |number| number.0);
+    let path = dir.join(names::manifest(base::FileNumber(manifest.number)));
+    let size = env.fs.file_size(&path).unwrap_or(0);
+    current != manifest.number || size > manifest.size
+}
+
+fn load_once(env: &Env, dir: &Path, budget: &Budget, before: Option<&Database>) -> Result<Database> {
     let name = dir.file_name().map_or_else(|| ".".to_string(), |name| name.to_string_lossy().into_owned());
     let now = env.clock.now_micros() / 1_000_000;
     if !env.fs.exists(dir)? {
@@ -76,7 +100,7 @@ pub fn load_after(env: &Env, dir: &Path, budget: &Budget, before: Option<&Databa
     options_file(env, dir, &mut db);
     if let Some(recovered) = recovered {
         families(&recovered, &mut db);
-        presence(&mut db);
+        presence(env, dir, &mut db);
         statistics(env, dir, budget, before, &mut db);
     }
     let mut logs: Vec<&DiskFile> = db.files.iter().filter(|f| f.kind == FileKind::InfoLog).collect();
@@ -271,9 +295,14 @@ fn shown(key: &[u8]) -> String {
 }
 
 /// Compares the MANIFEST with the files on disk.
-fn presence(db: &mut Database) {
+fn presence(env: &Env, dir: &Path, db: &mut Database) {
     let sizes: HashMap<u64, u64> =
         db.files.iter().filter(|f| f.kind == FileKind::Table).map(|f| (f.number, f.size)).collect();
+    // A running writer makes and extends files after the list was read, and before the MANIFEST was read.
+    let size_of = |file: &SstFile, name: &str| match sizes.get(&file.number) {
+        Some(size) if *size == file.size => Some(*size),
+        _ => env.fs.file_size(&dir.join(name)).ok(),
+    };
     let mut found = Vec::new();
     let mut live = base::map::HashSet::default();
     // With several directories, the other files are elsewhere.
@@ -281,8 +310,8 @@ fn presence(db: &mut Database) {
     for file in db.families.iter_mut().flat_map(|family| family.files.iter_mut()) {
         live.insert(file.number);
         let name = names::table(base::FileNumber(file.number));
-        match sizes.get(&file.number) {
-            Some(size) if *size == file.size => file.present = true,
+        match size_of(file, &name) {
+            Some(size) if size == file.size => file.present = true,
             Some(size) => {
                 let text = format!("the MANIFEST says {} bytes; the file has {size} bytes", file.size);
                 found.push((name, text));
@@ -297,7 +326,8 @@ fn presence(db: &mut Database) {
         for blob in &family.blobs {
             live.insert(blob.number);
             let name = names::blob(base::FileNumber(blob.number));
-            if one_directory && !db.files.iter().any(|f| f.name == name) {
+            let exists = || env.fs.exists(&dir.join(&name)).unwrap_or(false);
+            if one_directory && !db.files.iter().any(|f| f.name == name) && !exists() {
                 found.push((name, "the MANIFEST names the blob file; the file is missing".to_string()));
             }
         }

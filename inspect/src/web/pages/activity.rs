@@ -80,7 +80,7 @@ fn reasons(log: &InfoLog) -> Markup {
     html! {
         h2 { "Work by reason" }
         p { "Flushes wrote " (words::bytes(flushed)) ", compactions wrote " (words::bytes(compacted)) "." }
-        div class="scroll" { table {
+        div class="scroll" tabindex="0" { table {
             thead { tr { th scope="col" { "Job" } th scope="col" { "Reason" } th scope="col" class="num" { "Times" } } }
             tbody {
                 @for (reason, times) in &log.flush_reasons {
@@ -100,7 +100,7 @@ fn stalls(log: &InfoLog) -> Markup {
         *sums.entry((stall.kind, &stall.cause, &stall.family)).or_insert(0_u64) += 1;
     }
     html! {
-        div class="scroll" { table {
+        div class="scroll" tabindex="0" { table {
             thead { tr {
                 th scope="col" { "Effect" }
                 th scope="col" { "Cause" }

@@ -84,7 +84,7 @@ pub(super) fn work(view: &View<'_>) -> Markup {
         @if let Some(token) = token {
             h2 { "Start work" }
             p { "A flush writes the memtables to SST files. A compaction of all keys merges every SST file; the page answers when the work is done." }
-            div class="scroll" { table {
+            div class="scroll" tabindex="0" { table {
                 thead { tr { th scope="col" { "Column family" } (hidden_header("Flush")) (hidden_header("Compact")) } }
                 tbody {
                     @for family in view.db.families.iter().take(FAMILIES_MAX) {

@@ -118,7 +118,7 @@ fn sizes(before: &Database, after: &Database) -> Markup {
     let (old, new) = (places(before), places(after));
     let all: BTreeSet<&Place> = old.keys().chain(new.keys()).collect();
     html! {
-        div class="scroll" { table {
+        div class="scroll" tabindex="0" { table {
             thead { tr {
                 th scope="col" { "Column family" }
                 th scope="col" { "Level" }
@@ -186,7 +186,7 @@ fn options(before: &Database, after: &Database) -> Markup {
     let changed: Vec<_> = names.into_iter().filter(|name| old.get(*name) != new.get(*name)).collect();
     html! {
         @if changed.is_empty() { p { "The options are the same." } } @else {
-            div class="scroll" { table {
+            div class="scroll" tabindex="0" { table {
                 thead { tr {
                     th scope="col" { "Option" }
                     th scope="col" { "Of" }

@@ -32,7 +32,7 @@ pub(super) fn files(view: &View<'_>) -> (String, Markup) {
     let body = html! {
         p { (words::of(total as u64, "SST file")) ". An SST file holds sorted entries and never changes." }
         @if rows.is_empty() { (absent("There is no such file.")) } @else {
-            div class="scroll" { table {
+            div class="scroll" tabindex="0" { table {
                 thead { tr {
                     th scope="col" { "File" }
                     th scope="col" { "Column family" }
@@ -136,7 +136,7 @@ fn blocks(view: &View<'_>, file: &SstFile) -> Markup {
         },
         Ok((blocks, true)) => html! {
             h2 { "Data blocks" }
-            div class="scroll" { table {
+            div class="scroll" tabindex="0" { table {
                 thead { tr {
                     th scope="col" class="num" { "Block" }
                     th scope="col" class="num" { "Offset" }
@@ -174,7 +174,7 @@ pub(super) fn block(view: &View<'_>) -> (String, Markup) {
                 @if let Some(offset) = error.offset() { " (at byte " (words::count(offset)) ")" } }
         },
         Ok((rows, more)) => html! {
-            div class="scroll" { table {
+            div class="scroll" tabindex="0" { table {
                 thead { tr {
                     th scope="col" { "Key" }
                     th scope="col" class="num" { "Sequence number" }

@@ -27,7 +27,7 @@ pub(super) fn render(view: &View<'_>) -> (String, Markup) {
         p { "The age is the age of the oldest data in a file, through all compactions. The temperature says on which storage a "
             "file belongs; " q { "unknown" } " is the default." }
         @if shares.is_empty() { (absent("No SST file is known.")) } @else {
-            div class="scroll" { table {
+            div class="scroll" tabindex="0" { table {
                 thead { tr {
                     th scope="col" { "Column family" }
                     th scope="col" { "Level" }
@@ -104,7 +104,7 @@ fn live_and_dead(db: &Database) -> Markup {
     html! {
         p { "The directory has " (words::of(db.files.len() as u64, "file")) " with " strong { (words::bytes(whole)) } "." }
         @if !db.files.is_empty() {
-            div class="scroll" { table {
+            div class="scroll" tabindex="0" { table {
                 thead { tr {
                     th scope="col" { "Kind of file" }
                     th scope="col" class="num" { "Files" }
@@ -142,7 +142,7 @@ fn kept(kept: &Kept, now: u64) -> Markup {
         @if kept.deletions_disabled { p class="note" { "The call disable_file_deletions keeps all obsolete files." } }
         @if kept.obsolete_bytes > 0 { p { (words::bytes(kept.obsolete_bytes)) " of obsolete SST files are not deleted yet." } }
         @if !kept.versions.is_empty() {
-            div class="scroll" { table {
+            div class="scroll" tabindex="0" { table {
                 thead { tr {
                     th scope="col" { "Column family" }
                     th scope="col" { "Holder" }

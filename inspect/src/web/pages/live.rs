@@ -45,7 +45,7 @@ fn jobs(view: &View<'_>) -> Markup {
             @if view.live.is_none() {
                 p { "The info log has the start and not the end of these jobs. They run if the writer still runs." }
             }
-            div class="scroll" { table {
+            div class="scroll" tabindex="0" { table {
                 thead { tr {
                     th scope="col" { "Job" }
                     th scope="col" { "Column family" }
@@ -97,7 +97,7 @@ fn slow(kinds: &[SlowKind]) -> Markup {
     html! {
         p { "An operation is slow if it takes more than ten times the median of its kind. The last ten minutes:" }
         @if kinds.is_empty() { (absent("No operation was slow.")) } @else {
-            div class="scroll" { table {
+            div class="scroll" tabindex="0" { table {
                 thead { tr {
                     th scope="col" { "Operation and cause" }
                     th scope="col" class="num" { "Operations" }
@@ -142,7 +142,7 @@ fn stalls(stalls: &[SlowStall]) -> Markup {
     html! {
         h2 { "Write stalls" }
         @if stalls.is_empty() { p { "No writer was delayed or stopped in the last ten minutes." } } @else {
-            div class="scroll" { table {
+            div class="scroll" tabindex="0" { table {
                 thead { tr {
                     th scope="col" { "Column family" }
                     th scope="col" { "Limit" }

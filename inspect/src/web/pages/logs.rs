@@ -41,7 +41,7 @@ fn files<'a>(
     state: &dyn Fn(u64) -> String,
 ) -> Markup {
     html! {
-        div class="scroll" { table {
+        div class="scroll" tabindex="0" { table {
             thead { tr {
                 th scope="col" { "File" }
                 th scope="col" class="num" { "Size" }
@@ -87,7 +87,7 @@ pub(super) fn records(view: &View<'_>) -> (String, Markup) {
             Err(error) => { p class="note bad" { "The file is not readable: " (error.message()) } }
             Ok(records) => {
                 @if records.rows.is_empty() { (absent("No record here.")) } @else {
-                    div class="scroll" { table {
+                    div class="scroll" tabindex="0" { table {
                         thead { tr {
                             th scope="col" class="num" { "Offset" }
                             th scope="col" class="num" { "Bytes" }

@@ -18,7 +18,7 @@ pub(super) fn memory(view: &View<'_>) -> (String, Markup) {
     let body = html! {
         p { "The memory that a process uses at most with these options and files: " strong { (words::bytes(total)) } ". "
             "The page reads files only; a running process reports its own use." }
-        div class="scroll" { table {
+        div class="scroll" tabindex="0" { table {
             thead { tr {
                 th scope="col" { "Holder" }
                 th scope="col" class="num" { "Bytes" }
@@ -46,7 +46,7 @@ fn held(memory: &live::Holder) -> Markup {
     flatten(memory, 0, &mut rows);
     html! {
         p { "The database holds " strong { (words::bytes(memory.bytes)) } " now. The bytes of a holder are the sum of its parts." }
-        div class="scroll" { table class="holders" {
+        div class="scroll" tabindex="0" { table class="holders" {
             thead { tr {
                 th scope="col" { "Holder" }
                 th scope="col" class="num" { "Bytes" }
@@ -141,7 +141,7 @@ pub(super) fn tombstones(view: &View<'_>) -> (String, Markup) {
         p { "A tombstone is an entry that deletes a key or a range. Scans must skip tombstones, and compaction removes them at the "
             "last level. " strong { (words::of(total, "tombstone")) } " in " (words::of(rows.len() as u64, "file")) "." }
         @if rows.is_empty() { (absent("No file that was read has a tombstone.")) } @else {
-            div class="scroll" { table {
+            div class="scroll" tabindex="0" { table {
                 thead { tr {
                     th scope="col" { "File" }
                     th scope="col" { "Column family" }

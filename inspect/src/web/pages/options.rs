@@ -38,7 +38,7 @@ fn one(section: &OptionSection, all: bool) -> Markup {
     html! {
         h2 { (place) @if let Some(family) = family { " " q { (family) } } }
         @if rows.is_empty() { p class="muted" { "All values are defaults." } } @else {
-            div class="scroll" { table class="options" {
+            div class="scroll" tabindex="0" { table class="options" {
                 thead { tr {
                     th scope="col" { "Option" }
                     th scope="col" { "Value" }

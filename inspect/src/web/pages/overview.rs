@@ -124,7 +124,7 @@ fn families(db: &Database) -> Markup {
     html! {
         h2 { "Column families" }
         p class="muted" { "A column family is a keyspace with its own files. A read may look into each sorted run." }
-        div class="scroll" { table {
+        div class="scroll" tabindex="0" { table {
             thead { tr {
                 th scope="col" { "Name" }
                 th scope="col" class="num" { "Size" }

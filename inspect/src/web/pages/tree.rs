@@ -57,7 +57,7 @@ fn one(view: &View<'_>, family: &Family) -> Markup {
                     li { svg class="key" viewBox="0 0 10 10" aria-hidden="true" { rect class={ "file " (class) } width="10" height="10" {} } " " (name) }
                 }
             }
-            div class="scroll" { table {
+            div class="scroll" tabindex="0" { table {
                 thead { tr {
                     th scope="col" { "Level" }
                     th scope="col" class="num" { "Size" }
