@@ -15,7 +15,7 @@ use crate::event::Event;
 use crate::family::Family;
 use crate::files::refuse_foreign;
 use crate::manifest::{read_current, recover};
-use crate::opening::{FamilyUse, family_dirs, log_family, make_dir, request_of};
+use crate::opening::{FamilyUse, check_new_name, family_dirs, log_family, make_dir, request_of};
 use crate::output::named;
 use crate::recovery::{RequestedFamily, new_family};
 use crate::sync::Arc;
@@ -86,6 +86,7 @@ impl Db {
 
     /// `before`: the column families that the same call creates before this one.
     fn request_family(&self, descriptor: &FamilyDescriptor, before: usize) -> Result<RequestedFamily> {
+        check_new_name(&descriptor.name)?;
         let inner = &self.inner;
         if inner.families.by_name(&descriptor.name).is_some() {
             return Err(exists_already(&descriptor.name));

@@ -29,7 +29,7 @@ pub use follow::{Before, ReadUpTo, tenant};
 pub use opened::{Opened, Writing};
 pub use request::{OpenRequest, Overrides};
 pub use setup::{
-    Caches, FamilyUse, family_dirs, family_gaps, log_family, make_dir, manifest_settings, request_of,
-    tables_max,
+    Caches, FamilyUse, check_new_name, family_dirs, family_gaps, log_family, make_dir, manifest_settings,
+    request_of, tables_max,
 };
 pub use stats_family::{NAME as STATS_FAMILY, descriptor as stats_descriptor};

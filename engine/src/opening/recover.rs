@@ -15,8 +15,8 @@ use super::opened::Opened;
 use super::proved::Found;
 use super::session::{host_id, new_session_id};
 use super::setup::{
-    Caches, FamilyUse, family_dirs, log_family, make_dir, manifest_settings, replay_memory_max, request_of,
-    tables_max,
+    Caches, FamilyUse, check_new_name, family_dirs, log_family, make_dir, manifest_settings,
+    replay_memory_max, request_of, tables_max,
 };
 use super::stats_family::add_stats_family;
 use crate::commit::Committer;
@@ -108,6 +108,7 @@ impl Opening {
             let names: Vec<_> = missing.iter().map(|i| requested[*i].name.as_str()).collect();
             return Err(Error::invalid_argument(format!("Column family not found: {}", names.join(", "))));
         }
+        missing.iter().try_for_each(|i| check_new_name(&requested[*i].name))?;
         let shared = self.shared(&recovered, families, db_id, release_notifier)?;
         if let Some((error, bytes)) = lost {
             tell_lost(&shared.tools, error, bytes);

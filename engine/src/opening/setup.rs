@@ -250,3 +250,14 @@ pub fn wal_preallocate(o: &DbOptions, families: &FamilySet) -> u64 {
 pub fn family_dirs(families: &[FamilyDescriptor]) -> Vec<PathBuf> {
     families.iter().flat_map(|f| f.options.cf_paths.iter().map(|p| p.path.clone())).collect()
 }
+
+/// Checks the name of a column family that is to be created. RocksDB reserves the empty name.
+///
+/// # Errors
+/// InvalidArgument for the empty name.
+pub fn check_new_name(name: &str) -> Result<()> {
+    match name.is_empty() {
+        true => Err(Error::invalid_argument("Column family name cannot be the empty string")),
+        false => Ok(()),
+    }
+}

@@ -335,3 +335,21 @@ fn empty_path_is_refused_and_no_file_is_created() {
     }
     assert!(["LOG", "LOCK", "CURRENT", "lost"].iter().all(|name| !env.fs.exists(Path::new(name)).unwrap()));
 }
+
+#[test]
+fn column_family_with_an_empty_name_is_not_created() {
+    let env = Env::memory(5);
+    let unnamed = || FamilyDescriptor::new("", FamilyOptions::default());
+    let mut request = OpenRequest::new(MAIN, options(&env), FamilyOptions::default());
+    request.options.create_missing_column_families = true;
+    request.families.push(unnamed());
+    let refused = [
+        Db::open(request).map(drop),
+        open_at(MAIN, options(&env), FamilyOptions::default()).unwrap().create_family(unnamed()).map(drop),
+    ];
+    for outcome in refused {
+        let error = outcome.unwrap_err();
+        assert_eq!(error.kind(), Kind::InvalidArgument, "{error}");
+        assert_eq!(error.message(), "Column family name cannot be the empty string");
+    }
+}
