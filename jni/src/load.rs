@@ -102,7 +102,12 @@ fn register(java: Java<'_>, variants: &[Variant]) -> Outcome<()> {
         let class = named_class(java, first.class, false)?;
         let mut fits = false;
         for variant in variants.iter().filter(|other| is_same(other)) {
-            fits = fits || register_one(java, class, variant)?;
+            if !fits && register_one(java, class, variant)? {
+                fits = true;
+                if variant.descriptor == crate::variants::OLDEST {
+                    crate::numbers::use_old();
+                }
+            }
         }
         if !fits {
             return Err(unknown_side(first));

@@ -1,21 +1,69 @@
 //! The numbers of tickers and histograms in Java.
 //!
-//! Java's enums give each ticker and histogram a `byte` that never changes between releases. RocksDB numbers its own enums
-//! by position. The tables are pairs of both, in Java's order. A number without a pair is not known to RocksDB 11.8.1.
+//! Java's enums give each ticker and histogram a `byte`. RocksDB numbers its own enums by position. The tables are pairs of
+//! both, in Java's order. A number without a pair is not known to RocksDB 11.8.1. The releases 9.8.4, 10.1.3 and 11.8.1 have the
+//! same numbers. Release 8.10.0 has other numbers, which are first changed to the numbers of 11.8.1.
 //!
 //! Facts: RocksDB `java/rocksjni/portal.h` (`TickerTypeJni`, `HistogramTypeJni`).
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use base::stats::{HistogramKind, Ticker};
+
+/// True if the loaded classes are those of release 8.10.0.
+static ARE_OLD: AtomicBool = AtomicBool::new(false);
+
+/// From now on, the numbers are those of release 8.10.0. For the load of the library.
+pub fn use_old() {
+    ARE_OLD.store(true, Ordering::Relaxed);
+}
+
+/// Changes a number of the loaded classes to the number in 11.8.1. `None`: 11.8.1 has no such ticker or histogram.
+fn newest(number: i8, old: &[Same]) -> Option<i8> {
+    if ARE_OLD.load(Ordering::Relaxed) { renumbered(number, old) } else { Some(number) }
+}
+
+fn renumbered(number: i8, old: &[Same]) -> Option<i8> {
+    let number = i16::from(number);
+    let (_, _, more) = old.iter().find(|(first, last, _)| (*first..=*last).contains(&number))?;
+    i8::try_from(number + more).ok()
+}
 
 /// Returns the ticker of a `TickerType`.
 pub fn ticker(number: i8) -> Option<Ticker> {
+    let number = newest(number, OLD_TICKERS)?;
     TICKERS.iter().find(|(java, _)| *java == number).map(|(_, ticker)| *ticker)
 }
 
 /// Returns the histogram of a `HistogramType`.
 pub fn histogram(number: i8) -> Option<HistogramKind> {
+    let number = newest(number, OLD_HISTOGRAMS)?;
     HISTOGRAMS.iter().find(|(java, _)| *java == number).map(|(_, kind)| *kind)
 }
+
+/// The numbers of 8.10.0 from the first to the last, and the difference to the numbers of the same names in 11.8.1.
+type Same = (i16, i16, i16);
+
+/// NUMBER_BLOCK_NOT_COMPRESSED (85) is NUMBER_BLOCK_COMPRESSION_REJECTED in newer releases.
+#[rustfmt::skip]
+const OLD_TICKERS: &[Same] = &[
+    (-66, -61, -17), (-60, -60, -10), (-59, -58, -16), (-52, -47, 25), (-46, -46, -23), (-45, -31, -13),
+    (-30, -30, 57), (-29, -22, -14), (-21, -21, 117), (-20, -20, 115), (-19, -19, 113), (-18, -18, 111),
+    (-17, -17, 109), (-16, -16, 107), (-15, -15, -20), (-14, -9, -19), (-8, -5, -13), (-2, -2, -15), (-1, -1, 72),
+    (0, 7, 0), (9, 12, -1), (14, 19, -2), (20, 20, 15), (21, 34, 20), (35, 46, 22), (48, 49, 25), (53, 54, 22),
+    (57, 59, 20), (61, 61, 20), (62, 63, -24), (64, 64, 6), (65, 65, 17), (70, 73, 13), (75, 78, 12), (79, 84, 18),
+    (85, 85, 23),
+    (86, 87, 25), (88, 92, 26), (93, 93, -24), (94, 94, -14), (96, 96, -24), (97, 98, -42), (99, 100, -63),
+    (101, 109, 18), (110, 110, -111), (111, 111, -113), (112, 112, -115), (113, 113, -117), (114, 114, -119),
+    (115, 115, -121), (116, 116, -123), (117, 117, -125), (118, 118, -127), (119, 119, -129), (120, 120, -131),
+    (121, 121, -133), (122, 122, -135), (123, 123, -137), (124, 124, -139), (125, 125, -141),
+];
+
+#[rustfmt::skip]
+const OLD_HISTOGRAMS: &[Same] = &[
+    (0, 2, 0), (3, 12, 1), (18, 21, -4), (22, 25, 8), (28, 30, 6), (32, 32, 18), (33, 43, 4), (45, 46, 3),
+    (47, 47, 6), (49, 49, 5), (50, 51, 6), (57, 57, 4), (58, 65, -40),
+];
 
 #[rustfmt::skip]
 const TICKERS: &[(i8, Ticker)] = &[
@@ -167,3 +215,20 @@ const HISTOGRAMS: &[(i8, HistogramKind)] = &[
     (77, HistogramKind::IoDispatcherAsyncReadPollWaitMicros),
     (78, HistogramKind::IoDispatcherAsyncReadPrefetchLeadMicros),
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_of_the_oldest_release_have_the_same_names() {
+        for (old, new) in OLD_PAIRS {
+            assert_eq!(renumbered(*old, OLD_TICKERS), Some(*new));
+        }
+        // BYTES_COMPRESSED is in no newer release.
+        assert_eq!(renumbered(26, OLD_HISTOGRAMS), None);
+    }
+
+    /// BLOCK_CACHE_MISS, MEMTABLE_HIT, NUMBER_KEYS_WRITTEN, BYTES_READ.
+    const OLD_PAIRS: &[(i8, i8)] = &[(0, 0), (25, 45), (35, 57), (39, 61)];
+}

@@ -23,6 +23,9 @@ use crate::logger::set_logger;
 use crate::native::{frame, natives};
 use crate::table::{BlockBased, Newest};
 
+/// The descriptor of `RocksDB.enableFileDeletions` that only the classes of 8.10.0 declare.
+pub const OLDEST: &str = "(JZ)V";
+
 const OLD_TABLE: &str = "(ZZZZBBDBZJJJIIIJZZZJZZIIZZBJI)J";
 const NEW_TABLE: &str = "(ZZZZBBDBZJJJIIIJZZZJZZIIZDZZJJBBJI)J";
 
@@ -43,7 +46,7 @@ pub fn all() -> Vec<Variant> {
             old_table as *const c_void,
         ),
         variant("org/rocksdb/RocksDB", "enableFileDeletions", "(J)V", enable_file_deletions as *const c_void),
-        variant("org/rocksdb/RocksDB", "enableFileDeletions", "(JZ)V", force_file_deletions as *const c_void),
+        variant("org/rocksdb/RocksDB", "enableFileDeletions", OLDEST, force_file_deletions as *const c_void),
     ]
 }
 

@@ -167,4 +167,24 @@ class ObservationTest extends InDirectory {
       assertTrue(db.getEnv() != Env.getDefault());
     }
   }
+
+  @Test
+  void tickersAndHistogramsHaveTheNumbersOfTheRelease() throws Exception {
+    try (Statistics statistics = new Statistics(); Options options = new Options().setCreateIfMissing(true).setStatistics(statistics);
+         RocksDB db = RocksDB.open(options, dir.toString())) {
+      statistics.setStatsLevel(StatsLevel.ALL);
+      for (int at = 0; at < 3; at++) {
+        db.put(b("k" + at), b("value"));
+      }
+      db.get(b("k0"));
+      db.get(b("none"));
+      assertEquals(3, statistics.getTickerCount(TickerType.NUMBER_KEYS_WRITTEN));
+      assertEquals(2, statistics.getTickerCount(TickerType.NUMBER_KEYS_READ));
+      assertEquals(5, statistics.getTickerCount(TickerType.BYTES_READ));
+      assertEquals(1, statistics.getTickerCount(TickerType.MEMTABLE_HIT));
+      assertEquals(1, statistics.getTickerCount(TickerType.MEMTABLE_MISS));
+      assertEquals(3, statistics.getHistogramData(HistogramType.DB_WRITE).getCount());
+      assertEquals(2, statistics.getHistogramData(HistogramType.DB_GET).getCount());
+    }
+  }
 }
