@@ -7,7 +7,9 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use ironstone::{Options, TransactionDb, TransactionDbOptions, TxnDbWritePolicy};
+use ironstone::{
+    Options, TransactionDb, TransactionDbOptions, TransactionOptions, TxnDbWritePolicy, WriteOptions,
+};
 use peer::{Library, WritePolicy, Writing};
 use testkit::chance::Chance;
 
@@ -135,7 +137,10 @@ fn ours(directory: &mut tempfile::TempDir, policy: Policy, model: &mut Model, ch
     }
     for _ in 0..chance.below(6) {
         let (name, rows) = model.new_transaction(chance);
-        let transaction = db.begin();
+        // Some commits fill memtables of their own.
+        let commit_bypass_memtable = policy.0 == TxnDbWritePolicy::WriteCommitted && chance.below(2) == 0;
+        let own = TransactionOptions { commit_bypass_memtable, ..TransactionOptions::default() };
+        let transaction = db.begin_with(&WriteOptions::default(), &own).unwrap();
         transaction.set_name(&name).unwrap();
         rows.iter().for_each(|(key, value)| transaction.put(key, value).unwrap());
         transaction.prepare().unwrap();

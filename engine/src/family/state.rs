@@ -174,6 +174,12 @@ impl State {
         self.trim_history(0);
     }
 
+    /// The number of a filled memtable that becomes immutable after the active memtable, or in its place if the active memtable
+    /// is empty.
+    pub fn next_immutable_id(&self) -> u64 {
+        self.mem_id + u64::from(!self.mem.is_empty())
+    }
+
     /// As [`State::seal`], and puts a filled memtable between the active memtable and `fresh`. The active memtable may be
     /// empty. Requests a flush.
     pub fn seal_with(

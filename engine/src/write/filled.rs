@@ -117,9 +117,11 @@ impl<'w> Filler<'w> {
         let kept = Snapshots::keep(filled.snapshots, &self.writer.sequence, visible);
         *filled.kept.lock() = Some(kept);
         let mut own = std::mem::take(&mut *filled.own.lock());
-        for (_, mem) in &mut own {
+        for (family, mem) in &mut own {
+            // Only the leader switches memtables, so the numbers stay as they are.
+            let id = family.state().next_immutable_id();
             let mem = Arc::get_mut(mem).ok_or_else(|| Error::aborted("a filled memtable is shared"))?;
-            renumber(mem, 0, offset)?;
+            renumber(mem, id, offset)?;
             mem.seal();
         }
         let families: Vec<_> = own.iter().map(|(family, _)| family.clone()).collect();

@@ -263,7 +263,8 @@ impl Writer {
             return;
         }
         let sealed = [Some(state.mem.clone()), own.as_ref().map(|own| own.mem.clone())];
-        let fresh = family.parts().new_memtable(state.mem_id + 1, last_seq);
+        let newest_id = own.as_ref().map_or(state.mem_id, |own| own.mem.id());
+        let fresh = family.parts().new_memtable(newest_id + 1, last_seq);
         let charge = family.buffer_immutable(&self.buffers);
         match own {
             None => state.seal(fresh, log, charge, group),
