@@ -13,10 +13,12 @@ const CALLS: u32 = 5_000_000;
 const ROUNDS: u32 = 10;
 
 /// Returns the nanoseconds of one call, in the best round.
-fn best(mut call: impl FnMut()) -> f64 {
-    let round = |call: &mut dyn FnMut()| {
+fn best<T>(mut call: impl FnMut() -> T) -> f64 {
+    let round = |call: &mut dyn FnMut() -> T| {
         let start = Instant::now();
-        (0..CALLS).for_each(|_| call());
+        (0..CALLS).for_each(|_| {
+            black_box(call());
+        });
         start.elapsed().as_nanos() as f64 / f64::from(CALLS)
     };
     (0..ROUNDS).map(|_| round(&mut call)).fold(f64::INFINITY, f64::min)
@@ -27,18 +29,9 @@ fn main() {
     let closed = Handle::new(8u64);
     closed.close();
     let pointer = Box::new(7u64);
-    println!("a read through a pointer {:6.2} ns", best(|| drop(black_box(**black_box(&pointer)))));
-    println!(
-        "shared use of an object  {:6.2} ns",
-        best(|| drop(black_box(black_box(handle).shared::<u64>().map(|o| *o))))
-    );
-    println!(
-        "only use of an object    {:6.2} ns",
-        best(|| drop(black_box(black_box(handle).exclusive::<u64>().map(|o| *o))))
-    );
-    println!(
-        "a closed handle          {:6.2} ns",
-        best(|| drop(black_box(black_box(closed).shared::<u64>().map(|o| *o))))
-    );
+    println!("a read through a pointer {:6.2} ns", best(|| **black_box(&pointer)));
+    println!("shared use of an object  {:6.2} ns", best(|| black_box(handle).shared::<u64>().map(|o| *o)));
+    println!("only use of an object    {:6.2} ns", best(|| black_box(handle).exclusive::<u64>().map(|o| *o)));
+    println!("a closed handle          {:6.2} ns", best(|| black_box(closed).shared::<u64>().map(|o| *o)));
     handle.close();
 }
