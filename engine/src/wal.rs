@@ -18,6 +18,7 @@
 
 mod closed;
 pub mod compression;
+mod reserved;
 
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
@@ -31,7 +32,8 @@ use format::names;
 use format::proof::Extent;
 use format::wal::{Framing, Mark, Marks, Predecessor, StreamCompressor, Writer, is_mark, put_marks};
 
-use self::closed::{Closed, ClosedState, Unsynced, cut};
+use self::closed::{Closed, ClosedState, Unsynced, closed_error, cut};
+use self::reserved::Reserved;
 use crate::sync::{Arc, AtomicBool, AtomicU64, AtomicUsize, Mutex, Ordering};
 
 /// How WALs are written.
@@ -74,6 +76,7 @@ struct Active {
     number: FileNumber,
     writer: Writer,
     file: Box<dyn Append>,
+    reserved: Reserved,
     /// The file was another log's.
     written_over: bool,
     /// Framed records not yet handed to the system; empty between calls unless flushed by hand.
@@ -337,7 +340,7 @@ impl WalSet {
     /// # Errors
     /// Of the file system, which poisons the logs; what a log failed with, as long as it is needed.
     pub fn sync(&self) -> Result<()> {
-        self.sync_if(|_| true)
+        self.sync_if(|log| log.reserved.before_sync(&mut *log.file, log.writer.offset()))
     }
 
     /// The same, unless nothing was appended to the active log since it was last synced.
@@ -345,7 +348,7 @@ impl WalSet {
         self.sync_if(|active| active.writer.offset() > active.durable.bytes)
     }
 
-    fn sync_if(&self, wanted: impl FnOnce(&Active) -> bool) -> Result<()> {
+    fn sync_if(&self, wanted: impl FnOnce(&mut Active) -> bool) -> Result<()> {
         self.check()?;
         // A recovery has begun and not ended: its flushes failed, or are still to come.
         if let Some(error) = self.closed.lock().iter().find_map(Closed::failure) {
@@ -483,7 +486,8 @@ impl WalSet {
         Ok(())
     }
 
-    /// Starts log `number`, over the file of `recycled` if there is one, and closes the active one.
+    /// Starts log `number`, over the file of `recycled` if there is one, and closes the active one. `preallocate_bytes`: what a
+    /// sync of the new log reserves at a time; 0 reserves nothing.
     ///
     /// # Errors
     /// Of the file system. The logs are poisoned only if the old log's gathered records could not be
@@ -510,7 +514,7 @@ impl WalSet {
             "WAL {} is written over an old WAL, and its records do not carry its number",
             number.0
         );
-        let hints = AppendHints { preallocate_bytes, ..AppendHints::default() };
+        let hints = AppendHints::default();
         let path = self.path(number);
         let file = match recycled {
             Some(old) => self.env.fs.reuse(&self.path(old), &path, &hints)?,
@@ -526,6 +530,7 @@ impl WalSet {
             number,
             writer: Writer::new(framing),
             file,
+            reserved: Reserved::nothing(preallocate_bytes),
             written_over: recycled.is_some(),
             pending: Vec::with_capacity(4096),
             durable: Extent { number: number.0, bytes: 0, digest: Some(0) },
@@ -790,9 +795,4 @@ fn mark(wal_number: u64, of: &Extent) -> Option<Mark> {
         of.number
     );
     Some(Mark { wal_number, bytes: of.bytes, digest: of.digest? })
-}
-
-#[cold]
-fn closed_error() -> Error {
-    Error::shutdown_in_progress("the WAL is closed")
 }

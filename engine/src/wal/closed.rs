@@ -128,3 +128,8 @@ pub(super) fn cut(file: &mut dyn Append, size: u64) -> Result<()> {
         .and_then(|()| file.truncate(size))
         .map_err(|e| e.doing("cutting a WAL that was written over an older one"))
 }
+
+#[cold]
+pub(super) fn closed_error() -> Error {
+    Error::shutdown_in_progress("the WAL is closed")
+}
