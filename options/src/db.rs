@@ -152,8 +152,9 @@ base::options! {
     mutable writable_file_max_buffer_size: usize = 1024 * 1024, unit: "bytes", range: "0..";
     /// Has no effect: locks always spin for a short time before they sleep.
     fixed use_adaptive_mutex: bool = false;
-    /// The number of bytes after which the system starts to write an SST file to disk. 0 leaves the time to the
-    /// system. With a rate limiter, 0 stands for 1 MiB.
+    /// The number of bytes after which the system starts to write an SST file to disk. With 0, a flush or a compaction writes
+    /// 4 MiB to disk before it continues with the next 4 MiB. With a rate limiter, 0 stands for 1 MiB. A value above the size
+    /// of the files leaves the time to the system.
     mutable bytes_per_sync: u64 = 0, unit: "bytes";
     /// The number of bytes after which the system starts to write a WAL to disk. 0 leaves the time to the system.
     mutable wal_bytes_per_sync: u64 = 0, unit: "bytes";

@@ -126,6 +126,7 @@ impl JobTools {
             return Err(base::Error::not_supported(format!("compression {compression} in this build")));
         }
         let direct = db.use_direct_io_for_flush_and_compaction;
+        let (bytes_per_sync, strict_bytes_per_sync) = write_back(db.bytes_per_sync, db.strict_bytes_per_sync);
         let temperature = parts.pick.default_write_temperature;
         Ok(OutputSettings {
             env: self.env.clone(),
@@ -160,8 +161,8 @@ impl JobTools {
                 true => db.writable_file_max_buffer_size,
                 false => db.writable_file_max_buffer_size.min(BUFFER_BYTES_MAX),
             },
-            bytes_per_sync: db.bytes_per_sync,
-            strict_bytes_per_sync: db.strict_bytes_per_sync,
+            bytes_per_sync,
+            strict_bytes_per_sync,
             use_fsync: db.use_fsync,
             direct,
             preallocate_bytes: 0,
@@ -170,6 +171,22 @@ impl JobTools {
             told: None,
             flush_priority: self.flush_priority.clone(),
         })
+    }
+}
+
+/// A job waits for the disk after so many bytes of a file, if `bytes_per_sync` is 0.
+const WRITE_BACK_BYTES: u64 = 4 << 20;
+
+/// After how many bytes of a file a job starts write-back, and whether the job waits for the write-back before.
+///
+/// The value 0 of the option leaves the choice to the engine. Each file is synced at its end, so an early write-back writes no
+/// byte more. Without write-back, a job fills the page cache faster than the disk writes. At a limit of dirty pages, Linux
+/// holds back every thread that writes, for up to 200 ms: also the writer that appends a few bytes to the WAL. A job that waits
+/// for the disk stays below this limit.
+fn write_back(bytes_per_sync: u64, strict: bool) -> (u64, bool) {
+    match bytes_per_sync {
+        0 => (WRITE_BACK_BYTES, true),
+        bytes => (bytes, strict),
     }
 }
 

@@ -9,11 +9,14 @@ use env::Env;
 use env::executor::Threads;
 use env::fault::FaultFs;
 use env::hook::{Call, Hook, Hooked, Op, Verdict};
+use env::meter::{FileKind, MeterFs};
 use ironstone_engine::batch::WriteBatch;
 use ironstone_engine::components::FamilyDescriptor;
 use ironstone_engine::db::{Db, OpenRequest};
 use ironstone_engine::event::{Event, JobPressure, Listener, StallCondition};
-use ironstone_engine::options::{CompactRangeOptions, DbOptions, FamilyOptions, FlushOptions, WriteOptions};
+use ironstone_engine::options::{
+    CompactRangeOptions, CompressionType, DbOptions, FamilyOptions, FlushOptions, WriteOptions,
+};
 
 use crate::basic::{get, options, put};
 
@@ -621,4 +624,50 @@ fn a_leader_begins_a_wal_while_a_flush_syncs_the_wal_before() {
     db.flush(&[db.default_family().unwrap(), other], &FlushOptions::default()).unwrap();
     assert_eq!(*hook.outcome.lock().unwrap(), Some(Ok(())), "the writes ended before the sync");
     assert_eq!(get(&db, "c").as_deref(), Some("3"));
+}
+
+/// The number of times that a flush of 9 MB starts write-back of its SST file.
+fn write_backs(bytes_per_sync: u64, strict_bytes_per_sync: bool) -> u64 {
+    let mut env = Env::memory(1);
+    let meter = MeterFs::wrap(env.fs.clone());
+    env.fs = meter.clone();
+    let settings = DbOptions { bytes_per_sync, strict_bytes_per_sync, ..options(&env) };
+    let family = FamilyOptions { compression: CompressionType(0), ..FamilyOptions::default() };
+    let db = Db::open(OpenRequest::new("/db", settings, family)).unwrap();
+    for key in 0..9 {
+        put(&db, &key.to_string(), &"v".repeat(1_000_000));
+    }
+    db.flush(&[db.default_family().unwrap()], &FlushOptions::default()).unwrap();
+    meter.hook().count(FileKind::Table, Op::RangeSync).calls
+}
+
+/// A job that fills the page cache faster than the disk writes makes the kernel hold back the writer of the WAL.
+#[test]
+fn a_flush_starts_write_back_each_four_mebibytes_by_default() {
+    assert_eq!(write_backs(0, false), 1, "4 MiB; the last mebibyte is left to the sync");
+    assert_eq!(write_backs(1 << 20, false), 4);
+    assert_eq!(write_backs(1 << 40, false), 0);
+}
+
+/// The search for free blocks can wait for the disk, and all writers wait for the leader that appends.
+#[test]
+fn a_wal_reserves_space_at_its_first_sync_and_not_at_an_append() {
+    let mut env = Env::memory(1);
+    let meter = MeterFs::wrap(env.fs.clone());
+    env.fs = meter.clone();
+    let family = FamilyOptions { write_buffer_size: 64 << 20, ..FamilyOptions::default() };
+    let db = Db::open(OpenRequest::new("/db", options(&env), family)).unwrap();
+    let reserved = || meter.hook().count(FileKind::Wal, Op::Preallocate).calls;
+    put(&db, "a", &"v".repeat(1_000_000));
+    assert_eq!(reserved(), 0);
+    let synced = WriteOptions { sync: true, ..WriteOptions::default() };
+    for key in [b"b", b"c"] {
+        db.put(&db.default_family().unwrap(), key, b"v", &synced).unwrap();
+        assert_eq!(reserved(), 1);
+    }
+    // A piece has 16 MiB: the WAL grows beyond the first piece.
+    (0..17).for_each(|key| put(&db, &key.to_string(), &"v".repeat(1_000_000)));
+    assert_eq!(reserved(), 1);
+    db.put(&db.default_family().unwrap(), b"d", b"v", &synced).unwrap();
+    assert_eq!(reserved(), 2);
 }
