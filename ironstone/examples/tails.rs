@@ -8,6 +8,10 @@
 //! Random keys of 16 bytes, from a fixed seed for each thread. A row has the writes of a second, the longest put, the slots of
 //! 100 ms in which no put ended, and the variation of the throughput by second (standard deviation divided by mean). If
 //! `IRONSTONE_PEER` names RocksDB's library, the same puts go to RocksDB first, in a directory of its own.
+//!
+//! On Linux a second line has the same times without the wait for a processor: a put that is ready to run, while the
+//! processors run other programs, waits in every engine. The kernel counts this wait for each thread. `TAILS_SLOW=MS` prints
+//! each put of Ironstone that took longer without this wait, and the causes that the database measured.
 
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "a program")]
 
@@ -91,6 +95,52 @@ fn both(run: &Run) -> Outcome<()> {
 struct Seen {
     puts_by_slot: Vec<u64>,
     micros: Vec<u32>,
+    /// The longest puts, without the wait for a processor.
+    own_micros: Vec<u32>,
+}
+
+/// From this time on, a put is measured without the wait for a processor.
+const LONG: Duration = Duration::from_millis(1);
+/// After so many puts the counter of the wait is read again, so that the wait of a long put is not that of others.
+const PUTS_BETWEEN_READS: u32 = 32;
+
+/// Counts how long this thread was ready to run and did not run.
+struct ProcessorWait {
+    file: Option<std::fs::File>,
+    last_ns: u64,
+    puts: u32,
+}
+
+impl ProcessorWait {
+    fn of_this_thread() -> ProcessorWait {
+        let mut wait = ProcessorWait {
+            file: std::fs::File::open("/proc/thread-self/schedstat").ok(),
+            last_ns: 0,
+            puts: 0,
+        };
+        wait.advance();
+        wait
+    }
+
+    /// The wait since the last call, in microseconds.
+    fn advance(&mut self) -> u64 {
+        use std::os::unix::fs::FileExt;
+        self.puts = 0;
+        let mut text = [0; 64];
+        let Some(Ok(len)) = self.file.as_ref().map(|file| file.read_at(&mut text, 0)) else { return 0 };
+        // Three numbers: nanoseconds on a processor, nanoseconds of waiting for a processor, and time slices.
+        let wait = String::from_utf8_lossy(&text[..len]).split(' ').nth(1).and_then(|ns| ns.parse().ok());
+        let now_ns: u64 = wait.unwrap_or(self.last_ns);
+        (now_ns - std::mem::replace(&mut self.last_ns, now_ns)) / 1000
+    }
+
+    /// Reads the counter now and then.
+    fn pass(&mut self) {
+        self.puts += 1;
+        if self.puts == PUTS_BETWEEN_READS {
+            self.advance();
+        }
+    }
 }
 
 fn measure(name: &str, run: &Run, put: Put) -> Outcome<()> {
@@ -102,11 +152,12 @@ fn measure(name: &str, run: &Run, put: Put) -> Outcome<()> {
         })
         .collect();
     let mut slots = vec![0; (run.time.as_millis() / SLOT.as_millis()) as usize];
-    let mut micros = Vec::new();
+    let (mut micros, mut own_micros) = (Vec::new(), Vec::new());
     for thread in threads {
         let seen = thread.join().map_err(|_| "a thread panicked")??;
         slots.iter_mut().zip(&seen.puts_by_slot).for_each(|(sum, puts)| *sum += puts);
         micros.extend(seen.micros);
+        own_micros.extend(seen.own_micros);
     }
     drop(put);
     micros.sort_unstable();
@@ -124,6 +175,15 @@ fn measure(name: &str, run: &Run, put: Put) -> Outcome<()> {
         slots.iter().filter(|puts| **puts == 0).count(),
         slots.len(),
         variance.sqrt() / mean,
+    );
+    own_micros.sort_unstable();
+    let longer = |millis: u32| own_micros.iter().filter(|taken| **taken > millis * 1000).count();
+    println!(
+        "           without the wait for a processor: longest {:.1} ms, {} above 100 ms, {} above 25 ms, {} above 5 ms",
+        f64::from(own_micros.last().copied().unwrap_or(0)) / 1000.0,
+        longer(100),
+        longer(25),
+        longer(5),
     );
     if std::env::var("TAILS_SECONDS").is_ok() {
         let seconds: Vec<_> = seconds.iter().map(|n| format!("{:.0}", n / 1000.0)).collect();
@@ -143,7 +203,9 @@ fn puts(run: &Run, thread: u64, start: Instant, put: &Put) -> Outcome<Seen> {
     // Bytes without a pattern: compression finds nothing in them.
     let text: Vec<u8> = (0..(1 << 20) + run.value_bytes).map(|_| next() as u8).collect();
     let slots = (run.time.as_millis() / SLOT.as_millis()) as usize;
-    let mut seen = Seen { puts_by_slot: vec![0; slots], micros: Vec::new() };
+    let mut seen = Seen { puts_by_slot: vec![0; slots], micros: Vec::new(), own_micros: Vec::new() };
+    let slow_ms: Option<u64> = std::env::var("TAILS_SLOW").ok().and_then(|text| text.parse().ok());
+    let mut wait = ProcessorWait::of_this_thread();
     loop {
         let number = next();
         let key = format!("{:016}", number % 10_000_000);
@@ -151,11 +213,35 @@ fn puts(run: &Run, thread: u64, start: Instant, put: &Put) -> Outcome<Seen> {
         let begun = Instant::now();
         put(key.as_bytes(), &text[at..at + run.value_bytes])?;
         let ended = Instant::now();
-        seen.micros.push((ended - begun).as_micros().min(u128::from(u32::MAX)) as u32);
+        let micros = (ended - begun).as_micros().min(u128::from(u32::MAX)) as u32;
+        seen.micros.push(micros);
+        if ended - begun >= LONG {
+            let waited = wait.advance();
+            let own = u64::from(micros).saturating_sub(waited);
+            seen.own_micros.push(own as u32);
+            if slow_ms.is_some_and(|slow| own > slow * 1000) {
+                print_slow(start, ended, u64::from(micros), waited);
+            }
+        } else {
+            wait.pass();
+        }
         let slot = ((ended - start).as_millis() / SLOT.as_millis()) as usize;
         match seen.puts_by_slot.get_mut(slot) {
             Some(puts) => *puts += 1,
             None => return Ok(seen),
         }
     }
+}
+
+/// Prints the causes of the put that this thread ended last. RocksDB's puts have no causes.
+fn print_slow(start: Instant, ended: Instant, micros: u64, waited: u64) {
+    let causes = base::stats::last_causes().into_iter().enumerate().filter(|(_, nanos)| *nanos > 0);
+    let causes: Vec<_> = causes
+        .map(|(cause, nanos)| format!("{}: {} us", base::stats::Cause::ALL[cause].name(), nanos / 1000))
+        .collect();
+    println!(
+        "           at {:.3} s: {micros} us, {waited} us of them for a processor; {}",
+        (ended - start).as_secs_f64(),
+        causes.join(", ")
+    );
 }
