@@ -11,12 +11,16 @@
 //! target/release/compare --ours target/release --peer DIR [--runs N] [--db DIR] [--json FILE] RECIPE ...
 //! ```
 //!
+//! Without the name of a recipe, the recipes of [`recipes::all`] run. A `*` at the end of a name stands for the rest of the
+//! names: `'untuned-*'` runs the recipes of [`untuned`].
+//!
 //! `--peer DIR` holds RocksDB's `db_bench` and `filter_bench`. With a directory on a tmpfs (`--db /dev/shm/x`) the
 //! figures exclude the disk. The exit status is 1 if a command failed on a side.
 
 mod recipes;
 mod rows;
 mod sample;
+mod untuned;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -87,7 +91,7 @@ fn parse(args: impl Iterator<Item = String>) -> std::result::Result<Option<Reque
             Long("sample") => sampled = number(parser.value().map_err(text)?)?,
             Long("seed") => seed = number(parser.value().map_err(text)?)?,
             Long("list") => {
-                recipes::all().iter().chain(&recipes::growth()).for_each(print_recipe);
+                every().iter().for_each(print_recipe);
                 return Ok(None);
             }
             Value(name) => names.push(name.to_string_lossy().into_owned()),
@@ -97,11 +101,31 @@ fn parse(args: impl Iterator<Item = String>) -> std::result::Result<Option<Reque
     let peer = peer.ok_or("--peer names the directory of RocksDB's db_bench")?;
     let recipes = match (sampled, names.is_empty()) {
         (0, true) => recipes::all(),
-        (0, false) => names.iter().map(|name| recipes::named(name)).collect::<std::result::Result<_, _>>()?,
+        (0, false) => {
+            names.iter().map(|name| named(name)).collect::<std::result::Result<Vec<_>, _>>()?.concat()
+        }
         (count, true) => sample::draw(count, seed),
         (_, false) => return Err("--sample draws recipes; name no recipe with it".into()),
     };
     Ok(Some(Request { ours, peer, db, runs, json, recipes }))
+}
+
+/// Returns every recipe that has a name.
+fn every() -> Vec<Recipe> {
+    [recipes::all(), recipes::growth(), untuned::all()].concat()
+}
+
+/// Returns the recipe of this name, or all recipes that begin with the text before a `*` at its end.
+///
+/// # Errors
+/// A message, if no recipe has the name.
+fn named(name: &str) -> std::result::Result<Vec<Recipe>, String> {
+    let meant = |recipe: &Recipe| match name.strip_suffix('*') {
+        Some(begin) => recipe.name.starts_with(begin),
+        None => recipe.name == name,
+    };
+    let found: Vec<Recipe> = every().into_iter().filter(meant).collect();
+    if found.is_empty() { Err(format!("no recipe {name:?}; --list shows them")) } else { Ok(found) }
 }
 
 fn print_recipe(recipe: &Recipe) {

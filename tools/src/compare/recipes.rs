@@ -80,19 +80,6 @@ impl Recipe {
     }
 }
 
-/// Returns the recipe of this name.
-///
-/// # Errors
-///
-/// A message, if no recipe has the name.
-pub fn named(name: &str) -> Result<Recipe, String> {
-    all()
-        .into_iter()
-        .chain(growth())
-        .find(|r| r.name == name)
-        .ok_or_else(|| format!("no recipe {name:?}; --list shows them"))
-}
-
 const MERGE_LOAD: &str = "--merge_operator=max --disable_auto_compactions --value_size=10240 --num=10000";
 const MERGE_READ: &str = "--benchmarks=readseq,readseq,readseq,readseq,readseq --merge_operator=max --num=100000 \
                           --cache_size=1000000000 --use_existing_db --disable_auto_compactions";

@@ -65,7 +65,14 @@ const FILTER_ROWS: [&str; 10] = [
 /// Returns the rows of a report. If a name occurs again, the later rows get `#2`, `#3`, ...
 pub fn parse(report: &str) -> Vec<(Row, f64)> {
     let mut rows: Vec<(Row, f64)> = Vec::new();
+    let mut last = String::new();
     for line in report.split(['\r', '\n']) {
+        if let Some((p99, p999)) = percentiles(line) {
+            let unit = Unit::Nanoseconds;
+            rows.push((Row { name: format!("{last} p99"), unit }, p99));
+            rows.push((Row { name: format!("{last} p99.9"), unit }, p999));
+            continue;
+        }
         let Some((name, unit, figure)) = benchmark(line).or_else(|| deviation(line)).or_else(|| filter(line))
         else {
             continue;
@@ -75,12 +82,23 @@ pub fn parse(report: &str) -> Vec<(Row, f64)> {
             0 => name,
             count => format!("{name} #{}", count + 1),
         };
+        last.clone_from(&name);
         rows.push((Row { name, unit }, figure));
     }
     if let Some(written) = write_amplification(report) {
         rows.push((Row { name: "bytes written / byte".to_string(), unit: Unit::Size }, written));
     }
     rows
+}
+
+/// Reads the line `Percentiles: P50: 1.5 P75: 2.0 P99: 5.5 P99.9: 21.0 ...` of `--histogram`, which follows the line of its
+/// benchmark. The figures are microseconds; the result is P99 and P99.9 in nanoseconds.
+fn percentiles(line: &str) -> Option<(f64, f64)> {
+    let rest = line.trim().strip_prefix("Percentiles: ")?;
+    let figure = |name: &str| -> Option<f64> {
+        rest.split_once(name)?.1.split_whitespace().next()?.parse::<f64>().ok()
+    };
+    Some((figure("P99: ")? * 1000.0, figure("P99.9: ")? * 1000.0))
 }
 
 /// Reads the tickers of `--statistics`: bytes of flushes and compactions for each byte that the benchmark wrote. The WAL is not

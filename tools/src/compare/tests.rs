@@ -1,6 +1,6 @@
-use super::recipes::{all, growth, named};
+use super::recipes::{all, growth};
 use super::rows::{Row, Unit, parse};
-use super::{median, sample};
+use super::{every, median, named, sample};
 
 #[test]
 fn a_report_line_of_db_bench_becomes_a_row() {
@@ -47,10 +47,10 @@ fn a_median_of_an_even_number_is_the_mean_of_the_middle() {
 
 #[test]
 fn the_flags_of_filter_bench_follow_the_numbers_of_each_program() {
-    let recipe = named("seed1-ribbon").unwrap();
+    let recipe = &named("seed1-ribbon").unwrap()[0];
     assert!(recipe.steps[0].flags.starts_with("-impl=3 "));
     assert!(recipe.steps[0].peer_flags().starts_with("-impl=2 "));
-    assert!(named("seed1-bloom").unwrap().steps[0].peer_flags().starts_with("-impl=1 "));
+    assert!(named("seed1-bloom").unwrap()[0].steps[0].peer_flags().starts_with("-impl=1 "));
     assert!(named("nothing").is_err());
     assert_eq!(all().len(), 24);
 }
@@ -83,4 +83,32 @@ fn recipes_of_growth_run_only_by_name() {
         assert!(named(&recipe.name).is_ok());
         assert!(all().iter().all(|other| other.name != recipe.name));
     }
+}
+
+#[test]
+fn a_star_stands_for_the_rest_of_the_names() {
+    let untuned = named("untuned-*").unwrap();
+    assert_eq!(untuned.len(), 25);
+    assert!(untuned.iter().all(|recipe| recipe.name.starts_with("untuned-")));
+    assert!(named("untuned-").is_err());
+    let mut names: Vec<String> = every().into_iter().map(|recipe| recipe.name).collect();
+    names.sort();
+    assert!(names.windows(2).all(|pair| pair[0] != pair[1]), "a name is used twice");
+}
+
+#[test]
+fn percentiles_of_a_histogram_belong_to_the_benchmark_before() {
+    let rows = parse(
+        "readwhilewriting :       3.0 micros/op 300000 ops/sec\nMicroseconds per read:\n\
+         Percentiles: P50: 2.5 P75: 3.0 P99: 9.5 P99.9: 21.0 P99.99: 80.0\n",
+    );
+    let shown: Vec<(&str, f64)> = rows.iter().map(|(row, figure)| (row.name.as_str(), *figure)).collect();
+    assert_eq!(
+        shown,
+        [
+            ("readwhilewriting", 300_000.0),
+            ("readwhilewriting p99", 9_500.0),
+            ("readwhilewriting p99.9", 21_000.0)
+        ]
+    );
 }
