@@ -21,7 +21,6 @@
 use std::mem::MaybeUninit;
 use std::ptr::NonNull;
 
-use super::shard::Shard;
 use super::{CacheKey, Priority, Role};
 use crate::sync::{AtomicBool, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Cell, Ordering};
 use crate::zeroed::Zeroed;
@@ -39,12 +38,19 @@ const HIT: u64 = 1 << 36;
 /// So many handles to one entry are a leak in a loop; counting on would overflow.
 const REFS_MAX: u64 = 1 << 31;
 
+/// What owns entries, and takes an invisible entry back after its last reference is gone.
+pub(super) trait Owner<V: Send + Sync + 'static>: Sized + 'static {
+    /// # Safety
+    /// The caller must own the entry, which was invisible and holds its value.
+    unsafe fn reclaim(entry: NonNull<Entry<V, Self>>);
+}
+
 #[repr(C, align(64))]
-pub(super) struct Entry<V: Send + Sync + 'static> {
+pub(super) struct Entry<V: Send + Sync + 'static, O: 'static> {
     meta: AtomicU64,
     key: [AtomicU64; 2],
     charge: AtomicUsize,
-    shard: AtomicPtr<Shard<V>>,
+    owner: AtomicPtr<O>,
     number: AtomicU32,
     role: AtomicU8,
     priority: AtomicU8,
@@ -55,18 +61,18 @@ pub(super) struct Entry<V: Send + Sync + 'static> {
 
 /// With a value of two words, an entry is one cache line: what a hit reads comes in one miss.
 #[cfg(not(loom))]
-const _: () = assert!(size_of::<Entry<[usize; 2]>>() == 64);
+const _: () = assert!(size_of::<Entry<[usize; 2], ()>>() == 64);
 
 // SAFETY: atomics and a null pointer are valid at zero, `MaybeUninit` at anything; what must be dropped,
-// the value, is taken out before the memory is freed (`Shard` does, see `close` and `reclaim`).
-unsafe impl<V: Send + Sync + 'static> Zeroed for Entry<V> {
+// the value, is taken out before the memory is freed (the owner does, see `Owner::reclaim`).
+unsafe impl<V: Send + Sync + 'static, O: 'static> Zeroed for Entry<V, O> {
     #[cfg(loom)]
     fn zero() -> Self {
         Entry {
             meta: AtomicU64::new(0),
             key: std::array::from_fn(|_| AtomicU64::new(0)),
             charge: AtomicUsize::new(0),
-            shard: AtomicPtr::new(std::ptr::null_mut()),
+            owner: AtomicPtr::new(std::ptr::null_mut()),
             number: AtomicU32::new(0),
             role: AtomicU8::new(0),
             priority: AtomicU8::new(0),
@@ -83,9 +89,9 @@ unsafe impl<V: Send + Sync + 'static> Zeroed for Entry<V> {
 
 // SAFETY: the value is reached mutably only by the one owner of an empty entry and shared by those who
 // pin it, and `V` is `Send + Sync`; all else is atomic.
-unsafe impl<V: Send + Sync + 'static> Sync for Entry<V> {}
+unsafe impl<V: Send + Sync + 'static, O: 'static> Sync for Entry<V, O> {}
 // SAFETY: as above.
-unsafe impl<V: Send + Sync + 'static> Send for Entry<V> {}
+unsafe impl<V: Send + Sync + 'static, O: 'static> Send for Entry<V, O> {}
 
 /// What a thread made of an entry it wanted out.
 pub(super) enum Detached {
@@ -97,11 +103,11 @@ pub(super) enum Detached {
     Gone,
 }
 
-impl<V: Send + Sync + 'static> Entry<V> {
-    /// Sets what never changes. By the shard, before the entry's first use.
-    pub(super) fn place(&self, shard: *mut Shard<V>, number: u32, lru: bool) {
-        base::invariant!(!shard.is_null(), "the cache entry {number} belongs to no shard");
-        self.shard.store(shard, Ordering::Relaxed);
+impl<V: Send + Sync + 'static, O: Owner<V>> Entry<V, O> {
+    /// Sets what never changes. By the owner, before the entry's first use.
+    pub(super) fn place(&self, owner: *mut O, number: u32, lru: bool) {
+        base::invariant!(!owner.is_null(), "the cache entry {number} has no owner");
+        self.owner.store(owner, Ordering::Relaxed);
         self.lru.store(lru, Ordering::Relaxed);
         self.number.store(number, Ordering::Relaxed);
     }
@@ -198,7 +204,7 @@ impl<V: Send + Sync + 'static> Entry<V> {
             unsafe { this.as_ref().meta.load(Ordering::Acquire) };
             // SAFETY: the entry was invisible and this reference was the last reference. This thread owns the entry. An
             // owned entry counts as live, and a live entry keeps the memory of the shard alive.
-            unsafe { Shard::reclaim(this) };
+            unsafe { O::reclaim(this) };
         }
     }
 
@@ -356,8 +362,8 @@ impl<V: Send + Sync + 'static> Entry<V> {
     }
 
     #[inline]
-    pub(super) fn shard(&self) -> *mut Shard<V> {
-        self.shard.load(Ordering::Relaxed)
+    pub(super) fn owner(&self) -> *mut O {
+        self.owner.load(Ordering::Relaxed)
     }
 }
 

@@ -4,8 +4,7 @@ use std::fmt;
 use std::ops::Deref;
 use std::ptr::NonNull;
 
-use super::entry::Entry;
-use super::shard::Shard;
+use super::shard::{Entry, Shard};
 use super::{CacheKey, Role};
 
 /// A pinned entry: the value stays, and stays charged, while a handle lives, even after the entry was
@@ -25,8 +24,8 @@ impl<V: Send + Sync + 'static> Handle<V> {
     /// # Safety
     /// The caller must hold a reference to the entry, and passes it on.
     #[inline]
-    pub(super) unsafe fn new(entry: &Entry<V>) -> Self {
-        Handle { entry: NonNull::from(entry) }
+    pub(super) unsafe fn new(entry: NonNull<Entry<V>>) -> Self {
+        Handle { entry }
     }
 
     #[inline]

@@ -13,7 +13,7 @@
 //! the order is the same.) All of it under the shard's lock.
 
 use super::Priority;
-use super::entry::Entry;
+use super::entry::{Entry, Owner};
 use super::pool::Pool;
 
 const NONE: u32 = u32::MAX;
@@ -62,10 +62,10 @@ impl Lru {
     }
 
     /// Puts an unpinned entry at the young end of its pool.
-    pub(super) fn push<V: Send + Sync + 'static>(
+    pub(super) fn push<V: Send + Sync + 'static, O: Owner<V>>(
         &mut self,
-        pool: &Pool<V>,
-        entry: &Entry<V>,
+        pool: &Pool<V, O>,
+        entry: &Entry<V, O>,
         capacity: usize,
     ) {
         let (hit, priority) = (entry.was_hit(), entry.priority());
@@ -81,7 +81,7 @@ impl Lru {
     }
 
     /// Takes an entry out of its list, if it is in one.
-    pub(super) fn remove<V: Send + Sync + 'static>(&mut self, entry: &Entry<V>) {
+    pub(super) fn remove<V: Send + Sync + 'static, O: Owner<V>>(&mut self, entry: &Entry<V, O>) {
         let Some(link) = self.links.get_mut(entry.number() as usize) else { return };
         let Link { prev, next, list } = std::mem::replace(link, UNLINKED);
         if list == UNLISTED {
@@ -116,7 +116,7 @@ impl Lru {
         self.lists.map(|l| l.usage)
     }
 
-    fn append<V: Send + Sync + 'static>(&mut self, entry: &Entry<V>, list: usize) {
+    fn append<V: Send + Sync + 'static, O: Owner<V>>(&mut self, entry: &Entry<V, O>, list: usize) {
         let l = &mut self.lists[list];
         let number = entry.number();
         if self.links.len() <= number as usize {
@@ -135,7 +135,7 @@ impl Lru {
         l.usage += entry.charge();
     }
 
-    fn overflow<V: Send + Sync + 'static>(&mut self, pool: &Pool<V>, capacity: usize) {
+    fn overflow<V: Send + Sync + 'static, O: Owner<V>>(&mut self, pool: &Pool<V, O>, capacity: usize) {
         for (list, ratio) in [(2, self.high_ratio), (1, self.low_ratio)] {
             let share = (capacity as f64 * ratio) as usize;
             while self.lists[list].usage > share {

@@ -90,7 +90,8 @@ impl<V: Send + Sync + 'static> Cache<V> {
     #[inline]
     pub fn lookup(&self, key: &CacheKey) -> Option<Handle<V>> {
         let (shard, hash) = self.route(key);
-        shard.lookup(key, hash)
+        // SAFETY: the shard passes its reference on.
+        shard.lookup(key, hash).map(|entry| unsafe { Handle::new(entry) })
     }
 
     /// Brings what a look-up will read first towards the processor.
@@ -121,7 +122,9 @@ impl<V: Send + Sync + 'static> Cache<V> {
         role: Role,
     ) -> Result<Handle<V>> {
         let (shard, hash) = self.route(key);
-        shard.insert(key, hash, value, charge, (priority, role), true)
+        let entry = shard.insert(key, hash, value, charge, (priority, role), true)?;
+        // SAFETY: the shard passes its reference on.
+        Ok(unsafe { Handle::new(entry) })
     }
 
     /// A handle to a value that is charged but cannot be found (`fill_cache` = false and the like).
@@ -133,7 +136,9 @@ impl<V: Send + Sync + 'static> Cache<V> {
         let here = std::ptr::from_ref(&charge) as usize as u64;
         let key = CacheKey([here, role as u64]);
         let (shard, hash) = self.route(&key);
-        shard.insert(&key, hash, value, charge, (Priority::Bottom, role), false)
+        let entry = shard.insert(&key, hash, value, charge, (Priority::Bottom, role), false)?;
+        // SAFETY: the shard passes its reference on.
+        Ok(unsafe { Handle::new(entry) })
     }
 
     /// Takes the entry out; its handles keep it. False if there was none.
@@ -146,8 +151,8 @@ impl<V: Send + Sync + 'static> Cache<V> {
     pub fn erase_unref(&self, handle: Handle<V>) {
         let (shard, _) = self.route(&handle.key());
         // A handle of another cache is not ours to erase.
-        if std::ptr::eq(handle.entry().shard(), shard) {
-            shard.erase_entry(&handle);
+        if std::ptr::eq(handle.entry().owner(), shard) {
+            shard.erase_entry(handle.entry());
         }
     }
 

@@ -9,24 +9,24 @@ use crate::zeroed::ZeroedArray;
 const FIRST: u32 = if cfg!(loom) { 2 } else { 64 };
 const SEGMENTS: usize = 26;
 
-pub(super) struct Pool<V: Send + Sync + 'static> {
-    segments: [OnceLock<ZeroedArray<Entry<V>>>; SEGMENTS],
+pub(super) struct Pool<V: Send + Sync + 'static, O: 'static> {
+    segments: [OnceLock<ZeroedArray<Entry<V, O>>>; SEGMENTS],
 }
 
-impl<V: Send + Sync + 'static> Pool<V> {
+impl<V: Send + Sync + 'static, O: 'static> Pool<V, O> {
     pub(super) fn new() -> Self {
         Pool { segments: [const { OnceLock::new() }; SEGMENTS] }
     }
 
     /// The entry of that number, if its segment has been made.
     #[inline]
-    pub(super) fn get(&self, number: u32) -> Option<&Entry<V>> {
+    pub(super) fn get(&self, number: u32) -> Option<&Entry<V, O>> {
         let (segment, offset) = place(number);
         self.segments.get(segment)?.get()?.as_slice().get(offset)
     }
 
     /// The entry of that number, its segment made if need be; `None` beyond the last segment.
-    pub(super) fn make(&self, number: u32) -> Option<&Entry<V>> {
+    pub(super) fn make(&self, number: u32) -> Option<&Entry<V, O>> {
         let (segment, offset) = place(number);
         let array = self.segments.get(segment)?.get_or_init(|| ZeroedArray::new((FIRST as usize) << segment));
         array.as_slice().get(offset)

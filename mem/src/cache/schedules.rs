@@ -61,13 +61,18 @@ impl Shared {
         self.alive.fetch_add(1, Ordering::SeqCst);
         let value = Value { number: n, alive: self.alive };
         let (_, hash) = key(n).hash();
-        self.shard().insert(&key(n), hash, value, 100, (Priority::Bottom, Role::Misc), true).unwrap()
+        let entry =
+            self.shard().insert(&key(n), hash, value, 100, (Priority::Bottom, Role::Misc), true).unwrap();
+        // SAFETY: the shard passes its reference on.
+        unsafe { Handle::new(entry) }
     }
 
     /// The number found under a key.
     fn look(&self, n: u64) -> Option<u64> {
         let (_, hash) = key(n).hash();
-        self.shard().lookup(&key(n), hash).map(|found| found.number)
+        let found = self.shard().lookup(&key(n), hash);
+        // SAFETY: the shard passes its reference on.
+        found.map(|entry| unsafe { Handle::new(entry) }.number)
     }
 
     fn erase(&self, n: u64) -> bool {

@@ -12,8 +12,7 @@ use std::ptr::NonNull;
 
 use base::{Error, Result, Subcode};
 
-use super::entry::{Detached, Entry, Tick};
-use super::handle::Handle;
+use super::entry::{self, Detached, Owner, Tick};
 use super::index::Index;
 use super::lru::Lru;
 use super::pool::Pool;
@@ -30,10 +29,13 @@ const EFFORT: u64 = 30;
 /// Entries the index of a growing clock has room for at first.
 const FIRST_ENTRIES: usize = if cfg!(loom) { 1 } else { 256 };
 
+/// An entry of a shard.
+pub(super) type Entry<V> = entry::Entry<V, Shard<V>>;
+
 #[repr(align(128))]
 pub(super) struct Shard<V: Send + Sync + 'static> {
     index: AtomicPtr<Index>,
-    pool: Pool<V>,
+    pool: Pool<V, Shard<V>>,
     lru: bool,
     grows: bool,
     /// Charged for each entry on top.
@@ -143,8 +145,9 @@ impl<V: Send + Sync + 'static> Shard<V> {
         unsafe { &*self.index.load(Ordering::Acquire) }
     }
 
+    /// Finds and pins an entry. The caller gets the reference.
     #[inline]
-    pub(super) fn lookup(&self, key: &CacheKey, hash: u32) -> Option<Handle<V>> {
+    pub(super) fn lookup(&self, key: &CacheKey, hash: u32) -> Option<NonNull<Entry<V>>> {
         if self.lru {
             return self.lookup_lru(key, hash);
         }
@@ -152,8 +155,7 @@ impl<V: Send + Sync + 'static> Shard<V> {
         loop {
             let found = index.find(hash, |number| {
                 let entry = self.pool.get(number)?;
-                // SAFETY: pinned, so the reference is ours to pass on.
-                entry.pin(key).then(|| unsafe { Handle::new(entry) })
+                entry.pin(key).then(|| NonNull::from(entry))
             });
             // An index that was replaced meanwhile may have been emptied under the search.
             let now = self.index();
@@ -176,18 +178,17 @@ impl<V: Send + Sync + 'static> Shard<V> {
 
     #[cold]
     #[inline(never)]
-    fn lookup_lru(&self, key: &CacheKey, hash: u32) -> Option<Handle<V>> {
+    fn lookup_lru(&self, key: &CacheKey, hash: u32) -> Option<NonNull<Entry<V>>> {
         let mut s = self.state.lock();
         let entry = self.find(key, hash)?;
         base::invariant!(entry.is_lru(), "an entry of an LRU cache is released without its list");
         if entry.refs() == 0 {
             s.lists.remove(entry);
         }
-        // SAFETY: pinned, so the reference is ours to pass on.
-        entry.pin(key).then(|| unsafe { Handle::new(entry) })
+        entry.pin(key).then(|| NonNull::from(entry))
     }
 
-    /// Puts a value in; not to be found if `visible` is false or a fixed table is full.
+    /// Puts a value in; not to be found if `visible` is false or a fixed table is full. The caller gets the reference.
     pub(super) fn insert(
         &self,
         key: &CacheKey,
@@ -196,7 +197,7 @@ impl<V: Send + Sync + 'static> Shard<V> {
         charge: usize,
         (priority, role): (Priority, Role),
         visible: bool,
-    ) -> Result<Handle<V>> {
+    ) -> Result<NonNull<Entry<V>>> {
         let charge = charge.saturating_add(self.overhead);
         // Declared before the guard, so dropped after it; on refusal so is `value`.
         let mut taken = Taken::new();
@@ -238,8 +239,7 @@ impl<V: Send + Sync + 'static> Shard<V> {
                 self.occupancy()
             );
         }
-        // SAFETY: `fill` made one reference for us.
-        Ok(unsafe { Handle::new(entry) })
+        Ok(NonNull::from(entry))
     }
 
     pub(super) fn erase(&self, key: &CacheKey, hash: u32) -> bool {
@@ -251,9 +251,9 @@ impl<V: Send + Sync + 'static> Shard<V> {
     }
 
     /// Takes out the very entry of a handle, if it can still be found.
-    pub(super) fn erase_entry(&self, handle: &Handle<V>) {
+    pub(super) fn erase_entry(&self, entry: &Entry<V>) {
         let mut taken = Taken::new();
-        self.detach(&mut self.state.lock(), handle.entry(), &mut taken);
+        self.detach(&mut self.state.lock(), entry, &mut taken);
     }
 
     pub(super) fn erase_unreferenced(&self) {
@@ -314,9 +314,9 @@ impl<V: Send + Sync + 'static> Shard<V> {
                     f(&entry.key(), unsafe { entry.value() }, entry.charge(), entry.role());
                 }
             } else if entry.pin_any() {
-                // SAFETY: pinned, so the reference is ours to pass on.
-                let handle = unsafe { Handle::new(entry) };
-                f(&handle.key(), &handle, handle.charge(), handle.role());
+                let pinned = Pinned(NonNull::from(entry));
+                // SAFETY: pinned until the end of the block.
+                f(&entry.key(), unsafe { pinned.0.as_ref().value() }, entry.charge(), entry.role());
             }
         }
     }
@@ -344,7 +344,7 @@ impl<V: Send + Sync + 'static> Shard<V> {
     unsafe fn release_lru(entry: NonNull<Entry<V>>) {
         // SAFETY: the caller's reference keeps entry and shard alive until it is given up, and the lock,
         // taken before that, keeps them alive until it is let go.
-        let (e, shard) = unsafe { (entry.as_ref(), &*entry.as_ref().shard()) };
+        let (e, shard) = unsafe { (entry.as_ref(), &*entry.as_ref().owner()) };
         if e.unpin_not_last() {
             return;
         }
@@ -367,31 +367,6 @@ impl<V: Send + Sync + 'static> Shard<V> {
         drop(s);
         // SAFETY: invisible without references: this thread owns it.
         unsafe { Self::reclaim(entry) };
-    }
-
-    /// Takes an erased entry back whose last handle has gone.
-    ///
-    /// # Safety
-    /// The caller must own the entry, which was invisible and holds its value.
-    pub(super) unsafe fn reclaim(entry: NonNull<Entry<V>>) {
-        // SAFETY: an owned entry counts in `live`, which keeps the shard alive until it is taken off
-        // that count at the end.
-        let e = unsafe { entry.as_ref() };
-        let me = e.shard();
-        // SAFETY: as above.
-        let shard = unsafe { &*me };
-        // SAFETY: owned by the caller's word; taken once, as it is then marked empty.
-        let value = unsafe { e.take() };
-        {
-            let mut s = shard.state.lock();
-            shard.unaccount(&mut s, e);
-            e.mark_empty();
-            base::invariant!(e.refs() == 0, "a cache entry is removed that has {} readers", e.refs());
-            s.free.push(e.number());
-        }
-        drop(value);
-        // SAFETY: the last use of the shard by this thread.
-        unsafe { Self::uncount(me) };
     }
 
     /// Takes one entry off `live`, and frees the shard if it was the last after the cache.
@@ -600,6 +575,40 @@ impl<V: Send + Sync + 'static> Shard<V> {
     #[cfg(test)]
     pub(super) fn lru_usages(&self) -> [usize; 3] {
         self.state.lock().lists.usages()
+    }
+}
+
+impl<V: Send + Sync + 'static> Owner<V> for Shard<V> {
+    /// Takes an erased entry back whose last handle has gone.
+    unsafe fn reclaim(entry: NonNull<Entry<V>>) {
+        // SAFETY: an owned entry counts in `live`, which keeps the shard alive until it is taken off
+        // that count at the end.
+        let e = unsafe { entry.as_ref() };
+        let me = e.owner();
+        // SAFETY: as above.
+        let shard = unsafe { &*me };
+        // SAFETY: owned by the caller's word; taken once, as it is then marked empty.
+        let value = unsafe { e.take() };
+        {
+            let mut s = shard.state.lock();
+            shard.unaccount(&mut s, e);
+            e.mark_empty();
+            base::invariant!(e.refs() == 0, "a cache entry is removed that has {} readers", e.refs());
+            s.free.push(e.number());
+        }
+        drop(value);
+        // SAFETY: the last use of the shard by this thread.
+        unsafe { Self::uncount(me) };
+    }
+}
+
+/// A reference to an entry that a walk over the cache holds.
+struct Pinned<V: Send + Sync + 'static>(NonNull<Entry<V>>);
+
+impl<V: Send + Sync + 'static> Drop for Pinned<V> {
+    fn drop(&mut self) {
+        // SAFETY: the walk pinned the entry, and gives this reference up here.
+        unsafe { Shard::release(self.0) }
     }
 }
 
