@@ -108,7 +108,11 @@ fn the_newest_file_is_loaded() {
     env.fs.create_dir_all(dir).unwrap();
     assert!(load_latest(&env, dir, &ReadConfig::default()).err().unwrap().is_not_found());
     let absent = load_latest(&env, Path::new("/missing"), &ReadConfig::default()).err().unwrap();
-    assert_eq!((absent.kind(), absent.subcode()), (base::Kind::NotFound, base::Subcode::None), "{absent}");
+    assert_eq!(
+        (absent.kind(), absent.subcode()),
+        (base::Kind::NotFound, base::Subcode::PathNotFound),
+        "{absent}"
+    );
     let (mut db, family) = opened();
     for number in [9, 1_000_007, 12] {
         db.max_open_files = number;
