@@ -182,7 +182,10 @@ impl Flushes {
                 Ok(()) => self.pick_together(&families).map(Ok),
             })?;
             let turn = |_: &Family, _: &FlushPick| true;
-            flush::run_picked(&self.flush_tools(&turn), self.context.tools.take_job_id(), picks, reason)
+            let job = || {
+                flush::run_picked(&self.flush_tools(&turn), self.context.tools.take_job_id(), picks, reason)
+            };
+            self.schedule.pool().run_here(job)
         };
         let outcome =
             catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|panic| Err(panicked("a flush", &*panic)));
@@ -267,7 +270,9 @@ impl Flushes {
         };
         let failures: Vec<u64> = families.iter().map(|f| self.failures(f).0).collect();
         // A job that flushes in a callback of a listener must not wait for the end of this callback.
-        let waits_for_listeners = !self.schedule.pool().runs_here();
+        // A caller without entries to flush waits for nobody, as in RocksDB.
+        let waits = !self.schedule.pool().runs_here();
+        let waits: Vec<bool> = families.iter().map(|family| waits && family.holds_entries()).collect();
         writer.switch_for_flush(families, reason)?;
         if !wait {
             return Ok(());
@@ -276,7 +281,8 @@ impl Flushes {
         let only = if let [only] = families { Some(only) } else { None };
         let targets: Vec<_> = families
             .iter()
-            .map(|f| (f.clone(), f.state().immutable_memtables.last().map_or(0, |s| s.id)))
+            .zip(waits)
+            .map(|(f, waits)| (f.clone(), f.state().immutable_memtables.last().map_or(0, |s| s.id), waits))
             .collect();
         self.schedule.pool().wait_until(|| {
             if let Err(error) = self.context.check_families(families) {
@@ -285,9 +291,9 @@ impl Flushes {
             if self.context.tools.shutting_down.load(Ordering::Acquire) {
                 return Some(Err(Error::shutdown_in_progress("the database is closing")));
             }
-            let done = targets.iter().all(|(f, id)| {
+            let done = targets.iter().all(|(f, id, waits_for_listeners)| {
                 let flushed = f.state().immutable_memtables.first().is_none_or(|oldest| oldest.id > *id);
-                f.is_dropped() || flushed && !(waits_for_listeners && f.has_unannounced_flush())
+                f.is_dropped() || flushed && !(*waits_for_listeners && f.has_unannounced_flush())
             });
             if done {
                 let dropped = only.filter(|family| family.is_dropped());

@@ -47,7 +47,7 @@ impl Resumes {
             }
             state.resume.running += 1;
         }
-        let outcome = self.resume_counted();
+        let outcome = self.schedule.pool().run_here(|| self.resume_counted());
         let mut state = self.schedule.queues();
         base::invariant!(state.resume.running > 0, "a resume ends that was not counted");
         state.resume.running -= 1;

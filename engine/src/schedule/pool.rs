@@ -81,6 +81,13 @@ impl JobPool {
         running_job() == Some(self.tag)
     }
 
+    /// Runs `job` on the calling thread as a background job of this database. A listener that `job` calls can then not wait
+    /// for the end of `job`.
+    pub fn run_here<T>(&self, job: impl FnOnce() -> T) -> T {
+        let _running = RunningJob::begin(self.tag);
+        job()
+    }
+
     /// Wakes the threads that wait for a job or for an error.
     pub fn notify(&self) {
         self.changed.tell();

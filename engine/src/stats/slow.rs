@@ -223,7 +223,7 @@ impl SlowOperations {
     fn look(&self, kind: OperationKind, taken_ticks: u64, measured: bool) {
         let of_kind = &self.kinds[kind.number()];
         let is_slow = taken_ticks > of_kind.limit_ticks.load(Ordering::Relaxed);
-        if measured && of_kind.sample(taken_ticks) % WAIT_SAMPLES == 0 {
+        if measured && of_kind.sample(taken_ticks).is_multiple_of(WAIT_SAMPLES) {
             waited_since_last_call(self.clock.processor_wait_nanos());
         }
         if !is_slow {

@@ -90,6 +90,10 @@ impl<'w> Filler<'w> {
     /// # Errors
     /// As [`Writer::write`].
     pub fn write(self, front: &mut WriteBatch, options: &WriteOptions, hook: &dyn WriteHook) -> Result<()> {
+        if let Some(filled) = hook.filled().filter(|_| options.disableWAL) {
+            // `write_as` notes only the column families of `front`.
+            filled.own.lock().iter().for_each(|(family, _)| family.note_unlogged());
+        }
         let seqs = hook.filled().map_or(0, FilledMemtables::seqs);
         let seqs =
             front.count().checked_add(seqs).ok_or_else(|| Error::invalid_argument("too many entries"))?;
@@ -125,13 +129,15 @@ impl<'w> Filler<'w> {
             mem.seal();
         }
         let families: Vec<_> = own.iter().map(|(family, _)| family.clone()).collect();
-        apply::report_live_keys(filled.batch, &families);
         let mut victims =
             if self.writer.settings.atomic_flush { self.writer.with_data() } else { Vec::new() };
         victims.retain(|victim| families.iter().all(|family| family.id() != victim.id()));
-        victims.extend(families);
+        victims.extend(families.iter().cloned());
         let log = self.writer.logs.active_number().0;
         self.writer.switch_behind(last, &victims, own, log);
+        // After the entries are in the column families, and before they are visible: an iterator of an older state can note
+        // the range around a key as empty until this call.
+        apply::report_live_keys(filled.batch, &families);
         self.writer.flush_requests.flush_due(&victims, FlushReason::ExternalFileIngestion);
         self.writer.stats.add(Ticker::NumberWbwiIngest, 1);
         Ok(())

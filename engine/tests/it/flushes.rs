@@ -318,6 +318,40 @@ fn a_flush_that_waits_for_an_older_one_takes_no_younger_one_on_its_stack() {
     assert_eq!(get(&db, "k").as_deref(), Some("3"));
 }
 
+/// Flushes and closes the database when the first flush has ended.
+#[derive(Default)]
+struct Restless {
+    db: Mutex<Option<Db>>,
+    closed: Mutex<Option<base::Result<()>>>,
+}
+
+impl Listener for Restless {
+    fn on_event(&self, event: &Event) {
+        if !matches!(event, Event::FlushFinished(_)) {
+            return;
+        }
+        let Some(db) = self.db.lock().unwrap().take() else { return };
+        db.flush(&[db.default_family().unwrap()], &FlushOptions::default()).unwrap();
+        *self.closed.lock().unwrap() = Some(db.close());
+    }
+}
+
+#[test]
+fn a_listener_of_a_flush_on_the_callers_thread_may_flush_and_may_not_close() {
+    let env = Env::memory(15);
+    let restless = Arc::new(Restless::default());
+    let mut request = OpenRequest::new("/db", options(&env), FamilyOptions::default());
+    request.components.listeners.push(restless.clone());
+    let db = Db::open(request).unwrap();
+    *restless.db.lock().unwrap() = Some(db.clone());
+    put(&db, "k", "1");
+    let together = FlushOptions { force_atomic_flush: true, ..FlushOptions::default() };
+    db.flush(&[db.default_family().unwrap()], &together).unwrap();
+    let closed = restless.closed.lock().unwrap().take().expect("the listener was called");
+    assert_eq!(closed.unwrap_err().kind(), base::Kind::Aborted);
+    assert_eq!(get(&db, "k").as_deref(), Some("1"));
+}
+
 /// Counts finished flushes. The callback ends only after `go`.
 #[derive(Default)]
 struct Slow {
