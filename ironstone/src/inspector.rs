@@ -184,7 +184,7 @@ fn make(db: &Db, change: &Change) -> Result<String> {
                 Some(name) => db.family(name)?.set_options(&pairs)?,
                 None => db.set_db_options(&pairs)?,
             }
-            Ok(format!("The database uses {text} from now on, and after the next open."))
+            Ok(format!("The database uses {text} from now on, and the OPTIONS file has the new value."))
         }
     }
 }

@@ -121,7 +121,7 @@ fn compaction_bytes(facts: &Facts<'_>) -> Option<Finding> {
             .evidence(format!("target_file_size_base={target}"))
             .evidence(format!("{} in this column family", words::of(facts.family.files.len() as u64, "file")))
             .cost("A compaction ends an output file before its target size, so there are many small files.")
-            .live("max_compaction_bytes=0"),
+            .live(format!("max_compaction_bytes={}", 25 * target as u64)),
     )
 }
 

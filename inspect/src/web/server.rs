@@ -12,6 +12,8 @@ use super::pages::{Answer, Site};
 
 /// More connections at the same time are closed.
 const CONNECTIONS_MAX: usize = 32;
+/// The pause after a failed accept.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(10);
 
 /// A client must send the head of its request within this time.
 const HEAD_TIME_MAX: Duration = Duration::from_secs(5);
@@ -120,8 +122,12 @@ impl Server {
             if self.stopped.load(Ordering::SeqCst) {
                 break;
             }
-            // A client may close its connection before the server accepts the connection.
-            let Ok(stream) = stream else { continue };
+            let Ok(stream) = stream else {
+                // A client may close its connection before the server accepts the connection. Without a free file
+                // descriptor, each accept fails at once: the pause keeps the thread from using a whole processor.
+                std::thread::park_timeout(ACCEPT_PAUSE);
+                continue;
+            };
             let slot = Slot::take(&open);
             if slot.others >= CONNECTIONS_MAX {
                 continue;
@@ -140,30 +146,33 @@ impl Server {
 
 /// The thread that reads the counters of a running database once in a period.
 struct Sampler {
+    stopped: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Sampler {
     /// Starts the thread. A site without a running database needs none.
     fn start(site: &Arc<Site>) -> Sampler {
-        let Some(period) = site.sample_period() else { return Sampler { thread: None } };
-        let site = Arc::downgrade(site);
+        let stopped = Arc::new(AtomicBool::new(false));
+        let Some(period) = site.sample_period() else { return Sampler { stopped, thread: None } };
+        let (site, ends) = (Arc::clone(site), Arc::clone(&stopped));
         let thread = std::thread::Builder::new().name("inspector samples".to_string()).spawn(move || {
-            while let Some(site) = site.upgrade() {
+            while !ends.load(Ordering::SeqCst) {
                 site.sample();
-                drop(site);
                 std::thread::park_timeout(period);
             }
         });
-        Sampler { thread: thread.ok() }
+        Sampler { stopped, thread: thread.ok() }
     }
 }
 
 impl Drop for Sampler {
     fn drop(&mut self) {
-        // The thread ends by itself when the site is gone, at the latest after one period.
+        self.stopped.store(true, Ordering::SeqCst);
         if let Some(thread) = self.thread.take() {
             thread.thread().unpark();
+            // A panic of the thread was reported by the thread.
+            let _ = thread.join();
         }
     }
 }
@@ -333,6 +342,7 @@ fn reason(status: u16) -> &'static str {
         404 => "Not Found",
         405 => "Method Not Allowed",
         408 => "Request Timeout",
+        409 => "Conflict",
         411 => "Length Required",
         413 => "Content Too Large",
         414 => "URI Too Long",

@@ -84,7 +84,8 @@ fn server_ends_with_the_inspector_and_releases_the_database() {
     let port = client_of(inspector.url()).secrets.port;
     drop(inspector);
     assert!(std::net::TcpStream::connect(("127.0.0.1", port)).is_err());
-    db.close().unwrap();
+    drop(db);
+    open(dir.path(), "").put(b"k", b"v").unwrap();
 }
 
 #[test]

@@ -100,8 +100,17 @@ pub(super) fn options_of(env: &Env, path: &Path) -> Result<(Options, Vec<FamilyD
         }
         Err(error) => return Err(error.to_string()),
     };
+    if let Some(missing) = file.missing.first() {
+        return Err(format!(
+            "the OPTIONS file names {} {:?}, which this program does not have. Without it, an open for writing would change \
+             what the database holds",
+            missing.option, missing.object
+        ));
+    }
     let mut options = Options { db: file.db, ..Options::default() };
     options.db.env = env.clone();
+    // The page shows a database that exists: a directory without CURRENT must not get a new database.
+    (options.db.create_if_missing, options.db.error_if_exists) = (false, false);
     let mut families = Vec::new();
     for (name, family) in file.families {
         if name == "default" {

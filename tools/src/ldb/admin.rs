@@ -111,6 +111,8 @@ pub(crate) fn reduce_levels(s: &mut Session, io: &mut Io<'_>) -> Outcome {
     if new <= 1 {
         return Err(Failure::new("Invalid number of levels.\n"));
     }
+    // The open below writes its options to the OPTIONS file. The last open writes the options of before again.
+    let mut after = s.settings(io)?;
     let mut settings = s.settings(io)?;
     let families = settings.families.iter_mut().map(|(_, options)| options);
     for options in families.chain([&mut settings.family]) {
@@ -118,6 +120,7 @@ pub(crate) fn reduce_levels(s: &mut Session, io: &mut Io<'_>) -> Outcome {
     }
     let db = s.open_with(settings)?;
     let family = s.family_of(&db)?;
+    let name = family.name().to_string();
     let version = family.pin_owned().version.clone();
     let deepest = (0..version.num_levels()).rev().find(|level| !version.level(*level).is_empty());
     let old = deepest.map_or(0, |level| level as i32 + 1);
@@ -125,24 +128,24 @@ pub(crate) fn reduce_levels(s: &mut Session, io: &mut Io<'_>) -> Outcome {
         writeln!(io.out, "The old number of levels in use is {old}")?;
     }
     if old <= new {
-        return Ok(());
+        drop((version, family, db));
+        s.close()?;
+        return s.open_with(after).map(|_| ());
     }
     writeln!(io.out, "Compacting the db...")?;
     let options =
         CompactRangeOptions { change_level: true, target_level: new - 1, ..CompactRangeOptions::default() };
     db.compact_range(&family, None, None, &options)
         .map_err(|e| Failure::of("Compaction failed", crate::advice::told(&e)))?;
-    let name = family.name().to_string();
     drop((version, family, db));
     s.close()?;
-    let mut settings = s.settings(io)?;
     if name == "default" {
-        settings.family.num_levels = new;
+        after.family.num_levels = new;
     }
-    for (_, options) in settings.families.iter_mut().filter(|(other, _)| *other == name) {
+    for (_, options) in after.families.iter_mut().filter(|(other, _)| *other == name) {
         options.num_levels = new;
     }
-    s.open_with(settings).map(|_| ())
+    s.open_with(after).map(|_| ())
 }
 
 /// Opens the database, and every file that it needs: present, whole, and of the size recorded.

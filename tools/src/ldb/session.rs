@@ -102,6 +102,9 @@ impl Session {
 
     /// The same with settings that were looked at, or changed, before.
     pub fn open_with(&mut self, mut settings: Settings) -> std::result::Result<Db, Failure> {
+        if !self.writes && !self.ttl.on && self.args.flag("use_txn")? {
+            return Err(Failure::new("TransactionDB does not support read-only mode"));
+        }
         if !self.writes {
             // Every iterator here asks for total order.
             settings.db.prefix_seek_opt_in_only = false;

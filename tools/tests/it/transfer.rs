@@ -155,7 +155,7 @@ fn ldb_opens_transactional_databases_by_their_policy() {
     options.update("create_if_missing=true").unwrap();
     let prepared =
         TransactionDbOptions { write_policy: TxnDbWritePolicy::WritePrepared, ..Default::default() };
-    let db = TransactionDb::open(&path, options, prepared).unwrap();
+    let db = TransactionDb::open(&path, options.clone(), prepared.clone()).unwrap();
     let transaction = db.begin();
     transaction.set_name(b"waits").unwrap();
     transaction.put(b"hidden", b"1").unwrap();
@@ -163,12 +163,17 @@ fn ldb_opens_transactional_databases_by_their_policy() {
     db.put(b"seen", b"1").unwrap();
     drop((transaction, db));
     let policy = "--txn_write_policy=1";
-    assert_eq!(ldb_on(&path, &["scan", "--use_txn", policy]).good(), "seen ==> 1\n");
+    let reading = ldb_on(&path, &["scan", "--use_txn", policy]);
+    assert!(reading.err.contains("TransactionDB does not support read-only mode"), "{}", reading.err);
     assert_eq!(ldb_on(&path, &["put", "new", "2", "--use_txn", policy]).good(), "OK\n");
-    assert_eq!(ldb_on(&path, &["scan", "--use_txn", policy]).good(), "new ==> 2\nseen ==> 1\n");
+    let db = TransactionDb::open(&path, options, prepared).unwrap();
+    let value = |key: &[u8]| db.get(key).unwrap().map(|value| value.to_vec());
+    let values = [&b"new"[..], b"seen", b"hidden"].map(value);
+    assert_eq!(values, [Some(b"2".to_vec()), Some(b"1".to_vec()), None]);
+    drop(db);
     let plain = ldb_on(&path, &["put", "new", "3"]);
     assert!(!plain.err.is_empty(), "the WAL has sections of another policy");
-    let wrong = ldb_on(&path, &["scan", "--use_txn", "--txn_write_policy=7"]);
+    let wrong = ldb_on(&path, &["put", "new", "3", "--use_txn", "--txn_write_policy=7"]);
     assert!(wrong.err.contains("Must be 0, 1, or 2."), "{}", wrong.err);
 }
 
@@ -188,6 +193,10 @@ fn ldb_reduces_the_number_of_levels() {
     drop(db);
     assert_eq!(ldb_on(&path, &["scan"]).good(), "a ==> 1\nb ==> 2\n");
     assert_eq!(ldb_on(&path, &["reduce_levels", "--new_levels=4"]).good(), "");
+    let newest = std::fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path());
+    let newest = newest.filter(|file| file.to_string_lossy().contains("OPTIONS-")).max().unwrap();
+    let text = std::fs::read_to_string(newest).unwrap();
+    assert!(text.contains("disable_auto_compactions=false"), "the options of before stay: {text}");
     assert!(ldb_on(&path, &["reduce_levels", "--new_levels=1"]).err.contains("Invalid number of levels."));
 }
 
