@@ -35,21 +35,31 @@ pub mod memtable {
 
     /// Records which sequence numbers have an entry. The record has no memory order of its own, so the code
     /// under test must provide the order.
-    #[derive(Default)]
-    pub struct MemTable([Cell; 3]);
+    pub struct MemTable {
+        cells: [Cell; 3],
+        /// A newer memtable has a larger id. The explorer does not see the counter.
+        id: u64,
+    }
+
+    static NEXT_ID: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(1);
 
     impl MemTable {
         pub fn empty() -> Arc<MemTable> {
-            Arc::new(MemTable::default())
+            let id = NEXT_ID.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+            Arc::new(MemTable { cells: Default::default(), id })
         }
 
         pub fn put(&self, seq: u64) {
-            self.0[seq as usize].set(1);
+            self.cells[seq as usize].set(1);
         }
 
         /// The newest entry that a read at `seq` sees; 0 if there is none.
         pub fn newest(&self, seq: u64) -> u64 {
-            (1..=seq).rev().find(|at| self.0[*at as usize].get() > 0).unwrap_or(0)
+            (1..=seq).rev().find(|at| self.cells[*at as usize].get() > 0).unwrap_or(0)
+        }
+
+        pub fn id(&self) -> u64 {
+            self.id
         }
 
         pub fn earliest_seq(&self) -> u64 {

@@ -114,6 +114,14 @@ impl<T: ?Sized> Arc<T> {
         this.count.made.load(Ordering::SeqCst) - this.count.gone.load(Ordering::Relaxed)
     }
 
+    pub fn get_mut(this: &mut Self) -> Option<&mut T> {
+        if std::sync::Arc::strong_count(&this.value) == 1 {
+            // The last drop of another owner comes before.
+            fence(Ordering::Acquire);
+        }
+        std::sync::Arc::get_mut(&mut this.value)
+    }
+
     pub fn ptr_eq(a: &Self, b: &Self) -> bool {
         std::sync::Arc::ptr_eq(&a.value, &b.value)
     }
