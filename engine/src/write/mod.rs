@@ -28,7 +28,7 @@ pub use settings::WriteSettings;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use base::stats::{Cause, HistogramKind, OperationKind, PerfCounter, PerfLevel, PerfTimer, Step, Ticker};
-use base::{Error, Result, SequenceNumber};
+use base::{Error, FamilyId, Result, SequenceNumber};
 use env::Env;
 use env::rate::{Direction, IoPriority};
 use format::batch as encoding;
@@ -184,7 +184,7 @@ impl Writer {
             slow_low_pri(&self.env, batch, options)?;
         }
         if options.disableWAL {
-            self.note_unlogged(batch.records());
+            self.note_unlogged(batch);
         }
         let flags = Flags {
             sync: options.sync,
@@ -260,13 +260,20 @@ impl Writer {
     }
 
     /// Notes the column families of a write without a WAL record, before the write becomes visible. The close flushes them.
-    fn note_unlogged(&self, records: &[u8]) {
-        let mut last = None;
-        for family in encoding::Records::behind_header(records).filter_map(|record| record.ok()?.family()) {
-            if last.replace(family) != Some(family)
-                && let Some(family) = self.families.get(family)
-            {
+    fn note_unlogged(&self, batch: &WriteBatch) {
+        let note = |family| {
+            if let Some(family) = self.families.get(family) {
                 family.note_unlogged();
+            }
+        };
+        if !batch.contents().other_families {
+            return note(FamilyId::DEFAULT);
+        }
+        let records = encoding::Records::behind_header(batch.records());
+        let mut last = None;
+        for family in records.filter_map(|record| record.ok()?.family()) {
+            if last.replace(family) != Some(family) {
+                note(family);
             }
         }
     }

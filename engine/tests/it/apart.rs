@@ -418,6 +418,18 @@ fn a_close_beside_a_stopped_family_flushes_what_is_in_no_log() {
     db.close().unwrap();
 }
 
+/// The disk of the stopped column family is still full at the close.
+#[test]
+fn a_close_tells_that_it_loses_the_unlogged_writes_of_a_stopped_family() {
+    let apart = Apart::new(|_| ());
+    let db = apart.open(|_| ());
+    let around = WriteOptions { disableWAL: true, ..WriteOptions::default() };
+    db.put(&family(&db, "a"), b"around", b"a", &around).unwrap();
+    apart.disks.fail("a", ENOSPC);
+    flush(&db, "a").unwrap_err();
+    assert_eq!(db.close().unwrap_err().subcode(), Subcode::NoSpace);
+}
+
 /// A column family is created, and a column family is dropped, while another column family is stopped.
 #[test]
 fn families_come_and_go_beside_a_stopped_one() {
