@@ -89,7 +89,28 @@ fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Args, String> {
             other => return Err(other.unexpected().to_string()),
         }
     }
+    found.check()?;
     Ok(found)
+}
+
+impl Args {
+    /// Refuses a flag that the command would ignore.
+    fn check(&self) -> Result<(), String> {
+        let command = self.command.as_str();
+        let of_pages = self.secondary || self.write || self.with.is_some();
+        if self.out.is_some() && command != "bundle" {
+            return Err(format!("--out belongs to bundle, not to {command:?}; see --help"));
+        }
+        if self.json && !matches!(command, "inspect" | "doctor" | "plan" | "help") {
+            return Err(format!("{command:?} has no --json; see --help"));
+        }
+        if self.json && of_pages {
+            return Err(
+                "--json prints the facts of one path, without --with, --secondary and --write".to_string()
+            );
+        }
+        Ok(())
+    }
 }
 
 fn command(args: impl IntoIterator<Item = OsString>, out: &mut dyn Write) -> Result<i32, String> {

@@ -21,7 +21,9 @@ pub(crate) fn scan(s: &mut Session, io: &mut Io<'_>) -> Outcome {
     start(&mut iter, from.as_deref());
     let order = &family.order().user;
     let mut count = 0;
-    s.ttl.head("Scanning", io)?;
+    if !s.json {
+        s.ttl.head("Scanning", io)?;
+    }
     while iter.valid() && !past(order, iter.key(), to.as_deref()) {
         let Some((value, time)) = s.ttl.row(iter.value())? else {
             iter.next();
@@ -33,7 +35,7 @@ pub(crate) fn scan(s: &mut Session, io: &mut Io<'_>) -> Outcome {
             if no_value {
                 (row.value, row.columns) = (b"", None);
             }
-            writeln!(io.out, "{}", json_row(&row, (s.key_hex, s.value_hex)))?;
+            writeln!(io.out, "{}", timed_row(&row, (s.key_hex, s.value_hex), &time))?;
         } else if no_value {
             io.out.write_all(time.as_bytes())?;
             io.out.write_all(&show::bytes(iter.key(), s.key_hex))?;
@@ -74,9 +76,18 @@ fn print(s: &Session, io: &mut Io<'_>, iter: &DbIterator, value: &[u8]) -> Outco
     Ok(io.out.write_all(b"\n")?)
 }
 
-/// A row as an object, with `(key_hex, value_hex)`.
-pub(crate) fn json_row(row: &Row<'_>, (key_hex, value_hex): (bool, bool)) -> String {
+/// Returns a row as an object, with `(key_hex, value_hex)`.
+pub(crate) fn json_row(row: &Row<'_>, hex: (bool, bool)) -> String {
+    timed_row(row, hex, "")
+}
+
+/// Returns a row as an object. `time` is the text of [`super::ttl::Ttl::row`]: the time of the write in a database with a time to
+/// live, or nothing.
+fn timed_row(row: &Row<'_>, (key_hex, value_hex): (bool, bool), time: &str) -> String {
     let mut object = Object::default();
+    if !time.is_empty() {
+        object.text("time", time.trim_end());
+    }
     object.bytes("key", row.key, key_hex);
     if !row.timestamp.is_empty() {
         match row.timestamp.try_into() {
@@ -119,7 +130,7 @@ pub(crate) fn dump(s: &mut Session, io: &mut Io<'_>) -> Outcome {
     let order = &family.order().user;
     let (mut count, mut sizes) = (0u64, Histogram::new());
     let mut buckets = Buckets::asked(s.ttl, &s.args)?;
-    if groups.is_none() && !count_only {
+    if groups.is_none() && !count_only && !s.json {
         s.ttl.head("Dumping", io)?;
     }
     while iter.valid() && !past(order, iter.key(), to.as_deref()) && max.is_none_or(|max| count < max) {
@@ -138,11 +149,8 @@ pub(crate) fn dump(s: &mut Session, io: &mut Io<'_>) -> Outcome {
             sizes.add(value.len() as u64);
         } else if s.json {
             let columns = if s.ttl.on { None } else { iter.columns() };
-            writeln!(
-                io.out,
-                "{}",
-                json_row(&row_of(&iter, value, columns.as_deref()), (s.key_hex, s.value_hex))
-            )?;
+            let row = row_of(&iter, value, columns.as_deref());
+            writeln!(io.out, "{}", timed_row(&row, (s.key_hex, s.value_hex), &time))?;
         } else {
             io.out.write_all(time.as_bytes())?;
             print(s, io, &iter, value)?;

@@ -37,6 +37,24 @@ fn facts_and_findings_of_a_directory_are_json() {
 }
 
 #[test]
+fn flag_that_a_command_would_ignore_is_refused() {
+    let dir = golden("levels");
+    let dir = dir.to_str().unwrap();
+    for args in [
+        &["inspect", dir, "--json", "--write"][..],
+        &["inspect", dir, "--json", "--secondary"],
+        &["inspect", dir, "--json", "--with", dir],
+        &["doctor", dir, "--out", "file"],
+        &["bundle", dir, "--out", "file", "--json"],
+    ] {
+        let refused = run(args);
+        assert_eq!(refused.status.code(), Some(2), "{args:?}");
+        assert!(text(&refused.stderr).contains("--"), "{args:?}: {}", text(&refused.stderr));
+    }
+    assert!(!Path::new("file").exists());
+}
+
+#[test]
 fn bundle_is_a_new_file_that_the_program_reads() {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("bundle.json");

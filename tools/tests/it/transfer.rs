@@ -126,6 +126,13 @@ fn ldb_reads_and_writes_databases_with_a_time_to_live() {
         "{shown}"
     );
     assert!(shown.ends_with(" a ==> 1\n"), "{shown}");
+    for command in ["scan", "dump"] {
+        let rows = ldb_on(&path, &[command, "--ttl", "--timestamp", "--json"]).good();
+        let rows = rows.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
+        let rows: Vec<_> =
+            rows.filter(|row| row["time"].is_string()).map(|row| row["value"].clone()).collect();
+        assert_eq!(rows, ["1", "22", "333"], "{command}");
+    }
     assert_eq!(ldb_on(&path, &["scan", "--ttl", "--end_time=1400000000"]).good(), "");
     let buckets =
         ldb_on(&path, &["dump", "--ttl", "--count_only", "--start_time=1400000000", "--bucket=500000000"])
