@@ -96,7 +96,7 @@ fn restart_interval(facts: &Facts<'_>) -> Option<Finding> {
     let (entries, keys) =
         tables.fold((0, 0), |sum, stats| (sum.0 + stats.entries, sum.1 + stats.raw_key_bytes));
     // Short keys have no long common prefix.
-    if interval != 1.0 || entries < 1000 || keys < entries * 16 {
+    if interval != 1.0 || entries < 1000 || keys < entries.saturating_mul(16) {
         return None;
     }
     Some(

@@ -5,7 +5,7 @@
 
 use maud::{Markup, html};
 
-use super::layout::{hidden_header, message};
+use super::layout::{hidden_header, message, more};
 use super::{Answer, HTML, View};
 use crate::doctor::{self, Finding, examine};
 use crate::model::Database;
@@ -96,6 +96,7 @@ pub(super) fn work(view: &View<'_>) -> Markup {
                     }
                 }
             } }
+            (more(view.db.families.len(), FAMILIES_MAX))
         }
     }
 }

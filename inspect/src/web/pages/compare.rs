@@ -6,7 +6,7 @@ use std::sync::Arc;
 use maud::{Markup, html};
 
 use super::View;
-use super::layout::{absent, number};
+use super::layout::{absent, more, number};
 use crate::doctor::examine;
 use crate::model::{Database, Family, Scope};
 use crate::words;
@@ -59,14 +59,15 @@ fn sides(view: &View<'_>) -> Result<Vec<Side>, String> {
     let mut sides = Vec::new();
     match view.site.other() {
         Some(Ok(db)) => {
-            let title = format!("other: {}, {} UTC", db.name, words::date(db.taken_at * 1_000_000));
+            let title =
+                format!("other: {}, {} UTC", db.name, words::date(db.taken_at.saturating_mul(1_000_000)));
             sides.push(Side { id: OTHER, title, db: Arc::new(db) });
         }
         Some(Err(error)) => return Err(format!("The other path is not readable: {}", error.message())),
         None => {}
     }
     for db in view.site.moments.lock().all() {
-        let title = format!("{} UTC", words::date(db.taken_at * 1_000_000));
+        let title = format!("{} UTC", words::date(db.taken_at.saturating_mul(1_000_000)));
         sides.push(Side { id: db.taken_at, title, db });
     }
     // Two moments of one second are one choice: the newer moment.
@@ -144,7 +145,7 @@ fn sizes(before: &Database, after: &Database) -> Markup {
                 }
             }
         } }
-        @if all.len() > ROWS_MAX { p { "and " (words::count((all.len() - ROWS_MAX) as u64)) " more rows" } }
+        (more(all.len(), ROWS_MAX))
     }
 }
 
@@ -204,6 +205,7 @@ fn options(before: &Database, after: &Database) -> Markup {
                     }
                 }
             } }
+            (more(changed.len(), ROWS_MAX))
         }
     }
 }
@@ -232,6 +234,7 @@ fn findings(before: &Database, after: &Database) -> Markup {
                 @for title in new.difference(&old).take(ROWS_MAX) { li { strong { "new: " } (title) } }
                 @for title in old.difference(&new).take(ROWS_MAX) { li { strong { "gone: " } (title) } }
             }
+            (more(new.difference(&old).count().max(old.difference(&new).count()), ROWS_MAX))
         }
     }
 }

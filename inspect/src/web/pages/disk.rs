@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use maud::{Markup, html};
 
 use super::View;
-use super::layout::{absent, hidden_header, number};
+use super::layout::{absent, hidden_header, more, number};
 use crate::model::live::Kept;
 use crate::model::{Database, FileKind};
 use crate::web::chart;
@@ -51,7 +51,7 @@ pub(super) fn render(view: &View<'_>) -> (String, Markup) {
                     }
                 }
             } }
-            @if shares.len() > ROWS_MAX { p { "and " (words::count((shares.len() - ROWS_MAX) as u64)) " more rows" } }
+            (more(shares.len(), ROWS_MAX))
         }
         h2 { "What keeps files that are not needed?" }
         @match &view.live {
@@ -160,6 +160,7 @@ fn kept(kept: &Kept, now: u64) -> Markup {
                     }
                 }
             } }
+            (more(kept.versions.len(), ROWS_MAX))
         }
         p {
             (words::of(kept.snapshots, "snapshot"))

@@ -91,6 +91,11 @@ pub(super) fn absent(text: &str) -> Markup {
     html! { p class="note" { (text) } }
 }
 
+/// Returns the line below a list of which a page shows `shown` entries at most.
+pub(super) fn more(whole: usize, shown: usize) -> Markup {
+    html! { @if whole > shown { p { "and " (words::count((whole - shown) as u64)) " more" } } }
+}
+
 /// Returns a header cell of a column whose cells are drawings.
 pub(super) fn hidden_header(text: &str) -> Markup {
     html! { th scope="col" { span class="hidden" { (text) } } }

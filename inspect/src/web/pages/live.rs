@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-use super::layout::{absent, fact, hidden_header, number};
+use super::layout::{absent, fact, hidden_header, more, number};
 use super::{View, change};
 use crate::model::live::{Live, Sample, SlowKind, SlowStall};
 use crate::model::{JobKind, RunningJob};
@@ -164,6 +164,7 @@ fn stalls(stalls: &[SlowStall]) -> Markup {
                     }
                 }
             } }
+            (more(stalls.len(), ROWS_MAX))
         }
     }
 }

@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 
 use super::View;
-use super::layout::{absent, number};
+use super::layout::{absent, more, number};
 use crate::model::{Database, Family, SstFile, live};
 use crate::web::chart;
 use crate::words;
@@ -64,6 +64,7 @@ fn held(memory: &live::Holder) -> Markup {
                 }
             }
         } }
+        (more(rows.len(), ROWS_MAX))
         p { a href="/disk" { "What readers keep" } }
     }
 }

@@ -10,7 +10,7 @@ const MOMENTS_MAX: usize = 12;
 /// Moments are at least so many seconds apart.
 const GAP_SECONDS: u64 = 5;
 
-/// A database with more SST files is kept at two moments only, so the memory stays small.
+/// A database with more SST files is kept at two moments only. No budget counts the memory of the moments.
 const FILES_MAX: usize = 20_000;
 
 /// See the module.
