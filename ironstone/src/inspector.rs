@@ -40,8 +40,8 @@ pub struct Inspector {
 impl Inspector {
     /// Serves the pages of `ironstone inspect` for a database until the result is dropped.
     ///
-    /// Cost: one thread that accepts connections, one thread that reads the counters every two seconds, and one thread for
-    /// each page.
+    /// Cost: a thread accepts connections. Another thread reads the counters every two seconds. Each page has its own thread and
+    /// holds the database until the page ends.
     ///
     /// # Errors
     /// IoError if the system gives no port, no thread or no entropy.

@@ -1,4 +1,5 @@
-/* Counts the allocations of calls of the C API on a warm database. Only what the caller frees may be allocated.
+/* Counts the allocations of calls of the C API on a warm database. A call allocates what the caller frees. A read that
+ * reaches an SST file also allocates its seek key.
  *
  *   allocations DIRECTORY     prints the allocations of one call, for each kind of call */
 #include <rocksdb/c.h>
