@@ -254,7 +254,7 @@ impl ErrorState {
 
     /// Records a failure. `families` are the column families of the failed job, if the other column
     /// families may continue. The failure affects all column families unless it names an SST file of the
-    /// job. `auto_resume` allows a resume in the background. `log_failed` is true if the active WAL accepts
+    /// job. `auto_resume` allows a resume in the background. `wal_failed` is true if the active WAL accepts
     /// no more records, whatever job failed.
     pub fn set(
         &self,
@@ -262,22 +262,22 @@ impl ErrorState {
         reason: ErrorReason,
         families: &[FamilyId],
         auto_resume: bool,
-        log_failed: bool,
+        wal_failed: bool,
     ) -> (Error, Remedy) {
         let mut inner = self.inner.lock();
         inner.count += 1;
-        let (severity, mut remedy) = self.judge(&error, reason, log_failed);
+        let (severity, mut remedy) = self.judge(&error, reason, wal_failed);
         let error = error.with_severity(severity);
         if severity == Severity::None || remedy == Remedy::Retry {
             return (error, Remedy::Retry);
         }
-        inner.no_jobs |= severity == Severity::Soft && is_without_log(reason);
+        inner.no_jobs |= severity == Severity::Soft && is_without_wal(reason);
         if inner.recovering {
             inner.during_recovery.get_or_insert_with(|| error.clone());
             remedy = Remedy::None;
         }
         let count = inner.count;
-        let noted = if !log_failed && is_own(&error, reason) && !families.is_empty() {
+        let noted = if !wal_failed && is_own(&error, reason) && !families.is_empty() {
             let covered = inner.all.as_ref().is_some_and(|all| all.severity() >= severity);
             let mut noted = false;
             for family in families {
@@ -302,12 +302,12 @@ impl ErrorState {
     }
 
     /// Returns the error with the severity that [`ErrorState::set`] will give the error.
-    pub fn rated(&self, error: Error, reason: ErrorReason, log_failed: bool) -> Error {
-        let (severity, _) = self.judge(&error, reason, log_failed);
+    pub fn rated(&self, error: Error, reason: ErrorReason, wal_failed: bool) -> Error {
+        let (severity, _) = self.judge(&error, reason, wal_failed);
         error.with_severity(severity)
     }
 
-    fn judge(&self, error: &Error, reason: ErrorReason, log_failed: bool) -> (Severity, Remedy) {
+    fn judge(&self, error: &Error, reason: ErrorReason, wal_failed: bool) -> (Severity, Remedy) {
         let retryable =
             error.kind() == Kind::IoError && error.retryable() && error.subcode() != Subcode::NoSpace;
         if error.severity() >= Severity::Fatal {
@@ -316,7 +316,7 @@ impl ErrorState {
             (Severity::Unrecoverable, Remedy::None)
         } else if retryable && reason == ErrorReason::Compaction {
             (Severity::Soft, Remedy::Retry)
-        } else if retryable && is_without_log(reason) {
+        } else if retryable && is_without_wal(reason) {
             (Severity::Soft, Remedy::Resume)
         } else if retryable {
             (Severity::Hard, Remedy::Resume)
@@ -327,7 +327,7 @@ impl ErrorState {
             // RocksDB goes on and writes behind what failed. Here nothing comes behind it: writes and flushes need a new log,
             // which resuming begins.
             match severity {
-                Severity::None if log_failed || reason == ErrorReason::WriteCallback => {
+                Severity::None if wal_failed || reason == ErrorReason::WriteCallback => {
                     (Severity::Hard, Remedy::Resume)
                 }
                 _ => (severity, remedy),
@@ -462,7 +462,7 @@ impl ErrorState {
     }
 }
 
-fn is_without_log(reason: ErrorReason) -> bool {
+fn is_without_wal(reason: ErrorReason) -> bool {
     matches!(reason, ErrorReason::FlushNoWal | ErrorReason::ManifestWriteNoWal)
 }
 

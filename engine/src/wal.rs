@@ -120,7 +120,7 @@ pub struct WalSet {
 
 /// A log that nobody needs any more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ObsoleteLog {
+pub struct ObsoleteWal {
     pub number: FileNumber,
     pub size: u64,
 }
@@ -178,14 +178,14 @@ impl WalSet {
             whole.number
         );
         let closed = Closed { number, size, whole, written_over: false, state: ClosedState::Durable };
-        let mut logs = self.closed.lock();
+        let mut wals = self.closed.lock();
         base::invariant!(
-            logs.back().is_none_or(|last| last.number < number),
+            wals.back().is_none_or(|last| last.number < number),
             "WAL {} is recovered after a newer WAL",
             number.0
         );
-        logs.push_back(closed);
-        drop(logs);
+        wals.push_back(closed);
+        drop(wals);
         self.total_bytes.fetch_add(size, Ordering::Relaxed);
     }
 
@@ -203,15 +203,15 @@ impl WalSet {
 
     /// Numbers and sizes of live logs, oldest first, the active one last.
     pub fn list(&self) -> Vec<(FileNumber, u64)> {
-        let mut logs: Vec<_> = self.closed.lock().iter().map(|c| (c.number, c.size)).collect();
+        let mut wals: Vec<_> = self.closed.lock().iter().map(|c| (c.number, c.size)).collect();
         if let Some(active) = &*self.active.lock() {
-            logs.push((active.number, active.writer.offset()));
+            wals.push((active.number, active.writer.offset()));
         }
         base::invariant!(
-            logs.is_sorted_by(|a, b| a.0 < b.0),
+            wals.is_sorted_by(|a, b| a.0 < b.0),
             "the WALs are not in the order of their numbers"
         );
-        logs
+        wals
     }
 
     /// Writes buffered records to the files, and returns the number and size of each live WAL at one moment, oldest
@@ -340,7 +340,7 @@ impl WalSet {
     /// # Errors
     /// Of the file system, which poisons the logs; what a log failed with, as long as it is needed.
     pub fn sync(&self) -> Result<()> {
-        self.sync_if(|log| log.reserved.before_sync(&mut *log.file, log.writer.offset()))
+        self.sync_if(|wal| wal.reserved.before_sync(&mut *wal.file, wal.writer.offset()))
     }
 
     /// The same, unless nothing was appended to the active log since it was last synced.
@@ -402,13 +402,13 @@ impl WalSet {
         if self.names_synced.load(Ordering::Acquire) < self.names_made.load(Ordering::Acquire) {
             return Vec::new();
         }
-        let mut logs = self.closed_extents();
+        let mut wals = self.closed_extents();
         base::invariant!(
-            logs.is_sorted_by(|a, b| a.number < b.number),
+            wals.is_sorted_by(|a, b| a.number < b.number),
             "the closed WALs are not in the order of their numbers"
         );
-        logs.extend(self.active.lock().as_ref().map(|active| active.durable));
-        logs
+        wals.extend(self.active.lock().as_ref().map(|active| active.durable));
+        wals
     }
 
     /// Makes closed logs durable and closes their files: data of one family must not be in a table while
@@ -423,23 +423,23 @@ impl WalSet {
             let (number, size) = (unsynced.number, unsynced.size);
             let done = unsynced.sync(self.settings.use_fsync);
             let mut closed = self.closed.lock();
-            let Some(log) = closed.iter_mut().find(|log| log.number == number) else { continue };
+            let Some(wal) = closed.iter_mut().find(|wal| wal.number == number) else { continue };
             base::invariant!(
-                matches!(log.state, ClosedState::InSync),
+                matches!(wal.state, ClosedState::InSync),
                 "WAL {} was synced, and its state is {:?}",
-                log.number.0,
-                log.state
+                wal.number.0,
+                wal.state
             );
             // Never repeat the sync. The state after a failed sync is unknown, and a second sync could
             // return success although data is lost.
             let mut file = match done {
                 Ok(file) => file,
                 Err(error) => {
-                    log.state = ClosedState::Failed { error: error.clone(), lost_gathered: false };
+                    wal.state = ClosedState::Failed { error: error.clone(), lost_gathered: false };
                     return Err(self.poison(error));
                 }
             };
-            log.state = ClosedState::Durable;
+            wal.state = ClosedState::Durable;
             drop(closed);
             file.close().map_err(|e| self.poison(e.doing("closing a WAL")))?;
             synced.push((number, size));
@@ -601,8 +601,8 @@ impl WalSet {
             // The older WALs are synced completely. If the next record exists, no byte of the older WALs
             // can be missing.
             if size == 0 || old.durable.bytes < size || closed.len() > 1 {
-                let unsynced = closed.iter().filter(|log| log.is_unsynced());
-                active.written = unsynced.filter_map(|log| mark(log.number.0, &log.whole)).collect();
+                let unsynced = closed.iter().filter(|wal| wal.is_unsynced());
+                active.written = unsynced.filter_map(|wal| mark(wal.number.0, &wal.whole)).collect();
             }
         }
         active.hand_over(0).map_err(|e| self.poison(e.doing("beginning a WAL")))?;
@@ -612,27 +612,27 @@ impl WalSet {
     }
 
     /// Takes out the closed logs below `min_to_keep`.
-    pub fn release(&self, min_to_keep: u64) -> Vec<ObsoleteLog> {
+    pub fn release(&self, min_to_keep: u64) -> Vec<ObsoleteWal> {
         // A WAL that is being synced is not cut after its file is recycled.
         let _syncing = self.syncing.lock();
         let mut closed = self.closed.lock();
         let mut gone = Vec::new();
-        while let Some(log) = closed.front()
-            && log.number.0 < min_to_keep
+        while let Some(wal) = closed.front()
+            && wal.number.0 < min_to_keep
         {
-            let Some(mut log) = closed.pop_front() else { break };
+            let Some(mut wal) = closed.pop_front() else { break };
             base::invariant!(
-                log.number != self.active_number(),
+                wal.number != self.active_number(),
                 "the active WAL {} is released",
-                log.number.0
+                wal.number.0
             );
             // A clamp: the size of a WAL has records that no append counted, such as the record of its predecessor.
-            self.total_bytes.fetch_sub(log.size.min(self.total_bytes()), Ordering::Relaxed);
-            if let ClosedState::Unsynced(file) = &mut log.state {
+            self.total_bytes.fetch_sub(wal.size.min(self.total_bytes()), Ordering::Relaxed);
+            if let ClosedState::Unsynced(file) = &mut wal.state {
                 // What it held is in tables; how closing went no longer matters.
                 let _ = file.close();
             }
-            gone.push(ObsoleteLog { number: log.number, size: log.size });
+            gone.push(ObsoleteWal { number: wal.number, size: wal.size });
         }
         gone
     }
@@ -650,7 +650,7 @@ impl WalSet {
 
     /// Whether a log has failed of which not everything is in tables yet.
     pub fn needs_failed(&self) -> bool {
-        self.is_poisoned() || self.closed.lock().iter().any(|log| log.failure().is_some())
+        self.is_poisoned() || self.closed.lock().iter().any(|wal| wal.failure().is_some())
     }
 
     /// Hands over what is gathered and closes all files; nothing is synced.
@@ -672,10 +672,10 @@ impl WalSet {
             outcome = outcome.and(active.file.close());
         }
         let _syncing = self.syncing.lock();
-        for log in self.closed.lock().iter_mut() {
-            if let Some(mut file) = log.state.take_file(ClosedState::Abandoned) {
-                if log.written_over && !self.is_poisoned() {
-                    outcome = outcome.and(cut(&mut *file, log.size));
+        for wal in self.closed.lock().iter_mut() {
+            if let Some(mut file) = wal.state.take_file(ClosedState::Abandoned) {
+                if wal.written_over && !self.is_poisoned() {
+                    outcome = outcome.and(cut(&mut *file, wal.size));
                 }
                 outcome = outcome.and(file.close());
             }
@@ -692,7 +692,7 @@ impl WalSet {
     /// The writes are lost until they are in SST files.
     fn check_gathered(&self) -> Result<()> {
         let closed = self.closed.lock();
-        closed.iter().filter(|log| log.lost_gathered()).find_map(Closed::failure).map_or(Ok(()), Err)
+        closed.iter().filter(|wal| wal.lost_gathered()).find_map(Closed::failure).map_or(Ok(()), Err)
     }
 
     #[inline]

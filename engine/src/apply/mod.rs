@@ -45,7 +45,7 @@ pub enum Markers {
 pub struct Source<'a> {
     pub missing: Missing,
     /// On recovery: the log's number. Families whose data in that log is in tables are passed over.
-    pub log: Option<u64>,
+    pub wal: Option<u64>,
     /// Who is told how memtables grow.
     pub buffers: Option<&'a Arc<WriteBufferManager>>,
     /// Merges for `max_successive_merges`; only where all entries before the batch's are in.
@@ -216,7 +216,7 @@ pub fn records(
             next = records.next().transpose()?;
             continue;
         };
-        next = match families.get(id).filter(|f| source.log.is_none_or(|log| log >= f.state().wal_number)) {
+        next = match families.get(id).filter(|f| source.wal.is_none_or(|wal| wal >= f.state().wal_number)) {
             Some(family) => {
                 let behind = records.clone();
                 let rest = run_of_family(&family, id, record, &mut records, &mut source, &mut done);

@@ -55,7 +55,7 @@ impl Change {
 /// What a commit brought about.
 pub struct Committed {
     /// WALs below this number are not needed any more.
-    pub min_log_to_keep: u64,
+    pub min_wal_to_keep: u64,
     /// The flushes of the commit. The caller drops this value after the listeners were called and the space was checked.
     pub flushes: Vec<Unannounced>,
 }
@@ -69,12 +69,12 @@ pub struct Committer {
     obsolete: Arc<Obsolete>,
     /// Written at the head of each MANIFEST; `None` to leave it out.
     db_id: Option<String>,
-    min_log_to_keep: AtomicU64,
+    min_wal_to_keep: AtomicU64,
     tracked_wals: Mutex<BTreeMap<u64, Option<u64>>>,
     /// MANIFESTs that rolls made superfluous, by whatever kind of commit.
     old_manifests: Mutex<Vec<FileNumber>>,
     /// Told of what is durable of the MANIFEST.
-    logs: OnceLock<Arc<WalSet>>,
+    wals: OnceLock<Arc<WalSet>>,
     prepared: PreparedSections,
 }
 
@@ -86,7 +86,7 @@ impl Committer {
         sequence: Arc<LastSequence>,
         obsolete: Arc<Obsolete>,
         db_id: Option<String>,
-        min_log_to_keep: u64,
+        min_wal_to_keep: u64,
     ) -> Self {
         Committer {
             manifest: RankedMutex::new(&ranks::MANIFEST, manifest),
@@ -95,10 +95,10 @@ impl Committer {
             sequence,
             obsolete,
             db_id,
-            min_log_to_keep: AtomicU64::new(min_log_to_keep),
+            min_wal_to_keep: AtomicU64::new(min_wal_to_keep),
             tracked_wals: Mutex::default(),
             old_manifests: Mutex::default(),
-            logs: OnceLock::new(),
+            wals: OnceLock::new(),
             prepared: PreparedSections::default(),
         }
     }
@@ -109,13 +109,13 @@ impl Committer {
     }
 
     /// From now on these logs tell what is durable of the MANIFEST.
-    pub fn tell(&self, logs: Arc<WalSet>) {
-        let _ = self.logs.set(logs);
+    pub fn tell(&self, wals: Arc<WalSet>) {
+        let _ = self.wals.set(wals);
     }
 
     /// WALs below this number hold nothing that is needed.
-    pub fn min_log_to_keep(&self) -> u64 {
-        self.min_log_to_keep.load(Ordering::Acquire)
+    pub fn min_wal_to_keep(&self) -> u64 {
+        self.min_wal_to_keep.load(Ordering::Acquire)
     }
 
     /// Takes the MANIFESTs that rolls made superfluous since the last call: the caller deletes them.
@@ -195,15 +195,15 @@ impl Committer {
             let next = Arc::new(old.apply(std::slice::from_ref(&change.edit))?);
             parts.push(Part { change, old, next });
         }
-        let min_wal = self.min_log_after(&parts);
+        let min_wal = self.min_wal_after(&parts);
         base::invariant!(
-            min_wal.is_none_or(|wal| self.min_log_to_keep() <= wal),
+            min_wal.is_none_or(|wal| self.min_wal_to_keep() <= wal),
             "the oldest WAL to keep falls from {} to {min_wal:?}",
-            self.min_log_to_keep()
+            self.min_wal_to_keep()
         );
         let records = self.records_of(&parts, min_wal, atomic);
         self.write(&mut manifest, records)?;
-        self.min_log_to_keep.fetch_max(min_wal.unwrap_or(0), Ordering::AcqRel);
+        self.min_wal_to_keep.fetch_max(min_wal.unwrap_or(0), Ordering::AcqRel);
         let mut old_super_versions = Vec::with_capacity(parts.len());
         // Before the memtables leave: a caller that waits for them then also waits for the listeners.
         let is_flush = |part: &&Part| part.change.flushed.is_some();
@@ -238,7 +238,7 @@ impl Committer {
             self.retire(part);
         }
         drop(old_super_versions);
-        Ok(Committed { min_log_to_keep: self.min_log_to_keep(), flushes })
+        Ok(Committed { min_wal_to_keep: self.min_wal_to_keep(), flushes })
     }
 
     /// Writes records that change no tree (families added and dropped, counters, tracked WALs), and runs
@@ -248,7 +248,7 @@ impl Committer {
         let records = edits.into_iter().map(|edit| (self.complete(edit, 0), 0)).collect();
         self.write(&mut manifest, records)?;
         then();
-        Ok(Committed { min_log_to_keep: self.min_log_to_keep(), flushes: Vec::new() })
+        Ok(Committed { min_wal_to_keep: self.min_wal_to_keep(), flushes: Vec::new() })
     }
 
     /// Records synced sizes of closed WALs (`track_and_verify_wals_in_manifest`).
@@ -271,10 +271,10 @@ impl Committer {
         let mut manifest = self.manifest.lock();
         let needed = self.families.all().into_iter().map(|family| family.state().wal_number).min();
         let needed = self.prepared.oldest_needed(needed.unwrap_or(0));
-        self.min_log_to_keep.fetch_max(needed, Ordering::AcqRel);
+        self.min_wal_to_keep.fetch_max(needed, Ordering::AcqRel);
         let records: Vec<Record> = edits.into_iter().map(|edit| (self.complete(edit, 0), 0)).collect();
         self.roll_locked(&mut manifest, records)?;
-        Ok(Committed { min_log_to_keep: self.min_log_to_keep(), flushes: Vec::new() })
+        Ok(Committed { min_wal_to_keep: self.min_wal_to_keep(), flushes: Vec::new() })
     }
 
     /// What a session that goes on with the old MANIFEST says first: the logs that are needed now.
@@ -285,7 +285,7 @@ impl Committer {
         let families = self.families.all();
         let wal_number = |family: &Arc<Family>| family.state().wal_number;
         let by_families = families.iter().map(wal_number).min().unwrap_or(0);
-        let min_wal = self.prepared.oldest_needed(by_families).max(self.min_log_to_keep());
+        let min_wal = self.prepared.oldest_needed(by_families).max(self.min_wal_to_keep());
         let wal_deletion =
             tracked.first_key_value().is_some_and(|(number, _)| *number < min_wal).then_some(min_wal);
         self.tracked_wals.lock().extend(tracked.into_iter().filter(|(number, _)| *number >= min_wal));
@@ -302,22 +302,22 @@ impl Committer {
             ..VersionEdit::default()
         });
         self.commit_records(edits, || {
-            self.min_log_to_keep.fetch_max(min_wal, Ordering::AcqRel);
+            self.min_wal_to_keep.fetch_max(min_wal, Ordering::AcqRel);
         })
     }
 
     /// From now on, the MANIFEST records for each column family the WALs that it needs after the recovery.
     /// Older WALs were read from disk, and kept WALs are synced.
-    pub fn tell_log_numbers(&self) {
+    pub fn tell_wal_numbers(&self) {
         for family in self.families.all() {
             let mut state = family.state();
             base::invariant!(
-                state.told_log_number <= state.wal_number,
+                state.told_wal_number <= state.wal_number,
                 "the MANIFEST names WAL {} for {family:?}, which needs WAL {}",
-                state.told_log_number,
+                state.told_wal_number,
                 state.wal_number
             );
-            state.told_log_number = state.wal_number;
+            state.told_wal_number = state.wal_number;
         }
     }
 
@@ -335,8 +335,8 @@ impl Committer {
     }
 
     fn tell_durable(&self, manifest: &Manifest) {
-        if let Some(logs) = self.logs.get() {
-            logs.note_manifest(&manifest.durable());
+        if let Some(wals) = self.wals.get() {
+            wals.note_manifest(&manifest.durable());
         }
     }
 
@@ -360,7 +360,7 @@ impl Committer {
             &self.families.all(),
             self.db_id.as_deref(),
             &tracked,
-            self.min_log_to_keep(),
+            self.min_wal_to_keep(),
             self.sequence.visible(),
         );
         base::invariant!(
@@ -413,9 +413,9 @@ impl Committer {
             edit.wal_number.unwrap_or(0)
         );
         base::invariant!(
-            edit.min_log_number_to_keep.is_none_or(|wal| self.min_log_to_keep() <= wal),
+            edit.min_log_number_to_keep.is_none_or(|wal| self.min_wal_to_keep() <= wal),
             "the oldest WAL to keep falls from {} to {}",
-            self.min_log_to_keep(),
+            self.min_wal_to_keep(),
             edit.min_log_number_to_keep.unwrap_or(0)
         );
         base::invariant!(
@@ -456,20 +456,20 @@ impl Committer {
 
     /// Returns the oldest WAL that a column family or a prepared transaction needs after the flush; `None` if the commit is
     /// no flush.
-    fn min_log_after(&self, parts: &[Part]) -> Option<u64> {
+    fn min_wal_after(&self, parts: &[Part]) -> Option<u64> {
         if !parts.iter().any(|p| p.change.flushed.is_some()) {
             return None;
         }
         let flushed: BTreeMap<FamilyId, u64> = parts
             .iter()
-            .filter_map(|p| Some((p.change.family.id(), p.change.flushed.as_ref()?.next_log())))
+            .filter_map(|p| Some((p.change.family.id(), p.change.flushed.as_ref()?.next_wal())))
             .collect();
         let needed = self.families.all().into_iter().map(|family| {
             let now = family.state().wal_number;
             flushed.get(&family.id()).map_or(now, |after| now.max(*after))
         });
         let needed = self.prepared.oldest_needed(needed.min().unwrap_or(0));
-        Some(needed.max(self.min_log_to_keep()))
+        Some(needed.max(self.min_wal_to_keep()))
     }
 
     /// Makes the new SST files of a job obsolete, because its column family was dropped. No version names these files.

@@ -11,7 +11,7 @@ use crate::sync::Arc;
 
 pub(super) fn of_change(change: &Change) -> VersionEdit {
     VersionEdit {
-        wal_number: change.flushed.as_ref().map(|pick| pick.next_log()),
+        wal_number: change.flushed.as_ref().map(|pick| pick.next_wal()),
         compact_cursors: change
             .edit
             .cursors
@@ -61,7 +61,7 @@ pub(super) fn snapshot(
     families: &[Arc<Family>],
     db_id: Option<&str>,
     tracked_wals: &[(u64, Option<u64>)],
-    min_log_to_keep: u64,
+    min_wal_to_keep: u64,
     last_sequence: SequenceNumber,
 ) -> Vec<Record> {
     let mut records: Vec<Record> = Vec::new();
@@ -75,7 +75,7 @@ pub(super) fn snapshot(
             .collect();
         records.push((VersionEdit { wal_additions, ..VersionEdit::default() }, 0));
     }
-    let wal_deletion = (min_log_to_keep > 0).then_some(min_log_to_keep);
+    let wal_deletion = (min_wal_to_keep > 0).then_some(min_wal_to_keep);
     records.push((VersionEdit { wal_deletion, ..VersionEdit::default() }, 0));
     for family in families {
         let is_default = family.id() == FamilyId::DEFAULT;
@@ -90,9 +90,9 @@ pub(super) fn snapshot(
         records.push((add, timestamp_size));
         let state = family.state();
         base::invariant!(
-            state.told_log_number <= state.wal_number,
+            state.told_wal_number <= state.wal_number,
             "the MANIFEST names WAL {} for {family:?}, which needs WAL {}",
-            state.told_log_number,
+            state.told_wal_number,
             state.wal_number
         );
         let version = &state.version;
@@ -104,8 +104,8 @@ pub(super) fn snapshot(
             compact_cursors: (0..version.num_levels())
                 .filter_map(|level| Some((level as u32, version.cursor(level)?.to_vec())))
                 .collect(),
-            wal_number: Some(state.told_log_number),
-            min_log_number_to_keep: (is_default && min_log_to_keep > 0).then_some(min_log_to_keep),
+            wal_number: Some(state.told_wal_number),
+            min_log_number_to_keep: (is_default && min_wal_to_keep > 0).then_some(min_wal_to_keep),
             full_history_ts_low: state.full_history_ts_low.clone(),
             last_sequence: Some(last_sequence),
             ..VersionEdit::default()

@@ -40,7 +40,7 @@ pub struct CompactionTools<'a> {
     /// The table cache that readers use. `tables` may be a cache of this job, for direct reads.
     pub output_tables: &'a TableCache,
     pub committer: &'a Committer,
-    pub logs: &'a WalSet,
+    pub wals: &'a WalSet,
 }
 
 /// A task of one family, its inputs reserved.
@@ -220,7 +220,7 @@ fn merge(t: &CompactionTools<'_>, job: &Job, tracked: Option<&RunningOperation>)
     }
     // The job may have dropped what a decided transaction hides. The decision must survive a crash before the job does.
     let decided = match t.tools.sequence.undecided().is_enabled() {
-        true => t.logs.settle(),
+        true => t.wals.settle(),
         false => Ok(()),
     };
     if let Err(error) = decided {

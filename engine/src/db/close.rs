@@ -178,7 +178,7 @@ impl CloseState {
 struct Closing {
     tools: Arc<JobTools>,
     families: Arc<FamilySet>,
-    logs: Arc<WalSet>,
+    wals: Arc<WalSet>,
     committer: Arc<Committer>,
     tables: Arc<TableCache>,
     errors: Arc<ErrorState>,
@@ -209,7 +209,7 @@ impl Inner {
         Closing {
             tools: self.tools.clone(),
             families: self.families.clone(),
-            logs: self.logs.clone(),
+            wals: self.wals.clone(),
             committer: self.committer.clone(),
             tables: self.tables.clone(),
             errors: self.errors.clone(),
@@ -232,7 +232,7 @@ impl Closing {
             outcome = outcome.and(self.verify_manifest());
             // The close takes every step, also after an error.
             let options = writing.upkeep.write_late_options();
-            for step in [options, writing.upkeep.prove_closed(), self.logs.close(), self.committer.close()] {
+            for step in [options, writing.upkeep.prove_closed(), self.wals.close(), self.committer.close()] {
                 outcome = outcome.and(step);
             }
         }

@@ -126,7 +126,7 @@ impl Db {
         let numbered = || requests.iter().zip((used + 1..).map(FamilyId));
         // As the leader: no write may be between the WAL's number and the first memtables of the column families.
         let made = writing.writer.alone(|leader_state| {
-            let wal = inner.logs.active_number().0;
+            let wal = inner.wals.active_number().0;
             let edits = numbered().map(|(r, id)| of_new_family(id, &r.name, &r.parts, wal)).collect();
             let made: Vec<_> = numbered()
                 .map(|(r, id)| new_family(id, r, wal, leader_state.last_seq, &inner.release_notifier))

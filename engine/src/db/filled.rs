@@ -71,7 +71,7 @@ impl<'a> LargeBatches<'a> {
         filler.write(&mut front, options, &hook)?;
         if options.disableWAL {
             // A crash brings the transaction back; until then its WAL has no reader.
-            hook.logged(self.db.inner.logs.active_number(), 0, 0);
+            hook.logged(self.db.inner.wals.active_number(), 0, 0);
         }
         Ok(Some(front.sequence()))
     }

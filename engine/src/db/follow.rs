@@ -59,7 +59,7 @@ pub fn catch_up(db: &Db) -> Result<Option<Db>> {
     let next = assemble(Opened {
         tools,
         families: inner.families.clone(),
-        logs: inner.logs.clone(),
+        wals: inner.wals.clone(),
         committer: inner.committer.clone(),
         tables: inner.tables.clone(),
         obsolete: inner.obsolete.clone(),

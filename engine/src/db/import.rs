@@ -78,7 +78,7 @@ impl Db {
         let id = id.ok_or_else(|| Error::not_supported("more column families: all numbers are used"))?;
         base::invariant!(inner.families.get(id).is_none(), "the new column family {id} exists already");
         let family = writing.writer.alone(|leader| {
-            let wal = inner.logs.active_number().0;
+            let wal = inner.wals.active_number().0;
             let last_seq = leader.last_seq.max(imported.largest_seq);
             let mem = parts.new_memtable(1, last_seq);
             let family = Family::new(

@@ -55,7 +55,7 @@ impl Db {
         inner.tables.set_tables_max(tables_max(options.max_open_files));
         writing.writer.set_wal_bytes_max(wal_bytes_max(options.max_total_wal_size, &inner.families.all()));
         inner.committer.set_manifest_settings(manifest_settings(&options, &inner.tools.paths));
-        inner.logs.set_limits(options.writable_file_max_buffer_size, options.wal_bytes_per_sync);
+        inner.wals.set_limits(options.writable_file_max_buffer_size, options.wal_bytes_per_sync);
         if options.delayed_write_rate != inner.tools.options.load().delayed_write_rate {
             writing.schedule.set_delayed_write_rate(options.delayed_write_rate);
         }

@@ -102,7 +102,7 @@ impl Db {
         self.writing()?.upkeep.write_late_options()?;
         let inner = &self.inner;
         let sequence = inner.tools.sequence.visible();
-        if inner.logs.total_bytes() >= options.wal_size_for_flush && options.wal_size_for_flush < u64::MAX {
+        if inner.wals.total_bytes() >= options.wal_size_for_flush && options.wal_size_for_flush < u64::MAX {
             self.flush_for_live_files(options.atomic_flush)?;
         }
         let mut files = Vec::new();
@@ -113,8 +113,8 @@ impl Db {
                 files.extend(listed);
                 files.extend(version.blobs().values().map(|blob| blob_info(blob, &parts, options)));
             });
-            let min_wal = inner.committer.min_log_to_keep();
-            let wals = inner.logs.flushed_extents()?;
+            let min_wal = inner.committer.min_wal_to_keep();
+            let wals = inner.wals.flushed_extents()?;
             files.extend(wals.into_iter().filter(|(n, _)| n.0 >= min_wal).map(|(n, s)| self.wal_info(n, s)));
             Ok::<_, Error>(self.manifest_infos(number, size))
         })??;
@@ -136,7 +136,7 @@ impl Db {
     /// A failure to write the WAL's buffered records.
     pub fn live_wals(&self) -> Result<Vec<(FileNumber, u64)>> {
         self.writing()?;
-        self.inner.logs.flushed_extents()
+        self.inner.wals.flushed_extents()
     }
 
     fn flush_for_live_files(&self, atomic: bool) -> Result<()> {
@@ -151,7 +151,7 @@ impl Db {
     fn wal_info(&self, number: FileNumber, size: u64) -> LiveFileStorageInfo {
         let dir = &self.inner.tools.paths.wal;
         base::invariant!(
-            number.0 > 0 && number <= self.inner.logs.active_number(),
+            number.0 > 0 && number <= self.inner.wals.active_number(),
             "WAL {} is newer than the active WAL",
             number.0
         );

@@ -75,7 +75,7 @@ pub struct Db {
 struct Inner {
     tools: Arc<JobTools>,
     families: Arc<FamilySet>,
-    logs: Arc<WalSet>,
+    wals: Arc<WalSet>,
     committer: Arc<Committer>,
     tables: Arc<TableCache>,
     obsolete: Arc<Obsolete>,
@@ -311,10 +311,10 @@ impl Db {
     /// Hands gathered log records to the system (`manual_wal_flush`), and makes them durable if asked.
     pub fn flush_wal(&self, sync: bool) -> Result<()> {
         let writing = self.writing()?;
-        let logs = &self.inner.logs;
+        let wals = &self.inner.wals;
         let stats = &self.inner.tools.stats;
         let began = stats.begin();
-        let done = if sync { logs.sync() } else { logs.flush() };
+        let done = if sync { wals.sync() } else { wals.flush() };
         if sync && done.is_ok() {
             stats.end(began, HistogramKind::WalFileSyncMicros);
             stats.add(Ticker::WalFileSynced, 1);
@@ -322,7 +322,7 @@ impl Db {
         }
         // What a log failed with that a recovery is getting over is noted already.
         if let Err(error) = &done
-            && logs.is_poisoned()
+            && wals.is_poisoned()
         {
             use crate::write::ErrorSink;
             writing.jobs.failures.wal_failed(error);

@@ -53,7 +53,7 @@ pub(super) fn assemble(opened: Opened) -> Db {
         inner: Arc::new(Inner {
             tools: opened.tools,
             families: opened.families,
-            logs: opened.logs,
+            wals: opened.wals,
             committer: opened.committer,
             tables: opened.tables,
             obsolete: opened.obsolete,

@@ -201,7 +201,7 @@ impl Inner {
             snapshots: self.tools.snapshots.count(),
             oldest_snapshot: self.tools.snapshots.oldest(),
             errors: &self.errors,
-            min_log_to_keep: self.committer.min_log_to_keep(),
+            min_wal_to_keep: self.committer.min_wal_to_keep(),
             activity,
             now_seconds: self.tools.env.clock.now_seconds(),
         }

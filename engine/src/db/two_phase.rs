@@ -133,7 +133,7 @@ impl Db {
         self.write_with_hook(&mut whole, options, &hook)?;
         if options.disableWAL {
             // A crash brings the transaction back; until then its WAL has no reader.
-            hook.logged(self.inner.logs.active_number(), 0, 0);
+            hook.logged(self.inner.wals.active_number(), 0, 0);
         }
         Ok(whole.sequence())
     }

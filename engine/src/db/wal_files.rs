@@ -70,7 +70,7 @@ impl Db {
     /// NotSupported if the database is open for reading only. Errors of the file system.
     pub fn current_wal_file(&self) -> Result<WalFile> {
         self.writing()?;
-        let number = self.inner.logs.active_number();
+        let number = self.inner.wals.active_number();
         let found = self.wal_file(number)?;
         found.ok_or_else(|| Error::not_found(format!("WAL {:06}", number.0)))
     }

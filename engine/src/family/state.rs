@@ -16,7 +16,7 @@ pub struct ImmutableMemtable {
     pub id: u64,
     /// The WAL that was started when this memtable became immutable. After the flush of this memtable, the
     /// column family needs no older WAL.
-    pub next_log: u64,
+    pub next_wal: u64,
     /// The place of its file in level 0, given as it was sealed: files of memtables that flush at the same time
     /// lie in the order of the memtables, whichever is done first. 0: given as it is written (recovery).
     pub epoch: u64,
@@ -85,12 +85,12 @@ impl FlushPick {
     }
 
     /// The log number the family has once these are a file.
-    pub fn next_log(&self) -> u64 {
+    pub fn next_wal(&self) -> u64 {
         base::invariant!(
-            self.memtables.is_sorted_by(|a, b| a.next_log <= b.next_log || b.next_log == 0),
+            self.memtables.is_sorted_by(|a, b| a.next_wal <= b.next_wal || b.next_wal == 0),
             "a newer memtable of a flush needs an older WAL"
         );
-        self.memtables.last().map_or(0, |m| m.next_log)
+        self.memtables.last().map_or(0, |m| m.next_wal)
     }
 }
 
@@ -114,7 +114,7 @@ pub struct State {
     pub wal_number: u64,
     /// What the MANIFEST says of that: it follows when something is flushed, behind a sync of older logs. Before, a power
     /// cut may tear one of those, and a tree that lies behind a torn log is refused.
-    pub told_log_number: u64,
+    pub told_wal_number: u64,
     pub next_epoch: u64,
     /// Timestamps below this may be collapsed.
     pub full_history_ts_low: Option<Vec<u8>>,
@@ -145,7 +145,7 @@ impl State {
             version,
             super_version_number: 1,
             wal_number,
-            told_log_number: wal_number,
+            told_wal_number: wal_number,
             next_epoch,
             full_history_ts_low: None,
             flush_requested: false,
@@ -158,7 +158,7 @@ impl State {
     pub fn seal(
         &mut self,
         fresh: Arc<MemTable>,
-        next_log: u64,
+        next_wal: u64,
         charge: Option<Arc<Charge>>,
         atomic_group: Option<u64>,
     ) {
@@ -169,7 +169,7 @@ impl State {
             fresh.earliest_seq(),
             self.mem.largest_seq()
         );
-        self.push_immutable(fresh, next_log, charge, atomic_group);
+        self.push_immutable(fresh, next_wal, charge, atomic_group);
         self.check();
         self.trim_history(0);
     }
@@ -186,16 +186,16 @@ impl State {
         &mut self,
         own: SealedOwn,
         fresh: Arc<MemTable>,
-        next_log: u64,
+        next_wal: u64,
         charge: Option<Arc<Charge>>,
         atomic_group: Option<u64>,
     ) {
         if self.mem.is_empty() {
             self.mem = own.mem;
         } else {
-            self.push_immutable(own.mem, next_log, charge, atomic_group);
+            self.push_immutable(own.mem, next_wal, charge, atomic_group);
         }
-        self.push_immutable(fresh, next_log, own.charge, atomic_group);
+        self.push_immutable(fresh, next_wal, own.charge, atomic_group);
         self.flush_requested = true;
         self.check();
         self.trim_history(0);
@@ -205,14 +205,14 @@ impl State {
     fn push_immutable(
         &mut self,
         fresh: Arc<MemTable>,
-        next_log: u64,
+        next_wal: u64,
         charge: Option<Arc<Charge>>,
         atomic_group: Option<u64>,
     ) {
         let last = self.immutable_memtables.last();
         base::invariant!(
-            last.is_none_or(|last| next_log == 0 || last.next_log <= next_log),
-            "memtable {} needs the WALs below {next_log}, and an older memtable needs newer WALs",
+            last.is_none_or(|last| next_wal == 0 || last.next_wal <= next_wal),
+            "memtable {} needs the WALs below {next_wal}, and an older memtable needs newer WALs",
             self.mem_id
         );
         let mem = std::mem::replace(&mut self.mem, fresh);
@@ -220,7 +220,7 @@ impl State {
         self.immutable_memtables.push(ImmutableMemtable {
             mem,
             id: self.mem_id,
-            next_log,
+            next_wal,
             epoch,
             together: false,
             flushing: false,
@@ -422,22 +422,22 @@ impl State {
             "a memtable is removed that no flush has picked"
         );
         base::invariant!(
-            pick.next_log() == 0 || self.wal_number <= pick.next_log(),
+            pick.next_wal() == 0 || self.wal_number <= pick.next_wal(),
             "the oldest WAL that a column family needs falls from {} to {}",
             self.wal_number,
-            pick.next_log()
+            pick.next_wal()
         );
         base::invariant!(
-            self.told_log_number <= self.wal_number,
+            self.told_wal_number <= self.wal_number,
             "the MANIFEST says that a column family needs no WAL below {}, and it needs WAL {}",
-            self.told_log_number,
+            self.told_wal_number,
             self.wal_number
         );
         self.flushed.retain(|mem| mem.strong_count() > 0);
         self.flushed.extend(flushed.iter().map(|sealed| Arc::downgrade(&sealed.mem)));
         self.immutable_memtables = sealed;
-        self.wal_number = self.wal_number.max(pick.next_log());
-        self.told_log_number = self.told_log_number.max(pick.next_log());
+        self.wal_number = self.wal_number.max(pick.next_wal());
+        self.told_wal_number = self.told_wal_number.max(pick.next_wal());
         flushed
     }
 

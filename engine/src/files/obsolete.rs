@@ -23,7 +23,7 @@ pub struct Obsolete {
 /// Obsolete logs and MANIFESTs, which no reader holds.
 #[derive(Debug, Default)]
 pub struct Records {
-    pub logs: Vec<FileNumber>,
+    pub wals: Vec<FileNumber>,
     pub manifests: Vec<FileNumber>,
 }
 
@@ -88,11 +88,11 @@ impl Obsolete {
     /// Nobody needs these any more.
     pub fn retire_records(
         &self,
-        logs: impl IntoIterator<Item = FileNumber>,
+        wals: impl IntoIterator<Item = FileNumber>,
         manifests: impl IntoIterator<Item = FileNumber>,
     ) {
         let mut records = self.records.lock();
-        records.logs.extend(logs);
+        records.wals.extend(wals);
         records.manifests.extend(manifests);
     }
 

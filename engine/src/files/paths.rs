@@ -17,7 +17,7 @@ pub struct Paths {
     pub tables: Vec<PathBuf>,
     pub wal: PathBuf,
     /// LOG files.
-    pub log: PathBuf,
+    pub info_log: PathBuf,
 }
 
 impl Paths {
@@ -28,7 +28,7 @@ impl Paths {
             db: db.to_path_buf(),
             tables: if tables.is_empty() { vec![db.to_path_buf()] } else { tables },
             wal: or_db(&options.wal_dir),
-            log: or_db(&options.db_log_dir),
+            info_log: or_db(&options.db_log_dir),
         }
     }
 
@@ -55,7 +55,7 @@ impl Paths {
         dirs
     }
 
-    /// Every directory, each once: the database's, tables', logs'.
+    /// Every directory, each once: the database's, tables', WALs', info logs'.
     pub fn all(&self) -> Vec<&Path> {
         let mut dirs: Vec<&Path> = Vec::new();
         for dir in std::iter::once(&self.db).chain(&self.tables).chain([&self.wal]) {

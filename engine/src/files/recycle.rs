@@ -11,43 +11,43 @@ use crate::sync::Mutex;
 
 /// The waiting logs, at most `recycle_log_file_num`.
 pub struct Recycle {
-    logs_max: usize,
+    wals_max: usize,
     /// The first log of this session.
     first: FileNumber,
     waiting: Mutex<VecDeque<FileNumber>>,
 }
 
 impl Recycle {
-    pub fn new(logs_max: usize, first: FileNumber) -> Self {
-        Recycle { logs_max, first, waiting: Mutex::default() }
+    pub fn new(wals_max: usize, first: FileNumber) -> Self {
+        Recycle { wals_max, first, waiting: Mutex::default() }
     }
 
     /// Keeps an obsolete log if there is room; false: delete it.
-    pub fn offer(&self, log: FileNumber) -> bool {
+    pub fn offer(&self, wal: FileNumber) -> bool {
         let mut waiting = self.waiting.lock();
-        if waiting.len() >= self.logs_max || log < self.first {
+        if waiting.len() >= self.wals_max || wal < self.first {
             return false;
         }
-        base::invariant!(!waiting.contains(&log), "WAL {} waits twice for its reuse", log.0);
-        waiting.push_back(log);
+        base::invariant!(!waiting.contains(&wal), "WAL {} waits twice for its reuse", wal.0);
+        waiting.push_back(wal);
         base::invariant!(
-            waiting.len() <= self.logs_max,
+            waiting.len() <= self.wals_max,
             "{} WALs wait for their reuse, and at most {} may",
             waiting.len(),
-            self.logs_max
+            self.wals_max
         );
         true
     }
 
     /// A log to write over.
     pub fn take(&self) -> Option<FileNumber> {
-        if self.logs_max == 0 {
+        if self.wals_max == 0 {
             return None;
         }
         self.waiting.lock().pop_front()
     }
 
-    pub fn contains(&self, log: FileNumber) -> bool {
-        self.waiting.lock().contains(&log)
+    pub fn contains(&self, wal: FileNumber) -> bool {
+        self.waiting.lock().contains(&wal)
     }
 }

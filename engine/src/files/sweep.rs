@@ -19,7 +19,7 @@ pub struct Live {
     /// Files with this number or a larger number were created after the other fields were collected.
     pub newer_from: u64,
     /// `keep_log_file_num`.
-    pub keep_old_logs: usize,
+    pub keep_info_logs: usize,
 }
 
 /// The files that nothing needs, and the largest file number.
@@ -27,7 +27,7 @@ pub struct Live {
 pub struct Sweep {
     pub tables: Vec<(FileNumber, PathBuf)>,
     pub blobs: Vec<(FileNumber, PathBuf)>,
-    pub logs: Vec<(FileNumber, PathBuf)>,
+    pub wals: Vec<(FileNumber, PathBuf)>,
     pub others: Vec<PathBuf>,
     /// The largest number in the name of any file of the database.
     pub largest_number: u64,
@@ -44,7 +44,7 @@ const OPTIONS_FILES_KEPT: usize = 2;
 pub fn sweep(fs: &dyn FileSystem, paths: &Paths, families: &[PathBuf], live: Option<&Live>) -> Result<Sweep> {
     let mut out = Sweep::default();
     let mut options_files = Vec::new();
-    let mut old_logs = Vec::new();
+    let mut old_info_logs = Vec::new();
     for directory in Directory::all(paths, families) {
         for (kind, path) in directory.list(fs)? {
             if let Some(number) = kind.number() {
@@ -60,21 +60,21 @@ pub fn sweep(fs: &dyn FileSystem, paths: &Paths, families: &[PathBuf], live: Opt
                 // A WAL in the database directory stays if `wal_dir` is another directory: the WAL is from an open with
                 // another `wal_dir` and may hold entries.
                 FileName::Wal(n) if n.0 < live.min_wal && directory.path() == paths.wal => {
-                    out.logs.push((n, path))
+                    out.wals.push((n, path))
                 }
                 FileName::Manifest(n) if n < live.manifest => out.others.push(path),
                 FileName::Temp(n) | FileName::OptionsTemp(n) if n != live.manifest && !newer(n) => {
                     out.others.push(path)
                 }
                 FileName::Options(n) => options_files.push((n, path)),
-                FileName::OldInfoLog(us) => old_logs.push((us, path)),
+                FileName::OldInfoLog(us) => old_info_logs.push((us, path)),
                 _ => {}
             }
         }
     }
     let Some(live) = live else { return Ok(out) };
     out.others.extend(oldest(options_files, OPTIONS_FILES_KEPT));
-    out.others.extend(oldest(old_logs, live.keep_old_logs));
+    out.others.extend(oldest(old_info_logs, live.keep_info_logs));
     Ok(out)
 }
 

@@ -30,7 +30,7 @@ use crate::wal::WalSet;
 pub struct FlushTools<'a> {
     pub tools: &'a JobTools,
     pub families: &'a FamilySet,
-    pub logs: &'a WalSet,
+    pub wals: &'a WalSet,
     pub tables: &'a TableCache,
     pub committer: &'a Committer,
     /// Waits until no older memtable of the family is being flushed: [`crate::family::State::turn`].
@@ -164,12 +164,12 @@ fn write_and_commit(
 ) -> Result<Flushed> {
     // A later open replays the WALs of prepared transactions. An older WAL must not end before the SST files do.
     if t.families.len() > 1 || t.tools.options.load().allow_2pc {
-        let synced = t.logs.sync_closed()?;
+        let synced = t.wals.sync_closed()?;
         if t.tools.options.load().track_and_verify_wals_in_manifest {
             t.committer.track_wals(&synced)?;
         }
     }
-    let names = t.logs.names_made();
+    let names = t.wals.names_made();
     let mut _tracked = None;
     for at in 0..parts.len() {
         let part = &mut parts[at];
@@ -224,15 +224,15 @@ fn write_and_commit(
     // Sync the WAL directory before the MANIFEST edit is written. The edit names the oldest WAL that is
     // still needed, and the name of this WAL must survive a crash. If a later open cannot read the next
     // edit but finds this WAL, the next edit was never synced.
-    if parts.iter().any(|part| part.is_beside(t.logs.dir())) {
-        t.logs.note_names_durable(names);
+    if parts.iter().any(|part| part.is_beside(t.wals.dir())) {
+        t.wals.note_names_durable(names);
     }
     // The flush may have dropped what a decided transaction hides. The decision must survive a crash before the flush does.
     let decided = match t.tools.sequence.undecided().is_enabled() {
-        true => t.logs.settle(),
+        true => t.wals.settle(),
         false => Ok(()),
     };
-    if let Err(error) = decided.and_then(|()| t.logs.sync_dir()) {
+    if let Err(error) = decided.and_then(|()| t.wals.sync_dir()) {
         return Err(remove(t.tools, parts, error));
     }
     for part in parts.iter() {
@@ -302,7 +302,7 @@ fn started(t: &FlushTools<'_>, job: JobId, part: &Part, reason: FlushReason) {
             "[{}] [JOB {job}] Flushing memtable id {} with next log file: {}",
             part.family.name(),
             sealed.id,
-            sealed.next_log
+            sealed.next_wal
         ));
     }
     let event = FlushStarted {

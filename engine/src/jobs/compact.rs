@@ -161,7 +161,7 @@ impl Compactions {
             tables,
             output_tables: &self.context.tables,
             committer: &self.context.committer,
-            logs: &self.context.logs,
+            wals: &self.context.wals,
         };
         let done = match catch_unwind(AssertUnwindSafe(|| compaction::run(&tools, job))) {
             Ok(done) => done?,

@@ -17,7 +17,7 @@ use crate::write::stall::Controller;
 pub struct JobContext {
     pub tools: Arc<JobTools>,
     pub families: Arc<FamilySet>,
-    pub logs: Arc<WalSet>,
+    pub wals: Arc<WalSet>,
     pub recycle: Arc<Recycle>,
     pub committer: Arc<Committer>,
     pub tables: Arc<TableCache>,

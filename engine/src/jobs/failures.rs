@@ -62,7 +62,7 @@ impl Failures {
         let families = if self.context.atomic_flush { &[] } else { families };
         let ids: Vec<_> = families.iter().map(|family| family.id()).collect();
         if self.context.tools.events.has_listeners() {
-            let rated = self.context.errors.rated(error.clone(), reason, self.context.logs.is_poisoned());
+            let rated = self.context.errors.rated(error.clone(), reason, self.context.wals.is_poisoned());
             if self.context.tools.events.suppresses(reason, &rated) {
                 self.context
                     .tools
@@ -72,7 +72,7 @@ impl Failures {
             }
         }
         let (error, remedy) =
-            self.context.errors.set(error, reason, &ids, auto, self.context.logs.is_poisoned());
+            self.context.errors.set(error, reason, &ids, auto, self.context.wals.is_poisoned());
         families
             .iter()
             .filter(|family| family.is_dropped())

@@ -137,7 +137,7 @@ impl Flushes {
             tables: &self.context.tables,
             tools: &self.context.tools,
             families: &self.context.families,
-            logs: &self.context.logs,
+            wals: &self.context.wals,
             committer: &self.context.committer,
             turn,
         }

@@ -169,7 +169,7 @@ impl Ingestions {
 
     /// Places the files and commits. No writer writes meanwhile.
     fn commit_ingestion(&self, jobs: &mut [Prepared], last_seq: &mut SequenceNumber) -> Result<()> {
-        self.context.logs.sync()?;
+        self.context.wals.sync()?;
         let reservation = self.context.tools.take_job_id().0;
         let mut newest = *last_seq;
         let (mut changes, mut replaced) = (Vec::with_capacity(jobs.len()), Vec::new());

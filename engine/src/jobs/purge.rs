@@ -56,8 +56,8 @@ impl FilePurger {
 
     /// Releases obsolete WALs and old MANIFESTs after a commit, and plans the purge of obsolete files.
     pub fn committed(&self, committed: &Committed) {
-        let logs = self.context.logs.release(committed.min_log_to_keep).into_iter().map(|log| log.number);
-        self.context.obsolete.retire_records(logs, self.context.committer.take_old_manifests());
+        let wals = self.context.wals.release(committed.min_wal_to_keep).into_iter().map(|wal| wal.number);
+        self.context.obsolete.retire_records(wals, self.context.committer.take_old_manifests());
         self.dispose_of_records();
         self.schedule();
     }
@@ -161,9 +161,9 @@ impl FilePurger {
 
     /// Obsolete logs and MANIFESTs go, unless deletions are disabled: then they wait.
     pub(super) fn dispose_of_records(&self) {
-        let Records { logs, manifests } = self.context.obsolete.take_records();
-        for log in logs {
-            self.dispose_of_log(log);
+        let Records { wals, manifests } = self.context.obsolete.take_records();
+        for wal in wals {
+            self.dispose_of_wal(wal);
         }
         for old in manifests {
             // The next open sweeps what cannot be removed now.
@@ -172,9 +172,9 @@ impl FilePurger {
     }
 
     /// An obsolete log: written over later, moved to the archive, or deleted.
-    pub(super) fn dispose_of_log(&self, number: FileNumber) {
+    pub(super) fn dispose_of_wal(&self, number: FileNumber) {
         base::invariant!(
-            number != self.context.logs.active_number(),
+            number != self.context.wals.active_number(),
             "the active WAL {} is deleted",
             number.0
         );
@@ -209,26 +209,26 @@ impl FilePurger {
         let fs = &self.context.tools.env.fs;
         let dir = self.context.tools.paths.wal.join(names::ARCHIVE_DIR);
         let Ok(found) = fs.list(&dir) else { return };
-        let mut logs: Vec<_> = found
+        let mut wals: Vec<_> = found
             .iter()
             .filter_map(|name| match FileName::parse(name) {
                 Some(FileName::Wal(number)) => Some((number, dir.join(name))),
                 _ => None,
             })
             .collect();
-        logs.sort();
+        wals.sort();
         let now = self.context.tools.env.clock.now_seconds();
         if options.WAL_ttl_seconds > 0 {
-            logs.retain(|(_, path)| match fs.modified(path) {
+            wals.retain(|(_, path)| match fs.modified(path) {
                 Ok(at) if now.saturating_sub(at) > options.WAL_ttl_seconds => fs.unlink(path).is_err(),
                 _ => true,
             });
         }
         let limit = options.WAL_size_limit_MB.saturating_mul(1 << 20);
         if limit > 0 {
-            let sizes: Vec<u64> = logs.iter().map(|(_, path)| fs.file_size(path).unwrap_or(0)).collect();
+            let sizes: Vec<u64> = wals.iter().map(|(_, path)| fs.file_size(path).unwrap_or(0)).collect();
             let mut total: u64 = sizes.iter().sum();
-            for ((_, path), size) in logs.iter().zip(sizes) {
+            for ((_, path), size) in wals.iter().zip(sizes) {
                 if total <= limit {
                     break;
                 }
@@ -254,8 +254,8 @@ impl FilePurger {
         for (number, path) in sweep.blobs {
             self.delete_blob_file(job, number, &path);
         }
-        for (number, _) in sweep.logs {
-            self.dispose_of_log(number);
+        for (number, _) in sweep.wals {
+            self.dispose_of_wal(number);
         }
         for path in sweep.others {
             if let Err(error) = self.context.tools.env.fs.unlink(&path) {

@@ -101,7 +101,7 @@ impl Resumes {
     /// Whether a log failed that is needed. A try that failed may have let go of the log, if all of it was durable, but what
     /// was to be flushed for it is kept together until it is.
     fn needs_one_commit(&self) -> bool {
-        self.context.logs.needs_failed()
+        self.context.wals.needs_failed()
             || self.context.families.all().iter().any(|family| family.state().holds_together())
     }
 
@@ -126,9 +126,9 @@ impl Resumes {
         // Start a new MANIFEST, whether or not the failed record was written. The new MANIFEST needs no WAL
         // older than the new WAL. The failed WAL may hold a record that was never acknowledged, and the
         // sequence numbers of this record will be used again.
-        writer.pass_old_logs()?;
+        writer.pass_old_wals()?;
         let committed = self.context.committer.roll(Vec::new())?;
-        self.context.logs.pass_failed();
+        self.context.wals.pass_failed();
         self.purge.committed(&committed);
         Ok(())
     }

@@ -159,7 +159,7 @@ impl ManifestEnd {
 impl Recovered {
     /// Returns the oldest WAL that is needed. With two-phase commit, older WALs than the column families need may hold
     /// prepared transactions.
-    pub fn oldest_log(&self, two_phase: TwoPhase) -> u64 {
+    pub fn oldest_wal(&self, two_phase: TwoPhase) -> u64 {
         let by_families = self.families.values().map(|family| family.wal_number).min().unwrap_or(0);
         match two_phase {
             TwoPhase::Allowed => self.min_log_number_to_keep,
@@ -394,7 +394,7 @@ fn check_file_numbers(edit: &VersionEdit) -> Result<()> {
 /// The state while records come in.
 pub(super) struct Builder {
     out: Recovered,
-    log_numbers: bool,
+    wal_numbers: bool,
     next_file: bool,
     last_sequence: bool,
     /// Edits of an atomic group whose end has not come yet.
@@ -407,7 +407,7 @@ impl Builder {
         let default =
             FamilyRecord { id: FamilyId::DEFAULT, name: "default".to_string(), ..FamilyRecord::default() };
         out.families.insert(FamilyId::DEFAULT, default);
-        Builder { out, log_numbers: false, next_file: false, last_sequence: false, group: Vec::new() }
+        Builder { out, wal_numbers: false, next_file: false, last_sequence: false, group: Vec::new() }
     }
 
     /// Of an edit that is refused, and of the atomic group that it is refused for, nothing is left for the next.
@@ -464,9 +464,9 @@ impl Builder {
         if let Some(comparator) = edit.comparator {
             family.comparator = Some(comparator);
         }
-        if let Some(log) = edit.wal_number {
-            family.wal_number = family.wal_number.max(log);
-            self.log_numbers = true;
+        if let Some(wal) = edit.wal_number {
+            family.wal_number = family.wal_number.max(wal);
+            self.wal_numbers = true;
         }
         if let Some(ts) = edit.full_history_ts_low {
             family.full_history_ts_low = Some(ts);
@@ -543,7 +543,7 @@ impl Builder {
             self.out.end.tear();
         }
         let missing = [
-            (self.log_numbers, "log-file number"),
+            (self.wal_numbers, "log-file number"),
             (self.next_file, "meta-nextfile"),
             (self.last_sequence, "last-sequence-number"),
         ];

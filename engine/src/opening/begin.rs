@@ -18,7 +18,7 @@ use crate::manifest::{Manifest, ManifestEnd, Recovered};
 use crate::output::OutputFile;
 use crate::prepared::{Numbering, Section};
 use crate::read::Reads;
-use crate::recovery::{Replayed, encoded_parts, flush_family, keep_log};
+use crate::recovery::{Replayed, encoded_parts, flush_family, keep_wal};
 use crate::schedule::{Schedule, ScheduleParts};
 use crate::sync::{Arc, AtomicBool, OnceLock};
 use crate::upkeep::Upkeep;
@@ -32,7 +32,7 @@ impl Opening {
         shared: Shared,
         recovered: Recovered,
         replayed: Replayed,
-        logs: &[FileNumber],
+        found_wals: &[FileNumber],
         caches: Caches,
         job: JobId,
     ) -> Result<Opened> {
@@ -54,46 +54,46 @@ impl Opening {
             db_id,
             min_wal,
         ));
-        let live_logs = Arc::new(WalSet::new(self.env.clone(), wal_settings(o, &self.paths)?));
-        committer.tell(live_logs.clone());
+        let wals = Arc::new(WalSet::new(self.env.clone(), wal_settings(o, &self.paths)?));
+        committer.tell(wals.clone());
         let may_keep = o.avoid_flush_during_recovery && self.overrides.mode.is_none();
-        let keep_logs = may_keep && replayed.files.is_empty() && !replayed.damaged;
-        self.trim_last_log(logs)?;
-        let undecided = self.undecided_parts(&replayed.prepared, keep_logs);
-        let sections_log = (!undecided.is_empty()).then(|| tools.numbers.take());
-        let log = tools.numbers.take();
-        let oldest = logs.first().filter(|_| keep_logs).copied().unwrap_or(log);
-        let changes = self.recovery_changes(&shared, replayed.files, keep_logs, oldest, job)?;
-        if keep_logs {
+        let keep_wals = may_keep && replayed.files.is_empty() && !replayed.damaged;
+        self.trim_last_wal(found_wals)?;
+        let undecided = self.undecided_parts(&replayed.prepared, keep_wals);
+        let sections_wal = (!undecided.is_empty()).then(|| tools.numbers.take());
+        let wal = tools.numbers.take();
+        let oldest = found_wals.first().filter(|_| keep_wals).copied().unwrap_or(wal);
+        let changes = self.recovery_changes(&shared, replayed.files, keep_wals, oldest, job)?;
+        if keep_wals {
             for whole in &replayed.extents {
-                let log = FileNumber(whole.number);
-                let size = keep_log(&self.env, &self.paths, whole, replayed.proved.contains(&log.0))?;
-                live_logs.add_recovered(log, size, *whole);
+                let wal = FileNumber(whole.number);
+                let size = keep_wal(&self.env, &self.paths, whole, replayed.proved.contains(&wal.0))?;
+                wals.add_recovered(wal, size, *whole);
             }
         }
         let mut sections = replayed.prepared;
-        if let Some(sections_log) = sections_log {
-            live_logs.roll(sections_log, None, wal_preallocate(o, families))?;
-            log_parts_again(&shared, &live_logs, &undecided)?;
-            sections.iter_mut().for_each(|section| section.wal = sections_log);
+        if let Some(sections_wal) = sections_wal {
+            wals.roll(sections_wal, None, wal_preallocate(o, families))?;
+            append_parts_again(&shared, &wals, &undecided)?;
+            sections.iter_mut().for_each(|section| section.wal = sections_wal);
         }
-        live_logs.roll(log, None, wal_preallocate(o, families))?;
+        wals.roll(wal, None, wal_preallocate(o, families))?;
         if replayed.stopped_at.is_some() {
             // With this record, the next recovery finds the expected sequence number and continues after the hole.
             let mut record = Vec::new();
             format::batch::begin(&mut record);
             let next = tools.sequence.visible() + 1;
             format::batch::set_sequence(&mut record, next);
-            live_logs.append(&record, next, &[])?;
-            live_logs.sync()?;
+            wals.append(&record, next, &[])?;
+            wals.sync()?;
         }
         if self.components.write_policy.numbering() == Numbering::PerEntry {
-            log_again(&shared, &live_logs, &mut sections)?;
+            append_again(&shared, &wals, &mut sections)?;
         }
         committer.prepared().recover(sections);
         // The MANIFEST names the oldest log that is needed: it must be there.
-        live_logs.sync_dir()?;
-        committer.tell_log_numbers();
+        wals.sync_dir()?;
+        committer.tell_wal_numbers();
         if !changes.is_empty() {
             committer.commit(changes, false)?;
         } else if !reuses {
@@ -106,7 +106,7 @@ impl Opening {
         committer.take_old_manifests();
         let errors = Arc::new(ErrorState::new(o.paranoid_checks));
         let controller = Arc::new(Controller::default());
-        let recycle = Arc::new(Recycle::new(o.recycle_log_file_num, live_logs.active_number()));
+        let recycle = Arc::new(Recycle::new(o.recycle_log_file_num, wals.active_number()));
         let schedule = Schedule::new(ScheduleParts {
             tools: tools.clone(),
             families: families.clone(),
@@ -117,7 +117,7 @@ impl Opening {
         let context = Arc::new(JobContext {
             tools: tools.clone(),
             families: families.clone(),
-            logs: live_logs.clone(),
+            wals: wals.clone(),
             recycle: recycle.clone(),
             committer: committer.clone(),
             tables: tables.clone(),
@@ -143,7 +143,7 @@ impl Opening {
                 concurrent_memtable: o.allow_concurrent_memtable_write,
                 two_queues_pipelined: o.two_write_queues && o.enable_pipelined_write,
                 atomic_flush: o.atomic_flush,
-                recycles_logs: o.recycle_log_file_num > 0,
+                recycles_wals: o.recycle_log_file_num > 0,
                 numbering: self.components.write_policy.numbering(),
                 manual_wal_flush: o.manual_wal_flush,
                 rate_limiter: o.rate_limiter.clone(),
@@ -157,7 +157,7 @@ impl Opening {
                 yield_us_slow: o.write_thread_slow_yield_usec,
             },
             families: families.clone(),
-            logs: live_logs.clone(),
+            wals: wals.clone(),
             numbers: tools.numbers.clone(),
             recycle,
             sequence: tools.sequence.clone(),
@@ -172,7 +172,7 @@ impl Opening {
             merger: Arc::new(reads.clone()),
             stats: tools.stats.clone(),
         }));
-        self.sweep(&shared, &recovered, &committer, &jobs.purge, logs)?;
+        self.sweep(&shared, &recovered, &committer, &jobs.purge, found_wals)?;
         let tenant = self.tenant();
         jobs.start(&writer);
         upkeep.start();
@@ -183,7 +183,7 @@ impl Opening {
         Ok(Opened {
             tools,
             families,
-            logs: live_logs,
+            wals,
             committer,
             tables,
             obsolete,
@@ -211,8 +211,8 @@ impl Opening {
     }
 
     /// Returns the undecided parts for a new WAL. If the open keeps the replayed WALs, the list is empty.
-    fn undecided_parts(&self, sections: &[Section], keep_logs: bool) -> Vec<(SequenceNumber, Vec<u8>)> {
-        let own = self.components.write_policy.numbering() == Numbering::PerBatch && !keep_logs;
+    fn undecided_parts(&self, sections: &[Section], keep_wals: bool) -> Vec<(SequenceNumber, Vec<u8>)> {
+        let own = self.components.write_policy.numbering() == Numbering::PerBatch && !keep_wals;
         if own { encoded_parts(sections) } else { Vec::new() }
     }
 
@@ -222,8 +222,8 @@ impl Opening {
     }
 
     /// The newest old log may have preallocated space, or bytes of an older one, behind its end.
-    fn trim_last_log(&self, logs: &[FileNumber]) -> Result<()> {
-        let Some(last) = logs.last() else { return Ok(()) };
+    fn trim_last_wal(&self, wals: &[FileNumber]) -> Result<()> {
+        let Some(last) = wals.last() else { return Ok(()) };
         let path = self.paths.wal(*last);
         let size = self.env.fs.file_size(&path)?;
         self.env.fs.truncate(&path, size)
@@ -235,11 +235,11 @@ impl Opening {
         &self,
         shared: &Shared,
         files: Vec<(FamilyId, OutputFile)>,
-        keep_logs: bool,
+        keep_wals: bool,
         oldest: FileNumber,
         job: JobId,
     ) -> Result<Vec<Change>> {
-        let next_log = oldest.0;
+        let next_wal = oldest.0;
         let mut changes = Vec::new();
         let mut by_family: Vec<(FamilyId, Vec<OutputFile>)> = Vec::new();
         for (id, file) in files {
@@ -253,19 +253,19 @@ impl Opening {
             if let Some(at) = by_family.iter().position(|(id, _)| *id == family.id()) {
                 own = by_family.swap_remove(at).1;
             }
-            if !keep_logs {
+            if !keep_wals {
                 own.extend(flush_family(&shared.tools, job, &family)?);
             }
             if own.is_empty() {
                 let mut state = family.state();
-                state.wal_number = state.wal_number.max(next_log);
+                state.wal_number = state.wal_number.max(next_wal);
                 continue;
             }
             let edit = crate::output::edit_of(0, own.iter());
             let sealed = ImmutableMemtable {
                 mem: family.pin().mem.clone(),
                 id: 0,
-                next_log,
+                next_wal,
                 epoch: 0,
                 together: false,
                 flushing: true,
@@ -306,15 +306,15 @@ impl Opening {
             let version = f.pin().version.clone();
             version.blobs().keys().map(|number| number.0).collect::<Vec<_>>()
         });
-        let oldest_log = shared.families.all().iter().map(|f| f.state().wal_number).min().unwrap_or(0);
-        let by_families = oldest_log.max(committer.min_log_to_keep());
+        let oldest_wal = shared.families.all().iter().map(|f| f.state().wal_number).min().unwrap_or(0);
+        let by_families = oldest_wal.max(committer.min_wal_to_keep());
         let live = Live {
             tables: tables.collect(),
             blobs: blobs.collect(),
             min_wal: committer.prepared().oldest_needed(by_families),
             manifest: committer.manifest_number(),
             newer_from: shared.tools.numbers.peek(),
-            keep_old_logs: self.options.keep_log_file_num,
+            keep_info_logs: self.options.keep_log_file_num,
         };
         let family_dirs = family_dirs(&self.descriptors);
         let mut found = sweep(&*self.env.fs, &self.paths, &family_dirs, Some(&live))?;
@@ -355,23 +355,23 @@ impl Opening {
 }
 
 /// Writes prepared sections to the active WAL again and syncs it, so that no older WAL is needed for them.
-fn log_again(shared: &Shared, logs: &WalSet, sections: &mut [Section]) -> Result<()> {
+fn append_again(shared: &Shared, wals: &WalSet, sections: &mut [Section]) -> Result<()> {
     if sections.is_empty() {
         return Ok(());
     }
     let seq = shared.tools.sequence.visible() + 1;
     for section in sections {
-        logs.append(&section.encoded(seq), seq, &shared.families.timestamped())?;
-        section.wal = logs.active_number();
+        wals.append(&section.encoded(seq), seq, &shared.families.timestamped())?;
+        section.wal = wals.active_number();
     }
-    logs.sync()
+    wals.sync()
 }
 
 /// Writes parts of sections to the active WAL and syncs the WAL. The WAL holds no other records. The entries of the parts
 /// are in SST files, and each column family needs only newer WALs. A replay of this WAL applies no entry.
-fn log_parts_again(shared: &Shared, logs: &WalSet, parts: &[(SequenceNumber, Vec<u8>)]) -> Result<()> {
+fn append_parts_again(shared: &Shared, wals: &WalSet, parts: &[(SequenceNumber, Vec<u8>)]) -> Result<()> {
     for (seq, part) in parts {
-        logs.append(part, *seq, &shared.families.timestamped())?;
+        wals.append(part, *seq, &shared.families.timestamped())?;
     }
-    logs.sync()
+    wals.sync()
 }

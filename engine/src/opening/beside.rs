@@ -17,9 +17,9 @@ impl Opening {
 
     /// Whether this only reads and all logs that are needed by now are newer than `log`: that one may have gone, or be
     /// written over. None that is needed is.
-    pub(super) fn needs_newer_than(&self, read: &Recovered, log: u64) -> bool {
+    pub(super) fn needs_newer_than(&self, read: &Recovered, wal: u64) -> bool {
         let allowed = two_phase(&self.options);
-        self.newer_manifest(read).is_some_and(|now| now.oldest_log(allowed) > log)
+        self.newer_manifest(read).is_some_and(|now| now.oldest_wal(allowed) > wal)
     }
 
     /// Whether this only reads and the table is in no tree by now.

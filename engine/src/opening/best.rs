@@ -98,17 +98,17 @@ impl Opening {
     }
 
     /// Skips the WALs. Their writes must not return later over SST files that are older than the writes.
-    pub(super) fn pass_logs(
+    pub(super) fn pass_wals(
         &self,
         families: &crate::family::FamilySet,
         numbers: &crate::files::Numbers,
     ) -> Result<()> {
         let names = self.env.fs.list(&self.paths.wal)?;
-        let logs = names.iter().filter_map(|name| match FileName::parse(name) {
+        let wals = names.iter().filter_map(|name| match FileName::parse(name) {
             Some(FileName::Wal(number)) => Some(number.0),
             _ => None,
         });
-        let Some(last) = logs.max() else { return Ok(()) };
+        let Some(last) = wals.max() else { return Ok(()) };
         numbers.mark_used(last);
         for family in families.all() {
             let mut state = family.state();

@@ -34,7 +34,7 @@ pub struct Writing {
 pub struct Opened {
     pub tools: Arc<JobTools>,
     pub families: Arc<FamilySet>,
-    pub logs: Arc<WalSet>,
+    pub wals: Arc<WalSet>,
     pub committer: Arc<Committer>,
     pub tables: Arc<TableCache>,
     pub obsolete: Arc<Obsolete>,

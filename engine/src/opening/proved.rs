@@ -76,14 +76,14 @@ impl Opening {
     /// edits were durable.
     fn nothing_followed(&self, recovered: &Recovered) -> Result<()> {
         let ManifestEnd::Unreadable { at, followed } = *recovered.end.without_loss() else { return Ok(()) };
-        let oldest = recovered.oldest_log(TwoPhase::Refused);
-        let log = self.paths.wal(FileNumber(oldest));
+        let oldest = recovered.oldest_wal(TwoPhase::Refused);
+        let wal = self.paths.wal(FileNumber(oldest));
         let error = match oldest {
             _ if followed => ": edits without marks follow it".to_string(),
             // No flush since the database was made.
             0 => String::new(),
-            _ if self.env.fs.exists(&log)? => return Ok(()),
-            _ => format!(": {}, which it may have made obsolete, is gone", log.display()),
+            _ if self.env.fs.exists(&wal)? => return Ok(()),
+            _ => format!(": {}, which it may have made obsolete, is gone", wal.display()),
         };
         let error =
             format!("the last record does not read, and nothing tells whether it was ever synced{error}");
@@ -101,7 +101,7 @@ impl Opening {
     /// # Errors
     /// Corruption, unless `open_despite_lost_writes`, which is told what is lost; TryAgain where a writer has gone on since
     /// the MANIFEST was read.
-    pub(super) fn told_by_logs(
+    pub(super) fn told_by_wals(
         &self,
         recovered: &mut Recovered,
         replayed: &Replayed,
@@ -149,7 +149,7 @@ impl Opening {
         found.tables.drain(..).chain(found.blobs.drain(..)).for_each(|(_, path)| aside(&path));
         // With an archive no log is deleted.
         let archived = self.options.WAL_ttl_seconds > 0 || self.options.WAL_size_limit_MB > 0;
-        found.logs.retain(|(number, path)| {
+        found.wals.retain(|(number, path)| {
             let ours = archived || replayed.contains(number);
             if !ours {
                 aside(path);

@@ -113,19 +113,19 @@ impl Opening {
         if let Some((error, bytes)) = lost {
             tell_lost(&shared.tools, error, bytes);
         }
-        let logs = self.logs_to_replay(&recovered, &shared);
+        let wals = self.wals_to_replay(&recovered, &shared);
         let oldest = min_wal(&recovered, &shared);
         if self.needs_newer_than(&recovered, oldest) {
             return Err(Error::try_again("a writer made logs obsolete before they were read"));
         }
-        let logs = logs?;
+        let wals = wals?;
         self.check_prepared(&recovered, &shared)?;
         let job = shared.tools.take_job_id();
-        let replayed = self.replay(&recovered, &shared, &logs, proof.unwrap_or_default(), job);
+        let replayed = self.replay(&recovered, &shared, &wals, proof.unwrap_or_default(), job);
         let overtaken = match &replayed {
             // What is missing of a log that is still needed is not written yet.
             Ok(replayed) => {
-                replayed.in_doubt.is_some_and(|log| self.needs_newer_than(&recovered, log.max(oldest)))
+                replayed.in_doubt.is_some_and(|wal| self.needs_newer_than(&recovered, wal.max(oldest)))
             }
             Err(_) => self.is_overtaken(&recovered),
         };
@@ -133,7 +133,7 @@ impl Opening {
             return Err(Error::try_again("a writer made logs obsolete while they were read"));
         }
         let replayed = replayed?;
-        if let Some((error, bytes)) = self.told_by_logs(&mut recovered, &replayed)? {
+        if let Some((error, bytes)) = self.told_by_wals(&mut recovered, &replayed)? {
             tell_lost(&shared.tools, error, bytes);
         }
         let last_seq = recovered.last_sequence.max(replayed.last_seq).max(largest_seq(&shared.families));
@@ -148,7 +148,7 @@ impl Opening {
             let tail = replayed.tail;
             return Ok(Opened { missing, read_up_to, tail, ..self.opened_for_reading(shared, caches) });
         }
-        Ok(Opened { missing, ..self.begin_writing(shared, recovered, replayed, &logs, caches, job)? })
+        Ok(Opened { missing, ..self.begin_writing(shared, recovered, replayed, &wals, caches, job)? })
     }
 
     /// Returns the parts of a database that is open for reading only.
@@ -170,7 +170,7 @@ impl Opening {
         Opened {
             tools,
             families,
-            logs: Arc::new(WalSet::new(self.env.clone(), WalSettings::plain(self.paths.wal.clone()))),
+            wals: Arc::new(WalSet::new(self.env.clone(), WalSettings::plain(self.paths.wal.clone()))),
             committer: Arc::new(committer),
             tables,
             obsolete,
@@ -282,16 +282,16 @@ impl Opening {
     }
 
     /// Logs that may hold data not in tables, ascending.
-    fn logs_to_replay(&self, recovered: &Recovered, shared: &Shared) -> Result<Vec<FileNumber>> {
+    fn wals_to_replay(&self, recovered: &Recovered, shared: &Shared) -> Result<Vec<FileNumber>> {
         if self.overrides.skip_wals {
             return Ok(Vec::new());
         }
         if self.options.best_efforts_recovery {
-            self.pass_logs(&shared.families, &shared.tools.numbers)?;
+            self.pass_wals(&shared.families, &shared.tools.numbers)?;
             return Ok(Vec::new());
         }
         let min = min_wal(recovered, shared);
-        let mut logs: Vec<_> = self
+        let mut wals: Vec<_> = self
             .env
             .fs
             .list(&self.paths.wal)?
@@ -301,9 +301,9 @@ impl Opening {
                 _ => None,
             })
             .collect();
-        logs.sort_unstable();
-        for log in &logs {
-            shared.tools.numbers.mark_used(log.0);
+        wals.sort_unstable();
+        for wal in &wals {
+            shared.tools.numbers.mark_used(wal.0);
         }
         if self.options.track_and_verify_wals_in_manifest {
             for (number, synced) in recovered.wals.range(min..) {
@@ -320,7 +320,7 @@ impl Opening {
                 }
             }
         }
-        Ok(logs)
+        Ok(wals)
     }
 
     /// Checks that an open without `allow_2pc` deletes no WAL that only a prepared transaction needs. RocksDB deletes it.
@@ -361,7 +361,7 @@ impl Opening {
         &self,
         recovered: &Recovered,
         shared: &Shared,
-        logs: &[FileNumber],
+        wals: &[FileNumber],
         proof: Proof,
         job: JobId,
     ) -> Result<Replayed> {
@@ -384,11 +384,11 @@ impl Opening {
         };
         let replay = Replay::new(&shared.tools, &shared.families, settings, job)
             .with_filter(self.components.wal_filter.clone());
-        if logs.is_empty() {
-            return replay.run(logs);
+        if wals.is_empty() {
+            return replay.run(wals);
         }
-        self.events.emit(&Event::RecoveryStarted { job, wal_files: logs.iter().map(|n| n.0).collect() });
-        let replayed = replay.run(logs);
+        self.events.emit(&Event::RecoveryStarted { job, wal_files: wals.iter().map(|n| n.0).collect() });
+        let replayed = replay.run(wals);
         self.events.emit(&Event::RecoveryFinished { job, error: replayed.as_ref().err().cloned() });
         replayed
     }

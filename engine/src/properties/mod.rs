@@ -42,7 +42,7 @@ pub struct PropertyContext<'a> {
     /// Sequence and time of the oldest snapshot.
     pub oldest_snapshot: Option<(SequenceNumber, u64)>,
     pub errors: &'a ErrorState,
-    pub min_log_to_keep: u64,
+    pub min_wal_to_keep: u64,
     /// Nothing runs in a database opened for reading only.
     pub activity: Activity,
     pub now_seconds: u64,

@@ -44,7 +44,7 @@ fn of_database(context: &PropertyContext<'_>, short: &str) -> Option<u64> {
         "oldest-snapshot-sequence" => context.oldest_snapshot.map_or(0, |(seq, _)| seq),
         "oldest-snapshot-time" => context.oldest_snapshot.map_or(0, |(_, time)| time),
         "is-file-deletions-enabled" => u64::from(context.obsolete.disabled_count() == 0),
-        "min-log-number-to-keep" => context.min_log_to_keep,
+        "min-log-number-to-keep" => context.min_wal_to_keep,
         "min-obsolete-sst-number-to-keep" => context.numbers.smallest_pending().unwrap_or(u64::MAX),
         "obsolete-sst-files-size" => context.obsolete.waiting_bytes(),
         // Nothing aborts all compactions of a database.

@@ -19,12 +19,12 @@ const FIRST_MANIFEST: FileNumber = FileNumber(1);
 /// Corruption if the directory has WALs or SST files. Their database lost its CURRENT, and a new database
 /// would hide and delete their data.
 pub fn create_database(env: &Env, paths: &Paths, db_id: Option<&str>) -> Result<()> {
-    let logs = env.fs.list(&paths.wal)?;
-    if let Some(log) = logs.iter().find(|name| matches!(FileName::parse(name), Some(FileName::Wal(_)))) {
+    let wals = env.fs.list(&paths.wal)?;
+    if let Some(wal) = wals.iter().find(|name| matches!(FileName::parse(name), Some(FileName::Wal(_)))) {
         return Err(Error::corruption(
             "While creating a new Db, wal_dir contains existing log file; CURRENT is missing",
         )
-        .file(paths.wal.join(log)));
+        .file(paths.wal.join(wal)));
     }
     for directory in Directory::all(paths, &[]) {
         let is_table =

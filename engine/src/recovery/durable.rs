@@ -75,8 +75,8 @@ impl<'a> Durable<'a> {
         Durable { tools, accept, beside_writer, min_wal, two_phase, claims, ends, told }
     }
 
-    pub(super) fn begin(&self, log: FileNumber) -> Progress {
-        let claim = self.claims.get(&log.0).copied();
+    pub(super) fn begin(&self, wal: FileNumber) -> Progress {
+        let claim = self.claims.get(&wal.0).copied();
         Progress { claim, met: claim.is_none_or(|c| c.bytes == 0), verified: 0, ends: VecDeque::new() }
     }
 
@@ -87,7 +87,7 @@ impl<'a> Durable<'a> {
     /// Corruption if the bytes before the record are not the bytes that were written there.
     pub(super) fn read(
         &mut self,
-        log: FileNumber,
+        wal: FileNumber,
         progress: &mut Progress,
         reader: &Reader<FileSource>,
         offset: u64,
@@ -111,7 +111,7 @@ impl<'a> Durable<'a> {
                     progress.ends.iter().rev().find(|(end, _)| *end == mark.bytes).map(|(_, digest)| *digest);
                 if written.is_some_and(|d| d != mark.digest) && !hole && mark.bytes > progress.verified {
                     let at = reader.gap().unwrap_or(0);
-                    self.lost(log, at, mark.bytes, 0, "records are not those that were written")?;
+                    self.lost(wal, at, mark.bytes, 0, "records are not those that were written")?;
                 }
                 progress.verified = mark.bytes;
             }
@@ -122,7 +122,7 @@ impl<'a> Durable<'a> {
         base::invariant!(
             progress.ends.back().is_none_or(|(end, _)| *end <= reader.whole_end()),
             "the end of WAL {} falls to {}",
-            log.0,
+            wal.0,
             reader.whole_end()
         );
         progress.ends.push_back((reader.whole_end(), reader.digest()));
@@ -153,13 +153,13 @@ impl<'a> Durable<'a> {
     /// Corruption if more was durable.
     pub(super) fn end(
         &mut self,
-        log: FileNumber,
+        wal: FileNumber,
         progress: &Progress,
         reader: &Reader<FileSource>,
         fault: Option<(u64, &str)>,
         later: &[FileNumber],
     ) -> Result<()> {
-        if self.told.contains(&log.0) {
+        if self.told.contains(&wal.0) {
             return Ok(());
         }
         let whole = reader.whole_end();
@@ -174,7 +174,7 @@ impl<'a> Durable<'a> {
             (None, Some(gap)) if gap < whole || !progress.met => gap,
             (None, _) => whole,
         };
-        self.ends.insert(log.0, at);
+        self.ends.insert(wal.0, at);
         let mut durable = match progress.claim {
             Some(claim) if !progress.met => claim.bytes.max(at + 1),
             Some(claim) => claim.bytes,
@@ -182,18 +182,18 @@ impl<'a> Durable<'a> {
         };
         // If a claim covers the whole WAL, the writer itself left the zeros.
         if fault.is_none() && progress.met && progress.claim.is_some_and(|c| c.bytes == whole) {
-            self.ends.insert(log.0, whole);
+            self.ends.insert(wal.0, whole);
             return Ok(());
         }
         let mut records = 0;
         if fault.is_some() || gap.is_some() {
-            let behind = self.behind(log, at)?;
+            let behind = self.behind(wal, at)?;
             (records, durable) = (behind.records, durable.max(behind.durable));
             for later in later {
-                durable = durable.max(self.told_by(*later, log)?);
+                durable = durable.max(self.told_by(*later, wal)?);
             }
         }
-        if durable <= at || (progress.met && self.written_since(log, at)?) {
+        if durable <= at || (progress.met && self.written_since(wal, at)?) {
             return Ok(());
         }
         let what = match fault {
@@ -201,18 +201,18 @@ impl<'a> Durable<'a> {
             None if gap.is_some() => HOLE,
             None => "the log ends too early",
         };
-        self.lost(log, at, durable, records, what)
+        self.lost(wal, at, durable, records, what)
     }
 
     /// Returns true if the record at `at`, where reading ended, is valid by now. Then a concurrent writer
     /// was appending this record, and the durable size grew after the read. Always false if no other
     /// process writes.
-    fn written_since(&self, log: FileNumber, at: u64) -> Result<bool> {
+    fn written_since(&self, wal: FileNumber, at: u64) -> Result<bool> {
         if !self.beside_writer {
             return Ok(false);
         }
-        let file = self.tools.env.fs.open_random(&self.tools.paths.wal(log), &ReadHints::default())?;
-        let mut reader = Reader::new(FileSource(file), options(log));
+        let file = self.tools.env.fs.open_random(&self.tools.paths.wal(wal), &ReadHints::default())?;
+        let mut reader = Reader::new(FileSource(file), options(wal));
         loop {
             match reader.next()? {
                 Item::Record { .. } | Item::TimestampSizes { .. } | Item::Predecessor { .. } => {}
@@ -228,7 +228,7 @@ impl<'a> Durable<'a> {
     }
 
     /// What the first marks of a later log say of `log`.
-    fn told_by(&self, later: FileNumber, log: FileNumber) -> Result<u64> {
+    fn told_by(&self, later: FileNumber, wal: FileNumber) -> Result<u64> {
         let path = self.tools.paths.wal(later);
         let Ok(file) = self.tools.env.fs.open_random(&path, &ReadHints::default()) else { return Ok(0) };
         let mut reader = Reader::new(FileSource(file), options(later));
@@ -236,7 +236,7 @@ impl<'a> Durable<'a> {
             match reader.next()? {
                 Item::Record { bytes, .. } => {
                     let Some(marks) = marks_of(bytes) else { continue };
-                    let of = marks.durable.iter().filter(|m| m.wal_number == log.0).map(|m| m.bytes).max();
+                    let of = marks.durable.iter().filter(|m| m.wal_number == wal.0).map(|m| m.bytes).max();
                     return Ok(of.unwrap_or(0));
                 }
                 Item::TimestampSizes { .. } | Item::Predecessor { .. } => {}
@@ -246,10 +246,10 @@ impl<'a> Durable<'a> {
     }
 
     /// Returns the valid records after a fault, and the largest durable size in their marks.
-    fn behind(&self, log: FileNumber, at: u64) -> Result<Behind> {
+    fn behind(&self, wal: FileNumber, at: u64) -> Result<Behind> {
         let mut out = Behind { records: 0, durable: 0 };
-        let file = self.tools.env.fs.open_random(&self.tools.paths.wal(log), &ReadHints::default())?;
-        let mut reader = Reader::new(FileSource(file), options(log));
+        let file = self.tools.env.fs.open_random(&self.tools.paths.wal(wal), &ReadHints::default())?;
+        let mut reader = Reader::new(FileSource(file), options(wal));
         // A compressed log says so at its start.
         reader.next()?;
         let mut more = reader.resync(at)?;
@@ -272,8 +272,8 @@ impl<'a> Durable<'a> {
     }
 
     /// Records a WAL that is not read, because recovery stopped at an earlier WAL.
-    pub(super) fn pass(&mut self, log: FileNumber) {
-        self.ends.entry(log.0).or_insert(u64::MAX);
+    pub(super) fn pass(&mut self, wal: FileNumber) {
+        self.ends.entry(wal.0).or_insert(u64::MAX);
     }
 
     /// Every log was read: those that are claimed and were not there.
@@ -287,26 +287,26 @@ impl<'a> Durable<'a> {
         missing.into_iter().try_for_each(|claim| self.missing(FileNumber(claim.number), claim.bytes))
     }
 
-    fn missing(&mut self, log: FileNumber, bytes: u64) -> Result<()> {
+    fn missing(&mut self, wal: FileNumber, bytes: u64) -> Result<()> {
         // If this open is read-only, another process may have flushed after the MANIFEST was read.
         let dir = &self.tools.paths.db;
         let now =
             read_current(&self.tools.env, dir).and_then(|number| recover(&self.tools.env, dir, number))?;
-        let needed = now.oldest_log(self.two_phase);
-        if log.0 < needed {
+        let needed = now.oldest_wal(self.two_phase);
+        if wal.0 < needed {
             return Ok(());
         }
-        self.lost(log, 0, bytes, 0, "the log is missing")
+        self.lost(wal, 0, bytes, 0, "the log is missing")
     }
 
-    fn lost(&mut self, log: FileNumber, at: u64, durable: u64, records: u64, what: &str) -> Result<()> {
-        if self.told.contains(&log.0) {
+    fn lost(&mut self, wal: FileNumber, at: u64, durable: u64, records: u64, what: &str) -> Result<()> {
+        if self.told.contains(&wal.0) {
             return Ok(());
         }
         base::invariant!(
             at < durable,
             "WAL {} is damaged at {at}, and only {durable} bytes of it were durable",
-            log.0
+            wal.0
         );
         let bytes = durable.saturating_sub(at);
         let behind =
@@ -315,13 +315,13 @@ impl<'a> Durable<'a> {
             "{what}: the WAL was durable up to byte {durable}; {bytes} bytes of acknowledged writes are lost{behind}. \
              open_despite_lost_writes opens without them"
         ))
-        .file(self.tools.paths.wal(log))
+        .file(self.tools.paths.wal(wal))
         .at(at)
         .with_data_loss(true);
         if !self.accept {
             return Err(error);
         }
-        self.told.push(log.0);
+        self.told.push(wal.0);
         tell(self.tools, error, bytes);
         Ok(())
     }
@@ -334,9 +334,9 @@ pub fn tell(tools: &JobTools, error: Error, bytes: u64) {
     tools.events.emit(&Event::WritesLost { error, bytes });
 }
 
-pub(super) fn options(log: FileNumber) -> ReaderOptions {
+pub(super) fn options(wal: FileNumber) -> ReaderOptions {
     ReaderOptions {
-        wal_number: log.0,
+        wal_number: wal.0,
         decompressor: Some(Box::new(crate::wal::compression::decompressor)),
         ..ReaderOptions::default()
     }

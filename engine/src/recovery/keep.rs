@@ -22,7 +22,7 @@ use crate::manifest::FileSource;
 ///
 /// # Errors
 /// Of the file system; Corruption if the file does not hold what replay read of it.
-pub fn keep_log(env: &Env, paths: &Paths, whole: &Extent, proved: bool) -> Result<u64> {
+pub fn keep_wal(env: &Env, paths: &Paths, whole: &Extent, proved: bool) -> Result<u64> {
     let kept = if proved { sync(env, paths, whole) } else { write_anew(env, paths, whole) };
     kept.map_err(|error| {
         if !proved {
@@ -44,24 +44,24 @@ fn sync(env: &Env, paths: &Paths, whole: &Extent) -> Result<u64> {
 
 fn write_anew(env: &Env, paths: &Paths, whole: &Extent) -> Result<u64> {
     let number = FileNumber(whole.number);
-    let (log, temp) = (paths.wal(number), paths.wal.join(names::temp(number)));
-    let size = env.fs.copy(&log, &temp)?;
+    let (wal, temp) = (paths.wal(number), paths.wal.join(names::temp(number)));
+    let size = env.fs.copy(&wal, &temp)?;
     let found = read_through(env, number, &temp)?;
     if found != *whole {
         let error = format!("{} bytes of records were read of it, and now {}", whole.bytes, found.bytes);
-        return Err(Error::corruption(error).file(&log).at(found.bytes.min(whole.bytes)));
+        return Err(Error::corruption(error).file(&wal).at(found.bytes.min(whole.bytes)));
     }
-    env.fs.rename(&temp, &log)?;
+    env.fs.rename(&temp, &wal)?;
     Ok(size)
 }
 
 /// What can be read of a log from its beginning.
-fn read_through(env: &Env, log: FileNumber, path: &Path) -> Result<Extent> {
+fn read_through(env: &Env, wal: FileNumber, path: &Path) -> Result<Extent> {
     let file = env.fs.open_random(path, &ReadHints::default())?;
-    let mut reader = Reader::new(FileSource(file), options(log));
+    let mut reader = Reader::new(FileSource(file), options(wal));
     while matches!(
         reader.next()?,
         Item::Record { .. } | Item::TimestampSizes { .. } | Item::Predecessor { .. }
     ) {}
-    Ok(Extent { number: log.0, bytes: reader.whole_end(), digest: Some(reader.digest()) })
+    Ok(Extent { number: wal.0, bytes: reader.whole_end(), digest: Some(reader.digest()) })
 }

@@ -49,7 +49,7 @@ pub struct Replayed {
     pub last_seq: SequenceNumber,
     /// Tables written for memtables that were full, by family.
     pub files: Vec<(FamilyId, OutputFile)>,
-    pub max_log: u64,
+    pub max_wal: u64,
     /// Data was dropped at this log: the next log must begin with exactly the next number.
     pub stopped_at: Option<u64>,
     /// True if replay skipped a record anywhere. These WALs must not be replayed by another recovery mode

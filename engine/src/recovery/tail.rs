@@ -153,7 +153,7 @@ fn apply(
     }
     let source = Source {
         missing: Missing::Skip,
-        log: Some(wal.0),
+        wal: Some(wal.0),
         buffers: None,
         merger: None,
         protection: None,

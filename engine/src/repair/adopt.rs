@@ -21,7 +21,7 @@ use table::any::{AnyReader, salvage};
 use table::sst::OpenOptions;
 use table::sst::salvage::{Part, Salvaged};
 
-use super::found::{Edges, Log, Proofs, State, Survey, Table};
+use super::found::{Edges, FoundWal, Proofs, State, Survey, Table};
 use super::terms::{descriptor_of, newest_options, problem, table_dirs};
 use super::{Scope, Weight, whose};
 use crate::components::FamilyDescriptor;
@@ -111,7 +111,7 @@ impl Survey {
             wanted.push(Stray::probe(scope, number, path)?);
         }
         self.found_families(scope, &wanted)?;
-        let mut proofs = self.in_logs.proofs();
+        let mut proofs = self.in_wals.proofs();
         for stray in &wanted {
             self.adopt(scope, stray, &mut proofs)?;
         }
@@ -158,7 +158,7 @@ impl Survey {
     fn owner(&self, stray: &Stray) -> std::result::Result<FamilyRecord, String> {
         let families = &self.manifest.recovered.families;
         let only = || {
-            (families.len() == 1 && self.in_logs.only_default())
+            (families.len() == 1 && self.in_wals.only_default())
                 .then(|| families.get(&FamilyId::DEFAULT))
                 .flatten()
         };
@@ -221,7 +221,7 @@ impl Survey {
             self.report.problems.push(problem(Weight::Note, path, None, "an unfinished table"));
             return Ok(());
         };
-        if !self.rebuilt && !stray.is_external() && self.logs.iter().any(|log| log.holds(&record)) {
+        if !self.rebuilt && !stray.is_external() && self.wals.iter().any(|wal| wal.holds(&record)) {
             self.report.problems.push(problem(
                 Weight::Note,
                 path,
@@ -332,7 +332,7 @@ impl Survey {
     }
 }
 
-impl Log {
+impl FoundWal {
     /// Whether every number of the table is one of this log's writes.
     fn holds(&self, record: &NewFile) -> bool {
         self.first_seq

@@ -22,9 +22,9 @@ pub(super) struct Survey {
     /// No MANIFEST had anything to say: what there is comes from tables and logs.
     pub rebuilt: bool,
     pub tables: Vec<Table>,
-    pub logs: Vec<Log>,
+    pub wals: Vec<FoundWal>,
     /// Where nothing else tells which of them are in tables.
-    pub(super) in_logs: InLogs,
+    pub(super) in_wals: InWals,
     /// SST files whose name belongs to another file: the recorded origin, and the path of the file.
     pub(super) misplaced: Vec<([u64; 2], PathBuf)>,
     /// Blob files that adopted SST files refer to.
@@ -60,7 +60,7 @@ pub(super) struct Table {
     pub edges: Option<Edges>,
 }
 
-pub(super) struct Log {
+pub(super) struct FoundWal {
     pub number: FileNumber,
     pub path: PathBuf,
     /// Whether a copy without the damage is to take its place.
@@ -83,7 +83,7 @@ pub(super) struct Edges {
 
 /// What logs have of each family.
 #[derive(Default)]
-pub(super) struct InLogs {
+pub(super) struct InWals {
     pub(super) families: BTreeMap<FamilyId, BTreeMap<u64, Part>>,
 }
 

@@ -10,15 +10,15 @@ use env::rate::IoPriority;
 use env::{AppendHints, Env, ReadHints};
 use format::edit::{NewFile, VersionEdit};
 use format::names;
-use format::wal::{Framing, Writer, salvage as salvage_log};
+use format::wal::{Framing, Writer, salvage as salvage_wal};
 use table::any::salvage;
 use table::unique_id::SessionId;
 
 use super::blobs::records_of;
 use super::found::{State, Survey, Table};
-use super::logs::{log_options, sound_batch};
 use super::survey::look;
 use super::terms::{descriptor_of, table_options};
+use super::wals::{salvage_options, sound_batch};
 use super::{Report, Scope};
 use crate::family::Parts;
 use crate::files::{DbLock, LOST_DIR, Numbers, lost_name};
@@ -102,9 +102,9 @@ impl<'a> Mending<'a> {
         }
         tables.retain(|t| t.state != State::Gone);
         let tables = self.flatten_adopted(tables)?;
-        for index in 0..self.survey.logs.len() {
-            if self.survey.logs[index].rewrite {
-                self.rewrite_log(index)?;
+        for index in 0..self.survey.wals.len() {
+            if self.survey.wals[index].rewrite {
+                self.rewrite_wal(index)?;
             }
         }
         self.manifest(&tables)?;
@@ -129,10 +129,10 @@ impl<'a> Mending<'a> {
             self.set_aside(path);
         }
         self.move_away()?;
-        for at in 0..self.survey.logs.len() {
-            let log = &self.survey.logs[at];
-            if self.survey.rebuilt && !log.rewrite && log.first_seq.is_some() {
-                let path = log.path.clone();
+        for at in 0..self.survey.wals.len() {
+            let wal = &self.survey.wals[at];
+            if self.survey.rebuilt && !wal.rewrite && wal.first_seq.is_some() {
+                let path = wal.path.clone();
                 self.second_name(&path)?;
                 self.actions.push(format!("{} is kept in {LOST_DIR}/", shown(&path)));
             }
@@ -271,13 +271,13 @@ impl<'a> Mending<'a> {
     }
 
     /// The records of a damaged log that are left, in a log of the same number.
-    fn rewrite_log(&mut self, index: usize) -> Result<()> {
-        let (number, path) = (self.survey.logs[index].number, self.survey.logs[index].path.clone());
+    fn rewrite_wal(&mut self, index: usize) -> Result<()> {
+        let (number, path) = (self.survey.wals[index].number, self.survey.wals[index].path.clone());
         let temp = self.scope.paths.wal.join(names::temp(self.numbers.take()));
         let mut out = self.env.fs.create(&temp, &AppendHints::default())?;
         let (mut writer, mut framed, mut records) = (Writer::new(Framing::Classic), Vec::new(), 0u64);
         let file = self.env.fs.open_random(&path, &ReadHints::default())?;
-        salvage_log(&mut FileSource(file), &log_options(number), &mut |record, _, _| {
+        salvage_wal(&mut FileSource(file), &salvage_options(number), &mut |record, _, _| {
             if sound_batch(record).is_err() {
                 return Ok(());
             }
@@ -336,7 +336,7 @@ impl<'a> Mending<'a> {
         let mut records: Vec<Record> = Vec::new();
         // WALs older than the oldest existing WAL are gone. If later WALs have marks about them, the report
         // says so, and the open continues.
-        let oldest = self.survey.logs.iter().map(|log| log.number.0).min().unwrap_or(0);
+        let oldest = self.survey.wals.iter().map(|wal| wal.number.0).min().unwrap_or(0);
         let min_wal = recovered.min_log_number_to_keep.max(oldest);
         let first = VersionEdit {
             db_id: recovered.db_id.clone(),

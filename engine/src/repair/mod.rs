@@ -22,12 +22,12 @@ mod blobs;
 mod choose;
 mod edges;
 mod found;
-mod logs;
 mod mend;
 mod order;
 mod rebuild;
 mod survey;
 mod terms;
+mod wals;
 mod whose;
 
 use std::path::{Path, PathBuf};
@@ -39,10 +39,10 @@ use crate::components::FamilyDescriptor;
 use crate::files::Paths;
 use crate::options::DbOptions;
 
-pub use logs::policy_of_sections;
 pub use mend::mend;
 pub use rebuild::families_of_options;
 pub use terms::descriptor_of as descriptor;
+pub use wals::policy_of_sections;
 
 /// What [`survey`] and [`mend`] work on.
 pub struct Scope {

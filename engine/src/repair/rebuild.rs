@@ -29,22 +29,22 @@ use format::properties::COLUMN_FAMILY_ID_UNKNOWN;
 
 use super::adopt::Stray;
 use super::choose::choose;
-use super::found::{InLogs, Proofs, State, Survey};
+use super::found::{InWals, Proofs, State, Survey};
 use super::terms::{descriptor_of, newest_options, problem};
 use super::{Report, Scope, Weight};
 use crate::components::FamilyDescriptor;
 use crate::manifest::FamilyRecord;
 use crate::options::file::OptionsFile;
 
-impl InLogs {
+impl InWals {
     /// A batch that is sound.
-    pub(super) fn batch(&mut self, log: FileNumber, bytes: &[u8]) -> Result<()> {
+    pub(super) fn batch(&mut self, wal: FileNumber, bytes: &[u8]) -> Result<()> {
         let batch = Batch::new(bytes)?;
         let mut seq = batch.sequence();
         for record in batch.records() {
             let record = record?;
             let (Some(family), Some((_, key, _))) = (record.family(), record.entry()) else { continue };
-            let part = self.families.entry(family).or_default().entry(log.0).or_default();
+            let part = self.families.entry(family).or_default().entry(wal.0).or_default();
             if part.num_rows == 0 {
                 part.first = seq;
             }
@@ -104,8 +104,8 @@ impl InLogs {
     /// To be compared with the rows of tables.
     pub(super) fn proofs(&self) -> Proofs {
         let mut out = Proofs::default();
-        for (family, logs) in &self.families {
-            let rows = logs.iter().map(|(log, part)| ((*family, part.last), (*log, part.last_key.clone())));
+        for (family, wals) in &self.families {
+            let rows = wals.iter().map(|(wal, part)| ((*family, part.last), (*wal, part.last_key.clone())));
             out.rows.extend(rows);
         }
         out
@@ -117,9 +117,9 @@ impl Proofs {
         if self.rows.is_empty() || seq == 0 {
             return;
         }
-        if let Some((log, _)) = self.rows.get(&(family, seq)).filter(|(_, last)| last == key) {
+        if let Some((wal, _)) = self.rows.get(&(family, seq)).filter(|(_, last)| last == key) {
             let newest = self.flushed.entry(family).or_default();
-            *newest = (*log).max(*newest);
+            *newest = (*wal).max(*newest);
         }
     }
 
@@ -163,7 +163,7 @@ impl Survey {
             (*tables, *newest) = (*tables + 1, stray.number);
         }
         let recovered = &mut self.manifest.recovered;
-        let ids = named.keys().chain(self.in_logs.families.keys()).map(|id| id.0);
+        let ids = named.keys().chain(self.in_wals.families.keys()).map(|id| id.0);
         let known = ids.filter(|id| u64::from(*id) < COLUMN_FAMILY_ID_UNKNOWN);
         recovered.max_family = known.fold(recovered.max_family, u32::max);
         // Of two with one name, the older was dropped.
@@ -208,7 +208,7 @@ impl Survey {
                 self.report.problems.push(found);
             }
             let known = recovered.families.values().map(|f| (f.name.as_str(), f.id)).collect();
-            for (id, name) in self.in_logs.named_by_order(&options, &known) {
+            for (id, name) in self.in_wals.named_by_order(&options, &known) {
                 let what =
                     format!("by the order of names, writes of column family {id} are taken for {name}'s");
                 recovered
@@ -242,29 +242,29 @@ impl Survey {
         self.cut_range_deletions(scope)?;
         self.identity(scope, strays);
         for family in self.manifest.recovered.families.values_mut() {
-            family.wal_number = proofs.flushed(family.id).map_or(0, |log| log.saturating_add(1));
+            family.wal_number = proofs.flushed(family.id).map_or(0, |wal| wal.saturating_add(1));
         }
         for family in self.manifest.recovered.families.values().cloned().collect::<Vec<_>>() {
             self.tell_unknown(scope, &family, strays)?;
         }
-        let in_logs = std::mem::take(&mut self.in_logs);
-        for (id, logs) in
-            in_logs.families.iter().filter(|(id, _)| !self.manifest.recovered.families.contains_key(id))
+        let in_wals = std::mem::take(&mut self.in_wals);
+        for (id, wals) in
+            in_wals.families.iter().filter(|(id, _)| !self.manifest.recovered.families.contains_key(id))
         {
-            for (log, part) in logs {
+            for (wal, part) in wals {
                 let what = format!(
                     "{} writes of column family {id}, whose name nothing tells, do not come back; the log is kept in lost/",
                     part.num_rows
                 );
                 self.report.problems.push(problem(
                     Weight::Loss,
-                    scope.paths.wal(FileNumber(*log)),
+                    scope.paths.wal(FileNumber(*wal)),
                     None,
                     &what,
                 ));
             }
         }
-        self.in_logs = in_logs;
+        self.in_wals = in_wals;
         Ok(())
     }
 
@@ -311,9 +311,9 @@ impl Survey {
     fn merges_twice(&self, family: &FamilyRecord) -> bool {
         let own = self.tables.iter().filter(|t| t.family == family.id);
         let newest = own.map(|t| t.record.largest_seqno).max().unwrap_or(0);
-        let logs = self.in_logs.families.get(&family.id);
-        logs.is_some_and(|logs| {
-            logs.range(family.wal_number..).any(|(_, part)| part.merges && part.first <= newest)
+        let wals = self.in_wals.families.get(&family.id);
+        wals.is_some_and(|wals| {
+            wals.range(family.wal_number..).any(|(_, part)| part.merges && part.first <= newest)
         })
     }
 }

@@ -14,7 +14,7 @@ use table::any::salvage;
 use table::sst::salvage::{Part, Salvaged};
 
 use super::choose::{Chosen, choose};
-use super::found::{BlobReferences, InLogs, State, Survey, Table};
+use super::found::{BlobReferences, InWals, State, Survey, Table};
 use super::terms::{descriptor_of, order_of, problem, table_dirs, table_options};
 use super::whose::{self, Rows};
 use super::{Report, Scope, Weight};
@@ -34,8 +34,8 @@ pub(super) fn look(scope: &Scope) -> Result<Survey> {
         current_damaged,
         rebuilt,
         tables: Vec::new(),
-        logs: Vec::new(),
-        in_logs: InLogs::default(),
+        wals: Vec::new(),
+        in_wals: InWals::default(),
         misplaced: Vec::new(),
         blob_references: BlobReferences::default(),
         unreadable: Vec::new(),
@@ -44,7 +44,7 @@ pub(super) fn look(scope: &Scope) -> Result<Survey> {
     };
     survey.proof(scope)?;
     survey.small_files(scope)?;
-    survey.logs(scope)?;
+    survey.wals(scope)?;
     survey.tables(scope)?;
     survey.strays(scope)?;
     survey.blob_files(scope)?;

@@ -205,7 +205,7 @@ impl Upkeep {
             snapshots: self.context.tools.snapshots.count(),
             oldest_snapshot: self.context.tools.snapshots.oldest(),
             errors: &self.context.errors,
-            min_log_to_keep: self.context.committer.min_log_to_keep(),
+            min_wal_to_keep: self.context.committer.min_wal_to_keep(),
             activity: self.schedule.activity(),
             now_seconds: self.context.tools.env.clock.now_seconds(),
         };

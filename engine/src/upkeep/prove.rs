@@ -34,7 +34,7 @@ impl Upkeep {
         if idle && looks.proved != Some(now) {
             match self.prove(false) {
                 Ok(()) => looks.proved = Some(now),
-                Err(error) if self.context.logs.is_poisoned() => self.failures.wal_failed(&error),
+                Err(error) if self.context.wals.is_poisoned() => self.failures.wal_failed(&error),
                 Err(error) => self.context.tools.events.warn(format_args!("{error}")),
             }
         }
@@ -43,7 +43,7 @@ impl Upkeep {
     fn moment(&self) -> Moment {
         let (manifest, size) = self.context.committer.manifest_extent();
         let options = self.context.tools.options_file.lock().as_ref().map_or(0, |file| file.number);
-        (manifest, size, self.context.logs.active_number().0, self.context.logs.total_bytes(), options)
+        (manifest, size, self.context.wals.active_number().0, self.context.wals.total_bytes(), options)
     }
 
     /// The last proof of this session. All writers and jobs are gone.
@@ -52,11 +52,11 @@ impl Upkeep {
     /// Of syncing the logs: what was not synced may be lost. A proof that cannot be written is only told.
     pub fn prove_closed(&self) -> Result<()> {
         let _looks = self.looks.lock();
-        if self.context.errors.get().is_some() || self.context.logs.is_poisoned() {
+        if self.context.errors.get().is_some() || self.context.wals.is_poisoned() {
             return Ok(());
         }
         match self.prove(true) {
-            Err(error) if self.context.logs.is_poisoned() => Err(error),
+            Err(error) if self.context.wals.is_poisoned() => Err(error),
             Err(error) => {
                 self.context.tools.events.warn(format_args!("{error}"));
                 Ok(())
@@ -66,10 +66,10 @@ impl Upkeep {
     }
 
     fn prove(&self, closed: bool) -> Result<()> {
-        self.context.logs.settle()?;
+        self.context.wals.settle()?;
         // Logs first: those that a later MANIFEST record makes obsolete are not asked for.
-        let min_wal = self.context.committer.min_log_to_keep();
-        let mut wals = self.context.logs.durable();
+        let min_wal = self.context.committer.min_wal_to_keep();
+        let mut wals = self.context.wals.durable();
         wals.retain(|wal| wal.number >= min_wal);
         let Some(manifest) = self.context.committer.settle_manifest()? else { return Ok(()) };
         let proof = Proof {

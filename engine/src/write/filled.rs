@@ -113,7 +113,7 @@ impl<'w> Filler<'w> {
     /// Those of the memtables. The write is then in the WAL, and a memtable lacks entries.
     pub(super) fn install(self, filled: &FilledMemtables<'_>, last: SequenceNumber) -> Result<()> {
         let offset = last - u64::from(filled.seqs());
-        if let Err(error) = self.writer.roll_log() {
+        if let Err(error) = self.writer.roll_wal() {
             self.writer.events.warn(format_args!("a large write goes to the active memtables: {error}"));
             return self.writer.insert(filled.batch.bytes(), offset + 1, None).map(|_| ());
         }
@@ -133,8 +133,8 @@ impl<'w> Filler<'w> {
             if self.writer.settings.atomic_flush { self.writer.with_data() } else { Vec::new() };
         victims.retain(|victim| families.iter().all(|family| family.id() != victim.id()));
         victims.extend(families.iter().cloned());
-        let log = self.writer.logs.active_number().0;
-        self.writer.switch_behind(last, &victims, own, log);
+        let wal = self.writer.wals.active_number().0;
+        self.writer.switch_behind(last, &victims, own, wal);
         // After the entries are in the column families, and before they are visible: an iterator of an older state can note
         // the range around a key as empty until this call.
         apply::report_live_keys(filled.batch, &families);

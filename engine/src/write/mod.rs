@@ -67,7 +67,7 @@ pub struct WriterParts {
     pub env: Env,
     pub settings: WriteSettings,
     pub families: Arc<FamilySet>,
-    pub logs: Arc<WalSet>,
+    pub wals: Arc<WalSet>,
     pub numbers: Arc<Numbers>,
     pub recycle: Arc<Recycle>,
     pub sequence: Arc<LastSequence>,
@@ -92,7 +92,7 @@ pub struct Writer {
     queue: Queue,
     publisher: Publisher,
     families: Arc<FamilySet>,
-    logs: Arc<WalSet>,
+    wals: Arc<WalSet>,
     numbers: Arc<Numbers>,
     recycle: Arc<Recycle>,
     sequence: Arc<LastSequence>,
@@ -105,7 +105,7 @@ pub struct Writer {
     /// Some memtable has reached its size; the next leader looks.
     memtable_full: AtomicBool,
     wal_bytes_max: AtomicU64,
-    relieved_log: AtomicU64,
+    relieved_wal: AtomicU64,
     closing: AtomicBool,
     /// Whether something is in memory that is not in the log.
     unlogged: Arc<AtomicBool>,
@@ -122,7 +122,7 @@ impl Writer {
             settings: parts.settings,
             publisher: Publisher::new(patience),
             families: parts.families,
-            logs: parts.logs,
+            wals: parts.wals,
             numbers: parts.numbers,
             recycle: parts.recycle,
             sequence: parts.sequence,
@@ -134,7 +134,7 @@ impl Writer {
             faults: parts.faults,
             memtable_full: AtomicBool::new(false),
             wal_bytes_max: AtomicU64::new(parts.wal_bytes_max),
-            relieved_log: AtomicU64::new(0),
+            relieved_wal: AtomicU64::new(0),
             closing: AtomicBool::new(false),
             unlogged: parts.unlogged,
             merger: parts.merger,
@@ -237,7 +237,7 @@ impl Writer {
         if options.sync && options.disableWAL {
             return Err(Error::invalid_argument("Sync writes has to enable WAL."));
         }
-        if options.disableWAL && self.settings.recycles_logs {
+        if options.disableWAL && self.settings.recycles_wals {
             return Err(Error::invalid_argument(
                 "WriteOptions::disableWAL option is not supported if DBOptions::recycle_log_file_num > 0",
             ));
@@ -468,8 +468,8 @@ impl Writer {
             );
             let time = PerfTimer::start(PerfCounter::WriteWalTime);
             let step = Step::begin(Cause::WalWrite);
-            let logged = self.logs.append(record, first, &self.families.timestamped());
-            let logged = logged.and_then(|_| if group.flags.sync { self.sync_log() } else { Ok(()) });
+            let logged = self.wals.append(record, first, &self.families.timestamped());
+            let logged = logged.and_then(|_| if group.flags.sync { self.sync_wal() } else { Ok(()) });
             step.stop();
             time.stop();
             self.count_logged(record.len() as u64, writers);
@@ -478,7 +478,7 @@ impl Writer {
                 return Err(error);
             }
             if let Some(hook) = hook {
-                hook.logged(self.logs.active_number(), first, seqs);
+                hook.logged(self.wals.active_number(), first, seqs);
             }
         }
         let _time = PerfTimer::start(PerfCounter::WritePreAndPostProcessTime);
@@ -488,10 +488,10 @@ impl Writer {
         Ok(first)
     }
 
-    fn sync_log(&self) -> Result<()> {
+    fn sync_wal(&self) -> Result<()> {
         let began = self.stats.begin();
         let step = Step::begin(Cause::WalSync);
-        self.logs.sync()?;
+        self.wals.sync()?;
         step.stop();
         self.stats.end(began, HistogramKind::WalFileSyncMicros);
         self.stats.add(Ticker::WalFileSynced, 1);
@@ -587,7 +587,7 @@ impl Writer {
         let numbering = self.settings.numbering;
         let merger = (in_order && numbering == Numbering::PerEntry).then_some(&*self.merger);
         let (missing, buffers) = (Missing::Skip, Some(&self.buffers));
-        let source = Source { missing, log: None, buffers, merger, protection, numbering };
+        let source = Source { missing, wal: None, buffers, merger, protection, numbering };
         // A comparator is code of the application. Without this call, a panic of the comparator would leave
         // the write group waiting forever.
         let applied = catch_unwind(AssertUnwindSafe(|| apply::batch(bytes, seq, &self.families, source)));
@@ -689,7 +689,7 @@ impl Writer {
         self.alone(|leader_state| {
             self.publisher.wait_for(leader_state.ticket);
             if families.iter().any(|f| !f.pin().mem.is_empty()) {
-                self.roll_log()?;
+                self.roll_wal()?;
             }
             self.switch_quietly(leader_state, families);
             families.iter().for_each(|family| family.state().hold_together());
@@ -703,8 +703,8 @@ impl Writer {
         self.alone_ahead(|leader_state| {
             let all = self.with_data();
             self.publisher.wait_for(leader_state.ticket);
-            self.roll_log()?;
-            self.logs.forgive();
+            self.roll_wal()?;
+            self.wals.forgive();
             self.switch_quietly(leader_state, &all);
             if together {
                 all.iter().for_each(|family| family.state().hold_together());
@@ -715,13 +715,13 @@ impl Writer {
 
     /// Nothing in memory needs a log before the active one: what families know of that, once everything is
     /// flushed.
-    pub fn pass_old_logs(&self) -> Result<()> {
-        self.alone_ahead(|_| self.pass_empty_families(self.logs.active_number().0, &[]))
+    pub fn pass_old_wals(&self) -> Result<()> {
+        self.alone_ahead(|_| self.pass_empty_families(self.wals.active_number().0, &[]))
     }
 
     /// Begins a new log although the active one is not full: after an error, once all is flushed.
-    pub fn new_log(&self) -> Result<()> {
-        self.alone(|_| self.roll_log())?
+    pub fn new_wal(&self) -> Result<()> {
+        self.alone(|_| self.roll_wal())?
     }
 
     /// The last sequence number given out, visible or not.

@@ -36,8 +36,8 @@ impl Writer {
         if self.memtable_full.load(Ordering::Relaxed) {
             self.switch_full(leader_state)?;
         }
-        if self.logs.total_bytes() > self.wal_bytes_max.load(Ordering::Relaxed) {
-            self.relieve_logs(leader_state)?;
+        if self.wals.total_bytes() > self.wal_bytes_max.load(Ordering::Relaxed) {
+            self.relieve_wals(leader_state)?;
         }
         if self.buffers.should_flush() || self.errors.is_partly_stopped() && self.buffers.should_stall() {
             self.relieve_buffers(leader_state)?;
@@ -96,9 +96,9 @@ impl Writer {
 
     /// Too many bytes in logs: flush the families that keep the oldest one alive.
     #[cold]
-    fn relieve_logs(&self, leader_state: &mut LeaderState) -> Result<()> {
-        let Some((oldest, _)) = self.logs.list().first().copied() else { return Ok(()) };
-        if self.relieved_log.swap(oldest.0, Ordering::Relaxed) == oldest.0 {
+    fn relieve_wals(&self, leader_state: &mut LeaderState) -> Result<()> {
+        let Some((oldest, _)) = self.wals.list().first().copied() else { return Ok(()) };
+        if self.relieved_wal.swap(oldest.0, Ordering::Relaxed) == oldest.0 {
             return Ok(());
         }
         let victims: Vec<_> = if self.settings.atomic_flush {
@@ -108,7 +108,7 @@ impl Writer {
         };
         let sealed = self.seal(leader_state, &victims, FlushReason::WalFull);
         if sealed.is_err() {
-            self.relieved_log.store(0, Ordering::Relaxed);
+            self.relieved_wal.store(0, Ordering::Relaxed);
         }
         sealed
     }
@@ -213,21 +213,21 @@ impl Writer {
         let _step = Step::begin(Cause::MemtableSwitch);
         self.publisher.wait_for(leader_state.ticket);
         if victims.iter().any(|f| !f.pin().mem.is_empty()) {
-            self.roll_log()?;
+            self.roll_wal()?;
         }
-        let log = self.logs.active_number().0;
+        let wal = self.wals.active_number().0;
         base::invariant!(
-            victims.iter().all(|family| family.state().wal_number <= log),
-            "a column family needs a WAL that is newer than the active WAL {log}"
+            victims.iter().all(|family| family.state().wal_number <= wal),
+            "a column family needs a WAL that is newer than the active WAL {wal}"
         );
-        self.switch_behind(leader_state.last_seq, victims, Vec::new(), log);
+        self.switch_behind(leader_state.last_seq, victims, Vec::new(), wal);
         self.flush_requests.flush_due(victims, reason);
         Ok(())
     }
 
     /// Seals behind the log that is active now, without ringing.
     pub(super) fn switch_quietly(&self, leader_state: &LeaderState, victims: &[Arc<Family>]) {
-        self.switch_behind(leader_state.last_seq, victims, Vec::new(), self.logs.active_number().0);
+        self.switch_behind(leader_state.last_seq, victims, Vec::new(), self.wals.active_number().0);
     }
 
     /// Switches these column families. `last_seq` is the newest sequence number, and `own` has filled memtables of some of the
@@ -237,13 +237,13 @@ impl Writer {
         last_seq: SequenceNumber,
         victims: &[Arc<Family>],
         mut own: Vec<OwnMemtable>,
-        log: u64,
+        wal: u64,
     ) {
-        self.pass_empty_families(log, victims);
+        self.pass_empty_families(wal, victims);
         let group = self.settings.atomic_flush.then(|| self.families.last_group() + 1);
         for family in victims {
             let own = own_of(&self.buffers, family, &mut own);
-            self.switch_one(last_seq, family, own, log, group);
+            self.switch_one(last_seq, family, own, wal, group);
         }
         if let Some(group) = group {
             self.families.group_sealed(group);
@@ -255,7 +255,7 @@ impl Writer {
         last_seq: SequenceNumber,
         family: &Arc<Family>,
         own: Option<SealedOwn>,
-        log: u64,
+        wal: u64,
         group: Option<u64>,
     ) {
         let mut state = family.state();
@@ -267,11 +267,11 @@ impl Writer {
         let fresh = family.parts().new_memtable(newest_id + 1, last_seq);
         let charge = family.buffer_immutable(&self.buffers);
         match own {
-            None => state.seal(fresh, log, charge, group),
+            None => state.seal(fresh, wal, charge, group),
             Some(own) => {
                 // Two memtables become immutable at once. The older one takes no writes from now on.
                 state.mem.seal();
-                state.seal_with(own, fresh, log, charge, group);
+                state.seal_with(own, fresh, wal, charge, group);
             }
         }
         let old_super_version = family.install(&mut state);
@@ -297,7 +297,7 @@ impl Writer {
     }
 
     /// A family without data in memory needs no log before the new one.
-    pub(super) fn pass_empty_families(&self, log: u64, victims: &[Arc<Family>]) {
+    pub(super) fn pass_empty_families(&self, wal: u64, victims: &[Arc<Family>]) {
         for family in self.families.all() {
             if victims.iter().any(|v| v.id() == family.id()) {
                 continue;
@@ -305,23 +305,23 @@ impl Writer {
             let mut state = family.state();
             if state.mem.is_empty() && state.immutable_memtables.is_empty() {
                 base::invariant!(
-                    state.wal_number <= log,
-                    "{family:?} needs WAL {}, and the active WAL is {log}",
+                    state.wal_number <= wal,
+                    "{family:?} needs WAL {}, and the active WAL is {wal}",
                     state.wal_number
                 );
-                state.wal_number = state.wal_number.max(log);
+                state.wal_number = state.wal_number.max(wal);
             }
         }
     }
 
     /// A new log, unless the active one is still empty.
-    pub(super) fn roll_log(&self) -> Result<()> {
-        if self.logs.active_is_empty() && !self.logs.is_poisoned() {
+    pub(super) fn roll_wal(&self) -> Result<()> {
+        if self.wals.active_is_empty() && !self.wals.is_poisoned() {
             return Ok(());
         }
         let number = self.numbers.take();
         let recycled = self.recycle.take();
-        self.logs.roll(number, recycled, self.settings.preallocate_bytes)
+        self.wals.roll(number, recycled, self.settings.preallocate_bytes)
     }
 }
 

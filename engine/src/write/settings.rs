@@ -13,7 +13,7 @@ pub struct WriteSettings {
     /// `two_write_queues` together with `enable_pipelined_write`: RocksDB refuses every write of such a database.
     pub two_queues_pipelined: bool,
     pub atomic_flush: bool,
-    pub recycles_logs: bool,
+    pub recycles_wals: bool,
     pub numbering: Numbering,
     pub manual_wal_flush: bool,
     /// The rate limiter for the bytes of the WAL, for writes that request it.

@@ -77,13 +77,13 @@ fn a_log_that_was_deleted_before_the_reader_listed_them_is_not_missed() {
     let world = World::new();
     let db = Arc::new(world.open().unwrap());
     put(&db, "a", "1");
-    let (log, writer) = (world.file("", ".log"), db.clone());
+    let (wal, writer) = (world.file("", ".log"), db.clone());
     let reader = read_while(&world, AT_LIST, world.request(), move || {
         flush(&writer);
         Verdict::Go
     });
     let reader = reader.unwrap();
-    assert!(!world.env.fs.exists(Path::new(&log)).unwrap(), "the log was needed no more");
+    assert!(!world.env.fs.exists(Path::new(&wal)).unwrap(), "the log was needed no more");
     assert_eq!(get(&reader, "a").as_deref(), Some("1"));
 }
 

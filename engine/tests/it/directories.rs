@@ -153,13 +153,13 @@ fn destroy_deletes_only_the_info_logs_of_its_database_in_a_shared_directory() {
             open_at(path, shared.clone(), FamilyOptions::default()).unwrap().close().unwrap();
         }
     }
-    let logs = |of: &str| {
+    let info_logs = |of: &str| {
         let names = env.fs.list(Path::new("/logs")).unwrap();
         names.iter().filter(|name| name.starts_with(of)).count()
     };
-    assert_eq!((logs("a_LOG"), logs("b_LOG")), (2, 2));
+    assert_eq!((info_logs("a_LOG"), info_logs("b_LOG")), (2, 2));
     destroy(Path::new("/a"), &shared, &[]).unwrap();
-    assert_eq!((logs("a_LOG"), logs("b_LOG")), (0, 2));
+    assert_eq!((info_logs("a_LOG"), info_logs("b_LOG")), (0, 2));
 }
 
 #[test]

@@ -100,15 +100,15 @@ impl Listener for Heard {
 #[test]
 fn a_log_cut_anywhere_after_a_clean_close_fails_the_open_with_file_offset_and_loss() {
     let world = closed();
-    let (log, whole) = (world.file("", ".log"), world.bytes(&world.file("", ".log")));
+    let (wal, whole) = (world.file("", ".log"), world.bytes(&world.file("", ".log")));
     for len in 0..whole.len() {
-        world.damage(&log, |bytes| bytes.truncate(len));
+        world.damage(&wal, |bytes| bytes.truncate(len));
         let error = world.open().err().unwrap_or_else(|| panic!("cut to {len}"));
         assert_eq!(error.kind(), Kind::Corruption, "{error}");
         assert!(error.data_loss(), "{error}");
-        assert_eq!(error.path(), Some(Path::new(&log)));
+        assert_eq!(error.path(), Some(Path::new(&wal)));
         assert!(error.offset().unwrap() <= len as u64, "{error}");
-        world.damage(&log, |bytes| bytes.clone_from(&whole));
+        world.damage(&wal, |bytes| bytes.clone_from(&whole));
     }
     let db = world.open().unwrap();
     assert_eq!(get(&db, "c").as_deref(), Some("c"));
@@ -119,11 +119,11 @@ fn a_log_cut_anywhere_after_a_clean_close_fails_the_open_with_file_offset_and_lo
 #[test]
 fn another_file_of_whole_records_in_a_logs_place_fails_the_open() {
     let world = closed();
-    let (log, manifest) = (world.file("", ".log"), world.bytes(&world.file("MANIFEST", "")));
-    world.damage(&log, |bytes| *bytes = manifest);
+    let (wal, manifest) = (world.file("", ".log"), world.bytes(&world.file("MANIFEST", "")));
+    world.damage(&wal, |bytes| *bytes = manifest);
     let error = world.open().err().unwrap();
     assert!(error.data_loss(), "{error}");
-    assert_eq!((error.path(), error.offset()), (Some(Path::new(&log)), Some(0)), "{error}");
+    assert_eq!((error.path(), error.offset()), (Some(Path::new(&wal)), Some(0)), "{error}");
 }
 
 /// An edit and the seal behind it, gone together, look as an edit that was never synced; the log that went on behind it
@@ -190,10 +190,10 @@ fn a_copy_whose_manifest_is_older_than_its_logs_opens() {
 #[test]
 fn open_despite_lost_writes_tells_what_it_opens_without() {
     let world = closed();
-    let log = world.file("", ".log");
-    let size = world.bytes(&log).len() as u64;
+    let wal = world.file("", ".log");
+    let size = world.bytes(&wal).len() as u64;
     let keep = 50;
-    world.damage(&log, |bytes| bytes.truncate(keep as usize));
+    world.damage(&wal, |bytes| bytes.truncate(keep as usize));
     let heard = Arc::new(Heard::default());
     let mut request = world.request();
     request.options.open_despite_lost_writes = true;
@@ -213,12 +213,12 @@ fn open_despite_lost_writes_tells_what_it_opens_without() {
 #[test]
 fn a_missing_log_is_named() {
     let world = closed();
-    let log = world.file("", ".log");
-    world.env.fs.unlink(Path::new(&log)).unwrap();
+    let wal = world.file("", ".log");
+    world.env.fs.unlink(Path::new(&wal)).unwrap();
     for read_only in [false, true] {
         let opened = if read_only { Db::open_read_only(world.request()) } else { world.open() };
         let error = opened.err().unwrap();
-        assert!(error.is_corruption() && error.path() == Some(Path::new(&log)), "{error}");
+        assert!(error.is_corruption() && error.path() == Some(Path::new(&wal)), "{error}");
     }
 }
 
@@ -256,17 +256,17 @@ fn marks_alone_tell_damage_below_the_last_sync_from_what_a_crash_left() {
     let db = world.open().unwrap();
     ["a", "b", "c"].into_iter().for_each(|key| synced(&db, key, &key.repeat(40)));
     world.crash(db, Survivors::Synced);
-    let log = world.file("", ".log");
-    let whole = world.bytes(&log);
+    let wal = world.file("", ".log");
+    let whole = world.bytes(&wal);
     // The first record's header is noise: not one bit, and its length may leave the file.
     for noise in [0x00, 0x5a, 0xff] {
-        world.damage(&log, |bytes| bytes[..12].fill(noise));
+        world.damage(&wal, |bytes| bytes[..12].fill(noise));
         let error = world.open().err().unwrap_or_else(|| panic!("{noise:x}"));
         assert!(error.is_corruption() && error.offset() == Some(0), "{error}");
-        world.damage(&log, |bytes| bytes.clone_from(&whole));
+        world.damage(&wal, |bytes| bytes.clone_from(&whole));
     }
     // The last record is proved by nothing: it is taken for torn.
-    world.damage(&log, |bytes| bytes.truncate(whole.len() - 30));
+    world.damage(&wal, |bytes| bytes.truncate(whole.len() - 30));
     let db = world.open().unwrap();
     assert!(get(&db, "b").is_some() && get(&db, "c").is_none());
 }
@@ -278,8 +278,8 @@ fn only_the_first_batch_behind_a_sync_carries_a_mark() {
     for (key, sync) in [("a", false), ("b", true), ("c", false), ("d", false), ("e", true), ("f", true)] {
         if sync { synced(&db, key, key) } else { put(&db, key, key) }
     }
-    let log = world.bytes(&world.file("", ".log"));
-    let mut reader = Reader::new(&log[..], ReaderOptions::default());
+    let wal = world.bytes(&world.file("", ".log"));
+    let mut reader = Reader::new(&wal[..], ReaderOptions::default());
     let mut marked = Vec::new();
     while let Item::Record { bytes, offset, .. } = reader.next().unwrap() {
         let marks = marks_of(bytes);
@@ -298,7 +298,7 @@ fn a_mark_tells_of_the_place_where_its_sync_began_whatever_was_appended_meanwhil
     synced(&db, "a", "1");
     let seq = db.latest_sequence();
     world.crash(db, Survivors::Synced);
-    let (mut log, mut writer) = (Vec::new(), Writer::new(Framing::Classic));
+    let (mut wal, mut writer) = (Vec::new(), Writer::new(Framing::Classic));
     let mut mark = None;
     for (i, key) in ["a", "b", "c"].into_iter().enumerate() {
         let mut batch = Vec::new();
@@ -309,10 +309,10 @@ fn a_mark_tells_of_the_place_where_its_sync_began_whatever_was_appended_meanwhil
         }
         format::batch::set_sequence(&mut batch, seq + i as u64);
         format::batch::set_count(&mut batch, 1);
-        writer.append(&mut log, &batch).unwrap();
+        writer.append(&mut wal, &batch).unwrap();
         mark.get_or_insert(Mark { wal_number: 0, bytes: writer.offset(), digest: writer.digest().unwrap() });
     }
-    world.damage(&world.file("", ".log"), |bytes| *bytes = log);
+    world.damage(&world.file("", ".log"), |bytes| *bytes = wal);
     let db = world.open().unwrap();
     assert!(["a", "b", "c"].iter().all(|key| get(&db, key).is_some()));
 }
@@ -345,11 +345,11 @@ fn an_idle_database_is_proved_by_the_clock_and_killed_without_loss() {
     let proof = Proof::decode(&world.bytes(&format!("/db/{PROOF}"))).unwrap();
     assert!(!proof.closed && proof.wals.iter().any(|wal| wal.bytes > 0), "{proof:?}");
     world.crash(db, Survivors::Synced);
-    let log = world.file("", ".log");
-    let whole = world.bytes(&log);
-    world.damage(&log, |bytes| bytes.clear());
+    let wal = world.file("", ".log");
+    let whole = world.bytes(&wal);
+    world.damage(&wal, |bytes| bytes.clear());
     assert!(world.open().is_err());
-    world.damage(&log, |bytes| *bytes = whole);
+    world.damage(&wal, |bytes| *bytes = whole);
     assert_eq!(get(&world.open().unwrap(), "a").as_deref(), Some("a"));
 }
 
@@ -504,15 +504,15 @@ fn a_wal_whose_last_records_are_there_twice_fails_the_open_in_every_mode() {
         let mut request = world.request();
         request.options.recycle_log_file_num = usize::from(recycled);
         let db = Db::open(request).unwrap();
-        let log = world.file("", ".log");
+        let wal = world.file("", ".log");
         let mut ends = Vec::new();
         for key in ["a", "b", "c", "d"] {
-            ends.push(world.bytes(&log).len());
+            ends.push(world.bytes(&wal).len());
             synced(&db, key, key);
         }
         world.crash(db, Survivors::Synced);
         let from = ends[ends.len() - repeated];
-        world.damage(&log, |bytes| {
+        world.damage(&wal, |bytes| {
             let copy = bytes[from..].to_vec();
             bytes.extend(copy);
         });
@@ -521,6 +521,6 @@ fn a_wal_whose_last_records_are_there_twice_fails_the_open_in_every_mode() {
         let error = Db::open(request).err().unwrap_or_else(|| panic!("{mode:?} {recycled} {repeated}"));
         assert_eq!(error.kind(), Kind::Corruption, "{mode:?}: {error}");
         assert!(error.message().contains("sequence numbers go back"), "{mode:?}: {error}");
-        assert_eq!((error.path(), error.offset().is_some()), (Some(Path::new(&log)), true));
+        assert_eq!((error.path(), error.offset().is_some()), (Some(Path::new(&wal)), true));
     }
 }

@@ -254,19 +254,19 @@ fn disabled_deletions_keep_logs_and_manifests_too() {
         db.wait_for_compact().unwrap();
     };
     flush_some();
-    let (logs, manifests) = kept();
-    assert_eq!((logs.len(), manifests.len()), (1, 1));
+    let (wals, manifests) = kept();
+    assert_eq!((wals.len(), manifests.len()), (1, 1));
     db.disable_file_deletions();
     db.disable_file_deletions();
     flush_some();
     let (more_logs, more_manifests) = kept();
     assert_eq!((more_logs.len(), more_manifests.len()), (4, 4));
-    assert!(more_logs.contains(&logs[0]) && more_manifests.contains(&manifests[0]));
+    assert!(more_logs.contains(&wals[0]) && more_manifests.contains(&manifests[0]));
     db.enable_file_deletions();
     assert_eq!(kept(), (more_logs, more_manifests), "disabled twice");
     db.enable_file_deletions();
-    let (logs, manifests) = kept();
-    assert_eq!((logs.len(), manifests.len()), (1, 1));
+    let (wals, manifests) = kept();
+    assert_eq!((wals.len(), manifests.len()), (1, 1));
     flush_some();
     assert_eq!(scan(&db).len(), 3);
 }

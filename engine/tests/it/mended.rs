@@ -28,9 +28,9 @@ fn batch(seq: u64, key: Option<&str>) -> Vec<u8> {
 }
 
 fn framed(records: &[Vec<u8>]) -> Vec<u8> {
-    let (mut log, mut writer) = (Vec::new(), Writer::new(Framing::Classic));
-    records.iter().for_each(|record| writer.append(&mut log, record).unwrap());
-    log
+    let (mut wal, mut writer) = (Vec::new(), Writer::new(Framing::Classic));
+    records.iter().for_each(|record| writer.append(&mut wal, record).unwrap());
+    wal
 }
 
 /// A database that was killed with these two logs.
@@ -40,9 +40,9 @@ fn with_logs(first: &[u8], second: &[u8]) -> World {
     synced(&db, "a", "1");
     assert_eq!(db.latest_sequence(), 1);
     world.crash(db, Survivors::Everything);
-    let log = world.file("", ".log");
-    world.damage(&log, |bytes| *bytes = first.to_vec());
-    let number: u64 = log.trim_start_matches("/db/").trim_end_matches(".log").parse().unwrap();
+    let wal = world.file("", ".log");
+    world.damage(&wal, |bytes| *bytes = first.to_vec());
+    let number: u64 = wal.trim_start_matches("/db/").trim_end_matches(".log").parse().unwrap();
     world.env.fs.write_all(Path::new(&format!("/db/{:06}.log", number + 1)), second, true).unwrap();
     world
 }

@@ -145,8 +145,8 @@ fn prepopulation_puts_new_data_blocks_into_the_block_cache() {
 fn info_log_names_the_options_without_effect() {
     let env = Env::memory(1);
     let lines = |env: &Env| {
-        let log = env.fs.read_all(Path::new("/db/LOG"), 1 << 20).unwrap();
-        let text = String::from_utf8(log).unwrap();
+        let info_log = env.fs.read_all(Path::new("/db/LOG"), 1 << 20).unwrap();
+        let text = String::from_utf8(info_log).unwrap();
         text.lines()
             .filter(|line| line.contains("Options without effect:"))
             .map(str::to_string)
@@ -171,11 +171,11 @@ fn info_log_has_all_options_once_and_the_differences_of_nine_more_families() {
     let names = (1..30).map(|n| format!("family-{n}"));
     request.families.extend(names.map(|name| FamilyDescriptor::new(name, FamilyOptions::default())));
     drop(Db::open(request).unwrap());
-    let log = || String::from_utf8(env.fs.read_all(Path::new("/db/LOG"), 1 << 22).unwrap()).unwrap();
+    let info_log = || String::from_utf8(env.fs.read_all(Path::new("/db/LOG"), 1 << 22).unwrap()).unwrap();
     let mut request = OpenRequest::new("/db", options(&env), FamilyOptions::default());
     request.others = Some(FamilyOptions { write_buffer_size: 6 << 20, ..FamilyOptions::default() });
     let db = Db::open(request).unwrap();
-    let opened = log();
+    let opened = info_log();
     let count = |text: &str| opened.matches(text).count();
     assert_eq!(count("Options for column family ["), 30, "every column family is named");
     assert_eq!(count("as for column family [default], but for these lines:"), 9);
@@ -184,7 +184,7 @@ fn info_log_has_all_options_once_and_the_differences_of_nine_more_families() {
     assert_eq!(count("Options.num_levels: "), 1);
     // A family of which the info log says nothing but its name.
     db.create_family(FamilyDescriptor::new("more", FamilyOptions::default())).unwrap();
-    assert!(log().len() - opened.len() < 1024);
+    assert!(info_log().len() - opened.len() < 1024);
 }
 
 /// The default limit of the WALs was four times the write buffers of all families: an entry of one idle family kept this much.

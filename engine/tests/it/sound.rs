@@ -44,19 +44,19 @@ fn a_proof_of_a_log_that_held_its_announcement_alone_is_met_by_what_came_after()
     );
     put(&db, "a", "1");
     world.crash(db, Survivors::Everything);
-    let log = world.file("", ".log");
+    let wal = world.file("", ".log");
     // Another announcement there is still missed.
-    let whole = world.bytes(&log);
-    world.damage(&log, |bytes| bytes.drain(..claim.bytes as usize).for_each(drop));
+    let whole = world.bytes(&wal);
+    world.damage(&wal, |bytes| bytes.drain(..claim.bytes as usize).for_each(drop));
     assert!(Db::open(request()).is_err());
-    world.damage(&log, |bytes| *bytes = whole);
+    world.damage(&wal, |bytes| *bytes = whole);
     assert_eq!(get(&Db::open(request()).unwrap(), "a").as_deref(), Some("1"));
 }
 
 /// The batches of the newest log.
 fn batches(world: &World) -> Vec<Vec<u8>> {
-    let log = world.bytes(&world.file("", ".log"));
-    let mut reader = Reader::new(&log[..], ReaderOptions::default());
+    let wal = world.bytes(&world.file("", ".log"));
+    let mut reader = Reader::new(&wal[..], ReaderOptions::default());
     let mut batches = Vec::new();
     while let Item::Record { bytes, .. } = reader.next().unwrap() {
         batches.push(bytes.to_vec());
@@ -110,7 +110,7 @@ fn log_data_that_looks_like_marks_is_the_users() {
 /// Before names are made durable for the first time, another flush comes by.
 #[derive(Debug, Default)]
 struct TwoFlushes {
-    logs: OnceLock<Weak<WalSet>>,
+    wals: OnceLock<Weak<WalSet>>,
     began: OnceLock<()>,
     names_durable: OnceLock<()>,
     /// Whether names were durable when the second flush went on.
@@ -124,10 +124,10 @@ impl Hook for TwoFlushes {
 
     fn before(&self, call: &Call<'_>) -> Verdict {
         if call.op == Op::SyncDir
-            && let Some(logs) = self.logs.get().and_then(Weak::upgrade)
+            && let Some(wals) = self.wals.get().and_then(Weak::upgrade)
             && self.began.set(()).is_ok()
         {
-            assert!(logs.sync_closed().unwrap().is_empty(), "the first has synced the files");
+            assert!(wals.sync_closed().unwrap().is_empty(), "the first has synced the files");
             self.second.set(self.names_durable.get().is_some()).unwrap();
         }
         Verdict::Go
@@ -146,10 +146,10 @@ fn a_flush_that_finds_the_logs_synced_waits_for_their_names() {
     let memory = Env::memory(1);
     memory.fs.create_dir_all(Path::new("/db")).unwrap();
     let env = Env { fs: Arc::new(Hooked::new(memory.fs.clone(), hook.clone())), ..memory };
-    let logs = Arc::new(WalSet::new(env, WalSettings::plain("/db".into())));
-    hook.logs.set(Arc::downgrade(&logs)).unwrap();
-    [4, 5].into_iter().for_each(|number| logs.roll(FileNumber(number), None, 0).unwrap());
-    assert_eq!(logs.sync_closed().unwrap(), [(FileNumber(4), 0)]);
+    let wals = Arc::new(WalSet::new(env, WalSettings::plain("/db".into())));
+    hook.wals.set(Arc::downgrade(&wals)).unwrap();
+    [4, 5].into_iter().for_each(|number| wals.roll(FileNumber(number), None, 0).unwrap());
+    assert_eq!(wals.sync_closed().unwrap(), [(FileNumber(4), 0)]);
     assert_eq!(hook.second.get(), Some(&true));
 }
 
@@ -175,8 +175,8 @@ fn reading_beside_a_writer_takes_its_half_written_record_for_nothing_else() {
     let world = World::new();
     let db = world.open().unwrap();
     ["a", "b", "c"].into_iter().for_each(|key| synced(&db, key, key));
-    let log = world.file("", ".log");
-    let whole = world.bytes(&log);
+    let wal = world.file("", ".log");
+    let whole = world.bytes(&wal);
     let read = |seen: Option<usize>| {
         let hook = Arc::new(Early(Mutex::new(seen)));
         let mut request = world.request();
@@ -194,7 +194,7 @@ fn reading_beside_a_writer_takes_its_half_written_record_for_nothing_else() {
     }
     assert_eq!(get(&read(None).unwrap(), "c").as_deref(), Some("c"));
     // What is damaged stays so, however often it is read.
-    world.damage(&log, |bytes| bytes[ends[1]..ends[1] + 12].fill(0x5a));
+    world.damage(&wal, |bytes| bytes[ends[1]..ends[1] + 12].fill(0x5a));
     assert!(read(None).err().unwrap().is_corruption());
 }
 

@@ -7,15 +7,15 @@ use base::{Error, FileNumber, Result, SequenceNumber, key};
 use env::ReadHints;
 use format::batch::{self, Batch, Record};
 use format::names::FileName;
-use format::wal::{ReaderOptions, mark_end, marks_of, salvage as salvage_log};
+use format::wal::{ReaderOptions, mark_end, marks_of, salvage as salvage_wal};
 
-use super::found::{Log, Survey};
+use super::found::{FoundWal, Survey};
 use super::terms::problem;
 use super::{Scope, Weight};
 use crate::manifest::FileSource;
 use crate::prepared::WritePolicy;
 
-impl Log {
+impl FoundWal {
     /// What is gone where a log ends too early.
     fn behind_end(&self) -> String {
         match self.first_seq {
@@ -67,18 +67,18 @@ impl Missing {
 
 impl Survey {
     /// Logs that are gone, or end before what is known to have been durable.
-    fn claimed_logs(&mut self, scope: &Scope, min: u64) {
+    fn claimed_wals(&mut self, scope: &Scope, min: u64) {
         for (number, durable) in self.claims.range(min..).filter(|(_, durable)| **durable > 0) {
             let path = scope.paths.wal(FileNumber(*number));
-            let log = self.logs.iter_mut().find(|log| log.number.0 == *number);
-            let end = log.as_ref().map_or(0, |log| log.last_end);
+            let wal = self.wals.iter_mut().find(|wal| wal.number.0 == *number);
+            let end = wal.as_ref().map_or(0, |wal| wal.last_end);
             if end >= *durable {
                 continue;
             }
-            let what = match log {
-                Some(log) => {
-                    log.rewrite = true;
-                    let lost = log.behind_end();
+            let what = match wal {
+                Some(wal) => {
+                    wal.rewrite = true;
+                    let lost = wal.behind_end();
                     format!(
                         "the WAL's last whole record ends here, and it was durable up to byte {durable}{lost}"
                     )
@@ -91,7 +91,7 @@ impl Survey {
         }
     }
 
-    pub(super) fn logs(&mut self, scope: &Scope) -> Result<()> {
+    pub(super) fn wals(&mut self, scope: &Scope) -> Result<()> {
         let recovered = &self.manifest.recovered;
         let oldest = recovered.families.values().map(|f| f.wal_number).min().unwrap_or(0);
         let min = oldest.max(recovered.min_log_number_to_keep);
@@ -103,16 +103,16 @@ impl Survey {
         for number in found {
             self.next_number = self.next_number.max(number.0.saturating_add(1));
             if number.0 >= min || self.manifest_damaged || (needs_older && number.0 >= keep) {
-                let log = self.log(scope, number)?;
-                self.last_seq = self.last_seq.max(log.last_seq);
-                self.logs.push(log);
+                let wal = self.read_wal(scope, number)?;
+                self.last_seq = self.last_seq.max(wal.last_seq);
+                self.wals.push(wal);
             }
         }
-        self.claimed_logs(scope, min);
+        self.claimed_wals(scope, min);
         for (number, synced) in self.manifest.recovered.wals.range(min..) {
             let told = self.claims.contains_key(number);
             if !told
-                && self.logs.iter().all(|log| log.number.0 != *number)
+                && self.wals.iter().all(|wal| wal.number.0 != *number)
                 && synced.is_none_or(|size| size > 0)
             {
                 let path = scope.paths.wal(FileNumber(*number));
@@ -127,20 +127,20 @@ impl Survey {
         Ok(())
     }
 
-    fn log(&mut self, scope: &Scope, number: FileNumber) -> Result<Log> {
+    fn read_wal(&mut self, scope: &Scope, number: FileNumber) -> Result<FoundWal> {
         let path = scope.paths.wal(number);
         let file = scope.options.env.fs.open_random(&path, &ReadHints::default())?;
         self.report.num_files += 1;
         self.report.num_bytes += file.size()?;
-        let mut log = Log { number, path, rewrite: false, first_seq: None, last_seq: 0, last_end: 0 };
+        let mut wal = FoundWal { number, path, rewrite: false, first_seq: None, last_seq: 0, last_end: 0 };
         let (mut last_end, mut records) = (0, 0);
         let mut bad = Vec::new();
         let mut missing = Missing::default();
         let mut marks: BTreeMap<u64, u64> = BTreeMap::new();
         let (manifest, mut manifest_bytes) = (self.number.0, 0);
-        let options = log_options(number);
-        let mut in_logs = self.rebuilt.then_some(&mut self.in_logs);
-        let mut faults = salvage_log(&mut FileSource(file), &options, &mut |record, offset, end| {
+        let options = salvage_options(number);
+        let mut in_wals = self.rebuilt.then_some(&mut self.in_wals);
+        let mut faults = salvage_wal(&mut FileSource(file), &options, &mut |record, offset, end| {
             last_end = end;
             let told = marks_of(record).unwrap_or_default();
             if let Some(of) = told.manifest.filter(|of| of.wal_number == manifest) {
@@ -154,11 +154,11 @@ impl Survey {
             match sound_batch(record) {
                 Ok((seq, count)) => {
                     missing.record(seq, count, offset, end);
-                    log.first_seq.get_or_insert(seq);
-                    log.last_seq = log.last_seq.max(seq + u64::from(count.max(1)) - 1);
+                    wal.first_seq.get_or_insert(seq);
+                    wal.last_seq = wal.last_seq.max(seq + u64::from(count.max(1)) - 1);
                     records += u64::from(count);
-                    if let Some(in_logs) = &mut in_logs {
-                        in_logs.batch(number, record)?;
+                    if let Some(in_wals) = &mut in_wals {
+                        in_wals.batch(number, record)?;
                     }
                 }
                 Err(error) => bad.push((offset, end - offset, error)),
@@ -167,7 +167,7 @@ impl Survey {
         })?;
         mark_end(&mut faults, last_end);
         self.manifest_told(scope, manifest_bytes)?;
-        log.last_end = last_end;
+        wal.last_end = last_end;
         for (number, bytes) in marks {
             let claim = self.claims.entry(number).or_insert(0);
             *claim = bytes.max(*claim);
@@ -179,21 +179,21 @@ impl Survey {
                 (_, true) => Weight::Note,
                 _ => Weight::Loss,
             };
-            log.rewrite |= weight != Weight::Note;
+            wal.rewrite |= weight != Weight::Note;
             let lost = if weight == Weight::Loss { missing.at(fault.offset) } else { String::new() };
             let mut found =
-                problem(weight, log.path.clone(), Some(fault.offset), &format!("{}{lost}", fault.what));
+                problem(weight, wal.path.clone(), Some(fault.offset), &format!("{}{lost}", fault.what));
             found.bytes = fault.lost_bytes;
             self.report.problems.push(found);
         }
         for (offset, bytes, error) in bad {
-            log.rewrite = true;
+            wal.rewrite = true;
             let what = format!("{}{}", error.message(), missing.at(offset));
-            let mut found = problem(Weight::Loss, log.path.clone(), Some(offset), &what);
+            let mut found = problem(Weight::Loss, wal.path.clone(), Some(offset), &what);
             found.bytes = bytes;
             self.report.problems.push(found);
         }
-        Ok(log)
+        Ok(wal)
     }
 }
 
@@ -216,7 +216,7 @@ fn policy_in(scope: &Scope, wals: &[FileNumber]) -> Result<Option<WritePolicy>> 
     let mut policy = None;
     for number in wals {
         let file = scope.options.env.fs.open_random(&scope.paths.wal(*number), &ReadHints::default())?;
-        salvage_log(&mut FileSource(file), &log_options(*number), &mut |record, _, _| {
+        salvage_wal(&mut FileSource(file), &salvage_options(*number), &mut |record, _, _| {
             let batch = Batch::new(record);
             for record in batch.iter().flat_map(Batch::records).flatten() {
                 let Record::Marker(marker) = record else { continue };
@@ -241,7 +241,7 @@ pub(super) fn sound_batch(record: &[u8]) -> Result<(SequenceNumber, u32)> {
     Ok((seq, count))
 }
 
-pub(super) fn log_options(number: FileNumber) -> ReaderOptions {
+pub(super) fn salvage_options(number: FileNumber) -> ReaderOptions {
     ReaderOptions {
         wal_number: number.0,
         decompressor: Some(Box::new(crate::wal::compression::decompressor)),

@@ -135,12 +135,13 @@ impl<'a> Replay<'a> {
     ///
     /// # Errors
     /// As the mode has it, with file and offset.
-    pub fn run(mut self, logs: &[FileNumber]) -> Result<Replayed> {
-        for (i, log) in logs.iter().enumerate() {
-            let path = self.tools.paths.wal(*log);
-            base::invariant!(i == 0 || logs[i - 1] < *log, "WAL {} is replayed after a newer WAL", log.0);
-            self.done.max_log = self.done.max_log.max(log.0);
-            self.log(*log, &path, &logs[i + 1..]).map_err(|e| e.doing("replaying a WAL").file(&path))?;
+    pub fn run(mut self, wals: &[FileNumber]) -> Result<Replayed> {
+        for (i, wal) in wals.iter().enumerate() {
+            let path = self.tools.paths.wal(*wal);
+            base::invariant!(i == 0 || wals[i - 1] < *wal, "WAL {} is replayed after a newer WAL", wal.0);
+            self.done.max_wal = self.done.max_wal.max(wal.0);
+            self.replay_wal(*wal, &path, &wals[i + 1..])
+                .map_err(|e| e.doing("replaying a WAL").file(&path))?;
         }
         self.durable.finish()?;
         if self.dropping {
@@ -156,13 +157,13 @@ impl<'a> Replay<'a> {
         Ok(self.done)
     }
 
-    fn log(&mut self, log: FileNumber, path: &Path, later: &[FileNumber]) -> Result<()> {
+    fn replay_wal(&mut self, wal: FileNumber, path: &Path, later: &[FileNumber]) -> Result<()> {
         let file = self.tools.env.fs.open_random(path, &ReadHints::default())?;
         let size = file.size()?;
-        self.tools.events.info(format_args!("Recovering log #{} mode {}", log.0, self.settings.mode as u8));
-        let mut reader = Reader::new(FileSource(file), durable::options(log));
-        let mut progress = self.durable.begin(log);
-        let mut last_in_log = 0;
+        self.tools.events.info(format_args!("Recovering log #{} mode {}", wal.0, self.settings.mode as u8));
+        let mut reader = Reader::new(FileSource(file), durable::options(wal));
+        let mut progress = self.durable.begin(wal);
+        let mut last_in_wal = 0;
         let was_dropping = self.dropping;
         // Where an older log's records were passed over.
         let mut older_at: Option<u64> = None;
@@ -172,23 +173,23 @@ impl<'a> Replay<'a> {
                     if let Some(from) = older_at.take() {
                         self.tools.events.warn(format_args!(
                             "{PASSED_OVER}WAL {:06} has records of an older log from {from} to {offset}, where its own were lost",
-                            log.0
+                            wal.0
                         ));
                     }
                     let marks = marks_of(bytes);
                     self.note_manifest(marks.as_ref().and_then(|marks| marks.manifest));
                     let older = marks.as_ref().map_or(&[][..], |marks| &marks.written);
-                    let verdict = match self.record(bytes, log, older, &mut last_in_log) {
+                    let verdict = match self.record(bytes, wal, older, &mut last_in_wal) {
                         Ok(verdict) => verdict,
                         Err(Fault::Report(error)) => {
                             self.durable.end(
-                                log,
+                                wal,
                                 &progress,
                                 &reader,
                                 Some((offset, error.message())),
                                 later,
                             )?;
-                            self.meet(log, Finding::Damage, error.at(offset))?
+                            self.meet(wal, Finding::Damage, error.at(offset))?
                         }
                         Err(Fault::Fatal(error)) => return Err(error.at(offset)),
                     };
@@ -196,7 +197,7 @@ impl<'a> Replay<'a> {
                 }
                 Item::TornTail { offset, dropped, .. } => {
                     self.fault(
-                        log,
+                        wal,
                         &progress,
                         &reader,
                         offset,
@@ -205,19 +206,19 @@ impl<'a> Replay<'a> {
                     )?;
                     let finding = self.classify(Finding::TornEnd, reader.is_recycled(), &progress, &reader);
                     let error = format!("the WAL ends in the middle of a record; {dropped} bytes are lost");
-                    let verdict = self.meet(log, finding, Error::corruption(error).at(offset))?;
+                    let verdict = self.meet(wal, finding, Error::corruption(error).at(offset))?;
                     (verdict, offset, None)
                 }
                 Item::Corruption(damage) => {
-                    self.fault(log, &progress, &reader, damage.offset, &damage.reason, later)?;
+                    self.fault(wal, &progress, &reader, damage.offset, &damage.reason, later)?;
                     let finding = self.classify(Finding::Damage, damage.recycled, &progress, &reader);
                     let error = Error::corruption(damage.reason).at(damage.offset);
-                    let verdict = self.meet(log, finding, error)?;
+                    let verdict = self.meet(wal, finding, error)?;
                     (verdict, damage.offset, None)
                 }
                 Item::OldRecord { offset, .. } => {
                     self.fault(
-                        log,
+                        wal,
                         &progress,
                         &reader,
                         offset,
@@ -226,11 +227,11 @@ impl<'a> Replay<'a> {
                     )?;
                     older_at.get_or_insert(offset);
                     let error = Error::corruption("a record of the log that the file was before").at(offset);
-                    (self.meet(log, Finding::OldRecord, error)?, offset, None)
+                    (self.meet(wal, Finding::OldRecord, error)?, offset, None)
                 }
                 Item::Hole { offset } => {
-                    self.durable.end(log, &progress, &reader, Some((offset, HOLE)), later)?;
-                    match self.meet(log, Finding::Hole, Error::corruption(HOLE).at(offset))? {
+                    self.durable.end(wal, &progress, &reader, Some((offset, HOLE)), later)?;
+                    match self.meet(wal, Finding::Hole, Error::corruption(HOLE).at(offset))? {
                         Verdict::GoOn => continue,
                         Verdict::EndOfThisLog => break,
                     }
@@ -243,8 +244,8 @@ impl<'a> Replay<'a> {
                     Some(error) if self.verifies_predecessors() => {
                         // The log before it is at fault, but what stands behind is not read.
                         let behind = reader.whole_end();
-                        self.durable.end(log, &progress, &reader, Some((behind, error.message())), later)?;
-                        (self.meet(log, Finding::Damage, error.at(offset))?, offset, None)
+                        self.durable.end(wal, &progress, &reader, Some((behind, error.message())), later)?;
+                        (self.meet(wal, Finding::Damage, error.at(offset))?, offset, None)
                     }
                     fault => {
                         self.done.damaged |= fault.is_some();
@@ -252,37 +253,37 @@ impl<'a> Replay<'a> {
                     }
                 },
                 Item::EndOfLog => {
-                    self.durable.end(log, &progress, &reader, None, later)?;
+                    self.durable.end(wal, &progress, &reader, None, later)?;
                     break;
                 }
             };
-            self.durable.read(log, &mut progress, &reader, offset, &marks.unwrap_or_default().durable)?;
+            self.durable.read(wal, &mut progress, &reader, offset, &marks.unwrap_or_default().durable)?;
             if matches!(verdict, Verdict::EndOfThisLog) {
                 break;
             }
         }
-        self.durable.pass(log);
+        self.durable.pass(wal);
         if self.done.damaged || reader.is_recycled() {
-            self.doubt(log.0);
+            self.doubt(wal.0);
         }
         let (bytes, digest) = (reader.whole_end(), Some(reader.digest()));
         if !was_dropping || !self.dropping {
-            self.replayed.insert(log.0, (bytes, reader.digest()));
+            self.replayed.insert(wal.0, (bytes, reader.digest()));
         }
         base::invariant!(
             !self.settings.may_flush || bytes <= size,
             "{bytes} bytes of records are in WAL {} of {size} bytes",
-            log.0
+            wal.0
         );
-        self.done.extents.push(Extent { number: log.0, bytes, digest });
+        self.done.extents.push(Extent { number: wal.0, bytes, digest });
         if progress.is_all(&reader) {
-            self.done.proved.push(log.0);
+            self.done.proved.push(wal.0);
         }
-        let read = Predecessor { wal_number: log.0, size_bytes: size, last_seqno_recorded: last_in_log };
+        let read = Predecessor { wal_number: wal.0, size_bytes: size, last_seqno_recorded: last_in_wal };
         self.previous = Some((read, bytes));
         if later.is_empty() && self.can_continue() && !reader.is_recycled() && reader.gap().is_none() {
             let read = std::mem::take(&mut self.replayed);
-            self.done.tail = Some(Tail::new(log, reader, read, self.settings.min_wal));
+            self.done.tail = Some(Tail::new(wal, reader, read, self.settings.min_wal));
         }
         Ok(())
     }
@@ -302,9 +303,9 @@ impl<'a> Replay<'a> {
     fn record(
         &mut self,
         bytes: &[u8],
-        log: FileNumber,
+        wal: FileNumber,
         older: &[Mark],
-        last_in_log: &mut SequenceNumber,
+        last_in_wal: &mut SequenceNumber,
     ) -> std::result::Result<Verdict, Fault> {
         if bytes.len() < batch::HEADER_LEN {
             return Err(Fault::Report(Error::corruption("log record too small")));
@@ -324,7 +325,7 @@ impl<'a> Replay<'a> {
             if let Some((older, bytes)) = short.map(|mark| (mark.wal_number, mark.bytes)) {
                 self.tools.events.warn(format_args!(
                     "{PASSED_OVER}WAL {:06} follows {older:06}, to which {bytes} bytes were written, and not all of them are there",
-                    log.0
+                    wal.0
                 ));
                 self.doubt(older);
             }
@@ -332,7 +333,7 @@ impl<'a> Replay<'a> {
             let (older, bytes) = (short.wal_number, short.bytes);
             self.tools.events.warn(format_args!(
                 "WAL {:06} follows {older:06}, to which {bytes} bytes were written, and not all of them are there: dropped",
-                log.0
+                wal.0
             ));
             self.stop(FileNumber(older));
         }
@@ -343,11 +344,11 @@ impl<'a> Replay<'a> {
         if self.is_left_at_a_hole(seq, batch::count(bytes)) {
             return Ok(Verdict::GoOn);
         }
-        *last_in_log = seq;
-        let filtered = self.filter(bytes, log)?;
+        *last_in_wal = seq;
+        let filtered = self.filter(bytes, wal)?;
         let source = Source {
             missing: Missing::Skip,
-            log: Some(log.0),
+            wal: Some(wal.0),
             buffers: None,
             merger: None,
             protection: None,
@@ -355,7 +356,7 @@ impl<'a> Replay<'a> {
         };
         let replayed = filtered.as_deref().unwrap_or(bytes);
         let Outcome { applied, next_counted, unknown_count, repeated } =
-            match self.apply(replayed, log, source) {
+            match self.apply(replayed, wal, source) {
                 Ok(outcome) => outcome,
                 Err(error) if error.kind() == Kind::NotSupported => return Err(Fault::Fatal(error)),
                 // The memtable contains an entry with this key and this sequence number already.
@@ -398,9 +399,9 @@ impl<'a> Replay<'a> {
 
     /// Returns the batch that the WAL filter puts in the place of `bytes`. A WAL that a filter changed is never replayed
     /// again: its entries are flushed.
-    fn filter(&mut self, bytes: &[u8], log: FileNumber) -> std::result::Result<Option<Vec<u8>>, Fault> {
+    fn filter(&mut self, bytes: &[u8], wal: FileNumber) -> std::result::Result<Option<Vec<u8>>, Fault> {
         let Some(filter) = &mut self.filter else { return Ok(None) };
-        let filtered = filter.record(bytes, log, &self.tools.paths.wal(log)).map_err(|error| {
+        let filtered = filter.record(bytes, wal, &self.tools.paths.wal(wal)).map_err(|error| {
             if error.kind() == Kind::NotSupported { Fault::Fatal(error) } else { Fault::Report(error) }
         })?;
         self.done.damaged |= filtered.is_some();
@@ -408,18 +409,18 @@ impl<'a> Replay<'a> {
     }
 
     /// Applies a batch, and collects or resolves prepared transactions.
-    fn apply(&mut self, bytes: &[u8], log: FileNumber, source: Source<'_>) -> Result<Outcome> {
+    fn apply(&mut self, bytes: &[u8], wal: FileNumber, source: Source<'_>) -> Result<Outcome> {
         let batch = Batch::new(bytes)?;
         let has_markers = prepared::has_markers(&batch);
         let unmarked = || !has_markers && separated::ends_with_placeholder(&batch);
         if self.settings.policy.numbering() == Numbering::PerBatch || unmarked() {
             let ReplaySettings { two_phase, policy, .. } = self.settings;
             let (tools, families) = (self.tools, self.families);
-            let place = separated::Place { tools, families, two_phase, policy, wal: log };
+            let place = separated::Place { tools, families, two_phase, policy, wal };
             return self.sections.replay_separated(batch, place, source);
         }
         if has_markers {
-            return self.sections.replay(batch, self.settings.two_phase, log, self.families, source);
+            return self.sections.replay(batch, self.settings.two_phase, wal, self.families, source);
         }
         let applied = apply::batch(bytes, batch.sequence(), self.families, source)?;
         let next_counted = batch.sequence() + u64::from(batch.count());
@@ -464,9 +465,9 @@ impl<'a> Replay<'a> {
     /// record may only have been missing at the time of the read. The replayed state is then an earlier
     /// state of the database, and the caller decides whether to read again.
     fn is_short(&self, mark: &Mark) -> bool {
-        let (log, read) = (mark.wal_number, self.replayed.get(&mark.wal_number));
-        log >= self.settings.min_wal
-            && !self.waived.contains(&log)
+        let (wal, read) = (mark.wal_number, self.replayed.get(&mark.wal_number));
+        wal >= self.settings.min_wal
+            && !self.waived.contains(&wal)
             && read != Some(&(mark.bytes, mark.digest))
     }
 
@@ -482,16 +483,16 @@ impl<'a> Replay<'a> {
     }
 
     /// Does what the recovery mode decides about a finding. `error` describes the finding.
-    fn meet(&mut self, log: FileNumber, finding: Finding, error: Error) -> Result<Verdict> {
-        base::invariant!(error.offset().is_some(), "{finding:?} in WAL {} has no offset", log.0);
-        let is_known = finding == Finding::Hole && self.waived.contains(&log.0);
+    fn meet(&mut self, wal: FileNumber, finding: Finding, error: Error) -> Result<Verdict> {
+        base::invariant!(error.offset().is_some(), "{finding:?} in WAL {} has no offset", wal.0);
+        let is_known = finding == Finding::Hole && self.waived.contains(&wal.0);
         let decision = match is_known {
             // The info log already says that replay continues after damage in this WAL.
             true => Decision::Skip,
             false => rules::decide(finding, self.settings.mode, !self.settings.paranoid_checks),
         };
         self.done.damaged = true;
-        let error = error.file(self.tools.paths.wal(log));
+        let error = error.file(self.tools.paths.wal(wal));
         if !is_known {
             self.tell(finding, decision, &error);
         }
@@ -499,15 +500,15 @@ impl<'a> Replay<'a> {
             Decision::Fail => return Err(error),
             Decision::Skip => {
                 if finding != Finding::OldRecord {
-                    self.waived.insert(log.0);
+                    self.waived.insert(wal.0);
                 }
                 return Ok(Verdict::GoOn);
             }
             Decision::EndOfWal => {}
-            Decision::Stop => self.stop(log),
+            Decision::Stop => self.stop(wal),
             Decision::StopAtOldRecord => {
                 let cut_off = self.cut_off;
-                self.stop(log);
+                self.stop(wal);
                 self.cut_off = cut_off;
             }
         }
@@ -534,7 +535,7 @@ impl<'a> Replay<'a> {
     /// the WAL.
     fn fault(
         &mut self,
-        log: FileNumber,
+        wal: FileNumber,
         progress: &Progress,
         reader: &Reader<FileSource>,
         offset: u64,
@@ -546,7 +547,7 @@ impl<'a> Replay<'a> {
             Diagnosis::Length(length) => format!("the record's length should be {length}"),
         });
         let what = change.as_ref().map_or_else(|| reason.to_string(), |change| format!("{reason}: {change}"));
-        self.durable.end(log, progress, reader, Some((offset, &what)), later)?;
+        self.durable.end(wal, progress, reader, Some((offset, &what)), later)?;
         let strict = self.is_point_in_time() && self.settings.paranoid_checks && !self.settings.accept_lost;
         if strict && reader.damaged_not_torn().is_some() {
             let hint = format!("{what}; it is damaged, not torn. open_despite_lost_writes opens without it");
@@ -570,16 +571,16 @@ impl<'a> Replay<'a> {
         rules::in_recycled_file(finding, self.settings.mode, all_read)
     }
 
-    fn stop(&mut self, log: FileNumber) {
+    fn stop(&mut self, wal: FileNumber) {
         self.dropping = true;
         self.done.damaged = true;
-        self.done.stopped_at = Some(log.0);
-        self.cut_off = Some(log.0);
-        self.doubt(log.0);
+        self.done.stopped_at = Some(wal.0);
+        self.cut_off = Some(wal.0);
+        self.doubt(wal.0);
     }
 
-    fn doubt(&mut self, log: u64) {
-        self.done.in_doubt = Some(self.done.in_doubt.map_or(log, |oldest| oldest.min(log)));
+    fn doubt(&mut self, wal: u64) {
+        self.done.in_doubt = Some(self.done.in_doubt.map_or(wal, |oldest| oldest.min(wal)));
     }
 
     /// A family must not keep what is newer than where the others were cut off.
