@@ -35,18 +35,18 @@ pub struct FilledMemtables<'a> {
     batch: &'a WriteBatch,
     own: Mutex<Vec<apply::OwnMemtable>>,
     snapshots: &'a Arc<Snapshots>,
-    /// Keeps the older entries until the batch is visible.
+    /// Works as a snapshot: flushes keep the older entries until the batch is visible.
     kept: Mutex<Option<Box<dyn Any + Send + Sync>>>,
 }
 
 impl<'a> FilledMemtables<'a> {
-    /// The sequence numbers that the batch takes.
+    /// Returns the number of sequence numbers that the batch takes.
     pub fn seqs(&self) -> u32 {
         self.batch.count()
     }
 }
 
-/// The part of the write path that fills and installs memtables.
+/// Fills and installs memtables, as a part of the write path.
 #[derive(Clone, Copy)]
 pub struct Filler<'w> {
     writer: &'w Writer,
@@ -84,8 +84,8 @@ impl<'w> Filler<'w> {
         Ok(Some(FilledMemtables { batch, own: Mutex::new(own), snapshots, kept: Mutex::new(None) }))
     }
 
-    /// Writes `front` as every batch, and installs the memtables that `hook` returns in [`WriteHook::filled`]. Their entries
-    /// come after those of `front`.
+    /// Writes `front` and installs the memtables that `hook` returns in [`WriteHook::filled`]. The entries of these
+    /// memtables come after the entries of `front`.
     ///
     /// # Errors
     /// As [`Writer::write`].
@@ -100,17 +100,17 @@ impl<'w> Filler<'w> {
         self.writer.write_as(front, seqs, options, Some(hook))
     }
 
-    /// Checks that no column family of the memtables is stopped. For the leader, before the WAL append.
+    /// Checks that no column family of the memtables is stopped. The leader calls this before the WAL append.
     pub(super) fn check(self, filled: &FilledMemtables<'_>) -> Result<()> {
         let families: Vec<_> = filled.own.lock().iter().map(|(family, _)| family.id()).collect();
         self.writer.errors.check_families(families)
     }
 
-    /// Makes the memtables immutable memtables of their column families. For the leader, after the WAL append and before the
-    /// write is visible. `last` is the last sequence number of the write.
+    /// Makes the filled memtables immutable memtables of their column families. The leader calls this after the WAL
+    /// append and before the write is visible. `last` is the last sequence number of the write.
     ///
     /// # Errors
-    /// Those of the memtables. The write is then in the WAL, and a memtable lacks entries.
+    /// An error of the memtables. The write is then in the WAL, and a memtable lacks entries.
     pub(super) fn install(self, filled: &FilledMemtables<'_>, last: SequenceNumber) -> Result<()> {
         let offset = last - u64::from(filled.seqs());
         if let Err(error) = self.writer.roll_wal() {

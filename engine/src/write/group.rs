@@ -12,12 +12,13 @@
 //! string in the form of the WAL. So no writer reads the batch of another thread, and the order in the WAL
 //! is the order of joining.
 //!
-//! A leader that waits for room lends the lead ([`Queue::hold_back`]) to who gets the database over an error
-//! ([`Queue::enter_ahead`]): the room may come from nobody else. Nothing of the lender's group has a sequence
-//! number or is in the log by then, and it goes on only when the lead is back.
+//! A leader that waits for room lends the leader state ([`Queue::hold_back`]) to a resume that clears a background
+//! error ([`Queue::enter_ahead`]): only the resume may be able to make room. At this time no batch of the leader's
+//! group has a sequence number or is in the WAL. The leader continues only after the leader state is back.
 //!
-//! Followers either wait for the outcome, or, when the memtable takes concurrent inserts and their batches are worth
-//! it, insert their own batch at the sequence number they are told and report back.
+//! A follower waits for the outcome, or inserts its own batch. It inserts its own batch if the memtable takes
+//! concurrent inserts and the batches are large enough. The leader then signals the sequence number, and the
+//! follower reports its result.
 //!
 //! The shape follows RocksDB's `db/write_thread.h`; the group buffer replaces its list of writers.
 
@@ -33,20 +34,21 @@ use crate::sync::{Arc, AtomicBool, AtomicUsize, Condvar, Mutex, MutexGuard, Orde
 #[cfg(all(test, not(shuttle), not(loom)))]
 mod tests;
 
-/// What writers must agree on to share a group.
+/// The properties of a write that decide which group it can join.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Flags {
     pub sync: bool,
     pub disable_wal: bool,
     pub no_slowdown: bool,
     pub low_pri: bool,
-    /// The log's bytes are charged to the rate limiter.
+    /// The bytes of the WAL record are charged to the rate limiter.
     pub charged: bool,
 }
 
 impl Flags {
-    /// Whether a writer with `other` may ride in a group that was opened with `self`. A group that does
-    /// not sync is not made to wait for one that does; the reverse costs nothing.
+    /// Returns true if a writer with the flags `other` may join a group with the flags `self`. A writer that syncs
+    /// does not join a group without a sync, which would then wait for the sync. A writer that does not sync may
+    /// join a group that syncs: it would have to wait for this group anyway.
     fn takes(self, other: Flags) -> bool {
         self.disable_wal == other.disable_wal
             && self.no_slowdown == other.no_slowdown
@@ -56,63 +58,63 @@ impl Flags {
     }
 }
 
-/// What a writer brings to the queue.
+/// A writer as the queue sees it.
 #[derive(Clone, Copy)]
 pub struct Entry<'a> {
-    /// The batch's records, without its header.
+    /// The records of the batch, without the batch header.
     pub records: &'a [u8],
-    /// Counted records.
+    /// The number of records that the batch header counts.
     pub count: u32,
-    /// The sequence numbers it takes: as many as counted records, or as sub-batches.
+    /// The number of sequence numbers that the batch takes: one for each counted record, or one for each sub-batch.
     pub seqs: u32,
     pub flags: Flags,
-    /// Must be alone in its group: it has a hook, or is no batch at all.
+    /// The group may have no other writer. For example, the write has a hook, or there is no batch at all.
     pub alone: bool,
     /// Other threads may insert concurrently with this batch: the batch has no merge operand.
     pub concurrent: bool,
 }
 
-/// What a joiner has to do now.
+/// The task of a writer that has joined the queue.
 pub enum Role {
-    /// Lead: write this group, then [`Queue::hand_over`] the leader_state and [`Queue::finish`] the group.
+    /// Write this group, then pass the leader state to [`Queue::hand_over`] and the group to [`Queue::finish`].
     Lead(Group, Box<LeaderState>),
     /// Insert your own batch at this sequence number, then call [`Insert::finish`].
     Insert(Insert),
-    /// Someone wrote it for you.
+    /// Nothing: the leader wrote the batch, or the batch was rejected.
     Done(Result<()>),
 }
 
-/// What only the leader touches; it goes from leader to leader with the lead.
+/// The state that only the leader uses. Each leader passes it to the next leader.
 #[derive(Default)]
 pub struct LeaderState {
-    /// The last sequence number given out.
+    /// The last allocated sequence number.
     pub last_seq: SequenceNumber,
-    /// Counts groups, for publishing in order.
+    /// The number of the newest write group. Groups are published in the order of these numbers.
     pub ticket: u64,
-    /// Group records put together.
+    /// The leader's batch with the records of the followers, for the WAL append.
     pub scratch: Vec<u8>,
 }
 
-/// Writers that are logged together. The leader's own records are not in `records`: it holds them itself.
+/// A write group. `records` does not have the leader's own records: the leader holds its own batch.
 #[derive(Default)]
 pub struct Group {
     pub flags: Flags,
-    /// The followers' records, in order.
+    /// The records of the followers, in the order of joining.
     pub records: Vec<u8>,
-    /// How many of them are counted.
+    /// The number of counted records of the followers.
     pub count: u32,
-    /// How many sequence numbers the followers take.
+    /// The number of sequence numbers that the followers take.
     pub seqs: u32,
-    /// How many sequence numbers the leader's own batch takes.
+    /// The number of sequence numbers that the leader's batch takes.
     pub lead_seqs: u32,
     followers: Vec<Follower>,
     concurrent: bool,
     alone: bool,
-    /// Goes before all who write.
+    /// The group of [`Queue::enter_ahead`], which leads before all writers.
     ahead: bool,
-    /// Bytes of the leader's own records, for the size bound.
+    /// The size of the leader's records in bytes, for the size limit of the group.
     lead_bytes: usize,
-    /// Set for a group that waits: who is to lead it.
+    /// The writer that will lead the group. Set only while the group waits.
     leader: Option<Arc<Waiter>>,
 }
 
@@ -120,12 +122,12 @@ struct Follower {
     waiter: Arc<Waiter>,
     count: u32,
     seqs: u32,
-    /// Bytes of its records.
+    /// The size of the follower's records in bytes.
     len: usize,
 }
 
 impl Group {
-    /// How many writers' batches this group holds.
+    /// Returns the number of writers in the group, including the leader.
     pub fn writers(&self) -> usize {
         self.followers.len() + 1
     }
@@ -139,8 +141,8 @@ impl Group {
         self.concurrent && followers > 0 && heavy
     }
 
-    /// From this many records, or this many bytes, for each follower, the followers insert their own
-    /// records.
+    /// The followers insert their own records if they have, on average, at least this many records or this many
+    /// bytes.
     const SHARED_COUNT: usize = 8;
     const SHARED_BYTES: usize = 8 << 10;
 }
@@ -153,12 +155,12 @@ pub struct Insert {
 }
 
 impl Insert {
-    /// Reports the insertion and waits for the group's outcome.
+    /// Reports the result of the insert, and waits for the outcome of the group.
     pub fn finish(self, inserted: Result<()>) -> Result<()> {
         self.group_of_inserts.report(inserted);
         match self.waiter.wait(&self.group_of_inserts.patience) {
             Signal::Done(result) => result,
-            // Only one order is ever given; anything else would be the queue's own fault.
+            // A follower gets one order only. Any other signal is a bug in the queue.
             _ => {
                 base::invariant!(
                     false,
@@ -170,7 +172,7 @@ impl Insert {
     }
 }
 
-/// The followers that insert for themselves, counted down.
+/// The followers of one group that insert their own batches. The last report wakes the leader.
 struct InsertGroup {
     left: AtomicUsize,
     error: Mutex<Option<Error>>,
@@ -199,7 +201,7 @@ enum Signal {
     InsertsDone,
 }
 
-/// Where one thread waits. Kept by the thread and used again.
+/// The place where one thread waits for a signal. Each thread keeps its waiter and uses it for all its writes.
 struct Waiter {
     ready: AtomicBool,
     signal: Mutex<Signal>,
@@ -241,7 +243,8 @@ crate::sync::thread_local! {
 }
 
 fn own_waiter() -> Arc<Waiter> {
-    // A thread that is ending has no waiter any more (a write in the destructor of a thread-local variable).
+    // While a thread ends, a destructor of a thread-local variable may write. The thread's own waiter may be gone
+    // already.
     WAITER
         .try_with(|slot| slot.borrow_mut().get_or_insert_with(Waiter::new).clone())
         .unwrap_or_else(|_| Waiter::new())
@@ -250,32 +253,32 @@ fn own_waiter() -> Arc<Waiter> {
 /// The queue of writers of one database.
 pub struct Queue {
     inner: Mutex<Inner>,
-    /// The lead that was lent is back.
+    /// Notified when a lent leader state is returned.
     returned: Condvar,
     group_bytes_max: usize,
     patience: Arc<Patience>,
 }
 
 struct Inner {
-    /// Here while nobody leads.
+    /// The leader state, while no writer leads.
     leader_state: Option<Box<LeaderState>>,
-    /// While the leader waits for room: writers that would not wait are turned away.
+    /// True while the leader waits for room. Writers with `no_slowdown` are then rejected.
     held_back: bool,
     /// Holds the leader state while the leader waits for room and no other thread has borrowed the state.
     /// While the state is here, a group that may overtake the leader does not wait.
     lent: Option<Box<LeaderState>>,
     waiting: VecDeque<Group>,
-    /// Buffers of finished groups.
+    /// The record buffers of finished groups, for the next groups.
     spare: Vec<Vec<u8>>,
 }
 
-/// Buffers kept for the next groups, and the largest kept.
+/// The number of buffers that are kept for later groups, and the size in bytes above which a buffer is not kept.
 const SPARE_COUNT_MAX: usize = 4;
 const SPARE_BYTES_MAX: usize = 4 << 20;
 
 impl Queue {
-    /// `group_bytes_max`: `max_write_batch_group_size_bytes`. `last_seq`: the newest in the database. `patience`:
-    /// how writers wait for each other.
+    /// Makes an idle queue. `group_bytes_max` is the option `max_write_batch_group_size_bytes`. `last_seq` is the
+    /// newest sequence number of the database. `patience` decides how long waiting writers yield before they sleep.
     pub fn new(group_bytes_max: u64, last_seq: SequenceNumber, patience: Arc<Patience>) -> Self {
         let leader_state = Some(Box::new(LeaderState { last_seq, ..LeaderState::default() }));
         Queue {
@@ -292,7 +295,7 @@ impl Queue {
         }
     }
 
-    /// Enters the queue; returns when there is something to do.
+    /// Joins the queue. Returns when the writer has a task or an outcome.
     pub fn join(&self, entry: Entry<'_>) -> Role {
         let waiter = {
             let mut inner = self.inner.lock();
@@ -347,8 +350,8 @@ impl Queue {
         inner.waiting.push_back(group);
     }
 
-    /// Asks the followers to insert their own batches, the first of them at `seq`. The leader inserts its
-    /// own meanwhile and then calls [`ParallelInsert::join`].
+    /// Signals the followers to insert their own batches. The first follower inserts at `seq`. The leader inserts
+    /// its own batch concurrently and then calls [`ParallelInsert::join`].
     pub fn insert_together(&self, group: &Group, mut seq: SequenceNumber) -> ParallelInsert {
         group.check();
         base::invariant!(group.concurrent, "followers insert a batch that must be inserted by the leader");
@@ -367,7 +370,8 @@ impl Queue {
         ParallelInsert { group_of_inserts, leader }
     }
 
-    /// Turns away the followers whose records are refused: they hear why, and their records leave the group.
+    /// Rejects each follower for whose records `refused` returns an error. The follower gets this error, and its
+    /// records leave the group.
     #[cold]
     pub fn turn_away(&self, group: &mut Group, refused: impl Fn(&[u8]) -> Option<Error>) {
         group.check();
@@ -392,7 +396,7 @@ impl Queue {
         group.check();
     }
 
-    /// Ends a group: tells its followers the outcome. Does not pass on the lead.
+    /// Ends a group: every follower gets the outcome. Does not hand the lead over.
     pub fn finish(&self, mut group: Group, outcome: &Result<()>) {
         base::invariant!(group.leader.is_none(), "a write group ends before its leader led the group");
         for follower in group.followers.drain(..) {
@@ -407,7 +411,7 @@ impl Queue {
         }
     }
 
-    /// Passes the lead to the first waiting group, or leaves the queue idle.
+    /// Hands the lead over to the first waiting group. If no group waits, the queue becomes idle.
     pub fn hand_over(&self, leader_state: Box<LeaderState>) {
         let mut inner = self.inner.lock();
         base::invariant!(inner.leader_state.is_none(), "a second leader hands the lead over");
@@ -446,19 +450,21 @@ impl Queue {
         out
     }
 
-    /// Holds the queue back; the groups that are to be turned away.
+    /// Puts the leader state where [`Queue::enter_ahead`] can borrow it. Returns the waiting groups with
+    /// `no_slowdown`, which the caller rejects.
     fn lend(&self, leader_state: LeaderState) -> VecDeque<Group> {
         let mut inner = self.inner.lock();
         let (stay, go) = mem::take(&mut inner.waiting).into_iter().partition(|g| !g.flags.no_slowdown);
         inner.waiting = stay;
         base::invariant!(!inner.held_back, "a leader lends the lead that is lent already");
-        base::invariant!(inner.leader_state.is_none(), "a leader lends the lead that nobody holds");
+        base::invariant!(inner.leader_state.is_none(), "a leader lends the lead, and the queue is idle");
         inner.held_back = true;
         self.pass_ahead(inner, Box::new(leader_state));
         go
     }
 
-    /// While the leader is held back: the lead goes to the next that goes ahead, or lies ready.
+    /// Gives the lent leader state to the next group of [`Queue::enter_ahead`]. If there is none, the leader that
+    /// waits for room can take the state back.
     fn pass_ahead(&self, mut inner: MutexGuard<'_, Inner>, leader_state: Box<LeaderState>) {
         if inner.waiting.front().is_some_and(|group| group.ahead)
             && let Some(mut group) = inner.waiting.pop_front()
@@ -475,8 +481,8 @@ impl Queue {
         self.returned.notify_all();
     }
 
-    /// Leads before all who write, and while the leader waits for room; to be ended by
-    /// [`Queue::leave_ahead`].
+    /// Takes the lead before all waiting writers. If the leader waits for room, borrows its leader state. The
+    /// caller must end its lead with [`Queue::leave_ahead`].
     pub fn enter_ahead(&self) -> Result<Box<LeaderState>> {
         let waiter = {
             let mut inner = self.inner.lock();
@@ -517,7 +523,8 @@ impl Queue {
         }
     }
 
-    /// The lead goes back to who lent it, or on.
+    /// Ends the lead of [`Queue::enter_ahead`]. Returns a borrowed leader state, or hands the lead over to the next
+    /// group.
     pub fn leave_ahead(&self, leader_state: Box<LeaderState>) {
         let inner = self.inner.lock();
         if inner.held_back {
@@ -528,14 +535,14 @@ impl Queue {
     }
 }
 
-/// Followers at work on their own batches.
+/// The followers that insert their own batches at this time.
 pub struct ParallelInsert {
     group_of_inserts: Arc<InsertGroup>,
     leader: Arc<Waiter>,
 }
 
 impl ParallelInsert {
-    /// Waits for all of them.
+    /// Waits until all followers have reported. Returns the first error.
     pub fn join(self) -> Result<()> {
         let signal = self.leader.wait(&self.group_of_inserts.patience);
         base::invariant!(
@@ -544,7 +551,7 @@ impl ParallelInsert {
         );
         base::invariant!(
             self.group_of_inserts.left.load(Ordering::Acquire) == 0,
-            "a leader goes on before all followers inserted their batches"
+            "a leader continues before all followers inserted their batches"
         );
         match self.group_of_inserts.error.lock().take() {
             Some(error) => Err(error),
@@ -603,15 +610,15 @@ impl Group {
             && self.seqs.checked_add(entry.seqs).is_some()
     }
 
-    /// A small leader is not made to wait for a large group: it takes an eighth of the bound on top of
-    /// its own size, as RocksDB does.
+    /// Returns the size limit of the group in bytes. If the leader's batch is small, the limit is its size plus an
+    /// eighth of `bytes_max`, as in RocksDB. So a small write does not wait for a large group.
     fn bytes_max(&self, bytes_max: usize) -> usize {
         let eighth = bytes_max / 8;
         if self.lead_bytes <= eighth { self.lead_bytes + eighth } else { bytes_max }
     }
 }
 
-/// What a writer with `no_slowdown` hears instead of waiting.
+/// Returns the error for a writer with `no_slowdown` that would have to wait.
 pub fn would_stall() -> Error {
     Error::incomplete("Write stall")
 }

@@ -1,4 +1,4 @@
-//! The one thing that a transaction may hold of the write path.
+//! The functions of a transaction that the write path calls.
 
 use base::{FileNumber, Result, SequenceNumber};
 
@@ -6,20 +6,21 @@ use super::FilledMemtables;
 
 /// Functions that the leader calls around one write. Such a write has a write group of its own.
 pub trait WriteHook: Send + Sync {
-    /// Which parts of the batch go where.
+    /// Returns which parts of the batch go to the WAL and to the memtables.
     fn parts(&self) -> Parts {
         Parts::All
     }
 
-    /// The memtables that the leader installs after the batch is in the memtables. Only for [`Filler::write`].
+    /// Returns the memtables that the leader installs after the batch is in the memtables. Only for
+    /// [`Filler::write`].
     ///
     /// [`Filler::write`]: super::Filler::write
     fn filled(&self) -> Option<&FilledMemtables<'_>> {
         None
     }
 
-    /// Decides whether the write goes on. Called before anything is written to the WAL. All earlier writes are in the
-    /// memtables, and no other write happens until the end of this write. An error is the outcome of the write.
+    /// Decides whether the write continues. Called before anything is written to the WAL. All earlier writes are in
+    /// the memtables, and no other write happens until the end of this write. An error is the outcome of the write.
     ///
     /// # Errors
     /// A conflict.
@@ -27,15 +28,15 @@ pub trait WriteHook: Send + Sync {
         Ok(())
     }
 
-    /// Called after the write is in the WAL `wal`, before the memtables. Not called with `disableWAL`. The write has the
-    /// sequence numbers from `first_seq` on, `seqs` in number.
+    /// Called after the write is in the WAL `wal`, before the memtables. Not called with `disableWAL`. The write
+    /// takes `seqs` sequence numbers, and `first_seq` is the first.
     fn logged(&self, _wal: FileNumber, _first_seq: SequenceNumber, _seqs: u64) {}
 
     /// Called after the write is in the WAL and in the memtables, before it is visible. `last_seq` is its last sequence
     /// number.
     ///
     /// # Errors
-    /// Those of the hook; they are the outcome of the write, which stays written.
+    /// An error of the hook. The write returns this error although it is in the WAL and in the memtables.
     fn before_visible(&self, _last_seq: SequenceNumber) -> Result<()> {
         Ok(())
     }

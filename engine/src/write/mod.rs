@@ -51,14 +51,14 @@ use limits::{check_memory, check_priority, check_sequence_room, is_long_insert, 
 use publish::Publisher;
 use stall::Controller;
 
-/// An insert of so many bytes is measured as a step.
+/// An insert of at least this many bytes is measured as a step.
 const MEASURED_BYTES: usize = 4096;
 
 /// Receives the failures of the WAL and of memtables.
 pub trait ErrorSink: Send + Sync {
     /// A write or a sync of the WAL failed.
     fn wal_failed(&self, error: &Error);
-    /// A batch is in the WAL, but a memtable has not all of its entries.
+    /// A batch is in the WAL, but a memtable lacks some of its entries.
     fn memtable_failed(&self, error: &Error);
 }
 
@@ -102,12 +102,12 @@ pub struct Writer {
     events: Arc<Events>,
     flush_requests: Arc<dyn FlushRequests>,
     faults: Arc<dyn ErrorSink>,
-    /// Some memtable has reached its size; the next leader looks.
+    /// Set if an insert has filled a memtable. The next leader switches the full memtables.
     memtable_full: AtomicBool,
     wal_bytes_max: AtomicU64,
     relieved_wal: AtomicU64,
     closing: AtomicBool,
-    /// Whether something is in memory that is not in the log.
+    /// Set after the first write without the WAL, and never cleared.
     unlogged: Arc<AtomicBool>,
     merger: Arc<dyn Merger>,
     stats: Arc<Stats>,
@@ -142,12 +142,12 @@ impl Writer {
         }
     }
 
-    /// Writes a batch; afterwards it carries its sequence number.
+    /// Writes a batch. Afterwards the batch holds its sequence number.
     ///
     /// # Errors
-    /// InvalidArgument for a batch or options that cannot be written (nothing happened); the background
-    /// error while writes are stopped to all families or to one that the batch touches; Incomplete with
-    /// `no_slowdown`; those of the log.
+    /// InvalidArgument or NotSupported for a batch or options that cannot be written; nothing was written. The
+    /// background error, if it stops the writes of all column families or of a column family that the batch
+    /// touches. Incomplete, if the write would have to wait and has `no_slowdown`. An error of the WAL.
     #[inline]
     pub fn write(
         &self,
@@ -202,7 +202,7 @@ impl Writer {
             count: batch.count(),
             seqs,
             flags,
-            // Of a group the records are copied together, without their checksums.
+            // A group copies the records of its writers without their checksums, so a protected batch is alone.
             alone: hook.is_some() || missing == Missing::Skip || protected || batch.has_wal_end(),
             concurrent: !batch.contents().merges,
         };
@@ -224,7 +224,7 @@ impl Writer {
         outcome
     }
 
-    /// What can be known to be wrong before the queue is entered.
+    /// Rejects a batch or options that cannot be written, before the writer joins the queue.
     #[inline]
     fn check(
         &self,
@@ -259,7 +259,8 @@ impl Writer {
         apply::check(batch, &self.families, missing, markers)
     }
 
-    /// Notes the column families of a write without a WAL record, before the write becomes visible. The close flushes them.
+    /// Marks the column families of a write without a WAL record, before the write becomes visible. The close
+    /// flushes these column families.
     fn note_unlogged(&self, batch: &WriteBatch) {
         let note = |family| {
             if let Some(family) = self.families.get(family) {
@@ -278,8 +279,9 @@ impl Writer {
         }
     }
 
-    /// Why a batch's records are refused although those of other families are taken: a job of one of its families failed,
-    /// and not every family is stopped. Where all are, the leader says so.
+    /// Returns the background error for the records of one batch, if the records touch a stopped column family and
+    /// other column families still accept writes. If all column families are stopped, returns `None`: `ensure_room`
+    /// reports that error for the whole group.
     #[inline]
     fn refusal(&self, records: &[u8]) -> Option<Error> {
         if self.errors.is_partly_stopped() { self.refusal_of_some(records) } else { None }
@@ -288,7 +290,7 @@ impl Writer {
     #[cold]
     fn refusal_of_some(&self, records: &[u8]) -> Option<Error> {
         let records = encoding::Records::behind_header(records);
-        // What does not read is told where it is applied.
+        // Look at no record after the first that does not decode: the insert into the memtables reports it.
         let families = records.map_while(Result::ok).filter_map(|record| record.family());
         self.errors.check_families(families).err()
     }
@@ -307,7 +309,8 @@ impl Writer {
             let own = self.refusal(batch.records());
             return self.give_up(group, leader_state, error).map_err(|error| own.unwrap_or(error));
         }
-        // One call of what follows, which is inlined: two cost a hundred instructions a write.
+        // Call `lead_admitted` at one place only: it is inlined here, and a second call cost 100 instructions a
+        // write.
         let mut nothing = None;
         let (batch, hook, refused) = match self.refusal(batch.records()) {
             None => (batch, hook, None),
@@ -318,11 +321,11 @@ impl Writer {
             }
         };
         let outcome = self.lead_admitted(group, leader_state, batch, hook);
-        // The followers hear for themselves how it went.
+        // The followers have their own outcome from `Queue::finish`.
         refused.map_or(outcome, Err)
     }
 
-    /// Nothing of a group is written.
+    /// Ends a group of which nothing was written: every writer of the group gets `error`.
     #[cold]
     fn give_up(&self, group: Group, leader_state: Box<LeaderState>, error: Error) -> Result<()> {
         self.queue.hand_over(leader_state);
@@ -345,8 +348,8 @@ impl Writer {
         room
     }
 
-    /// The order that is law. A pipelined leader hands the lead over before a long insert: the next group appends to the WAL
-    /// meanwhile.
+    /// Writes a group in the fixed order: WAL, memtables, visible sequence number. With `enable_pipelined_write`,
+    /// the leader hands the lead over before a long insert, so that the next group appends to the WAL meanwhile.
     #[inline]
     fn lead_admitted(
         &self,
@@ -361,7 +364,7 @@ impl Writer {
                 self.queue.hand_over(leader_state);
                 Err(error)
             }
-            // A write with memtables of its own switches memtables, and needs the lead until its end.
+            // A write with filled memtables also switches memtables, so it must lead until its end.
             Ok(first) if self.settings.pipelined && is_long_insert(&group, batch) && !has_filled(hook) => {
                 let (ticket, last) = (leader_state.ticket, leader_state.last_seq);
                 let merged = std::mem::take(&mut leader_state.scratch);
@@ -392,7 +395,8 @@ impl Writer {
         outcome
     }
 
-    /// Sequence numbers, log. Returns the first sequence number of the group.
+    /// Gives the group its sequence numbers and appends the group to the WAL. Returns the first sequence number of
+    /// the group.
     fn log(
         &self,
         group: &Group,
@@ -404,7 +408,7 @@ impl Writer {
         let writers = group.writers() as u64;
         let time = PerfTimer::start(PerfCounter::WritePreAndPostProcessTime);
         if let Some(hook) = hook {
-            // The hook looks for newer writes in the memtables: all earlier groups must be there.
+            // The hook looks for newer writes in the memtables, so all earlier groups must be in the memtables.
             self.publisher.wait_for(leader_state.ticket);
             let checked = catch_unwind(AssertUnwindSafe(|| hook.check(leader_state.last_seq)));
             checked.unwrap_or_else(|_| Err(Error::aborted("a write hook panicked")))?;
@@ -499,7 +503,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Only the leader gets here, so the counts need no locked instruction.
+    /// Counts a WAL record. Only the leader calls this function, so the counters need no locked instruction.
     #[inline]
     fn count_logged(&self, bytes: u64, writers: u64) {
         base::invariant!(writers > 0, "a record of no writer is counted");
@@ -512,7 +516,7 @@ impl Writer {
         }
     }
 
-    /// As [`Writer::count_logged`], for every group.
+    /// Counts a write group, with or without a WAL record. Only the leader calls this function.
     #[inline]
     fn count_group(&self, bytes: u64, keys: u64, writers: u64) {
         base::invariant!(writers > 0, "a write group of no writer is counted");
@@ -534,7 +538,9 @@ impl Writer {
         }
     }
 
-    /// The group's batches into memtables, by the leader or by each writer its own.
+    /// Inserts the batches of the group into the memtables, then calls the hook. If the followers have much to
+    /// insert, each writer inserts its own batch. Otherwise the leader inserts all batches: `merged` holds them if
+    /// there are followers.
     fn memtables(
         &self,
         group: &Group,
@@ -558,7 +564,7 @@ impl Writer {
         let last = (first + u64::from(group.lead_seqs)).saturating_sub(1);
         let applied = match hook.and_then(WriteHook::filled) {
             None => applied,
-            // A comparator is code of the application.
+            // The application's comparator runs in this call, and may panic.
             Some(filled) => applied.and_then(|()| {
                 catch_unwind(AssertUnwindSafe(|| Filler::new(self).install(filled, last)))
                     .unwrap_or_else(|_| Err(Error::aborted("installing filled memtables panicked")))
@@ -575,21 +581,22 @@ impl Writer {
         }
     }
 
-    /// A family that is not there was dropped since the batch was checked: its records are as good as
-    /// written, and an error here, behind the log, would stop the database.
+    /// Inserts a batch into the memtables. Skips the entries of a missing column family: it was dropped after the
+    /// batch was checked. An error would stop the database, because the batch is already in the WAL.
     fn insert(&self, bytes: &[u8], seq: SequenceNumber, protection: Option<&[u64]>) -> Result<Applied> {
         let _time = PerfTimer::start(PerfCounter::WriteMemtableTime);
-        // A short insert is faster than its measurement.
+        // A short insert takes less time than its measurement.
         let _step = (bytes.len() >= MEASURED_BYTES).then(|| Step::begin(Cause::MemtableInsert));
-        // Pipelined groups insert at the same time.
+        // If pipelined groups insert concurrently, an earlier group may still be inserting older merge operands of
+        // the key.
         let in_order = !(self.settings.pipelined && self.settings.concurrent_memtable);
-        // A merge at write would take an entry of an undecided transaction for its base.
+        // With `PerBatch`, a merge at the write could use an entry of an undecided transaction as its base.
         let numbering = self.settings.numbering;
         let merger = (in_order && numbering == Numbering::PerEntry).then_some(&*self.merger);
         let (missing, buffers) = (Missing::Skip, Some(&self.buffers));
         let source = Source { missing, wal: None, buffers, merger, protection, numbering };
-        // A comparator is code of the application. Without this call, a panic of the comparator would leave
-        // the write group waiting forever.
+        // The application's comparator runs in this call. If its panic were not caught, the writers of the group
+        // would wait forever.
         let applied = catch_unwind(AssertUnwindSafe(|| apply::batch(bytes, seq, &self.families, source)));
         let done = applied.unwrap_or_else(|_| Err(Error::aborted("inserting into a memtable panicked")))?;
         base::invariant!(
@@ -608,7 +615,8 @@ impl Writer {
         Ok(done)
     }
 
-    /// Runs `f` as the leader, alone: no write is between log and visible meanwhile.
+    /// Runs `f` as the leader of a group without other writers. During this call no write is between its WAL append
+    /// and its publication.
     pub fn alone<T>(&self, f: impl FnOnce(&mut LeaderState) -> T) -> Result<T> {
         let entry = Entry {
             records: &[],
@@ -640,8 +648,9 @@ impl Writer {
         }
     }
 
-    /// As [`Writer::alone`], before all writers and even while the one that leads waits for room. For what
-    /// that room may depend on: a leader that waited for a recovery which waits to lead would wait for ever.
+    /// Runs `f` as the leader, as [`Writer::alone`] does, but before all waiting writers and even while the current
+    /// leader waits for room. A resume uses it: the leader may wait for memory that only the resume can free.
+    /// Without this function, each of them would wait for the other forever.
     fn alone_ahead<T>(&self, f: impl FnOnce(&mut LeaderState) -> T) -> Result<T> {
         let mut leader_state = self.queue.enter_ahead()?;
         let out = self.as_leader(&mut leader_state, f);
@@ -659,14 +668,14 @@ impl Writer {
         out?.map_err(|_| Error::aborted("the engine panicked while it led the writers"))
     }
 
-    /// Seals the memtables of these families and rings for their flush. With atomic flush, those of all
-    /// families with data.
+    /// Switches the memtables of these column families and requests their flush. With `atomic_flush`, switches the
+    /// memtables of all column families with data.
     pub fn switch_for_flush(&self, families: &[Arc<Family>], reason: FlushReason) -> Result<()> {
         self.alone(|leader_state| self.switch_as_leader(leader_state, families, reason))?
     }
 
-    /// Switches the memtables of these families and requests their flush, for a caller that leads the writers. With
-    /// `atomic_flush`, the memtables of all families with data.
+    /// Switches the memtables of these column families and requests their flush. The caller leads the writers. With
+    /// `atomic_flush`, switches the memtables of all column families with data.
     ///
     /// # Errors
     /// A failure to roll the WAL.
@@ -713,23 +722,23 @@ impl Writer {
         })?
     }
 
-    /// Nothing in memory needs a log before the active one: what families know of that, once everything is
-    /// flushed.
+    /// Records in each column family without data in memory that it needs no WAL older than the active WAL. A
+    /// resume calls this after it has flushed all memtables.
     pub fn pass_old_wals(&self) -> Result<()> {
         self.alone_ahead(|_| self.pass_empty_families(self.wals.active_number().0, &[]))
     }
 
-    /// Begins a new log although the active one is not full: after an error, once all is flushed.
+    /// Rolls the WAL although the active WAL is not full.
     pub fn new_wal(&self) -> Result<()> {
         self.alone(|_| self.roll_wal())?
     }
 
-    /// The last sequence number given out, visible or not.
+    /// Returns the last allocated sequence number, visible or not.
     pub fn last_allocated(&self) -> Result<SequenceNumber> {
         self.alone(|leader_state| leader_state.last_seq)
     }
 
-    /// Whether something was written around the log since the last flush of everything.
+    /// Returns true if the database was ever written without the WAL since the open.
     pub fn has_unlogged(&self) -> bool {
         self.unlogged.load(Ordering::Relaxed)
     }
@@ -742,7 +751,8 @@ impl Writer {
         &self.controller
     }
 
-    /// Nobody leads any more once the writers are closed: the logs are somebody else's then.
+    /// Rejects a leader after [`Writer::close`]: the WALs are closed then, and their files may belong to another
+    /// process.
     #[inline]
     fn check_open(&self) -> Result<()> {
         if self.closing.load(Ordering::Acquire) {
@@ -751,23 +761,25 @@ impl Writer {
         Ok(())
     }
 
-    /// Lets stalled writers go: the database closes, and its last flush must not wait behind them.
+    /// Ends the waits of all stalled writers. A close calls this first, because its last flush needs the lead.
     pub fn end_stalls(&self) {
         self.controller.close();
         self.buffers.wake_all();
     }
 
-    /// Wakes stalled writers to look at their reasons again: an error was noted or is over.
+    /// Wakes the stalled writers after a background error is set or cleared, so that they check again why they
+    /// wait.
     pub fn wake_stalled(&self) {
         self.controller.wake();
         self.buffers.wake_all();
     }
 
-    /// Ends writing: returns when the writer that leads now is through; later ones are refused.
+    /// Ends writing. Returns after the current leader has ended. All later writers are rejected.
     pub fn close(&self) {
         self.closing.store(true, Ordering::Release);
         self.end_stalls();
-        // Refused itself, but not before it has led.
+        // The call fails, because `closing` is set. But it first waits for the lead, so all earlier leaders have
+        // ended.
         let _ = self.alone(|_| ());
     }
 }

@@ -1,7 +1,8 @@
-//! Making groups visible in the order of their sequence numbers.
+//! Publishes write groups in the order of their sequence numbers.
 //!
-//! Without pipelining a leader publishes before the next one starts, and no order has to be kept. With it,
-//! groups insert into memtables at the same time; each waits here until all before it are visible.
+//! Without pipelining, a leader publishes its group before the next leader starts, so the order is correct by
+//! itself. With `enable_pipelined_write`, several groups insert into memtables concurrently. Each group waits here
+//! until all earlier groups are published.
 
 use base::SequenceNumber;
 
@@ -10,7 +11,7 @@ use crate::sync::{Arc, AtomicU64, Condvar, Mutex, Ordering, Patience};
 
 /// The order of publishing.
 pub struct Publisher {
-    /// The last group that is visible.
+    /// The ticket of the last published group.
     done: AtomicU64,
     lock: Mutex<()>,
     moved: Condvar,
@@ -22,7 +23,8 @@ impl Publisher {
         Publisher { done: AtomicU64::new(0), lock: Mutex::new(()), moved: Condvar::new(), patience }
     }
 
-    /// Makes group `ticket` visible up to `seq`, after all groups before it.
+    /// Publishes group `ticket` after all earlier groups: readers see sequence numbers up to `seq`. A failed group
+    /// passes 0, and publishes no sequence number.
     pub fn publish(&self, ticket: u64, seq: SequenceNumber, sequence: &LastSequence) {
         base::invariant!(ticket > 0, "a write group without a ticket is published");
         self.wait_for(ticket - 1);
@@ -35,7 +37,8 @@ impl Publisher {
         self.moved.notify_all();
     }
 
-    /// The same where nobody else can be publishing: without pipelining.
+    /// Publishes group `ticket` as [`Publisher::publish`] does, without a wait. Only for writers without
+    /// pipelining: no other group is being published.
     #[inline]
     pub fn publish_next(&self, ticket: u64, seq: SequenceNumber, sequence: &LastSequence) {
         self.check_next(ticket);
@@ -55,7 +58,7 @@ impl Publisher {
         );
     }
 
-    /// Waits until group `ticket` and all before it are visible: before memtables are sealed.
+    /// Waits until all groups up to `ticket` are published. The leader calls this before it switches memtables.
     pub fn wait_for(&self, ticket: u64) {
         let ready = || self.done.load(Ordering::Acquire) >= ticket;
         if ready() || self.patience.wait(ready) {

@@ -1,7 +1,7 @@
-//! Making room before a group is logged: full memtables are sealed, the log is rolled, writers wait.
+//! Makes room before a group is appended to the WAL: switches full memtables, rolls the WAL, and delays writers.
 //!
-//! Sealing happens only here, by the leader, between groups: a batch lies whole in one memtable of each
-//! family, and whole on one side of a log's end. What is sealed is told to the background by a flush_requests.
+//! Only the leader switches memtables, and only between groups. So a batch is never split between two memtables of
+//! a column family or between two WALs. [`FlushRequests`] passes the immutable memtables to the background jobs.
 
 use base::stats::{Cause, HistogramKind, PerfCounter, PerfTimer, Step, Ticker, perf_add};
 use base::{Error, FamilyId, Result, SequenceNumber};
@@ -17,18 +17,18 @@ use crate::family::{Family, SealedOwn};
 use crate::stats::{DatabaseCounter, StallReason};
 use crate::sync::{Arc, Ordering};
 
-/// Rung by the write path; the background listens.
+/// Receives the flush requests of the write path.
 pub trait FlushRequests: Send + Sync {
-    /// These families have sealed memtables that should become files.
+    /// Requests a flush of these column families, which have immutable memtables.
     fn flush_due(&self, families: &[Arc<Family>], reason: FlushReason);
 }
 
 impl Writer {
-    /// Room for a group of `bytes`.
+    /// Makes room for a group of `bytes`, or waits for room.
     ///
     /// # Errors
-    /// The background error, if it concerns all families; Incomplete if the group would have to wait and does not want to; those of
-    /// beginning a new log.
+    /// The background error, if it stops all column families. Incomplete, if the group would have to wait and has
+    /// `no_slowdown`, or if a background error ends the wait. A failure to roll the WAL.
     #[inline]
     pub(super) fn ensure_room(&self, leader_state: &mut LeaderState, bytes: u64, flags: Flags) -> Result<()> {
         self.errors.check()?;
@@ -88,13 +88,15 @@ impl Writer {
         self.seal(leader_state, &victims, reason)
     }
 
-    /// Lets go of flushed memtables that are kept beyond their room; `all`: of all of them.
+    /// Frees the flushed memtables that exceed `max_write_buffer_size_to_maintain`; with `all`, all flushed
+    /// memtables.
     fn trim_histories(&self, all: bool) {
         let kept = |family: &Arc<Family>| !family.pin().history.is_empty();
         self.families.all().iter().filter(|family| kept(family)).for_each(|family| family.trim_history(all));
     }
 
-    /// Too many bytes in logs: flush the families that keep the oldest one alive.
+    /// Flushes the column families that need the oldest WAL, because the WALs exceed their size limit. Does this
+    /// once for each oldest WAL.
     #[cold]
     fn relieve_wals(&self, leader_state: &mut LeaderState) -> Result<()> {
         let Some((oldest, _)) = self.wals.list().first().copied() else { return Ok(()) };
@@ -113,10 +115,11 @@ impl Writer {
         sealed
     }
 
-    /// The memtables of all databases use too much memory: flush the column family that has waited for the
-    /// longest time. Stopped column families are switched with it, once. Their memory is no reason to
-    /// switch the small memtables of other families again and again. A waiting writer waits for the memory
-    /// of the other column families.
+    /// Switches memtables because the memtables of all databases use too much memory: the active memtable with the
+    /// oldest entry, and the active memtables of all stopped column families. If the memtables of stopped column
+    /// families stayed active, they would count as active memory, and each later write would switch another small
+    /// memtable. If column families are stopped and writers would stall, switches all active memtables: only the
+    /// other column families can free memory.
     #[cold]
     fn relieve_buffers(&self, leader_state: &mut LeaderState) -> Result<()> {
         let candidates = self.with_data();
@@ -139,7 +142,8 @@ impl Writer {
         if flags.no_slowdown {
             return Err(super::group::would_stall());
         }
-        // What is flushed already is no reason to wait: its memory would not come back by waiting.
+        // Free the flushed memtables that are kept for reads of the history. A wait for flushes would not free
+        // their memory.
         self.trim_histories(true);
         if !self.buffers.should_stall() {
             return Ok(());
@@ -166,8 +170,8 @@ impl Writer {
         }
     }
 
-    /// Returns the error for want of space that ends the wait of a stalled writer. If space comes back soon, the resume
-    /// clears the error, and the writer continues.
+    /// Returns the error for want of space that ends the wait of a stalled writer after one second. If space comes
+    /// back earlier, the resume clears the error, and the writer continues.
     fn lacks_space(&self, families: &[FamilyId], waited_us: u64) -> Option<Error> {
         const WAIT_US_MAX: u64 = 1_000_000;
         if waited_us > WAIT_US_MAX { self.errors.lacks_space(families) } else { None }
@@ -190,7 +194,7 @@ impl Writer {
         })
     }
 
-    /// Families that have something in memory.
+    /// Returns the column families that have entries in memory.
     pub(super) fn with_data(&self) -> Vec<Arc<Family>> {
         let has_data = |f: &Arc<Family>| {
             let pin = f.pin();
@@ -199,11 +203,11 @@ impl Writer {
         self.families.all().into_iter().filter(has_data).collect()
     }
 
-    /// Seals the active memtables of these families (those that are not empty) behind a new log, and
-    /// rings for a flush. Only the leader may.
+    /// Rolls the WAL, switches the active memtables of these column families that are not empty, and requests a
+    /// flush. Only the leader may call this function.
     ///
     /// # Errors
-    /// Those of beginning the log; then nothing is sealed.
+    /// A failure to roll the WAL. Then no memtable is switched.
     pub(super) fn seal(
         &self,
         leader_state: &mut LeaderState,
@@ -225,13 +229,13 @@ impl Writer {
         Ok(())
     }
 
-    /// Seals behind the log that is active now, without ringing.
+    /// Switches the memtables of these column families. Does not roll the WAL and does not request a flush.
     pub(super) fn switch_quietly(&self, leader_state: &LeaderState, victims: &[Arc<Family>]) {
         self.switch_behind(leader_state.last_seq, victims, Vec::new(), self.wals.active_number().0);
     }
 
-    /// Switches these column families. `last_seq` is the newest sequence number, and `own` has filled memtables of some of the
-    /// column families.
+    /// Switches these column families. `last_seq` is the newest sequence number. `own` has filled memtables of some
+    /// of the column families. `log` is the oldest WAL that the new active memtables need.
     pub(super) fn switch_behind(
         &self,
         last_seq: SequenceNumber,
@@ -296,7 +300,8 @@ impl Writer {
         }
     }
 
-    /// A family without data in memory needs no log before the new one.
+    /// Records in each column family without data in memory that it needs no WAL older than `log`. Skips the
+    /// `victims`.
     pub(super) fn pass_empty_families(&self, wal: u64, victims: &[Arc<Family>]) {
         for family in self.families.all() {
             if victims.iter().any(|v| v.id() == family.id()) {
@@ -314,7 +319,7 @@ impl Writer {
         }
     }
 
-    /// A new log, unless the active one is still empty.
+    /// Rolls the WAL. Keeps the active WAL if it is empty and has not failed.
     pub(super) fn roll_wal(&self) -> Result<()> {
         if self.wals.active_is_empty() && !self.wals.is_poisoned() {
             return Ok(());
@@ -325,12 +330,13 @@ impl Writer {
     }
 }
 
-/// So many column families with the largest buffers count for the default limit of the WALs. RocksDB counts all of them: with
-/// 10,000 column families an idle one with one entry kept 5 TB of WALs.
+/// The default size limit of the WALs counts at most this many column families. RocksDB counts all column families:
+/// with 10,000 column families, an idle column family with one entry kept 5 TB of WALs.
 const FAMILIES_COUNTED: u64 = 8;
 
-/// The largest total of live WALs: as the option says, or four times what memtables may hold, of eight column families at
-/// most.
+/// Returns the limit for the total size of all live WALs in bytes. If `option` is 0, the limit is four times the
+/// size that the memtables may have. It is at most 32 times the share of the column family with the largest
+/// memtables.
 pub fn wal_bytes_max(option: u64, families: &[Arc<Family>]) -> u64 {
     if option > 0 {
         return option;

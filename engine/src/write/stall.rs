@@ -1,4 +1,4 @@
-//! Holding writers back: go, slow down, stop.
+//! Write stalls: delays or stops writers.
 //!
 //! After each change of the levels, `lsm::pressure` decides for the column family whether writers must be
 //! delayed or stopped. This module combines the decisions and delays the writers. Delayed writers share one
@@ -21,9 +21,9 @@ const GO: u8 = 0;
 const SLOW: u8 = 1;
 const STOP: u8 = 2;
 
-/// A delayed writer sleeps at most this long at a time, so that it notices the end of the delay.
+/// The longest delay of one write group.
 const DELAY_US_MAX: u64 = 1_000_000;
-/// A stopped writer looks again after this time, also if no job ended.
+/// A stopped writer checks again after this time, also if no job ended.
 const LOOK_AGAIN: Duration = Duration::from_millis(100);
 /// Credit is granted for this time span at once, so that small writes do not sleep for single microseconds.
 const REFILL_US: u64 = 1024;
@@ -32,7 +32,7 @@ const REFILL_US: u64 = 1024;
 /// The second argument is the time that the writer has waited, in microseconds.
 type GiveUp<'a> = &'a dyn Fn(&[FamilyId], u64) -> Option<Error>;
 
-/// The controller of one database's writers.
+/// Combines the stall decisions of all column families of one database, and delays its writers.
 #[derive(Default)]
 pub struct Controller {
     state: AtomicU8,
@@ -44,9 +44,9 @@ pub struct Controller {
 #[derive(Default)]
 struct Inner {
     families: HashMap<FamilyId, Decision>,
-    /// Families that take no writes, having failed: they hold nobody back.
+    /// Column families whose decisions are ignored: a background error rejects their writes.
     passed_over: Vec<FamilyId>,
-    /// Why a family that is stopped will not get room by itself.
+    /// The error for each stopped column family that no job can make room for.
     hopeless: HashMap<FamilyId, Error>,
     /// Locks that stop all writes (`lock_wal`).
     locks: u32,
@@ -59,7 +59,7 @@ struct Inner {
 }
 
 impl Inner {
-    /// The decisions that hold writers back.
+    /// Returns the decisions that count: those of all column families except `passed_over`.
     fn held(&self) -> impl Iterator<Item = (FamilyId, &Decision)> {
         self.families
             .iter()
@@ -67,12 +67,12 @@ impl Inner {
             .filter(|(id, _)| !self.passed_over.contains(id))
     }
 
-    /// The families that writers wait for.
+    /// Returns the column families that delay or stop writers.
     fn holding(&self) -> Vec<FamilyId> {
         self.held().filter(|(_, d)| d.stall != Stall::Normal).map(|(id, _)| id).collect()
     }
 
-    /// Why writers are delayed or stopped now.
+    /// Returns the reasons why writers are delayed or stopped now.
     fn reasons_now(&self) -> Vec<StallReason> {
         let locked = StallReason { family: None, trigger: Cause::None, stopped: true };
         let held = self.held().filter(|(_, decision)| decision.stall != Stall::Normal);
@@ -90,8 +90,8 @@ impl Inner {
 }
 
 impl Controller {
-    /// Puts a family's new decision in place and wakes who may go on now. `hopeless`: the decision is to stop, and
-    /// no job will make room; who waits is told this.
+    /// Stores the new decision for a column family, and wakes the waiting writers. If no job can make room for a
+    /// stopped column family, `hopeless` is the error that its waiting writers get.
     pub fn set(&self, family: FamilyId, decision: Decision, hopeless: Option<Error>) {
         let mut inner = self.inner.lock();
         inner.families.insert(family, decision);
@@ -102,7 +102,7 @@ impl Controller {
         self.sum_up(&mut inner);
     }
 
-    /// A dropped family holds nobody back.
+    /// Removes the decision for a dropped column family.
     pub fn forget(&self, family: FamilyId) {
         let mut inner = self.inner.lock();
         inner.families.remove(&family);
@@ -151,18 +151,19 @@ impl Controller {
         self.changed.notify_all();
     }
 
-    /// Why the leader that waited last had to wait. Only that leader asks.
+    /// Takes the reasons for the last wait of a leader. Only this leader calls the function.
     pub fn reasons_of_wait(&self) -> Vec<StallReason> {
         std::mem::take(&mut self.inner.lock().reasons)
     }
 
-    /// Whether compactions should be given more threads.
+    /// Returns true if compactions should use more threads.
     pub fn needs_speedup(&self) -> bool {
         self.state.load(Ordering::Relaxed) != GO
             || self.inner.lock().held().any(|(_, d)| d.speed_up_compaction)
     }
 
-    /// Whether it is compactions that writers wait for, or soon will: level 0 or the debt, not memtables.
+    /// Returns true if writers wait for compaction or soon will: because of level-0 files or pending compaction
+    /// bytes, not because of memtables.
     pub fn waits_for_compaction(&self) -> bool {
         let is_theirs = |d: &Decision| match d.stall {
             Stall::Normal => d.speed_up_compaction,
@@ -175,12 +176,13 @@ impl Controller {
         self.state.load(Ordering::Acquire) == STOP
     }
 
-    /// Bytes a second that writers are slowed to; 0 when they are not.
+    /// Returns the bytes per second that delayed writers may write together; 0 if writers are not delayed.
     pub fn delayed_rate(&self) -> u64 {
         if self.state.load(Ordering::Acquire) == SLOW { self.inner.lock().rate } else { 0 }
     }
 
-    /// Wakes all: the database closes. Who is delayed goes through, who is stopped is told.
+    /// Wakes all waiting writers, because the database closes. A delayed writer continues. A stopped writer gets an
+    /// error.
     pub fn close(&self) {
         self.closing.store(true, Ordering::Release);
         drop(self.inner.lock());
@@ -191,19 +193,19 @@ impl Controller {
         self.closing.load(Ordering::Acquire)
     }
 
-    /// Wakes waiters to look at their own reasons again.
+    /// Wakes the waiting writers, so that they check again why they wait.
     pub fn wake(&self) {
         drop(self.inner.lock());
         self.changed.notify_all();
     }
 
-    /// Lets a group of `bytes` through, now or later; the microseconds it was held back. Meanwhile its
-    /// leader's `leader_state` is lent: see [`Queue::hold_back`]. `give_up` ends a wait for these families: an error was noted
-    /// and nobody gets over it.
+    /// Delays a group of `bytes` bytes if there is a stall. Returns the length of the wait in microseconds. During
+    /// the wait, the leader state is lent: see [`Queue::hold_back`]. `give_up` ends the wait if no resume is trying
+    /// to clear a background error of these column families.
     ///
     /// # Errors
-    /// Incomplete instead of any wait if the group would not wait. When a wait ended without room:
-    /// ShutdownInProgress if the database closes, else Incomplete with the words of the error.
+    /// Incomplete, if the group would have to wait and has `no_slowdown`. If a wait ends without room:
+    /// ShutdownInProgress if the database closes, otherwise Incomplete with the text of the background error.
     #[inline]
     pub fn admit(
         &self,
@@ -268,7 +270,8 @@ impl Controller {
         Ok(waited_us())
     }
 
-    /// In steps, while the delay is in force; with an inline executor jobs run meanwhile.
+    /// Sleeps in short steps while the delay is in force. An executor without threads runs jobs instead of each
+    /// sleep.
     fn sleep(&self, env: &Env, delay_us: u64, give_up: GiveUp<'_>) {
         const STEP_US: u64 = 1001;
         let mut left = delay_us;
@@ -283,7 +286,8 @@ impl Controller {
         }
     }
 
-    /// RocksDB's token bucket (`WriteController::GetDelay`): microseconds to wait for `bytes`.
+    /// Returns how many microseconds a write of `bytes` must wait: the token bucket of RocksDB's
+    /// `WriteController::GetDelay`.
     fn delay_of(&self, env: &Env, bytes: u64) -> u64 {
         let mut inner = self.inner.lock();
         if self.is_stopped() || inner.rate == 0 {
