@@ -250,7 +250,8 @@ impl Closing {
         outcome
     }
 
-    /// `verify_manifest_content_on_close`: reads the MANIFEST; one that does not read is written anew.
+    /// If `verify_manifest_content_on_close` is set and there is no background error, reads the MANIFEST. If the
+    /// MANIFEST does not read, or if edits may be missing, writes a new MANIFEST.
     fn verify_manifest(&self) -> Result<()> {
         let wanted =
             self.tools.options.load().verify_manifest_content_on_close && self.errors.get().is_none();

@@ -1,4 +1,4 @@
-//! Column families created, dropped and listed.
+//! Creates, drops and lists column families.
 
 use std::path::Path;
 
@@ -20,7 +20,7 @@ use crate::output::named;
 use crate::recovery::{RequestedFamily, new_family};
 use crate::sync::Arc;
 
-/// The names of the families of the database at `path`, without opening it.
+/// Returns the names of the column families of the database at `path`. Does not open the database.
 pub fn list_families(env: &Env, path: &Path) -> Result<Vec<String>> {
     refuse_empty_path(path)?;
     let number = read_current(env, path)?;
@@ -41,8 +41,8 @@ impl Db {
     /// Creates several column families in order, with one append to the MANIFEST and one OPTIONS file.
     ///
     /// # Errors
-    /// As [`Db::create_family`], for the first column family that cannot be created. Those before it exist. An error of the
-    /// MANIFEST concerns all of them.
+    /// The error of [`Db::create_family`] for the first column family that cannot be created; the column families
+    /// before it are created. After an error of the MANIFEST, this open has none of them.
     pub fn create_families(&self, descriptors: Vec<FamilyDescriptor>) -> Result<Vec<Arc<Family>>> {
         self.writing()?;
         let changes = self.inner.changes.lock();
@@ -112,19 +112,19 @@ impl Db {
 
     /// Adds column families with one append to the MANIFEST. The caller holds `changes`. After a crash during the append,
     /// the first column families of the list may exist without the others.
-    ///
     /// # Errors
-    /// NotSupported if the numbers are used up; those of the file system.
+    /// NotSupported if no column family numbers are left. Errors of the MANIFEST.
     pub(super) fn add_families(&self, requests: &[RequestedFamily]) -> Result<Vec<Arc<Family>>> {
         let (inner, writing) = (&self.inner, self.writing()?);
         let used = inner.families.max_id();
         let count = u32::try_from(requests.len()).unwrap_or(u32::MAX);
-        // `u32::MAX` itself is not given, so that the number after the last number is a number too.
+        // Never assign `u32::MAX`: the number after the last number must be a `u32` too.
         if used.checked_add(count).is_none_or(|last| last == u32::MAX) {
             return Err(Error::not_supported("more column families: all their numbers are used up"));
         }
         let numbered = || requests.iter().zip((used + 1..).map(FamilyId));
-        // As the leader: no write may be between the WAL's number and the first memtables of the column families.
+        // Run as the leader. No write may run between the read of the active WAL number and the creation of the first
+        // memtables.
         let made = writing.writer.alone(|leader_state| {
             let wal = inner.wals.active_number().0;
             let edits = numbered().map(|(r, id)| of_new_family(id, &r.name, &r.parts, wal)).collect();
@@ -145,10 +145,11 @@ impl Db {
         Ok(made)
     }
 
-    /// Drops a column family. Handles to it go on reading what was there; its files go with the last.
+    /// Drops a column family. Reads through existing handles still return its entries. Its files are deleted after
+    /// the last handle is dropped.
     ///
     /// # Errors
-    /// InvalidArgument for the default family or one that is dropped already.
+    /// InvalidArgument for the default column family, and for a column family that is dropped already.
     pub fn drop_family(&self, family: &Arc<Family>) -> Result<()> {
         self.own(family)?;
         let writing = self.writing()?;

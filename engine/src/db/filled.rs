@@ -9,7 +9,8 @@ use crate::options::WriteOptions;
 use crate::prepared::PreparedSections;
 use crate::write::{FilledMemtables, Filler, Parts, WriteHook};
 
-/// Installs filled memtables. Of a commit, keeps the WAL of the section for as long as the WAL of the commit is needed.
+/// Installs filled memtables. For a commit, keeps the WAL of the prepared section until the WAL of the commit is
+/// obsolete.
 struct Install<'a> {
     filled: FilledMemtables<'a>,
     section: Option<(&'a PreparedSections, FileNumber)>,
@@ -47,11 +48,12 @@ impl<'a> LargeBatches<'a> {
         LargeBatches { db }
     }
 
-    /// As [`Db::commit_prepared`], but the records of `batch` become memtables of their own. Returns `None` if they must go to
-    /// the active memtables: then nothing is written. `batch` has no timestamps.
+    /// Commits a prepared transaction as [`Db::commit_prepared`] does, but makes the records of `batch` memtables of
+    /// their own. Returns `None` and writes nothing if the records must go to the active memtables. `batch` has no
+    /// timestamps.
     ///
     /// # Errors
-    /// As [`Db::commit_prepared`].
+    /// The errors of [`Db::commit_prepared`].
     pub fn commit_prepared(
         self,
         prepared: PreparedName<'_>,
@@ -70,18 +72,19 @@ impl<'a> LargeBatches<'a> {
         let hook = Install { filled, section, before_visible };
         filler.write(&mut front, options, &hook)?;
         if options.disableWAL {
-            // A crash brings the transaction back; until then its WAL has no reader.
+            // After a crash, recovery restores the transaction as prepared. Until then no reader needs the WAL of its
+            // section.
             hook.logged(self.db.inner.wals.active_number(), 0, 0);
         }
         Ok(Some(front.sequence()))
     }
 
-    /// Writes a batch without the WAL: its records become memtables of their own, and are flushed. RocksDB:
+    /// Writes a batch without the WAL: its records become memtables of their own, and are flushed. RocksDB's
     /// `IngestWriteBatchWithIndex`.
     ///
     /// # Errors
-    /// NotSupported without `disableWAL`, with the policies write-prepared and write-unprepared, and for range deletions and
-    /// column families with timestamps. As [`Db::write`].
+    /// NotSupported without `disableWAL`, with the policies write-prepared and write-unprepared, for range deletions,
+    /// and for column families with timestamps. The errors of [`Db::write`].
     pub fn ingest(self, batch: &WriteBatch, options: &WriteOptions) -> Result<()> {
         if !options.disableWAL {
             return Err(Error::not_supported("IngestWriteBatchWithIndex without disableWAL"));

@@ -8,11 +8,12 @@ use crate::opening::{Before, OpenRequest, Opened, Opening, Overrides, tenant};
 use crate::read::Reads;
 use crate::sync::{Arc, Ordering};
 
-/// As [`Db::open_read_only`], for a reader that follows a writer. SST files and blob files that `before`, an open of the
-/// same database, has open are not opened again. With `skip_wals`, the WALs are not read.
+/// Opens a database for a reader that follows a writer: the open is read-only, as [`Db::open_read_only`]. `before` is
+/// an older open of the same database; the new open shares its open SST files and blob files. With `skip_wals`, the
+/// open reads no WAL.
 ///
 /// # Errors
-/// As there.
+/// The errors of [`Db::open_read_only`].
 pub fn open_to_follow(request: OpenRequest, before: Option<&Db>, skip_wals: bool) -> Result<Db> {
     let overrides = Overrides { skip_wals, ..Overrides::default() };
     let before =

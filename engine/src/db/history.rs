@@ -1,12 +1,13 @@
-//! The history of the statistics: how much each ticker rose from one moment to the next, every
-//! `stats_persist_period_sec`; in memory, or with `persist_stats_to_disk` in a column family of its own.
+//! The history of the statistics. Every `stats_persist_period_sec` seconds, the engine stores how much each ticker
+//! rose since the last sample. The samples are in memory, or with `persist_stats_to_disk` in a column family of their
+//! own.
 //!
 //! ```text
 //!  ___rocksdb_stats_history___     1700000600#rocksdb.bytes.read = 1234        seconds, ticker, difference
 //!                                  __persistent_stats_format_version__ = 1
 //!                                  __persistent_stats_compatible_version__ = 1
 //! ```
-//! Without statistics there is no history. Facts: RocksDB `DBImpl::PersistStats`,
+//! If the database has no `statistics`, there is no history. Facts: RocksDB `DBImpl::PersistStats`,
 //! `monitoring/persistent_stats_history.cc`, `DBImpl::InitPersistStatsColumnFamily`.
 
 use std::collections::BTreeMap;
@@ -24,13 +25,13 @@ use crate::write::Writer;
 
 const FORMAT_VERSION_KEY: &[u8] = b"__persistent_stats_format_version__";
 const COMPATIBLE_VERSION_KEY: &[u8] = b"__persistent_stats_compatible_version__";
-/// The version of the format that is written here, and the oldest version that can read the format.
+/// The format version that this module writes, and the oldest format version that can read this format.
 const VERSION: u64 = 1;
 
-/// By ticker's name: how much it rose.
+/// One sample: ticker name, and how much the ticker rose since the sample before.
 pub type Slice = BTreeMap<String, u64>;
 
-/// What is kept in memory.
+/// The samples in memory, and the base of the next sample.
 #[derive(Default)]
 pub(super) struct History {
     state: Mutex<State>,
@@ -38,24 +39,25 @@ pub(super) struct History {
 
 #[derive(Default)]
 struct State {
-    /// The counts at the last moment.
+    /// The tickers at the last sample. `None` before the first sample.
     last: Option<BTreeMap<&'static str, u64>>,
-    /// By second.
+    /// Second of the sample (Unix time) to sample. Used without `persist_stats_to_disk`.
     slices: BTreeMap<u64, Slice>,
 }
 
 impl Db {
-    /// The history of the statistics from second `start` on, as long as it lies before second `end` (on disk: not
-    /// after it), oldest first: the second, and how much each ticker had risen since the moment before. Empty
-    /// without `DbOptions::statistics`. Slices that are let go of meanwhile are not met.
+    /// Returns the samples from second `start` on, oldest first. Each item is the second of a sample, and how much
+    /// each ticker rose since the sample before. Samples in memory are returned if they are older than second `end`;
+    /// samples on disk also if they are of second `end`. Returns nothing without `DbOptions::statistics`. The
+    /// iterator skips samples that are trimmed during the iteration.
     pub fn stats_history(&self, start: u64, end: u64) -> StatsHistory {
         StatsHistory { db: self.clone(), next: Some(start), end }
     }
 
-    /// Begins to keep the history, if the options ask for one.
+    /// Starts the history of the statistics, if the options ask for a history.
     ///
     /// # Errors
-    /// Those of making the column family.
+    /// Errors of the creation of the column family.
     pub(super) fn keep_history(&self) -> Result<()> {
         let Some(writing) = &self.inner.writing else { return Ok(()) };
         if self.inner.tools.options.load().persist_stats_to_disk {
@@ -71,7 +73,8 @@ impl Db {
         Ok(())
     }
 
-    /// The family is there and of a version that is known; one of another is dropped and made anew.
+    /// Creates the column family of the statistics. If the column family exists with an unknown format version, drops
+    /// and creates it again.
     fn prepare_stats_family(&self) -> Result<()> {
         if let Some(family) = self.family(NAME) {
             if self.knows_version(&family) {
@@ -100,7 +103,7 @@ impl Db {
         matches!((format, compatible), (Some(format), Some(compatible)) if format <= VERSION || compatible <= VERSION)
     }
 
-    /// The first slice on disk from second `start` on.
+    /// Returns the first sample on disk from second `start` on.
     fn slice_on_disk(&self, start: u64, end: u64) -> Result<Option<(u64, Slice)>> {
         let Some(family) = self.family(NAME) else { return Ok(None) };
         let mut iter = self.iter(&family, ReadOptions::default())?;
@@ -121,8 +124,8 @@ impl Db {
     }
 }
 
-/// The objects that keeping the history needs. The database is not one of them: a job that drops the last
-/// handle would wait for itself.
+/// The objects that store a sample. The database handle is not among them: if a background job dropped the last
+/// handle, the close would wait for this job.
 struct Keeper {
     tools: Arc<JobTools>,
     families: Arc<FamilySet>,
@@ -131,7 +134,7 @@ struct Keeper {
 }
 
 impl Keeper {
-    /// Keeps this moment.
+    /// Stores one sample.
     fn persist_stats(&self) {
         let tools = &self.tools;
         let Some(statistics) = tools.stats.statistics() else { return };
@@ -175,7 +178,7 @@ impl Keeper {
 }
 
 impl Inner {
-    /// The first slice in memory from second `start` on.
+    /// Returns the first sample in memory from second `start` on.
     fn slice_in_memory(&self, start: u64, end: u64) -> Option<(u64, Slice)> {
         let state = self.history.state.lock();
         let (second, slice) = state.slices.range(start..).next()?;
@@ -184,10 +187,10 @@ impl Inner {
 }
 
 impl State {
-    /// Lets the oldest go until the rest takes `most` bytes, counted as RocksDB counts them.
+    /// Removes the oldest samples until the rest takes at most `most` bytes. Counts the bytes as RocksDB does.
     fn trim(&mut self, most: usize) {
         while let Some((_, oldest)) = self.slices.first_key_value() {
-            /// A C++ map's own size, a string's, and what a string holds without memory of its own.
+            /// Sizes in C++: a map, a string, and the characters that a string holds without a heap allocation.
             const MAP: usize = 48;
             const STRING: usize = 32;
             const SHORT: usize = 15;
@@ -201,7 +204,7 @@ impl State {
     }
 }
 
-/// See [`Db::stats_history`].
+/// The iterator of [`Db::stats_history`].
 pub struct StatsHistory {
     db: Db,
     next: Option<u64>,
@@ -225,12 +228,12 @@ impl Iterator for StatsHistory {
     }
 }
 
-/// Writes that give way to all others.
+/// Options of writes that never delay writes of the user.
 fn giving_way() -> WriteOptions {
     WriteOptions { low_pri: true, no_slowdown: true, ..WriteOptions::default() }
 }
 
-/// Second and ticker; `None` for keys of another form: the versions, which stand behind all others.
+/// Returns second and ticker of a key. Returns `None` for the two version keys, which sort after all samples.
 fn parse_key(key: &[u8]) -> Option<(u64, &str)> {
     let (second, name) = std::str::from_utf8(key).ok()?.split_once('#')?;
     Some((second.parse().ok()?, name))

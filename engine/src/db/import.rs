@@ -1,4 +1,4 @@
-//! A new column family from exported files.
+//! Creates a column family from exported files.
 
 use base::{Error, FamilyId, Result};
 use format::edit::VersionEdit;
@@ -18,8 +18,9 @@ impl Db {
     /// Creates a column family that holds exported files. The column family and its files appear in one atomic group of
     /// the MANIFEST.
     ///
-    /// # Errors
-    /// InvalidArgument if the name exists, for another comparator, and for exports that overlap; Corruption for files that
+    /// InvalidArgument if the name exists, if an export has another comparator, and for exports that overlap.
+    /// Corruption for files that do not open. Errors of the file system and the MANIFEST. After an error there is no
+    /// new column family.
     /// do not open; errors of the file system and the MANIFEST. After an error there is no new column family.
     pub fn create_family_with_import(
         &self,
@@ -106,7 +107,7 @@ impl Db {
                 remaining_entries: Some(0),
                 ..VersionEdit::default()
             };
-            // A record that fails may be in the MANIFEST all the same: then the next open needs the files.
+            // Even after an error, the records may be in the MANIFEST. The next open then needs the files.
             imported.keep_files();
             let commit = inner
                 .committer

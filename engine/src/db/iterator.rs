@@ -1,13 +1,13 @@
-//! The iterator a caller holds: it keeps the database open.
+//! The iterator that a caller holds. It keeps the database open.
 
 use std::ops::{Deref, DerefMut};
 
 use super::Db;
 use crate::iter::Iter;
 
-/// An [`Iter`] with its database. Derefs to it.
+/// An [`Iter`], together with a handle of its database.
 pub struct DbIterator {
-    // Before the handle: the iterator lets go of files first.
+    // Declared before the handle: the iterator releases its files before the handle may close the database.
     iter: Iter,
     _db: Db,
 }

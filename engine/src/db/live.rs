@@ -1,4 +1,4 @@
-//! Options changed while the database is open.
+//! Changes of options while the database is open.
 
 use base::{Error, Result};
 
@@ -11,11 +11,11 @@ use crate::upkeep::write_options_file;
 use crate::write::wal_bytes_max;
 
 impl Db {
-    /// Changes options of a family, given as name and text.
+    /// Changes options of a column family. Each change is an option name and a value, both as text.
     ///
     /// # Errors
-    /// InvalidArgument for an option that does not exist, cannot change while open, or a value out of
-    /// range; ColumnFamilyDropped. Nothing is changed then.
+    /// InvalidArgument if an option does not exist or cannot change while the database is open, or if a value is out
+    /// of range. ColumnFamilyDropped. After an error no option is changed.
     pub fn set_options(&self, family: &Arc<Family>, changes: &[(&str, &str)]) -> Result<()> {
         self.own(family)?;
         let writing = self.writing()?;
@@ -30,7 +30,7 @@ impl Db {
         let (cache, blobs) = (family.parts().block_cache.clone(), family.parts().blob_cache.clone());
         let parts = Parts::resolve(&options, &self.inner.tools.options.load(), self.path(), cache, blobs)?;
         family.set_options(Arc::new(options), Arc::new(parts));
-        // Its default goes by how much all memtables may hold.
+        // The default of `max_total_wal_size` depends on the write buffer sizes of all column families.
         let wal_max = self.inner.tools.options.load().max_total_wal_size;
         writing.writer.set_wal_bytes_max(wal_bytes_max(wal_max, &self.inner.families.all()));
         writing.schedule.reconsider(family);
@@ -39,11 +39,11 @@ impl Db {
         self.options_changed()
     }
 
-    /// Changes options of the database, given as name and text.
+    /// Changes options of the database. Each change is an option name and a value, both as text.
     ///
     /// # Errors
-    /// NotFound for an option that does not exist or cannot change while open, InvalidArgument for a value out
-    /// of range; nothing is changed then.
+    /// NotFound if an option does not exist or cannot change while the database is open. InvalidArgument if a value
+    /// is out of range. After such an error no option is changed.
     pub fn set_db_options(&self, changes: &[(&str, &str)]) -> Result<()> {
         let writing = self.writing()?;
         let inner = &self.inner;
@@ -76,14 +76,14 @@ impl Db {
         self.options_changed()
     }
 
-    /// Writes the OPTIONS file after a change of options.
+    /// Updates the WAL limit and writes the OPTIONS file, after a change of options.
     fn options_changed(&self) -> Result<()> {
         self.limit_wals()?;
         write_options_file(&self.inner.tools, &self.inner.families)
     }
 
-    /// Column families were created or dropped, `count` of them: limits the WALs by the new list, and has the OPTIONS file
-    /// written. See [`crate::upkeep::Upkeep::families_changed`].
+    /// Updates the WAL limit and the OPTIONS file after `count` column families were created or dropped. See
+    /// [`crate::upkeep::Upkeep::families_changed`].
     pub(super) fn families_changed(&self, count: usize) -> Result<()> {
         self.limit_wals()?;
         self.writing()?.upkeep.families_changed(count)

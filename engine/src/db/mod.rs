@@ -1,8 +1,7 @@
 //! The handle of a database. Each call is one short function that forwards to the module with the work.
 //!
-//! A [`Db`] is shared by cloning. Dropping the last clone, iterator or snapshot closes the database. The
-//! objects that a reader needs are reference-counted, so handles may be dropped in any order and on any
-//! thread.
+//! A [`Db`] is shared by cloning. The drop of the last clone or iterator closes the database. The objects that a
+//! reader needs are reference-counted, so handles may be dropped in any order and on any thread.
 
 mod close;
 mod destroy;
@@ -71,7 +70,7 @@ pub struct Db {
     inner: Arc<Inner>,
 }
 
-/// What an open database is made of. Dropping it closes the database.
+/// The parts of an open database. The drop of this struct closes the database.
 struct Inner {
     tools: Arc<JobTools>,
     families: Arc<FamilySet>,
@@ -82,29 +81,29 @@ struct Inner {
     errors: Arc<ErrorState>,
     release_notifier: Arc<ReleaseNotifier>,
     reads: Reads,
-    /// `None` when opened for reading only.
+    /// `None` if the database is open for reading only.
     writing: Option<Writing>,
-    /// The block caches of families that bring none.
+    /// The block caches of column families whose options name no cache.
     caches: Caches,
     close: close::CloseState,
-    /// Serialises creating and dropping families, and changes of options.
+    /// Held while column families are created or dropped, and while options change.
     changes: RankedMutex<()>,
     lock: Mutex<Option<DbLock>>,
     history: Arc<history::History>,
-    /// Of a database with pessimistic transactions: locks the keys of plain writes.
+    /// In a database with pessimistic transactions: locks the keys of writes outside of transactions.
     guard: OnceLock<Arc<dyn WriteGuard>>,
-    /// How far a read-only open read.
+    /// The end of the files that a read-only open has read.
     read_up_to: Option<ReadUpTo>,
-    /// Where a catch-up continues. Taken by the first catch-up.
+    /// The state that the next catch-up of a secondary instance needs. The first catch-up takes it.
     tail: Mutex<Option<Tail>>,
-    /// Another view of the same reader has the table cache too: the last view frees it.
+    /// True if another view of the same reader uses the table cache too. Then a close does not clear the table cache.
     shares_tables: AtomicBool,
-    /// The last field, so that the field is dropped after all others. `None` if the executor has no threads.
+    /// Declared last, so that this field is dropped after all others. `None` if the executor has no threads.
     tenant: Option<Tenant>,
 }
 
 impl Db {
-    /// The directory.
+    /// Returns the database directory.
     pub fn path(&self) -> &Path {
         &self.inner.tools.paths.db
     }
@@ -114,17 +113,17 @@ impl Db {
         &self.inner.tools.env
     }
 
-    /// The database's id, as IDENTITY and tables have it.
+    /// Returns the id of the database, as the file IDENTITY and the SST files store it.
     pub fn id(&self) -> &str {
         &self.inner.tools.db_id
     }
 
-    /// This opening's id, as tables written by it have it.
+    /// Returns the id of this open. SST files that this open writes store the id.
     pub fn session_id(&self) -> &str {
         &self.inner.tools.db_session_id
     }
 
-    /// What the database counts about itself: statistics, writes, slow operations.
+    /// Returns what the database counts about itself: statistics, writes, slow operations.
     pub fn stats(&self) -> &Arc<crate::stats::Stats> {
         &self.inner.tools.stats
     }
@@ -141,19 +140,19 @@ impl Db {
             .ok_or_else(|| Error::not_found("the default column family"))
     }
 
-    /// A live family by name.
+    /// Returns the column family with this name, unless it is dropped.
     pub fn family(&self, name: &str) -> Option<Arc<Family>> {
         self.inner.families.by_name(name)
     }
 
-    /// All live families, by number.
+    /// Returns all column families that are not dropped, in the order of their numbers.
     pub fn families(&self) -> Vec<Arc<Family>> {
         self.inner.families.all()
     }
 
     fn writing(&self) -> Result<&Writing> {
         match &self.inner.writing {
-            // The LOCK is given back: what this handle knows of the files may be out of date.
+            // A closed handle does not hold the LOCK file any more. Another process may have changed the files.
             Some(_) if self.inner.close.has_begun() => {
                 Err(Error::shutdown_in_progress("the database is closed"))
             }
@@ -180,7 +179,7 @@ impl Db {
         .file(self.path())
     }
 
-    /// Writes a batch; it carries its sequence number afterwards.
+    /// Writes a batch. Afterwards the batch has its sequence number.
     ///
     /// # Errors
     /// See [`crate::write::Writer::write`].
@@ -193,7 +192,7 @@ impl Db {
         }
     }
 
-    /// Writes a batch with a transaction's hook around it.
+    /// Writes a batch, and calls the hook of a transaction during the write.
     pub fn write_with_hook(
         &self,
         batch: &mut WriteBatch,
@@ -226,7 +225,8 @@ impl Db {
 
     pub fn merge(&self, family: &Family, key: &[u8], operand: &[u8], options: &WriteOptions) -> Result<()> {
         self.own(family)?;
-        // In a batch it is the read, or a merge at write, that fails (RocksDB's `DBImpl::Merge`).
+        // Checked here as in RocksDB's `DBImpl::Merge`. If a batch has the merge operand, only the read or a merge at
+        // write fails.
         if family.options().merge_operator.is_none() {
             return Err(Error::not_supported("Provide a merge_operator when opening DB"));
         }
@@ -248,13 +248,13 @@ impl Db {
         })
     }
 
-    /// A batch of one record, in a buffer that the thread keeps: nothing is allocated once it has grown.
+    /// Writes a batch of one record. The thread keeps the buffer of the batch, so later calls allocate no memory.
     #[inline]
     fn single(&self, options: &WriteOptions, fill: impl FnOnce(&mut WriteBatch)) -> Result<()> {
         thread_local! {
             static BATCH: std::cell::RefCell<Option<WriteBatch>> = const { std::cell::RefCell::new(None) };
         }
-        // A thread that is ending has no buffer any more (a write in the destructor of a thread-local variable).
+        // A thread that is ending has no buffer any more: a destructor of another thread-local variable may write.
         let mut batch = BATCH.try_with(|kept| kept.take()).ok().flatten().unwrap_or_default();
         batch.clear();
         fill(&mut batch);
@@ -266,13 +266,13 @@ impl Db {
         outcome
     }
 
-    /// A snapshot of what is visible now.
+    /// Takes a snapshot at the visible sequence number.
     pub fn snapshot(&self) -> Arc<Snapshot> {
         let tools = &self.inner.tools;
         Snapshots::take(&tools.snapshots, &tools.sequence, tools.env.clock.now_seconds())
     }
 
-    /// The newest visible sequence number.
+    /// Returns the visible sequence number.
     pub fn latest_sequence(&self) -> u64 {
         self.inner.tools.sequence.visible()
     }
@@ -308,7 +308,7 @@ impl Db {
         writing.jobs.flushes.flush_by(families, options)
     }
 
-    /// Hands gathered log records to the system (`manual_wal_flush`), and makes them durable if asked.
+    /// Writes the buffered WAL records (`manual_wal_flush`) to the file. With `sync`, also makes them durable.
     pub fn flush_wal(&self, sync: bool) -> Result<()> {
         let writing = self.writing()?;
         let wals = &self.inner.wals;
@@ -320,7 +320,7 @@ impl Db {
             stats.add(Ticker::WalFileSynced, 1);
             stats.database.add(DatabaseCounter::WalSyncs, 1);
         }
-        // What a log failed with that a recovery is getting over is noted already.
+        // If a resume has already replaced the failed WAL, its error is recorded already.
         if let Err(error) = &done
             && wals.is_poisoned()
         {
@@ -330,27 +330,27 @@ impl Db {
         done
     }
 
-    /// Makes every write so far durable.
+    /// Makes all earlier writes durable.
     pub fn sync_wal(&self) -> Result<()> {
         self.flush_wal(true)
     }
 
-    /// Tries to clear the background error. A column family that was stopped by its own error accepts
-    /// writes again after its flush.
+    /// Tries to clear the background error. A column family that was stopped by its own error accepts writes again
+    /// after its flush.
     ///
     /// # Errors
-    /// Busy if that is under way; what remains, be it for one family.
+    /// Busy if a resume runs already. The background error that remains, also if it stops only one column family.
     pub fn resume(&self) -> Result<()> {
         self.writing()?.jobs.resumes.resume()
     }
 
-    /// The background error, if there is one: the gravest, whichever families it stops. `ironstone.write-error` is the
-    /// property that says it of one family.
+    /// Returns the most severe background error, also if it stops only one column family. The property
+    /// `ironstone.write-error` returns the error that stops one given column family.
     pub fn background_error(&self) -> Option<Error> {
         self.inner.errors.get()
     }
 
-    /// Obsolete files stay until deletions are enabled again as often.
+    /// Keeps obsolete files on disk until [`Db::enable_file_deletions`] was called as often as this function.
     pub fn disable_file_deletions(&self) {
         self.inner.obsolete.disable();
     }

@@ -12,18 +12,19 @@ impl Db {
     /// Opens a database for reading and writing.
     ///
     /// # Errors
-    /// InvalidArgument if it does not exist (or exists, with `error_if_exists`), for families not named
-    /// or not there, or another comparator; `IoError` if it is open elsewhere; Corruption with file and
-    /// offset; NotSupported naming a feature that is missing.
+    /// InvalidArgument if the database does not exist (without `create_if_missing`), or exists (with
+    /// `error_if_exists`). InvalidArgument if the request lacks a column family of the database, names a column
+    /// family that does not exist, or has another comparator. IoError if the database is open elsewhere. Corruption
+    /// with file and offset. NotSupported with the name of a missing feature.
     pub fn open(request: OpenRequest) -> Result<Db> {
         open(Opening::new(request, false, Overrides::default())?)
     }
 
-    /// Opens a database for reading only: nothing on disk changes, no lock is taken, logs are replayed
-    /// into memory.
+    /// Opens a database for reading only. The open replays the WALs into memtables. It changes nothing on disk and
+    /// takes no lock.
     ///
     /// # Errors
-    /// As [`Db::open`], but `IoError` if it does not exist.
+    /// The errors of [`Db::open`], but IoError if the database does not exist.
     pub fn open_read_only(request: OpenRequest) -> Result<Db> {
         open(Opening::new(request, true, Overrides::default())?)
     }

@@ -1,4 +1,4 @@
-//! Reading calls, each to its room.
+//! The calls that read. Each call forwards to the module with the work.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -16,23 +16,23 @@ use crate::read::{Answered, Reads};
 use crate::sync::Arc;
 
 impl Db {
-    /// The value of a key; a view into the memtable or block it lies in.
+    /// Returns the value of a key: a view into the memtable or the block that holds the value.
     #[inline]
     pub fn get(&self, family: &Family, key: &[u8], options: &ReadOptions) -> Result<Option<Pinned>> {
         self.own(family)?;
         self.inner.reads.get(family, key, options)
     }
 
-    /// The value of a key with the subcode of the answer.
+    /// Returns the value of a key, with the subcode of the answer.
     ///
     /// # Errors
-    /// As [`Db::get`].
+    /// The errors of [`Db::get`].
     pub fn get_answered(&self, family: &Family, key: &[u8], options: &ReadOptions) -> Result<Answered> {
         self.own(family)?;
         self.inner.reads.get_answered(family, key, options)
     }
 
-    /// The values of several keys with the subcodes of the answers, in the order asked.
+    /// Returns the values of several keys, with the subcodes of the answers, in the order of `keys`.
     pub fn multi_get_answered(
         &self,
         family: &Family,
@@ -45,7 +45,7 @@ impl Db {
         self.inner.reads.multi_get_answered(family, keys, options)
     }
 
-    /// Several keys at once, probed and read together; answers in the order asked.
+    /// Returns the values of several keys, in the order of `keys`. Reads the keys together, so that they share I/O.
     pub fn multi_get(
         &self,
         family: &Family,
@@ -58,42 +58,44 @@ impl Db {
         self.inner.reads.multi_get(family, keys, options)
     }
 
-    /// Whether a key may exist, without I/O; the value if it was at hand.
+    /// Returns false if the key certainly does not exist. Does no I/O. Also returns the value, if the value is in
+    /// memory.
     pub fn key_may_exist(
         &self,
         family: &Family,
         key: &[u8],
         options: &ReadOptions,
     ) -> (bool, Option<Pinned>) {
-        // Nothing is certain about the keys of another database.
+        // A handle of another database proves nothing about the key.
         if self.own(family).is_err() {
             return (true, None);
         }
         self.inner.reads.may_exist(family, key, options)
     }
 
-    /// An iterator over a family.
+    /// Returns an iterator over a column family.
     ///
     /// # Errors
-    /// InvalidArgument for options that do not fit the family.
+    /// InvalidArgument for options that do not fit the column family.
     pub fn iter(&self, family: &Arc<Family>, options: ReadOptions) -> Result<DbIterator> {
         self.own(family)?;
         Ok(DbIterator::new(Iter::new(self.iterator_context(family), options)?, self.clone()))
     }
 
-    /// As [`Self::iter`], on the heap. An iterator is a large struct; this function moves the struct once.
+    /// Returns the iterator of [`Self::iter`] on the heap. An iterator is a large struct; this function moves the
+    /// struct once.
     ///
     /// # Errors
-    /// As [`Self::iter`].
+    /// The errors of [`Self::iter`].
     pub fn boxed_iter(&self, family: &Arc<Family>, options: ReadOptions) -> Result<Box<DbIterator>> {
         self.own(family)?;
         Ok(Box::new(DbIterator::new(Iter::new(self.iterator_context(family), options)?, self.clone())))
     }
 
-    /// Every version in the family's memtables and tables, for tools that look inside.
+    /// Returns every entry in the memtables and SST files of the column family, for tools that inspect a database.
     ///
     /// # Errors
-    /// Those of opening tables.
+    /// Errors of opening SST files.
     pub fn versions(&self, family: &Arc<Family>) -> Result<Versions> {
         self.own(family)?;
         Versions::new(&self.iterator_context(family))
@@ -108,10 +110,10 @@ impl Db {
         }
     }
 
-    /// The open table of `file`, which lies on `level` of the family.
+    /// Returns the open table of `file`, which is on `level` of the column family.
     ///
     /// # Errors
-    /// Those of opening it.
+    /// Errors of opening the SST file.
     pub fn table(&self, family: &Family, level: usize, file: &FileMetaData) -> Result<table::any::AnyReader> {
         self.own(family)?;
         self.inner.tables.get(&family.parts(), level, file)
@@ -149,7 +151,7 @@ impl Db {
         read.collect()
     }
 
-    /// The room of point reads, for layers above that read without this handle's conveniences.
+    /// Returns the part that does point reads, for layers above that call it directly.
     pub fn reads(&self) -> &Reads {
         &self.inner.reads
     }
@@ -168,8 +170,8 @@ impl Db {
         properties::int_property(&self.inner.property_context(), family, name)
     }
 
-    /// A numeric property summed over all families; what is the database's, or a cache that families
-    /// share, counts once.
+    /// Returns a numeric property, summed over all column families. A property of the database, or of a cache that
+    /// column families share, counts once.
     pub fn aggregated_int_property(&self, name: &str) -> Option<u64> {
         properties::aggregated_int_property(&self.inner.property_context(), &self.families(), name)
     }
@@ -181,7 +183,7 @@ impl Db {
         properties::map_property(&self.inner.property_context(), family, name)
     }
 
-    /// Sets the numbers behind `rocksdb.stats` back to nothing; the user's statistics stay.
+    /// Resets the counters that `rocksdb.stats` shows. The user's statistics stay.
     pub fn reset_stats(&self) {
         let stats = &self.inner.tools.stats;
         stats.database.reset(stats.now_micros());

@@ -1,4 +1,4 @@
-//! Looking through a database that does not open, and repairing it.
+//! Checks a database that does not open, and repairs it.
 
 use base::Result;
 use env::fs::refuse_empty_path;
@@ -10,7 +10,7 @@ use crate::opening::{OpenRequest, Opening, Overrides, family_dirs, family_gaps};
 use crate::options::{WalRecoveryMode, refuse};
 use crate::repair::{self, Report, Scope};
 
-/// Looks through every file of a database. Writes nothing.
+/// Checks every file of a database. Writes nothing.
 ///
 /// # Errors
 /// See [`repair::survey`].
@@ -26,7 +26,7 @@ pub fn fsck(request: &OpenRequest) -> Result<Report> {
 /// its own `wal_recovery_mode` (`kAbsoluteConsistency` counts as `kPointInTimeRecovery`).
 ///
 /// # Errors
-/// See [`repair::mend`]; those of opening, if it still does not.
+/// The errors of [`repair::mend`], and the errors of the open if the database still does not open.
 pub fn repair(mut request: OpenRequest) -> Result<Report> {
     refuse_empty_path(&request.path)?;
     request.families.extend(repair::families_of_options(&scope(&request))?);
@@ -36,14 +36,14 @@ pub fn repair(mut request: OpenRequest) -> Result<Report> {
     }
     refuse_foreign_dirs(&request)?;
     let report = repair::mend(&scope(&request))?;
-    // The report names the losses, and no WAL stays with marks about lost bytes. A rewritten WAL does not
-    // match the predecessor record of the next WAL, and a WAL in the middle may be gone. Recovery must
-    // replay the WALs after such a WAL nevertheless. It must not do so after a hole that a crash left in
-    // the WALs of a sound database.
+    // The report names the losses, so the open must not fail because of lost bytes. A rewritten WAL does not match
+    // the predecessor record of the next WAL, and a WAL in the middle may be gone. Recovery must replay the WALs
+    // after such a WAL nevertheless. It must not replay WALs after a hole that a crash left in the WALs of a sound
+    // database.
     request.options.open_despite_lost_writes = true;
     let mode = match request.options.wal_recovery_mode {
         _ if !report.actions.is_empty() => Some(WalRecoveryMode::SkipAnyCorruptedRecords),
-        // A torn end is no damage, and this mode stops at it: what is whole before it comes back.
+        // A torn end is not damage. This mode stops at the torn end and recovers all records before it.
         WalRecoveryMode::AbsoluteConsistency => Some(WalRecoveryMode::PointInTimeRecovery),
         _ => None,
     };
@@ -58,7 +58,7 @@ pub fn repair(mut request: OpenRequest) -> Result<Report> {
         }
     }
     if let Some(policy) = repair::policy_of_sections(&scope(&request))? {
-        // The open keeps the transactions: they are decided in a `TransactionDb`.
+        // The open keeps the prepared transactions. Their user commits or rolls them back in a `TransactionDb`.
         request.options.allow_2pc = true;
         request.components.write_policy = policy;
     }
@@ -66,7 +66,7 @@ pub fn repair(mut request: OpenRequest) -> Result<Report> {
     Ok(report)
 }
 
-/// Rejects a directory of another database: its files would become files of this database.
+/// Rejects a directory that belongs to another database: the repair would adopt its files.
 fn refuse_foreign_dirs(request: &OpenRequest) -> Result<()> {
     let paths = Paths::new(&request.path, &request.options);
     refuse_foreign(&*request.options.env.fs, &paths, &family_dirs(&request.families))

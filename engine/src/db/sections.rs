@@ -29,7 +29,7 @@ pub struct WrittenSection {
     pub last: SequenceNumber,
 }
 
-/// A transaction with sections.
+/// A transaction that has sections, or that will have sections.
 #[derive(Clone, Copy, Debug)]
 pub struct SectionOwner<'a> {
     pub name: &'a [u8],
@@ -38,7 +38,7 @@ pub struct SectionOwner<'a> {
     pub decision: &'a Arc<Decision>,
 }
 
-/// Hides the entries before they are in a memtable.
+/// Marks the entries of a section as undecided before they are in a memtable, so that other readers do not see them.
 struct Write<'a> {
     prepared: &'a PreparedSections,
     snapshots: &'a Arc<Snapshots>,
@@ -63,7 +63,7 @@ impl WriteHook for Write<'_> {
     }
 }
 
-/// Decides the sections of a transaction.
+/// Decides the sections of a transaction: by a commit or by a rollback.
 struct Decide<'a> {
     prepared: &'a PreparedSections,
     wal: FileNumber,
@@ -103,7 +103,7 @@ impl SectionWriter<'_> {
     /// entries.
     ///
     /// # Errors
-    /// As [`Db::write`]. After an error of the WAL, a later recovery may find the section all the same.
+    /// The errors of [`Db::write`]. After an error of the WAL, a later recovery may find the section nevertheless.
     pub fn write(
         &self,
         records: &[u8],
@@ -131,7 +131,7 @@ impl SectionWriter<'_> {
     /// number of the commit. Returns the first sequence number.
     ///
     /// # Errors
-    /// As [`Db::write`]; then the transaction is still undecided.
+    /// The errors of [`Db::write`]; then the transaction is still undecided.
     pub fn commit(
         &self,
         owner: SectionOwner<'_>,
@@ -144,10 +144,11 @@ impl SectionWriter<'_> {
         self.decide(batch, owner, options, before_visible)
     }
 
-    /// Rolls the sections of `owner` back. `undo` has, for each key of the sections, the value before them.
+    /// Rolls back the sections of `owner`. `undo` restores the value that each key of the sections had before the
+    /// sections.
     ///
     /// # Errors
-    /// As [`Db::write`]; then the transaction is still undecided.
+    /// The errors of [`Db::write`]; then the transaction is still undecided.
     pub fn roll_back(
         &self,
         owner: SectionOwner<'_>,
@@ -169,7 +170,7 @@ impl SectionWriter<'_> {
         let Some(wal) = owner.wal else {
             return Err(Error::invalid_argument("the transaction has no section"));
         };
-        // A compaction drops what a decided transaction hides, so a crash must not bring the transaction back.
+        // A compaction drops entries that a decided transaction hides, so recovery must find the decision in the WAL.
         let options = WriteOptions { disableWAL: false, ..*options };
         let prepared = self.db.inner.committer.prepared();
         let hook = Decide { prepared, wal, decision: owner.decision, before_visible };

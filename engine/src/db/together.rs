@@ -68,7 +68,7 @@ impl Db {
     /// Returns one iterator for each column family. All iterators show one sequence number.
     ///
     /// # Errors
-    /// As [`Db::iter`], for the first column family whose iterator cannot be made.
+    /// The errors of [`Db::iter`], for the first column family whose iterator cannot be made.
     pub fn iterators(&self, families: &[Arc<Family>], options: &ReadOptions) -> Result<Vec<DbIterator>> {
         let fixed = self.fixed(options);
         let make = |family: &Arc<Family>| {

@@ -1,4 +1,4 @@
-//! Calls that shape the tree: manual compactions, files named or dropped, waiting for the jobs.
+//! Manual compactions, moves and deletions of files that the caller names, and waits for the background jobs.
 
 use std::path::PathBuf;
 
@@ -15,7 +15,7 @@ impl Db {
     /// Compacts the keys in `[begin, end]`; `None` is unbounded.
     ///
     /// # Errors
-    /// Those of the jobs; see [`crate::jobs::ManualCompactions::compact_range`].
+    /// Errors of the jobs; see [`crate::jobs::ManualCompactions::compact_range`].
     pub fn compact_range(
         &self,
         family: &Arc<Family>,
@@ -27,11 +27,10 @@ impl Db {
         self.writing()?.jobs.manuals.compact_range(family, begin, end, options).map(|_| ())
     }
 
-    /// Compacts the tables of these numbers to a level; see
-    /// [`crate::jobs::ManualCompactions::compact_files`].
+    /// Compacts the SST files with these numbers to a level; see [`crate::jobs::ManualCompactions::compact_files`].
     ///
     /// # Errors
-    /// As there.
+    /// See [`crate::jobs::ManualCompactions::compact_files`].
     pub fn compact_files(
         &self,
         family: &Arc<Family>,
@@ -44,10 +43,10 @@ impl Db {
             .map(|done| done.outputs)
     }
 
-    /// As [`Self::compact_files`], and returns what listeners hear of the compaction.
+    /// Compacts as [`Self::compact_files`] does, and also returns the report that listeners receive.
     ///
     /// # Errors
-    /// As there.
+    /// The errors of [`Self::compact_files`].
     pub fn compact_files_reported(
         &self,
         family: &Arc<Family>,
@@ -60,11 +59,11 @@ impl Db {
         self.writing()?.jobs.manuals.compact_files(family, files, output_level, output_path_id, options)
     }
 
-    /// Drops tables that lie wholly in one of the ranges; see
+    /// Drops the SST files that lie completely in one of the ranges; see
     /// [`crate::jobs::ManualCompactions::delete_files_in_ranges`].
     ///
     /// # Errors
-    /// As there.
+    /// See [`crate::jobs::ManualCompactions::delete_files_in_ranges`].
     pub fn delete_files_in_ranges(
         &self,
         family: &Arc<Family>,
@@ -75,10 +74,10 @@ impl Db {
         self.writing()?.jobs.manuals.delete_files_in_ranges(family, ranges, include_end)
     }
 
-    /// Marks tables that meet `[begin, end]` to be compacted soon in the background.
+    /// Marks the SST files that overlap `[begin, end]`. The background compacts them soon.
     ///
     /// # Errors
-    /// NotSupported when opened for reading.
+    /// NotSupported if the database is open for reading only.
     pub fn suggest_compact_range(
         &self,
         family: &Arc<Family>,
@@ -90,19 +89,21 @@ impl Db {
         Ok(())
     }
 
-    /// Moves level 0 to `target_level` as it is; see [`crate::jobs::ManualCompactions::promote_l0`].
+    /// Moves the SST files of level 0 to `target_level`, unchanged; see
+    /// [`crate::jobs::ManualCompactions::promote_l0`].
     ///
     /// # Errors
-    /// As there.
+    /// See [`crate::jobs::ManualCompactions::promote_l0`].
     pub fn promote_l0(&self, family: &Arc<Family>, target_level: usize) -> Result<()> {
         self.own(family)?;
         self.writing()?.jobs.manuals.promote_l0(family, target_level)
     }
 
-    /// Gives up manual compactions that run and refuses new ones; returns when none runs. Calls nest.
+    /// Cancels the manual compactions that run, and rejects new manual compactions. Returns when no manual compaction
+    /// runs. Calls are counted: see [`Db::enable_manual_compaction`].
     ///
     /// # Errors
-    /// NotSupported when opened for reading.
+    /// NotSupported if the database is open for reading only.
     pub fn disable_manual_compaction(&self) -> Result<()> {
         self.writing()?.jobs.manuals.disable_manual();
         Ok(())
@@ -111,7 +112,7 @@ impl Db {
     /// Cancels all compactions, manual and automatic, and starts no compaction until [`Db::resume_all_compactions`].
     ///
     /// # Errors
-    /// NotSupported when opened for reading.
+    /// NotSupported if the database is open for reading only.
     pub fn abort_all_compactions(&self) -> Result<()> {
         self.writing()?.jobs.manuals.abort_compactions();
         Ok(())
@@ -120,21 +121,23 @@ impl Db {
     /// Undoes one [`Db::abort_all_compactions`].
     ///
     /// # Errors
-    /// InvalidArgument if compactions are not aborted; NotSupported when opened for reading.
+    /// InvalidArgument if compactions are not aborted; NotSupported if the database is open for reading only.
     pub fn resume_all_compactions(&self) -> Result<()> {
         self.writing()?.jobs.manuals.resume_compactions()
     }
 
-    /// Undoes one [`Db::disable_manual_compaction`]. An extra call undoes the next one, as in RocksDB.
+    /// Undoes one [`Db::disable_manual_compaction`]. An extra call undoes the next `disable_manual_compaction`, as in
+    /// RocksDB.
     ///
     /// # Errors
-    /// NotSupported when opened for reading.
+    /// NotSupported if the database is open for reading only.
     pub fn enable_manual_compaction(&self) -> Result<()> {
         self.writing()?.jobs.manuals.enable_manual();
         Ok(())
     }
 
-    /// Raises the family's low mark of timestamps: versions below it may be collapsed.
+    /// Raises the oldest timestamp that must stay readable. Compactions may drop older entries of a key below this
+    /// timestamp.
     ///
     /// # Errors
     ///
@@ -147,7 +150,7 @@ impl Db {
     /// Drops the entries of the family whose timestamp is newer than `newest`.
     ///
     /// # Errors
-    /// As [`Db::increase_full_history_ts_low`]; errors of the compaction.
+    /// The errors of [`Db::increase_full_history_ts_low`]; errors of the compaction.
     pub fn trim_history(&self, family: &Arc<Family>, newest: &[u8]) -> Result<()> {
         self.own(family)?;
         self.writing()?.jobs.manuals.trim_history(family, newest).map(|_| ())
@@ -160,18 +163,19 @@ impl Db {
         family.state().full_history_ts_low.clone()
     }
 
-    /// Waits until no flush or compaction runs or is due.
+    /// Waits until no flush and no compaction runs or is due.
     ///
     /// # Errors
-    /// The background error; why a compaction failed meanwhile.
+    /// The background error. The error of a compaction that failed during the wait.
     pub fn wait_for_compact(&self) -> Result<()> {
         self.wait_for_compact_with(&WaitForCompactOptions::default())
     }
 
-    /// As [`Db::wait_for_compact`], with options.
+    /// Waits as [`Db::wait_for_compact`] does, with options.
     ///
     /// # Errors
-    /// As there; Aborted if background work is paused and that is to end the wait; TimedOut.
+    /// The errors of [`Db::wait_for_compact`]. Aborted if background work is paused and `abort_on_pause` is set.
+    /// TimedOut.
     pub fn wait_for_compact_with(&self, options: &WaitForCompactOptions) -> Result<()> {
         let writing = self.writing()?;
         if options.flush {
@@ -182,7 +186,8 @@ impl Db {
         if options.close_db { self.close() } else { Ok(()) }
     }
 
-    /// No new background job starts; returns when none runs. Calls nest.
+    /// Starts no new background job, and returns when no background job runs. Calls are counted: see
+    /// [`Db::continue_background_work`].
     pub fn pause_background_work(&self) -> Result<()> {
         self.writing()?.schedule.pause();
         Ok(())

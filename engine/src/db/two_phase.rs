@@ -1,4 +1,5 @@
-//! Two-phase commit: prepare, commit and rollback of a named batch, and what recovery found.
+//! Two-phase commit: prepare, commit and rollback of a named batch, and the prepared transactions that recovery
+//! found.
 //!
 //! The prepared section is in the WAL and in no memtable. The commit writes a record that names the section to the WAL,
 //! and the records of the batch to the memtables. Facts: RocksDB `utilities/transactions/pessimistic_transaction.cc`.
@@ -24,10 +25,10 @@ pub struct PreparedName<'a> {
     pub wal: FileNumber,
 }
 
-/// What happens at a commit before the writes are visible.
+/// Called at a commit, before the writes are visible.
 pub type BeforeVisible<'a> = &'a (dyn Fn(SequenceNumber) -> Result<()> + Send + Sync);
 
-/// Registers the section before the WAL can become obsolete.
+/// Registers the section before its WAL can become obsolete.
 struct Prepare<'a> {
     prepared: &'a PreparedSections,
     wal: AtomicU64,
@@ -44,7 +45,7 @@ impl WriteHook for Prepare<'_> {
     }
 }
 
-/// Keeps the WAL of the section for as long as the WAL of the commit is needed.
+/// Keeps the WAL of the section until the WAL of the commit is obsolete.
 struct Commit<'a> {
     prepared: &'a PreparedSections,
     wal: FileNumber,
@@ -66,7 +67,7 @@ impl WriteHook for Commit<'_> {
     }
 }
 
-/// A write that is no prepared transaction, with something to do before it is visible.
+/// Calls a function before a write outside of prepared transactions becomes visible.
 struct Watched<'a> {
     before_visible: BeforeVisible<'a>,
 }
@@ -77,7 +78,7 @@ impl WriteHook for Watched<'_> {
     }
 }
 
-/// The marker alone: the memtables have nothing of the transaction.
+/// Writes only the marker, and only to the WAL: the memtables hold nothing of the transaction.
 struct Rollback;
 
 impl WriteHook for Rollback {
@@ -87,7 +88,7 @@ impl WriteHook for Rollback {
 }
 
 impl Db {
-    /// The statistics of the user, if there are any.
+    /// Returns the statistics of the user, if the options have them.
     pub fn statistics(&self) -> Option<Arc<base::stats::Statistics>> {
         self.inner.tools.stats.statistics().cloned()
     }
@@ -95,7 +96,7 @@ impl Db {
     /// Writes a batch as the prepared section `name`. Returns the WAL that holds the section. The batch stays as it is.
     ///
     /// # Errors
-    /// As [`Db::write`]. After an error of the WAL, a later recovery may find the section all the same.
+    /// The errors of [`Db::write`]. After an error of the WAL, a later recovery may find the section nevertheless.
     pub fn prepare(&self, batch: &WriteBatch, name: &[u8], options: &WriteOptions) -> Result<FileNumber> {
         let options = WriteOptions { disableWAL: false, ..*options };
         let mut section =
@@ -105,12 +106,14 @@ impl Db {
         Ok(FileNumber(hook.wal.load(Ordering::Acquire)))
     }
 
-    /// Commits a prepared transaction. `commit_time` goes to the WAL and to the memtables before the records of `batch`,
-    /// which are those of the section, with the commit timestamp in place. `before_visible` receives the last sequence
-    /// number. Returns the first sequence number.
+    /// Commits a prepared transaction. The records of `commit_time` go to the WAL and to the memtables. The records
+    /// of `batch` go only to the memtables, after `commit_time`: the WAL has them as the prepared section. `batch`
+    /// has the commit timestamp in its keys. `before_visible` receives the last sequence number. Returns the first
+    /// sequence number.
     ///
     /// # Errors
-    /// As [`Db::write`]; then the transaction is still prepared.
+    /// The errors of [`Db::write`]; then the transaction is still prepared. As [`Db::write`]; then the transaction is
+    /// still prepared.
     pub fn commit_prepared(
         &self,
         prepared: PreparedName<'_>,
@@ -132,7 +135,8 @@ impl Db {
             Commit { prepared: self.inner.committer.prepared(), wal: prepared.wal, parts, before_visible };
         self.write_with_hook(&mut whole, options, &hook)?;
         if options.disableWAL {
-            // A crash brings the transaction back; until then its WAL has no reader.
+            // After a crash, recovery restores the transaction as prepared. Until then no reader needs the WAL of its
+            // section.
             hook.logged(self.inner.wals.active_number(), 0, 0);
         }
         Ok(whole.sequence())
@@ -141,7 +145,7 @@ impl Db {
     /// Rolls a prepared transaction back.
     ///
     /// # Errors
-    /// As [`Db::write`]; then the transaction is still prepared.
+    /// The errors of [`Db::write`]; then the transaction is still prepared.
     pub fn rollback_prepared(&self, prepared: PreparedName<'_>, options: &WriteOptions) -> Result<()> {
         let mut batch = WriteBatch::new();
         batch.marker(Marker::Rollback(prepared.name));
@@ -150,10 +154,10 @@ impl Db {
         Ok(())
     }
 
-    /// Writes a batch past the write guard. `before_visible` receives the last sequence number.
+    /// Writes a batch without the write guard, which locks keys. `before_visible` receives the last sequence number.
     ///
     /// # Errors
-    /// As [`Db::write`].
+    /// The errors of [`Db::write`].
     pub fn write_unguarded(
         &self,
         batch: &mut WriteBatch,
@@ -177,12 +181,13 @@ impl Db {
         Snapshots::take_at(&tools.snapshots, &tools.sequence, seq, tools.env.clock.now_seconds())
     }
 
-    /// Returns what a transaction with these sections reads: `base`, or what is visible now, and the sections.
+    /// Returns the snapshot that a transaction with these sections reads: `base`, or a snapshot of now, and the
+    /// sections.
     pub fn snapshot_with_own(&self, base: Option<Arc<Snapshot>>, own: Arc<OwnRanges>) -> Arc<Snapshot> {
         Snapshots::take_with_own(base.unwrap_or_else(|| self.snapshot()), own)
     }
 
-    /// From now on, `guard` receives the writes that are not a transaction's.
+    /// Passes all later writes outside of transactions to `guard`. Only the first call has an effect.
     pub fn set_write_guard(&self, guard: Arc<dyn WriteGuard>) {
         let _ = self.inner.guard.set(guard);
     }
@@ -193,6 +198,6 @@ pub trait WriteGuard: Send + Sync {
     /// Writes the batch with [`Db::write_unguarded`], under locks.
     ///
     /// # Errors
-    /// As [`Db::write`]; TimedOut if a key is locked.
+    /// The errors of [`Db::write`]; TimedOut if a key is locked.
     fn write(&self, db: &Db, batch: &mut WriteBatch, options: &WriteOptions) -> Result<()>;
 }

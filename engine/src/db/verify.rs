@@ -1,4 +1,4 @@
-//! Checking what lies on disk, asked for by the user.
+//! Checks of the files on disk, on the user's request.
 
 use base::stats::{HistogramKind, Statistics, Stopwatch, Ticker};
 use base::{Error, Result};
@@ -10,17 +10,17 @@ use table::dump;
 use super::Db;
 use crate::family::Parts;
 
-/// The one kind of checksum that files are given, by RocksDB's name.
+/// The only function for file checksums that the engine knows, by RocksDB's name.
 const CRC32C: &str = "FileChecksumCrc32c";
 
-/// Read at a time, in bytes.
+/// Bytes of one read.
 const READ: usize = 256 << 10;
 
 impl Db {
-    /// Reads every block of every table of every family and checks it.
+    /// Reads and checks every block of every SST file of all column families.
     ///
     /// # Errors
-    /// The first Corruption, naming file and offset.
+    /// The first Corruption, with file and offset.
     pub fn verify_checksum(&self) -> Result<()> {
         let ctx = table::sst::ReadCtx {
             fill_cache: false,
@@ -36,12 +36,12 @@ impl Db {
         Ok(())
     }
 
-    /// Reads every table of every family whole and compares its bytes with the checksum that the MANIFEST keeps
-    /// of it (`file_checksum_gen_factory`). Files without one pass.
+    /// Reads every SST file of all column families, and compares the file with its checksum in the MANIFEST
+    /// (`file_checksum_gen_factory`). Skips SST files without a checksum.
     ///
     /// # Errors
-    /// InvalidArgument if the database gives no checksums to files, or one is of a kind it does not know;
-    /// Corruption for the first file that is not what was written; errors of the file system.
+    /// InvalidArgument if the option `file_checksum_gen_factory` is not set, or if an unknown function made a
+    /// checksum. Corruption for the first SST file with another checksum. Errors of the file system.
     pub fn verify_file_checksums(&self) -> Result<()> {
         if self.inner.tools.options.load().file_checksum_gen_factory.is_none() {
             return Err(Error::invalid_argument(

@@ -200,11 +200,11 @@ pub struct Updates {
     sections: BTreeMap<Vec<u8>, u64>,
 }
 
-/// What a batch takes.
+/// The sequence numbers of a batch, and whether the batch is an update.
 struct Taken {
-    /// Sequence numbers. `None`: the batch commits a section that the stream has not read.
+    /// The count of its sequence numbers. `None`: the batch commits a section that the stream has not read.
     seqs: Option<u64>,
-    /// Whether the batch has entries or markers.
+    /// True if the batch has entries or markers.
     is_update: bool,
 }
 
@@ -312,8 +312,8 @@ impl Updates {
         Ok(Step::Again)
     }
 
-    /// Reads on at the end of a WAL: batches that were appended meanwhile, or the next WAL. A WAL takes no batch after the
-    /// next WAL exists, so the directory is listed before the last read.
+    /// Continues at the end of a WAL: with batches that were appended in the meantime, or with the next WAL. A WAL
+    /// takes no batch after the next WAL exists, so the directory is listed before the last read.
     fn end_of_wal(&mut self) -> Result<Step> {
         let (Some(last), Some(reader)) = (self.last_wal, &mut self.reading) else { return Ok(Step::Again) };
         reader.rewind();
@@ -341,7 +341,7 @@ fn reader(file: Arc<dyn RandomRead>, number: FileNumber) -> Reader<FileSource> {
 
 enum Found {
     Batch(Vec<u8>),
-    /// The end of the file, for now: a record that is not whole yet is the end too.
+    /// The end of the file, for now. An incomplete record is the end too.
     End,
 }
 

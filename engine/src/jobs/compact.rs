@@ -35,12 +35,13 @@ impl Compactions {
         Self { context, schedule, purge, failures, bytes_compacted: AtomicU64::new(0) }
     }
 
-    /// Bytes that compactions have read and written since the open.
+    /// Returns the bytes that compactions have read and written since the open.
     pub fn bytes_compacted(&self) -> u64 {
         self.bytes_compacted.load(Ordering::Relaxed)
     }
 
-    /// One slot: picks for the family that waited longest, and carries it out.
+    /// Runs in a slot for compactions: takes the next column family of the queue, picks a compaction for it, and runs
+    /// the compaction.
     pub(super) fn compaction_job(&self) {
         let (picked, task) = {
             let mut state = self.schedule.queues();
@@ -54,7 +55,7 @@ impl Compactions {
             match self.schedule.take_compaction(&mut state) {
                 Some((family, task)) if !family.is_dropped() => {
                     let job = self.pick(&mut state, &family);
-                    // There may be more to do beside this job.
+                    // The column family may need more compactions, which can run concurrently with this job.
                     if job.is_some() {
                         state.enqueue_compaction(&family);
                         self.schedule.start_due(&mut state);
@@ -85,7 +86,8 @@ impl Compactions {
             state.compaction.running -= 1;
             state.compaction.scheduled -= 1;
             if let (Some(job), Err(error)) = (&picked, outcome) {
-                // It was put back beside this job; what failed is not tried again at once.
+                // The start of this job put the column family back into the queue. Remove it, so that the failed
+                // compaction does not start again at once.
                 state.compaction.queue.retain(|f| f.id() != job.family.id());
                 state.compaction.failures += 1;
                 state.compaction.last_failure = Some(error);
@@ -101,7 +103,7 @@ impl Compactions {
             } else {
                 self.schedule.reconsider(&family);
             }
-            // The job held its inputs until now.
+            // The dropped job released its input files.
             self.purge.schedule();
         }
         self.schedule.tell_pressure();
@@ -128,10 +130,10 @@ impl Compactions {
         Some(job)
     }
 
-    /// Runs an automatic compaction, if the SST file manager has space for the output.
+    /// Runs an automatic compaction, if the SST file manager has space for the output files.
     ///
     /// # Errors
-    /// CompactionTooLarge without the space; errors of the compaction.
+    /// CompactionTooLarge if there is no space. Errors of the compaction.
     fn compact_in_space(&self, job: &Job) -> Result<()> {
         let db = self.context.tools.options.load();
         let Some(manager) = db.sst_file_manager.as_ref().filter(|_| !job.task.trivial_move) else {
@@ -149,10 +151,11 @@ impl Compactions {
         self.compact(job).map(|_| ())
     }
 
-    /// Runs a job to its commit; a panic becomes an error.
+    /// Runs a job to its commit. A panic becomes an error.
     pub(super) fn compact(&self, job: &Job) -> Result<Compacted> {
         let db = self.context.tools.options.load();
-        // Readers keep theirs, through the page cache.
+        // Only compactions read with direct I/O. Reads of users continue to use the page cache, with other open
+        // files.
         let direct = (db.use_direct_io_for_compaction_reads && !db.use_direct_reads)
             .then(|| self.context.tables.direct());
         let tables = direct.as_ref().unwrap_or(&self.context.tables);

@@ -1,4 +1,4 @@
-//! What every job works with.
+//! The objects that every job uses.
 
 use base::{Error, Result};
 

@@ -1,4 +1,4 @@
-//! Waiting for jobs, and ending them.
+//! Waits for background jobs, and ends them.
 
 use base::{Error, Kind, Result, Severity};
 
@@ -10,8 +10,9 @@ impl Jobs {
     /// Waits until no flush or compaction runs or is due.
     ///
     /// # Errors
-    /// The background error, when one stops them; why a compaction failed meanwhile, even if it is tried
-    /// again; Aborted if work is paused and that is to end the wait; TimedOut.
+    /// The background error, if its severity is Hard or higher. The error of a compaction that failed during the
+    /// wait, even if the compaction is tried again. Aborted if background work is paused and `abort_on_pause` is set.
+    /// TimedOut.
     pub fn wait_for_idle(&self, options: &WaitForCompactOptions) -> Result<()> {
         let failures = self.schedule.queues().compaction.failures;
         let clock = &self.context.tools.env.clock;

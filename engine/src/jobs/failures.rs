@@ -1,4 +1,5 @@
-//! Failures of jobs, of the WAL and of memtables: the background error is set, writers are woken, a resume is planned.
+//! Handles failures of jobs, of the WAL and of memtables: sets the background error, wakes the writers, plans a
+//! resume.
 
 use base::stats::Ticker;
 use base::{Error, Kind};

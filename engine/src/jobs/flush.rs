@@ -35,7 +35,7 @@ impl Flushes {
         Self { context, schedule, purge, failures }
     }
 
-    /// One slot: takes the oldest request and carries it out.
+    /// Runs in a slot for flushes: takes the next request of the queue, and flushes its column families.
     pub(super) fn flush_job(&self) {
         let (request, order) = {
             let mut state = self.schedule.queues();
@@ -87,8 +87,8 @@ impl Flushes {
             self.schedule.pool().notify();
         }
         if self.context.atomic_flush {
-            // Include the column families that were created in the meantime: no flush was due while this
-            // job had a part of a column family.
+            // Include column families that were created in the meantime. No flush was due while this job had
+            // memtables of one of the column families.
             families = self.context.families.all();
         }
         if failed {
@@ -147,7 +147,8 @@ impl Flushes {
     /// the entries that they hold now are in SST files of all column families, or of none.
     ///
     /// # Errors
-    /// The background error that stops one of them; why the flush failed, of which then nothing is left.
+    /// The background error that stops one of the column families. The error of the flush; then no entry is in an SST
+    /// file.
     pub fn flush_together(&self, families: &[Arc<Family>], reason: FlushReason) -> base::Result<()> {
         self.context.check_families(families)?;
         let Some(writer) = self.context.writer() else {
@@ -232,7 +233,7 @@ impl Flushes {
         Some(live.into_iter().cloned().zip(states.iter_mut().map(|state| state.pick_together())).collect())
     }
 
-    /// See [`FlushTools::turn`].
+    /// Waits for the flushes of older memtables; see [`FlushTools::turn`].
     pub(super) fn flush_turn(&self, family: &Family, pick: &FlushPick) -> bool {
         // A dropped column family commits no SST file and releases no memtable. The older job runs on a
         // thread of its own. This thread must not help the executor here: it could start a younger job on
@@ -242,7 +243,7 @@ impl Flushes {
             .wait_for_others(|| if family.is_dropped() { Some(true) } else { family.state().turn(pick) })
     }
 
-    /// How often flushes of a family have failed, and the last reason.
+    /// Returns the number of failed flushes of a column family, and the last error.
     fn failures(&self, family: &Family) -> (u64, Option<Error>) {
         match self.schedule.queues().flush.failures.get(&family.id()) {
             Some((count, error)) => (*count, Some(error.clone())),
@@ -270,14 +271,15 @@ impl Flushes {
         };
         let failures: Vec<u64> = families.iter().map(|f| self.failures(f).0).collect();
         // A job that flushes in a callback of a listener must not wait for the end of this callback.
-        // A caller without entries to flush waits for nobody, as in RocksDB.
+        // A caller without entries to flush does not wait, as in RocksDB.
         let waits = !self.schedule.pool().runs_here();
         let waits: Vec<bool> = families.iter().map(|family| waits && family.holds_entries()).collect();
         writer.switch_for_flush(families, reason)?;
         if !wait {
             return Ok(());
         }
-        // As RocksDB's `WaitForFlushMemTables`: a drop ends the wait, and is an error if only this family was asked for.
+        // As in RocksDB's `WaitForFlushMemTables`, a drop ends the wait. The drop is an error if the caller gave only
+        // this column family.
         let only = if let [only] = families { Some(only) } else { None };
         let targets: Vec<_> = families
             .iter()
@@ -298,7 +300,7 @@ impl Flushes {
             if done {
                 let dropped = only.filter(|family| family.is_dropped());
                 let dropped = dropped.map_or(Ok(()), |f| Err(Error::column_family_dropped(f.name())));
-                // The check of the space may have set the error after the check above.
+                // `check_space` may have set the background error after the check above.
                 return Some(dropped.and_then(|()| self.context.check_families(families)));
             }
             let failed = families.iter().zip(&failures).map(|(f, before)| (self.failures(f), *before));

@@ -32,13 +32,13 @@ use crate::write::Writer;
 /// How often overlapping memtables are flushed before the flush blocks all writers.
 const FLUSHES_MAX: usize = 8;
 
-/// How often files are placed without the lock of the background. Later attempts hold the lock.
+/// How often files are placed without holding the lock of the queues. Later attempts hold the lock.
 const PLACINGS_MAX: usize = 8;
 
 /// A file ingested behind the existing data has this epoch number (RocksDB: `kReservedEpochNumberForFileIngestedBehind`).
 const EPOCH_BEHIND: u64 = 1;
 
-/// The places of the files of one column family, and the files that go.
+/// The places of the files of one column family, and the SST files that an atomic replace removes.
 struct Placed {
     places: Vec<Place>,
     replaced: Vec<(usize, Arc<FileMetaData>)>,
@@ -107,7 +107,7 @@ impl Ingestions {
         Ok(())
     }
 
-    /// The column families whose memtables have entries in the range of a file.
+    /// Returns the column families whose memtables have entries in the range of a file.
     fn overlapping(&self, jobs: &[Prepared]) -> Result<Vec<Arc<Family>>> {
         let mut found = Vec::new();
         for job in jobs {
@@ -142,7 +142,7 @@ impl Ingestions {
         Ok(found)
     }
 
-    /// Flushes while no writer can write. For writers that fill the range again after each flush.
+    /// Flushes while no writer can write. Used if writers fill the range again after each flush.
     fn flush_as_leader(
         &self,
         writer: &Writer,
@@ -160,14 +160,14 @@ impl Ingestions {
             let flushed = families.iter().all(|f| f.is_dropped() || f.state().immutable_memtables.is_empty());
             flushed.then_some(Ok(()))
         };
-        // Run no job on this thread: a job may wait for the lead. This thread has the lead.
+        // Run no other job on this thread: the job may wait to become the leader, and this thread is the leader.
         match self.context.tools.env.executor.has_threads() {
             true => self.schedule.pool().wait_for_others(ready),
             false => self.schedule.pool().wait_until(ready),
         }
     }
 
-    /// Places the files and commits. No writer writes meanwhile.
+    /// Places the files and commits. The caller is the leader, so no writer writes during the call.
     fn commit_ingestion(&self, jobs: &mut [Prepared], last_seq: &mut SequenceNumber) -> Result<()> {
         self.context.wals.sync()?;
         let reservation = self.context.tools.take_job_id().0;
@@ -254,7 +254,7 @@ impl Ingestions {
         jobs.iter().for_each(|job| state.unreserve(job.family.id(), reservation));
     }
 
-    /// The change of the tree that adds the files of one column family.
+    /// Returns the change of the version that adds the files of one column family.
     fn change_of(&self, job: &mut Prepared, placed: &Placed) -> Result<Change> {
         let now_s = self.context.tools.env.clock.now_seconds();
         let (write_seq, behind) = (job.options.write_global_seqno, job.options.ingest_behind);
@@ -277,7 +277,8 @@ impl Ingestions {
         Ok(Change::new(family, edit))
     }
 
-    /// What follows the commit: tables opened, external files removed, events, the next compaction.
+    /// Finishes a committed ingestion: removes the external files, emits events, opens the tables, and plans
+    /// compactions.
     fn ingested(&self, jobs: &[Prepared]) {
         for job in jobs {
             let pin = job.family.pin_owned();
@@ -304,7 +305,7 @@ impl Ingestions {
             for (level, meta) in pin.version.files() {
                 let own = job.files.iter().any(|file| file.pending.number == meta.number);
                 if own && (job.options.prefetch_lmax_index_and_filter_blocks || level != last) {
-                    // The table cache reports a table that does not open again at the first read.
+                    // Ignore errors: a read opens the table again, and reports the error.
                     let _ = self.context.tables.get(&pin.parts, level, meta);
                 }
             }
@@ -334,7 +335,8 @@ impl Ingestions {
     }
 }
 
-/// The reservation of the ranges of placed files, in the form of a running compaction from level 0.
+/// Returns the reservation of the key ranges of placed files. It has the form of running compactions on the levels of
+/// the files.
 fn reserved<'a>(job: &'a Prepared, places: &'a [Place]) -> impl Iterator<Item = Running> + 'a {
     job.files.iter().zip(places).map(|(file, place)| {
         let user = |internal: &[u8]| base::key::user_key(internal).to_vec();
@@ -349,7 +351,7 @@ fn reserved<'a>(job: &'a Prepared, places: &'a [Place]) -> impl Iterator<Item = 
     })
 }
 
-/// The SST files that an atomic replace removes.
+/// Returns the SST files that an atomic replace removes.
 fn replaced_files(
     job: &Prepared,
     pin: &SuperVersion,
@@ -413,14 +415,15 @@ fn meta_of(file: &PreparedFile, place: &Place, keeps_seq: bool) -> FileMetaData 
     meta
 }
 
-/// The unique id of an SST file by its properties, as the MANIFEST stores the id. (0, 0): the file has none.
+/// Returns the unique id of an SST file as the MANIFEST stores it, from the table properties. (0, 0): the file has no
+/// id.
 pub(super) fn unique_id_of(properties: &format::properties::Properties) -> (u64, u64) {
     let session = std::str::from_utf8(&properties.db_session_id).unwrap_or_default();
     let id = UniqueId::new(&properties.db_id, session, properties.original_file_number);
     id.map_or((0, 0), |id| (id.0[0], id.0[1]))
 }
 
-/// Gives a boundary the global sequence number, unless the boundary has a sequence number.
+/// Gives a boundary the global sequence number, if the sequence number of the boundary is 0.
 fn with_seq(internal: &[u8], seq: SequenceNumber) -> Vec<u8> {
     let (user, own, kind) = base::key::split(internal);
     let seq = if own == 0 { seq } else { own };

@@ -1,4 +1,4 @@
-//! `compact_range`: the range flushed, then taken down level by level, on the caller's thread.
+//! `compact_range`: flushes the range, then compacts it level by level, on the thread of the caller.
 
 use base::{Error, Result, Subcode};
 use lsm::pick::manual::{Request, Step, plan};
@@ -18,14 +18,14 @@ use crate::options::{BlobGarbageCollectionPolicy, BottommostLevelCompaction, Com
 use crate::schedule::{Schedule, set_aside};
 use crate::sync::{Arc, Flag, Ordering};
 
-/// What a manual compaction came to.
+/// The work that a manual compaction did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ManualResult {
     pub steps: usize,
     pub bytes_written: u64,
 }
 
-/// Compacts and moves what the caller names, on the thread of the caller.
+/// Compactions and moves of files that a caller asks for. They run on the thread of the caller.
 pub struct ManualCompactions {
     pub(super) context: Arc<JobContext>,
     pub(super) schedule: Arc<Schedule>,
@@ -50,9 +50,9 @@ impl ManualCompactions {
     /// Compacts the user keys in `[begin, end]`, which carry no timestamps. `None` is unbounded.
     ///
     /// # Errors
-    /// InvalidArgument for a path the family does not have, for a low mark of timestamps that is not one or goes
-    /// back, or comes with a range; NotSupported for `change_level` where levels are in the way; Incomplete when
-    /// given up; those of the jobs.
+    /// InvalidArgument if the column family does not have the path, if `full_history_ts_low` is invalid, lower than
+    /// the current value, or given with a range. NotSupported for `change_level` if files or compactions on other
+    /// levels prevent the move. Incomplete if the compaction is canceled. Errors of the jobs.
     pub fn compact_range(
         &self,
         family: &Arc<Family>,
@@ -124,7 +124,7 @@ impl ManualCompactions {
         self.schedule.pool().notify();
         let (done, level) = self.told_of_abort(outcome)?;
         if let Some(level) = level.filter(|_| options.change_level) {
-            // What runs could fill the level meanwhile, or take its files.
+            // A running job could add files to the target level, or take the files of the source level.
             self.disable_manual();
             self.schedule.pause();
             let moved = self.refit_level(family, level, options.target_level);
@@ -159,7 +159,7 @@ impl ManualCompactions {
             Some(Ok(()))
         })?;
         if exclusive {
-            // None starts from now on; those that have a slot end first.
+            // No automatic compaction starts from now on. Wait for the compactions that have a slot.
             self.schedule.pool().wait_until(|| {
                 let state = self.schedule.queues();
                 // Close removes queued compactions from the pool, but their slots stay reserved.
@@ -181,8 +181,9 @@ impl ManualCompactions {
         self.schedule.pool().notify();
     }
 
-    /// Gives up the manual compactions that run, raising the flags their callers gave too, and refuses new ones
-    /// until [`ManualCompactions::enable_manual`] was called as often. Returns when none runs.
+    /// Cancels the running manual compactions, and rejects new manual compactions until
+    /// [`ManualCompactions::enable_manual`] was called as often. Also sets the cancel flags that callers passed.
+    /// Returns when no manual compaction runs.
     pub fn disable_manual(&self) {
         {
             let mut state = self.schedule.queues();
@@ -199,10 +200,12 @@ impl ManualCompactions {
         state.manual.disabled -= 1;
     }
 
-    /// Versions with timestamps below `low` may be collapsed from now on. Durable when this returns.
+    /// Raises the oldest timestamp that must stay readable to `low`. Later compactions may drop older entries of a
+    /// key below this timestamp. The new value is durable when the call returns.
     ///
     /// # Errors
-    /// InvalidArgument if the family has no timestamps or others, or knows of a higher mark.
+    /// InvalidArgument if the column family has no timestamps, if `low` has another length, or if the current value
+    /// is higher.
     pub fn raise_full_history_ts_low(&self, family: &Arc<Family>, low: &[u8]) -> Result<()> {
         let order = &family.order().user;
         if order.timestamp_size() == 0 {
@@ -217,7 +220,7 @@ impl ManualCompactions {
         };
         let committed = self.context.committer.commit(vec![change], false)?;
         self.purge.committed(&committed);
-        // Memtables that waited for the mark may be flushed now.
+        // Memtables that waited for a higher `full_history_ts_low` may be flushed now.
         self.schedule.reconsider(family);
         Ok(())
     }
@@ -299,7 +302,7 @@ impl ManualCompactions {
         Ok((done, Some(level)))
     }
 
-    /// The level that level 0 is compacted into now.
+    /// Returns the level that a compaction of level 0 writes to now.
     fn base_level(&self, family: &Family) -> usize {
         let pin = family.pin_owned();
         let view =
@@ -307,7 +310,8 @@ impl ManualCompactions {
         Scores::compute(&view, &pin.parts.pick, self.context.tools.env.clock.now_seconds()).base_level.max(1)
     }
 
-    /// Takes one level's part of the range down, step by step; the level it went to.
+    /// Compacts the part of the range on one level, in steps. Returns the output level, or `None` if the level had no
+    /// input files.
     fn one_level(
         &self,
         family: &Arc<Family>,
@@ -345,7 +349,8 @@ impl ManualCompactions {
         }
     }
 
-    /// The next step, reserved; `None` while something is in its way.
+    /// Plans the next step and reserves its files. Returns `None` while a running job has one of the files. Returns
+    /// `Some(Ok(None))` if nothing is left to compact.
     #[allow(clippy::type_complexity)]
     fn step(
         &self,
@@ -410,8 +415,8 @@ fn given_up() -> Error {
     Error::incomplete("the compaction was given up").with_subcode(Subcode::ManualCompactionPaused)
 }
 
-/// What the options of a manual compaction ask for about values in old blob files. An age cutoff outside of 0.0 to 1.0
-/// stands for the option of the column family.
+/// Returns the handling of values in old blob files that the options of a manual compaction ask for. An age cutoff
+/// outside of 0.0 to 1.0 means the option of the column family.
 fn blob_gc(options: &CompactRangeOptions) -> BlobGc {
     let cutoff = options.blob_garbage_collection_age_cutoff;
     let cutoff = (0.0..=1.0).contains(&cutoff).then_some(cutoff);

@@ -1,6 +1,7 @@
 //! The jobs: flushes, compactions, ingestions, resumes, and the deletion of obsolete files.
 //!
-//! One type for each kind of job. Every type has the [`JobContext`] and the schedule; a type uses only types of rows above:
+//! Each kind of job has a type. Every type has the [`JobContext`] and the schedule. A type uses only types of the
+//! rows above:
 //!
 //! ```text
 //!  FilePurger                      deletes obsolete files

@@ -1,4 +1,4 @@
-//! Changes of the tree by files or levels that the caller names: `CompactFiles`, `DeleteFilesInRanges`,
+//! Changes of versions by files or levels that the caller names: `CompactFiles`, `DeleteFilesInRanges`,
 //! `SuggestCompactRange`, `PromoteL0`, and the move that `CompactRangeOptions::change_level` asks for.
 //!
 //! Follows RocksDB `db/db_impl/db_impl_compaction_flush.cc` (`CompactFilesImpl`, `ReFitLevel`),
@@ -22,9 +22,10 @@ impl ManualCompactions {
     /// column family.
     ///
     /// # Errors
-    /// InvalidArgument for tables that are not in the tree or lie below the output level, a level or path that
-    /// does not exist; NotSupported for no path where there are several; Aborted while a table needed is
-    /// being compacted; Incomplete when given up; those of the job.
+    /// InvalidArgument for an SST file that the version does not have or that is below the output level, and for a
+    /// level or a path that does not exist. NotSupported if `output_path_id` is `None` and the column family has
+    /// several paths. Aborted if a needed SST file is being compacted. Incomplete if the compaction is canceled.
+    /// Errors of the job.
     pub fn compact_files(
         &self,
         family: &Arc<Family>,
@@ -71,7 +72,7 @@ impl ManualCompactions {
         let pin = family.pin_owned();
         let paths = pin.parts.pick.paths.len();
         let path = match output_path_id {
-            // RocksDB refuses it so too, in these words.
+            // RocksDB rejects the call with the same text.
             None if paths > 1 => {
                 return Err(Error::not_supported(
                     "Automatic output path selection is not yet supported in CompactFiles()",
@@ -107,7 +108,7 @@ impl ManualCompactions {
     /// of the files are gone, also entries that a snapshot sees. SST files that a job reads stay. With `include_end`, an
     /// SST file whose last key is the end of a range is dropped too. The keys of the ranges carry no timestamps.
     ///
-    /// # Errors
+    /// Errors of the MANIFEST; then no SST file is dropped.
     /// Those of the MANIFEST; nothing is dropped then.
     pub fn delete_files_in_ranges(
         &self,
@@ -155,11 +156,11 @@ impl ManualCompactions {
         self.schedule.reconsider(family);
     }
 
-    /// Moves all of level 0 to `target_level` as it is.
+    /// Moves all SST files of level 0 to `target_level`, unchanged.
     ///
     /// # Errors
-    /// InvalidArgument for a level that does not exist, tables of level 0 that overlap or are being compacted,
-    /// or levels up to the target that are not empty; those of the MANIFEST.
+    /// InvalidArgument if the level does not exist, if SST files of level 0 overlap or are being compacted, or if a
+    /// level from 1 to the target is not empty. Errors of the MANIFEST.
     pub fn promote_l0(&self, family: &Arc<Family>, target_level: usize) -> Result<()> {
         self.context.check_families(std::slice::from_ref(family))?;
         let invalid = |words: &str| Err(Error::invalid_argument(words));
@@ -195,11 +196,13 @@ impl ManualCompactions {
         self.move_files(family, files, 0, target_level)
     }
 
-    /// Moves all of `level` to `target_level`; negative: the smallest that is empty and large enough.
+    /// Moves all SST files of `level` to `target_level`. A negative target means the smallest empty level that is
+    /// large enough.
     ///
     /// # Errors
-    /// InvalidArgument for a level that does not exist; NotSupported out of level 0 and where levels between
-    /// hold or will hold something; Aborted for more than one table to level 0; those of the MANIFEST.
+    /// InvalidArgument for a level that does not exist. NotSupported if `level` is 0, or if a level in between has
+    /// files or is the output level of a compaction. Aborted for more than one SST file to level 0. Errors of the
+    /// MANIFEST.
     pub(super) fn refit_level(&self, family: &Arc<Family>, level: usize, target_level: i32) -> Result<()> {
         let (files, to) = {
             let state = self.schedule.queues();
@@ -244,7 +247,7 @@ impl ManualCompactions {
         self.move_files(family, files, level, to)
     }
 
-    /// Moves reserved files from one level to another level, and ends their reservation.
+    /// Moves reserved files to another level, and ends their reservation.
     fn move_files(
         &self,
         family: &Arc<Family>,

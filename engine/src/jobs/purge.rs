@@ -44,7 +44,7 @@ impl FilePurger {
         }));
     }
 
-    /// Number of purges that run.
+    /// Returns the number of purges that run.
     pub fn running(&self) -> usize {
         self.running.load(Ordering::Acquire)
     }
@@ -62,7 +62,7 @@ impl FilePurger {
         self.schedule();
     }
 
-    /// Deletes MANIFESTs that commits have rolled away from, unless deletions are disabled.
+    /// Deletes the MANIFESTs before the current MANIFEST, unless deletions are disabled.
     pub fn remove_old_manifests(&self) {
         self.context.obsolete.retire_records(std::iter::empty(), self.context.committer.take_old_manifests());
         self.dispose_of_records();
@@ -86,7 +86,7 @@ impl FilePurger {
         });
     }
 
-    /// Deletes the waiting tables that no version holds, and what was kept while deletions were disabled.
+    /// Deletes the obsolete files that no version holds, and the files that were kept while deletions were disabled.
     pub fn purge(&self) {
         self.dispose_of_records();
         let free = self.context.obsolete.take_free();
@@ -159,19 +159,19 @@ impl FilePurger {
         });
     }
 
-    /// Obsolete logs and MANIFESTs go, unless deletions are disabled: then they wait.
+    /// Removes obsolete WALs and old MANIFESTs. While deletions are disabled, the files stay.
     pub(super) fn dispose_of_records(&self) {
         let Records { wals, manifests } = self.context.obsolete.take_records();
         for wal in wals {
             self.dispose_of_wal(wal);
         }
         for old in manifests {
-            // The next open sweeps what cannot be removed now.
+            // If a MANIFEST cannot be deleted now, the sweep of the next open deletes it.
             let _ = self.context.tools.env.fs.unlink(&self.context.tools.paths.manifest(old));
         }
     }
 
-    /// An obsolete log: written over later, moved to the archive, or deleted.
+    /// Removes an obsolete WAL: keeps it for recycling, moves it to the archive, or deletes it.
     pub(super) fn dispose_of_wal(&self, number: FileNumber) {
         base::invariant!(
             number != self.context.wals.active_number(),
@@ -202,8 +202,8 @@ impl FilePurger {
         }
     }
 
-    /// Deletes archived logs that are too old, then the oldest while all are too big: what `WAL_ttl_seconds`
-    /// and `WAL_size_limit_MB` leave. With only one of them set, only that one counts.
+    /// Deletes archived WALs that are older than `WAL_ttl_seconds`. Then deletes the oldest archived WALs until the
+    /// rest is not larger than `WAL_size_limit_MB`. A limit of 0 deletes nothing.
     pub(super) fn purge_archive(&self) {
         let options = self.context.tools.options.load();
         let fs = &self.context.tools.env.fs;
@@ -232,7 +232,7 @@ impl FilePurger {
                 if total <= limit {
                     break;
                 }
-                // One that cannot be removed now is tried again with the next log.
+                // If a WAL cannot be deleted now, the next purge of the archive tries again.
                 if fs.unlink(path).is_ok() {
                     base::invariant!(
                         size <= total,
@@ -244,7 +244,7 @@ impl FilePurger {
         }
     }
 
-    /// Deletes what a full sweep found to be nobody's.
+    /// Deletes the files that a full sweep found and no version, no WAL set and no MANIFEST needs.
     pub fn delete_swept(&self, sweep: Sweep) {
         let job = self.context.tools.take_job_id();
         for (number, path) in sweep.tables {

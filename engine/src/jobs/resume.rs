@@ -38,7 +38,7 @@ impl Resumes {
     /// Tries to resume, as `DB::Resume` does.
     ///
     /// # Errors
-    /// Busy if that is under way already; the error that remains.
+    /// Busy if a resume runs already. The error that remains.
     pub fn resume(&self) -> Result<()> {
         {
             let mut state = self.schedule.queues();
@@ -57,7 +57,7 @@ impl Resumes {
         outcome
     }
 
-    /// As [`Resumes::resume`], while closing waits.
+    /// Does the work of [`Resumes::resume`]. The resume is counted as running, so a close waits for it.
     fn resume_counted(&self) -> Result<()> {
         let Some(recovery) = self.context.errors.recovery_begin()? else { return Ok(()) };
         let outcome = if recovery.everything || self.needs_one_commit() {
@@ -98,8 +98,9 @@ impl Resumes {
         outcome
     }
 
-    /// Whether a log failed that is needed. A try that failed may have let go of the log, if all of it was durable, but what
-    /// was to be flushed for it is kept together until it is.
+    /// Returns true if all column families must be flushed in one commit: a failed WAL is still needed, or an earlier
+    /// attempt kept memtables for one commit. An earlier attempt releases the failed WAL if the whole WAL was
+    /// durable, but still keeps the memtables.
     fn needs_one_commit(&self) -> bool {
         self.context.wals.needs_failed()
             || self.context.families.all().iter().any(|family| family.state().holds_together())
@@ -152,8 +153,8 @@ impl Resumes {
                 newest.is_some_and(|id| !f.is_dropped() && f.state().has_immutable_up_to(id))
             })
         };
-        // A job that was queued before may take memtables at any moment until none is left. What it has taken comes
-        // first; if that fails, so does this.
+        // A job that was queued before may take some of these memtables at any time. Wait for the flushes of this job
+        // first. If one of them fails, this flush fails too.
         while left() {
             self.schedule
                 .pool()
@@ -187,7 +188,8 @@ impl Resumes {
         Ok(())
     }
 
-    /// All that is held together becomes tables in one commit, or stays held for the next try.
+    /// Flushes all immutable memtables of these column families in one commit. After an error, keeps the memtables
+    /// together for the next attempt.
     fn flush_behind_failed(&self, families: &[Arc<Family>]) -> Result<()> {
         let picks = self.schedule.pool().wait_until(|| match self.context.errors.during_recovery() {
             Some(error) => Some(Err(error)),
@@ -257,7 +259,7 @@ impl Resumer for Resumes {
                     me.schedule.queues().resume.tries = 0;
                     false
                 }
-                // Some may be left that last, but no other.
+                // No resume can clear the errors that remain.
                 Err(_) if !me.context.errors.is_resumable() => false,
                 Err(_) => tries < i64::from(options.max_bgerror_resume_count),
             };
@@ -267,7 +269,7 @@ impl Resumer for Resumes {
             {
                 let mut state = me.schedule.queues();
                 if state.resume.scheduled {
-                    // For what failed since: the next goes on.
+                    // A failure after this attempt has planned another attempt.
                     return;
                 }
                 state.resume.tries = 0;

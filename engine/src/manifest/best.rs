@@ -1,4 +1,4 @@
-//! Reads a MANIFEST for the newest state whose files all exist (`best_efforts_recovery`).
+//! Reads the newest state of a MANIFEST whose files all exist (`best_efforts_recovery`).
 //!
 //! ```text
 //!  edits     +1 +2   +3   -1 -2 +4   +5            file 4 is missing
@@ -28,7 +28,7 @@ pub type Present<'a> = &'a dyn Fn(&FamilyRecord, &NewFile) -> bool;
 /// it never had a complete state. Also returns the numbers of the missing SST files.
 ///
 /// # Errors
-/// Corruption with file and offset; those of the file system.
+/// Corruption with file and offset. Errors of the file system.
 pub fn recover_best(
     env: &Env,
     dir: &Path,
@@ -54,17 +54,18 @@ struct Best<'a> {
     state: Builder,
     present: Present<'a>,
     families: BTreeMap<FamilyId, Whole>,
-    /// By number: whether the table is there.
+    /// File number to whether the SST file exists. Holds every file that an edit added.
     there: HashMap<u64, bool>,
     /// Column families that an atomic group changed together while one of them was incomplete.
     groups: Vec<Vec<FamilyId>>,
 }
 
-/// What is known of a family.
+/// The completeness of one column family.
 #[derive(Default)]
 struct Whole {
     missing: HashSet<u64>,
-    /// An atomic group changed it: level 0 cut short is then no state it ever was in.
+    /// True if an atomic group changed the column family. Level 0 without its newest files may then be a state that
+    /// the column family never had.
     atomic: bool,
     /// The last complete state, if the present state is incomplete.
     last: Option<FamilyRecord>,
@@ -83,7 +84,7 @@ impl Best<'_> {
                         self.unit(std::mem::take(&mut unit)).map_err(|e| e.at(offset))?;
                     }
                 }
-                // What a crash, or a copy that was broken off, left of the last record.
+                // A crash, or an interrupted copy of the file, cut the last record.
                 Item::TornTail { .. } | Item::EndOfLog => return Ok(()),
                 Item::Corruption(damage) => return Err(Error::corruption(damage.reason).at(damage.offset)),
                 Item::Hole { offset } => return Err(Error::corruption(HOLE).at(offset)),
@@ -96,13 +97,14 @@ impl Best<'_> {
         }
     }
 
-    /// Applies edits that belong together.
+    /// Applies one edit, or all edits of an atomic group.
     fn unit(&mut self, edits: Vec<VersionEdit>) -> Result<()> {
         base::invariant!(!edits.is_empty(), "a unit of the MANIFEST has no edit");
         let mut touched: Vec<FamilyId> = edits.iter().map(|edit| edit.column_family).collect();
         touched.sort_unstable();
         touched.dedup();
-        // What is whole but for the newest of level 0 breaks as something newer comes.
+        // A column family that is complete without its newest level-0 files becomes incomplete when newer files are
+        // added.
         let short = |id: &FamilyId| self.families.get(id).is_some_and(|whole| !whole.missing.is_empty());
         let short = touched.iter().any(short);
         let breaks = self.look_for(&edits) || short;
@@ -130,7 +132,7 @@ impl Best<'_> {
         Ok(())
     }
 
-    /// Looks for the tables that edits add; whether one is missing.
+    /// Looks for the SST files that the edits add. Returns true if one is missing.
     fn look_for(&mut self, edits: &[VersionEdit]) -> bool {
         let mut missing = false;
         for edit in edits {
@@ -153,7 +155,7 @@ impl Best<'_> {
         }
         let whole = self.families.entry(id).or_default();
         whole.atomic |= atomic;
-        // A file that is moved is taken out and added in one edit.
+        // One edit can delete a file and add it on another level.
         deleted.iter().for_each(|(_, number)| {
             whole.missing.remove(number);
         });
@@ -178,7 +180,7 @@ impl Best<'_> {
         whole.missing.is_empty() || (!whole.atomic && self.misses_newest_only(id, whole))
     }
 
-    /// Whether all that is missing lies in level 0 and is newer than the rest of it.
+    /// Returns true if all missing files are in level 0 and newer than all existing files of level 0.
     fn misses_newest_only(&self, id: FamilyId, whole: &Whole) -> bool {
         let Some(record) = self.state.families().get(&id) else { return false };
         let (missing, there): (Vec<_>, Vec<_>) =
@@ -187,7 +189,7 @@ impl Best<'_> {
         missing.iter().all(|f| f.level == 0 && newest.is_none_or(|newest| f.smallest_seqno > newest))
     }
 
-    /// The family as it is without what is missing.
+    /// Returns the record of the column family without the missing files.
     fn cut(&self, id: FamilyId) -> Option<FamilyRecord> {
         let mut record = self.state.families().get(&id)?.clone();
         if let Some(whole) = self.families.get(&id) {

@@ -1,4 +1,4 @@
-//! CURRENT and IDENTITY: small files that are only ever replaced whole.
+//! CURRENT and IDENTITY: small files that are never changed in place. A rename replaces the whole file.
 
 use std::path::Path;
 
@@ -6,25 +6,25 @@ use base::{Error, FileNumber, Result};
 use env::Env;
 use format::names;
 
-/// CURRENT names one MANIFEST in a line; anything longer is something else.
+/// CURRENT holds one line with the name of a MANIFEST. A longer file is not a CURRENT file.
 const CURRENT_BYTES_MAX: u64 = 4096;
 
-/// The MANIFEST that CURRENT names.
+/// Returns the number of the MANIFEST that CURRENT names.
 ///
 /// # Errors
-/// Corruption naming CURRENT; `PathNotFound` when there is none.
+/// Corruption with the path of CURRENT. `PathNotFound` if CURRENT does not exist.
 pub fn read_current(env: &Env, dir: &Path) -> Result<FileNumber> {
     let path = dir.join(names::CURRENT);
     let content = env.fs.read_all(&path, CURRENT_BYTES_MAX)?;
     names::parse_current(&content).map_err(|e| e.doing("reading CURRENT").file(&path))
 }
 
-/// Points CURRENT at a MANIFEST that is durable.
+/// Makes CURRENT name a MANIFEST. The MANIFEST must be durable.
 pub fn write_current(env: &Env, dir: &Path, number: FileNumber) -> Result<()> {
     replace(env, dir, &names::temp(number), names::CURRENT, names::current_content(number).as_bytes())
 }
 
-/// Writes the database's id.
+/// Writes the id of the database to IDENTITY.
 pub fn write_identity(env: &Env, dir: &Path, id: &str) -> Result<()> {
     replace(env, dir, names::IDENTITY_TEMP, names::IDENTITY, id.as_bytes())
 }

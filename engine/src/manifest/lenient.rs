@@ -1,4 +1,4 @@
-//! A MANIFEST read for what is left of it: for repairs, never for opening.
+//! Reads what is left of a damaged MANIFEST. For repairs only; an open never uses this module.
 
 use base::map::HashSet;
 use std::path::Path;
@@ -10,23 +10,23 @@ use format::wal::{ReaderOptions, SalvageFault, mark_end, salvage};
 
 use super::recover::{Builder, FileSource, Recovered};
 
-/// What is left, and what is not.
+/// The state that the readable records describe, and the damage.
 pub struct Lenient {
     pub recovered: Recovered,
-    /// Where it is damaged, ascending.
+    /// The damaged places, in the order of their offsets.
     pub faults: Vec<SalvageFault>,
-    /// Tables that some record took out of the tree.
+    /// SST files that a record deleted and no later record added again.
     pub deleted: HashSet<u64>,
-    /// Column families that some record did away with.
+    /// Column families that a record dropped.
     pub dropped: HashSet<FamilyId>,
-    /// Where the last whole record ends.
+    /// The end of the last whole record, in bytes from the start of the file.
     pub last_end: u64,
-    /// Records behind that end are known to be gone.
+    /// True if records after `last_end` are known to be lost.
     pub lost_end: bool,
 }
 
 impl Lenient {
-    /// Of a MANIFEST that has nothing to say: the default family, and no tables.
+    /// Returns the state for a MANIFEST without a readable record: the default column family, without SST files.
     pub fn nothing(number: FileNumber) -> Lenient {
         let recovered = Builder::new(number).into_lenient();
         Lenient {
@@ -40,11 +40,11 @@ impl Lenient {
     }
 }
 
-/// Reads MANIFEST `number` at `path`. Records that are damaged, or that contradict what came before, are passed
-/// over and named.
+/// Reads MANIFEST `number` at `path`. Skips each record that is damaged or contradicts the records before it, and
+/// reports the record as a fault.
 ///
 /// # Errors
-/// Those of the file system.
+/// Errors of the file system.
 pub fn recover_leniently(env: &Env, path: &Path, number: FileNumber) -> Result<Lenient> {
     let file = env.fs.open_random(path, &ReadHints::default())?;
     let mut state = Builder::new(number);
@@ -60,7 +60,7 @@ pub fn recover_leniently(env: &Env, path: &Path, number: FileNumber) -> Result<L
         };
         last_end = end;
         if edit.is_seal() {
-            // It may stand between the edits of an atomic group, and is none of them.
+            // A seal may stand between the edits of an atomic group, and is not one of them.
             return Ok(());
         }
         deleted.extend(edit.deleted_files.iter().map(|(_, number)| *number));

@@ -1,17 +1,17 @@
-//! The MANIFEST: every change of the tree, in order, and CURRENT, which names it.
+//! The MANIFEST: every version edit, in order. The file CURRENT names the MANIFEST.
 //!
 //! ```text
 //!  append(edits) ─► frame ─► file ─► sync                  durable before anyone acts on it
 //!       │ too large, or the last append failed
 //!       └──► MANIFEST-n+1: snapshot, then the edits ─► sync ─► CURRENT by rename ─► sync directory
 //! ```
-//! Every append syncs, and behind the sync goes a seal, an edit that is only a mark of how much is durable now. It is not
-//! synced itself: it tells as long as a power cut has not taken it. The edits of the next append have the same mark. What
-//! a close or an idle moment left is proved by the `PROOF` file.
+//! Every append ends with a sync. After the sync, the writer appends a seal: an edit that holds only a mark, which
+//! states how many bytes are durable. The seal is not synced, so a power failure can remove it. The edits of the next
+//! append have the same mark. The `PROOF` file proves the last edits before a close or an idle time.
 //!
-//! After a failed append nobody knows how much of the record lies in the file. Nothing is added behind it:
-//! the next append begins a new file with a snapshot of what was installed, and CURRENT moves over only
-//! when that is durable. The caller keeps the files of a failed edit: the record may have arrived after all.
+//! After a failed append, an unknown part of the record is in the file. Nothing is appended to this file again. The
+//! next append starts a new file with a snapshot of the installed versions. CURRENT names the new file only after the
+//! file is durable. The caller keeps the files of a failed edit, because the edit may be in the MANIFEST.
 
 mod best;
 mod current;
@@ -40,19 +40,20 @@ use format::wal::{Framing, Writer};
 use crate::stats::Stats;
 use crate::sync::Arc;
 
-/// How the MANIFEST is written.
+/// Settings of the writer of the MANIFEST.
 #[derive(Clone, Debug)]
 pub struct ManifestSettings {
     pub dir: PathBuf,
     pub preallocate_bytes: u64,
-    /// `max_manifest_file_size`: below it no new file is begun for size.
+    /// `max_manifest_file_size` in bytes. A smaller MANIFEST is never rolled because of its size.
     pub max_file_size: u64,
-    /// `max_manifest_space_amp_pct`: percent over the size of the last snapshot.
+    /// `max_manifest_space_amp_pct`. A MANIFEST is rolled if it exceeds the size of its snapshot by this percentage,
+    /// and `max_file_size`.
     pub max_space_amp_pct: u64,
     pub use_fsync: bool,
 }
 
-/// A record and the size of the timestamps in its family's keys, which boundaries may be stored without.
+/// An edit, and the timestamp size of its column family. Boundaries of SST files may be stored without timestamps.
 pub type Record = (VersionEdit, usize);
 
 /// The open MANIFEST. One writer at a time.
@@ -62,17 +63,17 @@ pub struct Manifest {
     number: FileNumber,
     /// `None` after a failure, and before the first append.
     file: Option<(Box<dyn Append>, Writer)>,
-    /// What is durable of it.
+    /// The durable part of the file.
     synced: Extent,
     compacted_size: u64,
     buffer: Vec<u8>,
-    /// CURRENT may be another's by now: nothing is written any more.
+    /// True after a close. Another process may own CURRENT now, so nothing is written any more.
     closed: bool,
     stats: Option<Arc<Stats>>,
 }
 
 impl Manifest {
-    /// Nothing is written until the first append, which begins a new file.
+    /// Creates the writer without writing anything. The first append starts a new file.
     pub fn new(env: Env, settings: ManifestSettings, current: FileNumber) -> Self {
         Manifest {
             env,
@@ -92,7 +93,7 @@ impl Manifest {
     /// durable.
     ///
     /// # Errors
-    /// Of the file system; Corruption if the file is of another size.
+    /// Errors of the file system. Corruption if the file does not have the size that was read.
     pub fn reopen(env: Env, settings: ManifestSettings, read: &Recovered) -> Result<Self> {
         let Recovered { number: current, size, digest, compacted_size, .. } = *read;
         let path = settings.dir.join(names::manifest(current));
@@ -118,18 +119,18 @@ impl Manifest {
         })
     }
 
-    /// Counts there from now on.
+    /// Counts the syncs in `stats` from now on.
     pub fn with_stats(mut self, stats: Arc<Stats>) -> Self {
         self.stats = Some(stats);
         self
     }
 
-    /// Changes how large it may get, and what is allocated ahead for the next file.
+    /// Changes the size limits, and the preallocation of the next file.
     pub fn set_settings(&mut self, settings: ManifestSettings) {
         self.settings = settings;
     }
 
-    /// The number of the file that CURRENT names.
+    /// Returns the number of the file that CURRENT names.
     pub fn number(&self) -> FileNumber {
         self.number
     }
@@ -138,15 +139,16 @@ impl Manifest {
         self.file.as_ref().map_or(0, |(_, writer)| writer.offset())
     }
 
-    /// How much of the file that CURRENT names is durable, as far as is known.
+    /// Returns the part of the file that is known to be durable.
     pub fn durable(&self) -> Extent {
         self.synced
     }
 
-    /// Makes the last seal durable too, and tells how much is now; `None` after a failure, and before the first append.
+    /// Syncs the last seal, and returns the durable part of the file. Returns `None` after a failure, and before the
+    /// first append.
     ///
     /// # Errors
-    /// Of the file system; the next append must roll.
+    /// Errors of the file system; the next append must roll.
     pub fn settle(&mut self) -> Result<Option<Extent>> {
         let Some((file, writer)) = &mut self.file else { return Ok(None) };
         base::invariant!(
@@ -165,7 +167,7 @@ impl Manifest {
         Ok(Some(self.synced))
     }
 
-    /// Whether the next append begins a new file.
+    /// Returns true if the next append must start a new file: see [`Manifest::roll`].
     pub fn must_roll(&self) -> bool {
         match &self.file {
             None => true,
@@ -177,10 +179,10 @@ impl Manifest {
         }
     }
 
-    /// Makes records durable at the end of the current file. Not when [`Manifest::must_roll`].
+    /// Appends records to the current file and syncs. The caller checks [`Manifest::must_roll`] before.
     ///
     /// # Errors
-    /// Of the file system, naming the file; the next append must roll.
+    /// Errors of the file system, with the path of the file; the next append must roll.
     pub fn append(&mut self, records: &[Record]) -> Result<()> {
         let path = self.settings.dir.join(names::manifest(self.number));
         let Some((mut file, mut writer)) = self.file.take() else {
@@ -206,11 +208,11 @@ impl Manifest {
         Ok(())
     }
 
-    /// Begins file `number` with `snapshot` and then `records`, and points CURRENT at it. The old file is
-    /// no longer needed once this returns.
+    /// Starts file `number` with `snapshot` and then `records`, and makes CURRENT name the new file. After the call
+    /// the old file is obsolete.
     ///
     /// # Errors
-    /// Of the file system; CURRENT still names the old file then, and the next append must roll.
+    /// Errors of the file system. CURRENT still names the old file then, and the next append must roll.
     pub fn roll(&mut self, number: FileNumber, snapshot: &[Record], records: &[Record]) -> Result<()> {
         if self.closed {
             return Err(base::Error::shutdown_in_progress("the MANIFEST is closed"));
@@ -226,7 +228,7 @@ impl Manifest {
         let written = self.write_snapshot(number, (&mut *file, &mut writer), snapshot, records);
         if let Err(error) = written {
             drop(file);
-            // A half-written file that CURRENT never named; if it cannot be removed, a sweep will.
+            // CURRENT never named this file. If the file cannot be deleted now, the next sweep deletes it.
             let _ = self.env.fs.unlink(&path);
             return Err(error.doing("writing a new MANIFEST").file(&path));
         }
@@ -236,8 +238,8 @@ impl Manifest {
         Ok(())
     }
 
-    /// Everything so far is durable, and a seal says so. If it cannot be written, nobody knows what lies there: the next
-    /// append begins a new file.
+    /// Records that everything so far is durable, and appends a seal that states this. If the append of the seal
+    /// fails, an unknown part of the seal is in the file, and the next append starts a new file.
     fn seal(&mut self, mut file: Box<dyn Append>, mut writer: Writer) {
         let before = std::mem::replace(&mut self.synced, extent(self.number, &writer));
         base::invariant!(
@@ -266,7 +268,7 @@ impl Manifest {
         records: &[Record],
     ) -> Result<()> {
         frame(writer, snapshot, None, &mut self.buffer)?;
-        /// Bytes of the record that tells the size: header, tag, length and the number.
+        /// Bytes of the record that holds the size of the snapshot: header, tag, length and number.
         const SIZE_RECORD_LEN: u64 = 15;
         self.compacted_size = writer.offset() + SIZE_RECORD_LEN;
         base::invariant!(
@@ -287,7 +289,7 @@ impl Manifest {
         sync(file, self.settings.use_fsync, self.stats.as_deref())
     }
 
-    /// Gives back preallocated space and closes; nothing is synced, and nothing written afterwards.
+    /// Releases preallocated space and closes the file. Syncs nothing. Later appends fail.
     pub fn close(&mut self) -> Result<()> {
         self.closed = true;
         match self.file.take() {
@@ -310,7 +312,7 @@ fn extent(number: FileNumber, writer: &Writer) -> Extent {
     Extent { number: number.0, bytes: writer.offset(), digest: writer.digest() }
 }
 
-/// Says that so much is durable. `None`: its digest is not known.
+/// Returns the mark that states that `of` is durable. Returns `None` if the digest of `of` is not known.
 fn mark(of: &Extent) -> Option<EditMark> {
     Some(EditMark { offset: of.bytes, digest: of.digest?, number: Some(of.number) })
 }
@@ -325,7 +327,7 @@ fn frame(writer: &mut Writer, records: &[Record], mark: Option<EditMark>, out: &
             "an edit for the MANIFEST does not decode: {edit:?}"
         );
         if mark.is_some() {
-            // Tags stand in any order; an edit with nothing else is only the mark.
+            // The tags of an edit may be in any order, so the mark can be encoded after the edit.
             VersionEdit { mark, ..VersionEdit::default() }.encode(0, &mut encoded)?;
         }
         writer.append(out, &encoded)?;

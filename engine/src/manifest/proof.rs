@@ -1,4 +1,4 @@
-//! The `PROOF` file of a database, read and replaced. What it says and when: `format::proof`.
+//! Reads and replaces the `PROOF` file of a database. `format::proof` describes the content of the file.
 
 use std::path::Path;
 
@@ -22,7 +22,7 @@ pub fn read_proof(env: &Env, dir: &Path, number: FileNumber) -> Result<Option<Pr
     }
 }
 
-/// Replaces the proof. What it says must be durable.
+/// Replaces the proof. Everything that the proof states must be durable.
 pub fn write_proof(env: &Env, dir: &Path, proof: &Proof) -> Result<()> {
     replace(env, dir, IDENTITY_TEMP, PROOF, &proof.encode())
 }

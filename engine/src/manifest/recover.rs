@@ -1,4 +1,4 @@
-//! A MANIFEST read back: which families there are, their files, and the counters.
+//! Reads a MANIFEST: the column families, their files, and the counters.
 //!
 //! Recovery is total and strict. A wrong record gives Corruption with file and offset, wherever the record
 //! is. A record that is cut short at the end of the file is the result of a crash, and recovery skips the
@@ -29,19 +29,19 @@ use format::wal::{Diagnosis, Digest, HOLE, Item, Reader, ReaderOptions, Source};
 use crate::prepared::TwoPhase;
 use crate::sync::Arc;
 
-/// A family as the MANIFEST has it.
+/// A column family as the MANIFEST describes it.
 #[derive(Clone, Debug, Default)]
 pub struct FamilyRecord {
     pub id: FamilyId,
     pub name: String,
-    /// `None`: not recorded, so not checked.
+    /// `None`: the MANIFEST does not name the comparator, so an open does not check it.
     pub comparator: Option<String>,
     pub wal_number: u64,
     pub full_history_ts_low: Option<Vec<u8>>,
     pub persist_user_defined_timestamps: Option<bool>,
-    /// By number, with the level.
+    /// File number to SST file, with its level.
     pub files: HashMap<u64, NewFile>,
-    /// Level to internal key.
+    /// Level to internal key: the end of the last compaction on this level.
     pub cursors: BTreeMap<u32, Vec<u8>>,
     /// All blob files that were ever added, by number. The version drops the files that no SST file needs.
     pub blobs: BTreeMap<u64, BlobFileAddition>,
@@ -49,7 +49,7 @@ pub struct FamilyRecord {
     pub blob_garbage: BTreeMap<u64, (u64, u64)>,
 }
 
-/// Everything a MANIFEST says.
+/// The whole content of a MANIFEST.
 #[derive(Clone, Debug, Default)]
 pub struct Recovered {
     pub number: FileNumber,
@@ -62,11 +62,11 @@ pub struct Recovered {
     pub min_log_number_to_keep: u64,
     pub prev_log_number: u64,
     pub families: BTreeMap<FamilyId, FamilyRecord>,
-    /// Tracked WALs: number to synced size.
+    /// Tracked WALs: WAL number to synced size in bytes.
     pub wals: BTreeMap<u64, Option<u64>>,
-    /// Of the records up to there, if all was read.
+    /// The digest of the records that were read.
     pub digest: Digest,
-    /// Bytes of the last MANIFEST that was a snapshot; 0 if it does not say.
+    /// The size of the snapshot at the start of the MANIFEST, in bytes. 0 if the MANIFEST does not record the size.
     pub compacted_size: u64,
     pub end: ManifestEnd,
     pub edits: u64,
@@ -137,7 +137,7 @@ impl ManifestEnd {
         }
     }
 
-    /// Notes whether a valid edit follows an unreadable last record.
+    /// Records whether a valid edit follows an unreadable last record.
     fn follow(&mut self, by_edit: bool) {
         match self {
             ManifestEnd::Unreadable { followed, .. } => *followed = by_edit,
@@ -168,10 +168,10 @@ impl Recovered {
     }
 }
 
-/// What was durable and is gone.
+/// Durable edits that are lost.
 #[derive(Clone, Debug)]
 pub struct Lost {
-    /// Says file, offset and how much.
+    /// Names the file, the offset, and the number of lost bytes.
     pub error: Error,
     pub bytes: u64,
     /// True if only the proof states the durable size. The caller must check that the proof belongs to this
@@ -183,16 +183,17 @@ pub struct Lost {
 
 /// Reads MANIFEST `number` in `dir`.
 ///
-/// # Errors
+/// Corruption with file and offset. Errors of the file system.
 /// Corruption with file and offset; those of the file system.
 pub fn recover(env: &Env, dir: &Path, number: FileNumber) -> Result<Recovered> {
     recover_file(env, &dir.join(names::manifest(number)), number)
 }
 
-/// The same of a MANIFEST at any path; `number` is for the record only.
+/// Reads a MANIFEST at any path, as [`recover`] does. `number` is the number of the MANIFEST, whatever the file name
+/// is.
 ///
 /// # Errors
-/// As [`recover`].
+/// The errors of [`recover`].
 pub fn recover_file(env: &Env, path: &Path, number: FileNumber) -> Result<Recovered> {
     read_file(env, path, number, None)
 }
@@ -200,7 +201,7 @@ pub fn recover_file(env: &Env, path: &Path, number: FileNumber) -> Result<Recove
 /// Does the work of [`recover`], and compares the bytes read with a proof: see [`ManifestEnd`].
 ///
 /// # Errors
-/// As [`recover`].
+/// The errors of [`recover`].
 pub fn recover_proved(env: &Env, dir: &Path, number: FileNumber, claim: Option<Extent>) -> Result<Recovered> {
     read_file(env, &dir.join(names::manifest(number)), number, claim)
 }
@@ -226,7 +227,7 @@ fn read_file(env: &Env, path: &Path, number: FileNumber, claim: Option<Extent>) 
     Ok(out)
 }
 
-/// A log's bytes from a file.
+/// Reads a WAL or MANIFEST from a file.
 pub struct FileSource(pub Arc<dyn RandomRead>);
 
 impl Source for FileSource {
@@ -238,7 +239,8 @@ impl Source for FileSource {
 fn read_all(reader: &mut Reader<FileSource>, state: &mut Builder, claim: Option<Extent>) -> Result<()> {
     let mut claim_met = claim.is_none_or(|c| c.bytes == 0);
     let (durable, mut has_marks) = (claim.map_or(0, |c| c.bytes), false);
-    // The last mark: of the seal behind a sync, and all edits of the append behind that.
+    // The last accepted mark. The seal after a sync and all edits of the next append have the same mark, so only the
+    // first of them is compared with the digest.
     let mut marked = None;
     let torn = loop {
         match reader.next()? {
@@ -327,7 +329,8 @@ fn mark_behind(reader: &mut Reader<FileSource>, at: u64, out: &mut Recovered) ->
                 let edit = VersionEdit::decode(bytes).ok();
                 edits += u64::from(!edit.as_ref().is_some_and(VersionEdit::is_seal));
                 followed |= edit.as_ref().is_some_and(stands_alone);
-                // Its own place and file must be right: what lies here by chance says nothing.
+                // Accept only a mark that names this file and an offset at or before the edit. Other marks are
+                // remains of a former file.
                 let mark = edit.and_then(|edit| edit.mark);
                 let mark = mark.filter(|mark| mark.number.is_none_or(|number| number == out.number.0));
                 durable = mark.filter(|m| m.offset <= offset).map_or(durable, |m| durable.max(m.offset));
@@ -358,7 +361,7 @@ fn stands_alone(edit: &VersionEdit) -> bool {
     edit.mark.is_none() && edit.remaining_entries.is_none() && (changes || families)
 }
 
-/// What is wrong with the last record, if that is no crash's doing.
+/// Returns a description of the damage of the last record, if no crash explains the damage.
 fn damaged_not_torn(reader: &Reader<FileSource>) -> Option<String> {
     Some(match reader.damaged_not_torn()? {
         Diagnosis::Bit { byte, bit } => {
@@ -391,13 +394,13 @@ fn check_file_numbers(edit: &VersionEdit) -> Result<()> {
     Ok(())
 }
 
-/// The state while records come in.
+/// The state after the edits that were read so far.
 pub(super) struct Builder {
     out: Recovered,
     wal_numbers: bool,
     next_file: bool,
     last_sequence: bool,
-    /// Edits of an atomic group whose end has not come yet.
+    /// Edits of an atomic group whose last edit was not read yet.
     group: Vec<VersionEdit>,
 }
 
@@ -410,7 +413,8 @@ impl Builder {
         Builder { out, wal_numbers: false, next_file: false, last_sequence: false, group: Vec::new() }
     }
 
-    /// Of an edit that is refused, and of the atomic group that it is refused for, nothing is left for the next.
+    /// Applies an edit. Collects the edits of an atomic group, and applies them with the last edit of the group. If
+    /// an edit does not fit the open group, discards the edit and the group.
     pub(super) fn edit(&mut self, edit: VersionEdit) -> Result<()> {
         self.out.edits += 1;
         let Some(remaining) = edit.remaining_entries else {
@@ -527,12 +531,12 @@ impl Builder {
         }
     }
 
-    /// The families up to here.
+    /// Returns the column families after the edits so far.
     pub(super) fn families(&self) -> &BTreeMap<FamilyId, FamilyRecord> {
         &self.out.families
     }
 
-    /// What there is, whatever is missing.
+    /// Returns the state without checking that it is complete.
     pub(super) fn into_lenient(self) -> Recovered {
         self.out
     }

@@ -16,7 +16,7 @@ use crate::ranks;
 use crate::schedule::Schedule;
 use crate::sync::{Arc, AtomicBool, AtomicU64, AtomicUsize, OnceLock, Ordering, RankedMutex, Weak};
 
-/// Keeps one more sample of the statistics.
+/// Stores one more sample of the statistics.
 pub type Persist = Box<dyn Fn() + Send + Sync>;
 
 /// What a change of options does to the next run of a task.
@@ -77,7 +77,8 @@ pub struct Upkeep {
     plans: [Plan; TASKS.len()],
     /// Held while a proof is written.
     looks: RankedMutex<prove::Looks>,
-    /// The unwritten changes of the list of column families at the last look: a burst ends when no change was added.
+    /// The number of unwritten changes of the list of column families at the last look. A burst ends when the number
+    /// did not change between two looks.
     burst: AtomicUsize,
 }
 
@@ -95,23 +96,25 @@ impl Upkeep {
         })
     }
 
-    /// Plans all tasks but the history of the statistics, which [`Upkeep::persist_with`] starts.
+    /// Plans the dump of the statistics, the compactions by age, and the proof. [`Upkeep::persist_with`] plans the
+    /// history of the statistics; [`Upkeep::families_changed`] plans the OPTIONS file.
     pub fn start(&self) {
         [DUMP, TRIGGER, PROVE].into_iter().for_each(|task| self.plan(task));
     }
 
-    /// Sets the function that keeps the history of the statistics. Only the first call has an effect.
+    /// Sets the function that stores a sample of the statistics, and plans this task. Only the first function is
+    /// used.
     pub fn persist_with(&self, persist: Persist) {
         let _ = self.persist.set(persist);
         self.plan(PERSIST);
     }
 
-    /// Plans again after a change of the options of the database.
+    /// Plans the tasks again, after a change of the options of the database.
     pub fn options_changed(&self) {
         [DUMP, PERSIST, TRIGGER].into_iter().for_each(|task| self.plan(task));
     }
 
-    /// Plans again after a change of the options of a column family.
+    /// Plans the compactions by age again, after a change of the options of a column family.
     pub fn family_options_changed(&self) {
         self.plan(TRIGGER);
     }
@@ -164,7 +167,8 @@ impl Upkeep {
         Some(self.trigger_seconds().saturating_mul(1_000_000))
     }
 
-    /// Returns the time between two looks for compactions by age. Follows RocksDB `ComputeTriggerCompactionPeriod`.
+    /// Returns the seconds between two looks for compactions by age. Follows RocksDB
+    /// `ComputeTriggerCompactionPeriod`.
     fn trigger_seconds(&self) -> u64 {
         let o = self.context.tools.options.load();
         let others = [u64::from(o.stats_dump_period_sec), u64::from(o.stats_persist_period_sec)];
@@ -191,7 +195,7 @@ impl Upkeep {
         }
     }
 
-    /// Writes the statistics into the LOG, as RocksDB's `DumpStats`.
+    /// Writes the statistics to the info log, as RocksDB's `DumpStats`.
     pub(super) fn dump_stats(&self) {
         if self.context.tools.shutting_down.load(Ordering::Acquire) {
             return;
@@ -219,10 +223,10 @@ impl Upkeep {
     }
 }
 
-/// Returns the period of an option in seconds. 0 disables the task.
+/// Returns the period of an option in microseconds. 0 seconds disables the task.
 fn microseconds(seconds: u32) -> Option<u64> {
     (seconds > 0).then(|| u64::from(seconds).saturating_mul(1_000_000))
 }
 
-/// The part of the shortest age by which a file may be compacted too late.
+/// The number of looks in the time of the shortest age. So a file is compacted at most a fifth of this age too late.
 const TARDINESS: u64 = 5;

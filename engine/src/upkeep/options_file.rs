@@ -30,10 +30,11 @@ const BURST_END_US: u64 = 1_000_000;
 /// order the caller named the column families.
 ///
 /// # Errors
-/// Those of the file system, and of an option that does not read back.
+/// Errors of the file system. An error if the written file does not read back with the same options.
 pub fn write_options_file(tools: &JobTools, families: &FamilySet) -> Result<()> {
     let numbers = (tools.numbers.take(), tools.numbers.take());
-    // Before the list is read: a change in between is written twice, and never lost.
+    // Reset before the list is read. A change between the reset and the read makes one extra write, and is never
+    // lost.
     let unwritten = tools.families_unwritten.swap(0, Ordering::AcqRel);
     let mut all: Vec<_> = families.all().iter().map(|f| (f.name().to_string(), f.options())).collect();
     all.sort_by_key(|(name, _)| name != "default");

@@ -12,10 +12,10 @@ use crate::manifest::write_proof;
 use crate::sync::Ordering;
 use crate::write::ErrorSink;
 
-/// What tells two moments apart: MANIFEST, its size, active log, bytes in logs, the OPTIONS file.
+/// The state of the files: number of the MANIFEST, its size, active WAL, bytes in WALs, number of the OPTIONS file.
 type Moment = (u64, u64, u64, u64, u64);
 
-/// What the last look found, and what was proved.
+/// The state at the last look, and the state of the last proof.
 #[derive(Default)]
 pub(super) struct Looks {
     last: Option<Moment>,
@@ -46,10 +46,11 @@ impl Upkeep {
         (manifest, size, self.context.wals.active_number().0, self.context.wals.total_bytes(), options)
     }
 
-    /// The last proof of this session. All writers and jobs are gone.
+    /// Writes the last proof of this open. No writer and no job runs any more.
     ///
     /// # Errors
-    /// Of syncing the logs: what was not synced may be lost. A proof that cannot be written is only told.
+    /// Errors of syncing the WALs: records that were not synced may be lost. If only the proof cannot be written, the
+    /// info log gets a warning, and the call returns Ok.
     pub fn prove_closed(&self) -> Result<()> {
         let _looks = self.looks.lock();
         if self.context.errors.get().is_some() || self.context.wals.is_poisoned() {
@@ -67,7 +68,8 @@ impl Upkeep {
 
     fn prove(&self, closed: bool) -> Result<()> {
         self.context.wals.settle()?;
-        // Logs first: those that a later MANIFEST record makes obsolete are not asked for.
+        // WALs first: a WAL that a later MANIFEST edit makes obsolete may be in the proof, because an open then
+        // ignores it.
         let min_wal = self.context.committer.min_wal_to_keep();
         let mut wals = self.context.wals.durable();
         wals.retain(|wal| wal.number >= min_wal);
