@@ -1,4 +1,4 @@
-//! `cargo bench -p ironstone-mem --bench cache [-- entries]`: nanoseconds a look-up, and an insertion
+//! `cargo bench -p ironstone-mem --bench cache [-- entries]`: nanoseconds for a look-up, and for an insertion
 //! that evicts, for each kind of cache.
 
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "a bench")]
@@ -26,7 +26,7 @@ impl Draw {
     }
 }
 
-/// The best of many batches: what the code costs when nobody else has the processor.
+/// Returns the best of many batches: the cost of the code without interference by other processes.
 fn best(batches: u64, mut batch: impl FnMut(u64) -> u64) -> f64 {
     let one = |b: u64, batch: &mut dyn FnMut(u64) -> u64| {
         let start = Instant::now();

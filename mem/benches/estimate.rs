@@ -1,5 +1,5 @@
-//! `cargo bench -p ironstone-mem --bench estimate [-- entries]`: what a range estimate costs beside two look-ups,
-//! and how far it is from the truth, by the width of the range.
+//! `cargo bench -p ironstone-mem --bench estimate [-- entries]`: the cost of a range estimate compared with
+//! two look-ups, and its error by the width of the range.
 
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "a bench")]
 
@@ -25,7 +25,7 @@ impl Draw {
     }
 }
 
-/// Nanoseconds an operation, the best of five.
+/// Nanoseconds for one operation, the best of five runs.
 fn best(mut run: impl FnMut(&mut Draw)) -> f64 {
     let mut one = |seed| {
         let mut draw = Draw(seed);

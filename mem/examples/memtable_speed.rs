@@ -1,7 +1,7 @@
-//! How fast the memtable is: inserts, look-ups, walks and estimates over a million entries of 16 and
-//! 100 bytes. `cargo run --release -p ironstone-mem --example memtable_speed [entries] [key shape]`,
-//! the shape being `number` (eight bytes, as db_bench makes them; the default) or `text` (a common
-//! prefix of twelve bytes, then decimal digits).
+//! Measures the speed of the memtable: inserts, look-ups, iterations and estimates over a million entries
+//! with keys of 16 bytes and values of 100 bytes. `cargo run --release -p ironstone-mem --example
+//! memtable_speed [entries] [key shape]`. The key shape is `number` (default; eight bytes, as db_bench makes
+//! them) or `text` (a common prefix of twelve bytes, then decimal digits).
 
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "a program")]
 
@@ -149,7 +149,7 @@ fn walk(table: &Arc<MemTable>) {
     assert!(bytes > 0);
 }
 
-/// Wall time and, where the system tells it, this thread's time on the processor.
+/// Prints the wall time and, if the system reports it, the processor time of this thread.
 fn time(what: &str, n: u64, work: impl FnOnce()) {
     let (start, busy) = (Instant::now(), on_cpu());
     work();

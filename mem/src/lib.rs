@@ -1,4 +1,5 @@
-//! Shared memory with a clever layout: arena, memtable, block cache.
+//! The memory structures that threads share: arena, memtable, block cache, range tombstones, filter memory,
+//! and the write buffer manager.
 
 #![warn(missing_docs)]
 #![cfg_attr(test, allow(clippy::disallowed_methods, clippy::disallowed_types))]

@@ -1,5 +1,5 @@
-//! Atomics, locks and cells from one place: under `--cfg loom` the schedule explorer's, else the standard library's and
-//! `parking_lot`'s, which cost nothing more.
+//! Atomics, locks and cells for this crate. Under `--cfg loom` they are the types of the Loom schedule
+//! explorer. Otherwise they are the types of the standard library and `parking_lot`, at no extra cost.
 
 pub use std::sync::atomic::Ordering;
 
@@ -9,18 +9,20 @@ mod real {
 
     pub use parking_lot::Mutex;
 
-    /// A place that several may reach, with Loom's face: who comes to it, and whether he changes it, is told.
+    /// A memory location with the interface of Loom's `UnsafeCell`. Under Loom, each access reports whether
+    /// it reads or changes the content.
     #[repr(transparent)]
     pub struct Cell<T>(std::cell::UnsafeCell<T>);
 
     impl<T> Cell<T> {
-        /// For reading. The pointer may be used for as long as nobody changes what is there.
+        /// Passes a pointer for reading to `read`. The pointer is valid while no thread changes the content.
         #[inline]
         pub fn with<R>(&self, read: impl FnOnce(*const T) -> R) -> R {
             read(self.0.get())
         }
 
-        /// For changing. The pointer may be used within `change`, while nobody else is at the place.
+        /// Passes a pointer for writing to `change`. The pointer is valid during the call, and no other
+        /// thread may access the content during the call.
         #[inline]
         pub fn with_mut<R>(&self, change: impl FnOnce(*mut T) -> R) -> R {
             change(self.0.get())
@@ -35,7 +37,7 @@ mod explored {
     pub use loom::cell::UnsafeCell as Cell;
     pub use loom::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, AtomicUsize};
 
-    /// A lock that is not poisoned, as `parking_lot`'s.
+    /// A lock without poisoning, like the lock of `parking_lot`.
     pub struct Mutex<T>(loom::sync::Mutex<T>);
 
     impl<T> Mutex<T> {

@@ -1,10 +1,11 @@
-//! One budget for the memtables of many families and databases: RocksDB's `WriteBufferManager`.
+//! One memory limit for the memtables of many column families and databases: RocksDB's `WriteBufferManager`.
 //!
-//! A flush is due when the memtables still being written hold more than 7/8 of the budget, or when all
-//! together have reached it and those being written hold at least half (else enough is on its way to
-//! disk already). With `allow_stall`, writers wait while the total is at or above the budget. With a
-//! cache, what is held is charged there under [`Role::WriteBuffer`], in steps of 256 KiB; shrinking is
-//! delayed until usage falls below three quarters of what is charged.
+//! A flush is due in two cases. In the first case the active memtables hold more than 7/8 of the limit. In
+//! the second case all memtables together have reached the limit, and the active memtables hold at least half
+//! of it. If the active memtables hold less than half, flushes of the immutable memtables already free
+//! enough. With `allow_stall`, writers wait while the total is at or above the limit. With a cache, the total
+//! is charged to the cache under [`Role::WriteBuffer`], in steps of 256 KiB. The charge shrinks only when the
+//! total falls below three quarters of the charge.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -18,24 +19,25 @@ mod tests;
 
 const STEP: usize = 256 << 10;
 
-/// Shared by databases; any thread.
+/// The memory limit for memtables. Databases may share it, and any thread may call it.
 pub struct WriteBufferManager {
     buffer_size: AtomicUsize,
     used: AtomicUsize,
     active: AtomicUsize,
     allow_stall: AtomicBool,
-    /// Counts the times that stalled writers were woken.
+    /// Number of times that stalled writers were woken.
     stalled: Mutex<u64>,
     resume: Condvar,
     cache: Option<Arc<dyn Ledger>>,
     charged: Mutex<usize>,
 }
 
-/// A stalled writer looks again after this time.
+/// A stalled writer checks its condition again after this time, even if it is not woken.
 const LOOK_AGAIN: std::time::Duration = std::time::Duration::from_millis(100);
 
 impl WriteBufferManager {
-    /// `buffer_size` in bytes, 0 for no limit (then only the cache is charged).
+    /// Makes a manager with a limit of `buffer_size` bytes. 0 means no limit: memtables are then only charged
+    /// to the cache.
     pub fn new(buffer_size: usize, cache: Option<Arc<dyn Ledger>>, allow_stall: bool) -> WriteBufferManager {
         WriteBufferManager {
             buffer_size: AtomicUsize::new(buffer_size),
@@ -49,7 +51,7 @@ impl WriteBufferManager {
         }
     }
 
-    /// Whether there is a budget.
+    /// Returns true if there is a limit.
     pub fn enabled(&self) -> bool {
         self.buffer_size() > 0
     }
@@ -59,12 +61,12 @@ impl WriteBufferManager {
         self.cache.is_some()
     }
 
-    /// Bytes.
+    /// Returns the limit in bytes.
     pub fn buffer_size(&self) -> usize {
         self.buffer_size.load(Ordering::Relaxed)
     }
 
-    /// Wakes stalled writers if there is room now.
+    /// Sets the limit in bytes. Wakes stalled writers if the memtables are below the new limit.
     pub fn set_buffer_size(&self, bytes: usize) {
         self.buffer_size.store(bytes, Ordering::Relaxed);
         self.wake_if_below();
@@ -76,22 +78,22 @@ impl WriteBufferManager {
         self.wake_if_below();
     }
 
-    /// Bytes held by all memtables; 0 when there is neither budget nor cache.
+    /// Returns the bytes of all memtables, or 0 if there is neither a limit nor a cache.
     pub fn memory_usage(&self) -> usize {
         self.used.load(Ordering::Relaxed)
     }
 
-    /// Bytes held by memtables still written to.
+    /// Returns the bytes of the active memtables, or 0 if there is no limit.
     pub fn mutable_usage(&self) -> usize {
         self.active.load(Ordering::Relaxed)
     }
 
-    /// Bytes charged to the cache.
+    /// Returns the bytes that are charged to the cache.
     pub fn cache_charge(&self) -> usize {
         *self.charged.lock()
     }
 
-    /// Whether some memtable should be sealed now.
+    /// Returns true if some memtable should be switched and flushed now.
     pub fn should_flush(&self) -> bool {
         let size = self.buffer_size();
         let active = self.mutable_usage();
@@ -99,16 +101,17 @@ impl WriteBufferManager {
             && (active > size.saturating_mul(7) / 8 || (self.memory_usage() >= size && active >= size / 2))
     }
 
-    /// Whether writers should wait.
+    /// Returns true if writers should wait.
     pub fn should_stall(&self) -> bool {
         self.allow_stall.load(Ordering::Relaxed)
             && self.enabled()
             && self.memory_usage() >= self.buffer_size()
     }
 
-    /// Waits until writers may go on, or `give_up` answers true when woken, or `help` (run while no lock
-    /// is held) has made room. `help` is the executor's, and false when it had nothing to do. No lock is held while either
-    /// is asked: they may let go of a memtable.
+    /// Waits until writers may continue. The wait ends if the memtables fall below the limit, or if `give_up`
+    /// returns true. `help` belongs to the executor: it runs background work on this thread, and returns
+    /// false if there was no work. No lock is held during the calls of `give_up` and `help`, because both may
+    /// free a memtable.
     pub fn wait_while_stalled(&self, give_up: &dyn Fn() -> bool, help: &dyn Fn() -> bool) {
         loop {
             let seen = *self.stalled.lock();
@@ -120,19 +123,20 @@ impl WriteBufferManager {
             }
             let mut woken = self.stalled.lock();
             if *woken == seen {
-                // The limit: `give_up` may depend on the time, and `help` starts threads that the system refused.
+                // The wait has a limit of time: `give_up` may depend on the time, and `help` retries to start
+                // threads that the system refused.
                 self.resume.wait_for(&mut woken, LOOK_AGAIN);
             }
         }
     }
 
-    /// Wakes all stalled writers to look at `give_up` again (a database closes or fails).
+    /// Wakes all stalled writers, so that they call `give_up` again. For a database that closes or fails.
     pub fn wake_all(&self) {
         *self.stalled.lock() += 1;
         self.resume.notify_all();
     }
 
-    /// A memtable has taken `bytes` more.
+    /// Counts `bytes` more for an active memtable.
     pub fn reserve(&self, bytes: usize) {
         if self.enabled() || self.cache.is_some() {
             self.used.fetch_add(bytes, Ordering::Relaxed);
@@ -143,12 +147,12 @@ impl WriteBufferManager {
         self.recharge();
     }
 
-    /// A memtable with `bytes` was sealed: no longer mutable, not yet free.
+    /// Counts a memtable of `bytes` as immutable. Its memory is no longer active, but is still in use.
     pub fn schedule_free(&self, bytes: usize) {
         subtract(&self.active, bytes);
     }
 
-    /// A sealed memtable with `bytes` is gone.
+    /// Counts an immutable memtable of `bytes` as freed.
     pub fn free(&self, bytes: usize) {
         subtract(&self.used, bytes);
         self.recharge();
@@ -161,7 +165,8 @@ impl WriteBufferManager {
         }
     }
 
-    /// Keeps the charge at usage rounded up; lets it stand until usage is below three quarters of it.
+    /// Sets the charge to the usage, rounded up. Reduces the charge only if the usage is below three quarters
+    /// of the charge.
     fn recharge(&self) {
         let Some(cache) = &self.cache else { return };
         let mut charged = self.charged.lock();
@@ -171,7 +176,7 @@ impl WriteBufferManager {
             "the cache is charged {charged} bytes, no multiple of {STEP}"
         );
         if target > *charged {
-            // A full cache under a strict limit must not stop the memtable that is already there.
+            // The charge is forced: the memtable exists already, even if a strict cache is full.
             if cache.charge(Role::WriteBuffer, target - *charged, true).is_ok() {
                 *charged = target;
             }
@@ -191,7 +196,7 @@ impl Drop for WriteBufferManager {
 }
 
 fn subtract(counter: &AtomicUsize, bytes: usize) {
-    // Saturating: a budget switched on while memtables lived has not counted all they hold.
-    // A clamp: the memory of a memtable is not counted if the memtable is older than the limit.
+    // The subtraction saturates: the memory of a memtable is not counted if the memtable is older than the
+    // limit.
     let _ = counter.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |n| Some(n.saturating_sub(bytes)));
 }

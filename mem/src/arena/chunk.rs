@@ -1,34 +1,35 @@
-//! Where chunks come from: anonymous mappings, asked to lie on huge pages if wanted; elsewhere (and under Miri)
-//! the allocator.
+//! The source of the arena's chunks: anonymous mappings on Linux, on huge pages if the caller asks. On other
+//! systems and under Miri, the allocator.
 
 use std::alloc::Layout;
 
 use parking_lot::Mutex;
 
-/// 2 MiB: what x86-64 and ARM with 4 KiB pages call huge.
+/// The size of a huge page on x86-64, and on ARM with 4 KiB pages: 2 MiB.
 pub(crate) const HUGE_PAGE: usize = 2 << 20;
 
-/// What a mapping takes up: whole pages, were they the 64 KiB of some ARM systems.
+/// Returns the size of a mapping, rounded up to 64 KiB. This is the largest page size, on some ARM systems.
 #[cfg(all(target_os = "linux", not(miri)))]
 fn mapped_size(layout: Layout) -> Option<usize> {
     layout.size().checked_next_multiple_of(64 << 10)
 }
 
-/// [`reserve`] on huge pages, if it is large enough for one.
+/// Maps memory as [`reserve`] does, and asks for huge pages if the memory is large enough.
 pub(crate) fn map(layout: Layout) -> Option<*mut u8> {
     let start = reserve(layout)?;
     if layout.size() >= HUGE_PAGE {
-        // SAFETY: the mapping just made.
+        // SAFETY: the range is the mapping that was just made.
         unsafe { ask_huge(start, layout.size()) };
     }
     Some(start)
 }
 
-/// Zeroed memory, or `None` if there is none.
+/// Returns zeroed memory, or `None` if the system has no memory.
 #[cfg(all(target_os = "linux", not(miri)))]
 pub(crate) fn reserve(layout: Layout) -> Option<*mut u8> {
     let (size, align) = (mapped_size(layout)?, layout.align());
-    // Room to move the start up to a multiple of `align`; what is over goes back at once.
+    // Map more than needed, so that the start can move up to a multiple of `align`. The excess is unmapped at
+    // once.
     let slack = if align > 4096 { align } else { 0 };
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
     // SAFETY: a new anonymous mapping touches no memory that exists.
@@ -42,8 +43,8 @@ pub(crate) fn reserve(layout: Layout) -> Option<*mut u8> {
     let before = raw.align_offset(align.max(1)).min(slack);
     let start = raw.wrapping_add(before);
     base::invariant!(start.align_offset(align.max(1)) == 0, "mapped memory is not aligned to {align} bytes");
-    // SAFETY: both ranges are page-aligned parts of the mapping just made, outside `start..start + size`;
-    // nobody has a pointer into them. A failure leaves them mapped and unused, which is harmless.
+    // SAFETY: both ranges are page-aligned parts of the mapping just made, outside `start..start + size`. No
+    // pointer leads into them. If an unmap fails, the range stays mapped and unused, which is harmless.
     unsafe {
         if before > 0 {
             libc::munmap(raw.cast(), before);
@@ -55,21 +56,22 @@ pub(crate) fn reserve(layout: Layout) -> Option<*mut u8> {
     Some(start)
 }
 
-/// Asks for huge pages, for what is not touched yet. A refusal is fine.
+/// Asks the system for huge pages for the untouched part of a range. Ignores a refusal.
 ///
 /// # Safety
-/// The bytes must be part of one mapping of [`reserve`], from the start of a page on.
+/// The bytes must be part of one mapping of [`reserve`], and `start` must be the start of a page.
 #[cfg(all(target_os = "linux", not(miri)))]
 pub(crate) unsafe fn ask_huge(start: *mut u8, size: usize) {
     base::invariant!(
         start.align_offset(4096) == 0 && size > 0,
         "huge pages are asked for {size} bytes that do not begin at a page"
     );
-    // SAFETY: advice about our own mapping; it changes no content.
+    // SAFETY: the range is our own mapping, and the advice changes no content.
     unsafe { libc::madvise(start.cast(), size, libc::MADV_HUGEPAGE) };
 }
 
-/// Has the system put pages behind what is not touched yet, all at once. A refusal is fine: they come when touched.
+/// Asks the system to back the untouched part of a range with pages at once. Ignores a refusal: the pages
+/// then come when they are touched.
 ///
 /// # Safety
 /// As for [`ask_huge`].
@@ -84,67 +86,69 @@ pub(crate) unsafe fn populate(start: *mut u8, size: usize) {
     unsafe { libc::madvise(start.cast(), size, libc::MADV_POPULATE_WRITE) };
 }
 
-/// Does nothing: the allocator chooses its pages.
+/// Does nothing, because the allocator chooses its pages.
 ///
 /// # Safety
-/// As elsewhere.
+/// No obligation on this system; `unsafe` only for the same signature.
 #[cfg(not(all(target_os = "linux", not(miri))))]
 pub(crate) unsafe fn ask_huge(_start: *mut u8, _size: usize) {}
 
-/// Does nothing: pages come when touched.
+/// Does nothing. Pages come when they are touched.
 ///
 /// # Safety
-/// As elsewhere.
+/// No obligation on this system; `unsafe` only for the same signature.
 #[cfg(not(all(target_os = "linux", not(miri))))]
 pub(crate) unsafe fn populate(_start: *mut u8, _size: usize) {}
 
-/// Takes the memory behind a mapping away: it stays usable, as zeros. A refusal leaves it as it is.
+/// Returns the memory of a mapping to the system. The mapping stays usable and reads as zeros. If the system
+/// refuses, the content stays.
 ///
 /// # Safety
-/// `start` must come from [`reserve`] with the same layout; whoever uses it meanwhile must put up with zeros.
+/// `start` must come from [`reserve`] with the same layout. Concurrent users of the memory must accept zeros.
 #[cfg(all(target_os = "linux", not(miri)))]
 pub(crate) unsafe fn discard(start: *mut u8, layout: Layout) {
     base::invariant!(start.align_offset(4096) == 0, "memory that does not begin at a page is given back");
-    // SAFETY: by the caller's promise exactly this range is mapped, privately and without a file behind it.
+    // SAFETY: by the contract of this function, exactly this range is a private mapping without a file.
     unsafe { libc::madvise(start.cast(), layout.size(), libc::MADV_DONTNEED) };
 }
 
-/// Does nothing: the allocator's memory cannot be taken away in parts.
+/// Does nothing, because the allocator cannot return parts of its memory.
 ///
 /// # Safety
-/// As elsewhere.
+/// No obligation on this system; `unsafe` only for the same signature.
 #[cfg(not(all(target_os = "linux", not(miri))))]
 pub(crate) unsafe fn discard(_start: *mut u8, _layout: Layout) {}
 
 /// # Safety
-/// `start` must come from [`reserve`] with the same layout, and be used no more.
+/// `start` must come from [`reserve`] with the same layout, and must not be used afterwards.
 #[cfg(all(target_os = "linux", not(miri)))]
 pub(crate) unsafe fn unmap(start: *mut u8, layout: Layout) {
-    // SAFETY: the caller's promise: exactly this range was mapped, and nobody uses it.
+    // SAFETY: by the contract of this function, exactly this range was mapped, and no thread uses it.
     unsafe { libc::munmap(start.cast(), mapped_size(layout).unwrap_or(layout.size())) };
 }
 
-/// Zeroed memory, or `None` if there is none.
+/// Returns zeroed memory, or `None` if the system has no memory.
 #[cfg(not(all(target_os = "linux", not(miri))))]
 pub(crate) fn reserve(layout: Layout) -> Option<*mut u8> {
-    // SAFETY: chunk layouts are never of size zero.
+    // SAFETY: the size of a chunk layout is never zero.
     let start = unsafe { std::alloc::alloc_zeroed(layout) };
     (!start.is_null()).then_some(start)
 }
 
 /// # Safety
-/// `start` must come from [`reserve`] with the same layout, and be used no more.
+/// `start` must come from [`reserve`] with the same layout, and must not be used afterwards.
 #[cfg(not(all(target_os = "linux", not(miri))))]
 pub(crate) unsafe fn unmap(start: *mut u8, layout: Layout) {
-    // SAFETY: the caller's promise: allocated by `alloc_zeroed` with this layout.
+    // SAFETY: by the contract of this function, `alloc_zeroed` allocated the memory with this layout.
     unsafe { std::alloc::dealloc(start, layout) };
 }
 
-/// First chunks of arenas that are gone, all zeros, for those that come: small memtables come and go with every opening
-/// and flush, and two calls of the system and a few page faults for each are more than what they hold.
+/// Zeroed first chunks of dropped arenas, for new arenas. Each open and each flush makes and drops small
+/// memtables. Without this list each of them would cost two system calls and a few page faults, which is more
+/// than the cost of its content.
 static SPARE: Mutex<Vec<Spare>> = Mutex::new(Vec::new());
 
-/// So many are kept.
+/// The largest number of spare chunks.
 const SPARE_MAX: usize = 8;
 
 struct Spare {
@@ -152,16 +156,16 @@ struct Spare {
     layout: Layout,
 }
 
-// SAFETY: the one owner of memory that belongs to no thread.
+// SAFETY: a `Spare` is the only owner of its memory, and the memory belongs to no thread.
 unsafe impl Send for Spare {}
 
-/// [`reserve`], from what [`keep`] kept if there is any of this layout.
+/// Returns a spare chunk of this layout from [`keep`], or reserves a chunk.
 pub(crate) fn take(layout: Layout) -> Option<*mut u8> {
     let kept = SPARE.lock().pop_if(|spare| spare.layout == layout);
     kept.map(|spare| spare.start).or_else(|| reserve(layout))
 }
 
-/// Gives the system what [`keep`] kept.
+/// Returns all spare chunks to the system.
 pub(crate) fn forget() {
     let kept = std::mem::take(&mut *SPARE.lock());
     for Spare { start, layout } in kept {
@@ -172,12 +176,13 @@ pub(crate) fn forget() {
     }
 }
 
-/// Gives a chunk back of which the first `used` bytes may not be zeros: to who comes next, or to the system.
+/// Frees a chunk whose first `used` bytes may be other than zero. Clears the chunk and keeps it for the next
+/// arena, or returns it to the system.
 ///
 /// # Safety
-/// As for [`unmap`]; no byte from `used` on was ever written.
+/// The contract of [`unmap`] holds, and no byte from `used` on was ever written.
 pub(crate) unsafe fn keep(start: *mut u8, layout: Layout, used: usize) {
-    // SAFETY: within the chunk, which by the caller's promise nobody uses any more.
+    // SAFETY: the bytes are within the chunk, and by the contract of this function no thread uses the chunk.
     unsafe { std::ptr::write_bytes(start, 0, used.min(layout.size())) };
     let mut spare = SPARE.lock();
     if spare.len() < SPARE_MAX {
@@ -185,6 +190,6 @@ pub(crate) unsafe fn keep(start: *mut u8, layout: Layout, used: usize) {
         return;
     }
     drop(spare);
-    // SAFETY: the caller's promise.
+    // SAFETY: the contract of this function includes that of `unmap`.
     unsafe { unmap(start, layout) };
 }

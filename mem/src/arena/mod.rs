@@ -1,22 +1,24 @@
-//! The arena: memory that is handed out and given back all at once.
+//! The arena: memory that is handed out in pieces and freed all at once.
 //!
-//! Offsets count from the start of a space that no single mapping backs. Its first 64 KiB are chunk 0;
-//! every later chunk is as large as all before it, and is mapped when first needed:
+//! Offsets count from the start of a space that is not one mapping. The first 64 KiB are chunk 0. Each later
+//! chunk is as large as all earlier chunks together, and is mapped when it is first needed:
 //!
 //! ```text
 //! offset  0     64K    128K          256K                        512K
 //!         | 0   |  1   |      2      |             3             |  ...
 //! ```
-//! So the chunk of an offset is a count of leading zeros, a [`Ref`] of four bytes (in units of four)
-//! reaches 16 GiB, and the table of chunks is a few cache lines that stay hot. An untouched part of a
-//! chunk costs address space only.
+//! So the chunk of an offset is a count of leading zeros. A [`Ref`] of four bytes, in units of four bytes,
+//! reaches 16 GiB. The table of chunks is a few cache lines that stay in the processor cache. An untouched
+//! part of a chunk costs address space only.
 //!
-//! Chunks of 2 MiB and more lie on 2 MiB, and each 2 MiB that small pieces begin asks for a huge page: a dependent load
-//! over a large heap costs half as much there. Large pieces are few, so that few loads would gain, and much memory is
-//! touched for each, which can be slow on huge pages: in a virtual machine whose host takes unused memory back, 100 MB
-//! of them cost from 8 to 330 ms, and 50 on small ones. Those come sixty-four at a time where large pieces go (40 ms).
+//! Chunks of 2 MiB and more are aligned to 2 MiB. When the first piece of a 2 MiB step is small, the arena
+//! asks for a huge page for this step: a dependent load over a large heap then costs half as much. Large
+//! pieces get small pages. They are few, so few loads would gain from huge pages. Each large piece touches
+//! much memory, and the first touch of a huge page can be slow: in a virtual machine whose host takes unused
+//! memory back, 100 MB cost from 8 to 330 ms on huge pages and 50 ms on small pages. For large pieces,
+//! sixty-four small pages are populated at a time (40 ms for 100 MB).
 //!
-//! Nothing is freed before the arena, so a `Ref` once handed out is good for the arena's life.
+//! No piece is freed before the arena, so a `Ref` is valid for the life of the arena.
 
 pub(crate) mod chunk;
 #[cfg(test)]
@@ -31,34 +33,35 @@ use parking_lot::Mutex;
 /// log2 of the size of chunk 0.
 const FIRST_SHIFT: u32 = 16;
 const CHUNKS: usize = 19;
-/// All that refs can reach.
+/// The end of the offsets that a `Ref` can reach.
 const LIMIT: u64 = 1 << (FIRST_SHIFT as usize + CHUNKS - 1);
-/// A memtable is full once its arena reached this offset. The last chunk then has room for [`BATCH_BYTES_MAX`] more.
+/// If the arena of a memtable reaches this offset, the memtable is full. The last chunk then has room for
+/// [`BATCH_BYTES_MAX`] more.
 pub const SWITCH_AT: u64 = LIMIT / 2;
-/// Largest memory of one write batch in a memtable. The last chunk of the arena holds the batch whole, wherever the
-/// batch begins below [`SWITCH_AT`].
+/// The largest memory of one write batch in a memtable. If the batch begins below [`SWITCH_AT`], the last
+/// chunk of the arena can hold the whole batch.
 pub const BATCH_BYTES_MAX: u64 = LIMIT / 2 - (1 << 30);
 /// Offset 0 is never handed out, so that a `Ref` of 0 can mean "none".
 const RESERVED: u64 = 64;
 
-/// Pieces of so many bytes are large: a small page or more.
+/// A piece of at least this size, one small page, is large.
 const LARGE: usize = 4 << 10;
-/// Memory for large pieces is asked for in such steps.
+/// log2 of the step in which memory for large pieces is populated.
 const STEP_SHIFT: u32 = 18;
 
-/// Gives the system the memory that arenas which are gone left for those to come (at most eight first chunks of 64 KiB). Any
-/// thread, any time.
+/// Returns the spare chunks of dropped arenas to the system: at most eight first chunks of 64 KiB. May be
+/// called from any thread at any time.
 pub fn forget_spares() {
     chunk::forget();
 }
 
-/// A place in an arena, in units of four bytes; 0 is no place.
+/// The offset of a piece in an arena, in units of four bytes. 0 means "none".
 pub(crate) type Ref = u32;
 
 pub(crate) struct Arena {
-    /// Offset of the first byte not handed out.
+    /// Offset of the first byte that is not handed out.
     bump: AtomicU64,
-    /// Bytes below `bump` that were passed over at the ends of chunks.
+    /// Number of bytes below `bump` that were skipped at the ends of chunks.
     skipped: AtomicU64,
     /// The start of each chunk minus the offset of the chunk, so that adding an offset gives the address.
     /// Null if the chunk is not mapped.
@@ -81,7 +84,7 @@ fn chunk_end(chunk: usize) -> u64 {
 
 fn chunk_layout(chunk: usize) -> Layout {
     let size = (chunk_end(chunk) - chunk_start(chunk)) as usize;
-    // Small chunks lie on any page: no huge one fits in them.
+    // A small chunk needs only page alignment, because no huge page fits into it.
     let align = if size < chunk::HUGE_PAGE { 4 << 10 } else { chunk::HUGE_PAGE };
     // The size is a power of two of at most 8 GiB.
     Layout::from_size_align(size, align).unwrap_or(Layout::new::<u64>())
@@ -100,7 +103,7 @@ impl Arena {
     /// Hands out `size` bytes (zeroed) at a multiple of `align` (a power of two from 4 to 64).
     ///
     /// # Errors
-    /// Incomplete (memory limit) if the arena's 16 GiB or the system's memory are used up.
+    /// Incomplete (memory limit) if the 16 GiB of the arena or the memory of the system are used up.
     #[inline]
     pub(crate) fn alloc(&self, size: usize, align: u64) -> Result<(Ref, *mut u8)> {
         let size = size as u64;
@@ -153,8 +156,8 @@ impl Arena {
         Ok(start)
     }
 
-    /// Chooses the pages of the steps that a piece from `start` to `last` is the first to reach into; `before` is the
-    /// step where the piece before it ends. Below 2 MiB there is nothing to choose.
+    /// Chooses the pages for the steps that a piece from `start` to `last` is the first to reach. `before` is
+    /// the step in which the previous piece ends. Below 2 MiB there is nothing to choose.
     #[cold]
     fn enter(base: *mut u8, before: u64, start: u64, last: u64) {
         let first = (start >> STEP_SHIFT).max(before + 1) << STEP_SHIFT;
@@ -164,15 +167,16 @@ impl Arena {
             return;
         }
         if last - start + 1 >= LARGE as u64 {
-            // SAFETY: whole steps of the chunk that the piece lies in, which is of 2 MiB or more and starts on a page.
+            // SAFETY: the range consists of whole steps of the chunk of the piece. This chunk has at least 2
+            // MiB and starts on a page.
             unsafe { chunk::populate(base.wrapping_add(first as usize), (end - first) as usize) };
         } else if first.is_multiple_of(chunk::HUGE_PAGE as u64) {
-            // SAFETY: as above; no chunk of 2 MiB or more ends within one.
+            // SAFETY: as above. A chunk of 2 MiB or more does not end within a huge page.
             unsafe { chunk::ask_huge(base.wrapping_add(first as usize), chunk::HUGE_PAGE) };
         }
     }
 
-    /// Start of the first chunk behind `chunk` that holds `size` bytes.
+    /// Returns the start of the first chunk after `chunk` that can hold `size` bytes.
     #[cold]
     fn next_fitting(chunk: usize, size: u64) -> Result<u64> {
         (chunk + 1..CHUNKS)
@@ -202,16 +206,16 @@ impl Arena {
         Ok(base)
     }
 
-    /// Where `place` lies. The pointer may be used as long as the arena lives.
+    /// Returns the address of `place`. The pointer is valid as long as the arena lives.
     ///
     /// # Safety
-    /// `place` must have come from this arena's `alloc`, in a way that happens before this call
-    /// (published with Release, read with Acquire).
+    /// `place` must come from `alloc` of this arena, and the `alloc` must happen before this call: the `Ref`
+    /// is published with Release and read with Acquire.
     #[inline]
     pub(crate) unsafe fn at(&self, place: Ref) -> *mut u8 {
         let offset = u64::from(place) << 2;
-        // Mapping the chunk happened before the ref was handed out, so relaxed sees it.
-        // `CHUNKS - 1` is the chunk of the largest ref there is.
+        // The chunk was mapped before the `Ref` was handed out, so a relaxed load sees the mapping. `CHUNKS -
+        // 1` is the chunk of the largest `Ref`.
         self.biased[chunk_of(offset)].load(Ordering::Relaxed).wrapping_add(offset as usize)
     }
 
@@ -221,9 +225,9 @@ impl Arena {
         self.bump.load(Ordering::Relaxed) >= SWITCH_AT
     }
 
-    /// Bytes handed out.
+    /// Returns the number of bytes that are handed out.
     pub(crate) fn used(&self) -> usize {
-        // A clamp: the two counters are not read at one moment.
+        // The subtraction saturates, because the two counters are not read at the same time.
         (self.bump.load(Ordering::Relaxed).saturating_sub(self.skipped.load(Ordering::Relaxed))) as usize
     }
 }

@@ -20,7 +20,7 @@ fn pieces_are_aligned_zeroed_and_apart() {
         let align = [4, 8, 16, 64][i % 4];
         let (place, ptr) = arena.alloc(size, align).unwrap();
         assert_eq!(ptr as usize % align as usize, 0);
-        // SAFETY: `size` bytes at `ptr` were just handed out to us alone.
+        // SAFETY: the arena has just handed out `size` bytes at `ptr` to this thread only.
         unsafe {
             assert!(std::slice::from_raw_parts(ptr, size) == &vec![0; size][..]);
             std::ptr::write_bytes(ptr, i as u8, size);
@@ -28,7 +28,7 @@ fn pieces_are_aligned_zeroed_and_apart() {
         pieces.push((place, size, i as u8));
     }
     for (place, size, fill) in pieces {
-        // SAFETY: handed out above, written above, the arena lives.
+        // SAFETY: the piece was handed out and written above, and the arena lives.
         let bytes = unsafe { std::slice::from_raw_parts(arena.at(place), size) };
         assert!(bytes == &vec![fill; size][..]);
     }
@@ -39,7 +39,7 @@ fn a_large_piece_skips_small_chunks_without_being_charged_for_them() {
     let arena = Arena::new();
     arena.alloc(100, 4).unwrap();
     let (_, ptr) = arena.alloc(1 << 20, 4).unwrap();
-    // SAFETY: the last byte of what was handed out.
+    // SAFETY: the address is the last byte of the piece.
     unsafe { ptr.add((1 << 20) - 1).write(1) };
     assert!(arena.used() < (1 << 20) + 1000, "{}", arena.used());
 }
@@ -51,7 +51,7 @@ fn an_arena_on_the_memory_of_a_former_one_hands_out_zeros() {
         let arena = Arena::new();
         for i in 0..(round * 37) % pieces {
             let (_, ptr) = arena.alloc(1000 - i, 8).unwrap();
-            // SAFETY: so many bytes at `ptr` were just handed out to us alone.
+            // SAFETY: the arena has just handed out these bytes at `ptr` to this thread only.
             unsafe {
                 assert!(std::slice::from_raw_parts(ptr, 1000 - i) == &vec![0; 1000 - i][..]);
                 std::ptr::write_bytes(ptr, 0xff, 1000 - i);
@@ -75,12 +75,12 @@ fn large_and_small_pieces_share_a_chunk() {
     for i in 0..rounds {
         let size = if i % 7 < 3 { LARGE + i } else { 100 + i % 50 };
         let (place, ptr) = arena.alloc(size, 4).unwrap();
-        // SAFETY: `size` bytes at `ptr` were just handed out to us alone.
+        // SAFETY: the arena has just handed out `size` bytes at `ptr` to this thread only.
         unsafe { std::ptr::write_bytes(ptr, i as u8, size) };
         pieces.push((place, size, i as u8));
     }
     for (place, size, fill) in pieces {
-        // SAFETY: handed out above, written above, the arena lives.
+        // SAFETY: the piece was handed out and written above, and the arena lives.
         let bytes = unsafe { std::slice::from_raw_parts(arena.at(place), size) };
         assert!(bytes == &vec![fill; size][..]);
     }
@@ -91,7 +91,7 @@ fn an_arena_behind_forgotten_spares_begins_with_zeros() {
     for forgotten in [true, false, true] {
         let arena = Arena::new();
         let (_, ptr) = arena.alloc(1000, 8).unwrap();
-        // SAFETY: 1000 bytes at `ptr` were just handed out to us alone.
+        // SAFETY: the arena has just handed out 1000 bytes at `ptr` to this thread only.
         unsafe {
             assert!(std::slice::from_raw_parts(ptr, 1000) == [0; 1000]);
             std::ptr::write_bytes(ptr, 7, 1000);
@@ -115,6 +115,6 @@ fn a_batch_that_begins_before_the_switch_fits() {
             start + piece
         });
     }
-    // One piece more does not fit after the switch: the finding of 12 GiB memtables.
+    // After `SWITCH_AT` the largest piece no longer fits. A memtable of 12 GiB failed in this way.
     assert!(Arena::place(LIMIT - GIB, 2 * GIB, 4).is_err());
 }

@@ -1,4 +1,4 @@
-//! One cached value and the word that says who may touch it.
+//! One cached value, and the atomic word `meta` that decides which thread may access the value.
 //!
 //! ```text
 //! meta   | refs 32 | clock 2 | state 2 | hit 1 |
@@ -8,15 +8,15 @@
 //!   └────────────────────────────────────┴────────────────────────────────┘
 //! ```
 //!
-//! * *Empty*: free, or owned by the one thread that made it so. Nobody else touches more than `meta` and
-//!   the key words.
-//! * *Visible*: found through the index. A look-up pins it by raising `refs` in a compare-and-exchange
-//!   that fails unless it is still visible; so only a visible entry is ever pinned anew.
-//! * *Invisible*: no longer to be found, alive for its handles. As no new pin comes (cloning needs a
-//!   handle), `refs` falls to 0 exactly once, and whoever takes it there owns the entry.
+//! * *Empty*: the entry is free, or one thread owns the entry. Other threads read only `meta` and the key
+//!   words.
+//! * *Visible*: the index leads to the entry. A look-up pins the entry: a compare-and-exchange raises `refs`,
+//!   and fails if the entry is no longer visible. Only a visible entry gets a first pin.
+//! * *Invisible*: look-ups no longer find the entry, and its handles keep it alive. Only the clone of a
+//!   handle adds a pin, so `refs` falls to 0 exactly once. The thread that brings `refs` to 0 owns the entry.
 //!
-//! Entries live in a [`super::pool::Pool`] and are never freed while the shard is, so looking at one that
-//! has been recycled is harmless: its key is compared after it is pinned.
+//! Entries live in a [`super::pool::Pool`]. They are freed only together with the shard, so a look-up may
+//! read an entry that was recycled meanwhile. The look-up compares the key again after the pin.
 
 use std::mem::MaybeUninit;
 use std::ptr::NonNull;
@@ -35,13 +35,14 @@ const VISIBLE: u64 = 1 << 34;
 const INVISIBLE: u64 = 2 << 34;
 const HIT: u64 = 1 << 36;
 
-/// So many handles to one entry are a leak in a loop; counting on would overflow.
+/// The largest number of references to one entry. So many handles are a leak, and more could overflow into
+/// the state bits.
 const REFS_MAX: u64 = 1 << 31;
 
-/// What owns entries, and takes an invisible entry back after its last reference is gone.
+/// The owner of entries. It gets an invisible entry back when the last reference to the entry is gone.
 pub(super) trait Owner<V: Send + Sync + 'static>: Sized + 'static {
     /// # Safety
-    /// The caller must own the entry, which was invisible and holds its value.
+    /// The caller must own the entry. The entry must have been invisible and must hold its value.
     unsafe fn reclaim(entry: NonNull<Entry<V, Self>>);
 }
 
@@ -54,17 +55,18 @@ pub(super) struct Entry<V: Send + Sync + 'static, O: 'static> {
     number: AtomicU32,
     role: AtomicU8,
     priority: AtomicU8,
-    /// Whether the shard is of the LRU kind.
+    /// Whether the shard is an LRU shard.
     lru: AtomicBool,
     value: Cell<MaybeUninit<V>>,
 }
 
-/// With a value of two words, an entry is one cache line: what a hit reads comes in one miss.
+/// With a value of two words, an entry is one cache line, and a hit needs one cache miss.
 #[cfg(not(loom))]
 const _: () = assert!(size_of::<Entry<[usize; 2], ()>>() == 64);
 
-// SAFETY: atomics and a null pointer are valid at zero, `MaybeUninit` at anything; what must be dropped,
-// the value, is taken out before the memory is freed (the owner does, see `Owner::reclaim`).
+// SAFETY: zero is a valid value of atomics and of a null pointer, and `MaybeUninit` may hold any bits. The
+// value is the only part that needs a drop. The owner takes the value out before the memory is freed, see
+// `Owner::reclaim`.
 unsafe impl<V: Send + Sync + 'static, O: 'static> Zeroed for Entry<V, O> {
     #[cfg(loom)]
     fn zero() -> Self {
@@ -87,24 +89,24 @@ unsafe impl<V: Send + Sync + 'static, O: 'static> Zeroed for Entry<V, O> {
     }
 }
 
-// SAFETY: the value is reached mutably only by the one owner of an empty entry and shared by those who
-// pin it, and `V` is `Send + Sync`; all else is atomic.
+// SAFETY: only the one owner of an empty entry changes the value. Threads that pin the entry share the value,
+// and `V` is `Send + Sync`. All other fields are atomic.
 unsafe impl<V: Send + Sync + 'static, O: 'static> Sync for Entry<V, O> {}
 // SAFETY: as above.
 unsafe impl<V: Send + Sync + 'static, O: 'static> Send for Entry<V, O> {}
 
-/// What a thread made of an entry it wanted out.
+/// The result of the attempt to remove an entry.
 pub(super) enum Detached {
-    /// Nobody pinned it: the caller owns it now and must take the value out.
+    /// No thread pins the entry. The caller owns the entry now and must take the value out.
     Owned,
-    /// Handles keep it; the last of them will own it.
+    /// Handles still pin the entry. The last handle will own it.
     Pinned,
-    /// It was not visible.
+    /// The entry was not visible.
     Gone,
 }
 
 impl<V: Send + Sync + 'static, O: Owner<V>> Entry<V, O> {
-    /// Sets what never changes. By the owner, before the entry's first use.
+    /// Sets the fields that never change. The owner calls this before the first use of the entry.
     pub(super) fn place(&self, owner: *mut O, number: u32, lru: bool) {
         base::invariant!(!owner.is_null(), "the cache entry {number} has no owner");
         self.owner.store(owner, Ordering::Relaxed);
@@ -112,11 +114,11 @@ impl<V: Send + Sync + 'static, O: Owner<V>> Entry<V, O> {
         self.number.store(number, Ordering::Relaxed);
     }
 
-    /// Fills an entry that the caller owns, with one reference for the caller.
+    /// Fills an entry that the caller owns. The caller gets one reference.
     ///
     /// # Safety
-    /// The entry must be empty and the caller its only owner (just taken from the free list under the
-    /// shard's lock).
+    /// The entry must be empty, and the caller must be its only owner: the caller took the entry from the
+    /// free list under the lock of the shard.
     pub(super) unsafe fn fill(
         &self,
         key: &CacheKey,
@@ -135,12 +137,12 @@ impl<V: Send + Sync + 'static, O: Owner<V>> Entry<V, O> {
         self.charge.store(charge, Ordering::Relaxed);
         self.role.store(role as u8, Ordering::Relaxed);
         self.priority.store(priority as u8, Ordering::Relaxed);
-        // SAFETY: the caller is the only owner, so nobody reads the value, and the place is empty, so
-        // nothing is overwritten undropped.
+        // SAFETY: the caller is the only owner, so no thread reads the value. The entry is empty, so the
+        // write overwrites no value that needs a drop.
         self.value.with_mut(|place| unsafe { (*place).write(value) });
         let clock = CLOCK_ONE * (3 - priority as u64);
         let state = if visible { VISIBLE } else { INVISIBLE };
-        // Releases the writes above to whoever pins the entry.
+        // Release: a thread that pins the entry sees the writes above.
         self.meta.store(state | clock | REF, Ordering::Release);
     }
 
@@ -159,48 +161,49 @@ impl<V: Send + Sync + 'static, O: Owner<V>> Entry<V, O> {
                 Err(now) => meta = now,
             }
         }
-        // Between the look at the key and the pin the entry may have been recycled; now it cannot be.
+        // The entry may have been recycled between the first key check and the pin. The pin prevents that
+        // from here on.
         if self.has_key(key) {
             return true;
         }
-        // SAFETY: the reference taken above.
+        // SAFETY: this thread took the reference above.
         unsafe { Self::unpin(NonNull::from(self)) };
         false
     }
 
-    /// Pins whatever is visible, not counting as a hit.
+    /// Pins the entry if it is visible, under any key. The pin does not count as a hit.
     pub(super) fn pin_any(&self) -> bool {
         let pin = |meta: u64| (meta & STATE == VISIBLE && meta & REFS < REFS_MAX).then_some(meta + REF);
         self.meta.fetch_update(Ordering::AcqRel, Ordering::Acquire, pin).is_ok()
     }
 
-    /// One more reference for someone who has one.
+    /// Adds a reference. The caller must have a reference already.
     #[inline]
     pub(super) fn pin_again(&self) {
         let before = self.meta.fetch_add(REF, Ordering::Relaxed);
         if before & REFS >= REFS_MAX {
-            // Counting on would overflow into the state and free what is in use.
+            // One more reference would overflow into the state bits and free a value that is in use.
             #[allow(clippy::disallowed_methods, reason = "as `Arc` does: there is no way on that is sound")]
             std::process::abort();
         }
     }
 
-    /// Gives one reference back, by the clock's rules. When it was the last of an invisible entry, its
-    /// memory goes back to the shard.
+    /// Releases one reference by the rules of the clock cache. If it was the last reference to an invisible
+    /// entry, the shard reclaims the entry.
     ///
     /// # Safety
-    /// The caller must hold a reference, and passes it on.
+    /// The caller must hold a reference, and gives it up.
     #[inline]
     pub(super) unsafe fn unpin(this: NonNull<Self>) {
-        // SAFETY: the caller's reference keeps the entry's memory alive up to the subtraction; no
-        // reference to it outlives that statement, as afterwards the entry may be recycled and, if it
-        // was visible, its shard freed.
+        // SAFETY: the caller's reference keeps the memory of the entry alive until the subtraction. No
+        // reference to the memory is used after that statement: another thread may then recycle the entry,
+        // and may free the shard of a visible entry.
         let before = unsafe { this.as_ref().meta.fetch_sub(REF, Ordering::Release) };
         base::invariant!(before & REFS > 0, "a cache entry without readers is released");
         if before & (STATE | REFS) == INVISIBLE | REF {
-            // Sees all that other handles did with the value before it is dropped. (A load rather than a
-            // fence, because ThreadSanitizer does not know fences.)
-            // SAFETY: owned by this thread now, see below.
+            // Acquire: this thread sees all accesses of other handles to the value before the value is
+            // dropped. A load is used instead of a fence, because ThreadSanitizer does not support fences.
+            // SAFETY: this thread owns the entry, see below.
             unsafe { this.as_ref().meta.load(Ordering::Acquire) };
             // SAFETY: the entry was invisible and this reference was the last reference. This thread owns the entry. An
             // owned entry counts as live, and a live entry keeps the memory of the shard alive.
@@ -208,21 +211,22 @@ impl<V: Send + Sync + 'static, O: Owner<V>> Entry<V, O> {
         }
     }
 
-    /// Gives back a reference that is not the last; false, doing nothing, if it may be.
+    /// Releases a reference if it is not the last reference. Returns false and changes nothing otherwise.
     pub(super) fn unpin_not_last(&self) -> bool {
         let less = |meta: u64| (meta & REFS > 1).then(|| meta - REF);
         self.meta.fetch_update(Ordering::Release, Ordering::Relaxed, less).is_ok()
     }
 
-    /// Gives a reference back and returns how many are left and whether the entry is visible. Only
-    /// where the shard's lock orders all first pins and last unpins (LRU).
+    /// Releases a reference. Returns how many references are left, and whether the entry is visible. Only for
+    /// LRU shards, where the lock of the shard orders all first pins and last releases.
     pub(super) fn unpin_locked(&self) -> (u64, bool) {
         let before = self.meta.fetch_sub(REF, Ordering::AcqRel);
         base::invariant!(before & REFS > 0, "a cache entry without readers is released");
         ((before & REFS) - 1, before & STATE == VISIBLE)
     }
 
-    /// Takes a visible entry out: owned if nobody pins it, else left to its handles.
+    /// Removes a visible entry. If no thread pins the entry, the caller owns it. Otherwise its handles keep
+    /// it.
     pub(super) fn detach(&self) -> Detached {
         let mut meta = self.meta.load(Ordering::Acquire);
         loop {
@@ -241,7 +245,8 @@ impl<V: Send + Sync + 'static, O: Owner<V>> Entry<V, O> {
         }
     }
 
-    /// One touch of the clock's hand.
+    /// Ages the entry when the clock hand visits it, and evicts it if its clock is at 0 and no thread pins
+    /// it.
     pub(super) fn tick(&self) -> Tick {
         let meta = self.meta.load(Ordering::Acquire);
         if meta & STATE != VISIBLE {
@@ -254,12 +259,12 @@ impl<V: Send + Sync + 'static, O: Owner<V>> Entry<V, O> {
         let swapped = self.meta.compare_exchange(meta, to, Ordering::AcqRel, Ordering::Relaxed);
         match swapped {
             Ok(_) if to == EMPTY => Tick::Owned,
-            // Somebody has just used it; it deserves to stay.
+            // If the exchange failed, another thread has just used the entry, so the entry stays.
             _ => Tick::Aged,
         }
     }
 
-    /// Makes an invisible entry without references the caller's.
+    /// Marks an invisible entry without references as empty. The caller must own the entry.
     pub(super) fn mark_empty(&self) {
         self.meta.store(EMPTY, Ordering::Relaxed);
     }
@@ -267,8 +272,8 @@ impl<V: Send + Sync + 'static, O: Owner<V>> Entry<V, O> {
     /// Moves the value out.
     ///
     /// # Safety
-    /// The caller must own the entry (see [`Detached::Owned`], [`Tick::Owned`], [`Entry::unpin`]), which
-    /// must hold a value, and not take it twice.
+    /// The caller must own the entry, see [`Detached::Owned`], [`Tick::Owned`] and [`Entry::unpin`]. The
+    /// entry must hold a value, and the caller must not take the value twice.
     pub(super) unsafe fn take(&self) -> V {
         base::invariant!(
             self.refs() == 0,
@@ -284,11 +289,11 @@ impl<V: Send + Sync + 'static, O: Owner<V>> Entry<V, O> {
     /// The caller must hold a reference for as long as the result is used.
     #[inline]
     pub(super) unsafe fn value(&self) -> &V {
-        // SAFETY: a referenced entry holds a value that nobody changes or takes.
+        // SAFETY: an entry with a reference holds a value, and no thread changes or takes the value.
         self.value.with(|place| unsafe { (*place).assume_init_ref() })
     }
 
-    /// Brings the entry's words and its value towards the processor.
+    /// Prefetches the words and the value of the entry into the processor cache.
     #[inline]
     pub(super) fn prefetch(&self) {
         #[cfg(all(target_arch = "x86_64", not(miri)))]
@@ -296,7 +301,7 @@ impl<V: Send + Sync + 'static, O: Owner<V>> Entry<V, O> {
             use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
             let start = std::ptr::from_ref(self).cast::<i8>();
             for at in (0..size_of::<Self>()).step_by(64) {
-                // SAFETY: the address is within self; prefetching reads nothing architecturally.
+                // SAFETY: the address is within self, and a prefetch has no architectural effect.
                 unsafe { _mm_prefetch::<_MM_HINT_T0>(start.add(at)) };
             }
         }
@@ -307,7 +312,8 @@ impl<V: Send + Sync + 'static, O: Owner<V>> Entry<V, O> {
         self.key[0].load(Ordering::Relaxed) == key.0[0] && self.key[1].load(Ordering::Relaxed) == key.0[1]
     }
 
-    /// Visible, whatever its references, under this key. For the shard, under its lock.
+    /// Returns true if the entry is visible under this key, pinned or not. The caller holds the lock of the
+    /// shard.
     pub(super) fn is_visible(&self, key: &CacheKey) -> bool {
         self.meta.load(Ordering::Acquire) & STATE == VISIBLE && self.has_key(key)
     }
@@ -368,11 +374,11 @@ impl<V: Send + Sync + 'static, O: Owner<V>> Entry<V, O> {
 }
 
 pub(super) enum Tick {
-    /// Empty or invisible.
+    /// The entry is empty or invisible.
     Nothing,
     Pinned,
-    /// Nearer to going, or just used.
+    /// The entry lost one count of its clock, or another thread has just used it.
     Aged,
-    /// Out: the caller owns it.
+    /// The entry is evicted, and the caller owns it.
     Owned,
 }

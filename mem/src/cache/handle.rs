@@ -7,22 +7,23 @@ use std::ptr::NonNull;
 use super::shard::{Entry, Shard};
 use super::{CacheKey, Role};
 
-/// A pinned entry: the value stays, and stays charged, while a handle lives, even after the entry was
-/// erased or the cache dropped. One pointer wide; cloning and dropping are one atomic operation each.
+/// A pinned entry. While a handle exists, the value stays in memory and stays charged, even after the entry
+/// was erased or the cache was dropped. A handle is as large as one pointer. A clone and a drop cost one
+/// atomic operation each.
 pub struct Handle<V: Send + Sync + 'static> {
     /// Holds one reference to the entry. The reference keeps the entry, its pool and its shard alive.
     entry: NonNull<Entry<V>>,
 }
 
-// SAFETY: a handle gives shared access to a `V`, and may drop it, on whatever thread: `V` is
-// `Send + Sync`; the entry's own words are atomic.
+// SAFETY: a handle gives shared access to a `V` and may drop the `V`, on any thread. `V` is `Send + Sync`,
+// and the other words of the entry are atomic.
 unsafe impl<V: Send + Sync + 'static> Send for Handle<V> {}
 // SAFETY: as above.
 unsafe impl<V: Send + Sync + 'static> Sync for Handle<V> {}
 
 impl<V: Send + Sync + 'static> Handle<V> {
     /// # Safety
-    /// The caller must hold a reference to the entry, and passes it on.
+    /// The caller must hold a reference to the entry, and gives it to the handle.
     #[inline]
     pub(super) unsafe fn new(entry: NonNull<Entry<V>>) -> Self {
         Handle { entry }
@@ -30,7 +31,7 @@ impl<V: Send + Sync + 'static> Handle<V> {
 
     #[inline]
     pub(super) fn entry(&self) -> &Entry<V> {
-        // SAFETY: the reference this handle holds keeps the entry's memory alive.
+        // SAFETY: the reference of this handle keeps the memory of the entry alive.
         unsafe { self.entry.as_ref() }
     }
 
@@ -39,7 +40,8 @@ impl<V: Send + Sync + 'static> Handle<V> {
         self.entry().key()
     }
 
-    /// In bytes, the cache's own overhead included if that is charged.
+    /// Returns the charge in bytes. The charge includes the overhead of the cache, if the cache charges its
+    /// overhead.
     pub fn charge(&self) -> usize {
         self.entry().charge()
     }
@@ -73,7 +75,8 @@ impl<V: Send + Sync + 'static> Deref for Handle<V> {
 impl<V: Send + Sync + 'static> Drop for Handle<V> {
     #[inline]
     fn drop(&mut self) {
-        // SAFETY: this handle's reference, given up here, keeps entry and shard alive until then.
+        // SAFETY: this handle gives its reference up here. Until then the reference keeps the entry and the
+        // shard alive.
         unsafe { Shard::release(self.entry) }
     }
 }

@@ -1,4 +1,4 @@
-//! From key to entry: a hash table of cache lines, read without a lock.
+//! The index from keys to entries: a hash table of cache lines. Look-ups read the table without a lock.
 //!
 //! ```text
 //! bucket, 64 bytes   | control 8 | word 0 | word 1 | ... | word 6 |
@@ -12,9 +12,9 @@
 //! bucket only if this count is not zero. (F14 and RocksDB's clock cache count displacements for the same
 //! purpose.)
 //!
-//! Only the holder of the shard's lock changes the table. A reader may see a word come or go late, and
-//! never trusts one: the entry it names is pinned and its key compared. The bucket follows from the
-//! word's own hash bits, so a larger table is filled without touching an entry.
+//! Only the holder of the shard's lock changes the table. A reader may see a new or removed word late, and
+//! trusts no word: the reader pins the entry that the word names, and compares the key of the entry. The hash
+//! bits in a word choose the bucket, so a larger table is filled from the words alone.
 
 use crate::sync::{AtomicU64, Ordering};
 use crate::zeroed::{Zeroed, ZeroedArray};
@@ -39,8 +39,8 @@ unsafe impl Zeroed for Bucket {
         Bucket { control: AtomicU64::new(0), words: std::array::from_fn(|_| AtomicU64::new(0)) }
     }
 
-    // A thread that reads a page which was returned to the system sees all writes before the return,
-    // because the system stops the thread for the page.
+    // If a thread reads a page that was returned to the system, the thread sees all writes before the return,
+    // because the system synchronizes the thread at the page fault.
     #[cfg(loom)]
     fn fade(&self) {
         std::iter::once(&self.control).chain(&self.words).for_each(|word| word.store(0, Ordering::Release));
@@ -51,26 +51,27 @@ pub(super) struct Index {
     buckets: ZeroedArray<Bucket>,
 }
 
-/// Entries that fit at the load where the table should grow: four of seven a bucket. One in twenty
-/// buckets then overflows.
+/// Entries for each bucket at the load where the table grows: four of seven words. At this load one in twenty
+/// buckets overflows.
 const LOAD: usize = if cfg!(loom) { 1 } else { 4 };
 
 impl Index {
-    /// What an entry costs here at the load where the table grows; up to twice that after it grew.
+    /// Bytes for each entry at the load where the table grows. Directly after the growth, an entry costs
+    /// twice as much.
     pub(super) const BYTES_AN_ENTRY: usize = size_of::<Bucket>() / LOAD;
 
-    /// A table for about that many entries.
+    /// Makes a table for about `count` entries.
     pub(super) fn for_entries(count: usize) -> Self {
         base::invariant!(count > 0, "the index of a cache shard is made for no entry");
         Index { buckets: ZeroedArray::new(count.div_ceil(LOAD).clamp(1, 1 << 31)) }
     }
 
-    /// Entries at which to grow.
+    /// Returns the number of entries at which a growing table is replaced by a larger table.
     pub(super) fn comfortable(&self) -> usize {
         self.len() * LOAD
     }
 
-    /// Entries beyond which probing would degrade.
+    /// Returns the largest number of entries. With more entries, look-ups would become slow.
     pub(super) fn limit(&self) -> usize {
         self.len() * 6
     }
@@ -79,8 +80,8 @@ impl Index {
         self.len() * size_of::<Bucket>()
     }
 
-    /// Gives memory back, after which words may be missing and none are wrong. For a table that has been
-    /// replaced.
+    /// Returns the memory of a replaced table to the system. Afterwards a reader may miss words, but finds no
+    /// wrong word.
     pub(super) fn retire(&self) {
         self.buckets.give_back();
     }
@@ -135,21 +136,22 @@ impl Index {
         None
     }
 
-    /// Brings the bucket of a hash towards the processor.
+    /// Prefetches the bucket of a hash into the processor cache.
     #[inline]
     pub(super) fn prefetch(&self, hash: u32) {
         #[cfg(all(target_arch = "x86_64", not(miri)))]
         {
             use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
             let bucket: *const Bucket = self.bucket(self.home(hash));
-            // SAFETY: prefetching reads nothing architecturally; the address is of a live bucket.
+            // SAFETY: the bucket is alive, and a prefetch has no architectural effect.
             unsafe { _mm_prefetch::<_MM_HINT_T0>(bucket.cast()) };
         }
         #[cfg(not(all(target_arch = "x86_64", not(miri))))]
         let _ = hash;
     }
 
-    /// Adds a word. Only under the shard's lock, and only below [`Index::limit`].
+    /// Adds a word. The caller holds the lock of the shard, and the table has fewer words than
+    /// [`Index::limit`].
     pub(super) fn insert(&self, hash: u32, entry: u32) {
         base::invariant!(entry < u32::MAX, "the cache entry {entry} has no word in the index");
         self.insert_word(u64::from(hash) << 32 | u64::from(entry + 1));
@@ -175,7 +177,7 @@ impl Index {
                 bucket.control.store(control, Ordering::Release);
                 return;
             }
-            // Saturated counts stay: probes get longer, answers stay right.
+            // A saturated count never changes again. Look-ups of this bucket get longer, but stay correct.
             if control >> OVERFLOW_SHIFT != 0xff {
                 bucket.control.store(control + (1 << OVERFLOW_SHIFT), Ordering::Release);
             }
@@ -183,7 +185,8 @@ impl Index {
         }
     }
 
-    /// Removes the word of an entry; false if there was none. Only under the shard's lock.
+    /// Removes the word of an entry. Returns false if there is no such word. The caller holds the lock of the
+    /// shard.
     pub(super) fn remove(&self, hash: u32, entry: u32) -> bool {
         base::invariant!(entry < u32::MAX, "the cache entry {entry} has no word in the index");
         let word = u64::from(hash) << 32 | u64::from(entry + 1);
@@ -205,7 +208,7 @@ impl Index {
         false
     }
 
-    /// Takes a removed word out of the overflow counts of the buckets it had passed.
+    /// Subtracts a removed word from the overflow counts of the buckets that its insertion skipped.
     fn uncount(&self, hash: u32, passed: usize) {
         let mut at = self.home(hash);
         for _ in 0..passed {
@@ -219,7 +222,7 @@ impl Index {
         }
     }
 
-    /// Adds all words of another table. Only under the shard's lock.
+    /// Adds all words of another table. The caller holds the lock of the shard.
     pub(super) fn fill_from(&self, other: &Index) {
         base::invariant!(
             self.len() >= other.len(),
@@ -236,7 +239,8 @@ impl Index {
     }
 }
 
-/// Never 0, and not the bits that chose the bucket.
+/// Returns the tag of a hash. The tag is never 0, and uses other bits of the hash than the choice of the
+/// bucket.
 #[inline]
 fn tag(hash: u32) -> u8 {
     hash as u8 | 0x80

@@ -1,6 +1,7 @@
 //! The key and the priority of a cached value.
 
-/// A cache key: 16 bytes, well spread (a block's are its file's unique id and offset, mixed).
+/// A cache key of 16 bytes. Keys should be well spread: the key of a block mixes the unique id and the offset
+/// of its file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct CacheKey(pub [u64; 2]);
 
@@ -11,7 +12,8 @@ impl CacheKey {
         CacheKey([high, low])
     }
 
-    /// Which shard (spread over 32 bits), and the hash within it: a folded multiplication.
+    /// Returns 32 bits that choose the shard, and the hash within the shard. Both come from a folded
+    /// multiplication.
     #[inline]
     pub(super) fn hash(&self) -> (u32, u32) {
         let a = u128::from(self.0[0] ^ 0x9e37_79b9_7f4a_7c15);
@@ -25,7 +27,7 @@ impl CacheKey {
     }
 }
 
-/// How dear an entry without hits is; numbered as RocksDB's `Cache::Priority`.
+/// The priority of an entry without hits. The numbers are those of RocksDB's `Cache::Priority`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Priority {

@@ -1,31 +1,32 @@
-//! The three lists of an LRU shard, linked by entry number in a table beside the entries: the clock kind has
-//! no use for links and does not pay for them.
+//! The three lists of an LRU shard. A separate table holds the links, by entry number, so that entries of a
+//! clock cache have no links.
 //!
-//! Unpinned entries wait in one of three pools, oldest first to go, bottom before low before high:
+//! Unpinned entries wait in one of three pools. Eviction takes the oldest entry of the bottom pool first,
+//! then of the low pool, then of the high pool:
 //!
 //! ```text
 //! evict ◄─ bottom old..new ◄─ low old..new ◄─ high old..new ◄─ hit or high priority
 //! ```
 //!
-//! An entry goes to the high pool if it was hit or has high priority, to the low pool if it has low
-//! priority, else to the bottom; a pool of ratio 0 takes nothing directly. What exceeds a pool's share of
-//! the capacity moves on to the young end of the pool below. (RocksDB keeps one list with two marks;
-//! the order is the same.) All of it under the shard's lock.
+//! An entry goes to the high pool if it was hit or has high priority. It goes to the low pool if it has low
+//! priority, and otherwise to the bottom pool. A pool of ratio 0 takes no entry directly. If a pool exceeds
+//! its share of the capacity, its oldest entries move to the young end of the pool below. RocksDB keeps one
+//! list with two marks, in the same order. The lock of the shard protects all lists.
 
 use super::Priority;
 use super::entry::{Entry, Owner};
 use super::pool::Pool;
 
 const NONE: u32 = u32::MAX;
-/// [`Link::list`] of an entry in no list.
+/// The value of [`Link::list`] if the entry is in no list.
 const UNLISTED: u8 = 0;
 
-/// An entry's neighbours in its list.
+/// The neighbours of an entry in its list.
 #[derive(Clone, Copy)]
 struct Link {
     prev: u32,
     next: u32,
-    /// 1 to 3, or [`UNLISTED`].
+    /// The number of the list, 1 to 3, or [`UNLISTED`].
     list: u8,
 }
 
@@ -39,16 +40,16 @@ struct List {
 }
 
 pub(super) struct Lru {
-    /// Bottom, low, high.
+    /// The bottom, low and high pool.
     lists: [List; 3],
-    /// By entry number; as long as the largest number ever listed.
+    /// The links by entry number. The length is the largest number that was ever in a list, plus one.
     links: Vec<Link>,
     high_ratio: f64,
     low_ratio: f64,
 }
 
 impl Lru {
-    /// What an entry costs here.
+    /// Bytes for the links of one entry.
     pub(super) const BYTES_AN_ENTRY: usize = size_of::<Link>();
 
     pub(super) fn new(high_ratio: f64, low_ratio: f64) -> Self {
@@ -80,7 +81,7 @@ impl Lru {
         self.overflow(pool, capacity);
     }
 
-    /// Takes an entry out of its list, if it is in one.
+    /// Removes an entry from its list, if it is in a list.
     pub(super) fn remove<V: Send + Sync + 'static, O: Owner<V>>(&mut self, entry: &Entry<V, O>) {
         let Some(link) = self.links.get_mut(entry.number() as usize) else { return };
         let Link { prev, next, list } = std::mem::replace(link, UNLINKED);
@@ -105,12 +106,12 @@ impl Lru {
         list.usage -= entry.charge();
     }
 
-    /// The entry to go first.
+    /// Returns the entry that is evicted first.
     pub(super) fn victim(&self) -> Option<u32> {
         self.lists.iter().map(|l| l.oldest).find(|&n| n != NONE)
     }
 
-    /// Bytes in the high and low pools.
+    /// Returns the bytes in the bottom, low and high pool.
     #[cfg(test)]
     pub(super) fn usages(&self) -> [usize; 3] {
         self.lists.map(|l| l.usage)

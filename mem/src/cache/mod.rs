@@ -1,8 +1,8 @@
-//! The block cache: values under 16-byte keys, a budget in bytes, and handles that keep values alive.
+//! The block cache: values under 16-byte keys, a capacity in bytes, and handles that keep values alive.
 //!
-//! Two kinds share one face. [`Kind::HyperClock`], the default, finds an entry without a lock: two words
-//! are read and one counter is raised. [`Kind::Lru`] has RocksDB's three priority pools and a mutex a
-//! shard. Either is split into shards by key.
+//! The cache has two kinds with one interface. [`Kind::HyperClock`], the default, finds an entry without a
+//! lock: a look-up reads two words and raises one counter. [`Kind::Lru`] has RocksDB's three priority pools
+//! and one mutex for each shard. Both kinds are split into shards by key.
 //!
 //! The caller states the charge of each entry. Memory outside of blocks (memtables, filters under
 //! construction, table readers) is charged by a [`Reservation`] under its [`Role`], so one number limits
@@ -38,25 +38,27 @@ pub use key::{CacheKey, Priority};
 pub use options::{CacheOptions, Kind, MetadataCharge};
 pub use role::{ROLES, Role, RoleUsage};
 
-/// A cache shared by tables and databases. Any thread.
+/// A cache that tables and databases share. All methods may be called from any thread.
 pub struct Cache<V: Send + Sync + 'static> {
-    /// Alive until `drop`, which closes them.
+    /// The shards. They are alive until `drop` closes them.
     shards: Box<[NonNull<Shard<V>>]>,
     capacity: AtomicUsize,
     strict: AtomicBool,
-    /// Charged by reservations, in all; `ledger` has the roles and orders the changes.
+    /// The bytes that all reservations charge. `ledger` holds the bytes of each role, and its lock orders all
+    /// changes.
     reserved: AtomicUsize,
     ledger: Mutex<[usize; ROLES]>,
     options: CacheOptions,
 }
 
-// SAFETY: shards are shared by reference alone; all in them is atomic or behind a lock, and values are
-// `Send + Sync`.
+// SAFETY: shards are reached by shared reference only. All their fields are atomic or protected by a lock,
+// and values are `Send + Sync`.
 unsafe impl<V: Send + Sync + 'static> Send for Cache<V> {}
 // SAFETY: as above.
 unsafe impl<V: Send + Sync + 'static> Sync for Cache<V> {}
 
-/// As RocksDB's dummy entries: budgets move in these steps, and reservations are counted in them.
+/// Reservations change the capacity of the shards in steps of 256 KiB, and each step counts as one entry,
+/// like RocksDB's dummy entries.
 const RESERVATION_STEP: usize = 256 << 10;
 
 impl<V: Send + Sync + 'static> Cache<V> {
@@ -76,17 +78,18 @@ impl<V: Send + Sync + 'static> Cache<V> {
         }))
     }
 
-    /// How many shards it has: a power of two.
+    /// Returns the number of shards, a power of two.
     pub fn num_shards(&self) -> usize {
         self.shards.len()
     }
 
-    /// What it was made with; capacity and strictness may have changed since.
+    /// Returns the options that the cache was made with. The capacity and the strictness may have changed
+    /// since.
     pub fn options(&self) -> &CacheOptions {
         &self.options
     }
 
-    /// The entry under `key`, pinned while the handle lives.
+    /// Returns the entry under `key`. The entry is pinned while the handle exists.
     #[inline]
     pub fn lookup(&self, key: &CacheKey) -> Option<Handle<V>> {
         let (shard, hash) = self.route(key);
@@ -94,25 +97,26 @@ impl<V: Send + Sync + 'static> Cache<V> {
         shard.lookup(key, hash).map(|entry| unsafe { Handle::new(entry) })
     }
 
-    /// Brings what a look-up will read first towards the processor.
+    /// Prefetches the first memory that a look-up of `key` will read.
     #[inline]
     pub fn prefetch(&self, key: &CacheKey) {
         let (shard, hash) = self.route(key);
         shard.prefetch(hash);
     }
 
-    /// The same for the entry itself, which looks into the hash table; for a look-up that comes soon.
+    /// Prefetches the entry of `key` itself, for a look-up that follows soon. This call reads the hash table.
     #[inline]
     pub fn prefetch_entry(&self, key: &CacheKey) {
         let (shard, hash) = self.route(key);
         shard.prefetch_entry(hash);
     }
 
-    /// Puts a value in and pins it. An entry already under the key is replaced; its handles keep it.
+    /// Inserts a value and pins it. If the key has an entry, the new entry replaces it. Handles to the old
+    /// entry keep the old value.
     ///
     /// # Errors
-    /// `Aborted` with `Subcode::MemoryLimit`, value dropped, when it cannot fit under a strict limit; what was under
-    /// the key stays there.
+    /// `Aborted` with `Subcode::MemoryLimit` if the value does not fit under a strict limit. The value is
+    /// then dropped, and the old entry of the key stays.
     pub fn insert(
         &self,
         key: &CacheKey,
@@ -127,12 +131,14 @@ impl<V: Send + Sync + 'static> Cache<V> {
         Ok(unsafe { Handle::new(entry) })
     }
 
-    /// A handle to a value that is charged but cannot be found (`fill_cache` = false and the like).
+    /// Returns a handle to a value that is charged, but that no look-up finds. For reads with `fill_cache` =
+    /// false.
     ///
     /// # Errors
     /// As [`Cache::insert`].
     pub fn standalone(&self, value: V, charge: usize, role: Role) -> Result<Handle<V>> {
-        // Any key will do to spread them; the stack's address is at hand and differs by thread.
+        // The key only spreads the values over the shards. The address of a local variable is cheap and
+        // differs by thread.
         let here = std::ptr::from_ref(&charge) as usize as u64;
         let key = CacheKey([here, role as u64]);
         let (shard, hash) = self.route(&key);
@@ -141,32 +147,32 @@ impl<V: Send + Sync + 'static> Cache<V> {
         Ok(unsafe { Handle::new(entry) })
     }
 
-    /// Takes the entry out; its handles keep it. False if there was none.
+    /// Removes the entry of `key`. Handles keep its value. Returns false if there was no entry.
     pub fn erase(&self, key: &CacheKey) -> bool {
         let (shard, hash) = self.route(key);
         shard.erase(key, hash)
     }
 
-    /// Lets go of a handle and takes its entry out (a block that turned out useless).
+    /// Releases a handle and removes its entry, for a block that is of no further use.
     pub fn erase_unref(&self, handle: Handle<V>) {
         let (shard, _) = self.route(&handle.key());
-        // A handle of another cache is not ours to erase.
+        // A handle of another cache is only released.
         if std::ptr::eq(handle.entry().owner(), shard) {
             shard.erase_entry(handle.entry());
         }
     }
 
-    /// Takes out every entry that nobody pins.
+    /// Removes every entry that no handle pins.
     pub fn erase_unreferenced(&self) {
         self.shards().for_each(Shard::erase_unreferenced);
     }
 
-    /// In bytes.
+    /// Returns the capacity in bytes.
     pub fn capacity(&self) -> usize {
         self.capacity.load(Ordering::Relaxed)
     }
 
-    /// Evicts down to it, as far as pins allow.
+    /// Sets the capacity in bytes and evicts entries until the cache fits, as far as pinned entries allow.
     pub fn set_capacity(&self, bytes: usize) {
         let mut taken = Taken::new();
         let _ledger = self.ledger.lock();
@@ -185,38 +191,38 @@ impl<V: Send + Sync + 'static> Cache<V> {
         self.shards().for_each(|s| s.set_strict(strict));
     }
 
-    /// Bytes charged, reservations included.
+    /// Returns the charged bytes, reservations included.
     pub fn usage(&self) -> usize {
         self.shards().map(Shard::usage).sum::<usize>() + self.reserved.load(Ordering::Relaxed)
     }
 
-    /// Bytes charged to entries with handles out, and reservations. Walks the table.
+    /// Returns the bytes of pinned entries and of reservations. Walks over all entries.
     pub fn pinned_usage(&self) -> usize {
         let pinned: usize = self.shards().map(Shard::pinned_usage).sum();
         pinned + self.reserved.load(Ordering::Relaxed)
     }
 
-    /// Entries charged, pinned or not.
+    /// Returns the number of charged entries, pinned or not.
     pub fn occupancy(&self) -> usize {
         self.shards().map(Shard::occupancy).sum()
     }
 
-    /// Entries evicted for want of room, since the start.
+    /// Returns the number of entries that were evicted to make room.
     pub fn evictions(&self) -> u64 {
         self.shards().map(Shard::evictions).sum()
     }
 
-    /// Number of shards.
+    /// Returns the number of shards.
     pub fn shard_count(&self) -> usize {
         self.shards.len()
     }
 
-    /// Bytes of the hash tables.
+    /// Returns the bytes of the hash tables.
     pub fn table_bytes(&self) -> usize {
         self.shards().map(Shard::table_bytes).sum()
     }
 
-    /// Count and bytes by role.
+    /// Returns the number of entries and the bytes of each role.
     pub fn role_usage(&self) -> [RoleUsage; ROLES] {
         let mut sum = [RoleUsage::default(); ROLES];
         self.shards().for_each(|s| s.add_roles(&mut sum));
@@ -227,7 +233,7 @@ impl<V: Send + Sync + 'static> Cache<V> {
         sum
     }
 
-    /// Charges memory held elsewhere; given back when the reservation is dropped.
+    /// Charges memory outside of the cache. The drop of the reservation releases the charge.
     ///
     /// # Errors
     /// As [`Cache::insert`].
@@ -235,13 +241,15 @@ impl<V: Send + Sync + 'static> Cache<V> {
         Reservation::new(self.clone(), role, bytes)
     }
 
-    /// Calls `f` with every entry that can be found: key, value, charge, role. Entries that come or go
-    /// meanwhile may be missed. `f` must not use the cache: the LRU kind holds a shard's lock.
+    /// Calls `f` with the key, value, charge and role of every visible entry. Entries that are inserted or
+    /// removed during the walk may be missed. `f` must not use the cache, because the LRU kind holds the lock
+    /// of a shard.
     pub fn apply_to_all(&self, f: &mut dyn FnMut(&CacheKey, &V, usize, Role)) {
         self.shards().for_each(|s| s.for_each(f));
     }
 
-    /// Leaves the memory to the end of the process, which frees it faster than anyone.
+    /// Leaks the cache. At the end of the process the system frees all memory faster than a drop of each
+    /// value.
     pub fn disown(self: Arc<Self>) {
         std::mem::forget(self);
     }
@@ -255,7 +263,7 @@ impl<V: Send + Sync + 'static> Cache<V> {
             "a key belongs to shard {at}, and the cache has {}",
             self.shards.len()
         );
-        // SAFETY: shards live until `drop`, which `&self` excludes.
+        // SAFETY: shards live until `drop`. `drop` cannot run while `&self` exists.
         (unsafe { self.shards[at as usize].as_ref() }, high)
     }
 
@@ -264,8 +272,8 @@ impl<V: Send + Sync + 'static> Cache<V> {
         self.shards.iter().map(|s| unsafe { s.as_ref() })
     }
 
-    /// Gives each shard its part of what reservations leave. The caller holds the ledger and drops what
-    /// is taken afterwards.
+    /// Divides the capacity that reservations leave among the shards. The caller holds `ledger`, and drops
+    /// the evicted values after it released `ledger`.
     fn spread(&self, taken: &mut Taken<V>) {
         let reserved = self.reserved.load(Ordering::Relaxed);
         let left = self.capacity().saturating_sub(reserved).div_ceil(self.shards.len());
@@ -283,7 +291,8 @@ impl<V: Send + Sync + 'static> Cache<V> {
 impl<V: Send + Sync + 'static> Drop for Cache<V> {
     fn drop(&mut self) {
         for shard in &self.shards {
-            // SAFETY: made by `Shard::new`, closed once; `&mut self` means that nobody is in a call.
+            // SAFETY: the shard comes from `Shard::new` and is closed once. `&mut self` excludes concurrent
+            // calls.
             unsafe { Shard::close(*shard) };
         }
     }
@@ -295,9 +304,9 @@ impl<V: Send + Sync + 'static> fmt::Debug for Cache<V> {
     }
 }
 
-/// Something that memory can be charged to: every [`Cache`], whatever it holds.
+/// An account that memory is charged to. Every [`Cache`] is a ledger, whatever its values are.
 pub trait Ledger: Send + Sync {
-    /// Adds bytes under a role. `force` never fails.
+    /// Adds bytes under a role. With `force`, the call never fails.
     fn charge(&self, role: Role, bytes: usize, force: bool) -> Result<()>;
 
     /// Removes bytes that were added under this role.
@@ -306,7 +315,8 @@ pub trait Ledger: Send + Sync {
 
 impl<V: Send + Sync + 'static> Ledger for Cache<V> {
     fn charge(&self, role: Role, bytes: usize, force: bool) -> Result<()> {
-        // Declared before the guard, so dropped after it: a value may hold a reservation itself.
+        // `taken` is declared before the lock guard and so dropped after it: an evicted value may itself hold
+        // a reservation.
         let mut taken = Taken::new();
         let mut roles = self.ledger.lock();
         let before = self.reserved.load(Ordering::Relaxed);
@@ -342,7 +352,7 @@ impl<V: Send + Sync + 'static> Ledger for Cache<V> {
     }
 }
 
-/// Memory held elsewhere and charged to a cache while this lives.
+/// Memory outside of the cache that is charged to the cache until the reservation is dropped.
 pub struct Reservation {
     ledger: Arc<dyn Ledger>,
     role: Role,
@@ -353,7 +363,7 @@ impl Reservation {
     /// Charges `bytes` to `ledger`.
     ///
     /// # Errors
-    /// `Aborted` with `Subcode::MemoryLimit` when they cannot fit under a strict limit.
+    /// `Aborted` with `Subcode::MemoryLimit` if the bytes do not fit under a strict limit.
     pub fn new(ledger: Arc<dyn Ledger>, role: Role, bytes: usize) -> Result<Reservation> {
         ledger.charge(role, bytes, false)?;
         Ok(Reservation { ledger, role, bytes })
@@ -364,7 +374,7 @@ impl Reservation {
         self.bytes
     }
 
-    /// Grows or shrinks to `bytes`; unchanged on error.
+    /// Changes the reservation to `bytes`. If the call fails, the reservation is unchanged.
     pub fn set(&mut self, bytes: usize) -> Result<()> {
         if bytes > self.bytes {
             self.ledger.charge(self.role, bytes - self.bytes, false)?;

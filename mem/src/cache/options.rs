@@ -1,25 +1,27 @@
-//! What a cache is made with.
+//! The options of a cache.
 
 use base::{Error, Result};
 
-/// How entries are found and evicted.
+/// How a cache finds and evicts entries.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Kind {
-    /// Lock-free look-ups, counting-clock eviction. RocksDB's default block cache.
+    /// Look-ups without a lock, and eviction by a counting clock. RocksDB's default block cache.
     HyperClock {
-        /// Expected average charge in bytes, for a table of fixed size; 0 for one that grows.
+        /// The expected average charge of an entry in bytes. Above 0, the hash table has a fixed size. 0
+        /// (default): the table grows.
         estimated_entry_charge: usize,
     },
-    /// Least recently used, in three pools.
+    /// Evicts the least recently used entry, from three pools.
     Lru {
-        /// Share of the capacity kept for high-priority and hit entries; 0 to 1, 0.5.
+        /// Share of the capacity for entries with high priority or with a hit. From 0 to 1; default 0.5.
         high_pri_pool_ratio: f64,
-        /// Share kept for low-priority entries; 0 to 1, both together at most 1; 0.
+        /// Share of the capacity for entries with low priority. From 0 to 1, and both shares together at most
+        /// 1; default 0.
         low_pri_pool_ratio: f64,
     },
 }
 
-/// Whether the cache's own memory counts.
+/// Whether the memory that the cache uses for itself is charged to its capacity.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(u8)]
 pub enum MetadataCharge {
@@ -30,24 +32,26 @@ pub enum MetadataCharge {
     Full = 1,
 }
 
-/// A cache's settings, RocksDB's defaults.
+/// The options of a cache. The defaults are RocksDB's.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CacheOptions {
-    /// Bytes; 32 MiB.
+    /// Capacity in bytes; default 32 MiB.
     pub capacity: usize,
-    /// Two to this power shards; -1 chooses by capacity (at least 32 MiB a shard for the clock, 512 KiB
-    /// for LRU, at most 64 shards). At most 19.
+    /// Base-2 logarithm of the number of shards, at most 19. -1 (default) chooses by capacity: at least 32
+    /// MiB for each shard of a clock cache, at least 512 KiB for each shard of an LRU cache, and at most 64
+    /// shards.
     pub num_shard_bits: i32,
-    /// True if an insertion fails when the cache is full of entries in use. The default is false: the cache then exceeds its capacity.
+    /// Whether an insertion fails if the cache is full of entries in use. Default false: the cache then
+    /// exceeds its capacity.
     pub strict_capacity_limit: bool,
-    /// Whether the own memory of the cache is charged to its capacity.
+    /// Whether the memory that the cache uses for itself is charged to its capacity.
     pub metadata_charge: MetadataCharge,
     /// The kind of cache.
     pub kind: Kind,
 }
 
 impl CacheOptions {
-    /// RocksDB's default block cache.
+    /// Makes the options of RocksDB's default block cache, with this capacity in bytes.
     pub fn hyper_clock(capacity: usize) -> Self {
         CacheOptions {
             capacity,
@@ -68,7 +72,7 @@ impl CacheOptions {
 }
 
 impl CacheOptions {
-    /// RocksDB's name of such a cache, in the LOG and in properties.
+    /// Returns RocksDB's name of this kind of cache, for the info log and for properties.
     pub fn name(&self) -> &'static str {
         match self.kind {
             Kind::Lru { .. } => "LRUCache",
@@ -77,10 +81,11 @@ impl CacheOptions {
         }
     }
 
-    /// How many shards these options ask for.
+    /// Returns the number of shards that these options ask for.
     ///
     /// # Errors
-    /// `InvalidArgument` for shard bits above 19, or pool ratios that are not shares of one whole.
+    /// `InvalidArgument` if `num_shard_bits` is above 19, a pool ratio is not from 0 to 1, or both ratios
+    /// together exceed 1.
     pub(super) fn shard_count(&self) -> Result<usize> {
         if self.num_shard_bits > 19 {
             return Err(Error::invalid_argument("a cache has at most 2^19 shards"));

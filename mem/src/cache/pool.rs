@@ -1,11 +1,11 @@
-//! Entries by number: segments of doubling size that never move and live as long as the shard.
+//! The entries by number, in segments of doubling size. A segment never moves and lives as long as the shard.
 
 use std::sync::OnceLock;
 
 use super::entry::Entry;
 use crate::zeroed::ZeroedArray;
 
-/// Entries in the first segment.
+/// Number of entries in the first segment.
 const FIRST: u32 = if cfg!(loom) { 2 } else { 64 };
 const SEGMENTS: usize = 26;
 
@@ -18,14 +18,15 @@ impl<V: Send + Sync + 'static, O: 'static> Pool<V, O> {
         Pool { segments: [const { OnceLock::new() }; SEGMENTS] }
     }
 
-    /// The entry of that number, if its segment has been made.
+    /// Returns the entry with this number, if its segment exists.
     #[inline]
     pub(super) fn get(&self, number: u32) -> Option<&Entry<V, O>> {
         let (segment, offset) = place(number);
         self.segments.get(segment)?.get()?.as_slice().get(offset)
     }
 
-    /// The entry of that number, its segment made if need be; `None` beyond the last segment.
+    /// Returns the entry with this number. Makes its segment if necessary. Returns `None` beyond the last
+    /// segment.
     pub(super) fn make(&self, number: u32) -> Option<&Entry<V, O>> {
         let (segment, offset) = place(number);
         let array = self.segments.get(segment)?.get_or_init(|| ZeroedArray::new((FIRST as usize) << segment));
@@ -33,7 +34,8 @@ impl<V: Send + Sync + 'static, O: 'static> Pool<V, O> {
     }
 }
 
-/// Segment `s` holds the numbers from `FIRST * (2^s - 1)`, `FIRST << s` of them.
+/// Returns the segment and the offset of an entry. Segment `s` holds `FIRST << s` numbers, from `FIRST * (2^s
+/// - 1)` on.
 #[inline]
 fn place(number: u32) -> (usize, usize) {
     let n = u64::from(number) + u64::from(FIRST);

@@ -1,6 +1,6 @@
-//! What cached or charged bytes are for, under RocksDB's names.
+//! The purposes that cached or charged bytes have, with RocksDB's names.
 
-/// Numbered as RocksDB's `CacheEntryRole`.
+/// The purpose of cached or charged bytes. The numbers are those of RocksDB's `CacheEntryRole`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Role {
@@ -28,7 +28,7 @@ pub enum Role {
     FileMetadata = 10,
     /// Blobs.
     BlobValue = 11,
-    /// The capacity of a blob cache of its own.
+    /// The capacity of a separate blob cache.
     BlobCache = 12,
     /// All other entries.
     #[default]
@@ -39,7 +39,7 @@ pub enum Role {
 pub const ROLES: usize = 14;
 
 impl Role {
-    /// All roles, by number.
+    /// All roles, in the order of their numbers.
     pub const ALL: [Role; ROLES] = [
         Role::DataBlock,
         Role::FilterBlock,
@@ -57,7 +57,7 @@ impl Role {
         Role::Misc,
     ];
 
-    /// As properties and the LOG show it: `data-block`.
+    /// Returns the name in properties and in the info log, such as `data-block`.
     pub fn name(self) -> &'static str {
         [
             "data-block",
@@ -77,7 +77,7 @@ impl Role {
         ][self as usize]
     }
 
-    /// `DataBlock` and so on, as the stats dump shows it.
+    /// Returns the name in the statistics dump, such as `DataBlock`.
     pub fn camel_name(self) -> &'static str {
         [
             "DataBlock",
@@ -98,10 +98,11 @@ impl Role {
     }
 }
 
-/// How much of a cache one role has.
+/// The entries and the bytes that one role has in a cache.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RoleUsage {
-    /// Entries; a reservation counts one for each 256 KiB begun, as RocksDB's dummy entries do.
+    /// Number of entries. A reservation counts as one entry for each started 256 KiB, like RocksDB's dummy
+    /// entries.
     pub count: usize,
     /// Bytes of the entries.
     pub bytes: usize,

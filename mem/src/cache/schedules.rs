@@ -17,7 +17,7 @@ use super::*;
 
 struct Value {
     number: u64,
-    /// Counted behind the explorer's back: not one of the steps.
+    /// The explorer does not see this counter, so its changes are not steps of a schedule.
     alive: &'static AtomicIsize,
 }
 
@@ -27,14 +27,14 @@ impl Drop for Value {
     }
 }
 
-/// A shard as the cache holds it.
+/// A shard, as the cache holds it.
 #[derive(Clone, Copy)]
 struct Shared {
     shard: NonNull<Shard<Value>>,
     alive: &'static AtomicIsize,
 }
 
-// SAFETY: a shard is reached by shared reference alone, as from the `Cache`, which is `Send` and `Sync`.
+// SAFETY: the shard is reached by shared reference only, as through `Cache`, which is `Send` and `Sync`.
 unsafe impl Send for Shared {}
 
 const CLOCK: Kind = Kind::HyperClock { estimated_entry_charge: 0 };
@@ -67,7 +67,7 @@ impl Shared {
         unsafe { Handle::new(entry) }
     }
 
-    /// The number found under a key.
+    /// Returns the number that a look-up of the key finds.
     fn look(&self, n: u64) -> Option<u64> {
         let (_, hash) = key(n).hash();
         let found = self.shard().lookup(&key(n), hash);
@@ -81,11 +81,11 @@ impl Shared {
     }
 
     fn close(self) {
-        // SAFETY: closed once, by its model; no thread is in a call.
+        // SAFETY: each model closes its shard once, when no thread is in a call.
         unsafe { Shard::close(self.shard) };
     }
 
-    /// Closes the shard, with which the last values must go.
+    /// Closes the shard. All remaining values must be dropped by this.
     fn ends(self) {
         self.close();
         self.all_dropped();
@@ -190,7 +190,8 @@ fn a_smaller_budget_takes_what_nobody_holds_and_leaves_what_is_held() {
         drop(taken);
         let found = reader.join().unwrap();
         assert!(matches!(found, None | Some(1)));
-        // Who was held when the hand passed is still there, for the hand's next round.
+        // If the reader pinned the value when the hand visited it, the value is still there for the next
+        // round of the hand.
         assert!(shared.look(1).is_none() || found == Some(1));
         shared.ends();
     });

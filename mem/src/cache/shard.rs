@@ -1,12 +1,13 @@
-//! One shard: an index, a pool of entries, a budget, and the lock that orders all changes.
+//! One shard of the cache: an index, a pool of entries, a limit in bytes, and a lock that orders all changes.
 //!
-//! Look-ups of the clock kind take no lock. Everything that changes what can be found does: insertion,
-//! erasure, eviction, growth, and the return of an entry whose last handle goes after it was erased.
-//! Values are moved out under the lock and dropped after it, so that a value may itself hold handles or
-//! reservations of this cache.
+//! Look-ups in a clock shard take no lock. Each operation that changes the visible entries takes the lock:
+//! insertion, erasure, eviction, growth, and the release of the last handle of an erased entry. Values are
+//! moved out under the lock and dropped after the lock is released, because a value may itself hold handles
+//! or reservations of this cache.
 //!
-//! Memory: handles may outlive the cache. `live` counts the entries that hold a value; dropping the cache
-//! sets a bit in it, and whoever brings it to that bit alone frees the shard.
+//! Handles may outlive the cache. `live` counts the entries that hold a value. The drop of the cache sets the
+//! bit `CLOSED` in `live`. The thread that removes the last entry after that, and so leaves only this bit,
+//! frees the shard.
 
 use std::ptr::NonNull;
 
@@ -19,14 +20,14 @@ use super::pool::Pool;
 use super::{CacheKey, CacheOptions, Kind, MetadataCharge, Priority, ROLES, Role, RoleUsage};
 use crate::sync::{AtomicBool, AtomicPtr, AtomicU32, AtomicUsize, Mutex, Ordering};
 
-/// Set in `live` once the cache is gone.
+/// The bit of `live` that is set when the cache is dropped.
 const CLOSED: usize = 1 << (usize::BITS - 1);
 
-/// Pinned entries the clock's hand may pass for each one it evicts; then the cache rather grows. See
-/// RocksDB's `eviction_effort_cap`.
+/// The number of pinned entries that the clock hand may meet for each evicted entry. If it meets more, the
+/// cache exceeds its limit instead. See RocksDB's `eviction_effort_cap`.
 const EFFORT: u64 = 30;
 
-/// Entries the index of a growing clock has room for at first.
+/// Number of entries that fit into the first index of a growing clock shard.
 const FIRST_ENTRIES: usize = if cfg!(loom) { 1 } else { 256 };
 
 /// An entry of a shard.
@@ -38,27 +39,26 @@ pub(super) struct Shard<V: Send + Sync + 'static> {
     pool: Pool<V, Shard<V>>,
     lru: bool,
     grows: bool,
-    /// Charged for each entry on top.
+    /// Bytes that are charged for each entry in addition to the charge of its value.
     overhead: usize,
-    /// The address of this shard as allocated. Entries find the shard by it, and the last entry frees the
-    /// shard.
+    /// The address of this shard. Entries find the shard by this address, and the last entry frees the shard.
     me: AtomicPtr<Shard<V>>,
     limit: AtomicUsize,
     strict: AtomicBool,
     usage: AtomicUsize,
-    /// Entries holding a value, and `CLOSED`.
+    /// Number of entries that hold a value, and the bit `CLOSED`.
     live: AtomicUsize,
-    /// Entries ever used; the hand goes round these.
+    /// Number of entries that were ever used. The clock hand visits these entries.
     allocated: AtomicU32,
     state: Mutex<State>,
 }
 
 struct State {
     /// The last element is the current index. Older indexes stay, because a look-up may still read an older
-    /// index. Such a look-up finds nothing there and continues in the current index. An older index has no
-    /// memory of its own where the system can take the memory back.
+    /// index. If such a look-up finds nothing, it continues in the current index. The memory of an older
+    /// index is returned to the system where the system supports that.
     indices: Vec<NonNull<Index>>,
-    /// Words in the index.
+    /// Number of words in the index.
     indexed: usize,
     free: Vec<u32>,
     hand: u32,
@@ -67,10 +67,11 @@ struct State {
     evictions: u64,
 }
 
-// SAFETY: the pointers are to indices that the shard owns and that are `Sync` (atomics alone).
+// SAFETY: the pointers lead to indexes that the shard owns. An index is `Sync`, because it consists of
+// atomics.
 unsafe impl Send for State {}
 
-/// Values taken out under the lock, to be dropped after it.
+/// Values that were taken out under the lock. They are dropped after the lock is released.
 pub(super) struct Taken<V> {
     first: Option<V>,
     rest: Vec<V>,
@@ -82,7 +83,7 @@ impl<V> Taken<V> {
     }
 
     fn push(&mut self, value: V) {
-        // Most insertions evict one, for which no memory should be asked.
+        // Most insertions evict one value. One value needs no allocation.
         match self.first {
             None => self.first = Some(value),
             Some(_) => self.rest.push(value),
@@ -91,7 +92,7 @@ impl<V> Taken<V> {
 }
 
 impl<V: Send + Sync + 'static> Shard<V> {
-    /// A shard with its share of the capacity; [`Shard::close`] ends it.
+    /// Makes a shard with its share of the capacity. [`Shard::close`] ends the shard.
     pub(super) fn new(options: &CacheOptions, limit: usize) -> NonNull<Self> {
         let overhead = match options.metadata_charge {
             MetadataCharge::None => 0,
@@ -135,13 +136,13 @@ impl<V: Send + Sync + 'static> Shard<V> {
                 evictions: 0,
             }),
         })));
-        // SAFETY: just allocated, nobody else has it yet.
+        // SAFETY: the shard was just allocated, and no other thread has the pointer yet.
         unsafe { me.as_ref() }.me.store(me.as_ptr(), Ordering::Relaxed);
         me
     }
 
     fn index(&self) -> &Index {
-        // SAFETY: the pointer is to an index in `State::indices`, all of which live as long as self.
+        // SAFETY: the pointer leads to an index in `State::indices`. All these indexes live as long as self.
         unsafe { &*self.index.load(Ordering::Acquire) }
     }
 
@@ -157,7 +158,8 @@ impl<V: Send + Sync + 'static> Shard<V> {
                 let entry = self.pool.get(number)?;
                 entry.pin(key).then(|| NonNull::from(entry))
             });
-            // An index that was replaced meanwhile may have been emptied under the search.
+            // If the index was replaced during the search, its memory may have been returned to the system,
+            // and the search may have missed the key. Search the new index.
             let now = self.index();
             if found.is_some() || std::ptr::eq(index, now) {
                 return found;
@@ -188,7 +190,8 @@ impl<V: Send + Sync + 'static> Shard<V> {
         entry.pin(key).then(|| NonNull::from(entry))
     }
 
-    /// Puts a value in; not to be found if `visible` is false or a fixed table is full. The caller gets the reference.
+    /// Inserts a value and gives the caller a reference. Look-ups do not find the value if `visible` is false
+    /// or if a table of fixed size is full.
     pub(super) fn insert(
         &self,
         key: &CacheKey,
@@ -199,10 +202,11 @@ impl<V: Send + Sync + 'static> Shard<V> {
         visible: bool,
     ) -> Result<NonNull<Entry<V>>> {
         let charge = charge.saturating_add(self.overhead);
-        // Declared before the guard, so dropped after it; on refusal so is `value`.
+        // `taken` is declared before the lock guard, so its values are dropped after the lock is released.
         let mut taken = Taken::new();
         let mut s = self.state.lock();
-        // Who refuses keeps what is under the key.
+        // A strict cache checks the limit first, so that a rejected insertion leaves the old entry of the
+        // key.
         if self.strict.load(Ordering::Relaxed) {
             self.make_room(&mut s, charge, &mut taken);
             if self.usage().saturating_add(charge) > self.limit.load(Ordering::Relaxed) {
@@ -221,7 +225,8 @@ impl<V: Send + Sync + 'static> Shard<V> {
         };
         self.live.fetch_add(1, Ordering::Relaxed);
         self.account(&mut s, role, charge);
-        // SAFETY: just taken from the free list, under the lock: empty and ours alone.
+        // SAFETY: the entry was just taken from the free list under the lock. It is empty, and this thread is
+        // its only owner.
         unsafe { entry.fill(key, value, charge, priority, role, visible) };
         base::invariant!(
             entry.charge() == charge && entry.role() == role,
@@ -250,7 +255,7 @@ impl<V: Send + Sync + 'static> Shard<V> {
         true
     }
 
-    /// Takes out the very entry of a handle, if it can still be found.
+    /// Removes exactly this entry, if it is still visible.
     pub(super) fn erase_entry(&self, entry: &Entry<V>) {
         let mut taken = Taken::new();
         self.detach(&mut self.state.lock(), entry, &mut taken);
@@ -268,8 +273,8 @@ impl<V: Send + Sync + 'static> Shard<V> {
         self.strict.store(strict, Ordering::Relaxed);
     }
 
-    /// Changes the budget and evicts down to it as far as pins allow; the values are for the caller to
-    /// drop when he holds no lock.
+    /// Sets the limit and evicts entries until the shard fits, as far as pins allow. The caller drops the
+    /// values in `taken` when it holds no lock.
     pub(super) fn set_limit(&self, bytes: usize, taken: &mut Taken<V>) {
         let mut s = self.state.lock();
         self.limit.store(bytes, Ordering::Relaxed);
@@ -304,35 +309,36 @@ impl<V: Send + Sync + 'static> Shard<V> {
     }
 
     pub(super) fn for_each(&self, f: &mut dyn FnMut(&CacheKey, &V, usize, Role)) {
-        // A pin would disturb the LRU order; there the lock keeps every visible entry as it is.
+        // A pin would change the LRU order. In an LRU shard the lock keeps every visible entry in place
+        // instead.
         let lock = self.lru.then(|| self.state.lock());
         for entry in self.entries() {
             if lock.is_some() {
                 if entry.state_is_visible() {
-                    // SAFETY: in the LRU kind a visible entry is emptied only under the lock, which is
-                    // held, so the value stays.
+                    // SAFETY: this thread holds the lock. In an LRU shard a visible entry is emptied only
+                    // under the lock, so the value stays.
                     f(&entry.key(), unsafe { entry.value() }, entry.charge(), entry.role());
                 }
             } else if entry.pin_any() {
                 let pinned = Pinned(NonNull::from(entry));
-                // SAFETY: pinned until the end of the block.
+                // SAFETY: the entry is pinned until the end of the block.
                 f(&entry.key(), unsafe { pinned.0.as_ref().value() }, entry.charge(), entry.role());
             }
         }
     }
 
-    /// Gives a handle's reference back.
+    /// Releases the reference of a handle.
     ///
     /// # Safety
-    /// The caller must hold a reference to the entry, and passes it on.
+    /// The caller must hold a reference to the entry, and gives it up.
     #[inline]
     pub(super) unsafe fn release(entry: NonNull<Entry<V>>) {
-        // SAFETY: the caller's reference keeps the entry alive for this look.
+        // SAFETY: the reference of the caller keeps the entry alive during this read.
         if unsafe { entry.as_ref() }.is_lru() {
-            // SAFETY: passed on.
+            // SAFETY: the contract of this function is that of the called function.
             unsafe { Self::release_lru(entry) }
         } else {
-            // SAFETY: passed on.
+            // SAFETY: the contract of this function is that of the called function.
             unsafe { Entry::unpin(entry) }
         }
     }
@@ -342,8 +348,8 @@ impl<V: Send + Sync + 'static> Shard<V> {
     #[cold]
     #[inline(never)]
     unsafe fn release_lru(entry: NonNull<Entry<V>>) {
-        // SAFETY: the caller's reference keeps entry and shard alive until it is given up, and the lock,
-        // taken before that, keeps them alive until it is let go.
+        // SAFETY: the reference of the caller keeps the entry and the shard alive until the reference is
+        // given up. The lock, taken before that, keeps them alive until the lock is released.
         let (e, shard) = unsafe { (entry.as_ref(), &*entry.as_ref().owner()) };
         if e.unpin_not_last() {
             return;
@@ -365,33 +371,36 @@ impl<V: Send + Sync + 'static> Shard<V> {
             return;
         }
         drop(s);
-        // SAFETY: invisible without references: this thread owns it.
+        // SAFETY: the entry is invisible and has no references, so this thread owns it.
         unsafe { Self::reclaim(entry) };
     }
 
-    /// Takes one entry off `live`, and frees the shard if it was the last after the cache.
+    /// Subtracts one entry from `live`. Frees the shard if this was the last entry after the cache was
+    /// dropped.
     ///
     /// # Safety
-    /// The caller must have been counted there and not use the shard afterwards.
+    /// The caller must own an entry that `live` counts, and must not use the shard afterwards.
     unsafe fn uncount(me: *mut Self) {
-        // SAFETY: being counted keeps the shard alive up to here.
+        // SAFETY: the counted entry keeps the shard alive until the subtraction.
         let before = unsafe { (*me).live.fetch_sub(1, Ordering::AcqRel) };
         base::invariant!(before & !CLOSED > 0, "more cache entries are released than a shard has");
         if before == CLOSED | 1 {
-            // SAFETY: the cache is gone and so is the last entry with handles: nobody can reach the
-            // shard any more. It came from `Box::leak`.
+            // SAFETY: the cache is dropped and the last entry with handles is gone, so no thread can reach
+            // the shard. The shard came from `Box::leak`.
             drop(unsafe { Box::from_raw(me) });
         }
     }
 
-    /// Ends the shard: values without handles are dropped now, others with their last handle.
+    /// Ends the shard. Drops the values without handles now. The last handle of each other value drops that
+    /// value.
     ///
     /// # Safety
-    /// Only once, by the cache, which must not use the shard afterwards; nobody may be in a call on it.
+    /// Only the cache may call this, once. The cache must not use the shard afterwards, and no other thread
+    /// may be in a call on the shard.
     pub(super) unsafe fn close(this: NonNull<Self>) {
         let mut taken = Taken::new();
         {
-            // SAFETY: alive until `CLOSED` is set below.
+            // SAFETY: the shard is alive until `CLOSED` is set below.
             let shard = unsafe { this.as_ref() };
             let mut s = shard.state.lock();
             for entry in shard.entries() {
@@ -399,15 +408,15 @@ impl<V: Send + Sync + 'static> Shard<V> {
             }
         }
         drop(taken);
-        // SAFETY: still alive; from here on the last entry may free it.
+        // SAFETY: the shard is still alive. After this statement the last entry may free it.
         let before = unsafe { this.as_ref().live.fetch_or(CLOSED, Ordering::AcqRel) };
         if before == 0 {
-            // SAFETY: no entry is left that could reach the shard; it came from `Box::leak`.
+            // SAFETY: no entry is left that could reach the shard. The shard came from `Box::leak`.
             drop(unsafe { Box::from_raw(this.as_ptr()) });
         }
     }
 
-    /// The visible entry under a key. Only under the lock.
+    /// Returns the visible entry under a key. The caller holds the lock.
     fn find(&self, key: &CacheKey, hash: u32) -> Option<&Entry<V>> {
         self.index().find(hash, |number| self.pool.get(number).filter(|e| e.is_visible(key)))
     }
@@ -416,7 +425,7 @@ impl<V: Send + Sync + 'static> Shard<V> {
         (0..self.allocated.load(Ordering::Acquire)).filter_map(|n| self.pool.get(n))
     }
 
-    /// Makes an entry impossible to find, and takes its value if nobody pins it.
+    /// Makes an entry invisible. If no thread pins the entry, takes its value.
     fn detach(&self, s: &mut State, entry: &Entry<V>, taken: &mut Taken<V>) {
         match entry.detach() {
             Detached::Gone => {}
@@ -433,16 +442,18 @@ impl<V: Send + Sync + 'static> Shard<V> {
         }
     }
 
-    /// Takes the value of an entry that this thread owns, until now visible, and frees the entry.
+    /// Takes the value of an entry that this thread has just evicted or detached, and frees the entry.
     fn bury(&self, s: &mut State, entry: &Entry<V>, taken: &mut Taken<V>) {
         self.unindex(s, entry);
         base::invariant!(entry.refs() == 0, "a cache entry with {} readers is evicted", entry.refs());
         s.lists.remove(entry);
         self.unaccount(s, entry);
-        // SAFETY: `detach` or the clock's hand made it empty and this thread its owner; it held a value.
+        // SAFETY: `detach` or the clock hand made the entry empty and this thread its owner. The entry held a
+        // value.
         taken.push(unsafe { entry.take() });
         s.free.push(entry.number());
-        // Not the last after the cache: the caller holds the lock of a shard that is not closed.
+        // This cannot be the last entry after the drop of the cache: the caller holds the lock of a shard
+        // that is not closed.
         self.live.fetch_sub(1, Ordering::AcqRel);
     }
 
@@ -491,7 +502,7 @@ impl<V: Send + Sync + 'static> Shard<V> {
         Some(entry)
     }
 
-    /// Evicts until `charge` more fits, as far as can be done.
+    /// Evicts entries until `charge` more bytes fit, as far as pins allow.
     fn make_room(&self, s: &mut State, charge: usize, taken: &mut Taken<V>) {
         let limit = self.limit.load(Ordering::Relaxed);
         let fits = |_: &State| self.usage().saturating_add(charge) <= limit;
@@ -511,8 +522,8 @@ impl<V: Send + Sync + 'static> Shard<V> {
         }
     }
 
-    /// Moves the hand until enough is gone, everything has been passed as often as an entry may age, or
-    /// too much of what it meets is pinned.
+    /// Moves the clock hand until `enough` returns true. Stops earlier if the hand has visited every entry as
+    /// often as an entry can age, or if it met too many pinned entries.
     fn sweep(&self, s: &mut State, enough: impl Fn(&State) -> bool, taken: &mut Taken<V>) {
         let round = self.allocated.load(Ordering::Relaxed);
         let strict = self.strict.load(Ordering::Relaxed);
@@ -545,7 +556,7 @@ impl<V: Send + Sync + 'static> Shard<V> {
         }
     }
 
-    /// Whether one more word may go into the index; grows it or evicts for that.
+    /// Returns true if one more word may go into the index. Grows the index or evicts entries for that word.
     fn index_has_room(&self, s: &mut State, taken: &mut Taken<V>) -> bool {
         let index = self.index();
         if self.grows {
@@ -579,15 +590,16 @@ impl<V: Send + Sync + 'static> Shard<V> {
 }
 
 impl<V: Send + Sync + 'static> Owner<V> for Shard<V> {
-    /// Takes an erased entry back whose last handle has gone.
+    /// Reclaims an erased entry whose last handle is gone.
     unsafe fn reclaim(entry: NonNull<Entry<V>>) {
-        // SAFETY: an owned entry counts in `live`, which keeps the shard alive until it is taken off
-        // that count at the end.
+        // SAFETY: `live` counts an owned entry. So the shard is alive until `uncount` subtracts the entry
+        // below.
         let e = unsafe { entry.as_ref() };
         let me = e.owner();
         // SAFETY: as above.
         let shard = unsafe { &*me };
-        // SAFETY: owned by the caller's word; taken once, as it is then marked empty.
+        // SAFETY: the caller owns the entry. The value is taken once, because the entry is marked empty
+        // afterwards.
         let value = unsafe { e.take() };
         {
             let mut s = shard.state.lock();
@@ -597,12 +609,12 @@ impl<V: Send + Sync + 'static> Owner<V> for Shard<V> {
             s.free.push(e.number());
         }
         drop(value);
-        // SAFETY: the last use of the shard by this thread.
+        // SAFETY: this is the last use of the shard by this thread.
         unsafe { Self::uncount(me) };
     }
 }
 
-/// A reference to an entry that a walk over the cache holds.
+/// A reference to an entry, held by a walk over the cache.
 struct Pinned<V: Send + Sync + 'static>(NonNull<Entry<V>>);
 
 impl<V: Send + Sync + 'static> Drop for Pinned<V> {
@@ -614,9 +626,9 @@ impl<V: Send + Sync + 'static> Drop for Pinned<V> {
 
 impl<V: Send + Sync + 'static> Drop for Shard<V> {
     fn drop(&mut self) {
-        // Values are gone: `live` is 0. Entries need no dropping.
+        // `live` is 0, so all values are gone. Entries themselves need no drop.
         for index in self.state.get_mut().indices.drain(..) {
-            // SAFETY: from `Box::leak`, freed once; nobody looks anything up any more.
+            // SAFETY: the index comes from `Box::leak` and is freed once. No look-up can run any more.
             drop(unsafe { Box::from_raw(index.as_ptr()) });
         }
     }

@@ -3,7 +3,7 @@ use std::sync::atomic::AtomicU64;
 
 use super::*;
 
-/// A value that knows its expected content, and how many values of its kind are alive.
+/// A value that knows its expected content and counts the living values.
 struct Counted {
     value: u64,
     alive: Arc<AtomicUsize>,
@@ -52,7 +52,7 @@ fn each(capacity: usize, run: impl Fn(Arc<Cache<u64>>)) {
     }
 }
 
-/// Room for all that a test puts in; an interpreter takes its time over each slot.
+/// Room for all values of a test. It is small under Miri, which interprets each access to a slot.
 const ROOM: usize = if cfg!(miri) { 16 << 10 } else { 1 << 20 };
 
 fn put(cache: &Cache<u64>, n: u64) -> Handle<u64> {
@@ -152,7 +152,7 @@ fn usage_stays_within_capacity_while_nothing_is_pinned() {
 
 #[test]
 fn pinned_entries_make_a_lenient_cache_grow_and_a_strict_one_refuse() {
-    // Five times what there is room for.
+    // Five times as many values as fit.
     let (held, more) = if cfg!(miri) { (20, 40) } else { (200, 100) };
     each(held * 20, |cache| {
         let handles: Vec<_> = (0..held as u64).map(|n| put(&cache, n)).collect();
@@ -163,7 +163,7 @@ fn pinned_entries_make_a_lenient_cache_grow_and_a_strict_one_refuse() {
         let e = cache.insert(&key(999), 1, 100, Priority::Low, Role::Misc).unwrap_err();
         assert_eq!((e.kind(), e.subcode()), (base::Kind::Aborted, Subcode::MemoryLimit));
         drop(handles);
-        // The clock comes down as each shard is inserted into.
+        // The usage of a clock shard falls when the shard gets its next insertions.
         for n in 1000..1000 + more {
             assert!(cache.insert(&key(n), 1, 100, Priority::Low, Role::Misc).is_ok());
         }
@@ -227,7 +227,8 @@ fn lru_evicts_the_oldest_of_the_lowest_pool() {
     assert_eq!(cache.shards().next().unwrap().lru_usages(), [300, 300, 400]);
     put(31, Priority::High);
     assert_eq!(present(), [1, 2, 10, 11, 12, 20, 21, 22, 30, 31]);
-    // The high pool is full: 20 became low, for which 10 became bottom, behind 1 and 2.
+    // The high pool is full, so 20 moves to the low pool. Therefore 10 moves to the young end of the bottom
+    // pool, after 1 and 2.
     for n in 32..35 {
         put(n, Priority::High);
     }
@@ -321,21 +322,22 @@ fn overhead_is_charged_unless_told_otherwise() {
     assert_eq!(lru.usage(), cache.usage() + 12, "two neighbours and a list");
 }
 
-/// Address space is counted for the whole process, so that other tests may disturb a round, but not each.
+/// The address space is counted for the whole process. Other tests may disturb some rounds, but not all of
+/// them.
 #[test]
 #[cfg(all(target_os = "linux", not(miri)))]
 fn an_array_of_no_whole_number_of_pages_leaves_no_address_space_behind() {
     let pages = || -> usize {
         std::fs::read_to_string("/proc/self/statm").unwrap().split(' ').next().unwrap().parse().unwrap()
     };
-    // Buckets are of 64 bytes and have room for four each.
+    // A bucket has 64 bytes and room for four entries.
     let entries = (crate::arena::chunk::HUGE_PAGE / 64 + 1) * 4;
     let grown = (0..8).map(|_| {
         let before = pages();
         (0..512).for_each(|_| drop(super::index::Index::for_entries(entries)));
         pages().saturating_sub(before) * 4096
     });
-    // A leak would be of about a huge page each.
+    // A leak would be about one huge page for each array.
     let least = grown.min().unwrap();
     assert!(least < 256 << 20, "{least} bytes");
 }
@@ -351,7 +353,8 @@ fn a_value_may_hold_handles_and_reservations_of_its_cache() {
         let entries = if cfg!(miri) { 24 } else { 3000 };
         for n in 0..entries {
             let inner = cache.lookup(&key(n / 2));
-            // A reservation holds the cache: keep few, or it would never end.
+            // Each reservation holds a reference to the cache. With many of them the cache would not be
+            // freed.
             let reservation = (n % 100 == 0).then(|| cache.reserve(Role::Misc, 1000).unwrap());
             let value = Holder { _reservation: reservation, _inner: inner };
             drop(cache.insert(&key(n), value, 1000, Priority::Low, Role::Misc).unwrap());
@@ -364,8 +367,8 @@ fn a_value_may_hold_handles_and_reservations_of_its_cache() {
     }
 }
 
-/// Threads look up, insert, erase, clone and drop over a small range of keys; every value found must be
-/// right and alive, and in the end none may be left.
+/// Threads look up, insert, erase, clone and drop over a small range of keys. Every value that a thread finds
+/// must be right and alive. At the end no value may be left.
 #[test]
 fn many_threads_see_only_right_values() {
     let rounds: u64 = if cfg!(miri) { 60 } else { 60_000 };
@@ -383,7 +386,7 @@ fn many_threads_see_only_right_values() {
                         x ^= x << 13;
                         x ^= x >> 7;
                         x ^= x << 17;
-                        // The cube makes low keys hot.
+                        // The cube makes low keys frequent.
                         let r = (x >> 20) % 64;
                         let n = r * r * r / 900;
                         match x % 16 {
@@ -425,7 +428,7 @@ fn many_threads_see_only_right_values() {
     }
 }
 
-/// Handles go on other threads while the cache is dropped.
+/// Other threads drop handles while the cache is dropped.
 #[test]
 fn the_last_handle_frees_what_the_cache_left() {
     let rounds = if cfg!(miri) { 5 } else { 300 };
@@ -458,7 +461,7 @@ fn the_index_finds_through_overflow_and_growth() {
     let mut words = Vec::new();
     for entry in 0..index.limit() as u32 {
         x = x.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-        // A third share one bucket.
+        // A third of the words share one bucket.
         let hash = if entry % 3 == 0 { x >> 12 } else { x };
         words.push((hash, entry));
         index.insert(hash, entry);

@@ -1,12 +1,13 @@
-//! The memtable's Bloom filter: answers "not here" without touching the entries.
+//! The Bloom filter of a memtable. It answers "the key is not here" without a look at the entries.
 //!
-//! One block of 64 bytes a key, six bits in it, set atomically; so a query costs one cache line and
-//! writers need no lock. It lives and dies with the memtable: its layout is nobody else's business.
+//! Each key sets six bits in one block of 64 bytes with atomic operations. A query reads one cache line, and
+//! writers need no lock. The filter is never stored, so no other code depends on its layout.
 //!
-//! The memory of the filter is allocated with the first key. A tenth of a large write buffer costs more
-//! than the rest of a memtable without entries, and most column families of an open get no entry. The
-//! memory is mapped: only the pages that keys reach are touched, and the whole mapping goes back with the
-//! memtable. (In memory of the C library's allocator, the first freed filter doubled the size below which
+//! The memory of the filter is allocated with the first key. The filter of a large write buffer costs more
+//! than the rest of a memtable without entries, and most column families get no entry between an open and a
+//! close. The memory is mapped: only the pages that keys reach are touched, and the whole mapping is unmapped
+//! with the memtable. With memory of the C library's allocator, the first freed filter doubled the size below
+//! which the arena of each thread keeps freed memory.
 //! each thread's arena keeps freed memory.)
 
 use std::sync::OnceLock;
@@ -22,7 +23,7 @@ pub(super) struct Bloom {
 #[repr(align(64))]
 struct Block([AtomicU64; 8]);
 
-// SAFETY: integers, for which all zero bits are a value; nothing to drop.
+// SAFETY: all zero bits are a valid value of integers, and integers need no drop.
 unsafe impl Zeroed for Block {
     #[cfg(loom)]
     fn zero() -> Self {
@@ -36,11 +37,11 @@ unsafe impl Zeroed for Block {
 }
 
 const PROBES: u32 = 6;
-/// Takes nine bits a probe from the top.
+/// Each probe takes nine bits of the hash, from the top.
 const PROBE_BITS: u32 = 9;
 
 impl Bloom {
-    /// A filter of about `bytes` bytes, one block at least.
+    /// Makes a filter of about `bytes` bytes, but at least of one block.
     pub(super) fn new(bytes: usize) -> Bloom {
         let count = (bytes / size_of::<Block>()).clamp(1, u32::MAX as usize);
         Bloom { count, blocks: OnceLock::new() }
@@ -54,7 +55,7 @@ impl Bloom {
         let blocks = self.blocks.get_or_init(|| ZeroedArray::on_small_pages(self.count));
         let (block, bits) = locate(blocks.as_slice(), key);
         for (word, mask) in bits {
-            // Most bits of a full filter are set: a load is cheaper than an atomic write.
+            // Most bits of a full filter are set, and a load is cheaper than an atomic write.
             if block.0[word].load(Ordering::Relaxed) & mask == 0 {
                 block.0[word].fetch_or(mask, Ordering::Relaxed);
             }

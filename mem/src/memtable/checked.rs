@@ -1,4 +1,5 @@
-//! Look-ups and walks that trust no entry: what memory did to a memtable is found before it is an answer.
+//! Look-ups and iterations with checks. They find entries that failing memory has changed, and return an
+//! error instead of a wrong answer.
 //!
 //! `paranoid_memory_checks` checks the order of entries at the end of each search and at each step of a
 //! walk. `memtable_verify_per_key_checksum_on_seek` compares the protection bytes of the entries that
@@ -13,18 +14,18 @@ use crate::rep::tree::Cursor;
 use super::MemTable;
 
 impl MemTable {
-    /// Whether searches and walks are checked.
+    /// Returns true if searches and iterations are checked.
     #[inline]
     pub(super) fn is_checked(&self) -> bool {
         self.options.paranoid_checks || self.options.verify_on_seek
     }
 
-    /// Checks where a search for `target` ended.
+    /// Checks the leaf in which a search for `target` ended.
     pub(super) fn check_search(&self, cursor: &Cursor, target: &Target<'_>) -> Result<()> {
         base::invariant!(self.is_checked(), "a search is checked, and no option asks for it");
         let mut before: Option<Entry<'_>> = None;
         for (i, &place) in cursor.leaf().iter().enumerate() {
-            // SAFETY: a place that the tree showed.
+            // SAFETY: the tree returned this place.
             let entry = unsafe { self.entries.entry(place) };
             if self.options.verify_on_seek {
                 self.entries.verify(&entry)?;
@@ -44,7 +45,7 @@ impl MemTable {
         Ok(())
     }
 
-    /// Two entries that a walk found one after the other.
+    /// Checks the order of two entries that an iteration found one after the other.
     pub(super) fn check_order(&self, before: &Entry<'_>, after: &Entry<'_>) -> Result<()> {
         if !self.options.paranoid_checks {
             return Ok(());

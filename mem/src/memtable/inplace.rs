@@ -1,15 +1,17 @@
-//! Values that are overwritten where they lie (`inplace_update_support`).
+//! In-place updates: values that a later put overwrites (`inplace_update_support`).
 //!
-//! Entries never change; here the entry of a put holds no value but the place of a cell, and the cell may change:
+//! Entries themselves never change. With in-place updates the entry of a put holds the place of a cell
+//! instead of the value, and the content of the cell may change:
 //!
 //! ```text
 //! entry   key, trailer │ 4 bytes: place of the cell
 //! cell    u32 capacity │ u32 length │ capacity bytes │ checksum of 0, 1, 2, 4 or 8 bytes
 //! ```
-//! A put of a key whose newest entry is a put with room enough overwrites that cell, and the entry keeps its sequence
-//! number: older snapshots cannot be read any more, and memory stays as it was. Readers take a copy under the lock that
-//! writers of the key hold; nobody keeps a pointer into a cell. Locks are shared by keys of a like hash, as RocksDB's
-//! are (`db/memtable.cc`, `MemTable::Update`).
+//! If the newest entry of a key is a put and its cell has enough room, the next put overwrites the cell. The
+//! entry keeps its sequence number. So older snapshots can no longer read the old value, and the memtable
+//! does not grow. Readers copy the value under the lock that writers of the key hold, and no reader keeps a
+//! pointer into a cell. Keys with hashes of the same remainder share a lock, as in RocksDB (`db/memtable.cc`,
+//! `MemTable::Update`).
 
 use std::sync::OnceLock;
 
@@ -20,22 +22,22 @@ use parking_lot::RwLock;
 use crate::arena::Ref;
 use crate::rep::entry::{Entries, Entry};
 
-/// Capacity and length.
+/// Size of the fields capacity and length.
 const HEADER: usize = 8;
 
-/// The locks of a memtable's cells, made with the first of them.
+/// The locks for the cells of a memtable. They are allocated with the first cell.
 pub(super) struct Cells {
     count: usize,
     locks: OnceLock<Box<[RwLock<()>]>>,
 }
 
 impl Cells {
-    /// Cells with so many locks, one at least.
+    /// Makes the locks for cells: `count` locks, but at least one.
     pub(super) fn new(count: usize) -> Cells {
         Cells { count: count.max(1), locks: OnceLock::new() }
     }
 
-    /// Whether an entry of this kind holds a cell's place.
+    /// Returns true if an entry of this value type holds the place of a cell.
     #[inline]
     pub(super) fn hold(kind: u8) -> bool {
         kind == ValueType::Value as u8 || kind == ValueType::WideColumnEntity as u8
@@ -50,7 +52,7 @@ impl Cells {
         &locks[(kernel::hash::hash64(user_key) % locks.len() as u64) as usize]
     }
 
-    /// A new cell with `value`; the bytes to store in its entry.
+    /// Makes a new cell with `value`. Returns the bytes to store in the entry.
     ///
     /// # Errors
     /// InvalidArgument for a value of 4 GiB or more; Incomplete if the arena is full.
@@ -60,7 +62,8 @@ impl Cells {
             u32::try_from(value.len()).map_err(|_| Error::invalid_argument("a value of 4 GiB or more"))?;
         let (place, start) = entries.arena.alloc(HEADER + value.len() + entries.protection, 4)?;
         base::invariant!(!start.is_null() && start.align_offset(4) == 0, "a cell is not aligned to 4 bytes");
-        // SAFETY: the arena gave us that many bytes at a multiple of 4, ours alone until the entry is published.
+        // SAFETY: the arena returned this number of bytes at a multiple of 4. They belong to this thread
+        // until the entry is published.
         unsafe {
             start.cast::<u32>().write(capacity);
             put(start, value, entries.protection);
@@ -68,7 +71,7 @@ impl Cells {
         Ok(place.to_le_bytes())
     }
 
-    /// Replaces what is in the cell of `entry` if it has room; whether it had.
+    /// Replaces the value in the cell of `entry` if the cell has enough room. Returns true if it had.
     pub(super) fn replace(&self, entries: &Entries, entry: &Entry<'_>, value: &[u8]) -> bool {
         let _alone = self.lock(entry.user_key()).write();
         // SAFETY: a found entry holds the address of a cell, and `store` made the cell before the entry was
@@ -84,17 +87,17 @@ impl Cells {
         true
     }
 
-    /// Puts the value of `entry` into `out`, which is emptied before.
+    /// Clears `out` and copies the value of `entry` into it.
     ///
     /// # Errors
-    /// Corruption if it does not match its protection bytes.
+    /// Corruption if the value does not match its protection bytes.
     pub(super) fn read(&self, entries: &Entries, entry: &Entry<'_>, out: &mut Vec<u8>) -> Result<()> {
         out.clear();
         let mut sum = [0; 8];
         {
             let _shared = self.lock(entry.user_key()).read();
-            // SAFETY: as in `replace`, the lock held for reading: nobody changes the cell meanwhile. The length is
-            // held to the capacity, so value and checksum are inside the piece that was handed out.
+            // SAFETY: as in `replace`, but the lock is held for reading, so no thread changes the cell. The
+            // length is at most the capacity, so value and checksum are inside the cell.
             unsafe {
                 let cell = entries.arena.at(place_of(entry));
                 let (capacity, len) = (cell.cast::<u32>().read(), cell.cast::<u32>().add(1).read() as usize);
@@ -131,13 +134,15 @@ fn checksum(value: &[u8]) -> u64 {
     kernel::hash::hash64_seeded(value, 0)
 }
 
-/// Writes length, value and checksum.
+/// Writes the length, the value and the checksum of a cell.
 ///
 /// # Safety
-/// `cell` must have capacity for `value` and be nobody else's meanwhile; `value` must not lie in it.
+/// `cell` must have capacity for `value`, and no other thread may access the cell during the call. `value`
+/// must not overlap the cell.
 unsafe fn put(cell: *mut u8, value: &[u8], protection: usize) {
     base::invariant!(protection <= 8, "a value has {protection} protection bytes");
-    // SAFETY: the caller's promise; the length of a value that fits into the capacity is a u32.
+    // SAFETY: the contract of this function. A value that fits into the capacity has a length that fits into
+    // a u32.
     unsafe {
         cell.cast::<u32>().add(1).write(value.len() as u32);
         let start = cell.add(HEADER);

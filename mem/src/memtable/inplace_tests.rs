@@ -1,4 +1,5 @@
-//! Values that are overwritten: which puts do it, what readers keep, threads at work on both sides.
+//! In-place updates: which puts overwrite a value, which values readers keep, and concurrent readers and
+//! writers.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -50,18 +51,19 @@ fn a_put_that_fits_overwrites_and_keeps_the_sequence_number() {
     }
 }
 
-/// What memory did to the place of a cell is found before the cell is looked for.
+/// If failing memory changed the place of a cell, the entry is rejected before the cell is read.
 #[test]
 fn an_entry_whose_cell_is_lost_is_corruption_on_every_road() {
     let table = table(RepKind::SkipList, Some(3), 8);
     table.add(1, ValueType::Value, b"k", b"value").unwrap();
     let mut cursor = Cursor::new();
     cursor.seek(table.rep.tree().unwrap(), &table.entries, &table.entries.target(b"k", u64::MAX));
-    // SAFETY: a place that the tree showed, twice.
+    // SAFETY: the tree returned this place, for both calls.
     let (start, entry) =
         unsafe { (table.entries.arena.at(cursor.place()), table.entries.entry(cursor.place())) };
     let value = entry.value.as_ptr();
-    // SAFETY: the four bytes of the value lie behind the entry's start, in one piece. Nobody reads meanwhile.
+    // SAFETY: the four bytes of the value are in the allocation of the entry, after its start. No thread
+    // reads them at this time.
     unsafe { start.add(value as usize - start as usize).cast::<[u8; 4]>().write_unaligned([0xff; 4]) };
     assert!(table.get(b"k", MAX_SEQUENCE, |_| ControlFlow::Break(())).is_err());
     let mut iter = table.iter();

@@ -1,4 +1,4 @@
-//! Walking a memtable.
+//! Iterators over a memtable.
 
 use std::sync::Arc;
 
@@ -16,19 +16,19 @@ use crate::rep::vector::Vector;
 use super::inplace::Cells;
 use super::{MemTable, Pins, Rep};
 
-/// Iterates over a memtable it keeps alive. Moves neither lock nor allocate nor call through a table
-/// of functions.
+/// Iterates over a memtable and keeps the memtable alive. A step takes no lock, allocates nothing, and makes
+/// no virtual call. With in-place updates, a step copies the value under a lock.
 pub struct MemIter {
     at: Position,
-    /// The entry at the position; the lengths are decoded once. Valid while `place` is not 0.
+    /// The decoded entry at the position. Valid while `place` is not 0.
     entry: Entry<'static>,
     place: Ref,
     error: Option<Error>,
-    /// Searches and moves are checked; see `checked`.
+    /// Whether searches and moves are checked; see `checked`.
     checked: bool,
-    /// With updates in place: the value as it was when the iterator came here.
+    /// With in-place updates: a copy of the value, from the time when the iterator moved to the entry.
     copy: Vec<u8>,
-    /// Last, so that it outlives what points into it.
+    /// The last field, so that it is dropped after the fields that point into the memtable.
     table: Arc<MemTable>,
 }
 
@@ -47,8 +47,8 @@ impl MemIter {
         MemIter { at, entry: Entry::EMPTY, place: 0, error: None, checked, copy: Vec::new(), table }
     }
 
-    /// Goes where `tree` or `sorted` say (the latter gives an index; any past the end means nowhere), and
-    /// reads what is there.
+    /// Moves to the position that `tree` or `sorted` computes, and decodes the entry there. `sorted` returns
+    /// an index; an index past the end means no entry.
     #[inline]
     fn go(
         &mut self,
@@ -67,8 +67,8 @@ impl MemIter {
             (Position::Tree(_), Rep::Vector(_)) => 0,
         };
         if self.place != 0 {
-            // SAFETY: a place that the rep showed. The entry lives as long as the arena, which
-            // `self.table` keeps; its slices are given out only for the lifetime of `&self`.
+            // SAFETY: the rep returned the place. The entry lives as long as the arena, and `self.table`
+            // keeps the arena. The slices of the entry are returned only for the lifetime of `&self`.
             self.entry = unsafe {
                 std::mem::transmute::<Entry<'_>, Entry<'static>>(self.table.entries.entry(self.place))
             };
@@ -76,13 +76,13 @@ impl MemIter {
                 self.error = Some(error);
                 self.place = 0;
             } else if self.table.cells.is_some() {
-                // Only what was verified may say where its cell is.
+                // The entry is verified, so its place of the cell can be trusted.
                 self.copy_value();
             }
         }
     }
 
-    /// Takes the value from where it may be overwritten.
+    /// Copies the value at the position out of its cell, because a later put may overwrite the cell.
     #[cold]
     fn copy_value(&mut self) {
         base::invariant!(self.place != 0, "a value is copied, and the iterator stands on no entry");
@@ -94,19 +94,19 @@ impl MemIter {
         }
     }
 
-    /// The value at the position, if it is a copy.
+    /// Returns the value at the position if it is a copy.
     #[inline]
     fn copied(&self) -> Option<&[u8]> {
         let copied = self.table.cells.is_some() && Cells::hold(self.entry.trailer() as u8);
         copied.then_some(&self.copy)
     }
 
-    /// A positioning call begins.
+    /// Clears the error at the start of a positioning call.
     fn position(&mut self) {
         self.error = None;
     }
 
-    /// What a search found, if searches are checked.
+    /// Checks the result of a search, if searches are checked.
     #[inline]
     fn check_search(&mut self, target: &[u8]) {
         if self.checked
@@ -132,7 +132,7 @@ impl MemIter {
         }
     }
 
-    /// As RocksDB does it: a checked search forwards, and checked steps back.
+    /// Seeks as RocksDB does: a checked search forward, then checked steps back.
     #[cold]
     fn seek_for_prev_checked(&mut self, target: &[u8]) {
         self.seek(target);
@@ -151,7 +151,7 @@ impl MemIter {
         }
     }
 
-    /// A seek begins: what it takes is for the thread's perf context.
+    /// Starts a seek: clears the error, and counts and times the seek for the perf context of the thread.
     fn begin_seek(&mut self) -> PerfTimer {
         self.position();
         perf_add(PerfCounter::SeekOnMemtableCount, 1);

@@ -1,4 +1,4 @@
-//! The memtable: what has been written and not yet flushed.
+//! The memtable: entries that are written and not yet flushed.
 //!
 //! Entries are stored in an arena and ordered by a rep (see [`crate::rep`]). Range tombstones are stored
 //! separately. Memory is freed only when the memtable is dropped. An entry never changes, except for
@@ -43,7 +43,7 @@ use bloom::Bloom;
 use inplace::Cells;
 use tombstones::Tombstones;
 
-/// An estimate that is no count is never less.
+/// The smallest estimate that is not an exact count.
 const LEAST_ESTIMATE: u64 = 40;
 
 /// Recently written entries, sorted. Readers never wait for writers.
@@ -51,7 +51,7 @@ pub struct MemTable {
     entries: Entries,
     rep: Rep,
     bloom: Option<Bloom>,
-    /// With updates in place: where the values of puts lie.
+    /// With in-place updates: the cells that hold the values of puts.
     cells: Option<Cells>,
     tombstones: Tombstones,
     options: MemTableOptions,
@@ -74,7 +74,7 @@ impl Rep {
     }
 }
 
-/// What writers change, away from what readers read.
+/// The counters that writers change. They are on other cache lines than the fields that readers read.
 #[repr(align(128))]
 #[derive(Default)]
 struct Tally {
@@ -82,41 +82,42 @@ struct Tally {
     deletes: AtomicU64,
     data_size: AtomicU64,
     marked: AtomicBool,
-    /// `u64::MAX` minus the smallest sequence number added; so that zero means none.
+    /// `u64::MAX` minus the smallest added sequence number, so that zero means "no entry".
     first_seq_inverted: AtomicU64,
     largest_seq: AtomicU64,
-    /// The newest timestamp plus 1; 0 means none. The largest number stands for itself too.
+    /// The newest timestamp plus 1; 0 means "no entry". The addition saturates for the timestamp `u64::MAX`.
     newest_timestamp_next: AtomicU64,
     /// The leaf where the last single insert ended.
     hint: AtomicU32,
     sealed: AtomicBool,
 }
 
-/// Numbers about a memtable. Sizes in bytes.
+/// Counts of a memtable. Sizes are in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Point entries, deletions among them.
+    /// Number of point entries, point tombstones included.
     pub entries: u64,
-    /// Point deletions of any kind.
+    /// Number of point tombstones of all value types.
     pub deletes: u64,
-    /// The number of range tombstones.
+    /// Number of range tombstones.
     pub range_deletes: u64,
-    /// Keys and values as encoded, range tombstones included.
+    /// Size of the encoded keys and values, range tombstones included.
     pub data_size: u64,
 }
 
 impl Counts {
-    /// Entries as RocksDB counts them: range tombstones are among them.
+    /// Returns the number of entries as RocksDB counts them, range tombstones included.
     pub fn with_tombstones(&self) -> u64 {
         self.entries + self.range_deletes
     }
 }
 
 impl MemTable {
-    /// An empty memtable. `id` grows from memtable to memtable; nothing older than `earliest_seq` will
+    /// Makes an empty memtable. `id` grows from memtable to memtable. No entry older than `earliest_seq` will
     /// be added.
     ///
-    /// Options are taken as [`MemTableOptions::check`] wants them; protection is cut to 8 bytes.
+    /// The caller has checked the options with [`MemTableOptions::check`]. More than 8 protection bytes are
+    /// reduced to 8.
     pub fn new(options: MemTableOptions, id: u64, earliest_seq: SequenceNumber) -> Arc<MemTable> {
         base::invariant!(
             options.protection_bytes_per_key <= 8,
@@ -162,20 +163,22 @@ impl MemTable {
         MemIter::new(self.clone())
     }
 
-    /// All range tombstones added so far, in fragments; cached until the next is added.
+    /// Returns all range tombstones in fragments. The fragments are cached until the next range tombstone is
+    /// added.
     pub fn range_tombstones(&self) -> Arc<FragmentedTombstones> {
         self.tombstones.fragments()
     }
 
-    /// The newest range tombstone over `user_key` (without timestamp) that a reader at `seq` sees.
-    /// Costs one load where there are none.
+    /// Returns the sequence number of the newest range tombstone over `user_key` (without timestamp) that is
+    /// visible at `seq`. Costs one load if there is no range tombstone.
     #[inline]
     pub fn max_covering_tombstone(&self, user_key: &[u8], seq: SequenceNumber) -> Option<SequenceNumber> {
         self.tombstones.max_covering(user_key, seq)
     }
 
-    /// The sequence number of the newest range tombstone over `user_key` that was written, and not only derived from
-    /// others by a reader. Cost: all tombstones are looked through where there are such.
+    /// Returns the sequence number of the newest range tombstone over `user_key` that the application wrote.
+    /// Range tombstones that readers derived from other tombstones do not count. If there are derived
+    /// tombstones, the call visits all range tombstones.
     pub fn newest_written_tombstone(&self, user_key: &[u8]) -> Option<SequenceNumber> {
         self.tombstones.newest_written(user_key)
     }
@@ -186,7 +189,8 @@ impl MemTable {
         self.tombstones.count() > 0
     }
 
-    /// What has been added; a [`Writer`] still at work has not told yet.
+    /// Returns the counts of the added entries. The entries of a [`Writer`] count only after the writer is
+    /// dropped.
     pub fn counts(&self) -> Counts {
         Counts {
             entries: self.tally.entries.load(Ordering::Relaxed),
@@ -196,29 +200,29 @@ impl MemTable {
         }
     }
 
-    /// Asks for the memtable to be sealed by the next write, though it is not full: its entries cost readers more
-    /// than they are worth.
+    /// Requests a switch of this memtable at the next write, although the memtable is not full, because its
+    /// entries make reads too slow.
     pub fn mark_for_flush(&self) {
         self.tally.marked.store(true, Ordering::Relaxed);
     }
 
-    /// See [`MemTable::mark_for_flush`].
+    /// Returns true if [`MemTable::mark_for_flush`] was called.
     #[inline]
     pub fn is_marked_for_flush(&self) -> bool {
         self.tally.marked.load(Ordering::Relaxed)
     }
 
-    /// No entries and no range tombstones.
+    /// Returns true if the memtable has no entry and no range tombstone.
     pub fn is_empty(&self) -> bool {
         self.first_seq() == 0 && self.largest_seq() == 0
     }
 
-    /// Nothing older is in here or will be.
+    /// Returns the lower limit of the sequence numbers. The memtable has no older entry and will get none.
     pub fn earliest_seq(&self) -> SequenceNumber {
         self.earliest_seq
     }
 
-    /// The smallest sequence number added; 0 while empty.
+    /// Returns the smallest added sequence number, or 0 if the memtable is empty.
     pub fn first_seq(&self) -> SequenceNumber {
         match self.tally.first_seq_inverted.load(Ordering::Relaxed) {
             0 => 0,
@@ -226,7 +230,7 @@ impl MemTable {
         }
     }
 
-    /// The largest sequence number added; 0 while empty.
+    /// Returns the largest added sequence number, or 0 if the memtable is empty.
     pub fn largest_seq(&self) -> SequenceNumber {
         self.tally.largest_seq.load(Ordering::Relaxed)
     }
@@ -237,8 +241,9 @@ impl MemTable {
         self.tally.newest_timestamp_next.load(Ordering::Acquire).checked_sub(1)
     }
 
-    /// Bytes taken up to now: arena, filter, tombstones. What `write_buffer_size` is compared with, and so without the
-    /// table of locks of updates in place, whose size has nothing to do with what was written.
+    /// Returns the bytes of the arena, the filter and the range tombstones. The engine compares this number
+    /// with `write_buffer_size`. The locks for in-place updates do not count, because their size does not
+    /// depend on the written entries.
     pub fn memory_used(&self) -> usize {
         let rep = match &self.rep {
             Rep::Tree(_) => 0,
@@ -254,9 +259,9 @@ impl MemTable {
         self.entries.arena.is_nearly_full()
     }
 
-    /// Point entries in `[start, end)` and their bytes, estimated at the cost of about two look-ups.
-    /// Keys carry timestamps where the order has them. Exact when few; never below 40 when there are 40
-    /// or more. An inverted range holds nothing.
+    /// Estimates the number of point entries in `[start, end)` and their bytes. Costs about two look-ups. If
+    /// the order has timestamps, both keys carry a timestamp. Small counts are exact. If there are 40 or more
+    /// entries, the estimate is at least 40. An inverted range gives 0.
     pub fn approximate_stats(&self, start: &[u8], end: &[u8]) -> (u64, u64) {
         if self.entries.order.user.compare(start, end).is_ge() {
             return (0, 0);
@@ -284,7 +289,8 @@ impl MemTable {
         (count, (data_size * u128::from(count) / u128::from(total.max(1))) as u64)
     }
 
-    /// Up to `n` user keys spread over the memtable, in order; for cutting work in equal parts.
+    /// Returns up to `n` user keys in order, spread over the memtable. They divide work into parts of similar
+    /// size.
     pub fn sample_keys(&self, n: usize) -> Vec<Vec<u8>> {
         let places: Vec<Ref> = match &self.rep {
             Rep::Tree(tree) => tree.sample(&self.entries, n),
@@ -294,12 +300,12 @@ impl MemTable {
                 (0..n).map(|i| sorted[i * sorted.len() / n]).collect()
             }
         };
-        // SAFETY: places that the rep showed: published with Release (or under its lock).
+        // SAFETY: the rep returned these places. They were published with Release, or under the lock of the
+        // rep.
         places.iter().map(|&place| unsafe { self.entries.entry(place) }.user_key().to_vec()).collect()
     }
 
-    /// From now on nothing will be added; later adds fail. Whoever seals makes sure that no writer is
-    /// at work.
+    /// Makes the memtable immutable: later adds fail. The caller makes sure that no writer is active.
     pub fn seal(&self) {
         self.tally.sealed.store(true, Ordering::Release);
         base::invariant!(
@@ -323,11 +329,11 @@ impl MemTable {
 struct Pins(MemTable);
 
 impl Pins {
-    /// In a token: the entry's key is meant, not its value. Above all places.
+    /// The bit of a token that selects the key of the entry instead of the value. It is above all places.
     const KEY: u64 = 1 << 63;
 
     fn of(table: &Arc<MemTable>) -> Arc<Pins> {
-        // SAFETY: `Pins` is a transparent wrapper, so the pointer, its layout and its count fit.
+        // SAFETY: `Pins` is a transparent wrapper, so pointer, layout and reference count are the same.
         unsafe { Arc::from_raw(Arc::into_raw(table.clone()).cast::<Pins>()) }
     }
 }
@@ -335,7 +341,7 @@ impl Pins {
 impl PinRegion for Pins {
     fn region(&self, token: u64) -> &[u8] {
         base::invariant!(token as Ref != 0, "a pinned value is at no place of its memtable");
-        // SAFETY: but for the flag, tokens are places of entries in this memtable that a reader had seen.
+        // SAFETY: without the flag, a token is the place of an entry that a reader of this memtable has seen.
         let entry = unsafe { self.0.entries.entry(token as Ref) };
         if token & Pins::KEY == 0 { entry.value } else { entry.internal_key }
     }

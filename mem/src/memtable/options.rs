@@ -1,4 +1,4 @@
-//! What a memtable is made with.
+//! The options of a memtable.
 
 use std::sync::Arc;
 
@@ -6,20 +6,20 @@ use base::error::{Error, Result};
 use base::key::InternalOrder;
 use base::order::PrefixExtractor;
 
-/// Which structure holds the entries.
+/// The data structure that orders the entries.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RepKind {
-    /// Sorted as written; RocksDB's `skip_list` and the default. (Here a tree of fat nodes.)
+    /// Sorted at each insertion. RocksDB's `skip_list`, and the default; here a tree of large nodes.
     #[default]
     SkipList,
-    /// Appended, sorted when first read; for bulk loads. RocksDB's `vector`.
+    /// Appended, and sorted at the first read. For bulk loads. RocksDB's `vector`.
     Vector,
 }
 
 impl RepKind {
-    /// From an option string: `skip_list`, `SkipListFactory`, `skip_list:16`, `vector`,
-    /// `VectorRepFactory`, `vector:1024`. The number (a lookahead, a reserve) is RocksDB's and has
-    /// nothing to act on here.
+    /// Parses an option string: `skip_list`, `SkipListFactory`, `skip_list:16`, `vector`, `VectorRepFactory`,
+    /// `vector:1024`. The number is RocksDB's lookahead or reserved capacity, and has no effect on these
+    /// structures.
     ///
     /// # Errors
     ///
@@ -43,7 +43,7 @@ impl RepKind {
         }
     }
 
-    /// The factory name in OPTIONS files.
+    /// Returns the factory name in OPTIONS files.
     pub fn name(self) -> &'static str {
         match self {
             RepKind::SkipList => "SkipListFactory",
@@ -52,33 +52,38 @@ impl RepKind {
     }
 }
 
-/// What a memtable is made with.
+/// The options of a memtable.
 #[derive(Clone)]
 pub struct MemTableOptions {
     /// The order of internal keys.
     pub order: InternalOrder,
     /// The structure that holds the entries.
     pub rep: RepKind,
-    /// Bytes at which the owner means to seal it; sizes the Bloom filter. Default 64 MiB.
+    /// Size in bytes at which the owner switches the memtable. It determines the size of the Bloom filter.
+    /// Default 64 MiB.
     pub write_buffer_size: usize,
-    /// Share of `write_buffer_size` spent on a Bloom filter, 0.0 (none, the default) to 0.25.
+    /// Share of `write_buffer_size` for a Bloom filter, from 0.0 to 0.25. Larger values count as 0.25.
+    /// Default 0.0: no Bloom filter.
     pub prefix_bloom_size_ratio: f64,
-    /// Whether whole keys go into the Bloom filter (prefixes do if there is an extractor).
+    /// Whether the Bloom filter contains whole keys. Prefixes are added if there is a prefix extractor.
+    /// Default false.
     pub whole_key_filtering: bool,
     /// The prefix extractor of the column family, if there is one.
     pub prefix_extractor: Option<Arc<dyn PrefixExtractor>>,
-    /// 0, 1, 2, 4 or 8 bytes of checksum with each entry, checked when it is read. Default 0.
+    /// Bytes of checksum for each entry: 0, 1, 2, 4 or 8. Readers verify the checksum. Default 0.
     pub protection_bytes_per_key: u8,
-    /// Searches and walks look whether entries are in order. Default false.
+    /// Whether searches and iterations check the order of the entries. Default false.
     pub paranoid_checks: bool,
-    /// Searches compare the protection bytes of all entries they decide by. Default false.
-    pub verify_on_seek: bool,
-    /// Puts overwrite values where they lie, under so many locks. Default `None`: each put is an entry.
-    pub inplace_locks: Option<usize>,
-    /// The memtable keeps the newest timestamp of its keys, as a number. For orders with timestamps of 8 bytes. Default
+    /// Whether searches verify the protection bytes of all entries in the leaf where the search ends. Default
     /// false.
+    pub verify_on_seek: bool,
+    /// In-place updates: the number of locks for values that puts overwrite. Default `None`: each put adds an
+    /// entry.
+    pub inplace_locks: Option<usize>,
+    /// Whether the memtable records the newest timestamp of its keys, as a number. For orders with timestamps
+    /// of 8 bytes. Default false.
     pub tracks_timestamps: bool,
-    /// Error texts may contain user keys. Default false.
+    /// Whether error texts may contain user keys. Default false.
     pub allow_data_in_errors: bool,
 }
 
@@ -101,10 +106,11 @@ impl MemTableOptions {
         }
     }
 
-    /// Whether the values are in range.
+    /// Checks that the options are in range.
     ///
     /// # Errors
-    /// NotSupported for other numbers of protection bytes, InvalidArgument if the ratio is no number.
+    /// NotSupported if the number of protection bytes is not 0, 1, 2, 4 or 8. InvalidArgument if the ratio is
+    /// not a number.
     pub fn check(&self) -> Result<()> {
         if !matches!(self.protection_bytes_per_key, 0 | 1 | 2 | 4 | 8) {
             return Err(Error::not_supported("memtable_protection_bytes_per_key must be 0, 1, 2, 4 or 8"));
@@ -115,7 +121,8 @@ impl MemTableOptions {
         Ok(())
     }
 
-    /// The size of the Bloom filter, if there is something to put into it.
+    /// Returns the size of the Bloom filter in bytes, or `None` if there is no filter or nothing to put into
+    /// it.
     pub(super) fn bloom_bytes(&self) -> Option<usize> {
         let ratio = self.prefix_bloom_size_ratio.min(0.25);
         let wanted = ratio > 0.0 && (self.whole_key_filtering || self.prefix_extractor.is_some());

@@ -1,4 +1,4 @@
-//! Looking keys up.
+//! Look-ups of keys.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::rep::vector::Vector;
 use super::inplace::Cells;
 use super::{MemTable, Pins, Rep};
 
-/// One stored version of a key, as [`MemTable::get`] shows it.
+/// One entry of a key, as [`MemTable::get`] passes it to the visitor.
 #[derive(Clone, Copy)]
 pub struct Version<'a> {
     /// The stored key, timestamp included.
@@ -26,13 +26,13 @@ pub struct Version<'a> {
     /// The value.
     pub value: &'a [u8],
     table: &'a MemTable,
-    /// Where the entry lies; 0 where `value` is a copy of what may be overwritten.
+    /// The place of the entry, or 0 if `value` is a copy of a value that may be overwritten.
     place: u64,
 }
 
 impl Version<'_> {
-    /// The value kept alive by `table`, without a copy. (If it came from another memtable, or may be overwritten,
-    /// it is copied.)
+    /// Returns the value without a copy; `table` keeps the value alive. Copies the value if the entry is in
+    /// another memtable, or if a put may overwrite the value.
     pub fn pin(&self, table: &Arc<MemTable>) -> Pinned {
         if self.place != 0 && std::ptr::eq(self.table, &raw const **table) {
             Pinned::region(Pins::of(table), self.place)
@@ -43,9 +43,9 @@ impl Version<'_> {
 }
 
 impl MemTable {
-    /// Shows the versions of `user_key` that a reader at `seq` sees, newest first, until `visit` breaks.
-    /// With timestamps: those of the key at or before the timestamp that `user_key` carries.
-    /// Range tombstones are not looked at; see [`MemTable::max_covering_tombstone`].
+    /// Passes the entries of `user_key` that are visible at `seq` to `visit`, newest first, until `visit`
+    /// breaks. If the order has timestamps, skips entries with a timestamp after the timestamp of `user_key`.
+    /// Ignores range tombstones; see [`MemTable::max_covering_tombstone`].
     ///
     /// # Errors
     /// Corruption if an entry does not match its protection bytes.
@@ -69,11 +69,11 @@ impl MemTable {
         answer.result
     }
 
-    /// [`MemTable::get`] for many keys, their searches overlapped. `visit` gets the index of the key.
-    /// Versions of one key come together and in order; keys come in the order given.
+    /// Does [`MemTable::get`] for many keys, with overlapping searches. `visit` gets the index of the key.
+    /// The keys are visited in the given order, and all entries of one key together.
     ///
     /// # Errors
-    /// As for `get`; the first stops all.
+    /// The errors of [`MemTable::get`]. The first error ends the call.
     pub fn multi_get(
         &self,
         user_keys: &[&[u8]],
@@ -118,10 +118,11 @@ impl MemTable {
         Ok(())
     }
 
-    /// Shows the first entry at or behind `user_key`: its newest, if it has any.
+    /// Passes the first entry at or after `user_key` to `visit`. This is the newest entry of the key, if the
+    /// key has an entry.
     ///
     /// # Errors
-    /// Corruption if the search is checked and fails, or the entry does not match its protection bytes.
+    /// Corruption if a checked search fails, or if the entry does not match its protection bytes.
     pub(super) fn newest<'a>(&'a self, user_key: &[u8], visit: impl FnOnce(Entry<'a>)) -> Result<()> {
         if self.definitely_misses(self.without_timestamp(user_key)) {
             return Ok(());
@@ -143,7 +144,7 @@ impl MemTable {
             }
         };
         if place != 0 {
-            // SAFETY: a place that the rep showed.
+            // SAFETY: the rep returned this place.
             let entry = unsafe { self.entries.entry(place) };
             self.entries.verify(&entry)?;
             visit(entry);
@@ -151,7 +152,8 @@ impl MemTable {
         Ok(())
     }
 
-    /// Whether the Bloom filter excludes `user_key` (without timestamp). False where there is no filter.
+    /// Returns true if the Bloom filter excludes `user_key` (without timestamp). Returns false if there is no
+    /// filter.
     #[inline]
     pub fn definitely_misses(&self, user_key: &[u8]) -> bool {
         let Some(bloom) = &self.bloom else { return false };
@@ -161,7 +163,8 @@ impl MemTable {
         self.prefix_definitely_misses(user_key)
     }
 
-    /// Whether there is a Bloom filter that is asked about `user_key` (without timestamp).
+    /// Returns true if there is a Bloom filter that [`MemTable::definitely_misses`] asks for `user_key`
+    /// (without timestamp).
     #[inline]
     pub fn asks_bloom(&self, user_key: &[u8]) -> bool {
         let prefix = |e: &Arc<dyn base::order::PrefixExtractor>| e.prefix(user_key).is_some();
@@ -170,8 +173,8 @@ impl MemTable {
                 || self.options.prefix_extractor.as_ref().is_some_and(prefix))
     }
 
-    /// Whether the Bloom filter excludes all keys with the prefix of `user_key` (without timestamp).
-    /// False where there are no prefixes in it.
+    /// Returns true if the Bloom filter excludes all keys with the prefix of `user_key` (without timestamp).
+    /// Returns false if the filter contains no prefixes.
     pub fn prefix_definitely_misses(&self, user_key: &[u8]) -> bool {
         let (Some(bloom), Some(extractor)) = (&self.bloom, &self.options.prefix_extractor) else {
             return false;
@@ -180,14 +183,15 @@ impl MemTable {
     }
 }
 
-/// A look-up on its way.
+/// A look-up in progress.
 struct Answer<'a, 'k, F> {
     table: &'a MemTable,
     user_key: &'k [u8],
     seq: SequenceNumber,
     visit: F,
     result: Result<()>,
-    /// The last entry seen: where to go on if a writer came between.
+    /// The last visited entry. If a writer changes the leaf during the look-up, the search continues after
+    /// this entry.
     last: Option<Entry<'a>>,
 }
 
@@ -215,7 +219,7 @@ impl<'a, F: FnMut(Version<'_>) -> ControlFlow<()>> Answer<'a, '_, F> {
         self.result = self.table.check_search(&cursor, target);
         let mut before: Option<Entry<'a>> = None;
         while self.result.is_ok() && cursor.place() != 0 {
-            // SAFETY: a place that the tree showed.
+            // SAFETY: the tree returned this place.
             let entry = unsafe { entries.entry(cursor.place()) };
             self.result = before.map_or(Ok(()), |before| self.table.check_order(&before, &entry));
             if self.result.is_err() || !self.take(entry, u64::from(cursor.place())) {
@@ -237,7 +241,8 @@ impl<'a, F: FnMut(Version<'_>) -> ControlFlow<()>> Answer<'a, '_, F> {
         }
     }
 
-    /// Shows one entry; false if that was the last.
+    /// Visits one entry. Returns false if the look-up ends here: the entry has another key, is corrupt, or
+    /// `visit` breaks.
     #[inline]
     fn take(&mut self, entry: Entry<'a>, place: u64) -> bool {
         let order = &self.table.entries.order.user;
@@ -283,7 +288,8 @@ impl<'a, F: FnMut(Version<'_>) -> ControlFlow<()>> Answer<'a, '_, F> {
         (self.visit)(version).is_continue()
     }
 
-    /// As [`Answer::take`], an entry whose value may be overwritten.
+    /// Does the same as [`Answer::take`] for an entry whose value may be overwritten: visits a copy of the
+    /// value.
     #[cold]
     fn take_copy(&mut self, entry: &Entry<'a>, kind: ValueType) -> bool {
         let Some(cells) = &self.table.cells else { return true };

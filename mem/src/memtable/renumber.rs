@@ -13,8 +13,8 @@ use crate::rep::tree::Cursor;
 
 use super::{MemTable, Rep};
 
-/// Adds `offset` to the sequence numbers of all entries, and gives the memtable its number. Nothing older than
-/// `offset` is in the memtable afterwards. Costs one visit of each entry.
+/// Adds `offset` to the sequence numbers of all entries, and gives the memtable its number. Afterwards no
+/// entry is older than `offset`. Costs one visit of each entry.
 ///
 /// # Errors
 /// NotSupported if the memtable has range tombstones; InvalidArgument if a sequence number would have more than 56 bits.

@@ -57,7 +57,7 @@ fn backward(table: &Arc<MemTable>) -> Vec<(Vec<u8>, Vec<u8>)> {
     rows
 }
 
-/// A cheap generator; tests replay.
+/// A cheap random number generator with a fixed seed, so that tests are repeatable.
 struct Lcg(u64);
 
 impl Lcg {
@@ -204,11 +204,12 @@ fn protection_bytes_are_checked() {
     assert!(wrong.check().is_err());
 }
 
-/// Changes the last byte of a stored user key, as failing memory would.
+/// Changes the last byte of a stored user key, as failing memory could.
 fn spoil(table: &MemTable, key: &[u8], to: u8) {
     let mut cursor = Cursor::new();
     cursor.seek(table.rep.tree().unwrap(), &table.entries, &table.entries.target(key, u64::MAX));
-    // SAFETY: the entry's length takes one byte; its key follows. Nobody reads meanwhile.
+    // SAFETY: the length of the entry takes one byte, and the key follows. No thread reads the entry at this
+    // time.
     unsafe { table.entries.arena.at(cursor.place()).add(key.len()).write(to) };
 }
 
@@ -244,7 +245,7 @@ fn checked_memtables_find_what_memory_did() {
         let named = ["k7", "k8"].iter().any(|key| error.contains(key));
         assert_eq!((named, error.contains("a key of 2 bytes")), (shows, !shows), "{error}");
         let visit = |_: Version<'_>| ControlFlow::Break(());
-        // Another key than the one that was spoiled: the search went by it.
+        // The searched key is not the changed key, but the search compares the changed key.
         assert!(table.get(b"k1", 9, visit).is_err());
         assert!(table.multi_get(&[b"k1"], 9, |_, _| ControlFlow::Break(())).is_err());
         iter.seek(&seek_key(b"k1", 9));
@@ -317,7 +318,7 @@ fn many_look_ups_at_once_answer_like_one_by_one() {
     }
 }
 
-/// What the model does to a table.
+/// An operation of the model test.
 #[derive(Clone, Debug)]
 enum Op {
     Add(Vec<u8>),
@@ -347,7 +348,7 @@ fn op() -> impl Strategy<Value = Op> {
 fn run_model(rep: RepKind, order: Order, ops: Vec<Op>) -> std::result::Result<(), TestCaseError> {
     let internal = InternalOrder::new(order.clone());
     let table = MemTable::new(MemTableOptions { order: internal.clone(), rep, ..options(rep) }, 1, 1);
-    // Rows sorted by the internal order itself.
+    // The model: entries sorted by the internal order.
     let mut rows: Vec<(Vec<u8>, Vec<u8>)> = Vec::new();
     let mut seq = 0;
     for op in ops {
@@ -427,7 +428,7 @@ fn walk(
     }
 }
 
-/// Bytewise by another name: keys compared through the trait, with no heads to help.
+/// The bytewise order as a custom comparator. Keys are compared through the trait, without heads.
 struct Plain;
 
 impl base::order::Comparator for Plain {

@@ -1,8 +1,9 @@
-//! The memtable's range tombstones, and their fragmented form, kept until the next one comes.
+//! The range tombstones of a memtable, and their fragmented form, which is cached until the next one is
+//! added.
 //!
-//! Fragmenting costs a sort. A reader of single keys therefore accepts a fragmented form that is a
-//! little behind and looks through the newest few one by one; only who wants the whole list, or finds
-//! more than [`TAIL`] behind, pays for it.
+//! Making fragments costs a sort. A look-up of one key therefore accepts a fragmented form that lacks the
+//! newest range tombstones, and searches those one by one. The fragments are made again for a caller that
+//! needs the whole list, and if more than [`TAIL`] range tombstones are missing.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -12,7 +13,7 @@ use parking_lot::RwLock;
 
 use crate::range_del::{FragmentedTombstones, Tombstone};
 
-/// Tombstones looked through singly before all are fragmented again.
+/// The number of range tombstones that are searched one by one before all are fragmented again.
 const TAIL: usize = 32;
 
 pub(super) struct Tombstones {
@@ -23,10 +24,10 @@ pub(super) struct Tombstones {
 
 struct Inner {
     list: Vec<Tombstone>,
-    /// The first `fragmented` of `list`.
+    /// The fragments of the first `fragmented` elements of `list`.
     fragments: Arc<FragmentedTombstones>,
     fragmented: usize,
-    /// Places in `list` of those that nobody wrote, ascending.
+    /// The positions in `list` of the range tombstones that readers derived, ascending.
     derived: Vec<usize>,
     bytes: usize,
 }
@@ -57,7 +58,8 @@ impl Tombstones {
         self.count.store(inner.list.len(), Ordering::Release);
     }
 
-    /// As [`Tombstones::add`], of one that says only what others say already.
+    /// Adds a range tombstone that was derived from other range tombstones. It hides nothing that they do not
+    /// hide.
     pub(super) fn add_derived(&self, tombstone: Tombstone) {
         let mut inner = self.inner.write();
         let at = inner.list.len();
@@ -112,7 +114,7 @@ impl Tombstones {
         if self.count() == 0 { None } else { self.search(user_key, snapshot) }
     }
 
-    /// The newest over the key that somebody wrote.
+    /// Returns the newest range tombstone over the key that the application wrote.
     pub(super) fn newest_written(&self, user_key: &[u8]) -> Option<SequenceNumber> {
         if self.count() == 0 {
             return None;

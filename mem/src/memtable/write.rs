@@ -1,4 +1,4 @@
-//! Adding to a memtable.
+//! Adding entries to a memtable.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -13,13 +13,14 @@ use super::inplace::Cells;
 use super::{MemTable, Rep, Tally};
 
 impl MemTable {
-    /// Adds a point entry. Any number of threads at once. `user_key` carries its timestamp where the
-    /// order has one. For runs of entries a [`MemTable::writer`] is cheaper.
+    /// Adds a point entry. Any number of threads may call this concurrently. If the order has timestamps,
+    /// `user_key` carries its timestamp. For many entries a [`MemTable::writer`] is cheaper.
     ///
     /// # Errors
-    /// TryAgain if this key has an entry of this sequence number and kind already (the vector does not
-    /// look); InvalidArgument if key or value is 4 GiB or more, or `kind` is no point, or the memtable is
-    /// sealed; Incomplete (memory limit) when 16 GiB are used.
+    /// TryAgain if the key already has an entry with this sequence number and value type; the vector does not
+    /// check this. InvalidArgument if the key or the value has 4 GiB or more, if `kind` is not a point value
+    /// type, or if the memtable is immutable. Incomplete (memory limit) if the 16 GiB of the arena are used
+    /// up.
     pub fn add(&self, seq: SequenceNumber, kind: ValueType, user_key: &[u8], value: &[u8]) -> Result<()> {
         base::invariant!(seq <= MAX_SEQUENCE, "the sequence number {seq} has more than 56 bits");
         let mut hint = self.tally.hint.load(Ordering::Acquire);
@@ -34,26 +35,26 @@ impl MemTable {
         Ok(())
     }
 
-    /// For many entries: keeps counts and the insert hint to itself, publishes the counts when dropped.
-    /// Several writers may be at work at once.
+    /// Returns a writer for many entries. It has its own counts and insert hint, and adds the counts to the
+    /// memtable when it is dropped. Several writers may be active at the same time.
     pub fn writer(&self) -> Writer<'_> {
         Writer { table: self, hint: self.tally.hint.load(Ordering::Acquire), added: Added::default() }
     }
 
-    /// Adds a range tombstone; `start` and `end` both carry the timestamp where the order has one.
+    /// Adds a range tombstone. If the order has timestamps, both `start` and `end` carry the timestamp.
     ///
     /// # Errors
-    /// InvalidArgument if a key is shorter than a timestamp, or the memtable is sealed.
+    /// InvalidArgument if a key is shorter than a timestamp, or if the memtable is immutable.
     pub fn add_range_tombstone(&self, seq: SequenceNumber, start: &[u8], end: &[u8]) -> Result<()> {
         self.add_tombstone(seq, (start, end), false)
     }
 
-    /// Adds a range tombstone that no application wrote. It hides only entries that other tombstones
-    /// already hide from readers at `seq` or later. [`MemTable::newest_written_tombstone`] does not count
+    /// Adds a range tombstone that a reader derived from other tombstones. It hides only entries that other
+    /// tombstones already hide from readers at `seq` or later. [`MemTable::newest_written_tombstone`] ignores
     /// it.
     ///
     /// # Errors
-    /// As [`MemTable::add_range_tombstone`].
+    /// The errors of [`MemTable::add_range_tombstone`].
     pub fn add_derived_tombstone(&self, seq: SequenceNumber, start: &[u8], end: &[u8]) -> Result<()> {
         self.add_tombstone(seq, (start, end), true)
     }
@@ -102,8 +103,8 @@ impl MemTable {
         }
     }
 
-    /// Overwrites the value of the key's newest entry, if that is one of this kind with room enough and no range
-    /// deletion came after it; else adds an entry.
+    /// Overwrites the value of the newest entry of the key, if that entry has this value type and enough
+    /// room, and if no range tombstone is newer. Otherwise adds an entry.
     #[cold]
     fn update(
         &self,
@@ -136,7 +137,7 @@ impl MemTable {
         Ok(Inserted::Entry(size - place.len() - 1 + varint_len(value.len() as u64) + value.len()))
     }
 
-    /// Returns the bytes the entry counts for.
+    /// Adds an entry. Returns the number of bytes that the entry counts for.
     #[inline]
     fn insert_entry(
         &self,
@@ -155,7 +156,8 @@ impl MemTable {
         );
         let place = self.entries.store(user_key, pack(seq, kind as u8), value)?;
         if let Some(bloom) = &self.bloom {
-            // Before the entry can be found: the filter must never deny what is there.
+            // The key goes into the filter before readers can find the entry, because the filter must never
+            // exclude an existing key.
             let without_timestamp = self.without_timestamp(user_key);
             if let Some(prefix) =
                 self.options.prefix_extractor.as_ref().and_then(|p| p.prefix(without_timestamp))
@@ -167,7 +169,7 @@ impl MemTable {
             }
         }
         let fresh = match &self.rep {
-            // SAFETY: stored just now, by this thread, in the entries the tree belongs to.
+            // SAFETY: this thread has just stored the entry in the entries of this tree.
             Rep::Tree(tree) => unsafe { tree.insert(&self.entries, place, hint)? },
             Rep::Vector(vector) => {
                 // SAFETY: as above.
@@ -182,7 +184,7 @@ impl MemTable {
         Ok(varint_len(key_len as u64) + key_len + varint_len(value.len() as u64) + value.len())
     }
 
-    /// Raises the newest timestamp to the timestamp of the key.
+    /// Raises the newest timestamp to the timestamp of the key, if that is newer.
     #[cold]
     fn track_timestamp(&self, user_key: &[u8]) {
         base::invariant!(
@@ -212,7 +214,7 @@ impl MemTable {
     }
 }
 
-/// See [`MemTable::writer`].
+/// Adds many entries to a memtable; see [`MemTable::writer`].
 pub struct Writer<'a> {
     table: &'a MemTable,
     hint: Ref,
@@ -220,10 +222,10 @@ pub struct Writer<'a> {
 }
 
 impl Writer<'_> {
-    /// As [`MemTable::add`].
+    /// Adds a point entry, as [`MemTable::add`] does.
     ///
     /// # Errors
-    /// As there.
+    /// The errors of [`MemTable::add`].
     #[inline]
     pub fn add(
         &mut self,
@@ -238,12 +240,12 @@ impl Writer<'_> {
     }
 }
 
-/// What became of an entry.
+/// The result of an insertion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Inserted {
-    /// It is one of the memtable's, and counts for so many bytes.
+    /// The memtable has a new entry. It counts for this number of bytes.
     Entry(usize),
-    /// Its value took the place of an older one.
+    /// The value replaced the value of an older entry.
     InPlace,
 }
 
@@ -254,7 +256,7 @@ impl Drop for Writer<'_> {
     }
 }
 
-/// What one writer added and has not published.
+/// The entries that one writer added and has not yet counted in the memtable.
 struct Added {
     entries: u64,
     deletes: u64,
@@ -322,7 +324,7 @@ impl Tally {
     }
 }
 
-/// `fetch_max` that only loads where nothing is to be raised.
+/// Raises an atomic number like `fetch_max`, but only loads it if there is nothing to raise.
 fn raise(to: &AtomicU64, value: u64) {
     if to.load(Ordering::Relaxed) < value {
         to.fetch_max(value, Ordering::Relaxed);

@@ -1,4 +1,4 @@
-//! Range tombstones cut into fragments that do not overlap.
+//! Range tombstones as fragments that do not overlap.
 //!
 //! A tombstone `[start, end)` at sequence number `s` hides every key in the range that is older than `s`.
 //! Tombstones may overlap. For one key and one snapshot, a reader needs the newest tombstone that covers
@@ -10,8 +10,8 @@
 //!                  [c--------------h)#20
 //! fragments    [a-c)#10  [c--f)#20,10  [f-h)#20
 //! ```
-//! The same form serves memtables and tables. With user timestamps the keys here have no timestamp, and each
-//! stamp has its timestamp beside its sequence number. Facts: RocksDB `db/range_tombstone_fragmenter.cc`.
+//! Memtables and tables use the same form. With user timestamps the keys here have no timestamp, and each
+//! sequence number has its timestamp in a parallel list. Facts: RocksDB `db/range_tombstone_fragmenter.cc`.
 
 #[cfg(test)]
 mod tests;
@@ -24,25 +24,27 @@ use std::ops::Range;
 use base::error::{Error, Result};
 use base::key::{self, InternalOrder, MAX_SEQUENCE, SequenceNumber};
 
-/// One range tombstone: hides keys in `[start, end)` older than `seq`. Prints as `[a-f)#10`.
+/// One range tombstone. It hides the entries of keys in `[start, end)` that are older than `seq`. Displayed
+/// as `[a-f)#10`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tombstone {
-    /// First key covered, without its timestamp.
+    /// The first covered key, without its timestamp.
     pub start: Vec<u8>,
-    /// First key no longer covered, without its timestamp.
+    /// The first key after the covered range, without its timestamp.
     pub end: Vec<u8>,
     /// The sequence number.
     pub seq: SequenceNumber,
-    /// The timestamp, empty where the order has none.
+    /// The timestamp; empty if the order has no timestamps.
     pub timestamp: Vec<u8>,
 }
 
 impl Tombstone {
-    /// From the stored form: an internal key (start, sequence, kind) and the end key as value, both
-    /// with `timestamp_size` bytes of timestamp.
+    /// Decodes the stored form: an internal key (start, sequence number, value type), and the end key as
+    /// value. Both keys end with `timestamp_size` bytes of timestamp.
     ///
     /// # Errors
-    /// Corruption if the internal key is malformed or no range deletion, or a key lacks its timestamp.
+    /// Corruption if the internal key is malformed or is not a range tombstone, or if a key is shorter than
+    /// its timestamp.
     pub fn decode(internal_key: &[u8], end: &[u8], timestamp_size: usize) -> Result<Tombstone> {
         let parsed = key::parse(internal_key)?;
         if parsed.kind != key::ValueType::RangeDeletion {
@@ -52,7 +54,8 @@ impl Tombstone {
             .ok_or_else(|| Error::corruption(format!("range tombstone {parsed} lacks its timestamp")))
     }
 
-    /// From keys that carry timestamps; `None` if one is too short for that.
+    /// Makes a tombstone from keys that carry timestamps. Returns `None` if a key is shorter than a
+    /// timestamp.
     pub(crate) fn from_stored(start: &[u8], end: &[u8], seq: SequenceNumber, ts: usize) -> Option<Tombstone> {
         let (start, timestamp) = start.split_at_checked(start.len().checked_sub(ts)?)?;
         let (end, _) = end.split_at_checked(end.len().checked_sub(ts)?)?;
@@ -66,42 +69,43 @@ impl fmt::Display for Tombstone {
     }
 }
 
-/// Tombstones in fragments; immutable.
+/// An immutable list of range tombstones in fragments.
 pub struct FragmentedTombstones {
     order: InternalOrder,
-    /// Boundary keys, one behind the other.
+    /// The boundary keys, concatenated.
     keys: Vec<u8>,
     fragments: Vec<Cut>,
-    /// Newest first within a fragment.
+    /// The sequence numbers, newest first within a fragment.
     seqs: Vec<SequenceNumber>,
-    /// As many as `seqs`, of `timestamp_size` bytes each.
+    /// The timestamps in the order of `seqs`, `timestamp_size` bytes each.
     timestamps: Vec<u8>,
     timestamp_size: usize,
     tombstone_count: usize,
 }
 
-/// A fragment as ranges in the buffers above.
+/// A fragment, as ranges of the buffers above.
 struct Cut {
     start: Range<usize>,
     end: Range<usize>,
     stamps: Range<usize>,
 }
 
-/// A stretch of keys and what covers it.
+/// A range of keys and the range tombstones that cover it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fragment<'a> {
-    /// First key covered, without timestamp.
+    /// The first covered key, without timestamp.
     pub start: &'a [u8],
-    /// First key no longer covered, without timestamp.
+    /// The first key after the fragment, without timestamp.
     pub end: &'a [u8],
-    /// Sequence numbers, newest first; never empty.
+    /// The sequence numbers, newest first; never empty.
     pub seqs: &'a [SequenceNumber],
     timestamps: &'a [u8],
     timestamp_size: usize,
 }
 
 impl<'a> Fragment<'a> {
-    /// The timestamp beside `seqs[index]`; empty where the order has none, or past the end.
+    /// Returns the timestamp of `seqs[index]`. It is empty if the order has no timestamps, or if `index` is
+    /// past the end.
     pub fn timestamp(&self, index: usize) -> &'a [u8] {
         base::invariant!(
             index < self.seqs.len(),
@@ -112,7 +116,7 @@ impl<'a> Fragment<'a> {
         self.timestamps.get(from..from.saturating_add(self.timestamp_size)).unwrap_or_default()
     }
 
-    /// The newest sequence number that a reader at `snapshot` sees.
+    /// Returns the newest sequence number that is visible at `snapshot`.
     #[inline]
     pub fn newest_at(&self, snapshot: SequenceNumber) -> Option<SequenceNumber> {
         base::invariant!(
@@ -124,8 +128,8 @@ impl<'a> Fragment<'a> {
 }
 
 impl FragmentedTombstones {
-    /// Sorts and cuts; takes them in any order. Empty and inverted ranges cover nothing and are dropped,
-    /// as are those whose timestamp is not of the order's size.
+    /// Makes fragments of range tombstones, which may be in any order. Drops tombstones with an empty or
+    /// inverted range, and tombstones whose timestamp has not the size of the order.
     pub fn new(mut tombstones: Vec<Tombstone>, order: InternalOrder) -> Self {
         let timestamp_size = order.user.timestamp_size();
         let less = |a: &[u8], b: &[u8]| compare_stripped(&order, a, b).is_lt();
@@ -156,13 +160,13 @@ impl FragmentedTombstones {
         out
     }
 
-    /// Nothing covered.
+    /// Makes an empty list.
     pub fn empty(order: InternalOrder) -> Self {
         Self::new(Vec::new(), order)
     }
 
-    /// Walks the boundaries from left to right with the set of tombstones that cover the place.
-    /// `tombstones` are sorted by start.
+    /// Visits the boundaries from left to right with the set of range tombstones that cover the current
+    /// position. `tombstones` must be sorted by start.
     fn cut(&mut self, tombstones: &[Tombstone]) {
         let order = self.order.clone();
         let mut bounds: Vec<&[u8]> = tombstones.iter().flat_map(|t| [&t.start[..], &t.end[..]]).collect();
@@ -236,17 +240,17 @@ impl FragmentedTombstones {
         self.fragments.is_empty()
     }
 
-    /// How many fragments.
+    /// Returns the number of fragments.
     pub fn len(&self) -> usize {
         self.fragments.len()
     }
 
-    /// How many tombstones (not empty, not inverted) went in.
+    /// Returns the number of range tombstones that were fragmented. Dropped tombstones do not count.
     pub fn tombstone_count(&self) -> usize {
         self.tombstone_count
     }
 
-    /// Bytes of memory held.
+    /// Returns the bytes of memory.
     pub fn memory(&self) -> usize {
         self.keys.capacity()
             + self.fragments.capacity() * size_of::<Cut>()
@@ -254,10 +258,10 @@ impl FragmentedTombstones {
             + self.timestamps.capacity()
     }
 
-    /// The fragment at `index`, in key order.
+    /// Returns the fragment at `index`, in key order.
     ///
     /// # Panics
-    /// Past the end.
+    /// If `index` is past the end.
     #[inline]
     pub fn fragment(&self, index: usize) -> Fragment<'_> {
         let cut = &self.fragments[index];
@@ -275,20 +279,20 @@ impl FragmentedTombstones {
         }
     }
 
-    /// All fragments in key order; runs both ways.
+    /// Returns all fragments in key order. The iterator runs in both directions.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = Fragment<'_>> + ExactSizeIterator {
         (0..self.len()).map(|i| self.fragment(i))
     }
 
-    /// Index of the first fragment that ends after `user_key` (given without timestamp): it covers the
-    /// key or lies behind it. `len()` if there is none.
+    /// Returns the index of the first fragment that ends after `user_key` (without timestamp). This fragment
+    /// covers the key or lies after it. Returns `len()` if there is none.
     pub fn first_ending_after(&self, user_key: &[u8]) -> usize {
         self.fragments.partition_point(|cut| {
             compare_stripped(&self.order, &self.keys[cut.end.clone()], user_key).is_le()
         })
     }
 
-    /// The fragment over `user_key` (given without timestamp).
+    /// Returns the fragment that covers `user_key` (without timestamp).
     pub fn covering(&self, user_key: &[u8]) -> Option<Fragment<'_>> {
         let index = self.first_ending_after(user_key);
         (index < self.len())
@@ -296,8 +300,9 @@ impl FragmentedTombstones {
             .filter(|fragment| compare_stripped(&self.order, fragment.start, user_key).is_le())
     }
 
-    /// The newest tombstone over `user_key` (without timestamp) that a reader at `snapshot` sees.
-    /// An entry of that key is hidden if its sequence number is smaller. One binary search.
+    /// Returns the sequence number of the newest range tombstone over `user_key` (without timestamp) that is
+    /// visible at `snapshot`. An entry of the key is hidden if its sequence number is smaller. Costs one
+    /// binary search.
     pub fn max_covering(&self, user_key: &[u8], snapshot: SequenceNumber) -> Option<SequenceNumber> {
         if self.fragments.is_empty() {
             return None;
@@ -305,8 +310,8 @@ impl FragmentedTombstones {
         self.covering(user_key)?.newest_at(snapshot)
     }
 
-    /// As [`FragmentedTombstones::max_covering`] for a reader at a timestamp: of the tombstones at or
-    /// before it, the newest, with its own timestamp.
+    /// Does [`FragmentedTombstones::max_covering`] for a reader at a timestamp. Returns the newest range
+    /// tombstone at or before `timestamp`, with its own timestamp.
     pub fn max_covering_at(
         &self,
         user_key: &[u8],
@@ -325,8 +330,9 @@ impl FragmentedTombstones {
             .find(|(_, own)| self.order.user.compare_timestamp(own, timestamp).is_le())
     }
 
-    /// What flush and compaction write: the fragments in order, each with its newest tombstone for every
-    /// stripe between `snapshots` (ascending). With timestamps, all of them.
+    /// Returns the tombstones that flush and compaction write. They are the fragments in order. Each fragment
+    /// keeps its newest tombstone in each interval between two `snapshots`, which must be ascending. With
+    /// timestamps, each fragment keeps all tombstones.
     pub fn for_snapshots(&self, snapshots: &[SequenceNumber]) -> impl Iterator<Item = Tombstone> {
         base::invariant!(snapshots.is_sorted(), "the snapshots are not in ascending order");
         self.iter().flat_map(move |fragment| {
@@ -337,7 +343,7 @@ impl FragmentedTombstones {
                     if limit.is_none_or(|limit| seq > limit) {
                         return None;
                     }
-                    // Older ones matter only to readers of snapshots before this one.
+                    // Older tombstones matter only to readers of snapshots before this tombstone.
                     limit = snapshots.partition_point(|&s| s < seq).checked_sub(1).map(|at| snapshots[at]);
                 }
                 Some(Tombstone {

@@ -1,4 +1,4 @@
-//! Entries: key and value in one piece of the arena, written once.
+//! Entries: key and value in one allocation of the arena, written once.
 //!
 //! ```text
 //! varint32  length of the internal key
@@ -8,7 +8,7 @@
 //! bytes     value
 //! bytes     checksum over key, trailer and value: 0, 1, 2, 4 or 8 bytes
 //! ```
-//! The internal key is contiguous, so an iterator shows it as it lies; a pinned value is a pointer.
+//! The internal key is contiguous, so an iterator returns it in place, and a pinned value is a pointer.
 
 use std::cmp::Ordering;
 
@@ -19,17 +19,17 @@ use base::order::Order;
 
 use crate::arena::{Arena, Ref};
 
-/// The arena with what is needed to make sense of what lies in it.
+/// The arena, and the facts that are necessary to read the entries in it.
 pub(crate) struct Entries {
     pub(crate) arena: Arena,
     pub(crate) order: InternalOrder,
-    /// 0, 1, 2, 4 or 8.
+    /// Protection bytes of each entry: 0, 1, 2, 4 or 8.
     pub(crate) protection: usize,
     /// Whether error texts may contain user keys.
     pub(crate) shows_keys: bool,
 }
 
-/// A key to search for, split.
+/// A key to search for, divided into user key and trailer.
 #[derive(Clone, Copy)]
 pub(crate) struct Target<'a> {
     pub(crate) user_key: &'a [u8],
@@ -44,7 +44,7 @@ pub(crate) struct Entry<'a> {
 }
 
 impl<'a> Entry<'a> {
-    /// No entry: what an iterator shows that is nowhere.
+    /// The entry of an iterator without a position.
     pub(crate) const EMPTY: Entry<'static> =
         Entry { internal_key: &[0; TRAILER_LEN], value: &[], checksum: &[] };
 
@@ -65,8 +65,9 @@ impl<'a> Entry<'a> {
 }
 
 impl Entries {
-    /// Four bytes behind the first `skip` as a number. Among keys that agree in those `skip` bytes its
-    /// order is the keys' order; equal numbers decide nothing.
+    /// Returns the four bytes of a key after the first `skip` bytes, as a number. Among keys with the same
+    /// first `skip` bytes, the order of the numbers is the order of the keys. Equal numbers do not imply
+    /// equal keys. In a custom order the number is always 0.
     #[inline]
     pub(crate) fn head(&self, user_key: &[u8], skip: usize) -> u32 {
         match self.order.user {
@@ -76,8 +77,7 @@ impl Entries {
         }
     }
 
-    /// How many bytes, up to `most`, two user keys have in common at their beginning; 0 where the order
-    /// is not by bytes.
+    /// Returns the length of the common prefix of two user keys, at most `most`. Returns 0 in a custom order.
     pub(crate) fn common(&self, a: &[u8], b: &[u8], most: usize) -> usize {
         match self.order.user {
             Order::Custom(_) => 0,
@@ -95,18 +95,18 @@ impl Entries {
         Target { user_key, trailer }
     }
 
-    /// The target of an entry's own key.
+    /// Returns a target with the key of an entry.
     ///
     /// # Safety
-    /// As for [`Entries::entry`].
+    /// The contract of [`Entries::entry`].
     #[inline]
     pub(crate) unsafe fn target_of(&self, place: Ref) -> Target<'_> {
-        // SAFETY: the caller's promise.
+        // SAFETY: the contract of this function.
         let entry = unsafe { self.entry(place) };
         self.target(entry.user_key(), entry.trailer())
     }
 
-    /// Writes an entry; it is nobody's until its place is published.
+    /// Writes an entry. Other threads cannot find it until its place is published.
     ///
     /// # Errors
     /// InvalidArgument if key or value is too long for its length field; Incomplete if the arena is full.
@@ -118,8 +118,9 @@ impl Entries {
         let size = varint_len(key_len as u64) + key_len + varint_len(value.len() as u64) + value.len();
         let (place, start) = self.arena.alloc(size + self.protection, 4)?;
         base::invariant!(place != 0, "an entry is stored at the place that means no entry");
-        // SAFETY: the arena gave us `size + protection` bytes at `start`, ours alone until published;
-        // the pieces written add up to that, in order and without overlap. Sources are live slices.
+        // SAFETY: the arena returned `size + protection` bytes at `start`. They belong to this thread until
+        // the entry is published. The written parts have this total size and do not overlap. The sources are
+        // live slices.
         unsafe {
             let mut at = write_varint(start, key_len as u32);
             at = write_bytes(at, user_key);
@@ -143,8 +144,8 @@ impl Entries {
     /// Adds `offset` to the sequence number of the entry at `place`.
     ///
     /// # Safety
-    /// As for [`Entries::entry`]; and no other thread reads or writes the entry, and no reference to its bytes lives. The
-    /// sequence number must stay below 2^56.
+    /// The contract of [`Entries::entry`]. In addition no other thread may access the entry, and no reference
+    /// to its bytes may exist. The sequence number must stay below 2^56.
     pub(crate) unsafe fn renumber(&self, place: Ref, offset: u64) {
         // SAFETY: the caller promises that `store` wrote the whole layout at this offset, and that the entry is this
         // thread's alone. The trailer lies in the last 8 bytes of the internal key, and the checksum after the value. The
@@ -164,7 +165,7 @@ impl Entries {
         }
     }
 
-    /// The entry at `place`.
+    /// Returns the entry at `place`.
     ///
     /// # Safety
     /// `place` must come from this object's [`Entries::store`], and the store must happen before this
@@ -185,22 +186,22 @@ impl Entries {
         }
     }
 
-    /// The user key of the entry at `place`; empty for place 0.
+    /// Returns the user key of the entry at `place`, or an empty key for place 0.
     ///
     /// # Safety
-    /// As for [`Entries::entry`], unless `place` is 0.
+    /// The contract of [`Entries::entry`], unless `place` is 0.
     pub(crate) unsafe fn user_key_at(&self, place: Ref) -> &[u8] {
-        // SAFETY: the caller's promise.
+        // SAFETY: the contract of this function.
         if place == 0 { &[] } else { unsafe { self.entry(place) }.user_key() }
     }
 
-    /// How the entry at `place` compares with `target`.
+    /// Compares the entry at `place` with `target`.
     ///
     /// # Safety
-    /// As for [`Entries::entry`].
+    /// The contract of [`Entries::entry`].
     #[inline]
     pub(crate) unsafe fn compare(&self, place: Ref, target: &Target<'_>) -> Ordering {
-        // SAFETY: the caller's promise.
+        // SAFETY: the contract of this function.
         let entry = unsafe { self.entry(place) };
         self.order
             .user
@@ -208,11 +209,10 @@ impl Entries {
             .then_with(|| target.trailer.cmp(&entry.trailer()))
     }
 
-    /// Asks for the memory of an entry that will be read soon.
+    /// Prefetches the memory of an entry that will be read soon.
     #[inline]
     pub(crate) fn prefetch(&self, place: Ref) {
-        // SAFETY: only an address is computed; a prefetch of any address is harmless, and `at` is
-        // pure arithmetic on it.
+        // SAFETY: `at` only computes an address, and a prefetch of any address is harmless.
         let at = unsafe { self.arena.at(place) };
         crate::rep::prefetch(at);
         crate::rep::prefetch(at.wrapping_add(64));
@@ -266,7 +266,7 @@ fn checksum(user_key: &[u8], trailer: u64, value: &[u8]) -> u64 {
 /// `bytes.len()` bytes at `at` must be writable and not overlap `bytes`.
 #[inline]
 unsafe fn write_bytes(at: *mut u8, bytes: &[u8]) -> *mut u8 {
-    // SAFETY: the caller's promise.
+    // SAFETY: the contract of this function.
     unsafe {
         std::ptr::copy_nonoverlapping(bytes.as_ptr(), at, bytes.len());
         at.add(bytes.len())
@@ -274,10 +274,10 @@ unsafe fn write_bytes(at: *mut u8, bytes: &[u8]) -> *mut u8 {
 }
 
 /// # Safety
-/// As many bytes as the varint takes must be writable at `at`.
+/// The bytes of the encoded varint must be writable at `at`.
 #[inline]
 unsafe fn write_varint(mut at: *mut u8, mut value: u32) -> *mut u8 {
-    // SAFETY: the caller's promise.
+    // SAFETY: the contract of this function.
     unsafe {
         while value >= 0x80 {
             at.write(value as u8 | 0x80);
@@ -293,7 +293,7 @@ unsafe fn write_varint(mut at: *mut u8, mut value: u32) -> *mut u8 {
 /// `at` must point at a varint32 that [`write_varint`] wrote.
 #[inline]
 unsafe fn read_varint(mut at: *const u8) -> (u32, *const u8) {
-    // SAFETY: the caller's promise: a byte without the high bit ends what is read.
+    // SAFETY: by the contract of this function, a byte without the high bit ends the varint.
     unsafe {
         let mut byte = at.read();
         at = at.add(1);

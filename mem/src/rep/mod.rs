@@ -1,13 +1,13 @@
-//! The structures that keep entries in order. They hold places of entries in the arena, nothing else.
+//! The data structures that order the entries. They hold only the places of entries in the arena.
 //!
-//! [`tree`] is the default (RocksDB's name for its place is `skip_list`), [`vector`] the one for bulk
-//! loads. The memtable picks by an enum, so that there is no virtual call a row.
+//! [`tree`] is the default and stands for RocksDB's `skip_list`. [`vector`] is for bulk loads. The memtable
+//! selects a structure by an enum, so that an operation makes no virtual call.
 
 pub(crate) mod entry;
 pub(crate) mod tree;
 pub(crate) mod vector;
 
-/// Asks the processor to bring in the line at `address`; any address is allowed.
+/// Prefetches the cache line at `address`. Any address is allowed.
 #[inline(always)]
 pub(crate) fn prefetch<T>(address: *const T) {
     #[cfg(all(target_arch = "x86_64", not(miri)))]

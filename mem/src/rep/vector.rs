@@ -1,7 +1,7 @@
-//! Entries in the order they came, sorted when someone reads: for bulk loads without reads between.
+//! Entries in insertion order, sorted when they are read. For bulk loads without reads in between.
 //!
-//! A sort is kept until the next entry comes. Reading after each write sorts each time: that is what
-//! RocksDB's `vector` does too, and why it is not the default.
+//! The sorted list is cached until the next insertion. A read after each write sorts each time. RocksDB's
+//! `vector` does the same, and for this reason it is not the default.
 
 use std::sync::Arc;
 
@@ -22,10 +22,10 @@ struct State {
 }
 
 impl Vector {
-    /// Adds an entry. Equal keys are not looked for.
+    /// Adds an entry. Does not check for equal keys.
     ///
     /// # Safety
-    /// `place` must come from the `store` of the [`Entries`] that all other calls get.
+    /// `place` must come from the `store` of the [`Entries`] that is passed to all other calls.
     pub(crate) unsafe fn insert(&self, place: Ref) {
         base::invariant!(place != 0, "the place that means no entry is inserted");
         let mut state = self.state.lock();
@@ -33,12 +33,12 @@ impl Vector {
         state.sorted = None;
     }
 
-    /// Bytes outside the arena.
+    /// Returns the bytes of memory outside of the arena.
     pub(crate) fn memory(&self) -> usize {
         self.state.lock().places.capacity() * size_of::<Ref>()
     }
 
-    /// All places in key order.
+    /// Returns all places in key order.
     pub(crate) fn sorted(&self, entries: &Entries) -> Arc<[Ref]> {
         let mut state = self.state.lock();
         if let Some(sorted) = &state.sorted {
@@ -46,7 +46,7 @@ impl Vector {
         }
         let mut places = state.places.clone();
         places.sort_by(|&a, &b| {
-            // SAFETY: places in the vector come from `store`; the lock orders it before this.
+            // SAFETY: the places in the vector come from `store`. The lock orders the store before this call.
             unsafe {
                 let target = entries.target_of(b);
                 entries.compare(a, &target)
@@ -63,10 +63,11 @@ impl Vector {
         sorted
     }
 
-    /// How many of `sorted` lie before `target` (or at it, with `or_equal`).
+    /// Returns how many of `sorted` lie before `target`. With `or_equal`, an entry equal to `target` counts
+    /// too.
     pub(crate) fn partition(sorted: &[Ref], entries: &Entries, target: &Target<'_>, or_equal: bool) -> usize {
         sorted.partition_point(|&place| {
-            // SAFETY: `sorted` came from `Vector::sorted`, whose lock ordered the stores before this.
+            // SAFETY: `sorted` comes from `Vector::sorted`, whose lock ordered the stores before this call.
             let order = unsafe { entries.compare(place, target) };
             order.is_lt() || or_equal && order.is_eq()
         })

@@ -1,12 +1,13 @@
-//! The shelf: bytes that are written once, kept long and read here and there, as filters are.
+//! The shelf: memory for bytes that are written once, kept long, and read at random, such as filters.
 //!
 //! ```text
 //! board of 4 MiB:  | piece | piece |   piece   | ..  free  |      pieces start on multiples of 64 bytes
 //! ```
-//! Boards are mapped on huge pages, which a heap of 4 KiB pages cannot offer: a probe at random then misses
-//! the cache but not the page tables as well. Pieces on 64 bytes spare a cache-local Bloom filter every
-//! second line. A board goes back when the last of its pieces does, so pieces that live equally long belong
-//! on one shelf; a piece above a quarter of a board has a board of its own.
+//! Boards are mapped on huge pages, which a heap with 4 KiB pages does not offer. A random read then misses
+//! the cache, but does not also miss the page tables. With pieces on multiples of 64 bytes, a probe of a
+//! cache-local Bloom filter reads one cache line instead of sometimes two. A board is freed with the last of
+//! its pieces, so pieces with equally long lives belong on one shelf. A piece larger than a quarter of a
+//! board gets its own board.
 
 use std::alloc::Layout;
 use std::ops::Deref;
@@ -21,23 +22,24 @@ const BOARD: usize = 2 * chunk::HUGE_PAGE;
 const ALIGN: usize = 64;
 const OWN_BOARD: usize = BOARD / 4;
 
-/// Where pieces are put. Any thread; a lock is held while a piece's place is found, not while it is filled.
+/// Stores pieces. All methods may be called from any thread. A lock is held while the shelf finds a place for
+/// a piece, but not while the piece is filled.
 #[derive(Debug, Default)]
 pub struct Shelf {
     open: Mutex<Option<(Arc<Board>, usize)>>,
 }
 
-/// Bytes on a shelf; cheap to clone, `Deref` to `[u8]`.
+/// Bytes on a shelf. A clone is cheap. Dereferences to `[u8]`.
 #[derive(Clone)]
 pub struct Piece {
-    /// Keeps the memory; `None` where the bytes are on the heap.
+    /// Keeps the memory alive. `None` if the bytes are on the heap.
     _board: Option<Arc<Board>>,
     heap: Option<Arc<[u8]>>,
     start: NonNull<u8>,
     len: usize,
 }
 
-// SAFETY: a piece is read-only from its making on, and owns a share of the memory it points into.
+// SAFETY: a piece is read-only after its construction, and owns a share of the memory that it points into.
 unsafe impl Send for Piece {}
 // SAFETY: as above.
 unsafe impl Sync for Piece {}
@@ -48,14 +50,16 @@ struct Board {
     layout: Layout,
 }
 
-// SAFETY: a board hands out disjoint parts only (`Shelf::place`), each written before it is shared.
+// SAFETY: a board hands out disjoint parts only (`Shelf::place`), and each part is written before it is
+// shared.
 unsafe impl Send for Board {}
 // SAFETY: as above.
 unsafe impl Sync for Board {}
 
 impl Drop for Board {
     fn drop(&mut self) {
-        // SAFETY: mapped in `Board::new` with this layout; the last piece, and so the last reader, is gone.
+        // SAFETY: `Board::new` mapped the memory with this layout. The last piece is gone, so no reader is
+        // left.
         unsafe { chunk::unmap(self.start.as_ptr(), self.layout) }
     }
 }
@@ -71,25 +75,26 @@ impl Board {
 }
 
 impl Shelf {
-    /// An empty shelf; it maps its first board with the first piece.
+    /// Makes an empty shelf. The first piece maps the first board.
     pub const fn new() -> Shelf {
         Shelf { open: Mutex::new(None) }
     }
 
-    /// Puts a copy of `bytes` on the shelf. Where the system gives no more memory for boards the heap is used.
+    /// Stores a copy of `bytes` on the shelf. If the system has no memory for a board, the copy goes to the
+    /// heap.
     pub fn keep(&self, bytes: &[u8]) -> Piece {
         let Some((board, start)) = self.place(bytes.len()) else {
             let heap: Arc<[u8]> = bytes.into();
             let start = NonNull::from(&*heap).cast();
             return Piece { _board: None, heap: Some(heap), start, len: bytes.len() };
         };
-        // SAFETY: `place` found `bytes.len()` bytes at `start` within the board, for this piece alone, and the
-        // board lives as long as the piece; `bytes` lies elsewhere.
+        // SAFETY: `place` found `bytes.len()` bytes at `start` in the board, for this piece only. The board
+        // lives as long as the piece. `bytes` does not overlap the board.
         unsafe { start.as_ptr().copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
         Piece { _board: Some(board), heap: None, start, len: bytes.len() }
     }
 
-    /// A place of `len` bytes that no other piece has.
+    /// Returns a place of `len` bytes that no other piece has.
     fn place(&self, len: usize) -> Option<(Arc<Board>, NonNull<u8>)> {
         if len > OWN_BOARD {
             let board = Board::new(len.checked_next_multiple_of(4096)?)?;
@@ -112,7 +117,7 @@ impl Shelf {
 }
 
 impl Piece {
-    /// Bytes this piece occupies.
+    /// Returns the number of bytes that this piece occupies.
     pub fn memory_usage_bytes(&self) -> usize {
         if self.heap.is_some() { self.len } else { self.len.next_multiple_of(ALIGN).max(ALIGN) }
     }
@@ -123,8 +128,8 @@ impl Deref for Piece {
 
     #[inline]
     fn deref(&self) -> &[u8] {
-        // SAFETY: `start` heads `len` bytes that were written in `keep`, are never written again, and live as
-        // long as the board or heap block this piece owns a share of.
+        // SAFETY: `keep` wrote `len` bytes at `start`. They are never written again, and they live as long as
+        // the board or heap block that this piece shares.
         unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.len) }
     }
 }

@@ -1,13 +1,14 @@
-//! Zeroed arrays under the schedule explorer, whose atomics are not valid at zero: made one by one.
+//! Zeroed arrays for the schedule explorer. Its atomics are not valid as zero bits, so each element is
+//! constructed.
 
 /// A type for which all zero bits are a value.
 ///
 /// # Safety
-/// As the other: none of its obligations is used here.
+/// None in this build. The other definition of this trait has obligations that this build does not use.
 pub(crate) unsafe trait Zeroed {
     fn zero() -> Self;
 
-    /// Becomes zero while others read it: the system takes its memory back.
+    /// Sets the value to zero while other threads read it, as if the system took its memory back.
     fn fade(&self);
 }
 
@@ -23,7 +24,7 @@ impl<T: Zeroed> ZeroedArray<T> {
         Self::new(count)
     }
 
-    /// What the system does to a mapping, done to every array.
+    /// Sets every element to zero, as the system does to a mapping.
     pub(crate) fn give_back(&self) {
         self.0.iter().for_each(T::fade);
     }

@@ -1,25 +1,25 @@
-//! Large zeroed arrays, on huge pages where the system has them.
+//! Large zeroed arrays, on huge pages if the system supports huge pages.
 //!
-//! A table of a gigabyte cache is some megabytes, touched at random: with 4 KiB pages each look-up misses
-//! the TLB as well as the caches. Arrays from 2 MiB on are aligned to a huge page and the system is asked
-//! to use them.
+//! The table of a cache of one gigabyte has some megabytes and is read at random. With 4 KiB pages each
+//! look-up misses the TLB and the caches. Arrays of 2 MiB and more are aligned to a huge page, and the system
+//! is asked to use huge pages.
 //!
-//! Arrays from 64 KiB on are mapped, so that the system backs them with memory only as they are touched: a
-//! segment of entries costs what of it is in use. (The allocator would clear aligned memory itself, and so
-//! touch it all.)
+//! Arrays of 64 KiB and more are mapped, so that the system backs them with memory only when they are
+//! touched. A segment of entries costs only the part that is in use. The allocator would clear aligned memory
+//! itself, and so touch all of it.
 
 use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
 use std::ptr::NonNull;
 
 use crate::arena::chunk::{self, HUGE_PAGE};
 
-/// Arrays of so many bytes are mapped.
+/// Arrays of at least this number of bytes are mapped.
 const MAPPED: usize = 64 << 10;
 
 /// A type for which all zero bits are a value.
 ///
 /// # Safety
-/// They must be, and the type must not need dropping.
+/// All zero bits must be a valid value of the type, and the type must not need a drop.
 pub(crate) unsafe trait Zeroed {}
 
 /// A fixed array of `T`, all zeros at first.
@@ -28,19 +28,19 @@ pub(crate) struct ZeroedArray<T: Zeroed> {
     count: usize,
 }
 
-// SAFETY: the array owns its elements and hands out shared references alone, as `Box<[T]>` does.
+// SAFETY: the array owns its elements and hands out shared references only, as `Box<[T]>` does.
 unsafe impl<T: Zeroed + Send> Send for ZeroedArray<T> {}
 // SAFETY: as above.
 unsafe impl<T: Zeroed + Sync> Sync for ZeroedArray<T> {}
 
 impl<T: Zeroed> ZeroedArray<T> {
     /// # Panics
-    /// If the array would not fit the address space, or has no bytes.
+    /// If the array does not fit into the address space, or has no bytes.
     pub(crate) fn new(count: usize) -> Self {
         Self::mapped_by(chunk::map, count)
     }
 
-    /// On pages of the system's usual size: for an array of which often little is touched.
+    /// Makes an array on pages of the usual size, for an array that is often touched only in part.
     ///
     /// # Panics
     /// As [`ZeroedArray::new`].
@@ -61,13 +61,14 @@ impl<T: Zeroed> ZeroedArray<T> {
         ZeroedArray { start, count }
     }
 
-    /// Gives the memory of a mapped array back to the system, if that can be; its elements then are zeros, each
-    /// bit at a time of its own. Only for elements that are changed through atomics.
+    /// Returns the memory of a mapped array to the system, if the system supports that. The elements then
+    /// become zero, and each bit may change at another time. Only for elements that are changed through
+    /// atomics.
     pub(crate) fn give_back(&self) {
         let layout = Self::layout(self.count);
         if layout.size() >= MAPPED {
-            // SAFETY: a mapping of `new`'s with this layout. Zeros are a value of `T`, whose users, by this
-            // method's contract, expect changes by others.
+            // SAFETY: `new` mapped the memory with this layout. Zero is a valid value of `T`. By the contract
+            // of this method, users of `T` expect concurrent changes.
             unsafe { chunk::discard(self.start.as_ptr().cast(), layout) };
         }
     }
@@ -83,8 +84,8 @@ impl<T: Zeroed> ZeroedArray<T> {
 
     #[inline]
     pub(crate) fn as_slice(&self) -> &[T] {
-        // SAFETY: an allocation of `count` elements, all initialised (zeros are a value of `T`), alive
-        // as long as self; nobody is given `&mut`.
+        // SAFETY: the allocation has `count` elements, which are all initialised, because zero is a valid
+        // value of `T`. It lives as long as self, and no method returns `&mut`.
         unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.count) }
     }
 }

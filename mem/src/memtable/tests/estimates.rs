@@ -1,4 +1,4 @@
-//! Range estimates against counting.
+//! Compares range estimates with exact counts.
 
 use super::*;
 
@@ -25,7 +25,7 @@ fn estimates_are_close_and_exact_when_small() {
             assert_eq!(count(random.next() % (n - len), len), len);
         }
     }
-    // Relative deviation from the truth, whatever the width, and the largest of all.
+    // The relative standard deviation and the largest relative error, for each width of a range.
     for len in [200u64, 500, 1000, 1500, 3000, 10_000, 30_000, 100_000].into_iter().filter(|&len| len < n) {
         let miss = |_| count(random.next() % (n - len), len) as f64 / len as f64 - 1.0;
         let misses: Vec<f64> = (0..rounds).map(miss).collect();
@@ -42,7 +42,8 @@ fn estimates_are_close_and_exact_when_small() {
 fn an_estimate_stays_within_half_where_leaves_are_filled_unevenly() {
     let table = table(RepKind::SkipList);
     let n = if cfg!(miri) { 300u64 } else { 100_000 };
-    // Ascending keys, which fill every leaf, and behind them as many in random order, which do not.
+    // Ascending keys fill every leaf. After them, the same number of keys in random order leaves room in the
+    // leaves.
     let mut writer = table.writer();
     let mut random = Lcg(5);
     let mut scattered: Vec<u64> = (n..2 * n).collect();
@@ -62,13 +63,13 @@ fn an_estimate_stays_within_half_where_leaves_are_filled_unevenly() {
     }
 }
 
-/// A stretch of keys, and how they come.
+/// A group of keys in one insertion order.
 #[derive(Clone, Debug)]
 enum Stretch {
     Up(u32, u16),
     Down(u32, u16),
     Scattered(u32, u16),
-    /// One key, many versions.
+    /// Many entries of one key.
     Versions(u32, u16),
 }
 
@@ -101,8 +102,8 @@ fn stretch() -> impl Strategy<Value = Stretch> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(if cfg!(miri) { 2 } else { 200 }))]
 
-    /// Exact up to ten, never below 40 where there are 40, nothing in an inverted range, never more than there are,
-    /// whatever order the keys came in.
+    /// Estimates are exact up to ten, and at least 40 if there are 40 entries. They are 0 for an inverted
+    /// range, and never above the total number of entries. The order of insertion does not matter.
     #[test]
     fn an_estimate_keeps_its_promises(
         stretches in prop::collection::vec(stretch(), 1..if cfg!(miri) { 3 } else { 8 }),
@@ -119,7 +120,7 @@ proptest! {
         keys.sort_unstable();
         for (i, (from, to, near)) in ends.iter().enumerate() {
             let from = from.index(keys.len());
-            // Any other key, or one not far away.
+            // Two ends of three are at most `near` keys apart; the others are arbitrary.
             let to = if i % 3 == 0 { to.index(keys.len()) } else { (from + near).min(keys.len() - 1) };
             let (start, end) = (keys[from], keys[to]);
             let (told, bytes) = table.approximate_stats(&start.to_be_bytes(), &end.to_be_bytes());

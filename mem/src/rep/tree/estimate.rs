@@ -1,14 +1,14 @@
-//! How many entries lie between two keys, from a few nodes.
+//! Estimates how many entries lie between two keys, from a few nodes.
 //!
 //! Two searches descend together, one for each end of the range, so that the cache misses of one search
 //! overlap the work of the other. At each level the searches know how many children lie between the ends.
 //! If there are few children, the searches descend one more level. If there are [`ENOUGH`] children, the
 //! searches stop: the sizes of children differ, but the mean of this many children is accurate, and the
-//! position of an end within its child matters little. So a wide range touches no leaf and only nodes that
-//! are in the CPU cache. Up to [`SAMPLE`] children are asked for their size. Below, the mean of the level
-//! stands for them. If both ends are in one leaf, the positions give the count. At the leaves of a narrow
-//! range, the count beside the ends is exact, and the count between the ends is exact if all leaves were
-//! asked.
+//! position of an end within its child matters little. So a wide range touches no leaf, and only nodes that
+//! are in the CPU cache. The estimate reads the sizes of up to [`SAMPLE`] children. For the levels below, it
+//! uses the mean size of the nodes of a level. If both ends are in one leaf, their positions give the count.
+//! At the leaves of a narrow range, the count in the leaves of the two ends is exact. The count between these
+//! leaves is exact if the sizes of all leaves were read.
 
 use crate::arena::Ref;
 use crate::rep::entry::{Entries, Target};
@@ -17,15 +17,18 @@ use crate::rep::prefetch;
 use super::Tree;
 use super::node::Node;
 
-/// Nodes asked for their number of items. Their lines are fetched side by side.
+/// The number of nodes whose sizes are read. Their cache lines are prefetched together.
 const SAMPLE: usize = 24;
-/// With so many children between the ends, the search goes no further down. (A node is two thirds full, give or take a
-/// fifth: 48 deviate by 3 %, and the ends by 0.4 of a child, 1 %.)
+/// If this number of children lies between the ends, the search stops. A node is two thirds full, with a
+/// deviation of a fifth. The mean of 48 nodes therefore deviates by 3 %, and the two ends add 0.4 of a child,
+/// or 1 %.
 const ENOUGH: usize = 48;
-/// So many nodes between the ends have told how full nodes are there; fewer, and their children are asked too.
+/// If more than this number of nodes lies between the ends, the mean size of a level is accurate enough. With
+/// fewer nodes, this part of the tree may differ, so the sizes of the children are read too.
 const NEAR: usize = 3;
 
-/// A node on the way down, its items, and which one is taken (in a leaf: how many lie before).
+/// One step of a search: a node, the position of the chosen item, and the child to continue with. In a leaf,
+/// the position is the number of items before the target.
 #[derive(Clone, Copy)]
 struct Step {
     node: Ref,
@@ -34,7 +37,7 @@ struct Step {
     child: Ref,
 }
 
-/// About how many entries lie in a range, and whether that is exactly so.
+/// The estimated number of entries in a range, and whether the number is exact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Estimate {
     pub(crate) count: u64,
@@ -42,8 +45,8 @@ pub(crate) struct Estimate {
 }
 
 impl Tree {
-    /// Entries at or after `start` and before `end`; `start` must not be behind `end`. `total` is how
-    /// many there are in all.
+    /// Estimates the number of entries at or after `start` and before `end`. `start` must be before `end`.
+    /// `total` is the number of all entries.
     pub(crate) fn estimate(
         &self,
         entries: &Entries,
@@ -78,7 +81,7 @@ impl Tree {
                     below = items / nodes.len().max(1) as f64
                         * if level == 1 { 1.0 } else { self.entries_below(level - 2, total) };
                 }
-                // On the average half of each child that an end lies in is inside.
+                // On average, half of each child that contains an end is inside the range.
                 let count = ((children + 1) as f64 * below).round() as u64;
                 return Estimate { count: count.min(total), exact: false };
             }
@@ -92,7 +95,7 @@ impl Tree {
         }
     }
 
-    /// The end of a search that came to the leaves, with `nodes` between them.
+    /// Returns the estimate of a search that reached the leaves. `nodes` are the leaves between the two ends.
     fn at_leaves(&self, entries: &Entries, l: &Step, r: &Step, nodes: &[Ref], total: u64) -> Estimate {
         if l.node == r.node {
             return Estimate { count: r.position.saturating_sub(l.position) as u64, exact: true };
@@ -102,12 +105,13 @@ impl Tree {
         Estimate { count: (edges as u64 + items.round() as u64).min(total), exact }
     }
 
-    /// Mean number of entries under a node of `level`.
+    /// Returns the mean number of entries under a node of `level`.
     fn entries_below(&self, level: usize, total: u64) -> f64 {
         total as f64 / self.nodes_on(level).max(1) as f64
     }
 
-    /// The place of `target` in the node that it belongs to, which is `place` or to the right of it.
+    /// Finds the node of `target`, which is `place` or a node on its right, and the position of `target` in
+    /// it.
     fn settle(&self, entries: &Entries, mut place: Ref, target: &Target<'_>) -> Step {
         loop {
             let node = self.node(entries, place);
@@ -129,7 +133,8 @@ impl Tree {
         }
     }
 
-    /// Puts the children between those taken at `left` and at `right` into `nodes`, one of each `stride`.
+    /// Fills `nodes` with the children between the positions `left` and `right`, one of each `stride`
+    /// children.
     fn between(&self, entries: &Entries, left: &Step, right: &Step, stride: usize, nodes: &mut Vec<Ref>) {
         nodes.clear();
         let mut place = left.node;
@@ -152,12 +157,13 @@ impl Tree {
         }
     }
 
-    /// Up to `n` entries, spread: the lower bounds of nodes on the lowest level that has enough.
+    /// Returns up to `n` entries, spread over the tree. They are the lower bounds of the nodes on the highest
+    /// level that has enough nodes.
     pub(crate) fn sample(&self, entries: &Entries, n: usize) -> Vec<Ref> {
         let mut place = self.root();
         let mut places = Vec::new();
         loop {
-            // A level from left to right, beginning at its leftmost node.
+            // Visit one level from left to right, from its leftmost node.
             let level = self.node(entries, place).level();
             let mut along = place;
             places.clear();
@@ -182,7 +188,8 @@ impl Tree {
         }
     }
 
-    /// Items in all of `nodes`, and whether all were asked.
+    /// Returns the number of items in all of `nodes`, and whether the number is exact. It is extrapolated if
+    /// there are more nodes than [`SAMPLE`].
     fn items_in(&self, entries: &Entries, nodes: &[Ref]) -> (f64, bool) {
         let asked = nodes.len().min(SAMPLE);
         if asked == 0 {

@@ -1,4 +1,4 @@
-//! A tree of fat nodes: the memtable's default structure.
+//! A tree of large nodes: the default structure of a memtable.
 //!
 //! ```text
 //!            [ -inf       g ]                          level 1
@@ -6,18 +6,20 @@
 //!   [ a b c d ] -> [ d' e f ] -> [ g h ]               leaves, linked both ways
 //!                  (not yet in level 1)
 //! ```
-//! A skip list pays a cache miss a step, some twenty to find one of a million keys; here a node's
-//! lines are fetched side by side and searched by eight-byte key heads, and three levels of four stay
-//! in cache. It is a B-link tree (Lehman and Yao, 1981) that only grows: a full node gives its upper part
-//! to a new right neighbour, and the level above learns of it later. Until then, and whenever the index
-//! is behind, a search goes right as long as its key is not below the node's upper bound. A writer
-//! holds one lock at a time, and none while it goes down; readers hold none (see [`node`]).
+//! A skip list costs a cache miss for each step, and needs about twenty steps to find one of a million keys.
+//! Here the cache lines of a node are prefetched together, and heads of four bytes decide most comparisons.
+//! Three of four levels stay in the CPU cache. The tree is a B-link tree (Lehman and Yao, 1981) that only
+//! grows. A full node moves its upper part to a new right neighbour, and the level above gets the new node
+//! later. Therefore a search moves to the right neighbour if its key is not below the upper bound of the
+//! node. A writer holds one lock at a time, and holds no lock during its search from the root. Readers hold
+//! no lock (see [`node`]).
 //!
-//! A node's lower bound never changes and nodes are never removed, so any node once known as being at
-//! or left of a key remains a place to start from, and a leaf's `next`, once read, remains the place
-//! where that leaf's keys end.
+//! The lower bound of a node never changes, and nodes are never removed. So a node that was once at or left
+//! of a key stays a valid start for a search of the key. And the `next` of a leaf, once read, stays the leaf
+//! after the keys that were read with it.
 //!
-//! Ascending keys fill leaves to the brim (a split at the end moves nothing); so do descending ones.
+//! Ascending keys fill leaves completely, because a split at the end moves no entry. The same is true for
+//! descending keys.
 
 mod cursor;
 mod estimate;
@@ -39,24 +41,24 @@ pub(crate) use cursor::Cursor;
 pub(crate) use estimate::Estimate;
 use node::{CAP, Locked, Node, PREFIX, Snap, user_key_at};
 
-/// 16 GiB hold fewer nodes than 16 levels do.
+/// The nodes in 16 GiB need fewer than 16 levels.
 const MAX_LEVELS: usize = 16;
 
-/// Searches in flight at once in [`Tree::find_many`].
+/// The number of concurrent searches in [`Tree::find_many`].
 pub(crate) const GROUP: usize = 16;
 
 /// Orders the entries of one [`Entries`]. Every call takes the `Entries`, and must always get the same
 /// `Entries`.
 pub(crate) struct Tree {
     root: AtomicU32,
-    /// The leftmost leaf, for good.
+    /// The leftmost leaf. It never changes.
     first: Ref,
     growing: Mutex<()>,
-    /// How many nodes each level has.
+    /// The number of nodes on each level.
     nodes: [AtomicU64; MAX_LEVELS],
 }
 
-/// Where a search ended: a leaf, what it said, and a position in it.
+/// The result of a search: a leaf, the view of the leaf that the search read, and a position in the view.
 #[derive(Clone, Copy)]
 pub(crate) struct Found {
     pub(crate) leaf: Ref,
@@ -67,13 +69,13 @@ pub(crate) struct Found {
 enum Outcome {
     Placed,
     Duplicate,
-    /// Placed, and this new node has to be made known one level up.
+    /// The item was placed, and this new node must be linked into the level above.
     Split(Ref),
 }
 
 impl Tree {
-    /// An empty tree. (Without memory for a first leaf there is nothing to go on with: this ends as every
-    /// allocation in Rust does.)
+    /// Makes an empty tree. If there is no memory for the first leaf, calls the allocation error handler,
+    /// which ends the process.
     pub(crate) fn new(entries: &Entries) -> Tree {
         let Ok((first, _)) = new_node(entries, 0, 0) else {
             std::alloc::handle_alloc_error(std::alloc::Layout::new::<Node>())
@@ -93,28 +95,29 @@ impl Tree {
 
     #[inline]
     fn node<'e>(&self, entries: &'e Entries, place: Ref) -> &'e Node {
-        // SAFETY: all places that come here are of nodes: the root, children, neighbours, hints. All
-        // are published with Release and read with Acquire, or were given out by this thread.
+        // SAFETY: all places that are passed here are places of nodes: root, children, neighbours, hints.
+        // They were published with Release and read with Acquire, or this thread made them.
         unsafe { Node::at(entries, place) }
     }
 
     #[inline]
     fn prefetch(&self, entries: &Entries, place: Ref) {
-        // SAFETY: as in `node`; only the address is used.
+        // SAFETY: as in `node`. Only the address is used.
         Node::prefetch(unsafe { entries.arena.at(place) });
     }
 
-    /// Adds the entry at `place`; false if its key is here already. `hint` is the leaf where the last
-    /// call ended (0 at first): close keys then save the way down.
+    /// Adds the entry at `place`. Returns false if the tree already has the same key. `hint` is the leaf
+    /// where the last call ended, at first 0. If the next key is near the last key, the hint saves the search
+    /// from the root.
     ///
     /// # Errors
-    /// Incomplete if the arena is full; the entry is then not in.
+    /// Incomplete if the arena is full. The entry is then not in the tree.
     ///
     /// # Safety
-    /// `place` must come from the `store` of `entries`, on this thread.
+    /// `store` of `entries` must have returned `place` on this thread.
     pub(crate) unsafe fn insert(&self, entries: &Entries, place: Ref, hint: &mut Ref) -> Result<bool> {
         base::invariant!(place != 0, "the place that means no entry is inserted");
-        // SAFETY: the caller's promise.
+        // SAFETY: the contract of this function.
         let target = unsafe { entries.target_of(place) };
         let mut path = [0; MAX_LEVELS];
         let start = match self.hinted(entries, *hint, &target) {
@@ -126,7 +129,8 @@ impl Tree {
         let mut level = 0;
         while let Outcome::Split(right) = outcome {
             level += 1;
-            // The index may lag behind: if there is no memory for it, searches go right instead.
+            // The levels above may miss nodes. If there is no memory to link the node, searches reach it
+            // through its left neighbour.
             match self.link(entries, right, level, &path) {
                 Ok(next) => outcome = next,
                 Err(_) => break,
@@ -135,8 +139,8 @@ impl Tree {
         Ok(!matches!(outcome, Outcome::Duplicate))
     }
 
-    /// Whether `target` belongs to the leaf `hint`, or did a moment ago. Says so only where that is
-    /// plain from the leaf alone.
+    /// Returns true if the leaf `hint` alone proves that `target` belongs to the leaf, or belonged to it when
+    /// the leaf was read.
     #[inline]
     fn hinted(&self, entries: &Entries, hint: Ref, target: &Target<'_>) -> bool {
         if hint == 0 {
@@ -152,7 +156,7 @@ impl Tree {
             && leaf.unchanged(snap.state)
     }
 
-    /// Puts `item` into the node at `start` or to the right of it. Returns the node it went to.
+    /// Puts `item` into the node at `start` or into a node on its right. Returns the node that got the item.
     fn insert_at(
         &self,
         entries: &Entries,
@@ -177,9 +181,10 @@ impl Tree {
                 snap.len()
             );
             if node.level() == 0 && position < snap.len() && relation.is_eq() {
-                // An equal key would be where the search ended; only equal heads are worth a look.
+                // An equal key would be at the position where the search ended. Its entry is read only if the
+                // heads are equal.
                 let equal_heads = node.head(&snap, position) == entries.head(target.user_key, snap.skip());
-                // SAFETY: an entry read from a slot with Acquire, under the leaf's lock.
+                // SAFETY: the entry was read from a slot with Acquire, under the lock of the leaf.
                 if equal_heads && unsafe { entries.compare(node.item(&snap, position), target) }.is_eq() {
                     return Ok((place, Outcome::Duplicate));
                 }
@@ -194,7 +199,7 @@ impl Tree {
         }
     }
 
-    /// Cuts the prefix of a node to what `target` has too.
+    /// Shortens the prefix of a node to the part that `target` has too.
     #[cold]
     fn shorten(
         &self,
@@ -210,7 +215,7 @@ impl Tree {
         node.snap()
     }
 
-    /// Moves the upper part of a node to a new neighbour and puts `item` into one of them.
+    /// Moves the upper part of a node to a new right neighbour, and puts `item` into one of the two nodes.
     #[cold]
     #[allow(clippy::too_many_arguments)]
     fn split(
@@ -239,8 +244,8 @@ impl Tree {
         let low = node.key_of(entries, first_right);
         let key = |item: Ref| user_key_at(entries, node.key_of(entries, item));
 
-        // Between its bounds all that may come shares what they share. At the edges there is no bound
-        // and the items there have to do.
+        // All keys between the bounds of a node share the common prefix of the bounds. The outermost nodes
+        // lack a bound, so the items there replace it.
         let low_key = user_key_at(entries, low);
         let upper = match snap.next {
             0 if keep == n => key(node.item(snap, n.saturating_sub(1))),
@@ -255,14 +260,14 @@ impl Tree {
         right_node.fill(node, entries, snap, keep, right_skip);
         right_node.set_prev(place);
         if goes_right {
-            // Nobody sees the new node, so its lock is free.
+            // No other thread sees the new node, so its lock is free.
             let own = right_node.snap();
             let head = entries.head(target.user_key, own.skip());
             right_node.lock().place(&own, position - keep, head, item);
         }
         locked.cut(entries, snap, keep, right, low);
-        // Only now, when the way from here leads through the new node: whoever comes to it from the right
-        // goes on to this node, and from here looks for it along the way to the right.
+        // Set `prev` only after the new node is linked from this node. A reader that follows `prev` must be
+        // able to reach its own leaf by `next`.
         if snap.next != 0 {
             self.node(entries, snap.next).set_prev(right);
         }
@@ -289,10 +294,10 @@ impl Tree {
         Ok((place, Outcome::Split(right)))
     }
 
-    /// Makes the node `right` known on `level`, the one above its own.
+    /// Links the node `right` into `level`, the level above the node.
     fn link(&self, entries: &Entries, right: Ref, level: usize, path: &[Ref; MAX_LEVELS]) -> Result<Outcome> {
         base::invariant!(level > 0, "a leaf is linked into a leaf");
-        // SAFETY: a right neighbour always has a lower bound, set before it was published.
+        // SAFETY: a right neighbour always has a lower bound, which was set before the node was published.
         let target = unsafe { entries.target_of(self.node(entries, right).low()) };
         let known = path.get(level).copied().unwrap_or(0);
         let start = match known {
@@ -305,8 +310,8 @@ impl Tree {
         Ok(self.insert_at(entries, start, &target, right)?.1)
     }
 
-    /// A node of `level` at or left of `target`. If there is no such level yet, makes it, over the old
-    /// root and `right`, and returns 0.
+    /// Returns a node of `level` at or left of `target`. If the level does not exist, makes a new root over
+    /// the old root and `right`, and returns 0.
     #[cold]
     fn start_above(&self, entries: &Entries, right: Ref, level: usize, target: &Target<'_>) -> Result<Ref> {
         let growing = self.growing.lock();
@@ -319,7 +324,7 @@ impl Tree {
         let locked = node.lock();
         locked.place(&node.snap(), 0, 0, root);
         locked.place(&node.snap(), 1, entries.head(target.user_key, 0), right);
-        // Too long at first; what comes shortens it.
+        // The prefix is too long at first. Later keys shorten it.
         locked.set_prefix(entries, &node.snap(), target.user_key, PREFIX);
         drop(locked);
         base::invariant!(
@@ -338,8 +343,8 @@ impl Tree {
         Ok(0)
     }
 
-    /// The node of `level` that `target` belongs to, or one that lately was; `path` gets the nodes
-    /// passed above it, by level.
+    /// Returns the node of `level` that contains `target`, or a node left of it. Stores the visited nodes of
+    /// higher levels in `path`, by level.
     fn descend(
         &self,
         entries: &Entries,
@@ -363,7 +368,8 @@ impl Tree {
         }
     }
 
-    /// From an inner node one step right (false) or down (true); `None` if a writer came between.
+    /// Moves from an inner node one step right (false) or down (true). Returns `None` if a writer changed the
+    /// node meanwhile.
     #[inline]
     fn step(&self, entries: &Entries, node: &Node, target: &Target<'_>) -> Option<(Ref, bool)> {
         let snap = node.snap();
@@ -371,7 +377,7 @@ impl Tree {
         let (next, down) = if Node::is_left_of(&snap, entries, target, relation) {
             (snap.next, false)
         } else {
-            // Item 0 bounds the node, so at least one item is at or below the target.
+            // Item 0 is the lower bound of the node, so at least one item is at or below the target.
             let past = node.partition(&snap, entries, target, relation, true);
             (node.item(&snap, past.saturating_sub(1)), true)
         };
@@ -382,8 +388,8 @@ impl Tree {
         Some((next, down))
     }
 
-    /// The first position at or after `target` (behind it, with `or_equal`). It may be the end of its
-    /// leaf; what follows is then in the next.
+    /// Finds the first position at or after `target`, or after `target` with `or_equal`. If the position is
+    /// the end of its leaf, the entry is in the next leaf.
     pub(crate) fn find(&self, entries: &Entries, target: &Target<'_>, or_equal: bool) -> Found {
         let leaf = self.descend(entries, target, 0, &mut [0; MAX_LEVELS]);
         self.find_from(entries, leaf, target, or_equal)
@@ -408,8 +414,8 @@ impl Tree {
         }
     }
 
-    /// [`Tree::find`] for up to [`GROUP`] targets, step by step side by side, so that the misses of one
-    /// pass while the others compute. Entries found are prefetched.
+    /// Does [`Tree::find`] for up to [`GROUP`] targets, with one step of each search in turn. So the cache
+    /// misses of one search overlap the work of the other searches. Prefetches the found entries.
     pub(crate) fn find_many(&self, entries: &Entries, targets: &[Target<'_>], found: &mut Vec<Found>) {
         debug_assert!(targets.len() <= GROUP);
         let mut places = [self.root.load(Ordering::Acquire); GROUP];
@@ -426,7 +432,7 @@ impl Tree {
                 }
             }
         }
-        // The entries that the last comparisons will need come in side by side too.
+        // The entries for the last comparisons are prefetched together too.
         for (place, target) in places.iter().zip(targets) {
             let leaf = self.node(entries, *place);
             entries.prefetch(leaf.guess(&leaf.snap(), entries, target));
@@ -437,8 +443,8 @@ impl Tree {
         }
     }
 
-    /// Goes through entries from `found` on until `visit` returns false. Returns false if a writer came
-    /// between; what was visited until then stands, the rest has to be searched anew.
+    /// Visits entries from `found` on until `visit` returns false. Returns false if a writer changed the leaf
+    /// meanwhile: the visited entries are valid, and the caller must search for the rest again.
     #[inline]
     pub(crate) fn visit<'e>(
         &self,
@@ -453,13 +459,14 @@ impl Tree {
                 if !node.unchanged(found.snap.state) {
                     return false;
                 }
-                // SAFETY: an entry's place, read with Acquire, and shown by a view that stood.
+                // SAFETY: the place of an entry was read with Acquire, and the view was still current after
+                // the read.
                 if !visit(unsafe { entries.entry(place) }, place) {
                     return true;
                 }
                 found.position += 1;
             }
-            // `next` belongs to the state that was checked when the search ended.
+            // `next` is part of the state that was checked at the end of the search.
             if found.snap.next == 0 {
                 return true;
             }
@@ -476,12 +483,13 @@ impl Tree {
     }
 }
 
-/// A new, empty node; nobody sees it yet.
+/// Makes a new, empty node that no other thread can see yet.
 fn new_node(entries: &Entries, level: u8, low: Ref) -> Result<(Ref, &Node)> {
     base::invariant!(usize::from(level) < MAX_LEVELS, "a node has the level {level}");
     let (place, start) = entries.arena.alloc(size_of::<Node>(), 64)?;
     base::invariant!(start.align_offset(64) == 0, "a node of the tree is not aligned to 64 bytes");
-    // SAFETY: just handed out: zeroed, large enough, aligned to 64, ours alone.
+    // SAFETY: the arena has just returned this memory. It is zeroed, large enough, aligned to 64, and belongs
+    // to this thread.
     Ok((place, unsafe { Node::create(start, level, low) }))
 }
 

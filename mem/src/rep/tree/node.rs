@@ -1,5 +1,5 @@
-//! One node of the tree: up to [`CAP`] items in slots, and two views that say which slots count and in
-//! what order.
+//! One node of the tree: up to [`CAP`] items in slots, and two views. A view says which slots are in use and
+//! in what order.
 //!
 //! ```text
 //! +------------------------------------------------+
@@ -11,19 +11,19 @@
 //! | refs   [u32; CAP]                              |  entries in a leaf, nodes above
 //! +------------------------------------------------+
 //! ```
-//! **Publishing.** `state` is (version << 8) | number of items, and the version's lowest bit names the
-//! current view. A writer (one at a time, by `lock`) fills slots that the current view does not name and
-//! the other view, then publishes both with one store to `state`. A reader takes the state, reads through
-//! its view, and looks at the state again: unchanged, all it read belongs together. Since a writer
-//! touches nothing that the current view shows, a writer that sleeps in the middle stops no reader; a
-//! reader starts over only when some writer has finished. This is a sequence lock over two copies (after
-//! Boehm, "Can seqlocks get along with programming language memory models?", 2012) around Masstree's
-//! idea of publishing a permutation (Mao et al., 2012).
+//! **Publishing.** `state` is (version << 8) | number of items. The lowest bit of the version selects the
+//! current view. One writer at a time, which holds `lock`, fills the other view and slots that the current
+//! view does not use. Then the writer publishes both with one store to `state`. A reader reads `state`, then
+//! its view, then `state` again. If `state` has not changed, all that the reader has read belongs together. A
+//! writer changes nothing that the current view shows. So a writer that is suspended halfway stops no reader,
+//! and a reader starts again only after some writer has finished. This is a sequence lock over two copies
+//! (after Boehm, "Can seqlocks get along with programming language memory models?", 2012). The published
+//! permutation of slots is Masstree's idea (Mao et al., 2012).
 //!
-//! **Heads.** All keys of a node begin with its prefix, and a head is the four bytes behind it, so that
-//! most comparisons end inside the node whatever long beginning the keys share. A key to be added that
-//! does not begin so makes the writer shorten the prefix (into the free slots and the other view). Only
-//! the first [`PREFIX`] bytes of what is shared are taken off; equal heads are settled by the keys.
+//! **Heads.** All keys of a node begin with its prefix, and a head is the four bytes after the prefix. So
+//! most comparisons need only the node, even if the keys share a long prefix. If a new key does not begin
+//! with the prefix, the writer shortens the prefix. For this it writes new heads into free slots, and fills
+//! the other view. A prefix has at most [`PREFIX`] bytes. If two heads are equal, the keys are compared.
 
 use std::cmp::Ordering as Order3;
 use std::sync::atomic::Ordering;
@@ -44,40 +44,40 @@ use crate::arena::Ref;
 use crate::rep::entry::{Entries, Target};
 use crate::rep::prefetch;
 
-/// Items in a node. Measured over a million random keys of 16 bytes: inserting costs a tenth more at 24,
-/// a fifth more at 48, a third more at 64 (which takes two hundredths less memory); looking up is alike
-/// from 32 on.
+/// Maximum number of items in a node. Measured with a million random keys of 16 bytes, relative to 32 items:
+/// an insertion costs a tenth more with 24, a fifth more with 48, and a third more with 64, which needs 2 %
+/// less memory. Look-ups cost the same from 32 on.
 pub(super) const CAP: usize = if cfg!(loom) { 8 } else { 32 };
 const WORDS: usize = CAP / 8;
-/// Bytes of shared beginning that a node can take off its keys.
+/// Maximum length of the prefix of a node.
 pub(super) const PREFIX: usize = 32;
 
 #[repr(C)]
 struct View {
-    /// Slot numbers in key order, a byte each.
+    /// The slot numbers in key order, one byte each.
     order: [AtomicU64; WORDS],
-    /// What all keys begin with, `skip` bytes of it.
+    /// The prefix of all keys, `skip` bytes long.
     prefix: [AtomicU64; PREFIX / 8],
     skip: AtomicU32,
-    /// Head of `high`, or the largest number if `high` does not begin with the prefix.
+    /// The head of `high`, or the largest number if `high` does not begin with the prefix.
     high_head: AtomicU32,
-    /// The entry whose key all items stay below; counts only if `next` is not 0.
+    /// The entry whose key is above all items. Valid only if `next` is not 0.
     high: AtomicU32,
-    /// The node to the right, 0 for none; `high` is its `low`.
+    /// The node on the right, or 0. `high` is the `low` of that node.
     next: AtomicU32,
 }
 
 #[repr(C, align(64))]
 pub(super) struct Node {
     state: AtomicU64,
-    /// Slots that the current view names, a bit each; only for whoever holds the lock.
+    /// The slots that the current view uses, one bit each. Only the holder of the lock may access it.
     live: AtomicU64,
-    /// A node to the left; the nearest one or, for a while, one farther left. 0 for none.
+    /// A node on the left: the nearest node or, for a short time, a node farther left. 0 means "none".
     prev: AtomicU32,
-    /// The entry whose key all items are at or above; 0: no bound.
+    /// The entry whose key is at or below all items. 0 means "no bound".
     low: Ref,
     lock: AtomicU8,
-    /// 0 for leaves.
+    /// The level: 0 for leaves.
     level: u8,
     views: [View; 2],
     heads: [AtomicU32; CAP],
@@ -86,7 +86,7 @@ pub(super) struct Node {
 
 const _: () = assert!(CAP.is_power_of_two() && CAP >= 8 && CAP <= 64);
 
-/// What a view said at one state.
+/// A copy of the view of one state.
 #[derive(Clone, Copy)]
 pub(super) struct Snap {
     pub(super) state: u64,
@@ -114,7 +114,7 @@ impl Snap {
         usize::from(self.order[position % CAP]) % CAP
     }
 
-    /// Bytes taken off the keys.
+    /// Returns the length of the prefix.
     #[inline]
     pub(super) fn skip(&self) -> usize {
         (self.skip as usize).min(PREFIX)
@@ -125,7 +125,7 @@ impl Snap {
         &self.prefix[..self.skip()]
     }
 
-    /// How the beginning of `user_key` compares with the prefix. Equal: it has the prefix.
+    /// Compares the first bytes of `user_key` with the prefix. Equal means that the key has the prefix.
     #[inline]
     pub(super) fn relation(&self, entries: &Entries, user_key: &[u8]) -> Order3 {
         let skip = self.skip();
@@ -144,13 +144,14 @@ impl Snap {
 }
 
 impl Node {
-    /// Makes a node of fresh memory from the arena.
+    /// Makes a node in new memory from the arena.
     ///
     /// # Safety
-    /// `place` must be a zeroed, unpublished piece of at least `size_of::<Node>()` bytes, aligned to 64.
+    /// `place` must be a zeroed, unpublished allocation of at least `size_of::<Node>()` bytes, aligned to 64.
     pub(super) unsafe fn create<'a>(place: *mut u8, level: u8, low: Ref) -> &'a Node {
         let node: *mut Node = place.cast();
-        // SAFETY: the piece is ours alone, large enough and aligned; zeroes are valid for every field.
+        // SAFETY: the memory belongs to this thread, is large enough and aligned. Zeroes are valid for every
+        // field.
         unsafe {
             (*node).low = low;
             (*node).level = level;
@@ -158,7 +159,8 @@ impl Node {
         }
     }
 
-    /// A node outside an arena: there the explorer's atomics, which are not all zeroes, can live.
+    /// Makes a node outside of the arena. The explorer's atomics are not valid as zeroes, so they cannot be
+    /// in the arena.
     #[cfg(loom)]
     pub(super) fn explored() -> Node {
         let view = || View {
@@ -192,7 +194,7 @@ impl Node {
         self.low
     }
 
-    /// How many items, give or take what is being written.
+    /// Returns the number of items. A concurrent writer may change it.
     #[inline]
     pub(super) fn len(&self) -> usize {
         self.state.load(Ordering::Relaxed) as usize & 0xff
@@ -214,8 +216,8 @@ impl Node {
         }
     }
 
-    /// Reads the current view. What is read from it counts only if [`Node::unchanged`] says so
-    /// afterwards, or under the lock.
+    /// Reads the current view. Data that is read through the view is valid only if [`Node::unchanged`]
+    /// returns true afterwards, or if the caller holds the lock.
     #[inline]
     pub(super) fn snap(&self) -> Snap {
         let state = self.state.load(Ordering::Acquire);
@@ -231,7 +233,7 @@ impl Node {
         }
     }
 
-    /// Whether everything read since `state` was taken belongs to it.
+    /// Returns true if all that was read since the load of `state` belongs to this state.
     #[inline]
     pub(super) fn unchanged(&self, state: u64) -> bool {
         fence(Ordering::Acquire);
@@ -248,7 +250,8 @@ impl Node {
         self.heads[snap.slot(position)].load(Ordering::Relaxed)
     }
 
-    /// Whether `target` belongs to a node further right; `relation` is its to the prefix.
+    /// Returns true if `target` belongs to a node further right. `relation` compares the target with the
+    /// prefix.
     #[inline]
     pub(super) fn is_left_of(snap: &Snap, entries: &Entries, target: &Target<'_>, relation: Order3) -> bool {
         if snap.next == 0 || relation.is_lt() {
@@ -264,7 +267,7 @@ impl Node {
         snap.high != 0 && unsafe { entries.compare(snap.high, target) }.is_le()
     }
 
-    /// How many items lie before `target` (or at it, with `or_equal`): a position.
+    /// Returns the number of items before `target`. With `or_equal`, an item equal to `target` counts too.
     #[inline]
     pub(super) fn partition(
         &self,
@@ -276,7 +279,7 @@ impl Node {
     ) -> usize {
         let n = snap.len();
         match relation {
-            // The leftmost child of all has no lower bound, and so is before everything.
+            // The leftmost child of the level has no lower bound, so it is before every target.
             Order3::Less => return usize::from(self.level > 0 && self.low == 0).min(n),
             Order3::Greater => return n,
             Order3::Equal => {}
@@ -290,7 +293,8 @@ impl Node {
         }
     }
 
-    /// The item that `partition` will most likely compare with, judged by heads alone; 0 if there is none.
+    /// Returns the item that `partition` will most likely compare with, from the heads only. Returns 0 if
+    /// there is none.
     #[inline]
     pub(super) fn guess(&self, snap: &Snap, entries: &Entries, target: &Target<'_>) -> Ref {
         let relation = snap.relation(entries, target.user_key);
@@ -302,7 +306,7 @@ impl Node {
         if first < snap.len() { self.item(snap, first) } else { 0 }
     }
 
-    /// The first position whose head is at or above `head`.
+    /// Returns the first position whose head is at or above `head`.
     #[inline]
     fn first_not_below(&self, snap: &Snap, head: u32) -> usize {
         let n = snap.len();
@@ -316,7 +320,7 @@ impl Node {
         first + usize::from(n > 0 && self.head(snap, first) < head)
     }
 
-    /// Goes on from `first`, the first item whose head ties: now keys have to be compared.
+    /// Continues a search at `first`, the first item with an equal head. From here on keys are compared.
     fn partition_ties(
         &self,
         snap: &Snap,
@@ -327,7 +331,8 @@ impl Node {
     ) -> usize {
         let n = snap.len();
         let head = self.head(snap, first);
-        // Ties are few, or nearly all: look at the neighbour, then halve.
+        // Either few items have equal heads, or nearly all. So test the neighbour first, then use a binary
+        // search.
         let mut end = first + 1;
         if end < n && self.head(snap, end) == head {
             let mut size = n - end;
@@ -345,8 +350,8 @@ impl Node {
             let middle = first + (end - first) / 2;
             let order = match self.key_of(entries, self.item(snap, middle)) {
                 0 => Order3::Less,
-                // SAFETY: a place read with Acquire from a slot or a node's `low`; both are stored
-                // with Release after the entry was written.
+                // SAFETY: the place was read with Acquire from a slot or from the `low` of a node. Both are
+                // stored with Release after the entry was written.
                 key => unsafe { entries.compare(key, target) },
             };
             if order.is_lt() || or_equal && order.is_eq() {
@@ -358,22 +363,24 @@ impl Node {
         first
     }
 
-    /// The entry that orders an item: itself in a leaf, the child's lower bound above; 0 for none.
+    /// Returns the entry that orders an item. In a leaf it is the item, in an inner node the lower bound of
+    /// the child. 0 means "none".
     #[inline]
     pub(super) fn key_of(&self, entries: &Entries, item: Ref) -> Ref {
         if self.level == 0 || item == 0 {
             return item;
         }
-        // SAFETY: items above level 0 are nodes, published with Release, read with Acquire.
+        // SAFETY: items above level 0 are nodes. They were published with Release and read with Acquire.
         unsafe { Node::at(entries, item) }.low
     }
 
     /// # Safety
-    /// `place` must be a node's, read with Acquire from where it was published with Release.
+    /// `place` must be the place of a node, and must be read with Acquire from the location where it was
+    /// published with Release.
     #[inline]
     pub(super) unsafe fn at(entries: &Entries, place: Ref) -> &Node {
-        // SAFETY: the caller's promise; a node is made once, at an aligned place, and then changed only
-        // through its atomics. It lives as long as the arena, which `entries` borrows.
+        // SAFETY: the contract of this function. A node is made once, at an aligned place, and then changed
+        // only through its atomics. It lives as long as the arena, which `entries` borrows.
         unsafe { &*entries.arena.at(place).cast::<Node>() }
     }
 
@@ -394,8 +401,8 @@ impl Node {
         Locked(self)
     }
 
-    /// Fills a new node that no one else can see yet with the items of `source` from position `from` on,
-    /// giving it the first `skip` bytes of its lower bound as prefix.
+    /// Fills a new node with the items of `source` from position `from` on. No other thread can see the new
+    /// node. Its prefix is the first `skip` bytes of its lower bound.
     pub(super) fn fill(&self, source: &Node, entries: &Entries, snap: &Snap, from: usize, skip: usize) {
         base::invariant!(from <= snap.len(), "a node of {} entries is copied from {from}", snap.len());
         let n = snap.len() - from;
@@ -423,7 +430,7 @@ impl Node {
         }
     }
 
-    /// Writes `next` into the view it names and makes that view current.
+    /// Writes `next` into the view that `next` selects, and makes this view current.
     fn publish(&self, next: &Snap) {
         base::invariant!(
             (next.state & 0xff) as usize <= CAP,
@@ -446,7 +453,7 @@ impl Node {
     }
 }
 
-/// A node that this thread alone may change.
+/// A node that only this thread may change.
 pub(super) struct Locked<'a>(&'a Node);
 
 impl Drop for Locked<'_> {
@@ -457,7 +464,7 @@ impl Drop for Locked<'_> {
 }
 
 impl Locked<'_> {
-    /// Puts `item` at `position`; there must be room, and the key must begin with the node's prefix.
+    /// Puts `item` at `position`. There must be room, and the key must begin with the prefix of the node.
     #[inline]
     pub(super) fn place(&self, snap: &Snap, position: usize, head: u32, item: Ref) {
         let node = self.0;
@@ -482,7 +489,7 @@ impl Locked<'_> {
         node.publish(&next);
     }
 
-    /// Cuts the node to its first `keep` items; `right` takes over from there.
+    /// Reduces the node to its first `keep` items. `right` holds the keys after them, from `low` on.
     pub(super) fn cut(&self, entries: &Entries, snap: &Snap, keep: usize, right: Ref, low: Ref) {
         let node = self.0;
         base::invariant!(keep <= snap.len(), "a node of {} entries keeps {keep}", snap.len());
@@ -494,8 +501,8 @@ impl Locked<'_> {
         node.publish(&next);
     }
 
-    /// Gives the node another prefix: the first `skip` bytes of `key`, with which all its keys must
-    /// begin. At most half of the slots may be in use.
+    /// Changes the prefix of the node to the first `skip` bytes of `key`. All keys of the node must begin
+    /// with the new prefix. At most half of the slots may be in use.
     pub(super) fn set_prefix(&self, entries: &Entries, snap: &Snap, key: &[u8], skip: usize) {
         let node = self.0;
         let n = snap.len();
@@ -527,10 +534,10 @@ impl Locked<'_> {
     }
 }
 
-/// The user key of an entry that a node names; empty for place 0.
+/// Returns the user key of an entry that a node names, or an empty key for place 0.
 pub(super) fn user_key_at(entries: &Entries, place: Ref) -> &[u8] {
-    // SAFETY: places in nodes are of entries or 0; they were published with Release and read with
-    // Acquire, or read under the node's lock.
+    // SAFETY: places in nodes are 0 or places of entries. They were published with Release and read with
+    // Acquire, or read under the lock of the node.
     unsafe { entries.user_key_at(place) }
 }
 
@@ -542,8 +549,8 @@ fn head_of_high(entries: &Entries, snap: &Snap) -> u32 {
     if key.starts_with(snap.prefix()) { entries.head(key, snap.skip()) } else { u32::MAX }
 }
 
-/// Whether `key` begins with the first `skip` bytes of `prefix`; word by word where the key is long
-/// enough, for most prefixes are of one word.
+/// Returns true if `key` begins with the first `skip` bytes of `prefix`. Compares one word if the prefix and
+/// the key allow it, because most prefixes have at most 8 bytes.
 #[inline]
 fn has_prefix(key: &[u8], prefix: &[u8; PREFIX], skip: usize) -> bool {
     if skip <= 8

@@ -1,5 +1,6 @@
-//! A node's publishing protocol under all schedules and all values that the memory model lets a load
-//! see. `RUSTFLAGS='--cfg loom' LOOM_MAX_PREEMPTIONS=3 cargo test --release -p ironstone-mem --lib schedules`
+//! Tests the publishing protocol of a node under all schedules, and under all values that the memory model
+//! allows a load to return. `RUSTFLAGS='--cfg loom' LOOM_MAX_PREEMPTIONS=3 cargo test --release -p
+//! ironstone-mem --lib schedules`
 
 use loom::sync::Arc;
 use loom::thread;
@@ -15,7 +16,7 @@ fn place(node: &Node, position: usize, item: u32) {
     locked.place(&node.snap(), position, item, item);
 }
 
-/// What the node holds now, if no writer came between.
+/// Returns the items of the node, or `None` if a writer changed the node during the read.
 fn read(node: &Node) -> Option<Vec<u32>> {
     let snap = node.snap();
     let items: Vec<(u32, u32)> =

@@ -12,11 +12,11 @@ fn entries(order: Order) -> Entries {
 
 fn add(tree: &Tree, entries: &Entries, hint: &mut Ref, key: &[u8], seq: u64) {
     let place = entries.store(key, pack(seq, ValueType::Value as u8), b"v").unwrap();
-    // SAFETY: stored just now in the tree's own entries.
+    // SAFETY: the entry was just stored in the entries of the tree.
     assert!(unsafe { tree.insert(entries, place, hint) }.unwrap());
 }
 
-/// Walks every level of a quiet tree and holds it to its invariants. Returns the number of entries.
+/// Checks the invariants of all levels of a tree without writers. Returns the number of entries.
 fn check(tree: &Tree, entries: &Entries) -> usize {
     let mut leftmost = tree.root();
     loop {
@@ -62,7 +62,7 @@ fn check_items(entries: &Entries, node: &Node, snap: &Snap) {
         let user_key = user_key_at(entries, key);
         assert!(user_key.starts_with(snap.prefix()), "{user_key:?} in {:?}", snap.prefix());
         assert_eq!(head, entries.head(user_key, snap.skip()));
-        // SAFETY: entries that a quiet tree shows.
+        // SAFETY: the tree has no writers, and returned these entries.
         unsafe {
             if let Some((before, before_head)) = last {
                 assert!(before_head <= head);
@@ -173,7 +173,7 @@ fn threads_in_each_others_way_keep_the_invariants() {
     }
 }
 
-/// As `check`, where neighbours may be known late: only what readers rely on.
+/// Checks only the invariants that readers rely on, like `check`, because neighbours may be known late here.
 fn check_loose(tree: &Tree, entries: &Entries) -> usize {
     let (mut place, mut count) = (tree.first, 0);
     while place != 0 {
@@ -183,7 +183,7 @@ fn check_loose(tree: &Tree, entries: &Entries) -> usize {
         if snap.next != 0 {
             let next = tree.node(entries, snap.next);
             assert_eq!(next.low(), snap.high);
-            // From what the right one calls its neighbour, the way leads here.
+            // The nodes from `prev` of the right neighbour on must lead to this node.
             let mut left = next.prev();
             while tree.node(entries, left).snap().next != snap.next {
                 left = tree.node(entries, left).snap().next;
