@@ -1,4 +1,5 @@
-//! Handles made from the handles of the engine, for the faces of the library that open databases themselves.
+//! Makes handles of this crate from handles of the engine. For the C library and the Java library, which open
+//! databases through the engine.
 
 use std::sync::Arc;
 

@@ -31,7 +31,7 @@ pub enum BudgetGoal {
     Throughput,
 }
 
-/// One option that a budget decides.
+/// An option that [`Options::for_budget`] sets, with its value and the reason for the value.
 ///
 /// ```
 /// use ironstone::{BudgetGoal, explain_options};
@@ -136,9 +136,9 @@ struct Shares {
     memtables: u64,
     /// Bytes of the block cache.
     cache: u64,
-    /// Memtables of a column family.
+    /// The largest number of memtables of a column family.
     buffers: u64,
-    /// Bytes of a memtable.
+    /// Bytes of one memtable.
     buffer: u64,
 }
 

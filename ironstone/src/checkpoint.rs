@@ -1,4 +1,4 @@
-//! Checkpoints: a directory that holds the database as it was at one moment, and opens as a database of its own.
+//! Checkpoints: a directory with a copy of the database. The copy opens as a database of its own.
 //!
 //! ```text
 //!  DIR.tmp: SST files linked; MANIFEST, WALs, OPTIONS copied; CURRENT written ─► sync ─► rename to DIR ─► sync parent
@@ -98,7 +98,8 @@ impl Checkpoint {
             sync_dir(&*fs, &parent(dir)).map(|()| sequence)
         });
         if made.is_err() {
-            // The error is reported; what cannot be removed now, the next checkpoint removes.
+            // The error of the checkpoint is returned. If this removal fails too, the next checkpoint removes the
+            // directory.
             let _ = remove_dir(&*fs, &staging);
         }
         made.map_err(|error| error.doing("creating a checkpoint"))

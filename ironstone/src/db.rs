@@ -46,8 +46,9 @@ impl Db {
         Ok(Db { default: Family::new(engine, default) })
     }
 
-    /// Writes a batch with default options: all entries or none, also across column families. Takes a `WriteBatch`
-    /// or a `&mut WriteBatch`. A batch that the caller keeps has its sequence number afterwards.
+    /// Writes a batch with default options. The batch becomes visible and durable as a whole or not at all, also
+    /// across column families. Takes a `WriteBatch` or a `&mut WriteBatch`. With `&mut WriteBatch`, the caller can
+    /// read the sequence number of the write from the batch afterwards.
     ///
     /// # Errors
     /// As [`Family::put`], for each column family of the batch. InvalidArgument for a batch that cannot be written.

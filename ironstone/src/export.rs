@@ -1,4 +1,5 @@
-//! A column family taken out of one database and put into another, as SST files; and a column family cut to a key range.
+//! Exports a column family as SST files, and imports the SST files into another database. Cuts a column family to a
+//! key range.
 
 use std::path::{Path, PathBuf};
 
@@ -24,7 +25,7 @@ pub struct ExportedFile {
     pub smallest_sequence: SequenceNumber,
     /// The largest sequence number in the file.
     pub largest_sequence: SequenceNumber,
-    /// The smallest and the largest user key, with timestamps if the column family has timestamps.
+    /// The smallest user key, with its timestamp if the column family has timestamps.
     pub smallest_key: Vec<u8>,
     /// The largest user key, with its timestamp if the column family has timestamps.
     pub largest_key: Vec<u8>,
@@ -81,7 +82,7 @@ impl Checkpoint {
             sync_dir(&*fs, &parent(dir)).map(|()| metadata)
         });
         if made.is_err() {
-            // The error is reported; what cannot be removed now, the next export removes.
+            // The error of the export is returned. If this removal fails too, the next export removes the directory.
             let _ = remove_dir(&*fs, &staging);
         }
         made.map_err(|error| error.doing("exporting a column family"))
@@ -175,7 +176,7 @@ fn request_of(export: &ExportImportFilesMetaData) -> ImportRequest {
 }
 
 impl Family {
-    /// Deletes all keys outside of `[begin, end)`, and gives their space back. Snapshots lose the keys too. RocksDB's
+    /// Deletes all keys outside of `[begin, end)`, and frees their space. Snapshots lose the keys too. RocksDB's
     /// `ClipColumnFamily`.
     ///
     /// Cost: a compaction of the whole column family.
@@ -206,7 +207,8 @@ impl Family {
         let smallest = files.iter().map(|file| &file.smallest_key).min_by(|a, b| order.compare(a, b));
         let largest = files.iter().map(|file| &file.largest_key).max_by(|a, b| order.compare(a, b));
         let (Some(smallest), Some(largest)) = (smallest, largest) else { return Ok(()) };
-        // The tombstones come first: a deleted file must not uncover older entries of its keys.
+        // Write the range tombstones first. If the files were deleted first, older entries of the deleted keys would
+        // become visible.
         if order.compare(smallest, begin).is_lt() {
             self.delete_range(smallest, begin)?;
         }

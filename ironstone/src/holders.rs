@@ -1,4 +1,5 @@
-//! What holds memory and disk space: a tree of memory by holder, the disk by level and age, and what keeps obsolete files.
+//! Reports the holders of memory and disk space: memory as a tree, SST files by level and age, and the reasons why
+//! obsolete files are not deleted.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -13,9 +14,9 @@ use crate::{Db, Family};
 /// One holder of memory. The bytes of a holder with parts are the sum of its parts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MemoryHolder {
-    /// What holds the memory.
+    /// The name of the holder.
     pub name: String,
-    /// Bytes, the parts included.
+    /// The bytes of the holder, its parts included.
     pub bytes: u64,
     /// The parts of the holder. Empty for a holder without parts.
     pub parts: Vec<MemoryHolder>,
@@ -70,7 +71,7 @@ pub enum DataAge {
     Month,
     /// Thirty days or more.
     Older,
-    /// The file has no time.
+    /// Unknown: the SST file stores no time.
     Unknown,
 }
 
@@ -89,23 +90,24 @@ impl DataAge {
     }
 }
 
-/// What keeps files that the newest version does not need.
+/// The reasons why files that the newest version does not need are not deleted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KeptFiles {
-    /// Older versions that an iterator, a pinned value or a running compaction reads: for each column family and version the
-    /// files that only older versions need.
+    /// Older versions that an iterator, a pinned value or a running compaction still reads. Each element lists the
+    /// files of one older version that the newest version does not have.
     pub versions: Vec<KeptVersion>,
-    /// The number of live snapshots. A snapshot keeps entries from being dropped by compaction; it keeps no file.
+    /// The number of live snapshots. A snapshot only keeps entries: compaction does not drop the entries that the
+    /// snapshot needs. A snapshot keeps no file.
     pub snapshots: u64,
     /// The time of the oldest snapshot, in seconds since 1970. `None` without snapshots.
     pub oldest_snapshot_time: Option<u64>,
-    /// Calls of `disable_file_deletions` keep all obsolete files.
+    /// True if file deletions are disabled: see [`Db::disable_file_deletions`]. No obsolete file is then deleted.
     pub deletions_disabled: bool,
     /// Bytes of obsolete SST files that are not deleted yet.
     pub obsolete_bytes: u64,
 }
 
-/// One older version that is still read.
+/// An older version that still has a reader.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeptVersion {
     /// The column family.
@@ -152,7 +154,7 @@ impl Db {
         MemoryHolder::of("database", parts)
     }
 
-    /// Returns what keeps files that the newest version does not need.
+    /// Returns the reasons why files that the newest version does not need are not deleted.
     ///
     /// ```
     /// # let db = ironstone::Db::open("data", ironstone::Options::in_memory())?;

@@ -1,4 +1,4 @@
-//! Iterating: a position to move, and a range to loop over.
+//! Iterates over the entries of a column family: an iterator that the caller moves, and a Rust iterator over a range.
 
 use std::ops::Bound;
 
@@ -6,11 +6,13 @@ use base::{Error, Order, Pinned, Result};
 
 use crate::{Family, ReadOptions};
 
-/// A position in a column family: `seek`, `next`, `prev`, `key`, `value`. Owned; keeps the database open.
+/// An iterator over the entries of a column family: `seek`, `next`, `prev`, `key`, `value`. The iterator is owned and
+/// keeps the database open.
 ///
-/// It sees one moment, however long it lives. It is not valid until it is positioned. After a loop, ask
-/// `status`: an error ends the iteration and stays. Behind damage (Corruption) or a failed call (IoError) no positioning
-/// goes on either, until `refresh`.
+/// The iterator reads at one sequence number: it shows no write after its creation, unless it is tailing or
+/// refreshed. A new iterator is not valid before the first `seek`. An iteration also ends at an error, so check
+/// `status` after each loop. After Corruption or IoError, the iterator stays invalid until `refresh`; after another
+/// error, the next `seek` tries again.
 pub type Iter = engine::db::DbIterator;
 
 /// A loop over a range of keys, made by [`crate::Family::range`]. After an error the loop ends.
@@ -18,7 +20,7 @@ pub struct Range {
     iter: std::result::Result<Iter, Option<Error>>,
     order: Order,
     started: bool,
-    /// The excluded start of the range. The iterator still shows this key.
+    /// The excluded start of the range. The first step skips this key.
     after: Option<Vec<u8>>,
     /// The included end of the range. The loop ends after this key.
     last: Option<Vec<u8>>,

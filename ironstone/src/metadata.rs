@@ -1,4 +1,4 @@
-//! What a database says of its files: SST files, levels, table properties, memory.
+//! Reports metadata: SST files, levels, table properties, and memory.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

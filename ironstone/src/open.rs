@@ -9,7 +9,7 @@ use engine::prepared::WritePolicy;
 
 use crate::{Db, FamilyDescriptor, Options};
 
-/// Whether the open may change files.
+/// Says whether the open may change files.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Access {
     ReadWrite,

@@ -1,4 +1,4 @@
-//! A damaged database looked through and repaired.
+//! Checks a database for damage, and repairs a damaged database.
 
 use std::path::Path;
 
@@ -9,14 +9,14 @@ use crate::{FamilyDescriptor, Options};
 
 pub use engine::repair::{Problem, Report, Weight};
 
-/// Verifies every file of the database at `path`, block by block and record by record. Reports each damage with file, offset,
-/// and the user keys between which rows are lost. Writes nothing and takes no lock. No writer may have the database open
-/// during the call. A column family without a descriptor gets `options.family` and the built-in comparator that the MANIFEST
-/// names.
+/// Verifies every file of the database at `path`, block by block and record by record. Reports each damage with file,
+/// offset, and the two user keys between which entries are lost. Writes nothing and takes no lock. No writer may have
+/// the database open during the call. A column family without a descriptor gets `options.family` and the built-in
+/// comparator that the MANIFEST names.
 ///
-/// If no MANIFEST is readable, the report lists the files from which [`repair`] would rebuild the database: each SST file
-/// with its rows and key range, and the column families that only SST files or the OPTIONS file name. The report also lists
-/// the facts that are lost.
+/// If no MANIFEST is readable, the report lists the files from which [`repair`] would rebuild the database: each SST
+/// file with its entries and key range, and the column families that only SST files or the OPTIONS file name. The
+/// report also lists the facts that are lost.
 ///
 /// ```
 /// # let scratch = tempfile::tempdir()?;
@@ -39,17 +39,17 @@ pub fn fsck(path: impl AsRef<Path>, options: Options, families: Vec<FamilyDescri
 
 /// Repairs the database at `path` and then opens the database as a check. No process may have the database open.
 ///
-/// A fault of one flipped bit is flipped back. Damaged SST files and WALs are written again from their readable parts. A lost
-/// MANIFEST record is replaced by facts from the SST files. Every row outside of damaged blocks stays. Replaced files go to
-/// `lost/` in the directory, and no file is deleted. The report names each damage, as [`fsck`] does, and each repair. A sound
-/// database is not changed.
+/// If one flipped bit explains a damage, `repair` flips the bit back. Damaged SST files and WALs are written again
+/// from their readable parts. A lost MANIFEST record is replaced by facts from the SST files. Every entry outside of
+/// damaged blocks stays. Replaced files go to `lost/` in the directory, and no file is deleted. The report names each
+/// damage, as [`fsck`] does, and each repair. A sound database is not changed.
 ///
-/// If no MANIFEST is readable, the database is rebuilt, as RocksDB's `RepairDB` does. Every SST file goes to level 0 of the
-/// column family that its properties name, ordered by its newest sequence number. A WAL is replayed as far as its rows are in
-/// no SST file. A column family without a descriptor takes its options from the newest readable OPTIONS file. All rows come
-/// back, with these limits, which the report names:
+/// If no MANIFEST is readable, the database is rebuilt, as RocksDB's `RepairDB` does. Every SST file goes to level 0
+/// of the column family that its properties name, ordered by its newest sequence number. A WAL is replayed as far as
+/// its entries are in no SST file. A column family without a descriptor takes its options from the newest readable
+/// OPTIONS file. All entries come back, with these limits, which the report names:
 ///
-/// - An obsolete SST file that was not deleted yet brings back rows that were deleted or overwritten later.
+/// - An obsolete SST file that was not deleted yet brings back entries that were deleted or overwritten later.
 /// - A missing SST file or WAL leaves no trace.
 /// - A WAL can hold writes of a column family that no SST file and no OPTIONS file names. These writes stay in the WAL, and
 ///   the WAL goes to `lost/`.

@@ -40,9 +40,9 @@ use crate::{BlockCache, Db, FamilyDescriptor, Options, TableFactory};
 pub struct Secondary {
     path: PathBuf,
     options: Options,
-    /// The column families of the views. `None`: all column families, with the options of the default column family.
+    /// The column families to open. `None`: all column families, with the options of the default column family.
     families: Option<Vec<FamilyDescriptor>>,
-    /// The WALs are not read: see [`Follower`](crate::Follower).
+    /// If set, WALs are not read: see [`Follower`](crate::Follower).
     skip_wals: bool,
     /// The newest view. Replaced by a catch-up; not held during I/O.
     view: Mutex<Db>,
@@ -54,10 +54,9 @@ impl Secondary {
     /// Opens the database at `path` with all its column families. Column families use the options of the default column
     /// family. Share a block cache (`Options::block_cache`) to keep cached blocks when a catch-up replaces the view.
     ///
-    /// # Errors
     /// InvalidArgument if `max_open_files` is not -1 or `open_files_async` is set: a view needs all SST files open.
-    /// NotSupported without `allow_2pc` if a WAL has a prepared transaction, at a later catch-up too. As
-    /// [`Db::open_read_only`] otherwise.
+    /// NotSupported if a WAL has a prepared transaction and `allow_2pc` is not set; a later catch-up fails for the
+    /// same reason. Otherwise as [`Db::open_read_only`].
     pub fn open(path: impl AsRef<Path>, options: Options) -> Result<Secondary> {
         Secondary::open_as(path.as_ref(), options, None, false)
     }
@@ -65,7 +64,8 @@ impl Secondary {
     /// Opens the database at `path` with these column families. Other column families are not visible.
     ///
     /// # Errors
-    /// As [`Secondary::open`]. InvalidArgument for a column family that does not exist, at a later catch-up too.
+    /// As [`Secondary::open`]. InvalidArgument for a column family that does not exist. A later catch-up fails if the
+    /// writer dropped one of the column families.
     ///
     /// ```
     /// use ironstone::{Db, FamilyDescriptor, FamilyOptions, Options, Secondary};
@@ -115,9 +115,8 @@ impl Secondary {
     /// Reads what the writer did since the open or the last catch-up, and replaces the view. Writes that the writer has
     /// not handed to the operating system are not visible. RocksDB's `TryCatchUpWithPrimary`.
     ///
-    /// # Errors
-    /// As [`Db::open_read_only`]; TryAgain if the writer deleted files during each attempt. After an error, the view is the
-    /// view before.
+    /// As [`Db::open_read_only`]. TryAgain if the writer deleted files during each attempt. After an error, the view
+    /// does not change.
     pub fn try_catch_up_with_primary(&self) -> Result<()> {
         let _one = self.catching_up.lock();
         let doing = |error: Error| error.doing("catching up with the writer");

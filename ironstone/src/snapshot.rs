@@ -1,4 +1,4 @@
-//! A fixed state of the database to read from.
+//! Snapshots: read the database at a fixed sequence number.
 
 use std::sync::Arc;
 

@@ -193,7 +193,7 @@ impl Family {
     /// # Ok::<(), ironstone::Error>(())
     /// ```
     pub fn get_with_ts(&self, key: &[u8], options: &ReadOptions) -> Result<Option<Timestamped>> {
-        // One snapshot for both reads, unless the column family cannot be read at a snapshot.
+        // Use one snapshot for both reads, if the column family supports snapshots.
         let own = || self.inner.check_snapshot().is_ok().then(|| self.db.snapshot());
         let snapshot = options.snapshot.clone().or_else(own);
         let options = ReadOptions { snapshot, ..options.clone() };

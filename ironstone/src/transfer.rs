@@ -1,7 +1,8 @@
-//! Files copied, linked and written for checkpoints, exports, imports and backups.
+//! Copies, links and writes files, for checkpoints, exports, imports and backups.
 //!
-//! A copied or written file is synced and closed when the call returns, or later, if the call has [`Unsynced`]. The name of the file is durable only after the
-//! directory is synced ([`sync_dir`]). Not here: the choice of files.
+//! A copied or written file is synced and closed when the call returns. A call with [`Unsynced`] leaves the sync to
+//! [`Unsynced::sync`]. The name of the file is durable only after the directory is synced ([`sync_dir`]). Not here:
+//! the choice of files.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -12,7 +13,7 @@ use env::rate::{Direction, IoPriority, RateLimiter};
 use env::{Append, AppendHints, FileSystem};
 use kernel::checksum::crc32c;
 
-/// Bytes that one copy holds in memory, by default.
+/// The default size of the buffer of a copy, in bytes.
 pub(crate) const COPY_BUFFER_BYTES: usize = 5 << 20;
 
 /// How a file is copied.
@@ -20,7 +21,7 @@ pub(crate) const COPY_BUFFER_BYTES: usize = 5 << 20;
 pub(crate) struct CopySettings {
     /// Bytes read and written at a time.
     pub buffer_bytes: usize,
-    /// Sync the copy.
+    /// If set, the copy is synced.
     pub sync: bool,
     /// Limits the bytes per second. `None`: no limit.
     pub limiter: Option<Arc<RateLimiter>>,
@@ -34,7 +35,7 @@ impl Default for CopySettings {
     }
 }
 
-/// What a copy or a read of a whole file found.
+/// The result of a copy or a read of a whole file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Copied {
     pub bytes: u64,
@@ -58,11 +59,11 @@ pub(crate) fn copy_file(
     Ok(copied)
 }
 
-/// As [`copy_file`]. With `settings.sync`, the copy is written back in the background, and is durable after
-/// [`Unsynced::sync`].
+/// Copies the first `limit` bytes of a file (`None`: all bytes). With `settings.sync`, the function only starts to
+/// write the copy to disk. The copy is durable after [`Unsynced::sync`].
 ///
 /// # Errors
-/// As [`copy_file`], also for older files of `unsynced`.
+/// As [`copy_file`]. If `unsynced` is full, this call syncs all its files, and returns their errors too.
 pub(crate) fn copy_file_unsynced(
     (from_fs, from): (&dyn FileSystem, &Path),
     (to_fs, to): (&dyn FileSystem, &Path),
@@ -80,12 +81,12 @@ pub(crate) fn copy_file_unsynced(
     Ok(copied)
 }
 
-/// Most files and bytes that wait for their sync.
+/// If so many files or bytes wait for a sync, `Unsynced` syncs them.
 const UNSYNCED_FILES: usize = 64;
 const UNSYNCED_BYTES: u64 = 1 << 30;
 
-/// Files that are written, and not yet durable. A sync of many files at the end takes less time than a sync after each file:
-/// the disk writes a file while the next files are copied.
+/// Written files that are not durable yet. If many files are copied, one sync of all files at the end takes less time
+/// than a sync after each file: the disk writes a file while the next files are copied.
 #[derive(Default)]
 pub(crate) struct Unsynced {
     files: Vec<Box<dyn Append>>,
@@ -104,7 +105,7 @@ impl Unsynced {
     /// Makes the files durable, and closes them.
     ///
     /// # Errors
-    /// Those of the file system. Some files are then not durable.
+    /// Errors of the file system. Some files are then not durable.
     pub fn sync(&mut self) -> Result<()> {
         self.bytes = 0;
         for mut file in self.files.drain(..) {
@@ -205,8 +206,8 @@ pub(crate) fn parent(path: &Path) -> PathBuf {
     }
 }
 
-/// Checks that a directory to create does not exist, and returns the name under which the directory is filled first:
-/// the name with `.tmp`.
+/// Checks that the directory `dir` does not exist. Returns the name of a temporary directory: `dir` with `.tmp`. The
+/// caller fills the temporary directory and renames it.
 ///
 /// # Errors
 /// InvalidArgument if the name is empty or exists.

@@ -1,4 +1,4 @@
-//! Why operations were slow: the answer of [`Db::why`].
+//! [`Db::why`] and its answer: why operations were slow.
 
 use std::fmt;
 use std::time::Duration;
@@ -11,8 +11,8 @@ use crate::Db;
 
 /// The slow operations of a time span, and their causes. [`fmt::Display`] writes the answer as text.
 ///
-/// An operation is slow if it takes more than ten times the median of its kind. The time of a cause is the time that slow
-/// operations spent in it; the time of nested causes counts once.
+/// An operation is slow if it takes more than ten times the median of its kind. A cause counts the time that slow
+/// operations spent in it. Nested causes count their time once.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Why {
     /// The time span before the call.
@@ -38,7 +38,7 @@ pub struct SlowKind {
     pub slowest: Duration,
     /// The causes, the cause with the most time first.
     pub causes: Vec<SlowCause>,
-    /// The time that no cause explains: computation, and what the machine does not tell.
+    /// The time that no cause explains: computation, and delays that the operating system does not report.
     pub unexplained: Duration,
 }
 
@@ -60,7 +60,7 @@ pub struct SlowStall {
     pub family: Option<String>,
     /// The limit.
     pub trigger: pressure::Cause,
-    /// Writes were stopped, not delayed.
+    /// True if writes were stopped. False if writes were delayed.
     pub stopped: bool,
     /// The number of stalled write groups.
     pub count: u64,
