@@ -16,13 +16,14 @@ use super::known::Known;
 use super::text::{DB_KNOWN, FAMILY_KNOWN, TABLE_KNOWN};
 use super::{DbOptions, FamilyOptions, Row};
 
-/// Whether every option of the database and of its families reads back from the text; false tells nothing.
+/// Returns true if every option of the database and of its column families reads back from the text. If the result is
+/// false, the options may still read back.
 pub(super) fn reads_back<'a>(
     text: &str,
     db: &DbOptions,
     families: impl IntoIterator<Item = (&'a str, &'a FamilyOptions)>,
 ) -> bool {
-    // With `compat`, lines and fields are left out. `verify` handles this rare case.
+    // With `compat`, the text lacks some lines and fields. The caller uses `verify` in this rare case.
     db.compat.release() == Release::NEWEST && walk(Text(Lines::new(text)), db, families).is_some()
 }
 
@@ -66,14 +67,14 @@ fn rows<T: Default>(
             continue;
         }
         let value = if row.written { text.statement(row.name) } else { None };
-        // No line is written for an empty value.
+        // The writer writes no line for an empty value.
         if value.is_none() && row.written && (row.print)(options).is_empty() {
             continue;
         }
         if let Some(value) = value {
             match (row.set)(&mut read, value) {
                 Ok(()) => {}
-                // Whoever opens the file hands the object in.
+                // The text names an object of the application. The caller of the open sets the object.
                 Err(error) if error.kind() == Kind::NotSupported => continue,
                 Err(_) => return None,
             }
@@ -104,11 +105,12 @@ fn table_rows(text: &mut Text<'_>, options: &BlockBasedTableOptions) -> Option<(
     Some(())
 }
 
-/// The lines to come.
+/// The lines of the text that are not read yet.
 struct Text<'a>(Lines<'a>);
 
 impl<'a> Text<'a> {
-    /// Goes over what was written of an option that is this text: nothing, if it is empty.
+    /// Skips the line `name=value`. Returns false if the next line differs. An empty value has no line, and the
+    /// result is true.
     fn skip(&mut self, name: &str, value: &str) -> bool {
         value.is_empty() || self.0.skip(name, value)
     }
@@ -117,13 +119,13 @@ impl<'a> Text<'a> {
         matches!(self.0.next(), Ok(None))
     }
 
-    /// Goes over the section's line, if it is the next one.
+    /// Skips the next line if it starts the section `title`.
     fn section(&mut self, title: &Title) -> Option<()> {
         let line = self.0.next().ok()?;
         matches!(line, Some(Line::Section(found)) if found == *title).then_some(())
     }
 
-    /// Goes over the statement, if it is the next line.
+    /// Reads the value of the next line if the line is a statement of `name`.
     fn statement(&mut self, name: &str) -> Option<&'a str> {
         let mut ahead = self.0.clone();
         let Ok(Some(Line::Statement { name: found, value })) = ahead.next() else { return None };

@@ -1,4 +1,4 @@
-//! The oldest release of RocksDB that must read what is written: the option `compat`.
+//! The option `compat`: the oldest release of RocksDB that must read what the database writes.
 //!
 //! ```text
 //!  SST files      the format version and newer features are lowered (`table::options`)
@@ -41,10 +41,11 @@ impl Compat {
         self.0.is_none_or(|release| release >= since)
     }
 
-    /// Refuses options whose data the release cannot read.
+    /// Rejects options whose data the release cannot read.
     ///
     /// # Errors
-    /// NotSupported for a release before 7.0; InvalidArgument naming the option and the release it came with.
+    /// NotSupported for a release before 7.0. InvalidArgument names the option and the release that introduced the
+    /// option.
     pub fn check(self, db: &DbOptions, family: &FamilyOptions) -> Result<()> {
         let Some((major, minor)) = self.0 else { return Ok(()) };
         if !self.reads(OLDEST) {
@@ -68,10 +69,10 @@ impl Compat {
         Ok(())
     }
 
-    /// Lowers the table options of a column family to what the release reads.
+    /// Lowers the table options of a column family to features that the release reads.
     ///
     /// # Errors
-    /// NotSupported for a release that no tables are written for.
+    /// NotSupported if tables for this release cannot be written.
     pub fn cap(self, family: &mut FamilyOptions) -> Result<()> {
         match (self.0, family.table_factory.block_based_mut()) {
             (Some(release), Some(table)) => table.cap_to_release(release),

@@ -1,4 +1,4 @@
-//! Components that options name: which names exist, and what a name makes.
+//! Components that options name: the known names, and the component that each name makes.
 
 use base::option::{Nullable, Row, Value, id_and_options, is_null, no_such, not_a, parse_map};
 use base::{Error, Result};
@@ -7,7 +7,7 @@ use table::options::{
     WrittenTable,
 };
 
-/// An option without any object here: only `nullptr` is accepted.
+/// The value of an option for which no object exists here. Only `nullptr` is accepted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Unavailable;
 
@@ -49,7 +49,7 @@ impl Nullable for FileChecksumGen {
     }
 }
 
-/// Chooses compressions by code. Only the manager that acts as no manager exists.
+/// Chooses compressions by code. Only `BuiltinV2` exists, which leaves the choice to the other options.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CompressionManager {
     /// `BuiltinV2`: the compressions of RocksDB, as the other options choose them.
@@ -107,10 +107,10 @@ impl Default for TableFactory {
 pub(super) const BLOCK_BASED: &str = "BlockBasedTable";
 
 impl TableFactory {
-    /// The kind of that name with default options.
+    /// Returns the factory with this name, with default options.
     ///
     /// # Errors
-    /// NotSupported for a name that RocksDB does not have either.
+    /// NotSupported for a name that RocksDB does not have.
     pub fn by_name(name: &str) -> Result<Self> {
         match name {
             BLOCK_BASED => Ok(TableFactory::default()),
@@ -131,7 +131,8 @@ impl TableFactory {
         }
     }
 
-    /// The kind of new tables, and the options of the kinds: block-based, plain, cuckoo. `None` for an unknown kind.
+    /// Returns the kind of new tables and the options of each kind: block-based, plain, cuckoo. `None` for a kind
+    /// that RocksDB does not have.
     pub fn kinds(&self) -> Option<AdaptiveTables> {
         let default = AdaptiveTables::default();
         Some(match self {
@@ -147,12 +148,12 @@ impl TableFactory {
         })
     }
 
-    /// Whether tables of the kind hold range tombstones. RocksDB: `IsDeleteRangeSupported`.
+    /// Returns true if tables of this kind can hold range tombstones. RocksDB: `IsDeleteRangeSupported`.
     pub fn holds_range_tombstones(&self) -> bool {
         matches!(self, TableFactory::BlockBased(_))
     }
 
-    /// The block-based table's options, if it is one.
+    /// Returns the options of a block-based table, or `None` for another kind.
     pub fn block_based(&self) -> Option<&BlockBasedTableOptions> {
         match self {
             TableFactory::BlockBased(options) => Some(options),
@@ -167,13 +168,14 @@ impl TableFactory {
         }
     }
 
-    /// Sets one of the factory's options.
+    /// Sets one option of the factory.
     ///
     /// # Errors
-    /// As the table's own.
+    /// As the setter of the table options.
     pub fn set(&mut self, name: &str, text: &str) -> Result<()> {
         match self {
-            // Inside an option string an object's braces are gone already; the table wants them.
+            // The parser of option strings has removed the braces of an object. The setter of the table expects the
+            // braces.
             TableFactory::BlockBased(table) if text.contains('=') && !text.trim().starts_with('{') => {
                 table.set(name, &format!("{{{text}}}"))
             }
@@ -191,7 +193,7 @@ impl TableFactory {
         }
     }
 
-    /// The text of one of the factory's options, or `None` if there is no such option.
+    /// Returns the text of one option of the factory, or `None` if the option does not exist.
     pub fn get(&self, name: &str) -> Option<String> {
         match self {
             TableFactory::BlockBased(table) => table.get(name),
@@ -199,7 +201,7 @@ impl TableFactory {
         }
     }
 
-    /// The statements of its section in an OPTIONS file.
+    /// Returns the statements of the factory's section in an OPTIONS file.
     pub(super) fn statements(&self) -> Vec<(String, String)> {
         match self {
             TableFactory::BlockBased(table) => printed(BlockBasedTableOptions::ROWS, table),
@@ -210,7 +212,8 @@ impl TableFactory {
         }
     }
 
-    /// The options whose texts differ, if both factories are of one kind with options.
+    /// Returns the names of the options whose texts differ, or `None` if the factories are of different kinds or have
+    /// no options.
     pub(super) fn differences(&self, other: &TableFactory) -> Option<Vec<&'static str>> {
         match (self, other) {
             (TableFactory::BlockBased(a), TableFactory::BlockBased(b)) => {
@@ -246,7 +249,7 @@ impl Value for TableFactory {
         Ok(factory)
     }
 
-    /// `{k=v;..}` without an id changes the kind there is.
+    /// A text `{k=v;..}` without an id changes the current factory. Other texts make a new factory.
     fn update(&mut self, text: &str) -> Result<()> {
         let fields = if text.contains('=') { parse_map(text)? } else { Vec::new() };
         if fields.is_empty() || fields.iter().any(|(name, _)| name == "id") {

@@ -1,11 +1,11 @@
-//! Compression as options name it.
+//! Compression types, as options name them.
 
 use base::option::{Value, not_a};
 use base::{Error, Result};
 use compress::Compression;
 pub use compress::CompressionOptions;
 
-/// RocksDB's byte for a compression: built in, custom (0x80 to 0xFE), or "no choice made" (0xFF).
+/// RocksDB's number of a compression type: built in, custom (0x80 to 0xFE), or "no choice made" (0xFF).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct CompressionType(pub u8);
 
@@ -18,7 +18,7 @@ impl CompressionType {
     pub const LZ4HC: CompressionType = CompressionType(5);
     pub const XPRESS: CompressionType = CompressionType(6);
     pub const ZSTD: CompressionType = CompressionType(7);
-    /// `bottommost_compression`: as the other levels.
+    /// The value of `bottommost_compression` that applies the compression of the other levels.
     pub const DISABLE: CompressionType = CompressionType(0xFF);
 
     const BUILT_IN: [(u8, &'static str); 9] = [
@@ -33,10 +33,10 @@ impl CompressionType {
         (0xFF, "kDisableCompressionOption"),
     ];
 
-    /// The compression behind the byte.
+    /// Returns the compression of this number.
     ///
     /// # Errors
-    /// NotSupported for custom ones and for those this build leaves out, by name.
+    /// NotSupported for a custom compression, and for a compression that this build lacks. The error has the name.
     pub fn kind(self) -> Result<Compression> {
         match Compression::from_u8(self.0) {
             Some(kind) if kind.is_supported() => Ok(kind),
@@ -44,7 +44,7 @@ impl CompressionType {
         }
     }
 
-    /// RocksDB's word in the LOG: `LZ4`, `NoCompression`.
+    /// Returns RocksDB's word in the info log: `LZ4`, `NoCompression`.
     pub fn log_name(self) -> String {
         match Compression::from_u8(self.0) {
             Some(kind) => kind.name().to_string(),
@@ -53,7 +53,7 @@ impl CompressionType {
         }
     }
 
-    /// Returns the built-in compression with this word in the LOG. The inverse of [`CompressionType::log_name`].
+    /// Returns the built-in compression with this word in the info log. The inverse of [`CompressionType::log_name`].
     pub fn by_log_name(name: &str) -> Option<CompressionType> {
         let mut built_in = Self::BUILT_IN.iter().map(|(byte, _)| CompressionType(*byte));
         built_in.find(|compression| compression.log_name() == name)

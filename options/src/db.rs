@@ -35,8 +35,9 @@ base::options! {
     fixed create_missing_column_families: bool = false;
     /// Fails the open if the database exists.
     fixed error_if_exists: bool = false;
-    /// Stops writes if a flush or a compaction finds a corrupt file. If false, the database logs the error and
-    /// continues where possible.
+    /// Stops writes if a flush or a compaction finds a corrupt file, and fails the open if an SST file cannot be
+    /// opened. If false, the database logs the error and continues where possible, and recovery skips corrupt WAL
+    /// records.
     fixed paranoid_checks: bool = true;
     /// Checks that a flush reads as many entries as the memtable counted. A difference fails the flush with
     /// Corruption.
@@ -63,8 +64,9 @@ base::options! {
     fixed read_io_executor_threads: i32 = 1, unit: "threads", range: "1..", since: "11.8";
     /// Opens the SST files in the background after the open returns. Needs `skip_stats_update_on_db_open`.
     fixed open_files_async: bool = false, since: "11.1";
-    /// If the WALs together are larger, the column families that need the oldest WAL are flushed. 0 stands for four
-    /// times the sum of all write buffers, and for 32 times the largest at most.
+    /// The total size of the WALs at which the column families that need the oldest WAL are flushed. 0 stands for
+    /// four times the sum of `write_buffer_size * max_write_buffer_number` of all column families. The sum is limited
+    /// to eight times its largest part.
     mutable max_total_wal_size: u64 = 0, unit: "bytes";
     /// Syncs files with `fsync`. If false, files are synced with `fdatasync`.
     fixed use_fsync: bool = false;
@@ -75,16 +77,16 @@ base::options! {
     /// Has no effect: obsolete files are deleted at once, and an open finds orphan files. RocksDB: the time between two
     /// searches for obsolete files in the directories of the database.
     mutable delete_obsolete_files_period_micros: u64 = 6 * 60 * 60 * 1_000_000, unit: "microseconds";
-    /// The number of flushes and compactions that run at the same time. A quarter of the jobs flush, at least one. The
-    /// rest compacts. Values below 1 stand for 1.
+    /// The number of flushes and compactions that run at the same time. A quarter of the jobs are flushes, the others
+    /// are compactions. There is at least one job of each kind. Values below 1 stand for 1.
     mutable max_background_jobs: i32 = 2, unit: "jobs", range: "..=4096";
-    /// The number of compactions that run at the same time. Replaced by `max_background_jobs`. -1 derives the number
-    /// from that option.
+    /// The number of compactions that run at the same time. Superseded by `max_background_jobs`. -1 derives the
+    /// number from `max_background_jobs`, or stands for 1 if `max_background_flushes` is set.
     mutable max_background_compactions: i32 = -1, unit: "jobs", range: "-1..=4096";
     /// The number of threads that share one compaction.
     mutable max_subcompactions: u32 = 1, unit: "threads", range: "1..";
-    /// The number of flushes that run at the same time. Replaced by `max_background_jobs`. -1 derives the number from
-    /// that option.
+    /// The number of flushes that run at the same time. Superseded by `max_background_jobs`. -1 derives the number
+    /// from `max_background_jobs`, or stands for 1 if `max_background_compactions` is set.
     mutable max_background_flushes: i32 = -1, unit: "jobs", range: "-1..=4096";
     /// The size at which a new info log is started. 0 sets no limit.
     fixed max_log_file_size: usize = 0, unit: "bytes";
@@ -92,12 +94,13 @@ base::options! {
     fixed log_file_time_to_roll: usize = 0, unit: "seconds";
     /// The number of info logs that are kept.
     fixed keep_log_file_num: usize = 1000, unit: "files", range: "1..";
-    /// The number of obsolete WALs that are kept and reused for new WALs. Disabled if WALs are archived, and in two
-    /// modes of `wal_recovery_mode`.
+    /// The number of obsolete WALs that are kept and reused for new WALs. 0 is used instead if WALs are archived
+    /// (`WAL_ttl_seconds`, `WAL_size_limit_MB`), and if `wal_recovery_mode` is `kTolerateCorruptedTailRecords` or
+    /// `kAbsoluteConsistency`.
     fixed recycle_log_file_num: usize = 0, unit: "files";
     /// Has no effect: the WAL switch creates the next WAL. RocksDB: creates the next WAL in the background.
     fixed async_wal_precreate: bool = false, since: "11.3";
-    /// The size at which a new MANIFEST is started. The limit rises with `max_manifest_space_amp_pct`.
+    /// The size at which a new MANIFEST is started. `max_manifest_space_amp_pct` can raise the limit.
     mutable max_manifest_file_size: u64 = 1024 * 1024 * 1024, unit: "bytes";
     /// A new MANIFEST is started only if the MANIFEST is larger than its compacted size by this percentage.
     mutable max_manifest_space_amp_pct: i32 = 500, unit: "percent", since: "10.9";
@@ -112,8 +115,8 @@ base::options! {
     /// Has no effect: the number of shards of the table cache is fixed. RocksDB: the number of shards is two to this
     /// power.
     fixed table_cache_numshardbits: i32 = 6, unit: "bits", range: "0..=19";
-    /// The age at which an archived WAL is deleted. If this option and `WAL_size_limit_MB` are 0, obsolete WALs are
-    /// not archived.
+    /// The age at which an archived WAL is deleted. 0 sets no limit on the age. If this option and
+    /// `WAL_size_limit_MB` are 0, obsolete WALs are not archived.
     fixed WAL_ttl_seconds: u64 = 0, unit: "seconds";
     /// The total size of archived WALs. The oldest WALs are deleted first. 0 sets no limit on the size.
     fixed WAL_size_limit_MB: u64 = 0, unit: "mebibytes";
@@ -124,9 +127,10 @@ base::options! {
     fixed allow_mmap_reads: bool = false;
     /// Writes files through memory maps. Not built: true is refused.
     fixed allow_mmap_writes: bool = false;
-    /// Reads of users bypass the page cache of the system.
+    /// Reads of SST files and blob files bypass the page cache of the system: reads of users and reads of
+    /// compactions.
     fixed use_direct_reads: bool = false;
-    /// Reads of compactions bypass the page cache of the system.
+    /// Reads of compactions bypass the page cache of the system. `use_direct_reads` includes these reads.
     fixed use_direct_io_for_compaction_reads: bool = false, since: "11.5";
     /// Writes of flushes and compactions bypass the page cache of the system.
     fixed use_direct_io_for_flush_and_compaction: bool = false;
@@ -182,7 +186,9 @@ base::options! {
     fixed write_thread_slow_yield_usec: u64 = 3, unit: "microseconds";
     /// Has no effect: an open reads no statistics of SST files. RocksDB: skips the reading.
     fixed skip_stats_update_on_db_open: bool = false;
-    /// Decides how recovery handles a corrupt or torn WAL record.
+    /// Decides what recovery does at a torn or corrupt WAL record. `kTolerateCorruptedTailRecords` ends the WAL at a
+    /// torn record and fails the open at a corrupt record. `kAbsoluteConsistency` fails the open at both.
+    /// `kPointInTimeRecovery` stops the recovery at both. `kSkipAnyCorruptedRecords` skips corrupt records.
     fixed wal_recovery_mode: WalRecoveryMode = WalRecoveryMode::PointInTimeRecovery;
     /// Keeps prepared transactions after a crash. Transaction databases set the option.
     fixed allow_2pc: bool = false;

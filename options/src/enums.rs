@@ -1,23 +1,23 @@
-//! Options that are one of a few words. Numbers are RocksDB's.
+//! Enums of options. Each variant has RocksDB's number and word.
 
 use base::Result;
 
 use base::option::Value;
 
 base::option_words! {
-    /// Which files of a family are merged with which.
+    /// Decides which SST files of a column family a compaction merges.
     CompactionStyle: "compaction style" {
         #[default]
         Level = 0, "kCompactionStyleLevel";
         Universal = 1, "kCompactionStyleUniversal";
         Fifo = 2, "kCompactionStyleFIFO";
-        /// Compactions on demand only.
+        /// Compactions run only on request.
         None = 3, "kCompactionStyleNone";
     }
 }
 
 base::option_words! {
-    /// Which file of a level goes first.
+    /// Decides which SST file of a level is compacted first.
     CompactionPri: "compaction priority" {
         ByCompensatedSize = 0, "kByCompensatedSize";
         OldestLargestSeqFirst = 1, "kOldestLargestSeqFirst";
@@ -29,7 +29,7 @@ base::option_words! {
 }
 
 base::option_words! {
-    /// When universal compaction stops adding runs.
+    /// Decides when universal compaction stops adding sorted runs to a compaction.
     CompactionStopStyle: "compaction stop style" {
         SimilarSize = 0, "kCompactionStopStyleSimilarSize";
         #[default]
@@ -38,22 +38,22 @@ base::option_words! {
 }
 
 base::option_words! {
-    /// How a WAL with damage is read at open.
+    /// Decides what recovery does at a torn or corrupt record of a WAL.
     WalRecoveryMode: "WAL recovery mode" {
-        /// A torn tail is fine in any WAL, damage is not.
+        /// A torn record ends its WAL. A corrupt record fails the open.
         TolerateCorruptedTailRecords = 0, "kTolerateCorruptedTailRecords";
-        /// Nothing but whole records.
+        /// A torn or corrupt record fails the open.
         AbsoluteConsistency = 1, "kAbsoluteConsistency";
-        /// Up to the first fault, and no further.
+        /// Recovery stops at the first torn or corrupt record.
         #[default]
         PointInTimeRecovery = 2, "kPointInTimeRecovery";
-        /// Whatever can be read.
+        /// Recovery skips corrupt records.
         SkipAnyCorruptedRecords = 3, "kSkipAnyCorruptedRecords";
     }
 }
 
 base::option_words! {
-    /// How dear the storage of a file may be; a hint for the file system.
+    /// The expected frequency of reads of a file, from hot to ice. Only the MANIFEST holds it.
     Temperature: "temperature" {
         #[default]
         Unknown = 0x00, "kUnknown";
@@ -76,7 +76,7 @@ base::option_words! {
 }
 
 base::option_words! {
-    /// Which new blobs go to the blob cache as they are written.
+    /// Selects the new blobs that are written to the blob cache too.
     PrepopulateBlobCache: "blob cache prepopulation" {
         #[default]
         Disable = 0, "kDisable";
@@ -84,7 +84,7 @@ base::option_words! {
     }
 }
 
-/// What is read again after a file was written: bits, as RocksDB's `VerifyOutputFlags`.
+/// The checks of a new SST file, as a sum of bits. The bits are those of RocksDB's `VerifyOutputFlags`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct VerifyOutputFlags(pub u32);
 

@@ -74,8 +74,8 @@ base::options! {
     /// The number of immutable memtables that are flushed together. The value is lowered below
     /// `max_write_buffer_number`, and to 1 with `atomic_flush`.
     fixed min_write_buffer_number_to_merge: i32 = 1, unit: "memtables", range: "1..";
-    /// The memory for flushed memtables that are kept for conflict checks of transactions. -1 derives the size from
-    /// `max_write_buffer_number`. 0 keeps none.
+    /// The memory for flushed memtables that are kept for conflict checks of transactions. -1 stands for
+    /// `write_buffer_size` times `max_write_buffer_number`. 0 keeps no flushed memtable.
     fixed max_write_buffer_size_to_maintain: i64 = 0, unit: "bytes", since: "6.5";
     /// Overwrites a value in the memtable if the new value is not longer. Such a column family cannot be read at a
     /// snapshot.
@@ -103,11 +103,13 @@ base::options! {
     /// The compression of each level, as a list. Empty uses `compression` for all levels. The last element stands for
     /// all deeper levels.
     mutable compression_per_level: Vec<CompressionType> = Vec::new();
-    /// The number of levels.
+    /// The number of levels. The level style needs at least 2 levels: 1 is raised to 2.
     fixed num_levels: i32 = 7, unit: "levels", range: "1..";
-    /// The number of files in level 0 that slows writes.
+    /// The number of files in level 0 that slows writes. Values below `level0_file_num_compaction_trigger` are raised
+    /// to this trigger.
     mutable level0_slowdown_writes_trigger: i32 = 20, unit: "files";
-    /// The number of files in level 0 that stops writes.
+    /// The number of files in level 0 that stops writes. Values below `level0_slowdown_writes_trigger` are raised to
+    /// this trigger.
     mutable level0_stop_writes_trigger: i32 = 36, unit: "files";
     /// The target size of a file in the first level below level 0.
     mutable target_file_size_base: u64 = 64 * 1_048_576, unit: "bytes";
@@ -115,15 +117,18 @@ base::options! {
     mutable target_file_size_multiplier: i32 = 1;
     /// Ends a file before the target size. If false, a file ends after the target size.
     mutable target_file_size_is_upper_bound: bool = false, since: "10.9";
-    /// Derives the target sizes of levels from the size of the last level.
+    /// Derives the target sizes of levels from the size of the last level. Acts only with the level style and one
+    /// directory of SST files.
     fixed level_compaction_dynamic_level_bytes: bool = true;
-    /// The factor by which the target size grows from level to level.
+    /// The factor by which the target size grows from level to level. 1 is used instead of values that are not
+    /// positive.
     mutable max_bytes_for_level_multiplier: f64 = 10.0;
     /// One more factor for each level, as a list.
     mutable max_bytes_for_level_multiplier_additional: Vec<i32> = vec![1; 7];
     /// The largest input of one compaction. 0 stands for 25 times `target_file_size_base`.
     mutable max_compaction_bytes: u64 = 0, unit: "bytes";
-    /// The pending compaction bytes at which writes are slowed. 0 sets no limit.
+    /// The pending compaction bytes at which writes are slowed. 0, and values above
+    /// `hard_pending_compaction_bytes_limit`, stand for `hard_pending_compaction_bytes_limit`.
     mutable soft_pending_compaction_bytes_limit: u64 = 64 << 30, unit: "bytes";
     /// The pending compaction bytes at which writes stop. 0 sets no limit.
     mutable hard_pending_compaction_bytes_limit: u64 = 256 << 30, unit: "bytes";
@@ -151,7 +156,8 @@ base::options! {
     fixed optimize_filters_for_hits: bool = false;
     /// Reads each new SST file completely and compares its entries with the written entries.
     mutable paranoid_file_checks: bool = false;
-    /// Selects what is read again of each new SST file, as a number of flags.
+    /// Selects the checks of the output files of compactions, as a sum: 1 or 2 reads and compares the entries, 4
+    /// verifies the file checksum. The checks need 1024, which enables them for local compactions.
     mutable verify_output_flags: VerifyOutputFlags = VerifyOutputFlags::NONE, since: "10.10";
     /// Has no effect: each version edit is always checked.
     fixed force_consistency_checks: bool = true;
@@ -159,11 +165,13 @@ base::options! {
     mutable report_bg_io_stats: bool = false;
     /// Accepts data by ingestion only. The default column family cannot use the option.
     fixed disallow_memtable_writes: bool = false, since: "10.2";
-    /// The age at which a file is compacted. 18446744073709551614 lets the engine choose: 30 days, or no limit where
-    /// the compaction style has none. 0 sets no limit.
+    /// The age at which a file is compacted to the next level (level style), is rewritten (universal style), or is
+    /// deleted (FIFO style). 18446744073709551614 lets the engine choose: 30 days for block-based tables, else no
+    /// limit. 0 sets no limit.
     mutable ttl: u64 = AGE_AUTO, unit: "seconds";
-    /// The age at which a file is rewritten. 18446744073709551614 lets the engine choose: 30 days with a compaction
-    /// filter, else no limit. 0 sets no limit.
+    /// The age at which a file is rewritten. With the universal style, the smaller value of `ttl` and this option
+    /// counts. 18446744073709551614 lets the engine choose: 30 days if tables are block-based, and if the style is
+    /// universal or a compaction filter is set; else no limit. 0 sets no limit.
     mutable periodic_compaction_seconds: u64 = AGE_AUTO, unit: "seconds", since: "6.6";
     /// Compacts a file if its wasted reads per byte of file size exceed this value. A read is wasted if the file
     /// returns a tombstone, a merge operand, or nothing. 0 disables read-triggered compaction.
@@ -180,9 +188,9 @@ base::options! {
     /// Has no effect: the file system does not use temperatures. RocksDB: the temperature of files whose temperature
     /// is unknown.
     fixed default_temperature: Temperature = Temperature::Unknown, since: "8.11";
-    /// Keeps younger data out of the last level. Not built: values above 0 are refused.
+    /// Keeps data that is younger than this age out of the last level. Not built: values above 0 are refused.
     mutable preclude_last_level_data_seconds: u64 = 0, unit: "seconds", since: "7.5";
-    /// Keeps the write times of data. Not built: values above 0 are refused.
+    /// Keeps the write times of data that is younger than this age. Not built: values above 0 are refused.
     mutable preserve_internal_time_seconds: u64 = 0, unit: "seconds", since: "7.8";
     /// Writes values of at least `min_blob_size` bytes to blob files.
     mutable enable_blob_files: bool = false, since: "6.15";
@@ -196,16 +204,18 @@ base::options! {
     mutable blob_compression_opts: CompressionOptions = CompressionOptions::default(), since: "11.8";
     /// Moves live blobs out of old blob files during compactions. Acts with `enable_blob_files`.
     mutable enable_blob_garbage_collection: bool = false, since: "6.15";
-    /// The oldest blob files from which compactions move live blobs. Acts with `enable_blob_garbage_collection`.
+    /// The share of the blob files, oldest first, from which compactions move live blobs. Acts with
+    /// `enable_blob_garbage_collection`.
     mutable blob_garbage_collection_age_cutoff: f64 =
         0.25, unit: "share of blob files", range: "0.0..=1.0", since: "6.15";
-    /// The share of garbage in the oldest blob files that starts compactions. Acts with
-    /// `enable_blob_garbage_collection`.
+    /// If the oldest blob files have at least this share of garbage, a compaction moves their live blobs. 1.0 starts
+    /// no such compaction. Acts with `enable_blob_garbage_collection`.
     mutable blob_garbage_collection_force_threshold: f64 =
         1.0, unit: "share of garbage", range: "0.0..=1.0", since: "6.26";
     /// The number of bytes that a compaction reads ahead in blob files. Acts with `enable_blob_files`.
     mutable blob_compaction_readahead_size: u64 = 0, unit: "bytes", since: "6.27";
-    /// The first level whose values go to blob files. Acts with `enable_blob_files`.
+    /// The first level whose values go to blob files. Values in levels with smaller numbers stay in SST files. Acts with
+    /// `enable_blob_files`.
     mutable blob_file_starting_level: i32 = 0, unit: "level", since: "7.4";
     /// Selects which new blobs go to the blob cache. Acts with `enable_blob_files`.
     mutable prepopulate_blob_cache: PrepopulateBlobCache = PrepopulateBlobCache::Disable, since: "7.6";

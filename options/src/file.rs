@@ -1,7 +1,8 @@
-//! OPTIONS files: all options of a database as text that RocksDB reads, and back.
+//! OPTIONS files: writes all options of a database as a text that RocksDB reads, and reads such a text.
 //!
-//! Opening needs no such file; tools and `load_latest` read it. What it names and nobody here can make
-//! (a merge operator of the user's) is listed in [`OptionsFile::missing`], for the caller to hand in.
+//! The open of a database reads no OPTIONS file; tools and `load_latest` do. A file can name an object that only the
+//! application can make, for example a merge operator. [`OptionsFile::missing`] lists these objects, and the caller
+//! sets them.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -23,16 +24,17 @@ use super::{DbOptions, FamilyOptions};
 /// The largest OPTIONS file that is read. A column family takes 6 KB, so 40,000 column families fit.
 const FILE_LEN_MAX: u64 = 256 << 20;
 
-/// How to read a file.
+/// Settings for reading an OPTIONS file.
 #[derive(Clone, Copy, Debug)]
 pub struct ReadConfig {
-    /// Unknown options are passed over if the file is from a later release; in other files they are
-    /// damage. Default false: always an error.
+    /// Skips unknown options if a later release wrote the file. In files of other releases, an unknown option is an
+    /// error. Default: false, an unknown option is always an error.
     pub ignore_unknown_options: bool,
-    /// Objects that cannot be made from their names are left to the caller. Default true.
+    /// Lists objects that cannot be made from their names in [`OptionsFile::missing`]. If false, such an object is an
+    /// error. Default: true.
     pub ignore_unsupported_options: bool,
-    /// [`load_latest`] takes a file that is not what the database wrote when it was last closed: one that was
-    /// edited by hand. Default false: the file has no checksum of its own, so a change may be damage.
+    /// [`load_latest`] accepts a file that changed after the last close of the database, for example by hand.
+    /// Default: false. An OPTIONS file has no checksum, so a change can be corruption.
     pub accept_changed: bool,
 }
 
@@ -42,22 +44,22 @@ impl Default for ReadConfig {
     }
 }
 
-/// What a file says.
+/// The content of an OPTIONS file.
 #[derive(Clone, Default)]
 pub struct OptionsFile {
     pub rocksdb_version: Version,
     pub db: DbOptions,
-    /// In file order, `default` first.
+    /// The column families in the order of the file. The first is `default`.
     pub families: Vec<(String, FamilyOptions)>,
     pub missing: Vec<Missing>,
-    /// Options from the future that were passed over.
+    /// The unknown options that were skipped.
     pub ignored: Vec<String>,
 }
 
-/// An object that the file names and that must be handed in.
+/// An object that the file names, and that the caller must set.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Missing {
-    /// `None`: of the database.
+    /// The column family of the option. `None` for an option of the database.
     pub family: Option<String>,
     pub option: String,
     pub object: String,
@@ -92,11 +94,11 @@ pub fn write<'a>(db: &DbOptions, families: impl IntoIterator<Item = (&'a str, &'
     out.finish()
 }
 
-/// Reads a file's text.
+/// Reads the text of an OPTIONS file.
 ///
 /// # Errors
-/// InvalidArgument or Corruption for what is no OPTIONS file, unknown options and bad values; NotSupported
-/// for objects that cannot be made, where the configuration does not leave them to the caller.
+/// InvalidArgument or Corruption if the text is no OPTIONS file, or has an unknown option or a wrong value.
+/// NotSupported for an object that cannot be made, unless `ignore_unsupported_options` is set.
 pub fn read(text: &str, config: &ReadConfig) -> Result<OptionsFile> {
     let parsed = options_ini::parse(text)?;
     let unknown_ok = config.ignore_unknown_options && parsed.is_from_future();
@@ -112,7 +114,7 @@ pub fn read(text: &str, config: &ReadConfig) -> Result<OptionsFile> {
         let mut options = FamilyOptions::default();
         for (name, value) in parsed.family(family) {
             let result = match (name.as_str(), parsed.table(family)) {
-                // The table has a section of its own, which says more.
+                // The section of the table has the options of the table. This line has the name only.
                 ("table_factory", Some(_)) => Ok(()),
                 _ => options.set(name, value),
             };
@@ -135,7 +137,7 @@ pub fn read(text: &str, config: &ReadConfig) -> Result<OptionsFile> {
     Ok(file)
 }
 
-/// Where the first statement with this name and value begins in the text; 0 if there is none.
+/// Returns the offset of the first statement with this name and value in the text, or 0 if there is none.
 fn place(text: &str, name: &str, value: &str) -> u64 {
     let mut at = 0;
     for line in text.split_inclusive('\n') {
@@ -149,7 +151,7 @@ fn place(text: &str, name: &str, value: &str) -> u64 {
     0
 }
 
-/// What could not be taken, sorted into what stops the reading and what is told.
+/// Sorts the statements that cannot be set: some are errors, the others are reported to the caller.
 struct Notes<'a> {
     config: &'a ReadConfig,
     unknown_ok: bool,
@@ -186,8 +188,9 @@ impl Notes<'_> {
 /// Reads the newest OPTIONS file of a database.
 ///
 /// # Errors
-/// NotFound if there is none or if the directory does not exist, and those of [`read`] with the file's name; Corruption with
-/// file and offset if it changed since the database was closed, or is gone (see [`ReadConfig::accept_changed`]).
+/// NotFound if there is no OPTIONS file or no directory. Errors of [`read`], with the name of the file. Corruption,
+/// with file and offset, if the file changed or was deleted after the last close of the database (see
+/// [`ReadConfig::accept_changed`]).
 pub fn load_latest(env: &Env, db_path: &Path, config: &ReadConfig) -> Result<(FileNumber, OptionsFile)> {
     // Programs take NotFound as "create the database".
     let newest = numbers(&env.fs.list(db_path).or_else(none_if_missing)?).into_iter().max();
@@ -210,16 +213,17 @@ pub fn no_file(dir: &Path) -> Error {
     Error::not_found(text).with_subcode(Subcode::PathNotFound)
 }
 
-/// A directory that does not exist has no files, as in RocksDB's `GetLatestOptionsFileName`.
+/// Returns an empty list of files if the error says that the directory does not exist, as RocksDB's
+/// `GetLatestOptionsFileName` does.
 ///
 /// # Errors
-/// Each other error.
+/// All other errors.
 pub fn none_if_missing(error: Error) -> Result<Vec<String>> {
     if error.subcode() == Subcode::PathNotFound { Ok(Vec::new()) } else { Err(error) }
 }
 
-/// Compares the newest file with what the proof of the last close says of it. The proof speaks only while
-/// CURRENT names its MANIFEST and IDENTITY its database.
+/// Compares the newest OPTIONS file with the record of the file in `PROOF`, which the last close wrote. PROOF is
+/// ignored if CURRENT names another MANIFEST, or if IDENTITY names another database.
 fn unchanged(env: &Env, db_path: &Path, newest: FileNumber, path: &Path) -> Result<()> {
     let small = |name: &str, limit| env.fs.read_all(&db_path.join(name), limit).ok();
     let proof = small(proof::PROOF, proof::PROOF_LEN_MAX).and_then(|bytes| Proof::decode(&bytes).ok());
@@ -255,7 +259,7 @@ fn unchanged(env: &Env, db_path: &Path, newest: FileNumber, path: &Path) -> Resu
 /// Reads one OPTIONS file.
 ///
 /// # Errors
-/// Those of [`read`] and of the file system.
+/// Errors of [`read`] and of the file system.
 pub fn load(env: &Env, path: &Path, config: &ReadConfig) -> Result<OptionsFile> {
     let bytes = env.fs.read_all(path, FILE_LEN_MAX)?;
     let text = std::str::from_utf8(&bytes)
@@ -265,11 +269,11 @@ pub fn load(env: &Env, path: &Path, config: &ReadConfig) -> Result<OptionsFile> 
     Ok(file)
 }
 
-/// The checksums of texts that this process verified. The lowest bits of a checksum give its place. A newer checksum
-/// replaces an older checksum at the same place.
+/// The checksums of texts that this process verified, so that an equal text is not verified again. The lowest bits of
+/// a checksum give its place. A newer checksum replaces an older checksum at the same place.
 static VERIFIED: [AtomicU64; 64] = [const { AtomicU64::new(0) }; 64];
 
-/// Older OPTIONS files that stay beside the newest.
+/// The number of older OPTIONS files that are kept.
 const OLD_FILES_KEPT: usize = 1;
 
 /// Writes the OPTIONS file of a database. The function writes and syncs a temporary file, reads the file back, compares
@@ -277,7 +281,7 @@ const OLD_FILES_KEPT: usize = 1;
 /// unused file numbers. Returns the extent of the file for `PROOF`.
 ///
 /// # Errors
-/// Those of the file system, and of [`verify`]; the temporary file is gone then, if it can be.
+/// Errors of the file system and of [`verify`]. After an error, the temporary file is deleted if possible.
 pub fn persist<'a>(
     env: &Env,
     dir: &Path,
@@ -289,7 +293,7 @@ pub fn persist<'a>(
     let text = write(db, families.clone());
     let written = env.fs.write_all(&temp, text.as_bytes(), true).and_then(|()| {
         let back = env.fs.read_all(&temp, FILE_LEN_MAX)?;
-        // What a text says does not depend on where it stands: one that said what it should says so again.
+        // The result of the check depends only on the text, so an equal text needs no second check.
         let sum = kernel::checksum::xxh3::hash64(text.as_bytes());
         let verified = &VERIFIED[sum as usize % VERIFIED.len()];
         let is_known =
@@ -297,7 +301,8 @@ pub fn persist<'a>(
         if back == text.as_bytes() && is_known() {
             verified.store(sum, Ordering::Relaxed);
         } else {
-            // What is no text has a statement that does not read back.
+            // Bytes that are not UTF-8 become replacement characters. The statement with these characters does not
+            // read back.
             verify(&String::from_utf8_lossy(&back), db, families).map_err(|e| e.file(&temp))?;
         }
         env.fs.rename(&temp, &dir.join(names::options(number)))
@@ -307,7 +312,7 @@ pub fn persist<'a>(
         return Err(error.doing("writing the OPTIONS file"));
     }
     env.fs.open_dir(dir)?.sync()?;
-    // What cannot be deleted now is found again the next time.
+    // If a deletion fails, the next call finds the file again and deletes it.
     let mut numbers = numbers(&env.fs.list(dir)?);
     numbers.sort_unstable();
     let old = numbers.iter().rev().filter(|&&n| n != number).skip(OLD_FILES_KEPT);
@@ -372,8 +377,8 @@ pub fn verify<'a>(
     Ok(())
 }
 
-/// Returns true if a file for `release` holds a line of the option, and the line says something else. RocksDB writes no
-/// line for an empty value, so a file cannot tell an empty value from the default.
+/// Returns true if a file for `release` holds a line of the option and the value that was read differs. RocksDB
+/// writes no line for an empty value, so a file cannot tell an empty value from the default.
 fn says_else<T>(row: Option<&Row<T>>, written: &T, read: &T, release: Release) -> bool {
     row.is_some_and(|row| {
         let text = (row.print_for)(written, release);
@@ -382,7 +387,7 @@ fn says_else<T>(row: Option<&Row<T>>, written: &T, read: &T, release: Release) -
 }
 
 impl TableFactory {
-    /// Whether its section may name the option.
+    /// Returns true if the section of this factory may name the option.
     fn is_known(&self, name: &str) -> bool {
         match self {
             TableFactory::BlockBased(_) => {

@@ -52,7 +52,7 @@ pub use unsupported::{CALL_HINTS, HINTS, TABLE_HINTS, changed_hints, refuse, uns
 
 pub use table::options::{CuckooTableOptions, EncodingType, PlainTableOptions, WrittenTable};
 
-/// A database's options and those of its default family.
+/// The options of a database and of its default column family.
 #[derive(Clone, Default)]
 pub struct Options {
     pub db: DbOptions,

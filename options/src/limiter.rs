@@ -5,8 +5,8 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, Ordering};
 
-/// Limits how many compactions run at the same time in the column families that share the limiter. Any thread. Manual
-/// compactions count and are never refused.
+/// Limits the number of compactions that run at the same time in the column families that share the limiter. Any
+/// thread may use the limiter. Manual compactions count, but the limiter never delays a manual compaction.
 pub struct ConcurrentTaskLimiter {
     name: String,
     /// Negative: no limit.

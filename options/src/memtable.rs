@@ -18,7 +18,8 @@ pub enum MemtableFactory {
     /// RocksDB: a hash table of skip lists, one for each prefix. Here the memtable is the same as for `SkipList`, with the
     /// rules of RocksDB: it needs a prefix extractor, and several threads cannot insert at once.
     HashSkipList(HashSkipListOptions),
-    /// RocksDB: a hash table of linked lists, one for each prefix. Here as `HashSkipList`.
+    /// RocksDB: a hash table of linked lists, one for each prefix. Here the memtable is the same as for
+    /// `HashSkipList`.
     HashLinkList(HashLinkListOptions),
 }
 
@@ -85,7 +86,7 @@ impl MemtableFactory {
         }
     }
 
-    /// RocksDB: a memtable with one structure for each prefix.
+    /// Returns true for the structures that RocksDB builds for each prefix.
     pub fn is_hashed(&self) -> bool {
         matches!(self, MemtableFactory::HashSkipList(_) | MemtableFactory::HashLinkList(_))
     }

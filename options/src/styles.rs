@@ -102,7 +102,8 @@ base::option_struct!(
     ignored "ttl"
 );
 
-/// `{allow_compaction=true;..}`, or the older form: `max_table_files_size` alone.
+/// Splits the text of the FIFO settings: `{allow_compaction=true;..}`, or in the older form the number
+/// `max_table_files_size` alone.
 fn split_fifo(text: &str) -> Result<Vec<(String, String)>> {
     match text.trim() {
         "" | "{}" => Ok(Vec::new()),
@@ -111,12 +112,12 @@ fn split_fifo(text: &str) -> Result<Vec<(String, String)>> {
     }
 }
 
-/// A temperature by age, as `{temperature=kWarm;age=3600;}`.
+/// A temperature for files above an age. The text is `{temperature=kWarm;age=3600;}`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FileTemperatureAge {
     /// The temperature of files that are older than `age`.
     pub temperature: Temperature,
-    /// In seconds.
+    /// The age in seconds.
     pub age: u64,
 }
 

@@ -1,8 +1,8 @@
 //! Options by name: set, get, option strings, live changes, comparison.
 //!
-//! Names are RocksDB's, with its aliases, its misspelled one and dots into structs
-//! (`compaction_options_universal.size_ratio`, `table_factory.block_size`). Names of the past are
-//! accepted without effect, as RocksDB accepts them.
+//! The names are those of RocksDB, with RocksDB's aliases. A dot selects a field of a struct
+//! (`compaction_options_universal.size_ratio`, `table_factory.block_size`). Names of older releases are accepted
+//! without effect, as in RocksDB.
 
 use std::sync::{Arc, LazyLock};
 
@@ -19,10 +19,11 @@ pub(super) static DB_KNOWN: LazyLock<Known> = LazyLock::new(|| Known::of(DbOptio
 pub(super) static FAMILY_KNOWN: LazyLock<Known> = LazyLock::new(|| Known::of(FamilyOptions::ROWS));
 pub(super) static TABLE_KNOWN: LazyLock<Known> = LazyLock::new(|| Known::of(OPTIONS));
 
-/// Objects that are told of events. They are given to an open; a file only names those there were.
+/// The event listeners of the database. The application passes listeners to the open. An OPTIONS file only holds the
+/// names of the listeners.
 const LISTENERS: &str = "listeners";
 
-/// Database options of older releases: read without effect.
+/// Options of the database in older releases: accepted without effect.
 pub const DB_DEPRECATED: &[&str] = &[
     "access_hint_on_compaction_start",
     "allow_os_buffer",
@@ -44,7 +45,7 @@ pub const DB_DEPRECATED: &[&str] = &[
     "use_direct_writes",
 ];
 
-/// Family options of older releases: read without effect.
+/// Options of column families in older releases: accepted without effect.
 pub const FAMILY_DEPRECATED: &[&str] = &[
     "bottommost_temperature",
     "check_flush_compaction_key_order",
@@ -69,7 +70,8 @@ pub const FAMILY_DEPRECATED: &[&str] = &[
     "verify_checksums_in_compaction",
 ];
 
-/// Family options that RocksDB reads and never writes, for parts we do not have: only "none" is legal.
+/// Options of column families that RocksDB reads and never writes. The components do not exist here, so only the
+/// empty text and `nullptr` are accepted.
 const FAMILY_ABSENT: &[&str] = &["blob_cache", "blob_direct_write_partition_strategy"];
 
 impl DbOptions {
@@ -77,7 +79,7 @@ impl DbOptions {
         DB_KNOWN.places.get(name).map(|at| &Self::ROWS[*at])
     }
 
-    /// Whether option text may name it.
+    /// Returns true if option text may name this option.
     pub fn is_known(name: &str) -> bool {
         Self::row(name).is_some()
             || matches!(name, "rate_limiter_bytes_per_sec" | LISTENERS)
@@ -87,8 +89,8 @@ impl DbOptions {
     /// Sets one option from its text.
     ///
     /// # Errors
-    /// InvalidArgument for no such option or no such value; NotSupported for an object that cannot be
-    /// made from its name. Nothing changes then.
+    /// InvalidArgument if the option does not exist or the value is wrong. NotSupported for an object that cannot be
+    /// made from its name. After an error the option is unchanged.
     pub fn set(&mut self, name: &str, text: &str) -> Result<()> {
         if let Some(row) = Self::row(name) {
             return (row.set)(self, text).map_err(|e| setting(name, e));
@@ -107,15 +109,16 @@ impl DbOptions {
         }
     }
 
-    /// The text of one option, or `None` if there is no such option.
+    /// Returns the text of one option, or `None` if there is no such option.
     pub fn get(&self, name: &str) -> Option<String> {
         Self::row(name).map(|row| (row.print)(self))
     }
 
-    /// Sets what an option string names: `max_open_files=100;bytes_per_sync=1m`. All or nothing.
+    /// Sets the options of an option string: `max_open_files=100;bytes_per_sync=1m`. After an error no option is
+    /// changed.
     ///
     /// # Errors
-    /// As [`DbOptions::set`], and InvalidArgument for text that is no option string.
+    /// As [`DbOptions::set`]. InvalidArgument for text that is no option string.
     pub fn update(&mut self, text: &str) -> Result<()> {
         let mut changed = self.clone();
         for (name, value) in parse_map(text)? {
@@ -125,11 +128,11 @@ impl DbOptions {
         Ok(())
     }
 
-    /// Changes options while the database is open. All or nothing; the caller checks and applies the
-    /// result.
+    /// Sets options that may change while the database is open. The caller checks and applies the result. After an
+    /// error no option is changed.
     ///
     /// # Errors
-    /// NotFound for options that do not exist or cannot change, InvalidArgument for a bad value.
+    /// NotFound if an option does not exist or cannot change after the open. InvalidArgument for a wrong value.
     pub fn set_live<'a>(&mut self, changes: impl IntoIterator<Item = (&'a str, &'a str)>) -> Result<()> {
         let mut changed = self.clone();
         for (name, text) in changes {
@@ -142,12 +145,12 @@ impl DbOptions {
         Ok(())
     }
 
-    /// The options whose texts differ.
+    /// Returns the names of the options whose texts differ.
     pub fn differences(&self, other: &DbOptions) -> Vec<&'static str> {
         differences(Self::ROWS, self, other)
     }
 
-    /// All options that OPTIONS files hold, as an option string.
+    /// Returns all options that OPTIONS files hold, as an option string.
     pub fn print(&self) -> String {
         print(Self::ROWS, self)
     }
@@ -158,7 +161,7 @@ impl FamilyOptions {
         FAMILY_KNOWN.places.get(canonical(name)).map(|at| &Self::ROWS[*at])
     }
 
-    /// Whether option text may name it.
+    /// Returns true if option text may name this option.
     pub fn is_known(name: &str) -> bool {
         let outer = name.split_once('.').map_or(name, |(outer, _)| outer);
         Self::row(outer).is_some() || FAMILY_DEPRECATED.contains(&name) || FAMILY_ABSENT.contains(&name)
@@ -167,8 +170,8 @@ impl FamilyOptions {
     /// Sets one option from its text.
     ///
     /// # Errors
-    /// InvalidArgument for no such option or no such value; NotSupported for an object that cannot be
-    /// made from its name. Nothing changes then.
+    /// InvalidArgument if the option does not exist or the value is wrong. NotSupported for an object that cannot be
+    /// made from its name. After an error the option is unchanged.
     pub fn set(&mut self, name: &str, text: &str) -> Result<()> {
         self.set_unnamed(name, text).map_err(|e| setting(name, e))
     }
@@ -202,7 +205,9 @@ impl FamilyOptions {
         }
     }
 
-    /// `block_based_table_factory={block_size=8k}`: the kind there is, if it is that one, changed.
+    /// Sets options of a table, as in `block_based_table_factory={block_size=8k}`. If the column family has a table
+    /// of this kind, the other options of the table keep their values. Otherwise the table is replaced by `fresh`
+    /// first.
     fn set_table(&mut self, fresh: TableFactory, text: &str) -> Result<()> {
         let mut table =
             if self.table_factory.name() == fresh.name() { self.table_factory.clone() } else { fresh };
@@ -213,7 +218,7 @@ impl FamilyOptions {
         Ok(())
     }
 
-    /// The text of one option, dotted names included, or `None` if there is no such option.
+    /// Returns the text of one option, or `None` if there is no such option. The name may have a dot.
     pub fn get(&self, name: &str) -> Option<String> {
         if let Some((outer, field)) = name.split_once('.') {
             return match canonical(outer) {
@@ -229,10 +234,11 @@ impl FamilyOptions {
         Self::row(name).map(|row| (row.print)(self))
     }
 
-    /// Sets what an option string names: `write_buffer_size=8m;compression=kZSTD`. All or nothing.
+    /// Sets the options of an option string: `write_buffer_size=8m;compression=kZSTD`. After an error no option is
+    /// changed.
     ///
     /// # Errors
-    /// As [`FamilyOptions::set`], and InvalidArgument for text that is no option string.
+    /// As [`FamilyOptions::set`]. InvalidArgument for text that is no option string.
     pub fn update(&mut self, text: &str) -> Result<()> {
         let mut changed = self.clone();
         for (name, value) in parse_map(text)? {
@@ -242,11 +248,11 @@ impl FamilyOptions {
         Ok(())
     }
 
-    /// Changes options while the database is open. All or nothing; the caller checks and applies the
-    /// result.
+    /// Sets options that may change while the database is open. The caller checks and applies the result. After an
+    /// error no option is changed.
     ///
     /// # Errors
-    /// As [`FamilyOptions::set`], and InvalidArgument for options that cannot change.
+    /// As [`FamilyOptions::set`]. InvalidArgument for an option that cannot change after the open.
     pub fn set_live<'a>(&mut self, changes: impl IntoIterator<Item = (&'a str, &'a str)>) -> Result<()> {
         let mut changed = self.clone();
         for (name, text) in changes {
@@ -266,7 +272,8 @@ impl FamilyOptions {
         Ok(())
     }
 
-    /// The options whose texts differ; those of the table as `table_factory.block_size`.
+    /// Returns the names of the options whose texts differ. Options of the table have names like
+    /// `table_factory.block_size`.
     pub fn differences(&self, other: &FamilyOptions) -> Vec<String> {
         let mut names: Vec<String> =
             differences(Self::ROWS, self, other).into_iter().map(str::to_string).collect();
@@ -278,7 +285,8 @@ impl FamilyOptions {
         names
     }
 
-    /// All options that OPTIONS files hold, as an option string; the table's inside `table_factory`.
+    /// Returns all options that OPTIONS files hold, as an option string. The options of the table are inside
+    /// `table_factory`.
     pub fn print(&self) -> String {
         let table: String =
             self.table_factory.statements().iter().map(|(n, v)| format!("{n}={v};")).collect();
@@ -289,13 +297,13 @@ impl FamilyOptions {
         )
     }
 
-    /// Whether memtables of this kind take insertions from several threads.
+    /// Returns true if several threads may insert into such a memtable at the same time.
     pub(super) fn memtable_is_concurrent(&self) -> bool {
         matches!(self.memtable_factory, MemtableFactory::SkipList { .. } | MemtableFactory::Vector { .. })
     }
 }
 
-/// Other names of an option.
+/// Replaces an alias by the name of the option.
 fn canonical(name: &str) -> &str {
     match name {
         "memtable" => "memtable_factory",
@@ -305,7 +313,7 @@ fn canonical(name: &str) -> &str {
     }
 }
 
-/// The statements of OPTIONS files, values that print empty left out.
+/// Returns the statements of an OPTIONS file. A value with an empty text has no statement.
 pub(super) fn statements<T>(rows: &[Row<T>], options: &T) -> Vec<(String, String)> {
     let written = rows.iter().filter(|row| row.written);
     let all = written.map(|row| (row.name.to_string(), (row.print)(options)));
@@ -357,7 +365,8 @@ fn no_option(section: &str, name: &str) -> Error {
     Error::invalid_argument(format!("Could not find option: {section}.{name}"))
 }
 
-/// RocksDB looks live changes of a database up among the mutable options alone (`options/db_options.cc`).
+/// Returns the error for an option that is not mutable. RocksDB searches the names of live changes only among the
+/// mutable options (`options/db_options.cc`).
 #[cold]
 fn unrecognized(name: &str) -> Error {
     Error::not_found(format!("Unrecognized option: {name}"))
@@ -373,7 +382,7 @@ fn setting(name: &str, error: Error) -> Error {
     error.doing(format!("setting option {name}"))
 }
 
-/// A range of the day, `HH:mm-HH:mm`, as seconds since midnight.
+/// Reads `HH:mm-HH:mm`. Returns start and end in seconds since midnight.
 pub fn time_range(text: &str) -> Option<(u32, u32)> {
     let time = |text: &str| {
         let (hours, minutes) = text.split_once(':')?;

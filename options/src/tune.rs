@@ -1,4 +1,4 @@
-//! Options for common aims, with the numbers RocksDB gives them.
+//! Options for common aims, with RocksDB's values.
 
 use mem::cache::CacheOptions;
 use table::options::{DataBlockIndexType, FilterPolicy, IndexType};
@@ -9,21 +9,21 @@ use super::{
 };
 
 impl DbOptions {
-    /// `total_threads` background jobs; RocksDB's `IncreaseParallelism`, whose default is 16. The
-    /// executor's pools grow when the database opens.
+    /// Sets `max_background_jobs` to `total_threads`. RocksDB's `IncreaseParallelism`, whose default is 16. The
+    /// thread pools of the executor grow when the database opens.
     pub fn increase_parallelism(&mut self, total_threads: i32) -> &mut Self {
         self.max_background_jobs = total_threads;
         self
     }
 
-    /// For databases below a gigabyte, with little memory.
+    /// Sets options for a database below one gigabyte, with little memory.
     pub fn optimize_for_small_db(&mut self) -> &mut Self {
         self.max_file_opening_threads = 1;
         self.max_open_files = 5000;
         self
     }
 
-    /// What an older release had as defaults.
+    /// Sets the defaults of an older release.
     pub fn old_defaults(&mut self, major: u32, minor: u32) -> &mut Self {
         let version = (major, minor);
         if version < (4, 7) {
@@ -42,8 +42,8 @@ impl DbOptions {
 }
 
 impl FamilyOptions {
-    /// For gets, puts and deletes without ranges: hashes in data blocks, Bloom filters, a memtable filter
-    /// of whole keys, and a block cache of this size.
+    /// Sets options for gets, puts and deletes without range reads: a hash index in data blocks, Bloom filters, a
+    /// memtable filter of whole keys, and a block cache of this size.
     pub fn optimize_for_point_lookup(&mut self, block_cache_size_mb: u64) -> &mut Self {
         let mut table = table::options::BlockBasedTableOptions {
             data_block_index_type: DataBlockIndexType::BinaryAndHash,
@@ -59,7 +59,7 @@ impl FamilyOptions {
         self
     }
 
-    /// For leveled compaction with this many bytes of memtables; RocksDB's default is 512 MiB.
+    /// Sets options for the level style with this many bytes of memtables. RocksDB's default is 512 MiB.
     pub fn optimize_level_style_compaction(&mut self, memtable_memory_budget: u64) -> &mut Self {
         self.write_buffer_size = usize::try_from(memtable_memory_budget / 4).unwrap_or(usize::MAX);
         self.min_write_buffer_number_to_merge = 2;
@@ -75,7 +75,7 @@ impl FamilyOptions {
         self
     }
 
-    /// For universal compaction with this many bytes of memtables; RocksDB's default is 512 MiB.
+    /// Sets options for the universal style with this many bytes of memtables. RocksDB's default is 512 MiB.
     pub fn optimize_universal_style_compaction(&mut self, memtable_memory_budget: u64) -> &mut Self {
         self.write_buffer_size = usize::try_from(memtable_memory_budget / 4).unwrap_or(usize::MAX);
         self.min_write_buffer_number_to_merge = 2;
@@ -85,8 +85,8 @@ impl FamilyOptions {
         self
     }
 
-    /// For databases below a gigabyte, with little memory: a block cache of 16 MiB that also holds
-    /// indexes, in partitions.
+    /// Sets options for a database below one gigabyte, with little memory: a block cache of 16 MiB, which also holds
+    /// the index blocks, in partitions.
     pub fn optimize_for_small_db(&mut self) -> &mut Self {
         self.write_buffer_size = 2 << 20;
         self.target_file_size_base = 2 << 20;
@@ -103,7 +103,7 @@ impl FamilyOptions {
         self
     }
 
-    /// What an older release had as defaults.
+    /// Sets the defaults of an older release.
     pub fn old_defaults(&mut self, major: u32, minor: u32) -> &mut Self {
         let version = (major, minor);
         if version <= (5, 18) {
@@ -126,7 +126,8 @@ impl FamilyOptions {
 }
 
 impl Options {
-    /// For loading in bulk: no automatic compaction, no stall; compact by hand afterwards.
+    /// Sets options for a bulk load: no automatic compaction, and no write stall. Compact the column family after the
+    /// load.
     pub fn prepare_for_bulk_load(&mut self) -> &mut Self {
         self.family.level0_file_num_compaction_trigger = 1 << 30;
         self.family.level0_slowdown_writes_trigger = 1 << 30;
@@ -144,21 +145,21 @@ impl Options {
         self
     }
 
-    /// For databases below a gigabyte, with little memory.
+    /// Sets options for a database below one gigabyte, with little memory.
     pub fn optimize_for_small_db(&mut self) -> &mut Self {
         self.db.optimize_for_small_db();
         self.family.optimize_for_small_db();
         self
     }
 
-    /// Leaves out checks whose cost shows in benchmarks.
+    /// Disables checks that cost time in benchmarks.
     pub fn disable_extra_checks(&mut self) -> &mut Self {
         self.family.force_consistency_checks = false;
         self
     }
 }
 
-/// RocksDB's default compression: LZ4 if built in, else Snappy, else none.
+/// Returns RocksDB's default compression: LZ4 if this build has LZ4, else Snappy, else none.
 pub(super) fn default_compression() -> CompressionType {
     let built = |c: &CompressionType| c.kind().is_ok();
     [CompressionType::LZ4, CompressionType::SNAPPY].into_iter().find(built).unwrap_or(CompressionType::NONE)

@@ -7,7 +7,8 @@ use base::{Error, Result};
 
 use super::{CompressionType, DbOptions, FamilyOptions, TableFactory};
 
-/// Hints of the database and of column families: accepted without effect. The doc of each row gives the reason.
+/// Hints of the database and of column families: options that are accepted without effect. The doc of each row gives
+/// the reason.
 pub const HINTS: &[&str] = &[
     "arena_block_size",
     "async_wal_precreate",
@@ -36,7 +37,7 @@ pub const HINTS: &[&str] = &[
     "wal_write_temperature",
 ];
 
-/// Hints of tables: accepted without effect.
+/// Hints of tables: options that are accepted without effect.
 pub const TABLE_HINTS: &[&str] =
     &["fail_if_no_udi_on_open", "huge_page_tlb_size", "index_block_search_type", "read_amp_bytes_per_bit"];
 

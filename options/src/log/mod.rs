@@ -1,10 +1,20 @@
-//! The options as the LOG shows them: RocksDB's lines, which programs parse.
+//! The options as lines of the info log, in RocksDB's wording, because programs parse these lines.
 //!
-//! `database.txt` and `family.txt` are the lines in order. What stands for the value is a letter:
-//! `%t` the option's text, `%b` 0 or 1, `%n` an enum's number, `%c` a compression's short name, `%d` the
-//! same with `Disabled`, `%o` a component's name or `None`, `%u` or `Unknown`, `%x` something that is no
-//! option, `%?` a line that is there only sometimes. Facts: RocksDB `options/db_options.cc`,
-//! `options/options.cc`, `table/block_based/block_based_table_factory.cc`.
+//! `database.txt` and `family.txt` hold the lines in order. A letter after `%` stands for the value:
+//!
+//! | letter | value |
+//! |---|---|
+//! | `%t` | the text of the option |
+//! | `%b` | a boolean as 0 or 1 |
+//! | `%n` | the number of an enum |
+//! | `%c` | the short name of a compression |
+//! | `%d` | as `%c`, but `Disabled` if no compression is chosen |
+//! | `%o` | the name of a component, or `None` |
+//! | `%u` | the name of a component, or `Unknown` |
+//! | `%x` | a value that is not an option |
+//! | `%?` | as `%x` or the text of the option, but the line is left out in some cases |
+//!
+//! Source: RocksDB `options/db_options.cc`, `options/options.cc`, `table/block_based/block_based_table_factory.cc`.
 
 use std::fmt::Write;
 use std::sync::{Arc, LazyLock};
@@ -25,13 +35,13 @@ static DATABASE_LINES: LazyLock<Vec<Line>> =
 static FAMILY_LINES: LazyLock<Vec<Line>> =
     LazyLock::new(|| FAMILY.lines().map(|l| Line::of(l, &FAMILY_KNOWN)).collect());
 
-/// A line in its parts, taken apart once.
+/// A line of `database.txt` or `family.txt`, split into its parts.
 struct Line {
-    /// All of it, if there is no value in it.
+    /// The text before the value. The whole line, if the line has no value.
     label: &'static str,
     name: &'static str,
     kind: &'static str,
-    /// The option's place among the rows.
+    /// The index of the option among the rows. `None` if the line shows no option.
     row: Option<usize>,
 }
 
@@ -42,7 +52,8 @@ impl Line {
         Line { label, name, kind, row: known.places.get(name).copied() }
     }
 
-    /// The option's text, if the line is about one with a row: the default's is known.
+    /// Returns the text of the option, if the line shows an option. The text of a default is known and need not be
+    /// printed.
     fn text<T>(&self, rows: &[Row<T>], known: &Known, options: &T, default: &T) -> Option<String> {
         let at = self.row?;
         let row = &rows[at];
@@ -55,7 +66,7 @@ impl Line {
 }
 
 impl DbOptions {
-    /// The lines of the LOG, without time and thread.
+    /// Returns the lines of the info log, without time and thread.
     pub fn log_lines(&self) -> Vec<String> {
         let default = DbOptions::default();
         let text =
@@ -76,7 +87,7 @@ impl DbOptions {
         }
     }
 
-    /// Things that are no options, most of them addresses.
+    /// Returns the values of lines that show no option. Most of these values are addresses of objects.
     fn log_component(&self, name: &str) -> Option<String> {
         Some(match name {
             "env" => pointer(Some(&self.env.fs)),
@@ -95,7 +106,8 @@ impl DbOptions {
 }
 
 impl FamilyOptions {
-    /// The lines of the LOG, without time and thread; the table's options make one of many rows.
+    /// Returns the lines of the info log, without time and thread. The options of the table are one line with line
+    /// breaks.
     pub fn log_lines(&self, cache: Option<&Arc<BlockCache>>) -> Vec<String> {
         let default = FamilyOptions::default();
         let text = |line: &Line| {
@@ -156,7 +168,7 @@ impl FamilyOptions {
     }
 }
 
-/// An option's text as its kind of line shows it.
+/// Returns the text of an option in the form of a kind of line.
 fn shown(text: String, kind: &str) -> Option<String> {
     Some(match (kind, text.as_str()) {
         ("b", "true") => "1".to_string(),
@@ -167,7 +179,7 @@ fn shown(text: String, kind: &str) -> Option<String> {
     })
 }
 
-/// RocksDB's name for what we call by a shorter one.
+/// Returns RocksDB's name of a file system whose name here is shorter.
 fn file_system_name(name: &str) -> String {
     if name == "posix" { "PosixFileSystem".to_string() } else { name.to_string() }
 }
@@ -176,7 +188,8 @@ fn pointer<T: ?Sized>(thing: Option<&Arc<T>>) -> String {
     thing.map_or("(nil)".to_string(), |thing| format!("{:p}", Arc::as_ptr(thing).cast::<()>()))
 }
 
-/// The options of a table of another kind, one a row. RocksDB: `GetPrintableOptions` of each factory.
+/// Returns the options of a plain, cuckoo or adaptive table, one per line. RocksDB: `GetPrintableOptions` of each
+/// factory.
 fn other_table_lines(factory: &TableFactory) -> String {
     let texts = factory.statements();
     let shown_names: &[&str] = match factory {
@@ -228,7 +241,7 @@ fn adaptive_lines(tables: &AdaptiveTables) -> String {
     out
 }
 
-/// The options of a block-based table, one a row.
+/// Returns the options of a block-based table, one per line.
 pub(super) fn table_lines(table: &BlockBasedTableOptions, cache: Option<&Arc<BlockCache>>) -> String {
     let mut out = String::new();
     let bit = u8::from;

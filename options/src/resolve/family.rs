@@ -1,4 +1,4 @@
-//! What of a family's options contradicts itself or the database's.
+//! Checks for contradictions in the options of a column family, and between these options and those of the database.
 
 use base::{Error, Result};
 use table::options::Validation;
@@ -6,17 +6,17 @@ use table::options::Validation;
 use crate::{AGE_AUTO, CompactionStyle, CompressionType, DbOptions, FamilyOptions, TableFactory};
 
 impl FamilyOptions {
-    /// Refuses what contradicts itself or the database's options.
+    /// Rejects options that contradict each other or the options of the database.
     ///
     /// # Errors
-    /// InvalidArgument or NotSupported, as RocksDB answers.
+    /// InvalidArgument or NotSupported, with RocksDB's message.
     pub fn validate(&self, name: &str, db: &DbOptions) -> Result<()> {
         self.validate_without_table(name, db)?;
         self.validate_table()
     }
 
-    /// As [`Self::validate`], without the options of the table factory. RocksDB checks a new column family in this way, and
-    /// checks the table factory at the next open (`ColumnFamilyData::ValidateOptions`).
+    /// Checks as [`Self::validate`] does, but without the options of the table factory. RocksDB checks a new column
+    /// family in this way, and checks the table factory at the next open (`ColumnFamilyData::ValidateOptions`).
     ///
     /// # Errors
     /// As [`Self::validate`].
@@ -80,7 +80,7 @@ impl FamilyOptions {
         }
     }
 
-    /// What of the family its table options depend on.
+    /// Returns the facts about the column family on which the check of its table options depends.
     pub fn table_validation(&self) -> Validation {
         let compressed = if self.compression_per_level.is_empty() {
             self.compression != CompressionType::NONE
@@ -234,7 +234,7 @@ impl FamilyOptions {
     }
 }
 
-/// The first refusal that holds.
+/// Returns the first message whose condition is true, as an error.
 fn first(refusals: &[(bool, &str)]) -> Result<()> {
     match refusals.iter().find(|(holds, _)| *holds) {
         Some((_, message)) => Err(Error::not_supported(*message)),

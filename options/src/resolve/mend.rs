@@ -1,4 +1,4 @@
-//! What of a family's options is mended without asking.
+//! Corrects options of a column family that RocksDB corrects too.
 
 use crate::{
     AGE_AUTO, CompactionStyle, CompressionType, DbOptions, FamilyOptions, MemtableFactory, TableFactory,
@@ -11,7 +11,8 @@ pub const WRITE_BUFFER_SIZE_MAX: usize = mem::arena::SWITCH_AT as usize;
 const THIRTY_DAYS_S: u64 = 30 * 24 * 60 * 60;
 
 impl FamilyOptions {
-    /// Mends what RocksDB mends. `db` is mended already. `warnings` gets the lines it writes about that.
+    /// Corrects the values that RocksDB corrects. `db` must be corrected before. Adds RocksDB's lines about the
+    /// corrections to `warnings`.
     pub fn sanitize(&mut self, db: &DbOptions, read_only: bool, warnings: &mut Vec<String>) {
         self.sanitize_memtable(db, warnings);
         self.sanitize_levels(db, warnings);
@@ -60,7 +61,7 @@ impl FamilyOptions {
         if self.arena_block_size == 0 {
             self.arena_block_size = (self.write_buffer_size / 8).min(1 << 20).next_multiple_of(4096);
         }
-        // In RocksDB's order: the count of memtables is raised after it has bounded this one.
+        // RocksDB limits `min_write_buffer_number_to_merge` by `max_write_buffer_number` before it raises the latter.
         let most = self.max_write_buffer_number.saturating_sub(1);
         self.min_write_buffer_number_to_merge = self.min_write_buffer_number_to_merge.min(most).max(1);
         if db.atomic_flush && self.min_write_buffer_number_to_merge > 1 {

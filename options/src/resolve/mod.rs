@@ -42,7 +42,7 @@ pub fn resolve(
 /// a thread. RocksDB has no limit, and a process that starts too many threads ends without an error.
 pub const BACKGROUND_JOBS_MAX: i32 = 4096;
 
-/// How many background jobs may run at a time.
+/// The number of background jobs that may run at the same time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BackgroundLimits {
     pub flushes: usize,
@@ -50,7 +50,8 @@ pub struct BackgroundLimits {
 }
 
 impl DbOptions {
-    /// The jobs that `max_background_jobs` and its older kin allow; at least one of each.
+    /// Returns the numbers of flushes and compactions that `max_background_jobs`, `max_background_flushes` and
+    /// `max_background_compactions` allow. Both numbers are at least 1.
     pub fn background_limits(&self) -> BackgroundLimits {
         let least_one = |n: i32| usize::try_from(n).unwrap_or(1).max(1);
         if self.max_background_flushes == -1 && self.max_background_compactions == -1 {
@@ -65,10 +66,10 @@ impl DbOptions {
         }
     }
 
-    /// Refuses what contradicts itself.
+    /// Rejects options that contradict each other.
     ///
     /// # Errors
-    /// InvalidArgument or NotSupported, as RocksDB answers.
+    /// InvalidArgument or NotSupported, with RocksDB's message.
     pub fn validate(&self) -> Result<()> {
         let invalid = |message: &str| Err(Error::invalid_argument(message));
         let not_supported = |message: &str| Err(Error::not_supported(message));
@@ -140,7 +141,7 @@ impl DbOptions {
         Ok(())
     }
 
-    /// Mends what RocksDB mends. `warnings` gets the lines it writes about that.
+    /// Corrects the values that RocksDB corrects. Adds RocksDB's lines about the corrections to `warnings`.
     pub fn sanitize(&mut self, db_path: &Path, warnings: &mut Vec<String>) {
         if self.max_open_files != -1 {
             self.max_open_files = self.max_open_files.clamp(20, 0x0040_0000);
@@ -178,7 +179,7 @@ impl DbOptions {
         }
     }
 
-    /// A WAL directory that is the database's is no separate one.
+    /// Clears `wal_dir` if it names the directory of the database. Removes a slash at its end.
     fn sanitize_paths(&mut self, db_path: &Path) {
         if !self.db_paths.is_empty() && self.wal_dir.is_empty() {
             self.wal_dir = db_path.to_string_lossy().into_owned();

@@ -1,4 +1,4 @@
-//! `docs/options.md`, which the rows make.
+//! Checks that `docs/options.md` is the text that the rows make.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -72,7 +72,7 @@ fn text() -> String {
     out
 }
 
-/// With `IRONSTONE_WRITE_OPTIONS` the test writes the file.
+/// If the environment variable `IRONSTONE_WRITE_OPTIONS` is set, the test writes the file.
 #[test]
 fn docs_hold_every_option() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/options.md");

@@ -1,4 +1,4 @@
-//! OPTIONS files: RocksDB's own, ours, and damaged ones.
+//! OPTIONS files: files of RocksDB, files of Ironstone, and corrupt files.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -213,7 +213,7 @@ fn empty_db_host_id_is_written_as_no_line() {
     verify(&text, &db, [("default", &family)]).unwrap();
 }
 
-/// As `db_bench` writes it.
+/// The text is that of `db_bench`.
 #[test]
 fn listeners_that_a_file_names_are_told_and_left_out() {
     let read_one = |value: &str| {
@@ -321,7 +321,7 @@ fn verify_names_what_differs() {
     assert!(verify(&text, &db, [("default", &family)]).unwrap_err().message().contains("max_open_files"));
 }
 
-/// RocksDB's `ldb` in the folder `IRONSTONE_ORACLE` opens a database of its own with a file of ours.
+/// RocksDB's `ldb` in the folder `IRONSTONE_ORACLE` opens a new database with an OPTIONS file that this test writes.
 #[test]
 fn rocksdb_loads_what_we_write() {
     let Some(oracle) = std::env::var_os("IRONSTONE_ORACLE").map(PathBuf::from) else {
@@ -428,7 +428,7 @@ fn load_what_compat_writes(library: &Path) {
     }
 }
 
-/// Values away from the default, all of which RocksDB accepts together.
+/// Sets some options to values that are not defaults. RocksDB accepts all these values together.
 fn change_some(rng: &mut u64, db: &mut DbOptions, family: &mut FamilyOptions) {
     let mut next = |n: u64| {
         *rng = rng.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);

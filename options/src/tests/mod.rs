@@ -1,4 +1,4 @@
-//! Options against what RocksDB 11.8.1 writes, reads, mends and refuses.
+//! Compares options with the options that RocksDB 11.8.1 writes, reads, corrects and rejects.
 
 mod docs;
 mod files;
@@ -7,7 +7,7 @@ mod rules;
 
 use super::*;
 
-/// Options as RocksDB has them behind an open with defaults and `create_if_missing`.
+/// Returns the options that RocksDB has after an open with default options and `create_if_missing`.
 fn opened() -> (DbOptions, FamilyOptions) {
     let mut db = DbOptions { create_if_missing: true, ..DbOptions::default() };
     let mut family = FamilyOptions::default();
@@ -29,7 +29,7 @@ fn log_lines_are_rocksdbs() {
     };
     let ours = mask(&lines.join("\n").replace("(nil)", "0x"));
     let theirs = include_str!("rocksdb_log.txt").replace("(nil)", "0x");
-    // The block cache is none of the options; with one its lines are there too.
+    // The block cache is not part of the options. With a block cache RocksDB writes lines about it; skip these lines.
     let cache = ["block_cache_name", "block_cache_options", " : "];
     let theirs =
         theirs.lines().filter(|line| !cache.iter().any(|c| line.contains(c)) || line.contains("delayed"));

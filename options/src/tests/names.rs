@@ -96,7 +96,8 @@ fn all_names_of_rocksdb_are_known() {
         DbOptions::ROWS.iter().filter(|r| r.written).count() + DB_DEPRECATED.len(),
         FamilyOptions::ROWS.iter().filter(|r| r.written).count() + FAMILY_DEPRECATED.len(),
     );
-    // 97 and 89 that are written with default settings, and those that print empty: three and two.
+    // 97 and 89 options are written with default settings. 3 and 2 options are not written because their default text
+    // is empty.
     assert_eq!(counts, (97 + 3 + 18, 89 + 2 + 21));
 }
 

@@ -1,4 +1,4 @@
-//! What is mended, what is refused, what is not built; options for common aims.
+//! Options that are corrected, options that are rejected, features that are not built, and options for common aims.
 
 use std::path::Path;
 
@@ -183,7 +183,7 @@ fn options_for_common_aims_resolve() {
     resolve(Path::new("/db"), false, &mut o.db, &mut families).unwrap();
 }
 
-/// All code above and below the options, tests left out.
+/// Collects the source code of all crates that use options, without tests.
 fn sources(dir: &Path, out: &mut String) {
     for path in std::fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path()) {
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
