@@ -28,11 +28,11 @@ use crate::components::FamilyDescriptor;
 use crate::manifest::FamilyRecord;
 use crate::options::file::OptionsFile;
 
-/// A table to be taken in.
+/// An SST file that may be added.
 pub(super) struct Stray {
     pub number: u64,
     pub path: PathBuf,
-    /// `None`: they do not read.
+    /// `None` if the properties cannot be read.
     pub properties: Option<Properties>,
 }
 
@@ -43,7 +43,7 @@ impl Stray {
         let options = OpenOptions { file_number: FileNumber(number), ..OpenOptions::default() };
         let properties = match AnyReader::open(file.clone(), size, &options) {
             Ok(reader) => Some(reader.properties().as_ref().clone()),
-            // What can be put right of them is.
+            // Repair damaged properties, if possible.
             Err(error) if error.is_corruption() => {
                 salvage(file, size, &options, &mut |_, _| Ok(())).map_err(|e| e.file(&path))?.properties
             }
@@ -52,7 +52,7 @@ impl Stray {
         Ok(Stray { number, path, properties })
     }
 
-    /// The family that it names.
+    /// Returns the column family that the properties name.
     pub(super) fn id(&self) -> Option<FamilyId> {
         let id = self.properties.as_ref()?.column_family_id;
         u32::try_from(id).ok().filter(|_| id < COLUMN_FAMILY_ID_UNKNOWN).map(FamilyId)
@@ -84,14 +84,15 @@ impl Stray {
         (!name.is_empty()).then_some(name)
     }
 
-    /// Whether it says that it is this family's.
+    /// Returns true if the properties name this column family.
     pub(super) fn is_of(&self, family: &FamilyRecord) -> bool {
         self.id() == Some(family.id) && self.family_name().is_none_or(|name| name == family.name)
     }
 }
 
 impl Survey {
-    /// Tables that no record speaks of.
+    /// Handles SST files that no record of the MANIFEST names. If edits may be lost, adds the SST files; otherwise
+    /// only notes them.
     pub(super) fn strays(&mut self, scope: &Scope) -> Result<()> {
         let strays = self.find_strays(scope)?;
         let lost_records =
@@ -124,7 +125,7 @@ impl Survey {
         let of_families: Vec<_> = scope.families.iter().flat_map(|f| table_dirs(scope, f)).collect();
         for dir in scope.paths.all_with(&of_families) {
             let found = match scope.options.env.fs.list(dir) {
-                // One of an OPTIONS file's.
+                // The OPTIONS file may name a directory that does not exist.
                 Err(error) if error.is_not_found() && self.rebuilt => continue,
                 found => found?,
             };
@@ -154,7 +155,7 @@ impl Survey {
         self.aside.push(path);
     }
 
-    /// Whose it is, or why that is not known.
+    /// Returns the column family of an SST file, or the reason why the column family is unknown.
     fn owner(&self, stray: &Stray) -> std::result::Result<FamilyRecord, String> {
         let families = &self.manifest.recovered.families;
         let only = || {
@@ -262,7 +263,7 @@ impl Survey {
         order: &Order,
         record: &mut NewFile,
     ) -> Result<()> {
-        // Ingested behind what there was, it has 0.
+        // An SST file that was ingested behind the existing data has sequence number 0.
         if newest_options(scope)?.is_some_and(|(_, options)| ingests_behind(&options, &family.name)) {
             return Ok(());
         }
@@ -289,7 +290,8 @@ impl Survey {
         Ok(())
     }
 
-    /// Which of its family's directories it lies in; false: none, or under a name of old.
+    /// Sets the path id of the SST file. Returns false if the file is in no directory of its column family, or has an
+    /// old name.
     fn place(&self, scope: &Scope, family: &FamilyDescriptor, stray: &Stray, record: &mut NewFile) -> bool {
         let dirs = table_dirs(scope, family);
         let place = stray.path.parent().and_then(|own| dirs.iter().position(|dir| dir == own));
@@ -333,14 +335,14 @@ impl Survey {
 }
 
 impl FoundWal {
-    /// Whether every number of the table is one of this log's writes.
+    /// Returns true if all sequence numbers of the SST file are in this WAL.
     fn holds(&self, record: &NewFile) -> bool {
         self.first_seq
             .is_some_and(|first| first <= record.smallest_seqno && record.largest_seqno <= self.last_seq)
     }
 }
 
-/// What the rows of a table tell of it.
+/// Builds the record of an SST file from its entries.
 struct Facts<'a> {
     family: &'a FamilyRecord,
     order: Order,
@@ -378,13 +380,13 @@ impl<'a> Facts<'a> {
         proofs.row(self.family.id, seq, user_key(row));
     }
 
-    /// The first and the last one.
+    /// Returns the internal keys of the first and the last entry.
     fn rows(&self) -> Option<(Vec<u8>, Vec<u8>)> {
         (!self.record.smallest.is_empty())
             .then(|| (self.record.smallest.clone(), self.record.largest.clone()))
     }
 
-    /// `None`: there is nothing in it.
+    /// Returns `None` if the SST file is empty.
     fn finish(mut self, salvaged: &Salvaged, proofs: &mut Proofs) -> Option<NewFile> {
         let internal = base::key::InternalOrder::new(self.order.clone());
         for (start, end) in &salvaged.tombstones {
@@ -406,7 +408,7 @@ impl<'a> Facts<'a> {
     }
 }
 
-/// What its properties say of where it comes from.
+/// Adds the origin of the SST file to the record, from the table properties.
 fn origin(record: &mut NewFile, salvaged: &Salvaged) {
     record.unique_id = whose::id(salvaged).unwrap_or_default();
     let Some(properties) = &salvaged.properties else { return };

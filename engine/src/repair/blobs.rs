@@ -18,8 +18,8 @@ use super::terms::{descriptor_of, problem, table_dirs};
 use super::{Scope, Weight};
 use crate::manifest::FamilyRecord;
 
-/// The records of the blob files that a version of the column family has, and their garbage: all but the ones that no SST
-/// file can refer to.
+/// Returns the records of the blob files that the column family still needs, with their garbage. Leaves out blob
+/// files that no SST file can refer to.
 pub(super) fn records_of(
     family: &FamilyRecord,
     linked: &BTreeSet<u64>,
@@ -67,13 +67,13 @@ impl Survey {
         Ok(())
     }
 
-    /// The oldest blob file of each SST file of a column family.
+    /// Returns the oldest blob file of each SST file of a column family.
     fn linked(&self, family: FamilyId) -> BTreeSet<u64> {
         let own = self.tables.iter().filter(|t| t.family == family);
         own.map(|t| t.record.oldest_blob_file_number).filter(|n| *n != 0).collect()
     }
 
-    /// The record of a blob file that no MANIFEST names, from its header and footer.
+    /// Makes the record of a blob file that no MANIFEST names, from its header and footer.
     fn unknown_blob_file(
         &mut self,
         scope: &Scope,
@@ -145,7 +145,7 @@ impl Survey {
         Ok(())
     }
 
-    /// Blob files that are on disk and that the new MANIFEST does not name, as notes.
+    /// Notes the blob files on disk that the new MANIFEST does not name.
     pub(super) fn unneeded_blob_files(&mut self, scope: &Scope) -> Result<()> {
         let mut needed = BTreeSet::new();
         for family in self.manifest.recovered.families.values() {

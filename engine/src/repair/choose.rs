@@ -1,4 +1,4 @@
-//! Which MANIFEST a repair goes by.
+//! Chooses the MANIFEST for a repair.
 //!
 //! Repair takes the MANIFEST that CURRENT names. If this MANIFEST is unusable, repair takes the newest
 //! complete MANIFEST by number. If this MANIFEST is older, and the proof of the last close does not name
@@ -12,20 +12,20 @@ use super::terms::problem;
 use super::{Report, Scope, Weight};
 use crate::manifest::{Lenient, read_current, read_proof, recover_leniently};
 
-/// What there is to go by.
+/// The chosen MANIFEST.
 pub(super) struct Chosen {
     /// The number of the MANIFEST. If no MANIFEST is usable: the number in CURRENT, or the newest number.
     pub number: FileNumber,
     pub manifest: Lenient,
-    /// Edits of the trees are missing.
+    /// True if version edits are missing.
     pub damaged: bool,
     pub current_damaged: bool,
-    /// No MANIFEST has anything to say.
+    /// True if no MANIFEST is usable.
     pub rebuilt: bool,
 }
 
 /// # Errors
-/// InvalidArgument if this is no database; those of the file system that are not damage.
+/// InvalidArgument if there is no database. Errors of the file system that are not damage.
 pub(super) fn choose(scope: &Scope, report: &mut Report) -> Result<Chosen> {
     let env = &scope.options.env;
     if !env.fs.exists(&scope.paths.db)? {
@@ -42,7 +42,7 @@ pub(super) fn choose(scope: &Scope, report: &mut Report) -> Result<Chosen> {
         let only = at + 1 == candidates.len();
         let Some(mut read) = read(scope, report, *number)? else { continue };
         if named.is_none() && !only && read.recovered.next_file_number == 0 {
-            // Its snapshot has no end, so CURRENT never named it.
+            // The snapshot is incomplete, so CURRENT never named this MANIFEST.
             let path = scope.paths.manifest(*number);
             report.problems.push(problem(Weight::Note, path, None, "this MANIFEST was never finished"));
             continue;
@@ -77,7 +77,7 @@ pub(super) fn choose(scope: &Scope, report: &mut Report) -> Result<Chosen> {
     nothing(scope, report, named.or(newest))
 }
 
-/// Whether the proof of the last close speaks of this MANIFEST: then CURRENT named it.
+/// Returns true if the proof of the last close is for this MANIFEST. Then CURRENT named this MANIFEST.
 fn is_proved(scope: &Scope, number: FileNumber) -> bool {
     matches!(read_proof(&scope.options.env, &scope.paths.db, number), Ok(Some(_)))
 }
@@ -98,7 +98,7 @@ fn current(scope: &Scope, report: &mut Report) -> Result<Option<FileNumber>> {
     }
 }
 
-/// All that lie in the directory, newest first.
+/// Returns the MANIFESTs in the directory, newest first.
 fn manifests(scope: &Scope) -> Result<Vec<FileNumber>> {
     let mut found = super::numbered(scope, &scope.paths.db, |name| match name {
         FileName::Manifest(n) => Some(n),
@@ -108,7 +108,7 @@ fn manifests(scope: &Scope) -> Result<Vec<FileNumber>> {
     Ok(found)
 }
 
-/// `None`: it has nothing to say, which is told.
+/// Reads a MANIFEST. Reports a problem and returns `None` if no record can be read.
 fn read(scope: &Scope, report: &mut Report, number: FileNumber) -> Result<Option<Lenient>> {
     let env = &scope.options.env;
     let path = scope.paths.manifest(number);
@@ -158,12 +158,12 @@ fn tell_faults(
     damaged
 }
 
-/// No MANIFEST has anything to say.
+/// Starts a rebuild, because no MANIFEST is usable.
 fn nothing(scope: &Scope, report: &mut Report, number: Option<FileNumber>) -> Result<Chosen> {
     let fs = &scope.options.env.fs;
     let mut is_database = number.is_some();
     for dir in scope.paths.all() {
-        // Directories that the options name need not be there.
+        // A directory that the options name may be missing.
         let found = match fs.list(dir) {
             Err(error) if error.is_not_found() => continue,
             found => found?,

@@ -1,4 +1,4 @@
-//! Where range deletions end that a compaction had cut.
+//! Finds where a compaction cut the range tombstones of an SST file.
 //!
 //! ```text
 //!  written      [a ---------------- T#50 ---------------- z)     in both outputs, whole
@@ -23,7 +23,7 @@ use super::terms::{descriptor_of, problem};
 use super::{Scope, Weight};
 
 impl Edges {
-    /// `rows`: the first and the last internal key that is a row's. `None`: nothing was cut.
+    /// `rows` are the first and the last internal key of the entries. Returns `None` if no range tombstone was cut.
     pub(super) fn of(salvaged: &Salvaged, rows: Option<(Vec<u8>, Vec<u8>)>) -> Option<Edges> {
         let flushed = salvaged.properties.as_ref().is_some_and(|p| p.oldest_key_time > 0);
         if flushed || salvaged.tombstones.is_empty() {
@@ -38,10 +38,10 @@ impl Edges {
     }
 }
 
-/// What becomes of a table.
+/// The change of an SST file whose range tombstones may reach too far.
 enum Cut {
     Bounds(Vec<u8>, Vec<u8>),
-    /// It has no rows, so nothing tells where.
+    /// Leave out the SST file: it has no entries, so the bounds of its range tombstones are unknown.
     Out,
 }
 
@@ -76,7 +76,7 @@ impl Survey {
         Ok(())
     }
 
-    /// `None`: all may stay as it is.
+    /// Returns `None` if the SST file stays unchanged.
     fn cut(&self, scope: &Scope, at: usize) -> Result<Option<Cut>> {
         let table = &self.tables[at];
         let (Some(edges), Some(family)) = (&table.edges, self.manifest.recovered.families.get(&table.family))
@@ -117,7 +117,7 @@ impl Survey {
     }
 }
 
-/// Whether their keys overlap.
+/// Returns true if the key ranges of the SST files overlap.
 fn meet(order: &Order, a: &Table, b: &Table) -> bool {
     let before = |a: &Table, b: &Table| {
         order.compare(user_key(&a.record.largest), user_key(&b.record.smallest)).is_lt()
@@ -125,7 +125,7 @@ fn meet(order: &Order, a: &Table, b: &Table) -> bool {
     !before(a, b) && !before(b, a)
 }
 
-/// The bound between a key and what is before it.
+/// Returns the internal key that bounds an SST file just before `key`.
 fn edge(key: &[u8]) -> Vec<u8> {
     let mut out = Vec::new();
     key::append_internal(&mut out, key, key::MAX_SEQUENCE, ValueType::RangeDeletion);

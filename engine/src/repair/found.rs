@@ -14,38 +14,38 @@ use crate::manifest::Lenient;
 /// Everything known about a database.
 pub(super) struct Survey {
     pub report: Report,
-    /// The MANIFEST that was read, and what it says.
+    /// The MANIFEST that was read, and its content.
     pub number: FileNumber,
     pub manifest: Lenient,
     pub manifest_damaged: bool,
     pub current_damaged: bool,
-    /// No MANIFEST had anything to say: what there is comes from tables and logs.
+    /// True if no MANIFEST was usable. The database is then rebuilt from SST files and WALs.
     pub rebuilt: bool,
     pub tables: Vec<Table>,
     pub wals: Vec<FoundWal>,
-    /// Where nothing else tells which of them are in tables.
+    /// The entries in WALs. Used if no MANIFEST says which of them are in SST files.
     pub(super) in_wals: InWals,
     /// SST files whose name belongs to another file: the recorded origin, and the path of the file.
     pub(super) misplaced: Vec<([u64; 2], PathBuf)>,
     /// Blob files that adopted SST files refer to.
     pub(super) blob_references: BlobReferences,
-    /// OPTIONS files that do not read, and an IDENTITY that does not.
+    /// OPTIONS files and an IDENTITY file that cannot be read.
     pub unreadable: Vec<PathBuf>,
-    /// Tables that are nobody's: they go to `lost/` before anything else.
+    /// SST files without a known owner. They go to `lost/` before all other actions.
     pub aside: Vec<PathBuf>,
-    /// Above every number in a name or a record.
+    /// Higher than every number in a file name or a record.
     pub next_number: u64,
     pub last_seq: SequenceNumber,
-    /// What the proof of the last close and the marks in logs say of logs: number to durable bytes.
+    /// WAL number to durable bytes, by the proof of the last close and the marks in WALs.
     pub(super) claims: BTreeMap<u64, u64>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
     Whole,
-    /// To be written anew from what is left.
+    /// Repair writes the readable entries to a new SST file.
     Rewrite,
-    /// Nothing is left of it.
+    /// No entry of the SST file can be read.
     Gone,
 }
 
@@ -54,40 +54,40 @@ pub(super) struct Table {
     pub record: NewFile,
     pub path: PathBuf,
     pub state: State,
-    /// No record of the MANIFEST speaks of it.
+    /// True if no record of the MANIFEST names the SST file.
     pub adopted: bool,
-    /// Where its range deletions may have been cut off.
+    /// Set if a compaction may have cut the range tombstones of the SST file.
     pub edges: Option<Edges>,
 }
 
 pub(super) struct FoundWal {
     pub number: FileNumber,
     pub path: PathBuf,
-    /// Whether a copy without the damage is to take its place.
+    /// True if repair replaces the WAL by a copy without the damage.
     pub rewrite: bool,
     pub(super) first_seq: Option<SequenceNumber>,
     pub(super) last_seq: SequenceNumber,
-    /// Where its last whole record ends.
+    /// The end of the last whole record, in bytes from the start of the file.
     pub(super) last_end: u64,
 }
 
-/// Of a table that a compaction wrote with range deletions.
+/// An SST file that a compaction wrote, with its range tombstones.
 pub(super) struct Edges {
-    /// The user keys of its first and last row; `None` without rows.
+    /// The user keys of the first and the last entry. `None` without entries.
     pub(super) rows: Option<(Vec<u8>, Vec<u8>)>,
-    /// The internal keys of these.
+    /// The internal keys of the first and the last entry.
     pub(super) internal: Option<(Vec<u8>, Vec<u8>)>,
-    /// Internal start keys and end user keys.
+    /// Internal start keys and end user keys of the range tombstones.
     pub(super) tombstones: Vec<(Vec<u8>, Vec<u8>)>,
 }
 
-/// What logs have of each family.
+/// The entries of each column family in the WALs: WAL number to entries.
 #[derive(Default)]
 pub(super) struct InWals {
     pub(super) families: BTreeMap<FamilyId, BTreeMap<u64, Part>>,
 }
 
-/// A family's rows in one log.
+/// The entries of one column family in one WAL.
 #[derive(Default)]
 pub(super) struct Part {
     pub(super) num_rows: u64,
@@ -97,12 +97,12 @@ pub(super) struct Part {
     pub(super) last_key: Vec<u8>,
 }
 
-/// Which logs' rows were found in tables.
+/// Finds the WALs whose entries are in SST files: see `rebuild`.
 #[derive(Default)]
 pub(super) struct Proofs {
-    /// The last row of each family in each log: the log, and its key.
+    /// The last entry of each column family in each WAL. Maps its sequence number to the WAL and the user key.
     pub(super) rows: HashMap<(FamilyId, SequenceNumber), (u64, Vec<u8>)>,
-    /// The newest log of a family whose last row is in a table.
+    /// Column family to its newest WAL whose last entry is in an SST file.
     pub(super) flushed: BTreeMap<FamilyId, u64>,
     pub(super) damaged: BTreeSet<FamilyId>,
 }

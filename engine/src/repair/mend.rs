@@ -1,5 +1,5 @@
-//! Puts right what the survey found. Order: new tables and logs, a new MANIFEST, CURRENT, then what is replaced
-//! goes to `lost/`: a crash in between leaves a database that can be repaired again.
+//! Repairs what the survey found. First repair writes new SST files and WALs, then a new MANIFEST, then CURRENT. The
+//! replaced files go to `lost/` at the end. So a crash in between leaves a database that can be repaired again.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -27,10 +27,11 @@ use crate::output::{FlushPriority, OutputFile, OutputSettings, Purpose, Rewrite}
 use crate::stats::Stats;
 use crate::sync::Arc;
 
-/// Repairs a database that is not open: the report tells what was found and done. Opening it is the caller's.
+/// Repairs a database that is not open. Returns the problems and the actions. The caller opens the database
+/// afterwards.
 ///
 /// # Errors
-/// As [`super::survey`]; `IoError` if it is open elsewhere; those of writing.
+/// The errors of [`super::survey`]. `IoError` if the database is open elsewhere. Errors of writing files.
 pub fn mend(scope: &Scope) -> Result<Report> {
     let _lock = DbLock::take(&*scope.options.env.fs, &scope.paths.db)?;
     let survey = look(scope)?;
@@ -40,7 +41,8 @@ pub fn mend(scope: &Scope) -> Result<Report> {
     Mending::new(scope, survey)?.run()
 }
 
-/// The record of a table whose place `new` takes. The bounds stay: they cut off what tombstones reach beyond the file.
+/// Returns the record of the SST file that replaces `old`. The old bounds stay: they limit range tombstones that
+/// reach beyond the file.
 pub(super) fn rewritten(old: &NewFile, new: &OutputFile) -> NewFile {
     let fresh = new.meta.to_record(old.level as usize, 0);
     NewFile {
@@ -65,9 +67,9 @@ pub(super) struct Mending<'a> {
     db_id: String,
     lost: PathBuf,
     pub(super) actions: Vec<String>,
-    /// Their numbers stay taken until all is done.
+    /// The written SST files. They keep their file numbers reserved until the end of the repair.
     pub(super) written: Vec<OutputFile>,
-    /// To be moved away at the end.
+    /// Files that go to `lost/` at the end.
     replaced: Vec<PathBuf>,
 }
 
@@ -123,7 +125,9 @@ impl<'a> Mending<'a> {
         Ok(report)
     }
 
-    /// What a new MANIFEST will not speak of, and the next opening would delete, gets out of its way first.
+    /// Moves SST files without a known owner to `lost/`, because the next open would delete files that the new
+    /// MANIFEST does not name. In a rebuild, also gives the WALs a second name in `lost/`: the next open replays and
+    /// deletes them.
     fn keep(&mut self) -> Result<()> {
         for path in std::mem::take(&mut self.survey.aside) {
             self.set_aside(path);
@@ -270,7 +274,7 @@ impl<'a> Mending<'a> {
         Ok(out)
     }
 
-    /// The records of a damaged log that are left, in a log of the same number.
+    /// Writes the readable records of a damaged WAL to a new WAL with the same number.
     fn rewrite_wal(&mut self, index: usize) -> Result<()> {
         let (number, path) = (self.survey.wals[index].number, self.survey.wals[index].path.clone());
         let temp = self.scope.paths.wal.join(names::temp(self.numbers.take()));
@@ -396,7 +400,7 @@ impl<'a> Mending<'a> {
         dirs.iter().try_for_each(|dir| self.env.fs.open_dir(dir)?.sync())
     }
 
-    /// A free name in `lost/`, from which opening deletes it in time.
+    /// Returns a free name in `lost/`. A later open deletes the file after some time.
     fn name_in_lost(&self, path: &Path) -> Result<PathBuf> {
         let now_s = self.env.clock.now_seconds();
         let mut aside = self.lost.join(lost_name(path, now_s));
@@ -410,7 +414,8 @@ impl<'a> Mending<'a> {
     }
 }
 
-/// Records of releases that wrote no epochs, with some: by level, and on level 0 by the newest row.
+/// Adds epoch numbers to records of a release that wrote none. On level 0, files with newer entries get higher
+/// numbers. All files on lower levels get 1.
 fn with_epochs(mut files: Vec<NewFile>) -> Vec<NewFile> {
     if files.iter().any(|f| f.epoch_number == 0) {
         files.sort_by_key(|f| (f.largest_seqno, f.number));

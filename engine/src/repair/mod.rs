@@ -1,10 +1,10 @@
-//! A damaged database looked through, and put right as far as its bytes go.
+//! Checks a damaged database, and repairs it as far as the bytes of its files allow.
 //!
 //! ```text
-//!  survey   CURRENT ─► MANIFEST ─► every table, block by block ─► every log, record by record      reads only
-//!             └ none to go by? families, tables and what of the logs counts, from tables, logs and OPTIONS
-//!     └ a report: each problem with file, offset and the key range that is gone
-//!  mend     damaged tables written anew from what is left, damaged logs too; a new MANIFEST over what is there
+//!  survey   CURRENT ─► MANIFEST ─► every SST file, block by block ─► every WAL, record by record      reads only
+//!             └ no usable MANIFEST? column families, SST files and needed WALs from SST files, WALs and OPTIONS
+//!     └ a report: each problem with file, offset and the key range that is lost
+//!  mend     rewrites damaged SST files and WALs with what is left; writes a new MANIFEST for the files that exist
 //! ```
 //! Repair deletes no file: a replaced file goes to `lost/` in the directory of the database. If one flipped
 //! bit explains the damage, repair flips the bit back, and nothing is lost. If the MANIFEST lost records,
@@ -14,8 +14,9 @@
 //! (`order`). Deleted entries may return, and the report says so. Without a usable MANIFEST, repair treats
 //! every SST file in this way (`rebuild`).
 //!
-//! Facts on what RocksDB does instead: `db/repair.cc` (every table to level 0 as it is, the MANIFEST never read; logs replayed
-//! whether their rows are in tables or not, those of families without a table left out).
+//! RocksDB's repair differs (`db/repair.cc`): it never reads the MANIFEST, and moves every SST file to level 0
+//! unchanged. It replays WALs even if their entries are in SST files, and skips the WALs of column families without
+//! an SST file.
 
 mod adopt;
 mod blobs;
@@ -44,23 +45,24 @@ pub use rebuild::families_of_options;
 pub use terms::descriptor_of as descriptor;
 pub use wals::policy_of_sections;
 
-/// What [`survey`] and [`mend`] work on.
+/// The input of [`survey`] and [`mend`].
 pub struct Scope {
     pub paths: Paths,
     pub options: DbOptions,
-    /// Families that the database has and that are missing here take the default family's options, with a
-    /// built-in comparator of the name on record.
+    /// The column families that the caller knows. For any other column family of the database, the repair uses the
+    /// options of the default column family, with the built-in comparator that is on record.
     pub families: Vec<FamilyDescriptor>,
 }
 
-/// How much a problem matters.
+/// The severity of a problem.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Weight {
-    /// What a crash leaves, or what opening does away with.
+    /// A crash leaves this, or an open corrects it.
     Note,
-    /// Damage that loses nothing: it can be put right from the file's own bytes, or only speeds things up.
+    /// Damage without loss: repair can correct it from the bytes of the file, or the damaged part only speeds up
+    /// reads.
     Mendable,
-    /// Rows are gone, or may be, or rows that were deleted may be back.
+    /// Entries are lost or may be lost, or deleted entries may be back.
     Loss,
 }
 
@@ -74,47 +76,48 @@ impl Weight {
     }
 }
 
-/// One thing that is not as it should be.
+/// One problem of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
     pub weight: Weight,
     pub file: PathBuf,
-    /// Bytes from the file's start; `None`: the file as a whole.
+    /// Bytes from the start of the file. `None`: the problem concerns the whole file.
     pub offset: Option<u64>,
-    /// Bytes that cannot be read.
+    /// The number of bytes that cannot be read.
     pub bytes: u64,
     pub family: Option<String>,
     pub what: String,
-    /// The user keys between which rows are gone; outer `None`: no range can be told, inner: to the end.
+    /// The user keys between which entries are lost. Outer `None`: the range is unknown. Inner `None`: the range has
+    /// no bound.
     pub range: Option<(Option<Vec<u8>>, Option<Vec<u8>>)>,
 }
 
-/// What was found, and what was done about it.
+/// The problems that were found, and the actions that repaired them.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
     pub num_files: u64,
     pub num_bytes: u64,
-    /// Rows that can be read: of tables, and records of logs.
+    /// Entries that can be read, in SST files and WALs.
     pub num_rows: u64,
-    /// In the order they were met.
+    /// In the order in which they were found.
     pub problems: Vec<Problem>,
-    /// Sentences, in order; empty unless something was repaired.
+    /// One sentence for each action, in order. Empty if nothing was repaired.
     pub actions: Vec<String>,
 }
 
 impl Report {
-    /// Whether nothing but notes was found.
+    /// Returns true if the report has only notes.
     pub fn is_sound(&self) -> bool {
         self.weight().is_none_or(|w| w == Weight::Note)
     }
 
-    /// The gravest problem's weight.
+    /// Returns the weight of the most severe problem.
     pub fn weight(&self) -> Option<Weight> {
         self.problems.iter().map(|p| p.weight).max()
     }
 }
 
-/// Looks through every file of a database that is not open elsewhere for writing. Writes nothing, takes no lock.
+/// Checks every file of a database. Writes nothing and takes no lock. The database must not be open for writing.
 ///
 /// # Errors
 ///
@@ -125,7 +128,7 @@ pub fn survey(scope: &Scope) -> Result<Report> {
     Ok(survey::look(scope)?.report)
 }
 
-/// The files of one kind in a directory, by number.
+/// Returns the numbers of the files of one type in a directory, ascending.
 fn numbered(
     scope: &Scope,
     dir: &Path,

@@ -1,4 +1,4 @@
-//! Tables that no order of level 0 fits.
+//! Merges SST files that have no valid order on level 0.
 //!
 //! On level 0, a whole SST file is newer than another SST file. A read takes the first version that it
 //! finds, and a range tombstone deletes the entries of all older files, whatever their sequence numbers.
@@ -6,7 +6,7 @@
 //! newer for every key, and the levels that decided are unknown. Repair merges such files into one SST
 //! file, in which the sequence numbers decide.
 //!
-//! Facts: RocksDB orders them by their newest number (`db/version_builder.cc`), and may answer with older versions.
+//! RocksDB orders such files by their newest sequence number (`db/version_builder.cc`), and may return older entries.
 
 use base::iter::InternalIterator;
 use base::key::{InternalOrder, user_key};
@@ -64,7 +64,7 @@ impl Group {
     }
 }
 
-/// Groups that overlap no other one.
+/// Merges SST files that overlap into groups. No group overlaps another group.
 fn groups(order: &Order, tables: Vec<Table>) -> Vec<Group> {
     let internal = InternalOrder::new(order.clone());
     let mut done: Vec<Group> = Vec::new();
@@ -80,7 +80,7 @@ fn groups(order: &Order, tables: Vec<Table>) -> Vec<Group> {
 }
 
 impl Mending<'_> {
-    /// A family's tables such that one order of level 0 fits.
+    /// Returns SST files of a column family that have a valid order on level 0. Merges SST files where necessary.
     pub(super) fn with_one_order(&mut self, family: FamilyId, tables: Vec<Table>) -> Result<Vec<Table>> {
         let recovered = &self.survey.manifest.recovered;
         let record = recovered.families.get(&family);
@@ -116,7 +116,7 @@ impl Mending<'_> {
         mut table: Table,
         settings: &OutputSettings,
     ) -> Result<Table> {
-        // Of the same row in two tables the newer file's is met first.
+        // Newest file first: `write_rows` takes an entry that is in two files from the newer file.
         group.members.sort_by_key(|t| std::cmp::Reverse(t.record.number));
         let mut readers = Vec::new();
         for member in &group.members {
@@ -153,7 +153,7 @@ impl Mending<'_> {
     }
 }
 
-/// What is known of the table that takes a group's place, before it is written.
+/// Returns the record of the merged SST file, as far as it is known before the file is written.
 fn merged_record(family: FamilyId, group: &Group) -> Table {
     let records = || group.members.iter().map(|t| &t.record);
     let record = NewFile {
@@ -199,7 +199,7 @@ fn write_rows(order: &Order, readers: &[AnyReader], new: &mut Rewrite<'_>) -> Re
     Ok(rows)
 }
 
-/// What tells a write from every other: its key and number.
+/// Returns what identifies a write: user key and sequence number.
 fn write_of(row: &[u8]) -> (&[u8], SequenceNumber) {
     (user_key(row), key::sequence(row))
 }
@@ -222,7 +222,7 @@ fn tombstones(order: &Order, group: &Group, readers: &[AnyReader]) -> Vec<(Vec<u
         }
     }
     out.sort_by(|(a, a_end), (b, b_end)| internal.compare(a, b).then_with(|| order.compare(b_end, a_end)));
-    // Of two with one start and number the longer is first.
+    // Of the tombstones with one start and one sequence number, the longest is first. The others are dropped.
     out.dedup_by(|later, first| later.0 == first.0);
     out
 }

@@ -1,8 +1,8 @@
 //! Rebuilds a database without a MANIFEST from its SST files, WALs and OPTIONS file.
 //!
 //! ```text
-//!  tables' properties ─► families: id, name, comparator        OPTIONS, the caller ─► families without a table
-//!  tables' rows ─► level 0, by number (`order`)                 logs ─► what is not in tables, by family
+//!  properties of SST files ─► column families: id, name, comparator     OPTIONS, caller ─► families without an SST file
+//!  entries of SST files ─► level 0, by sequence number (`order`)        WALs ─► entries that are not in SST files
 //! ```
 //! A flush empties the memtable of a column family up to the end of a WAL. So if an SST file has the last
 //! entry of the column family in a WAL, the SST files have the whole WAL and all older WALs. Replay skips
@@ -15,8 +15,9 @@
 //! names; the report states the assumption. Otherwise the entries stay in the WAL, and the WAL goes to
 //! `lost/`.
 //!
-//! What cannot be known is told: which tables the MANIFEST had done away with before they were deleted, so which rows
-//! were overwritten or deleted since; which files are gone; where a range deletion was cut off (`edges`).
+//! The report states what is unknown: files that are lost, the true range of a cut range tombstone (`edges`), and SST
+//! files that the MANIFEST had deleted. Entries of such SST files may be older than entries that overwrote or deleted
+//! them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound::{Excluded, Unbounded};
@@ -37,7 +38,7 @@ use crate::manifest::FamilyRecord;
 use crate::options::file::OptionsFile;
 
 impl InWals {
-    /// A batch that is sound.
+    /// Adds the entries of a valid batch.
     pub(super) fn batch(&mut self, wal: FileNumber, bytes: &[u8]) -> Result<()> {
         let batch = Batch::new(bytes)?;
         let mut seq = batch.sequence();
@@ -62,8 +63,9 @@ impl InWals {
         self.families.keys().all(|id| *id == FamilyId::DEFAULT)
     }
 
-    /// Names for ids that only logs know. Between two names that are known, and behind the last, all that are not
-    /// known must have an id.
+    /// Returns names for column family ids that only WALs have. The OPTIONS file lists the names in the order of ids.
+    /// Between two known names, there must be as many missing ids as unknown names. After the last known name, the
+    /// WALs must have exactly the ids of the unknown names.
     fn named_by_order(
         &self,
         options: &OptionsFile,
@@ -101,7 +103,7 @@ impl InWals {
         out
     }
 
-    /// To be compared with the rows of tables.
+    /// Returns the last entries of all WALs, for a comparison with the entries of SST files.
     pub(super) fn proofs(&self) -> Proofs {
         let mut out = Proofs::default();
         for (family, wals) in &self.families {
@@ -123,22 +125,22 @@ impl Proofs {
         }
     }
 
-    /// Rows of the family's tables are gone, and may be in logs.
+    /// Records that entries of the SST files of a column family are lost. The WALs may have these entries.
     pub(super) fn damaged(&mut self, family: FamilyId) {
         self.damaged.insert(family);
     }
 
-    /// The log up to which all of the family is in tables.
+    /// Returns the newest WAL of which the SST files have all entries of the column family.
     fn flushed(&self, family: FamilyId) -> Option<u64> {
         self.flushed.get(&family).copied().filter(|_| !self.damaged.contains(&family))
     }
 }
 
-/// If no MANIFEST of the database has anything to say: the families of its newest OPTIONS file that are not among the
-/// scope's. One whose comparator is not known is left out.
+/// Returns the column families of the newest OPTIONS file that are not in the scope, if no MANIFEST is usable.
+/// Otherwise returns nothing. Skips column families with an unknown comparator.
 ///
 /// # Errors
-/// As [`super::survey`].
+/// The errors of [`super::survey`].
 pub fn families_of_options(scope: &Scope) -> Result<Vec<FamilyDescriptor>> {
     if !choose(scope, &mut Report::default())?.rebuilt {
         return Ok(Vec::new());
@@ -166,7 +168,7 @@ impl Survey {
         let ids = named.keys().chain(self.in_wals.families.keys()).map(|id| id.0);
         let known = ids.filter(|id| u64::from(*id) < COLUMN_FAMILY_ID_UNKNOWN);
         recovered.max_family = known.fold(recovered.max_family, u32::max);
-        // Of two with one name, the older was dropped.
+        // Newest id first. If two ids have one name, the older column family was dropped.
         for (id, names) in named.into_iter().rev() {
             let Some((name, _)) = names.into_iter().max_by_key(|(_, votes)| *votes) else { continue };
             let taken = recovered.families.values().any(|f| f.id == id || f.name == name);
@@ -197,7 +199,8 @@ impl Survey {
         if self.rebuilt { self.families_by_name(scope) } else { Ok(()) }
     }
 
-    /// Families without a table that the caller or the OPTIONS file names, and what the latter does not name.
+    /// Adds column families without SST files that the OPTIONS file or the caller names. Reports the column families
+    /// that the OPTIONS file does not name, because they may have been dropped.
     fn families_by_name(&mut self, scope: &Scope) -> Result<()> {
         let recovered = &mut self.manifest.recovered;
         if let Some((path, options)) = newest_options(scope)? {
@@ -307,7 +310,7 @@ impl Survey {
         Ok(())
     }
 
-    /// Whether merges are replayed that may be in tables already.
+    /// Returns true if the open will replay merge operands that may be in SST files already.
     fn merges_twice(&self, family: &FamilyRecord) -> bool {
         let own = self.tables.iter().filter(|t| t.family == family.id);
         let newest = own.map(|t| t.record.largest_seqno).max().unwrap_or(0);

@@ -1,4 +1,4 @@
-//! What a repair finds before it touches anything.
+//! Finds the problems of a database. Writes nothing.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -57,11 +57,12 @@ pub(super) fn look(scope: &Scope) -> Result<Survey> {
     Ok(survey)
 }
 
-/// Numbers above it leave none for what is written next.
+/// The largest file number that leaves numbers for new files.
 const NUMBER_MAX: u64 = 1 << 60;
 
 impl Survey {
-    /// What was durable when the database was last closed or idle, if that speaks of this MANIFEST.
+    /// Reads the sizes that were durable when the database was last closed or idle, if the proof is for this
+    /// MANIFEST.
     fn proof(&mut self, scope: &Scope) -> Result<()> {
         let env = &scope.options.env;
         let proof = match read_proof(env, &scope.paths.db, self.number) {
@@ -82,7 +83,8 @@ impl Survey {
         Ok(())
     }
 
-    /// So far the MANIFEST was durable by what a log says, which may have been copied later.
+    /// Handles a mark in a WAL that states a durable size of the MANIFEST. The MANIFEST may be an older copy than the
+    /// WAL.
     pub(super) fn manifest_told(&mut self, scope: &Scope, durable: u64) -> Result<()> {
         if !self.rebuilt
             && scope.options.env.fs.file_size(&scope.paths.manifest(self.number))? > self.manifest.last_end
@@ -92,7 +94,7 @@ impl Survey {
         Ok(())
     }
 
-    /// The MANIFEST was durable up to there.
+    /// Reports a loss if the MANIFEST ends before its durable size.
     fn manifest_durable(&mut self, scope: &Scope, durable: u64) {
         let end = self.manifest.last_end;
         if end >= durable || self.manifest.lost_end {
@@ -150,7 +152,7 @@ impl Survey {
         self.find_misplaced(scope)
     }
 
-    /// Finds SST files whose own name holds another file, and that lie under a third name.
+    /// Finds SST files that lie under the name of another SST file, and whose own name also holds another file.
     fn find_misplaced(&mut self, scope: &Scope) -> Result<()> {
         for (id, path) in std::mem::take(&mut self.misplaced) {
             let is_its = |t: &&mut Table| t.state == State::Gone && t.record.unique_id == id;
@@ -217,7 +219,8 @@ impl Survey {
         });
         let salvaged = salvaged.map_err(|e| e.file(&table.path))?;
         if salvaged.properties.as_ref().is_some_and(|p| p.user(EMBEDDED_BLOB_STATS).is_some()) {
-            // `salvage` takes the values for damage between the blocks, and to write the entries anew would lose them.
+            // `salvage` takes the values between the blocks for damage. A rewrite of the entries would lose the
+            // values.
             return Err(Error::not_supported("an SST file with embedded blobs").file(&table.path));
         }
         if rows.is_foreign(&salvaged) {

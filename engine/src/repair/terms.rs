@@ -22,10 +22,12 @@ pub(super) fn table_options(order: &Order, record: &NewFile) -> OpenOptions {
     }
 }
 
-/// The descriptor of a family, or the default one's under its name and comparator.
+/// Returns the descriptor of a column family: the descriptor of the caller, or the options of the default column
+/// family with the recorded comparator.
 ///
 /// # Errors
-/// InvalidArgument for another comparator than the recorded one, or one that is not built in and was not given.
+/// InvalidArgument if the descriptor of the caller has another comparator than the recorded one, or if the recorded
+/// comparator is not built in and the caller gave none.
 pub fn descriptor_of(scope: &Scope, name: &str, comparator: Option<&str>) -> Result<FamilyDescriptor> {
     if let Some(given) = scope.families.iter().find(|d| d.name == name) {
         let own = given.options.comparator.name();
@@ -49,7 +51,7 @@ pub fn descriptor_of(scope: &Scope, name: &str, comparator: Option<&str>) -> Res
     Ok(FamilyDescriptor::new(name, options))
 }
 
-/// Where a family's tables lie, by path id.
+/// Returns the directories of the SST files of a column family, by path id.
 pub(super) fn table_dirs(scope: &Scope, family: &FamilyDescriptor) -> Vec<PathBuf> {
     let own: Vec<_> = family.options.cf_paths.iter().map(|p| p.path.clone()).collect();
     if own.is_empty() { scope.paths.tables.clone() } else { own }
@@ -63,7 +65,7 @@ pub(super) fn problem(weight: Weight, file: PathBuf, offset: Option<u64>, what: 
     Problem { weight, file, offset, bytes: 0, family: None, what: what.to_string(), range: None }
 }
 
-/// The newest OPTIONS file that reads.
+/// Returns the newest OPTIONS file that can be read.
 pub(super) fn newest_options(scope: &Scope) -> Result<Option<(PathBuf, OptionsFile)>> {
     let env = &scope.options.env;
     let config = file::ReadConfig { ignore_unknown_options: true, ..file::ReadConfig::default() };

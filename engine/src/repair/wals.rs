@@ -1,5 +1,5 @@
-//! What a survey finds in logs: damage, and which writes are gone by their sequence numbers. The keys of a write that
-//! cannot be read are known to nobody.
+//! Finds damage in WALs. Reports the lost writes by their sequence numbers, because the keys of an unreadable write
+//! are unknown.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ use crate::manifest::FileSource;
 use crate::prepared::WritePolicy;
 
 impl FoundWal {
-    /// What is gone where a log ends too early.
+    /// Describes the lost writes of a WAL that ends too early.
     fn behind_end(&self) -> String {
         match self.first_seq {
             Some(_) => format!(": its writes from sequence number {} on are gone", self.last_seq + 1),
@@ -25,14 +25,14 @@ impl FoundWal {
     }
 }
 
-/// Which sequence numbers are missing between a log's batches.
+/// Finds the sequence numbers that are missing between the batches of a WAL.
 #[derive(Default)]
 struct Missing {
-    /// Where the first batch begins, and its number.
+    /// The offset of the first batch, and its sequence number.
     first: Option<(u64, SequenceNumber)>,
-    /// Where the last batch ended, and the number due behind it.
+    /// The end of the last batch, and the sequence number that the next batch must have.
     due: Option<(u64, SequenceNumber)>,
-    /// From where to where in the file, and the first and last number that no batch has.
+    /// Start and end offset of each gap, and the first and the last sequence number that no batch has.
     gaps: Vec<(u64, u64, SequenceNumber, SequenceNumber)>,
 }
 
@@ -47,7 +47,7 @@ impl Missing {
         self.due = Some((end, seq + u64::from(count)));
     }
 
-    /// What is gone at a fault, in words; nothing where the batches around it are all there were.
+    /// Describes the lost writes at a fault. Returns an empty text if no sequence number is missing there.
     fn at(&self, offset: u64) -> String {
         if let Some((_, first)) = self.first.filter(|(begins, _)| offset < *begins) {
             return format!(": writes before sequence number {first} are gone");
@@ -66,7 +66,7 @@ impl Missing {
 }
 
 impl Survey {
-    /// Logs that are gone, or end before what is known to have been durable.
+    /// Reports WALs that are missing or end before their durable size.
     fn claimed_wals(&mut self, scope: &Scope, min: u64) {
         for (number, durable) in self.claims.range(min..).filter(|(_, durable)| **durable > 0) {
             let path = scope.paths.wal(FileNumber(*number));
@@ -207,7 +207,7 @@ fn wals(scope: &Scope) -> Result<Vec<FileNumber>> {
 /// Returns the write policy of the prepared sections in the WALs. `None` without a section.
 ///
 /// # Errors
-/// Of the file system.
+/// Errors of the file system.
 pub fn policy_of_sections(scope: &Scope) -> Result<Option<WritePolicy>> {
     policy_in(scope, &wals(scope)?)
 }
@@ -228,7 +228,8 @@ fn policy_in(scope: &Scope, wals: &[FileNumber]) -> Result<Option<WritePolicy>> 
     Ok(policy)
 }
 
-/// A record that is a batch: its first sequence number and how many it uses.
+/// Returns the first sequence number of a record that is a valid batch, and the number of sequence numbers that it
+/// uses.
 pub(super) fn sound_batch(record: &[u8]) -> Result<(SequenceNumber, u32)> {
     if record.len() < batch::HEADER_LEN {
         return Err(Error::corruption("log record too small"));

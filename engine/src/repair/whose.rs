@@ -10,13 +10,13 @@ use format::edit::NewFile;
 use table::sst::salvage::{Part, Salvaged};
 use table::unique_id::UniqueId;
 
-/// Looks at a table's rows as they are read.
+/// Compares the entries of an SST file with its record in the MANIFEST.
 pub(super) struct Rows<'a> {
     order: &'a Order,
     record: &'a NewFile,
-    /// How many do not belong to the record.
+    /// The number of entries that do not fit the record.
     strangers: u64,
-    /// The last row's internal key; empty before the first.
+    /// The internal key of the last entry. Empty before the first entry.
     last: Vec<u8>,
 }
 
@@ -32,13 +32,13 @@ impl<'a> Rows<'a> {
         let inside = beside(&record.smallest).is_ge()
             && beside(&record.largest).is_le()
             && seq <= record.largest_seqno;
-        // Timestamps that are not persisted are missing in the record's keys.
+        // If timestamps are not persisted, the keys of the record have no timestamps, so this check is skipped.
         self.strangers += u64::from(!inside && self.order.timestamp_size() == 0);
         self.last.clear();
         self.last.extend_from_slice(key);
     }
 
-    /// Whether the file is another table.
+    /// Returns true if the file is not the SST file of the record.
     pub(super) fn is_foreign(&self, salvaged: &Salvaged) -> bool {
         match id(salvaged) {
             Some(found) if self.record.unique_id != [0; 2] => found != self.record.unique_id,
@@ -46,8 +46,9 @@ impl<'a> Rows<'a> {
         }
     }
 
-    /// Of a file shorter than its record: behind which user key rows may be missing that no loss speaks of. Inner
-    /// `None`: behind the table's beginning.
+    /// For a file that is shorter than its record, returns the user key after which entries may be missing without a
+    /// reported loss. Inner `None`: entries may be missing from the start of the file. Outer `None`: no such entry is
+    /// missing.
     pub(super) fn cut_behind(&self, salvaged: &Salvaged) -> Option<Option<Vec<u8>>> {
         let told = salvaged.losses.iter().any(|loss| loss.part == Part::Data && loss.until.is_none());
         let all = salvaged
@@ -59,7 +60,8 @@ impl<'a> Rows<'a> {
     }
 }
 
-/// What the MANIFEST would say of the file's origin; `None`: the file does not say.
+/// Returns the creator of the file, in the form of the MANIFEST. Returns `None` if the file does not name its
+/// creator.
 pub(super) fn id(salvaged: &Salvaged) -> Option<[u64; 2]> {
     let properties = salvaged.properties.as_ref()?;
     let session = std::str::from_utf8(&properties.db_session_id).ok()?;
