@@ -11,10 +11,10 @@
 //! batch of a WAL names the written bytes of closed WALs that are not synced yet: a crash may keep this batch and lose the
 //! ends of the closed WALs.
 //!
-//! The first failed append or sync ends all appends to the live WALs. No record is appended after bytes
-//! that may be lost, and no failed sync is repeated. A resume starts a new WAL and switches all memtables.
-//! Until all of these memtables are flushed, the failed WAL is still needed, and every request for a sync
-//! gets the error of the failed WAL.
+//! The first failed append or sync poisons the live WALs: they take no more records. No record is appended after
+//! bytes that may be lost, and no failed sync is repeated. A resume starts a new WAL and switches all memtables.
+//! Until all of these memtables are flushed, the failed WAL is still needed, and every request for a sync gets its
+//! error.
 
 mod closed;
 pub mod compression;
@@ -36,26 +36,26 @@ use self::closed::{Closed, ClosedState, Unsynced, closed_error, cut};
 use self::reserved::Reserved;
 use crate::sync::{Arc, AtomicBool, AtomicU64, AtomicUsize, Mutex, Ordering};
 
-/// How WALs are written.
+/// The settings of the WALs.
 #[derive(Clone)]
 pub struct WalSettings {
     pub dir: PathBuf,
-    /// Headers carry the log's number, so that files may be written over.
+    /// Record headers carry the WAL number, so that obsolete WALs can be recycled.
     pub recyclable: bool,
-    /// Records are gathered until `flush_wal`, or until this many bytes.
+    /// Records stay in a memory buffer until `flush_wal`, or until the buffer has `buffer_bytes_max` bytes.
     pub manual_flush: bool,
     pub buffer_bytes_max: usize,
     pub use_fsync: bool,
-    /// Starts write-back every so many bytes; 0 never.
+    /// Number of bytes after which write-back is started; 0 never starts write-back.
     pub bytes_per_sync: u64,
-    /// Notes each log's end in the next (`track_and_verify_wals`).
+    /// Record the size and the last sequence number of each WAL in the next WAL (`track_and_verify_wals`).
     pub note_predecessor: bool,
-    /// Makes the compressor of each new log.
+    /// Makes the compressor of each new WAL. `None` means no compression.
     pub compressor: Option<MakeCompressor>,
 }
 
 impl WalSettings {
-    /// RocksDB's defaults.
+    /// Returns RocksDB's default settings.
     pub fn plain(dir: PathBuf) -> Self {
         WalSettings {
             dir,
@@ -77,15 +77,15 @@ struct Active {
     writer: Writer,
     file: Box<dyn Append>,
     reserved: Reserved,
-    /// The file was another log's.
+    /// The file is a recycled WAL.
     written_over: bool,
-    /// Framed records not yet handed to the system; empty between calls unless flushed by hand.
+    /// Framed records that are not yet written to the file. Empty between calls, except with `manual_flush`.
     pending: Vec<u8>,
-    /// What is known to be durable of it.
+    /// The part of the WAL that is known durable.
     durable: Extent,
-    /// What the next batch will say is durable; empty: nothing new is.
+    /// The marks for the next batch. Empty if nothing became durable since the last marks.
     marks: Vec<Mark>,
-    /// What the first batch will say was written to closed logs.
+    /// The written sizes of closed WALs, for the marks of the first batch.
     written: Vec<Mark>,
     closed_told: bool,
     write_back_from: u64,
@@ -93,7 +93,7 @@ struct Active {
     timestamped: HashSet<FamilyId>,
 }
 
-/// See the file's head.
+/// The active WAL and the closed WALs of one database.
 pub struct WalSet {
     env: Env,
     settings: WalSettings,
@@ -102,10 +102,10 @@ pub struct WalSet {
     /// Held while closed WALs are synced or released, before `closed`. A sync of a WAL can take a second: the leader that
     /// begins a WAL takes `closed` only, and never waits for this sync.
     syncing: Mutex<()>,
-    /// Changes of names in the directory, and how many of them a sync has seen.
+    /// How many file names were made in the directory, and how many of them are durable.
     names_made: AtomicU64,
     names_synced: AtomicU64,
-    /// Bytes of all live logs.
+    /// The size of all live WALs in bytes.
     total_bytes: AtomicU64,
     active_number: AtomicU64,
     /// `WalSettings::buffer_bytes_max` and `bytes_per_sync`, which may change.
@@ -113,12 +113,12 @@ pub struct WalSet {
     bytes_per_sync: AtomicU64,
     failed: Mutex<Option<Error>>,
     has_failed: AtomicBool,
-    /// What is durable of the MANIFEST, and whether no batch has told it yet.
+    /// The durable size of the MANIFEST, and whether no batch carries it yet.
     manifest: Mutex<Option<Mark>>,
     manifest_untold: AtomicBool,
 }
 
-/// A log that nobody needs any more.
+/// A WAL that no column family needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ObsoleteWal {
     pub number: FileNumber,
@@ -154,7 +154,7 @@ impl WalSet {
         self.manifest_untold.store(true, Ordering::Release);
     }
 
-    /// Changes how much is gathered with `manual_wal_flush`, and how often write-back is started.
+    /// Changes the size of the buffer for `manual_wal_flush`, and the number of bytes between two write-backs.
     pub fn set_limits(&self, buffer_bytes_max: usize, bytes_per_sync: u64) {
         self.buffer_bytes_max.store(buffer_bytes_max, Ordering::Relaxed);
         self.bytes_per_sync.store(bytes_per_sync, Ordering::Relaxed);
@@ -168,8 +168,8 @@ impl WalSet {
         &self.settings.dir
     }
 
-    /// A log of an earlier session that still holds unflushed data, `size` bytes long and synced. `whole` is
-    /// what recovery read of it: behind that may lie what a crash left.
+    /// Adds a WAL of an earlier session that has unflushed entries. The file has `size` bytes and is synced.
+    /// `whole` is the part that recovery read; bytes that a crash left may follow.
     pub fn add_recovered(&self, number: FileNumber, size: u64, whole: Extent) {
         base::invariant!(
             whole.number == number.0,
@@ -189,19 +189,19 @@ impl WalSet {
         self.total_bytes.fetch_add(size, Ordering::Relaxed);
     }
 
-    /// Number of the log that takes records.
+    /// Returns the number of the active WAL.
     #[inline]
     pub fn active_number(&self) -> FileNumber {
         FileNumber(self.active_number.load(Ordering::Acquire))
     }
 
-    /// Bytes in all live logs.
+    /// Returns the size of all live WALs in bytes.
     #[inline]
     pub fn total_bytes(&self) -> u64 {
         self.total_bytes.load(Ordering::Relaxed)
     }
 
-    /// Numbers and sizes of live logs, oldest first, the active one last.
+    /// Returns the number and size of each live WAL, oldest first, the active WAL last.
     pub fn list(&self) -> Vec<(FileNumber, u64)> {
         let mut wals: Vec<_> = self.closed.lock().iter().map(|c| (c.number, c.size)).collect();
         if let Some(active) = &*self.active.lock() {
@@ -238,7 +238,7 @@ impl WalSet {
         Ok(wals)
     }
 
-    /// Whether the active log has no record yet.
+    /// Returns true if the active WAL has no batch yet.
     pub fn active_is_empty(&self) -> bool {
         self.active.lock().as_ref().is_none_or(|a| a.last_seq_recorded == 0)
     }
@@ -250,7 +250,7 @@ impl WalSet {
     /// log data at its end, and readers then find no mark.
     ///
     /// # Errors
-    /// Of the file system, naming the log; the logs are poisoned by it.
+    /// An error of the file system, with the file name of the WAL. The error poisons the WALs.
     pub fn append(
         &self,
         batch: &[u8],
@@ -319,11 +319,11 @@ impl WalSet {
         }
     }
 
-    /// Hands gathered records to the system (`flush_wal`).
+    /// Writes the buffered records to the file (`flush_wal`).
     ///
     /// # Errors
-    /// Of the file system, which poisons the logs; what a log failed with whose gathered records are needed and were not
-    /// handed over.
+    /// An error of the file system, which poisons the WALs. The error of a failed WAL whose buffered records were
+    /// lost, until the entries of this WAL are in SST files.
     pub fn flush(&self) -> Result<()> {
         self.check()?;
         self.check_gathered()?;
@@ -334,23 +334,23 @@ impl WalSet {
             .map_err(|e| self.poison(e.doing("flushing the WAL")))
     }
 
-    /// Makes every record appended so far durable, in all live logs and under their names. Appends to
-    /// the active log may go on meanwhile.
+    /// Makes every record appended so far durable: syncs all live WALs and the directory with their names. Other
+    /// threads may append to the active WAL meanwhile.
     ///
     /// # Errors
-    /// Of the file system, which poisons the logs; what a log failed with, as long as it is needed.
+    /// An error of the file system, which poisons the WALs. The error of a failed WAL that is still needed.
     pub fn sync(&self) -> Result<()> {
         self.sync_if(|wal| wal.reserved.before_sync(&mut *wal.file, wal.writer.offset()))
     }
 
-    /// The same, unless nothing was appended to the active log since it was last synced.
+    /// Makes every record durable as [`WalSet::sync`] does, but skips the active WAL if it is already durable.
     pub fn settle(&self) -> Result<()> {
         self.sync_if(|active| active.writer.offset() > active.durable.bytes)
     }
 
     fn sync_if(&self, wanted: impl FnOnce(&mut Active) -> bool) -> Result<()> {
         self.check()?;
-        // A recovery has begun and not ended: its flushes failed, or are still to come.
+        // A resume has started and not finished: its flushes failed, or have not run yet.
         if let Some(error) = self.closed.lock().iter().find_map(Closed::failure) {
             return Err(error);
         }
@@ -396,8 +396,8 @@ impl WalSet {
         durable.map(|c| c.whole).collect()
     }
 
-    /// What is known to be durable of each live log, oldest first. Empty while names in the directory may
-    /// not be durable.
+    /// Returns the durable part of each live WAL, oldest first. Empty while the name of a WAL may not be durable.
+
     pub fn durable(&self) -> Vec<Extent> {
         if self.names_synced.load(Ordering::Acquire) < self.names_made.load(Ordering::Acquire) {
             return Vec::new();
@@ -411,8 +411,9 @@ impl WalSet {
         wals
     }
 
-    /// Makes closed logs durable and closes their files: data of one family must not be in a table while
-    /// the rest of its batch, for another family, could still be lost. Returns what was synced now.
+    /// Makes closed WALs durable, and closes their files. A flush does this first: its SST file must not hold the
+    /// entries of a batch for one column family while a crash can still lose the entries for another. Returns the
+    /// WALs that this call synced.
     pub fn sync_closed(&self) -> Result<Vec<(FileNumber, u64)>> {
         self.check()?;
         let syncing = self.syncing.lock();
@@ -445,7 +446,7 @@ impl WalSet {
             synced.push((number, size));
         }
         drop(syncing);
-        // Also where another call has synced the files: it may not have come to their names yet.
+        // Sync the directory also if another thread has synced the files: it may not have synced the directory yet.
         self.sync_dir()?;
         Ok(synced)
     }
@@ -456,7 +457,7 @@ impl WalSet {
         closed.iter_mut().find_map(Closed::begin_sync)
     }
 
-    /// How many names were made so far: for [`WalSet::note_names_durable`].
+    /// Returns how many file names were made so far, for [`WalSet::note_names_durable`].
     pub fn names_made(&self) -> u64 {
         self.names_made.load(Ordering::Acquire)
     }
@@ -475,7 +476,7 @@ impl WalSet {
     /// directory.
     ///
     /// # Errors
-    /// Of the file system; the logs are poisoned by it.
+    /// An error of the file system, which poisons the WALs.
     pub fn sync_dir(&self) -> Result<()> {
         let made = self.names_made.load(Ordering::Acquire);
         if self.names_synced.load(Ordering::Acquire) < made {
@@ -486,12 +487,12 @@ impl WalSet {
         Ok(())
     }
 
-    /// Starts log `number`, over the file of `recycled` if there is one, and closes the active one. `preallocate_bytes`: what a
-    /// sync of the new log reserves at a time; 0 reserves nothing.
+    /// Starts WAL `number` and closes the active WAL. If `recycled` is set, the new WAL reuses the file of that
+    /// WAL. `preallocate_bytes` is the space that a sync of the new WAL reserves at a time; 0 reserves nothing.
     ///
     /// # Errors
-    /// Of the file system. The logs are poisoned only if the old log's gathered records could not be
-    /// handed over; when the new file cannot be made, the old one stays active.
+    /// An error of the file system. If the new file cannot be made, the old WAL stays active. If the buffered
+    /// records of the old WAL or the first bytes of the new WAL cannot be written, the error poisons the WALs.
     pub fn roll(
         &self,
         number: FileNumber,
@@ -569,7 +570,7 @@ impl WalSet {
             );
             let has_failed = self.has_failed.load(Ordering::Acquire);
             let state = if has_failed {
-                // Never synced again: nobody knows what its failed call left. How it closes is no matter.
+                // Never sync this file again: the failed call left an unknown state. Ignore an error of the close.
                 let _ = old.file.close();
                 let lost_gathered = self.settings.manual_flush && !old.pending.is_empty();
                 match self.failed.lock().clone() {
@@ -598,8 +599,8 @@ impl WalSet {
                 written_over: old.written_over,
                 state,
             });
-            // The older WALs are synced completely. If the next record exists, no byte of the older WALs
-            // can be missing.
+            // The first batch of the new WAL names the written bytes of the closed WALs that are not synced. This
+            // is not needed if the old WAL is the only closed WAL, has records, and is durable up to its end.
             if size == 0 || old.durable.bytes < size || closed.len() > 1 {
                 let unsynced = closed.iter().filter(|wal| wal.is_unsynced());
                 active.written = unsynced.filter_map(|wal| mark(wal.number.0, &wal.whole)).collect();
@@ -611,9 +612,9 @@ impl WalSet {
         Ok(())
     }
 
-    /// Takes out the closed logs below `min_to_keep`.
+    /// Removes the closed WALs below `min_to_keep` from the set, and returns them.
     pub fn release(&self, min_to_keep: u64) -> Vec<ObsoleteWal> {
-        // A WAL that is being synced is not cut after its file is recycled.
+        // Wait for a running sync: the sync must not cut the file after the file is recycled.
         let _syncing = self.syncing.lock();
         let mut closed = self.closed.lock();
         let mut gone = Vec::new();
@@ -629,7 +630,7 @@ impl WalSet {
             // A clamp: the size of a WAL has records that no append counted, such as the record of its predecessor.
             self.total_bytes.fetch_sub(wal.size.min(self.total_bytes()), Ordering::Relaxed);
             if let ClosedState::Unsynced(file) = &mut wal.state {
-                // What it held is in tables; how closing went no longer matters.
+                // Its entries are in SST files, so an error of the close does not matter.
                 let _ = file.close();
             }
             gone.push(ObsoleteWal { number: wal.number, size: wal.size });
@@ -637,26 +638,26 @@ impl WalSet {
         gone
     }
 
-    /// After a poisoning, behind a new log: flushes and writes go on. Syncs fail until the log that failed is not needed.
+    /// Accepts records again, after a resume has started a new WAL. Syncs fail while the failed WAL is needed.
     pub fn forgive(&self) {
         *self.failed.lock() = None;
         self.has_failed.store(false, Ordering::Release);
     }
 
-    /// Whether a failure has poisoned the logs.
+    /// Returns true if a failure has poisoned the WALs.
     pub fn is_poisoned(&self) -> bool {
         self.has_failed.load(Ordering::Acquire)
     }
 
-    /// Whether a log has failed of which not everything is in tables yet.
+    /// Returns true if a WAL has failed, and not all of its entries are in SST files.
     pub fn needs_failed(&self) -> bool {
         self.is_poisoned() || self.closed.lock().iter().any(|wal| wal.failure().is_some())
     }
 
-    /// Hands over what is gathered and closes all files; nothing is synced.
+    /// Writes the buffered records, and closes all files. Syncs nothing.
     ///
     /// # Errors
-    /// Of the file system; the failure that poisoned the logs, if acknowledged writes were still gathered then.
+    /// An error of the file system. The failure that poisoned the WALs, if acknowledged writes were still buffered.
     pub fn close(&self) -> Result<()> {
         let mut outcome = self.check_gathered();
         if let Some(mut active) = self.active.lock().take() {
@@ -683,7 +684,7 @@ impl WalSet {
         outcome
     }
 
-    /// Everything that was in memory when a log failed is in tables: nobody needs it any more.
+    /// Marks the failed WALs as not needed: all entries that were in memory at the failure are in SST files.
     pub fn pass_failed(&self) {
         self.closed.lock().iter_mut().for_each(Closed::pass_failure);
     }
@@ -714,7 +715,7 @@ impl WalSet {
 }
 
 impl Active {
-    /// A batch with the marks that are due at its end. Once a sync.
+    /// Appends a batch with the waiting marks at its end: the first batch of a WAL, or the first after a sync.
     #[cold]
     fn append_marked(&mut self, batch: &[u8], manifest: Option<Mark>) -> Result<()> {
         let (durable, written) = (std::mem::take(&mut self.marks), std::mem::take(&mut self.written));
@@ -723,7 +724,7 @@ impl Active {
         self.writer.append_parts(&mut self.pending, &[batch, &marks])
     }
 
-    /// Writes a batch that ends like a mark, although its end is not a mark of this WAL.
+    /// Appends a batch whose end looks like a mark and is not a mark of this WAL, and empty log data after it.
     #[cold]
     fn append_covered(&mut self, batch: &[u8]) -> Result<()> {
         let mut cover = Vec::new();
@@ -731,7 +732,8 @@ impl Active {
         self.writer.append_parts(&mut self.pending, &[batch, &cover])
     }
 
-    /// The log is durable up to there: the next batch tells, and the first time what is known of others.
+    /// Records that the WAL is durable up to `upto`. The next batch carries this size as a mark. The first call
+    /// also adds marks for the `closed` WALs.
     fn note_durable(&mut self, upto: Extent, closed: &[Extent]) {
         base::invariant!(
             upto.number == self.number.0 && upto.bytes <= self.writer.offset(),

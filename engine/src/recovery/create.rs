@@ -1,4 +1,4 @@
-//! A database that does not exist yet: id, first MANIFEST, CURRENT.
+//! Creates a database: the database id, the first MANIFEST, and CURRENT.
 
 use base::{Error, FileNumber, Result};
 use env::{AppendHints, Env};
@@ -9,10 +9,10 @@ use format::wal::{Framing, Writer};
 use crate::files::{Directory, Paths};
 use crate::manifest::write_current;
 
-/// The number of a new database's first MANIFEST.
+/// The file number of the first MANIFEST of a new database.
 const FIRST_MANIFEST: FileNumber = FileNumber(1);
 
-/// Writes the first MANIFEST and points CURRENT at it.
+/// Writes the first MANIFEST, and then the file CURRENT, which names the MANIFEST.
 ///
 /// # Errors
 ///
@@ -52,7 +52,7 @@ pub fn create_database(env: &Env, paths: &Paths, db_id: Option<&str>) -> Result<
     write_current(env, &paths.db, FIRST_MANIFEST)
 }
 
-/// A random id in the form of RFC 4122, version 4.
+/// Returns a random id in the form of RFC 4122, version 4.
 pub fn new_db_id(env: &Env) -> String {
     let (a, b) = (env.rng.next_u64(), env.rng.next_u64());
     let hex = format!("{:016x}{:016x}", a & !0xf000 | 0x4000, b & !(3 << 62) | 2 << 62);

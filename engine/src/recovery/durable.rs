@@ -2,8 +2,8 @@
 //!
 //! ```text
 //!  PROOF of the last close or idle moment ─┐
-//!  marks in the log itself ────────────────┼─► durable up to N ─► reading ended at E < N: damage, not a torn end
-//!  marks of closed logs in later logs ─────┘
+//!  marks in the WAL itself ────────────────┼─► durable up to N ─► reading ended at E < N: damage, not a torn end
+//!  marks of closed WALs in later WALs ─────┘
 //! ```
 //! A crash never cuts a WAL below its durable size. If a WAL ends below its durable size, the open fails
 //! with the WAL, the offset and the loss. With `open_despite_lost_writes`, with `paranoid_checks = false`,
@@ -26,20 +26,22 @@ use crate::manifest::{FileSource, read_current, recover};
 use crate::output::JobTools;
 use crate::prepared::TwoPhase;
 
-/// What logs are held to while they are replayed.
+/// Checks during a replay that the WALs have all bytes that are known durable.
 pub(super) struct Durable<'a> {
     tools: &'a JobTools,
-    /// Losses are told and not refused.
+    /// Report losses, and continue the open.
     accept: bool,
-    /// Somebody may be writing the logs meanwhile.
+    /// Another process may write the WALs during the replay.
     beside_writer: bool,
-    /// Logs below this number are not needed and may be gone.
+    /// WALs below this number are not needed and may be missing.
     min_wal: u64,
     two_phase: TwoPhase,
+    /// The durable part of each WAL, from the file `PROOF`.
     claims: HashMap<u64, Extent>,
-    /// Where reading each log ended.
+    /// For each WAL that was opened: the offset where the read ended, or `u64::MAX` if the replay had stopped
+    /// before.
     ends: HashMap<u64, u64>,
-    /// Logs whose loss was told.
+    /// WALs whose loss was reported.
     told: Vec<u64>,
 }
 
@@ -47,11 +49,12 @@ pub(super) struct Durable<'a> {
 #[derive(Default)]
 pub(super) struct Progress {
     claim: Option<Extent>,
+    /// The read has reached the end of the claim, and the digest matches.
     met: bool,
-    /// Marks of its own were compared up to there.
+    /// The marks of this WAL were compared up to this offset.
     verified: u64,
-    /// Where the last records ended, and the digest there: a mark may tell of a sync that records were appended
-    /// beside, by other threads.
+    /// The ends of the last records, with the digest at each end. A mark can name an earlier end than the last,
+    /// because other threads append records during a sync.
     ends: VecDeque<(u64, u32)>,
 }
 
@@ -63,7 +66,7 @@ impl Progress {
     }
 }
 
-/// How many ends are remembered; a mark of a place before them is not compared.
+/// The number of record ends that are kept. A mark that names an earlier offset is not compared.
 const ENDS_MAX: usize = 1024;
 
 impl<'a> Durable<'a> {
@@ -80,7 +83,8 @@ impl<'a> Durable<'a> {
         Progress { claim, met: claim.is_none_or(|c| c.bytes == 0), verified: 0, ends: VecDeque::new() }
     }
 
-    /// A record was read; `marks` are those it carries.
+    /// Compares the claim and the `marks` of a record with the bytes before the record. The record starts at
+    /// `offset`.
     ///
     /// # Errors
     ///
@@ -97,7 +101,7 @@ impl<'a> Durable<'a> {
             progress.met |= if reader.whole_end() == claim.bytes {
                 claim.digest.is_none_or(|d| d == reader.digest())
             } else {
-                // The announcement of a compression is passed over in silence: a claim may end behind it.
+                // The reader skips the record that announces a compression. A claim may end after this record.
                 claim.bytes <= offset && claim.digest == Some(reader.digest_before())
             };
         }
@@ -129,7 +133,7 @@ impl<'a> Durable<'a> {
         Ok(())
     }
 
-    /// A later log says how much of a closed one was durable.
+    /// Checks the mark for a closed WAL in a later WAL: the read must have reached the durable size.
     fn of_other(&mut self, mark: &Mark) -> Result<()> {
         if mark.wal_number < self.min_wal || mark.bytes == 0 {
             return Ok(());
@@ -147,10 +151,11 @@ impl<'a> Durable<'a> {
         }
     }
 
-    /// Reading log ended, at a fault (`at`, `what`) or at the end of the file; `later` are the logs after it.
+    /// Checks the WAL after the read ended. `fault` has the offset and the description of a fault; `None` means
+    /// that the read reached the end of the file. `later` are the newer WALs.
     ///
     /// # Errors
-    /// Corruption if more was durable.
+    /// Corruption if the durable part of the WAL is longer than the part that was read.
     pub(super) fn end(
         &mut self,
         wal: FileNumber,
@@ -163,7 +168,8 @@ impl<'a> Durable<'a> {
             return Ok(());
         }
         let whole = reader.whole_end();
-        // A log may hold nothing but announcements, which are no records to be read.
+        // If the WAL has only records that the reader skips, such as the start of a compression, `read` was never
+        // called.
         let met = progress.met || progress.is_all(reader);
         let progress =
             &Progress { claim: progress.claim, met, verified: progress.verified, ends: VecDeque::new() };
@@ -227,7 +233,7 @@ impl<'a> Durable<'a> {
         }
     }
 
-    /// What the first marks of a later log say of `log`.
+    /// Returns the durable size of `wal` in the first marks of a later WAL; 0 if these marks do not name `wal`.
     fn told_by(&self, later: FileNumber, wal: FileNumber) -> Result<u64> {
         let path = self.tools.paths.wal(later);
         let Ok(file) = self.tools.env.fs.open_random(&path, &ReadHints::default()) else { return Ok(0) };
@@ -250,7 +256,7 @@ impl<'a> Durable<'a> {
         let mut out = Behind { records: 0, durable: 0 };
         let file = self.tools.env.fs.open_random(&self.tools.paths.wal(wal), &ReadHints::default())?;
         let mut reader = Reader::new(FileSource(file), options(wal));
-        // A compressed log says so at its start.
+        // The first record of a compressed WAL announces the compression: read it before the search.
         reader.next()?;
         let mut more = reader.resync(at)?;
         while more {
@@ -263,7 +269,7 @@ impl<'a> Durable<'a> {
                 }
                 Item::TornTail { offset, .. } => more = reader.resync(offset)?,
                 Item::Corruption(damage) => more = reader.resync(damage.offset)?,
-                // Behind the end of a log that is written over an older one.
+                // The WAL ends here. In a recycled file, old records may follow.
                 Item::EndOfLog | Item::OldRecord { .. } => break,
                 Item::TimestampSizes { .. } | Item::Predecessor { .. } | Item::Hole { .. } => {}
             }
@@ -271,15 +277,15 @@ impl<'a> Durable<'a> {
         Ok(out)
     }
 
-    /// Records a WAL that is not read, because recovery stopped at an earlier WAL.
+    /// Records that the WAL exists. If the replay stopped at an earlier WAL, no end of this WAL is known.
     pub(super) fn pass(&mut self, wal: FileNumber) {
         self.ends.entry(wal.0).or_insert(u64::MAX);
     }
 
-    /// Every log was read: those that are claimed and were not there.
+    /// Checks after the replay that no WAL with a claim is missing.
     ///
     /// # Errors
-    /// Corruption naming the first.
+    /// Corruption that names the first missing WAL.
     pub(super) fn finish(&mut self) -> Result<()> {
         let mut missing: Vec<Extent> = self.claims.values().copied().collect();
         missing.retain(|claim| claim.bytes > 0 && !self.ends.contains_key(&claim.number));
@@ -288,7 +294,8 @@ impl<'a> Durable<'a> {
     }
 
     fn missing(&mut self, wal: FileNumber, bytes: u64) -> Result<()> {
-        // If this open is read-only, another process may have flushed after the MANIFEST was read.
+        // Read the MANIFEST again: if this open is read-only, another process may have flushed, and then deleted
+        // the WAL.
         let dir = &self.tools.paths.db;
         let now =
             read_current(&self.tools.env, dir).and_then(|number| recover(&self.tools.env, dir, number))?;
@@ -327,7 +334,7 @@ impl<'a> Durable<'a> {
     }
 }
 
-/// What is lost and opened without: in the LOG, to listeners, in a property.
+/// Reports durable writes that are lost: in the info log, to the listeners, and in a property.
 pub fn tell(tools: &JobTools, error: Error, bytes: u64) {
     tools.events.warn(format_args!("Opened without writes that were durable: {error}"));
     tools.stats.database.note_lost(bytes);

@@ -1,7 +1,9 @@
-//! The WAL filter of the application: what the filter decides about one record becomes bytes to replay, or an error.
+//! The WAL filter of the application: turns the filter's decision about one record into bytes to replay, or into an
+//! error.
 //!
-//! After `StopReplay` the replay still reads and checks all later records, and applies none of them. So damage of a durable
-//! WAL is reported, with a filter too. Source: RocksDB `db/db_impl/db_impl_open.cc` (`InvokeWalFilterIfNeededOnWalRecord`).
+//! After `StopReplay`, replay still reads and checks all later records, but applies none of them. So the open
+//! reports damage of a durable WAL also with a filter. Source: RocksDB `db/db_impl/db_impl_open.cc`
+//! (`InvokeWalFilterIfNeededOnWalRecord`).
 
 use std::path::Path;
 
@@ -12,14 +14,14 @@ use crate::components::{WalFilter, WalFilterDecision};
 use crate::family::FamilySet;
 use crate::sync::Arc;
 
-/// A filter during one replay.
+/// The filter during one replay.
 pub(super) struct Filtering {
     filter: Arc<dyn WalFilter>,
     stopped: bool,
 }
 
 impl Filtering {
-    /// Starts a replay, and tells the filter which WALs the column families need.
+    /// Starts a replay. The filter gets the number of the oldest WAL that each column family needs.
     pub fn new(filter: Arc<dyn WalFilter>, families: &FamilySet) -> Filtering {
         let needed = |family: &Arc<crate::family::Family>| {
             (family.id(), family.name().to_string(), FileNumber(family.state().wal_number))
@@ -28,12 +30,12 @@ impl Filtering {
         Filtering { filter, stopped: false }
     }
 
-    /// Returns the batch to replay in place of `bytes`, a batch that decodes. `None`: the filter did not change the record.
-    /// A skipped record becomes an empty batch.
+    /// Returns the batch to replay in place of `bytes`, which is a batch that decodes. `None` means that the filter
+    /// did not change the record. A skipped record becomes an empty batch.
     ///
     /// # Errors
-    /// Corruption if the filter reports damage. NotSupported if the new batch has more entries than the record; Corruption
-    /// if the new batch does not decode.
+    /// Corruption if the filter reports damage, or if the new batch does not decode. NotSupported if the new batch
+    /// has more entries than the record.
     pub fn record(&mut self, bytes: &[u8], wal: FileNumber, path: &Path) -> Result<Option<Vec<u8>>> {
         if self.stopped {
             return Ok(Some(empty(bytes)));
@@ -71,7 +73,7 @@ impl Filtering {
     }
 }
 
-/// An empty batch at the sequence number of `old`.
+/// Returns an empty batch at the sequence number of `old`.
 fn empty(old: &[u8]) -> Vec<u8> {
     let mut new = vec![0; batch::HEADER_LEN];
     batch::set_sequence(&mut new, batch::sequence(old));

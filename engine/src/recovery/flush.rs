@@ -6,7 +6,8 @@ use crate::family::Family;
 use crate::output::{JobTools, OutputFile, Purpose, created, write_memtables};
 use crate::sync::Arc;
 
-/// Writes a family's memtable to tables that no version knows yet, and puts an empty one in its place.
+/// Writes the memtable of a column family to SST files, and puts an empty memtable in its place. No version has
+/// these files yet.
 pub fn flush_family(
     tools: &JobTools,
     job: base::ids::JobId,

@@ -21,7 +21,7 @@ use crate::manifest::FileSource;
 /// file is not durable when this function returns.
 ///
 /// # Errors
-/// Of the file system; Corruption if the file does not hold what replay read of it.
+/// An error of the file system. Corruption if the file does not hold the bytes that replay read.
 pub fn keep_wal(env: &Env, paths: &Paths, whole: &Extent, proved: bool) -> Result<u64> {
     let kept = if proved { sync(env, paths, whole) } else { write_anew(env, paths, whole) };
     kept.map_err(|error| {
@@ -55,7 +55,7 @@ fn write_anew(env: &Env, paths: &Paths, whole: &Extent) -> Result<u64> {
     Ok(size)
 }
 
-/// What can be read of a log from its beginning.
+/// Reads a WAL from its start, and returns the extent of its valid records.
 fn read_through(env: &Env, wal: FileNumber, path: &Path) -> Result<Extent> {
     let file = env.fs.open_random(path, &ReadHints::default())?;
     let mut reader = Reader::new(FileSource(file), options(wal));

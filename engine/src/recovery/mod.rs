@@ -1,10 +1,10 @@
-//! Opening: what the MANIFEST says becomes trees, what the logs hold becomes memtables and tables.
+//! Recovery at open: makes column families from the MANIFEST, and makes memtables and SST files from the WALs.
 //!
 //! ```text
-//!  CURRENT ─► MANIFEST ─► families and trees, checked ─► logs replayed ─► memtables flushed
+//!  CURRENT ─► MANIFEST ─► column families and versions, checked ─► WALs replayed ─► memtables flushed
 //! ```
-//! Nothing on disk changes until everything has been read and checked; what replay writes are new tables
-//! that nothing refers to until the new MANIFEST is in place.
+//! Recovery changes no file until it has read and checked all of them. Replay writes only new SST files, and no
+//! version names these files until the new MANIFEST is in place.
 
 mod create;
 mod durable;

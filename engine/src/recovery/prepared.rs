@@ -28,7 +28,7 @@ pub(super) struct Sections {
     pub(super) waiting: BTreeMap<Vec<u8>, Section>,
 }
 
-/// What a batch with markers came to.
+/// The result of the replay of a batch with markers.
 #[derive(Default)]
 pub(super) struct Outcome {
     pub applied: Applied,
@@ -48,14 +48,14 @@ enum Part<'a> {
     Rollback(&'a [u8]),
 }
 
-/// Whether a batch has markers other than the placeholder.
+/// Returns true if a batch has markers other than the placeholder.
 pub(super) fn has_markers(batch: &Batch<'_>) -> bool {
     let marker = |record: &Result<Record<'_>>| matches!(record, Ok(Record::Marker(marker)) if !matches!(marker, Marker::Noop));
     batch.records().any(|record| marker(&record))
 }
 
 impl Sections {
-    /// The sections that are left, oldest first.
+    /// Returns the sections that were neither committed nor rolled back, oldest first.
     pub fn into_waiting(self) -> Vec<Section> {
         let mut sections: Vec<Section> = self.waiting.into_values().collect();
         sections.sort_by_key(|section| (section.wal, section.seq()));
@@ -69,8 +69,8 @@ impl Sections {
     /// Replays a batch with markers. `wal` is the WAL that is read, and `source.log` its number.
     ///
     /// # Errors
-    /// NotSupported for sections that this database cannot take; Corruption for markers that do not match; those of
-    /// [`apply::records`].
+    /// NotSupported for sections that this database cannot take. Corruption for markers that do not match. An error
+    /// of [`apply::records`].
     pub fn replay(
         &mut self,
         batch: Batch<'_>,
@@ -129,11 +129,11 @@ impl Outcome {
     }
 }
 
-/// Returns the names of prepared transactions that no record of these WALs, oldest first, commits or rolls back. A WAL is
-/// read up to its first fault: this search decides nothing about faults.
+/// Returns the names of prepared transactions that no record of these WALs, oldest first, commits or rolls back.
+/// Reads each WAL up to its first fault, and does not report the fault.
 ///
 /// # Errors
-/// Of the file system.
+/// An error of the file system.
 pub fn undecided(env: &Env, paths: &Paths, wals: &[FileNumber]) -> Result<Vec<Vec<u8>>> {
     let mut names = BTreeSet::new();
     for wal in wals {

@@ -1,8 +1,8 @@
-//! The rules of `wal_recovery_mode`: what replay does where a WAL does not go on with a valid record.
+//! The rules of `wal_recovery_mode`: what replay does if a WAL does not continue with a valid record.
 
 use crate::options::WalRecoveryMode;
 
-/// What replay meets instead of a valid record.
+/// What replay finds instead of a valid record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Finding {
     /// The file ends in the middle of a record.
@@ -15,7 +15,7 @@ pub(super) enum Finding {
     OldRecord,
 }
 
-/// What replay does then.
+/// What replay does after a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Decision {
     /// The open fails.
@@ -27,7 +27,8 @@ pub(super) enum Decision {
     /// Replay stops here. It drops the later WALs, until a record has exactly the next sequence number. SST
     /// files with later writes fail the open.
     Stop,
-    /// The same, but SST files with later writes are allowed: a recycled WAL usually ends at such a record.
+    /// Replay stops as with `Stop`, but SST files with later writes are allowed: a recycled WAL usually ends at an
+    /// old record.
     StopAtOldRecord,
 }
 
@@ -52,8 +53,9 @@ pub(super) fn decide(finding: Finding, mode: WalRecoveryMode, ignores_damage: bo
     }]
 }
 
-/// Returns what the unreadable bytes of a recycled file are: the remains of an older WAL, or `finding`. With
-/// `all_read`, the WAL ends here as the proof of a close states.
+/// Returns what the unreadable bytes of a recycled file are: the remains of an older WAL, or `finding`. `all_read`
+/// means that replay has read all bytes that the proof of the last close names. The WAL then ends before these
+/// bytes.
 pub(super) fn in_recycled_file(finding: Finding, mode: WalRecoveryMode, all_read: bool) -> Finding {
     let remains = match (mode, finding) {
         (WalRecoveryMode::PointInTimeRecovery, _) => true,

@@ -1,10 +1,10 @@
 //! Batches of the write-prepared and write-unprepared policies, during replay.
 //!
 //! ```text
-//!  [BeginUnprepare][records][EndPrepare x]          the records are applied, and hidden as a section of x
-//!  [BeginPersistedPrepare][records][EndPrepare x]   the same; x is prepared now
-//!  [Commit x]                                       the section is seen from now on
-//!  [records][Rollback x]                            the records hide those of the section; the section is decided
+//!  [BeginUnprepare][records][EndPrepare x]          the records are applied, and stay invisible as a section of x
+//!  [BeginPersistedPrepare][records][EndPrepare x]   as in the line before; x is then prepared
+//!  [Commit x]                                       the section becomes visible
+//!  [records][Rollback x]                            the records hide the records of the section; the section ends
 //! ```
 //! The entries of a section have the sequence numbers of its record in the WAL, so a column family that has flushed them
 //! skips them. An open writes the undecided sections to a WAL of their own. If a crash follows, replay meets a section
@@ -58,11 +58,11 @@ struct Begun {
 }
 
 impl Sections {
-    /// Replays a batch whose sub-batches share sequence numbers.
+    /// Replays a batch that gives sequence numbers to its sub-batches.
     ///
     /// # Errors
-    /// NotSupported for sections that this database cannot take; Corruption for markers that do not match; those of
-    /// [`apply::records`].
+    /// NotSupported for sections that this database cannot take. Corruption for markers that do not match. An error
+    /// of [`apply::records`].
     pub fn replay_separated(
         &mut self,
         batch: Batch<'_>,
@@ -146,7 +146,8 @@ impl Sections {
         Ok(())
     }
 
-    /// A transaction was committed or rolled back: its entries are seen, or hidden by those of the rollback.
+    /// Ends the section of a transaction that was committed or rolled back. Its entries become visible. After a
+    /// rollback, newer entries of the rollback hide them.
     fn decide(&mut self, name: &[u8], tools: &JobTools) {
         if let Some(section) = self.waiting.remove(name) {
             tools.sequence.undecided().remove(&section.decision);
@@ -188,7 +189,7 @@ fn check_marker(marker: &Marker<'_>, place: Place<'_>, inside: bool) -> Result<(
     }
 }
 
-/// The sequence numbers that separated records take.
+/// Returns how many sequence numbers these records take: one for each sub-batch.
 fn sub_batches(records: &[u8]) -> Result<SequenceNumber> {
     let mut batches = 0;
     for record in Records::behind_header(records) {
@@ -208,7 +209,7 @@ fn without_placeholders(records: &[u8]) -> Result<Vec<u8>> {
     Ok(out)
 }
 
-/// The undecided parts of all sections as batches for the WAL, by sequence number.
+/// Encodes the undecided parts of all sections as batches for the WAL, in the order of their sequence numbers.
 pub fn encoded_parts(sections: &[Section]) -> Vec<(SequenceNumber, Vec<u8>)> {
     let mut parts: Vec<_> = sections.iter().flat_map(Section::encoded_parts).collect();
     parts.sort_by_key(|(first, _)| *first);

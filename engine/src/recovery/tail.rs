@@ -1,4 +1,5 @@
-//! Continues a replay beside a writer: reads only what the writer appended to the WALs since.
+//! Continues the replay of a reader while another process writes: reads only the records that the writer appended
+//! since.
 //!
 //! ```text
 //!  replay (logs) ─► Tail: reader of the newest WAL, at the end of its last record
@@ -36,11 +37,11 @@ pub struct Tail {
     min_wal: u64,
 }
 
-/// What one WAL gave.
+/// How the read of one WAL ended.
 enum Ended {
     /// The end of the file. A record may be incomplete: the writer is writing it.
     Here,
-    /// Nothing that can be continued.
+    /// The WAL cannot be continued: the caller must replay from the start.
     Unknown,
 }
 
@@ -63,7 +64,8 @@ impl Tail {
     }
 
     /// Applies all new records to the memtables. `visible` is the newest sequence number so far. Returns the newest
-    /// sequence number; `None` if the WALs must be replayed from the start. The tail is then of no use.
+    /// sequence number. `None` means that the WALs must be replayed from the start, and that this tail must not be
+    /// used again.
     ///
     /// # Errors
     /// Errors of the file system.
@@ -132,8 +134,8 @@ impl Tail {
     }
 }
 
-/// Applies one batch. `expected`: the sequence number that the batch must have; `None`: any number above `visible`. Returns
-/// false if the batch cannot be continued with.
+/// Applies one batch. `expected` is the sequence number that the batch must have; with `None`, each number above
+/// `visible` is valid. Returns false if the WALs must be replayed from the start.
 fn apply(
     bytes: &[u8],
     wal: FileNumber,

@@ -1,4 +1,5 @@
-//! Families and their trees from what the MANIFEST recorded, checked against what the caller asked for.
+//! Builds the column families and their versions from the MANIFEST, and checks the options of the caller against
+//! them.
 
 use base::map::{HashMap, HashSet};
 use base::{Error, FamilyId, FileNumber, Result};
@@ -12,7 +13,7 @@ use crate::options::FamilyOptions;
 use crate::release_notifier::ReleaseNotifier;
 use crate::sync::Arc;
 
-/// A family the caller wants open.
+/// A column family that the caller wants to open.
 pub struct RequestedFamily {
     pub name: String,
     pub options: Arc<FamilyOptions>,
@@ -31,13 +32,13 @@ impl RequestedFamily {
     }
 }
 
-/// Every family of the MANIFEST that was asked for, with its tree and an empty memtable, and the indexes
-/// of requested families that do not exist.
+/// Builds every requested column family of the MANIFEST, with its version and an empty memtable. Also returns the
+/// indexes of the requested column families that do not exist.
 ///
 /// # Errors
-/// InvalidArgument listing families that exist but were not asked for (a writer must name all), or for a
-/// comparator that is not the one the family was written with, or for files beyond the last level;
-/// Corruption for a tree that breaks its rules.
+/// InvalidArgument if `all_needed` is set and a column family was not requested: a writer must open all column
+/// families. InvalidArgument for another comparator than that of the column family, and for SST files beyond the
+/// last level. Corruption for a version that breaks the rules of its levels.
 pub fn build_families(
     recovered: &Recovered,
     requested: &[RequestedFamily],
@@ -95,12 +96,12 @@ fn build(
     Ok(family)
 }
 
-/// What the SST files of a column family have of timestamps.
+/// Whether the SST files of a column family have timestamps.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum StoredTimestamps {
-    /// As the record of each file says.
+    /// The record of each SST file says whether the file has timestamps.
     AsRecorded,
-    /// None: timestamps are enabled by this open, and all files are older.
+    /// No SST file has timestamps: this open enables timestamps, and all files are older.
     None,
 }
 
@@ -166,7 +167,7 @@ fn tree(record: &FamilyRecord, parts: &Parts, stored: StoredTimestamps) -> Resul
             (f.level as usize, Arc::new(FileMetaData::from_record(&record, timestamp_size)))
         })
         .collect();
-    // A cursor without timestamp says nothing about keys with timestamps. Compaction begins anew then.
+    // A compaction cursor without a timestamp is not a valid key now. Compaction starts at the first key again.
     let keeps_cursors = |_: &_| stored == StoredTimestamps::AsRecorded;
     let cursors = record.cursors.iter().filter(keeps_cursors);
     let cursors = cursors.map(|(level, key)| (*level as usize, key.clone())).collect();
@@ -188,7 +189,7 @@ fn tree(record: &FamilyRecord, parts: &Parts, stored: StoredTimestamps) -> Resul
     Ok(version.infer_epochs(first_epoch).unwrap_or(version))
 }
 
-/// A new family's first tree and memtable.
+/// Makes a new column family with an empty version and an empty memtable.
 pub fn new_family(
     id: FamilyId,
     request: &RequestedFamily,

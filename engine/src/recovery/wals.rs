@@ -69,11 +69,13 @@ pub struct Replay<'a> {
     settings: ReplaySettings,
     job: base::ids::JobId,
     next_seq: Option<SequenceNumber>,
-    /// The same by the last batch's header: larger if empty range deletions are in it, which the writer counts and
-    /// applying does not. `None` after a commit whose prepared section is gone: the number of its records is not known.
+    /// The next sequence number as the header of the last batch counts it. It is larger than `next_seq` if the
+    /// batch has empty range deletions: a writer counts them, and applying the batch does not. `None` after a
+    /// commit whose prepared section is gone: the number of its records is not known.
     next_counted: Option<SequenceNumber>,
     /// Prepared transactions that wait for commit or rollback.
     sections: Sections,
+    /// True after replay has stopped: it drops batches until a batch shows that no record is missing.
     dropping: bool,
     /// The WAL where replay was cut off, until a later WAL proves that it continues from this point.
     cut_off: Option<u64>,
@@ -81,7 +83,7 @@ pub struct Replay<'a> {
     previous: Option<(Predecessor, u64)>,
     /// For each replayed WAL: the end of its last valid record, and the digest at this end.
     replayed: HashMap<u64, (u64, u32)>,
-    /// Logs of which something was passed over.
+    /// WALs in which replay skipped bytes.
     waived: HashSet<u64>,
     durable: Durable<'a>,
     /// The WAL filter of the application.
@@ -89,7 +91,7 @@ pub struct Replay<'a> {
     done: Replayed,
 }
 
-/// What a problem in a log means for reading on.
+/// Whether replay reads more records of this WAL.
 enum Verdict {
     GoOn,
     EndOfThisLog,
@@ -131,10 +133,10 @@ impl<'a> Replay<'a> {
         self
     }
 
-    /// Replays these logs, ascending, into the families' memtables.
+    /// Replays these WALs, oldest first, into the memtables of the column families.
     ///
     /// # Errors
-    /// As the mode has it, with file and offset.
+    /// A fault that the recovery mode does not accept, with file and offset.
     pub fn run(mut self, wals: &[FileNumber]) -> Result<Replayed> {
         for (i, wal) in wals.iter().enumerate() {
             let path = self.tools.paths.wal(*wal);
@@ -165,7 +167,7 @@ impl<'a> Replay<'a> {
         let mut progress = self.durable.begin(wal);
         let mut last_in_wal = 0;
         let was_dropping = self.dropping;
-        // Where an older log's records were passed over.
+        // The offset of the first old record, while replay skips old records.
         let mut older_at: Option<u64> = None;
         loop {
             let (verdict, offset, marks) = match reader.next()? {
@@ -242,7 +244,8 @@ impl<'a> Replay<'a> {
                 }
                 Item::Predecessor { info, offset } => match self.predecessor_fault(&info) {
                     Some(error) if self.verifies_predecessors() => {
-                        // The log before it is at fault, but what stands behind is not read.
+                        // The older WAL is at fault. But replay may stop here, so check that no durable record of
+                        // this WAL is lost.
                         let behind = reader.whole_end();
                         self.durable.end(wal, &progress, &reader, Some((behind, error.message())), later)?;
                         (self.meet(wal, Finding::Damage, error.at(offset))?, offset, None)
@@ -288,8 +291,8 @@ impl<'a> Replay<'a> {
         Ok(())
     }
 
-    /// Returns true if a later catch-up can continue after the last WAL: a reader beside a writer read all records, and no
-    /// record changes older entries in place.
+    /// Returns true if [`Tail::advance`] can continue after the last WAL. Only a read-only open continues. Its
+    /// replay must have read all records without a filter, and no column family may change older entries in place.
     fn can_continue(&self) -> bool {
         let in_place = || self.families.all().iter().any(|family| family.options().inplace_update_support);
         !self.settings.may_flush
@@ -319,8 +322,9 @@ impl<'a> Replay<'a> {
             self.dropping = false;
             self.cut_off = None;
         } else if !self.dropping && short.is_some() && !self.is_point_in_time() {
-            // This recovery mode continues after the hole. A stricter mode would stop there, and drop the
-            // writes that become durable from now on.
+            // This recovery mode continues after the missing records. `damaged` makes this open flush the replayed
+            // entries: otherwise a later open in a stricter mode would stop here, and drop the writes that follow
+            // this open.
             self.done.damaged = true;
             if let Some((older, bytes)) = short.map(|mark| (mark.wal_number, mark.bytes)) {
                 self.tools.events.warn(format_args!(
@@ -386,7 +390,7 @@ impl<'a> Replay<'a> {
             applied.next_seq
         );
         self.next_seq = Some(applied.next_seq);
-        // The sequence numbers of the entries that a filter dropped are not given out again.
+        // The sequence numbers of the entries that a filter dropped are not used again.
         let counted = filtered.map_or(0, |_| seq + u64::from(batch::count(bytes)));
         self.next_counted = (!unknown_count).then_some(next_counted.max(counted));
         self.done.records += 1;
@@ -427,14 +431,15 @@ impl<'a> Replay<'a> {
         Ok(Outcome { applied, next_counted, ..Outcome::default() })
     }
 
-    /// Whether an opening that stopped at a hole left this batch, and this replay went on over the hole.
+    /// Returns true for an empty batch that an earlier recovery wrote where it stopped at a hole, if this replay
+    /// continued after the hole.
     fn is_left_at_a_hole(&self, seq: SequenceNumber, count: u32) -> bool {
         let skips = self.settings.mode == WalRecoveryMode::SkipAnyCorruptedRecords;
         skips && count == 0 && self.next_seq.is_some_and(|next| seq < next)
     }
 
-    /// Numbers of families are never given twice, so one that the MANIFEST has not come to was added by an edit that
-    /// is lost.
+    /// Checks the newest unknown column family of a batch. An id above all ids of the MANIFEST proves that an edit
+    /// of the MANIFEST is lost: ids are never reused, and this edit added the column family.
     fn check_family(&self, unknown: Option<FamilyId>) -> std::result::Result<(), Fault> {
         let lost = |id: &FamilyId| self.settings.max_family.is_some_and(|max| *id > max);
         let Some(id) = unknown.filter(lost) else { return Ok(()) };
@@ -449,7 +454,8 @@ impl<'a> Replay<'a> {
         Err(Fault::Fatal(Error::corruption(hint).with_data_loss(true)))
     }
 
-    /// A batch tells how much of a MANIFEST was durable when it was written.
+    /// Keeps the durable size of the MANIFEST from a mark, if it is the largest so far and is for the MANIFEST that
+    /// was read.
     fn note_manifest(&mut self, told: Option<Mark>) {
         let Some(told) = told.filter(|told| told.wal_number == self.settings.manifest.0) else { return };
         if self.done.manifest.is_none_or(|known| known.bytes < told.bytes) {
@@ -471,9 +477,9 @@ impl<'a> Replay<'a> {
             && read != Some(&(mark.bytes, mark.digest))
     }
 
-    /// Whether nothing can be missing between what was replayed and a batch at `seq`. If nothing was replayed, the
-    /// MANIFEST's number may be one that the logs have lost: it tells only where no older log is named, as in the log
-    /// that a recovery began.
+    /// Returns true if no record is missing between the replayed records and a batch at `seq`. If nothing was
+    /// replayed, the batch must follow the last sequence number of the MANIFEST and must name no older WAL, as
+    /// after a recovery. If the batch names older WALs, they may have lost the records up to that number.
     fn goes_on(&self, seq: SequenceNumber, older: &[Mark]) -> bool {
         let Some(next) = self.next_seq.or_else(|| older.is_empty().then_some(self.settings.last_seq + 1))
         else {
@@ -571,6 +577,7 @@ impl<'a> Replay<'a> {
         rules::in_recycled_file(finding, self.settings.mode, all_read)
     }
 
+    /// Stops the replay at this WAL.
     fn stop(&mut self, wal: FileNumber) {
         self.dropping = true;
         self.done.damaged = true;
@@ -579,11 +586,13 @@ impl<'a> Replay<'a> {
         self.doubt(wal.0);
     }
 
+    /// Records that this WAL is in doubt. See [`Replayed::in_doubt`].
     fn doubt(&mut self, wal: u64) {
         self.done.in_doubt = Some(self.done.in_doubt.map_or(wal, |oldest| oldest.min(wal)));
     }
 
-    /// A family must not keep what is newer than where the others were cut off.
+    /// Fails the open if a column family has newer SST files than the WAL where replay stopped. This column family
+    /// would be in a later state than the others.
     fn check_consistency(&self) -> Result<()> {
         let Some(stopped) = self.cut_off else { return Ok(()) };
         let ahead = self.families.all().into_iter().find(|f| {
@@ -639,7 +648,7 @@ impl<'a> Replay<'a> {
         self.settings.verify_predecessors && self.settings.mode != WalRecoveryMode::SkipAnyCorruptedRecords
     }
 
-    /// Bytes of all memtables.
+    /// Returns the memory of all memtables in bytes.
     fn memory_used(&self) -> usize {
         self.families.all().iter().map(|family| family.pin().mem.memory_used()).sum()
     }
@@ -663,7 +672,7 @@ impl<'a> Replay<'a> {
 }
 
 enum Fault {
-    /// For the mode to judge.
+    /// The recovery mode decides about the fault.
     Report(Error),
     /// Fails the open in every mode.
     Fatal(Error),

@@ -1,4 +1,4 @@
-//! WALs that take no more records, and their way to the disk. The set of WALs is one level up.
+//! Closed WALs: how they become durable. The set of WALs is in the parent module.
 
 use base::{Error, FileNumber, Result};
 use env::Append;
@@ -8,13 +8,13 @@ use format::proof::Extent;
 pub(super) struct Closed {
     pub number: FileNumber,
     pub size: u64,
-    /// Up to the end of its last record.
+    /// The part up to the end of the last record.
     pub whole: Extent,
     pub written_over: bool,
     pub state: ClosedState,
 }
 
-/// How far a closed WAL is on its way to the disk.
+/// Whether a closed WAL is durable.
 pub(super) enum ClosedState {
     /// Some bytes are not synced. The next sync takes the file.
     Unsynced(Box<dyn Append>),
@@ -26,7 +26,7 @@ pub(super) enum ClosedState {
     /// files.
     Failed {
         error: Error,
-        /// True if the WAL had gathered records that were not handed to the system.
+        /// True if buffered records of the WAL were not written to the file.
         lost_gathered: bool,
     },
     /// Not durable and not needed: its entries are in SST files, or the database is closed.
@@ -74,14 +74,14 @@ impl Closed {
         Some(Unsynced { number: self.number, size: self.size, written_over: self.written_over, file })
     }
 
-    /// Notes that all entries of a failed WAL are in SST files.
+    /// Records that all entries of a failed WAL are in SST files.
     pub fn pass_failure(&mut self) {
         if let ClosedState::Failed { .. } = self.state {
             self.state = ClosedState::Abandoned;
         }
     }
 
-    /// Returns true if the WAL failed with gathered records that were not handed to the system.
+    /// Returns true if the WAL failed with buffered records that were not written to the file.
     pub fn lost_gathered(&self) -> bool {
         matches!(self.state, ClosedState::Failed { lost_gathered: true, .. })
     }
@@ -95,7 +95,7 @@ impl Closed {
     }
 }
 
-/// The file of a closed WAL on its way to the disk.
+/// The file of a closed WAL during its sync.
 pub(super) struct Unsynced {
     pub number: FileNumber,
     pub size: u64,

@@ -3,10 +3,11 @@
 //! ```text
 //!  append append append │ sync: reserve a piece, then sync │ append sync append sync ... │ sync: the next piece
 //! ```
-//! Reserved space makes the sync of a small record cheaper: the sync finds its blocks allocated. It makes an append dearer: the
-//! file system looks for free blocks, and reads its map of free blocks from the disk if the map is not in memory. On a busy disk
-//! one such read held all writers back for 240 ms. Without reserved space, the file system allocates when it writes the pages
-//! back, and no writer waits for that. So only a writer that waits for the disk anyway reserves space.
+//! Reserved space makes the sync of a small record cheaper, because its blocks are allocated already. It makes an
+//! append more expensive: the file system looks for free blocks, and reads its map of free blocks from the disk if
+//! the map is not in memory. On a busy disk, one such read delayed all writers by 240 ms. Without reserved space,
+//! the file system allocates the blocks when it writes the pages back, and no writer waits. So only a sync reserves
+//! space: its writer waits for the disk anyway.
 
 use env::Append;
 
@@ -25,9 +26,9 @@ impl Reserved {
         Reserved { piece_bytes, end: 0 }
     }
 
-    /// Before a sync of the first `size` bytes of `file`: reserves the next piece, if the file has reached the end of the
-    /// reserved part. Best effort: the file system takes appends also where it reserves nothing. Returns true: the sync is
-    /// wanted in each case.
+    /// Reserves the next piece before a sync of the first `size` bytes of `file`, if the file has reached the end
+    /// of the reserved part. Ignores an error: the file system takes appends also without reserved space. Returns
+    /// true, because the sync is always wanted.
     pub fn before_sync(&mut self, file: &mut dyn Append, size: u64) -> bool {
         if self.piece_bytes > 0 && size >= self.end {
             let _ = file.preallocate(size, self.piece_bytes);
