@@ -1,4 +1,5 @@
-//! Whether anything older may lie below a compaction's output: what lets tombstones go.
+//! Decides whether a level below the output of a compaction may hold older entries of a key. If not, tombstones can
+//! be dropped.
 
 use lsm::compaction_iter;
 use lsm::pick::Task;
@@ -6,13 +7,14 @@ use lsm::version::Version;
 
 use crate::sync::Arc;
 
-/// The levels below the output, with a place in each that follows the ascending keys.
+/// The levels below the output level, with a position in each level. The positions follow the ascending keys.
 #[derive(Clone)]
 pub struct Below {
     version: Arc<Version>,
-    /// Nothing below holds anything in the inputs' range.
+    /// True if no level below has entries in the key range of the inputs.
     bottommost: bool,
-    /// It cannot be told: output to level 0, or files may be ingested behind.
+    /// True if older entries can never be excluded: the output is on level 0, or files may be ingested behind the
+    /// existing data.
     unknown: bool,
     output_level: usize,
     at: Vec<usize>,
@@ -35,7 +37,7 @@ impl Below {
         }
     }
 
-    /// Whether no level below can hold a key in the range of user keys.
+    /// Returns true if no level below can hold a key in the range of user keys.
     pub fn range_not_exists(&self, start: &[u8], end: &[u8]) -> bool {
         base::invariant!(
             self.output_level < self.version.num_levels(),

@@ -30,7 +30,7 @@ pub(super) fn started(t: &CompactionTools<'_>, job: &Job) {
     t.tools.events.emit(&Event::CompactionStarted(start_of(t, job)));
 }
 
-/// Describes a compaction that begins.
+/// Describes the start of a compaction, for listeners.
 fn start_of(t: &CompactionTools<'_>, job: &Job) -> CompactionStarted {
     let task = &job.task;
     let numbers = |files: &[crate::sync::Arc<FileMetaData>]| files.iter().map(|f| f.number.0).collect();
@@ -48,8 +48,8 @@ fn start_of(t: &CompactionTools<'_>, job: &Job) -> CompactionStarted {
     }
 }
 
-/// Runs `commit`, the whole of a compaction that writes no SST file. Listeners hear of the start and of the end, as in
-/// RocksDB (`DBImpl::BackgroundCompaction`). The info log has no line for them.
+/// Runs `commit`, the only action of a compaction that writes no SST file. Notifies the listeners of the start and of
+/// the end, as in RocksDB (`DBImpl::BackgroundCompaction`). The info log gets no line for these events.
 ///
 /// # Errors
 /// The error of the commit.
@@ -78,7 +78,7 @@ pub(super) fn without_rewrite(
     Ok((committed?, Box::new(report)))
 }
 
-/// A part begins, or, with its outcome, ends.
+/// Reports the start of a subcompaction to the listeners, or with `ended` its end and its error.
 pub(super) fn subcompaction(t: &CompactionTools<'_>, job: &Job, index: usize, ended: Option<Option<Error>>) {
     let event = Subcompaction {
         job: job.id,
@@ -95,7 +95,7 @@ pub(super) fn subcompaction(t: &CompactionTools<'_>, job: &Job, index: usize, en
     });
 }
 
-/// The tables are written; the tree is not changed yet.
+/// Notifies the listeners before the commit: the SST files are written, and no version has them yet.
 pub(super) fn pre_commit(t: &CompactionTools<'_>, job: &Job, done: &[piece::Done], start: (u64, u64)) {
     if t.tools.events.has_listeners() {
         let micros = micros_since(t, start);
@@ -103,7 +103,7 @@ pub(super) fn pre_commit(t: &CompactionTools<'_>, job: &Job, done: &[piece::Done
     }
 }
 
-/// Time and CPU time.
+/// Returns the time and the CPU time since `start`, in microseconds.
 fn micros_since(t: &CompactionTools<'_>, start: (u64, u64)) -> (u64, u64) {
     let clock = &t.tools.env.clock;
     ((clock.now_nanos() - start.0) / 1000, clock.cpu_nanos().saturating_sub(start.1) / 1000)
@@ -148,7 +148,7 @@ pub(super) fn finished(
     out
 }
 
-/// The job in the family's numbers and in the statistics.
+/// Adds the job to the numbers of the column family and to the statistics.
 fn count(
     t: &CompactionTools<'_>,
     job: &Job,

@@ -1,12 +1,12 @@
-//! Carrying out what `lsm::pick` decided: files moved, dropped, or merged into new ones.
+//! Runs the tasks of the compaction picker (`lsm::pick`): moves files, drops files, or merges files into new files.
 //!
 //! ```text
 //!  Task ─► move or deletion: one commit
 //!      └─► subcompactions (lsm::cut::split) ─► each: table iterators ─► merging ─► compaction_iter ─► output
 //!                                 └──────────► one commit for all subcompactions
 //! ```
-//! Rows flow through one chain of generic iterators: no virtual call, allocation or copy a row beyond the
-//! one into the output's block.
+//! Entries pass through one chain of generic iterators. An entry costs no virtual call, no allocation, and one copy:
+//! into the block of the output file.
 
 mod below;
 mod finish;
@@ -33,7 +33,7 @@ use crate::stats::LevelNumbers;
 use crate::sync::{Arc, Flag, Mutex};
 use crate::wal::WalSet;
 
-/// What a compaction works with.
+/// The tools of a compaction.
 pub struct CompactionTools<'a> {
     pub tools: &'a JobTools,
     pub tables: &'a Arc<TableCache>,
@@ -43,19 +43,19 @@ pub struct CompactionTools<'a> {
     pub wals: &'a WalSet,
 }
 
-/// A task of one family, its inputs reserved.
+/// A task of one column family. Its input files are reserved.
 pub struct Job {
     pub id: JobId,
     pub family: Arc<Family>,
     pub task: Task,
-    /// The tree that the task was picked from.
+    /// The version that the task was picked from.
     pub version: Arc<Version>,
     pub parts: Arc<Parts>,
-    /// Raised by the caller of a manual compaction to give it up.
+    /// Set by the caller of a manual compaction to cancel it.
     pub canceled: Option<Arc<Flag>>,
 }
 
-/// What a compaction came to.
+/// The result of a compaction.
 #[derive(Default)]
 pub struct Compacted {
     pub committed: Option<Committed>,
@@ -63,24 +63,24 @@ pub struct Compacted {
     pub bytes_read: u64,
     pub bytes_written: u64,
     pub num_output_records: u64,
-    /// The tables made or moved, by number and path.
+    /// The number and the path id of each output file, or of each moved file.
     pub outputs: Vec<(FileNumber, u32)>,
-    /// What listeners hear of the compaction.
+    /// The report for listeners.
     pub report: Option<Box<CompactionFinished>>,
 }
 
-/// What a compaction of files that the caller named came to.
+/// The result of a compaction of files that the caller named.
 pub struct FilesCompacted {
     /// The paths of the output files.
     pub outputs: Vec<PathBuf>,
-    /// What listeners hear of the compaction.
+    /// The report for listeners.
     pub report: Option<Box<CompactionFinished>>,
 }
 
-/// Runs a job to its commit. The inputs stay reserved; the caller releases them.
+/// Runs a job to its commit. The input files stay reserved; the caller releases them.
 ///
 /// # Errors
-/// The first of any piece; nothing has changed then, and its files are removed.
+/// The first error of a subcompaction. Then no version has changed, and the output files are deleted.
 pub fn run(t: &CompactionTools<'_>, job: &Job) -> Result<Compacted> {
     let tracked = t.tools.track(Operation::Compaction, &job.family, properties(job));
     if job.task.deletion {
@@ -112,7 +112,7 @@ fn may_move(job: &Job) -> Result<bool> {
         || moved.all(|f| partitioner.can_do_trivial_move(f.smallest_user_key(), f.largest_user_key())))
 }
 
-/// Files to the output level as they are.
+/// Moves files to the output level without a rewrite.
 fn move_files(t: &CompactionTools<'_>, job: &Job) -> Result<Compacted> {
     let task = &job.task;
     let mut edit = Edit::default();
@@ -155,7 +155,7 @@ fn move_files(t: &CompactionTools<'_>, job: &Job) -> Result<Compacted> {
     Ok(Compacted { committed: Some(committed), outputs, report: Some(report), ..Compacted::default() })
 }
 
-/// Files that are only dropped.
+/// Drops files without writing new files.
 fn drop_files(t: &CompactionTools<'_>, job: &Job) -> Result<Compacted> {
     let deleted = job.task.files().map(|(level, file)| (level, file.number)).collect();
     let edit = Edit { deleted, ..Edit::default() };
@@ -218,7 +218,8 @@ fn merge(t: &CompactionTools<'_>, job: &Job, tracked: Option<&RunningOperation>)
         finish::failed(t, job, &error);
         return Err(error);
     }
-    // The job may have dropped what a decided transaction hides. The decision must survive a crash before the job does.
+    // The job may have dropped entries that a decided transaction hides. The decision must be durable before the
+    // commit.
     let decided = match t.tools.sequence.undecided().is_enabled() {
         true => t.wals.settle(),
         false => Ok(()),
@@ -321,7 +322,7 @@ fn remove(t: &CompactionTools<'_>, done: &[piece::Done]) {
     outputs(done).for_each(|file| file.remove(&t.tools.env));
 }
 
-/// For the statistics of all subcompactions together.
+/// Returns the sums of the statistics and of the output entries of all subcompactions.
 fn sum(done: &[piece::Done]) -> (CompactionIterStats, u64) {
     let mut stats = CompactionIterStats::default();
     let mut records = 0;

@@ -1,4 +1,4 @@
-//! One range of a compaction's keys, from iterators to files.
+//! One subcompaction, from the input iterators to the output files.
 
 use base::key;
 use base::stats::HistogramKind;
@@ -26,17 +26,17 @@ use crate::source::read_ahead::BlobsAhead;
 use crate::source::{BlobContext, LevelIter, Source};
 use crate::sync::Arc;
 
-/// What a piece wrote, and what became of its rows.
+/// The result of a subcompaction.
 pub struct Done {
     pub outputs: Outputs,
     pub stats: CompactionIterStats,
-    /// Comparisons between the inputs that put the rows in order.
+    /// Key comparisons of the merging iterator.
     pub comparisons: u64,
     /// References of the inputs to blob files.
     pub blob_flow: BlobFlow,
 }
 
-/// What the pieces of a compaction make garbage in blob files.
+/// Returns the garbage that the subcompactions of a compaction make in blob files.
 pub fn garbage(done: &[Done]) -> Vec<BlobGarbage> {
     let (mut came, mut went) = (BlobFlow::default(), BlobFlow::default());
     for piece in done {
@@ -46,7 +46,7 @@ pub fn garbage(done: &[Done]) -> Vec<BlobGarbage> {
     came.garbage(&went)
 }
 
-/// How compactions read tables: past the cache, with read-ahead.
+/// Returns the context for reads of a compaction: with read-ahead, and without filling the block cache.
 pub fn read_ctx(t: &CompactionTools<'_>) -> ReadCtx {
     ReadCtx {
         fill_cache: false,
@@ -88,7 +88,7 @@ pub fn run(t: &CompactionTools<'_>, job: &Job, range: &SubcompactionRange) -> Re
         filter,
         full_history_ts_low,
         enforce_single_del_contracts: db.enforce_single_del_contracts,
-        // A skip would miss references to blob files.
+        // If the compaction iterator skipped input entries, their references to blob files would not be counted.
         must_count_input: db.compaction_verify_record_count || has_blobs,
         shutting_down: Some(t.tools.shutting_down.clone()),
         canceled: job.canceled.clone(),
@@ -128,7 +128,8 @@ pub fn run(t: &CompactionTools<'_>, job: &Job, range: &SubcompactionRange) -> Re
     })
 }
 
-/// How a compaction reads values in blob files: past the blob cache, and with checksums.
+/// Returns the reader of values in blob files for a compaction: it verifies checksums and does not fill the blob
+/// cache.
 fn blobs_ahead(t: &CompactionTools<'_>, job: &Job) -> BlobsAhead {
     let options = ReadOptions {
         fill_cache: false,
@@ -145,7 +146,7 @@ fn blobs_ahead(t: &CompactionTools<'_>, job: &Job) -> BlobsAhead {
     BlobsAhead::new(context, job.parts.blobs.compaction_readahead_bytes)
 }
 
-/// What garbage collection the compaction does; `None`: none.
+/// Returns the garbage collection that the compaction does. `None`: the compaction does none.
 fn collection(t: &CompactionTools<'_>, job: &Job) -> Option<BlobCollection> {
     let o = &job.parts.blobs;
     let (enabled, cutoff) = match job.task.blob_gc {

@@ -1,4 +1,4 @@
-//! The LOCK file: one process, one handle.
+//! The LOCK file: only one handle in one process has a database open for writing.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ pub struct DbLock {
 
 impl DbLock {
     /// # Errors
-    /// `IoError` that names the file, when another holds it.
+    /// `IoError` with the path of LOCK, if another handle or process has locked the file.
     pub fn take(fs: &dyn FileSystem, db: &Path) -> Result<Self> {
         let lock = fs.lock(&db.join(names::LOCK)).map_err(|e| e.doing("locking the database"))?;
         Ok(DbLock { _lock: lock })

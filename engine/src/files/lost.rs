@@ -8,24 +8,23 @@
 //! ```
 //! A MANIFEST that lost its end names too few files. If an open deleted the unnamed files, the damage would
 //! be final. In `lost/` the files can be recovered. Files that this process made obsolete never come here.
-//! Each directory of SST files has its own `lost/`, so that moving a file is a rename. RocksDB does not
-//! read `lost/`.
+//! Each directory of SST files has its own `lost/`, so a move is a rename. RocksDB does not read `lost/`.
 
 use std::path::Path;
 
 use base::Result;
 use env::FileSystem;
 
-/// The directory's name.
+/// The name of the directory.
 pub const LOST_DIR: &str = "lost";
 
-/// Seconds that a file stays at least.
+/// Seconds that a file stays in `lost/` at least.
 pub const KEEP_S: u64 = 24 * 60 * 60;
 
 /// Moves a file aside, into `lost/` of its directory.
 ///
 /// # Errors
-/// Those of the file system; the file is where it was then.
+/// Errors of the file system. Then the file is not moved.
 pub fn move_aside(fs: &dyn FileSystem, path: &Path, now_s: u64) -> Result<()> {
     let (Some(dir), Some(name)) = (path.parent(), path.file_name()) else { return Ok(()) };
     let lost = dir.join(LOST_DIR);
@@ -33,7 +32,7 @@ pub fn move_aside(fs: &dyn FileSystem, path: &Path, now_s: u64) -> Result<()> {
     fs.rename(path, &lost.join(lost_name(Path::new(name), now_s)))
 }
 
-/// What a file is called there.
+/// Returns the name of a file in `lost/`.
 pub fn lost_name(path: &Path, now_s: u64) -> String {
     format!("{now_s}-{}", path.file_name().unwrap_or_default().to_string_lossy())
 }

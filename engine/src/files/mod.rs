@@ -58,7 +58,8 @@ impl Numbers {
         self.next.fetch_max(number + 1, Ordering::AcqRel);
     }
 
-    /// A number for a table being written; sweeps leave it alone while the guard lives.
+    /// Returns a new number for an SST file that is being written. A sweep keeps the file while the returned guard
+    /// lives.
     pub fn take_pending(self: &Arc<Self>) -> Pending {
         let mut pending = self.pending.lock();
         let number = self.take();
@@ -71,7 +72,7 @@ impl Numbers {
         Pending { number, owner: self.clone() }
     }
 
-    /// The smallest number of a table being written.
+    /// Returns the smallest number of an SST file that is being written.
     pub fn smallest_pending(&self) -> Option<u64> {
         self.pending.lock().first().copied()
     }
@@ -92,7 +93,7 @@ pub fn check_largest(largest: u64, next_file_number: u64) -> Result<()> {
     Ok(())
 }
 
-/// See [`Numbers::take_pending`].
+/// The guard of a number that [`Numbers::take_pending`] returned.
 pub struct Pending {
     pub number: FileNumber,
     owner: Arc<Numbers>,

@@ -1,5 +1,5 @@
-//! Files that left the current version and wait for the last reader; logs and MANIFESTs that wait until files may be
-//! deleted (RocksDB's `DisableFileDeletions` keeps them too).
+//! Obsolete files. SST files and blob files wait here until no reader uses them. WALs and MANIFESTs wait here until
+//! deletions are enabled (RocksDB's `DisableFileDeletions` keeps them too).
 
 use std::path::PathBuf;
 
@@ -16,25 +16,25 @@ pub struct Obsolete {
     waiting: Mutex<Vec<Waiting>>,
     records: Mutex<Records>,
     release_notifier: Arc<ReleaseNotifier>,
-    /// Above 0: deletions are disabled by the user (`disable_file_deletions`), that many times.
+    /// How often the user has disabled deletions (`disable_file_deletions`). 0: deletions are enabled.
     disabled: Mutex<u32>,
 }
 
-/// Obsolete logs and MANIFESTs, which no reader holds.
+/// Obsolete WALs and MANIFESTs. No reader uses them.
 #[derive(Debug, Default)]
 pub struct Records {
     pub wals: Vec<FileNumber>,
     pub manifests: Vec<FileNumber>,
 }
 
-/// An obsolete file and where it lies.
+/// An obsolete file, and its path.
 pub struct Waiting {
     pub file: Retired,
     pub number: FileNumber,
     pub path: PathBuf,
 }
 
-/// What versions hold of an obsolete file: once this is the only pointer, no version needs the file.
+/// The pointer that versions share for a file. If this is the only copy of the pointer, no version needs the file.
 pub enum Retired {
     Table(Arc<FileMetaData>),
     Blob(Arc<InUse>),
@@ -63,7 +63,7 @@ impl Obsolete {
         &self.release_notifier
     }
 
-    /// These are in no current version any more.
+    /// Adds files that left the current version.
     pub fn retire(&self, files: impl IntoIterator<Item = Waiting>) {
         let mut waiting = self.waiting.lock();
         waiting.extend(files);
@@ -85,7 +85,7 @@ impl Obsolete {
         free
     }
 
-    /// Nobody needs these any more.
+    /// Adds obsolete WALs and MANIFESTs.
     pub fn retire_records(
         &self,
         wals: impl IntoIterator<Item = FileNumber>,
@@ -96,7 +96,7 @@ impl Obsolete {
         records.manifests.extend(manifests);
     }
 
-    /// Takes out the logs and MANIFESTs. None while deletions are disabled.
+    /// Takes the obsolete WALs and MANIFESTs. Returns none while deletions are disabled.
     pub fn take_records(&self) -> Records {
         if *self.disabled.lock() > 0 {
             return Records::default();
@@ -104,7 +104,7 @@ impl Obsolete {
         std::mem::take(&mut self.records.lock())
     }
 
-    /// Bytes of waiting files (`rocksdb.obsolete-sst-files-size`).
+    /// Returns the bytes of the waiting SST files (`rocksdb.obsolete-sst-files-size`).
     pub fn waiting_bytes(&self) -> u64 {
         let bytes = |w: &Waiting| match &w.file {
             Retired::Table(file) => file.size,
@@ -117,19 +117,20 @@ impl Obsolete {
         self.waiting.lock().iter().map(|w| w.number.0).collect()
     }
 
-    /// Nothing is deleted until [`Obsolete::enable`] was called as often.
+    /// Disables deletions until [`Obsolete::enable`] was called as often.
     pub fn disable(&self) {
         *self.disabled.lock() += 1;
     }
 
-    /// True when deletions are allowed again. `force` forgets all calls of `disable`.
+    /// Undoes one [`Obsolete::disable`], or with `force` all of them. Returns true if deletions are enabled
+    /// afterwards.
     pub fn enable(&self, force: bool) -> bool {
         let mut disabled = self.disabled.lock();
         *disabled = if force { 0 } else { disabled.saturating_sub(1) };
         *disabled == 0
     }
 
-    /// How often deletions were disabled; `rocksdb.is-file-deletions-enabled` is 1 while never.
+    /// Returns how often deletions are disabled. `rocksdb.is-file-deletions-enabled` is 1 if the result is 0.
     pub fn disabled_count(&self) -> u32 {
         *self.disabled.lock()
     }

@@ -7,16 +7,16 @@ use format::names;
 
 use crate::options::DbOptions;
 
-/// Where each kind of file lies.
+/// The directory of each kind of file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Paths {
     /// The directory of MANIFEST, CURRENT, OPTIONS and LOCK, and of all other files unless an option names
     /// another directory.
     pub db: PathBuf,
-    /// Tables, by path id; never empty.
+    /// The directories of SST files, by path id. Never empty.
     pub tables: Vec<PathBuf>,
     pub wal: PathBuf,
-    /// LOG files.
+    /// The directory of info logs.
     pub info_log: PathBuf,
 }
 
@@ -44,7 +44,8 @@ impl Paths {
         self.db.join(names::CURRENT)
     }
 
-    /// As [`Paths::all`], with directories of families' own.
+    /// Returns the directories of [`Paths::all`] and the directories of column families (`cf_paths`), each directory
+    /// once.
     pub fn all_with<'a>(&'a self, families: &'a [PathBuf]) -> Vec<&'a Path> {
         let mut dirs = self.all();
         for dir in families {
@@ -55,7 +56,7 @@ impl Paths {
         dirs
     }
 
-    /// Every directory, each once: the database's, tables', WALs', info logs'.
+    /// Returns the directories of the database, of the SST files, and of the WALs, each directory once.
     pub fn all(&self) -> Vec<&Path> {
         let mut dirs: Vec<&Path> = Vec::new();
         for dir in std::iter::once(&self.db).chain(&self.tables).chain([&self.wal]) {

@@ -1,7 +1,7 @@
-//! Old logs kept to be written over: their blocks are allocated, so syncing them is cheaper.
+//! Obsolete WALs that are kept for reuse. Their blocks are allocated, so a sync of the new WAL is cheaper.
 //!
-//! Only logs of this session: those of an earlier one may have been written without numbers in their
-//! records, and what they leave behind the new log's end would be replayed as if it were new.
+//! Only WALs of this open are recycled. An older WAL may have records without a WAL number. After a reuse, recovery
+//! could not tell the old records after the end of the new WAL from new records, and would replay them.
 
 use std::collections::VecDeque;
 
@@ -9,10 +9,10 @@ use base::FileNumber;
 
 use crate::sync::Mutex;
 
-/// The waiting logs, at most `recycle_log_file_num`.
+/// The waiting WALs, at most `recycle_log_file_num`.
 pub struct Recycle {
     wals_max: usize,
-    /// The first log of this session.
+    /// The first WAL of this open.
     first: FileNumber,
     waiting: Mutex<VecDeque<FileNumber>>,
 }
@@ -22,7 +22,7 @@ impl Recycle {
         Recycle { wals_max, first, waiting: Mutex::default() }
     }
 
-    /// Keeps an obsolete log if there is room; false: delete it.
+    /// Keeps an obsolete WAL if there is room. Returns false if the caller must delete the WAL.
     pub fn offer(&self, wal: FileNumber) -> bool {
         let mut waiting = self.waiting.lock();
         if waiting.len() >= self.wals_max || wal < self.first {
@@ -39,7 +39,7 @@ impl Recycle {
         true
     }
 
-    /// A log to write over.
+    /// Takes a WAL whose file can be reused.
     pub fn take(&self) -> Option<FileNumber> {
         if self.wals_max == 0 {
             return None;

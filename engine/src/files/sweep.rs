@@ -10,7 +10,7 @@ use format::names::FileName;
 
 use super::{Directory, Paths};
 
-/// What must stay.
+/// The files that must stay.
 pub struct Live {
     pub tables: base::map::HashSet<u64>,
     pub blobs: base::map::HashSet<u64>,

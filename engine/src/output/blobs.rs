@@ -1,4 +1,4 @@
-//! Values of one run to blob files, on their way from the compaction iterator to the SST file.
+//! Moves values of one run to blob files, between the compaction iterator and the SST file.
 //!
 //! ```text
 //! a#7,SET = large value          ─► record in a blob file,          a#7,BLOB = (file, offset, size)
@@ -31,7 +31,7 @@ use crate::event::{BlobCreated, Event, Named};
 use crate::family::blob_cache::warm;
 use crate::files::Pending;
 
-/// Which values go to blob files, and how the files are written.
+/// Decides which values go to blob files, and how the files are written.
 #[derive(Clone, Debug)]
 pub struct BlobPolicy {
     /// Bytes of the shortest value that goes to a blob file.
@@ -40,11 +40,11 @@ pub struct BlobPolicy {
     pub file_size: u64,
     pub compression: Compression,
     pub compression_options: CompressionOptions,
-    /// Values are put into the blob cache as they are written.
+    /// Puts each written value into the blob cache.
     pub warm: bool,
 }
 
-/// Values of old blob files are relocated.
+/// Garbage collection: moves values of old blob files to new blob files.
 pub struct BlobCollection {
     /// Blob files with smaller numbers are old.
     pub cutoff: FileNumber,
@@ -59,7 +59,7 @@ pub struct OutputBlob {
     _pending: Pending,
 }
 
-/// See the module.
+/// The blob files of one run: see the module.
 pub(super) struct BlobOutput<'a> {
     settings: &'a OutputSettings,
     collection: Option<BlobCollection>,
@@ -77,7 +77,7 @@ pub(super) struct BlobOutput<'a> {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Relocated {
     pub blobs: u64,
-    /// As stored.
+    /// In the stored form, compressed.
     pub bytes: u64,
 }
 
@@ -101,10 +101,10 @@ impl<'a> BlobOutput<'a> {
         }
     }
 
-    /// The entry as the SST file is to have it.
+    /// Returns the entry in the form for the SST file.
     ///
     /// # Errors
-    /// Corruption if a blob index or an entity does not decode; those of reading and writing blob files.
+    /// Corruption if a blob index or an entity does not decode. Errors of reading and writing blob files.
     #[inline]
     pub fn convert<'r>(&'r mut self, key: &'r [u8], value: &'r [u8]) -> Result<(&'r [u8], &'r [u8])> {
         const VALUE: u8 = ValueType::Value as u8;
@@ -136,7 +136,8 @@ impl<'a> BlobOutput<'a> {
         Ok(true)
     }
 
-    /// The entry's blob is in an old file: moves the value to a new file, or into the entry if the value is small.
+    /// Moves the value of the entry to a new blob file if its blob file is old. If the value is small, moves it into
+    /// the entry.
     fn relocate(&mut self, key: &[u8], index: &[u8]) -> Result<bool> {
         let Some(value) = self.collect(key::user_key(key), index)? else { return Ok(false) };
         if self.is_large(&value) {
@@ -148,7 +149,7 @@ impl<'a> BlobOutput<'a> {
         Ok(true)
     }
 
-    /// The value of a blob index, if its file is old.
+    /// Returns the value of a blob index if its blob file is old.
     fn collect(&mut self, user_key: &[u8], index: &[u8]) -> Result<Option<Pinned>> {
         let Some(collection) = &mut self.collection else { return Ok(None) };
         let blob = blob_of(index)?;
@@ -162,8 +163,8 @@ impl<'a> BlobOutput<'a> {
         Ok(Some(Pinned::from_vec(value)))
     }
 
-    /// Moves large columns of an entity without blob columns to blob files. Of an entity with blob columns, only the
-    /// columns in old files are moved: its other columns stay inline, as in RocksDB.
+    /// Moves the large columns of an entity to blob files if the entity has no blob columns. If the entity has blob
+    /// columns, moves only the columns in old blob files; the other columns stay inline, as in RocksDB.
     fn convert_entity(&mut self, key: &[u8], entity: &[u8]) -> Result<bool> {
         let has_blobs = wide::may_have_blobs(entity);
         if if has_blobs { self.collection.is_none() } else { self.settings.blobs.is_none() } {
@@ -237,7 +238,7 @@ impl<'a> BlobOutput<'a> {
     /// Finishes the open blob file, if there is one.
     ///
     /// # Errors
-    /// Of the file system.
+    /// Errors of the file system.
     pub fn finish_file(&mut self) -> Result<()> {
         if let Some(open) = self.open.take() {
             self.done.push(open.finish(self.settings)?);

@@ -1,4 +1,4 @@
-//! One output file: written, finished, and what the tree learns about it.
+//! One output file: its entries, its end, and its record for the version.
 
 use std::path::{Path, PathBuf};
 
@@ -33,7 +33,7 @@ use crate::stats::Stats;
 use crate::sync::Arc;
 
 impl Purpose {
-    /// Where times of writing are counted.
+    /// Returns the histogram for the times of writes.
     pub(super) fn writes(self) -> HistogramKind {
         match self {
             Purpose::Flush => HistogramKind::FileWriteFlushMicros,
@@ -42,7 +42,7 @@ impl Purpose {
         }
     }
 
-    /// Where times of reading what was written are counted.
+    /// Returns the histogram for the times of reads that check the written file.
     fn reads(self) -> HistogramKind {
         match self {
             Purpose::Flush => HistogramKind::FileReadFlushMicros,
@@ -52,7 +52,7 @@ impl Purpose {
     }
 }
 
-/// What all files of one run share.
+/// The common settings of all files of one run.
 #[derive(Clone)]
 pub struct OutputSettings {
     pub env: Env,
@@ -72,9 +72,9 @@ pub struct OutputSettings {
     pub compression_options: CompressionOptions,
     /// Which values go to blob files; `None`: no value does.
     pub blobs: Option<BlobPolicy>,
-    /// Bytes.
+    /// In bytes.
     pub target_file_size: u64,
-    /// Seconds since 1970; 0 unknown.
+    /// In seconds since 1970. 0: unknown.
     pub oldest_ancestor_time: u64,
     pub oldest_key_time: u64,
     pub newest_key_time: u64,
@@ -89,7 +89,7 @@ pub struct OutputSettings {
     pub direct: bool,
     /// Bytes that are requested from the file system for a new file; 0 requests none.
     pub preallocate_bytes: u64,
-    /// Keep the CRC32C of the whole file.
+    /// Computes the CRC32C of the whole file.
     pub file_checksum: bool,
     pub stats: Arc<Stats>,
     /// The receiver of events about new SST files, and the job that writes the files.
@@ -104,13 +104,13 @@ impl OutputSettings {
     }
 }
 
-/// A finished file. It is not in any version yet; its number is held so that no sweep takes it.
+/// A finished file. No version has it yet. Its file number is pending, so that no sweep deletes it.
 pub struct OutputFile {
     pub meta: Arc<FileMetaData>,
     pub properties: Arc<Properties>,
-    /// Bytes its blocks had before they were compressed.
+    /// Bytes of its blocks before compression.
     pub pre_compression_size: u64,
-    /// Where it lies.
+    /// The path of the file.
     pub path: PathBuf,
     /// The blob files of the run: committed with this file, and removed with it.
     pub blobs: Vec<OutputBlob>,
@@ -135,9 +135,9 @@ pub(super) struct OpenFile {
     largest: Vec<u8>,
     /// The oldest blob file that an entry refers to.
     oldest_blob_file: Option<FileNumber>,
-    /// Bounds that tombstones range to.
+    /// The bounds of the range tombstones, as internal keys.
     ranges: Option<(Vec<u8>, Vec<u8>)>,
-    /// Of all rows, to be compared with what the table reads as.
+    /// The hash of all entries, for a comparison with the entries that a read of the file returns.
     check: Option<RowHash>,
 }
 
@@ -236,7 +236,7 @@ impl OpenFile {
         Ok(())
     }
 
-    /// First and last row; empty for a file of tombstones alone.
+    /// Returns the internal key of the first entry. Empty if the file has only range tombstones.
     pub fn smallest(&self) -> &[u8] {
         base::invariant!(
             !self.smallest.is_empty() || self.largest.is_empty(),
@@ -272,7 +272,7 @@ impl OpenFile {
         let table = match done {
             Ok(table) => table,
             Err(error) => {
-                // Incomplete and unknown to all.
+                // The file is incomplete, and no version has it.
                 let _ = s.env.fs.unlink(&path);
                 return Err(error.doing("writing a table").file(&path));
             }
@@ -280,7 +280,7 @@ impl OpenFile {
         if let Some(written) = self.check
             && let Err(error) = read_through(s, &path, table.file_size, self.pending.number, written)
         {
-            // Not to be trusted, and known to nobody.
+            // The file is wrong, and no version has it.
             let _ = s.env.fs.unlink(&path);
             return Err(error.doing("reading a new table through").file(&path));
         }
@@ -289,7 +289,7 @@ impl OpenFile {
             && let Some(crc) = table.file_checksum
             && let Err(error) = verify_file(s, &path, table.file_size, crc)
         {
-            // As above.
+            // The file is wrong, and no version has it.
             let _ = s.env.fs.unlink(&path);
             return Err(error.doing("verifying a new table's checksum").file(&path));
         }
@@ -376,12 +376,12 @@ impl OpenFile {
 
     pub fn abandon(self, s: &OutputSettings) {
         drop(self.writer.abandon());
-        // Incomplete and unknown to all.
+        // The file is incomplete, and no version has it.
         let _ = s.env.fs.unlink(&s.parts.table_path(self.pending.number, s.path_id));
     }
 }
 
-/// A running hash of rows in their order.
+/// A running hash of entries in their order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct RowHash {
     hash: u64,
@@ -398,7 +398,7 @@ impl RowHash {
 /// Reads a new table from end to end (`paranoid_file_checks`).
 ///
 /// # Errors
-/// Those of reading; Corruption if the rows are not those that were written.
+/// Errors of reading. Corruption if the entries differ from the written entries.
 fn read_through(
     s: &OutputSettings,
     path: &Path,
@@ -442,7 +442,7 @@ fn read_through(
     )))
 }
 
-/// Compares the file's bytes with the checksum taken as they were written.
+/// Compares the bytes of the file with the checksum that was computed when the file was written.
 fn verify_file(s: &OutputSettings, path: &Path, size: u64, expected: u32) -> Result<()> {
     let file = s.env.fs.open_random(path, &ReadHints::default())?;
     let mut buffer = vec![0; 256 << 10];

@@ -1,29 +1,29 @@
-//! Compactions let flushes go first where processors are short.
+//! Compactions give way to flushes if there are too few processors.
 //!
-//! While a flush turns rows into blocks the next memtable fills; the longer it takes, the more memory is held, and the
-//! sooner writers have to stop. A compaction beside it loses nothing by waiting: its own work only moves. So where the
-//! jobs that turn rows and one writer are more than the machine's processors, a compaction pauses between rows until
-//! the flush has all of its own in blocks; the sync that follows needs no processor. It does not pause where level 0 or
-//! its debt asks for haste, nor when the database closes, and not longer than a few times [`PATIENCE`] for flushes that
-//! have begun: those wait for something else.
+//! While a flush builds blocks, the next memtable fills. The longer the flush takes, the more memory is used, and the
+//! sooner writers stop. A compaction can wait without such a cost. A compaction pauses if the jobs that build blocks
+//! and one writer are more than the processors. The pause ends when the flush has built all its blocks; the sync that
+//! follows needs no processor. A compaction does not pause in three cases: compactions are urgent (`set_hurry`), the
+//! database closes, or the compaction has waited a few times [`PATIENCE`] for the flushes that run. In the last case
+//! the flushes wait for something else.
 
 use std::time::Duration;
 
 use crate::sync::{AtomicBool, AtomicU64, AtomicUsize, Condvar, Mutex, Ordering};
 
-/// Rows between two looks.
+/// Entries between two checks.
 const EVERY: u64 = 256;
-/// A memtable of 64 MiB takes a tenth of this.
+/// The timeout of one wait. A flush builds the blocks of a 64 MiB memtable in a tenth of this time.
 const PATIENCE: Duration = Duration::from_secs(1);
-/// How often one wait goes on after others have left, while a flush is still there.
+/// How often a wait continues after a wake-up while a flush still builds blocks.
 const WAKES_MAX: u32 = 4;
 
-/// Who turns rows into blocks in one database.
+/// Counts the jobs of one database that build blocks.
 pub struct FlushPriority {
     processors: usize,
     flushes: AtomicUsize,
     compactions: AtomicUsize,
-    /// Flushes begun so far.
+    /// The number of flushes that have begun since the open.
     begun: AtomicU64,
     hurry: AtomicBool,
     closing: AtomicBool,
@@ -32,7 +32,8 @@ pub struct FlushPriority {
 }
 
 impl FlushPriority {
-    /// `processors`: those that jobs and writers share; see [`env::executor::Executor::processors`].
+    /// `processors` is the number of processors that jobs and writers share; see
+    /// [`env::executor::Executor::processors`].
     pub fn new(processors: usize) -> Self {
         FlushPriority {
             processors,
@@ -46,7 +47,7 @@ impl FlushPriority {
         }
     }
 
-    /// Whether compactions are in a hurry: then they wait for nobody.
+    /// Sets whether compactions are urgent. Urgent compactions do not wait.
     pub fn set_hurry(&self, hurry: bool) {
         self.hurry.store(hurry, Ordering::Relaxed);
         if hurry {
@@ -54,13 +55,14 @@ impl FlushPriority {
         }
     }
 
-    /// The database closes: nobody waits any more.
+    /// Ends all waits, because the database closes.
     pub fn close(&self) {
         self.closing.store(true, Ordering::Relaxed);
         self.tell();
     }
 
-    /// A job that turns rows begins; it goes first or lets others, by what it is.
+    /// Registers a job that builds blocks. `first` is true for a flush, and false for a compaction, which waits for
+    /// flushes.
     pub(super) fn enter(&self, first: bool) -> Place<'_> {
         if first {
             self.begun.fetch_add(1, Ordering::Relaxed);
@@ -85,17 +87,17 @@ impl FlushPriority {
     }
 }
 
-/// One job's place among those that turn rows, until dropped.
+/// The registration of one job. Ends with the drop.
 pub(super) struct Place<'a> {
     of: &'a FlushPriority,
     first: bool,
     rows: u64,
-    /// How many flushes had begun when this job last lost patience.
+    /// The number of flushes that had begun when this job last ended a wait by timeout.
     tired_of: u64,
 }
 
 impl Place<'_> {
-    /// One more row. Now and then a compaction waits here.
+    /// Counts one more entry. At some entries, a compaction waits here.
     #[inline]
     pub(super) fn row(&mut self) {
         self.rows += 1;
@@ -120,7 +122,7 @@ impl Place<'_> {
                 break;
             }
         }
-        // Not for those that have begun by now.
+        // Do not wait again for the flushes that have begun so far.
         self.tired_of = self.of.begun.load(Ordering::Relaxed);
     }
 }

@@ -1,4 +1,4 @@
-//! Memtables to level-0 files: the common part of a flush and of recovery.
+//! Writes memtables to level-0 files: the common part of a flush and of recovery.
 
 use base::ids::JobId;
 use base::{Error, Result};
@@ -18,10 +18,10 @@ pub fn flush_compression(parts: &Parts) -> u8 {
     parts.pick.compression_per_level.first().copied().unwrap_or(parts.pick.compression)
 }
 
-/// Writes a family's picked memtables to level-0 files that no version knows yet.
+/// Writes the picked memtables of a column family to level-0 files. No version has the files yet.
 ///
 /// # Errors
-/// Those of the memtables, the merge operator and the file system.
+/// Errors of the memtables, of the merge operator and of the file system.
 pub fn write_memtables(
     tools: &JobTools,
     job: JobId,
@@ -71,7 +71,7 @@ pub fn write_memtables(
         times: tools.stats.compaction_iter_times(),
         ..Config::new(order.clone())
     };
-    // Newest first, as merging wants them.
+    // Newest first: the merging iterator needs this order.
     let mut sources: Vec<MemIter> = pick.memtables.iter().rev().map(|s| s.mem.iter()).collect();
     let verify = tools.options.load().flush_verify_memtable_count;
     let expected = verify.then(|| pick.memtables.iter().map(|s| s.mem.counts().entries).sum());
@@ -96,7 +96,7 @@ pub fn write_memtables(
     }
 }
 
-/// Adds range tombstones with the oldest timestamp in the place of their own.
+/// Adds range tombstones. Replaces their timestamps by the oldest timestamp.
 fn add_stripped(
     tombstones: &mut CompactionTombstones,
     fragmented: &FragmentedTombstones,
@@ -135,7 +135,7 @@ fn write_all_into<I: base::iter::InternalIterator>(
     Ok(out)
 }
 
-/// A compaction filter only sees flushes if its factory asks for them.
+/// Returns the compaction filter of a flush. A flush has a compaction filter only if the factory asks for it.
 fn flush_filter(family: &Family, parts: &Parts) -> Option<Arc<dyn lsm::filter::CompactionFilter>> {
     use lsm::filter::{CreationReason, FilterContext};
     let factory = parts.compaction_filter_factory.as_ref()?;

@@ -1,11 +1,11 @@
-//! A stream of surviving rows into table files: what flush and compaction share.
+//! Writes the entries that survive a flush or a compaction to SST files.
 //!
 //! ```text
-//!  CompactionIter ─► row ─► Cutter: does the file end here? ─► table::sst::Writer ─► file, sync, close
-//!                         └ with it go the range tombstones of its range of keys
+//!  CompactionIter ─► entry ─► Cutter: does the file end here? ─► table::sst::Writer ─► file, sync, close
+//!                          └ each file also gets the range tombstones of its key range
 //! ```
-//! Files are synced as they are finished; their directory once, at the end. A file that fails is removed,
-//! as are the finished ones of a failed run: nothing refers to them.
+//! Each file is synced when it is finished. The directories are synced once, at the end. After an error, the
+//! unfinished file and the finished files of the run are deleted, because no version names them.
 
 mod blobs;
 mod file;
@@ -46,7 +46,7 @@ pub struct SubcompactionRange {
     pub upper: Option<Vec<u8>>,
 }
 
-/// What a run wrote.
+/// The result of a run.
 #[derive(Default)]
 pub struct Outputs {
     pub files: Vec<OutputFile>,
@@ -65,7 +65,7 @@ pub struct Outputs {
 /// [`Clipped`]: lsm::clipped::Clipped
 ///
 /// # Errors
-/// The first of the input, the rules or the files; no file is left behind then.
+/// The first error of the input, of the compaction iterator or of the file system. Then no file of the run is left.
 pub fn write_all<I: InternalIterator, B: Below>(
     rows: &mut CompactionIter<I, B>,
     settings: &OutputSettings,
@@ -105,7 +105,8 @@ struct Run<'a> {
     blobs: BlobOutput<'a>,
 }
 
-/// After so many rows, the bytes of the job in the list of threads are updated. RocksDB: `kRecordStatsEvery`.
+/// The properties of the job in the list of threads are updated after this many entries. RocksDB:
+/// `kRecordStatsEvery`.
 const ROWS_BETWEEN_NOTES: u64 = 1024;
 
 impl Run<'_> {
@@ -163,8 +164,8 @@ impl Run<'_> {
         self.blobs.finish_file()
     }
 
-    /// Ends the open file before `next` (an internal key), or for good. Without a file, one is made if
-    /// there are tombstones to keep.
+    /// Finishes the open file. `next` is the internal key of the first entry after the file; `None` at the end of the
+    /// run. If no file is open but range tombstones remain, writes them to a new file.
     fn finish<I: InternalIterator, B: Below>(
         &mut self,
         rows: &mut CompactionIter<I, B>,

@@ -1,4 +1,4 @@
-//! One table written from rows that come as they are: nothing is merged, dropped or cut.
+//! Writes one SST file with exactly the given entries: it merges, drops and splits nothing.
 
 use base::{Result, key};
 use lsm::range_del::{OutputTombstone, OutputTombstones};
@@ -6,7 +6,7 @@ use lsm::range_del::{OutputTombstone, OutputTombstones};
 use super::file::OpenFile;
 use super::{OutputFile, OutputSettings};
 
-/// A table being written anew.
+/// The SST file that is being written.
 pub struct Rewrite<'a> {
     settings: &'a OutputSettings,
     open: OpenFile,
@@ -14,17 +14,17 @@ pub struct Rewrite<'a> {
 
 impl<'a> Rewrite<'a> {
     /// # Errors
-    /// Of the file system.
+    /// Errors of the file system.
     pub fn begin(settings: &'a OutputSettings) -> Result<Self> {
         Ok(Rewrite { settings, open: OpenFile::create(settings)? })
     }
 
-    /// Adds a row; rows ascend.
+    /// Adds an entry. The internal keys must ascend.
     pub fn add(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
         self.open.add(key, value)
     }
 
-    /// Adds range tombstones: internal start keys and end user keys, ascending.
+    /// Adds range tombstones: internal start keys and end user keys. The start keys must ascend.
     pub fn add_tombstones(&mut self, tombstones: &[(Vec<u8>, Vec<u8>)]) -> Result<()> {
         let tombstones = tombstones.iter().map(|(start, end)| {
             let mut largest = Vec::new();
@@ -43,10 +43,11 @@ impl<'a> Rewrite<'a> {
         })
     }
 
-    /// Completes, syncs and closes the file, and syncs its directory. After an error nothing is left of it.
+    /// Completes, syncs and closes the file, and syncs its directory. After an error of the file itself, the file is
+    /// deleted.
     ///
     /// # Errors
-    /// Of the file system.
+    /// Errors of the file system.
     pub fn finish(self) -> Result<OutputFile> {
         let file = self.open.finish(self.settings)?;
         let s = self.settings;
@@ -54,7 +55,7 @@ impl<'a> Rewrite<'a> {
         Ok(file)
     }
 
-    /// Gives up; the file is removed.
+    /// Deletes the unfinished file.
     pub fn abandon(self) {
         self.open.abandon(self.settings);
     }

@@ -13,7 +13,7 @@ use base::iter::InternalIterator;
 use base::key::{self, TRAILER_LEN};
 use base::{Error, Pinned, Result};
 
-/// See the module.
+/// Iterator over the entries of memtables without their timestamps: see the module.
 pub struct Stripped<I> {
     source: I,
     timestamp_size: usize,

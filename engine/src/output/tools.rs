@@ -35,7 +35,7 @@ pub struct JobTools {
     pub sequence: Arc<LastSequence>,
     pub snapshots: Arc<Snapshots>,
     pub events: Arc<Events>,
-    /// Raised when the database closes: jobs end early.
+    /// Set when the database closes. Jobs then end early.
     pub shutting_down: Arc<Flag>,
     pub next_job: AtomicU64,
     pub stats: Arc<Stats>,
@@ -47,14 +47,16 @@ pub struct JobTools {
 }
 
 impl JobTools {
-    /// Frees what this thread keeps from block to block, behind a job, an opening or a close: kept by a thread that is idle
-    /// then, a third of a megabyte at the upper end of its arena of the C library held fifteen that were free. Not where
-    /// jobs run on the caller's thread, which writes the next table at once.
+    /// Frees the spare block buffers of this thread, after a job, an open or a close. Otherwise an idle thread keeps
+    /// them. They can lie at the upper end of its malloc arena: a third of a MiB there kept 15 MiB of free memory
+    /// from the system. Does nothing if jobs run on the thread of the caller, because that thread soon writes the
+    /// next SST file.
     pub fn forget_spares(&self) {
         forget_spares(&self.env);
     }
 
-    /// Returns the tools of the next view of the same secondary, whose newest visible sequence number is `last_seq`.
+    /// Returns the tools of the next view of a secondary instance. `last_seq` is the visible sequence number of the
+    /// view.
     pub fn at_sequence(&self, last_seq: base::SequenceNumber) -> JobTools {
         JobTools {
             env: self.env.clone(),
@@ -107,10 +109,10 @@ impl JobTools {
         JobId(self.next_job.fetch_add(1, Ordering::Relaxed))
     }
 
-    /// Settings for files of `family` on `level`, without what the job itself decides.
+    /// Returns the settings for SST files of `family` on `level`. The job itself sets the other fields.
     ///
     /// # Errors
-    /// NotSupported for a compression this build does not have.
+    /// NotSupported if this build does not have the compression.
     pub fn output(
         &self,
         family: &Family,
@@ -177,11 +179,13 @@ impl JobTools {
 /// A job waits for the disk after so many bytes of a file, if `bytes_per_sync` is 0.
 const WRITE_BACK_BYTES: u64 = 4 << 20;
 
-/// After how many bytes of a file a job starts write-back, and whether the job waits for the write-back before.
+/// Returns the bytes of a file after which a job starts write-back, and whether the job waits for the write-back
+/// before.
 ///
-/// The value 0 of the option leaves the choice to the engine. Each file is synced at its end, so an early write-back writes no
-/// byte more. Without write-back, a job fills the page cache faster than the disk writes. At a limit of dirty pages, Linux
-/// holds back every thread that writes, for up to 200 ms: also the writer that appends a few bytes to the WAL. A job that waits
+/// With the option value 0, the engine chooses. Each file is synced at its end, so early write-back writes no
+/// additional bytes. Without write-back, a job fills the page cache faster than the disk writes. At a limit of dirty
+/// pages, Linux stops every thread that writes, for up to 200 ms: also the writer that appends a few bytes to the
+/// WAL. A job that waits for the disk stays below this limit.
 /// for the disk stays below this limit.
 fn write_back(bytes_per_sync: u64, strict: bool) -> (u64, bool) {
     match bytes_per_sync {
@@ -190,10 +194,10 @@ fn write_back(bytes_per_sync: u64, strict: bool) -> (u64, bool) {
     }
 }
 
-/// Which values of files on `level` go to blob files.
+/// Returns which values of files on `level` go to blob files. Returns `None` if no value does.
 ///
 /// # Errors
-/// NotSupported for a compression this build does not have.
+/// NotSupported if this build does not have the compression.
 fn blob_policy(parts: &Parts, level: usize, is_flush: bool) -> Result<Option<BlobPolicy>> {
     let o = &parts.blobs;
     let starts = usize::try_from(o.starting_level).unwrap_or(0);
@@ -213,7 +217,7 @@ fn blob_policy(parts: &Parts, level: usize, is_flush: bool) -> Result<Option<Blo
     }))
 }
 
-/// The version edit that adds new files to `level`, and their blob files.
+/// Returns the version edit that adds new files to `level`, with their blob files.
 pub fn edit_of<'a>(level: usize, files: impl Iterator<Item = &'a OutputFile>) -> Edit {
     let mut edit = Edit::default();
     for file in files {
@@ -233,12 +237,12 @@ pub fn compression_text(compression: u8) -> String {
     Compression::from_u8(compression).unwrap_or(Compression::None).name().to_string()
 }
 
-/// A family as events name it.
+/// Returns the id and the name of a column family, for events.
 pub fn named(family: &Family) -> Named {
     Named { id: family.id(), name: family.name().to_string() }
 }
 
-/// Tells of a table that was written.
+/// Reports a new SST file to the SST file manager and to the listeners.
 pub fn created(tools: &JobTools, job: JobId, family: &Family, file: &OutputFile, purpose: Purpose) {
     let meta = &file.meta;
     if let Some(manager) = &tools.options.load().sst_file_manager {
@@ -261,7 +265,7 @@ pub fn created(tools: &JobTools, job: JobId, family: &Family, file: &OutputFile,
     }));
 }
 
-/// As [`JobTools::forget_spares`].
+/// Frees the spare block buffers of this thread: see [`JobTools::forget_spares`].
 pub fn forget_spares(env: &Env) {
     if env.executor.has_threads() {
         table::sst::forget_spares();

@@ -83,8 +83,8 @@ impl Survey {
         Ok(())
     }
 
-    /// Handles a mark in a WAL that states a durable size of the MANIFEST. The MANIFEST may be an older copy than the
-    /// WAL.
+    /// Handles a mark in a WAL that states a durable size of the MANIFEST. Ignores the mark if no bytes follow the
+    /// last record of the MANIFEST: the WAL may have been copied after the MANIFEST.
     pub(super) fn manifest_told(&mut self, scope: &Scope, durable: u64) -> Result<()> {
         if !self.rebuilt
             && scope.options.env.fs.file_size(&scope.paths.manifest(self.number))? > self.manifest.last_end

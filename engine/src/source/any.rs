@@ -1,4 +1,4 @@
-//! Every kind of source an iterator reads, as one type: dispatch by match, not by pointer.
+//! One type for every source of an iterator. A `match` selects the source, not a virtual call.
 
 use base::Pinned;
 use base::Result;
@@ -9,8 +9,8 @@ use super::TableRows;
 use super::buckets::BucketsIter;
 use super::level::LevelIter;
 
-/// A memtable, a table, or a level of tables.
-// The sizes differ, but a box would cost a pointer chase at each row.
+/// A memtable, an SST file, or a level of SST files.
+// The sizes differ, but a box would cost a pointer dereference for each entry.
 #[allow(clippy::large_enum_variant)]
 pub enum Source {
     Mem(MemIter),

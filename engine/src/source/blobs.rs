@@ -1,4 +1,4 @@
-//! Values in blob files: from a blob index to the value.
+//! Reads values from blob files.
 //!
 //! ```text
 //! blob index ─► is the file in the version? ─► blob cache ─► open blob files ─► table::blob::BlobReader
@@ -26,7 +26,7 @@ use crate::family::{Parts, blob_cache};
 use crate::options::{ReadOptions, ReadTier};
 use crate::sync::{Arc, RwLock};
 
-/// How blob files are opened.
+/// Settings for opening blob files.
 #[derive(Clone)]
 pub struct BlobSettings {
     pub direct_reads: bool,
@@ -36,11 +36,11 @@ pub struct BlobSettings {
     pub statistics: Option<Arc<Statistics>>,
 }
 
-/// The open blob files of one database, by file number. Any thread.
+/// The open blob files of one database, by file number. All threads may use them.
 pub struct OpenBlobs {
     env: Env,
     settings: BlobSettings,
-    /// Held for a hash look-up, not during I/O.
+    /// Locked only for a hash look-up, never during I/O.
     readers: RwLock<NumberMap<Arc<BlobReader>>>,
 }
 
@@ -49,11 +49,11 @@ impl OpenBlobs {
         OpenBlobs { env, settings, readers: RwLock::default() }
     }
 
-    /// The open blob file `number` of column family `family`. Opens the file if it is not open. If more than
-    /// `files_max` files are open then, another file is closed.
+    /// Returns the open blob file `number` of column family `family`. Opens the file if it is not open. If more than
+    /// `files_max` files are open then, closes another file.
     ///
     /// # Errors
-    /// As [`BlobReader::open`].
+    /// The errors of [`BlobReader::open`].
     pub fn get(
         &self,
         parts: &Parts,
@@ -78,19 +78,20 @@ impl OpenBlobs {
         Ok(readers.entry(number.0).or_insert(reader).clone())
     }
 
-    /// Takes over an open blob file of another reader of the same database. Returns false if it has not the file open.
+    /// Copies an open blob file from another reader of the same database. Returns false if that reader has not opened
+    /// the file.
     pub fn adopt(&self, from: &OpenBlobs, number: FileNumber) -> bool {
         let Some(reader) = from.readers.read().get(&number.0).cloned() else { return false };
         self.readers.write().insert(number.0, reader);
         true
     }
 
-    /// Closes a blob file: the file is about to be deleted.
+    /// Closes a blob file before the file is deleted.
     pub fn evict(&self, number: FileNumber) {
         self.readers.write().remove(&number.0);
     }
 
-    /// Closes all blob files that no reader uses.
+    /// Closes all blob files. A file stays open while a reader uses it.
     pub fn clear(&self) {
         self.readers.write().clear();
     }
@@ -106,7 +107,7 @@ impl OpenBlobs {
     }
 }
 
-/// What the reads of blobs need, borrowed from the read that they belong to.
+/// The context of blob reads, borrowed from the read that needs the blobs.
 #[derive(Clone, Copy)]
 pub struct BlobReads<'a> {
     pub tables: &'a TableCache,
@@ -117,20 +118,20 @@ pub struct BlobReads<'a> {
 }
 
 impl BlobReads<'_> {
-    /// The value that `index` (the stored value of an entry of type `BlobIndex`) points to. `user_key` is the key of
-    /// the entry, with its timestamp.
+    /// Returns the value that `index` (the stored value of an entry of type `BlobIndex`) points to. `user_key` is the
+    /// key of the entry, with its timestamp.
     ///
     /// # Errors
     /// Corruption if the index is damaged, comes from the old stacked BlobDB, or names a blob file that is not in the
-    /// version; those of [`BlobReader::get`]; Incomplete if the read tier forbids I/O.
+    /// version. The errors of [`BlobReader::get`]. Incomplete if the read tier forbids I/O.
     pub fn value(&self, user_key: &[u8], index: &[u8]) -> Result<Pinned> {
         self.fetch(user_key, &self.place(index)?)
     }
 
-    /// The place that a blob index names, checked against the version.
+    /// Returns the place that a blob index names. Checks that the version has the blob file.
     ///
     /// # Errors
-    /// As [`BlobReads::value`].
+    /// The errors of [`BlobReads::value`].
     pub fn place(&self, index: &[u8]) -> Result<BlobRef> {
         let blob = blob_of(index)?;
         if !self.version.blobs().contains_key(&FileNumber(blob.file_number)) {
@@ -142,10 +143,10 @@ impl BlobReads<'_> {
         Ok(blob)
     }
 
-    /// The entity with all columns inline. An entity without blob columns is returned as it is.
+    /// Returns the entity with all columns inline. An entity without blob columns is returned unchanged.
     ///
     /// # Errors
-    /// Corruption if the entity is damaged; else as [`BlobReads::value`].
+    /// Corruption if the entity is damaged. The errors of [`BlobReads::value`].
     pub fn entity(&self, user_key: &[u8], entity: Pinned) -> Result<Pinned> {
         if !wide::may_have_blobs(&entity) {
             return Ok(entity);
@@ -165,10 +166,10 @@ impl BlobReads<'_> {
         Ok(Pinned::from_vec(out))
     }
 
-    /// The open blob file `number`.
+    /// Returns the open blob file `number`.
     ///
     /// # Errors
-    /// As [`BlobReader::open`].
+    /// The errors of [`BlobReader::open`].
     pub fn open(&self, number: FileNumber) -> Result<Arc<BlobReader>> {
         self.tables.blobs().get(self.parts, self.family, number, self.tables.files_max())
     }
@@ -206,7 +207,7 @@ impl BlobReads<'_> {
     }
 }
 
-/// As [`BlobReads`], owned: for iterators.
+/// The owned form of [`BlobReads`], for iterators.
 #[derive(Clone)]
 pub struct BlobContext {
     pub tables: Arc<TableCache>,

@@ -13,7 +13,7 @@ use mem::memtable::MemIter;
 /// A memtable without a first and a last key.
 pub struct BucketsIter {
     entries: MemIter,
-    /// The last positioning asked for the first or the last key.
+    /// True if the last positioning asked for the first or the last key.
     at_no_bucket: bool,
 }
 

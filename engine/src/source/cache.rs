@@ -24,17 +24,17 @@ use crate::sync::{Arc, AtomicBool, AtomicU64, AtomicUsize, Ordering, RwLock};
 
 const SHARDS: usize = 64;
 
-/// How tables are opened.
+/// Settings for opening SST files.
 #[derive(Clone)]
 pub struct TableCacheSettings {
-    /// `max_open_files` less what other files need; `None` for no limit.
+    /// `max_open_files` without the files that are not SST files. `None`: no limit.
     pub tables_max: Option<usize>,
     pub direct_reads: bool,
     pub advise_random: bool,
     pub verify_unique_id: bool,
     pub db_id: Arc<str>,
     pub db_session_id: Arc<str>,
-    /// Whom reads with a priority ask.
+    /// The rate limiter for reads with a priority.
     pub rate_limiter: Option<Arc<RateLimiter>>,
     pub stats: Arc<Stats>,
 }
@@ -56,7 +56,7 @@ struct Slot {
     used: AtomicBool,
 }
 
-/// Open tables of one database. Any thread.
+/// The open tables of one database. All threads may use them.
 pub struct TableCache {
     env: Env,
     settings: TableCacheSettings,
@@ -83,18 +83,19 @@ impl TableCache {
         })
     }
 
-    /// The open blob files.
+    /// Returns the open blob files.
     #[inline]
     pub fn blobs(&self) -> &OpenBlobs {
         &self.blobs
     }
 
-    /// How many files may be open: `max_open_files` without what other files need.
+    /// Returns how many files may be open: `max_open_files` without the files that are not SST files.
     pub fn files_max(&self) -> usize {
         self.tables_max.load(Ordering::Relaxed)
     }
 
-    /// What the accesses of a read with these options are held to; `None`, without an allocation, for nothing.
+    /// Returns the deadline, timeout and rate limit of a read with these options. Returns `None`, without an
+    /// allocation, if the read has none.
     #[inline]
     pub fn limits(&self, options: &ReadOptions) -> Option<Arc<ReadLimits>> {
         let free = options.deadline.is_zero()
@@ -115,7 +116,7 @@ impl TableCache {
         })
     }
 
-    /// What accesses for background work are held to.
+    /// Returns the rate limit for reads of background work. Returns `None` if there is none.
     pub fn background_limits(&self, priority: IoPriority) -> Option<Arc<ReadLimits>> {
         let charge =
             self.charge(Some(priority)).filter(|(limiter, _)| limiter.is_limited(Direction::Read))?;
@@ -132,16 +133,17 @@ impl TableCache {
         Some((self.settings.rate_limiter.clone()?, priority?))
     }
 
-    /// A cache of its own that opens tables past the system's page cache, for one job's inputs.
+    /// Returns a separate cache that opens tables for direct I/O, for the inputs of one job.
     pub fn direct(&self) -> Arc<Self> {
         let settings = TableCacheSettings { direct_reads: true, tables_max: None, ..self.settings.clone() };
         TableCache::new(self.env.clone(), settings)
     }
 
-    /// The open table of `file`, which lies on `level` of a family made of `parts`. Opens it if need be.
+    /// Returns the open table of `file`, which is on `level` of a column family with `parts`. Opens the table if
+    /// necessary.
     ///
     /// # Errors
-    /// Those of opening, naming the file.
+    /// Errors of opening the table, with the path of the file.
     #[inline]
     pub fn get(&self, parts: &Parts, level: usize, file: &FileMetaData) -> Result<AnyReader> {
         match self.find(file) {
@@ -150,10 +152,11 @@ impl TableCache {
         }
     }
 
-    /// [`TableCache::get`] while the database is opened: what opening reads is counted as that.
+    /// Returns a table as [`TableCache::get`] does, during the open of a database. Counts its reads as reads of the
+    /// open.
     ///
     /// # Errors
-    /// As there.
+    /// The errors of [`TableCache::get`].
     pub fn get_at_open(&self, parts: &Parts, level: usize, file: &FileMetaData) -> Result<AnyReader> {
         match self.find(file) {
             Some(reader) => Ok(reader),
@@ -161,8 +164,8 @@ impl TableCache {
         }
     }
 
-    /// Takes over an open table of another reader of the same database. Returns false if it has not the table open. The
-    /// number and the size identify the file: a database uses no file number twice.
+    /// Copies an open table from another reader of the same database. Returns false if that reader has not opened the
+    /// table. The number and the size identify the file: a database uses no file number twice.
     pub fn adopt(&self, from: &TableCache, file: &FileMetaData) -> bool {
         base::invariant!(file.number.0 > 0, "a table without a number is adopted");
         let Some(reader) = from.find(file).filter(|reader| reader.file_size() == file.size) else {
@@ -190,10 +193,10 @@ impl TableCache {
         }
     }
 
-    /// [`TableCache::get`] for a read: one that may do no I/O opens nothing.
+    /// Returns a table for a read, as [`TableCache::get`] does. Opens no table if the read may do no I/O.
     ///
     /// # Errors
-    /// Incomplete if the table is not open and `ctx` allows memory only; else as there.
+    /// Incomplete if the table is not open and `ctx` allows no I/O. The errors of [`TableCache::get`].
     #[inline]
     pub fn get_for(
         &self,
@@ -209,7 +212,7 @@ impl TableCache {
         }
     }
 
-    /// The table if it is open.
+    /// Returns the table if it is open.
     #[inline]
     pub fn find(&self, file: &FileMetaData) -> Option<AnyReader> {
         let shard = self.shard(file.number.0).read();
@@ -247,7 +250,7 @@ impl TableCache {
         Ok(reader)
     }
 
-    /// Opens a table, leaving the cache as it is; its reads are counted in `histogram`.
+    /// Opens a table without adding it to the cache. Counts its reads in `histogram`.
     fn open_uncached(
         &self,
         parts: &Parts,
@@ -298,7 +301,7 @@ impl TableCache {
         let reader = opened.map_err(|e| {
             let paths = parts.table_dirs.len();
             if e.is_not_found() && file.path_id as usize >= paths {
-                // An OPTIONS file does not keep them; whoever opens has to name them again.
+                // OPTIONS files do not store these paths, so every open must name them.
                 return Error::invalid_argument(format!(
                     "the table lies in path {} of its family, while cf_paths or db_paths names {paths}",
                     file.path_id
@@ -334,19 +337,19 @@ impl TableCache {
         }
     }
 
-    /// Forgets a table: its file is about to be deleted.
+    /// Closes a table before its file is deleted.
     pub fn evict(&self, number: u64) {
         if self.shard(number).write().remove(&number).is_some() {
             self.uncount(1);
         }
     }
 
-    /// Changes the limit; `None` for none. Takes effect as tables are opened.
+    /// Changes the limit of open tables. `None`: no limit. The next opens of tables apply the new limit.
     pub fn set_tables_max(&self, tables_max: Option<usize>) {
         self.tables_max.store(tables_max.unwrap_or(usize::MAX), Ordering::Relaxed);
     }
 
-    /// Open tables.
+    /// Returns the number of open tables.
     pub fn len(&self) -> usize {
         self.count.load(Ordering::Relaxed)
     }
@@ -355,7 +358,7 @@ impl TableCache {
         self.len() == 0
     }
 
-    /// Bytes that open tables take outside of the block cache.
+    /// Returns the bytes that open tables use outside of the block cache.
     pub fn memory_bytes(&self) -> usize {
         self.shards
             .iter()
@@ -363,7 +366,7 @@ impl TableCache {
             .sum()
     }
 
-    /// Closes all that nobody uses at the moment.
+    /// Closes all tables and blob files. A table stays open while a reader uses it.
     pub fn clear(&self) {
         self.blobs.clear();
         for shard in &self.shards {
@@ -373,7 +376,7 @@ impl TableCache {
         }
     }
 
-    /// Takes readers off the count of open readers.
+    /// Subtracts closed tables from the count of open tables.
     fn uncount(&self, readers: usize) {
         let before = self.count.fetch_sub(readers, Ordering::Relaxed);
         base::invariant!(readers <= before, "the table cache closes {readers} of {before} readers");
@@ -383,7 +386,8 @@ impl TableCache {
         &self.shards[number as usize % SHARDS]
     }
 
-    /// Second chance within one shard: file numbers spread evenly, so each shard pays for itself.
+    /// Closes one table of the shard, by second chance. File numbers spread evenly over the shards, so each shard
+    /// closes its own tables.
     fn put_out(&self, shard: &mut NumberMap<Slot>, keep: u64) {
         let unused = |shard: &NumberMap<Slot>| {
             shard

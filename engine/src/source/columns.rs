@@ -1,4 +1,4 @@
-//! The columns of a value, as views into the stored bytes. A plain value is one column without a name.
+//! The columns of a value, as views into the stored bytes. A plain value has one column with the empty name.
 
 use std::fmt;
 use std::ops::Range;

@@ -12,7 +12,7 @@ use crate::family::Parts;
 use crate::options::TableFilter;
 use crate::sync::Arc;
 
-/// See the module.
+/// Iterator over one level: see the module.
 pub struct LevelIter {
     order: InternalOrder,
     files: Arc<LevelFiles>,
@@ -20,12 +20,12 @@ pub struct LevelIter {
     parts: Arc<Parts>,
     ctx: Arc<ReadCtx>,
     level: usize,
-    /// Index of the file that `current` is over; `files.len()` at neither.
+    /// Index of the file of `current`. `files.len()`: no file.
     at: usize,
     current: Option<TableRows>,
-    /// A scan goes on reading ahead in the next file as it did in the one before (`adaptive_readahead`).
+    /// True if read-ahead continues from one file to the next (`adaptive_readahead`).
     hands_over: bool,
-    /// Reads are counted, some of them, for their files.
+    /// True if some reads are counted for their files, for read-triggered compaction.
     counts: bool,
     /// Skips the files for which it returns false.
     filter: Option<TableFilter>,
@@ -35,7 +35,7 @@ pub struct LevelIter {
 }
 
 impl LevelIter {
-    /// Over `files` of `level` (1 or deeper).
+    /// Creates an iterator over `files` of `level` (1 or deeper).
     pub fn new(
         order: InternalOrder,
         level: usize,
@@ -67,7 +67,8 @@ impl LevelIter {
         }
     }
 
-    /// Whether reading ahead goes on from file to file; default false: each file starts anew.
+    /// Sets whether read-ahead continues from one file to the next. Default false: the read-ahead of each file starts
+    /// small.
     #[must_use]
     pub fn handing_over(mut self, hands_over: bool) -> Self {
         self.hands_over = hands_over;
@@ -81,13 +82,14 @@ impl LevelIter {
         self
     }
 
-    /// Makes `current` an iterator over the file at `index`, which need not exist.
+    /// Makes `current` an iterator over the file at `index`. Returns false if the file does not exist or does not
+    /// open.
     fn open(&mut self, index: usize) -> bool {
         if index == self.at && self.current.is_some() {
             return true;
         }
         let pace = self.current.take().and_then(|iter| iter.pace());
-        // Only a scan that comes from the file before goes on as it did there.
+        // Only a scan that comes from the previous file keeps its read-ahead.
         let pace = pace.filter(|_| self.hands_over && index == self.at.wrapping_add(1));
         self.at = index;
         base::invariant!(
@@ -122,7 +124,7 @@ impl LevelIter {
         }
     }
 
-    /// Goes on to following files while the current one is at its end without an error.
+    /// Moves to the next files while the current file is at its end without an error.
     #[cold]
     fn skip_forward(&mut self) {
         while let Some(current) = &self.current {
@@ -144,7 +146,7 @@ impl LevelIter {
         }
     }
 
-    /// Counts a read of what the iterator is on, if a compaction would spare it.
+    /// Counts a read of the current entry for its file, if a compaction could remove the entry.
     #[cold]
     fn count(&self) {
         use base::ValueType::{Deletion, DeletionWithTimestamp, Merge, SingleDeletion};
@@ -179,11 +181,12 @@ impl LevelIter {
         }
     }
 
-    /// The same backward.
+    /// Moves to the SST file that may hold the last entry at or before `target`, and positions with `seek`. Continues
+    /// with the previous files if the file has no such entry.
     #[inline]
     fn seek_for_prev_by(&mut self, target: &[u8], seek: impl FnOnce(&mut TableRows, &[u8])) {
         self.error = None;
-        // The file whose range holds the target, or ends before it.
+        // The file whose range holds the target, or the last file, which ends before the target.
         let index = self.files.find_internal(&self.order, target);
         let index = if index == self.files.len() { index.wrapping_sub(1) } else { index };
         if self.open(index) {
@@ -197,7 +200,7 @@ impl LevelIter {
         self.order.user.compare_stripped(&user_key[..end], bound).is_ge()
     }
 
-    /// Goes on to preceding files while the current one is at its beginning without an error.
+    /// Moves to the previous files while the current file is before its first entry without an error.
     #[cold]
     fn skip_backward(&mut self) {
         while let Some(current) = &self.current {

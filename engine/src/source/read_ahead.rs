@@ -1,4 +1,4 @@
-//! Values in blob files as a compaction reads them: with a read-ahead for each blob file.
+//! Reads values in blob files for a compaction, with read-ahead for each blob file.
 //!
 //! A compaction goes through its keys in order. The values of one blob file lie mostly in the same order, because a flush
 //! or a compaction wrote the file in key order. So one large read serves many values.
@@ -11,12 +11,12 @@ use table::blob::BlobAccess;
 
 use super::BlobContext;
 
-/// See the module. For one thread.
+/// Blob reads of one thread with read-ahead: see the module.
 pub struct BlobsAhead {
     context: BlobContext,
     /// `blob_compaction_readahead_size`: bytes of one read; 0 reads value by value.
     readahead_bytes: usize,
-    /// Of each blob file the bytes that were read last, with their offset.
+    /// For each blob file: the offset and the bytes of the last read.
     ahead: BTreeMap<FileNumber, (u64, Vec<u8>)>,
 }
 
@@ -25,10 +25,10 @@ impl BlobsAhead {
         BlobsAhead { context, readahead_bytes, ahead: BTreeMap::new() }
     }
 
-    /// The value that a blob index points to; `user_key` has its timestamp.
+    /// Returns the value that a blob index points to. `user_key` has its timestamp.
     ///
     /// # Errors
-    /// As [`super::BlobReads::value`].
+    /// The errors of [`super::BlobReads::value`].
     pub fn value(&mut self, user_key: &[u8], index: &[u8]) -> Result<Pinned> {
         let reads = self.context.reads();
         if self.readahead_bytes == 0 {
@@ -54,7 +54,7 @@ impl BlobsAhead {
         self.ahead.insert(number, (start, bytes));
         match found {
             Some(value) => value.map(Pinned::from_vec),
-            // The record goes past the end of the file: the plain read names the damage.
+            // The record extends past the end of the file. The plain read reports the damage.
             None => reader.get(user_key, &blob, access).map(Pinned::from_vec),
         }
     }

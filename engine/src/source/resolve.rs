@@ -1,4 +1,4 @@
-//! From what was found of a key to its value: plain values, entities, merges.
+//! Turns the entries that were found for a key into its value: plain values, entities, merges.
 
 use base::key::ValueType;
 use base::stats::{Cause, PerfCounter, PerfTimer, Statistics, Step, Stopwatch, Ticker, perf_add};
@@ -7,16 +7,16 @@ use lsm::merge::{Existing, FullMerge, MergeOperator, Merged, full_merge};
 
 use crate::sync::Arc;
 
-/// What a merge is based on.
+/// The value that merge operands are applied to.
 pub enum Base {
-    /// Nothing, or a deletion.
+    /// No value, or a deletion.
     None,
     Value(Pinned),
     /// A serialized wide-column entity.
     Entity(Pinned),
 }
 
-/// What a key reads as.
+/// The value that a read of a key returns.
 #[derive(Clone, Debug)]
 pub enum Found {
     Value(Pinned),
@@ -25,7 +25,7 @@ pub enum Found {
 }
 
 impl Found {
-    /// Bytes of what is stored.
+    /// Returns the number of stored bytes.
     #[inline]
     pub fn len(&self) -> usize {
         let (Found::Value(bytes) | Found::Entity(bytes)) = self;
@@ -49,7 +49,7 @@ impl Found {
     }
 }
 
-/// The default column of an entity, as a view into it.
+/// Returns the default column of an entity, as a view into the entity.
 pub fn default_column(entity: Pinned) -> Result<Pinned> {
     let range = {
         let bytes: &[u8] = &entity;
@@ -58,7 +58,7 @@ pub fn default_column(entity: Pinned) -> Result<Pinned> {
         if column.is_blob {
             return Err(unresolved_blob());
         }
-        // The column is a part of the entity; its place follows from the addresses' difference.
+        // The default column is a part of the entity, so the difference of the addresses is its offset.
         let start = (value.as_ptr() as usize).saturating_sub(bytes.as_ptr() as usize);
         if value.is_empty() { 0..0 } else { start..start + value.len() }
     };
@@ -77,7 +77,7 @@ pub fn unknown_kind(kind: u8) -> Error {
     Error::corruption(format!("unknown kind {kind:#x} of an entry"))
 }
 
-/// A plain value without the preferred sequence number that a timed put carries behind it.
+/// Removes the preferred sequence number at the end of the value of a timed put.
 pub fn without_preferred_seq(value: Pinned) -> Result<Pinned> {
     match value.len().checked_sub(8) {
         Some(len) => Ok(value.slice(0..len)),
@@ -85,41 +85,41 @@ pub fn without_preferred_seq(value: Pinned) -> Result<Pinned> {
     }
 }
 
-/// Bytes that follow the value proper in an entry of this kind.
+/// Returns the number of bytes after the user's value in an entry of this value type.
 #[inline]
 pub fn value_suffix(kind: ValueType) -> usize {
     if kind as u8 == ValueType::ValuePreferredSeqno as u8 { 8 } else { 0 }
 }
 
-/// Buffers of merges, kept between entries, so that an entry costs no allocation.
+/// Buffers of merges. They are kept between entries, so that a merge needs no allocation.
 #[derive(Default)]
 pub struct Scratch {
-    /// Empty; only its memory is kept.
+    /// Always empty between merges; only its memory is kept.
     slices: Vec<&'static [u8]>,
-    /// What an operator writes its answer into.
+    /// The output buffer of the merge operator.
     pub out: Vec<u8>,
 }
 
-/// The memory of an empty vector of slices, for slices of another lifetime. (Collecting a vector's own
-/// iterator into a vector of the same layout keeps its memory.)
+/// Returns an empty vector for slices of another lifetime, with the memory of `slices`. (Collecting the iterator of a
+/// vector into a vector with the same layout keeps its memory.)
 #[inline]
 fn emptied<'to>(mut slices: Vec<&[u8]>) -> Vec<&'to [u8]> {
     slices.clear();
     slices.into_iter().map(|_| -> &'to [u8] { &[] }).collect()
 }
 
-/// Who merges, and who is told of it.
+/// The merge operator, and the statistics that count the merges.
 #[derive(Clone, Copy)]
 pub struct Merging<'a> {
     pub operator: Option<&'a Arc<dyn MergeOperator>>,
     pub statistics: Option<&'a Arc<Statistics>>,
 }
 
-/// Merges `operands` (oldest first) onto `base`. Takes the operand or the base that is the answer; the other
-/// operands stay, in no order.
+/// Merges `operands` (oldest first) onto `base`. If the result is an operand or the base, moves it into the result.
+/// The other operands stay in `operands`, in any order.
 ///
 /// # Errors
-/// InvalidArgument without an operator; what [`full_merge`] says.
+/// InvalidArgument without a merge operator. The errors of [`full_merge`].
 pub fn merge(
     how: Merging<'_>,
     user_key: &[u8],

@@ -1,23 +1,23 @@
-//! Which reads are counted for their file (`read_triggered_compaction_threshold`): by chance, so that the others cost
-//! nothing. Rates are RocksDB's (`monitoring/file_read_sample.h`).
+//! Selects the reads that are counted for their file (`read_triggered_compaction_threshold`). The selection is
+//! random, so that the other reads cost nothing. The rates are RocksDB's (`monitoring/file_read_sample.h`).
 
 use std::cell::Cell;
 
-/// One look-up of so many is counted, and counts for as many.
+/// One of this many look-ups is counted, as this many look-ups.
 pub const RATE: u64 = 1024;
 
 thread_local! {
-    // Which reads are chosen is no matter of the world's: no answer depends on it.
+    // Not from `env`: no result of a read depends on the selection.
     static STATE: Cell<u64> = const { Cell::new(0x9e37_79b9_7f4a_7c15) };
 }
 
-/// Whether this look-up, or this seek, is counted.
+/// Returns true if this look-up or seek is counted.
 #[inline]
 pub fn look_up() -> bool {
     one_in(RATE)
 }
 
-/// Whether this step of an iterator is: steps are cheaper than seeks.
+/// Returns true if this step of an iterator is counted. Steps are cheaper than seeks, so fewer steps are counted.
 #[inline]
 pub fn step() -> bool {
     one_in(RATE * 64)

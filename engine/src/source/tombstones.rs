@@ -1,4 +1,4 @@
-//! Range tombstones as readers meet them: beside each source of an iterator, and over the one key of a look-up.
+//! Range tombstones for readers: for each source of an iterator, and for the key of a look-up.
 
 use base::Result;
 use base::key::{InternalOrder, SequenceNumber};
@@ -12,9 +12,9 @@ use super::TableCache;
 use crate::family::{Parts, SuperVersion};
 use crate::sync::Arc;
 
-/// The tombstones of one source of an iterator.
+/// The range tombstones of one source of an iterator.
 pub enum SourceCover {
-    /// A memtable's, or a table's inside its bounds.
+    /// The tombstones of a memtable, or of an SST file within its bounds.
     Fragments(FragmentCover),
     Level(LevelCover<LevelTombstones>),
 }
@@ -29,14 +29,14 @@ impl Coverage for SourceCover {
 }
 
 impl SourceCover {
-    /// Of a source that has none.
+    /// Returns the value for a source without range tombstones.
     pub fn nothing(order: &InternalOrder) -> Self {
         let none = Arc::new(FragmentedTombstones::empty(order.clone()));
         SourceCover::Fragments(FragmentCover::of_memtable(order.clone(), none, 0))
     }
 }
 
-/// Opens the tables of a level as positions come to them.
+/// Opens the SST files of a level when an iterator reaches them.
 pub struct LevelTombstones {
     pub tables: Arc<TableCache>,
     pub parts: Arc<Parts>,
@@ -52,8 +52,8 @@ impl OpenTombstones for LevelTombstones {
 }
 
 impl SuperVersion {
-    /// Whether some table has range tombstones, or may have: of tables that were never opened nothing is
-    /// known. Once all are known the answer is kept.
+    /// Returns true if an SST file has or may have range tombstones. For an SST file that was never opened, this is
+    /// unknown. Once all SST files are known, the result is cached.
     pub fn may_have_table_tombstones(&self) -> bool {
         if let Some(known) = self.table_tombstones.get() {
             return *known;
@@ -72,8 +72,8 @@ impl SuperVersion {
     }
 }
 
-/// The newest of `fragments` over `key` (without timestamp) that a reader at `seq`, and at `timestamp` where
-/// there are any, sees.
+/// Returns the sequence number of the newest tombstone of `fragments` that deletes `key` (without timestamp) for a
+/// reader at `seq` and, with timestamps, at `timestamp`.
 #[inline]
 pub fn covering(
     fragments: &FragmentedTombstones,
@@ -91,7 +91,7 @@ pub fn covering(
     }
 }
 
-/// [`covering`] in a memtable.
+/// Returns the result of [`covering`] for the range tombstones of a memtable.
 #[inline]
 pub fn covering_in_memory(
     mem: &MemTable,
