@@ -1,11 +1,11 @@
-//! ImmutableMemtable memtables into level-0 files.
+//! Writes immutable memtables to level-0 files.
 //!
 //! ```text
 //!  pick ─► [closed logs synced] ─► memtable iterators ─► merging ─► compaction_iter ─► output ─► commit
 //! ```
-//! The closed logs are synced first when there is more than one family: a batch over two families must not
-//! survive a crash by half because one half is in a table and the other in a log that was lost. Families
-//! of an atomic flush are written one after the other and committed in one group.
+//! If there is more than one column family, the closed WALs are synced first. Otherwise a crash could keep one half
+//! of a batch, which is in an SST file, and lose the other half, which is only in an unsynced WAL. An atomic flush
+//! writes the column families one after the other, and commits them in one group.
 
 use std::path::Path;
 
@@ -26,18 +26,18 @@ use crate::stats::LevelNumbers;
 use crate::sync::{Arc, Ordering};
 use crate::wal::WalSet;
 
-/// What a flush works with.
+/// The parts of the engine that a flush uses.
 pub struct FlushTools<'a> {
     pub tools: &'a JobTools,
     pub families: &'a FamilySet,
     pub wals: &'a WalSet,
     pub tables: &'a TableCache,
     pub committer: &'a Committer,
-    /// Waits until no older memtable of the family is being flushed: [`crate::family::State::turn`].
+    /// Waits until no older memtable of the column family is being flushed: [`crate::family::State::turn`].
     pub turn: &'a dyn Fn(&Family, &FlushPick) -> bool,
 }
 
-/// One family's part of a flush.
+/// The part of a flush for one column family.
 struct Part {
     family: Arc<Family>,
     pick: FlushPick,
@@ -45,17 +45,19 @@ struct Part {
     numbers: LevelNumbers,
 }
 
-/// What a flush came to.
+/// The result of a flush.
 pub struct Flushed {
     pub committed: Option<Committed>,
 }
 
-/// Flushes what waits in these families; if `atomic`, what waits in all families, in one commit. Other jobs may
-/// flush older memtables of the same family meanwhile: files are written side by side and committed in order. If
-/// an older one fails, this flush is given up quietly, and its memtables go with the older ones next time.
+/// Flushes the immutable memtables of these column families. With `atomic`, flushes the immutable memtables of all
+/// column families in one commit. Other jobs may flush older memtables of a column family concurrently. The SST
+/// files are written concurrently and committed in the order of the memtables. If the flush of an older memtable
+/// fails, this flush ends with an error, and the next flush takes its memtables together with the older ones.
 ///
 /// # Errors
-/// The first; all memtables are given back then and the files removed.
+/// The first error. The memtables then wait for the next flush. The SST files are deleted, unless the commit
+/// failed.
 pub fn run(
     t: &FlushTools<'_>,
     job: JobId,
@@ -67,7 +69,7 @@ pub fn run(
     run_parts(t, job, parts, reason, atomic)
 }
 
-/// Flushes what was picked already, in one commit.
+/// Flushes memtables that are already picked, in one commit.
 ///
 /// # Errors
 /// As [`run`].
@@ -129,8 +131,8 @@ fn pick_each(families: &[Arc<Family>]) -> Vec<Part> {
     parts
 }
 
-/// Whole groups of memtables that were sealed together, whichever family was asked for; nothing while
-/// another flush has any.
+/// Picks groups of memtables that were switched together, in all column families. Picks nothing while another flush
+/// runs.
 fn pick_together(t: &FlushTools<'_>) -> Vec<Part> {
     let _picking = t.families.picking();
     let families = t.families.all();
@@ -162,7 +164,8 @@ fn write_and_commit(
     reason: FlushReason,
     atomic: bool,
 ) -> Result<Flushed> {
-    // A later open replays the WALs of prepared transactions. An older WAL must not end before the SST files do.
+    // With `allow_2pc`, a later open also replays older WALs, for prepared transactions. The closed WALs must then
+    // be durable before the SST files are committed.
     if t.families.len() > 1 || t.tools.options.load().allow_2pc {
         let synced = t.wals.sync_closed()?;
         if t.tools.options.load().track_and_verify_wals_in_manifest {
@@ -227,7 +230,8 @@ fn write_and_commit(
     if parts.iter().any(|part| part.is_beside(t.wals.dir())) {
         t.wals.note_names_durable(names);
     }
-    // The flush may have dropped what a decided transaction hides. The decision must survive a crash before the flush does.
+    // The flush may have dropped entries because a decided transaction hides them. The decision must be durable
+    // before the flush is committed.
     let decided = match t.tools.sequence.undecided().is_enabled() {
         true => t.wals.settle(),
         false => Ok(()),
@@ -248,7 +252,7 @@ fn write_and_commit(
         })
         .collect();
     set_stage(Stage::MemtableInstallFlushResults);
-    // The files stay where they are if this fails: the record may have reached the disk.
+    // If the commit fails, keep the SST files: the record may have reached the disk.
     let committed = t.committer.commit(changes, atomic)?;
     for part in parts.iter() {
         count(t.tools, part);
@@ -274,7 +278,7 @@ fn count(tools: &JobTools, part: &Part) {
     }
 }
 
-/// A flush begins: what it takes, and why.
+/// Counts a flush that begins.
 fn count_start(tools: &JobTools, event: &FlushStarted) {
     let Some(statistics) = tools.stats.statistics() else { return };
     statistics.measure(HistogramKind::FlushMemtableMemoryBytes, event.memory_usage);

@@ -1,5 +1,5 @@
-//! The second half of an open for writing. The files of the replay become part of the versions, a WAL, the write path and
-//! the jobs start, and orphan files go.
+//! The second half of an open for writing: adds the SST files of the replay to the versions, starts a WAL, the
+//! write path and the jobs, and deletes orphan files.
 
 use base::ids::JobId;
 use base::{FamilyId, FileNumber, Result, SequenceNumber};
@@ -91,7 +91,7 @@ impl Opening {
             append_again(&shared, &wals, &mut sections)?;
         }
         committer.prepared().recover(sections);
-        // The MANIFEST names the oldest log that is needed: it must be there.
+        // The MANIFEST names the oldest WAL that is needed, so the name of this WAL must be durable first.
         wals.sync_dir()?;
         committer.tell_wal_numbers();
         if !changes.is_empty() {
@@ -102,7 +102,7 @@ impl Opening {
         if reuses && committer.manifest_number() == recovered.number {
             committer.go_on(recovered.wals.clone())?;
         }
-        // The session before made it: whether it may go is the sweep's to say.
+        // Forget the MANIFEST of the earlier session: `sweep` decides whether it is deleted.
         committer.take_old_manifests();
         let errors = Arc::new(ErrorState::new(o.paranoid_checks));
         let controller = Arc::new(Controller::default());
@@ -221,7 +221,7 @@ impl Opening {
         super::follow::tenant(&self.env)
     }
 
-    /// The newest old log may have preallocated space, or bytes of an older one, behind its end.
+    /// Frees the space that the earlier session reserved after the end of the newest WAL.
     fn trim_last_wal(&self, wals: &[FileNumber]) -> Result<()> {
         let Some(last) = wals.last() else { return Ok(()) };
         let path = self.paths.wal(*last);
@@ -229,8 +229,8 @@ impl Opening {
         self.env.fs.truncate(&path, size)
     }
 
-    /// What replay brought, as changes of the trees: one for each family that has any. `oldest` is the first log that is
-    /// needed once they are made.
+    /// Flushes the memtables of the replay, unless the WALs are kept. Returns one change for each column family
+    /// with new SST files. `oldest` is the oldest WAL that is needed after these changes.
     fn recovery_changes(
         &self,
         shared: &Shared,
@@ -273,7 +273,7 @@ impl Opening {
                 atomic_group: None,
             };
             let flushed = Some(FlushPick { memtables: vec![sealed] });
-            // The flush raised the mark of a column family whose SST files have no timestamps.
+            // For a column family whose SST files have no timestamps, the flush raised `full_history_ts_low`.
             let raised = !family.parts().stored.timestamps;
             let full_history_ts_low = raised.then(|| family.state().full_history_ts_low.clone()).flatten();
             changes.push(Change { flushed, full_history_ts_low, ..Change::new(family.clone(), edit) });
@@ -337,10 +337,10 @@ impl Opening {
 }
 
 impl Opening {
-    /// Tells the SST file manager of all SST files, and of the trash that an earlier process left.
+    /// Reports to the SST file manager all SST files, and the trash that an earlier process left.
     ///
     /// # Errors
-    /// Errors of listing a directory.
+    /// An error of listing a directory.
     fn track_files(&self, shared: &Shared) -> Result<()> {
         let Some(manager) = &self.options.sst_file_manager else { return Ok(()) };
         for family in shared.families.all() {
@@ -354,7 +354,7 @@ impl Opening {
     }
 }
 
-/// Writes prepared sections to the active WAL again and syncs it, so that no older WAL is needed for them.
+/// Writes prepared sections to the active WAL again and syncs it, so that the sections need no older WAL.
 fn append_again(shared: &Shared, wals: &WalSet, sections: &mut [Section]) -> Result<()> {
     if sections.is_empty() {
         return Ok(());
@@ -367,8 +367,8 @@ fn append_again(shared: &Shared, wals: &WalSet, sections: &mut [Section]) -> Res
     wals.sync()
 }
 
-/// Writes parts of sections to the active WAL and syncs the WAL. The WAL holds no other records. The entries of the parts
-/// are in SST files, and each column family needs only newer WALs. A replay of this WAL applies no entry.
+/// Writes parts of sections to the active WAL, which has no other records, and syncs it. The entries of the parts
+/// are in SST files, and each column family needs only newer WALs. So a replay of this WAL applies no entry.
 fn append_parts_again(shared: &Shared, wals: &WalSet, parts: &[(SequenceNumber, Vec<u8>)]) -> Result<()> {
     for (seq, part) in parts {
         wals.append(part, *seq, &shared.families.timestamped())?;

@@ -1,4 +1,5 @@
-//! Opening for reading beside a writer, which may delete, or write over, what the MANIFEST named when it was read.
+//! Read-only opens while another process writes. The writer may delete or recycle files that the MANIFEST named
+//! when it was read: the writer then has *overtaken* the open.
 
 use base::{Error, FileNumber};
 use format::edit::NewFile;
@@ -6,30 +7,31 @@ use format::edit::NewFile;
 use super::context::{Opening, two_phase};
 use crate::manifest::{Recovered, read_current, recover};
 
-/// How often a reader begins anew that a writer has overtaken.
+/// How often a read-only open tries, if a writer overtakes it each time.
 pub(super) const TRIES_MAX: usize = 8;
 
 impl Opening {
-    /// Whether this only reads and the MANIFEST is another by now: logs may have gone, or be written over, since it was read.
+    /// Returns true if this open is read-only and the MANIFEST has changed. WALs may be deleted or recycled since
+    /// it was read.
     pub(super) fn is_overtaken(&self, read: &Recovered) -> bool {
         self.newer_manifest(read).is_some()
     }
 
-    /// Whether this only reads and all logs that are needed by now are newer than `log`: that one may have gone, or be
-    /// written over. None that is needed is.
+    /// Returns true if this open is read-only and all WALs that the newest MANIFEST needs are newer than `wal`.
+    /// Then `wal` may be deleted or recycled.
     pub(super) fn needs_newer_than(&self, read: &Recovered, wal: u64) -> bool {
         let allowed = two_phase(&self.options);
         self.newer_manifest(read).is_some_and(|now| now.oldest_wal(allowed) > wal)
     }
 
-    /// Whether this only reads and the table is in no tree by now.
+    /// Returns true if this open is read-only and no version of the newest MANIFEST has the SST file.
     pub(super) fn is_compacted_away(&self, read: &Recovered, table: FileNumber) -> bool {
         let has = |now: &Recovered| now.families.values().any(|family| family.files.contains_key(&table.0));
         self.newer_manifest(read).is_some_and(|now| !has(&now))
     }
 
-    /// Returns true if this open only reads and no SST file of the newest MANIFEST needs the blob file: a blob file is
-    /// needed while an SST file refers to this blob file or to an older one.
+    /// Returns true if this open is read-only and no SST file of the newest MANIFEST needs the blob file. A blob
+    /// file is needed while an SST file refers to this blob file or to an older one.
     pub(super) fn is_blob_dropped(&self, read: &Recovered, blob: FileNumber) -> bool {
         let needs = |file: &NewFile| (1..=blob.0).contains(&file.oldest_blob_file_number);
         self.newer_manifest(read).is_some_and(|now| {
@@ -38,7 +40,8 @@ impl Opening {
         })
     }
 
-    /// What reading MANIFEST `number` failed with, unless a writer has begun another by now.
+    /// Returns `error`, an error of reading MANIFEST `number`, or TryAgain if a writer has started another
+    /// MANIFEST.
     pub(super) fn unless_rolled(&self, number: FileNumber, error: Error) -> Error {
         if self.is_rolled(number) {
             return Error::try_again("a writer began another MANIFEST while this one was read");
@@ -53,7 +56,7 @@ impl Opening {
     /// Reads the MANIFEST again, if this open is read-only. Returns the new content if the MANIFEST is
     /// another file or has grown.
     fn newer_manifest(&self, read: &Recovered) -> Option<Recovered> {
-        // The best effort reads any MANIFEST, and no logs.
+        // An open with `best_efforts_recovery` may read another MANIFEST than the newest, and reads no WAL.
         if !self.read_only || self.options.best_efforts_recovery {
             return None;
         }

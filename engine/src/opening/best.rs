@@ -1,7 +1,7 @@
-//! Opening with `best_efforts_recovery`: from whatever MANIFEST and tables are left.
+//! The open with `best_efforts_recovery`: uses the newest readable MANIFEST and the SST files that exist.
 //!
-//! CURRENT is not asked, and logs are not replayed, as in RocksDB. What the state that was found does not need is
-//! moved to `lost/`, the logs too, and nothing is deleted.
+//! As in RocksDB, this open does not read CURRENT and replays no WAL. Files that the recovered state does not need
+//! are moved to `lost/`, also the WALs. Nothing is deleted.
 
 use base::key::MAX_SEQUENCE;
 use base::{Error, FileNumber, Level, Result};
@@ -17,10 +17,10 @@ use crate::components::FamilyDescriptor;
 use crate::manifest::{FamilyRecord, recover_best};
 
 impl Opening {
-    /// Whether there is a database.
+    /// Returns true if the database exists.
     ///
     /// # Errors
-    /// Those of the file system.
+    /// An error of the file system.
     pub(super) fn exists(&self) -> Result<bool> {
         match self.options.best_efforts_recovery {
             true => Ok(!self.manifests()?.is_empty()),
@@ -28,7 +28,7 @@ impl Opening {
         }
     }
 
-    /// MANIFESTs with something in them, the newest first.
+    /// Returns the numbers of the MANIFESTs that are not empty, newest first.
     fn manifests(&self) -> Result<Vec<FileNumber>> {
         let names = self.env.fs.list(&self.paths.db)?;
         let numbers = names.iter().filter_map(|name| match FileName::parse(name) {
@@ -67,9 +67,9 @@ impl Opening {
         Ok(Found { recovered, proof: None, lost: None })
     }
 
-    /// Whether a table is there as the MANIFEST knows it: its size, its form, its id.
+    /// Returns true if the SST file exists, and has the size, the format and the unique id that the MANIFEST names.
     fn has_table(&self, family: &FamilyRecord, file: &NewFile) -> bool {
-        // The family of statistics opens unasked, with options of its own.
+        // The column family of the statistics opens also if the caller does not name it, with options of its own.
         let unasked = (family.name == stats_family::NAME).then(stats_family::descriptor);
         let asked = self.descriptors.iter().find(|d| d.name == family.name);
         let unnamed =
@@ -97,7 +97,8 @@ impl Opening {
         handle.and_then(|handle| AnyReader::open(handle, file.file_size, &options)).is_ok()
     }
 
-    /// Skips the WALs. Their writes must not return later over SST files that are older than the writes.
+    /// Marks all WALs as not needed. If a later open replayed them, their writes would follow an older state than
+    /// the state they were written to.
     pub(super) fn pass_wals(
         &self,
         families: &crate::family::FamilySet,

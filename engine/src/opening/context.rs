@@ -1,4 +1,5 @@
-//! What all steps of an open share. Here are the first steps: check the options, check the directories, take the LOCK.
+//! The parts that all steps of an open share, and the first steps: check the options and the directories, take the
+//! LOCK.
 
 use std::path::Path;
 
@@ -29,14 +30,14 @@ pub struct Opening {
     pub(super) options: DbOptions,
     pub(super) paths: Arc<Paths>,
     pub(super) descriptors: Vec<FamilyDescriptor>,
-    /// Number of descriptors that the caller named. The column families of a MANIFEST follow.
+    /// The number of descriptors from the caller. The column families that only the MANIFEST names follow.
     pub(super) named: usize,
     pub(super) others: Option<FamilyOptions>,
     pub(super) components: Components,
     pub(super) env: Env,
     pub(super) events: Arc<Events>,
     pub(super) lock: Option<DbLock>,
-    /// What a read-only open takes over from an open before.
+    /// The open files of an earlier read-only open.
     pub(super) before: Option<Before>,
 }
 
@@ -97,7 +98,7 @@ impl Opening {
         self
     }
 
-    /// Whether what is asked for fits what is there.
+    /// Checks the options `create_if_missing` and `error_if_exists`. A read-only open needs an existing database.
     fn check_existence(&self, path: &Path) -> Result<()> {
         let current = self.paths.current();
         // A directory that is not there yet has no MANIFEST.
@@ -139,7 +140,7 @@ impl Opening {
     }
 }
 
-/// What every opened database has, whether it is written to or not.
+/// The parts that every open database has, also a read-only database.
 pub(super) struct Shared {
     pub(super) tools: Arc<JobTools>,
     pub(super) families: Arc<FamilySet>,
@@ -148,13 +149,13 @@ pub(super) struct Shared {
 }
 
 impl Shared {
-    /// Whether the database takes prepared transactions.
+    /// Returns whether the database takes prepared transactions.
     pub(super) fn two_phase(&self) -> TwoPhase {
         two_phase(&self.tools.options.load())
     }
 }
 
-/// Whether a database with these options takes prepared transactions.
+/// Returns whether a database with these options takes prepared transactions.
 pub(super) fn two_phase(options: &DbOptions) -> TwoPhase {
     if options.allow_2pc { TwoPhase::Allowed } else { TwoPhase::Refused }
 }

@@ -1,5 +1,5 @@
-//! How far a read-only open read: the next open of the same reader can see that the writer wrote nothing since, and take
-//! over the SST files and blob files that are open already.
+//! Records how far a read-only open read. The next open of the same reader can see that the writer has written
+//! nothing since, and takes over the open SST files and blob files.
 
 use base::{FileNumber, Result};
 use env::Env;
@@ -23,7 +23,7 @@ pub struct ReadUpTo {
     wals: Vec<(u64, u64)>,
 }
 
-/// What an open takes over from the open before.
+/// The open files that an open takes over from an earlier open.
 #[derive(Clone)]
 pub struct Before {
     /// The open files.
@@ -48,15 +48,15 @@ impl ReadUpTo {
             && env.fs.file_size(&paths.manifest(self.manifest))? == self.manifest_bytes)
     }
 
-    /// As this value, with these WALs: number and bytes, ascending.
+    /// Returns a copy with these WALs: number and bytes, ascending.
     #[must_use]
     pub fn with_wals(&self, wals: Vec<(u64, u64)>) -> Self {
         ReadUpTo { wals, ..self.clone() }
     }
 
-    /// Returns true if the files on disk end where the open stopped reading. False for a WAL with bytes after the last
-    /// record: the WAL may be recycled, so that its size says nothing. Cost: two file sizes, a directory listing, and a
-    /// size for each WAL.
+    /// Returns true if the files on disk end where the open stopped reading. Returns false if a WAL has bytes after
+    /// its last record: if the WAL is recycled, a new record does not change the size of the file. Cost: CURRENT,
+    /// one file size, a directory listing, and a size for each WAL.
     ///
     /// # Errors
     /// Errors of the file system.

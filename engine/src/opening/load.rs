@@ -13,10 +13,10 @@ use crate::family::{Family, SuperVersion};
 use crate::manifest::Recovered;
 use crate::sync::{Arc, AtomicBool, AtomicUsize, Mutex, Ordering};
 
-/// Files that one thread opens at least. A warm file opens in the time that a thread needs to start.
+/// The number of files that justifies another thread. Opening a cached file takes as long as starting a thread.
 const FILES_OF_A_THREAD: usize = 8;
 
-/// Files of each column family that are opened if `max_open_files` sets a limit.
+/// How many files of each column family are opened if `max_open_files` sets a limit.
 const SOME: usize = 16;
 
 /// The list that the threads share.

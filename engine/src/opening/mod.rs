@@ -1,4 +1,4 @@
-//! Opens a database: check, lock, recover, and only then change anything on disk.
+//! Opens a database: checks the request, takes the LOCK, recovers, and only then changes files on disk.
 //!
 //! ```text
 //!  context    check options ─► directories, LOCK, info log
@@ -6,8 +6,9 @@
 //!  begin      new WAL ─► version edit or new MANIFEST ─► orphan files ─► schedule, jobs, upkeep
 //!  opened     the parts, from which `db` makes the handle
 //! ```
-//! `best` replaces the MANIFEST step of an open with `best_efforts_recovery`. `beside` recognizes that a writer has overtaken
-//! a read-only open. Not here: reading the MANIFEST (`manifest`), and the rules of replay (`recovery`).
+//! `best` replaces the MANIFEST step of an open with `best_efforts_recovery`. `beside` detects that a writer
+//! deleted or recycled files that a read-only open needs. Not here: reading the MANIFEST (`manifest`), and the
+//! rules of replay (`recovery`).
 
 mod begin;
 mod beside;

@@ -49,7 +49,7 @@ pub struct Opened {
     pub missing: Vec<FamilyDescriptor>,
     /// How far a read-only open read. `None` if the database is open for writing.
     pub read_up_to: Option<ReadUpTo>,
-    /// Where a catch-up of a read-only open continues, if it can.
+    /// Where a catch-up of a read-only open continues. `None` means that it must replay from the start.
     pub tail: Option<Tail>,
     /// Drop this field last: the executor then frees the spare memory of its threads. `None` if the executor has no threads.
     pub tenant: Option<Tenant>,

@@ -17,14 +17,16 @@ use crate::recovery::Replayed;
 pub(super) struct Found {
     pub recovered: Recovered,
     pub proof: Option<Proof>,
-    /// Edits that are gone and that the caller accepts to lose.
+    /// Durable edits that are lost, if the caller accepts the loss: the error, and the number of lost bytes.
     pub lost: Option<(Error, u64)>,
 }
 
 impl Opening {
+    /// Reads the MANIFEST and its proof, and checks that no durable edit is lost.
+    ///
     /// # Errors
-    /// Corruption of CURRENT or the MANIFEST, and for edits that were durable and are gone, unless
-    /// `open_despite_lost_writes`.
+    /// Corruption of CURRENT or of the MANIFEST. Corruption if durable edits are lost, unless
+    /// `open_despite_lost_writes` is set.
     pub(super) fn read_manifest(&self, identity: &str) -> Result<Found> {
         if self.options.best_efforts_recovery {
             return self.read_best_manifest();
@@ -80,7 +82,7 @@ impl Opening {
         let wal = self.paths.wal(FileNumber(oldest));
         let error = match oldest {
             _ if followed => ": edits without marks follow it".to_string(),
-            // No flush since the database was made.
+            // There was no flush since the database was created.
             0 => String::new(),
             _ if self.env.fs.exists(&wal)? => return Ok(()),
             _ => format!(": {}, which it may have made obsolete, is gone", wal.display()),
@@ -93,14 +95,14 @@ impl Opening {
             .at(at))
     }
 
-    /// A batch that was written after an edit has a mark with the durable size of the MANIFEST. If the
-    /// bytes below this size do not read, they are damaged, and no crash explains them. If the MANIFEST
-    /// ends before this size, the directory may be a copy of an open database, with the MANIFEST copied
-    /// before the WALs.
+    /// Compares the MANIFEST with the largest durable size of the MANIFEST in the marks of the replayed batches. If
+    /// the bytes below this size do not read, they are damaged, and no crash explains them. If the MANIFEST ends
+    /// before this size, the directory may be a copy of an open database, with the MANIFEST copied before the WALs:
+    /// this is no error. Returns the loss if the caller accepts it.
     ///
     /// # Errors
-    /// Corruption, unless `open_despite_lost_writes`, which is told what is lost; TryAgain where a writer has gone on since
-    /// the MANIFEST was read.
+    /// Corruption, unless `open_despite_lost_writes` is set. TryAgain if a writer has changed the MANIFEST since it
+    /// was read.
     pub(super) fn told_by_wals(
         &self,
         recovered: &mut Recovered,
@@ -134,8 +136,8 @@ impl Opening {
         Ok(Some((error, bytes)))
     }
 
-    /// Moves to `lost/` what a MANIFEST with an unproved end may have forgotten: tables, logs that were not
-    /// replayed now, MANIFESTs other than `read`.
+    /// Moves to `lost/` the files that a MANIFEST with an unproved end may have forgotten: SST files, blob files,
+    /// WALs that are not in `replayed`, and MANIFESTs other than `read`. The other files stay in `found`.
     pub(super) fn set_aside(&self, found: &mut Sweep, read: Option<FileNumber>, replayed: &[FileNumber]) {
         let now_s = self.env.clock.now_seconds();
         let aside = |path: &Path| match move_aside(&*self.env.fs, path, now_s) {
@@ -147,7 +149,7 @@ impl Opening {
             }
         };
         found.tables.drain(..).chain(found.blobs.drain(..)).for_each(|(_, path)| aside(&path));
-        // With an archive no log is deleted.
+        // With an archive, obsolete WALs are archived and not deleted.
         let archived = self.options.WAL_ttl_seconds > 0 || self.options.WAL_size_limit_MB > 0;
         found.wals.retain(|(number, path)| {
             let ours = archived || replayed.contains(number);

@@ -1,6 +1,6 @@
 //! The steps of an open, in their order: identity, MANIFEST, column families, WALs, SST files.
 //!
-//! Nothing on disk changes in these steps, but for a database that is created.
+//! These steps change no file, unless the open creates the database.
 
 use base::ids::JobId;
 use base::map::HashSet;
@@ -39,11 +39,11 @@ use crate::sync::{Arc, ArcSwap, AtomicU64, AtomicUsize, Flag, Mutex};
 use crate::wal::{WalSet, WalSettings};
 
 impl Opening {
-    /// Opens the database, and passes the opened parts to `assemble`. A read-only open that a writer has overtaken tries
-    /// again.
+    /// Opens the database, and passes the opened parts to `assemble`. A read-only open starts again if a writer has
+    /// deleted or recycled files that it needs.
     ///
     /// # Errors
-    /// Errors of the steps, and of `assemble`. The info log gets the error.
+    /// An error of a step, or of `assemble`. The info log gets the error.
     pub fn run<T>(mut self, assemble: impl Fn(Opened) -> Result<T>) -> Result<T> {
         self.header();
         let mut outcome = self.recover_all().and_then(&assemble);
@@ -76,7 +76,8 @@ impl Opening {
         if !hints.is_empty() {
             self.events.header(format_args!("Options without effect: {}", hints.join(", ")));
         }
-        // Lines that programs look for. The build supports every CPU of its kind; `kernel` chooses at run time.
+        // Programs look for these lines. The build supports every CPU of its kind; `kernel` chooses the code at run
+        // time.
         let cpu = if cfg!(target_arch = "x86_64") { "x86" } else { std::env::consts::ARCH };
         let crc =
             format_args!("Fast CRC32 supported: chosen at run time; by the build: Not supported on {cpu}");
@@ -85,7 +86,7 @@ impl Opening {
     }
 
     fn recover_all(&mut self) -> Result<Opened> {
-        // Of an attempt before, that a writer has overtaken.
+        // Remove the descriptors that an earlier attempt added.
         self.descriptors.truncate(self.named);
         let db_id = self.identity()?;
         let Found { mut recovered, proof, lost } = self.read_manifest(&db_id)?;
@@ -123,7 +124,7 @@ impl Opening {
         let job = shared.tools.take_job_id();
         let replayed = self.replay(&recovered, &shared, &wals, proof.unwrap_or_default(), job);
         let overtaken = match &replayed {
-            // What is missing of a log that is still needed is not written yet.
+            // If this WAL is still needed, the writer has not written the missing records yet.
             Ok(replayed) => {
                 replayed.in_doubt.is_some_and(|wal| self.needs_newer_than(&recovered, wal.max(oldest)))
             }
@@ -187,7 +188,8 @@ impl Opening {
         }
     }
 
-    /// Families that exist and were not named, in the order of their ids.
+    /// Adds descriptors for existing column families that the caller did not name, in the order of their ids. They
+    /// get the options `others`.
     fn name_others(&mut self, recovered: &Recovered) -> Result<()> {
         let Some(options) = self.others.clone() else { return Ok(()) };
         let named: HashSet<_> = self.descriptors.iter().map(|d| d.name.as_str()).collect();
@@ -203,7 +205,7 @@ impl Opening {
         Ok(())
     }
 
-    /// The id that IDENTITY holds. A database that does not exist is made here.
+    /// Returns the database id from IDENTITY, or a new id. Creates the database if it does not exist.
     fn identity(&self) -> Result<String> {
         let path = self.paths.db.join(names::IDENTITY);
         let known = match self.env.fs.read_all(&path, 4096) {
@@ -281,7 +283,7 @@ impl Opening {
         Ok(Shared { tools, families, tables: TableCache::new(self.env.clone(), settings), release_notifier })
     }
 
-    /// Logs that may hold data not in tables, ascending.
+    /// Returns the WALs that may have entries without SST files, in ascending order.
     fn wals_to_replay(&self, recovered: &Recovered, shared: &Shared) -> Result<Vec<FileNumber>> {
         if self.overrides.skip_wals {
             return Ok(Vec::new());
@@ -326,7 +328,7 @@ impl Opening {
     /// Checks that an open without `allow_2pc` deletes no WAL that only a prepared transaction needs. RocksDB deletes it.
     ///
     /// # Errors
-    /// NotSupported, naming the transactions.
+    /// NotSupported, with the names of the transactions.
     fn check_prepared(&self, recovered: &Recovered, shared: &Shared) -> Result<()> {
         if self.read_only || shared.two_phase() == TwoPhase::Allowed {
             return Ok(());
@@ -394,7 +396,7 @@ impl Opening {
     }
 }
 
-/// Logs below it are not needed and may be missing.
+/// Returns the number of the oldest WAL that is needed. Older WALs may be missing.
 fn min_wal(recovered: &Recovered, shared: &Shared) -> u64 {
     if shared.two_phase() == TwoPhase::Allowed {
         return recovered.min_log_number_to_keep;

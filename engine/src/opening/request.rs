@@ -1,4 +1,4 @@
-//! What the caller of an open asks for.
+//! The request for an open.
 
 use std::path::PathBuf;
 
@@ -10,25 +10,26 @@ pub struct OpenRequest {
     pub path: PathBuf,
     pub options: DbOptions,
     pub components: Components,
-    /// Must name every family that exists, unless opened for reading only. Without one, the default
-    /// family with default options.
+    /// The column families to open. An open for writing must name all that exist, unless `others` is set. If the
+    /// list is empty, the default column family is opened with default options.
     pub families: Vec<FamilyDescriptor>,
-    /// What families that exist and are not named are opened with; `None`: all must be named.
+    /// The options of existing column families that are not named. `None` means that an open for writing must name
+    /// all.
     pub others: Option<FamilyOptions>,
 }
 
 impl OpenRequest {
-    /// The default family alone.
+    /// Makes a request for the default column family only.
     pub fn new(path: impl Into<PathBuf>, options: DbOptions, family: FamilyOptions) -> Self {
         let families = vec![FamilyDescriptor::new("default", family)];
         OpenRequest { path: path.into(), options, components: Components::default(), families, others: None }
     }
 }
 
-/// Departures of an open from its options. The options and the OPTIONS file stay those of the caller.
+/// Exceptions of one open from its options. They change neither the options of the database nor the OPTIONS file.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Overrides {
-    /// The database exists, whatever `error_if_exists` says.
+    /// Opens an existing database also with `error_if_exists`.
     pub exists: bool,
     /// Recovery replays the WALs by this mode and flushes their entries. So no WAL stays at which the mode
     /// of the options would stop later.

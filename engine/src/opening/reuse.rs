@@ -1,4 +1,4 @@
-//! Opening with `reuse_manifest_on_open`: the old MANIFEST goes on, where that is safe.
+//! The open with `reuse_manifest_on_open`: continues the old MANIFEST if this is safe.
 
 use super::context::Opening;
 use super::setup::manifest_settings;

@@ -1,4 +1,5 @@
-//! The family that RocksDB keeps its statistics in (`persist_stats_to_disk`): it opens unasked.
+//! The column family with RocksDB's statistics (`persist_stats_to_disk`). It is opened also if the caller does not
+//! name it.
 //!
 //! Follows RocksDB `VersionEditHandler::OnColumnFamilyAdd` and `OptimizeForPersistentStats`.
 
@@ -18,7 +19,7 @@ pub(super) fn add_stats_family(descriptors: &mut Vec<FamilyDescriptor>, recovere
     descriptors.push(descriptor());
 }
 
-/// The family with options of its own.
+/// Returns the descriptor of this column family, with options of its own.
 pub fn descriptor() -> FamilyDescriptor {
     let options = FamilyOptions {
         write_buffer_size: 2 << 20,
