@@ -1,4 +1,4 @@
-//! Time as a parameter: the real clock, and one that moves only when told.
+//! Time as a parameter: the clock of the machine, and a clock that a test moves.
 
 #![allow(clippy::disallowed_methods, reason = "the real clock")]
 
@@ -8,26 +8,26 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use base::stats::{IoCounter, PerfCounter, PerfLevel, io_add, perf_add, perf_timing};
 
-/// Tells time and sleeps. Any thread.
+/// A clock and a sleep. Any thread may use a clock.
 pub trait Clock: Send + Sync + fmt::Debug {
-    /// Microseconds since 1970, wall time; may jump.
+    /// Returns the wall time in microseconds since 1970. The wall time may jump.
     fn now_micros(&self) -> u64;
 
-    /// Nanoseconds since an arbitrary moment; never goes back.
+    /// Returns nanoseconds since a fixed time of unknown date. The value never goes back.
     fn now_nanos(&self) -> u64;
 
-    /// Seconds since 1970.
+    /// Returns the wall time in seconds since 1970.
     fn now_seconds(&self) -> u64 {
         self.now_micros() / 1_000_000
     }
 
-    /// Processor time of the calling thread, in nanoseconds; 0 when it cannot be told.
+    /// Returns the processor time of the calling thread, in nanoseconds. 0 if the system does not report this time.
     fn cpu_nanos(&self) -> u64 {
         0
     }
 
-    /// Returns the time in which the calling thread was ready and waited for a processor, in nanoseconds since the thread
-    /// started; 0 when it cannot be told. Cost: about three microseconds.
+    /// Returns the time in which the calling thread was ready to run and waited for a processor, in nanoseconds since
+    /// the start of the thread. 0 if the system does not report this time. Cost: about three microseconds.
     fn processor_wait_nanos(&self) -> u64 {
         0
     }
@@ -35,13 +35,14 @@ pub trait Clock: Send + Sync + fmt::Debug {
     /// Blocks the calling thread for `micros` microseconds. A simulated clock moves forward instead.
     fn sleep_micros(&self, micros: u64);
 
-    /// Seconds to add to universal time for local time at that moment (LOG lines are in local time).
+    /// Returns the seconds to add to universal time for the local time at `at_seconds`. The info log shows local
+    /// time.
     fn local_offset_seconds(&self, _at_seconds: u64) -> i64 {
         0
     }
 }
 
-/// The machine's clocks.
+/// The clocks of the machine.
 #[derive(Debug)]
 pub struct RealClock {
     start: Instant,
@@ -86,8 +87,8 @@ impl Clock for RealClock {
     }
 }
 
-/// Adds this thread's CPU time from its start to its drop to a counter of its perf context, in nanoseconds. Asks
-/// for no time when the thread's level wants none: a time that is counted and decides nothing.
+/// Adds CPU time of this thread to a counter of its perf context, in nanoseconds: the time from the start to the drop
+/// of the timer. Reads no clock if the perf level of the thread has no CPU times. No decision depends on this time.
 #[derive(Debug)]
 #[must_use = "the time taken is that until the timer is dropped"]
 pub struct CpuTimer {
@@ -113,7 +114,7 @@ impl Drop for CpuTimer {
     }
 }
 
-/// As [`CpuTimer`], for the thread's I/O context.
+/// Adds CPU time of this thread to a counter of its I/O context, as [`CpuTimer`] does for the perf context.
 #[derive(Debug)]
 #[must_use = "the time taken is that until the timer is dropped"]
 pub(crate) struct IoCpuTimer {
@@ -138,7 +139,7 @@ impl Drop for IoCpuTimer {
     }
 }
 
-/// A clock that stands still but for [`ManualClock::advance`] and sleepers, who push it forward.
+/// A clock that moves only by [`ManualClock::advance`] and by sleeps: a sleep moves the clock forward.
 #[derive(Debug)]
 pub struct ManualClock {
     wall_us: AtomicU64,
@@ -146,7 +147,7 @@ pub struct ManualClock {
 }
 
 impl ManualClock {
-    /// Starts at that many microseconds since 1970.
+    /// Makes a clock that starts at `start_us` microseconds since 1970.
     pub fn new(start_us: u64) -> Self {
         ManualClock { wall_us: AtomicU64::new(start_us), monotonic_ns: AtomicU64::new(0) }
     }
@@ -157,7 +158,7 @@ impl ManualClock {
         self.monotonic_ns.fetch_add(micros.saturating_mul(1000), Ordering::Relaxed);
     }
 
-    /// Moves the wall clock alone, back or forward, as an administrator may.
+    /// Sets only the wall time, back or forward, as an administrator may do.
     pub fn set_wall(&self, micros: u64) {
         self.wall_us.store(micros, Ordering::Relaxed);
     }

@@ -1,14 +1,15 @@
-//! Background work as a parameter: who runs jobs, on which thread, in which order.
+//! Background work as a parameter: which thread runs a job, and in which order.
 //!
-//! [`Threads`] runs four pools of named threads, as RocksDB does. [`Inline`] has no thread: jobs wait in
-//! queues until somebody calls [`Executor::help`], which runs one of them, picked by a seeded draw, on
-//! the caller's thread. Whoever waits for background work therefore writes
+//! [`Threads`] runs four pools of named threads, as RocksDB does. [`Inline`] has no thread: jobs wait in queues until
+//! a thread calls [`Executor::help`]. The call runs one job on the thread of the caller. A seeded random number
+//! chooses the job. So each wait for background work has this form:
 //!
 //! ```text
 //! while !done() { if !executor.help() && !executor.pass_time() { wait on a condition variable } }
 //! ```
 //!
-//! holding no lock while it helps. A job that panics is caught, counted and reported; its thread lives.
+//! The caller holds no lock during `help`. If a job panics, the executor catches, counts and reports the panic, and
+//! the thread continues.
 
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -40,7 +41,7 @@ pub enum Pool {
     Low = 1,
     /// Flushes.
     High = 2,
-    /// The embedding program's own.
+    /// Jobs of the program that uses the database.
     User = 3,
 }
 
@@ -48,7 +49,7 @@ impl Pool {
     /// All pools, by number.
     pub const ALL: [Pool; 4] = [Pool::Bottom, Pool::Low, Pool::High, Pool::User];
 
-    /// As thread names and logs say it: `bottom`, `low`, `high`, `user`.
+    /// Returns the name in thread names and logs: `bottom`, `low`, `high`, `user`.
     pub fn name(self) -> &'static str {
         ["bottom", "low", "high", "user"][self as usize]
     }
@@ -59,7 +60,7 @@ impl Pool {
 pub struct Tag(pub u64);
 
 impl Tag {
-    /// A tag no other call in this process has given.
+    /// Returns a tag that no other call in this process returned.
     pub fn fresh() -> Tag {
         use std::sync::atomic::{AtomicU64, Ordering};
         static NEXT: AtomicU64 = AtomicU64::new(1);
@@ -67,30 +68,28 @@ impl Tag {
     }
 }
 
-/// Runs jobs in the background. Any thread; jobs may spawn jobs.
+/// Runs jobs in the background. Any thread may use an executor, and jobs may queue jobs.
 pub trait Executor: Send + Sync + fmt::Debug {
-    /// Queues a job; first come, first served within a pool. In a pool with no threads it waits until
-    /// there are some.
+    /// Queues a job. A pool runs its jobs in the order of the calls. A job in a pool without threads waits until the
+    /// pool gets threads.
     fn spawn(&self, pool: Pool, tag: Tag, job: Job);
 
-    /// Queues a job once that much time has passed. Cancelled like any other.
+    /// Queues a job after `delay_us` microseconds. [`Executor::unschedule`] also removes delayed jobs.
     fn spawn_after(&self, delay_us: u64, pool: Pool, tag: Tag, job: Job);
 
-    /// Drops the queued jobs with this tag, timers included, and returns how many there were; running
-    /// ones go on.
+    /// Removes the queued and delayed jobs with this tag, and returns their number. Running jobs continue.
     fn unschedule(&self, pool: Pool, tag: Tag) -> usize;
 
-    /// Sets a pool's size, growing or shrinking; a thread leaves when its job is done. With 0, queued
-    /// jobs wait.
+    /// Sets the size of a pool. If the pool shrinks, a thread ends after its current job. With 0, queued jobs wait.
     fn set_threads(&self, pool: Pool, count: usize);
 
-    /// Grows a pool to at least `count`; never shrinks.
+    /// Raises the size of a pool to `count`, if the pool is smaller.
     fn grow_threads(&self, pool: Pool, count: usize);
 
     /// Returns the number of threads that the pool may use.
     fn threads(&self, pool: Pool) -> usize;
 
-    /// Jobs waiting, timers not counted.
+    /// Returns the number of queued jobs, without delayed jobs.
     fn queue_len(&self, pool: Pool) -> usize;
 
     /// Returns true if jobs run on dedicated threads, which may work for some time after a job has ended.
@@ -99,8 +98,8 @@ pub trait Executor: Send + Sync + fmt::Debug {
         false
     }
 
-    /// Runs one queued job on the caller's thread. False when there is none, and always with
-    /// [`Threads`], whose own threads do the work.
+    /// Runs one queued job on the thread of the caller. Returns false if no job is queued. [`Threads`] always returns
+    /// false, because its own threads run the jobs.
     fn help(&self) -> bool;
 
     /// Returns why a pool with queued jobs has no thread, if the system refused to start a thread. The executor tries
@@ -117,38 +116,38 @@ pub trait Executor: Send + Sync + fmt::Debug {
         false
     }
 
-    /// Runs all of them, at once if there are threads for it, and returns when the last is done
-    /// (subcompactions). The first may run on the caller's thread.
+    /// Runs all jobs and returns after the last job has ended. The jobs run concurrently if the executor has threads
+    /// for them. The first job may run on the thread of the caller. For subcompactions.
     ///
     /// # Panics
-    /// If one of them panics, after all have ended.
+    /// If a job panics, after all jobs have ended.
     fn run_all<'a>(&self, jobs: Vec<Box<dyn FnOnce() + Send + 'a>>);
 
-    /// Returns when every queue is empty and no job runs; timers still ahead are not waited for.
+    /// Returns when every queue is empty and no job runs. Does not wait for delayed jobs.
     fn wait_for_all(&self);
 
-    /// Number of jobs that panicked so far, and the last one's words.
+    /// Returns the number of jobs that panicked, and the message of the last panic.
     fn panics(&self) -> (u64, Option<String>);
 
-    /// Processors that this executor's jobs share with the program; as many as one likes where jobs never run side by
-    /// side.
+    /// Returns the number of processors that the jobs of this executor share with the program. Default: no limit, for
+    /// executors whose jobs never run concurrently.
     fn processors(&self) -> usize {
         usize::MAX
     }
 
-    /// Ends the threads of pools that have nothing to do and waits until they are gone. Jobs queued meanwhile or afterwards
-    /// run as ever, on threads started for them.
+    /// Ends the threads of pools without jobs, and waits for their end. A later job starts new threads.
     fn part(&self) {}
 
     /// The states of the threads. RocksDB: `Env::GetThreadList`. A pool starts its threads for queued jobs, so a pool without a
     /// job may have no thread.
     fn thread_board(&self) -> &Arc<ThreadBoard>;
 
-    /// Lowers the processor and disk priority of a pool's threads, where the system allows.
+    /// Lowers the processor priority of the threads of a pool, and with `io` their disk priority too, if the system
+    /// allows it.
     fn lower_priority(&self, _pool: Pool, _io: bool) {}
 }
 
-/// Jobs that panicked: how many, and what the last one said.
+/// Counts the jobs that panicked, and keeps the message of the last panic.
 #[derive(Debug, Default)]
 struct Panics {
     seen: Mutex<(u64, Option<String>)>,

@@ -1,16 +1,17 @@
-//! What the engine asks of a file system: traits on handles, and nothing about any one of them.
+//! The file system as traits on handles, independent of any implementation.
 //!
-//! A path is opened to one of four handles: [`RandomRead`] (tables, blobs), [`SequentialRead`] (logs at
-//! recovery), [`Append`] (everything written) and [`Dir`] (makes names durable). No handle both reads and
-//! writes, and nothing is ever written in place but a recycled log, which is overwritten from its start.
+//! A path is opened to one of four handles: [`RandomRead`] (SST files, blob files), [`SequentialRead`] (WALs at
+//! recovery), [`Append`] (every file that is written) and [`Dir`] (makes names durable). No handle both reads and
+//! writes. Only a recycled WAL is written in place: it is overwritten from its start.
 //!
-//! Durability is explicit. Bytes appended survive a process crash once the call returns and a machine
-//! crash once [`Append::sync`] returns; a new, renamed or removed *name* survives a machine crash once
-//! [`Dir::sync`] of its directory returns. [`crate::memory`] takes away whatever was not made durable.
+//! Durability is explicit. Appended bytes survive a crash of the process after the append returns. They survive a
+//! crash of the machine after [`Append::sync`] returns. A new, renamed or removed *name* survives a crash of the
+//! machine after [`Dir::sync`] of its directory returns. A crash in [`crate::memory`] removes everything that is not
+//! durable.
 //!
-//! All methods may be called from any thread. Every error is a `base::Error` of kind `IoError` (or `Busy`
-//! for a lock) that says what was being done and to which file; a missing file has
-//! `Subcode::PathNotFound`, a full disk `Subcode::NoSpace`.
+//! Any thread may call all methods. Every error is a `base::Error` of kind `IoError` (or `Busy` for a lock). The
+//! error names the operation and the file. A missing file has `Subcode::PathNotFound`, a full disk
+//! `Subcode::NoSpace`.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -18,7 +19,7 @@ use std::sync::Arc;
 
 use base::{Error, Result};
 
-/// How a table or blob file will be read.
+/// Hints for the reads of an SST file or a blob file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ReadHints {
     /// Bypass the page cache (`use_direct_reads`). Unaligned requests then go through a bounce buffer.
@@ -27,7 +28,7 @@ pub struct ReadHints {
     pub random: bool,
 }
 
-/// How long what is written is expected to live; passed to the device where the system can.
+/// The expected life of the written data. The file system passes it to the device, if the system supports it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum WriteLife {
@@ -46,20 +47,20 @@ pub enum WriteLife {
     Extreme = 5,
 }
 
-/// How a file will be written.
+/// Hints for the writes of a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AppendHints {
-    /// Bypass the page cache (`use_direct_io_for_flush_and_compaction`). The handle keeps the unaligned
-    /// tail in memory and rewrites it, so callers need not align; large appends are cheapest.
+    /// Bypass the page cache (`use_direct_io_for_flush_and_compaction`). Callers need not align: the handle keeps the
+    /// last, partial page in memory and writes it again. Large appends are cheapest.
     pub direct: bool,
-    /// Bytes to ask the system for ahead of the end (`fallocate`, size kept); 0 asks for none. What was
-    /// not used is given back at close.
+    /// The bytes to reserve after the end of the file (`fallocate`, the size does not change). 0 reserves nothing. A
+    /// close frees the reserved space that was not used.
     pub preallocate_bytes: u64,
     /// The expected life of the file.
     pub life: WriteLife,
 }
 
-/// The expected order of reading, as `posix_fadvise` knows it.
+/// The expected order of reads, as in `posix_fadvise`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pattern {
     /// No hint.
@@ -74,14 +75,15 @@ pub enum Pattern {
     DontNeed,
 }
 
-/// One request of [`RandomRead::multi_read`]: fill `buffer` from `offset`; the answer is in `outcome`.
+/// One request of [`RandomRead::multi_read`]: fill `buffer` with the bytes from `offset`. The result is in `outcome`.
 #[derive(Debug)]
 pub struct ReadRequest<'a> {
     /// The offset of the first byte in the file.
     pub offset: u64,
     /// The buffer that gets the bytes. Its length is the length of the request.
     pub buffer: &'a mut [u8],
-    /// Bytes read, short only at the end of the file. `Ok(0)` until the call has run.
+    /// The number of bytes read. It is smaller than the buffer only at the end of the file. `Ok(0)` before the
+    /// request has run.
     pub outcome: Result<usize>,
 }
 
@@ -92,59 +94,60 @@ impl<'a> ReadRequest<'a> {
     }
 }
 
-/// A file opened for reading at any offset; many threads at once.
+/// A file that is open for reads at any offset. Many threads may read at the same time.
 pub trait RandomRead: Send + Sync + fmt::Debug {
-    /// Reads until `buffer` is full or the file ends; returns the bytes read. An offset past the end
-    /// reads nothing. Interrupted and short system calls are continued inside.
+    /// Reads until `buffer` is full or the file ends. Returns the number of bytes read: 0 for an offset after the
+    /// end. Repeats interrupted and short system calls.
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<usize>;
 
-    /// Several reads at once, in any order; each request carries its own outcome. The default reads
-    /// them one after another.
+    /// Runs several reads, in any order. Each request gets its own outcome. The default runs one read after the
+    /// other.
     fn multi_read(&self, requests: &mut [ReadRequest<'_>]) {
         for r in requests {
             r.outcome = self.read_at(r.offset, r.buffer);
         }
     }
 
-    /// Fills `buffer` from `offset` and returns true, if this needs no wait for the device. Otherwise asks for the range to be
-    /// brought in, as [`RandomRead::prefetch`] does, and returns false; `buffer` then has any content. The default never reads.
+    /// Fills `buffer` from `offset` and returns true, if this needs no wait for the device. Otherwise starts a read
+    /// of the range into the page cache, as [`RandomRead::prefetch`] does, and returns false; the content of `buffer`
+    /// is then undefined. The default never fills the buffer.
     fn read_ready(&self, offset: u64, buffer: &mut [u8]) -> bool {
         self.prefetch(offset, buffer.len() as u64);
         false
     }
 
-    /// The file's length in bytes, now.
+    /// Returns the current length of the file in bytes.
     fn size(&self) -> Result<u64>;
 
     /// Returns the path with which the file was opened.
     fn path(&self) -> &Path;
 
-    /// Asks for a range to be brought in, without waiting. Best effort; false when the file system has
-    /// no such thing and the caller should buffer for itself.
+    /// Starts a read of a range into the page cache, without waiting. Returns false if the file system has no such
+    /// call; the caller should then read ahead into its own buffer.
     fn prefetch(&self, _offset: u64, _length: u64) -> bool {
         false
     }
 
-    /// Tells the expected access pattern. Best effort.
+    /// Gives the system the expected order of reads. Errors are ignored.
     fn advise(&self, _pattern: Pattern) {}
 
-    /// Drops a range from the page cache; `length` 0 means to the end. Best effort.
+    /// Drops a range from the page cache. `length` 0 means to the end of the file. Errors are ignored.
     fn invalidate(&self, _offset: u64, _length: u64) {}
 
-    /// What offset, length and memory address should be multiples of for the fastest road; 1 when
-    /// anything goes. Never required.
+    /// Returns the alignment of offset, length and memory address with which reads are fastest; 1 if alignment has no
+    /// effect. Unaligned reads are allowed.
     fn alignment(&self) -> usize {
         1
     }
 }
 
-/// A file read from the start to the end, once.
+/// A file that is read once from the start to the end.
 pub trait SequentialRead: Send + fmt::Debug {
-    /// Reads until `buffer` is full or the file ends; 0 is the end. A file still being written may give
-    /// more at a later call.
+    /// Reads until `buffer` is full or the file ends. Returns 0 at the end. If another handle writes the file, a
+    /// later call may return more bytes.
     fn read(&mut self, buffer: &mut [u8]) -> Result<usize>;
 
-    /// Moves past `bytes` without reading; past the end is allowed.
+    /// Skips `bytes` bytes. The new position may be after the end of the file.
     fn skip(&mut self, bytes: u64) -> Result<()>;
 
     /// Returns the path with which the file was opened.
@@ -158,71 +161,71 @@ pub trait Syncer: Send + Sync + fmt::Debug {
     fn sync(&self) -> Result<()>;
 }
 
-/// A file being written at its end.
+/// A file that is written at its end.
 pub trait Append: Send + fmt::Debug {
-    /// Appends all of `data`, or fails; after a failure how much of it was written is unknown.
+    /// Appends all of `data`. After an error, any part of `data` may be in the file.
     fn append(&mut self, data: &[u8]) -> Result<()>;
 
-    /// Hands everything to the operating system. Nothing to do unless the handle buffers (direct I/O).
+    /// Passes all buffered bytes to the operating system. Only handles with direct I/O buffer bytes.
     fn flush(&mut self) -> Result<()>;
 
-    /// Makes the data durable (`fdatasync`: contents and length, not times).
+    /// Makes the bytes and the length of the file durable (`fdatasync`).
     fn sync(&mut self) -> Result<()>;
 
-    /// Makes data and all metadata durable (`fsync`).
+    /// Makes the bytes and all metadata of the file durable (`fsync`).
     fn fsync(&mut self) -> Result<()>;
 
-    /// The length as the appender sees it, in bytes: where the next append goes.
+    /// Returns the length of the file in bytes, buffered bytes included. The next append starts there.
     fn size(&self) -> u64;
 
     /// Returns the path with which the file was opened.
     fn path(&self) -> &Path;
 
-    /// Starts writing back `offset..offset + length` without promising durability
-    /// (`sync_file_range`). With `strict`, waits first for what earlier calls started, from the start
-    /// of the file. Best effort where the system has none.
+    /// Starts to write the range from `offset` to `offset + length` to the device, without a promise of durability
+    /// (`sync_file_range`). With `strict`, first waits for the ranges of earlier calls, from the start of the file.
+    /// The default does nothing.
     fn range_sync(&mut self, _offset: u64, _length: u64, _strict: bool) -> Result<()> {
         Ok(())
     }
 
-    /// Reserves space for a range without changing the size. Best effort.
+    /// Reserves space for a range, without a change of the size. The default does nothing.
     fn preallocate(&mut self, _offset: u64, _length: u64) -> Result<()> {
         Ok(())
     }
 
-    /// Cuts the file to `size` bytes; appends go on from there.
+    /// Cuts the file to `size` bytes. The next append starts there.
     fn truncate(&mut self, size: u64) -> Result<()>;
 
-    /// Drops a range from the page cache; `length` 0 means to the end. Best effort.
+    /// Drops a range from the page cache. `length` 0 means to the end of the file. Errors are ignored.
     fn invalidate(&mut self, _offset: u64, _length: u64) {}
 
-    /// A handle that syncs this file from other threads while this one appends. It does not see what
-    /// the handle still buffers (direct I/O): [`Append::flush`] first.
+    /// Returns a handle that syncs this file from another thread. The sync does not include bytes that this handle
+    /// buffers (direct I/O): call [`Append::flush`] first.
     fn syncer(&self) -> Arc<dyn Syncer>;
 
-    /// Gives back unused preallocation and closes, telling what went wrong; does not sync. Dropping a
-    /// handle does the same but can tell nobody. Further calls fail.
+    /// Frees reserved space that was not used, and closes the file. Does not sync. A drop of the handle does the
+    /// same, but reports no error. Calls after the close fail.
     fn close(&mut self) -> Result<()>;
 }
 
 /// An open directory.
 pub trait Dir: Send + Sync + fmt::Debug {
-    /// Makes names created, renamed or removed in this directory so far durable.
+    /// Makes all earlier changes of names in this directory durable.
     fn sync(&self) -> Result<()>;
 
     /// Returns the path with which the directory was opened.
     fn path(&self) -> &Path;
 }
 
-/// A held lock; dropping it lets go.
+/// A lock on a file. The drop releases the lock.
 pub trait FileLock: Send + Sync + fmt::Debug {
     /// Returns the path of the lock file.
     fn path(&self) -> &Path;
 }
 
-/// A way of being the disk.
+/// A file system.
 pub trait FileSystem: Send + Sync + fmt::Debug {
-    /// A short name for logs: `posix`, `memory`.
+    /// Returns a short name for the info log: `posix`, `memory`.
     fn name(&self) -> &'static str;
 
     /// Opens an existing file for reads at any offset.
@@ -231,7 +234,7 @@ pub trait FileSystem: Send + Sync + fmt::Debug {
     /// Opens an existing file for reads from the start to the end.
     fn open_sequential(&self, path: &Path) -> Result<Box<dyn SequentialRead>>;
 
-    /// A new, empty file; one of that name is cut to nothing first.
+    /// Creates an empty file. If the name exists, the file is cut to 0 bytes.
     fn create(&self, path: &Path, hints: &AppendHints) -> Result<Box<dyn Append>>;
 
     /// Creates a file; fails if the name is taken (`O_EXCL`). SST files are created by this call: a file number that is
@@ -241,54 +244,54 @@ pub trait FileSystem: Send + Sync + fmt::Debug {
     /// `IoError` if the name is taken.
     fn create_new(&self, path: &Path, hints: &AppendHints) -> Result<Box<dyn Append>>;
 
-    /// Appends to the end of what is there; created when missing.
+    /// Opens a file to append at its end. Creates the file if it does not exist.
     fn reopen(&self, path: &Path, hints: &AppendHints) -> Result<Box<dyn Append>>;
 
-    /// Renames `old` to `new` and overwrites it from the start; the old bytes stay behind the new ones
-    /// (recycled logs). Fails when `old` is missing.
+    /// Renames `old` to `new`, and opens the file to overwrite it from its start. The old bytes stay after the new
+    /// bytes (recycled WALs). Fails if `old` does not exist.
     fn reuse(&self, old: &Path, new: &Path, hints: &AppendHints) -> Result<Box<dyn Append>>;
 
     /// Opens an existing directory, so that its names can be synced.
     fn open_dir(&self, path: &Path) -> Result<Arc<dyn Dir>>;
 
-    /// Replaces `new` if it exists, atomically.
+    /// Renames `old` to `new`. Replaces `new` atomically if `new` exists.
     fn rename(&self, old: &Path, new: &Path) -> Result<()>;
 
-    /// A second name for the same file. `Kind::NotSupported` where links cannot be had.
+    /// Gives the file `source` a second name. `Kind::NotSupported` if the file system has no links.
     fn link(&self, source: &Path, target: &Path) -> Result<()>;
 
-    /// Removes a file's name; open handles go on.
+    /// Removes the name of a file. Open handles stay usable.
     fn unlink(&self, path: &Path) -> Result<()>;
 
-    /// The names in a directory, without `.` and `..`, in no order. Names that are not UTF-8 are shown
-    /// with replacement characters.
+    /// Returns the names in a directory without `.` and `..`, in any order. Bytes that are not UTF-8 become
+    /// replacement characters.
     fn list(&self, path: &Path) -> Result<Vec<String>>;
 
-    /// Whether a file or directory of that name is there. `Err` when it cannot be told.
+    /// Returns true if a file or a directory has this name. An error if the file system cannot find out.
     fn exists(&self, path: &Path) -> Result<bool>;
 
     /// Returns true if `path` is a directory, and false if `path` is another thing. An error if `path` does not exist.
     fn is_dir(&self, path: &Path) -> Result<bool>;
 
-    /// Makes the directory and its missing parents; one that exists is fine.
+    /// Creates the directory and its missing parents. Succeeds if the directory exists.
     fn create_dir_all(&self, path: &Path) -> Result<()>;
 
-    /// Makes one directory; an error if the name is taken.
+    /// Creates one directory. Fails if the name is taken.
     fn create_dir(&self, path: &Path) -> Result<()>;
 
     /// Removes an empty directory.
     fn remove_dir(&self, path: &Path) -> Result<()>;
 
-    /// In bytes.
+    /// Returns the size of the file in bytes.
     fn file_size(&self, path: &Path) -> Result<u64>;
 
-    /// Time of last change, in seconds since 1970.
+    /// Returns the time of the last change, in seconds since 1970.
     fn modified(&self, path: &Path) -> Result<u64>;
 
-    /// Number of names the file has.
+    /// Returns the number of names of the file.
     fn link_count(&self, path: &Path) -> Result<u64>;
 
-    /// Cuts or zero-extends the file to `size` bytes.
+    /// Sets the size of the file to `size` bytes: cuts the file, or adds zeros.
     fn truncate(&self, path: &Path, size: u64) -> Result<()>;
 
     /// Creates the file if it is missing. Locks the file against every other process (with RocksDB's kind
@@ -300,26 +303,27 @@ pub trait FileSystem: Send + Sync + fmt::Debug {
     /// `IoError` if the file is locked. The error names the file and the holder of the lock.
     fn lock(&self, path: &Path) -> Result<Box<dyn FileLock>>;
 
-    /// Bytes free on the file system that holds `path`.
+    /// Returns the free bytes of the file system that holds `path`.
     fn free_space(&self, path: &Path) -> Result<u64>;
 
-    /// Whether both names are one file.
+    /// Returns true if both names belong to the same file.
     fn same_file(&self, a: &Path, b: &Path) -> Result<bool>;
 
-    /// The one absolute name, links resolved. The path must exist.
+    /// Returns the absolute path without symbolic links. The path must exist.
     fn canonicalize(&self, path: &Path) -> Result<PathBuf>;
 
-    /// The name of the machine the files are on, as tables record it; one that has none is `localhost`.
+    /// Returns the name of the machine that holds the files, for the properties of SST files. Default: `localhost`.
     fn host_name(&self) -> String {
         "localhost".to_string()
     }
 }
 
-/// Bytes that a copy holds at a time.
+/// The bytes that a copy reads at a time.
 const COPIED_AT_ONCE: usize = 256 << 10;
 
 impl dyn FileSystem + '_ {
-    /// The whole file. Refuses files above `limit_bytes` (they are not what the caller thinks).
+    /// Returns the content of a file. Rejects a file that is larger than `limit_bytes`, because such a file is not of
+    /// the expected kind.
     pub fn read_all(&self, path: &Path, limit_bytes: u64) -> Result<Vec<u8>> {
         let size = self.file_size(path)?;
         if size > limit_bytes {
@@ -337,8 +341,8 @@ impl dyn FileSystem + '_ {
         Ok(out)
     }
 
-    /// Creates or replaces a file's content, in place; synced when asked. Not atomic: write to a
-    /// temporary name and rename for that.
+    /// Creates a file or replaces its content. With `sync`, makes the content durable. The call is not atomic: to
+    /// replace a file atomically, write a temporary file and rename it.
     pub fn write_all(&self, path: &Path, data: &[u8], sync: bool) -> Result<()> {
         let mut file = self.create(path, &AppendHints::default())?;
         file.append(data)?;
@@ -348,7 +352,7 @@ impl dyn FileSystem + '_ {
         file.close()
     }
 
-    /// Makes `to` what `from` is, and syncs it, but not its name. Its size.
+    /// Copies `from` to `to`, and syncs the content of the copy, but not its name. Returns the size in bytes.
     pub fn copy(&self, from: &Path, to: &Path) -> Result<u64> {
         let mut source = self.open_sequential(from)?;
         let mut target = self.create(to, &AppendHints::default())?;
@@ -371,7 +375,7 @@ impl dyn FileSystem + '_ {
 /// database without a path would use the files of an unrelated directory.
 ///
 /// # Errors
-/// `IoError` with `Subcode::PathNotFound`, as RocksDB answers: RocksDB cannot create a directory without a name.
+/// `IoError` with `Subcode::PathNotFound`, as in RocksDB, which cannot create a directory without a name.
 pub fn refuse_empty_path(path: &Path) -> Result<()> {
     if path.as_os_str().is_empty() {
         let source = std::io::Error::new(std::io::ErrorKind::NotFound, "the path is empty");

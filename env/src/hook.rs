@@ -1,6 +1,6 @@
-//! A file system around another, with a say before and a look after every call.
+//! A file system around another file system. A hook decides before each call and observes its outcome.
 //!
-//! [`crate::fault`] and [`crate::meter`] are the two who say and look; this is the plumbing they share.
+//! [`crate::fault`], [`crate::meter`] and [`crate::timed`] are such hooks.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use crate::fs::{
     SequentialRead, Syncer,
 };
 
-/// Every kind of call, named as fault plans and reports write it.
+/// The kinds of calls, with the names in fault plans and reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Op {
@@ -122,40 +122,41 @@ impl Op {
         Op::ALL.into_iter().find(|op| op.name() == name)
     }
 
-    /// Whether it changes what is on the disk.
+    /// Returns true if the call changes the disk.
     pub fn is_write(self) -> bool {
         !matches!(self, Op::Open | Op::Read | Op::Flush | Op::List | Op::Status | Op::Lock)
     }
 }
 
-/// A call about to be made, or just made.
+/// A call that a hook decides or observes.
 #[derive(Clone, Copy, Debug)]
 pub struct Call<'a> {
     /// The operation.
     pub op: Op,
-    /// The file or the directory. A rename and a link name the old path.
+    /// The file or the directory. For a rename, a link and a reuse of a file: the new path.
     pub path: &'a Path,
-    /// Offset of a read or append.
+    /// The offset of a read or an append. 0 for other calls.
     pub offset: u64,
-    /// Bytes asked for; after a read, bytes got.
+    /// The requested bytes. After a read: the bytes that were read.
     pub bytes: usize,
 }
 
-/// What a hook makes of a call.
+/// The decision of a hook about a call.
 #[derive(Debug)]
 pub enum Verdict {
     /// The call runs unchanged.
     Go,
-    /// Do only the first bytes of a read or append, then fail if there is an error; without one a read
-    /// is short and an append lies.
+    /// The call processes only this number of bytes, and fails if there is an error. Without an error, a read is
+    /// short, and an append reports success without the remaining bytes. For calls without bytes and without an
+    /// error: the call runs unchanged.
     Part(usize, Option<base::Error>),
     /// The call does nothing and fails with this error.
     Fail(base::Error),
-    /// Do nothing and claim success.
+    /// The call does nothing and reports success. Calls that return a result run unchanged; a read returns 0 bytes.
     Skip,
 }
 
-/// Asked before and told after every call. Any thread.
+/// A hook of a file system. Any thread may call a hook.
 pub trait Hook: Send + Sync + fmt::Debug + 'static {
     /// Returns the name of the hook, for the description of the file system.
     fn name(&self) -> &'static str;
@@ -167,7 +168,7 @@ pub trait Hook: Send + Sync + fmt::Debug + 'static {
     fn after(&self, _call: &Call<'_>, _ok: bool) {}
 }
 
-/// The inner file system, hooked.
+/// A file system with a hook.
 #[derive(Debug)]
 pub struct Hooked<H: Hook> {
     inner: Arc<dyn FileSystem>,
@@ -203,7 +204,8 @@ impl<H: Hook> Hooked<H> {
     }
 }
 
-/// Calls without bytes: only failing and going make sense; skipping is for those that answer nothing.
+/// Runs a call that returns a result and moves no bytes. The call cannot be skipped, because a skipped call has no
+/// result.
 fn around<T>(hook: &impl Hook, call: Call<'_>, act: impl FnOnce() -> Result<T>) -> Result<T> {
     match hook.before(&call) {
         Verdict::Fail(e) | Verdict::Part(_, Some(e)) => {
@@ -298,7 +300,7 @@ impl<H: Hook> FileSystem for Hooked<H> {
     }
 
     fn rename(&self, old: &Path, new: &Path) -> Result<()> {
-        // Named by where it goes: plans speak of what a file becomes.
+        // The hook gets the new path: a fault plan names the file that a rename creates, for example CURRENT.
         let call = Call { op: Op::Rename, path: new, offset: 0, bytes: 0 };
         around_unit(&*self.hook, call, || self.inner.rename(old, new))
     }
@@ -373,12 +375,12 @@ impl<H: Hook> FileSystem for Hooked<H> {
     }
 }
 
-/// Any handle, hooked.
+/// A handle of a file or a directory, with the hook.
 struct Handle<T, H> {
     inner: T,
     hook: Arc<H>,
     path: PathBuf,
-    /// Where a sequential read stands.
+    /// The position of a sequential read.
     offset: u64,
 }
 
@@ -401,7 +403,7 @@ impl<H: Hook> RandomRead for Handle<Arc<dyn RandomRead>, H> {
     }
 
     fn multi_read(&self, requests: &mut [ReadRequest<'_>]) {
-        // One by one, so that each is asked for.
+        // Run the requests one by one, so that the hook decides about each request.
         for r in requests {
             r.outcome = self.read_at(r.offset, r.buffer);
         }

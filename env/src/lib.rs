@@ -1,11 +1,12 @@
-//! The outside world as a parameter: files, time, chance, threads.
+//! The environment as a parameter: files, time, random numbers, threads.
 //!
-//! Everything the engine does not compute itself goes through one [`Env`]. The file systems here are
-//! [`posix`] (the machine's), [`memory`] (a disk that can crash), and three that wrap another: [`fault`]
-//! (calls that fail on plan), [`meter`] (counts) and [`timed`] (times in the perf context). One behaviour suite runs over all of them.
+//! The engine reaches files, clock, random numbers and threads only through an [`Env`]. The file systems here are
+//! [`posix`] (of the machine), [`memory`] (a disk that can crash), and three that wrap another file system: [`fault`]
+//! (calls that fail by a plan), [`meter`] (counts calls) and [`timed`] (times calls in the perf context). One suite
+//! of tests runs over all of them.
 //!
-//! Beside them live what stands between the engine and a file: the buffered [`writer`], the I/O
-//! [`rate`] limiter, the information log ([`logger`]).
+//! This crate also has the layers between the engine and a file: the buffered [`writer`], the I/O [`rate`] limiter,
+//! and the info log ([`logger`]).
 
 #![warn(missing_docs)]
 #![cfg_attr(test, allow(clippy::disallowed_methods, clippy::disallowed_types))]
@@ -37,7 +38,7 @@ pub use fs::{
 pub use logger::Logger;
 pub use rng::Rng;
 
-/// One world. Cheap to clone; databases that share one share its threads.
+/// The environment of a database. A clone is cheap. Databases with one environment share its threads.
 #[derive(Clone, Debug)]
 pub struct Env {
     /// The files.
@@ -51,7 +52,8 @@ pub struct Env {
 }
 
 impl Env {
-    /// The machine's files, clock, entropy and threads. All callers share one set of thread pools.
+    /// Returns the environment of the machine: its files, clock, random numbers and threads. All callers share one
+    /// set of thread pools.
     pub fn posix() -> Env {
         static SHARED: OnceLock<Env> = OnceLock::new();
         SHARED
@@ -67,8 +69,9 @@ impl Env {
             .clone()
     }
 
-    /// An empty disk in memory, a clock that stands still, and jobs that run when helped: one seed, one
-    /// run. The concrete parts can be had by building the struct by hand.
+    /// Returns an environment with an empty disk in memory, a clock that moves only by sleeps, and jobs that run when
+    /// a thread waits or helps. Equal seeds give equal runs. To reach the concrete types, build the struct from its
+    /// parts.
     pub fn memory(seed: u64) -> Env {
         let clock: Arc<dyn Clock> = Arc::new(clock::ManualClock::new(1_700_000_000_000_000));
         Env {

@@ -1,10 +1,10 @@
-//! The information log: the trait, its levels, and the file logger with RocksDB's lines.
+//! The info log: the trait, the levels, and loggers with RocksDB's lines.
 //!
-//! A line is `2026/11/21-22:00:00.123456 140012345678912 message`: local time with microseconds, the
-//! thread, the message, which for levels other than info begins with `[DEBUG] `, `[WARN] `, `[ERROR] ` or
-//! `[FATAL] `. Programs parse these lines; keep them.
+//! A line is `2026/11/21-22:00:00.123456 140012345678912 message`: local time with microseconds, the thread, the
+//! message. The message starts with `[DEBUG] `, `[WARN] `, `[ERROR] ` or `[FATAL] `, except for the levels info and
+//! header. Programs parse these lines, so the format must not change.
 //!
-//! Losing the log must never hurt the database: write errors are remembered, not passed on.
+//! A failure of the info log never fails an operation of the database. The logger only remembers the first error.
 
 use std::fmt;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ pub use stderr::StderrLogger;
 #[cfg(test)]
 mod tests;
 
-/// How much a line matters, numbered as RocksDB's `InfoLogLevel`.
+/// The importance of a line, numbered as RocksDB's `InfoLogLevel`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum LogLevel {
@@ -41,7 +41,7 @@ pub enum LogLevel {
 }
 
 impl LogLevel {
-    /// What stands before the message; nothing for info and header.
+    /// Returns the text before the message. Empty for info and header.
     pub fn prefix(self) -> &'static str {
         match self {
             LogLevel::Debug => "[DEBUG] ",
@@ -52,7 +52,7 @@ impl LogLevel {
         }
     }
 
-    /// The option string: `DEBUG_LEVEL` and so on.
+    /// Returns the word in option text: `DEBUG_LEVEL` and so on.
     pub fn option_name(self) -> &'static str {
         ["DEBUG_LEVEL", "INFO_LEVEL", "WARN_LEVEL", "ERROR_LEVEL", "FATAL_LEVEL", "HEADER_LEVEL"]
             [self as usize]
@@ -80,9 +80,9 @@ impl Value for LogLevel {
     }
 }
 
-/// Takes lines. Any thread.
+/// Receives the lines of the info log. Any thread may use a logger.
 pub trait Logger: Send + Sync + fmt::Debug {
-    /// The least level that is written.
+    /// Returns the lowest level that the logger writes.
     fn level(&self) -> LogLevel;
 
     /// Sets the lowest level that the logger writes.
@@ -91,24 +91,24 @@ pub trait Logger: Send + Sync + fmt::Debug {
     /// Writes one message, prefix included, if `level` is at least [`Logger::level`].
     fn log(&self, level: LogLevel, message: fmt::Arguments<'_>);
 
-    /// Whether anybody will read it; if not, callers need not put words together.
+    /// Returns false if the logger drops all lines. The caller then need not format its message.
     fn is_heard(&self) -> bool {
         true
     }
 
-    /// Hands buffered lines to the system.
+    /// Passes buffered lines to the operating system.
     fn flush(&self) {}
 
-    /// Bytes in the current file; 0 if there is none.
+    /// Returns the bytes of the current file; 0 without a file.
     fn size(&self) -> u64 {
         0
     }
 
-    /// Flushes and closes; later lines are dropped.
+    /// Flushes and closes the log. Later lines are dropped.
     fn close(&self) {}
 }
 
-/// Drops everything.
+/// Drops all lines.
 #[derive(Debug, Default)]
 pub struct NullLogger;
 
@@ -126,7 +126,7 @@ impl Logger for NullLogger {
     }
 }
 
-/// Keeps the messages, level prefix included, for tests.
+/// Keeps the messages with the prefix of their level in memory. For tests.
 #[derive(Debug, Default)]
 pub struct MemoryLogger {
     lines: parking_lot::Mutex<Vec<String>>,
@@ -156,7 +156,7 @@ impl Logger for MemoryLogger {
     }
 }
 
-/// Logs with `format!` arguments: `log!(logger, Warn, "[{name}] stalled")`.
+/// Writes a line. The arguments after the level are those of `format!`: `log!(logger, Warn, "[{name}] stalled")`.
 #[macro_export]
 macro_rules! log {
     ($logger:expr, $level:ident, $($arg:tt)+) => {{

@@ -1,4 +1,4 @@
-//! The I/O rate limiter: RocksDB's `GenericRateLimiter`, a token bucket refilled once a period.
+//! The I/O rate limiter: RocksDB's `GenericRateLimiter`, a token bucket that is refilled once per period.
 //!
 //! A request takes the available tokens and waits for the missing tokens. One waiting thread sleeps until
 //! the next refill, refills, and gives tokens to the queues: user requests first, then high, mid and low
@@ -7,8 +7,8 @@
 //! twentieth of the maximum and the maximum. The goal is that 50 % to 90 % of the periods use up their
 //! tokens.
 //!
-//! Follows `rocksdb/util/rate_limiter.cc`. It differs in the wait: ours sleeps by the `Clock`, outside
-//! the lock, so that a simulated clock drives it.
+//! Source: `rocksdb/util/rate_limiter.cc`. One difference: a waiting thread sleeps by the `Clock`, without the lock.
+//! So a simulated clock can drive the limiter.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ use crate::sync::{Condvar, Mutex, MutexGuard};
 #[cfg(test)]
 mod tests;
 
-/// Who asks, numbered as RocksDB's `Env::IOPriority`.
+/// The priority of a request, numbered as RocksDB's `Env::IOPriority`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum IoPriority {
@@ -34,15 +34,15 @@ pub enum IoPriority {
     Mid = 1,
     /// Flush.
     High = 2,
-    /// The program's own reads and writes.
+    /// Reads and writes of the program.
     User = 3,
-    /// Not limited at all.
+    /// No limit. In calls that return figures: the sum of all priorities.
     Total = 4,
 }
 
 const QUEUES: usize = 4;
 
-/// Which way the bytes go.
+/// The direction of I/O.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
     /// Bytes come from the device.
@@ -51,7 +51,7 @@ pub enum Direction {
     Write,
 }
 
-/// What is limited.
+/// The direction of I/O that a limiter covers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Mode {
@@ -64,20 +64,21 @@ pub enum Mode {
     AllIo = 2,
 }
 
-/// The limiter's settings, RocksDB's defaults.
+/// The settings of a limiter. The defaults are those of RocksDB.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RateOptions {
-    /// Above 0; the maximum when `auto_tuned`.
+    /// The rate, above 0. With `auto_tuned`, the largest rate.
     pub rate_bytes_per_sec: i64,
-    /// Above 0; 100,000.
+    /// The time between two refills, above 0. Default: 100,000.
     pub refill_period_us: i64,
-    /// Above 0, at most 100 counts; 10.
+    /// One in so many refills serves a lower priority before a higher priority. Above 0; values above 100 stand for
+    /// 100. Default: 10.
     pub fairness: i32,
     /// The direction of I/O that the limit covers.
     pub mode: Mode,
     /// True if the limiter adapts its rate to the demand, below the given rate.
     pub auto_tuned: bool,
-    /// The most one request may ask for; 0 is what one period brings.
+    /// The most bytes that one request gets. 0 stands for the bytes of one period.
     pub single_burst_bytes: i64,
 }
 
@@ -95,16 +96,16 @@ impl RateOptions {
     }
 }
 
-/// What a request cost, for the `RATE_LIMITER_*` tickers.
+/// The result of a request, for the `RATE_LIMITER_*` tickers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Granted {
     /// The number of bytes that the limiter granted.
     pub bytes: u64,
-    /// Whether it had to wait for a refill, and how long, in microseconds.
+    /// True if the request waited for a refill.
     pub delayed: bool,
     /// The time that the request waited, in microseconds.
     pub wait_us: u64,
-    /// How often this request found the bucket dry and slept (`NUMBER_RATE_LIMITER_DRAINS`).
+    /// How often the request found no token and slept until the refill (`NUMBER_RATE_LIMITER_DRAINS`).
     pub drains: u64,
 }
 
@@ -141,7 +142,7 @@ impl Granted {
     }
 }
 
-/// Shared by all who read or write; any thread.
+/// A rate limiter. Any thread may use a limiter, and several databases may share it.
 #[derive(Debug)]
 pub struct RateLimiter {
     mode: Mode,
@@ -160,7 +161,7 @@ pub struct RateLimiter {
 struct State {
     available: i64,
     next_refill_us: i64,
-    /// Someone sleeps until the refill.
+    /// True if a thread sleeps until the next refill.
     sleeper: bool,
     queues: [VecDeque<Arc<Waiting>>; QUEUES],
     total_requests: [i64; QUEUES],
@@ -229,9 +230,10 @@ impl RateLimiter {
         }
     }
 
-    /// Waits until up to one burst of `bytes` may go, and says how many (`RequestToken`); loop until
-    /// all are granted. `alignment` above 1 keeps the answer a multiple of it (direct I/O), even if
-    /// that is more than a burst. Returns at once what is not limited.
+    /// Waits until the limiter grants up to one burst of `bytes`, and returns the granted bytes (`RequestToken`). The
+    /// caller repeats the call until all bytes are granted. With `alignment` above 1, the granted bytes are a
+    /// multiple of `alignment` (direct I/O), even if this exceeds a burst. Grants all bytes at once if the limit does
+    /// not cover the request.
     pub fn request_token(
         &self,
         bytes: usize,
@@ -249,7 +251,7 @@ impl RateLimiter {
         self.request(n as i64, priority, direction)
     }
 
-    /// Waits until all of `bytes` may go, burst after burst.
+    /// Waits until all of `bytes` are granted, burst by burst.
     pub fn request_all(&self, bytes: u64, priority: IoPriority, direction: Direction) -> Granted {
         let mut sum = Granted::default();
         while sum.bytes < bytes {
@@ -263,7 +265,7 @@ impl RateLimiter {
         sum
     }
 
-    /// [`RateLimiter::request_all`], counted under RocksDB's names.
+    /// Waits as [`RateLimiter::request_all`] does, and adds the request to RocksDB's tickers.
     pub fn charge(
         &self,
         bytes: u64,
@@ -282,12 +284,12 @@ impl RateLimiter {
         }
     }
 
-    /// Whether a request of this kind is limited, and so counted.
+    /// Returns true if the limiter covers such a request and counts it.
     pub fn counts(&self, priority: IoPriority, direction: Direction) -> bool {
         priority != IoPriority::Total && self.is_limited(direction)
     }
 
-    /// Waits until `bytes` may go; should be at most [`RateLimiter::single_burst_bytes`].
+    /// Waits until `bytes` are granted. `bytes` should be at most [`RateLimiter::single_burst_bytes`].
     pub fn request(&self, bytes: i64, priority: IoPriority, direction: Direction) -> Granted {
         let asked = bytes.max(0);
         let mut granted = Granted { bytes: asked as u64, ..Granted::default() };
@@ -330,7 +332,7 @@ impl RateLimiter {
             });
             s.sleeper = false;
         }
-        // Someone must stay awake to refill for those still waiting.
+        // Wake one waiting thread, so that it sleeps until the next refill for all waiting threads.
         if let Some(front) = s.queues.iter().rev().find_map(VecDeque::front) {
             front.wake.notify_one();
         }
@@ -341,7 +343,7 @@ impl RateLimiter {
         granted
     }
 
-    /// The most one request may ask for.
+    /// Returns the most bytes that one request gets.
     pub fn single_burst_bytes(&self) -> i64 {
         match self.single_burst.load(Ordering::Relaxed) {
             0 => self.refill_bytes.load(Ordering::Relaxed),
@@ -349,7 +351,7 @@ impl RateLimiter {
         }
     }
 
-    /// 0 for what one period brings.
+    /// Sets the most bytes that one request gets. 0 stands for the bytes of one period.
     pub fn set_single_burst_bytes(&self, bytes: i64) -> Result<()> {
         if bytes < 0 {
             return Err(Error::invalid_argument("single_burst_bytes must not be negative"));
@@ -363,14 +365,14 @@ impl RateLimiter {
         self.rate.load(Ordering::Relaxed)
     }
 
-    /// Takes effect at the next refill. Values below 1 count as 1.
+    /// Sets the rate in bytes per second. The next refill uses the new rate. Values below 1 stand for 1.
     pub fn set_bytes_per_second(&self, bytes: i64) {
         let bytes = bytes.max(1);
         self.rate.store(bytes, Ordering::Relaxed);
         self.refill_bytes.store(refill_bytes(bytes, self.refill_period_us), Ordering::Relaxed);
     }
 
-    /// Bytes granted to a priority, or to all with `Total`.
+    /// Returns the bytes granted to a priority. With `Total`, the bytes granted to all priorities.
     pub fn total_bytes_through(&self, priority: IoPriority) -> i64 {
         pick(&self.state.lock().total_bytes, priority)
     }
@@ -380,7 +382,7 @@ impl RateLimiter {
         pick(&self.state.lock().total_requests, priority)
     }
 
-    /// Requests waiting now.
+    /// Returns the number of requests of this priority that wait now.
     pub fn total_pending_requests(&self, priority: IoPriority) -> i64 {
         let s = self.state.lock();
         pick(&std::array::from_fn(|i| s.queues[i].len() as i64), priority)
@@ -392,7 +394,7 @@ impl RateLimiter {
 
     fn refill(&self, s: &mut State) {
         s.next_refill_us = self.now_us() + self.refill_period_us;
-        // A tiny rate still brings a byte a period, or nobody would ever be served.
+        // A very low rate still gives one byte per period. Otherwise no request would ever be granted.
         s.available = self.refill_bytes.load(Ordering::Relaxed).max(1);
         for lane in self.order() {
             while let Some(front) = s.queues[lane].front() {
@@ -411,7 +413,8 @@ impl RateLimiter {
         }
     }
 
-    /// Users first; then high, mid, low, with either swap by a chance of one in `fairness`.
+    /// Returns the order in which a refill serves the priorities: user, high, mid, low. With a chance of one in
+    /// `fairness`, high comes last. With the same chance, low comes before mid.
     fn order(&self) -> [usize; QUEUES] {
         use IoPriority::{High, Low, Mid, User};
         let high_last = self.rng.one_in(self.fairness);

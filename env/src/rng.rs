@@ -1,4 +1,4 @@
-//! Chance as a parameter: SplitMix64, seeded by the system or by the caller.
+//! Random numbers as a parameter: SplitMix64, with a seed from the system or from the caller.
 //!
 //! Do not use this generator for secrets. A shared generator is one atomic word, so several threads may
 //! draw concurrently. The order of the draws decides the numbers of each thread, so a replay needs the
@@ -7,17 +7,17 @@
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// A source of random numbers. Any thread.
+/// A source of random numbers. Any thread may use it.
 pub trait Rng: Send + Sync + fmt::Debug {
     /// Returns 64 random bits.
     fn next_u64(&self) -> u64;
 
-    /// Evenly in `0..bound`; 0 when `bound` is 0.
+    /// Returns a number in `0..bound`, with equal chances. 0 if `bound` is 0.
     fn below(&self, bound: u64) -> u64 {
         ((u128::from(self.next_u64()) * u128::from(bound)) >> 64) as u64
     }
 
-    /// True once in `n` on average; always for 0 and 1.
+    /// Returns true once in `n` calls on average. Always true for 0 and 1.
     fn one_in(&self, n: u64) -> bool {
         n <= 1 || self.below(n) == 0
     }
@@ -30,7 +30,7 @@ pub trait Rng: Send + Sync + fmt::Debug {
     }
 }
 
-/// SplitMix64 (Steele, Lea, Flood 2014): a counter and a mixer.
+/// The generator SplitMix64 (Steele, Lea, Flood 2014): a counter and a mixing function.
 #[derive(Debug)]
 pub struct SeededRng {
     state: AtomicU64,
@@ -42,7 +42,7 @@ impl SeededRng {
         SeededRng { state: AtomicU64::new(seed) }
     }
 
-    /// Seeded by the operating system.
+    /// Makes a generator with a seed from the operating system.
     pub fn real() -> Self {
         SeededRng::new(crate::posix::entropy())
     }

@@ -1,11 +1,9 @@
-//! The files of databases as a budget: how much they take, and how fast they go. RocksDB's
-//! `SstFileManager`, shared by databases.
+//! The space and the deletion of SST files, for one or more databases: RocksDB's `SstFileManager`.
 //!
-//! With a deletion rate set, a file to be deleted is renamed to `<name>.trash` and removed later, at that
-//! many bytes a second, large ones cut from the end by 64 MiB at a time, so that a dropped terabyte does
-//! not stall the disk's discard queue. When trash grows past a quarter of what is tracked, files are
-//! deleted at once. What a process left in the trash is taken up again by
-//! [`SstFileManager::collect_trash`] at open.
+//! With a deletion rate, a file to delete is renamed to `<name>.trash` and deleted later, at this rate in bytes per
+//! second. A large file is cut from its end in pieces of 64 MiB, because the deletion of a very large file at once
+//! can stall the discard queue of the disk. If the trash is larger than a quarter of the tracked files, files are
+//! deleted at once. [`SstFileManager::collect_trash`] deletes, at an open, the trash of an earlier process.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -24,14 +22,14 @@ mod tests;
 
 const TRASH: &str = ".trash";
 
-/// The manager's settings, RocksDB's defaults; all can be changed later.
+/// The settings of a manager. The defaults are those of RocksDB. All settings can be changed later.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SstFileOptions {
-    /// Deletion rate; 0 deletes at once.
+    /// The deletion rate. 0 deletes files at once.
     pub rate_bytes_per_sec: u64,
-    /// Trash over tracked bytes from which files are deleted at once; 0.25.
+    /// If trash has more than this share of the tracked bytes, files are deleted at once. Default: 0.25.
     pub max_trash_db_ratio: f64,
-    /// A larger file is cut by this much at a time; 64 MiB, 0 for whole files.
+    /// A file that is larger is cut by this number of bytes at a time. Default: 64 MiB. 0 deletes whole files.
     pub bytes_max_delete_chunk: u64,
     /// Limit for the bytes of all tracked files. A flush that reaches the limit sets a background error, which stops
     /// writes. 0, the default: no limit.
@@ -61,7 +59,7 @@ pub enum Deletion {
     Later,
 }
 
-/// Tracks and deletes files. Any thread.
+/// Tracks and deletes files. Any thread may use a manager.
 pub struct SstFileManager {
     env: Env,
     tag: Tag,
@@ -79,7 +77,7 @@ struct State {
     trash_bytes: u64,
     /// Bytes that running compactions may still write.
     reserved: u64,
-    /// Whether a step is queued or running.
+    /// True if a deletion job is queued or runs.
     busy: bool,
     errors: HashMap<PathBuf, Error>,
 }
@@ -106,14 +104,14 @@ impl SstFileManager {
         self.state.lock().options = options;
     }
 
-    /// A file of that many bytes was made or found; seen again, its size is corrected.
+    /// Adds a file of `bytes` bytes. If the file is tracked already, corrects its size.
     pub fn on_add(&self, path: &Path, bytes: u64) {
         let s = &mut *self.state.lock();
         let before = s.tracked.insert(path.to_path_buf(), bytes).unwrap_or(0);
         s.total = s.total - before + bytes;
     }
 
-    /// A file is gone by other hands than ours.
+    /// Removes a file that other code deleted.
     pub fn on_delete(&self, path: &Path) {
         let s = &mut *self.state.lock();
         s.total -= s.tracked.remove(path).unwrap_or(0);
@@ -128,7 +126,7 @@ impl SstFileManager {
         }
     }
 
-    /// Bytes of all tracked files; trash not counted.
+    /// Returns the bytes of all tracked files, without the trash.
     pub fn total_size(&self) -> u64 {
         self.state.lock().total
     }
@@ -138,12 +136,12 @@ impl SstFileManager {
         self.state.lock().trash_bytes
     }
 
-    /// Every tracked file and its bytes.
+    /// Returns every tracked file with its bytes.
     pub fn tracked(&self) -> HashMap<PathBuf, u64> {
         self.state.lock().tracked.clone()
     }
 
-    /// Whether the limit is reached, or would be with that many bytes more.
+    /// Returns true if the tracked files and `more` bytes together reach `max_allowed_space`.
     pub fn is_space_reached(&self, more: u64) -> bool {
         let s = self.state.lock();
         let limit = s.options.max_allowed_space;
@@ -169,7 +167,7 @@ impl SstFileManager {
         self.is_space_reached(reserved)
     }
 
-    /// Files that could not be deleted, and why.
+    /// Returns the files that could not be deleted, each with its error.
     pub fn errors(&self) -> HashMap<PathBuf, Error> {
         self.state.lock().errors.clone()
     }
@@ -204,7 +202,7 @@ impl SstFileManager {
         Ok(Deletion::Done)
     }
 
-    /// Takes up the trash that an earlier process left in a directory.
+    /// Deletes the trash that an earlier process left in a directory, at the limited rate.
     pub fn collect_trash(&self, dir: &Path) -> Result<()> {
         for name in self.env.fs.list(dir)? {
             if name.ends_with(TRASH) {
@@ -220,7 +218,7 @@ impl SstFileManager {
         Ok(())
     }
 
-    /// Returns when no trash is left; helps the executor if that is how jobs run.
+    /// Returns when the trash is empty. Runs queued jobs on this thread, if the executor has no threads.
     pub fn wait_for_empty_trash(&self) {
         loop {
             if self.state.lock().trash.is_empty() {
@@ -231,7 +229,7 @@ impl SstFileManager {
             }
             let mut s = self.state.lock();
             if !s.trash.is_empty() {
-                // Short, since a clock in the hands of a test may be what we wait for.
+                // The timeout is short, because the deletion can depend on a clock that a test moves.
                 self.empty.wait_for(&mut s, std::time::Duration::from_millis(100));
             }
         }
@@ -283,7 +281,8 @@ impl SstFileManager {
         }
     }
 
-    /// Deletes one file or one piece, and comes back when its bytes are paid for.
+    /// Deletes one file or one piece of a file. Plans the next step after the time that the deleted bytes take at the
+    /// limited rate.
     fn step(&self) {
         let (next, options) = {
             let s = self.state.lock();
@@ -315,14 +314,14 @@ impl SstFileManager {
             }
             size - left
         };
-        // At least a microsecond, so that other jobs get their turn.
+        // The delay is at least a microsecond, so that other jobs of the pool can run.
         self.later((deleted.saturating_mul(1_000_000) / options.rate_bytes_per_sec.max(1)).max(1));
     }
 }
 
-/// Removes a file, or cuts a piece off a large one; returns the bytes left.
+/// Deletes a file, or cuts a piece off a large file. Returns the bytes that are left.
 fn delete_some(fs: &dyn FileSystem, path: &Path, size: u64, chunk: u64) -> Result<u64> {
-    // A second name's owner still wants the bytes.
+    // If the file has a second name, its content must not change.
     if chunk > 0 && size > chunk && fs.link_count(path)? == 1 {
         fs.truncate(path, size - chunk)?;
         return Ok(size - chunk);

@@ -1,4 +1,5 @@
-//! What the threads of an executor do: operation, stage, properties, database and column family. RocksDB: `GetThreadList`.
+//! The state of the threads of an executor: operation, stage, properties, database and column family. RocksDB:
+//! `GetThreadList`.
 //!
 //! ```text
 //!  board (one for each executor) ─► rows: one for each thread of a pool, and one for each other thread with an operation
@@ -220,7 +221,8 @@ impl ThreadBoard {
         let pool_row = HERE.with(|here| here.borrow().pool_row.clone());
         // A thread of another executor's pool is a thread of the program here.
         let own = pool_row.filter(|row| self.rows.lock().iter().any(|listed| Arc::ptr_eq(listed, row)));
-        // An operation inside of an operation has a row of its own: the outer operation goes on afterwards.
+        // An operation inside of another operation gets its own row, because the outer operation continues
+        // afterwards.
         let own = own.filter(|row| row.current.lock().is_none());
         let added = own.is_none();
         let row = own.unwrap_or_else(|| {

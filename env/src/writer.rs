@@ -1,12 +1,13 @@
 //! The buffered writer between the engine and an [`Append`] handle: RocksDB's `WritableFileWriter`.
 //!
-//! Small appends gather in a buffer that starts at 64 KiB and doubles up to its limit; a large one goes
-//! straight through when nothing is gathered. What goes out waits for the rate limiter, burst by burst.
-//! Every `bytes_per_sync` written bytes the system is asked to start writing back all but the last
-//! mebibyte, so that the sync at the end has little left to do.
+//! Small appends collect in a buffer that starts at 64 KiB and doubles up to its limit. A large append goes directly
+//! to the file if the buffer is empty. Each write first waits for the rate limiter, burst by burst. After every
+//! `bytes_per_sync` bytes, the writer asks the system to start writing to disk all but the last mebibyte, so that the
+//! sync at the end takes little time.
 //!
-//! An error poisons the writer: whether an append arrived in part, or which bytes a failed sync lost, is
-//! unknown, so nothing may follow as if all were well. Every later call returns the first error.
+//! The first error poisons the writer, and every later call returns this error. After an error, the state of the file
+//! is unknown: a part of an append may be in the file, and a failed sync may have lost bytes. More appends could
+//! leave a hole.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
@@ -20,25 +21,26 @@ use crate::rate::{Direction, Granted, IoPriority, RateLimiter};
 #[cfg(test)]
 mod tests;
 
-/// How a [`FileWriter`] writes.
+/// The settings of a [`FileWriter`].
 #[derive(Clone, Debug)]
 pub struct WriterOptions {
-    /// Bytes gathered before a write; `writable_file_max_buffer_size`, 1 MiB. 0 gathers nothing.
+    /// The bytes to collect before a write. Default: 1 MiB (`writable_file_max_buffer_size`). 0 collects nothing.
     pub buffer_bytes: usize,
-    /// Start writing back each time that many bytes were written; 0 for never.
+    /// After so many written bytes, the writer starts to write the file to disk. 0 disables this.
     pub bytes_per_sync: u64,
-    /// Wait for the write-back before the last one (`strict_bytes_per_sync`).
+    /// Before it starts to write the next bytes to disk, the writer waits for the bytes before
+    /// (`strict_bytes_per_sync`).
     pub strict_bytes_per_sync: bool,
     /// The limiter that each append asks first. `None`: no limit.
     pub rate_limiter: Option<Arc<RateLimiter>>,
     /// The priority with which the writer asks the limiter.
     pub priority: IoPriority,
-    /// Where the waits are counted.
+    /// The statistics that count the waits and the times of writes.
     pub statistics: Option<Arc<Statistics>>,
-    /// For a table: which of the `file.write.*.micros` its writes are for, beside `sst.write.micros`. For a blob file:
-    /// `blobdb.blob.file.write.micros`, alone.
+    /// The histogram of the times of writes. For an SST file: one of `file.write.*.micros`; the times are also
+    /// counted in `sst.write.micros`. For a blob file: `blobdb.blob.file.write.micros` only.
     pub histogram: Option<HistogramKind>,
-    /// Keep a CRC32C of the whole file; only for files written from their start.
+    /// Computes a CRC32C of the whole file. Only for files that are written from their start.
     pub checksum: bool,
 }
 
@@ -58,18 +60,18 @@ impl Default for WriterOptions {
 }
 
 const FIRST_BUFFER_BYTES: usize = 64 << 10;
-/// Not written back early: the next append would dirty it again.
+/// The last bytes of the file are not written to disk early, because the next append would change their page again.
 const SYNC_MARGIN_BYTES: u64 = 1 << 20;
 const SYNC_ALIGN_BYTES: u64 = 4 << 10;
 
-/// A file being written, buffered, limited and checksummed; poisoned for good by its first error.
+/// Writes a file through a buffer, the rate limiter and a checksum. The first error poisons the writer.
 #[derive(Debug)]
 pub struct FileWriter {
     file: Box<dyn Append>,
     options: WriterOptions,
     buffer: Vec<u8>,
     checksum: u32,
-    /// Where write-back was last started.
+    /// The offset up to which writing to disk was started.
     synced_to: u64,
     granted: Granted,
     poison: Arc<OnceLock<Error>>,
@@ -89,7 +91,7 @@ impl FileWriter {
         }
     }
 
-    /// Appends; small pieces are gathered.
+    /// Appends bytes. Small appends collect in the buffer.
     #[inline]
     pub fn append(&mut self, data: &[u8]) -> Result<()> {
         self.check()?;
@@ -123,7 +125,7 @@ impl FileWriter {
         self.check()
     }
 
-    /// Hands what is gathered to the system; survives a crash of the process.
+    /// Passes the buffered bytes to the operating system. The bytes then survive a crash of the process.
     pub fn flush(&mut self) -> Result<()> {
         self.check()?;
         self.spill()?;
@@ -131,13 +133,14 @@ impl FileWriter {
         self.start_write_back()
     }
 
-    /// Flushes and makes durable; `fsync` instead of `fdatasync` when asked (`use_fsync`).
+    /// Flushes the buffer and makes the file durable, with `fsync` or `fdatasync`.
     pub fn sync(&mut self, use_fsync: bool) -> Result<()> {
         self.flush()?;
         self.run(|file| if use_fsync { file.fsync() } else { file.sync() })
     }
 
-    /// Syncs what was flushed, from another thread. Its failure poisons this writer too.
+    /// Returns a handle that syncs the flushed bytes from another thread. If the sync fails, this writer is poisoned
+    /// too.
     pub fn syncer(&self) -> Arc<dyn Syncer> {
         Arc::new(PoisoningSyncer {
             inner: self.file.syncer(),
@@ -146,28 +149,28 @@ impl FileWriter {
         })
     }
 
-    /// Bytes appended, gathered ones included, plus what the file had.
+    /// Returns the size of the file, buffered bytes included.
     #[inline]
     pub fn size(&self) -> u64 {
         self.file.size() + self.buffer.len() as u64
     }
 
-    /// Bytes handed to the system.
+    /// Returns the bytes that were passed to the operating system.
     pub fn flushed_size(&self) -> u64 {
         self.file.size()
     }
 
-    /// CRC32C of everything appended, not masked; `None` unless asked for.
+    /// Returns the CRC32C of all appended bytes, not masked; `None` if `WriterOptions::checksum` is not set.
     pub fn checksum(&self) -> Option<u32> {
         self.options.checksum.then_some(self.checksum)
     }
 
-    /// What the rate limiter cost so far.
+    /// Returns the sum of the grants of the rate limiter.
     pub fn granted(&self) -> Granted {
         self.granted
     }
 
-    /// Changes who asks the rate limiter.
+    /// Changes the priority with which the writer asks the rate limiter.
     pub fn set_priority(&mut self, priority: IoPriority) {
         self.options.priority = priority;
     }
@@ -177,7 +180,7 @@ impl FileWriter {
         self.file.path()
     }
 
-    /// Whether an error has poisoned it.
+    /// Returns true if an error has poisoned the writer.
     pub fn failed(&self) -> bool {
         self.poison.get().is_some()
     }
@@ -250,7 +253,7 @@ impl FileWriter {
         self.start_write_back()
     }
 
-    /// Where times of writes go, if they are wanted.
+    /// Returns the statistics and the histogram for the times of writes, if times are collected.
     fn timed(&self) -> Option<(&Statistics, HistogramKind)> {
         let statistics = self.options.statistics.as_deref().filter(|s| s.timers_on())?;
         Some((statistics, self.options.histogram?))

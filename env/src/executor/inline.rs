@@ -17,7 +17,7 @@ use crate::clock::Clock;
 use crate::rng::{Rng, SeededRng};
 use crate::thread_status::ThreadBoard;
 
-/// Runs nothing until helped.
+/// An executor that runs jobs only in calls of [`Executor::help`] and in waits.
 #[derive(Debug)]
 pub struct Inline {
     rng: SeededRng,
@@ -32,7 +32,7 @@ type OnStarved = Box<dyn Fn(u64) + Send + Sync>;
 
 #[derive(Default)]
 struct Starved {
-    /// Since a program last came back from waiting, as far as told by [`Inline::fed`].
+    /// The rounds of waiting since the last call of [`Inline::fed`].
     rounds: u64,
     patience: u64,
     tell: Option<Arc<OnStarved>>,
@@ -47,10 +47,11 @@ impl std::fmt::Debug for Starved {
 #[derive(Default)]
 struct State {
     queues: [VecDeque<(Tag, Job)>; 4],
-    /// Due time in nanoseconds; first come, first served among equals.
+    /// The delayed jobs, with their start times in nanoseconds. Jobs with equal start times run in the order of the
+    /// calls.
     timers: Vec<(u64, Pool, Tag, Job)>,
     threads: [usize; 4],
-    /// Jobs that run now, on whatever thread.
+    /// The number of running jobs, on all threads.
     busy: usize,
 }
 
@@ -61,7 +62,7 @@ impl std::fmt::Debug for State {
 }
 
 impl Inline {
-    /// One seed, one order.
+    /// Makes an executor. Equal seeds give equal orders of jobs.
     pub fn new(seed: u64, clock: Arc<dyn Clock>) -> Inline {
         Inline {
             rng: SeededRng::new(seed),
@@ -81,12 +82,13 @@ impl Inline {
             Starved { rounds: 0, patience: patience.max(1), tell: Some(Arc::new(Box::new(tell))) };
     }
 
-    /// The wait is over.
+    /// Resets the count of rounds. Call this after a wait ended.
     pub fn fed(&self) {
         self.starved.lock().rounds = 0;
     }
 
-    /// One more round of waiting; whether somebody counts them, who wants it asked again.
+    /// Counts one more round of waiting, and calls the function of [`Inline::on_starved`] when due. Returns false if
+    /// no such function is set.
     fn count_round(&self) -> bool {
         let mut s = self.starved.lock();
         s.rounds += 1;
@@ -99,7 +101,7 @@ impl Inline {
         true
     }
 
-    /// Drops every queued job and timer, as the end of the process does.
+    /// Drops every queued and delayed job, as the end of the process does.
     pub fn abandon(&self) {
         let mut s = self.state.lock();
         let dropped = (std::mem::take(&mut s.queues), std::mem::take(&mut s.timers));
@@ -204,7 +206,7 @@ impl Executor for Inline {
     }
 
     fn run_all<'a>(&self, mut jobs: Vec<Box<dyn FnOnce() + Send + 'a>>) {
-        // In a drawn order: nobody may rely on one.
+        // Run the jobs in a random order, so that no caller depends on an order.
         while !jobs.is_empty() {
             let i = self.rng.below(jobs.len() as u64) as usize;
             jobs.swap_remove(i)();

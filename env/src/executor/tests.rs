@@ -236,7 +236,8 @@ fn a_pool_with_work_keeps_its_threads_when_others_part() {
     assert_eq!(ex.panics().0, 0);
 }
 
-/// An executor whose threads the system refuses while the flag is set, and the count of starts.
+/// Makes an executor, a flag, and the count of thread starts. While the flag is set, the system rejects each start of
+/// a thread.
 fn refusing() -> (Arc<Threads>, Arc<AtomicBool>, Arc<AtomicUsize>) {
     let (refused, starts) = (Arc::new(AtomicBool::new(true)), Arc::new(AtomicUsize::new(0)));
     let (flag, count) = (refused.clone(), starts.clone());

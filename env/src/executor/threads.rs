@@ -25,7 +25,8 @@ use crate::sync::thread::{self, JoinHandle};
 use crate::sync::{Arc, AtomicBool, Condvar, Mutex, MutexGuard, OnceLock, Ordering};
 use crate::thread_status::ThreadBoard;
 
-/// Threads named `rocksdb:low` and so on, as tools that look for RocksDB's expect.
+/// An executor with real threads. The threads have RocksDB's names (`rocksdb:low`), because tools search for these
+/// names.
 #[derive(Debug)]
 pub struct Threads {
     pools: [Arc<Inner>; 4],
@@ -35,7 +36,7 @@ pub struct Threads {
     board: Arc<ThreadBoard>,
 }
 
-/// Asked before each start of a thread. An error refuses the start, as the system does with EAGAIN.
+/// A function that is called before each start of a thread. An error rejects the start, as EAGAIN of the system does.
 pub type MayStart = dyn Fn() -> io::Result<()> + Send + Sync;
 
 /// Starts threads, if [`MayStart`] allows the start.
@@ -83,12 +84,12 @@ struct State {
     /// Why the last start of a thread failed; `None` after a start that succeeded.
     start_error: Option<String>,
     threads: Vec<JoinHandle<()>>,
-    /// A thread that was started before this was raised leaves: see [`Inner::part`].
+    /// The generation of the pool's threads. A thread of an older generation ends: see [`Inner::part`].
     crew: u64,
-    /// Jobs running.
+    /// The number of running jobs.
     busy: usize,
     stopping: bool,
-    /// Raised to make threads lower themselves: 1 processor, 2 disk as well.
+    /// The priorities that threads lower: 1 the processor priority, 2 also the disk priority.
     lowered: u8,
 }
 
@@ -99,8 +100,8 @@ impl std::fmt::Debug for State {
 }
 
 impl Threads {
-    /// One thread for compactions and one for flushes, as RocksDB's default; the other pools are empty
-    /// until sized.
+    /// Makes an executor with one thread for compactions and one thread for flushes, as RocksDB's default. The other
+    /// pools have no thread until their size is set.
     pub fn new() -> Threads {
         Self::with_starter(Starter::default())
     }
@@ -234,7 +235,7 @@ impl Executor for Threads {
     }
 
     fn wait_for_all(&self) {
-        // A job may queue another in a pool already found idle, so look again until all are at once.
+        // A job may queue a job in a pool that was found idle before. So repeat until one pass finds all pools idle.
         loop {
             for pool in &self.pools {
                 let mut s = pool.state.lock();
@@ -289,7 +290,7 @@ impl Inner {
         s.queue.push_back((tag, job));
         self.start(&mut s);
         if s.threads.len() > s.limit {
-            // One that is about to leave must not swallow the wake-up.
+            // A single notification could wake a thread that is about to end, and no other thread would take the job.
             self.work.notify_all();
         } else {
             self.work.notify_one();
@@ -301,7 +302,7 @@ impl Inner {
         s.limit = wanted(s.limit);
         self.start(&mut s);
         self.work.notify_all();
-        // Whoever waits for the queue to be worked off must learn that nobody will.
+        // A waiter for an empty queue looks again: a pool of size 0 does not run its queue.
         self.idle.notify_all();
     }
 
@@ -345,7 +346,7 @@ impl Inner {
             if s.crew != crew {
                 return;
             }
-            // Only the last leaves, so that numbers stay dense.
+            // Only the thread with the highest number ends, so that the numbers have no gaps.
             if s.stopping || (number >= s.limit && number + 1 == s.threads.len()) {
                 if !s.stopping {
                     drop(s.threads.pop());
@@ -386,7 +387,7 @@ impl Inner {
         std::mem::take(&mut s.threads)
     }
 
-    /// Drops the queue and returns the threads to wait for.
+    /// Empties the queue. Returns its jobs and the threads to wait for.
     fn stop(&self) -> (VecDeque<(Tag, Job)>, Vec<JoinHandle<()>>) {
         let mut s = self.state.lock();
         s.stopping = true;
@@ -402,9 +403,10 @@ impl Drop for Threads {
         for pool in &self.pools {
             let (queue, threads) = pool.stop();
             drop(queue);
-            // The last owner may be a job itself; it cannot wait for its own thread.
+            // The last reference to the executor may be dropped by one of its jobs. This thread cannot wait for
+            // itself.
             for thread in threads.into_iter().filter(|t| t.thread().id() != me) {
-                // A thread's jobs are caught; joining fails only if the runtime itself broke.
+                // A panic of a job is caught. So the join fails only if the standard library fails.
                 let _ = thread.join();
             }
         }
@@ -432,7 +434,7 @@ struct Timer {
 struct TimerState {
     waiting: Vec<Delayed>,
     thread: Option<JoinHandle<()>>,
-    /// As a pool's.
+    /// The generation of the timer thread, as in `State::crew`.
     crew: u64,
     stopping: bool,
 }
@@ -504,7 +506,7 @@ impl Timer {
         }
     }
 
-    /// Lets the thread go if no job is ahead, and returns it to wait for.
+    /// Ends the timer thread if no job is delayed. Returns the thread to wait for.
     fn part(&self) -> Option<JoinHandle<()>> {
         let mut s = self.state.lock();
         if !s.waiting.is_empty() {
@@ -532,7 +534,7 @@ fn started_in<'scope>(scope: &'scope thread::Scope<'scope, '_>, run: impl FnOnce
     thread::Builder::new().spawn_scoped(scope, run).is_ok()
 }
 
-/// The explorer starts every thread.
+/// Under Shuttle, the start of a thread never fails.
 #[cfg(shuttle)]
 fn started_in<'scope>(scope: &'scope thread::Scope<'scope, '_>, run: impl FnOnce() + Send + 'scope) -> bool {
     scope.spawn(run);

@@ -1,6 +1,6 @@
-//! A file system whose calls fail on plan.
+//! A file system whose calls fail by a plan.
 //!
-//! A plan is a list of rules, one a line; the first that applies to a call decides it:
+//! A plan is a list of rules, one per line. The first rule that applies to a call decides the outcome:
 //!
 //! ```text
 //! # op    file         which   outcome
@@ -15,13 +15,12 @@
 //! write   *            #40..   ENOSPC       any call that changes the disk
 //! ```
 //!
-//! `op` is a name of [`Op`], `write` for those that change the disk, or `*`; `file` is matched against the
-//! last part of the path, `*` standing for anything. Calls are counted for each rule over what it
-//! matches, from 1. Outcomes are errno names (EIO, ENOSPC, EINTR, EMFILE, EAGAIN, EACCES, EROFS, EDQUOT,
-//! ESTALE) and the words above.
+//! `op` is a name of [`Op`], `write` for all calls that change the disk, or `*`. `file` is compared with the last
+//! part of the path; `*` matches any text. Each rule counts the calls that match it, from 1. Outcomes are the names
+//! of errors (EIO, ENOSPC, EINTR, EMFILE, EAGAIN, EACCES, EROFS, EDQUOT, ESTALE) and the words above.
 //!
-//! Apart from rules there is a budget of bytes, [`FaultHook::set_budget`], after which appends fail with
-//! ENOSPC, having written what still fitted, as a disk that fills up does.
+//! A budget of bytes is independent of the rules ([`FaultHook::set_budget`]). After the budget is used up, appends
+//! write the bytes that fit and fail with ENOSPC, as on a full disk.
 
 use std::io;
 use std::path::Path;
@@ -54,10 +53,10 @@ pub struct FaultHook {
     calls: AtomicU64,
     writes: AtomicU64,
     fired: AtomicU64,
-    /// Bytes that may still be appended; `u64::MAX` for no end.
+    /// The bytes that may still be appended; `u64::MAX` for no limit.
     budget: AtomicU64,
     crashed: AtomicBool,
-    /// What forgets.
+    /// The disk for the outcome `forget`.
     disk: OnceLock<MemoryFs>,
 }
 
@@ -74,11 +73,11 @@ impl FaultHook {
         }
     }
 
-    /// Replaces the plan and starts its counts anew; an empty text ends all faults.
+    /// Replaces the plan, and sets the counts of calls to 0. An empty text ends all faults.
     ///
     /// # Errors
-    /// `InvalidArgument` with the line that cannot be read; for `forget` without a disk that can, or of another call than a
-    /// sync.
+    /// `InvalidArgument` for a line that is no rule; for `forget` in a rule of another call than a sync, and without
+    /// a disk ([`FaultFs::wrap_disk`]).
     pub fn set_plan(&self, text: &str) -> Result<()> {
         let rules = rule::parse(text)?;
         let forgets = |rule: &&Rule| rule.outcome == Outcome::Forget;
@@ -89,32 +88,32 @@ impl FaultHook {
         Ok(())
     }
 
-    /// Adds a rule after those there are.
+    /// Adds a rule after the existing rules.
     pub fn add(&self, rule: Rule) {
         self.rules.lock().push((rule, 0));
     }
 
-    /// Sets how many more bytes may be appended; `None` for no end.
+    /// Sets the number of bytes that may still be appended; `None` for no limit.
     pub fn set_budget(&self, bytes: Option<u64>) {
         self.budget.store(bytes.unwrap_or(u64::MAX), Ordering::Relaxed);
     }
 
-    /// Calls so far, of any kind.
+    /// Returns the number of calls.
     pub fn calls(&self) -> u64 {
         self.calls.load(Ordering::Relaxed)
     }
 
-    /// Calls so far that change the disk: the places where a crash makes a difference.
+    /// Returns the number of calls that change the disk. A crash before or after such a call gives different disks.
     pub fn writes(&self) -> u64 {
         self.writes.load(Ordering::Relaxed)
     }
 
-    /// How often a rule or the budget has struck.
+    /// Returns how often a rule or the budget changed the outcome of a call.
     pub fn fired(&self) -> u64 {
         self.fired.load(Ordering::Relaxed)
     }
 
-    /// Whether a `crash` rule has struck; all calls fail until [`FaultHook::revive`].
+    /// Returns true after the outcome `crash`. All calls fail until [`FaultHook::revive`].
     pub fn crashed(&self) -> bool {
         self.crashed.load(Ordering::Acquire)
     }
@@ -124,7 +123,7 @@ impl FaultHook {
         self.crashed.store(true, Ordering::Release);
     }
 
-    /// Ends a crash and the plan that led to it.
+    /// Ends a crash, and removes all rules.
     pub fn revive(&self) {
         self.rules.lock().clear();
         self.crashed.store(false, Ordering::Release);
@@ -192,7 +191,7 @@ impl Hook for FaultHook {
     }
 }
 
-/// The system's error, worded as the posix file system would.
+/// Returns the error with the words of the file system of the machine.
 fn error(code: i32, call: &Call<'_>) -> Error {
     Error::io(call.op.name(), call.path, io::Error::from_raw_os_error(code)).at(call.offset)
 }
@@ -202,12 +201,12 @@ fn crash_error(path: &Path) -> Error {
 }
 
 impl FaultFs {
-    /// Wraps a file system; nothing fails until there is a plan.
+    /// Wraps a file system. No call fails before a plan is set.
     pub fn wrap(inner: Arc<dyn FileSystem>) -> Arc<FaultFs> {
         Arc::new(Hooked::new(inner, Arc::new(FaultHook::new())))
     }
 
-    /// Wraps what at its bottom is `disk`, which `forget` makes forget.
+    /// Wraps a file system that stores its files on `disk`. The outcome `forget` changes this disk.
     pub fn wrap_disk(inner: Arc<dyn FileSystem>, disk: MemoryFs) -> Arc<FaultFs> {
         let hook = FaultHook { disk: OnceLock::from(disk), ..FaultHook::new() };
         Arc::new(Hooked::new(inner, Arc::new(hook)))

@@ -7,7 +7,7 @@ use base::{Error, Result};
 
 use super::Op;
 
-/// Which calls, of those that match, are struck; counted from 1.
+/// Selects the calls that a rule changes, among the calls that match the rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Which {
     /// Every matching call.
@@ -16,7 +16,7 @@ pub enum Which {
     Nth(u64),
     /// The matching call with this number, counted from 1, and each later call.
     From(u64),
-    /// From the first, before the second.
+    /// From the first number up to, but without, the second number.
     Range(u64, u64),
 }
 
@@ -31,33 +31,34 @@ impl Which {
     }
 }
 
-/// What happens to them.
+/// The outcome of a call that a rule changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// Fails with this errno; nothing is done.
+    /// The call does nothing and fails with this error number.
     Errno(i32),
-    /// At most that many bytes are read or written, and success is reported.
+    /// At most this number of bytes is read or written, and the call succeeds.
     Short(usize),
-    /// That many bytes are written, then EIO.
+    /// This number of bytes is written, and the call fails with EIO.
     Torn(usize),
-    /// Success is reported, nothing done.
+    /// The call does nothing and reports success.
     Lie,
-    /// A sync fails with EIO, and no later one saves what the file had unsynced, though reads see it: what some kernels do.
+    /// A sync fails with EIO, and the unsynced bytes of the file are never made durable, although reads still return
+    /// these bytes. Some kernels do this.
     Forget,
     /// This and every later call fails.
     Crash,
-    /// That many bytes are written, then as `Crash`.
+    /// This number of bytes is written, and this and every later call fails.
     TornCrash(usize),
 }
 
 /// One rule of a plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rule {
-    /// `None` for any; see also `writes`.
+    /// The operation. `None`: any operation, or with `writes` any operation that changes the disk.
     pub op: Option<Op>,
-    /// Only calls that change the disk.
+    /// If set, the rule matches only calls that change the disk.
     pub writes: bool,
-    /// Matched against the last part of the path; `*` stands for anything.
+    /// A pattern for the last part of the path; `*` matches any text.
     pub file: String,
     /// The calls that the rule applies to, by number.
     pub which: Which,
@@ -100,7 +101,7 @@ const ERRNOS: [(&str, i32); 9] = [
     ("ESTALE", libc::ESTALE),
 ];
 
-/// The rules of a text; `#` at the start of a line makes it a comment.
+/// Reads the rules of a plan. A line that starts with `#` is a comment.
 pub(super) fn parse(text: &str) -> Result<Vec<Rule>> {
     text.lines()
         .map(str::trim)

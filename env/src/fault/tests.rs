@@ -39,7 +39,7 @@ fn what_a_failed_sync_forgets_is_read_and_never_saved() {
     assert_eq!(all(), b"saved forgotten");
     memory.crash(crate::memory::Survivors::Synced);
     assert_eq!(all(), b"saved ");
-    // Not what a disk does that nobody named, nor what another call does.
+    // `forget` needs a named disk, and it is an outcome of a sync only.
     assert!(disk().hook().set_plan("sync a * forget").is_err());
     assert!(fs.hook().set_plan("append a * forget").is_err());
 }

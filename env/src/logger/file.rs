@@ -1,8 +1,9 @@
-//! The LOG file: one line a message, old files kept by number, a new one by size or age.
+//! The file of the info log: one line per message. The logger starts a new file by size or age, and keeps a number of
+//! old files.
 //!
-//! The file is `LOG` in the database's directory, or `<path with _ for />_LOG` in `db_log_dir`. Old ones
-//! are called `LOG.old.<microseconds>`. Lines are gathered and handed to the system every five seconds,
-//! at each warning or worse, and at `flush`.
+//! The file is `LOG` in the directory of the database, or `<path with _ for />_LOG` in `db_log_dir`. Old files have
+//! the names `LOG.old.<microseconds>`. The logger buffers lines. It writes the buffer every five seconds, after each
+//! line of level warn or higher, and at `flush`.
 
 use std::fmt::{self, Write as _};
 use std::path::{Path, PathBuf};
@@ -18,19 +19,19 @@ use crate::clock::Clock;
 use crate::fs::{AppendHints, FileSystem};
 use crate::writer::{FileWriter, WriterOptions};
 
-/// When the LOG starts a new file and how many old ones stay; RocksDB's defaults.
+/// When the logger starts a new file, and how many old files it keeps. The defaults are those of RocksDB.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LogFileOptions {
     /// The lowest level that the info log holds.
     pub level: LogLevel,
-    /// Bytes; 0 for no limit.
+    /// The size at which a new file starts, in bytes. 0: no limit.
     pub max_log_file_size: u64,
-    /// Seconds; 0 for never.
+    /// The age at which a new file starts, in seconds. 0: no limit.
     pub log_file_time_to_roll: u64,
-    /// Old and current files together, at least 1; 1000.
+    /// The number of files, the current file included. At least 1; default 1000.
     pub keep_log_file_num: usize,
-    /// Bytes of old and current files together; 0 for no limit. The current file then has at most
-    /// 15/64 of these bytes.
+    /// The limit for all files together, in bytes. 0: no limit. The current file then has at most 15/64 of these
+    /// bytes.
     pub total_bytes_max: u64,
 }
 
@@ -62,7 +63,7 @@ impl Default for LogFileOptions {
 const FLUSH_EVERY_US: u64 = 5_000_000;
 const BUFFER_BYTES: usize = 64 << 10;
 
-/// Writes `LOG` in the database's or the log directory.
+/// A logger that writes the file `LOG`.
 #[derive(Debug)]
 pub struct FileLogger {
     fs: Arc<dyn FileSystem>,
@@ -76,7 +77,7 @@ pub struct FileLogger {
 
 #[derive(Debug)]
 struct State {
-    /// `None` after `close` or when the file could not be made.
+    /// `None` after `close`, and if the file could not be created.
     file: Option<FileWriter>,
     opened_us: u64,
     flushed_us: u64,
@@ -86,9 +87,9 @@ struct State {
 }
 
 impl FileLogger {
-    /// Opens the LOG of the database at `db_path`, in `db_log_dir` if there is one (the file's name then
-    /// carries the path). A LOG already there becomes `LOG.old.<micros>`; of the old ones only as many
-    /// stay as `keep_log_file_num` allows. Makes the directory that the file goes to.
+    /// Opens the info log of the database at `db_path`. The file is in `db_log_dir`, if given, with the path of the
+    /// database in its name. The directory is created. An existing file becomes `LOG.old.<micros>`, and the oldest
+    /// files above `keep_log_file_num` are deleted.
     pub fn open(
         fs: Arc<dyn FileSystem>,
         clock: Arc<dyn Clock>,
@@ -118,17 +119,17 @@ impl FileLogger {
         Ok(logger)
     }
 
-    /// The current file.
+    /// Returns the path of the current file.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The first thing that went wrong, if any.
+    /// Returns the first error of the logger, or `None`.
     pub fn error(&self) -> Option<Error> {
         self.state.lock().first_error.clone()
     }
 
-    /// Moves the file there is out of the way, makes a new one and removes the oldest.
+    /// Renames the existing file, creates a new file, and deletes the oldest files.
     fn start(&self, s: &mut State) -> Result<()> {
         if self.fs.exists(&self.path)? {
             let mut micros = self.clock.now_micros();
@@ -140,7 +141,7 @@ impl FileLogger {
                 micros += 1;
             };
             match self.fs.rename(&self.path, &old) {
-                // Someone tidied it away meanwhile.
+                // Another process deleted or renamed the file in between.
                 Err(e) if e.is_not_found() => {}
                 other => other?,
             }
@@ -178,7 +179,8 @@ impl FileLogger {
         Ok(())
     }
 
-    /// How many of the newest old files fit into the limit for all files. The current file may still grow.
+    /// Returns how many of the newest old files fit into the limit for all files. A quarter of the limit is left for
+    /// the current file.
     fn kept_by_bytes(&self, dir: &Path, old: &[(u64, String)]) -> Result<usize> {
         let total = self.options.total_bytes_max;
         if total == 0 {
@@ -227,7 +229,8 @@ impl FileLogger {
         line.clear();
         let offset = self.clock.local_offset_seconds(now_us / 1_000_000);
         line_start(&mut line, now_us, offset, crate::posix::thread_id());
-        // Formatting into a string fails only if a Display of the message does; what came stays.
+        // Formatting into a string fails only if a `Display` of the message fails. The text before the failure is
+        // written.
         let _ = line.write_fmt(message);
         if !line.ends_with('\n') {
             line.push('\n');
@@ -310,7 +313,7 @@ fn keep_first(slot: &mut Option<Error>, outcome: Result<()>) {
     }
 }
 
-/// Where the LOG of a database goes.
+/// Returns the path of the info log of a database.
 pub fn log_path(fs: &dyn FileSystem, db_path: &Path, db_log_dir: Option<&Path>) -> PathBuf {
     let Some(dir) = db_log_dir else { return db_path.join("LOG") };
     let absolute = fs.canonicalize(db_path).unwrap_or_else(|_| db_path.to_path_buf());
@@ -321,7 +324,7 @@ pub fn log_path(fs: &dyn FileSystem, db_path: &Path, db_log_dir: Option<&Path>) 
         .bytes()
         .map(|b| if b.is_ascii_alphanumeric() || b"-._".contains(&b) { char::from(b) } else { '_' })
         .collect();
-    // RocksDB's room for the name, its own suffix and an end mark included.
+    // RocksDB has 260 bytes for the name, with its suffix and a zero byte.
     name.truncate(260 - "_LOG\0".len());
     dir.join(name + "_LOG")
 }
@@ -332,14 +335,14 @@ fn suffixed(path: &Path, suffix: &str) -> PathBuf {
     name.into()
 }
 
-/// `2026/11/21-22:00:00.123456 140012345678912 `.
+/// Writes time and thread: `2026/11/21-22:00:00.123456 140012345678912 `.
 fn line_start(out: &mut String, now_us: u64, offset_seconds: i64, thread: u64) {
     push_time(out, now_us, offset_seconds);
     push_number(out, thread, 1);
     out.push(' ');
 }
 
-/// `2026/11/21-22:00:00.123456 `.
+/// Writes a time: `2026/11/21-22:00:00.123456 `.
 pub(super) fn push_time(out: &mut String, now_us: u64, offset_seconds: i64) {
     let seconds = (now_us / 1_000_000) as i64 + offset_seconds;
     let (days, of_day) = (seconds.div_euclid(86_400), seconds.rem_euclid(86_400));
@@ -354,7 +357,8 @@ pub(super) fn push_time(out: &mut String, now_us: u64, offset_seconds: i64) {
     }
 }
 
-/// At least `width` digits. The formatter of the language takes ten times as long, for the seven numbers of each line.
+/// Writes a number with at least `width` digits. `format!` takes ten times as long, for the seven numbers of each
+/// line.
 fn push_number(out: &mut String, mut number: u64, width: usize) {
     let mut digits = [b'0'; 20];
     let mut at = digits.len();
@@ -366,8 +370,8 @@ fn push_number(out: &mut String, mut number: u64, width: usize) {
     out.extend(digits[at..].iter().map(|digit| char::from(*digit)));
 }
 
-/// Days since 1970 to year, month, day: years begin in March, so that the leap day is the last of its
-/// year, and 400 of them are one era (Hinnant, "chrono-Compatible Low-Level Date Algorithms").
+/// Converts days since 1970 to year, month and day. Years start in March, so that the leap day is the last day of a
+/// year, and 400 years are one era (Hinnant, "chrono-Compatible Low-Level Date Algorithms").
 fn civil(days: i64) -> (i64, i64, i64) {
     let z = days + 719_468;
     let era = z.div_euclid(146_097);

@@ -31,7 +31,7 @@ impl StderrLogger {
         let mut line = String::new();
         push_time(&mut line, now_us, self.clock.local_offset_seconds(now_us / 1_000_000));
         let thread = crate::posix::thread_id();
-        // Formatting into a string fails only if a Display of the message does; the text so far stays.
+        // Formatting into a string fails only if a `Display` of the message fails. The text before the failure stays.
         let _ = writeln!(line, "{thread:x} {}{}{message}", self.prefix, level.prefix());
         line
     }
@@ -48,7 +48,7 @@ impl Logger for StderrLogger {
 
     fn log(&self, level: LogLevel, message: fmt::Arguments<'_>) {
         if level >= self.level() {
-            // A line that the stream refuses is lost, as a line of the info log.
+            // If the stream rejects a line, the line is lost, as in the info log.
             #[allow(clippy::disallowed_methods, reason = "this logger is for the standard error output")]
             let _ = std::io::stderr().write_all(self.line(level, message).as_bytes());
         }

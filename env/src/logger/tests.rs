@@ -29,7 +29,7 @@ impl World {
         String::from_utf8(bytes).unwrap()
     }
 
-    /// The lines with the thread taken out.
+    /// Returns the lines, with `T` in place of the thread.
     fn lines(&self, name: &str) -> Vec<String> {
         let id = format!(" {} ", crate::posix::thread_id());
         self.text(name).lines().map(|l| l.replace(&id, " T ")).collect()

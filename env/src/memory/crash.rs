@@ -1,4 +1,4 @@
-//! What a crash leaves.
+//! The disk after a crash: which unsynced operations survive.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,24 +9,24 @@ use super::names::{DirId, Entries, Entry, Names, ROOT, apply};
 use super::node::{FileNode, Op, write};
 use crate::rng::{Rng, SeededRng};
 
-/// Which unsynced operations reach the disk.
+/// Selects the unsynced operations that survive a crash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Survivors {
-    /// Only what was synced: bytes by their file's sync, names by their directory's.
+    /// Only synced operations: bytes by the sync of their file, names by the sync of their directory.
     Synced,
-    /// All of it: the process died, the machine did not.
+    /// All operations: the process ended, but the machine did not.
     Everything,
     /// All names, but only synced bytes.
     NamesWithoutData,
     /// All names and lengths, with zeros where bytes were not synced.
     ZerosForData,
-    /// All names and lengths, with bytes of whatever was on the disk there before, drawn from the seed.
+    /// All names and lengths. Unsynced bytes are random bytes drawn from the seed, as from an older file.
     SizeWithoutData(u64),
-    /// All names; of each file all but a part of its last write, cut at a byte drawn from the seed.
+    /// All names. Of each file all writes but the last; the last write is cut at a byte drawn from the seed.
     TornLast(u64),
-    /// All names; of what was not synced any sectors of 512 bytes, drawn from the seed for each file.
+    /// All names. Of each unsynced write some sectors of 512 bytes, drawn from the seed.
     Sectors(u64),
-    /// All bytes, but of the changes of names only a prefix, drawn from the seed for each directory.
+    /// All bytes. Of the changes of names in each directory only a prefix, drawn from the seed.
     NamesLost(u64),
     /// Draws the surviving data of each file from the seed: a prefix of its operations with the next
     /// operation torn at any byte, or 512-byte sectors in any order, or zeros. For names, a prefix of the
@@ -90,7 +90,7 @@ fn keep_some_names(
 ) {
     let cut = rng.below(journal.len() as u64 + 1) as usize;
     let mut cuts: BTreeMap<DirId, usize> = BTreeMap::new();
-    // A change that builds on a lost one is lost as well.
+    // A change is lost too if an earlier change of the same name is lost.
     let mut lost: HashSet<(DirId, &str)> = HashSet::default();
     for (i, change) in journal.iter().enumerate() {
         let kept = if whole {
@@ -109,7 +109,7 @@ fn keep_some_names(
     }
 }
 
-/// Makes a file what is left of it.
+/// Applies the surviving operations to a file. The other operations are lost.
 fn settle(node: &FileNode, survivors: Survivors, rng: &SeededRng) {
     let s = &mut *node.state.write();
     let ops = std::mem::take(&mut s.unsynced);
@@ -154,7 +154,7 @@ fn keep_some_bytes(ops: &[Op], durable: &mut Vec<u8>, survivors: Survivors, rng:
     }
 }
 
-/// Only the length; the bytes that came with it are a former file's.
+/// Applies only the length of a write. The new bytes are random.
 fn garbage(op: &Op, to: &mut Vec<u8>, rng: &SeededRng) {
     let was = to.len();
     zeros(op, to);
@@ -163,7 +163,7 @@ fn garbage(op: &Op, to: &mut Vec<u8>, rng: &SeededRng) {
 
 fn zeros(op: &Op, to: &mut Vec<u8>) {
     match op {
-        // Only the length: bytes already durable there stay.
+        // Apply only the length. Bytes that are already durable stay.
         Op::Write { offset, data } => {
             let end = *offset as usize + data.len();
             if to.len() < end {
@@ -174,7 +174,7 @@ fn zeros(op: &Op, to: &mut Vec<u8>) {
     }
 }
 
-/// A write of which the first bytes arrived.
+/// Applies the first bytes of a write, up to a random length.
 fn torn(op: &Op, to: &mut Vec<u8>, rng: &SeededRng) {
     if let Op::Write { offset, data } = op {
         let n = rng.below(data.len() as u64 + 1) as usize;
@@ -182,7 +182,7 @@ fn torn(op: &Op, to: &mut Vec<u8>, rng: &SeededRng) {
     }
 }
 
-/// A write of which some sectors arrived, the length with the last of them.
+/// Applies random sectors of a write. The file ends at the last of these sectors.
 fn sectors(op: &Op, to: &mut Vec<u8>, rng: &SeededRng) {
     let Op::Write { offset, data } = op else { return op.apply(to) };
     let mut at = 0;

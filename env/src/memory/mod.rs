@@ -1,18 +1,19 @@
 //! A disk in memory that can crash.
 //!
-//! Beside what programs see it keeps what would be left if the machine stopped now. Each file is a
-//! durable image and the list of operations since its last sync; the name space is durable directories
-//! and a journal of name changes, each of which becomes durable with the sync of a directory it touches.
-//! [`MemoryFs::crash`] makes the disk what a crash could leave, by [`Survivors`]; handles from before
-//! then fail.
+//! The disk keeps two states: the state that programs see, and the state that a crash of the machine would leave.
+//! Each file has its durable bytes and a list of the operations since its last sync. The names have their durable
+//! directories and a journal of name changes. A name change becomes durable by the sync of a directory that it
+//! touches. [`MemoryFs::crash`] changes the disk to a state that a crash can leave, selected by [`Survivors`].
+//! Handles from before the crash then fail.
 //!
 //! ```text
 //! append ─► live bytes, unsynced ops ──sync──► durable bytes
 //! create, rename, unlink ─► live names, journal ──sync of the directory──► durable names
 //! ```
 //!
-//! A name change follows those it builds on: syncing `b` after `a/x` moved to `b/y` makes the making of
-//! `a/x` durable too. There are no symbolic links; paths are taken from the root.
+//! A name change becomes durable together with the earlier changes on which it depends. For example, after a rename
+//! of `a/x` to `b/y`, a sync of `b` makes the creation of `a/x` durable too. There are no symbolic links. All paths
+//! start at the root.
 
 use std::fmt;
 use std::io;
@@ -57,7 +58,7 @@ pub struct MemoryFs {
 }
 
 impl MemoryFs {
-    /// An empty disk with a root directory; files get their times from `clock`.
+    /// Makes an empty disk with a root directory. `clock` gives the times of files.
     pub fn new(clock: Arc<dyn Clock>) -> Self {
         MemoryFs {
             shared: Arc::new(Shared {
@@ -70,12 +71,13 @@ impl MemoryFs {
         }
     }
 
-    /// What [`FileSystem::free_space`] starts from; writing is not limited (see `fault` for that).
+    /// Sets the size of the disk for [`FileSystem::free_space`]. Writes are not limited; [`crate::fault`] can limit
+    /// writes.
     pub fn set_capacity(&self, bytes: u64) {
         self.shared.capacity.store(bytes, Ordering::Relaxed);
     }
 
-    /// Stops the machine: the disk becomes what `survivors` says, every handle dies, every lock is free.
+    /// Crashes the machine: the disk changes as `survivors` says, all handles fail, and all locks are released.
     pub fn crash(&self, survivors: Survivors) {
         let mut names = self.shared.names.lock();
         self.shared.generation.fetch_add(1, Ordering::AcqRel);
@@ -83,8 +85,9 @@ impl MemoryFs {
         crash::crash(&mut names, survivors);
     }
 
-    /// Another disk that holds what this one does now, unsynced operations included; neither sees what the
-    /// other does from here on. Times come from `clock`. Costs a few words a file: bytes are shared until changed.
+    /// Returns a second disk with the same content, unsynced operations included. Later changes of one disk do not
+    /// change the other disk. `clock` gives the times of the new disk. Cost: a few words for each file, because bytes
+    /// are shared until a disk changes them.
     pub fn fork(&self, clock: Arc<dyn Clock>) -> MemoryFs {
         MemoryFs {
             shared: Arc::new(Shared {
@@ -97,13 +100,14 @@ impl MemoryFs {
         }
     }
 
-    /// Every file with its bytes, in the order of the tree.
+    /// Returns every file with its bytes, in the order of the paths.
     pub fn image(&self) -> Vec<(PathBuf, Arc<Vec<u8>>)> {
         self.shared.names.lock().image()
     }
 
-    /// Cuts the newest unsynced write of a file to its first `bytes`, for a crash in the middle of that write: only
-    /// what a crash leaves changes, not what is seen. False when there is no such file.
+    /// Cuts the newest unsynced write of a file to its first `bytes` bytes, for a crash in the middle of the write.
+    /// Only the state after a crash changes; programs still see the whole write. Returns false if the file does not
+    /// exist.
     pub fn tear(&self, path: &Path, bytes: usize) -> bool {
         match self.shared.names.lock().find(path) {
             Some(Entry::File(node)) => {
@@ -114,8 +118,8 @@ impl MemoryFs {
         }
     }
 
-    /// Changes a file's bytes, live and durable, as damage at rest would: no time, no operation. The
-    /// length may change. False when there is no such file.
+    /// Changes the bytes of a file as corruption on the device does: live and durable bytes change, the time of the
+    /// file does not. The length may change. Returns false if the file does not exist.
     pub fn damage(&self, path: &Path, change: impl FnOnce(&mut Vec<u8>)) -> bool {
         match self.shared.names.lock().find(path) {
             Some(Entry::File(node)) => {
@@ -126,8 +130,8 @@ impl MemoryFs {
         }
     }
 
-    /// Forgets what a file has unsynced, as some kernels do when a sync fails: reads still see it, no
-    /// later sync saves it. False when there is no such file.
+    /// Drops the unsynced operations of a file, as some kernels do when a sync fails: reads still return the bytes,
+    /// but no later sync makes them durable. Returns false if the file does not exist.
     pub fn forget_unsynced(&self, path: &Path) -> bool {
         match self.shared.names.lock().find(path) {
             Some(Entry::File(node)) => {
@@ -138,7 +142,7 @@ impl MemoryFs {
         }
     }
 
-    /// Bytes of a file that a crash may take; `None` when there is no such file.
+    /// Returns the bytes of a file that a crash may remove; `None` if the file does not exist.
     pub fn unsynced_bytes(&self, path: &Path) -> Option<u64> {
         match self.shared.names.lock().find(path) {
             Some(Entry::File(node)) => Some(node.unsynced_bytes()),
@@ -146,7 +150,7 @@ impl MemoryFs {
         }
     }
 
-    /// Name changes that a crash may take.
+    /// Returns the number of name changes that a crash may remove.
     pub fn unsynced_names(&self) -> usize {
         self.shared.names.lock().journal.len()
     }
@@ -171,7 +175,7 @@ impl fmt::Debug for MemoryFs {
 }
 
 fn failed(doing: &str, path: &Path, kind: io::ErrorKind) -> Error {
-    // As the operating system words it, so that messages do not depend on the disk.
+    // The message is that of the operating system, so that messages do not depend on the file system.
     let code = match kind {
         io::ErrorKind::NotFound => libc::ENOENT,
         io::ErrorKind::AlreadyExists => libc::EEXIST,

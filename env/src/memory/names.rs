@@ -1,4 +1,5 @@
-//! The name space: directories live and durable, and the journal between them.
+//! The names of a disk in memory: the live directories, the durable directories, and the journal of changes between
+//! them.
 
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
@@ -20,10 +21,10 @@ pub(crate) enum Entry {
     File(Arc<FileNode>),
 }
 
-/// Names are shared: forks and crashes copy all of them.
+/// The entries of a directory. The texts of names are shared, because forks and crashes copy all entries.
 pub(crate) type Entries = BTreeMap<Arc<str>, Entry>;
 
-/// One name set or taken away.
+/// Sets one name of a directory, or removes the name.
 #[derive(Clone)]
 pub(crate) struct Edit {
     pub dir: DirId,
@@ -31,13 +32,13 @@ pub(crate) struct Edit {
     pub to: Option<Entry>,
 }
 
-/// Edits that become durable together.
+/// The edits of one operation. They become durable together.
 pub(crate) type Change = Vec<Edit>;
 
 pub(crate) struct Names {
     pub live: BTreeMap<DirId, Entries>,
     pub durable: BTreeMap<DirId, Entries>,
-    /// What is not durable yet, in order.
+    /// The changes that are not durable yet, oldest first.
     pub journal: Vec<Change>,
     next_id: u64,
 }
@@ -50,7 +51,7 @@ impl Names {
         Names { live: root.clone(), durable: root, journal: Vec::new(), next_id: 1 }
     }
 
-    /// The same names for another disk, with files of its own.
+    /// Returns a copy of all names for another disk. The copy has its own files.
     pub(crate) fn fork(&self) -> Self {
         let mut made: HashMap<*const FileNode, Arc<FileNode>> = HashMap::default();
         let mut copy = |entry: &mut Entry| {
@@ -65,7 +66,7 @@ impl Names {
         Names { live, durable, journal, next_id: self.next_id }
     }
 
-    /// Every file by its path.
+    /// Returns every file with its path and its bytes.
     pub(crate) fn image(&self) -> Vec<(PathBuf, Arc<Vec<u8>>)> {
         let mut out = Vec::new();
         let mut work = vec![(PathBuf::from("/"), ROOT)];
@@ -141,7 +142,7 @@ impl Names {
             (Entry::Dir(_), Some(Entry::Dir(id))) if !self.is_empty(id) => {
                 return Err(ErrorKind::DirectoryNotEmpty);
             }
-            // Two names of one file: POSIX leaves both.
+            // Both names belong to the same file: as in POSIX, the rename changes nothing.
             (Entry::File(a), Some(Entry::File(b))) if Arc::ptr_eq(a, &b) => return Ok(()),
             _ => {}
         }
@@ -271,12 +272,12 @@ pub(crate) fn apply(to: &mut BTreeMap<DirId, Entries>, change: &Change) {
     }
 }
 
-/// The path from the root with `.` and `..` worked out.
+/// Returns the path from the root, with `.` and `..` resolved.
 pub(crate) fn normal(path: &Path) -> PathBuf {
     Path::new("/").join(parts(path).iter().collect::<PathBuf>())
 }
 
-/// The path's text, if its names are what stands between its slashes: none of them is `.` or `..`.
+/// Returns the path as text, if no part of the path is `.` or `..`.
 fn plain(path: &Path) -> Option<&str> {
     let text = path.to_str()?;
     let is_dots = |name: &str| name == "." || name == "..";

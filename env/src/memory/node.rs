@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use parking_lot::RwLock;
 
-/// Something done to a file since its last sync.
+/// An operation on a file since its last sync.
 #[derive(Clone, Debug)]
 pub(crate) enum Op {
     Write { offset: u64, data: Arc<[u8]> },
@@ -33,7 +33,7 @@ pub(crate) fn write(to: &mut Vec<u8>, offset: u64, data: &[u8]) {
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct FileState {
-    /// Bytes are copied when they are changed while a fork of the disk holds them too.
+    /// The bytes that programs see. A change copies the bytes if a fork of the disk shares them.
     pub live: Arc<Vec<u8>>,
     pub durable: Arc<Vec<u8>>,
     pub unsynced: Vec<Op>,
@@ -69,12 +69,12 @@ impl FileNode {
         s.unsynced.clear();
     }
 
-    /// The same file for another disk; bytes are shared until one of them changes.
+    /// Returns a copy of the file for another disk. Both share the bytes until one of them changes.
     pub(crate) fn fork(&self) -> Self {
         FileNode { state: RwLock::new(self.state.read().clone()) }
     }
 
-    /// Cuts the newest unsynced write to its first `bytes`. What programs see stays.
+    /// Cuts the newest unsynced write to its first `bytes` bytes. The bytes that programs see do not change.
     pub(crate) fn tear(&self, bytes: usize) {
         if let Some(Op::Write { data, .. }) = self.state.write().unsynced.last_mut() {
             *data = Arc::from(&data[..bytes.min(data.len())]);

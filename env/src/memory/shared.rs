@@ -1,4 +1,4 @@
-//! What the handles of one disk share.
+//! The state that the handles of one disk share.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use crate::clock::Clock;
 pub(crate) struct Shared {
     pub(super) clock: Arc<dyn Clock>,
     pub(super) names: Mutex<Names>,
-    /// Raised by every crash; handles of an older one are dead.
+    /// The number of crashes. A handle with a smaller number fails.
     pub(super) generation: AtomicU64,
     /// Locked files and the generation that locked them.
     pub(super) locks: Mutex<BTreeMap<PathBuf, u64>>,
@@ -26,7 +26,7 @@ impl Shared {
         self.generation.load(Ordering::Acquire)
     }
 
-    /// Fails handles from before a crash.
+    /// Returns an error for a handle from before the last crash.
     pub(crate) fn alive(&self, generation: u64, path: &Path) -> Result<()> {
         if self.generation() == generation {
             return Ok(());

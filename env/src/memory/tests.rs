@@ -131,7 +131,7 @@ fn damage_shows_at_once_and_after_a_crash() {
     assert_eq!(read(&fs, "/db/a").unwrap(), b"acc");
 }
 
-/// What a random crash may leave: every synced byte, and of the others any sector or none.
+/// A random crash keeps every synced byte. Each sector of the other bytes survives or is lost.
 #[test]
 fn a_random_crash_keeps_what_was_synced_and_repeats_by_seed() {
     let mut lengths = std::collections::BTreeSet::new();
@@ -186,7 +186,8 @@ fn a_fork_holds_what_the_disk_held_and_neither_sees_the_other() {
     assert_eq!(fs.image().len(), 2);
 }
 
-/// What each way of stopping leaves of a file of six synced bytes, then two writes, the last torn after its first byte.
+/// Each way of crashing, for a file with six synced bytes and two later writes, of which the last is cut after its
+/// first byte.
 #[test]
 fn a_crash_in_the_middle_of_a_write_leaves_its_first_bytes() {
     let left = |survivors| {

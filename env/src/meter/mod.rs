@@ -1,4 +1,4 @@
-//! A file system that counts: calls, failures and bytes, by kind of call and kind of file.
+//! A file system that counts calls, failed calls and bytes, by kind of call and kind of file.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ pub use crate::hook::Op;
 #[cfg(test)]
 mod tests;
 
-/// What a file is, by its name.
+/// The kind of a file, by its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum FileKind {
@@ -57,14 +57,14 @@ impl FileKind {
     }
 }
 
-/// What was counted for one pair of kinds.
+/// The counts of one operation on one kind of file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Count {
     /// The number of calls, with the failed calls.
     pub calls: u64,
     /// The number of calls that failed.
     pub failed: u64,
-    /// Read or appended.
+    /// The bytes that were read or appended.
     pub bytes: u64,
 }
 
@@ -95,7 +95,7 @@ impl MeterHook {
         }
     }
 
-    /// Over all kinds of file.
+    /// Returns the sum of the counts of an operation over all kinds of files.
     pub fn total(&self, op: Op) -> Count {
         let mut sum = Count::default();
         for row in &self.cells {

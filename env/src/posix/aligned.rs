@@ -6,10 +6,10 @@ use std::ptr::NonNull;
 #[cfg(test)]
 mod tests;
 
-/// What direct I/O aligns offset, length and address to: a multiple of every common device's block.
+/// The alignment of offset, length and address for direct I/O. A multiple of the block size of all common devices.
 pub(super) const PAGE: usize = 4096;
 
-/// A fixed buffer of whole pages, on a page boundary, zeroed at first.
+/// A buffer of whole pages that starts on a page boundary. The size is fixed, and new bytes are 0.
 pub(super) struct AlignedBuffer {
     start: NonNull<u8>,
     bytes: usize,

@@ -1,4 +1,4 @@
-//! Writing files through the page cache, each append one `pwrite`.
+//! Writes files through the page cache. Each append is one `pwrite`.
 
 use std::fs::File;
 use std::io;
@@ -116,7 +116,7 @@ impl Append for PosixAppend {
 
 impl Drop for PosixAppend {
     fn drop(&mut self) {
-        // Only preallocated space is at stake; `close` tells, dropping cannot.
+        // The close can only fail to free reserved space. A drop cannot return the error.
         let _ = self.close();
     }
 }
@@ -134,7 +134,7 @@ impl Syncer for PosixSyncer {
     }
 }
 
-/// `pwrite` until all is written.
+/// Repeats `pwrite` until all bytes are written.
 pub(super) fn write_full(file: &File, offset: u64, data: &[u8]) -> io::Result<()> {
     // Some systems refuse single writes of 2 GiB and more.
     const LIMIT: usize = 1 << 30;
@@ -154,11 +154,11 @@ pub(super) fn write_full(file: &File, offset: u64, data: &[u8]) -> io::Result<()
     Ok(())
 }
 
-/// Space asked for ahead of the end, in whole blocks, and given back at close.
+/// Disk space that is reserved after the end of the file, in whole blocks. The close frees unused space.
 #[derive(Debug)]
 pub(super) struct Preallocation {
     block: u64,
-    /// End of what was asked for.
+    /// The end of the reserved space.
     end: u64,
 }
 
@@ -167,7 +167,7 @@ impl Preallocation {
         Preallocation { block, end: 0 }
     }
 
-    /// Before writing `length` at `offset`: asks for the blocks it reaches into.
+    /// Reserves the blocks that a write of `length` bytes at `offset` needs, before the write.
     pub(super) fn ahead(&mut self, file: &File, offset: u64, length: u64) {
         if self.block == 0 || offset + length <= self.end {
             return;
@@ -187,8 +187,8 @@ impl Preallocation {
         }
     }
 
-    /// Cutting a file to the size it has frees what lies behind, on most file systems; a hole does on
-    /// the others.
+    /// Frees the reserved space after the end of the file. Most file systems free the space when the file is cut to
+    /// its current size; the others when a hole is punched.
     pub(super) fn give_back(&mut self, file: &File) -> io::Result<()> {
         if self.end == 0 {
             return Ok(());

@@ -1,7 +1,8 @@
-//! Writing files past the page cache, for flushes and compactions.
+//! Writes files past the page cache, for flushes and compactions.
 //!
-//! Pages gather in an aligned buffer and go out whole. A flush also writes the partial last page, padded
-//! with zeros, cuts the file to its true length, and keeps that page to be written again when it grows:
+//! The writer collects pages in an aligned buffer and writes whole pages. A flush also writes the last, partial page
+//! with zeros after its bytes, and cuts the file to its true length. The partial page stays in the buffer and is
+//! written again when more bytes come:
 //!
 //! ```text
 //! file     |page|page|page|pa..|         written: offset of the buffer's first page
@@ -28,11 +29,11 @@ pub(super) struct DirectAppend {
     path: PathBuf,
     buffer: AlignedBuffer,
     filled: usize,
-    /// File offset of the buffer's first byte; whole pages.
+    /// The file offset of the first byte of the buffer, a multiple of the page size.
     written: u64,
-    /// Whether the buffer holds bytes that are not in the file.
+    /// True if the buffer holds bytes that are not in the file.
     dirty: bool,
-    /// Whether the file may be longer than what was appended.
+    /// True if the file may be longer than the appended bytes.
     padded: bool,
     preallocate: Preallocation,
     closed: bool,
@@ -67,7 +68,7 @@ impl DirectAppend {
         Ok(())
     }
 
-    /// Writes the buffer's first `bytes` (whole pages) where they belong.
+    /// Writes the first `bytes` bytes of the buffer (whole pages) at their offset.
     fn write_pages(&mut self, bytes: usize) -> Result<()> {
         self.preallocate.ahead(&self.file, self.written, bytes as u64);
         write_full(&self.file, self.written, &self.buffer.as_slice()[..bytes])
@@ -182,7 +183,7 @@ impl Append for DirectAppend {
 
 impl Drop for DirectAppend {
     fn drop(&mut self) {
-        // `close` tells what goes wrong; dropping cannot.
+        // `close` reports errors; a drop cannot return an error.
         let _ = self.close();
     }
 }

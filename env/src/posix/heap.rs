@@ -1,4 +1,4 @@
-//! Memory that nobody uses goes back to the system when the last database of the process goes.
+//! Returns unused memory to the system when the last database of the process closes.
 //!
 //! An allocator keeps freed memory, in one arena for each thread that ever ran concurrently with another
 //! thread. So a process that closed its databases stays nearly as large as before. A soak with 0.15 MiB
@@ -19,9 +19,9 @@ use crate::executor::Executor;
 
 static TENANTS: AtomicUsize = AtomicUsize::new(0);
 
-/// Stands for one open database. When the last one of the process is dropped, the idle threads of its executor end, what the
-/// rooms keep for databases to come is forgotten, and then free memory goes back to the system, where the C library can
-/// (glibc); the allocators of others do it by themselves.
+/// Represents one open database. The drop of the last tenant of the process does three things: it ends the idle
+/// threads of its executor, frees the buffers that modules keep for later databases, and returns free memory to the
+/// system. The last step needs glibc; other allocators return memory by themselves.
 #[derive(Debug)]
 pub struct Tenant {
     executor: Arc<dyn Executor>,
@@ -29,7 +29,8 @@ pub struct Tenant {
 }
 
 impl Tenant {
-    /// `forget` is called when the last one goes. It may be called while another database opens.
+    /// Counts one more open database. `forget` frees the buffers that modules keep. The drop of the last tenant calls
+    /// `forget`, possibly while another database opens.
     pub fn enter(executor: Arc<dyn Executor>, forget: fn()) -> Tenant {
         TENANTS.fetch_add(1, Ordering::Relaxed);
         Tenant { executor, forget }

@@ -28,7 +28,8 @@ static HELD: Mutex<Vec<Held>> = Mutex::new(Vec::new());
 
 #[derive(Debug)]
 pub(super) struct PosixLock {
-    // Closed after the entry in `HELD` is gone; the order does not matter while `HELD` is locked.
+    // The file is closed after its entry in `HELD` is removed. `HELD` is locked during both steps, so their order has
+    // no effect.
     file: Option<File>,
     path: PathBuf,
     inode: (u64, u64),
@@ -45,7 +46,7 @@ pub(super) fn lock(path: &Path) -> Result<PosixLock> {
             h.thread,
             path.display()
         );
-        // RocksDB's text, which has the path in its middle.
+        // RocksDB's message, which has the path in its middle.
         return Err(Error::io_error(message).doing("locking a file"));
     }
     let take = || {
@@ -74,7 +75,7 @@ pub(super) fn lock(path: &Path) -> Result<PosixLock> {
     Ok(PosixLock { file: Some(file), path: full, inode })
 }
 
-/// The name with its directory resolved; the file itself may not be there yet.
+/// Returns the path with its directory resolved. The file itself need not exist.
 fn full_name(path: &Path) -> PathBuf {
     let parent = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
     match (fs::canonicalize(parent), path.file_name()) {

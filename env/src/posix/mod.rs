@@ -1,9 +1,9 @@
-//! The machine's own file system, through `std` and a few system calls.
+//! The file system of the machine, through `std` and a few system calls.
 //!
-//! Data files are never mapped into memory: a read error on a mapping kills the process, and a damaged
-//! page would be seen before it is checked. Reads go by `pread`, writes by `pwrite` at a tracked offset
-//! (so a recycled log needs no seeking), durability by `fdatasync`. Direct I/O, `fallocate`, `fadvise` and
-//! `sync_file_range` are used where asked for and there; advice that the system refuses is ignored.
+//! Data files are never mapped into memory: a read error on a mapping kills the process, and the engine would see a
+//! corrupt page before its checksum is verified. Reads use `pread`. Writes use `pwrite` at a tracked offset, so a
+//! recycled WAL needs no seek. Syncs use `fdatasync`. Direct I/O, `fallocate`, `fadvise` and `sync_file_range` are
+//! used if the caller asks for them and the system has them. If the system rejects advice, the error is ignored.
 
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "the real files")]
 
@@ -195,7 +195,7 @@ fn open_reading(path: &Path, direct: bool) -> Result<File> {
         .custom_flags(if direct { sys::O_DIRECT } else { 0 })
         .open(path)
         .map_err(|e| Error::io("opening a file", path, e))?;
-    // A directory opens, and only its first read fails; say so at once.
+    // The open of a directory succeeds, and only the first read fails. Report the error at the open.
     match file.metadata() {
         Ok(m) if m.is_dir() => {
             Err(Error::io("opening a file", path, io::Error::from(io::ErrorKind::IsADirectory)))

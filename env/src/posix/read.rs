@@ -84,7 +84,7 @@ impl RandomRead for PosixRandom {
     }
 }
 
-/// `pread` until the buffer is full or the file ends.
+/// Repeats `pread` until the buffer is full or the file ends.
 pub(super) fn read_full(file: &File, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
     let mut done = 0;
     while let Some(rest) = buffer.get_mut(done..).filter(|r| !r.is_empty()) {
@@ -98,8 +98,8 @@ pub(super) fn read_full(file: &File, offset: u64, buffer: &mut [u8]) -> io::Resu
     Ok(done)
 }
 
-/// As [`read_full`] on a file opened for direct I/O: aligned requests go straight, others through a page
-/// buffer that each thread keeps.
+/// Reads from a file that is open for direct I/O, as [`read_full`] does. An aligned request goes directly into the
+/// buffer. Other requests go through a page buffer of the thread.
 pub(super) fn read_direct(file: &File, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
     let aligned = |n: u64| n.is_multiple_of(PAGE as u64);
     if aligned(offset) && aligned(buffer.len() as u64) && aligned(buffer.as_ptr() as u64) {
@@ -111,7 +111,7 @@ pub(super) fn read_direct(file: &File, offset: u64, buffer: &mut [u8]) -> io::Re
     let lead = (offset % PAGE as u64) as usize;
     let mut through = |bounce: &mut AlignedBuffer| {
         let mut done = 0;
-        // The first piece starts inside a page, all others at one.
+        // The first part starts inside of a page, all later parts at a page.
         let mut skip = lead;
         while done < buffer.len() {
             let want = (skip + buffer.len() - done).next_multiple_of(PAGE).min(bounce.len());
@@ -129,12 +129,12 @@ pub(super) fn read_direct(file: &File, offset: u64, buffer: &mut [u8]) -> io::Re
     };
     match BOUNCE.try_with(|_| ()) {
         Ok(()) => BOUNCE.with_borrow_mut(through),
-        // The thread is ending and has no buffer any more.
+        // The thread is ending, and its buffer is already freed.
         Err(_) => through(&mut AlignedBuffer::new(16 * PAGE)),
     }
 }
 
-/// Whole pages; a count that is not of whole pages is the end of the file.
+/// Reads whole pages. If the system returns a partial page, the file ends there.
 fn read_pages(file: &File, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
     let mut done = 0;
     while done < buffer.len() {
@@ -188,7 +188,7 @@ impl SequentialRead for PosixSequential {
     }
 }
 
-/// The entropy file, for systems where the call is missing.
+/// Fills the buffer from `/dev/urandom`.
 pub(super) fn read_random_device(out: &mut [u8]) -> io::Result<()> {
     File::open("/dev/urandom")?.read_exact(out)
 }

@@ -19,7 +19,7 @@ fn check(code: libc::c_int) -> io::Result<()> {
     if code == -1 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
-/// Processor time of this thread, in nanoseconds.
+/// Returns the processor time of this thread, in nanoseconds.
 pub fn thread_cpu_nanos() -> u64 {
     let mut t = MaybeUninit::<libc::timespec>::uninit();
     // SAFETY: the call writes one timespec to the pointer and keeps nothing.
@@ -32,8 +32,8 @@ pub fn thread_cpu_nanos() -> u64 {
     t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64
 }
 
-/// The time in which this thread was ready and waited for a processor, in nanoseconds; 0 if the system does not tell. The
-/// second number of Linux's `schedstat`.
+/// Returns the time in which this thread was ready to run and waited for a processor, in nanoseconds. 0 if the system
+/// does not report this time. Source: the second number of Linux's `schedstat`.
 pub fn thread_wait_nanos() -> u64 {
     let mut text = [0; 80];
     let read = File::open("/proc/thread-self/schedstat").and_then(|mut file| file.read(&mut text));
@@ -41,7 +41,7 @@ pub fn thread_wait_nanos() -> u64 {
     text.split_ascii_whitespace().nth(1).and_then(|number| number.parse().ok()).unwrap_or(0)
 }
 
-/// Seconds to add to universal time for the machine's local time at that moment.
+/// Returns the seconds to add to universal time for the local time of the machine at `at_seconds`.
 pub fn local_offset_seconds(at_seconds: u64) -> i64 {
     let at = at_seconds as libc::time_t;
     let mut tm = MaybeUninit::<libc::tm>::zeroed();
@@ -52,23 +52,23 @@ pub fn local_offset_seconds(at_seconds: u64) -> i64 {
     }
     // SAFETY: a `tm` of zeros is valid, and the call has filled it.
     let tm = unsafe { tm.assume_init() };
-    // A C `long`, which is narrower elsewhere.
+    // The field is a C `long`, which has fewer bits on other systems.
     #[allow(clippy::useless_conversion)]
     i64::from(tm.tm_gmtoff)
 }
 
-/// The calling thread as RocksDB's LOG shows it.
+/// Returns the number of the calling thread, as RocksDB's info log shows it.
 pub fn thread_id() -> u64 {
     // SAFETY: no arguments, cannot fail.
     (unsafe { libc::pthread_self() }) as u64
 }
 
-/// This process, for what is told and never acted on.
+/// Returns the number of this process, for messages only.
 pub fn process_id() -> u32 {
     std::process::id()
 }
 
-/// What the C library's allocator has free goes back to the system.
+/// Returns the free memory of the C library's allocator to the system.
 pub(super) fn return_free_memory() {
     #[cfg(all(target_os = "linux", target_env = "gnu", not(miri)))]
     // SAFETY: the call takes a number, locks what it touches, and gives back only pages that nothing allocated lies in.
@@ -77,19 +77,19 @@ pub(super) fn return_free_memory() {
     }
 }
 
-/// 64 bits from the system's entropy.
+/// Returns 64 random bits of the system.
 pub fn entropy() -> u64 {
     let mut bytes = [0; 8];
     if super::read::read_random_device(&mut bytes).is_err() {
-        // No device (a bare chroot): the hasher's keys are random as well.
+        // Without the device (a bare chroot), use the keys of the standard hasher, which are random too.
         use std::hash::{BuildHasher, RandomState};
         return RandomState::new().hash_one(std::process::id());
     }
     u64::from_le_bytes(bytes)
 }
 
-/// Fills the buffer from the page cache alone. False if a byte is not there, at the end of the file, after any failure, and
-/// on systems and file systems that cannot read without waiting.
+/// Fills the buffer from the page cache, without a wait for the device. Returns false if a byte is not in the page
+/// cache, at the end of the file, after an error, and on systems without such a read.
 pub(super) fn read_in_memory(file: &File, offset: u64, buffer: &mut [u8]) -> bool {
     #[cfg(all(target_os = "linux", target_env = "gnu", not(miri)))]
     {
@@ -107,7 +107,7 @@ pub(super) fn read_in_memory(file: &File, offset: u64, buffer: &mut [u8]) -> boo
     }
 }
 
-/// Whether the system took the advice.
+/// Passes advice to the system. Returns true if the system accepts the advice.
 pub(super) fn advise(file: &File, offset: u64, length: u64, pattern: Pattern) -> bool {
     #[cfg(target_os = "linux")]
     {
@@ -131,12 +131,12 @@ pub(super) fn advise(file: &File, offset: u64, length: u64, pattern: Pattern) ->
     }
 }
 
-/// Asks for space without changing the size; false where that cannot be had.
+/// Reserves space without a change of the size. Returns false if the system cannot reserve space.
 pub(super) fn allocate(file: &File, offset: u64, length: u64) -> bool {
     fallocate(file, offset, length, false)
 }
 
-/// Gives the space of a range back without changing the size.
+/// Frees the space of a range without a change of the size.
 pub(super) fn punch(file: &File, offset: u64, length: u64) -> bool {
     fallocate(file, offset, length, true)
 }
@@ -176,7 +176,7 @@ pub(super) fn range_sync(file: &File, offset: u64, length: u64, strict: bool) ->
         let outcome =
             check(unsafe { libc::sync_file_range(file.as_raw_fd(), offset as i64, length as i64, flags) });
         match outcome {
-            // Not every file system has it; it promises nothing, so nothing is lost.
+            // Some file systems lack the call. The call promises no durability, so the error can be ignored.
             Err(e) if matches!(e.raw_os_error(), Some(libc::ENOSYS | libc::ESPIPE)) => Ok(()),
             other => other,
         }
@@ -188,7 +188,7 @@ pub(super) fn range_sync(file: &File, offset: u64, length: u64, strict: bool) ->
     }
 }
 
-/// Tells the device how long the data will live. Best effort.
+/// Gives the device the expected life of the data. Errors are ignored.
 pub(super) fn set_write_life(file: &File, life: WriteLife) {
     #[cfg(target_os = "linux")]
     if life != WriteLife::NotSet {
@@ -203,7 +203,8 @@ pub(super) fn set_write_life(file: &File, life: WriteLife) {
     let _ = (file, life);
 }
 
-/// Free bytes on the file system of `path`: those kept for the superuser count only for him.
+/// Returns the free bytes of the file system of `path`. Bytes that are reserved for the superuser count only if the
+/// process runs as superuser.
 pub(super) fn free_space(path: &Path) -> io::Result<u64> {
     let name = CString::new(path.as_os_str().as_bytes())?;
     let mut s = MaybeUninit::<libc::statvfs>::uninit();
@@ -214,7 +215,7 @@ pub(super) fn free_space(path: &Path) -> io::Result<u64> {
     // SAFETY: no arguments, cannot fail.
     let root = unsafe { libc::geteuid() } == 0;
     let blocks = if root { s.f_bfree } else { s.f_bavail };
-    // Narrower types elsewhere.
+    // The fields have fewer bits on other systems.
     #[allow(clippy::useless_conversion)]
     Ok(u64::from(s.f_bsize).saturating_mul(u64::from(blocks)))
 }
@@ -234,7 +235,7 @@ pub(super) fn lock_whole(file: &File) -> io::Result<()> {
     check(unsafe { libc::fcntl(file.as_raw_fd(), libc::F_SETLK, &l) })
 }
 
-/// The process that holds a lock on the file, if one does.
+/// Returns the process that holds a lock on the file, or `None`.
 pub(super) fn lock_holder(file: &File) -> Option<i32> {
     let mut l = whole_file_lock();
     // SAFETY: the descriptor is open while `file` is borrowed; the call reads and writes one flock.
@@ -242,7 +243,7 @@ pub(super) fn lock_holder(file: &File) -> Option<i32> {
     (i32::from(l.l_type) != i32::from(libc::F_UNLCK as libc::c_short)).then_some(l.l_pid)
 }
 
-/// What the system calls this machine; `None` if it will not say, or in no text.
+/// Returns the name of this machine; `None` if the system returns no name, or a name that is not UTF-8.
 pub(super) fn host_name() -> Option<String> {
     let mut name = [0u8; 256];
     // SAFETY: the pointer and the length are one live array's; the last byte is kept back, so what the call writes,
@@ -252,7 +253,8 @@ pub(super) fn host_name() -> Option<String> {
     String::from_utf8(name[..len].to_vec()).ok()
 }
 
-/// Lowers the calling thread: niceness 19, and with `io` the idle disk class. Best effort.
+/// Lowers the priority of the calling thread: niceness 19, and with `io` the idle class of the disk. Errors are
+/// ignored.
 pub(crate) fn lower_thread_priority(io: bool) {
     #[cfg(target_os = "linux")]
     {

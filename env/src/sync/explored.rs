@@ -1,7 +1,8 @@
-//! The same names with Shuttle behind them, in the shapes of `parking_lot`: no poison, guards waited on in place.
+//! The primitives of this module, made from Shuttle's, with the interface of `parking_lot`: no poisoning, and a guard
+//! stays borrowed during a wait.
 //!
-//! Time stands still under the explorer: a wait with a limit ends only when notified, so a program that lives from
-//! its time limits instead of its notifications is told as a deadlock.
+//! Time stands still under Shuttle: a wait with a timeout ends only by a notification. So Shuttle reports a deadlock
+//! for a program that needs its timeouts because a notification is missing.
 
 use std::fmt;
 use std::ops::{Deref, DerefMut};
@@ -12,11 +13,11 @@ pub use shuttle::sync::atomic::{
 };
 pub use shuttle::{thread, thread_local};
 
-/// A lock that is not poisoned.
+/// A mutex without poisoning.
 #[derive(Default)]
 pub struct Mutex<T>(shuttle::sync::Mutex<T>);
 
-/// Holds the lock; `None` only while it waits.
+/// Holds the lock. `held` is `None` only during a wait.
 pub struct MutexGuard<'a, T> {
     mutex: &'a Mutex<T>,
     held: Option<shuttle::sync::MutexGuard<'a, T>>,
@@ -47,7 +48,7 @@ impl<T> fmt::Debug for Mutex<T> {
 }
 
 impl<T> MutexGuard<'_, T> {
-    /// Gives the lock back while `f` runs.
+    /// Releases the lock while `f` runs.
     pub fn unlocked<U>(guard: &mut Self, f: impl FnOnce() -> U) -> U {
         guard.held = None;
         let out = f();
@@ -69,7 +70,7 @@ impl<T> DerefMut for MutexGuard<'_, T> {
     }
 }
 
-/// As `parking_lot`'s.
+/// The result of a wait with a timeout, as in `parking_lot`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WaitTimeoutResult(bool);
 
@@ -93,7 +94,7 @@ impl Condvar {
         }
     }
 
-    /// Ends when notified, whatever the limit.
+    /// Waits for a notification. The timeout is ignored.
     pub fn wait_for<T>(
         &self,
         guard: &mut MutexGuard<'_, T>,
@@ -103,7 +104,7 @@ impl Condvar {
         WaitTimeoutResult(false)
     }
 
-    /// Ends when notified, whatever the limit.
+    /// Waits for a notification. The timeout is ignored.
     pub fn wait_until<T>(
         &self,
         guard: &mut MutexGuard<'_, T>,
@@ -141,7 +142,8 @@ impl<T> RwLock<T> {
     }
 }
 
-/// A cell set once; whoever comes while it is being filled waits under the explorer, not in the system.
+/// A cell that is set once. A thread that comes while the cell is being filled waits under Shuttle, not in the
+/// operating system.
 #[derive(Debug)]
 pub struct OnceLock<T> {
     filling: Mutex<()>,
@@ -164,7 +166,7 @@ impl<T> OnceLock<T> {
     }
 
     /// # Errors
-    /// The value given, when there is one already.
+    /// The given value, if the cell is already set.
     pub fn set(&self, value: T) -> Result<(), T> {
         let _filling = self.filling.lock();
         self.value.set(value)
@@ -180,7 +182,7 @@ impl<T> OnceLock<T> {
     }
 }
 
-/// What [`ArcSwap::load`] gives: a reference that keeps the value.
+/// The result of [`ArcSwap::load`]: a reference that keeps the value.
 #[derive(Debug)]
 pub struct Guard<T>(T);
 
@@ -191,7 +193,7 @@ impl<T> Deref for Guard<T> {
     }
 }
 
-/// A shared pointer that is read and replaced whole; each call is one step of the schedule.
+/// A shared pointer that is read and replaced as a whole. Each call is one step of the schedule.
 #[derive(Debug)]
 pub struct ArcSwap<T> {
     step: AtomicBool,

@@ -5,7 +5,7 @@
 //! and one seed is one schedule (`engine/tests/schedules`). Without this cfg, the module re-exports the
 //! primitives of the standard library and of `parking_lot`, at no cost.
 //!
-//! Memory with a clever layout (`mem`) is explored by Loom instead; under Shuttle each of its calls is one step.
+//! Loom explores the memory layouts of `mem` instead. Under Shuttle, each call of `mem` is one step.
 
 #[cfg(not(shuttle))]
 mod real {
@@ -33,24 +33,25 @@ mod ranked;
 pub use ranked::{Rank, RankedGuard, RankedMutex};
 pub use std::sync::{Arc, Weak};
 
-/// A flag raised once and looked at by rooms that know no threads (a compaction to be given up): plain even under the
-/// explorer, which has points enough around it.
+/// A flag that one thread sets and another thread reads, for crates without threads: for example the cancellation of
+/// a compaction. The flag is a plain atomic under Shuttle too, because the code around it has enough steps.
 pub type Flag = std::sync::atomic::AtomicBool;
 
-/// How long a waiting thread looks before it blocks, learnt from how its waits went.
+/// Decides how long a waiting thread spins before it blocks. The decision adapts to earlier waits.
 ///
-/// A wait is 200 looks with a pause between, about a microsecond; then, while that has been paying, yields until
-/// `max` has passed. A yield that takes `slow` says that other work wants this core: three of them and the thread
-/// should block, for handing the core around costs more than sleeping. Whether yields pay depends on the machine and
-/// on how many wait, so one wait in sixteen tries, and what those find decides for the others.
+/// A wait first checks its condition 200 times with a pause between two checks, about a microsecond. Then, if yields
+/// paid off in earlier waits, the thread yields until `max` has passed. A yield that takes at least `slow` shows that
+/// another thread wants this core. After three slow yields the thread should block, because switching a core between
+/// threads costs more than a sleep. Whether yields pay off depends on the machine and on the number of waiting
+/// threads. So one wait in sixteen is a sample that always yields, and the samples decide for the other waits.
 ///
-/// RocksDB's `write_thread_max_yield_usec`, `write_thread_slow_yield_usec` and the credit of its
-/// `db/write_thread.cc` are the same idea.
+/// RocksDB has the same mechanism in `db/write_thread.cc`, with the options `write_thread_max_yield_usec` and
+/// `write_thread_slow_yield_usec`.
 #[derive(Debug)]
 pub struct Patience {
     max: std::time::Duration,
     slow: std::time::Duration,
-    /// Above 0 yields have been paying; at `i32::MIN`, never asked.
+    /// Above 0: yields paid off in the samples, and all waits yield. `i32::MIN` before the first sample.
     #[cfg(not(shuttle))]
     credit: AtomicI32,
     #[cfg(not(shuttle))]
@@ -58,7 +59,7 @@ pub struct Patience {
 }
 
 impl Default for Patience {
-    /// RocksDB's defaults: yields of 3 µs are slow, and 100 µs are the most.
+    /// Uses RocksDB's defaults: a yield of 3 µs is slow, and yields last at most 100 µs.
     fn default() -> Self {
         Patience::new(100, 3)
     }
@@ -66,12 +67,13 @@ impl Default for Patience {
 
 #[cfg(not(shuttle))]
 impl Patience {
-    /// The waits that try yields whatever the credit.
+    /// One wait in so many is a sample.
     const SAMPLE: u32 = 16;
     const CREDIT_MAX: i32 = 8;
     const SLOW_YIELDS_MAX: u32 = 3;
 
-    /// `max_us`: how long yields may go on, 0 for no yields; `slow_us`: what makes one slow.
+    /// Makes a decision with these limits. `max_us` is the longest time of yields in microseconds; 0 means no yields.
+    /// A yield of `slow_us` microseconds or more is slow.
     pub fn new(max_us: u64, slow_us: u64) -> Self {
         let micros = std::time::Duration::from_micros;
         Patience {
@@ -82,7 +84,7 @@ impl Patience {
         }
     }
 
-    /// Waits until `done`. False: the caller should block.
+    /// Waits until `done` returns true. Returns false if the caller should block.
     #[inline]
     pub fn wait(&self, done: impl Fn() -> bool) -> bool {
         for _ in 0..200 {
@@ -108,7 +110,8 @@ impl Patience {
         done
     }
 
-    /// Whether it is done, and how many yields were slow.
+    /// Yields until `done` returns true or a limit is reached. Returns the last result of `done` and the number of
+    /// slow yields.
     #[allow(clippy::disallowed_methods, reason = "how long yields take decides who sleeps, nothing else")]
     fn yield_until(&self, done: impl Fn() -> bool) -> (bool, u32) {
         let start = std::time::Instant::now();
@@ -126,7 +129,7 @@ impl Patience {
     }
 }
 
-/// One look: under the explorer, waiting longer is a matter of the schedule.
+/// Under Shuttle, one check is enough: the schedule decides how long the thread waits.
 #[cfg(shuttle)]
 impl Patience {
     pub fn new(max_us: u64, slow_us: u64) -> Self {

@@ -156,7 +156,7 @@ mod tests {
             let a = first.lock();
             let b = second.lock();
             assert_eq!((*a, *b), (1, 2));
-            // The order of the release is free.
+            // The locks may be released in any order.
             drop(a);
             drop(b);
         }

@@ -1,4 +1,4 @@
-//! What every `FileSystem` must do, held to each of them: one suite, a world at a time.
+//! The behaviour of every `FileSystem`: one suite of tests, run over each implementation.
 
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "a test")]
 
@@ -100,7 +100,7 @@ fn another_process_is_excluded() {
     };
     let lock = fs.lock(&path).unwrap();
     assert_eq!(try_in_child(), Some(42), "while the lock is held");
-    // A failed second try must not let go of the first.
+    // A failed second attempt must not release the first lock.
     assert!(fs.lock(&path).is_err());
     assert_eq!(try_in_child(), Some(42), "after a failed second lock");
     drop(lock);

@@ -1,4 +1,4 @@
-//! The facts.
+//! The tests of the suite.
 
 use super::*;
 use base::{Kind, Subcode};
