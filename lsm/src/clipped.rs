@@ -30,7 +30,7 @@ impl<I: InternalIterator> Clipped<I> {
         Clipped { input, order, upper, is_past: false }
     }
 
-    /// The source below.
+    /// Returns the source below.
     pub fn input(&self) -> &I {
         &self.input
     }

@@ -1,8 +1,8 @@
-//! Where an output file ends, and where a compaction is split for several threads.
+//! Where an output file ends, and where a compaction is split into subcompactions.
 //!
-//! A file ends when it is full. It ends earlier where that makes the next compaction cheaper: before it
-//! overlaps too much of the grandparent level, at a grandparent's edge once it is large enough, where it
-//! can leave a grandparent out altogether, and around old files so that fresh data does not keep them
+//! A file ends when it is full. It ends earlier if that makes the next compaction cheaper: before it overlaps
+//! too much of the grandparent level, at an edge of a grandparent if the file is large enough, or if it can
+//! exclude a grandparent. It also ends at the edges of old files, so that new data does not prevent old data
 //! from expiring. Follows RocksDB `db/compaction/compaction_outputs.cc` (ShouldStopBefore).
 //!
 //! ```text
@@ -36,21 +36,22 @@ pub struct Cutter {
     target_file_size: u64,
     max_compaction_bytes: u64,
 
-    /// The grandparent that the current key lies in, or, in a gap, the next one.
+    /// The grandparent that contains the current key, or the next grandparent if the key is in a gap.
     at: usize,
     in_gap: bool,
     seen_key: bool,
     overlapped_bytes: u64,
     boundaries_in_file: u64,
-    /// Head of the boundary that is to be crossed next: keys with a smaller head cross nothing.
+    /// The head of the next boundary. Keys with a smaller head cross no boundary.
     next_head: u64,
 
-    /// Old files of the output level to be cut around, and how far the keys have come.
+    /// The old files of the output level that outputs must not cross, and the position of the keys among
+    /// them.
     old: Vec<Arc<FileMetaData>>,
     old_at: usize,
     inside_old: bool,
 
-    /// Round-robin: the file ends at this internal key, once.
+    /// With round-robin priority: the file ends once at this internal key.
     split_at: Option<Vec<u8>>,
     partitioner: Option<Box<dyn Partitioner>>,
     last_user_key: Vec<u8>,
@@ -92,9 +93,9 @@ impl Cutter {
         self
     }
 
-    /// Whether the file ends before `key` (an internal key), `file_size` being its estimated size in
-    /// bytes so far. Call once for each key, in order, before adding it; `file_size` 0 means that no
-    /// file is open. When it answers true the key is taken to start the next file.
+    /// Returns true if the file ends before `key` (an internal key). `file_size` is the estimated size of the
+    /// file so far, in bytes; 0 means that no file is open. Call this once for each key, in order, before the
+    /// key is added. If the result is true, the key starts the next file.
     #[inline]
     pub fn should_end_before(&mut self, key: &[u8], file_size: u64) -> bool {
         if self.whole {
@@ -139,7 +140,7 @@ impl Cutter {
         if self.overlapped_bytes.saturating_add(file_size) > self.max_compaction_bytes {
             return true;
         }
-        // A whole grandparent lies between the last key and this one.
+        // A whole grandparent lies between the last key and this key.
         let skips = if self.in_gap { 2 } else { 3 };
         base::invariant!(
             self.overlapped_bytes >= overlapped_before,
@@ -150,7 +151,8 @@ impl Cutter {
         if self.leveled && crossed >= skips && newly_overlapped > self.target_file_size / 8 {
             return true;
         }
-        // At an edge a file may end at half its target size; each edge let pass asks for more.
+        // At an edge a file may end at half of its target size. Each edge that the file has already crossed
+        // raises this share by 5 %, up to 90 %.
         let percent = 50 + (self.boundaries_in_file * 5).min(40);
         self.leveled && file_size >= self.target_file_size.div_ceil(100).saturating_mul(percent)
     }
@@ -159,7 +161,8 @@ impl Cutter {
         compare_boundaries(&self.order, a, b)
     }
 
-    /// Moves to the grandparent of the key; how many of their edges lie between it and the last key.
+    /// Moves to the grandparent of the key. Returns the number of grandparent edges between the last key and
+    /// this key.
     fn cross_boundaries(&mut self, key: &[u8]) -> u64 {
         let mut crossed = 0;
         while let Some(file) = self.grandparents.get(self.at) {
@@ -176,7 +179,7 @@ impl Cutter {
                 let next = self.grandparents.get(self.at + 1);
                 let inside = match self.compare(key, &file.largest) {
                     Ordering::Less => true,
-                    // Of several files with the key the last one counts.
+                    // If the key is the boundary of several files, the last file counts.
                     Ordering::Equal => next.is_none_or(|next| self.compare(key, &next.smallest).is_lt()),
                     Ordering::Greater => false,
                 };
@@ -208,7 +211,7 @@ impl Cutter {
         };
     }
 
-    /// Bytes of the grandparents that the key itself lies in.
+    /// Returns the bytes of the grandparents that contain the key.
     fn overlapped_at(&self, key: &[u8]) -> u64 {
         let Some(file) = self.grandparents.get(self.at).filter(|_| !self.in_gap) else { return 0 };
         let earlier = self.grandparents[..self.at]
@@ -219,7 +222,7 @@ impl Cutter {
         file.size.saturating_add(earlier.sum())
     }
 
-    /// Whether the key enters or leaves an old file.
+    /// Returns true if the key enters or leaves an old file.
     fn crosses_old_file(&mut self, key: &[u8]) -> bool {
         base::invariant!(self.old_at <= self.old.len(), "the cutter is past the last old file");
         if self.inside_old {
@@ -253,7 +256,8 @@ impl Cutter {
     }
 }
 
-/// Files of the output level past half their ttl and not small: fresh data is kept out of them.
+/// Returns the files of the output level that are older than half of the ttl and not small. Output files end
+/// at their edges, so that new data does not mix with them.
 fn old_files(task: &Task, options: &Options, now: u64) -> Vec<Arc<FileMetaData>> {
     let wanted = options.style == Style::Level
         && options.priority == Priority::MinOverlappingRatio
@@ -271,7 +275,7 @@ fn old_files(task: &Task, options: &Options, now: u64) -> Vec<Arc<FileMetaData>>
         .collect()
 }
 
-/// A point in a table with an estimate of the bytes before it since the last one.
+/// A key in an SST file, with the estimated number of bytes since the previous anchor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Anchor {
     /// A user key of the table.
@@ -303,7 +307,7 @@ pub fn split(
         return Vec::new();
     }
     anchors.sort_by(|a, b| order.user.compare_without_timestamp(&a.user_key, &b.user_key));
-    // Anchors of one key are one anchor with all their bytes.
+    // Combine the anchors of one key into one anchor with the sum of their bytes.
     anchors.dedup_by(|later, kept| {
         let same = order.user.compare_without_timestamp(&later.user_key, &kept.user_key).is_eq();
         if same {

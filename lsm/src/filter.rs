@@ -1,77 +1,77 @@
-//! Compaction filters: the user's say in what a compaction keeps.
+//! Compaction filters: user code that decides which entries a compaction keeps.
 
 use std::sync::Arc;
 
 use base::error::Result;
 use base::option::{Object, id_and_options, no_such};
 
-/// What kind of entry a filter is shown.
+/// The type of an entry that a filter gets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FilterKind {
     /// A value.
     Value,
     /// A merge operand.
     MergeOperand,
-    /// The serialized blob index; the value itself is fetched first unless the filter decides by key.
+    /// The serialized blob index. The value is read first, unless the filter decides by the key.
     BlobIndex,
     /// The serialized entity.
     WideColumnEntity,
 }
 
-/// One entry shown to a filter.
+/// One entry that a filter gets.
 #[derive(Clone, Copy, Debug)]
 pub struct FilterInput<'a> {
-    /// The level the compaction takes its input from.
+    /// The first input level of the compaction.
     pub level: usize,
     /// The user key, with its timestamp if the column family has timestamps.
     pub user_key: &'a [u8],
-    /// What the value is.
+    /// The type of the value.
     pub kind: FilterKind,
-    /// Empty in `filter_blob_by_key`.
+    /// The value; empty in `filter_blob_by_key`.
     pub value: &'a [u8],
 }
 
-/// What becomes of an entry.
+/// The decision of a filter about an entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Decision {
     /// The entry stays.
     Keep,
-    /// Becomes a deletion (a merge operand just goes).
+    /// The entry becomes a tombstone. A merge operand is dropped.
     Remove,
-    /// Becomes a single deletion: only for keys written once.
+    /// The entry becomes a single deletion. Only for keys that are written once.
     Purge,
-    /// Gets this value, as a plain value (an operand stays an operand).
+    /// The entry gets this value and becomes a plain value. A merge operand stays a merge operand.
     ChangeValue(Vec<u8>),
-    /// Gets these columns, (name, value), as an entity. Not for operands.
+    /// The entry becomes an entity with these columns (name, value). Not for merge operands.
     ChangeColumns(Vec<(Vec<u8>, Vec<u8>)>),
-    /// The entry and all keys before this user key go, without tombstones: older versions below may
-    /// come to light. A key at or before the entry's own keeps the entry.
+    /// Drops the entry and all entries before this user key without tombstones, so older entries in lower
+    /// levels may become visible. If this key is at or before the key of the entry, the entry is kept.
     RemoveAndSkipUntil(Vec<u8>),
-    /// From `filter_blob_by_key` only: the value is needed to decide.
+    /// Only from `filter_blob_by_key`: the filter needs the value.
     Undetermined,
 }
 
-/// The user's say. One filter serves one subcompaction when it comes from a factory; one given in the
-/// options is shared by all of them.
+/// A compaction filter. A filter from a factory serves one subcompaction. All subcompactions share a filter
+/// that is set in the options.
 pub trait CompactionFilter: Send + Sync {
     /// Returns the name that OPTIONS files and the info log hold.
     fn name(&self) -> &str;
 
-    /// Decides about one entry: the newest value of a key, or one merge operand.
+    /// Decides about the newest value of a key, or about one merge operand.
     fn filter(&self, input: &FilterInput<'_>) -> Decision;
 
-    /// Decides about a blob value by its key alone, to save fetching it.
+    /// Decides about a value in a blob file by its key only, so that the value need not be read.
     fn filter_blob_by_key(&self, _input: &FilterInput<'_>) -> Decision {
         Decision::Undetermined
     }
 
-    /// Must be true: filters see entries whether snapshots hold them or not.
+    /// Must return true: filters get entries even if a snapshot needs them.
     fn ignore_snapshots(&self) -> bool {
         true
     }
 }
 
-/// Why table files are being made.
+/// The reason for which SST files are made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CreationReason {
     /// A flush makes the file.
@@ -84,7 +84,7 @@ pub enum CreationReason {
     Misc,
 }
 
-/// What a factory is told about the job.
+/// The facts about a job that a factory gets.
 #[derive(Clone, Copy, Debug)]
 pub struct FilterContext {
     /// True if the compaction has all SST files as input.
@@ -99,24 +99,24 @@ pub struct FilterContext {
     pub reason: CreationReason,
 }
 
-/// Makes a filter for each job that wants one.
+/// Makes a filter for each job.
 pub trait CompactionFilterFactory: Send + Sync {
     /// Returns the name that OPTIONS files and the info log hold.
     fn name(&self) -> &str;
 
-    /// Whether files made for this reason are filtered. Default: compactions only.
+    /// Returns true if files that are made for this reason are filtered. Default: only files of compactions.
     fn should_filter(&self, reason: CreationReason) -> bool {
         reason == CreationReason::Compaction
     }
 
-    /// Makes the filter of one job. `None`: the job filters nothing.
+    /// Makes the filter of one job. `None`: the job has no filter.
     fn create(&self, context: &FilterContext) -> Option<Box<dyn CompactionFilter>>;
 }
 
-/// Fetches the value a blob index points to: handed in by whoever may read files.
+/// Reads the value that a blob index points to. Implemented by a caller that may read files.
 pub trait FetchBlob {
     /// # Errors
-    /// Whatever reading the blob file gives; the compaction fails with it.
+    /// The errors of reading the blob file. The compaction fails with this error.
     fn fetch(&mut self, user_key: &[u8], blob_index: &[u8], out: &mut Vec<u8>) -> Result<()>;
 }
 
@@ -152,7 +152,7 @@ impl Object for dyn CompactionFilter {
     }
 }
 
-/// RocksDB has no factory that a name makes.
+/// RocksDB has no compaction filter factory that can be made by its name.
 impl Object for dyn CompactionFilterFactory {
     fn make(text: &str) -> Result<Arc<Self>> {
         Err(no_such("compaction filter factory", text))

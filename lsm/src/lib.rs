@@ -1,7 +1,8 @@
-//! The brain of the tree: plain data in, plain data out.
+//! The decisions of the LSM tree, as plain data: versions, the choice of compactions, and the merge of sorted
+//! sources.
 //!
-//! Everything here decides and nothing here acts: no file, no thread, no clock but a `now` that is
-//! passed in. What must be fetched while deciding comes through a capability handed in by the caller.
+//! The code here uses no file, no thread and no clock. The caller passes the time as the argument `now`, and
+//! implements traits for data that must be read during a decision.
 //!
 //! ```text
 //!  file_meta ── version ── pick ── Task ┐                       ┌── merging ◄── sources

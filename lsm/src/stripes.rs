@@ -1,20 +1,20 @@
-//! Snapshots as a sorted list of sequence numbers, and the stripes they cut history into.
+//! Snapshots as a sorted list of sequence numbers. The list divides the history into stripes.
 //!
 //! ```text
 //!      s1        s2        s3
 //! ─────┴─────────┴─────────┴───────► sequence
 //!  s1     s2        s3        tip      the stripe of a sequence is the smallest snapshot at or above it
 //! ```
-//! Of two versions of a key in one stripe no reader can see the older.
+//! If a stripe has two entries of a key, no reader can see the older entry.
 
 use base::key::{MAX_SEQUENCE, SequenceNumber};
 
-/// Live snapshots, ascending and distinct.
+/// The live snapshots, ascending and without duplicates.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Stripes(Vec<SequenceNumber>);
 
 impl Stripes {
-    /// From any list; sorts and removes doubles.
+    /// Makes the list. Sorts the snapshots and removes duplicates.
     pub fn new(mut snapshots: Vec<SequenceNumber>) -> Self {
         snapshots.sort_unstable();
         snapshots.dedup();
@@ -35,14 +35,14 @@ impl Stripes {
         &self.0
     }
 
-    /// The oldest snapshot; `MAX_SEQUENCE` when there is none.
+    /// Returns the oldest snapshot, or `MAX_SEQUENCE` if there is none.
     #[inline]
     pub fn earliest(&self) -> SequenceNumber {
         self.0.first().copied().unwrap_or(MAX_SEQUENCE)
     }
 
-    /// The stripe of `seq`: the oldest snapshot that sees it (`MAX_SEQUENCE`: only the tip), and the
-    /// snapshot before that one (0 when there is none).
+    /// Returns the stripe of `seq` and the snapshot before the stripe. The stripe is the oldest snapshot that
+    /// sees `seq`, or `MAX_SEQUENCE` if no snapshot sees `seq`. The snapshot before is 0 if there is none.
     #[inline]
     pub fn of(&self, seq: SequenceNumber) -> (SequenceNumber, SequenceNumber) {
         base::invariant!(seq <= MAX_SEQUENCE, "the sequence number {seq} has more than 56 bits");
@@ -51,7 +51,7 @@ impl Stripes {
         (self.0.get(at).copied().unwrap_or(MAX_SEQUENCE), before)
     }
 
-    /// Whether a snapshot separates the two: someone sees `older` who does not see `newer`.
+    /// Returns true if a snapshot sees `older` but not `newer`.
     pub fn separates(&self, older: SequenceNumber, newer: SequenceNumber) -> bool {
         base::invariant!(older <= newer, "the older sequence number {older} is larger than {newer}");
         self.of(older).0 != self.of(newer).0

@@ -1,7 +1,7 @@
 //! The input of a compaction without the entries that are newer than a timestamp. RocksDB: `HistoryTrimmingIterator`
 //! (`db/history_trimming_iterator.h`).
 //!
-//! Not here: range tombstones. The caller leaves out the newer range tombstones.
+//! Range tombstones are not handled here: the caller removes the range tombstones that are newer.
 
 use base::iter::InternalIterator;
 use base::key::{InternalOrder, user_key};
@@ -16,7 +16,8 @@ pub struct Trimmed<I> {
 }
 
 impl<I: InternalIterator> Trimmed<I> {
-    /// Leaves out the entries of `input` with a timestamp newer than `newest`. `None` leaves out no entry.
+    /// Makes a source without the entries of `input` whose timestamp is newer than `newest`. With `None`, all
+    /// entries stay.
     pub fn new(input: I, order: InternalOrder, newest: Option<Vec<u8>>) -> Self {
         base::invariant!(
             newest.as_ref().is_none_or(|ts| ts.len() == order.user.timestamp_size()),
@@ -25,7 +26,7 @@ impl<I: InternalIterator> Trimmed<I> {
         Trimmed { input, order, newest }
     }
 
-    /// The source below.
+    /// Returns the source below.
     pub fn input(&self) -> &I {
         &self.input
     }

@@ -4,7 +4,7 @@ use base::order::Order;
 
 use super::*;
 
-/// Keys `a` to `c`, each with the timestamps 9 and 5, ended before `upper`.
+/// Returns a source with the keys `a` to `c`, each with the timestamps 9 and 5, that ends before `upper`.
 fn clipped(upper: Option<&str>) -> Clipped<VecIterator> {
     let order = InternalOrder::new(Order::by_name("leveldb.BytewiseComparator.u64ts").unwrap());
     let mut entries = Vec::new();
@@ -20,7 +20,7 @@ fn clipped(upper: Option<&str>) -> Clipped<VecIterator> {
     Clipped::new(VecIterator::new(entries, order.clone()), order, upper)
 }
 
-/// The current entry as key and timestamp; `-` at either end.
+/// Returns the current entry as key and timestamp, or `-` at either end.
 fn shown(iter: &Clipped<VecIterator>) -> String {
     if !iter.valid() {
         return "-".to_string();

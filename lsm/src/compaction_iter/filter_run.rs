@@ -1,4 +1,4 @@
-//! The compaction filter's say about the newest version of a key, and about merge operands.
+//! The calls of the compaction filter, for the newest entry of a key and for merge operands.
 
 use base::error::Error;
 use base::iter::InternalIterator;
@@ -8,7 +8,7 @@ use base::stats::Stopwatch;
 use super::{Below, CompactionIter, ValueAt};
 use crate::filter::{CompactionFilter, Decision, FilterInput, FilterKind};
 
-/// The internal key before every version of `user_key`: where skipping ends.
+/// Returns the internal key before every entry of `user_key`. A skip ends there.
 fn skip_target(user_key: &[u8]) -> Vec<u8> {
     let mut target = Vec::with_capacity(user_key.len() + key::TRAILER_LEN);
     key::append_with_trailer(&mut target, user_key, key::pack(MAX_SEQUENCE, TYPE_FOR_SEEK));
@@ -22,7 +22,8 @@ fn skip_target(user_key: &[u8]) -> Vec<u8> {
 }
 
 impl<I: InternalIterator, B: Below> CompactionIter<I, B> {
-    /// Asks the filter about the current row. `Some`: everything before that internal key goes.
+    /// Calls the filter for the current entry. Returns `Some(target)` if all entries before the internal key
+    /// `target` are dropped.
     pub(super) fn filter_current(&mut self) -> Option<Vec<u8>> {
         let filter = self.config.filter.take()?;
         let began = self.config.times.filters.then(Stopwatch::start);
@@ -70,7 +71,8 @@ impl<I: InternalIterator, B: Below> CompactionIter<I, B> {
         Some(decision)
     }
 
-    /// The current entity with all columns inline: filters see values, not blob indexes.
+    /// Returns the current entity with all columns inline, because filters get values instead of blob
+    /// indexes. Returns `None` and records the error if a blob cannot be read.
     fn whole_entity(&mut self) -> Option<Vec<u8>> {
         let entity = self.input.pin_value();
         match self.fetch_columns(&entity) {
@@ -82,7 +84,8 @@ impl<I: InternalIterator, B: Below> CompactionIter<I, B> {
         }
     }
 
-    /// The value behind the current blob index.
+    /// Returns the value that the current blob index points to. Returns `None` and records the error if it
+    /// cannot be read.
     fn fetched_value(&mut self) -> Option<Vec<u8>> {
         let Some(fetch) = &mut self.fetch else {
             self.failed = Some(Error::not_supported(
@@ -140,7 +143,7 @@ impl<I: InternalIterator, B: Below> CompactionIter<I, B> {
                 None
             }
             Decision::RemoveAndSkipUntil(until) => {
-                // Skipping backward is not possible: the row is kept.
+                // A skip must go forward. Otherwise the entry is kept.
                 if self.config.order.user.compare(&until, key::user_key(&self.current)).is_le() {
                     return None;
                 }
@@ -154,7 +157,7 @@ impl<I: InternalIterator, B: Below> CompactionIter<I, B> {
         }
     }
 
-    /// Asks the filter about a merge operand at the input. `Err`: skip to this internal key.
+    /// Calls the filter for the merge operand at the input. `Err(target)`: skip to the internal key `target`.
     pub(super) fn filter_operand(&mut self) -> Result<OperandFate, Vec<u8>> {
         base::invariant!(
             self.input.valid(),
@@ -179,13 +182,13 @@ impl<I: InternalIterator, B: Below> CompactionIter<I, B> {
                 }
             }
             Decision::Keep => Ok(OperandFate::Keep),
-            // RocksDB treats what makes no sense for an operand as "not kept".
+            // RocksDB drops an operand if the decision is impossible for operands.
             Decision::ChangeColumns(_) | Decision::Undetermined => Ok(OperandFate::Remove),
         }
     }
 }
 
-/// What becomes of a merge operand.
+/// The result of the filter for a merge operand.
 pub(super) enum OperandFate {
     Keep,
     Change(Vec<u8>),

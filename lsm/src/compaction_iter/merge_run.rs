@@ -1,7 +1,7 @@
-//! A run of merge operands: merged with their base, with each other, or left as they are.
+//! A run of merge operands: merged with their base value, merged with each other, or kept as operands.
 //!
-//! Operands are pinned where they lie (a cached block, an arena), not copied, until they are merged or
-//! written. Follows RocksDB `db/merge_helper.cc` (MergeUntil).
+//! Operands are pinned in their block or arena and are not copied until they are merged or written. The rules
+//! are those of RocksDB `db/merge_helper.cc` (MergeUntil).
 
 use base::error::{Error, Result};
 use base::iter::InternalIterator;
@@ -13,14 +13,14 @@ use super::filter_run::OperandFate;
 use super::{Below, CompactionIter, ValueAt};
 use crate::merge::{self, Existing, Failure, FullMerge, Merged};
 
-/// What a run of operands came to: rows to give out, newest first.
+/// The result of a run of operands: entries for the output, newest first.
 #[derive(Default)]
 pub(super) struct MergeRun {
     /// Internal keys; the user keys differ at most in their timestamps.
     keys: Vec<Vec<u8>>,
     values: Vec<Pinned>,
     at: usize,
-    /// Operands stayed operands: a base below them must be given out too.
+    /// The operands stayed operands. A base value below them must be in the output too.
     in_progress: bool,
 }
 
@@ -42,20 +42,21 @@ impl MergeRun {
     }
 }
 
-/// Where the walk over the operands ended.
+/// The position at which the collection of operands ended.
 enum End {
-    /// At a base of the same key in the same stripe, not a merge operand.
+    /// At a base in the same stripe: an entry of the same key that is not a merge operand.
     Base,
-    /// At another user key, or at the end of the input.
+    /// At another key or another timestamp that starts a new history, or at the end of the input.
     KeyEnds,
-    /// At a version that an older snapshot sees.
+    /// At an entry that an older snapshot sees.
     Stripe,
-    /// The filter wants everything before this internal key gone.
+    /// The filter drops all entries before this internal key.
     SkipTo(Vec<u8>),
 }
 
 impl<I: InternalIterator, B: Below> CompactionIter<I, B> {
-    /// Merges from the operand at the input on; afterwards the input stands behind all that was used.
+    /// Merges operands, starting with the operand at the input. Afterwards the input is after all entries
+    /// that were used.
     pub(super) fn run_merge(&mut self, before: SequenceNumber) {
         base::invariant!(self.kind == ValueType::Merge, "a merge begins at a {:?}", self.kind);
         if self.config.merge_operator.is_none() {
@@ -79,7 +80,7 @@ impl<I: InternalIterator, B: Below> CompactionIter<I, B> {
             return self.skip_to(&target);
         }
         if self.merge.keys.is_empty() {
-            // All operands were dropped: they hide nothing.
+            // All operands were dropped, so they hide no older entry.
             self.has_current_user_key = false;
             return;
         }
@@ -89,7 +90,7 @@ impl<I: InternalIterator, B: Below> CompactionIter<I, B> {
         self.give_out_merged();
     }
 
-    /// Gathers operands, newest first.
+    /// Collects operands, newest first.
     fn collect(&mut self, before: SequenceNumber) -> Result<End> {
         let newest_snapshot = self.config.snapshots.as_slice().last().copied().unwrap_or(0);
         let mut first = true;
@@ -135,7 +136,7 @@ impl<I: InternalIterator, B: Below> CompactionIter<I, B> {
         Ok(End::KeyEnds)
     }
 
-    /// Whether the input's row belongs to the same history as the operands.
+    /// Returns true if the entry at the input belongs to the same history as the operands.
     fn input_continues_merge(&self) -> bool {
         if !self.input_has_current_user_key() {
             return false;
@@ -155,7 +156,7 @@ impl<I: InternalIterator, B: Below> CompactionIter<I, B> {
                     .is_some_and(|low| order.compare_timestamp(ts, low).is_lt())
     }
 
-    /// Merges what was gathered as far as it can be.
+    /// Merges the collected operands as far as possible.
     fn resolve(&mut self, end: &End) -> Result<()> {
         base::invariant!(!self.merge.values.is_empty(), "a merge without operands is resolved");
         let seen_the_beginning = matches!(end, End::KeyEnds) && self.bottommost && self.may_drop_history();
@@ -189,7 +190,8 @@ impl<I: InternalIterator, B: Below> CompactionIter<I, B> {
         }
     }
 
-    /// The base is the input's row: a value, or something that leaves none.
+    /// Merges the operands with the base at the input. The base is a value, or an entry that leaves no value,
+    /// such as a tombstone.
     fn merge_with_base(&mut self) -> Result<(ValueType, Pinned)> {
         if self.tombstones.should_delete(self.input.key()) {
             return self.full_merge(Existing::None);
@@ -221,7 +223,7 @@ impl<I: InternalIterator, B: Below> CompactionIter<I, B> {
         self.full_merge(Existing::Columns(&columns))
     }
 
-    /// The entity, which is the input's, with all columns inline.
+    /// Returns the entity with all columns inline. The entity is the value at the input.
     pub(super) fn fetch_columns(&mut self, entity: &[u8]) -> Result<Vec<u8>> {
         if !format::wide::may_have_blobs(entity) {
             return Ok(entity.to_vec());
@@ -248,7 +250,7 @@ impl<I: InternalIterator, B: Below> CompactionIter<I, B> {
             ));
         };
         let mut value = Vec::new();
-        // The key of the base itself: it may have an older timestamp than the operands.
+        // The blob record has the key of the base, which may have an older timestamp than the operands.
         fetch.fetch(key::user_key(self.input.key()), index, &mut value)?;
         self.stats.num_blobs_read += 1;
         self.stats.total_blob_bytes_read += value.len() as u64;
@@ -285,7 +287,7 @@ impl<I: InternalIterator, B: Below> CompactionIter<I, B> {
     fn as_row(&mut self, merged: Merged, out: Vec<u8>) -> Result<(ValueType, Pinned)> {
         match merged {
             Merged::New => Ok((ValueType::Value, Pinned::from_vec(out))),
-            // Operands are numbered oldest first, and lie newest first.
+            // Operands are numbered from the oldest, but are stored newest first.
             Merged::Operand(i) => {
                 base::invariant!(
                     i < self.merge.values.len(),
@@ -306,7 +308,7 @@ impl<I: InternalIterator, B: Below> CompactionIter<I, B> {
         }
     }
 
-    /// One operand for all, if the operator can; else they stay.
+    /// Merges all operands into one operand if the operator can. Otherwise the operands stay.
     fn merge_partially(&mut self) {
         self.merge.in_progress = true;
         let Some(operator) = &self.config.merge_operator else { return };
@@ -332,7 +334,7 @@ impl<I: InternalIterator, B: Below> CompactionIter<I, B> {
         }
     }
 
-    /// The current row of the merge output becomes the current row.
+    /// Makes the current entry of the merge result the current entry.
     fn give_out_merged(&mut self) {
         let Some(key) = self.merge.keys.get(self.merge.at) else { return };
         self.current.clear();
@@ -351,11 +353,12 @@ impl<I: InternalIterator, B: Below> CompactionIter<I, B> {
             return self.give_out_merged();
         }
         if self.merge.in_progress {
-            // The base, if one follows, must come out too, though the operands are of its stripe.
+            // The base, if one follows, must be in the output too, although it is in the same stripe as the
+            // operands.
             self.has_current_user_key = false;
         }
         self.merge.clear();
-        // The walk has left the input on the first row it did not use.
+        // The collection left the input at the first entry that it did not use.
         self.take_from_input();
     }
 }

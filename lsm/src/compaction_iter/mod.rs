@@ -1,9 +1,9 @@
-//! Which versions of a key survive a flush or a compaction.
+//! The compaction iterator decides which entries of a key survive a flush or a compaction.
 //!
-//! Takes a sorted stream of internal keys and gives the sorted stream to be written: versions that no
-//! snapshot can see are gone, tombstones that hide nothing are gone, merge operands are merged, sequence
-//! numbers are zeroed at the bottom. The rules are RocksDB's (`db/compaction/compaction_iterator.cc`,
-//! `db/merge_helper.cc`).
+//! The input is a sorted stream of internal keys. The output is the sorted stream to write. The iterator
+//! drops entries that no snapshot can see and tombstones that hide no entry. It applies merges, and sets
+//! sequence numbers to zero on the bottommost level. The rules are those of RocksDB
+//! (`db/compaction/compaction_iterator.cc`, `db/merge_helper.cc`).
 
 mod filter_run;
 mod merge_run;
@@ -23,14 +23,14 @@ use crate::merge::MergeOperator;
 use crate::range_del::CompactionTombstones;
 use crate::stripes::Stripes;
 
-/// What lies below the output, as far as the rules ask.
+/// The questions of the rules about the levels below the output.
 pub trait Below {
-    /// Whether no level below the output can hold any version of `user_key`. Keys are asked ascending.
-    /// Always false where ingesting behind is allowed.
+    /// Returns true if no level below the output can have an entry of `user_key`. The calls pass ascending
+    /// keys. Must always return false if `allow_ingest_behind` is set.
     fn key_not_exists_beyond_output(&mut self, user_key: &[u8]) -> bool;
 }
 
-/// For a flush, where everything may lie below.
+/// The answer for a flush: every level may have entries of the key.
 pub struct AnythingBelow;
 
 impl Below for AnythingBelow {
@@ -39,47 +39,52 @@ impl Below for AnythingBelow {
     }
 }
 
-/// The compaction behind a compaction_iter; a flush has none.
+/// The facts of a compaction. A flush has none.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Compaction {
-    /// No level below holds anything in the inputs' range. Give false where ingesting behind is allowed.
+    /// True if no level below the output has keys in the range of the inputs. The caller passes false if
+    /// `allow_ingest_behind` is set.
     pub bottommost: bool,
-    /// The level of the first inputs, for the filter.
+    /// The level of the first inputs. The compaction filter gets it.
     pub start_level: usize,
 }
 
-/// The fixed facts of one compaction_iter.
+/// The configuration of a compaction iterator.
 pub struct Config {
     /// The order of internal keys.
     pub order: InternalOrder,
     /// The snapshots whose entries must survive.
     pub snapshots: Stripes,
-    /// Snapshots taken for write-conflict checks; `MAX_SEQUENCE` when there is none.
+    /// The oldest snapshot that write-conflict checks of transactions use. `MAX_SEQUENCE` if there is none.
     pub earliest_write_conflict_snapshot: SequenceNumber,
-    /// What only a compaction knows. `None` for a flush.
+    /// The facts of the compaction. `None` for a flush.
     pub compaction: Option<Compaction>,
     /// The operator that combines merge operands. `None`: merge operands are kept.
     pub merge_operator: Option<Arc<dyn MergeOperator>>,
     /// The compaction filter, if there is one.
     pub filter: Option<Arc<dyn CompactionFilter>>,
-    /// Timestamps below this may be collapsed; `None` keeps all history of timestamped keys.
+    /// Old entries of keys with timestamps below this timestamp may be dropped. `None` keeps the whole
+    /// history of keys with timestamps.
     pub full_history_ts_low: Option<Vec<u8>>,
-    /// Entries newer than this keep their sequence number at the bottom; `None`: the oldest snapshot.
+    /// Entries newer than this keep their sequence number on the bottommost level. `None` means the oldest
+    /// snapshot.
     pub preserve_seqno_after: Option<SequenceNumber>,
-    /// A single deletion over a deletion is a corruption (true, the default) or let pass.
+    /// What happens to a single deletion whose next older entry is a tombstone. True (default): the
+    /// compaction fails with Corruption. False: the single deletion is dropped.
     pub enforce_single_del_contracts: bool,
-    /// `CompactionIterStats::num_itered` must count every row: a filter's skips then go row by row.
+    /// Whether `CompactionIterStats::num_itered` must count every input entry. Skips of a filter then move
+    /// entry by entry, not by a seek.
     pub must_count_input: bool,
-    /// Raised to stop: the compaction_iter ends with `ShutdownInProgress`.
+    /// If the flag is true, the iterator ends with `ShutdownInProgress`.
     pub shutting_down: Option<Arc<AtomicBool>>,
-    /// Raised to stop: the compaction_iter ends with `Incomplete`, subcode `ManualCompactionPaused`.
+    /// If the flag is true, the iterator ends with `Incomplete`, subcode `ManualCompactionPaused`.
     pub canceled: Option<Arc<AtomicBool>>,
-    /// Default: none.
+    /// The durations that [`CompactionIterStats`] measures. Default: none.
     pub times: Times,
 }
 
 impl Config {
-    /// A flush or compaction without snapshots, merge operator, filter or timestamps.
+    /// Makes the configuration of a flush without snapshots, merge operator, filter or timestamps.
     pub fn new(order: InternalOrder) -> Self {
         Config {
             order,
@@ -99,12 +104,13 @@ impl Config {
     }
 }
 
-/// What happened to the rows; RocksDB's `CompactionIterationStats`.
+/// Counts of a compaction iterator; RocksDB's `CompactionIterationStats`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CompactionIterStats {
-    /// Rows of the input that were passed, judged or not.
+    /// Number of input entries that the iterator passed, examined or not.
     pub num_itered: u64,
-    /// Rows that were judged one by one; those used up by a merge or behind a deletion are not.
+    /// Number of input entries that were examined one by one. Entries that a merge used, and entries dropped
+    /// after a tombstone, do not count.
     pub num_input_records: u64,
     /// Point tombstones that the input had.
     pub num_input_deletion_records: u64,
@@ -116,15 +122,15 @@ pub struct CompactionIterStats {
     pub total_input_raw_key_bytes: u64,
     /// Bytes of all values of the input.
     pub total_input_raw_value_bytes: u64,
-    /// Dropped by the filter.
+    /// Number of entries that the compaction filter dropped.
     pub num_record_drop_user: u64,
-    /// A newer version hides it.
+    /// Number of entries that were dropped because a newer entry hides them.
     pub num_record_drop_hidden: u64,
-    /// A tombstone with nothing left to hide.
+    /// Number of tombstones that were dropped because they hide no entry.
     pub num_record_drop_obsolete: u64,
     /// Entries that a range tombstone deleted.
     pub num_record_drop_range_del: u64,
-    /// Range tombstones that no older entry needs.
+    /// Number of range tombstones that were dropped because they hide no older entry.
     pub num_range_del_drop_obsolete: u64,
     /// Point tombstones that were dropped above the last level, since no deeper level has the key.
     pub num_optimized_del_drop_obsolete: u64,
@@ -138,15 +144,15 @@ pub struct CompactionIterStats {
     pub num_blobs_read: u64,
     /// Bytes of the blobs that were read.
     pub total_blob_bytes_read: u64,
-    /// Merges that the operator failed.
+    /// Number of merges that failed in the operator.
     pub num_merge_failures: u64,
-    /// Time in the merge operator and in the filter, where [`Config::times`] asks for it.
+    /// Time in the merge operator in nanoseconds. 0 unless [`Config::times`] requests it.
     pub merge_nanos: u64,
-    /// Time in the compaction filter, in nanoseconds.
+    /// Time in the compaction filter in nanoseconds. 0 unless [`Config::times`] requests it.
     pub filter_nanos: u64,
 }
 
-/// Which times [`CompactionIterStats`] takes. They are counted and decide nothing.
+/// Selects the durations that [`CompactionIterStats`] measures. They change no decision.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Times {
     /// True if merge operands are timed.
@@ -155,18 +161,18 @@ pub struct Times {
     pub filters: bool,
 }
 
-/// Where the current row's value lies.
+/// The location of the current entry's value.
 #[derive(Clone, Copy)]
 enum ValueAt {
-    /// The input's current value, its first so many bytes.
+    /// The first bytes, this many, of the value at the input.
     Input(usize),
     /// `value_buf`.
     Buffer,
-    /// The current row of the merge output.
+    /// The current entry of the merge result.
     Merge,
 }
 
-/// The surviving rows, pulled one at a time. Not valid until `seek_to_first`.
+/// The surviving entries, one at a time. Not valid until the first seek.
 pub struct CompactionIter<I, B> {
     input: I,
     below: B,
@@ -176,7 +182,7 @@ pub struct CompactionIter<I, B> {
     /// What the iterator counted so far.
     pub stats: CompactionIterStats,
 
-    // Derived once.
+    // Values that are derived from the configuration once.
     bytewise: bool,
     timestamp_size: usize,
     bottommost: bool,
@@ -184,27 +190,27 @@ pub struct CompactionIter<I, B> {
     earliest_snapshot: SequenceNumber,
     preserve_seqno_after: SequenceNumber,
 
-    /// The current row's internal key; its user key is also what the next row is compared with.
+    /// The internal key of the current entry. Its user key is compared with the next entry.
     current: Vec<u8>,
     seq: SequenceNumber,
     kind: ValueType,
     valid: bool,
     value_at: ValueAt,
     value_buf: Vec<u8>,
-    /// The input stands on the row after the current one already.
+    /// The input is already at the entry after the current entry.
     at_next: bool,
 
-    /// Whether `current` holds the user key that older versions are judged against.
+    /// Whether `current` has the user key that older entries are compared with.
     has_current_user_key: bool,
-    /// A row of this user key was given out.
+    /// Whether an entry of this user key was in the output.
     has_outputted_key: bool,
-    /// The sequence number and stripe of the last version of this user key that was looked at.
+    /// The sequence number and the stripe of the last examined entry of this user key.
     last_sequence: SequenceNumber,
     last_stripe: SequenceNumber,
     last_key_seq_zeroed: bool,
-    /// The value under a single deletion that had to stay is given out without its bytes.
+    /// A single deletion had to stay. The value under it is next in the output, with empty bytes.
     clear_and_output_next: bool,
-    /// The current row's timestamp, and how it stands to `full_history_ts_low`.
+    /// The timestamp of the current entry, and its comparison with `full_history_ts_low`.
     timestamp: Vec<u8>,
     history: Ordering,
 
@@ -256,35 +262,36 @@ impl<I: InternalIterator, B: Below> CompactionIter<I, B> {
         }
     }
 
-    /// Lets filters and merges see values that lie in blob files.
+    /// Lets filters and merges read values in blob files.
     #[must_use]
     pub fn with_blobs(mut self, fetch: Box<dyn FetchBlob + Send>) -> Self {
         self.fetch = Some(fetch);
         self
     }
 
-    /// To the first surviving row of the input.
+    /// Moves to the first surviving entry of the input.
     pub fn seek_to_first(&mut self) {
         self.input.seek_to_first();
         self.take_from_input();
         self.prepare_output();
     }
 
-    /// To the first surviving row of the input from `target` (an internal key) on: a subcompaction.
+    /// Moves to the first surviving entry of the input at or after `target` (an internal key). A
+    /// subcompaction starts there.
     pub fn seek(&mut self, target: &[u8]) {
         self.input.seek(target);
         self.take_from_input();
         self.prepare_output();
     }
 
-    /// To the next surviving row. Only while valid.
+    /// Moves to the next surviving entry. Call only while the iterator is valid.
     #[inline]
     pub fn next(&mut self) {
         base::invariant!(self.valid, "a compaction iterator that stands on no entry is moved");
         if self.merge.valid() {
             self.next_of_merge();
         } else {
-            // The input may stand on the next row already: a deletion looked ahead.
+            // The input may already be at the next entry, because a tombstone looked ahead.
             if !self.at_next {
                 self.advance();
             }
@@ -302,20 +309,20 @@ impl<I: InternalIterator, B: Below> CompactionIter<I, B> {
         self.valid
     }
 
-    /// The surviving internal key. Only while valid.
+    /// Returns the internal key of the present entry. Call only while the iterator is valid.
     #[inline]
     pub fn key(&self) -> &[u8] {
         base::invariant!(self.valid, "a compaction iterator that stands on no entry has no key");
         &self.current
     }
 
-    /// The sequence number in `key`.
+    /// Returns the sequence number in `key`.
     #[inline]
     pub fn sequence(&self) -> SequenceNumber {
         self.seq
     }
 
-    /// The kind in `key`.
+    /// Returns the value type in `key`.
     #[inline]
     pub fn kind(&self) -> ValueType {
         self.kind
@@ -335,7 +342,7 @@ impl<I: InternalIterator, B: Below> CompactionIter<I, B> {
         }
     }
 
-    /// The first error of the input, the operator, the filter or the rules themselves.
+    /// Returns the first error of the input, the merge operator, the filter or the rules.
     pub fn status(&self) -> Result<()> {
         match &self.failed {
             Some(error) => Err(error.clone()),
@@ -348,12 +355,13 @@ impl<I: InternalIterator, B: Below> CompactionIter<I, B> {
         &self.input
     }
 
-    /// The tombstones, for the file writer to take what belongs into each output.
+    /// Returns the range tombstones. The file writer takes those of each output file.
     pub fn tombstones_mut(&mut self) -> &mut CompactionTombstones {
         &mut self.tombstones
     }
 
-    /// Both what lies below and the tombstones: for deciding which tombstones an output still needs.
+    /// Returns the range tombstones and the levels below. With both, the file writer decides which tombstones
+    /// an output file needs.
     pub fn parts_mut(&mut self) -> (&mut CompactionTombstones, &mut B) {
         (&mut self.tombstones, &mut self.below)
     }

@@ -1,8 +1,8 @@
-//! The walk over the versions of a key, newest first, and what becomes of each.
+//! The rules for the entries of a key, newest first.
 //!
-//! The letters are those of RocksDB's comments and of the format notes: (A) hidden by a newer version in
-//! the same stripe, (B) a deletion with nothing below, (C) a deletion at the bottom, (D) covered by a
-//! range tombstone, (E) sequence number zeroed.
+//! The letters are those of RocksDB's comments: (A) an entry that a newer entry in the same stripe hides; (B)
+//! a tombstone without the key in lower levels; (C) a tombstone on the bottommost level; (D) an entry that a
+//! range tombstone covers; (E) a sequence number that becomes zero.
 
 use std::cmp::Ordering;
 use std::sync::atomic::{AtomicBool, Ordering as Atomic};
@@ -13,7 +13,8 @@ use base::key::{self, MAX_SEQUENCE, SequenceNumber, TRAILER_LEN, ValueType, pack
 
 use super::{Below, CompactionIter, ValueAt};
 
-/// Whether two user keys are the same bytes; most differ in the first eight or last eight.
+/// Returns true if two user keys have the same bytes. Compares the last and first eight bytes first, because
+/// most keys differ there.
 #[inline]
 pub(super) fn same_bytes(a: &[u8], b: &[u8]) -> bool {
     if a.len() != b.len() {
@@ -28,7 +29,7 @@ pub(super) fn same_bytes(a: &[u8], b: &[u8]) -> bool {
 }
 
 impl<I: InternalIterator, B: Below> CompactionIter<I, B> {
-    /// Whether the input's user key is the current one, timestamps apart.
+    /// Returns true if the user key at the input is the current user key, without timestamps.
     #[inline]
     pub(super) fn input_has_current_user_key(&self) -> bool {
         let (a, b) = (key::user_key(self.input.key()), key::user_key(&self.current));
@@ -39,7 +40,7 @@ impl<I: InternalIterator, B: Below> CompactionIter<I, B> {
         }
     }
 
-    /// Finds the next row to give out, the input standing on the first row not yet judged.
+    /// Finds the next entry for the output. The input is at the first entry that was not examined.
     pub(super) fn take_from_input(&mut self) {
         self.at_next = false;
         self.valid = false;
@@ -57,7 +58,7 @@ impl<I: InternalIterator, B: Below> CompactionIter<I, B> {
         self.input.next();
     }
 
-    /// Leaves out everything before `target`; row by row where the input must be counted.
+    /// Drops all input entries before `target`. Moves entry by entry if the input must be counted.
     pub(super) fn skip_to(&mut self, target: &[u8]) {
         base::invariant!(target.len() >= TRAILER_LEN, "the target of a skip has no trailer");
         if !self.config.must_count_input {
@@ -97,7 +98,8 @@ impl<I: InternalIterator, B: Below> CompactionIter<I, B> {
         self.valid = true;
     }
 
-    /// Judges the input's row: gives it out (`valid`), drops it and moves on, or fails.
+    /// Applies the rules to the entry at the input. The entry becomes the output (`valid`), or is dropped, or
+    /// the iterator fails.
     #[inline]
     fn judge(&mut self) {
         base::invariant!(
@@ -180,7 +182,7 @@ impl<I: InternalIterator, B: Below> CompactionIter<I, B> {
         self.config.order.user.compare_timestamp(self.timestamp_of_input(), &self.timestamp).is_eq()
     }
 
-    /// Takes over a new user key, or the same one with another timestamp.
+    /// Starts a new user key, or the same user key with another timestamp.
     #[inline]
     fn begin_key(&mut self, same_key_without_timestamp: bool) {
         self.current.clear();
@@ -195,8 +197,8 @@ impl<I: InternalIterator, B: Below> CompactionIter<I, B> {
                 Some(low) => self.config.order.user.compare_timestamp(&self.timestamp, low),
                 None => Ordering::Equal,
             };
-            // A version below the history's low mark, under one that is below it too, is judged as an
-            // older version of the same key.
+            // If this entry and the newer entry are both below `full_history_ts_low`, this entry is treated
+            // as an older entry of the same key.
             fresh = !self.has_current_user_key
                 || self.config.full_history_ts_low.is_none()
                 || !same_key_without_timestamp
@@ -212,12 +214,13 @@ impl<I: InternalIterator, B: Below> CompactionIter<I, B> {
         self.last_key_seq_zeroed = false;
     }
 
-    /// Whether a timestamped version may be collapsed at all.
+    /// Returns true if `full_history_ts_low` allows to drop old entries of this key.
     pub(super) fn may_drop_history(&self) -> bool {
         self.timestamp_size == 0 || self.config.full_history_ts_low.is_some() && self.history.is_lt()
     }
 
-    /// The value under a single deletion that stays: kept, for write-conflict checks, without bytes.
+    /// Puts the value under a kept single deletion into the output, with empty bytes. Write-conflict checks
+    /// need the entry, but not the bytes.
     fn give_out_cleared(&mut self) {
         base::invariant!(
             self.clear_and_output_next,
@@ -233,7 +236,7 @@ impl<I: InternalIterator, B: Below> CompactionIter<I, B> {
         self.give_out_empty();
     }
 
-    /// A version that nothing newer hides and that is no single deletion.
+    /// Applies the rules to an entry that no newer entry hides and that is not a single deletion.
     fn judge_by_kind(&mut self, before: SequenceNumber) {
         base::invariant!(
             self.kind != ValueType::SingleDeletion,
@@ -282,7 +285,8 @@ impl<I: InternalIterator, B: Below> CompactionIter<I, B> {
         self.bottommost || self.below.key_not_exists_beyond_output(key::user_key(&self.current))
     }
 
-    /// (C): the versions it hides in its own stripe go; it stays only if an older stripe has one.
+    /// (C): drops the entries of the same stripe that the tombstone hides. Keeps the tombstone only if an
+    /// older stripe has an entry of the key.
     fn judge_bottommost_deletion(&mut self, before: SequenceNumber) {
         base::invariant!(self.bottommost, "a deletion above the bottommost level drops the entries after it");
         self.advance();
@@ -298,7 +302,8 @@ impl<I: InternalIterator, B: Below> CompactionIter<I, B> {
         }
     }
 
-    /// A timed put takes the sequence number its time had, if no tombstone comes between.
+    /// Changes a timed put into a value with the preferred sequence number, if no range tombstone would cover
+    /// the value there.
     fn swap_preferred_sequence(&mut self) {
         let value = self.input.value();
         let Some((value, preferred)) = value.split_last_chunk::<8>() else {
@@ -312,7 +317,8 @@ impl<I: InternalIterator, B: Below> CompactionIter<I, B> {
             return self.advance();
         }
         let timed_seq = self.seq;
-        // The file gives the preferred sequence number, so it may be larger than the entry's own.
+        // The preferred sequence number comes from the file, so it may be larger than the sequence number of
+        // the entry.
         self.set_current_trailer(preferred.min(timed_seq), ValueType::Value);
         if self.tombstones.should_delete(&self.current) {
             self.set_current_trailer(timed_seq, ValueType::ValuePreferredSeqno);
@@ -325,8 +331,9 @@ impl<I: InternalIterator, B: Below> CompactionIter<I, B> {
         self.valid = true;
     }
 
-    /// Returns true if the value, or a column, is in a blob file. The record of the blob file has the key with its timestamp,
-    /// and readers compare both keys. RocksDB zeroes the timestamp of the entry, and its reads fail with Corruption then.
+    /// Returns true if the value, or a column, is in a blob file. The record in the blob file has the key
+    /// with its timestamp, and readers compare both keys. So the timestamp of such an entry must stay.
+    /// RocksDB zeroes this timestamp, and its reads then fail with Corruption.
     fn is_in_blob_file(&self) -> bool {
         match self.kind {
             ValueType::BlobIndex => true,
@@ -335,7 +342,8 @@ impl<I: InternalIterator, B: Below> CompactionIter<I, B> {
         }
     }
 
-    /// (E): at the bottom, what every snapshot sees needs no sequence number.
+    /// (E): sets the sequence number to zero, if the output is on the bottommost level and every snapshot
+    /// sees the entry.
     #[inline]
     pub(super) fn prepare_output(&mut self) {
         if !self.valid

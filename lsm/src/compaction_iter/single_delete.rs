@@ -1,4 +1,5 @@
-//! Single deletions: each takes away the one value written before it, and both go together.
+//! Single deletions. A single deletion removes the one value that was written before it, and both entries are
+//! dropped together.
 
 use base::error::Error;
 use base::iter::InternalIterator;
@@ -7,14 +8,14 @@ use base::key::{self, SequenceNumber, ValueType};
 use super::{Below, CompactionIter, ValueAt};
 
 impl<I: InternalIterator, B: Below> CompactionIter<I, B> {
-    /// Judges the single deletion that the input stands on, by the next older version of its key.
+    /// Applies the rules to the single deletion at the input. The next older entry of its key decides.
     pub(super) fn judge_single_deletion(&mut self, before: SequenceNumber) {
         base::invariant!(
             self.kind == ValueType::SingleDeletion,
             "a {:?} is judged as a single deletion",
             self.kind
         );
-        // The look-ahead leaves the row; its value, empty unless someone wrote one, is kept.
+        // The look-ahead moves the input. So the value of the single deletion is saved; it is usually empty.
         if matches!(self.value_at, ValueAt::Input(_)) {
             self.value_buf.clear();
             self.value_buf.extend_from_slice(self.input.value());
@@ -27,7 +28,7 @@ impl<I: InternalIterator, B: Below> CompactionIter<I, B> {
                     let (seq, kind) = (next.seq, next.kind);
                     self.judge_pair(before, seq, kind);
                 }
-                // The next round meets the corrupt key and fails.
+                // The next call examines the corrupt key and fails.
                 Err(_) => self.judge_alone(),
             }
         } else {
@@ -43,7 +44,7 @@ impl<I: InternalIterator, B: Below> CompactionIter<I, B> {
         if self.last_key_seq_zeroed {
             self.drop_pair();
         } else if before != 0 && next_seq <= before {
-            // A snapshot sees the value but not its deletion.
+            // A snapshot sees the value but not its single deletion.
             self.valid = true;
         } else if next_kind == ValueType::SingleDeletion {
             self.stats.num_record_drop_obsolete += 1;
@@ -77,7 +78,7 @@ impl<I: InternalIterator, B: Below> CompactionIter<I, B> {
             }
             self.drop_pair();
         } else {
-            // A transaction may still have to see that the key was written.
+            // The conflict check of a transaction may still need to see that the key was written.
             self.valid = true;
             self.clear_and_output_next = true;
         }
@@ -90,7 +91,7 @@ impl<I: InternalIterator, B: Below> CompactionIter<I, B> {
         self.advance();
     }
 
-    /// No older version in the input.
+    /// Handles a single deletion without an older entry in the input.
     fn judge_alone(&mut self) {
         self.has_current_user_key = false;
         if self.config.compaction.is_some()

@@ -42,14 +42,14 @@ pub trait PartitionerFactory: Send + Sync {
         self.name().to_string()
     }
 
-    /// Returns `None` if the partitioner does not end files in this compaction.
+    /// Makes the partitioner of a subcompaction, or returns `None` if no partitioner is needed.
     fn create(&self, context: &PartitionerContext<'_>) -> Option<Box<dyn Partitioner>>;
 }
 
 const FIXED_PREFIX: &str = "SstPartitionerFixedPrefixFactory";
 
-/// Ends a file before each user key whose first `length` bytes differ from the key before. A shorter key counts as a
-/// whole.
+/// Ends a file before each user key whose first `length` bytes differ from the previous key. A shorter key is
+/// its own prefix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FixedPrefixPartitioner {
     /// The length of the prefix in bytes. Keys with different prefixes go to different SST files.

@@ -36,7 +36,8 @@ mod files {
         InternalOrder::new(Order::Bytewise)
     }
 
-    /// A compaction into level 1 over these grandparents; files of 100 bytes, 1000 of overlap.
+    /// Returns a compaction into level 1 with these grandparents. Files have 100 bytes, and the limit of
+    /// overlap is 1000 bytes.
     fn task(grandparents: &[(&str, &str, u64)]) -> Task {
         let file = |(i, (a, b, size)): (usize, &(&str, &str, u64))| {
             let key = |k: &str| draw::parse_key(&format!("{k}#1,SET")).unwrap();
@@ -61,7 +62,7 @@ mod files {
         task
     }
 
-    /// Feeds keys of `row` bytes; the files they end up in.
+    /// Adds keys of `row` bytes. Returns the files in which they end up.
     fn files(task: &Task, row: u64, keys: &str) -> String {
         let mut cutter = Cutter::new(order(), task, &Options::default(), 0);
         let (mut out, mut size) = (String::new(), 0);
@@ -99,7 +100,7 @@ mod files {
     fn a_grandparent_that_lies_between_two_keys_is_left_out() {
         let t = task(&[("d", "k", 50)]);
         assert_eq!(files(&t, 1, "a c m n"), "a c | m n ");
-        // A small one is not worth a file.
+        // A small grandparent does not justify a file of its own.
         let t = task(&[("d", "k", 5)]);
         assert_eq!(files(&t, 1, "a c m n"), "a c m n ");
     }

@@ -1,11 +1,11 @@
-//! Merge operators: how operands of a key become its value.
+//! Merge operators: user code that combines the merge operands of a key into its value.
 //!
-//! An operator sees the key, the existing value if any, and the operands oldest first as slices that
-//! stay where they are (memtable arena, block cache) while it runs; nothing is copied for it. It answers
-//! with new bytes, written into a buffer the caller lends, or by naming one of the operands or the
-//! existing value as the result as it stands, which the caller then hands on without a copy.
+//! An operator gets the key, the existing value if there is one, and the operands, oldest first. The operands
+//! are slices of a memtable arena or of a cached block; nothing is copied for the call. The operator writes a
+//! new value into a buffer of the caller, or returns that one of the operands or the existing value is the
+//! result. The caller then passes on that value without a copy.
 //!
-//! Operators are the user's code: [`full_merge`] and [`partial_merge`] turn a panic into an error.
+//! Operators are user code, so [`full_merge`] and [`partial_merge`] turn a panic into an error.
 
 mod standard;
 
@@ -17,61 +17,65 @@ use base::error::{Error, Kind, Result, Subcode};
 
 pub use standard::{BytesXor, Max, Put, SortList, StringAppend, StringAppendTest, UInt64Add, by_name, names};
 
-/// What the operands are merged onto.
+/// The base of a full merge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Existing<'a> {
-    /// Nothing, or a deletion.
+    /// The key has no older value, or a tombstone.
     None,
     /// The key has this value.
     Value(&'a [u8]),
-    /// A wide-column entity: (name, value), sorted by name. The default column has the empty name.
+    /// The key has a wide-column entity: (name, value), sorted by name. The default column has the empty
+    /// name.
     Columns(&'a [(&'a [u8], &'a [u8])]),
 }
 
-/// One full merge.
+/// The input of a full merge.
 #[derive(Clone, Copy, Debug)]
 pub struct FullMerge<'a> {
     /// The user key.
     pub key: &'a [u8],
-    /// What lies below the merge operands.
+    /// The value below the merge operands.
     pub existing: Existing<'a>,
-    /// Oldest first; never empty.
+    /// The operands, oldest first; never empty.
     pub operands: &'a [&'a [u8]],
 }
 
 /// The outcome of a full merge.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Merged {
-    /// The bytes that were put into the lent buffer.
+    /// The result is in the buffer of the caller.
     New,
-    /// Operand of this index (oldest is 0), as it stands.
+    /// The result is the operand with this index, unchanged. The oldest operand has index 0.
     Operand(usize),
-    /// The existing plain value as it stands. With none existing, or columns, an error.
+    /// The result is the existing plain value, unchanged. It is an error if there is none, or if it has
+    /// columns.
     Existing,
-    /// A wide-column entity; need not be sorted.
+    /// The result is a wide-column entity. The columns may be in any order.
     Columns(Vec<(Vec<u8>, Vec<u8>)>),
 }
 
-/// How far a failed merge reaches.
+/// The scope of a failed merge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Failure {
     /// The read, the flush or the compaction fails.
     Merge,
-    /// Only operations that must merge fail (reads); flush and compaction keep the operands.
+    /// Only operations that must merge, such as reads, fail. Flush and compaction keep the operands.
     MustMerge,
 }
 
-/// How operands become a value. Implementations are shared between threads.
+/// Combines merge operands into a value. Threads share an operator.
 pub trait MergeOperator: Send + Sync {
-    /// The name kept in options and table properties, as RocksDB's `MergeOperator::Name`.
+    /// Returns the name for options and table properties, like RocksDB's `MergeOperator::Name`.
     fn name(&self) -> &str;
 
-    /// What OPTIONS files say to make it again: its name, or `{id=name;k=v;}` with settings of its own.
+    /// Returns the text in OPTIONS files that makes the operator again: its name, or `{id=name;k=v;}` for an
+    /// operator with settings.
     fn option_text(&self) -> String {
         self.name().to_string()
     }
 
-    /// Merges all operands onto what exists. `out` comes empty and holds the result for [`Merged::New`].
+    /// Merges all operands with the existing value. `out` is empty at the call and holds the result for
+    /// [`Merged::New`].
     fn full(&self, merge: &FullMerge<'_>, out: &mut Vec<u8>) -> std::result::Result<Merged, Failure>;
 
     /// Merges operands into one operand. The result has the effect of the operands on any base value.
@@ -81,34 +85,35 @@ pub trait MergeOperator: Send + Sync {
         false
     }
 
-    /// Whether `partial` is to be called for one operand too. Default: no.
+    /// Returns true if `partial` may be called for a single operand. Default false.
     fn allow_single_operand(&self) -> bool {
         false
     }
 
-    /// Whether these operands, newest first, settle a point look-up already, so that older data need
-    /// not be read; they are then merged onto nothing. Asked again with each operand that is found.
-    /// Default: no.
+    /// Returns true if these operands, newest first, are enough for a point look-up. The look-up then reads
+    /// no older data and merges the operands without a base value. Called again after each operand that the
+    /// look-up finds. Default false.
     fn should_merge(&self, _newest_first: &[Pinned]) -> bool {
         false
     }
 }
 
-/// Operators where an operand has the form of a value and merging is associative: one function does all.
+/// An operator whose operands have the form of a value and whose merge is associative. It needs only one
+/// function.
 pub trait AssociativeMergeOperator: Send + Sync {
     /// Returns the name that OPTIONS files hold. The open compares the name.
     fn name(&self) -> &str;
 
-    /// Merges `operand` onto `existing`, both in the same form. False is a failure.
+    /// Merges `operand` with `existing`; both have the same form. Returns false if the merge fails.
     fn merge(&self, key: &[u8], existing: Option<&[u8]>, operand: &[u8], out: &mut Vec<u8>) -> bool;
 }
 
-/// An associative operator as a [`MergeOperator`].
+/// Makes a [`MergeOperator`] of an associative operator.
 pub struct Associative<T>(pub T);
 
 impl<T: AssociativeMergeOperator> Associative<T> {
     fn fold<'a>(&self, key: &[u8], first: Option<&'a [u8]>, rest: &[&'a [u8]], out: &mut Vec<u8>) -> bool {
-        // What was merged so far; before that, `first` as it lies.
+        // The result so far. Before the first merge, `first` is used without a copy.
         let mut have: Option<Vec<u8>> = None;
         for operand in rest {
             out.clear();
@@ -148,8 +153,8 @@ impl<T: AssociativeMergeOperator> MergeOperator for Associative<T> {
     }
 }
 
-/// Runs a plain-value merge on whatever exists: for an entity, on its default column, the other columns
-/// carried over, as RocksDB's `MergeOperator::FullMergeV3` does by default.
+/// Runs the merge `plain` on any base value. For an entity, merges the default column and copies the other
+/// columns, as RocksDB's `MergeOperator::FullMergeV3` does by default.
 pub fn with_default_column<'a>(
     merge: &FullMerge<'a>,
     out: &mut Vec<u8>,
@@ -176,11 +181,11 @@ pub fn with_default_column<'a>(
     Ok(Merged::Columns(merged))
 }
 
-/// Runs the operator's full merge: panics caught, the answer checked, columns sorted.
+/// Runs the full merge of the operator. Catches a panic, checks the result, and sorts columns.
 ///
 /// # Errors
-/// Corruption with `Subcode::MergeOperatorFailed`, as RocksDB reports it. [`failure_scope`] tells how
-/// far it reaches.
+/// Corruption with `Subcode::MergeOperatorFailed`, as in RocksDB. [`failure_scope`] returns the scope of the
+/// error.
 pub fn full_merge(operator: &dyn MergeOperator, merge: &FullMerge<'_>, out: &mut Vec<u8>) -> Result<Merged> {
     out.clear();
     let answer = catch_unwind(AssertUnwindSafe(|| operator.full(merge, out)));
@@ -213,7 +218,7 @@ fn failed(operator: &dyn MergeOperator, why: &str) -> Error {
         .with_subcode(Subcode::MergeOperatorFailed)
 }
 
-/// How far an error of [`full_merge`] reaches.
+/// Returns the scope of an error of [`full_merge`].
 pub fn failure_scope(error: &Error) -> Failure {
     if error.subcode() == Subcode::MergeOperatorFailed && error.retryable() {
         Failure::MustMerge
@@ -222,16 +227,16 @@ pub fn failure_scope(error: &Error) -> Failure {
     }
 }
 
-/// Asks the operator whether a look-up may end here.
+/// Asks the operator whether a look-up may end with these operands.
 ///
 /// # Errors
-/// As [`full_merge`], for an operator that panics.
+/// The error of [`full_merge`] if the operator panics.
 pub fn should_merge(operator: &dyn MergeOperator, newest_first: &[Pinned]) -> Result<bool> {
     catch_unwind(AssertUnwindSafe(|| operator.should_merge(newest_first)))
         .map_err(|_| failed(operator, "panicked"))
 }
 
-/// Runs the operator's partial merge; a panic counts as "cannot".
+/// Runs the partial merge of the operator. Returns false if the operator panics.
 pub fn partial_merge(
     operator: &dyn MergeOperator,
     key: &[u8],
@@ -242,7 +247,7 @@ pub fn partial_merge(
     catch_unwind(AssertUnwindSafe(|| operator.partial(key, operands, out))).unwrap_or(false)
 }
 
-/// An operator as families carry it.
+/// A merge operator, as column families hold it.
 pub type MergeOperatorRef = Arc<dyn MergeOperator>;
 
 #[cfg(test)]

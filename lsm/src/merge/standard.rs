@@ -1,4 +1,4 @@
-//! The operators every RocksDB knows by name, bit for bit (`utilities/merge_operators/`).
+//! The merge operators that RocksDB knows by name, with the same results (`utilities/merge_operators/`).
 
 use std::sync::Arc;
 
@@ -34,7 +34,7 @@ impl MergeOperator for Put {
     }
 }
 
-/// `max`: the bytewise largest of the value and the operands; of equals the oldest.
+/// `max`: the bytewise largest of the value and the operands. If several are equal, the oldest of them.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Max;
 
@@ -53,7 +53,7 @@ impl MergeOperator for Max {
                     answer = Merged::Operand(i);
                 }
             }
-            // An entity's default column has no bytes of its own that a caller could hand on.
+            // The default column of an entity is not a value of its own, so it must be copied.
             if answer == Merged::Existing && !matches!(merge.existing, Existing::Value(_)) {
                 out.extend_from_slice(best);
                 answer = Merged::New;
@@ -68,7 +68,7 @@ impl MergeOperator for Max {
     }
 }
 
-/// `uint64add`: little-endian sums, wrapping; a value of another length counts as 0.
+/// `uint64add`: the sum of little-endian numbers, with wrap-around. A value that has not 8 bytes counts as 0.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct UInt64Add;
 
@@ -85,7 +85,7 @@ impl AssociativeMergeOperator for UInt64Add {
     }
 }
 
-/// `bytesxor`: byte by byte, the longer one's tail as it is.
+/// `bytesxor`: the exclusive or, byte by byte. The rest of the longer value is unchanged.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct BytesXor;
 
@@ -104,7 +104,7 @@ impl AssociativeMergeOperator for BytesXor {
     }
 }
 
-/// `stringappend`: joined by a delimiter, `,` by default.
+/// `stringappend`: joins the values with a delimiter, `,` by default.
 #[derive(Clone, Debug)]
 pub struct StringAppend {
     delimiter: Vec<u8>,
@@ -123,7 +123,7 @@ impl StringAppend {
     }
 }
 
-/// All pieces joined, in one buffer of the right size.
+/// Joins all pieces in one buffer of the right size.
 fn join<'a>(pieces: impl Iterator<Item = &'a [u8]> + Clone, delimiter: &[u8], out: &mut Vec<u8>) {
     let bytes: usize = pieces.clone().map(|p| p.len() + delimiter.len()).sum();
     out.reserve(bytes.saturating_sub(delimiter.len()));
@@ -137,7 +137,7 @@ fn join<'a>(pieces: impl Iterator<Item = &'a [u8]> + Clone, delimiter: &[u8], ou
 
 fn with_delimiter(name: &str, delimiter: &[u8]) -> String {
     let escaped = options_ini::escape(&String::from_utf8_lossy(delimiter));
-    // What ends a field stands in braces of its own.
+    // A delimiter that contains the end of a field is written in braces.
     let field = if escaped.contains(';') { format!("{{{escaped}}}") } else { escaped };
     format!("{{id={name};delimiter={field};}}")
 }
@@ -171,7 +171,7 @@ impl MergeOperator for StringAppend {
     }
 }
 
-/// `stringappendtest`: as [`StringAppend`], but never merges partially.
+/// `stringappendtest`: like [`StringAppend`], but without partial merges.
 #[derive(Clone, Debug)]
 pub struct StringAppendTest {
     delimiter: Vec<u8>,
@@ -204,20 +204,20 @@ impl MergeOperator for StringAppendTest {
     }
 }
 
-/// `sortlist`: comma-separated 32-bit numbers, each operand sorted, merged into one sorted list. What
-/// exists already is not looked at, as in RocksDB. An operand that is no such list fails the merge,
-/// where RocksDB throws.
+/// `sortlist`: values are comma-separated 32-bit numbers. Each operand is sorted, and the result is one
+/// sorted list. The existing value is ignored, as in RocksDB. If an operand is not such a list, the merge
+/// fails; RocksDB throws an exception.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SortList;
 
 impl SortList {
     fn numbers(list: &[u8]) -> Option<Vec<i32>> {
-        // A NUL ends the list, as it does in C.
+        // A zero byte ends the list, as in C.
         let list = list.split(|&b| b == 0).next().unwrap_or_default();
         list.split(|&b| b == b',').map(Self::number).collect()
     }
 
-    /// White space, a sign, digits; what follows them is passed over (as by C++'s `stoi`).
+    /// Parses white space, a sign and digits, and ignores the rest, like C++'s `stoi`.
     fn number(text: &[u8]) -> Option<i32> {
         let blank = |b: &u8| matches!(b, b' ' | b'\t'..=b'\r');
         let text = &text[text.iter().take_while(|b| blank(b)).count()..];
@@ -229,7 +229,7 @@ impl SortList {
     fn merged(operands: &[&[u8]], out: &mut Vec<u8>) -> Option<()> {
         let mut all = Vec::new();
         for operand in operands {
-            // Not a sort: the operands' own order is kept, as a plain two-way merge keeps it.
+            // This is a two-way merge, not a sort: it keeps the order within an operand.
             let right = Self::numbers(operand)?;
             let left = std::mem::take(&mut all);
             let (mut l, mut r) = (left.into_iter().peekable(), right.into_iter().peekable());
@@ -262,8 +262,8 @@ impl MergeOperator for SortList {
     }
 }
 
-/// The operator of that name or nickname, as option strings give it; a delimiter may follow in the
-/// options' own way (`id=stringappend;delimiter=:`).
+/// Returns the operator with this name or nickname, as option strings give it. A delimiter may follow in the
+/// syntax of options (`id=stringappend;delimiter=:`).
 pub fn by_name(text: &str) -> Option<Arc<dyn MergeOperator>> {
     let fields = if text.contains('=') {
         options_ini::parse_map(text).ok()?
@@ -302,7 +302,7 @@ impl Object for dyn MergeOperator {
     }
 }
 
-/// The nicknames `by_name` knows.
+/// Returns the nicknames that `by_name` accepts.
 pub fn names() -> &'static [&'static str] {
     &["put", "max", "uint64add", "bytesxor", "sortlist", "stringappend", "stringappendtest"]
 }

@@ -7,7 +7,7 @@ fn full(operator: &dyn MergeOperator, existing: Existing<'_>, operands: &[&str])
     Ok((merged, String::from_utf8_lossy(&out).into_owned()))
 }
 
-/// The value that a full merge comes to, and whether it lies in new bytes.
+/// Returns the value of a full merge, and whether it is in the buffer.
 fn value(name: &str, existing: Option<&str>, operands: &[&str]) -> (String, bool) {
     let operator = by_name(name).unwrap();
     let base = existing.map_or(Existing::None, |e| Existing::Value(e.as_bytes()));

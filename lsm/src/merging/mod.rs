@@ -1,6 +1,7 @@
-//! The k-way merge of sorted sources into one sorted stream, forward and backward.
+//! The k-way merge of sorted sources into one sorted stream, forwards and backwards.
 //!
-//! A loser tree holds, for each inner node, the source that lost there; the winner stands above:
+//! A loser tree stores in each inner node the source that lost the comparison there. The overall winner is
+//! above the root:
 //!
 //! ```text
 //!              winner s2                 heads   s0: "kiwi...."  s1: "lime...."  (eight bytes of each
@@ -8,12 +9,12 @@
 //!         ┌─ s1 ─┐  ┌─ s3 ─┐
 //!        s0     s1  s2    s3
 //! ```
-//! When the winner moves on, only the losers on its path can beat it. If it wins twice in a row it is
-//! taken to be in a run: the smallest loser on its path becomes the *runner-up*, and each further row of
-//! the run costs one comparison against that. Sources are compared by the cached heads first, as plain
-//! numbers; whole keys are looked at only where heads are equal.
+//! When the winner moves, only the losers on its path can be smaller. If a source wins twice in succession,
+//! the merge assumes a run of entries from this source. The smallest loser on its path becomes the
+//! *runner-up*, and each further entry of the run costs one comparison with the runner-up. A comparison uses
+//! the cached heads as plain numbers first, and the whole keys only if the heads are equal.
 //!
-//! Going backward the heads are complemented, so that the same tree finds the largest key.
+//! For backward merges the heads are complemented, so that the same tree finds the largest key.
 
 use base::error::Result;
 use base::iter::InternalIterator;
@@ -22,12 +23,12 @@ use base::order::{Order, head};
 use base::pinned::Pinned;
 use base::stats::{PerfCounter, PerfTimer, perf_add};
 
-/// What the merge did, for statistics and tests.
+/// Counts of the merge, for statistics and tests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MergingStats {
-    /// Comparisons between sources, decided by heads or by whole keys.
+    /// Number of comparisons between sources, by heads or by whole keys.
     pub comparisons: u64,
-    /// Those of them that heads could not decide.
+    /// Number of comparisons that needed whole keys.
     pub key_comparisons: u64,
 }
 
@@ -37,35 +38,36 @@ enum Direction {
     Backward,
 }
 
-/// No source: the runner-up is not known.
+/// The value of `runner_up` if the runner-up is not known.
 const UNKNOWN: u32 = u32::MAX;
 
-/// Many sources as one. Generic over the kind of source, so that nothing is called virtually per row.
+/// Many sources as one source. The type is generic over the sources, so that an entry costs no virtual call.
 pub struct Merging<I> {
     order: InternalOrder,
     sources: Vec<I>,
-    /// By source: its key's first eight bytes as a number that sorts in the merge's direction.
+    /// For each source, the first eight bytes of its key as a number that sorts in the direction of the
+    /// merge.
     heads: Vec<u64>,
-    /// Losers of the inner nodes 1.. (0 is unused); leaf i is node `len + i`.
+    /// The losers of the inner nodes from 1 on; index 0 is unused. Source i is the leaf node `len + i`.
     losers: Vec<u32>,
-    /// Scratch for playing the whole tournament.
+    /// Scratch memory for `rebuild`.
     winners: Vec<u32>,
     winner: u32,
-    /// The smallest of the others, while the winner is in a run.
+    /// The smallest source except the winner, while the winner is in a run.
     runner_up: u32,
     direction: Direction,
     valid: bool,
-    /// The first error of a source; the merge stops there.
+    /// The first error of a source. The merge stops at the error.
     failed: Option<base::error::Error>,
-    /// The key from which the direction is changed.
+    /// The key at which the direction changes.
     scratch: Vec<u8>,
     /// What the iterator counted so far.
     pub stats: MergingStats,
 }
 
 impl<I: InternalIterator> Merging<I> {
-    /// Sources in order of recency, newest first: of equal internal keys the earlier source's comes
-    /// first.
+    /// Makes a merge. The sources are ordered from the newest to the oldest. Of equal internal keys, the
+    /// entry of the earlier source comes first.
     pub fn new(order: InternalOrder, sources: Vec<I>) -> Self {
         let n = sources.len();
         base::invariant!(n < UNKNOWN as usize, "a merge has {n} sources");
@@ -90,7 +92,8 @@ impl<I: InternalIterator> Merging<I> {
         &self.sources
     }
 
-    /// The sources, to be reconfigured; moving one makes the merge invalid until it is positioned.
+    /// Returns the sources for changes. If the caller moves a source, the merge is invalid until the next
+    /// seek.
     pub fn sources_mut(&mut self) -> &mut [I] {
         &mut self.sources
     }
@@ -105,15 +108,16 @@ impl<I: InternalIterator> Merging<I> {
         &self.order
     }
 
-    /// Index of the source that the current row comes from. Only while valid.
+    /// Returns the index of the source of the current entry. Call only while the merge is valid.
     #[inline]
     pub fn current_source(&self) -> usize {
         self.winner as usize
     }
 
-    /// While the current source is in a run: the internal key up to which (in the direction of travel)
-    /// its rows are the merge's rows, so that whole blocks of it may be handed on; `Ok(None)`: to its
-    /// end. `Err(())`: not known to be in a run.
+    /// Returns the end of the current run. Until this internal key, in the direction of the merge, all
+    /// entries of the current source are the entries of the merge, so the caller may use whole blocks of the
+    /// source. `Ok(None)`: the run continues to the end of the source. `Err(())`: the source is not known to
+    /// be in a run.
     #[allow(clippy::result_unit_err)]
     pub fn run_bound(&self) -> std::result::Result<Option<&[u8]>, ()> {
         if self.sources.len() == 1 {
@@ -123,14 +127,14 @@ impl<I: InternalIterator> Merging<I> {
         Ok(other.valid().then(|| other.key()))
     }
 
-    /// Positions every source by `seek`, which is given its index, and goes on forward from there.
+    /// Positions every source by `seek`, which gets the index of the source. The merge then runs forwards.
     pub fn seek_forward_with(&mut self, mut seek: impl FnMut(usize, &mut I)) {
         self.seek_each(&mut seek);
         let _time = PerfTimer::start(PerfCounter::SeekMinHeapTime);
         self.rebuild(Direction::Forward);
     }
 
-    /// The same, going on backward.
+    /// Positions every source by `seek`, which gets the index of the source. The merge then runs backwards.
     pub fn seek_backward_with(&mut self, mut seek: impl FnMut(usize, &mut I)) {
         self.seek_each(&mut seek);
         let _time = PerfTimer::start(PerfCounter::SeekMaxHeapTime);
@@ -144,8 +148,8 @@ impl<I: InternalIterator> Merging<I> {
         self.sources.iter_mut().enumerate().for_each(|(i, source)| seek(i, source));
     }
 
-    /// Moves the current source alone to `target` (an internal key) in the direction of travel: what it
-    /// jumps over is left out of the merge. Only while valid.
+    /// Moves only the current source to `target` (an internal key), in the direction of the merge. The merge
+    /// skips the entries in between. Call only while the merge is valid.
     pub fn skip_current_to(&mut self, target: &[u8]) {
         base::invariant!(self.valid, "a merge that stands on no entry is moved");
         let source = &mut self.sources[self.winner as usize];
@@ -156,13 +160,13 @@ impl<I: InternalIterator> Merging<I> {
         self.settle_winner();
     }
 
-    /// Whether the last movement was backward.
+    /// Returns true if the last movement was backwards.
     #[inline]
     pub fn is_backward(&self) -> bool {
         self.direction == Direction::Backward
     }
 
-    /// Takes the source's head anew after it moved; notes its error if that is why it ended.
+    /// Updates the head of a source after it moved. Records the error of the source if the error ended it.
     #[inline]
     fn take_head(&mut self, i: usize) {
         let source = &self.sources[i];
@@ -186,7 +190,7 @@ impl<I: InternalIterator> Merging<I> {
         }
     }
 
-    /// Whether source `a` comes before source `b` in the direction of travel.
+    /// Returns true if source `a` comes before source `b` in the direction of the merge.
     #[inline]
     fn before(&mut self, a: u32, b: u32) -> bool {
         self.stats.comparisons += 1;
@@ -210,7 +214,7 @@ impl<I: InternalIterator> Merging<I> {
         }
     }
 
-    /// Plays the whole tournament.
+    /// Compares all sources and rebuilds the loser tree.
     fn rebuild(&mut self, direction: Direction) {
         self.direction = direction;
         self.failed = None;
@@ -226,7 +230,8 @@ impl<I: InternalIterator> Merging<I> {
             "{n} sources play in a tournament of {}",
             self.losers.len()
         );
-        // Winners of the nodes' subtrees, from the leaves up; the losers stay behind.
+        // Find the winner of each subtree, from the leaves upwards. The loser of each comparison stays in its
+        // node.
         let mut winners = std::mem::take(&mut self.winners);
         for i in 0..n {
             winners[n + i] = i as u32;
@@ -249,7 +254,7 @@ impl<I: InternalIterator> Merging<I> {
 
     #[inline]
     fn conclude(&mut self) {
-        // Only a source with the largest head may have ended, and only an ended one has failed.
+        // Only a source with the largest head may have ended, and only a source that ended can have failed.
         let w = self.winner as usize;
         base::invariant!(
             self.heads.iter().all(|&other| self.heads[w] <= other),
@@ -259,21 +264,21 @@ impl<I: InternalIterator> Merging<I> {
         self.valid = (self.heads[w] != u64::MAX || self.sources[w].valid()) && self.failed.is_none();
     }
 
-    /// Finds the winner again after the old one's source moved.
+    /// Finds the winner again after the source of the old winner moved.
     #[inline]
     fn settle_winner(&mut self) {
         let w = self.winner;
         self.take_head(w as usize);
         if self.runner_up != UNKNOWN && self.before(w, self.runner_up) {
-            // Still in its run.
+            // The source is still in its run.
             return self.conclude();
         }
         self.replay(w);
     }
 
-    /// Lets the old winner play its path again. Who wins a match of random keys cannot be predicted, so
-    /// where the heads differ both outcomes are computed and one is chosen, without a branch. (With a
-    /// branch a random row of eight sources took 23 ns; without, 13.)
+    /// Compares the old winner with the losers on its path. The result of a comparison of random keys is not
+    /// predictable. So, if the heads differ, both outcomes are computed and one is selected without a branch.
+    /// With a branch a random entry of eight sources took 23 ns, without a branch 13 ns.
     fn replay(&mut self, old: u32) {
         let mut win = old;
         let mut win_head = self.heads[old as usize];
@@ -300,7 +305,7 @@ impl<I: InternalIterator> Merging<I> {
         self.conclude();
     }
 
-    /// The smallest loser on the winner's path.
+    /// Finds the smallest loser on the path of the winner.
     fn find_runner_up(&mut self) {
         let mut node = (self.sources.len() + self.winner as usize) / 2;
         let mut best = UNKNOWN;
@@ -324,7 +329,7 @@ impl<I: InternalIterator> Merging<I> {
         let current = self.winner as usize;
         for i in (0..self.sources.len()).filter(|&i| i != current) {
             let source = &mut self.sources[i];
-            // Of equal keys the earlier source's comes first in the forward order.
+            // Of equal keys, the entry of the earlier source comes first in forward order.
             match to {
                 Direction::Backward => {
                     source.seek_total_for_prev(&at);
@@ -356,8 +361,8 @@ impl<I: InternalIterator> Merging<I> {
     }
 }
 
-/// `n` copies of `value`. A vector of zeros would come from `calloc`, which glibc does not serve from its cache of free
-/// pieces: 300 instructions for each vector of an iterator.
+/// Returns `n` copies of `value`. `vec![0; n]` would call `calloc`, and glibc does not serve `calloc` from
+/// its cache of free memory. This would cost 300 instructions for each vector of an iterator.
 fn filled<T: Copy>(n: usize, value: T) -> Vec<T> {
     let mut vec = Vec::with_capacity(n);
     vec.extend(std::iter::repeat_n(value, n));

@@ -1,4 +1,4 @@
-//! The tombstones of a compaction's inputs: what they drop, and what goes into the outputs.
+//! The range tombstones of a compaction: which entries they drop, and which tombstones go into the outputs.
 //!
 //! Each tombstone is cut to the bounds of its SST file. Then all tombstones are split into fragments that
 //! do not overlap. A cursor moves through the fragments along the keys of the compaction. Follows RocksDB
@@ -13,7 +13,7 @@ use mem::range_del::FragmentedTombstones;
 use super::{before_user_key, lower_position, upper_position};
 use crate::stripes::Stripes;
 
-/// One tombstone as it was put in, cut to its table's bounds.
+/// A range tombstone, cut to the bounds of its SST file.
 struct Cut {
     start: Vec<u8>,
     end: Vec<u8>,
@@ -21,41 +21,41 @@ struct Cut {
     timestamp: Vec<u8>,
 }
 
-/// A stretch between two positions and the tombstones over it.
+/// A range between two positions, and the tombstones that cover it.
 struct Fragment {
     start: Vec<u8>,
     end: Vec<u8>,
-    /// Newest first, each with the index of its timestamp's owner in `cuts`.
+    /// The sequence numbers, newest first. Each has the index in `cuts` of a tombstone with its timestamp.
     stamps: Vec<(SequenceNumber, u32)>,
 }
 
-/// All range tombstones of one (sub)compaction or flush.
+/// All range tombstones of one subcompaction or flush.
 pub struct CompactionTombstones {
     order: InternalOrder,
     stripes: Stripes,
     timestamp_size: usize,
-    /// With timestamps: only tombstones below this drop entries.
+    /// With timestamps: only tombstones below this timestamp drop entries of other timestamps.
     full_history_ts_low: Option<Vec<u8>>,
     cuts: Vec<Cut>,
     fragments: Vec<Fragment>,
     /// Whether `fragments` lacks some of `cuts`.
     dirty: bool,
-    /// The first fragment that ends after the last key asked about.
+    /// The first fragment that ends after the last key of `should_delete`.
     at: usize,
 }
 
-/// A tombstone to be written to an output file, and how far it stretches the file's bounds.
+/// A range tombstone of an output file, and its effect on the bounds of the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OutputTombstone {
-    /// The stored form: internal key (start, seq, RANGEDEL) and end user key.
+    /// The stored form of the start: an internal key (start, sequence number, RANGEDEL).
     pub key: Vec<u8>,
     /// The user key at which the range ends. The range does not contain the key.
     pub end: Vec<u8>,
     /// The sequence number of the tombstone.
     pub seq: SequenceNumber,
-    /// Candidates for the file's bounds, already clipped to the file's limits: internal keys.
+    /// The smallest internal key that the tombstone adds to the file, clipped to the limits of the file.
     pub smallest: Vec<u8>,
-    /// The largest internal key.
+    /// The largest internal key that the tombstone adds to the file, clipped to the limits of the file.
     pub largest: Vec<u8>,
 }
 
@@ -64,7 +64,7 @@ pub struct OutputTombstone {
 pub struct OutputTombstones {
     /// The range tombstones of the output file, in order.
     pub tombstones: Vec<OutputTombstone>,
-    /// How many were dropped because nothing is left for them to hide.
+    /// Number of tombstones that were dropped because they hide no entry.
     pub dropped_obsolete: u64,
 }
 
@@ -84,20 +84,21 @@ impl CompactionTombstones {
         }
     }
 
-    /// None: nothing is ever covered, nothing written.
+    /// Makes an empty set without snapshots. It covers no entry.
     pub fn none(order: InternalOrder) -> Self {
         Self::new(order, Stripes::default())
     }
 
-    /// With timestamps, tombstones at or above `low` keep what they cover.
+    /// Sets `full_history_ts_low`. With timestamps, tombstones at or above `low` do not drop the entries that
+    /// they cover.
     #[must_use]
     pub fn with_full_history_ts_low(mut self, low: Option<Vec<u8>>) -> Self {
         self.full_history_ts_low = low;
         self
     }
 
-    /// Adds `[start, end)@seq` (user keys without timestamp), valid inside the table's `bounds`
-    /// (smallest and largest internal key); from a memtable: without bounds.
+    /// Adds the tombstone `[start, end)@seq` (user keys without timestamp). It is valid inside `bounds`, the
+    /// smallest and largest internal key of its SST file. A tombstone of a memtable has no bounds.
     pub fn add(
         &mut self,
         start: &[u8],
@@ -124,7 +125,7 @@ impl CompactionTombstones {
         }
     }
 
-    /// Adds all tombstones of a memtable (no bounds) or a table.
+    /// Adds all range tombstones of an SST file, or of a memtable (without bounds).
     pub fn add_fragmented(&mut self, tombstones: &FragmentedTombstones, bounds: Option<(&[u8], &[u8])>) {
         for fragment in tombstones.iter() {
             base::invariant!(
@@ -143,7 +144,8 @@ impl CompactionTombstones {
         self.cuts.is_empty()
     }
 
-    /// Whether a tombstone in the key's own stripe covers this version. Keys come ascending.
+    /// Returns true if a tombstone in the stripe of the entry covers the entry. Keys are usually passed in
+    /// ascending order.
     #[inline]
     pub fn should_delete(&mut self, internal_key: &[u8]) -> bool {
         !self.cuts.is_empty() && self.covered(internal_key)
@@ -203,13 +205,13 @@ impl CompactionTombstones {
         })
     }
 
-    /// Lays all tombstones over one another.
+    /// Splits all tombstones into fragments.
     fn build(&mut self) {
         if !std::mem::take(&mut self.dirty) {
             return;
         }
         let order = &self.order;
-        // Events in order of position; each fragment lies between two of them.
+        // The starts and ends in order of position. Each fragment is between two of them.
         let mut events: Vec<(&[u8], bool, u32)> = Vec::with_capacity(self.cuts.len() * 2);
         for (i, cut) in self.cuts.iter().enumerate() {
             events.push((&cut.start, true, i as u32));
@@ -217,7 +219,8 @@ impl CompactionTombstones {
         }
         events.sort_by(|a, b| order.compare(a.0, b.0));
         let mut fragments: Vec<Fragment> = Vec::new();
-        // Active tombstones by (seq, timestamp's owner), how often.
+        // The tombstones that cover the current position, by sequence number and timestamp, with their number
+        // and the index of one of them.
         let mut active: BTreeMap<(SequenceNumber, &[u8]), (u32, u32)> = BTreeMap::new();
         let mut i = 0;
         while i < events.len() {
@@ -257,7 +260,8 @@ impl CompactionTombstones {
         self.at = 0;
     }
 
-    /// The stamps of a fragment that are worth writing: without timestamps the newest of each stripe.
+    /// Returns the stamps of a fragment that must be written. Without timestamps these are the newest of each
+    /// stripe.
     fn kept<'a>(
         &'a self,
         stamps: &'a [(SequenceNumber, u32)],
@@ -281,10 +285,9 @@ impl CompactionTombstones {
         })
     }
 
-    /// The tombstones of an output file that holds keys from `lower` (inclusive) to `upper`
-    /// (exclusive); `None` is unbounded. Both are internal keys. `drop_obsolete(start, end)` says whether
-    /// nothing below can hold the range of user keys, in which case tombstones that every snapshot sees
-    /// are dropped.
+    /// Returns the tombstones of an output file with keys from `lower` (inclusive) to `upper` (exclusive).
+    /// Both are internal keys; `None` means no bound. `drop_obsolete(start, end)` returns true if no lower
+    /// level can have user keys of the range. Tombstones in this range that every snapshot sees are dropped.
     pub fn for_output(
         &mut self,
         lower: Option<&[u8]>,
@@ -324,7 +327,7 @@ impl CompactionTombstones {
                 key::user_key(&end_position),
             ) != Ordering::Less
             {
-                // The stretch lies within the versions of one user key.
+                // The range is within the entries of one user key.
                 continue;
             }
             for (seq, owner) in self.kept(&fragment.stamps) {

@@ -1,8 +1,9 @@
-//! Range tombstones at work: which keys they cover while reading and while compacting.
+//! Range tombstones: which keys they cover in reads and in compactions.
 //!
-//! A tombstone `[start, end)@seq` hides every version of a key in the range that is older than `seq`.
-//! One read from a table counts only inside the table's internal-key bounds, since a neighbour may
-//! hold newer data under the same tombstone. So positions here are internal keys, not user keys.
+//! A tombstone `[start, end)@seq` hides every entry of a key in the range that is older than `seq`. A
+//! tombstone of an SST file is valid only inside the internal-key bounds of the file, because a neighbour
+//! file with the same tombstone may have newer data. So positions here are internal keys instead of user
+//! keys.
 
 mod compaction;
 mod read;
@@ -14,10 +15,11 @@ pub use read::{Cover, Coverage, FragmentCover, LevelCover, OpenTombstones, Uncov
 
 use crate::file_meta::EXCLUSIVE_END;
 
-/// Sorts before every entry of its sequence number: one past the largest kind.
+/// A value type that sorts before every entry with the same sequence number: one more than the largest value
+/// type.
 const BEFORE_ALL_KINDS: u8 = 0x1a;
 
-/// Returns the position before every version of a user key. The key is given without timestamp.
+/// Returns the position before every entry of a user key. The key is given without timestamp.
 ///
 /// A file that a range tombstone extends ends at this position, before the first key of the next file. The position
 /// needs the newest timestamp: with the timestamp of an entry, newer entries of the key would sort before the end
@@ -28,7 +30,7 @@ pub fn before_user_key(user_key: &[u8], timestamp_size: usize) -> Vec<u8> {
     out
 }
 
-/// Where tombstones of a table begin to count: just before its smallest key.
+/// Returns the position from which the tombstones of an SST file are valid: just before its smallest key.
 fn lower_position(smallest: &[u8]) -> Vec<u8> {
     with_trailer(smallest, key::pack(key::sequence(smallest), BEFORE_ALL_KINDS))
 }

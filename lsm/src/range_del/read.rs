@@ -1,9 +1,9 @@
-//! Tombstones as readers at one sequence number see them.
+//! The range tombstones that a reader at one sequence number sees.
 //!
-//! Each source of a merge has a [`Coverage`] beside it: the newest visible tombstone over a position,
-//! and the stretch over which that stays so. [`Uncovered`] keeps, for all sources together, the stretch
-//! in which nothing changes; a row inside it costs one comparison, and rows that a newer source covers
-//! are left out, by a jump of the covered source to the tombstone's end where many follow.
+//! Each source of a merge has a [`Coverage`]: the newest visible tombstone at a position, and the range in
+//! which this stays the newest tombstone. [`Uncovered`] computes the range in which the answers of all
+//! sources stay the same. An entry inside this range costs one comparison. Entries that a newer source covers
+//! are skipped. If many such entries follow, a seek moves the covered source to the end of the tombstone.
 
 use std::sync::Arc;
 
@@ -19,19 +19,19 @@ use crate::file_meta::FileMetaData;
 use crate::merging::Merging;
 use crate::version::LevelFiles;
 
-/// A stretch of positions with one newest tombstone.
+/// A range of positions with the same newest tombstone.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Cover {
-    /// Newest visible tombstone's sequence number; 0 where there is none.
+    /// Sequence number of the newest visible tombstone, or 0 if there is none.
     pub seq: SequenceNumber,
-    /// Internal keys where the stretch begins (inclusive) and ends (exclusive); `None`: unbounded.
+    /// The internal key at which the range begins, included. `None`: no bound.
     pub start: Option<Vec<u8>>,
     /// The internal key at which the range ends, excluded. `None`: no bound.
     pub end: Option<Vec<u8>>,
 }
 
 impl Cover {
-    /// Nothing covered anywhere.
+    /// Returns a cover without a tombstone and without bounds.
     pub fn nothing() -> Self {
         Cover::default()
     }
@@ -42,12 +42,13 @@ impl Cover {
     }
 }
 
-/// One source's tombstones: a memtable's, a table's cut to the table's bounds, or a level's.
+/// The range tombstones of one source: of a memtable, of an SST file within its bounds, or of a level.
 pub trait Coverage {
-    /// What covers the position `internal_key`, and over which stretch that stays so.
+    /// Returns the newest tombstone at the position `internal_key`, and the range in which the answer is the
+    /// same.
     ///
     /// # Errors
-    /// Those of opening a table to learn its tombstones.
+    /// The errors of opening an SST file to read its tombstones.
     fn cover(&mut self, internal_key: &[u8]) -> Result<Cover>;
 }
 
@@ -57,19 +58,19 @@ impl<C: Coverage + ?Sized> Coverage for Box<C> {
     }
 }
 
-/// The tombstones of one memtable, or of one table inside its bounds.
+/// The range tombstones of one memtable, or of one SST file within its bounds.
 pub struct FragmentCover {
     order: InternalOrder,
     tombstones: Arc<FragmentedTombstones>,
     snapshot: SequenceNumber,
-    /// With timestamps: tombstones after this one are not seen.
+    /// With timestamps: the reader does not see tombstones after this timestamp.
     timestamp: Option<Arc<[u8]>>,
-    /// Positions (see the parent module) between which the tombstones count.
+    /// The positions (see the parent module) between which the tombstones are valid.
     bounds: Option<(Vec<u8>, Vec<u8>)>,
 }
 
 impl FragmentCover {
-    /// A memtable's, for a reader at `snapshot`.
+    /// Makes the cover of a memtable for a reader at `snapshot`.
     pub fn of_memtable(
         order: InternalOrder,
         tombstones: Arc<FragmentedTombstones>,
@@ -78,7 +79,8 @@ impl FragmentCover {
         FragmentCover { order, tombstones, snapshot, timestamp: None, bounds: None }
     }
 
-    /// A table's, which count only between its smallest and largest internal key.
+    /// Makes the cover of an SST file. Its tombstones are valid only between its smallest and largest
+    /// internal key.
     pub fn of_table(
         order: InternalOrder,
         tombstones: Arc<FragmentedTombstones>,
@@ -89,14 +91,14 @@ impl FragmentCover {
         FragmentCover { order, tombstones, snapshot, timestamp: None, bounds }
     }
 
-    /// For a reader at a timestamp.
+    /// Sets the timestamp of the reader.
     #[must_use]
     pub fn at_timestamp(mut self, timestamp: Option<Arc<[u8]>>) -> Self {
         self.timestamp = timestamp;
         self
     }
 
-    /// The newest tombstone of a fragment that the reader sees; 0 if it sees none.
+    /// Returns the newest tombstone of a fragment that the reader sees, or 0 if it sees none.
     fn newest(&self, fragment: &Fragment<'_>) -> SequenceNumber {
         let Some(timestamp) = &self.timestamp else {
             return fragment.newest_at(self.snapshot).unwrap_or(0);
@@ -108,7 +110,7 @@ impl FragmentCover {
         (0..fragment.seqs.len()).find(|&i| sees(i)).map_or(0, |i| fragment.seqs[i])
     }
 
-    /// The stretch around the position by the tombstones alone.
+    /// Returns the cover at the position without the bounds of the file.
     fn unbounded(&self, position: &[u8]) -> Cover {
         let ts = self.order.user.timestamp_size();
         let user = key::user_key(position);
@@ -157,10 +159,11 @@ impl Coverage for FragmentCover {
     }
 }
 
-/// Opens a table to learn its tombstones: handed in by whoever may read files. `None`: it has none.
+/// Opens an SST file to read its range tombstones. Implemented by a caller that may read files. `None`: the
+/// file has none.
 pub trait OpenTombstones {
     /// # Errors
-    /// Those of opening and reading the table.
+    /// The errors of opening and reading the SST file.
     fn open(&mut self, file: &FileMetaData) -> Result<Option<Arc<FragmentedTombstones>>>;
 }
 
@@ -170,14 +173,14 @@ impl<F: FnMut(&FileMetaData) -> Result<Option<Arc<FragmentedTombstones>>>> OpenT
     }
 }
 
-/// The tombstones of a sorted level; tables are asked only when a position lies in them.
+/// The range tombstones of a sorted level. An SST file is opened only when a position lies in it.
 pub struct LevelCover<O> {
     order: InternalOrder,
     files: Arc<LevelFiles>,
     snapshot: SequenceNumber,
     timestamp: Option<Arc<[u8]>>,
     open: O,
-    /// The file asked last.
+    /// The file that was asked last.
     current: Option<(usize, FragmentCover)>,
 }
 
@@ -187,14 +190,15 @@ impl<O: OpenTombstones> LevelCover<O> {
         LevelCover { order, files, snapshot, timestamp: None, open, current: None }
     }
 
-    /// For a reader at a timestamp.
+    /// Sets the timestamp of the reader.
     #[must_use]
     pub fn at_timestamp(mut self, timestamp: Option<Arc<[u8]>>) -> Self {
         self.timestamp = timestamp;
         self
     }
 
-    /// The file at `index` has tombstones or not; opens it unless its statistics are known.
+    /// Returns the cover of the file at `index`, or `None` if it has no range tombstones. Opens the file
+    /// unless its statistics show that it has none.
     fn at(&mut self, index: usize) -> Result<Option<&mut FragmentCover>> {
         if self.current.as_ref().is_none_or(|(i, _)| *i != index) {
             let Some(file) = self.files.get(index) else { return Ok(None) };
@@ -212,8 +216,8 @@ impl<O: OpenTombstones> LevelCover<O> {
 
 impl<O: OpenTombstones> Coverage for LevelCover<O> {
     fn cover(&mut self, internal_key: &[u8]) -> Result<Cover> {
-        // The first file that the position is not past; its upper position may lie just past its
-        // largest key, so the file before is the right one for positions between the two.
+        // Find the first file that does not end before the position. The upper position of a file may be just
+        // after its largest key. So for positions in between, the file before is the right file.
         let mut index = self.files.find_internal(&self.order, internal_key);
         if let Some(before) = index.checked_sub(1)
             && let Some(file) = self.files.get(before)
@@ -233,7 +237,8 @@ impl<O: OpenTombstones> Coverage for LevelCover<O> {
             Some(cover) => cover.cover(internal_key)?,
             None => Cover { seq: 0, start: Some(lower), end: Some(upper_position(&file.largest)) },
         };
-        // At a largest key of sequence number 0 the table's own tombstones have ceased, but not the level's.
+        // At a largest key with sequence number 0 the tombstones of this file are no longer valid, but the
+        // next file may have tombstones.
         if cover.end.as_ref().is_none_or(|end| self.order.compare(end, internal_key).is_le()) {
             cover.end = self.files.get(index + 1).map(|next| lower_position(&next.smallest));
         }
@@ -241,29 +246,30 @@ impl<O: OpenTombstones> Coverage for LevelCover<O> {
     }
 }
 
-/// Rows that a source hides are skipped by stepping until so many came in a row; then by a seek.
+/// After this number of covered entries in succession, skip by a seek instead of steps.
 const STEPS_BEFORE_SEEK: u32 = 4;
 
-/// A merge without the rows that range tombstones cover.
+/// A merge without the entries that range tombstones cover.
 pub struct Uncovered<I, C> {
     merging: Merging<I>,
-    /// By source, newest first. Empty: there are no tombstones anywhere, and nothing is checked.
+    /// For each source, its range tombstones, in the order of the sources. Empty: no source has tombstones,
+    /// and no entry is checked.
     covers: Vec<C>,
-    /// The covers that the sources told last: true of their stretches wherever the current row is.
+    /// The last cover of each source. It is true within its range.
     now: Vec<Cover>,
-    /// Whether every source has told one.
+    /// Whether every source has returned a cover.
     asked: bool,
-    /// For each source, the newest tombstone among it and the newer sources.
+    /// For each source, the newest tombstone of this source and all newer sources.
     newest: Vec<SequenceNumber>,
-    /// The stretch in which `now` holds: internal keys.
+    /// The range in which all of `now` is true, as internal keys.
     from: Option<Vec<u8>>,
     until: Option<Vec<u8>>,
-    /// Whether the common stretch was taken since the last positioning.
+    /// Whether the common range was computed since the last seek.
     known: bool,
     failed: Option<base::error::Error>,
-    /// Rows left out.
+    /// Number of skipped entries.
     pub skipped: u64,
-    /// Jumps past a tombstone's end.
+    /// Number of seeks to the end of a tombstone.
     pub reseeks: u64,
 }
 
@@ -302,7 +308,7 @@ impl<I: InternalIterator, C: Coverage> Uncovered<I, C> {
         &mut self.merging
     }
 
-    /// Goes on, in the direction of travel, to a row that nothing covers.
+    /// Moves, in the direction of the merge, to an entry that no tombstone covers.
     #[inline]
     fn settle(&mut self) {
         if !self.covers.is_empty() {
@@ -331,8 +337,8 @@ impl<I: InternalIterator, C: Coverage> Uncovered<I, C> {
         }
     }
 
-    /// Moves the covered source past the end of the tombstone of a newer source that covers it: every
-    /// row of it in between is older than the tombstone.
+    /// Moves the covered source to the end of the tombstone of a newer source. Every entry of the covered
+    /// source before that end is older than the tombstone.
     fn jump(&mut self, source: usize) -> bool {
         let seq = self.newest[source];
         base::invariant!(seq > 0, "no range tombstone covers the entry");
@@ -349,7 +355,8 @@ impl<I: InternalIterator, C: Coverage> Uncovered<I, C> {
     #[inline]
     fn stretch_holds(&self) -> bool {
         let (key, order) = (self.merging.key(), self.merging.order());
-        // Rows come from inside the stretch, so only the end they travel towards can be crossed.
+        // The current entry came from inside the range, so only the end in the direction of the merge can be
+        // crossed.
         self.known
             && if self.merging.is_backward() {
                 self.from.as_ref().is_none_or(|from| order.compare(from, key).is_le())
@@ -358,7 +365,7 @@ impl<I: InternalIterator, C: Coverage> Uncovered<I, C> {
             }
     }
 
-    /// Asks those sources whose stretch has ended, and narrows the common stretch.
+    /// Asks the sources whose range has ended for a new cover, and computes the common range.
     fn take_covers(&mut self) -> Result<()> {
         let (mut from, mut until): (Option<&[u8]>, Option<&[u8]>) = (None, None);
         let order = self.merging.order();
@@ -394,7 +401,8 @@ impl<I: InternalIterator, C: Coverage> Uncovered<I, C> {
         Ok(())
     }
 
-    /// Every source by `seek`, older ones not at the target but past the tombstones of newer ones over it.
+    /// Positions every source by `seek`. If tombstones of newer sources cover the target, the older sources
+    /// are positioned at the end of these tombstones instead.
     fn seek_by(&mut self, target: &[u8], seek: fn(&mut I, &[u8])) {
         if self.covers.is_empty() {
             return self.merging.seek_forward_with(|_, source| seek(source, target));
@@ -413,7 +421,8 @@ impl<I: InternalIterator, C: Coverage> Uncovered<I, C> {
         let (covers, now) = (&mut self.covers, &mut self.now);
         let (failed, reseeks) = (&mut self.failed, &mut self.reseeks);
         self.merging.seek_forward_with(|i, source| {
-            // No filter is asked for a prefix that only a tombstone names.
+            // After a tombstone moved the target, the prefix of the target is not the prefix of the caller.
+            // So no prefix filter is used.
             if moved {
                 source.seek_total(&at)
             } else {
@@ -444,7 +453,8 @@ impl<I: InternalIterator, C: Coverage> Uncovered<I, C> {
         }
     }
 
-    /// Forgets the common stretch: at the next row each source is asked unless its own is around it.
+    /// Forgets the common range. At the next entry each source is asked again, unless the entry is in the
+    /// range of its last cover.
     fn forget(&mut self) {
         self.failed = None;
         self.known = false;

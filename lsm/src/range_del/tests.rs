@@ -51,7 +51,7 @@ fn a_tombstone_counts_only_inside_its_table() {
     ] {
         assert_eq!(t.should_delete(&at(key)), covered, "{key}");
     }
-    // An exclusive end leaves every version of its key alone.
+    // The exclusive end of a file covers no entry of its key.
     let mut t = CompactionTombstones::new(order(), Stripes::default());
     t.add(b"a", b"z", 10, &[], Some((&at("c#5,SET"), &at("k#inf,RANGEDEL"))));
     assert!(t.should_delete(&at("j#1,SET")));
@@ -80,7 +80,7 @@ fn outputs_get_tombstones_whole_and_boundaries_clipped() {
     assert_eq!(shown(&left), ["[c-p)#10 in c#10,RANGEDEL .. k#inf,RANGEDEL"]);
     let right = t.for_output(Some(&at("k#inf,RANGEDEL")), None, &mut |_, _| false);
     assert_eq!(shown(&right), ["[c-p)#10 in k#10,RANGEDEL .. p#inf,RANGEDEL"]);
-    // The next file goes on with older versions of the same key.
+    // The next file continues with older entries of the same key.
     let right = t.for_output(Some(&at("k#42,SET")), None, &mut |_, _| false);
     assert_eq!(shown(&right), ["[c-p)#10 in k#10,RANGEDEL .. p#inf,RANGEDEL"]);
     let outside = t.for_output(Some(&at("p#inf,RANGEDEL")), None, &mut |_, _| false);
@@ -135,10 +135,10 @@ fn a_level_opens_only_the_table_that_a_position_lies_in() -> Result<()> {
     let mut ask = |key: &str| level.cover(&at(key)).map(|c| stretch(&c));
     assert_eq!(ask("a#1,SET")?, "0 from - to b#9,0x1a");
     assert_eq!(ask("b#1,SET")?, "10 from b#9,0x1a to c#inf,RANGEDEL");
-    // The newer tombstone is not yet seen at 15.
+    // The newer tombstone is not visible at 15.
     assert_eq!(ask("c#1,SET")?, "10 from c#inf,RANGEDEL to d#inf,RANGEDEL");
     assert_eq!(ask("e#1,SET")?, "10 from d#inf,RANGEDEL to f#inf,RANGEDEL");
-    // Behind the exclusive end the tombstone of the first table says nothing any more.
+    // After the exclusive end, the tombstone of the first file is not valid.
     assert_eq!(ask("f#1,SET")?, "0 from f#9,0x1a to g#inf,RANGEDEL");
     assert_eq!(ask("g#1,SET")?, "12 from g#inf,RANGEDEL to h#inf,RANGEDEL");
     assert_eq!(ask("k#1,SET")?, "0 from j#8,0x1a to m#9,0x1a");
@@ -176,7 +176,7 @@ fn positions_around_a_boundary() {
     assert_eq!(ValueType::from_u8(BEFORE_ALL_KINDS), None);
 }
 
-/// Bytewise order that counts comparisons.
+/// The bytewise order with a count of the comparisons.
 struct Counting(Arc<std::sync::atomic::AtomicUsize>);
 
 impl base::order::Comparator for Counting {
@@ -209,7 +209,7 @@ fn an_output_reads_only_the_fragments_within_its_bounds() {
         parts.extend(t.for_output(lower, upper, &mut |_, _| false).tombstones);
     }
     assert!(compared.load(std::sync::atomic::Ordering::Relaxed) < 100_000, "400,000 without bounds");
-    // The pieces of the outputs together are the tombstones, and tombstones at a bound are in both outputs.
+    // The parts of all outputs together are the tombstones. A tombstone at a bound is in both outputs.
     parts.dedup_by(|a, b| a.key == b.key);
     assert_eq!(parts.len(), 2000);
 }
