@@ -1,7 +1,7 @@
-//! What a row costs in the merge and in the compaction_iter: nanoseconds and comparisons.
+//! Measures the cost of an entry in the merge and in the compaction iterator: nanoseconds and comparisons.
 //!
-//! `cargo bench -p ironstone-lsm` prints one line a case. Keys are 16 bytes; the heads decide unless the
-//! case says that all keys share their first eight.
+//! `cargo bench -p ironstone-lsm` prints one line for each case. Keys have 16 bytes. The heads decide the
+//! comparisons, unless all keys of a case share their first eight bytes.
 
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "a bench")]
 
@@ -20,7 +20,7 @@ use ironstone_lsm::stripes::Stripes;
 const ROWS: usize = 1 << 20;
 const KEY: usize = 16 + 8;
 
-/// Fixed-size entries in one buffer: as cheap as a source can be.
+/// Entries of a fixed size in one buffer: the cheapest possible source.
 struct Flat {
     keys: Vec<u8>,
     value: Vec<u8>,
@@ -77,7 +77,8 @@ fn random(state: &mut u64) -> u64 {
     *state >> 33
 }
 
-/// `ROWS` keys dealt to `k` sources in runs of `run`; `prefix` puts eight equal bytes in front.
+/// Distributes `ROWS` keys to `k` sources in runs of `run` keys. With `prefix`, all keys start with the same
+/// eight bytes.
 fn sources(k: usize, run: usize, prefix: bool) -> Vec<Flat> {
     let mut keys: Vec<Vec<u8>> = vec![Vec::new(); k];
     let mut state = 7;

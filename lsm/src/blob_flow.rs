@@ -21,7 +21,7 @@ use format::wide;
 
 use crate::version::BlobGarbage;
 
-/// The place in a blob file that an index names.
+/// Returns the location in a blob file that a blob index names.
 ///
 /// # Errors
 /// Corruption if the index does not decode, comes from the old stacked BlobDB (TTL or inlined value), or names file 0
@@ -70,7 +70,7 @@ fn reference(index: &[u8], visit: &mut dyn FnMut(BlobRef)) -> Result<()> {
     }
 }
 
-/// Blobs and bytes of references, by blob file.
+/// The number and the bytes of references, by blob file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BlobFlow(BTreeMap<FileNumber, (u64, u64)>);
 
@@ -78,7 +78,7 @@ impl BlobFlow {
     /// Adds the references of one entry.
     ///
     /// # Errors
-    /// As [`references`].
+    /// The errors of [`references`].
     #[inline]
     pub fn add(&mut self, internal_key: &[u8], value: &[u8]) -> Result<()> {
         let (user_key, _, kind) = key::split(internal_key);
@@ -89,7 +89,7 @@ impl BlobFlow {
         })
     }
 
-    /// Adds all of another flow.
+    /// Adds all references of another flow.
     pub fn merge(&mut self, other: &BlobFlow) {
         for (number, (count, bytes)) in &other.0 {
             let flow = self.0.entry(*number).or_default();
@@ -102,7 +102,8 @@ impl BlobFlow {
         );
     }
 
-    /// What became garbage if `self` came in and `out` went out. Blob files without garbage are left out.
+    /// Returns the garbage if `self` are the references of the inputs and `out` are the references of the
+    /// outputs. Blob files without garbage are omitted.
     pub fn garbage(&self, out: &BlobFlow) -> Vec<BlobGarbage> {
         let mut garbage = Vec::new();
         for (&number, &(count, bytes)) in &self.0 {
@@ -117,11 +118,11 @@ impl BlobFlow {
     }
 }
 
-/// An iterator that counts the references of each entry it comes to. Only for walks forward: `prev` and the seeks
-/// backward count nothing. `input` must end where the range of the subcompaction ends.
+/// An iterator that counts the references of each entry that it reaches. It counts only forward movement:
+/// `prev` and backward seeks count nothing. `input` must end at the end of the range of the subcompaction.
 pub struct CountBlobs<I> {
     input: I,
-    /// `None`: nothing is counted.
+    /// The counts. `None`: nothing is counted.
     flow: Option<BlobFlow>,
     error: Option<Error>,
 }
@@ -132,12 +133,12 @@ impl<I: InternalIterator> CountBlobs<I> {
         CountBlobs { input, flow: counts.then(BlobFlow::default), error: None }
     }
 
-    /// Returns the source that the flow reads.
+    /// Returns the source that this iterator reads.
     pub fn input(&self) -> &I {
         &self.input
     }
 
-    /// The count; `None` if nothing is counted.
+    /// Returns the counts. `None` if nothing is counted.
     pub fn flow(&self) -> Option<&BlobFlow> {
         self.flow.as_ref()
     }

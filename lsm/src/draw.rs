@@ -1,4 +1,4 @@
-//! An LSM tree drawn in text, and read back from it: the language of tests, logs and tools.
+//! An LSM tree as text, and the parser of this text. Tests, logs and tools use it.
 //!
 //! ```text
 //! L0
@@ -6,9 +6,9 @@
 //! L1
 //!   9[d#2,SET-e#1,SET] size=50 seqs=1-2 marked
 //! ```
-//! Attributes with their default are left out: `size` (bytes; `k`, `M`, `G` may follow), `epoch`, `seqs`
-//! (else those of the boundary keys), `time` (oldest ancestor), `created`, `path`, `blob`, `temperature`,
-//! and the flags `marked` and `compacting`.
+//! Attributes with their default are omitted: `size` (bytes; `k`, `M`, `G` may follow), `epoch`, `seqs`
+//! (default: the sequence numbers of the boundary keys), `time` (oldest ancestor time), `created`, `path`,
+//! `blob`, `temperature`, and the flags `marked` and `compacting`.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ use base::key::{self, InternalOrder, MAX_SEQUENCE, ValueType};
 use crate::file_meta::FileMetaData;
 use crate::version::{Builder, Edit, Version};
 
-/// An internal key as `a#7,SET`; the largest sequence number as `inf`.
+/// Returns an internal key as `a#7,SET`. The largest sequence number is `inf`.
 pub fn key(internal: &[u8]) -> String {
     let (user, seq, kind) = key::split(internal);
     let word = match ValueType::from_u8(kind) {
@@ -30,10 +30,10 @@ pub fn key(internal: &[u8]) -> String {
     if seq == MAX_SEQUENCE { format!("{user}#inf,{word}") } else { format!("{user}#{seq},{word}") }
 }
 
-/// Reads what [`key`] writes, for user keys without escapes.
+/// Parses the output of [`key`], for user keys without escapes.
 ///
 /// # Errors
-/// InvalidArgument if it is no such text.
+/// InvalidArgument if the text is not an internal key.
 pub fn parse_key(text: &str) -> Result<Vec<u8>> {
     let bad = || Error::invalid_argument(format!("not an internal key: {text:?}"));
     let (user, rest) = text.split_once('#').ok_or_else(bad)?;
@@ -48,7 +48,7 @@ pub fn parse_key(text: &str) -> Result<Vec<u8>> {
     Ok(out)
 }
 
-/// A file with its attributes, without its level.
+/// Returns a file with its attributes, without its level.
 pub fn file(file: &FileMetaData) -> String {
     let mut out =
         format!("{}[{}-{}] size={}", file.number, key(&file.smallest), key(&file.largest), bytes(file.size));
@@ -85,10 +85,10 @@ fn seqs_of_keys(smallest: &[u8], largest: &[u8]) -> (u64, u64) {
     }
 }
 
-/// Reads what [`file`] writes.
+/// Parses the output of [`file`].
 ///
 /// # Errors
-/// InvalidArgument if it is no such text.
+/// InvalidArgument if the text is not a file.
 pub fn parse_file(text: &str) -> Result<FileMetaData> {
     let bad = || Error::invalid_argument(format!("not a file: {text:?}"));
     let (number, rest) = text.trim().split_once('[').ok_or_else(bad)?;
@@ -122,7 +122,7 @@ pub fn parse_file(text: &str) -> Result<FileMetaData> {
     Ok(file)
 }
 
-/// The whole tree; empty levels are left out.
+/// Returns all levels of a version. Empty levels are omitted.
 pub fn version(version: &Version) -> String {
     let mut out = String::new();
     for level in 0..version.num_levels() {
@@ -142,11 +142,11 @@ pub fn version(version: &Version) -> String {
     out
 }
 
-/// Reads what [`version`] writes, blob files apart. Level-0 files without an epoch get one, the first
-/// drawn being the newest.
+/// Parses the output of [`version`], without blob files. Level-0 files without an epoch number get one; the
+/// first file is the newest.
 ///
 /// # Errors
-/// InvalidArgument for text that is no drawing, Corruption for a tree that breaks its rules.
+/// InvalidArgument if the text is not a version. Corruption if the version violates the rules of its levels.
 pub fn parse_version(text: &str, order: InternalOrder, num_levels: usize) -> Result<Version> {
     let mut level = None;
     let mut edit = Edit::default();
@@ -183,7 +183,7 @@ pub fn bytes(n: u64) -> String {
     n.to_string()
 }
 
-/// Reads what [`bytes`] writes.
+/// Parses the output of [`bytes`].
 pub fn parse_bytes(text: &str) -> Option<u64> {
     let unit = |suffix, shift| text.strip_suffix(suffix).map(|n| (n, shift));
     let (digits, shift) =

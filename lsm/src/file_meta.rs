@@ -1,9 +1,9 @@
-//! What the tree knows about one table file.
+//! The facts about one SST file.
 //!
-//! A [`FileMetaData`] is built once, when a file is added to a version, and shared by every later
-//! version that still holds the file. Two things in it change afterwards: the statistics, which are
-//! learned when the table is first opened, and the flag saying that a job has taken the file as input,
-//! which only the owner of the version set writes.
+//! A [`FileMetaData`] is made once, when a file is added to a version. Every later version with the file
+//! shares it. Some fields change afterwards: the statistics, which are read when the table is first opened;
+//! the flags that a job has reserved the file, that the file is quarantined, or that the file is marked for
+//! compaction; and the count of sampled reads.
 
 use std::fmt;
 use std::ops::RangeInclusive;
@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use base::ids::FileNumber;
 use base::key::{self, SequenceNumber};
 
-/// Deletions weigh this much when a file's size is compensated for the space they will free.
+/// Weight of a tombstone, in average values, for the compensated size of a file.
 const DELETION_WEIGHT: u64 = 2;
 
 /// Says whether [`FileStats::num_entries`] counts the range tombstones of the file.
@@ -38,66 +38,68 @@ impl FileStats {
     }
 }
 
-/// What a table's properties say, learned when it is opened.
+/// Statistics from the properties of a table. They are known after the table was opened.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FileStats {
-    /// Entries of all kinds. See `entry_count` for whether range tombstones are included.
+    /// Number of entries of all value types. `entry_count` says whether range tombstones are included.
     pub num_entries: u64,
-    /// Point and range deletions.
+    /// Number of point tombstones and range tombstones.
     pub num_deletions: u64,
     /// The number of range tombstones.
     pub num_range_deletions: u64,
-    /// The numbers of entries and of tombstones.
+    /// Whether `num_entries` includes range tombstones.
     pub entry_count: EntryCount,
     /// Bytes of all internal keys before compression.
     pub raw_key_size: u64,
     /// Bytes of all values before compression.
     pub raw_value_size: u64,
-    /// Bytes of data blocks as they would be uncompressed, if the writer noted it.
+    /// Uncompressed bytes of the data blocks; 0 if the writer did not record them.
     pub data_size: u64,
-    /// When the newest key was written, by the table's properties, Unix seconds.
+    /// The time when the newest key was written, from the properties of the table, in seconds since 1970.
     pub newest_key_time: Option<u64>,
 }
 
-/// One table file of one column family. Sizes are bytes, times Unix seconds.
+/// One SST file of one column family. Sizes are in bytes, times in seconds since 1970.
 #[derive(Debug)]
 pub struct FileMetaData {
     /// The number in the name of the file.
     pub number: FileNumber,
-    /// Index into the family's paths (`cf_paths`, `db_paths`).
+    /// Index into the paths of the column family (`cf_paths`, `db_paths`).
     pub path_id: u32,
     /// The size of the file in bytes.
     pub size: u64,
-    /// Smallest and largest internal key; the largest may be an exclusive end, see
-    /// [`FileMetaData::largest_is_exclusive`].
+    /// The smallest internal key, with range tombstones.
     pub smallest: Box<[u8]>,
-    /// The largest internal key, with range tombstones.
+    /// The largest internal key, with range tombstones. It may be an exclusive end, see
+    /// [`FileMetaData::largest_is_exclusive`].
     pub largest: Box<[u8]>,
     /// The smallest sequence number.
     pub smallest_seq: SequenceNumber,
     /// The largest sequence number.
     pub largest_seq: SequenceNumber,
-    /// The writer asked for this file to be compacted soon. [`FileMetaData::is_marked`] knows of others who did.
+    /// True if the writer of the file marked it for compaction. [`FileMetaData::is_marked`] includes later
+    /// marks.
     pub marked_for_compaction: bool,
-    /// Oldest time of data in the file, carried through compactions; 0 when unknown.
+    /// The oldest time of the data in the file. Compactions pass it on to their outputs. 0 if it is unknown.
     pub oldest_ancester_time: u64,
-    /// 0 when unknown.
+    /// The creation time of the file; 0 if it is unknown.
     pub file_creation_time: u64,
-    /// The order of level 0; 0 when unknown (files of old releases before recovery assigns one).
+    /// The epoch number, which orders level 0. 0 if it is unknown: files of old releases, before recovery
+    /// assigns a number.
     pub epoch_number: u64,
-    /// Empty with `Unknown` as the function when there is none.
+    /// The checksum of the file. Empty if there is none; the function name is then `Unknown`.
     pub file_checksum: Vec<u8>,
     /// The name of the function that made the file checksum. `Unknown` if the file has no checksum.
     pub file_checksum_func_name: String,
-    /// Internal form of the unique id; (0, 0) when there is none.
+    /// The internal form of the unique id; (0, 0) if there is none.
     pub unique_id: (u64, u64),
-    /// Bytes from the end of the data blocks to the end of the file; 0 when unknown.
+    /// Bytes from the end of the data blocks to the end of the file; 0 if it is unknown.
     pub tail_size: u64,
-    /// `Temperature` as it is on disk; 0 is unknown.
+    /// The temperature, as its number on disk; 0 is unknown.
     pub temperature: u8,
     /// Estimated bytes in lower levels that the file's range tombstones cover.
     pub compensated_range_deletion_size: u64,
-    /// Oldest and newest timestamp, raw; empty when there is none.
+    /// The smallest timestamp. Empty if the column family has no timestamps.
     pub min_timestamp: Vec<u8>,
     /// The largest timestamp. Empty if the column family has no timestamps.
     pub max_timestamp: Vec<u8>,
@@ -105,9 +107,9 @@ pub struct FileMetaData {
     pub user_defined_timestamps_persisted: bool,
     /// The oldest blob file that a value in this file points to.
     pub oldest_blob_file: Option<FileNumber>,
-    /// Bytes that a custom file system wants back when it opens the file.
+    /// Bytes that a custom file system gets back when it opens the file.
     pub open_metadata: Vec<u8>,
-    /// Learned when the table is opened.
+    /// Set when the table is first opened.
     stats: OnceLock<FileStats>,
     being_compacted: AtomicBool,
     quarantined: AtomicBool,
@@ -116,7 +118,7 @@ pub struct FileMetaData {
 }
 
 impl FileMetaData {
-    /// A file with the facts nothing can do without; the rest is empty or unknown.
+    /// Makes the facts of a file. All facts that are not arguments are empty or unknown.
     pub fn new(number: FileNumber, size: u64, smallest: &[u8], largest: &[u8]) -> Self {
         FileMetaData {
             number,
@@ -149,8 +151,8 @@ impl FileMetaData {
         }
     }
 
-    /// From a MANIFEST record. Boundaries stored without timestamps get the widest ones: the newest on
-    /// the smallest key would be wrong, so it is the all-zero timestamp, as RocksDB pads it.
+    /// Makes the facts of a file from a MANIFEST record. Boundary keys that were stored without timestamps
+    /// get the all-zero timestamp, as in RocksDB. An exclusive end gets the largest timestamp.
     pub fn from_record(r: &format::edit::NewFile, timestamp_size: usize) -> Self {
         let pad = |internal: &[u8], exclusive_gets_max: bool| -> Box<[u8]> {
             if r.user_defined_timestamps_persisted || timestamp_size == 0 {
@@ -188,7 +190,7 @@ impl FileMetaData {
         }
     }
 
-    /// The MANIFEST record that adds this file to `level`.
+    /// Returns the MANIFEST record that adds this file to `level`.
     pub fn to_record(&self, level: usize, timestamp_size: usize) -> format::edit::NewFile {
         let strip = |internal: &[u8]| {
             if self.user_defined_timestamps_persisted || timestamp_size == 0 {
@@ -243,25 +245,26 @@ impl FileMetaData {
         key::user_key(&self.largest)
     }
 
-    /// Whether `largest` is the exclusive end that a range tombstone left: no version of its user key
-    /// is in the file.
+    /// Returns true if `largest` is the exclusive end of a range tombstone. The file then has no entry of the
+    /// largest user key.
     #[inline]
     pub fn largest_is_exclusive(&self) -> bool {
         key::trailer(&self.largest) == EXCLUSIVE_END
     }
 
-    /// The table's statistics, if the table has been opened.
+    /// Returns the statistics of the table, if the table has been opened.
     #[inline]
     pub fn stats(&self) -> Option<&FileStats> {
         self.stats.get()
     }
 
-    /// Notes the statistics; the first caller's stay.
+    /// Sets the statistics. Only the first call has an effect.
     pub fn set_stats(&self, stats: FileStats) {
         let _ = self.stats.set(stats);
     }
 
-    /// Whether no job may take this file as an input: a running one has it, or it is quarantined.
+    /// Returns true if no job may use this file as input: a running job has reserved it, or it is
+    /// quarantined.
     #[inline]
     pub fn being_compacted(&self) -> bool {
         self.being_compacted.load(Ordering::Relaxed) || self.is_quarantined()
@@ -274,45 +277,47 @@ impl FileMetaData {
         self.quarantined.load(Ordering::Relaxed)
     }
 
-    /// Sets the file aside until the database is opened again. True the first time.
+    /// Quarantines the file until the database is opened again. Returns true for the first call.
     pub fn quarantine(&self) -> bool {
         !self.quarantined.swap(true, Ordering::Relaxed)
     }
 
-    /// For the one who reserves and releases the inputs of jobs, under its own lock.
+    /// Sets the reserved flag. The owner of the job inputs calls this under its own lock.
     pub fn set_being_compacted(&self, value: bool) {
         self.being_compacted.store(value, Ordering::Relaxed);
     }
 
-    /// Whether the file is to be compacted soon, whatever its level's size: its writer said so, or
+    /// Returns true if the file should be compacted soon, by a mark of its writer or of
     /// [`FileMetaData::mark`].
     #[inline]
     pub fn is_marked(&self) -> bool {
         self.marked_for_compaction || self.marked_since.load(Ordering::Relaxed)
     }
 
-    /// Marks the file to be compacted soon. Forgotten when the database closes, unless the file is moved.
+    /// Marks the file for compaction. The mark is lost when the database closes, unless the file was moved
+    /// since.
     pub fn mark(&self) {
         self.marked_since.store(true, Ordering::Relaxed);
     }
 
-    /// Reads, estimated by sampling, that found nothing here that stays: no version of the key, a tombstone, an
-    /// operand. A compaction would spare them.
+    /// Returns the estimated number of wasted reads, from samples: reads in which the file returned no entry
+    /// of the key, a tombstone, or a merge operand. A compaction would avoid them.
     pub fn reads_sampled(&self) -> u64 {
         self.reads_sampled.load(Ordering::Relaxed)
     }
 
-    /// Adds `n` to the sampled reads of the file.
+    /// Adds `n` to the wasted reads of the file.
     pub fn add_reads_sampled(&self, n: u64) {
         self.reads_sampled.fetch_add(n, Ordering::Relaxed);
     }
 
-    /// The size with deletions counted for the space they will free below, given the average size of
-    /// a value in the family. Without statistics: the size and the covered range bytes.
+    /// Returns the size of the file, increased by the space that its tombstones will free in lower levels.
+    /// `average_value_size` is the average size of a value in the column family. Without statistics, point
+    /// tombstones do not count.
     pub fn compensated_size(&self, average_value_size: u64) -> u64 {
         let mut size = self.size.saturating_add(self.compensated_range_deletion_size);
         if let Some(stats) = self.stats() {
-            // Range tombstones have their own estimate; only point deletions are weighed here.
+            // Range tombstones have their own estimate, so only point tombstones are counted here.
             let points = stats.num_deletions.saturating_sub(stats.num_range_deletions);
             if points.saturating_mul(2) >= stats.num_entries {
                 let surplus = points.saturating_mul(2) - stats.num_entries;
@@ -324,13 +329,14 @@ impl FileMetaData {
         size
     }
 
-    /// The oldest time of the file's data: the ancestor's, else the table's creation; `None` unknown.
+    /// Returns the oldest time of the data in the file: the oldest ancestor time, or else the creation time.
+    /// `None` if both are unknown.
     pub fn oldest_time(&self) -> Option<u64> {
         [self.oldest_ancester_time, self.file_creation_time].into_iter().find(|&t| t != 0)
     }
 }
 
-/// Clones the facts; the clone is not being compacted, whoever has taken the original.
+/// Clones the facts. The clone is not reserved, even if the original is.
 impl Clone for FileMetaData {
     fn clone(&self) -> Self {
         FileMetaData {
@@ -351,13 +357,13 @@ impl Clone for FileMetaData {
     }
 }
 
-/// The function's name of a file without a checksum.
+/// The name of the checksum function of a file without a checksum.
 pub const UNKNOWN_CHECKSUM: &str = "Unknown";
 
 /// The trailer of a largest key that is the exclusive end of a range tombstone.
 pub const EXCLUSIVE_END: u64 = key::pack(key::MAX_SEQUENCE, key::ValueType::RangeDeletion as u8);
 
-/// `000012[a#7,SET-c#3,DEL]`
+/// Displays a file as `000012[a#7,SET-c#3,DEL]`.
 impl fmt::Display for FileMetaData {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(

@@ -1,12 +1,13 @@
-//! When writes must wait: the decision and the rate, from plain numbers.
+//! Write stalls: the decision whether writes are delayed or stopped, and their rate, from plain numbers.
 //!
-//! RocksDB's triggers (`db/column_family.cc`, `db/write_controller.cc`): too many unflushed memtables,
-//! too many files in level 0, too many bytes waiting to be compacted. Between "go" and "stop" writes are
-//! slowed to a rate that adapts: down while the debt grows, up while it shrinks.
+//! The triggers are RocksDB's (`db/column_family.cc`, `db/write_controller.cc`): too many immutable
+//! memtables, too many level-0 files, too many pending compaction bytes. Between normal speed and stop,
+//! writes are delayed to a rate that adapts. The rate falls while the pending compaction bytes grow, and
+//! rises while they shrink.
 //!
-//! One thing is ours: the rate also has a ceiling that falls, in a straight line, from the user's rate
-//! at the slow-down trigger to a sixteenth of it at the stop trigger. RocksDB's writes come to the stop
-//! at whatever rate they have; ours meet it, if at all, at a crawl.
+//! Unlike RocksDB, the rate also has a ceiling. The ceiling falls in a straight line from the user's rate at
+//! the slowdown trigger to a sixteenth of it at the stop trigger. RocksDB's writes reach the stop trigger at
+//! any rate; here writes are already slow when they reach it.
 //!
 //! ```text
 //!  rate ▲ delayed_write_rate
@@ -19,9 +20,9 @@
 
 use crate::pick::Options;
 
-/// No adaptation goes below this rate, bytes a second.
+/// Minimum of the adapted rate, in bytes per second.
 pub const MIN_RATE: u64 = 16 << 10;
-/// `delayed_write_rate` when neither it nor a rate limiter is given.
+/// The default of `delayed_write_rate` in bytes per second, if there is no rate limiter either.
 pub const DEFAULT_RATE: u64 = 16 << 20;
 
 const SLOWER: f64 = 0.8;
@@ -31,7 +32,7 @@ const RECOVERED: f64 = 1.4;
 /// The ceiling at the stop trigger, as a share of the user's rate.
 const CEILING_AT_STOP: f64 = 1.0 / 16.0;
 
-/// What the decision is about; words as RocksDB's `WriteStallCause`.
+/// The limit that causes a decision, with the words of RocksDB's `WriteStallCause`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cause {
     /// No limit is reached.
@@ -46,12 +47,12 @@ pub enum Cause {
     WriteBufferManagerLimit,
 }
 
-/// What writers are to do.
+/// The state of writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stall {
     /// Writes run at full speed.
     Normal,
-    /// Bytes a second for all writers together.
+    /// Writes are delayed. The rate is for all writers together.
     Delayed {
         /// The permitted rate in bytes per second.
         rate: u64,
@@ -60,33 +61,33 @@ pub enum Stall {
     Stopped,
 }
 
-/// The numbers the triggers look at.
+/// The numbers that the triggers compare.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Load {
     /// The number of immutable memtables that are not flushed.
     pub num_unflushed_memtables: usize,
     /// Files or sorted runs in level 0: `Scores::l0_delay_trigger_count`.
     pub num_l0_files: usize,
-    /// `Scores::estimated_pending_bytes`.
+    /// Pending compaction bytes: `Scores::estimated_pending_bytes`.
     pub pending_compaction_bytes: u64,
-    /// `Scores::marked`, how many.
+    /// Number of files in `Scores::marked`.
     pub num_marked_files: usize,
-    /// Bytes of files with nothing below them; 0 when not known.
+    /// Bytes of the files without data below them; 0 if it is unknown.
     pub bottommost_bytes: u64,
 }
 
-/// The decision with what brought it about.
+/// A decision and its cause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Decision {
     /// What happens to writes.
     pub stall: Stall,
     /// The limit that is reached.
     pub cause: Cause,
-    /// Compactions should be given all the threads there are.
+    /// True if compactions should get all available threads.
     pub speed_up_compaction: bool,
 }
 
-/// Which trigger is met, regardless of history.
+/// The trigger that is reached, without regard to earlier decisions.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Condition {
     Normal,
@@ -94,8 +95,8 @@ enum Condition {
     Stopped,
 }
 
-/// Remembers the last decision of one family, to adapt the rate. A database obeys the strictest of its
-/// families.
+/// The last decision of one column family, which adapts the rate. A database applies the strictest decision
+/// of its column families.
 #[derive(Clone, Debug)]
 pub struct Pressure {
     last: Stall,
@@ -105,14 +106,14 @@ pub struct Pressure {
 }
 
 impl Pressure {
-    /// `delayed_write_rate` in bytes a second; 0 takes the default.
+    /// Makes the state for `delayed_write_rate` in bytes per second. 0 means the default.
     pub fn new(delayed_write_rate: u64) -> Self {
         let rate = if delayed_write_rate == 0 { DEFAULT_RATE } else { delayed_write_rate };
         base::invariant!(rate > 0, "delayed writers have a rate of 0 bytes for each second");
         Pressure { last: Stall::Normal, last_pending_bytes: 0, max_rate: rate, rate }
     }
 
-    /// A changed `delayed_write_rate`.
+    /// Sets a new `delayed_write_rate`.
     pub fn set_max_rate(&mut self, delayed_write_rate: u64) {
         *self = Pressure {
             last: self.last,
@@ -121,12 +122,12 @@ impl Pressure {
         };
     }
 
-    /// The adapted rate, bytes a second, whether it is in force or not.
+    /// Returns the adapted rate in bytes per second, also while writes are not delayed.
     pub fn rate(&self) -> u64 {
         self.rate
     }
 
-    /// Decides anew. Call after each flush, compaction, memtable switch and change of options.
+    /// Makes a new decision. Call this after each flush, compaction, memtable switch and change of options.
     pub fn decide(&mut self, load: &Load, options: &Options) -> Decision {
         let (condition, cause) = condition(load, options);
         let was_stopped = self.last == Stall::Stopped;
@@ -183,7 +184,7 @@ impl Pressure {
         base::invariant!(self.rate > 0, "the rate of delayed writers fell to 0 bytes for each second");
     }
 
-    /// The most that is let through at this distance from the stop trigger.
+    /// Returns the maximum rate at this distance from the stop trigger.
     fn ceiling(&self, cause: Cause, load: &Load, options: &Options) -> u64 {
         let way = match cause {
             Cause::L0FileCountLimit => share(
@@ -203,9 +204,9 @@ impl Pressure {
     }
 }
 
-/// How far `at` has come from `from` to `to`, 0 to 1.
+/// Returns the position of `at` between `from` and `to`, from 0 to 1.
 fn share(at: f64, from: f64, to: f64) -> f64 {
-    // A load below the first trigger or above the second is possible: the clamp is part of the answer.
+    // The load may be below the first trigger or above the second trigger, so the result is clamped.
     if to <= from { 0.0 } else { ((at - from) / (to - from)).clamp(0.0, 1.0) }
 }
 
@@ -283,7 +284,7 @@ pub fn proximity_percent(load: &Load, options: &Options) -> u64 {
     percent(load.num_l0_files as u64, files).max(percent(load.pending_compaction_bytes, bytes))
 }
 
-/// Whether compactions should use more threads though writes go on unhindered.
+/// Returns true if compactions should use more threads although writes run at full speed.
 fn wants_speed(load: &Load, options: &Options) -> bool {
     let trigger = i64::from(options.level0_file_num_compaction_trigger);
     let slowdown = i64::from(options.level0_slowdown_writes_trigger);
@@ -294,7 +295,7 @@ fn wants_speed(load: &Load, options: &Options) -> bool {
         0 => by_soft,
         bytes => (bytes / 8).max(options.max_bytes_for_level_base.saturating_mul(2)).min(by_soft),
     };
-    // A dozen files waiting by their mark alone are worth hurrying for.
+    // At least ten files that are marked for compaction are a reason for more threads.
     const MANY_MARKED: usize = 10;
     load.num_l0_files as i64 >= l0_limit
         || soft == 0

@@ -1,4 +1,4 @@
-//! The references that a compaction takes in and puts out.
+//! Tests the references in the inputs and outputs of a compaction.
 
 use base::iter::VecIterator;
 use base::key::{InternalOrder, ValueType, append_internal};

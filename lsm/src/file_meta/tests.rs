@@ -63,7 +63,8 @@ fn deletions_make_a_file_count_for_more() {
         num_range_deletions: 1,
         ..FileStats::default()
     });
-    // Seven point deletions: four beyond half of the entries, each worth two values.
+    // Seven point tombstones: twice their number exceeds the number of entries by four, and each of the four
+    // weighs two values.
     assert_eq!(file.compensated_size(50), 1000 + (14 - 10) * 50 * 2);
 }
 

@@ -1,8 +1,9 @@
-//! Widening a choice of files into a whole compaction: clean cuts, the files below, grandparents.
+//! Extends a choice of files to a whole compaction: clean cuts, the files of the output level, and the
+//! grandparents.
 //!
-//! All versions of a user key on a level are compacted together, or an older one would be left above a
-//! newer one. So every choice is widened until its ends lie between user keys. Follows RocksDB
-//! `db/compaction/compaction_picker.cc`.
+//! All entries of a user key on a level are compacted together. Otherwise an older entry could stay on a
+//! level above a newer entry. So each choice is extended until no user key is on both sides of its ends.
+//! Follows RocksDB `db/compaction/compaction_picker.cc`.
 
 use std::sync::Arc;
 
@@ -15,7 +16,7 @@ use crate::version::{Extent, KeyRange, Version};
 
 pub(super) type Files = Vec<Arc<FileMetaData>>;
 
-/// What every picker has at hand.
+/// The data that every picker uses.
 pub(super) struct Picker<'a> {
     pub version: &'a Version,
     pub view: &'a View<'a>,
@@ -41,7 +42,7 @@ impl<'a> Picker<'a> {
         self.view.running.iter().any(|r| r.start_level == 0 || self.options.style == Style::Universal)
     }
 
-    /// Smallest and largest boundary of the files.
+    /// Returns the smallest and the largest boundary key of the files.
     pub fn extent<'f>(&self, files: impl IntoIterator<Item = &'f Arc<FileMetaData>>) -> Extent<'f> {
         let order = self.version.order();
         let mut extent = Extent::default();
@@ -60,7 +61,7 @@ impl<'a> Picker<'a> {
         self.version.overlapping_extent(level, self.extent(files))
     }
 
-    /// Widens the files of a level to a clean cut; false if one of them is taken.
+    /// Extends the files of a level to a clean cut. Returns false if one of the files is reserved.
     pub fn clean_cut(&self, level: usize, files: &mut Files) -> bool {
         if level == 0 || files.is_empty() {
             return true;
@@ -76,7 +77,7 @@ impl<'a> Picker<'a> {
         !any_taken(files)
     }
 
-    /// Whether a running compaction writes to `level` in the range.
+    /// Returns true if a running compaction writes to `level` in the range.
     pub fn range_meets_running(&self, range: &KeyRange, level: usize) -> bool {
         self.view
             .running
@@ -90,16 +91,16 @@ impl<'a> Picker<'a> {
         self.range_meets_running(&range, level)
     }
 
-    /// On level 0: all files that meet the chosen ones, directly or through others. False if their range
-    /// is being compacted on the output level.
+    /// For level 0: adds all files that overlap the chosen files, directly or through other files. Returns
+    /// false if the range is being compacted on the output level.
     pub fn overlapping_l0(&self, files: &mut Files, output_level: usize) -> bool {
         base::invariant!(!files.is_empty(), "no level-0 file is chosen");
         *files = self.overlapping(0, files);
         !any_taken(&self.overlapping(output_level, files))
     }
 
-    /// Finds the output level's files, and more of the input level's if that costs nothing below. `None`
-    /// if something in the way is taken.
+    /// Returns the overlapping files of the output level. Also adds files of the input level, if that adds no
+    /// file of the output level. Returns `None` if a necessary file is reserved.
     pub fn output_inputs(
         &self,
         input_level: usize,
@@ -154,7 +155,8 @@ impl<'a> Picker<'a> {
         Some(outputs)
     }
 
-    /// Files of a sorted level that lie wholly inside the extent, with clean cuts at both ends.
+    /// Returns the files of a sorted level that are completely inside the extent, with clean cuts at both
+    /// ends.
     pub fn within(&self, level: usize, extent: Extent<'_>) -> Files {
         let compare = |a: &[u8], b: &[u8]| crate::version::compare_boundaries(self.version.order(), a, b);
         let files = self.version.level(level).as_slice();
@@ -169,7 +171,8 @@ impl<'a> Picker<'a> {
         while !range.is_empty() && outside(&files[range.end - 1]) {
             range.end -= 1;
         }
-        // Ends that share a user key with a file outside are given up, not widened.
+        // If a file at an end shares a user key with a file outside, drop the file instead of extending the
+        // range.
         while !range.is_empty() && self.version.clean_cut(level, range.clone()).start < range.start {
             range.start += 1;
         }
@@ -183,7 +186,7 @@ impl<'a> Picker<'a> {
         files[range].to_vec()
     }
 
-    /// Files of the first level below the output that has any in the range.
+    /// Returns the overlapping files of the first level below the output level that has any.
     pub fn grandparents(&self, inputs: &[Inputs], output_level: usize) -> Files {
         let extent = self.extent(inputs.iter().flat_map(|i| &i.files));
         (output_level + 1..self.version.num_levels())
@@ -192,7 +195,7 @@ impl<'a> Picker<'a> {
             .unwrap_or_default()
     }
 
-    /// The path where a level belongs: levels fill the paths in order.
+    /// Returns the path index for a level. Levels fill the paths in order.
     pub fn path_of_level(&self, level: usize) -> u32 {
         let o = self.options;
         let mut path = 0;
@@ -226,7 +229,7 @@ impl<'a> Picker<'a> {
         path as u32
     }
 
-    /// RocksDB's byte of the compression for files written to `level`.
+    /// Returns RocksDB's number of the compression type for files of `level`.
     pub fn compression(&self, level: usize) -> u8 {
         compression_of_level(self.version, self.options, level, self.scores.base_level)
     }
@@ -239,7 +242,7 @@ impl<'a> Picker<'a> {
         level >= self.version.last_filled_level().unwrap_or(0)
     }
 
-    /// Fills in what follows from the inputs and the output level.
+    /// Makes a task. All its other fields follow from the inputs and the output level.
     pub fn task(&self, reason: Reason, inputs: Vec<Inputs>, output_level: usize) -> Task {
         let grandparents =
             if output_level == 0 { Vec::new() } else { self.grandparents(&inputs, output_level) };
@@ -279,7 +282,8 @@ impl<'a> Picker<'a> {
                 (true, last) if last != 0 => last,
                 _ => self.options.default_write_temperature,
             };
-        // Above the bottom a file may grow past its target to end where the grandparents suggest.
+        // Above the bottommost level, a file may exceed its target size, so that it can end at a good
+        // boundary of the grandparents.
         if !task.bottommost && !task.grandparents.is_empty() {
             task.max_output_file_size = target.saturating_mul(2);
         }
@@ -295,7 +299,7 @@ impl<'a> Picker<'a> {
         level + 1 == self.version.num_levels() && level > 0
     }
 
-    /// Whether nothing older than the inputs can lie in their range.
+    /// Returns true if no data older than the inputs can be in their range.
     fn is_bottommost(&self, inputs: &[Inputs], output_level: usize) -> bool {
         let range = KeyRange::of(self.version.order(), inputs.iter().flat_map(|i| &i.files).map(|f| &**f));
         let (Some(begin), Some(end)) = (range.begin(), range.end()) else { return false };
@@ -306,8 +310,8 @@ impl<'a> Picker<'a> {
         !self.version.range_may_exist_below(begin, end, output_level, l0_index)
     }
 
-    /// Whether the files may go to the output level as they are. `l0_disjoint`: the chosen level-0 files
-    /// are known not to overlap.
+    /// Returns true if the files can move to the output level unchanged. `l0_disjoint` means that the chosen
+    /// level-0 files do not overlap.
     pub fn is_trivial_move(&self, task: &Task, l0_disjoint: bool) -> bool {
         let [input] = &task.inputs[..] else { return false };
         let start = input.level;
@@ -339,7 +343,7 @@ impl<'a> Picker<'a> {
     }
 }
 
-/// RocksDB's `GetCompressionType`.
+/// Returns the compression type of a level, like RocksDB's `GetCompressionType`.
 pub fn compression_of_level(version: &Version, options: &Options, level: usize, base_level: usize) -> u8 {
     let last_filled = version.last_filled_level().unwrap_or(0);
     if let Some(bottommost) = options.bottommost_compression.filter(|_| level >= last_filled) {

@@ -1,9 +1,9 @@
-//! The FIFO picker: a cache that forgets its oldest files.
+//! The FIFO picker: the column family is a cache, and its oldest files are deleted.
 //!
-//! Files whose newest key is past its time go first, then the oldest while all together take too much
-//! space; nothing is read for either. If allowed, small level-0 files are merged so that there are not
-//! too many, and files are copied to another temperature as they age. Follows RocksDB
-//! `db/compaction/compaction_picker_fifo.cc`.
+//! First it deletes files whose newest key is older than `ttl`. Then it deletes the oldest files while all
+//! files together exceed the size limit. Neither needs to read a file. If the options allow it, small level-0
+//! files are merged to keep their number low, and files are copied to another temperature by age. Follows
+//! RocksDB `db/compaction/compaction_picker_fifo.cc`.
 
 use std::sync::Arc;
 
@@ -13,9 +13,9 @@ use super::{Inputs, Options, Reason, Task, View};
 use crate::file_meta::FileMetaData;
 use crate::version::Version;
 
-/// Level-0 files made by merging small ones are not larger, bytes.
+/// Maximum size in bytes of a level-0 file that is merged from small files.
 const MERGED_FILE_SIZE: u64 = 16 << 20;
-/// By size ratio: no tier is smaller, bytes.
+/// Minimum size in bytes of a tier, for the choice by key-to-value ratio.
 const MIN_TIER: u64 = 10 << 10;
 
 /// Returns true if FIFO compaction has work. `now` is in seconds since 1970.
@@ -28,7 +28,7 @@ pub fn pick(view: &View<'_>, options: &Options, now: u64) -> Option<Task> {
     let picker = Picker::new(view, options, now);
     let busy = view.running.iter().any(|r| r.start_level == 0);
     if busy {
-        // Dropping files takes no time; one job after the other.
+        // Deleting files takes no time, so one FIFO compaction runs at a time.
         return None;
     }
     picker
@@ -38,7 +38,7 @@ pub fn pick(view: &View<'_>, options: &Options, now: u64) -> Option<Task> {
         .or_else(|| picker.wrong_temperature())
 }
 
-/// Level 0's score: `bytes` and `runs` are those of files not being compacted.
+/// Returns the score of level 0. `bytes` and `runs` count only files that are not being compacted.
 pub(super) fn score(version: &Version, options: &Options, bytes: u64, runs: usize, now: u64) -> f64 {
     let (size, limit) = size_and_limit(version, options, bytes);
     let mut score = size as f64 / limit.max(1) as f64;
@@ -55,7 +55,8 @@ pub(super) fn score(version: &Version, options: &Options, bytes: u64, runs: usiz
     score
 }
 
-/// Bytes that count against the limit, and the limit: with `max_data_files_size`, blob files too.
+/// Returns the bytes that count against the limit, and the limit. With `max_data_files_size`, blob files
+/// count too.
 fn size_and_limit(version: &Version, options: &Options, table_bytes: u64) -> (u64, u64) {
     let fifo = &options.fifo;
     if fifo.max_data_files_size > 0 {
@@ -69,7 +70,8 @@ fn blob_bytes(version: &Version) -> u64 {
     version.blobs().values().map(|b| b.file_size()).sum()
 }
 
-/// When the newest key of the file was written, as far as known: else when the file was.
+/// Returns the time when the newest key of the file was written. If that is unknown, returns the creation
+/// time of the file.
 fn newest_key_time(file: &FileMetaData) -> Option<u64> {
     let told = file.stats().and_then(|s| s.newest_key_time);
     told.or(Some(file.file_creation_time)).filter(|&t| t > 0)
@@ -79,7 +81,8 @@ fn is_expired(file: &FileMetaData, options: &Options, now: u64) -> bool {
     now > options.ttl && newest_key_time(file).is_some_and(|t| t < now - options.ttl)
 }
 
-/// The oldest file that is past an age threshold and not at its temperature, with that temperature.
+/// Returns the oldest file that has reached an age threshold and does not have its temperature, with that
+/// temperature.
 fn aged(version: &Version, options: &Options, now: u64) -> Option<(Arc<FileMetaData>, u8)> {
     let ages = &options.fifo.file_temperature_age_thresholds;
     let first = ages.first()?;
@@ -91,7 +94,8 @@ fn aged(version: &Version, options: &Options, now: u64) -> Option<(Arc<FileMetaD
         if file.being_compacted() {
             return None;
         }
-        // A file without a time of its own is no younger than the next newer one is old.
+        // If the time of a file is unknown, use the oldest time of the next newer file. The file is not newer
+        // than that.
         let newer = i.checked_sub(1).and_then(|i| files[i].oldest_time());
         let told = file.stats().and_then(|s| s.newest_key_time);
         let Some(time) = told.or(newer) else { continue };
@@ -118,7 +122,7 @@ impl Picker<'_> {
         task
     }
 
-    /// The oldest files, while they are expired, if that brings the size under its limit.
+    /// Picks the oldest files that are expired, if the rest is within the size limit.
     fn expired(&self) -> Option<Task> {
         if self.options.ttl == 0 {
             return None;
@@ -145,8 +149,8 @@ impl Picker<'_> {
         (!files.is_empty() && rest <= limit).then(|| self.drop_files(Reason::FifoTtl, 0, files))
     }
 
-    /// The oldest files until the rest fits. Files below level 0, left from another compaction style, go
-    /// before those of level 0.
+    /// Picks the oldest files until the rest is within the size limit. Files below level 0, from another
+    /// compaction style, go before the files of level 0.
     fn too_large(&self) -> Option<Task> {
         let last = self.version.last_filled_level()?;
         let (mut size, limit) = size_and_limit(self.version, self.options, self.version.total_bytes());
@@ -199,8 +203,8 @@ impl Picker<'_> {
         Some(task)
     }
 
-    /// Neighbours in age of one size tier, from small to large: the tiers are fractions of the size that
-    /// files will have when the family is full.
+    /// Picks level-0 files of neighbouring age within one size tier, trying small tiers first. A tier is a
+    /// fraction of the target size, which files have when the column family is full.
     fn by_tiers(&self) -> Option<(Files, u64)> {
         let l0 = self.version.level(0).as_slice();
         let trigger = self.options.level0_file_num_compaction_trigger.max(0) as u64;
@@ -241,7 +245,8 @@ impl Picker<'_> {
     }
 }
 
-/// The oldest batch of neighbours, each smaller than the tier, that together reach it; newest first.
+/// Returns the oldest batch of neighbouring files that are each smaller than the tier and together reach it,
+/// newest first.
 fn batch_of_tier(l0: &[Arc<FileMetaData>], tier: u64) -> Option<Files> {
     let fits = |f: &Arc<FileMetaData>| f.size < tier && !f.being_compacted();
     let mut at = l0.len();

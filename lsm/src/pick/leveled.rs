@@ -17,9 +17,9 @@ use super::{Inputs, Options, Priority, Reason, Task, View};
 use crate::file_meta::FileMetaData;
 use crate::version::Extent;
 
-/// Fewer level-0 files are not worth a compaction among themselves.
+/// A compaction within level 0 needs at least this number of files.
 const MIN_INTRA_L0_FILES: usize = 4;
-/// As many files at most are moved by one trivial move.
+/// Maximum number of files in one trivial move.
 const MAX_TRIVIAL_MOVE_FILES: usize = 4;
 
 /// Returns true if leveled compaction has work. `now` is in seconds since 1970.
@@ -37,7 +37,8 @@ pub fn needs_compaction(view: &View<'_>, options: &Options, now: u64) -> bool {
         || !scores.read_triggered.is_empty()
 }
 
-/// The next compaction. A tree of one level has none: leveled compaction needs two.
+/// Picks the next leveled compaction, if there is one. A version with one level has none, because leveled
+/// compaction needs two levels.
 pub fn pick(view: &View<'_>, options: &Options, now: u64) -> Option<Task> {
     if view.version.num_levels() < 2 {
         return None;
@@ -53,16 +54,16 @@ struct Choice {
     start_level: usize,
     output_level: usize,
     files: Files,
-    /// Level-0 files that overlap nothing in the output level: to be moved, not merged.
+    /// The level-0 files overlap no file of the output level, so they are moved instead of merged.
     l0_move: bool,
 }
 
-/// Where files picked by their mark go.
+/// The output level for files that were picked by a mark.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum To {
     SameLevel,
     NextLevel,
-    /// The next level; files of the last level are left.
+    /// The next level. Files of the last level are not picked.
     NextLevelSkipLast,
 }
 
@@ -74,7 +75,8 @@ impl Picker<'_> {
                 break;
             }
             if l0_blocked && level == self.scores.base_level {
-                // What comes down from here would only be in the way of level 0.
+                // The output of this level would overlap the base level, and so delay the compaction of level
+                // 0 further.
                 continue;
             }
             let reason = if level == 0 { Reason::LevelL0FilesNum } else { Reason::LevelMaxLevelSize };
@@ -95,7 +97,7 @@ impl Picker<'_> {
         if level == 0 { self.scores.base_level } else { level + 1 }
     }
 
-    /// A file of this level, by priority, that nothing blocks.
+    /// Picks a file of this level by priority, if no running compaction blocks it.
     fn of_level(&self, level: usize, reason: Reason) -> Option<Choice> {
         let output_level = self.output_of(level);
         let choice = |files, output_level, l0_move| {
@@ -135,14 +137,15 @@ impl Picker<'_> {
                 return choice(files, output_level, false);
             }
             if round_robin {
-                // The ring is walked in order: the next file waits for this one.
+                // Round-robin picks the files strictly in order, so it waits for this file.
                 return None;
             }
         }
         None
     }
 
-    /// A level-0 file that can go down without a quarantined one: no chain of overlaps leads from it to that.
+    /// Picks a level-0 file that can be compacted without a quarantined file: no chain of overlaps connects
+    /// the two.
     fn beside_quarantine(&self, output_level: usize) -> Option<Files> {
         self.version.level(0).iter().find_map(|file| {
             let mut files = vec![file.clone()];
@@ -168,7 +171,7 @@ impl Picker<'_> {
         (slow || stop).then_some(files)
     }
 
-    /// The oldest level-0 files that overlap neither each other nor the output level.
+    /// Picks the oldest level-0 files that overlap neither each other nor the output level.
     fn l0_move(&self, output_level: usize) -> Option<Files> {
         let options = self.options;
         if output_level == 0
@@ -198,7 +201,7 @@ impl Picker<'_> {
         (!files.is_empty()).then_some(files)
     }
 
-    /// A file that can be moved takes neighbours along that can be moved too.
+    /// Adds neighbours that can be moved too to a file that can be moved.
     fn extend_move(
         &self,
         level: usize,
@@ -247,7 +250,8 @@ impl Picker<'_> {
         base::invariant!(files.len() <= MAX_TRIVIAL_MOVE_FILES, "a trivial move of {} files", files.len());
     }
 
-    /// Newest level-0 files, while each one added lowers the bytes rewritten for a file removed.
+    /// Picks the newest level-0 files, as long as each added file lowers the number of rewritten bytes for
+    /// each removed file.
     fn intra_l0_by_cost(&self) -> Option<Files> {
         let trigger = self.options.level0_file_num_compaction_trigger.max(0) as usize;
         if self.version.level(0).len() < trigger + 2 {
@@ -261,8 +265,8 @@ impl Picker<'_> {
         )
     }
 
-    /// If the base level is so large that a merge of level 0 into it costs too much, level 0 is merged with
-    /// itself first.
+    /// Picks level-0 files for a merge within level 0, if the base level is so large that a merge into it
+    /// costs too much.
     fn intra_l0_by_size(&self) -> Option<Files> {
         let l0 = self.version.level(0);
         let min_files = self.options.level0_file_num_compaction_trigger.max(2) as usize;
@@ -334,7 +338,7 @@ impl Picker<'_> {
         })
     }
 
-    /// Adds what must come along, and checks that no running job is in the way.
+    /// Adds the other necessary files to a choice, and checks that no running compaction conflicts.
     fn complete(&self, choice: Choice) -> Option<Task> {
         let Choice { reason, start_level, output_level, mut files, l0_move } = choice;
         base::invariant!(
@@ -377,15 +381,15 @@ impl Picker<'_> {
         Some(task)
     }
 
-    /// Round-robin takes further files to the right while the level is past its target and the
-    /// compaction does not grow too large.
+    /// For round-robin: adds further files on the right while the level exceeds its target size and the
+    /// compaction does not become too large.
     fn expand_round_robin(&self, level: usize, output_level: usize, files: &mut Files) {
         base::invariant!(!files.is_empty(), "a round-robin compaction without a file is expanded");
         let all = self.version.level(level).as_slice();
         let free: u64 = all.iter().filter(|f| !f.being_compacted()).map(|f| f.size).sum();
         let surplus = free.saturating_sub(self.scores.max_bytes[level]);
         if self.overlapping(output_level, files).is_empty() && files.len() > 1 {
-            // Already widened for a move.
+            // The files were already extended for a trivial move.
             return;
         }
         let Some(last) = files.last().and_then(|f| self.version.level(level).position(f.number)) else {
@@ -419,7 +423,8 @@ impl Picker<'_> {
         }
     }
 
-    /// The smallest key behind the last file taken; past the end, the level's first.
+    /// Returns the smallest key of the file after the last picked file. After the last file of the level,
+    /// returns the smallest key of the first file.
     fn next_cursor(&self, task: &Task) -> Option<Vec<u8>> {
         let level = self.version.level(task.start_level());
         let last = task.files_of(task.start_level()).last()?;
@@ -428,7 +433,7 @@ impl Picker<'_> {
     }
 }
 
-/// Files from the newest on, while the bytes rewritten for each file that goes away keep falling.
+/// Picks files from the newest on, as long as the number of rewritten bytes for each removed file falls.
 pub(super) fn intra_l0(
     files: &[Arc<FileMetaData>],
     min_files: usize,

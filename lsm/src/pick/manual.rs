@@ -1,4 +1,4 @@
-//! Planning `compact_range` and `compact_files`: one step at a time.
+//! Plans `compact_range` and `compact_files`, one step at a time.
 //!
 //! A manual compaction compacts its range level by level, and each level in steps. A step ends where its
 //! input files of both levels would exceed `max_compaction_bytes`. The caller runs each step and asks for
@@ -16,7 +16,7 @@ use super::{BlobGc, Inputs, Options, Reason, Style, Task, View};
 use crate::file_meta::FileMetaData;
 use crate::version::{Extent, KeyRange, compare_boundaries};
 
-/// What the caller of `compact_range` asked for. Keys are user keys, both inclusive.
+/// The request of a caller of `compact_range`. Keys are user keys, both inclusive.
 #[derive(Clone, Debug, Default)]
 pub struct Request {
     /// The first user key. `None`: from the first key of the column family.
@@ -25,9 +25,10 @@ pub struct Request {
     pub end: Option<Vec<u8>>,
     /// The level of the input.
     pub input_level: usize,
-    /// Every level at once, as universal compaction does it; `input_level` and the keys are not used.
+    /// True: compact all levels at once, as universal compaction does. `input_level` and the keys are then
+    /// not used.
     pub all_levels: bool,
-    /// Where the output goes; `None`: the base level from level 0, the next level from others.
+    /// The output level. `None`: the base level for input level 0, and the next level for other input levels.
     pub output_level: Option<usize>,
     /// The index in `db_paths` of the directory for the output.
     pub output_path_id: u32,
@@ -35,27 +36,29 @@ pub struct Request {
     pub max_subcompactions: u32,
     /// Whether values of old blob files are relocated.
     pub blob_gc: BlobGc,
-    /// Drops all entries with a newer timestamp.
+    /// Drops all entries with a timestamp that is newer than this timestamp. `None`: drops none.
     pub trim_timestamp: Option<Vec<u8>>,
-    /// Files with this number or larger came after the request and are left alone (bottommost level).
+    /// For a compaction within a level: files with this number or a larger number are newer than the request
+    /// and are not compacted.
     pub max_file_number: Option<FileNumber>,
 }
 
-/// The answer to one step.
+/// The result of planning one step.
 #[derive(Clone, Debug)]
 pub enum Step {
-    /// Nothing in the range on this level.
+    /// The level has no file in the range.
     Nothing,
-    /// Files in the range are being compacted: ask again when a job has ended.
+    /// Files in the range are being compacted. The caller plans again when a job has ended.
     Conflict,
-    /// Do this; `Some`: the rest of the range, from this user key, stays to be done on this level.
+    /// The next task. `Some`: the rest of the range on this level, from this user key on, remains for later
+    /// steps.
     Do(Box<Task>, Option<Vec<u8>>),
 }
 
 /// Plans the next step of a request on its input level.
 pub fn plan(view: &View<'_>, options: &Options, request: &Request, now: u64) -> Step {
     match options.style {
-        // Neither looks at the range: FIFO drops or merges what its own rules name, now rather than later.
+        // Both styles ignore the range. FIFO runs the compaction that its own rules would pick.
         Style::Fifo => {
             let task = super::fifo::pick(view, options, now);
             return task
@@ -110,7 +113,7 @@ impl Picker<'_> {
         }
         let base = self.scores.base_level;
         let output_level = request.output_level.unwrap_or(if level == 0 { base } else { level + 1 });
-        // The universal style takes a level as a whole: there is no rest to begin with.
+        // Universal compaction takes a level as a whole, so no rest remains.
         let mut whole = level == 0 || universal || !self.shorten(level, output_level, &mut files);
         if let Some(limit) = request.max_file_number.filter(|_| level == output_level) {
             whole &= self.leave_newer(&mut files, limit);
@@ -160,8 +163,8 @@ impl Picker<'_> {
         Step::Do(Box::new(task), rest)
     }
 
-    /// Takes only as many files as stay, with what they meet below, within the limit. True if some were
-    /// left.
+    /// Keeps only the first files that, with their overlapping files on the output level, stay within the
+    /// limit. Returns true if files were left out.
     fn shorten(&self, level: usize, output_level: usize, files: &mut Files) -> bool {
         base::invariant!(!files.is_empty(), "a compaction without files is shortened");
         let limit = self.options.max_compaction_bytes();
@@ -183,7 +186,8 @@ impl Picker<'_> {
         false
     }
 
-    /// Keeps the first stretch of files older than `limit`; false if older ones follow behind newer.
+    /// Keeps the first contiguous files that are older than `limit`. Returns false if more older files follow
+    /// after newer files.
     fn leave_newer(&self, files: &mut Files, limit: FileNumber) -> bool {
         let is_older = |f: &Arc<FileMetaData>| f.number < limit;
         let start = files.iter().position(is_older).unwrap_or(files.len());
@@ -194,18 +198,19 @@ impl Picker<'_> {
         !more
     }
 
-    /// The user key where the level goes on behind the files.
+    /// Returns the user key at which the level continues after the files.
     fn behind(&self, level: usize, files: &[Arc<FileMetaData>]) -> Option<Vec<u8>> {
         let last = self.version.level(level).position(files.last()?.number)?;
         self.version.level(level).get(last + 1).map(|f| user_key(&f.smallest).to_vec())
     }
 }
 
-/// Plans `compact_files`: the named files, and those that must go with them, to `output_level`.
+/// Plans `compact_files`: the named files, and all files that must be compacted with them, into
+/// `output_level`.
 ///
 /// # Errors
-/// InvalidArgument: no file named, a file not in the tree, an output level above an input or beyond the
-/// tree. Aborted: a file needed is being compacted.
+/// InvalidArgument: no file is named, a file is not in the version, or the output level is above an input or
+/// does not exist. Aborted: a necessary file is being compacted.
 pub fn plan_files(
     view: &View<'_>,
     options: &Options,
@@ -269,9 +274,10 @@ pub fn plan_files(
     Ok(task)
 }
 
-/// Tables below level 0 that lie wholly inside one of the ranges of user keys and that no job has: what
-/// `DeleteFilesInRanges` drops. Ends are part of their ranges; without `include_end` a table whose last key is
-/// the end stays. Files that share a user key with a neighbour outside stay too.
+/// Returns the files that `DeleteFilesInRanges` deletes: SST files below level 0 that are completely inside
+/// one of the ranges of user keys and that no job uses. The ends belong to the ranges. Without `include_end`,
+/// a file whose last key is the end stays. Files that share a user key with a neighbour outside of the range
+/// stay too.
 pub fn files_in_ranges(
     view: &View<'_>,
     options: &Options,
@@ -364,7 +370,7 @@ impl Picker<'_> {
     }
 }
 
-/// A task without inputs, for tests to fill in.
+/// Makes a task without inputs. Tests fill it in.
 #[cfg(test)]
 pub(crate) fn blank_task(view: &View<'_>, options: &Options) -> Task {
     Picker::new(view, options, 0).task(Reason::Unknown, Vec::new(), 0)

@@ -1,8 +1,8 @@
-//! Choosing what to compact: pure functions from a view of the tree to a [`Task`].
+//! Compaction pickers: pure functions from a view of a column family to a [`Task`].
 //!
-//! A picker reads the version, the options, the jobs that run already and the time it is given, and
-//! answers with plain data; it reserves nothing. Whoever runs the task marks its files as being
-//! compacted ([`Task::reserve`]) and adds its [`Running`] to the next view.
+//! A picker reads the version, the options, the running compactions and the given time, and returns plain
+//! data. It reserves nothing. The caller that runs the task marks its files as being compacted
+//! ([`Task::reserve`]) and adds its [`Running`] to the next view.
 
 mod expand;
 pub mod fifo;
@@ -24,20 +24,23 @@ pub use task::{BlobGc, Inputs, Reason, Running, Task};
 
 use crate::version::Version;
 
-/// What a picker looks at.
+/// The input of a picker.
 #[derive(Clone, Copy)]
 pub struct View<'a> {
     /// The SST files of the column family.
     pub version: &'a Version,
-    /// Compactions of this family that run or wait to run.
+    /// Compactions of this column family that run or wait to run.
     pub running: &'a [Running],
-    /// The oldest snapshot, or the last sequence when there is none: what is at or below it may go.
+    /// The oldest snapshot, or the last sequence number if there is no snapshot. Compaction may drop hidden
+    /// entries at or below it.
     pub oldest_snapshot: SequenceNumber,
-    /// With timestamps: the family's low mark; files with newer ones are not marked as bottommost.
+    /// With timestamps: `full_history_ts_low` of the column family. Files with newer timestamps are not
+    /// marked as bottommost.
     pub full_history_ts_low: Option<&'a [u8]>,
 }
 
-/// Picks by the family's compaction style; `None` when nothing needs doing or everything is taken.
+/// Picks a compaction by the compaction style of the column family. Returns `None` if no compaction is needed
+/// or all files are reserved.
 pub fn pick(view: &View<'_>, options: &Options, now: u64) -> Option<Task> {
     if options.disable_auto_compactions {
         return None;
@@ -51,7 +54,8 @@ pub fn pick(view: &View<'_>, options: &Options, now: u64) -> Option<Task> {
     task.inspect(|task| task.check(view.version))
 }
 
-/// Whether there may be something to pick: cheap enough to ask after every change of the version.
+/// Returns true if there may be a compaction to pick. The call is cheap enough for each change of the
+/// version.
 pub fn needs_compaction(view: &View<'_>, options: &Options, now: u64) -> bool {
     match options.style {
         Style::Level => leveled::needs_compaction(view, options, now),

@@ -1,6 +1,6 @@
-//! The options that pickers read: RocksDB's names and defaults; sizes in bytes, times in seconds.
+//! The options that pickers read, with RocksDB's names and defaults. Sizes are in bytes, times in seconds.
 
-/// `compaction_style`.
+/// The option `compaction_style`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Style {
     /// Leveled compaction.
@@ -14,23 +14,23 @@ pub enum Style {
     None,
 }
 
-/// `compaction_pri`: which file of a level goes first.
+/// The option `compaction_pri`: which file of a level is compacted first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Priority {
-    /// Largest first, deletions counted for what they free.
+    /// The largest file first. Tombstones increase the size by the space that they will free.
     ByCompensatedSize,
-    /// Least recently written first: hot keys stay up.
+    /// The file whose newest entry is oldest first, so that frequently written keys stay in upper levels.
     OldestLargestSeqFirst,
-    /// Least recently compacted range first.
+    /// The file whose oldest entry is oldest first: its range was not compacted for the longest time.
     OldestSmallestSeqFirst,
-    /// Least overlap with the next level for its size first.
+    /// The file with the smallest overlap with the next level relative to its size first.
     #[default]
     MinOverlappingRatio,
-    /// Each range in turn.
+    /// The files in key order, each range in turn.
     RoundRobin,
 }
 
-/// `compaction_options_universal.stop_style`.
+/// The option `compaction_options_universal.stop_style`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum StopStyle {
     /// Compares the next sorted run with the last run that was picked.
@@ -40,10 +40,10 @@ pub enum StopStyle {
     TotalSize,
 }
 
-/// `compaction_options_universal`.
+/// The option `compaction_options_universal`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UniversalOptions {
-    /// Percent by which the next run may be larger and still join.
+    /// A sorted run joins the compaction if it is at most this percentage larger than the runs before it.
     pub size_ratio: u32,
     /// The smallest number of sorted runs in one compaction.
     pub min_merge_width: u32,
@@ -51,19 +51,19 @@ pub struct UniversalOptions {
     pub max_merge_width: u32,
     /// The limit of space amplification, in percent of the last sorted run.
     pub max_size_amplification_percent: u32,
-    /// -1: compress all; else the percentage of data, newest first, that stays uncompressed.
+    /// The percentage of data, newest first, that stays uncompressed. -1: all output is compressed.
     pub compression_size_percent: i32,
     /// The rule that ends the list of sorted runs.
     pub stop_style: StopStyle,
     /// True if a compaction may move SST files without a rewrite.
     pub allow_trivial_move: bool,
-    /// Space amplification is brought down piece by piece instead of all at once.
+    /// True if a compaction for space amplification may take a part of the sorted runs instead of all data.
     pub incremental: bool,
-    /// Sorted runs allowed at rest: -1 as many as `level0_file_num_compaction_trigger`, 0 as many as the
-    /// sizes make natural.
+    /// Number of sorted runs that universal compaction allows without merging them. -1:
+    /// `level0_file_num_compaction_trigger`. 0: a number that follows from the sizes.
     pub max_read_amp: i32,
-    /// For whoever schedules: a long compaction to the bottom marks its files only when it begins. The
-    /// pickers do not look at it.
+    /// True if a long compaction into the bottommost level reserves its files only when it starts. The
+    /// pickers do not read this option.
     pub reduce_file_locking: bool,
 }
 
@@ -84,7 +84,7 @@ impl Default for UniversalOptions {
     }
 }
 
-/// One step of `compaction_options_fifo.file_temperature_age_thresholds`.
+/// One step of the option `compaction_options_fifo.file_temperature_age_thresholds`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileTemperatureAge {
     /// The temperature that a file gets.
@@ -93,12 +93,13 @@ pub struct FileTemperatureAge {
     pub age: u64,
 }
 
-/// `compaction_options_fifo`.
+/// The option `compaction_options_fifo`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FifoOptions {
     /// The limit for the bytes of all SST files. Above the limit, the oldest files are deleted.
     pub max_table_files_size: u64,
-    /// Bytes of table and blob files together; 0: only `max_table_files_size` counts.
+    /// The limit for the bytes of all SST files and blob files. 0: only `max_table_files_size` limits the
+    /// size.
     pub max_data_files_size: u64,
     /// True if small level-0 files are merged.
     pub allow_compaction: bool,
@@ -106,7 +107,7 @@ pub struct FifoOptions {
     pub file_temperature_age_thresholds: Vec<FileTemperatureAge>,
     /// True if a change of temperature copies the file without a rewrite of its entries.
     pub allow_trivial_copy_when_change_temperature: bool,
-    /// Size intra-level-0 compactions by key-to-value ratio.
+    /// True if the size of compactions within level 0 follows from the ratio of keys to values.
     pub use_kv_ratio_compaction: bool,
 }
 
@@ -123,14 +124,14 @@ impl Default for FifoOptions {
     }
 }
 
-/// One of the family's paths.
+/// One of the paths of the column family.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PathOptions {
     /// The bytes that the directory may hold.
     pub target_size: u64,
 }
 
-/// When garbage in the oldest blob files forces a compaction.
+/// The limits at which garbage in the oldest blob files forces a compaction.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ForcedBlobGc {
     /// Share of the blob files, oldest first, whose values compactions relocate: 0.0 to 1.0.
@@ -139,7 +140,7 @@ pub struct ForcedBlobGc {
     pub threshold: f64,
 }
 
-/// All of them, as they stand now: the caller builds this anew when options change.
+/// The current options of a column family for pickers. The caller makes them again when options change.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Options {
     /// The compaction style.
@@ -148,7 +149,7 @@ pub struct Options {
     pub priority: Priority,
     /// The number of levels.
     pub num_levels: usize,
-    /// 0 or less turns it off.
+    /// The number of level-0 files at which a compaction starts. 0 or less: never.
     pub level0_file_num_compaction_trigger: i32,
     /// The number of level-0 files at which writes are delayed. Negative: never.
     pub level0_slowdown_writes_trigger: i32,
@@ -168,7 +169,7 @@ pub struct Options {
     pub target_file_size_multiplier: u32,
     /// True if no SST file may exceed its target size.
     pub target_file_size_is_upper_bound: bool,
-    /// 0: twenty-five times `target_file_size_base`.
+    /// The limit for the bytes of one compaction. 0: twenty-five times `target_file_size_base`.
     pub max_compaction_bytes: u64,
     /// True if the limit of compaction bytes ignores the input files.
     pub ignore_max_compaction_bytes_for_input: bool,
@@ -178,20 +179,21 @@ pub struct Options {
     pub soft_pending_compaction_bytes_limit: u64,
     /// Pending compaction bytes from which writes stop. 0: no limit.
     pub hard_pending_compaction_bytes_limit: u64,
-    /// 0: off.
+    /// The age in seconds from which a file is compacted (FIFO: deleted). 0: never.
     pub ttl: u64,
     /// The age in seconds from which a file is compacted again. 0: never.
     pub periodic_compaction_seconds: u64,
-    /// Blob files that are mostly garbage force compactions; `None`: never.
+    /// The limits at which garbage in blob files forces compactions. `None`: never.
     pub forced_blob_gc: Option<ForcedBlobGc>,
     /// Read-triggered compaction: an SST file is compacted if its wasted reads for each byte of file size
     /// exceed this value. A read is wasted if the file returns a tombstone, a merge operand, or nothing. 0,
     /// the default, disables read-triggered compaction.
     pub read_triggered_compaction_threshold: f64,
-    /// Quiet hours of each day (`daily_offpeak_time_utc`), first and last second since midnight: files that would
-    /// come due before the next ones are due in these.
+    /// The off-peak time of each day (`daily_offpeak_time_utc`), as first and last second since midnight.
+    /// Files that would become due for periodic compaction before the next off-peak time are due in this
+    /// off-peak time.
     pub offpeak: Option<(u32, u32)>,
-    /// Seconds that a file with nothing but dead versions waits before it is marked.
+    /// Seconds for which a file of only obsolete entries waits before it is marked for compaction.
     pub bottommost_file_compaction_delay: u64,
     /// The largest number of memtables of the column family, with the active memtable.
     pub max_write_buffer_number: usize,
@@ -199,21 +201,21 @@ pub struct Options {
     pub min_write_buffer_number_to_merge: usize,
     /// The size in bytes at which the active memtable becomes immutable.
     pub write_buffer_size: u64,
-    /// RocksDB's byte for each compression; what they mean is the `compress` crate's.
+    /// The compression type, as RocksDB's number on disk. The crate `compress` defines the numbers.
     pub compression: u8,
     /// The compression of each level, by its number on disk. Empty: one compression for all levels.
     pub compression_per_level: Vec<u8>,
-    /// `None`: `kDisableCompressionOption`.
+    /// The compression type of the bottommost level. `None`: `kDisableCompressionOption`.
     pub bottommost_compression: Option<u8>,
-    /// `bottommost_compression_opts.enabled`.
+    /// The option `bottommost_compression_opts.enabled`.
     pub bottommost_compression_opts_enabled: bool,
     /// The options of universal compaction.
     pub universal: UniversalOptions,
     /// The options of FIFO compaction.
     pub fifo: FifoOptions,
-    /// At least one.
+    /// The paths of the column family; at least one.
     pub paths: Vec<PathOptions>,
-    /// Holds the last level free for files ingested behind.
+    /// True if the last level stays free for files that are ingested behind all data.
     pub allow_ingest_behind: bool,
     /// The temperature of SST files in the last level.
     pub last_level_temperature: u8,
@@ -221,7 +223,8 @@ pub struct Options {
     pub default_write_temperature: u8,
     /// The largest number of subcompactions of one compaction.
     pub max_subcompactions: u32,
-    /// The family has a compaction filter: manual compactions rewrite what they could move.
+    /// True if the column family has a compaction filter. Manual compactions then rewrite files that they
+    /// could move.
     pub has_compaction_filter: bool,
 }
 
@@ -272,7 +275,7 @@ impl Default for Options {
 }
 
 impl Options {
-    /// `max_compaction_bytes` with its default resolved.
+    /// Returns `max_compaction_bytes`, or its default if it is 0.
     pub fn max_compaction_bytes(&self) -> u64 {
         match self.max_compaction_bytes {
             0 => self.target_file_size_base.saturating_mul(25),
@@ -280,7 +283,7 @@ impl Options {
         }
     }
 
-    /// Target size of the files of a level, `base_level` being the first one after level 0.
+    /// Returns the target file size of a level. `base_level` is the first level after level 0 that has data.
     pub fn target_file_size(&self, level: usize, base_level: usize) -> u64 {
         let universal_or_static = self.style != Style::Level || !self.level_compaction_dynamic_level_bytes;
         let steps =
@@ -290,8 +293,9 @@ impl Options {
         })
     }
 
-    /// Seconds from `now` to the next beginning of the quiet hours, in quiet hours; 0 outside of them. Like RocksDB's
-    /// `OffpeakTimeOption::GetOffpeakTimeInfo` it counts whole minutes, the last one too, and hours may span midnight.
+    /// In the off-peak time, returns the seconds from `now` to the start of the next off-peak time. Otherwise
+    /// returns 0. Like RocksDB's `OffpeakTimeOption::GetOffpeakTimeInfo`, it counts whole minutes and
+    /// includes the last minute. The off-peak time may span midnight.
     pub fn ahead_of_offpeak(&self, now: u64) -> u64 {
         const DAY: u64 = 24 * 60 * 60;
         let Some((start, end)) = self.offpeak.map(|(start, end)| (u64::from(start), u64::from(end))) else {
@@ -314,9 +318,10 @@ impl Options {
         }
     }
 
-    /// Files written before this are due for `periodic_compaction_seconds`, `ahead` as [`Options::ahead_of_offpeak`]
-    /// gives it. RocksDB adds that as it is: with a period shorter than a day a file written a moment ago would be
-    /// due again and again. Here what was written in these quiet hours is not due early.
+    /// Returns the time before which a file was written if `periodic_compaction_seconds` makes it due.
+    /// `ahead` is the result of [`Options::ahead_of_offpeak`]. RocksDB always adds `ahead`. With a period
+    /// below one day, a file that was just written would then be due again and again. Here `ahead` never
+    /// makes a file due that was written in the current off-peak time.
     pub fn due_before(&self, now: u64, ahead: u64) -> u64 {
         const DAY: u64 = 24 * 60 * 60;
         let period = self.periodic_compaction_seconds;
@@ -324,7 +329,7 @@ impl Options {
         if ahead == 0 { due } else { due.max((now + ahead).saturating_sub(period.max(DAY))) }
     }
 
-    /// The shortest time after which a file comes due for no other reason than its age, seconds.
+    /// Returns the shortest age in seconds at which an option makes a file due for compaction.
     pub fn shortest_age(&self) -> Option<u64> {
         let temperature = self.fifo.file_temperature_age_thresholds.first().map_or(0, |t| t.age);
         let ages =
@@ -332,7 +337,7 @@ impl Options {
         ages.into_iter().filter(|&age| age > 0).min()
     }
 
-    /// `max_bytes_for_level_multiplier_additional` of a level; 1 where none is given.
+    /// Returns the value of `max_bytes_for_level_multiplier_additional` for a level, or 1 if there is none.
     pub fn multiplier_additional(&self, level: usize) -> f64 {
         self.max_bytes_for_level_multiplier_additional.get(level).map_or(1.0, |&m| f64::from(m))
     }

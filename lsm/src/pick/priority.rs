@@ -7,7 +7,7 @@ use super::{Options, Priority};
 use crate::file_meta::FileMetaData;
 
 impl Picker<'_> {
-    /// Indexes into the level's files, the one to try first in front.
+    /// Returns the indexes of the level's files. The file to try first is in front.
     pub fn files_by_priority(&self, level: usize) -> Vec<usize> {
         let files = self.version.level(level).as_slice();
         let mut order: Vec<usize> = (0..files.len()).collect();
@@ -48,7 +48,8 @@ impl Picker<'_> {
         order
     }
 
-    /// For each file of a level, overlapping bytes below in 1024ths of its own, less for old files.
+    /// Returns for each file of a level the overlapping bytes of the next level, divided by its own bytes,
+    /// times 1024. The value is lower for old files.
     fn overlapping_ratios(&self, level: usize) -> Vec<u64> {
         let order = self.version.order();
         let below = self.version.level(level + 1).as_slice();
@@ -77,12 +78,13 @@ impl Picker<'_> {
     }
 }
 
-/// Files nearing their ttl go first: from half of it on, the deeper the level the earlier, so that not
-/// all levels fall due at once (RocksDB `db/compaction/file_pri.h`).
+/// Raises the priority of files that approach their ttl. The raise starts after half of the ttl. It starts
+/// earlier on upper levels, so that the levels do not become due at the same time (RocksDB
+/// `db/compaction/file_pri.h`).
 struct TtlBoost {
     now: u64,
     start_age: u64,
-    /// 0: no boost.
+    /// Seconds for each increase of the factor. 0: no increase.
     step: u64,
 }
 

@@ -1,4 +1,4 @@
-//! How much each level wants to be compacted, and which files are due for other reasons.
+//! The compaction score of each level, and the files that are due for other reasons.
 //!
 //! The score of level 0 comes from its number of files and from its size. The score of another level is its
 //! size divided by its target size. With dynamic level sizes, the targets follow from the size of the last
@@ -12,42 +12,42 @@ use super::{Options, Style, View};
 use crate::file_meta::FileMetaData;
 use crate::version::{LevelFiles, Version};
 
-/// Puts levels past their target before those that are merely full.
+/// A factor that puts levels above their target size before levels that only reach it.
 const SCALE: f64 = 10.0;
 
-/// Scores and marks of a version at one moment. Derived, cheap to make anew.
+/// The scores and marks of a version. They follow from the version and are cheap to compute again.
 #[derive(Clone, Debug, Default)]
 pub struct Scores {
-    /// (level, score), highest score first. At 1 or more the level wants compaction.
+    /// (level, score), highest score first. A level with a score of 1 or more needs compaction.
     pub by_level: Vec<(usize, f64)>,
     /// The level that level 0 is compacted into.
     pub base_level: usize,
-    /// Target size of each level, bytes; `u64::MAX` above the base level.
+    /// Target size of each level in bytes; `u64::MAX` above the base level.
     pub max_bytes: Vec<u64>,
-    /// `max_bytes_for_level_multiplier`, as adapted for dynamic levels.
+    /// `max_bytes_for_level_multiplier`, adapted if the level sizes are dynamic.
     pub level_multiplier: f64,
-    /// Dynamic levels: levels up to this one are more than the data needs, and are drained.
+    /// With dynamic level sizes: the levels down to this level are more than the data needs, and are emptied.
     pub lowest_unnecessary_level: Option<usize>,
     /// The pending compaction bytes of the column family.
     pub estimated_pending_bytes: u64,
-    /// Level-0 files for the write stall triggers.
+    /// Number of level-0 files (universal: sorted runs) for the triggers of write stalls.
     pub l0_delay_trigger_count: usize,
-    /// Bytes of an average value, for the weight of deletions.
+    /// Average size of a value in bytes. It is the weight of a tombstone.
     pub average_value_size: u64,
     /// The SST files that a collector or a user marked for compaction, with their levels.
     pub marked: Vec<(usize, Arc<FileMetaData>)>,
     /// The files of the last level that hold entries which no snapshot needs any more.
     pub bottommost_marked: Vec<(usize, Arc<FileMetaData>)>,
-    /// The smallest newest sequence number of a bottommost file that a snapshot may still need: once the
-    /// oldest snapshot is above it there will be more marked. `None`: there is no such file.
+    /// The smallest `largest_seq` of the bottommost files that a snapshot may still need. When the oldest
+    /// snapshot is above it, more files will be marked. `None`: there is no such file.
     pub bottommost_next: Option<u64>,
     /// The SST files that are older than `ttl`.
     pub ttl_expired: Vec<(usize, Arc<FileMetaData>)>,
     /// The SST files that are due for periodic compaction.
     pub periodic: Vec<(usize, Arc<FileMetaData>)>,
-    /// Files that refer to the oldest blob files, if these are mostly garbage.
+    /// The SST files that refer to the oldest blob files, if these blob files are mostly garbage.
     pub forced_blob_gc: Vec<(usize, Arc<FileMetaData>)>,
-    /// Files that are read too much in vain, most of all first.
+    /// The SST files with too many wasted reads, most wasted reads first.
     pub read_triggered: Vec<(usize, Arc<FileMetaData>)>,
 }
 
@@ -91,7 +91,7 @@ impl Scores {
         scores
     }
 
-    /// The score of a level; 0 for one that is not scored.
+    /// Returns the score of a level, or 0 if the level has no score.
     pub fn of(&self, level: usize) -> f64 {
         self.by_level.iter().find(|(l, _)| *l == level).map_or(0.0, |(_, s)| *s)
     }
@@ -132,7 +132,7 @@ impl Scores {
         }
         self.base_level = first_filled;
         let base_size = if size <= base_min {
-            // A multiplier of 0, which `set_options` accepts, makes `base_min` the largest number.
+            // `set_options` accepts a multiplier of 0, which makes `base_min` the largest number.
             base_min.saturating_add(1)
         } else {
             while self.base_level > 1 && size > base_max {
@@ -198,7 +198,8 @@ impl Scores {
         if version.num_levels() < 2 {
             return score;
         }
-        // Quarantined files are no work to do, but count for the stalls: before those come, the others must go.
+        // A quarantined file cannot be compacted, but counts for write stalls. So the other files must leave
+        // level 0 before a stall.
         let crowded =
             options.level0_slowdown_writes_trigger.min(options.level0_stop_writes_trigger - 1).max(0)
                 as usize;
@@ -279,8 +280,8 @@ impl Scores {
         }
     }
 
-    /// Files whose reads are mostly in vain. Below the last level with files there is nowhere to go; level 0 may be
-    /// compacted with itself.
+    /// Marks the files whose reads are mostly wasted. A file on the last level with data is not marked,
+    /// because there is no lower level with data. A level-0 file can be compacted with other level-0 files.
     fn mark_read(&mut self, version: &Version, options: &Options) {
         let threshold = options.read_triggered_compaction_threshold;
         if threshold <= 0.0 || options.style == Style::Fifo {
@@ -296,7 +297,7 @@ impl Scores {
         self.read_triggered = hot.into_iter().map(|(_, level, file)| (level, file)).collect();
     }
 
-    /// Files with nothing older below whose sequence numbers no snapshot needs any more.
+    /// Marks the files without older data below them, if no snapshot needs their sequence numbers.
     fn mark_bottommost(&mut self, view: &View<'_>, options: &Options, now: u64) {
         let version = view.version;
         let order = &version.order().user;
@@ -336,7 +337,7 @@ impl Scores {
         }
     }
 
-    /// Bytes that compactions will have to rewrite before every level fits its target.
+    /// Estimates the bytes that compactions must rewrite until every level has its target size.
     fn estimate_pending(&mut self, version: &Version, options: &Options) {
         if options.style != Style::Level {
             return;
@@ -369,7 +370,8 @@ impl Scores {
 }
 
 impl Version {
-    /// Bytes that a value takes on disk on average, from the statistics of the tables opened so far.
+    /// Returns the average size of a value on disk in bytes, from the statistics of the SST files that were
+    /// opened.
     pub fn average_value_size(&self) -> u64 {
         let (mut values, mut keys, mut live, mut bytes) = (0u64, 0u64, 0u64, 0u64);
         for (file, stats) in self.files().filter_map(|(_, f)| Some((f, f.stats()?))) {
@@ -394,7 +396,8 @@ mod tests {
     use super::*;
     use crate::version::Edit;
 
-    /// The files that are marked at the bottom of a tree with one file, which has a timestamp below `full_history_ts_low`.
+    /// Returns the number of files that are marked at the bottom of a version with one file. The file has a
+    /// timestamp below `full_history_ts_low`.
     fn marked(oldest_blob_file: Option<FileNumber>) -> usize {
         let order =
             base::key::InternalOrder::new(Order::by_name("leveldb.BytewiseComparator.u64ts").unwrap());

@@ -1,4 +1,4 @@
-//! A compaction as plain data: what goes in, where it comes out, and why.
+//! A compaction as plain data: its inputs, its output and its reason.
 
 use std::fmt;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use base::key::user_key;
 use crate::file_meta::FileMetaData;
 use crate::version::{KeyRange, Version};
 
-/// Why a compaction was picked; numbers and words as RocksDB's `CompactionReason`.
+/// The reason of a compaction, with the numbers and words of RocksDB's `CompactionReason`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Reason {
@@ -57,7 +57,7 @@ pub enum Reason {
 }
 
 impl Reason {
-    /// The word in the LOG and in events.
+    /// Returns the word for the info log and for events.
     pub fn word(self) -> &'static str {
         match self {
             Reason::Unknown => "Unknown",
@@ -85,7 +85,7 @@ impl Reason {
     }
 }
 
-/// The files taken from one level, in the level's order.
+/// The input files from one level, in the order of the level.
 #[derive(Clone, Debug, Default)]
 pub struct Inputs {
     /// The level of the files.
@@ -106,66 +106,66 @@ impl Inputs {
 pub struct Task {
     /// The reason that the info log shows.
     pub reason: Reason,
-    /// By level, ascending; levels between the first and the output level may be left out. The first
-    /// has files.
+    /// The inputs by level, ascending. Levels between the first level and the output level may be missing.
+    /// The first level has files.
     pub inputs: Vec<Inputs>,
     /// The level of the output.
     pub output_level: usize,
     /// The index in `db_paths` of the directory for the output.
     pub output_path_id: u32,
-    /// Where an output file ends at the latest, bytes.
+    /// Maximum size of an output file in bytes.
     pub max_output_file_size: u64,
-    /// What target size means for cutting earlier at better places (`cut`).
+    /// Target size of an output file in bytes. `cut` ends a file near this size at a good boundary.
     pub target_output_file_size: u64,
-    /// Limit of an output file's overlap with the grandparents, bytes.
+    /// Limit for the overlap of one output file with the grandparents, in bytes.
     pub max_compaction_bytes: u64,
-    /// RocksDB's byte.
+    /// The compression type, as RocksDB's number on disk.
     pub compression: u8,
-    /// `bottommost_compression_opts` apply instead of `compression_opts`.
+    /// True if `bottommost_compression_opts` apply instead of `compression_opts`.
     pub use_bottommost_compression_opts: bool,
     /// The temperature of the output.
     pub output_temperature: u8,
-    /// Files of the next level with data that the outputs will overlap.
+    /// The files of the next level with data that overlap the outputs.
     pub grandparents: Vec<Arc<FileMetaData>>,
-    /// 0: as the options say.
+    /// The largest number of subcompactions. 0: the option of the column family.
     pub max_subcompactions: u32,
-    /// Nothing below the output level overlaps the inputs.
+    /// True if no level below the output level overlaps the inputs.
     pub bottommost: bool,
-    /// All files of the tree take part.
+    /// True if all files of the version are inputs.
     pub full: bool,
     /// True if the user asked for the compaction.
     pub manual: bool,
-    /// Files are only dropped, nothing is read (FIFO).
+    /// True if the task only deletes its input files and reads nothing (FIFO).
     pub deletion: bool,
-    /// Files are moved to the output level as they are.
+    /// True if the files are moved to the output level unchanged.
     pub trivial_move: bool,
-    /// May be a copy byte for byte, to change the temperature. A permission: rewriting comes to the same.
+    /// True if a byte-for-byte copy is allowed, to change the temperature. A rewrite has the same result.
     pub trivial_copy: bool,
-    /// Level 0 to level 0.
+    /// True if input and output are in level 0.
     pub intra_l0: bool,
     /// The score of the start level.
     pub score: f64,
-    /// Where the round-robin cursor of the start level goes once the task is done: an internal key.
+    /// The new round-robin cursor of the start level after the task: an internal key.
     pub next_cursor: Option<Vec<u8>>,
-    /// Round-robin: an output file ends before this internal key, where the output level's own turn is.
+    /// Round-robin: an output file ends before this internal key, the cursor of the output level.
     pub output_split_key: Option<Vec<u8>>,
     /// Whether the compaction relocates values of old blob files.
     pub blob_gc: BlobGc,
-    /// Drops all entries with a newer timestamp. `None`, the default, drops none.
+    /// Drops all entries with a timestamp that is newer than this timestamp. `None`, the default, drops none.
     pub trim_timestamp: Option<Vec<u8>>,
 }
 
-/// What a manual compaction asks for about values in old blob files.
+/// What a manual compaction does with values in old blob files.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum BlobGc {
-    /// As the options of the column family say.
+    /// The options of the column family decide.
     #[default]
     Options,
-    /// As the options say, but with another age cutoff: a share of the blob files, oldest first.
+    /// The options decide, but with another age cutoff: a share of the blob files, oldest first.
     Cutoff(f64),
-    /// Relocate, whatever the options say; with another age cutoff if one is given.
+    /// Relocates values even if the options disable this. `Some` replaces the age cutoff.
     Force(Option<f64>),
-    /// Relocate nothing.
+    /// Relocates no value.
     Disable,
 }
 
@@ -185,17 +185,18 @@ impl Task {
         self.inputs.iter().map(Inputs::bytes).sum()
     }
 
-    /// The files taken from `level`.
+    /// Returns the input files of `level`.
     pub fn files_of(&self, level: usize) -> &[Arc<FileMetaData>] {
         self.inputs.iter().find(|i| i.level == level).map_or(&[], |i| &i.files)
     }
 
-    /// All input files with their levels.
+    /// Returns all input files with their levels.
     pub fn files(&self) -> impl Iterator<Item = (usize, &Arc<FileMetaData>)> {
         self.inputs.iter().flat_map(|i| i.files.iter().map(move |f| (i.level, f)))
     }
 
-    /// Checks, under the feature `invariants`, what every picker guarantees about a task on `version`.
+    /// Checks the guarantees of every picker about a task on `version`. Active only with the feature
+    /// `invariants`.
     pub(crate) fn check(&self, version: &Version) {
         base::invariant!(self.num_input_files() > 0, "a compaction has no input: {self}");
         base::invariant!(self.output_level < version.num_levels(), "the output level does not exist: {self}");
@@ -234,7 +235,7 @@ impl Task {
         );
     }
 
-    /// Marks the inputs as taken. Under the lock that pickers run under.
+    /// Marks the inputs as reserved. The caller holds the lock that pickers use.
     pub fn reserve(&self) {
         base::invariant!(
             self.files().all(|(_, file)| !file.being_compacted()),
@@ -243,7 +244,7 @@ impl Task {
         self.files().for_each(|(_, f)| f.set_being_compacted(true));
     }
 
-    /// Gives the inputs back.
+    /// Releases the inputs.
     pub fn release(&self) {
         base::invariant!(
             self.files().all(|(_, file)| file.being_compacted()),
@@ -252,12 +253,12 @@ impl Task {
         self.files().for_each(|(_, f)| f.set_being_compacted(false));
     }
 
-    /// Smallest and largest user key of all inputs.
+    /// Returns the smallest and the largest user key of all inputs.
     pub fn range(&self, version: &Version) -> KeyRange {
         KeyRange::of(version.order(), self.files().map(|(_, f)| &**f))
     }
 
-    /// What later picks must know of this task while it runs.
+    /// Returns the facts that later picks need while this task runs.
     pub fn running(&self, version: &Version) -> Running {
         Running {
             start_level: self.start_level(),
@@ -268,25 +269,25 @@ impl Task {
         }
     }
 
-    /// The smallest epoch number of the inputs, which the outputs take.
+    /// Returns the epoch number of the outputs: the smallest epoch number of the inputs.
     pub fn output_epoch(&self) -> u64 {
         self.files().map(|(_, f)| f.epoch_number).min().unwrap_or(0)
     }
 
-    /// The oldest ancestor time of the inputs, which the outputs take; `None` when unknown.
+    /// Returns the oldest ancestor time of the outputs: the oldest of the inputs. `None` if it is unknown.
     pub fn oldest_ancester_time(&self) -> Option<u64> {
         self.files().filter_map(|(_, f)| f.oldest_time()).min()
     }
 }
 
-/// A compaction that runs or waits to.
+/// A compaction that runs or waits to run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Running {
     /// The first level of the input.
     pub start_level: usize,
     /// The level of the output.
     pub output_level: usize,
-    /// User keys.
+    /// The range of user keys.
     pub range: KeyRange,
     /// True if the user asked for the compaction.
     pub manual: bool,
@@ -294,7 +295,7 @@ pub struct Running {
     pub intra_l0: bool,
 }
 
-/// `LevelMaxLevelSize L1 [12[a#1,SET-b#2,SET]] + L2 [...] -> L2`
+/// Displays a task as `LevelMaxLevelSize L1 [12[a#1,SET-b#2,SET]] + L2 [...] -> L2`.
 impl fmt::Display for Task {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.reason.word())?;

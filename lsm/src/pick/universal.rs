@@ -1,8 +1,9 @@
-//! The universal picker: whole sorted runs are merged with their neighbours in age.
+//! The universal picker: merges whole sorted runs of neighbouring age.
 //!
-//! A sorted run is a level-0 file or a whole level; newest first. In order of urgency: files due for
-//! their period; too much space in newer runs for the oldest one (space amplification); neighbours of
-//! similar size (size ratio); simply too many runs; files marked for compaction. Follows RocksDB
+//! A sorted run is a level-0 file or a whole level. Runs are ordered from the newest to the oldest. The
+//! picker tries the reasons in this order: files that are due for periodic compaction; too much space in
+//! newer runs relative to the oldest run (space amplification); neighbouring runs of similar size (size
+//! ratio); too many runs; files that are marked for compaction. Follows RocksDB
 //! `db/compaction/compaction_picker_universal.cc`.
 
 use std::ops::Range;
@@ -13,10 +14,10 @@ use super::score::Scores;
 use super::{Inputs, Options, Reason, StopStyle, Task, View};
 use crate::file_meta::FileMetaData;
 
-/// A level-0 file or a level.
+/// A sorted run: a level-0 file or a level.
 struct Run {
     level: usize,
-    /// On level 0.
+    /// The file, if the run is a level-0 file.
     file: Option<Arc<FileMetaData>>,
     bytes: u64,
     compensated: u64,
@@ -55,13 +56,13 @@ pub fn pick(view: &View<'_>, options: &Options, now: u64) -> Option<Task> {
     Some(task)
 }
 
-/// Whether files are due whatever the runs' sizes.
+/// Returns true if files are due for a reason other than the sizes of the runs.
 fn marks(scores: &Scores) -> bool {
     !scores.periodic.is_empty() || !scores.marked.is_empty() || !scores.read_triggered.is_empty()
 }
 
 impl Picker<'_> {
-    /// The last level that may be written to.
+    /// Returns the lowest level that compactions may write to.
     fn last_level(&self) -> usize {
         let reserved = self.options.allow_ingest_behind && self.version.num_levels() > 1;
         self.version.num_levels() - 1 - usize::from(reserved)
@@ -96,7 +97,7 @@ impl Picker<'_> {
         runs
     }
 
-    /// All runs from the oldest up to the first that is taken.
+    /// Picks all runs that are older than the last reserved run, if files are due for periodic compaction.
     fn periodic(&self, runs: &[Run]) -> Option<Task> {
         if self.scores.periodic.is_empty() {
             return None;
@@ -113,7 +114,7 @@ impl Picker<'_> {
         self.of_runs(runs, start, runs.len(), Reason::PeriodicCompaction, true)
     }
 
-    /// Everything newer into the oldest run, once it takes too much space beside it.
+    /// Merges all newer runs into the oldest run, if they take too much space relative to it.
     fn space_amplification(&self, runs: &[Run]) -> Option<Task> {
         base::invariant!(!runs.is_empty(), "universal compaction without sorted runs");
         let end = runs.len() - 1;
@@ -146,8 +147,9 @@ impl Picker<'_> {
         self.of_runs(runs, start, end + 1, Reason::UniversalSizeAmplification, true)
     }
 
-    /// `incremental`: the stretch of the second oldest run that meets least of the oldest for its size,
-    /// with what fits inside it from the levels above. `None` if no stretch does better than `worst`.
+    /// `incremental`: picks the files of the second oldest run that overlap the oldest run least for their
+    /// size, and the files within their range from the levels above. `None` if no choice is better than
+    /// `worst`.
     fn piece_of_oldest_runs(&self, runs: &[Run], worst: f64) -> Option<Task> {
         let [.., above, oldest] = runs else { return None };
         if above.level == 0 {
@@ -183,8 +185,8 @@ impl Picker<'_> {
         Some(task)
     }
 
-    /// Among stretches of files that come, with what they meet below, to half of `max_compaction_bytes`:
-    /// the one that meets least for its size.
+    /// Returns the contiguous files with the smallest overlap for their size. The candidates are ranges of
+    /// files that, with their overlapping files below, have half of `max_compaction_bytes`.
     fn cheapest_stretch(
         &self,
         files: &[Arc<FileMetaData>],
@@ -287,7 +289,8 @@ impl Picker<'_> {
         None
     }
 
-    /// With `compression_size_percent`, output is compressed only if it lies in the older share.
+    /// Returns true if the output is compressed. With `compression_size_percent`, it is compressed only if it
+    /// belongs to the older share of the data.
     fn is_compressed(&self, runs: &[Run], end: usize) -> bool {
         let percent = self.options.universal.compression_size_percent;
         if percent < 0 {
@@ -295,7 +298,7 @@ impl Picker<'_> {
         }
         let total: u64 = runs.iter().map(|r| r.compensated).sum();
         let older: u64 = runs[end..].iter().map(|r| r.bytes).sum();
-        // Nothing older: the output is the oldest data there is.
+        // There is no older run, so the output is the oldest data.
         end == runs.len() || older.saturating_mul(100) < total.saturating_mul(percent as u64)
     }
 
@@ -322,7 +325,7 @@ impl Picker<'_> {
         self.similar_runs(runs, u64::from(u32::MAX), free - max_runs + 1, Reason::UniversalSortedRunNum)
     }
 
-    /// A file marked for compaction, into the next level that has files.
+    /// Picks a file that is marked for compaction, into the next level with files.
     fn marked(&self, runs: &[Run]) -> Option<Task> {
         if self.version.num_levels() == 1 {
             let start = runs[..runs.len() - 1]
@@ -343,7 +346,8 @@ impl Picker<'_> {
         })
     }
 
-    /// The file that is read most in vain; where there is but level 0, with all there that overlap it.
+    /// Picks the file with the most wasted reads. If there is only level 0, adds all overlapping level-0
+    /// files.
     fn read_triggered(&self) -> Option<Task> {
         self.scores.read_triggered.iter().find_map(|(level, file)| {
             let mut files = vec![file.clone()];
@@ -389,7 +393,7 @@ impl Picker<'_> {
         Some(task)
     }
 
-    /// The runs `start..end` into the level just above the next older run.
+    /// Makes a task from the runs `start..end`. The output level is the level just above the next older run.
     fn of_runs(
         &self,
         runs: &[Run],
@@ -426,7 +430,7 @@ impl Picker<'_> {
         }
         let estimate = runs[..end].iter().map(|r| r.bytes).sum();
         let mut task = self.task(reason, inputs, output_level);
-        // Grandparents cut the outputs only where later compactions take pieces of runs.
+        // Grandparents end output files only if later compactions take parts of runs.
         let older = runs.get(end).filter(|r| self.options.universal.incremental && r.level > 1);
         task.grandparents =
             older.map(|r| self.version.level(r.level).as_slice().to_vec()).unwrap_or_default();
@@ -449,7 +453,7 @@ impl Picker<'_> {
         task.trivial_move = self.is_trivial_move(task, false);
     }
 
-    /// The first path with room for the file and for what will be written beside it.
+    /// Returns the first path with space for the file and for the files that later compactions will write.
     fn path_of_size(&self, bytes: u64) -> u32 {
         let keep = 100u64.saturating_sub(u64::from(self.options.universal.size_ratio));
         let future = bytes.saturating_mul(keep) / 100;
@@ -464,7 +468,7 @@ impl Picker<'_> {
         paths.len().saturating_sub(1) as u32
     }
 
-    /// Whether no two input files have a user key in common.
+    /// Returns true if no two input files have a common user key.
     fn are_disjoint(&self, task: &Task) -> bool {
         let mut files: Vec<_> = task.files().map(|(_, f)| f).collect();
         let order = &self.version.order().user;

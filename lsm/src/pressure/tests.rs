@@ -57,7 +57,7 @@ fn growing_debt_slows_and_shrinking_debt_speeds_up() {
         p.decide(&at(200), &options());
     }
     assert_eq!(p.rate(), MIN_RATE);
-    // Out of it, the rate recovers step by step.
+    // After the stop, the rate recovers step by step.
     p.decide(&l0(0), &options());
     assert!(p.rate() > MIN_RATE);
 }

@@ -1,4 +1,4 @@
-//! From one version to the next: edits gathered, checked, and laid over the base.
+//! Applies version edits to a version, checks the result, and makes the next version.
 //!
 //! A [`Builder`] takes any number of version edits (recovery passes the whole MANIFEST). The builder copies
 //! only the levels that the edits name, and shares the remaining levels with the base version. The checks
@@ -17,7 +17,7 @@ use base::map::{HashMap, HashSet};
 use super::{BlobFile, BlobFiles, BlobGarbage, LevelFiles, MAX_LEVELS, Version};
 use crate::file_meta::FileMetaData;
 
-/// A change of the tree. Applied in this order: blob files, garbage, deletions, additions, cursors.
+/// A version edit. The parts are applied in this order: blob files, garbage, deletions, additions, cursors.
 #[derive(Clone, Debug, Default)]
 pub struct Edit {
     /// The blob files that the edit adds.
@@ -33,8 +33,8 @@ pub struct Edit {
 }
 
 impl Edit {
-    /// The tree's part of a MANIFEST record. Boundaries stored without timestamps are widened to
-    /// `timestamp_size`, the order's own.
+    /// Returns the part of a MANIFEST record that changes versions. If boundary keys were stored without
+    /// timestamps, they are extended by `timestamp_size` bytes, the timestamp size of the order.
     pub fn from_record(record: &format::edit::VersionEdit, timestamp_size: usize) -> Edit {
         Edit {
             blobs_added: record.blob_file_additions.iter().map(BlobFile::from_record).collect(),
@@ -57,7 +57,7 @@ impl Edit {
         }
     }
 
-    /// Writes this change into a MANIFEST record, beside whatever the record holds already.
+    /// Adds this edit to a MANIFEST record, which may already have other content.
     pub fn into_record(&self, record: &mut format::edit::VersionEdit, timestamp_size: usize) {
         record.blob_file_additions.extend(self.blobs_added.iter().map(BlobFile::to_record));
         record.blob_file_garbages.extend(self.blob_garbage.iter().map(|g| format::edit::BlobFileGarbage {
@@ -72,12 +72,12 @@ impl Edit {
 }
 
 impl Version {
-    /// The version after the edits, consistency checked as RocksDB checks it.
+    /// Returns the version after the edits. Checks the consistency as RocksDB does.
     ///
     /// # Errors
-    /// Corruption, naming the files: a file deleted that is not there, added twice, overlapping its
-    /// neighbours on a sorted level, level-0 files whose order is not told; blob garbage beyond its file.
-    /// InvalidArgument: files on a level that the tree does not have.
+    /// Corruption, with the names of the files: a deleted file does not exist, a file is added twice, files
+    /// of a sorted level overlap, the order of level-0 files is unknown, or a blob file has more garbage than
+    /// blobs. InvalidArgument: the edits add files to a level that the version does not have.
     pub fn apply(&self, edits: &[Edit]) -> Result<Version> {
         let mut builder = Builder::new(self);
         edits.iter().try_for_each(|edit| builder.apply(edit))?;
@@ -85,18 +85,19 @@ impl Version {
     }
 }
 
-/// Gathers edits over a base version.
+/// Collects version edits for a base version.
 pub struct Builder<'a> {
     base: &'a Version,
-    /// Where files named by the edits are now; `None`: gone. Others are where the base has them.
+    /// The current level of each file that the edits name. `None`: the file is deleted. All other files are
+    /// where the base version has them.
     moved: HashMap<FileNumber, Option<usize>>,
-    /// Base files that left their level, by level.
+    /// The files of the base version that left their level, by level.
     removed: BTreeMap<usize, HashSet<FileNumber>>,
     added: BTreeMap<usize, HashMap<FileNumber, Arc<FileMetaData>>>,
     blobs: BlobFiles,
     blobs_touched: bool,
     cursors: BTreeMap<usize, Vec<u8>>,
-    /// Off: overlaps and order are not checked (`force_consistency_checks=false`).
+    /// False: overlaps and order are not checked (`force_consistency_checks=false`).
     check: bool,
 }
 
@@ -115,17 +116,17 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Leaves out the checks of order and overlap.
+    /// Disables the checks of order and overlap.
     #[must_use]
     pub fn without_consistency_checks(mut self) -> Self {
         self.check = false;
         self
     }
 
-    /// Lays one edit over what was gathered so far.
+    /// Adds one edit to the collected edits.
     ///
     /// # Errors
-    /// Corruption, as [`Version::apply`]. The builder is of no use afterwards.
+    /// Corruption, as in [`Version::apply`]. The builder must not be used after an error.
     pub fn apply(&mut self, edit: &Edit) -> Result<()> {
         edit.blobs_added.iter().try_for_each(|blob| self.add_blob(blob))?;
         edit.blob_garbage.iter().try_for_each(|garbage| self.add_garbage(garbage))?;
@@ -215,10 +216,10 @@ impl<'a> Builder<'a> {
         Ok(())
     }
 
-    /// The new version.
+    /// Returns the new version.
     ///
     /// # Errors
-    /// As [`Version::apply`].
+    /// The errors of [`Version::apply`].
     pub fn finish(self) -> Result<Version> {
         let mut levels = self.base.levels.clone();
         let touched: std::collections::BTreeSet<usize> =
@@ -280,7 +281,8 @@ impl<'a> Builder<'a> {
     }
 }
 
-/// Level 0, newest first: by epoch; then, and where a file has none, by sequence numbers.
+/// Sorts level 0, newest file first: by epoch number, and by sequence numbers if epoch numbers are equal or a
+/// file has none.
 pub(crate) fn sort_l0(files: &mut [Arc<FileMetaData>]) {
     let known = files.iter().all(|f| f.epoch_number != 0);
     files.sort_by(|a, b| newest_first(a, b, known));
@@ -338,7 +340,7 @@ fn overlap(order: &InternalOrder, a: &FileMetaData, b: &FileMetaData) -> bool {
 }
 
 impl Version {
-    /// The epoch number for the next file: one past the largest in use.
+    /// Returns the epoch number of the next file: the largest number in use plus 1.
     pub fn next_epoch(&self) -> u64 {
         self.files().map(|(_, f)| f.epoch_number).max().unwrap_or(0).saturating_add(1)
     }

@@ -14,21 +14,22 @@ use base::ids::FileNumber;
 
 use super::LevelFiles;
 
-/// Bytes of a blob file's header and footer.
+/// Size of the header and the footer of a blob file in bytes.
 const FRAME_BYTES: u64 = 30 + 32;
 
-/// Held by each version that has the blob file: while there is a second holder, some version needs the file.
+/// A shared marker of a blob file. Each version that has the blob file holds a reference, so a second
+/// reference shows that some version needs the file.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct InUse(());
 
-/// What never changes about a blob file, and its garbage so far.
+/// A blob file, with its garbage in one version.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BlobFile {
     /// The number in the name of the file.
     pub number: FileNumber,
     /// The number of blobs in the file.
     pub total_count: u64,
-    /// Bytes of all records: 32 + key + stored value each.
+    /// Bytes of all records. A record has 32 bytes, the key and the stored value.
     pub total_bytes: u64,
     /// The name of the checksum method. Empty if the file has no checksum.
     pub checksum_method: Vec<u8>,
@@ -38,17 +39,17 @@ pub struct BlobFile {
     pub garbage_count: u64,
     /// The bytes of the blobs that no SST file needs.
     pub garbage_bytes: u64,
-    /// Shared by the blob file in all versions, whatever its garbage is there.
+    /// The marker that all versions with this blob file share.
     pub in_use: Arc<InUse>,
 }
 
 impl BlobFile {
-    /// Size of the file on disk, bytes.
+    /// Returns the size of the file in bytes.
     pub fn file_size(&self) -> u64 {
         self.total_bytes.saturating_add(FRAME_BYTES)
     }
 
-    /// The blob file that a record of the MANIFEST adds.
+    /// Makes the blob file that a record of the MANIFEST adds.
     pub fn from_record(record: &format::edit::BlobFileAddition) -> Self {
         BlobFile {
             number: FileNumber(record.blob_file_number),
@@ -62,7 +63,7 @@ impl BlobFile {
         }
     }
 
-    /// The record that adds the blob file to the MANIFEST.
+    /// Returns the record that adds the blob file to the MANIFEST.
     pub fn to_record(&self) -> format::edit::BlobFileAddition {
         format::edit::BlobFileAddition {
             blob_file_number: self.number.0,
@@ -97,7 +98,7 @@ pub struct BlobTotals {
 }
 
 impl BlobTotals {
-    /// Sums over `blobs`.
+    /// Returns the sums over `blobs`.
     pub fn of(blobs: &BlobFiles) -> Self {
         let add = |sum: BlobTotals, blob: &Arc<BlobFile>| BlobTotals {
             files: sum.files + 1,
@@ -107,7 +108,8 @@ impl BlobTotals {
         blobs.values().fold(BlobTotals::default(), add)
     }
 
-    /// Bytes of the files for each byte that is not garbage; 0 if all bytes are garbage or there is no file.
+    /// Returns the ratio of all file bytes to the bytes that are not garbage. Returns 0 if all bytes are
+    /// garbage or if there is no file.
     pub fn space_amplification(&self) -> f64 {
         match self.file_bytes.checked_sub(self.garbage_bytes) {
             None | Some(0) => 0.0,
@@ -149,7 +151,7 @@ pub(crate) fn forced_gc(
     files.filter(|(_, f)| !f.being_compacted()).map(|(level, f)| (level, f.clone())).collect()
 }
 
-/// Drops the blob files that no table can need.
+/// Drops the blob files that no SST file can need.
 pub(super) fn keep_live(mut blobs: BlobFiles, levels: &[Arc<LevelFiles>], check: bool) -> Result<BlobFiles> {
     let linked: BTreeSet<FileNumber> = levels
         .iter()

@@ -1,4 +1,4 @@
-//! The files a key may be in, newest data first.
+//! The SST files that may contain a key, newest data first.
 
 use std::sync::Arc;
 
@@ -8,8 +8,8 @@ use base::order::head;
 use super::Version;
 use crate::file_meta::FileMetaData;
 
-/// Level-0 files newest first, then at most a few files a level (one, unless versions of the key
-/// straddle a file boundary). Allocates nothing.
+/// Iterates over the level-0 files, newest first, and then over a few files of each level. A sorted level has
+/// one such file, or more if the entries of the key cross a file boundary. Allocates nothing.
 #[derive(Clone)]
 pub struct Candidates<'a> {
     version: &'a Version,
@@ -17,12 +17,13 @@ pub struct Candidates<'a> {
     head: u64,
     trailer: u64,
     level: usize,
-    /// Next file of the level to look at; for a sorted level not yet searched, `usize::MAX`.
+    /// Index of the next file of the level. `usize::MAX` if a sorted level was not searched yet.
     next: usize,
 }
 
 impl Version {
-    /// Files that may hold versions of `user_key` at or below `seq`, or tombstones over it.
+    /// Returns the files that may contain entries of `user_key` at or below `seq`, or range tombstones over
+    /// the key.
     #[inline]
     pub fn candidates<'a>(&'a self, user_key: &'a [u8], seq: SequenceNumber) -> Candidates<'a> {
         base::invariant!(seq <= base::key::MAX_SEQUENCE, "the sequence number {seq} has more than 56 bits");
@@ -75,7 +76,7 @@ impl<'a> Iterator for Candidates<'a> {
             }
             match files.get(self.next) {
                 Some(file) if !files.is_before(order, self.next, self.head, self.user_key) => {
-                    // Older versions can go on in the next file only if this one ends with the key.
+                    // Only if this file ends with the key, the next file can have older entries of the key.
                     if order.user.compare_without_timestamp(self.user_key, file.largest_user_key()).is_lt() {
                         self.next_level();
                     } else {

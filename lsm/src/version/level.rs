@@ -1,7 +1,7 @@
-//! The files of one level, laid out to be searched quickly.
+//! The SST files of one level, arranged for fast searches.
 //!
-//! Beside the files lie the first eight bytes of their boundary keys, contiguous: a search touches a
-//! file's own key only where eight bytes do not decide.
+//! The first eight bytes of all boundary keys are stored contiguously. A search reads the key of a file only
+//! if the eight bytes are equal.
 
 use std::sync::Arc;
 
@@ -12,11 +12,11 @@ use base::order::head;
 
 use crate::file_meta::FileMetaData;
 
-/// Files in the level's order.
+/// The SST files of a level, in the order of the level.
 #[derive(Clone, Debug, Default)]
 pub struct LevelFiles {
     files: Vec<Arc<FileMetaData>>,
-    /// `head` of each largest user key and of each smallest.
+    /// The heads of the largest user keys. `smallest_heads` has the heads of the smallest user keys.
     largest_heads: Vec<u64>,
     smallest_heads: Vec<u64>,
     numbers: Vec<base::ids::FileNumber>,
@@ -24,7 +24,7 @@ pub struct LevelFiles {
 }
 
 impl LevelFiles {
-    /// Files already in the level's order. A file stands in a level once.
+    /// Makes a level of files, which must be in the order of the level. A level contains a file only once.
     pub fn new(files: Vec<Arc<FileMetaData>>) -> Self {
         if INVARIANTS {
             let mut seen = HashSet::default();
@@ -59,7 +59,7 @@ impl LevelFiles {
         self.files.is_empty()
     }
 
-    /// Bytes of all files.
+    /// Returns the bytes of all files.
     #[inline]
     pub fn bytes(&self) -> u64 {
         self.bytes
@@ -81,8 +81,8 @@ impl LevelFiles {
         self.files.iter()
     }
 
-    /// In a sorted level: the first file whose largest key is at or after the internal key
-    /// (`user_key`, `trailer`); `len()` when there is none.
+    /// For a sorted level: returns the index of the first file whose largest key is at or after the internal
+    /// key (`user_key`, `trailer`), or `len()` if there is none.
     #[inline]
     pub fn find(&self, order: &InternalOrder, user_key: &[u8], trailer: u64) -> usize {
         if order.user.is_bytewise() {
@@ -107,13 +107,13 @@ impl LevelFiles {
         self.files.partition_point(|f| order.compare_split(&f.largest, user_key, trailer).is_lt())
     }
 
-    /// The same by a whole internal key.
+    /// Does [`LevelFiles::find`] for a whole internal key.
     #[inline]
     pub fn find_internal(&self, order: &InternalOrder, internal_key: &[u8]) -> usize {
         self.find(order, key::user_key(internal_key), key::trailer(internal_key))
     }
 
-    /// Whether the user key lies before the file's smallest user key.
+    /// Returns true if the user key is before the smallest user key of the file.
     #[inline]
     pub(crate) fn is_before(
         &self,
@@ -132,7 +132,7 @@ impl LevelFiles {
         order.user.compare_without_timestamp(user_key, self.files[index].smallest_user_key()).is_lt()
     }
 
-    /// Whether the user key lies after the file's largest user key.
+    /// Returns true if the user key is after the largest user key of the file.
     #[inline]
     pub(crate) fn is_after(
         &self,
@@ -151,7 +151,7 @@ impl LevelFiles {
         order.user.compare_without_timestamp(user_key, self.files[index].largest_user_key()).is_gt()
     }
 
-    /// Index of the file with this number.
+    /// Returns the index of the file with this number.
     pub fn position(&self, number: base::ids::FileNumber) -> Option<usize> {
         self.numbers.iter().position(|&n| n == number)
     }

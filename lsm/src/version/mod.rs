@@ -1,8 +1,8 @@
-//! The tree at one moment: which files are on which level, and how to find those a key may be in.
+//! A version: the SST files of all levels at one time, and searches for the files that may contain a key.
 //!
-//! A [`Version`] never changes; applying edits makes the next one, which shares every file and every
-//! untouched level with it. Level 0 is ordered newest first by epoch number; deeper levels are sorted
-//! by key and do not overlap. Follows RocksDB `db/version_set.cc` and `db/version_builder.cc`.
+//! A [`Version`] never changes. Applying edits makes the next version, which shares unchanged files and
+//! levels with the old version. Level 0 is ordered by epoch number, newest first. Lower levels are sorted by
+//! key, and their files do not overlap. Follows RocksDB `db/version_set.cc` and `db/version_builder.cc`.
 
 mod apply;
 mod blob;
@@ -22,21 +22,22 @@ pub use level::LevelFiles;
 pub use overlap::{BelowCursor, KeyRange};
 pub(crate) use overlap::{Extent, compare_boundaries};
 
-/// Levels a tree may have at most.
+/// Maximum number of levels of a version.
 pub const MAX_LEVELS: usize = 64;
 
-/// One column family's files.
+/// The SST files and blob files of one column family.
 #[derive(Clone)]
 pub struct Version {
     pub(crate) order: InternalOrder,
     pub(crate) levels: Vec<Arc<LevelFiles>>,
     pub(crate) blobs: Arc<BlobFiles>,
-    /// Where the round-robin picker goes on, by level: an internal key, empty for the beginning.
+    /// For each level, the key at which the round-robin picker continues: an internal key, or empty for the
+    /// start of the level.
     pub(crate) cursors: Vec<Vec<u8>>,
 }
 
 impl Version {
-    /// A tree without files.
+    /// Makes a version without files.
     pub fn empty(order: InternalOrder, num_levels: usize) -> Self {
         base::invariant!((1..=MAX_LEVELS).contains(&num_levels), "a version has {num_levels} levels");
         let num_levels = num_levels.clamp(1, MAX_LEVELS);
@@ -58,7 +59,8 @@ impl Version {
         self.levels.len()
     }
 
-    /// The files of a level: level 0 newest first, others by key. Past the last level: none.
+    /// Returns the files of a level: level 0 newest first, other levels by key. Empty for a level after the
+    /// last level.
     #[inline]
     pub fn level(&self, level: usize) -> &LevelFiles {
         static NONE: std::sync::LazyLock<LevelFiles> = std::sync::LazyLock::new(LevelFiles::default);
@@ -68,7 +70,7 @@ impl Version {
         }
     }
 
-    /// The same, to be kept by an iterator without the rest of the version.
+    /// Returns the files of a level. An iterator can keep them without the rest of the version.
     pub fn level_shared(&self, level: usize) -> Arc<LevelFiles> {
         self.levels.get(level).cloned().unwrap_or_default()
     }
@@ -78,12 +80,13 @@ impl Version {
         &self.blobs
     }
 
-    /// Where round-robin picking goes on in this level.
+    /// Returns the internal key at which round-robin picking continues in this level. `None`: at the start of
+    /// the level.
     pub fn cursor(&self, level: usize) -> Option<&[u8]> {
         self.cursors.get(level).map(Vec::as_slice).filter(|key| !key.is_empty())
     }
 
-    /// Every file with its level, from level 0 down.
+    /// Returns every file with its level, from level 0 downwards.
     pub fn files(&self) -> impl Iterator<Item = (usize, &Arc<crate::file_meta::FileMetaData>)> {
         self.levels.iter().enumerate().flat_map(|(level, files)| files.iter().map(move |f| (level, f)))
     }
@@ -93,12 +96,12 @@ impl Version {
         self.levels.iter().map(|l| l.len()).sum()
     }
 
-    /// Bytes of all table files.
+    /// Returns the bytes of all SST files.
     pub fn total_bytes(&self) -> u64 {
         self.levels.iter().map(|l| l.bytes()).sum()
     }
 
-    /// The deepest level with files, if any has.
+    /// Returns the deepest level with files, if there is one.
     pub fn last_filled_level(&self) -> Option<usize> {
         self.levels.iter().rposition(|l| !l.is_empty())
     }

@@ -1,4 +1,4 @@
-//! Which files of a level a key range meets.
+//! Which files of a level overlap a key range.
 
 use std::cmp::Ordering;
 use std::ops::Range;
@@ -9,15 +9,15 @@ use base::key::{self, InternalOrder};
 use super::Version;
 use crate::file_meta::{EXCLUSIVE_END, FileMetaData};
 
-/// A closed range of user keys; empty when made of no files.
+/// A closed range of user keys. It is empty if it was made of no files.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KeyRange {
-    /// Smallest and largest user key.
+    /// The smallest and the largest user key.
     pub bounds: Option<(Vec<u8>, Vec<u8>)>,
 }
 
 impl KeyRange {
-    /// The range that the files span.
+    /// Returns the smallest range that contains all files.
     pub fn of<'a>(order: &InternalOrder, files: impl IntoIterator<Item = &'a FileMetaData>) -> Self {
         let mut range: Option<(&[u8], &[u8])> = None;
         for file in files {
@@ -43,7 +43,7 @@ impl KeyRange {
         self.bounds.as_ref().map(|(_, b)| b.as_slice())
     }
 
-    /// Whether both ranges have a user key in common, timestamps apart.
+    /// Returns true if both ranges have a common user key, without timestamps.
     pub fn meets(&self, order: &InternalOrder, other: &KeyRange) -> bool {
         match (&self.bounds, &other.bounds) {
             (Some((a, b)), Some((c, d))) => {
@@ -55,7 +55,8 @@ impl KeyRange {
     }
 }
 
-/// Two file boundaries by user key, timestamps apart; of equal ones an exclusive end comes first.
+/// Compares two file boundaries by user key, without timestamps. If the user keys are equal, an exclusive end
+/// comes first.
 pub(crate) fn compare_boundaries(order: &InternalOrder, a: &[u8], b: &[u8]) -> Ordering {
     order.user.compare_without_timestamp(key::user_key(a), key::user_key(b)).then_with(|| {
         let exclusive = |k: &[u8]| key::trailer(k) == EXCLUSIVE_END;
@@ -63,8 +64,8 @@ pub(crate) fn compare_boundaries(order: &InternalOrder, a: &[u8], b: &[u8]) -> O
     })
 }
 
-/// A range as pickers ask for it: internal keys of file boundaries, `None` is unbounded. The largest may
-/// be an exclusive end.
+/// A range for pickers, as internal keys of file boundaries. `None` means no bound. The largest key may be an
+/// exclusive end.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Extent<'a> {
     pub smallest: Option<&'a [u8]>,
@@ -72,8 +73,9 @@ pub(crate) struct Extent<'a> {
 }
 
 impl Version {
-    /// Files of a level that meet `[begin, end]` (user keys; `None` is unbounded), in the level's order.
-    /// On level 0 the range grows with each file found until nothing more is met.
+    /// Returns the files of a level that overlap `[begin, end]` (user keys; `None` means no bound), in the
+    /// order of the level. On level 0, the range grows by each file that is found, until no other file
+    /// overlaps the range.
     pub fn overlapping(
         &self,
         level: usize,
@@ -117,7 +119,7 @@ impl Version {
         files.iter().zip(taken).filter(|(_, taken)| *taken).map(|(f, _)| f.clone()).collect()
     }
 
-    /// The same on a sorted level, as indexes into it.
+    /// Does [`Version::overlapping`] for a sorted level. Returns indexes into the level.
     pub fn overlapping_range(&self, level: usize, begin: Option<&[u8]>, end: Option<&[u8]>) -> Range<usize> {
         let (begin, end) = (begin.map(any_version), end.map(any_version));
         self.extent_range(level, Extent { smallest: begin.as_deref(), largest: end.as_deref() })
@@ -134,7 +136,7 @@ impl Version {
         from..to.max(from)
     }
 
-    /// Whether any file of the level meets the range.
+    /// Returns true if a file of the level overlaps the range.
     pub fn overlaps(&self, level: usize, begin: Option<&[u8]>, end: Option<&[u8]>) -> bool {
         if level > 0 {
             return !self.overlapping_range(level, begin, end).is_empty();
@@ -146,8 +148,9 @@ impl Version {
         })
     }
 
-    /// Whether data in the range of user keys may lie in sorted runs older than the files on `level`;
-    /// on level 0, older than the file at `l0_index`. Follows RocksDB `RangeMightExistAfterSortedRun`.
+    /// Returns true if sorted runs that are older than the files of `level` may have data in the range of
+    /// user keys. For level 0, older means older than the file at `l0_index`. Follows RocksDB
+    /// `RangeMightExistAfterSortedRun`.
     pub fn range_may_exist_below(
         &self,
         begin: &[u8],
@@ -162,13 +165,13 @@ impl Version {
             .any(|l| !self.level(l).is_empty() && (level == 0 || self.overlaps(l, Some(begin), Some(end))))
     }
 
-    /// Bytes of the files of a level that meet the range.
+    /// Returns the bytes of the files of a level that overlap the range.
     pub fn overlapping_bytes(&self, level: usize, begin: Option<&[u8]>, end: Option<&[u8]>) -> u64 {
         self.overlapping(level, begin, end).iter().map(|f| f.size).sum()
     }
 
-    /// Widens an index range of a sorted level until no user key lies on both sides of its ends: all
-    /// versions of a key are compacted together.
+    /// Extends an index range of a sorted level until no user key is on both sides of an end, so that all
+    /// entries of a key are compacted together.
     pub fn clean_cut(&self, level: usize, range: Range<usize>) -> Range<usize> {
         let files = self.level(level).as_slice();
         let Range { mut start, mut end } = range;
@@ -188,38 +191,38 @@ impl Version {
         start..end
     }
 
-    /// Whether `left` ends with a version of the user key that `right` begins with. An exclusive end
-    /// has no version of its key.
+    /// Returns true if `left` ends with an entry of the user key with which `right` begins. A file with an
+    /// exclusive end has no entry of its last user key.
     fn share_key(&self, left: &FileMetaData, right: &FileMetaData) -> bool {
         compare_boundaries(&self.order, &left.largest, &right.smallest).is_eq()
     }
 
-    /// Whether no level below `level` may hold any version of the user key. Cheap for ascending keys
-    /// through [`BelowCursor`].
+    /// Returns true if no level below `level` can have an entry of the user key. For ascending keys,
+    /// [`BelowCursor`] is cheaper.
     pub fn key_not_exists_below(&self, level: usize, user_key: &[u8]) -> bool {
         (level + 1..self.num_levels()).all(|l| !self.overlaps(l, Some(user_key), Some(user_key)))
     }
 }
 
-/// A user key as an inclusive file boundary.
+/// Returns a user key as an inclusive file boundary.
 fn any_version(user_key: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(user_key.len() + key::TRAILER_LEN);
     key::append_with_trailer(&mut out, user_key, 0);
     out
 }
 
-/// [`crate::compaction_iter::Below`] over the levels under an output level, for ascending keys.
+/// Implements [`crate::compaction_iter::Below`] for the levels below an output level. Keys must be ascending.
 pub struct BelowCursor {
     version: Arc<Version>,
-    /// Levels with files, and the first file that may still matter in each.
+    /// The levels with files, and in each the first file that does not end before the last key.
     at: Vec<(usize, usize)>,
-    /// Older files on level 0, where the output is level 0 too.
+    /// Whether the output level is level 0, where older files may have every key.
     l0_older: bool,
 }
 
 impl BelowCursor {
-    /// Levels deeper than `output_level`. An output on level 0 answers "may exist" for every key, since
-    /// older level-0 files may hold it.
+    /// Makes the cursor for the levels below `output_level`. If the output is on level 0, every key may
+    /// exist, because older level-0 files may contain it.
     pub fn new(version: Arc<Version>, output_level: usize) -> Self {
         let at = (output_level + 1..version.num_levels())
             .filter(|&l| !version.level(l).is_empty())

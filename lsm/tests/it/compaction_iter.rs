@@ -1,4 +1,5 @@
-//! CompactionIter by scripts of rows, and against a model: no reader at any snapshot sees a difference.
+//! Tests the compaction iterator by scripts of entries, and against a model: no reader at any snapshot sees a
+//! difference.
 
 use std::sync::Arc;
 
@@ -29,7 +30,7 @@ impl Below for Answer {
     }
 }
 
-/// Does to each value what its first letters say.
+/// A filter whose decision is the first letters of the value.
 struct Obedient;
 
 impl CompactionFilter for Obedient {
@@ -49,7 +50,7 @@ impl CompactionFilter for Obedient {
     }
 }
 
-/// Fails, or fails only where it must merge, or panics.
+/// An operator that fails, or fails only for operations that must merge, or panics.
 struct Failing(&'static str);
 
 impl MergeOperator for Failing {
@@ -66,7 +67,7 @@ impl MergeOperator for Failing {
     }
 }
 
-/// `[b-e)#10` on lines of their own; rows `a#7,SET:value`.
+/// Parses lines such as `[b-e)#10` as range tombstones, and lines such as `a#7,SET:value` as entries.
 fn parse(input: &str) -> (Rows, Vec<(Vec<u8>, Vec<u8>, u64)>) {
     let (mut rows, mut tombstones) = (Vec::new(), Vec::new());
     for line in input.lines() {
@@ -90,7 +91,7 @@ fn parse(input: &str) -> (Rows, Vec<(Vec<u8>, Vec<u8>, u64)>) {
     (rows, tombstones)
 }
 
-/// `a@5#7,SET`: the timestamp as its eight bytes behind the user key.
+/// Parses `a@5#7,SET`. The timestamp becomes eight bytes after the user key.
 fn parse_timestamped(text: &str) -> Vec<u8> {
     let (user, rest) = text.split_once('@').unwrap();
     let (timestamp, rest) = rest.split_once('#').unwrap();
@@ -217,7 +218,7 @@ fn rules() {
     });
 }
 
-/// What a reader at `snapshot` gets for `user_key`: the value, by the plain reading of the rules.
+/// Returns the value that a reader at `snapshot` gets for `user_key`, by the plain definition of the rules.
 fn read(
     rows: &Rows,
     tombstones: &[(Vec<u8>, Vec<u8>, u64)],
@@ -272,7 +273,8 @@ struct Case {
     compaction: bool,
 }
 
-/// Keys `a` to `d`; the older third of the history lies below, unless the output is the bottom.
+/// Makes a case with keys `a` to `d`. The older third of the history is below the output, unless the output
+/// is on the bottommost level.
 fn case() -> impl Strategy<Value = Case> {
     let op = (0u8..4, 0u8..8);
     let ops = prop::collection::vec(op, 1..40);

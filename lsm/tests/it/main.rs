@@ -1,4 +1,5 @@
-//! Scripts for the deciders: commands, input, expected text. `IRONSTONE_REWRITE=1` writes the answers down.
+//! Scripts for the decisions: commands, input, expected text. `IRONSTONE_REWRITE=1` writes the actual results
+//! into the scripts.
 
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "a test")]
 

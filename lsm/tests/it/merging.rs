@@ -1,5 +1,5 @@
-//! The merge against a plain sort, in both directions and turning between them; tombstones against the
-//! plain reading of what they cover.
+//! Compares the merging iterator with a plain sort, in both directions and with changes of direction.
+//! Compares range tombstones with the plain definition of the entries that they cover.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ fn row(user: &[u8], seq: u64, source: usize) -> (Vec<u8>, Vec<u8>) {
     (k, vec![source as u8])
 }
 
-/// Sources with keys of different lengths around eight bytes; equal internal keys in several sources.
+/// Makes sources with keys of about eight bytes. Several sources may have equal internal keys.
 fn sources() -> impl Strategy<Value = Vec<Vec<(Vec<u8>, u64)>>> {
     let user = prop_oneof![
         prop::collection::vec(0u8..3, 0..4),
@@ -31,7 +31,7 @@ fn sources() -> impl Strategy<Value = Vec<Vec<(Vec<u8>, u64)>>> {
 }
 
 fn sorted(mut rows: Rows, order: &InternalOrder) -> Rows {
-    // Stable: of equal keys the earlier source's stays first.
+    // The sort is stable: of equal keys, the entry of the earlier source stays first.
     rows.sort_by(|a, b| order.compare(&a.0, &b.0));
     rows
 }
@@ -151,7 +151,7 @@ proptest! {
         steps in steps(),
         snapshot in 5u64..60,
     ) {
-        // Source i is newer than source i + 1: its sequence numbers are all larger.
+        // Source i is newer than source i + 1: all its sequence numbers are larger.
         let order = InternalOrder::new(Order::Bytewise);
         let n = sources.len() as u64;
         let base_of = |i: usize| (n - 1 - i as u64) * 10 + 1;

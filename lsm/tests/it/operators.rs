@@ -4,7 +4,7 @@
 use ironstone_lsm::merge::{self, Existing, FullMerge, MergeOperator, Merged};
 use proptest::prelude::*;
 
-/// One operand onto what there is, as the operator's documentation says it.
+/// Applies one operand to the existing value, by the documented definition of the operator.
 fn plain(name: &str, existing: Option<Vec<u8>>, operand: &[u8]) -> Vec<u8> {
     let have = existing.clone().unwrap_or_default();
     match name {
@@ -32,7 +32,7 @@ fn plain(name: &str, existing: Option<Vec<u8>>, operand: &[u8]) -> Vec<u8> {
     }
 }
 
-/// What an operator's answer stands for.
+/// Returns the value that the result of an operator stands for.
 fn full(operator: &dyn MergeOperator, existing: Option<&[u8]>, operands: &[Vec<u8>]) -> Vec<u8> {
     let operands: Vec<&[u8]> = operands.iter().map(Vec::as_slice).collect();
     let base = existing.map_or(Existing::None, Existing::Value);
@@ -46,7 +46,8 @@ fn full(operator: &dyn MergeOperator, existing: Option<&[u8]>, operands: &[Vec<u
     }
 }
 
-/// Operands that fit the operator: sorted lists for `sortlist`, any bytes for the others, eight of them often.
+/// Makes operands for the operator: sorted lists for `sortlist`, and any bytes for other operators, often
+/// eight bytes.
 fn operand(name: &'static str) -> BoxedStrategy<Vec<u8>> {
     if name == "sortlist" {
         let numbers = prop::collection::vec(any::<i32>(), 1..6);
@@ -86,11 +87,11 @@ proptest! {
     #[test]
     fn operators_are_their_definitions((name, existing, operands, from, to) in case()) {
         let operator = merge::by_name(name).unwrap();
-        // What exists is not looked at by `sortlist`, as in RocksDB.
+        // `sortlist` ignores the existing value, as in RocksDB.
         let first = if name == "sortlist" { None } else { existing.clone() };
         let expected = operands.iter().fold(first, |have, operand| Some(plain(name, have, operand))).unwrap();
         prop_assert_eq!(&full(&*operator, existing.as_deref(), &operands), &expected, "{}", name);
-        // A part of them joined before, where the operator can.
+        // Some operands are merged partially first, if the operator can do it.
         let part: Vec<&[u8]> = operands[from..to].iter().map(Vec::as_slice).collect();
         let mut joined = b"left over".to_vec();
         if part.len() >= 2 && merge::partial_merge(&*operator, b"key", &part, &mut joined) {

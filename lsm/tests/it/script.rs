@@ -1,9 +1,9 @@
-//! Runs a script: blocks of a command line, input lines, `----`, and the text expected.
+//! Runs a script: blocks of a command line, input lines, `----`, and the expected text.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
-/// One command: its words, and the lines under it.
+/// One command: its words and its input lines.
 pub struct Command<'a> {
     pub name: &'a str,
     args: Vec<&'a str>,
@@ -11,7 +11,7 @@ pub struct Command<'a> {
 }
 
 impl<'a> Command<'a> {
-    /// The value of `name=value`.
+    /// Returns the value of `name=value`.
     pub fn get(&self, name: &str) -> Option<&'a str> {
         self.args.iter().find_map(|a| a.strip_prefix(name)?.strip_prefix('='))
     }
@@ -24,7 +24,7 @@ impl<'a> Command<'a> {
         self.args.contains(&flag)
     }
 
-    /// Everything of the form `name=value`.
+    /// Returns all words of the form `name=value`.
     pub fn pairs(&self) -> impl Iterator<Item = (&'a str, &'a str)> + '_ {
         self.args.iter().filter_map(|a| a.split_once('='))
     }
@@ -34,7 +34,8 @@ impl<'a> Command<'a> {
     }
 }
 
-/// Checks every block of `testdata/<name>`; with `IRONSTONE_REWRITE` set, writes the answers into it.
+/// Checks every block of `testdata/<name>`. If `IRONSTONE_REWRITE` is set, writes the actual results into the
+/// file.
 pub fn run(name: &str, mut answer: impl FnMut(&Command<'_>) -> String) {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/it/testdata").join(name);
     let text = std::fs::read_to_string(&path).unwrap();
@@ -74,7 +75,7 @@ pub fn run(name: &str, mut answer: impl FnMut(&Command<'_>) -> String) {
             .unwrap();
         }
         writeln!(out, "{line}\n{input}----\n{got}").unwrap();
-        // The blank line behind the block was written just now.
+        // The blank line after the block was already written.
         lines.next_if(|(_, l)| l.trim().is_empty());
     }
     if rewrite {

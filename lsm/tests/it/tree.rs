@@ -1,4 +1,4 @@
-//! Versions, candidate files and pickers, by drawings of trees.
+//! Tests versions, candidate files and pickers, with versions as text.
 
 use std::sync::Arc;
 
@@ -235,7 +235,8 @@ fn empty(levels: usize) -> Version {
     Version::empty(order(), levels)
 }
 
-/// `- L0 12`, `+ L1 13[a#1,SET-b#2,SET]`, `cursor L1 b#2,SET`, `+ blob 5 count=2 bytes=90`, `garbage 5 1 45`.
+/// Parses lines such as `- L0 12`, `+ L1 13[a#1,SET-b#2,SET]`, `cursor L1 b#2,SET`, `+ blob 5 count=2
+/// bytes=90`, `garbage 5 1 45`.
 fn parse_edit(text: &str) -> Edit {
     let mut edit = Edit::default();
     for line in text.lines() {
@@ -335,7 +336,7 @@ mod candidates_by_search {
 
     use super::*;
 
-    /// Keys around eight bytes long, many with equal heads.
+    /// Keys of about eight bytes. Many have equal heads.
     fn user_key() -> impl Strategy<Value = Vec<u8>> {
         prop_oneof![
             prop::collection::vec(0u8..3, 0..4),
