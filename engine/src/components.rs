@@ -1,4 +1,5 @@
-//! What is handed in beside the options: shared resources and the user's code that no option names.
+//! Objects that the application passes to an open next to the options: shared resources, and user code that no option
+//! names.
 
 use std::path::Path;
 
@@ -15,7 +16,8 @@ use crate::sync::Arc;
 #[derive(Clone, Default)]
 pub struct Components {
     pub listeners: Vec<Arc<dyn Listener>>,
-    /// The cache of families that bring none; `None` makes one of the table options' size.
+    /// The block cache of column families that have no own block cache. `None`: the open makes a cache with the size
+    /// that the table options ask for.
     pub block_cache: Option<Arc<BlockCache>>,
     /// Inspects each WAL record at the open. Default: none.
     pub wal_filter: Option<Arc<dyn WalFilter>>,
@@ -60,10 +62,10 @@ pub enum WalFilterDecision {
 pub struct FamilyDescriptor {
     pub name: String,
     pub options: FamilyOptions,
-    /// `None`: the database's.
+    /// The block cache of this column family. `None`: the block cache of the database.
     pub block_cache: Option<Arc<BlockCache>>,
-    /// Where values of blob files are cached. Default `None`: reads of blobs always access the file. May be the block
-    /// cache itself.
+    /// The cache for values of blob files. Default `None`: each read of a blob reads the file. May be the block cache
+    /// itself.
     pub blob_cache: Option<Arc<BlockCache>>,
 }
 

@@ -1,7 +1,8 @@
-//! The hands of the store: threads, locks, the log, the MANIFEST, jobs, recovery.
+//! The engine: threads, locks, WALs, the MANIFEST, jobs, recovery.
 //!
-//! The floor below decides (`lsm`) and reads and writes single files (`table`); here things happen, in
-//! the right order. Rows, top to bottom; a room imports only from rows below its own:
+//! The crates below this crate make decisions (`lsm`), and read and write single files (`table`). This crate performs
+//! the actions in the right order. The rows of the modules, top to bottom; a module imports only from rows below its
+//! own row:
 //!
 //! ```text
 //!  db

@@ -1,8 +1,9 @@
-//! Tells that a moment was let go of, and with it perhaps the last reason to keep some files.
+//! Notifies the purge when a super version is released, because the super version may have been the last user of a
+//! file.
 
 use crate::sync::{AtomicBool, AtomicU64, Mutex, Ordering, fence};
 
-/// Rung when the last reader of a super version is gone. Costs a fence and a load while no file waits for it.
+/// Called when the last reader of a super version is gone. Costs a fence and a load if no file waits for deletion.
 ///
 /// The releasing thread drops its pointers, and then asks whether files wait for deletion. The deleting
 /// thread first states that files wait, and then counts pointers. Each thread has a fence between its two
@@ -10,19 +11,20 @@ use crate::sync::{AtomicBool, AtomicU64, Mutex, Ordering, fence};
 /// could miss each other. A file without a reader would then stay.
 #[derive(Default)]
 pub struct ReleaseNotifier {
-    /// Files that are out of the current versions but were still held when last looked at.
+    /// The number of files that left the current versions and were in use at the last look.
     waiting: AtomicU64,
     rung: AtomicBool,
     wake: Mutex<Option<Box<dyn Fn() + Send + Sync>>>,
 }
 
 impl ReleaseNotifier {
-    /// What is to happen when files may be deleted: schedules a job; called on any thread.
+    /// Sets the function that is called when files may be deleted. Any thread may call the function; it plans a
+    /// purge.
     pub fn on_ring(&self, wake: Box<dyn Fn() + Send + Sync>) {
         *self.wake.lock() = Some(wake);
     }
 
-    /// Forgets what `on_ring` was given.
+    /// Removes the function of `on_ring`.
     pub fn silence(&self) {
         *self.wake.lock() = None;
     }
@@ -31,7 +33,7 @@ impl ReleaseNotifier {
         self.waiting.store(files, Ordering::Release);
     }
 
-    /// After what the caller held was let go of.
+    /// Called after the caller has released its pointers. Calls the function of `on_ring` if files wait for deletion.
     #[inline]
     pub fn ring(&self) {
         fence(Ordering::SeqCst);
@@ -43,7 +45,8 @@ impl ReleaseNotifier {
         }
     }
 
-    /// The waiting files, of which `set_waiting` has told, are going to be looked at; later rings count anew.
+    /// Called before the purge looks at the files that `set_waiting` counted. A later `ring` calls the function
+    /// again.
     pub fn answered(&self) {
         self.rung.swap(false, Ordering::AcqRel);
         fence(Ordering::SeqCst);

@@ -25,7 +25,7 @@ use crate::read::Answer;
 use crate::source::resolve::Found;
 use crate::sync::Arc;
 
-/// An open SST file. Any thread; a clone is another handle of the same open file.
+/// An open SST file. All threads may use it. A clone is another handle of the same open file.
 #[derive(Clone)]
 pub struct SstReader {
     reader: AnyReader,
@@ -54,8 +54,8 @@ impl SstReader {
     /// Opens the file at `path` as a file of a column family with these options.
     ///
     /// # Errors
-    /// Corruption or NotSupported for a file that is no whole SST file of a known kind; InvalidArgument for a file of
-    /// another comparator; IoError of the file system. Each error names the file.
+    /// Corruption or NotSupported if the file is not a complete SST file of a known kind. InvalidArgument if the file
+    /// has another comparator. IoError of the file system. Each error names the file.
     pub fn open(
         path: &Path,
         db: &DbOptions,
@@ -80,7 +80,7 @@ impl SstReader {
         self.reader.properties()
     }
 
-    /// Returns the value of a key; of an entity the default column.
+    /// Returns the value of a key. For an entity, returns the default column.
     ///
     /// # Errors
     /// MergeInProgress if the file has merge operands of the key and no value below the operands. Corruption for a
@@ -90,8 +90,8 @@ impl SstReader {
         results.pop().unwrap_or(Ok(None))
     }
 
-    /// Returns the values of keys, in the order of the keys. Each result is as for [`SstReader::get`]. After
-    /// `value_size_soft_limit` bytes of values, the results are Aborted.
+    /// Returns the values of keys, in the order of the keys, with the errors of [`SstReader::get`]. If the values
+    /// exceed `value_size_soft_limit` bytes, the remaining keys fail with Aborted.
     pub fn multi_get(&self, keys: &[&[u8]], options: &ReadOptions) -> Vec<Result<Option<Pinned>>> {
         if let Err(error) = self.check(options) {
             return keys.iter().map(|_| Err(error.clone())).collect();
@@ -178,7 +178,7 @@ impl SstReader {
             lazy_blobs: options.allow_unprepared_value,
             timestamp: options.timestamp.unwrap_or_default(),
             max_sequential_skip: match options.iter_start_ts {
-                // A seek past a key would skip its older timestamps.
+                // A seek past a key would skip the older timestamps of the key.
                 Some(_) => u64::MAX,
                 None => self.max_sequential_skip,
             },
@@ -193,8 +193,8 @@ impl SstReader {
         Ok(SstIter { walk: Walk::new(rows, view) })
     }
 
-    /// Returns the point entries of the file as they are stored, tombstones and older entries included. Blocks do not
-    /// enter the block cache.
+    /// Returns the point entries of the file as they are stored, with tombstones and older entries. Does not add
+    /// blocks to the block cache.
     pub fn entries(&self) -> SstEntries {
         let ctx = ReadCtx { fill_cache: false, total_order_seek: true, ..ReadCtx::default() };
         SstEntries {
@@ -311,7 +311,7 @@ fn open(path: &Path, db: &DbOptions, parts: &Parts) -> Result<AnyReader> {
     let env = &db.env;
     let size = env.fs.file_size(path)?;
     let handle = env.fs.open_random(path, &ReadHints { direct: db.use_direct_reads, random: false })?;
-    // The cache keys of a file without a session id: no other reader has the same keys.
+    // A file may have no session id. A new session id gives cache keys that no other reader has.
     let session = SessionId::new(env.rng.next_u64(), env.rng.next_u64()).to_string();
     let options = OpenOptions {
         order: parts.order.clone(),
@@ -339,7 +339,7 @@ fn sequence(options: &ReadOptions) -> SequenceNumber {
     options.snapshot.as_ref().map_or(MAX_SEQUENCE, |snapshot| snapshot.sequence())
 }
 
-/// A position in an SST file. Dereferences to the moves and the values.
+/// An iterator over an SST file. Dereferences to the functions that move it and return its entry.
 pub struct SstIter {
     walk: Walk<TableRows>,
 }
@@ -358,7 +358,7 @@ impl DerefMut for SstIter {
     }
 }
 
-/// A loop over the stored entries of an SST file. After an error the loop ends.
+/// An iterator over the stored entries of an SST file. It ends after an error.
 pub struct SstEntries {
     /// `None` after the end or an error.
     rows: Option<TableRows>,

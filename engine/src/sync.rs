@@ -1,3 +1,3 @@
-//! Locks, atomics and threads: those of `env::sync`, which a schedule explorer can stand in for.
+//! Locks, atomics and threads of `env::sync`. Tests can replace them by those of a schedule explorer.
 
 pub use env::sync::*;

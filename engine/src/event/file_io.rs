@@ -1,4 +1,4 @@
-//! File operations as calls of listeners: a file system around that of the options.
+//! Reports file operations to listeners: a file system that wraps the file system of the options.
 //!
 //! Follows RocksDB `FileOperationInfo` and `EventListener::OnFile...Finish` for the seven operations that RocksDB reports.
 
@@ -24,9 +24,9 @@ pub struct FileOperation<'a> {
     pub offset: u64,
     /// The bytes that were read or appended; else 0.
     pub bytes: usize,
-    /// When the operation began, in nanoseconds since an arbitrary moment.
+    /// The start of the operation, in nanoseconds since an arbitrary time.
     pub start_nanos: u64,
-    /// How long the operation took, in nanoseconds.
+    /// The duration of the operation, in nanoseconds.
     pub nanos: u64,
     /// False if the operation failed.
     pub ok: bool,
@@ -58,7 +58,8 @@ struct FileWatch {
 }
 
 crate::sync::thread_local! {
-    /// When the operations of this thread began, in nanoseconds. An operation can begin another one.
+    /// The start times of the operations of this thread that have not ended, in nanoseconds. Operations can be
+    /// nested.
     static BEGAN: RefCell<Vec<u64>> = const { RefCell::new(Vec::new()) };
 }
 

@@ -1,17 +1,17 @@
 //! One-line JSON as RocksDB's event logger writes it: `{"a": 1, "b": [2, 3]}`, strings not escaped.
 //!
-//! Programs parse these lines with patterns; spaces and order are part of the form.
+//! Programs parse these lines with patterns, so spaces and order must stay.
 
 use std::fmt::{Display, Write};
 
-/// A line being built.
+/// A line that is being built.
 pub struct Line {
     text: String,
     first: bool,
 }
 
 impl Line {
-    /// Opens the object with `time_micros`.
+    /// Starts the object with the field `time_micros`.
     pub fn new(now_us: u64) -> Self {
         let mut line = Line { text: String::from("{"), first: true };
         line.number("time_micros", now_us);
@@ -45,7 +45,7 @@ impl Line {
         self
     }
 
-    /// Opens an object inside; ended by [`Line::close`].
+    /// Starts a nested object. [`Line::close`] ends it.
     pub fn open(&mut self, name: &str) -> &mut Self {
         self.name(name);
         self.text.push('{');

@@ -83,7 +83,7 @@ pub enum RecoveryDecision {
     Veto,
 }
 
-/// Where events go: the LOG, and the listeners.
+/// The receivers of events: the info log, and the listeners.
 pub struct Events {
     logger: Arc<dyn Logger>,
     clock: Arc<dyn Clock>,
@@ -99,7 +99,7 @@ impl Events {
         Arc::new(Events { logger, clock, listeners })
     }
 
-    /// Writes the event's line, if it has one, and tells the listeners.
+    /// Writes the line of the event to the info log, if the event has a line. Then notifies the listeners.
     pub fn emit(&self, event: &Event) {
         if self.logger.is_heard()
             && let Some(line) = show::line(event, self.clock.now_micros())
@@ -168,12 +168,12 @@ impl Events {
         self.logger.log(LogLevel::Error, message);
     }
 
-    /// A line that is repeated at the head of each new LOG file.
+    /// Writes a line that the start of each new info log repeats.
     pub fn header(&self, message: fmt::Arguments<'_>) {
         self.logger.log(LogLevel::Header, message);
     }
 
-    /// Many such lines, put together only if somebody hears them.
+    /// Writes several header lines. Calls `lines` only if the info log keeps header lines.
     pub fn headers(&self, lines: impl FnOnce() -> Vec<String>) {
         if self.logger.is_heard() {
             lines().iter().for_each(|line| self.header(format_args!("{line}")));

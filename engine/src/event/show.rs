@@ -1,4 +1,4 @@
-//! The LOG line of an event; `None` for those that RocksDB does not log as objects.
+//! Makes the info log line of an event. `None`: RocksDB logs no object for the event.
 
 use std::borrow::Cow;
 
@@ -89,7 +89,7 @@ fn compaction_started(line: &mut Line, e: &CompactionStarted) {
     };
 }
 
-/// As C++ streams print a double: six digits, no trailing zeros.
+/// Formats a number as C++ streams print a double: six digits, no trailing zeros.
 fn score(score: f64) -> String {
     if score == 0.0 || !score.is_finite() {
         return "0".to_string();
@@ -111,7 +111,7 @@ fn compaction_finished(line: &mut Line, e: &CompactionFinished) {
     line.number("num_single_delete_mismatches", e.num_single_delete_mismatches);
     line.number("num_single_delete_fallthrough", e.num_single_delete_fallthrough);
     line.list("lsm_state", &e.lsm_state);
-    // RocksDB's line ends before this.
+    // The line of RocksDB ends before this field.
     line.number("num_merge_comparisons", e.num_merge_comparisons);
 }
 
@@ -173,7 +173,7 @@ fn properties_of(line: &mut Line, p: &Properties) {
     line.text("compression", text(&p.compression_name))
         .text("compression_options", text(&p.compression_options));
     line.number("creation_time", p.creation_time);
-    // RocksDB has these two exchanged; programs that read the line rely on it.
+    // RocksDB writes the two values under exchanged names. Programs that parse the line expect this.
     line.number("oldest_key_time", p.newest_key_time).number("newest_key_time", p.oldest_key_time);
     line.number("file_creation_time", p.file_creation_time);
     line.number("slow_compression_estimated_data_size", p.slow_compression_estimated_data_size);

@@ -1,4 +1,4 @@
-//! The events and what each says.
+//! The types of events.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -9,16 +9,16 @@ use format::properties::Properties;
 
 use crate::sync::Arc;
 
-/// What a file is written for.
+/// The purpose of a new SST file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
     Flush,
     Compaction,
-    /// A memtable that was filled from logs while the database is opened.
+    /// Recovery writes a memtable that it filled from WALs.
     Open,
 }
 
-/// Why memtables are flushed; words as RocksDB's `FlushReason`.
+/// The reason of a flush. The words are the words of RocksDB's `FlushReason`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum FlushReason {
     Others,
@@ -60,7 +60,7 @@ impl FlushReason {
     }
 }
 
-/// Where a background error arose; RocksDB's `BackgroundErrorReason`.
+/// The operation that caused a background error. RocksDB's `BackgroundErrorReason`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum ErrorReason {
@@ -74,7 +74,7 @@ pub enum ErrorReason {
     AsyncFileOpen = 7,
 }
 
-/// How writes are held back.
+/// The state of the writes to a column family: normal, delayed, or stopped.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum StallCondition {
     #[default]
@@ -83,7 +83,7 @@ pub enum StallCondition {
     Stopped,
 }
 
-/// What happened.
+/// An event of a database.
 #[derive(Clone, Debug)]
 pub enum Event {
     RecoveryStarted {
@@ -94,7 +94,7 @@ pub enum Event {
         job: JobId,
         error: Option<Error>,
     },
-    /// The user asked for a flush of these families, and it is due.
+    /// The user has requested a flush of these column families, and the flush starts.
     ManualFlushScheduled {
         families: Vec<Named>,
         reason: FlushReason,
@@ -102,13 +102,14 @@ pub enum Event {
     FlushStarted(FlushStarted),
     FlushFinished(FlushFinished),
     CompactionStarted(CompactionStarted),
-    /// A part of a compaction begins, on the thread that does it. Those in one piece have one part.
+    /// A subcompaction begins. Emitted on the thread of the subcompaction. Every compaction that merges has at least
+    /// one.
     SubcompactionStarted(Subcompaction),
     SubcompactionFinished(Subcompaction),
-    /// A compaction has written its tables and is about to change the tree: `lsm_state` is that before.
+    /// A compaction has written its SST files and will commit next. `lsm_state` is the state before the commit.
     CompactionPreCommit(CompactionFinished),
     CompactionFinished(CompactionFinished),
-    /// A table is begun.
+    /// A new SST file is created.
     TableCreationStarted {
         job: JobId,
         family: Named,
@@ -117,7 +118,7 @@ pub enum Event {
         is_flush: bool,
     },
     TableCreated(TableCreated),
-    /// A blob file is begun.
+    /// A new blob file is created.
     BlobCreationStarted {
         job: JobId,
         family: Named,
@@ -126,7 +127,7 @@ pub enum Event {
         purpose: Purpose,
     },
     BlobCreated(BlobCreated),
-    /// An obsolete blob file was deleted, or could not be.
+    /// An obsolete blob file was deleted, or its deletion failed.
     BlobDeleted {
         job: JobId,
         number: FileNumber,
@@ -150,12 +151,12 @@ pub enum Event {
         reason: ErrorReason,
         error: Error,
     },
-    /// Resuming is tried in the background, for what `BackgroundError` told of.
+    /// The engine will try to resume in the background after a `BackgroundError`.
     ErrorRecoveryStarted {
         reason: ErrorReason,
         error: Error,
     },
-    /// The outcome of resuming: `None` when all is well again.
+    /// A resume has ended. `new` is the error that remains; `None` if no error remains.
     RecoveredFromError {
         old: Error,
         new: Option<Error>,
@@ -180,10 +181,10 @@ pub enum Event {
     JobPressureChanged(JobPressure),
     /// A file that was made outside of the database is visible in a column family.
     ExternalFileIngested(ExternalFileIngested),
-    /// The database begins to close; jobs may still run.
+    /// The database begins to close. Jobs may still run.
     ShutdownStarted,
-    /// Writes that had been durable were damaged or gone, and the database was opened without them: which
-    /// file, where, and how many bytes.
+    /// Durable writes were damaged or lost, and the database was opened without them. `error` names the file and the
+    /// offset; `bytes` is the number of lost bytes.
     WritesLost {
         error: Error,
         bytes: u64,
@@ -238,11 +239,11 @@ pub struct JobPressure {
     pub flush_running: usize,
     /// How near the column family under the most pressure is to a write stall, in percent. 100 or more delays writes.
     pub write_stall_proximity_percent: u64,
-    /// Whether compactions use all slots because of the pressure.
+    /// True if compactions use all slots because of the pressure.
     pub compaction_speedup_active: bool,
 }
 
-/// A family by number and name.
+/// The number and the name of a column family.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Named {
     pub id: FamilyId,
@@ -267,10 +268,10 @@ pub struct FlushFinished {
     pub job: JobId,
     pub family: Named,
     pub reason: FlushReason,
-    /// `None` when everything in the memtables was dropped on the way.
+    /// The new SST file. `None` if the flush dropped all entries of the memtables.
     pub file: Option<FileNumber>,
     pub output_compression: String,
-    /// Files on each level after it.
+    /// The number of files on each level after the flush.
     pub lsm_state: Vec<usize>,
     pub immutable_memtables: usize,
     pub smallest_seqno: SequenceNumber,
@@ -342,17 +343,17 @@ pub struct CompactionStarted {
     pub input_files: Vec<JobFile>,
 }
 
-/// A part of a compaction.
+/// One subcompaction of a compaction.
 #[derive(Clone, Debug)]
 pub struct Subcompaction {
     pub job: JobId,
     pub family: Named,
     pub reason: &'static str,
-    /// Counts the parts from 0.
+    /// The index of the subcompaction, from 0.
     pub index: usize,
     pub base_input_level: usize,
     pub output_level: usize,
-    /// What ended it early; `None` when it begins.
+    /// The error of the subcompaction. `None` at its start, and after success.
     pub error: Option<Error>,
 }
 
@@ -373,7 +374,8 @@ pub struct CompactionFinished {
     pub output_compression: String,
     pub num_single_delete_mismatches: u64,
     pub num_single_delete_fallthrough: u64,
-    /// Comparisons between the inputs that put their rows in order; over the input records, a row's.
+    /// Key comparisons of the merging iterator. Divided by the input records, this is the number of comparisons for
+    /// each record.
     pub num_merge_comparisons: u64,
     pub lsm_state: Vec<usize>,
     /// The lowest level of the input files.
@@ -418,12 +420,12 @@ pub struct TableCreated {
     pub largest_seqno: SequenceNumber,
     /// The oldest blob file that the SST file refers to.
     pub oldest_blob_file: Option<FileNumber>,
-    /// `None` if it failed before there were any.
+    /// The table properties. `None` if the file failed before its properties were known.
     pub properties: Option<Arc<Properties>>,
     pub error: Option<Error>,
 }
 
-/// A blob file was written.
+/// A new blob file.
 #[derive(Clone, Debug)]
 pub struct BlobCreated {
     pub job: JobId,

@@ -1,4 +1,4 @@
-//! One external file: opened, checked against the column family, and its range of keys read.
+//! Opens one external file, checks the file against the column family, and reads the key range of the file.
 //!
 //! The file is foreign: every check reports an `Error` with the file and what the caller can do. Nothing is written.
 
@@ -40,8 +40,8 @@ impl ExternalFile {
     /// Opens an external file and checks that `family` can hold the file. `number` is the number that the file will have.
     ///
     /// # Errors
-    /// Corruption or NotSupported for a file that is no whole SST file of a known kind; InvalidArgument for a file of
-    /// another comparator or column family, or without entries. Each error names the file.
+    /// Corruption or NotSupported if the file is not a complete SST file of a known kind. InvalidArgument if the file
+    /// has another comparator, belongs to another column family, or has no entries. Each error names the file.
     pub fn read(
         tools: &JobTools,
         family: &Family,
@@ -243,7 +243,8 @@ impl<'a> Bounds<'a> {
     }
 }
 
-/// The smallest and the largest sequence number of a file that a database wrote: from the properties, or by a scan.
+/// Returns the smallest and the largest sequence number of a file that a database wrote: from the properties, or by a
+/// scan.
 fn sequence_numbers(
     reader: &AnyReader,
     ctx: &ReadCtx,

@@ -1,6 +1,6 @@
-//! The files of an exported column family, brought into another database.
+//! Imports the files of an exported column family into another database.
 //!
-//! The files keep their entries, sequence numbers and levels. Only the order of level 0 is numbered anew: each exported
+//! The files keep their entries, sequence numbers and levels. Only the epoch numbers change, because each exported
 //! column family has its own epoch numbers. Facts: RocksDB `db/import_column_family_job.cc`.
 
 use std::path::{Path, PathBuf};
@@ -24,7 +24,7 @@ use crate::sync::Arc;
 pub struct ImportFile {
     pub path: PathBuf,
     pub level: usize,
-    /// Bytes. 0: unknown.
+    /// In bytes. 0: unknown.
     pub size: u64,
     pub smallest_seq: SequenceNumber,
     pub largest_seq: SequenceNumber,
@@ -54,7 +54,7 @@ pub struct Imported {
 }
 
 impl Imported {
-    /// The files stay when the value is dropped.
+    /// Keeps the files when the value is dropped.
     pub fn keep_files(&mut self) {
         self.keep = true;
     }
@@ -63,7 +63,7 @@ impl Imported {
 impl Drop for Imported {
     fn drop(&mut self) {
         if !self.keep {
-            // No MANIFEST names the files. What cannot be removed now, the next open removes.
+            // No MANIFEST names the files. If a file cannot be deleted now, the next open deletes it.
             self.paths.iter().for_each(|path| drop(self.tools.env.fs.unlink(path)));
         }
     }
@@ -119,7 +119,7 @@ pub fn import(
     Ok(imported)
 }
 
-/// The files from the last level up, level 0 from old to new, with their new epoch numbers.
+/// Returns the files with their new epoch numbers: from the last level up, and on level 0 from old to new.
 fn in_order<'a>(request: &'a ImportRequest, epoch: &mut u64) -> Vec<(&'a ImportFile, u64)> {
     let mut files: Vec<_> = request.files.iter().collect();
     files.sort_by_key(|file| {

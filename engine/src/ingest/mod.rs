@@ -5,9 +5,9 @@
 //!      ─► jobs::ingest, as write leader: no memtable overlaps ─► place: level and sequence number
 //!      ─► one commit for all column families ─► visible
 //! ```
-//! Invariants: an entry of an ingested file is newer than every entry of its key that was in the database before, unless
-//! the file is ingested behind. The database changes completely or not at all; until the commit, the copies have numbers
-//! that no MANIFEST names. Not here: flushes and the commit (`jobs`). Facts: RocksDB
+//! Invariants: an entry of an ingested file is newer than every entry of its key that was in the database before,
+//! unless the file is ingested behind. An ingestion changes the database completely or not at all. Until the commit,
+//! the copies have numbers that no MANIFEST names. Not here: flushes and the commit (`jobs`). Facts: RocksDB
 //! `db/external_sst_file_ingestion_job.cc`.
 
 mod external;

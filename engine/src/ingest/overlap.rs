@@ -1,6 +1,6 @@
-//! Whether the database has entries in the key range of a file: in memtables, and on a level.
+//! Decides whether the database has entries in the key range of a file: in memtables, or on a level.
 //!
-//! Range tombstones count as entries of every key that they cover.
+//! A range tombstone counts as an entry of every key in its range.
 
 use base::iter::InternalIterator;
 use base::key::{self, InternalOrder, MAX_SEQUENCE};

@@ -1,4 +1,4 @@
-//! The level and the sequence number of each ingested file.
+//! Chooses the level and the sequence number of each ingested file.
 //!
 //! ```text
 //!  level 0 ─► … ─► last level: stop at the first level with entries in the file's range, or that a running compaction
@@ -20,7 +20,7 @@ use super::{ExternalFile, Prepared};
 use crate::family::Parts;
 use crate::source::TableCache;
 
-/// Where one file goes.
+/// The place of one file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
     pub level: usize,
@@ -28,7 +28,7 @@ pub struct Place {
     pub seq: SequenceNumber,
 }
 
-/// What the placement reads.
+/// The input of the placement.
 pub struct PlaceRequest<'a> {
     pub prepared: &'a Prepared,
     pub view: View<'a>,
@@ -36,7 +36,7 @@ pub struct PlaceRequest<'a> {
     pub tables: &'a TableCache,
     /// The last sequence number that was given out.
     pub last_seq: SequenceNumber,
-    /// Snapshots must not see the files.
+    /// True if snapshots must not see the files, so each file gets a new sequence number.
     pub force_seq: bool,
     pub now_s: u64,
 }
@@ -115,7 +115,7 @@ fn check_seq(prepared: &Prepared, file: &ExternalFile, seq: SequenceNumber) -> R
     Err(Error::invalid_argument(error).doing("ingesting an external file").file(&file.path))
 }
 
-/// The last level, below all existing entries.
+/// Returns the place below all existing entries: the last level.
 fn place_behind(request: &PlaceRequest<'_>, file: &ExternalFile) -> Result<Place> {
     let version = request.view.version;
     let last = version.num_levels() - 1;
@@ -173,7 +173,8 @@ fn place_one(
     Ok(Place { level, seq: if overlaps && seq == 0 { last_seq + 1 } else { seq } })
 }
 
-/// Returns the deepest level for a file above `end`, and whether the database has entries in the file's range.
+/// Returns the deepest possible level for a file above level `end`. Also returns true if the database has entries in
+/// the key range of the file.
 fn deepest_level(request: &PlaceRequest<'_>, file: &ExternalFile, end: usize) -> Result<(usize, bool)> {
     let (prepared, view) = (request.prepared, &request.view);
     let version = view.version;

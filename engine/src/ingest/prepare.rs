@@ -21,10 +21,10 @@ use crate::options::{IngestExternalFileOptions, Temperature};
 use crate::output::JobTools;
 use crate::sync::{Arc, AtomicUsize, Mutex, Ordering};
 
-/// The one checksum function for whole files, by RocksDB's name.
+/// The only function for file checksums that the engine knows, by RocksDB's name.
 const CRC32C: &str = "FileChecksumCrc32c";
 
-/// Bytes that a checksum reads at a time.
+/// Bytes of one read of a checksum.
 const READ_BYTES: usize = 256 << 10;
 
 /// A file inside the database that no MANIFEST names yet.
@@ -33,7 +33,7 @@ pub struct PreparedFile {
     pub pending: Pending,
     /// The path inside the database.
     pub path: PathBuf,
-    /// The file is a copy; otherwise a link.
+    /// True if the file is a copy. False if the file is a link.
     pub copied: bool,
     pub checksum: Vec<u8>,
     pub checksum_name: String,
@@ -47,15 +47,15 @@ pub struct Prepared {
     pub files: Vec<PreparedFile>,
     pub options: IngestExternalFileOptions,
     pub replace: Option<ReplaceRange>,
-    /// Two of the files have a user key in common.
+    /// True if two of the files have a user key in common.
     pub overlapping: bool,
     tools: Arc<JobTools>,
-    /// A MANIFEST names the files, or may name the files.
+    /// True if a MANIFEST names the files, or may name the files.
     keep: bool,
 }
 
 impl Prepared {
-    /// The files stay when the value is dropped.
+    /// Keeps the files when the value is dropped.
     pub fn keep_files(&mut self) {
         self.keep = true;
     }
@@ -69,7 +69,7 @@ impl Prepared {
 impl Drop for Prepared {
     fn drop(&mut self) {
         if !self.keep {
-            // No MANIFEST names the files. What cannot be removed now, the next open removes.
+            // No MANIFEST names the files. If a file cannot be deleted now, the next open deletes it.
             self.files.iter().for_each(|file| drop(self.tools.env.fs.unlink(&file.path)));
         }
     }
@@ -130,7 +130,8 @@ fn read_all(
             let failed = external.is_err();
             found.lock().insert(at, external);
             if failed {
-                // The files before this one are taken already, so the first error of the request is found.
+                // All files before this file are being read already, so the result has the first error of the
+                // request.
                 next.store(files.len(), Ordering::Relaxed);
             }
         }
@@ -231,7 +232,7 @@ fn check_ranges(
     Ok(())
 }
 
-/// Puts one file into the database under its new number.
+/// Links or copies one file into the database under its new number.
 fn bring_file(
     tools: &JobTools,
     prepared: &Prepared,
@@ -245,7 +246,7 @@ fn bring_file(
     let copied =
         bring_in(&*tools.env.fs, (&external.path, &path), link, options.failed_move_fall_back_to_copy)
             .inspect_err(|_| {
-                // Incomplete, and no MANIFEST names the file.
+                // The file is incomplete, and no MANIFEST names it.
                 let _ = tools.env.fs.unlink(&path);
             })?;
     let bottommost = options.ingest_behind || options.fail_if_not_bottommost_level;
@@ -324,7 +325,7 @@ fn fill_checksums(tools: &JobTools, prepared: &mut Prepared, given: &[(Vec<u8>, 
     Ok(())
 }
 
-/// Computes the checksum of a whole file as the MANIFEST stores the checksum.
+/// Computes the checksum of a whole file, in the form of the MANIFEST.
 ///
 /// # Errors
 /// Errors of the file system.

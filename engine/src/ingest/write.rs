@@ -17,7 +17,7 @@ use table::unique_id::SessionId;
 use crate::family::Parts;
 use crate::options::{CompressionType, DbOptions, FamilyOptions};
 
-/// Bytes that the writer gathers before each write to the file.
+/// The largest number of bytes in the buffer of the writer.
 const BUFFER_BYTES: usize = 1 << 20;
 
 /// An external SST file that is being written.
@@ -83,7 +83,7 @@ impl ExternalWriter {
             file.close().map(|()| info)
         });
         finished.map_err(|error| {
-            // Incomplete. The error is reported; the file is of no use.
+            // The file is incomplete, and the caller gets the error.
             let _ = self.env.fs.unlink(&self.path);
             error.doing("writing an external SST file").file(&self.path)
         })
@@ -94,7 +94,7 @@ impl Drop for ExternalWriter {
     fn drop(&mut self) {
         if let Some(writer) = self.writer.take() {
             drop(writer.abandon());
-            // Incomplete, and of no use.
+            // The file is incomplete.
             let _ = self.env.fs.unlink(&self.path);
         }
     }

@@ -1,7 +1,8 @@
 //! The options of the engine: the crate `options`, and the options of single calls.
 //!
 //! [`DbOptions`], [`FamilyOptions`], OPTIONS files and validation are in the crate `options`. The options of reads,
-//! writes, flushes and compactions are in `operations.rs`. They are never in a file, and they hold objects of the engine.
+//! writes, flushes and compactions are in `operations.rs`. OPTIONS files never have them, and they hold objects of
+//! the engine.
 
 mod operations;
 

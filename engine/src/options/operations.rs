@@ -1,4 +1,4 @@
-//! The options of single calls. Never in a file.
+//! The options of single calls. OPTIONS files never have these options.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -12,16 +12,17 @@ use crate::sequence::Snapshot;
 
 use super::{CompressionType, Temperature};
 
-/// Where a read may look.
+/// The places where a read looks for a key.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ReadTier {
     #[default]
     All,
-    /// Memtables and cached blocks: no I/O. What would need more is `Incomplete`.
+    /// Memtables and cached blocks. The read does no I/O. If the result needs I/O, the read fails with Incomplete.
     BlockCache,
-    /// What would survive a crash: skips memtables whose writes went around the WAL.
+    /// Data that survives a crash. The read skips all memtables if the database has received a write without WAL. Not
+    /// for iterators.
     Persisted,
-    /// Memtables alone.
+    /// Only memtables. Not for iterators.
     Memtable,
 }
 
@@ -50,77 +51,82 @@ impl std::fmt::Debug for TableFilter {
 /// Options of reads.
 #[derive(Clone, Debug)]
 pub struct ReadOptions {
-    /// Reads see the database as it was then. Default: the newest state.
+    /// The read sees the database at this snapshot. Default `None`: the read sees the newest state.
     pub snapshot: Option<Arc<Snapshot>>,
-    /// For families with timestamps: read as of then. Needed there, and refused elsewhere.
+    /// The read sees the database at this timestamp. Required for column families with timestamps, and rejected for
+    /// others.
     pub timestamp: Option<Vec<u8>>,
     /// Column families with timestamps, iterators only: the iterator shows every entry from this timestamp up to
     /// `timestamp`, newest first for each key, also tombstones and merge operands (`value_type` says which). Default
     /// `None`: the iterator shows the newest entry of each key, merged, and no tombstones.
     pub iter_start_ts: Option<Vec<u8>>,
-    /// Time of day, since 1970, at which the call gives up: looked at before each table of a look-up, each
-    /// positioning of an iterator and each access to a table's file. Zero, the default: never.
+    /// The time at which the read fails with TimedOut, as the duration since 1970. The read checks the time before
+    /// each SST file of a look-up, each positioning of an iterator, and each access to an SST file. Zero, the
+    /// default: no deadline.
     pub deadline: Duration,
     /// The longest duration of one access to an SST file. If an access took longer, the call returns
     /// `TimedOut`. Zero, the default: no limit.
     pub io_timeout: Duration,
     pub read_tier: ReadTier,
-    /// Charges accesses to tables' files to the database's rate limiter, where that limits reads. Default
-    /// `None`: not.
+    /// Charges accesses to SST files to the rate limiter of the database with this priority, if the rate limiter
+    /// limits reads. Default `None`: accesses are not charged.
     pub rate_limiter_priority: Option<IoPriority>,
-    /// Bytes of values after which a multi-get answers `Aborted` for the rest. Default: no limit.
+    /// If the values of a multi-get exceed this number of bytes, the remaining keys fail with Aborted. Default: no
+    /// limit.
     pub value_size_soft_limit: u64,
-    /// A look-up that merged more operands than this says so by the subcode of its
-    /// [`Answered`](crate::read::Answered). Default: not told.
+    /// If a look-up merges more operands than this number, its [`Answered`](crate::read::Answered) has the subcode
+    /// `MergeOperandThresholdExceeded`. Default `None`: the look-up reports no number.
     pub merge_operand_count_threshold: Option<usize>,
-    /// Default true.
+    /// Verifies the checksum of each block that is read from a file. Default true.
     pub verify_checksums: bool,
-    /// Whether blocks read join the block cache. Default true.
+    /// Adds the blocks that are read from files to the block cache. Default true.
     pub fill_cache: bool,
-    /// Range tombstones are not looked at. Default false.
+    /// Ignores range tombstones: the read returns entries that a range tombstone deletes. Default false.
     pub ignore_range_deletions: bool,
-    /// Iterators that read ahead have the system bring in the next stretch of the file while they go through
-    /// this one. Default false.
+    /// An iterator with read-ahead asks the system for the next bytes of the file while it moves through its
+    /// read-ahead buffer. Default false.
     pub async_io: bool,
     /// A multi-get asks the system for the blocks of all SST files of one level before it waits for a read, so the reads of
     /// the level are in flight together. With false, a multi-get reads one block after another. No effect with direct I/O,
     /// and with a rate limiter, a deadline or a timeout of the read. Default: true.
     pub optimize_multiget_for_io: bool,
-    /// Bytes an iterator reads ahead; 0, the default: it grows by itself.
+    /// Bytes that an iterator reads ahead. 0, the default: the read-ahead starts small and grows.
     pub readahead_size: usize,
-    /// Hidden entries in a row after which an iterator is `Incomplete`. 0, the default: no limit.
+    /// If an iterator skips more than this number of hidden entries in a row, it fails with Incomplete. 0, the
+    /// default: no limit.
     pub max_skippable_internal_keys: u64,
-    /// The first key an iterator shows.
+    /// The smallest key that an iterator returns. Default `None`: no bound.
     pub iterate_lower_bound: Option<Vec<u8>>,
-    /// The first key an iterator does not show.
+    /// An iterator returns only keys before this key. Default `None`: no bound.
     pub iterate_upper_bound: Option<Vec<u8>>,
     /// Iterators only: an iterator skips the point entries of each SST file for which the filter returns false. Range
     /// tombstones of the file still apply. Memtables are always read. Default `None`: the iterator reads all files.
     pub table_filter: Option<TableFilter>,
-    /// The iterator sees later writes too. Default false.
+    /// The iterator also sees later writes. Default false.
     pub tailing: bool,
-    /// Iterates over all keys whatever the prefix extractor. Default false.
+    /// The iterator returns all keys, whatever the prefix extractor of the column family. Default false.
     pub total_order_seek: bool,
-    /// Uses prefix filters where bounds make it safe. Default false.
+    /// The iterator uses prefix filters only if its upper bound shows that they hide no key. Default false.
     pub auto_prefix_mode: bool,
-    /// Stops where the prefix changes. Default false.
+    /// The iterator ends where the prefix of the keys changes. Default false.
     pub prefix_same_as_start: bool,
-    /// Asks that keys and values may be kept without copying (`pinned_key`, `pinned_value`); the property
-    /// `rocksdb.iterator.is-key-pinned` tells whether the current ones are. They stay readable even after the
-    /// iterator is gone. Default false.
+    /// The caller wants to keep keys and values without a copy (`pinned_key`, `pinned_value`). The property
+    /// `rocksdb.iterator.is-key-pinned` tells whether this is possible for the current key. Pinned keys and values
+    /// stay readable after the iterator is dropped. Default false.
     pub pin_data: bool,
-    /// A scan goes on reading ahead in the next table of a level at the pace it had in the one before, rather
-    /// than start anew in each. Default false.
+    /// A scan keeps the size of its read-ahead when it moves to the next SST file of a level. With false, the
+    /// read-ahead starts small in each SST file. Default false.
     pub adaptive_readahead: bool,
-    /// Without effect: files freed by an iterator's end are always deleted by a background job. Default false.
+    /// Has no effect: a background job always deletes the files that the end of an iterator makes obsolete. Default
+    /// false.
     pub background_purge_on_iterator_cleanup: bool,
-    /// Nothing is read ahead past the block that holds the upper bound. Default true.
+    /// Read-ahead stops at the block that holds the upper bound. Default true.
     pub auto_readahead_size: bool,
     /// The caller promises to call `prepare_value` before each access to a value. Values in SST files and
     /// memtables are always prepared, so the option defers no work. Default: false.
     pub allow_unprepared_value: bool,
-    /// With `snapshot`: the iterator lets go of memtables and tables that are no longer current and goes on, at
-    /// the same snapshot, in those that are. Default false.
+    /// With `snapshot`: the iterator releases obsolete memtables and SST files, and continues at the same snapshot in
+    /// the current super version. Default false.
     pub auto_refresh_iterator_with_snapshot: bool,
 }
 
@@ -160,32 +166,33 @@ impl Default for ReadOptions {
     }
 }
 
-/// Options of writes. All default to off.
+/// Options of writes. By default, all of them are off.
 #[derive(Clone, Copy, Debug, Default)]
 #[allow(non_snake_case)]
 pub struct WriteOptions {
-    /// Waits until the WAL is on stable storage.
+    /// Syncs the WAL before the write returns, so the write survives a power failure.
     pub sync: bool,
-    /// Leaves the WAL out: the write is lost in a crash unless it was flushed.
+    /// Writes no WAL record. A crash loses the write, unless the write was flushed before.
     pub disableWAL: bool,
-    /// Records for families that do not exist are dropped rather than refused.
+    /// Skips records of column families that do not exist. With false, such a batch is rejected.
     pub ignore_missing_column_families: bool,
     /// Returns Incomplete instead of waiting for the end of a write stall. Without this option, a stalled write has no
     /// time limit, as in RocksDB. The wait ends with an error if a background error ends it: at once if no resume is
     /// planned, after one second if the disk is full. Default: false.
     pub no_slowdown: bool,
-    /// Slowed first when compaction falls behind.
+    /// While compactions cannot keep up, delays the write to 2 MiB per second, for at most one second. With
+    /// `no_slowdown`, the write fails with Incomplete instead. Default false.
     pub low_pri: bool,
     /// Has no effect: insertions find their position without a hint. RocksDB: remembers the position within a batch.
     pub memtable_insert_hint_per_batch: bool,
-    /// Charges the WAL write to the rate limiter; only `User`, `Total` and `None`, the last two for not, are
-    /// legal, and `User` only where the WAL is written at once.
+    /// `User` charges the WAL write to the rate limiter. This needs a write with WAL, and `manual_wal_flush = false`.
+    /// `Total` and `None`, the default, charge nothing. Other priorities are rejected.
     pub rate_limiter_priority: Option<IoPriority>,
-    /// Bytes of checksum kept for each entry on its way to the memtable: 0 or 8.
+    /// Bytes of checksum that protect each entry until it is in the memtable. 0, the default, or 8.
     pub protection_bytes_per_key: usize,
 }
 
-/// Options of [`flush`](FlushOptions).
+/// Options of a manual flush.
 #[derive(Clone, Copy, Debug)]
 pub struct FlushOptions {
     /// Returns after the flush. If false, the call returns after the memtables became immutable. Default: true.
@@ -194,8 +201,8 @@ pub struct FlushOptions {
     /// call waits until the flush causes no write stall; the wait also ends if no flush or compaction of the column
     /// family is due. Default: false.
     pub allow_write_stall: bool,
-    /// The families in one atomic flush whatever `atomic_flush` says, on this thread even without `wait`. Default
-    /// false.
+    /// Flushes the column families in one commit, even without the option `atomic_flush` of the database. Runs on the
+    /// thread of the caller, even without `wait`. Default false.
     pub force_atomic_flush: bool,
     /// Returns after the listeners were called for each flush of the column families that runs, also for flushes of other
     /// callers. Acts only with `wait`, and not in a callback of a background job. If false, the call waits for the listeners
@@ -216,18 +223,18 @@ pub struct FlushWalOptions {
     pub rate_limiter_priority: Option<IoPriority>,
 }
 
-/// What a manual compaction does with the bottommost level.
+/// Whether a manual compaction rewrites the bottommost level.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum BottommostLevelCompaction {
     Skip,
     #[default]
     IfHaveCompactionFilter,
     Force,
-    /// As `Force`, but files made by this very call are left alone.
+    /// Like `Force`, but does not rewrite files that this compaction has written.
     ForceOptimized,
 }
 
-/// What a manual compaction does with blob garbage.
+/// Whether a manual compaction collects garbage in blob files.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum BlobGarbageCollectionPolicy {
     Force,
@@ -239,26 +246,27 @@ pub enum BlobGarbageCollectionPolicy {
 /// Options of a manual compaction of a range.
 #[derive(Clone, Debug)]
 pub struct CompactRangeOptions {
-    /// No automatic compaction runs meanwhile. Default false.
+    /// Runs no automatic compaction during the manual compaction. Default false.
     pub exclusive_manual_compaction: bool,
-    /// Files end in the smallest level that holds them, or in `target_level`. Default false.
+    /// Moves the output files to `target_level` afterwards. Default false.
     pub change_level: bool,
-    /// -1, the default: the smallest.
+    /// The target of `change_level`. -1, the default: the smallest empty level that is large enough.
     pub target_level: i32,
-    /// Which of the family's paths. Default 0.
+    /// The path of the output files, as an index into the paths of the column family. Default 0.
     pub target_path_id: u32,
     pub bottommost_level_compaction: BottommostLevelCompaction,
     /// Starts the flush before the compaction at once, even if the flush causes a write stall; see
     /// [`FlushOptions::allow_write_stall`]. Default: false.
     pub allow_write_stall: bool,
-    /// 0, the default: as the database's option.
+    /// The largest number of subcompactions. 0, the default: the option `max_subcompactions` of the database.
     pub max_subcompactions: u32,
-    /// Raises the family's `full_history_ts_low` first.
+    /// Raises `full_history_ts_low` of the column family before the compaction. Default `None`: no change.
     pub full_history_ts_low: Option<Vec<u8>>,
-    /// Set by the caller to give the compaction up.
+    /// A flag that the caller sets to cancel the compaction. Default `None`.
     pub canceled: Option<Arc<AtomicBool>>,
     pub blob_garbage_collection_policy: BlobGarbageCollectionPolicy,
-    /// 0 to 1; negative, the default: as the family's option.
+    /// The age cutoff for garbage collection in blob files, from 0 to 1. Outside of this range, as by default: the
+    /// option of the column family.
     pub blob_garbage_collection_age_cutoff: f64,
 }
 
@@ -280,18 +288,19 @@ impl Default for CompactRangeOptions {
     }
 }
 
-/// Options of a compaction of named files.
+/// Options of a compaction of named SST files.
 #[derive(Clone, Debug)]
 pub struct CompactionOptions {
-    /// Default `DISABLE`: as the family's options say for the level.
+    /// The compression of the output files. `DISABLE`, the default: the compression that the column family uses for
+    /// the level.
     pub compression: CompressionType,
-    /// Bytes. Default: no limit.
+    /// The size limit of an output file in bytes. Default: no limit.
     pub output_file_size_limit: u64,
-    /// 0, the default: as the database's option.
+    /// The largest number of subcompactions. 0, the default: the option `max_subcompactions` of the database.
     pub max_subcompactions: u32,
     pub canceled: Option<Arc<AtomicBool>>,
     pub output_temperature_override: Temperature,
-    /// Default false.
+    /// Moves the SST files without a rewrite, if possible. Default false.
     pub allow_trivial_move: bool,
 }
 
@@ -308,31 +317,33 @@ impl Default for CompactionOptions {
     }
 }
 
-/// Options of the ingestion of files made elsewhere.
+/// Options of the ingestion of external SST files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IngestExternalFileOptions {
     pub move_files: bool,
     pub link_files: bool,
-    /// Default true.
+    /// Copies a file that cannot be linked. With false, the ingestion fails. Default true.
     pub failed_move_fall_back_to_copy: bool,
-    /// Default true.
+    /// Gives the files a new sequence number if snapshots exist, so that no snapshot sees the files. Default true.
     pub snapshot_consistency: bool,
-    /// Default true.
+    /// Allows a new sequence number for the entries of a file. With false, a file that needs a new sequence number is
+    /// rejected. Default true.
     pub allow_global_seqno: bool,
-    /// Default true.
+    /// Flushes memtables that overlap with the files. With false, an overlap is an error. Default true.
     pub allow_blocking_flush: bool,
     pub ingest_behind: bool,
     pub write_global_seqno: bool,
     pub verify_checksums_before_ingest: bool,
-    /// Bytes.
+    /// Read-ahead in bytes for the checks of the external files. 0, the default: automatic.
     pub verify_checksums_readahead_size: usize,
-    /// Default true.
+    /// Computes the checksum of each file, and compares it with the checksum of the request. With false, the
+    /// ingestion trusts the checksum of the request. Needs `file_checksum_gen_factory`. Default true.
     pub verify_file_checksum: bool,
     pub fail_if_not_bottommost_level: bool,
     pub allow_db_generated_files: bool,
-    /// Default true.
+    /// Adds the blocks that the checks read to the block cache. Default true.
     pub fill_cache: bool,
-    /// Default true.
+    /// Opens the ingested files on the last level at once, with index and filter. Default true.
     pub prefetch_lmax_index_and_filter_blocks: bool,
     /// The number of threads that open and check the external files of one call. Values below 1 stand for 1. Default 1.
     pub file_opening_threads: i32,
@@ -361,7 +372,7 @@ impl Default for IngestExternalFileOptions {
     }
 }
 
-/// Options of the import of an exported family.
+/// Options of the import of an exported column family.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ImportColumnFamilyOptions {
     pub move_files: bool,
@@ -370,11 +381,11 @@ pub struct ImportColumnFamilyOptions {
 /// Options of size estimates.
 #[derive(Clone, Copy, Debug)]
 pub struct SizeApproximationOptions {
-    /// Default false.
+    /// Counts the bytes in memtables. Default false.
     pub include_memtables: bool,
-    /// Default true.
+    /// Counts the bytes in SST files. Default true.
     pub include_files: bool,
-    /// Default false.
+    /// Counts the bytes in blob files. Default false.
     pub include_blob_files: bool,
     /// Has no effect: the sizes of files are always exact. RocksDB: the error that the estimate of the files may have, as
     /// a share of their size. Default -1.
@@ -392,17 +403,17 @@ impl Default for SizeApproximationOptions {
     }
 }
 
-/// Options of waiting for background work. All default to off.
+/// Options of a wait for background work. By default, all of them are off.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct WaitForCompactOptions {
-    /// `Aborted` if background work is paused.
+    /// Ends the wait with Aborted if background work is paused.
     pub abort_on_pause: bool,
-    /// Flushes first.
+    /// Flushes all column families before the wait.
     pub flush: bool,
-    /// Waits for the deletion of files too.
+    /// Also waits for the deletion of obsolete files.
     pub wait_for_purge: bool,
-    /// Closes the database afterwards.
+    /// Closes the database after the wait.
     pub close_db: bool,
-    /// Zero: no limit.
+    /// Ends the wait with TimedOut after this time. Zero: no limit.
     pub timeout: Duration,
 }

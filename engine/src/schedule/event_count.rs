@@ -18,7 +18,7 @@ impl EventCount {
         *self.count.lock()
     }
 
-    /// Something happened that somebody may wait for.
+    /// Counts an event, and wakes the waiting threads.
     pub fn tell(&self) {
         *self.count.lock() += 1;
         self.moved.notify_all();

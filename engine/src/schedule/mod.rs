@@ -1,4 +1,5 @@
-//! What is due: the queues of flushes and compactions, their slots, and the stall decision. No job runs here.
+//! Decides which jobs are due: the queues of flushes and compactions, their slots, and write stalls. No job runs
+//! here.
 //!
 //! ```text
 //!  write path   ──► flush queue ──► slot free? ──► job ──► commit ──► reconsider ─┬─► stall decision
@@ -65,9 +66,9 @@ pub struct Schedule {
     runner: OnceLock<Weak<dyn JobRunner>>,
     queues: RankedMutex<Queues>,
     open: AtomicBool,
-    /// True while a job is due that reconsiders all column families after a release of snapshots.
+    /// True while a job is planned that reconsiders all column families after a release of snapshots.
     release_pending: AtomicBool,
-    /// True while a job is due that looks again at the limiters of compactions.
+    /// True while a job is planned that checks the limiters of compactions again.
     pub(super) limiter_pending: AtomicBool,
 }
 
@@ -120,16 +121,18 @@ impl Schedule {
         self.queues.lock()
     }
 
-    /// After a change of a family's tree, memtables or options: the stall decision, and what is due.
+    /// Decides about write stalls of a column family, and queues and starts the jobs that are due. Called after a
+    /// change of its version, memtables or options.
     pub fn reconsider(&self, family: &Arc<Family>) {
         if !self.open.load(Ordering::Acquire) {
             return;
         }
         let now = self.tools.env.clock.now_seconds();
         let mut state = self.queues();
-        // Looked at under the lock: of two that reconsider, the later must not decide by what was before.
-        // A stop that is decided by memtables long flushed would never be taken back.
-        // With `atomic_flush` one flush at a time, of all families; the job that ends looks at all of them.
+        // Read the state under the lock of the queues. If two threads reconsider the column family, the later
+        // decision must use the newer state. Otherwise a stop because of memtables that are flushed by now could last
+        // forever. With `atomic_flush`, only one flush of all column families runs at a time, and the end of its job
+        // reconsiders all column families.
         let group = self.atomic_flush.then(|| self.families.last_group());
         let taken = self.atomic_flush && self.families.all().iter().any(|f| f.state().is_flushing());
         let (pin, unflushed, full, ts_low) = {
@@ -205,10 +208,10 @@ impl Schedule {
         }
     }
 
-    /// After a switch of the memtable of a column family: decides about stalls with the new count of immutable memtables
-    /// and with the levels as the last [`Schedule::reconsider`] found them. A change of the levels has its own call of
-    /// `reconsider`. The writer that switches a memtable runs this function, and scores over 16,000 SST files took 0.3 ms.
-    /// Returns false if the column family needs `reconsider`.
+    /// Decides about write stalls after a switch of the memtable. Uses the new count of immutable memtables, and the
+    /// levels of the last [`Schedule::reconsider`]: each change of the levels calls `reconsider`. This function runs
+    /// in the writer that switches the memtable, and the scores of 16,000 SST files took 0.3 ms. Returns false if the
+    /// column family needs `reconsider`.
     fn reconsider_memtables(&self, family: &Arc<Family>) -> bool {
         let mut state = self.queues();
         let unflushed = family.state().immutable_memtables.len();
@@ -270,19 +273,19 @@ impl Schedule {
         });
     }
 
-    /// Returns true while a job is due that [`Schedule::schedule_released`] spawned.
+    /// Returns true while a job of [`Schedule::schedule_released`] is planned.
     pub fn is_release_pending(&self) -> bool {
         self.release_pending.load(Ordering::Acquire)
     }
 
-    /// Changes the rate that writes are slowed to first.
+    /// Changes the rate of writes at the start of a write stall, in bytes per second.
     pub fn set_delayed_write_rate(&self, rate: u64) {
         for (pressure, ..) in self.queues().stalls.pressures.values_mut() {
             pressure.set_max_rate(rate);
         }
     }
 
-    /// What goes on, for the properties.
+    /// Returns the activity of the background, for the properties.
     pub fn activity(&self) -> Activity {
         let state = self.queues();
         Activity {
@@ -295,7 +298,7 @@ impl Schedule {
     }
 }
 
-/// Why level 0 stays as full as it is: a table of the family is quarantined, and nothing can be compacted beside it.
+/// Returns the error that keeps level 0 full: an SST file is quarantined, and no compaction is possible without it.
 fn blocked(view: &View<'_>, options: &lsm::pick::Options, now: u64) -> Option<Error> {
     let number = view.version.files().find(|(_, f)| f.is_quarantined())?.1.number;
     lsm::pick::pick(view, options, now).is_none().then(|| set_aside(number))

@@ -3,7 +3,7 @@
 use super::Schedule;
 
 impl Schedule {
-    /// Starts no new job. Returns when no job runs. Calls nest.
+    /// Starts no new job. Returns when no job runs. Calls are counted: see [`Schedule::unpause`].
     pub fn pause(&self) {
         self.queues().paused += 1;
         self.pool.wait_until(|| {
@@ -13,7 +13,7 @@ impl Schedule {
         });
     }
 
-    /// Undoes one [`Schedule::pause`]. Returns false if there was none.
+    /// Undoes one [`Schedule::pause`]. Returns false if the schedule was not paused.
     pub fn unpause(&self) -> bool {
         let mut state = self.queues();
         let was_paused = state.paused > 0;

@@ -1,4 +1,4 @@
-//! The jobs of one database in the executor's pools: how a job starts, how a thread waits for jobs.
+//! The jobs of one database in the pools of the executor: starts jobs, and waits for jobs.
 //!
 //! A queued job holds its owner by a weak pointer, because a dropped database has no work. Each job is counted until the job
 //! has released its resources. A thread that waits for a job first helps the executor, so the engine also runs in one
@@ -29,7 +29,7 @@ impl JobPool {
         JobPool { tools, errors, tag: Tag::fresh(), changed: Arc::default(), out: Arc::default() }
     }
 
-    /// Puts a job of `owner` into a pool.
+    /// Adds a job of `owner` to a pool.
     pub fn spawn<T: Send + Sync + 'static>(
         &self,
         pool: Pool,
@@ -43,7 +43,7 @@ impl JobPool {
         }
     }
 
-    /// Puts a job of `owner` into a pool after `delay_us`.
+    /// Adds a job of `owner` to a pool after `delay_us` microseconds.
     pub fn spawn_after<T: Send + Sync + 'static>(
         &self,
         delay_us: u64,

@@ -1,4 +1,4 @@
-//! What is queued, what runs, and what holds jobs back. All of it stands under one lock.
+//! Queued jobs, running jobs, and the reasons why jobs must wait. One lock protects all of them.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -77,9 +77,9 @@ pub struct Manuals {
 /// The stall decisions.
 #[derive(Default)]
 pub struct Stalls {
-    /// Of each column family: the pressure, the last decision, and the load that the decision was about.
+    /// For each column family: the pressure, the last decision, and the load of the last decision.
     pub pressures: HashMap<FamilyId, (Pressure, StallCondition, Load)>,
-    /// Of each column family: see `Scores::bottommost_next`.
+    /// For each column family: see `Scores::bottommost_next`.
     pub bottommost_next: HashMap<FamilyId, u64>,
 }
 

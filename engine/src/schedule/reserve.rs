@@ -1,4 +1,4 @@
-//! Reservations: the SST files and the key ranges that a running compaction holds against all other compactions.
+//! Reservations: no other compaction may use the SST files and the key ranges of a running compaction.
 
 use lsm::pick::{Task, View};
 
@@ -64,7 +64,7 @@ impl Schedule {
         state.unreserve(job.family.id(), job.id.0);
     }
 
-    /// Calls `look` with the view of a picker: the version, and the compactions that run now.
+    /// Calls `look` with the input of a compaction picker: the version, and the compactions that run now.
     pub fn viewed<T>(
         &self,
         state: &Queues,

@@ -10,14 +10,15 @@ use crate::family::Family;
 use crate::options::RunningTask;
 use crate::sync::{Arc, Ordering};
 
-/// Jobs of each kind that may run at a time.
+/// The number of jobs of each kind that may run at the same time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Slots {
     pub flushes: usize,
     pub compactions: usize,
 }
 
-/// RocksDB's `GetBGJobLimits`: a quarter of the jobs flush; compactions get one until there is pressure.
+/// Returns the slots as RocksDB's `GetBGJobLimits`. By default a quarter of the jobs are flushes and the rest are
+/// compactions. Without `parallelize`, only one compaction may run.
 pub fn slots(max_flushes: i32, max_compactions: i32, max_jobs: i32, parallelize: bool) -> Slots {
     let (flushes, compactions) = if max_flushes == -1 && max_compactions == -1 {
         let flushes = (max_jobs / 4).max(1);
@@ -39,7 +40,7 @@ impl Schedule {
         slots(o.max_background_flushes, o.max_background_compactions, o.max_background_jobs, parallelize)
     }
 
-    /// Grows the executor's pools to what the options ask for.
+    /// Gives the pools of the executor enough threads for the options.
     pub fn size_pools(&self) {
         let o = self.tools.options.load();
         let all = slots(o.max_background_flushes, o.max_background_compactions, o.max_background_jobs, true);
@@ -47,7 +48,8 @@ impl Schedule {
         self.tools.env.executor.grow_threads(Pool::Low, all.compactions);
     }
 
-    /// Asks for a flush of these families: of all together if `atomic`, else each by itself, once.
+    /// Queues flushes of these column families. If `atomic` is set, one flush of all column families. Otherwise one
+    /// flush for each column family that has no queued flush.
     pub fn enqueue_flush(
         &self,
         state: &mut Queues,
@@ -89,7 +91,7 @@ impl Schedule {
         }
     }
 
-    /// Starts as many jobs as are due and have a slot.
+    /// Starts all jobs that are due and have a slot.
     pub fn start_due(&self, state: &mut Queues) {
         if !self.open.load(Ordering::Acquire)
             || state.closing
@@ -108,7 +110,7 @@ impl Schedule {
         if state.manual.exclusive > 0 || state.aborts > 0 {
             return;
         }
-        // A manual compaction takes a slot, though it runs on its caller's thread.
+        // A running manual compaction counts as a used slot, although it runs on the thread of its caller.
         while state.compaction.scheduled + state.manual.running < slots.compactions
             && compactions > state.compaction.scheduled - state.compaction.running
         {
@@ -117,7 +119,7 @@ impl Schedule {
         }
     }
 
-    /// How many flushes and compactions are queued, but for those of families whose own error holds them. These stay
+    /// Returns the numbers of queued flushes and compactions that may start. Jobs of stopped column families stay
     /// queued.
     fn due(&self, state: &Queues) -> (usize, usize) {
         let partly = self.errors.is_partly_stopped();
@@ -158,14 +160,14 @@ impl Schedule {
         !request.families.iter().any(|family| self.errors.is_held(family.id()))
     }
 
-    /// The oldest flush that may run.
+    /// Takes the oldest flush request that may run.
     pub fn take_flush(&self, state: &mut Queues) -> Option<FlushRequest> {
         let at = state.flush.queue.iter().position(|request| self.may_flush(request))?;
         state.flush.queue.remove(at)
     }
 
-    /// Takes the column family whose compaction has been due for the longest time, of the families that may
-    /// run one. The task counts in the limiter of the column family until it is dropped.
+    /// Takes the column family whose compaction has been queued for the longest time and may run. The returned task
+    /// counts in the limiter of the column family until the task is dropped.
     pub fn take_compaction(&self, state: &mut Queues) -> Option<(Arc<Family>, Option<RunningTask>)> {
         if state.aborts > 0 {
             return None;
