@@ -1,4 +1,4 @@
-//! What the block cache holds, by role.
+//! The content of the block cache, by role.
 
 use std::collections::BTreeMap;
 
@@ -53,7 +53,7 @@ pub(super) fn map(family: &Family) -> Option<BTreeMap<String, String>> {
     Some(map)
 }
 
-/// Kind, address and process, as RocksDB tells caches apart.
+/// Returns the id of a block cache: kind, address and process, as in RocksDB.
 fn id(cache: &Arc<table::sst::BlockCache>) -> String {
     let name = cache.options().name();
     format!("{name}@{:p}#{}", Arc::as_ptr(cache), env::posix::process_id())

@@ -1,6 +1,6 @@
-//! Numbers as RocksDB shows them to people.
+//! Formats numbers for people, as RocksDB does.
 
-/// `1.50 MB`; always from kilobytes on.
+/// Formats bytes as `1.50 MB`. The smallest unit is KB.
 pub fn bytes(bytes: u64) -> String {
     let mut size = bytes as f64 / 1024.0;
     let mut unit = 0;
@@ -12,7 +12,7 @@ pub fn bytes(bytes: u64) -> String {
     format!("{size:.2} {}", UNITS[unit])
 }
 
-/// `9999`, `10K`, `12M`, `10G`.
+/// Formats a count as `9999`, `10K`, `12M` or `10G`.
 pub fn number(n: u64) -> String {
     match n {
         0..10_000 => n.to_string(),
@@ -22,7 +22,7 @@ pub fn number(n: u64) -> String {
     }
 }
 
-/// `00:01:2.500 H:M:S`.
+/// Formats microseconds as `00:01:2.500 H:M:S`.
 pub fn micros(micros: u64) -> String {
     let seconds = micros / 1_000_000;
     format!(
@@ -33,12 +33,12 @@ pub fn micros(micros: u64) -> String {
     )
 }
 
-/// Gibibytes.
+/// Converts bytes to GiB.
 pub fn gb(bytes: u64) -> f64 {
     bytes as f64 / 1_073_741_824.0
 }
 
-/// Mebibytes.
+/// Converts bytes to MiB.
 pub fn mb(bytes: u64) -> f64 {
     bytes as f64 / 1_048_576.0
 }

@@ -1,4 +1,4 @@
-//! `cfstats`: what flushes and compactions did to each level of a family, and how its writers were held back.
+//! `cfstats`: flushes and compactions by level of a column family, and its write stalls.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use super::{PropertyContext, cache, scores};
 use crate::family::Family;
 use crate::stats::{FamilyNumbers, Ingested, LevelNumbers, StallCounts};
 
-/// A line of the table: the numbers of a level (or of all), with what the tree is like now.
+/// A row of the table: the statistics of a level or of all levels, and the present files.
 #[derive(Default)]
 struct Row {
     files: usize,
@@ -34,7 +34,7 @@ fn blob_line(family: &Family) -> String {
     )
 }
 
-/// The table and the sums below it; `periodic` begins a new interval.
+/// Returns the table and the sums below the table. With `periodic`, starts a new interval.
 pub(super) fn text(context: &PropertyContext<'_>, family: &Family, periodic: bool) -> String {
     let mut numbers = family.stats.lock().clone();
     let (rows, sum) = rows(context, family, &numbers);
@@ -79,7 +79,7 @@ pub(super) fn text(context: &PropertyContext<'_>, family: &Family, periodic: boo
     out + &cache::text(family).unwrap_or_default()
 }
 
-/// The `AddFile` lines: what was ingested since the open and since the last dump.
+/// Returns the `AddFile` lines: files that were ingested since the open and since the last dump.
 fn ingested_lines(all: &Ingested, before: &Ingested) -> String {
     let recent = |now: u64, then: u64| now.saturating_sub(then);
     let mut out = format!(
@@ -110,7 +110,7 @@ fn compaction_line(what: &str, n: &LevelNumbers, seconds: f64) -> String {
     )
 }
 
-/// The levels that have or had something, and all together.
+/// Returns a row for each level that has files or had jobs, and the row of the sums.
 fn rows(context: &PropertyContext<'_>, family: &Family, numbers: &FamilyNumbers) -> (Vec<(usize, Row)>, Row) {
     let pinned = family.pin();
     let version = &pinned.version;
@@ -153,7 +153,7 @@ fn header(family: &str, group_by: &str) -> String {
     format!("\n** Compaction Stats [{family}] **\n{columns}{}\n", "-".repeat(columns.len()))
 }
 
-/// The row's figures under the names of the map property, in the table's order.
+/// Returns the values of a row with their names in the map property, in the order of the table.
 fn figures(row: &Row) -> [(&'static str, f64); 22] {
     let n = &row.numbers;
     let read = n.bytes_read_non_output_levels + n.bytes_read_output_level;
@@ -216,7 +216,7 @@ fn line(name: &str, row: &Row) -> String {
     )
 }
 
-/// The map property: `compaction.L0.NumFiles` and so on, and the stall counts.
+/// Returns the map property: `compaction.L0.NumFiles` and so on, and the counts of write stalls.
 pub(super) fn map(context: &PropertyContext<'_>, family: &Family) -> BTreeMap<String, String> {
     let numbers = family.stats.lock().clone();
     let (rows, sum) = rows(context, family, &numbers);
@@ -258,7 +258,7 @@ pub(super) fn stall_line(counts: &BTreeMap<String, String>) -> String {
     format!("Write Stall (count): {}\n", list.join(", "))
 }
 
-/// Times of reads by level are not taken; the head stands alone, as in a RocksDB that has read nothing.
+/// Returns only the title. Read times by level are not measured. RocksDB prints the same if it has read nothing.
 pub(super) fn histogram(family: &Family) -> String {
     format!("\n** File Read Latency Histogram By Level [{}] **\n", family.name())
 }
@@ -273,7 +273,7 @@ pub(super) fn files_and_sizes(family: &Family) -> String {
     out
 }
 
-/// Bytes of keys and values by bytes of files; -1 where nothing is known.
+/// Returns the bytes of keys and values divided by the bytes of the files. Returns -1 if no sizes are known.
 pub(super) fn compression_ratio(version: &Version, level: usize) -> f64 {
     let (mut raw, mut stored) = (0u64, 0u64);
     for file in version.level(level).iter() {

@@ -1,14 +1,14 @@
-//! Properties under RocksDB's names: numbers, texts and maps about a family and its database.
+//! Properties under the names of RocksDB: numbers, texts and maps about a column family and its database.
 //!
 //! ```text
 //!  name ─► numbers    one u64: memtables, files, jobs, caches, snapshots
-//!       ├► levels     cfstats and its kin: what flushes and compactions did to each level
-//!       ├► database   dbstats: writes, WAL, stalls
-//!       ├► tables     properties of tables added up, lists of files
-//!       └► cache      what the block cache holds, by role
+//!       ├► levels     cfstats and similar properties: flushes and compactions by level
+//!       ├► database   dbstats: writes, WAL, write stalls
+//!       ├► tables     sums of table properties, lists of SST files
+//!       └► cache      the content of the block cache, by role
 //! ```
-//! Names, forms and units follow `db/internal_stats.cc`; a name may end in a number, its argument. Names that begin with
-//! `ironstone.` are ours.
+//! Names, formats and units follow `db/internal_stats.cc`. A number at the end of a name is an argument. Names that
+//! begin with `ironstone.` do not exist in RocksDB.
 
 mod cache;
 mod database;
@@ -30,7 +30,7 @@ use crate::source::TableCache;
 use crate::stats::Stats;
 use crate::sync::Arc;
 
-/// What properties are read from.
+/// The objects that properties are read from.
 pub struct PropertyContext<'a> {
     pub tables: &'a TableCache,
     pub obsolete: &'a Obsolete,
@@ -39,39 +39,38 @@ pub struct PropertyContext<'a> {
     /// See `Snapshots::released_below`.
     pub released_below: SequenceNumber,
     pub snapshots: u64,
-    /// Sequence and time of the oldest snapshot.
+    /// Sequence number and time of the oldest snapshot. The time is in seconds since 1970.
     pub oldest_snapshot: Option<(SequenceNumber, u64)>,
     pub errors: &'a ErrorState,
     pub min_wal_to_keep: u64,
-    /// Nothing runs in a database opened for reading only.
+    /// All zeros if the database is open for reading only.
     pub activity: Activity,
     pub now_seconds: u64,
 }
 
-/// What goes on in the background.
+/// The activity of the background.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Activity {
     pub running_flushes: usize,
     pub running_compactions: usize,
     /// Calls of `abort_all_compactions` that were not undone.
     pub compaction_aborts: usize,
-    /// Bytes a second that writes are slowed to; 0 when they are not.
+    /// The rate to which writes are delayed, in bytes per second. 0: writes are not delayed.
     pub delayed_write_rate: u64,
     pub is_write_stopped: bool,
 }
 
-/// Bytes of durable writes that were damaged or gone and that opening did without
-/// (`open_despite_lost_writes`); 0 in a sound database.
+/// Bytes of lost durable writes that the open accepted because of `open_despite_lost_writes`. 0 in a sound database.
 pub const LOST_BYTES: &str = "ironstone.lost-bytes";
 
-/// Numbers of the tables that jobs go around since a part of them cannot be read, with spaces between. Not one of
-/// RocksDB's.
+/// The numbers of the quarantined SST files, separated by spaces: a part of each file cannot be read, so jobs do not
+/// use the file. Does not exist in RocksDB.
 const QUARANTINED_TABLES: &str = "ironstone.quarantined-tables";
 
-/// Why the family's writes are refused; empty while they are taken. Not one of RocksDB's.
+/// The error that stops the writes of the column family. Empty if writes are accepted. Does not exist in RocksDB.
 const WRITE_ERROR: &str = "ironstone.write-error";
 
-/// A property by name, as text; `None` if there is none of that name.
+/// Returns a property as text. Returns `None` if no property has this name.
 pub fn property(context: &PropertyContext<'_>, family: &Family, name: &str) -> Option<String> {
     if name == LOST_BYTES {
         return Some(context.stats.database.lost_bytes().to_string());
@@ -88,7 +87,7 @@ pub fn property(context: &PropertyContext<'_>, family: &Family, name: &str) -> O
         );
     }
     let (short, argument) = split(name)?;
-    // RocksDB passes over a number at the end of a name that takes none.
+    // As in RocksDB, a number at the end of a name is ignored if the property takes no number.
     if let Some(level) = argument.filter(|_| takes_number(short)) {
         return at_level(context, family, short, level);
     }
@@ -146,7 +145,8 @@ pub fn int_property(context: &PropertyContext<'_>, family: &Family, name: &str) 
     }
 }
 
-/// A numeric property summed over families; a cache that several share counts once.
+/// Returns a numeric property, summed over column families. A block cache that several column families share counts
+/// once.
 pub fn aggregated_int_property(
     context: &PropertyContext<'_>,
     families: &[Arc<Family>],
@@ -171,7 +171,7 @@ pub fn aggregated_int_property(
     Some(sum)
 }
 
-/// A property that is a map of names to values; `None` if there is none of that name.
+/// Returns a map property: names and values. Returns `None` if no map property has this name.
 pub fn map_property(
     context: &PropertyContext<'_>,
     family: &Family,
@@ -191,7 +191,7 @@ pub fn map_property(
     }
 }
 
-/// The LOG's periodic dump: the database, then each family; the intervals begin anew.
+/// Returns the periodic dump for the info log: the database, then each column family. Starts new intervals.
 pub fn dump(context: &PropertyContext<'_>, families: &[Arc<Family>]) -> String {
     let mut out = database::text(context);
     for family in families {
@@ -201,7 +201,7 @@ pub fn dump(context: &PropertyContext<'_>, families: &[Arc<Family>]) -> String {
     out
 }
 
-/// The name without `rocksdb.`, and the number at its end.
+/// Splits a property name: returns the name without `rocksdb.`, and the number at the end of the name.
 fn split(name: &str) -> Option<(&str, Option<usize>)> {
     let short = name.strip_prefix("rocksdb.")?;
     let bare = short.trim_end_matches(|c: char| c.is_ascii_digit());
@@ -211,7 +211,7 @@ fn split(name: &str) -> Option<(&str, Option<usize>)> {
     Some((bare, Some(short[bare.len()..].parse().ok()?)))
 }
 
-/// The scores of a family's tree as it is.
+/// Returns the scores of the levels of a version, without running compactions.
 fn scores(context: &PropertyContext<'_>, pinned: &SuperVersion) -> Scores {
     let view = View {
         version: &pinned.version,

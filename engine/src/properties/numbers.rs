@@ -1,4 +1,4 @@
-//! Properties that are one number.
+//! Numeric properties.
 
 use lsm::version::{BlobFile, BlobTotals};
 use mem::memtable::MemTable;
@@ -7,7 +7,7 @@ use super::{PropertyContext, scores};
 use crate::family::{Family, SuperVersion};
 use crate::sync::Arc;
 
-/// Whether a number is the whole database's, the same whichever family is asked.
+/// Returns true if a property belongs to the whole database, and has the same value for each column family.
 pub(super) fn is_of_database(short: &str) -> bool {
     matches!(
         short,
@@ -47,7 +47,7 @@ fn of_database(context: &PropertyContext<'_>, short: &str) -> Option<u64> {
         "min-log-number-to-keep" => context.min_wal_to_keep,
         "min-obsolete-sst-number-to-keep" => context.numbers.smallest_pending().unwrap_or(u64::MAX),
         "obsolete-sst-files-size" => context.obsolete.waiting_bytes(),
-        // Nothing aborts all compactions of a database.
+        // Calls of `abort_all_compactions` that were not undone.
         "compaction-abort-count" => context.activity.compaction_aborts as u64,
         _ => return None,
     })
@@ -67,7 +67,7 @@ fn of_memtables(family: &Family, short: &str) -> Option<u64> {
         "cur-size-active-mem-table" => used(&pinned.mem),
         "cur-size-all-mem-tables" => used(&pinned.mem) + sealed(&used),
         "size-all-mem-tables" => {
-            // The history is among the memtables that are held.
+            // `held_memtables` contains the memtables of the history too.
             let held = family.state().held_memtables();
             used(&pinned.mem) + sealed(&used) + held.iter().map(|m| used(m)).sum::<u64>()
         }
@@ -121,7 +121,7 @@ fn of_tree(context: &PropertyContext<'_>, family: &Family, short: &str) -> Optio
     })
 }
 
-/// Entries less twice the deletions, as RocksDB estimates it.
+/// Estimates the number of keys as RocksDB does: entries minus twice the deletions.
 fn estimate_num_keys(pinned: &SuperVersion) -> u64 {
     let (mut entries, mut deletes) = (0u64, 0u64);
     for mem in std::iter::once(&pinned.mem).chain(pinned.imm.iter()) {
@@ -138,7 +138,7 @@ fn estimate_num_keys(pinned: &SuperVersion) -> u64 {
     entries.saturating_sub(deletes.saturating_mul(2))
 }
 
-/// Files of every version that somebody still reads, each once.
+/// Returns the bytes of the SST files of all versions that a reader holds. Each file counts once.
 fn total_size(family: &Family) -> u64 {
     let mut seen = base::map::HashSet::default();
     let mut sum = 0;
@@ -148,11 +148,12 @@ fn total_size(family: &Family) -> u64 {
     sum
 }
 
-/// The size of a largest set of files without overlap, found from the bottom up: RocksDB's estimate.
+/// Returns RocksDB's estimate of the live data: the bytes of a set of files without overlap, chosen from the last
+/// level up, and the live bytes of the blob files.
 fn live_data_size(pinned: &SuperVersion) -> u64 {
     let version = &pinned.version;
     let order = version.order();
-    // Taken files, by largest key; none overlaps another.
+    // The chosen files, by largest key. No file overlaps another.
     let mut taken: Vec<&lsm::file_meta::FileMetaData> = Vec::new();
     let mut size = 0;
     for level in (0..version.num_levels()).rev() {

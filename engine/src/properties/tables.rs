@@ -1,4 +1,4 @@
-//! Properties of tables added up, and lists of files.
+//! Sums of table properties, and lists of SST files.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,8 @@ use table::dump::properties_text;
 use super::PropertyContext;
 use crate::family::Family;
 
-/// The sum over all tables, or those of one level; `None` if a table cannot be opened.
+/// Returns the sum of the table properties of all SST files, or of one level. Returns `None` if an SST file does not
+/// open.
 pub(super) fn sum(
     context: &PropertyContext<'_>,
     family: &Family,
@@ -58,7 +59,7 @@ pub(super) fn text(sum: &Properties) -> String {
 pub(super) fn map(p: &Properties) -> BTreeMap<String, String> {
     let figures = [
         ("data_size", p.data_size),
-        // Known to the writer alone; no table carries it.
+        // Only the writer of an SST file knows this value; no SST file stores it.
         ("uncompressed_data_size", 0),
         ("index_size", p.index_size),
         ("index_partitions", p.index_partitions),
@@ -81,7 +82,7 @@ pub(super) fn map(p: &Properties) -> BTreeMap<String, String> {
     figures.into_iter().map(|(name, value)| (name.to_string(), value.to_string())).collect()
 }
 
-/// The files of each level.
+/// Returns the list of the SST files of each level.
 pub(super) fn list(family: &Family) -> String {
     let mut out = String::new();
     let version = &family.pin().version;
@@ -102,14 +103,14 @@ pub(super) fn list(family: &Family) -> String {
     out
 }
 
-/// An internal key as RocksDB shows it, in hexadecimal digits.
+/// Formats an internal key as RocksDB does, in hexadecimal digits.
 fn shown(internal: &[u8]) -> String {
     let (user_key, seq, kind) = base::key::split(internal);
     let hex: String = user_key.iter().map(|byte| format!("{byte:02X}")).collect();
     format!("'{hex}' seq:{seq}, type:{kind}")
 }
 
-/// Count, size and garbage of the blob files.
+/// Returns the number, the size and the garbage of the blob files.
 pub(super) fn blob_text(family: &Family) -> String {
     let totals = BlobTotals::of(family.pin().version.blobs());
     format!(
@@ -122,7 +123,7 @@ pub(super) fn blob_text(family: &Family) -> String {
     )
 }
 
-/// A number of this size as C++ streams print it: six significant digits, without zeros at the end.
+/// Formats a number as C++ streams do: six significant digits, without zeros at the end.
 fn six_digits(number: f64) -> String {
     let whole = number.abs().log10().floor().max(0.0) as usize;
     let text = format!("{number:.*}", 5usize.saturating_sub(whole));

@@ -1,4 +1,4 @@
-//! Names, and numbers as people read them.
+//! Unit tests of property names and of number formats.
 
 use super::{human, split};
 

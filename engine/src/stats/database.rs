@@ -1,8 +1,8 @@
-//! Numbers of the whole database, always kept: RocksDB's `InternalDBStatsType`.
+//! Counters of the whole database, always on: RocksDB's `InternalDBStatsType`.
 
 use crate::sync::{AtomicU64, Mutex, Ordering};
 
-/// What is counted. The names are those of the map property `rocksdb.dbstats`.
+/// The counters. Their names are the names of the map property `rocksdb.dbstats`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(usize)]
 pub enum DatabaseCounter {
@@ -45,20 +45,20 @@ impl DatabaseCounter {
     }
 }
 
-/// The counts at one moment, in the order of [`DatabaseCounter`].
+/// The values of all counters at one time, in the order of [`DatabaseCounter`].
 pub type DatabaseNumbers = [u64; DatabaseCounter::ALL.len()];
 
-/// See the module.
+/// The counters of one database.
 pub struct DatabaseCounts {
     cells: [AtomicU64; DatabaseCounter::ALL.len()],
     inner: Mutex<Marks>,
-    /// Bytes of durable writes that opening did without; not reset.
+    /// Bytes of lost durable writes that the open accepted. A reset does not change the value.
     lost_bytes: AtomicU64,
 }
 
 struct Marks {
     opened_us: u64,
-    /// Uptime and counts at the last dump: where the interval began.
+    /// Uptime in seconds and counters at the last dump, where the current interval began.
     last_dump: (f64, DatabaseNumbers),
 }
 
@@ -68,13 +68,13 @@ impl DatabaseCounts {
         DatabaseCounts { cells: Default::default(), inner: Mutex::new(marks), lost_bytes: AtomicU64::new(0) }
     }
 
-    /// Adds; any thread.
+    /// Adds to a counter. All threads may call this function.
     #[inline]
     pub fn add(&self, counter: DatabaseCounter, count: u64) {
         self.cells[counter as usize].fetch_add(count, Ordering::Relaxed);
     }
 
-    /// Adds to a counter that only one thread changes: the leader of the writers.
+    /// Adds to a counter that only the leader of a write group changes.
     #[inline]
     pub fn add_alone(&self, counter: DatabaseCounter, count: u64) {
         let cell = &self.cells[counter as usize];
@@ -94,22 +94,22 @@ impl DatabaseCounts {
         self.inner.lock().opened_us
     }
 
-    /// Durable writes of that many bytes were damaged or gone when the database was opened.
+    /// Records that the open accepted the loss of this many bytes of durable writes.
     pub fn note_lost(&self, bytes: u64) {
         self.lost_bytes.fetch_add(bytes, Ordering::Relaxed);
     }
 
-    /// What [`DatabaseCounts::note_lost`] was told since the database was opened.
+    /// Returns the bytes of lost durable writes that this open accepted.
     pub fn lost_bytes(&self) -> u64 {
         self.lost_bytes.load(Ordering::Relaxed)
     }
 
-    /// Uptime and counts at the last dump; those given are the last from now on.
+    /// Returns uptime and counters of the last dump, and stores the given values for the next interval.
     pub fn begin_interval(&self, uptime_s: f64, now: DatabaseNumbers) -> (f64, DatabaseNumbers) {
         std::mem::replace(&mut self.inner.lock().last_dump, (uptime_s, now))
     }
 
-    /// Starts all over.
+    /// Sets all counters to 0, and starts the uptime again.
     pub fn reset(&self, now_us: u64) {
         self.cells.iter().for_each(|cell| cell.store(0, Ordering::Relaxed));
         *self.inner.lock() = Marks { opened_us: now_us, last_dump: (0.0, [0; DatabaseCounter::ALL.len()]) };

@@ -1,5 +1,5 @@
-//! Numbers of one family: what flushes and compactions did to each level, and why writers were held back.
-//! RocksDB's `InternalStats::CompactionStats` and its stall counters.
+//! Statistics of one column family: flushes and compactions by level, and the causes of write stalls. RocksDB's
+//! `InternalStats::CompactionStats` and its stall counters.
 
 use crate::sync::{Mutex, MutexGuard};
 
@@ -16,7 +16,7 @@ pub struct LevelNumbers {
     pub num_input_records: u64,
     pub num_dropped_records: u64,
     pub num_output_records: u64,
-    /// Jobs.
+    /// The number of jobs.
     pub count: u64,
 }
 
@@ -47,13 +47,13 @@ impl LevelNumbers {
         each_field!(self, other, wrapping_add)
     }
 
-    /// What came since `before`.
+    /// Returns the difference to `before`, which is an older copy of these statistics.
     pub fn since(&self, before: &LevelNumbers) -> LevelNumbers {
         each_field!(self, before, saturating_sub)
     }
 }
 
-/// Why writers of a family are held back.
+/// The cause of a write stall of a column family.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StallCause {
     MemtableLimit,
@@ -61,10 +61,10 @@ pub enum StallCause {
     PendingCompactionBytes,
 }
 
-/// How often writers were held back, by cause.
+/// The number of write stalls, by cause.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StallCounts {
-    /// By [`StallCause`]: delays, stops.
+    /// Delays and stops, by [`StallCause`].
     pub causes: [(u64, u64); 3],
     pub l0_delays_while_compacting: u64,
     pub l0_stops_while_compacting: u64,
@@ -79,7 +79,7 @@ impl StallCounts {
         self.causes.iter().map(|(_, stops)| stops).sum()
     }
 
-    /// Writers began to be held back.
+    /// Counts the start of a write stall.
     pub fn count(&mut self, cause: StallCause, stop: bool, l0_compacting: bool) {
         let (delays, stops) = &mut self.causes[cause as usize];
         *(if stop { stops } else { delays }) += 1;
@@ -93,17 +93,17 @@ impl StallCounts {
     }
 }
 
-/// Everything counted of a family.
+/// All statistics of a column family.
 #[derive(Clone, Debug, Default)]
 pub struct FamilyNumbers {
-    /// By output level; as long as the deepest level that anything went to.
+    /// By output level. Has no levels below the deepest output level so far.
     pub levels: Vec<LevelNumbers>,
     /// By pool: bottom, low, high, user.
     pub by_pool: [LevelNumbers; 4],
     pub bytes_flushed: u64,
     pub stalls: StallCounts,
     pub ingested: Ingested,
-    /// At the last periodic dump: uptime, bytes flushed, the sum of the levels, stalls.
+    /// The values at the last periodic dump: uptime, bytes flushed, the sum of the levels, write stalls.
     pub last_dump: (f64, u64, LevelNumbers, u64),
     /// `ingested` at the last periodic dump.
     pub last_ingested: Ingested,
@@ -120,12 +120,12 @@ pub struct Ingested {
 }
 
 impl FamilyNumbers {
-    /// The numbers of a level; nothing where nothing went.
+    /// Returns the statistics of a level. All numbers are 0 if no job wrote to the level.
     pub fn level(&self, level: usize) -> LevelNumbers {
         self.levels.get(level).copied().unwrap_or_default()
     }
 
-    /// A job of pool number `pool` put its output on `level`.
+    /// Adds a job of pool number `pool` with output on `level`.
     pub fn add(&mut self, level: usize, pool: usize, numbers: &LevelNumbers) {
         if self.levels.len() <= level {
             self.levels.resize(level + 1, LevelNumbers::default());
@@ -137,7 +137,7 @@ impl FamilyNumbers {
     }
 }
 
-/// See the module. Written once a job, read by properties.
+/// The statistics of a column family. Each job writes them once; properties read them.
 #[derive(Default)]
 pub struct FamilyStats(Mutex<FamilyNumbers>);
 
@@ -146,7 +146,7 @@ impl FamilyStats {
         self.0.lock()
     }
 
-    /// Starts all over.
+    /// Sets all numbers to 0.
     pub fn reset(&self) {
         *self.0.lock() = FamilyNumbers::default();
     }

@@ -1,11 +1,11 @@
-//! What a database counts about itself: RocksDB's tickers and histograms for who asked for them, and the
-//! few numbers that properties and the LOG's dumps are made of, which are always kept.
+//! The numbers that a database counts about itself: RocksDB's tickers and histograms, if the user passed
+//! `statistics`, and a few numbers for properties and for dumps to the info log, which are always counted.
 //!
 //! ```text
 //!  Stats ─┬─ statistics   the user's, shared between databases; None costs one branch
 //!         └─ database     always: writes, WAL, stalls      (family: flushes and compactions, by level)
 //! ```
-//! Whoever counts in a loop gathers first and adds once.
+//! Code with a loop counts in a local variable, and adds the sum once.
 
 mod database;
 mod family;
@@ -23,7 +23,7 @@ use lsm::compaction_iter::{CompactionIterStats, Times};
 
 use crate::sync::Arc;
 
-/// Where one open database counts.
+/// The counters of one open database.
 pub struct Stats {
     statistics: Option<Arc<Statistics>>,
     clock: Arc<dyn Clock>,
@@ -38,7 +38,7 @@ impl Stats {
         Arc::new(Stats { statistics, clock, database, slow })
     }
 
-    /// The user's statistics, if there are any.
+    /// Returns the statistics of the user, if the options have them.
     #[inline]
     pub fn statistics(&self) -> Option<&Arc<Statistics>> {
         self.statistics.as_ref()
@@ -58,7 +58,8 @@ impl Stats {
         }
     }
 
-    /// When something begins that a histogram takes the time of; `None` if nobody wants to know.
+    /// Starts the measurement of a time for a histogram. The result is `None` inside if no statistics or no timers
+    /// are on.
     #[inline]
     pub fn begin(&self) -> Began {
         Began(match &self.statistics {
@@ -67,7 +68,7 @@ impl Stats {
         })
     }
 
-    /// What began has ended: its microseconds go to `kind`.
+    /// Ends a measurement: adds its microseconds to the histogram `kind`.
     #[inline]
     pub fn end(&self, began: Began, kind: HistogramKind) {
         if let (Some(start), Some(statistics)) = (began.0, &self.statistics) {
@@ -75,7 +76,7 @@ impl Stats {
         }
     }
 
-    /// Which times are to be taken of merges and filters.
+    /// Returns which times a compaction iterator must measure: merges, filters.
     pub fn compaction_iter_times(&self) -> Times {
         Times {
             merges: self.statistics.is_some(),
@@ -83,7 +84,8 @@ impl Stats {
         }
     }
 
-    /// What merge operator and compaction filter came to in a stream that was collapsed, to its end or not.
+    /// Adds the counts of merges and compaction filters of a compaction iterator, also if the iterator did not reach
+    /// its end.
     pub fn count_compaction_iter(&self, done: &CompactionIterStats) {
         let Some(statistics) = &self.statistics else { return };
         for (ticker, count) in [
@@ -97,18 +99,18 @@ impl Stats {
         }
     }
 
-    /// Microseconds since the epoch.
+    /// Returns the microseconds since 1970.
     pub fn now_micros(&self) -> u64 {
         self.clock.now_micros()
     }
 
-    /// Seconds since the database was opened.
+    /// Returns the seconds since the open, or since the last reset of the counters.
     pub fn uptime_s(&self) -> f64 {
         self.clock.now_micros().saturating_sub(self.database.opened_us()) as f64 / 1e6
     }
 }
 
-/// See [`Stats::begin`].
+/// A measurement that [`Stats::begin`] started.
 #[derive(Clone, Copy, Debug)]
 #[must_use = "the time is taken by Stats::end"]
 pub struct Began(Option<u64>);

@@ -1,8 +1,9 @@
 //! Slow operations of one database: which operations were slow, when, and why.
 //!
-//! An operation is slow if it takes more than [`SLOW_FACTOR`] times the median of its kind. The median is an estimate.
-//! The samples are the operations that [`base::stats::begin_operation`] marks. Each sample moves the
-//! estimate a small step toward the sample. In the long run, half of the samples are below the estimate. The sums are kept by second for [`KEPT_SECONDS`] seconds.
+//! An operation is slow if it takes more than [`SLOW_FACTOR`] times the median of its kind. The median is an
+//! estimate. The samples are the operations that [`base::stats::begin_operation`] marks. Each sample moves the
+//! estimate a small step toward the sample. In the long run, half of the samples are below the estimate. The sums are
+//! kept by second for [`KEPT_SECONDS`] seconds.
 //!
 //! ```text
 //!  Operation ──end──► faster than the limit: nothing more
@@ -25,20 +26,21 @@ use crate::sync::{Arc, AtomicU64, Mutex, Ordering};
 
 /// An operation is slow if it takes more than this many times the median of its kind.
 pub const SLOW_FACTOR: u64 = 10;
-/// For so many seconds the sums are kept.
+/// The sums are kept for this many seconds.
 pub const KEPT_SECONDS: u64 = 600;
-/// So many seconds with slow operations have their memory from the open on: 24 KiB. An iterator in a loaded process then
-/// allocates nothing.
+/// This many seconds with slow operations get their memory at the open: 24 KiB. So an iterator in a loaded process
+/// allocates no memory for them.
 const READY_SECONDS: usize = 16;
-/// Until so many operations of a kind are measured, an operation is slow from `EARLY_LIMIT_NS` on.
+/// Before this many operations of a kind are measured, an operation is slow from `EARLY_LIMIT_NS` on.
 const EARLY_SAMPLES: u64 = 16;
 const EARLY_LIMIT_NS: u64 = 100_000;
-/// Each so many samples, the wait for a processor is read. So a slow operation gets no wait of an earlier time.
+/// The wait for a processor is read once in this many samples, so that a slow operation gets no wait of an earlier
+/// time.
 const WAIT_SAMPLES: u64 = 16;
 /// A move of an iterator to a neighbour takes less than a microsecond.
 const MOVE_LIMIT_NS: u64 = 10_000;
 
-/// See the module.
+/// The slow operations of one database: see the module.
 pub struct SlowOperations {
     clock: Arc<dyn Clock>,
     kinds: [Kind; OperationKind::COUNT],
@@ -49,7 +51,7 @@ pub struct SlowOperations {
 /// Receives each slow operation.
 type Watcher = Box<dyn Fn(&SlowOperation) + Send + Sync>;
 
-/// The kept seconds, oldest first, and memory for the next ones: the first [`READY_SECONDS`] of them allocate nothing.
+/// The kept seconds, oldest first, and spare memory. The first [`READY_SECONDS`] seconds need no allocation.
 struct Seconds {
     kept: VecDeque<Second>,
     spare: Vec<Second>,
@@ -60,7 +62,7 @@ struct Seconds {
 pub struct Operation<'a> {
     slow: &'a SlowOperations,
     kind: OperationKind,
-    /// `None`: part of another operation.
+    /// `None` if the operation is a part of another operation.
     began: Option<BegunOperation>,
 }
 
@@ -71,11 +73,11 @@ impl Drop for Operation<'_> {
     }
 }
 
-/// What is known of one kind of operations. Racing threads may lose a sample.
+/// The state of one kind of operations. If threads race, a sample can be lost.
 struct Kind {
     median_ticks: AtomicU64,
     samples: AtomicU64,
-    /// From here on, in ticks, an operation is slow.
+    /// An operation of this many ticks or more is slow.
     limit_ticks: AtomicU64,
     slow: AtomicU64,
     slow_ticks: [AtomicU64; Cause::COUNT],
@@ -94,7 +96,7 @@ impl Second {
         Second { at: 0, sums: Vec::with_capacity(OperationKind::COUNT), stalls: Vec::with_capacity(4) }
     }
 
-    /// Forgets the second before.
+    /// Clears the sums of the former second, and starts a new second.
     fn begin(&mut self, at: u64) {
         self.at = at;
         self.sums.clear();
@@ -109,7 +111,7 @@ pub struct OperationSum {
     pub count: u64,
     /// The time of all of them, in nanoseconds.
     pub nanos: u64,
-    /// The time of the slowest one, in nanoseconds.
+    /// The time of the slowest operation, in nanoseconds.
     pub nanos_max: u64,
     /// By [`Cause`]: how many of the operations met the cause, and nanoseconds.
     pub causes: [(u64, u64); Cause::COUNT],
@@ -126,21 +128,22 @@ impl OperationSum {
         }
     }
 
-    /// Nanoseconds that no cause explains.
+    /// Returns the nanoseconds that no cause explains.
     pub fn unexplained_nanos(&self) -> u64 {
         let explained: u64 = self.causes.iter().map(|(_, nanos)| nanos).sum();
         self.nanos.saturating_sub(explained)
     }
 }
 
-/// Why a writer was stalled.
+/// The reason of a write stall.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StallReason {
-    /// The column family whose limit is reached. `None`: no column family alone, as for the write buffer manager.
+    /// The column family whose limit is reached. `None` if the limit is for all column families, as for the write
+    /// buffer manager.
     pub family: Option<FamilyId>,
     /// The limit.
     pub trigger: pressure::Cause,
-    /// Writes were stopped, not delayed.
+    /// True if writes were stopped. False if writes were delayed.
     pub stopped: bool,
 }
 
@@ -184,7 +187,8 @@ impl SlowOperations {
         Operation { slow: self, kind, began: begin_operation(is_timed) }
     }
 
-    /// Ends an operation that [`begin_operation`] began, where no value can be held: an iterator moves itself.
+    /// Ends an operation that [`begin_operation`] began. For iterators, which cannot keep an [`Operation`] while they
+    /// move.
     #[inline]
     pub fn end(&self, kind: OperationKind, began: Option<BegunOperation>) {
         let Some(began) = began else { return };
@@ -263,7 +267,7 @@ impl SlowOperations {
         let _ = self.watcher.set(Box::new(watcher));
     }
 
-    /// A write group was stalled for these reasons, for so many microseconds.
+    /// Counts a write group that was stalled for these reasons, for this many microseconds.
     #[cold]
     pub fn stalled(&self, reasons: &[StallReason], micros: u64) {
         let nanos = micros.saturating_mul(1000);
@@ -306,7 +310,8 @@ impl SlowOperations {
         }
     }
 
-    /// The slow operations of the last `seconds` seconds, the current second included; at most [`KEPT_SECONDS`].
+    /// Returns the slow operations of the last `seconds` seconds with the current second, at most [`KEPT_SECONDS`]
+    /// seconds.
     pub fn report(&self, seconds: u64) -> SlowReport {
         let from = (self.clock.now_micros() / 1_000_000).saturating_sub(seconds);
         let mut sums = [OperationSum::default(); OperationKind::COUNT];
@@ -327,13 +332,13 @@ impl SlowOperations {
         SlowReport { operations: OperationKind::ALL.iter().map(of_kind).collect(), stalls }
     }
 
-    /// The median time of the operations of a kind, in nanoseconds. `None` before the first sample.
+    /// Returns the median time of the operations of a kind, in nanoseconds. Returns `None` before the first sample.
     pub fn median_nanos(&self, kind: OperationKind) -> Option<u64> {
         let median = self.kinds[kind.number()].median_ticks.load(Ordering::Relaxed);
         (median > 0).then(|| ticks::to_nanos(median))
     }
 
-    /// Since the open: the number of slow operations of a kind, and their nanoseconds by [`Cause`].
+    /// Returns the number of slow operations of a kind since the open, and their nanoseconds by [`Cause`].
     pub fn totals(&self, kind: OperationKind) -> (u64, [u64; Cause::COUNT]) {
         let kind = &self.kinds[kind.number()];
         let nanos = |cause: usize| ticks::to_nanos(kind.slow_ticks[cause].load(Ordering::Relaxed));

@@ -1,4 +1,4 @@
-//! Counting, taken apart.
+//! Unit tests of the counters.
 
 use base::stats::{Cause, HistogramKind, OperationKind, SlowOperation, Statistics, StatsLevel, Ticker};
 
@@ -77,7 +77,7 @@ fn stalls_are_reported_by_reason_for_the_last_seconds() {
     assert_eq!(stats.slow.report(u64::MAX).stalls, kept);
 }
 
-/// A clock of a thread that waits 50 ms for a processor between two readings.
+/// A clock for a thread that waits 50 ms for a processor between two readings.
 #[derive(Debug)]
 struct Waits {
     clock: ManualClock,
@@ -104,7 +104,7 @@ impl Clock for Waits {
     }
 }
 
-/// Runs a slow write without a step, and returns what the watcher was told.
+/// Runs a slow write without a step, and returns the operations that the watcher received.
 fn slow_write(clock: Arc<dyn Clock>) -> Vec<SlowOperation> {
     let stats = Stats::new(None, clock);
     let told: Arc<Mutex<Vec<SlowOperation>>> = Arc::default();
