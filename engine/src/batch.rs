@@ -1,8 +1,8 @@
-//! The write batch: changes to several families that happen together or not at all.
+//! The write batch: changes of several column families that are applied together or not at all.
 //!
-//! Records are encoded once, in the layout they have in the log; the write path copies nothing but that.
-//! A key or value too long for the format is remembered and refused when the batch is written, so that
-//! building reads as a chain.
+//! Each record is encoded once, in the layout of the WAL, so the write path does not encode it again. If a key or
+//! value is too long for the format, the batch keeps the error, and the write of the batch returns it. So calls can
+//! be chained.
 
 use base::{Error, FamilyId, Result, SequenceNumber};
 use format::batch as encoding;
@@ -17,14 +17,14 @@ use timestamps::KeyTimestamps;
 #[cfg(test)]
 mod tests;
 
-/// What a batch holds, as far as the write path asks before it reads it.
+/// Properties of the records that the write path needs before it reads the records.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Contents {
     pub merges: bool,
     pub range_deletions: bool,
-    /// Families other than the default one.
+    /// Records of other column families than the default column family.
     pub other_families: bool,
-    /// Two-phase markers, entities, blob indexes, timed puts: kinds that need a closer look.
+    /// Markers of two-phase commit, entities, blob indexes, timed puts: records that need further checks.
     pub rare: bool,
 }
 
@@ -41,7 +41,7 @@ pub struct WriteBatch {
     bytes_max: usize,
     /// Where the part for the WAL ends. `None`: the WAL gets the whole batch.
     wal_end: Option<limits::WalEnd>,
-    /// Checksums of the counted records, while a write that asked for them is on its way.
+    /// Checksums of the counted records, for a write with `protection_bytes_per_key`.
     protection: Option<Box<[u64]>>,
 }
 
@@ -67,7 +67,7 @@ impl WriteBatch {
         WriteBatch::with_capacity(0)
     }
 
-    /// With room for that many bytes of records.
+    /// Makes an empty batch with memory for this many bytes of records.
     pub fn with_capacity(bytes: usize) -> Self {
         let mut buffer = Vec::with_capacity(HEADER_LEN + bytes);
         encoding::begin(&mut buffer);
@@ -85,8 +85,8 @@ impl WriteBatch {
 
     /// Reads a batch from its bytes, as [`WriteBatch::bytes`] returns them.
     ///
-    /// The bytes do not show whether the keys carry timestamps. So the keys are taken as they are: in a family with
-    /// timestamps, the last bytes of each key are its timestamp.
+    /// The bytes do not show whether the keys have timestamps. So no timestamp is added later: in a column family
+    /// with timestamps, the last bytes of each key are its timestamp.
     ///
     /// # Errors
     /// Corruption if a record does not decode or the count is wrong.
@@ -157,7 +157,7 @@ impl WriteBatch {
         self
     }
 
-    /// Deletes a key that was put exactly once since it was last deleted; anything else is undefined.
+    /// Deletes a key that was put exactly once since its last deletion. In all other cases the result is undefined.
     pub fn single_delete(&mut self, key: &[u8]) -> &mut Self {
         self.single_delete_in(FamilyId::DEFAULT, key)
     }
@@ -177,7 +177,7 @@ impl WriteBatch {
         self
     }
 
-    /// Adds an operand for the family's merge operator.
+    /// Adds a merge operand for the merge operator of the default column family.
     pub fn merge(&mut self, key: &[u8], operand: &[u8]) -> &mut Self {
         self.merge_in(FamilyId::DEFAULT, key, operand)
     }
@@ -199,7 +199,7 @@ impl WriteBatch {
         self
     }
 
-    /// Deletes the keys in `[begin, end)`. An end before its begin is refused when the batch is written.
+    /// Deletes the keys in `[begin, end)`. If the end is before the start, the write of the batch is rejected.
     pub fn delete_range(&mut self, begin: &[u8], end: &[u8]) -> &mut Self {
         self.delete_range_in(FamilyId::DEFAULT, begin, end)
     }
@@ -278,7 +278,7 @@ impl WriteBatch {
         self
     }
 
-    /// A marker of two-phase commit.
+    /// Adds a marker of two-phase commit.
     pub fn marker(&mut self, marker: Marker<'_>) -> &mut Self {
         self.contents.rare = true;
         encoding::marker(&mut self.bytes, marker);
@@ -295,7 +295,7 @@ impl WriteBatch {
         fits
     }
 
-    /// Checks and counts a record as [`WriteBatch::fits`] does, and remembers the length of its timestamp. `key_len` is
+    /// Checks and counts a record as [`WriteBatch::fits`] does, and keeps the length of its timestamp. `key_len` is
     /// the length without timestamp.
     fn fits_at(&mut self, family: FamilyId, key_len: usize, timestamp_len: usize, value_len: usize) -> bool {
         let key_len = key_len.saturating_add(timestamp_len);
@@ -321,7 +321,7 @@ impl WriteBatch {
         true
     }
 
-    /// Returns the families of the records, each once.
+    /// Returns the column families of the records, each once.
     fn families(&self) -> Vec<FamilyId> {
         let mut families: Vec<_> =
             self.iter().filter_map(|record| record.ok().and_then(|record| record.family())).collect();
@@ -355,20 +355,20 @@ impl WriteBatch {
         self.fault.get_or_insert_with(|| Error::invalid_argument("key or value is too large"));
     }
 
-    /// Counted records: puts, deletions, merges.
+    /// Returns the number of counted records: puts, deletions, and merges.
     #[inline]
     pub fn count(&self) -> u32 {
         encoding::count(&self.bytes)
     }
 
-    /// Nothing to write, not even log data.
+    /// Returns true if the batch has no record, not even log data.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.bytes.len() == HEADER_LEN
     }
 
-    /// Replaces the timestamps of all keys in column families with timestamps. `size` returns the bytes of timestamp of a
-    /// column family; 0: none.
+    /// Replaces the timestamps of all keys in column families with timestamps. `size` returns the length of the
+    /// timestamps of a column family; 0 means no timestamps.
     ///
     /// # Errors
     /// InvalidArgument if a column family has timestamps of another length.
@@ -394,19 +394,19 @@ impl WriteBatch {
         Ok(())
     }
 
-    /// Header and records, as they go to the log.
+    /// Returns the header and the records, in the layout of the WAL.
     #[inline]
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// The records without the header.
+    /// Returns the records without the header.
     #[inline]
     pub fn records(&self) -> &[u8] {
         &self.bytes[HEADER_LEN..]
     }
 
-    /// Bytes, header included.
+    /// Returns the size of the batch in bytes, with the header.
     pub fn data_size(&self) -> usize {
         self.bytes.len()
     }
@@ -415,12 +415,12 @@ impl WriteBatch {
         self.contents
     }
 
-    /// Goes over the records in order.
+    /// Iterates over the records in order.
     pub fn iter(&self) -> impl Iterator<Item = Result<Record<'_>>> {
         Batch::new(&self.bytes).into_iter().flat_map(|batch| batch.records())
     }
 
-    /// The batch's sequence number once it is written; 0 before.
+    /// Returns the sequence number of the batch after it was written; 0 before.
     pub fn sequence(&self) -> SequenceNumber {
         encoding::sequence(&self.bytes)
     }
@@ -430,7 +430,8 @@ impl WriteBatch {
         encoding::set_sequence(&mut self.bytes, seq);
     }
 
-    /// Copies what is known of the batch, with other markers between its records. The copy has no save points.
+    /// Copies the properties of the batch, with these records. They differ from its own records only in markers.
+    /// The copy has no save points.
     pub(crate) fn with_records(&self, records: &[u8]) -> WriteBatch {
         let mut bytes = Vec::with_capacity(HEADER_LEN + records.len());
         bytes.extend_from_slice(&self.bytes[..HEADER_LEN]);
@@ -444,7 +445,7 @@ impl WriteBatch {
         }
     }
 
-    /// Keeps checksums of the records from now on, or none any more (`WriteOptions::protection_bytes_per_key`).
+    /// Computes checksums of the records, or removes them (`WriteOptions::protection_bytes_per_key`).
     pub(crate) fn protect(&mut self, on: bool) -> Result<()> {
         self.protection = None;
         if on {
@@ -454,7 +455,7 @@ impl WriteBatch {
         Ok(())
     }
 
-    /// See [`WriteBatch::protect`].
+    /// Returns the checksums of [`WriteBatch::protect`].
     #[inline]
     pub(crate) fn protection(&self) -> Option<&[u64]> {
         self.protection.as_deref()
@@ -477,12 +478,12 @@ impl WriteBatch {
         if sums.next().is_some() { Err(mismatch()) } else { Ok(()) }
     }
 
-    /// What went wrong while it was built.
+    /// Returns the first error that a method recorded while it added to the batch, or an error of a limit.
     pub(crate) fn check(&self) -> Result<()> {
         self.status()
     }
 
-    /// Empties the batch; keeps its memory.
+    /// Empties the batch and keeps its memory.
     pub fn clear(&mut self) {
         self.bytes.clear();
         encoding::begin(&mut self.bytes);
@@ -493,7 +494,7 @@ impl WriteBatch {
         self.fault = None;
     }
 
-    /// Remembers the state of the batch for [`WriteBatch::rollback_to_save_point`]. Save points nest.
+    /// Saves the state of the batch for [`WriteBatch::rollback_to_save_point`]. Save points nest.
     pub fn set_save_point(&mut self) {
         self.save_points.push(SavePoint {
             len: self.bytes.len(),
@@ -530,7 +531,7 @@ impl WriteBatch {
         Ok(())
     }
 
-    /// Forgets the last save point, keeping what came after it.
+    /// Removes the last save point and keeps all records.
     ///
     /// # Errors
     /// NotFound without a save point.
@@ -558,7 +559,7 @@ impl WriteBatch {
         self
     }
 
-    /// Adds what is known of the timestamps of `other`. Called before the records are added.
+    /// Adds the timestamp lengths of `other`. Called before its records are added.
     fn append_timestamps(&mut self, other: &WriteBatch) {
         if self.timestamps.is_none() && other.timestamps.is_none() {
             return;
@@ -579,7 +580,7 @@ fn no_save_point() -> Error {
     Error::not_found("no save point is set")
 }
 
-/// The checksum of a counted record: kind, family, key and value.
+/// Returns the checksum of a counted record: its type, column family, key, and value.
 pub(crate) fn checksum(record: &Record<'_>) -> Option<u64> {
     use kernel::hash::{hash64, hash64_seeded};
     let (kind, key, value) = record.entry()?;

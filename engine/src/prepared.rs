@@ -1,12 +1,13 @@
-//! Prepared transactions: which WALs hold their sections, and what recovery found of them.
+//! Prepared transactions: the WALs that hold their sections, and the sections that recovery found.
 //!
 //! ```text
-//!  WAL p: section of x ─────► WAL c: commit of x ─────► all families have flushed past c
+//!  WAL p: section of x ─────► WAL c: commit of x ─────► every column family has flushed WAL c
 //!         outstanding               needed with c               p is not needed
 //! ```
-//! A prepared section is needed until its transaction is rolled back, or until no column family replays the WAL of its
-//! commit: the commit record names the section, and does not repeat it. Records are added under the write leadership, so
-//! that no flush overlooks one. Facts: RocksDB `db/logs_with_prep_tracker.h`, which counts references of memtables instead.
+//! A prepared section is needed until its transaction is rolled back, or until no column family replays the WAL of
+//! its commit: the commit record names the section and does not repeat its records. Only the write leader adds a
+//! section, so every flush sees it. Facts: RocksDB `db/logs_with_prep_tracker.h`, which counts references of
+//! memtables instead.
 //!
 //! The lock is a leaf: no other lock is taken and no I/O happens while it is held.
 
@@ -26,8 +27,8 @@ pub enum TwoPhase {
     Allowed,
 }
 
-/// When the writes of a transaction reach the memtables, in the order of the value: latest first. RocksDB:
-/// `TxnDBWritePolicy`.
+/// When the entries of a transaction are written to the memtables. The values are ordered from the latest time to
+/// the earliest. RocksDB: `TxnDBWritePolicy`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum WritePolicy {
     /// At commit: memtables and SST files hold only committed entries.
@@ -40,7 +41,7 @@ pub enum WritePolicy {
 }
 
 impl WritePolicy {
-    /// The policy that begins a section with this marker.
+    /// Returns the policy whose sections begin with this marker.
     pub fn of_section(begin: &Marker<'_>) -> Option<WritePolicy> {
         match begin {
             Marker::BeginPrepare => Some(WritePolicy::Committed),
@@ -50,7 +51,7 @@ impl WritePolicy {
         }
     }
 
-    /// How the entries of a batch get sequence numbers.
+    /// Returns how the entries of a batch get sequence numbers.
     pub fn numbering(self) -> Numbering {
         match self {
             WritePolicy::Committed => Numbering::PerEntry,
@@ -65,8 +66,8 @@ pub enum Numbering {
     /// Each entry has its own sequence number.
     #[default]
     PerEntry,
-    /// All entries of a sub-batch share a sequence number. A key that comes again starts a new sub-batch. Markers separate
-    /// batches. RocksDB: `seq_per_batch`.
+    /// All entries of a sub-batch share a sequence number. If a key occurs again, it starts a new sub-batch.
+    /// Markers separate sub-batches. RocksDB: `seq_per_batch`.
     PerBatch,
 }
 
@@ -76,7 +77,7 @@ pub struct Section {
     pub name: Vec<u8>,
     /// The oldest WAL that holds a part.
     pub wal: FileNumber,
-    /// In order. With the policies `Committed` and `Prepared`, a transaction has one part.
+    /// The parts in the order of their writes. With `Committed` and `Prepared`, a transaction has one part.
     pub parts: Vec<SectionPart>,
     /// Hides the entries of the parts. Without effect with the policy `Committed`.
     pub decision: Arc<Decision>,
@@ -88,7 +89,8 @@ pub enum SectionKind {
     /// The transaction is prepared with this section.
     #[default]
     Prepared,
-    /// The transaction goes on. A recovery without a section of the kind `Prepared` rolls the transaction back.
+    /// The transaction was not prepared with this section. If no section has the kind `Prepared`, recovery rolls
+    /// the transaction back.
     Unprepared,
 }
 
@@ -105,7 +107,7 @@ pub struct SectionPart {
 }
 
 impl SectionKind {
-    /// The marker that begins a section whose entries go to the memtables.
+    /// Returns the marker that begins a section whose entries are in the memtables.
     pub fn begin(self) -> Marker<'static> {
         match self {
             SectionKind::Prepared => Marker::BeginPersistedPrepare,
@@ -115,7 +117,7 @@ impl SectionKind {
 }
 
 impl Section {
-    /// A section without parts.
+    /// Makes a section without parts.
     pub fn new(name: &[u8]) -> Self {
         let (wal, parts, decision) = (FileNumber(0), Vec::new(), Arc::default());
         Section { name: name.to_vec(), wal, parts, decision }
@@ -126,12 +128,12 @@ impl Section {
         self.parts.iter().all(|part| part.kind == SectionKind::Unprepared)
     }
 
-    /// The sequence number in the header of the oldest part.
+    /// Returns the sequence number in the header of the oldest part.
     pub fn seq(&self) -> SequenceNumber {
         self.parts.first().map_or(0, |part| part.first)
     }
 
-    /// The records of all parts in order.
+    /// Returns the records of all parts, in order.
     pub fn records(&self) -> Vec<u8> {
         self.parts.iter().flat_map(|part| part.records.iter().copied()).collect()
     }
@@ -151,8 +153,8 @@ impl Section {
         encode(Marker::BeginPrepare, &self.name, &self.records(), seq)
     }
 
-    /// Encodes each part as a batch for the WAL, with its own sequence number in the header. Sub-batches are not separated:
-    /// a replay finds repeated keys again.
+    /// Encodes each part as a batch for the WAL, with its own sequence number in the header. The sub-batches have
+    /// no markers: a replay finds repeated keys again.
     pub fn encoded_parts(&self) -> Vec<(SequenceNumber, Vec<u8>)> {
         let encoded = |part: &SectionPart| encode(part.kind.begin(), &self.name, &part.records, part.first);
         self.parts.iter().map(|part| (part.first, encoded(part))).collect()
@@ -175,7 +177,7 @@ fn counted(records: &[u8]) -> u32 {
     Records::behind_header(records).flatten().filter(Record::is_counted).count() as u32
 }
 
-/// See the file's head.
+/// The sections of prepared transactions, by the WALs that hold them.
 #[derive(Default)]
 pub struct PreparedSections {
     state: Mutex<Tracked>,
@@ -183,7 +185,7 @@ pub struct PreparedSections {
 
 #[derive(Default)]
 struct Tracked {
-    /// Sections without commit or rollback: WAL → how many.
+    /// The number of sections without commit or rollback in each WAL.
     outstanding: BTreeMap<FileNumber, u32>,
     /// Committed sections: the WAL of the section and the WAL of the commit.
     committed: Vec<(FileNumber, FileNumber)>,
@@ -200,7 +202,7 @@ impl PreparedSections {
     pub fn committed(&self, wal: FileNumber, commit: FileNumber) {
         let mut state = self.state.lock();
         state.remove(wal);
-        // A section in the WAL of its commit is kept with that WAL anyway.
+        // A section in the same WAL as its commit is kept with this WAL.
         if wal < commit && !state.committed.contains(&(wal, commit)) {
             state.committed.push((wal, commit));
         }
@@ -225,7 +227,7 @@ impl PreparedSections {
         std::mem::take(&mut self.state.lock().recovered)
     }
 
-    /// Returns the oldest WAL that must be kept, if column families need the WALs from `by_families` on.
+    /// Returns the oldest WAL that must be kept. Column families need the WALs from `by_families` on.
     pub fn oldest_needed(&self, by_families: u64) -> u64 {
         let mut state = self.state.lock();
         state.committed.retain(|(_, commit)| commit.0 >= by_families);

@@ -4,9 +4,10 @@
 //!  records     a b a c   Begin d e End x          in the WAL    a b | a c |  Begin d e End x
 //!  sequence    7 7 8 8         9 9                (| is a placeholder marker, which ends a sub-batch)
 //! ```
-//! A memtable holds a key with a sequence number once. So a key that comes again starts a new sub-batch. A range deletion is
-//! a sub-batch of its own: it deletes what has a smaller sequence number. RocksDB finds repeated keys again in a replay,
-//! and takes the placeholder for the end of a batch; both count the same.
+//! A memtable can hold a key only once with a sequence number. So a key that occurs again starts a new sub-batch. A
+//! range deletion is a sub-batch of its own, because it deletes only entries with smaller sequence numbers. RocksDB
+//! searches for repeated keys again in a replay, and takes the placeholder for the end of a batch. Both ways count
+//! the same sub-batches.
 //! Facts: RocksDB `db/write_batch.cc` (`MaybeAdvanceSeq`, `MarkNoop`), `write_prepared_txn_db.cc` (`SubBatchCounter`).
 //!
 //! [`Numbering::PerBatch`]: crate::prepared::Numbering::PerBatch
@@ -23,7 +24,7 @@ use crate::sync::Arc;
 /// Records in which each sub-batch ends with a marker.
 pub struct Separated {
     pub records: Vec<u8>,
-    /// How many sequence numbers they take.
+    /// The number of sequence numbers that the records take.
     pub batches: u32,
 }
 
@@ -39,10 +40,10 @@ pub fn ends_batch(marker: &Marker<'_>) -> bool {
     }
 }
 
-/// Separates the sub-batches of these records. The records of a batch that is separated stay as they are.
+/// Separates the sub-batches of these records. Records that are separated already do not change.
 ///
 /// # Errors
-/// Those of decoding.
+/// Corruption if a record does not decode.
 pub fn separate(records: &[u8], families: &FamilySet) -> Result<Separated> {
     let mut orders: Vec<(FamilyId, Option<Arc<Family>>)> = Vec::new();
     for record in Records::behind_header(records) {
@@ -106,7 +107,7 @@ struct Separator<'a> {
     records: Vec<u8>,
     batches: u32,
     keys: BTreeSet<SubBatchKey<'a>>,
-    /// Whether the last sub-batch has entries and no end.
+    /// True if the last sub-batch has entries and no end.
     has_entries: bool,
 }
 

@@ -4,9 +4,10 @@
 //! ```text
 //!  k#3,SET  k#4,MERGE .. k#9,MERGE     max_successive_merges = 6, next operand:     k#10,SET (all of them)
 //! ```
-//! The operands are counted in the active memtable alone. What they are merged onto may lie deeper: it is looked
-//! for as far as the block cache goes, with `strict_max_successive_merges` in files too, which the write then
-//! waits for. What cannot be had or merged is written as the operand it is; its readers hear of it.
+//! Only operands in the active memtable are counted. The base value of the operands may be in an older memtable or
+//! in an SST file. Without `strict_max_successive_merges`, only cached blocks are read. With this option, the write
+//! also waits for reads of files. If the base value is not available or the operator fails, the operand is written
+//! as it is.
 
 use std::ops::ControlFlow;
 
@@ -15,10 +16,10 @@ use mem::memtable::MemTable;
 
 use crate::family::{Family, Parts};
 
-/// Who can look below the memtable: the room of reads.
+/// Reads the older entries of a key and merges an operand with them. The module `read` implements it.
 pub trait Merger: Send + Sync {
-    /// Merges `operand` with the entries of the key up to `seq`, and returns the resulting entry. Without
-    /// `io`, the function reads only memtables. Returns `None` if the entries are not available or the
+    /// Merges `operand` with the entries of the key up to `seq`, and returns the resulting entry. Without `io`, the
+    /// function reads only memtables and cached blocks. Returns `None` if the entries are not available or the
     /// operator does not merge them.
     fn merged(
         &self,

@@ -24,11 +24,12 @@ pub use boundaries::{ends_batch, separate};
 pub use merge::Merger;
 pub use own::{OwnMemtable, report_live_keys, to_own_memtables};
 
-/// What is done with records whose family is not there.
+/// What happens to records of a column family that does not exist.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Missing {
     Refuse,
-    /// `ignore_missing_column_families`, and recovery: they take their sequence numbers all the same.
+    /// Skip the records, but let them take their sequence numbers. For `ignore_missing_column_families` and
+    /// recovery.
     Skip,
 }
 
@@ -40,24 +41,25 @@ pub enum Markers {
     Allowed,
 }
 
-/// The origin of a batch, as far as the origin decides how the batch is applied.
+/// The settings for applying a batch, which depend on the origin of the batch.
 #[derive(Clone, Copy)]
 pub struct Source<'a> {
     pub missing: Missing,
-    /// On recovery: the log's number. Families whose data in that log is in tables are passed over.
+    /// During recovery: the number of the WAL. Column families whose entries of this WAL are in SST files are
+    /// skipped.
     pub wal: Option<u64>,
-    /// Who is told how memtables grow.
+    /// The write buffer manager that learns how memtables grow.
     pub buffers: Option<&'a Arc<WriteBufferManager>>,
-    /// Merges for `max_successive_merges`; only where all entries before the batch's are in.
+    /// Merges for `max_successive_merges`. Only if all older entries are in memtables.
     pub merger: Option<&'a dyn Merger>,
-    /// Checksums of the counted records, to compare them with as they are applied.
+    /// The checksums of the counted records. Each record is compared with its checksum before it is applied.
     pub protection: Option<&'a [u64]>,
     /// With [`Numbering::PerBatch`], the records must be separated: see [`separate`].
     pub numbering: Numbering,
 }
 
 impl Source<'_> {
-    /// How far an entry moves the sequence number.
+    /// Returns the number of sequence numbers that an entry takes: 1, or 0 with [`Numbering::PerBatch`].
     #[inline]
     fn step(&self) -> u64 {
         u64::from(self.numbering == Numbering::PerEntry)
@@ -78,26 +80,26 @@ impl Source<'_> {
     }
 }
 
-/// What an application did.
+/// The result of applying a batch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Applied {
-    /// The sequence number after the last one used.
+    /// The sequence number after the last one that the batch used.
     pub next_seq: SequenceNumber,
     /// True if a changed memtable has reached its size limit, or if the history of flushed memtables has
     /// reached its limit.
     pub memtable_full: bool,
-    /// Puts that took the place of an older one (`inplace_update_support`).
+    /// The number of puts that replaced an older value in place (`inplace_update_support`).
     pub updated: u64,
     /// The newest column family whose records were skipped because the column family does not exist.
     pub unknown: Option<FamilyId>,
 }
 
-/// Checks everything that could fail after the batch is in the WAL: families, timestamps, operators, ranges.
+/// Checks everything that could fail after the batch is in the WAL: column families, timestamps, operators, ranges.
 ///
 /// # Errors
-/// InvalidArgument for a family that does not exist, a record with or without a timestamp in a family that has none or
-/// has them, a merge without operator, and a range that ends before its begin. NotSupported for records of features that
-/// are not built.
+/// InvalidArgument for a missing column family, for a record whose timestamp does not fit the column family, for a
+/// merge without a merge operator, and for a range that ends before its start. NotSupported for records of features
+/// that are not built.
 pub fn check(batch: &WriteBatch, families: &FamilySet, missing: Missing, markers: Markers) -> Result<()> {
     let mut family: Option<Arc<Family>> = None;
     for record in Batch::new(batch.bytes())?.records() {
@@ -187,16 +189,17 @@ fn no_blob_references(kind: ValueType, value: &[u8]) -> Result<()> {
     Ok(())
 }
 
-/// Applies a batch, its first counted record at `seq`. May run on several threads at once, on different
-/// batches. Skips markers of a two-phase commit.
+/// Applies a batch. The first counted record gets the sequence number `seq`. Several threads may apply different
+/// batches concurrently. Skips markers of a two-phase commit.
 ///
 /// # Errors
-/// Those of decoding and of the memtable. Records before the one at fault are in.
+/// Corruption for a record that does not decode. An error of the memtable. The records before the failed record are
+/// applied.
 pub fn batch(bytes: &[u8], seq: SequenceNumber, families: &FamilySet, source: Source<'_>) -> Result<Applied> {
     records(Batch::new(bytes)?.records(), seq, families, source)
 }
 
-/// As [`batch`], of records without a header.
+/// Applies records without a batch header, as [`batch`] does.
 ///
 /// # Errors
 /// As [`batch`].
@@ -247,8 +250,8 @@ pub fn records(
     Ok(done)
 }
 
-/// Whether a range deletion deletes nothing. Of a family that is gone nobody knows the order, but no order tells equal bytes
-/// apart.
+/// Returns true if a range deletion deletes nothing. If the column family is missing, its comparator is not known.
+/// But equal keys are equal for every comparator.
 fn is_empty_range(begin: &[u8], end: &[u8], family: Option<&Family>) -> bool {
     match family {
         Some(family) => !family.order().user.compare_without_timestamp(begin, end).is_lt(),
@@ -256,7 +259,7 @@ fn is_empty_range(begin: &[u8], end: &[u8], family: Option<&Family>) -> bool {
     }
 }
 
-/// Applies records as long as they are of this family; the first that is not comes back.
+/// Applies the adjacent records of one column family. Returns the first record that is not of this column family.
 fn run_of_family<'a>(
     family: &Family,
     id: FamilyId,
@@ -320,7 +323,8 @@ fn run_of_family<'a>(
     Ok(rest)
 }
 
-/// Tells the key ranges without keys of the live entries of a run. Entries that a failed run did not insert do no harm.
+/// Reports the live keys of adjacent records to the key ranges that are known to be empty. A report for an entry
+/// that was not inserted is harmless.
 #[cold]
 fn shorten_empty_ranges(
     family: &Family,

@@ -17,7 +17,8 @@ pub type OwnMemtable = (Arc<Family>, Arc<MemTable>);
 /// sequence numbers, if `skip_missing` is set.
 ///
 /// # Errors
-/// InvalidArgument for a column family that does not exist; those of decoding and of the memtable.
+/// InvalidArgument for a missing column family. Corruption for a record that does not decode. An error of the
+/// memtable.
 pub fn to_own_memtables(
     batch: &WriteBatch,
     families: &FamilySet,

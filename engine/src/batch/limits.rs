@@ -1,4 +1,4 @@
-//! The limits of a write batch: its bytes, and the part that goes to the WAL. And timestamps for all its keys.
+//! The limits of a write batch: its size, and its part for the WAL. Also sets the timestamps of all its keys.
 
 use base::{Error, FamilyId, Kind, Result, Subcode};
 use format::batch as encoding;
@@ -20,7 +20,7 @@ impl WriteBatch {
         WriteBatch { bytes_max, ..WriteBatch::new() }
     }
 
-    /// Returns Ok if the batch can be written, as far as the batch itself knows.
+    /// Returns an error if the batch cannot be written. Does not look at the database.
     ///
     /// # Errors
     /// InvalidArgument for a key or value that is too large; Corruption for columns of the same name; Aborted with the
@@ -73,13 +73,13 @@ impl WriteBatch {
         part
     }
 
-    /// Gives every key of a family with timestamps this timestamp. Replaces the timestamps that keys have. `size_of`
-    /// returns the length of the timestamps of a family; 0 for a family without timestamps. Removes all save points.
-    /// RocksDB: `UpdateTimestamps`.
+    /// Gives every key of a column family with timestamps this timestamp, in place of the older timestamp.
+    /// `size_of` returns the length of the timestamps of a column family; 0 means no timestamps. Removes all save
+    /// points. RocksDB: `UpdateTimestamps`.
     ///
     /// # Errors
-    /// InvalidArgument if a family has timestamps of another length; Corruption if a key is shorter than its timestamp.
-    /// Then the batch does not change.
+    /// InvalidArgument if a column family has timestamps of another length. Corruption if a key is shorter than its
+    /// timestamp. After an error the batch is unchanged.
     pub fn update_timestamps(&mut self, timestamp: &[u8], size_of: impl Fn(FamilyId) -> usize) -> Result<()> {
         let mut out = WriteBatch { bytes_max: self.bytes_max, ..WriteBatch::new() };
         for record in self.iter() {
@@ -104,8 +104,8 @@ impl WriteBatch {
             .is_some_and(|timestamps| timestamps.given_families().any(|own| own == family))
     }
 
-    /// Adds a record with a new timestamp. `size` is the length of the timestamps of its family; `given` says whether
-    /// its key ends with an older timestamp.
+    /// Adds a record with a new timestamp. `size` is the length of the timestamps of its column family. With
+    /// `given`, its key ends with an older timestamp.
     fn add_stamped(&mut self, record: &Record<'_>, timestamp: &[u8], size: usize, given: bool) -> Result<()> {
         let without = |key: &'_ [u8]| -> Result<usize> {
             let cut = if given { size } else { 0 };

@@ -1,14 +1,14 @@
-//! Whether the keys of a write batch carry timestamps.
+//! Whether the keys of a write batch have timestamps.
 //!
-//! The layout of a write batch does not show whether the last bytes of a key are a timestamp. So the batch remembers,
-//! for each column family, how its records were added. The write path compares this with the comparator of the family.
-//! Without the check, a put without timestamp would split its key: the last eight bytes become the timestamp, and keys
-//! that differ only there become versions of one key.
+//! The layout of a write batch does not show whether the last bytes of a key are a timestamp. So the batch records,
+//! for each column family, how its records were added. The write path compares this with the comparator of the
+//! column family. Without the check, a put without timestamp would split its key: the last eight bytes would become
+//! the timestamp, and keys that differ only in these bytes would become entries of one key.
 //!
-//! The rule: in a family with timestamps, every record is added with a timestamp of the length of the comparator. In
-//! a family without timestamps, no record is added with a timestamp. Only a batch that is read from bytes (WAL,
-//! replication) is not checked: its keys already have their final form. Sources: RocksDB `DBImpl::FailIfCfHasTs`,
-//! `DBImpl::FailIfTsMismatchCf`, `WriteBatchInternal::CheckColumnFamilyTimestampSize`.
+//! The rule: in a column family with timestamps, every record is added with a timestamp of the length that the
+//! comparator needs. In a column family without timestamps, no record is added with a timestamp. Only a batch that
+//! is read from bytes (WAL, replication) is not checked: its keys already have their final form. Sources: RocksDB
+//! `DBImpl::FailIfCfHasTs`, `DBImpl::FailIfTsMismatchCf`, `WriteBatchInternal::CheckColumnFamilyTimestampSize`.
 
 use base::{Error, FamilyId, Result};
 
@@ -16,38 +16,38 @@ use base::{Error, FamilyId, Result};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Added {
     WithoutTimestamp,
-    /// With a timestamp of so many bytes.
+    /// With a timestamp of this many bytes.
     WithTimestamp(usize),
-    /// As bytes: the key carries a timestamp if the family has timestamps.
+    /// As bytes: the key has a timestamp if the column family has timestamps.
     Encoded,
 }
 
-/// For each column family of a batch, every way in which its records were added. Short: most batches have one pair.
+/// For each column family of a batch, every way in which its records were added. Most batches have one pair.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KeyTimestamps(Vec<(FamilyId, Added)>);
 
 impl KeyTimestamps {
-    /// All records of these families were added without timestamps.
+    /// Starts with column families whose records were all added without timestamps.
     pub fn missing(families: &[FamilyId]) -> Self {
         KeyTimestamps(families.iter().map(|family| (*family, Added::WithoutTimestamp)).collect())
     }
 
-    /// All records of these families were read from bytes.
+    /// Starts with column families whose records were all read from bytes.
     pub fn encoded(families: &[FamilyId]) -> Self {
         KeyTimestamps(families.iter().map(|family| (*family, Added::Encoded)).collect())
     }
 
-    /// Remembers a record without timestamp.
+    /// Adds a record without timestamp.
     pub fn add_missing(&mut self, family: FamilyId) {
         self.add(family, Added::WithoutTimestamp);
     }
 
-    /// Remembers a record with a timestamp of `len` bytes.
+    /// Adds a record with a timestamp of `len` bytes.
     pub fn add_given(&mut self, family: FamilyId, len: usize) {
         self.add(family, Added::WithTimestamp(len));
     }
 
-    /// Remembers the records of another batch.
+    /// Adds the records of another batch.
     pub fn add_all(&mut self, other: &KeyTimestamps) {
         other.0.iter().for_each(|(family, added)| self.add(*family, *added));
     }
@@ -63,12 +63,12 @@ impl KeyTimestamps {
         self.0.iter().any(|(_, added)| matches!(added, Added::WithTimestamp(_)))
     }
 
-    /// Returns the families whose keys end with a timestamp, also those that were read from bytes.
+    /// Returns the column families whose keys end with a timestamp, also those that were read from bytes.
     pub fn given_families(&self) -> impl Iterator<Item = FamilyId> {
         self.0.iter().filter(|(_, added)| *added != Added::WithoutTimestamp).map(|(family, _)| *family)
     }
 
-    /// Checks the records of a family whose timestamps have `size` bytes. 0: the family has no timestamps.
+    /// Checks the records of a column family whose timestamps have `size` bytes. 0 means that it has no timestamps.
     ///
     /// # Errors
     /// InvalidArgument, see the rule of this module.
@@ -86,7 +86,7 @@ impl KeyTimestamps {
     }
 }
 
-/// The error of a write without timestamp to a family with timestamps.
+/// Returns the error of a write without timestamp to a column family with timestamps.
 #[cold]
 pub fn missing(name: &str) -> Error {
     Error::invalid_argument(format!(
@@ -94,7 +94,8 @@ pub fn missing(name: &str) -> Error {
     ))
 }
 
-/// The error of a write with a timestamp of `given` bytes to a family whose timestamps have `size` bytes.
+/// Returns the error of a write with a timestamp of `given` bytes to a column family whose timestamps have `size`
+/// bytes.
 #[cold]
 fn mismatch(name: &str, size: usize, given: usize) -> Error {
     Error::invalid_argument(match size {

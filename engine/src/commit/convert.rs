@@ -1,10 +1,10 @@
-//! A file's facts as the tree holds them, and as the MANIFEST does.
+//! Converts the metadata of an SST file between the form of a version and the form of the MANIFEST.
 
 use base::FileNumber;
 use format::edit::NewFile;
 use lsm::file_meta::FileMetaData;
 
-/// The MANIFEST's form.
+/// Returns the record of an SST file for the MANIFEST.
 pub fn new_file(level: usize, file: &FileMetaData) -> NewFile {
     base::invariant!(level < lsm::version::MAX_LEVELS, "file {} is on level {level}", file.number);
     NewFile {
@@ -34,8 +34,8 @@ pub fn new_file(level: usize, file: &FileMetaData) -> NewFile {
     }
 }
 
-/// The tree's form. Boundaries stored without their timestamps get the smallest one back (the largest
-/// for an exclusive end), as RocksDB pads them.
+/// Returns the metadata of an SST file for a version. If the boundaries are stored without timestamps, they get the
+/// smallest timestamp, and an exclusive end gets the largest, as in RocksDB.
 pub fn file_from(file: &NewFile, timestamp_size: usize) -> FileMetaData {
     let stripped = !file.user_defined_timestamps_persisted && timestamp_size > 0;
     let (smallest, largest) = if stripped {

@@ -1,12 +1,12 @@
-//! A change of the trees made durable, then visible: MANIFEST, version, super version, in this order.
+//! Commits changes of versions: makes them durable in the MANIFEST, then visible in a version and a super version.
 //!
 //! ```text
 //!  changes ─► next versions computed and checked ─► MANIFEST appended and synced
-//!          ─► each family: version, sealed list, log number, super version ─► old files retired
+//!          ─► each column family: version, immutable memtables, WAL number, super version ─► old files obsolete
 //! ```
-//! One commit at a time (the MANIFEST's lock); nothing else ever changes a family's version. A version
-//! that breaks a rule is refused before a byte is written: RocksDB opens such a MANIFEST with the family
-//! empty and deletes its files.
+//! The lock of the MANIFEST allows one commit at a time, and only a commit changes the version of a column family.
+//! A version that breaks a rule is rejected before a byte is written. RocksDB opens a MANIFEST with such a version,
+//! but with an empty column family, and deletes its files.
 
 mod convert;
 mod records;
@@ -30,14 +30,15 @@ use crate::sequence::LastSequence;
 use crate::sync::{Arc, AtomicU64, Mutex, OnceLock, Ordering, RankedMutex};
 use crate::wal::WalSet;
 
-/// One family's part of a commit.
+/// The part of a commit for one column family.
 pub struct Change {
     pub family: Arc<Family>,
     pub edit: Edit,
-    /// The memtables that `edit`'s files hold, for a flush.
+    /// The memtables that the files of `edit` hold, if the change is a flush.
     pub flushed: Option<FlushPick>,
     pub full_history_ts_low: Option<Vec<u8>>,
-    /// Readers see the same keys before and after: a flush or a compaction. False is always safe.
+    /// True if readers see the same keys before and after the commit: a flush or a compaction. False is always
+    /// safe.
     pub keeps_keys: bool,
 }
 
@@ -46,34 +47,34 @@ impl Change {
         Change { family, edit, flushed: None, full_history_ts_low: None, keeps_keys: false }
     }
 
-    /// The change of a compaction.
+    /// Makes the change of a compaction.
     pub fn of_compaction(family: Arc<Family>, edit: Edit) -> Self {
         Change { keeps_keys: true, ..Change::new(family, edit) }
     }
 }
 
-/// What a commit brought about.
+/// The result of a commit.
 pub struct Committed {
-    /// WALs below this number are not needed any more.
+    /// WALs below this number are not needed.
     pub min_wal_to_keep: u64,
     /// The flushes of the commit. The caller drops this value after the listeners were called and the space was checked.
     pub flushes: Vec<Unannounced>,
 }
 
-/// Everything a commit touches.
+/// Commits changes of versions, one commit at a time.
 pub struct Committer {
     manifest: RankedMutex<Manifest>,
     numbers: Arc<Numbers>,
     families: Arc<FamilySet>,
     sequence: Arc<LastSequence>,
     obsolete: Arc<Obsolete>,
-    /// Written at the head of each MANIFEST; `None` to leave it out.
+    /// The first record of each MANIFEST has this id; `None` to leave it out.
     db_id: Option<String>,
     min_wal_to_keep: AtomicU64,
     tracked_wals: Mutex<BTreeMap<u64, Option<u64>>>,
-    /// MANIFESTs that rolls made superfluous, by whatever kind of commit.
+    /// MANIFESTs that a newer MANIFEST has replaced.
     old_manifests: Mutex<Vec<FileNumber>>,
-    /// Told of what is durable of the MANIFEST.
+    /// Gets the durable size of the MANIFEST after each commit.
     wals: OnceLock<Arc<WalSet>>,
     prepared: PreparedSections,
 }
@@ -103,22 +104,22 @@ impl Committer {
         }
     }
 
-    /// The WALs that prepared transactions need.
+    /// Returns the sections of prepared transactions and the WALs that they need.
     pub fn prepared(&self) -> &PreparedSections {
         &self.prepared
     }
 
-    /// From now on these logs tell what is durable of the MANIFEST.
+    /// Reports the durable size of the MANIFEST to these WALs from now on. The WALs write it as marks.
     pub fn tell(&self, wals: Arc<WalSet>) {
         let _ = self.wals.set(wals);
     }
 
-    /// WALs below this number hold nothing that is needed.
+    /// Returns the oldest WAL that is needed.
     pub fn min_wal_to_keep(&self) -> u64 {
         self.min_wal_to_keep.load(Ordering::Acquire)
     }
 
-    /// Takes the MANIFESTs that rolls made superfluous since the last call: the caller deletes them.
+    /// Takes the MANIFESTs that were replaced since the last call. The caller deletes them.
     pub fn take_old_manifests(&self) -> Vec<FileNumber> {
         std::mem::take(&mut *self.old_manifests.lock())
     }
@@ -127,15 +128,15 @@ impl Committer {
         self.manifest.lock().number()
     }
 
-    /// Makes all of the MANIFEST durable and tells how much that is; `None` if its last record failed.
+    /// Makes the whole MANIFEST durable and returns its durable part; `None` if its last record failed.
     ///
     /// # Errors
-    /// Of the file system.
+    /// An error of the file system.
     pub fn settle_manifest(&self) -> Result<Option<Extent>> {
         self.manifest.lock().settle()
     }
 
-    /// The MANIFEST's number, and its size.
+    /// Returns the number and the size of the MANIFEST.
     pub fn manifest_extent(&self) -> (u64, u64) {
         let manifest = self.manifest.lock();
         (manifest.number().0, manifest.size())
@@ -165,12 +166,12 @@ impl Committer {
         self.manifest.lock().size()
     }
 
-    /// Makes changes of the trees durable and visible, all or none if `atomic`. The change of a dropped column family is
-    /// skipped, and the SST files that its job wrote become obsolete.
+    /// Makes changes of versions durable and visible; with `atomic`, all or none. The change of a dropped column
+    /// family is skipped, and the SST files that its job wrote become obsolete.
     ///
     /// # Errors
-    /// Corruption if a change does not fit its tree (nothing was written); those of the file system (then
-    /// the record may or may not be on disk, and the files it names must stay).
+    /// Corruption if a change does not fit its version; nothing was written. An error of the file system. Then the
+    /// record may be on disk, so the caller must keep the files that it names.
     pub fn commit(&self, changes: Vec<Change>, atomic: bool) -> Result<Committed> {
         let mut manifest = self.manifest.lock();
         let (dropped, changes): (Vec<_>, Vec<_>) =
@@ -205,7 +206,8 @@ impl Committer {
         self.write(&mut manifest, records)?;
         self.min_wal_to_keep.fetch_max(min_wal.unwrap_or(0), Ordering::AcqRel);
         let mut old_super_versions = Vec::with_capacity(parts.len());
-        // Before the memtables leave: a caller that waits for them then also waits for the listeners.
+        // Make these values before the memtables leave: a caller that waits for the memtables then waits for the
+        // listeners too.
         let is_flush = |part: &&Part| part.change.flushed.is_some();
         let flushes =
             parts.iter().filter(is_flush).map(|part| Unannounced::new(&part.change.family)).collect();
@@ -241,8 +243,8 @@ impl Committer {
         Ok(Committed { min_wal_to_keep: self.min_wal_to_keep(), flushes })
     }
 
-    /// Writes records that change no tree (families added and dropped, counters, tracked WALs), and runs
-    /// `then` before another commit can come in between.
+    /// Writes records that change no version (column families added and dropped, counters, tracked WALs). Runs
+    /// `then` before another commit can start.
     pub fn commit_records(&self, edits: Vec<VersionEdit>, then: impl FnOnce()) -> Result<Committed> {
         let mut manifest = self.manifest.lock();
         let records = edits.into_iter().map(|edit| (self.complete(edit, 0), 0)).collect();
@@ -277,10 +279,10 @@ impl Committer {
         Ok(Committed { min_wal_to_keep: self.min_wal_to_keep(), flushes: Vec::new() })
     }
 
-    /// What a session that goes on with the old MANIFEST says first: the logs that are needed now.
+    /// Writes the first records of a session that continues the old MANIFEST: the WALs that are needed now.
     ///
     /// # Errors
-    /// Those of the file system.
+    /// An error of the file system.
     pub fn go_on(&self, tracked: BTreeMap<u64, Option<u64>>) -> Result<Committed> {
         let families = self.families.all();
         let wal_number = |family: &Arc<Family>| family.state().wal_number;
@@ -306,8 +308,8 @@ impl Committer {
         })
     }
 
-    /// From now on, the MANIFEST records for each column family the WALs that it needs after the recovery.
-    /// Older WALs were read from disk, and kept WALs are synced.
+    /// Allows the MANIFEST to record the WALs that each column family needs after the recovery. The open calls this
+    /// after older WALs were read from disk and kept WALs were synced.
     pub fn tell_wal_numbers(&self) {
         for family in self.families.all() {
             let mut state = family.state();
@@ -373,7 +375,7 @@ impl Committer {
         Ok(())
     }
 
-    /// Fields that every appended edit has.
+    /// Sets the fields that every appended edit has.
     fn complete(&self, mut edit: VersionEdit, largest_seq: SequenceNumber) -> VersionEdit {
         edit.prev_log_number = Some(0);
         edit.next_file_number = Some(self.numbers.peek());
@@ -454,8 +456,8 @@ impl Committer {
         records
     }
 
-    /// Returns the oldest WAL that a column family or a prepared transaction needs after the flush; `None` if the commit is
-    /// no flush.
+    /// Returns the oldest WAL that a column family or a prepared transaction needs after the flush; `None` if the
+    /// commit has no flush.
     fn min_wal_after(&self, parts: &[Part]) -> Option<u64> {
         if !parts.iter().any(|p| p.change.flushed.is_some()) {
             return None;

@@ -1,4 +1,4 @@
-//! MANIFEST records: of one change, and of everything (at the head of a new MANIFEST).
+//! Makes MANIFEST records: the edit of one change, and the snapshot at the start of a new MANIFEST.
 
 use base::{FamilyId, SequenceNumber};
 use format::edit::{BlobFileGarbage, VersionEdit, WalAddition};
@@ -35,7 +35,7 @@ fn garbage(garbage: &BlobGarbage) -> BlobFileGarbage {
     }
 }
 
-/// All garbage of a version so far.
+/// Returns the garbage of all blob files of a version.
 fn garbage_of(version: &Version) -> Vec<BlobFileGarbage> {
     let all = version.blobs().values().filter(|blob| blob.garbage_count > 0);
     all.map(|blob| {
@@ -44,7 +44,7 @@ fn garbage_of(version: &Version) -> Vec<BlobFileGarbage> {
     .collect()
 }
 
-/// The edit that creates a family.
+/// Returns the edit that creates a column family.
 pub fn of_new_family(id: FamilyId, name: &str, parts: &Parts, wal_number: u64) -> VersionEdit {
     VersionEdit {
         comparator: Some(parts.order.name().to_string()),
@@ -56,7 +56,7 @@ pub fn of_new_family(id: FamilyId, name: &str, parts: &Parts, wal_number: u64) -
     }
 }
 
-/// The records that say everything, in RocksDB's order.
+/// Returns the records that describe the whole database, in RocksDB's order.
 pub(super) fn snapshot(
     families: &[Arc<Family>],
     db_id: Option<&str>,

@@ -1,9 +1,9 @@
 //! The sequence numbers of a database, and its snapshots.
 //!
-//! `visible` is the newest sequence whose batch, and all before it, is wholly in memtables; readers see
-//! entries at or below it. It moves only in `write`, after the memtables. A reader pins its super version
-//! first and loads `visible` after; see [`crate::family::Family::pin`]. Some entries below may belong to transactions that
-//! are not committed: see [`Undecided`].
+//! `visible` is the visible sequence number. The batch with this number and all earlier batches are completely in
+//! memtables. Readers see entries at or below this number. Only `write` moves it forward, after the insert into the
+//! memtables. A reader first pins its super version and then loads `visible`: see [`crate::family::Family::pin`].
+//! Entries below it may belong to transactions that are not committed: see [`Undecided`].
 
 mod undecided;
 
@@ -16,7 +16,7 @@ use lsm::stripes::Stripes;
 use crate::sync::{Arc, AtomicU64, Mutex, OnceLock, Ordering};
 pub use undecided::{Decision, OwnRanges, Undecided, UndecidedRange, Visibility};
 
-/// The visible sequence.
+/// The visible sequence number of one database.
 #[derive(Default)]
 pub struct LastSequence {
     visible: AtomicU64,
@@ -33,7 +33,7 @@ impl LastSequence {
         self.visible.load(Ordering::Acquire)
     }
 
-    /// For the write leader, after the memtables have the entries.
+    /// Publishes a sequence number. The write leader calls this after the memtables have the entries.
     #[inline]
     pub(crate) fn publish(&self, seq: SequenceNumber) {
         base::invariant!(
@@ -45,7 +45,7 @@ impl LastSequence {
         self.visible.store(seq, Ordering::Release);
     }
 
-    /// The ranges of sequence numbers whose transactions are not committed.
+    /// Returns the ranges of sequence numbers whose transactions are not committed.
     #[inline]
     pub fn undecided(&self) -> &Undecided {
         &self.undecided
@@ -67,16 +67,17 @@ struct Held {
     time_s: u64,
 }
 
-/// The sequence numbers of live snapshots, in ascending order. A new snapshot goes to the end, nearly always: it takes a
-/// hundred nanoseconds less than an insert into a tree of 100,000 snapshots. Released sequence numbers stay until they
-/// are at an end of the list, or until they are half of the list. The first and the last are always held.
+/// The sequence numbers of live snapshots, in ascending order. A new snapshot nearly always goes to the end: with
+/// 100,000 snapshots this takes 100 ns less than an insert into a tree. A released sequence number stays in the
+/// list until it is at an end of the list, or until half of the list is released. The first and the last number
+/// always have a snapshot.
 #[derive(Default)]
 struct LiveSnapshots {
     list: VecDeque<Held>,
     /// Entries of the list without holders.
     released: usize,
     snapshots: u64,
-    /// Ends of undecided ranges, and how often each is held. Only flush and compaction ask for them.
+    /// The ends of undecided ranges, and how often each end is held. Only flush and compaction use them.
     ends: BTreeMap<SequenceNumber, u32>,
 }
 
@@ -98,13 +99,13 @@ impl LiveSnapshots {
         }
     }
 
-    /// The oldest sequence number that a compaction must respect, or `visible`.
+    /// Returns the oldest sequence number that a compaction must respect; `visible` if there is none.
     fn oldest_needed(&self, visible: SequenceNumber) -> SequenceNumber {
         let oldest = self.oldest().map_or(visible, |held| held.seq);
         self.ends.keys().next().map_or(oldest, |end| oldest.min(*end))
     }
 
-    /// All sequence numbers that a compaction must respect, ascending.
+    /// Returns all sequence numbers that a compaction must respect, in ascending order.
     fn needed(&self) -> Vec<SequenceNumber> {
         let mut all: Vec<_> = self.held().collect();
         if !self.ends.is_empty() {
@@ -121,7 +122,7 @@ impl LiveSnapshots {
         let held = Held { seq, holders: 1, time_s };
         match self.list.back_mut() {
             Some(last) if last.seq == seq => last.holders += 1,
-            // The write leader has held a sequence number that is not visible yet.
+            // The write leader has taken a snapshot at a sequence number that is not visible yet.
             Some(last) if last.seq > seq => self.hold_earlier(held),
             _ => self.list.push_back(held),
         }
@@ -204,21 +205,21 @@ impl LiveSnapshots {
     }
 }
 
-/// Live snapshots of one database.
+/// The live snapshots of one database.
 #[derive(Default)]
 pub struct Snapshots {
     live: Mutex<LiveSnapshots>,
     /// See [`Snapshots::released_below`].
     released_below: AtomicU64,
-    /// See [`Snapshots::tell_past`]; one more, so that 0 is "never".
+    /// See [`Snapshots::tell_past`]. The value is one more than the sequence number; 0 requests no notification.
     tell_past: AtomicU64,
     tell: OnceLock<Box<dyn Fn() + Send + Sync>>,
 }
 
 impl Snapshots {
-    /// A snapshot of what is visible now. `now_s` is for the properties.
+    /// Takes a snapshot at the visible sequence number. `now_s` is the time for the properties.
     pub fn take(owner: &Arc<Self>, sequence: &Arc<LastSequence>, now_s: u64) -> Arc<Snapshot> {
-        // Loaded under the lock: a job that lists the snapshots after this sees it.
+        // Load the number under the lock: a job that lists the snapshots afterwards then sees this snapshot.
         let mut live = owner.live.lock();
         let (seq, visibility) = sequence.view();
         live.hold(seq, now_s);
@@ -227,8 +228,8 @@ impl Snapshots {
         Arc::new(Snapshot { seq, visibility, time_s: now_s, owner, sequence, _base: None })
     }
 
-    /// The view of a transaction on `base`: what `base` shows, and the sections of the transaction. All of these sections
-    /// are visible or undecided.
+    /// Returns the view of a transaction: the entries that `base` shows, and the sections of the transaction. Each
+    /// of these sections is visible or undecided.
     pub fn take_with_own(base: Arc<Snapshot>, own: Arc<OwnRanges>) -> Arc<Snapshot> {
         let (owner, sequence, time_s) = (base.owner.clone(), base.sequence.clone(), base.time_s);
         let seq = base.seq.max(own.last());
@@ -237,7 +238,7 @@ impl Snapshots {
         Arc::new(Snapshot { seq, visibility, time_s, owner, sequence, _base: Some(base) })
     }
 
-    /// A snapshot at `seq`, which is visible or is about to be: the write leader has not published it yet.
+    /// Takes a snapshot at `seq`. The sequence number is visible, or the write leader is about to publish it.
     pub fn take_at(
         owner: &Arc<Self>,
         sequence: &Arc<LastSequence>,
@@ -250,7 +251,8 @@ impl Snapshots {
         Arc::new(Snapshot { seq, visibility, time_s: now_s, owner, sequence, _base: None })
     }
 
-    /// Keeps what readers at `seq` need, until the result is dropped. No snapshot is counted.
+    /// Makes compactions keep what readers at `seq` need, until the result is dropped. Does not count as a
+    /// snapshot.
     pub(crate) fn keep(
         owner: &Arc<Self>,
         sequence: &Arc<LastSequence>,
@@ -280,12 +282,12 @@ impl Snapshots {
         sequence.undecided.add(UndecidedRange::new(first, last, decision.clone(), keeps));
     }
 
-    /// All of them, for flush and compaction.
+    /// Returns the sequence numbers that flush and compaction must respect.
     pub fn stripes(&self) -> Stripes {
         Stripes::new(self.live.lock().needed())
     }
 
-    /// The oldest one's sequence and time.
+    /// Returns the sequence number and the time of the oldest snapshot.
     pub fn oldest(&self) -> Option<(SequenceNumber, u64)> {
         self.live.lock().oldest().map(|held| (held.seq, held.time_s))
     }
@@ -298,7 +300,7 @@ impl Snapshots {
         self.released_below.load(Ordering::Acquire)
     }
 
-    /// What to call when a release frees something; on any thread, without locks held.
+    /// Sets the function to call when a release frees something. The call comes on any thread, without locks held.
     pub fn on_release(&self, tell: Box<dyn Fn() + Send + Sync>) {
         let _ = self.tell.set(tell);
     }
@@ -335,7 +337,7 @@ impl Snapshots {
     }
 }
 
-/// The ends of an undecided range, held as if snapshots were taken there.
+/// The ends of an undecided range, which compactions respect like snapshots.
 struct RangeEnds {
     ends: [SequenceNumber; 2],
     owner: Arc<Snapshots>,
@@ -352,38 +354,38 @@ impl Drop for RangeEnds {
     }
 }
 
-/// One moment that reads can be asked for. Dropping the last clone releases it.
+/// A fixed sequence number for reads. The last clone releases the snapshot when it is dropped.
 pub struct Snapshot {
     seq: SequenceNumber,
-    /// The entries at or below `seq` that are not seen; `None`: all are seen.
+    /// Hides entries at or below `seq`. `None` means that all of them are visible.
     visibility: Option<Arc<Visibility>>,
     time_s: u64,
     owner: Arc<Snapshots>,
     sequence: Arc<LastSequence>,
-    /// The snapshot below the sections of a transaction.
+    /// The snapshot of a transaction's view without the sections of the transaction.
     _base: Option<Arc<Snapshot>>,
 }
 
 impl Snapshot {
-    /// Entries at or below it are seen.
+    /// Returns the sequence number of the snapshot. Readers see only entries at or below this number.
     #[inline]
     pub fn sequence(&self) -> SequenceNumber {
         self.seq
     }
 
-    /// Which entries at or below [`Snapshot::sequence`] are seen; `None`: all of them.
+    /// Returns which entries at or below [`Snapshot::sequence`] are visible. `None` means that all of them are.
     #[inline]
     pub fn visibility(&self) -> Option<&Arc<Visibility>> {
         self.visibility.as_ref()
     }
 
-    /// When it was taken, in seconds since 1970.
+    /// Returns the time of the snapshot, in seconds since 1970.
     pub fn unix_time(&self) -> u64 {
         self.time_s
     }
 
-    /// Returns true if the snapshot was taken in the open of `sequence`. Each open of a database has its own counter of
-    /// sequence numbers. A sequence number of another open means nothing here.
+    /// Returns true if the snapshot was taken in the open of `sequence`. Each open of a database has its own
+    /// counter of sequence numbers, so a snapshot of an earlier open is not valid.
     #[inline]
     pub fn belongs_to(&self, sequence: &Arc<LastSequence>) -> bool {
         Arc::ptr_eq(&self.sequence, sequence)

@@ -72,17 +72,17 @@ impl OwnRanges {
         self.0.push((first, last));
     }
 
-    /// The number of sections.
+    /// Returns the number of sections.
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Returns true without sections.
+    /// Returns true if there are no sections.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The last sequence number of the newest section; 0 without sections.
+    /// Returns the last sequence number of the newest section; 0 if there are no sections.
     pub fn last(&self) -> SequenceNumber {
         self.0.last().map_or(0, |(_, last)| *last)
     }
@@ -93,7 +93,7 @@ impl OwnRanges {
         behind.checked_sub(1).is_some_and(|at| seq <= self.0[at].1)
     }
 
-    /// The `count` oldest sections.
+    /// Returns the `count` oldest sections.
     pub fn oldest(&self, count: usize) -> OwnRanges {
         OwnRanges(self.0.iter().take(count).copied().collect())
     }
@@ -107,7 +107,7 @@ type Ranges = Arc<Vec<Arc<UndecidedRange>>>;
 pub struct Undecided {
     /// False if the policy puts only committed entries into memtables.
     enabled: AtomicBool,
-    /// Whether the list has ranges.
+    /// True if the list has ranges.
     any: AtomicBool,
     /// Counts removals from the list.
     removals: AtomicU64,
@@ -115,12 +115,12 @@ pub struct Undecided {
 }
 
 impl Undecided {
-    /// From now on, readers ask for undecided ranges. Called once, before the first read.
+    /// Makes readers take undecided ranges into account. Called once, before the first read.
     pub(crate) fn enable(&self) {
         self.enabled.store(true, Ordering::SeqCst);
     }
 
-    /// Whether memtables and SST files may hold entries that are not committed.
+    /// Returns true if memtables and SST files may hold entries that are not committed.
     #[inline]
     pub fn is_enabled(&self) -> bool {
         self.enabled.load(Ordering::Relaxed)
@@ -168,8 +168,8 @@ impl Undecided {
         drop(old);
     }
 
-    /// Returns the sequence number that `visible` loads, and the ranges that a reader at it may have to hide. `None`: the
-    /// reader sees all entries up to the sequence number.
+    /// Returns the sequence number that `visible` loads, and the ranges that a reader at this number may have to
+    /// hide. `None` means that the reader sees all entries up to the sequence number.
     #[inline]
     pub(super) fn view(
         &self,
@@ -178,8 +178,8 @@ impl Undecided {
         if self.is_enabled() { self.view_of_list(visible) } else { (visible(), None) }
     }
 
-    /// A range leaves the list after its commit is visible. So if no range leaves between the two loads, then each commit
-    /// above the sequence number is still in the list.
+    /// A range leaves the list after its commit is visible. So if no range leaves between the two loads of
+    /// `removals`, every range whose commit is above the sequence number is still in the list.
     fn view_of_list(
         &self,
         visible: impl Fn() -> SequenceNumber,
@@ -206,11 +206,11 @@ impl Undecided {
     }
 }
 
-/// What a reader sees of the entries that it meets.
+/// Decides which entries a reader sees.
 pub struct Visibility {
     seq: SequenceNumber,
     ranges: Ranges,
-    /// The sections of the reader itself: it sees them, also above `seq`.
+    /// The sections of the reader itself. The reader sees them, also above `seq`.
     own: Option<Arc<OwnRanges>>,
 }
 
@@ -224,7 +224,7 @@ impl Visibility {
         hides.then(|| Arc::new(Visibility { seq, ranges, own: None }))
     }
 
-    /// What a transaction with these sections sees at `seq`, if other readers see `others`.
+    /// Returns what a transaction with these sections sees at `seq`, if other readers see `others`.
     pub(super) fn with_own(
         seq: SequenceNumber,
         others: Option<&Arc<Visibility>>,
@@ -234,7 +234,7 @@ impl Visibility {
         Arc::new(Visibility { seq, ranges, own: Some(own) })
     }
 
-    /// The sequence number of the reader.
+    /// Returns the sequence number of the reader.
     #[inline]
     pub fn sequence(&self) -> SequenceNumber {
         self.seq
@@ -255,7 +255,7 @@ impl Visibility {
         }
     }
 
-    /// Returns true if an entry with a sequence number above the result is not certainly seen.
+    /// Returns a sequence number up to which the reader sees every entry. The reader may not see a newer entry.
     pub fn certain_up_to(&self) -> SequenceNumber {
         base::invariant!(
             self.ranges.iter().all(|range| range.first > 0),
