@@ -1,15 +1,15 @@
-//! The background error: how far a failure reaches, and how the database gets over it.
+//! The background error: which column families a failure affects, and how a resume clears the error.
 //!
 //! ```text
-//!  none ──failure──► soft   jobs stop or go on by themselves, writes go on
-//!                    hard   writes stop until resumed
+//!  none ──failure──► soft   jobs stop or are retried, writes continue
+//!                    hard   writes stop until a resume clears the error
 //!                    fatal, unrecoverable   writes stop until the database is opened again
 //!
-//!  whose?  a job failed at its own table       the families of that job
-//!          log, MANIFEST, memory, damage       all
+//!  affected:  a job failed at its own SST file          the column families of the job
+//!             WAL, MANIFEST, memory, damage             all column families
 //! ```
-//! Severities are RocksDB's (`db/error_handler.cc`): by reason, kind, subcode and `paranoid_checks`; an
-//! error only ever replaces a lesser one. Reads never stop.
+//! The severities are RocksDB's (`db/error_handler.cc`). Reason, kind and subcode of the error and `paranoid_checks` decide the
+//! severity. A new error replaces only a less severe error. No background error stops reads.
 //!
 //! RocksDB stops the writes of all column families after an error. Ironstone stops only the affected column
 //! families. If a flush or compaction fails to write or read an SST file, the other column families are
@@ -26,29 +26,29 @@ use crate::event::ErrorReason;
 use crate::ranks;
 use crate::sync::{AtomicU8, Ordering, RankedMutex};
 
-/// What is to be done about an error that was just noted.
+/// What the engine does about an error that was just recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Remedy {
     /// No action: the error was recorded, or a recorded error is more severe.
     None,
-    /// The job will be scheduled again by itself.
+    /// The engine schedules the job again.
     Retry,
     /// Resume in the background, up to `max_bgerror_resume_count` times.
     Resume,
 }
 
-/// What resuming has to get over.
+/// The errors that a resume must clear.
 pub struct Recovery {
-    /// The background error as it was.
+    /// The background error at the start of the resume.
     pub old: Error,
-    /// Everything in memory must become tables, behind a new log and MANIFEST.
+    /// All memtables must be flushed, and a new WAL and a new MANIFEST must be started.
     pub everything: bool,
     /// If `everything` is false: the column families whose memtables must be flushed, each with the number
     /// of its last error that the flush clears.
     pub families: Vec<(FamilyId, u64)>,
 }
 
-/// Whose writes are refused.
+/// The column families whose writes are rejected: none, some, or all.
 const NOBODYS: u8 = 0;
 const SOME: u8 = 1;
 const ALL: u8 = 2;
@@ -56,14 +56,14 @@ const ALL: u8 = 2;
 /// The background error of one database.
 pub struct ErrorState {
     paranoid_checks: bool,
-    /// So that writers need no lock to know.
+    /// One of the three values above. Writers load it without a lock.
     stopped: AtomicU8,
     inner: RankedMutex<Inner>,
 }
 
 struct Noted {
     error: Error,
-    /// The count of errors when it was noted, and when the last of its kind was.
+    /// The number of errors when this error was recorded, and when the last error of the same owner was reported.
     first: u64,
     last: u64,
 }
@@ -89,16 +89,16 @@ impl Noted {
 
 #[derive(Default)]
 struct Inner {
-    /// What concerns all families.
+    /// The error that affects all column families.
     all: Option<Noted>,
-    /// What concerns one, by its number.
+    /// The errors that affect one column family each.
     families: BTreeMap<FamilyId, Noted>,
-    /// An error while resuming: tells that it failed.
+    /// The first error during a resume. The resume then fails.
     during_recovery: Option<Error>,
     recovering: bool,
-    /// Resuming in the background is under way or will be tried.
+    /// A resume in the background is running or planned.
     resume_planned: bool,
-    /// With a soft error from a flush without log: no job but the resuming flush may run.
+    /// After a soft error of a flush without WAL: only the flush of the resume may run.
     no_jobs: bool,
     count: u64,
 }
@@ -108,7 +108,7 @@ impl Inner {
         self.all.iter().chain(self.families.values())
     }
 
-    /// The gravest, and of those the first.
+    /// Returns the most severe error; of equally severe errors, the first.
     fn error(&self) -> Option<&Error> {
         self.noted()
             .max_by_key(|noted| (noted.severity(), std::cmp::Reverse(noted.first)))
@@ -127,7 +127,7 @@ impl Inner {
         self.families.get(&family).is_some_and(Noted::stops)
     }
 
-    /// The error that refuses writes to any of these.
+    /// Returns the error that rejects a write to these column families.
     fn refusal(&self, families: impl IntoIterator<Item = FamilyId>) -> Option<&Error> {
         let all = self.all.as_ref().filter(|all| all.stops());
         let own = || families.into_iter().find_map(|id| self.families.get(&id).filter(|own| own.stops()));
@@ -135,7 +135,8 @@ impl Inner {
     }
 }
 
-/// Notes an error unless one as grave is noted; whether it was noted.
+/// Records an error, unless an error of at least the same severity is recorded. Returns true if the error was
+/// recorded.
 fn note(slot: &mut Option<Noted>, error: &Error, count: u64) -> bool {
     match slot {
         Some(old) if old.severity() >= error.severity() => {
@@ -158,22 +159,22 @@ impl ErrorState {
         }
     }
 
-    /// Whether writes are refused, be it to one family. One load.
+    /// Returns true if the writes of at least one column family are rejected. Costs one load.
     #[inline]
     pub fn is_stopped(&self) -> bool {
         self.stopped.load(Ordering::Acquire) != NOBODYS
     }
 
-    /// Whether writes are refused to some families and not to all.
+    /// Returns true if the writes of some column families are rejected, but not of all.
     #[inline]
     pub fn is_partly_stopped(&self) -> bool {
         self.stopped.load(Ordering::Acquire) == SOME
     }
 
-    /// The error writers of all families hear, if writes are refused to all.
+    /// Returns the error for all writers, if the writes of all column families are rejected.
     ///
     /// # Errors
-    /// That one.
+    /// This background error.
     #[inline]
     pub fn check(&self) -> base::Result<()> {
         self.check_families([])
@@ -183,7 +184,7 @@ impl ErrorState {
     /// rejected.
     ///
     /// # Errors
-    /// That one.
+    /// This background error.
     #[inline]
     pub fn check_families(&self, families: impl IntoIterator<Item = FamilyId>) -> base::Result<()> {
         if self.is_stopped() { self.check_noted(families) } else { Ok(()) }
@@ -197,13 +198,13 @@ impl ErrorState {
         }
     }
 
-    /// Whether jobs may be scheduled, those of families that are not held.
+    /// Returns true if jobs may be scheduled. Jobs of stopped column families never are.
     pub fn jobs_may_run(&self) -> bool {
         let inner = self.inner.lock();
         !(inner.no_jobs || inner.all.as_ref().is_some_and(Noted::stops))
     }
 
-    /// Whether an error of the family's own keeps its jobs from being scheduled.
+    /// Returns true if an error of this column family stops its jobs and writes.
     pub fn is_held(&self, family: FamilyId) -> bool {
         self.is_stopped() && self.inner.lock().is_held(family)
     }
@@ -222,12 +223,12 @@ impl ErrorState {
         lost.map(|(id, noted)| (*id, noted.error.clone())).collect()
     }
 
-    /// What went wrong since resuming began.
+    /// Returns the first error that was reported during the running resume.
     pub fn during_recovery(&self) -> Option<Error> {
         self.inner.lock().during_recovery.clone()
     }
 
-    /// The gravest error there is, whomever it concerns.
+    /// Returns the most severe error of all column families.
     pub fn get(&self) -> Option<Error> {
         self.inner.lock().error().cloned()
     }
@@ -242,7 +243,7 @@ impl ErrorState {
         self.inner.lock().families.get(&family).filter(|noted| noted.stops()).map(|noted| noted.error.clone())
     }
 
-    /// How many were noted since open (`rocksdb.background-errors`).
+    /// Returns the number of errors since the open (`rocksdb.background-errors`).
     pub fn count(&self) -> u64 {
         self.inner.lock().count
     }
@@ -324,8 +325,8 @@ impl ErrorState {
             let severity = severity_of(reason, error.kind(), error.subcode(), self.paranoid_checks);
             let space = matches!(error.subcode(), Subcode::NoSpace | Subcode::SpaceLimit);
             let remedy = if space && severity < Severity::Fatal { Remedy::Resume } else { Remedy::None };
-            // RocksDB goes on and writes behind what failed. Here nothing comes behind it: writes and flushes need a new log,
-            // which resuming begins.
+            // RocksDB continues, and appends records after the failed ones. Here a failed WAL takes no more
+            // records, so writes and flushes need a new WAL. A resume starts it.
             match severity {
                 Severity::None if wal_failed || reason == ErrorReason::WriteCallback => {
                     (Severity::Hard, Remedy::Resume)
@@ -370,12 +371,12 @@ impl ErrorState {
         noted.map(|noted| noted.error.clone())
     }
 
-    /// Nobody will try to resume in the background any more.
+    /// Records that no resume in the background will be tried again.
     pub fn resume_given_up(&self) {
         self.inner.lock().resume_planned = false;
     }
 
-    /// Whether there is an error that resuming may get over.
+    /// Returns true if a resume may clear an error.
     pub fn is_resumable(&self) -> bool {
         let inner = self.inner.lock();
         match &inner.all {
@@ -389,10 +390,10 @@ impl ErrorState {
         self.inner.lock().noted().any(|noted| noted.is_for_space() && !noted.lasts())
     }
 
-    /// Begins to resume: what to get over, or `None` when there is no error.
+    /// Starts a resume. Returns the errors that it must clear; `None` if there is no error.
     ///
     /// # Errors
-    /// Busy if somebody resumes already; the error itself if it is too severe.
+    /// Busy if another resume is running. The background error, if it is too severe for a resume.
     pub fn recovery_begin(&self) -> base::Result<Option<Recovery>> {
         let mut inner = self.inner.lock();
         let Some(old) = inner.error().cloned() else { return Ok(None) };
@@ -415,7 +416,8 @@ impl ErrorState {
         Ok(Some(Recovery { old, everything, families: stopped.map(|(id, own)| (*id, own.last)).collect() }))
     }
 
-    /// What stopped the family when resuming began is in tables. What it failed with since stays.
+    /// Clears the error of a column family after the resume has flushed its memtables. `last` is the error count at
+    /// the start of the resume: an error that was reported later stays.
     pub fn got_over(&self, family: FamilyId, last: u64) {
         let mut inner = self.inner.lock();
         if inner.families.get(&family).is_some_and(|own| own.last == last && !own.lasts()) {
@@ -439,8 +441,8 @@ impl ErrorState {
         Some(gone.error)
     }
 
-    /// Ends resuming. All is well again if the outcome and every error noted meanwhile allow it, but for families whose
-    /// own error lasts until the database is opened again.
+    /// Ends a resume. If the resume succeeded and no error was reported meanwhile, clears all errors except fatal
+    /// errors of single column families, which last until the database is opened again.
     pub fn recovery_end(&self, outcome: base::Result<()>) -> base::Result<()> {
         let mut inner = self.inner.lock();
         base::invariant!(inner.recovering, "a resume ends that did not begin");
@@ -466,8 +468,9 @@ fn is_without_wal(reason: ErrorReason) -> bool {
     matches!(reason, ErrorReason::FlushNoWal | ErrorReason::ManifestWriteNoWal)
 }
 
-/// Whether a job failed at a table, which is nobody's but its family's. Not at damage, nor where another process has taken
-/// the database over, nor for a reason that does not say at which file.
+/// Returns true if the error affects only the column families of its job: a flush or compaction failed at an SST
+/// file or a blob file. Returns false for damage, for an error that names no such file, and if another process has
+/// fenced the database.
 fn is_own(error: &Error, reason: ErrorReason) -> bool {
     let job = matches!(reason, ErrorReason::Flush | ErrorReason::FlushNoWal | ErrorReason::Compaction);
     let name = error
@@ -481,7 +484,7 @@ fn is_own(error: &Error, reason: ErrorReason) -> bool {
     job && of_table && harmless && error.severity() < Severity::Unrecoverable
 }
 
-/// RocksDB's three maps in one: by subcode, then by kind, then by reason.
+/// Returns the severity by RocksDB's three maps: by subcode, then by kind, then by reason.
 fn severity_of(reason: ErrorReason, kind: Kind, subcode: Subcode, paranoid: bool) -> Severity {
     use ErrorReason as R;
     let no_error_unless = |severity| if paranoid { severity } else { Severity::None };

@@ -170,8 +170,8 @@ impl Committer {
     /// family is skipped, and the SST files that its job wrote become obsolete.
     ///
     /// # Errors
-    /// Corruption if a change does not fit its version; nothing was written. An error of the file system. Then the
-    /// record may be on disk, so the caller must keep the files that it names.
+    /// Corruption if a change does not fit its version; nothing was written. An error of the file system. The record may be
+    /// on disk then, and the files of the changes must stay.
     pub fn commit(&self, changes: Vec<Change>, atomic: bool) -> Result<Committed> {
         let mut manifest = self.manifest.lock();
         let (dropped, changes): (Vec<_>, Vec<_>) =

@@ -1,4 +1,4 @@
-//! The blob cache of a column family: keys, and values on their way in.
+//! The blob cache of a column family: makes its keys, and adds values.
 //!
 //! The cache holds decompressed values. It may be the block cache: blocks and values have different keys.
 //! Source: RocksDB `db/blob/blob_source.cc`.
@@ -14,7 +14,8 @@ use table::unique_id::UniqueId;
 use super::Parts;
 use crate::sync::Arc;
 
-/// The key of a value in the blob cache. `(db_id, session_id)` are those of the process that has the file open.
+/// Returns the key of a value in the blob cache. `(db_id, session_id)` are the ids of the process that has the file
+/// open.
 pub fn cache_key((db_id, session_id): (&str, &str), blob: &BlobRef) -> CacheKey {
     let id = UniqueId::forced(db_id.as_bytes(), session_id, blob.file_number);
     CacheKeyBase::new(&id).at(blob.offset)
@@ -32,7 +33,7 @@ pub fn warm(
     }
 }
 
-/// Puts a value into the blob cache and returns a view of it. If the cache has no room, the value is returned alone.
+/// Puts a value into the blob cache and returns a view of it. If the cache has no room, the value is not cached.
 pub fn keep(parts: &Parts, statistics: Option<&Arc<Statistics>>, key: &CacheKey, value: Vec<u8>) -> Pinned {
     let Some(cache) = &parts.blob_cache else { return Pinned::from_vec(value) };
     let count = |ticker, n| {

@@ -13,9 +13,9 @@ impl Family {
     /// Checks that the snapshot and the timestamp of a read fit the column family.
     ///
     /// # Errors
-    /// InvalidArgument for a snapshot of another database or of an earlier open, for a missing timestamp in a family with
-    /// timestamps, for a timestamp in a family without, and for a timestamp of another length. NotSupported for a snapshot in
-    /// a family with `inplace_update_support`.
+    /// InvalidArgument for a snapshot of another database or of an earlier open. InvalidArgument if a timestamp is
+    /// missing or has another length than the timestamps of the column family. NotSupported for a snapshot in a
+    /// column family with `inplace_update_support`.
     pub(crate) fn check_read(&self, sequence: &Arc<LastSequence>, options: &ReadOptions) -> Result<()> {
         if let Some(snapshot) = &options.snapshot {
             if !snapshot.belongs_to(sequence) {

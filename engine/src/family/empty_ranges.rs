@@ -1,11 +1,12 @@
-//! Key ranges of one column family in which readers see no key, as scans found them.
+//! Key ranges of one column family in which readers see no key. Scans find these ranges.
 //!
 //! ```text
 //!  entries   a#9,SET   b#5,DEL b#1,SET  c#6,DEL c#2,SET  d#7,DEL   e#3,SET        scan at #12:  (b, e) is empty
 //! ```
-//! A range `(start, end)` without its ends says: a reader at sequence number `seq` or later, on super version
-//! `super_version` or later, sees no key in it. The range speaks of keys and not of files, so it stays true through memtable
-//! switches, flushes and compactions. Three events can make it wrong, and each ends it:
+//! A range `(start, end)`, without its ends, means: a reader at sequence number `seq` or later, on super version
+//! `super_version` or later, sees no key in the range. The range is about keys and not about files, so it stays
+//! valid through memtable switches, flushes and compactions. Three events can make it wrong, and each of them ends
+//! it:
 //!
 //! - A write adds a live entry. The writer inserts the entry, then shortens the ranges, then the entry becomes visible.
 //! - A change of the SST files that is no flush and no compaction (ingestion, import, deleted files) clears all ranges.
@@ -19,11 +20,11 @@ use base::{Order, SequenceNumber};
 
 use crate::sync::{AtomicU64, AtomicUsize, Mutex, Ordering, fence};
 
-/// Hidden entries that a scan must find after its watch before the range is worth a place.
+/// The number of hidden entries that a scan must find after its watch, before the range is kept.
 const ENTRIES_MIN: u64 = 1_000;
-/// Ranges that one column family keeps.
+/// The number of ranges that one column family keeps.
 const RANGES_MAX: usize = 256;
-/// Watches that run at once.
+/// The number of watches that can exist at a time.
 const WATCHES_MAX: usize = 64;
 /// Ranges with longer keys are not kept.
 const KEY_LEN_MAX: usize = 4096;
@@ -38,7 +39,7 @@ pub enum Toward {
     Smaller,
 }
 
-/// What a reader sees.
+/// The sequence number and the super version of a reader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reader {
     pub seq: SequenceNumber,
@@ -49,43 +50,43 @@ pub struct Reader {
 struct Range {
     start: Bound,
     end: Bound,
-    /// Who may skip it: readers at this sequence number and super version, or later.
+    /// Readers at this sequence number and super version, or at later ones, may skip the range.
     since: Reader,
-    /// The hidden entries that were found in it, about.
+    /// About how many hidden entries were found in the range.
     entries: u64,
 }
 
 struct Watch {
     id: u64,
     toward: Toward,
-    /// The end from which the scan goes.
+    /// The key from which the scan starts.
     from: Bound,
-    /// The live entry nearest to `from` that was written since.
+    /// The live entry nearest to `from` that was written after the watch began.
     limit: Option<Box<[u8]>>,
-    /// Of the range that the scan goes on from.
+    /// `since` and `entries` of the range that the scan extends.
     since: Reader,
     entries: u64,
 }
 
 #[derive(Default)]
 struct State {
-    /// Disjoint, in order.
+    /// The ranges do not overlap, and are in the order of their keys.
     ranges: Vec<Range>,
     watches: Vec<Watch>,
     last_watch: u64,
 }
 
-/// See the module.
+/// The empty key ranges of one column family, and the watches of its scans.
 #[derive(Default)]
 pub struct EmptyRanges {
-    /// Ranges and watches. Writers take the lock only if there are some.
+    /// The number of ranges and watches. Writers take the lock only if it is not 0.
     active: AtomicUsize,
     /// The number of the newest super version.
     installed: AtomicU64,
     state: Mutex<State>,
 }
 
-/// A registered watch. It must be given back by [`EmptyRanges::finish`] or [`EmptyRanges::cancel`].
+/// A registered watch. The caller must end it by [`EmptyRanges::finish`] or [`EmptyRanges::cancel`].
 #[derive(Debug, PartialEq, Eq)]
 pub struct WatchId(u64);
 
@@ -99,20 +100,20 @@ pub struct Jump {
 }
 
 impl EmptyRanges {
-    /// The newest super version is this one from now on. Called before an entry can join its memtable.
+    /// Records that this super version is the newest. Called before an entry can be added to its memtable.
     pub fn installed(&self, super_version: u64) {
         self.installed.store(super_version, Ordering::Release);
     }
 
-    /// Returns true if there are ranges or watches. A writer asks after its entries are in the memtable and before they are
-    /// visible.
+    /// Returns true if there are ranges or watches. A writer calls this after its entries are in the memtable and
+    /// before they are visible.
     #[inline]
     pub fn concern_writers(&self) -> bool {
         fence(Ordering::SeqCst);
         self.active.load(Ordering::Relaxed) > 0
     }
 
-    /// Live entries of these user keys are in the memtable: shortens ranges and watches.
+    /// Shortens ranges and watches, because live entries of these user keys are in the memtable.
     #[cold]
     pub fn add_live<'k>(&self, order: &Order, keys: impl Iterator<Item = &'k [u8]>) {
         let mut state = self.state.lock();
@@ -123,8 +124,8 @@ impl EmptyRanges {
         self.count(&state);
     }
 
-    /// The SST files are about to change in another way than by a flush or a compaction: forgets everything, also for scans
-    /// that run. No scan can register before the next [`EmptyRanges::installed`].
+    /// Removes all ranges and watches, because the SST files will change in another way than by a flush or a
+    /// compaction. Running scans report no range. No scan can register before the next [`EmptyRanges::installed`].
     pub fn clear(&self) {
         self.installed.store(u64::MAX, Ordering::SeqCst);
         fence(Ordering::SeqCst);
@@ -134,8 +135,8 @@ impl EmptyRanges {
         self.count(&state);
     }
 
-    /// Registers a watch of the keys on one side of `from`, which itself is not in the range. `None`: the reader's super
-    /// version is not the newest, or too many scans run.
+    /// Registers a watch of the keys on one side of `from`, without `from` itself. Returns `None` if the reader's
+    /// super version is not the newest, or if too many scans run.
     pub fn watch(&self, from: &[u8], toward: Toward, reader: Reader) -> Option<WatchId> {
         if from.len() > KEY_LEN_MAX {
             return None;
@@ -147,7 +148,8 @@ impl EmptyRanges {
         self.keep_if_newest(id, reader)
     }
 
-    /// The range around `key` that the reader may skip. With `extends`, registers a watch of its side.
+    /// Returns the range around `key` that the reader may skip. With `extends`, registers a watch of the keys on
+    /// its far side.
     pub fn jump(
         &self,
         order: &Order,
@@ -180,8 +182,8 @@ impl EmptyRanges {
         Some(Jump { to, watch: id.and_then(|id| self.keep_if_newest(id, reader)) })
     }
 
-    /// A scan by `reader` has reached `to` (`None`: the end of the data) and stepped over `hidden` entries since the
-    /// watch: the range in between is empty, as far as no live entry was written.
+    /// Ends a watch. The scan of `reader` has reached `to` (`None` is the end of the data), and has skipped
+    /// `hidden` entries. Adds the range between, up to the nearest live entry that was written meanwhile.
     pub fn finish(&self, order: &Order, id: WatchId, to: Option<&[u8]>, hidden: u64, reader: Reader) {
         let mut state = self.state.lock();
         if let Some(watch) = state.take_watch(&id) {
@@ -193,14 +195,15 @@ impl EmptyRanges {
         self.count(&state);
     }
 
-    /// The scan ended without a result.
+    /// Ends a watch without a result.
     pub fn cancel(&self, id: &WatchId) {
         let mut state = self.state.lock();
         state.take_watch(id);
         self.count(&state);
     }
 
-    /// Only a scan of the newest super version sees the entries that were inserted before it was registered.
+    /// Keeps the watch if the reader has the newest super version. Only then does the scan see the entries that
+    /// were inserted before it was registered.
     fn keep_if_newest(&self, id: u64, reader: Reader) -> Option<WatchId> {
         fence(Ordering::SeqCst);
         let id = WatchId(id);
@@ -217,7 +220,7 @@ impl EmptyRanges {
 }
 
 impl State {
-    /// Index of the first range that ends after `key`.
+    /// Returns the index of the first range that ends after `key`.
     fn ending_after(&self, order: &Order, key: &[u8]) -> usize {
         self.ranges
             .partition_point(|range| range.end.as_ref().is_some_and(|end| order.compare(end, key).is_le()))
@@ -263,7 +266,7 @@ impl State {
         Some(self.watches.swap_remove(at))
     }
 
-    /// Adds a range, as one with all that it overlaps.
+    /// Adds a range, and joins it with all ranges that it overlaps.
     fn add(&mut self, order: &Order, mut range: Range) {
         if range.is_nothing(order) {
             return;
@@ -306,7 +309,7 @@ impl Range {
             && is_before(order, other.start.as_deref(), self.end.as_deref())
     }
 
-    /// Grows to hold `other`, which overlaps it.
+    /// Extends the range by `other`, which overlaps it.
     fn join(&mut self, order: &Order, other: &Range) {
         let earlier = |a: &Bound, b: &Bound| match (a, b) {
             (Some(x), Some(y)) => Some(if order.compare(x, y).is_lt() { x.clone() } else { y.clone() }),
@@ -323,7 +326,7 @@ impl Range {
     }
 }
 
-/// Whether a range that starts at the first and ends at the second has room for a key.
+/// Returns true if a key can be between the two ends.
 fn is_before(order: &Order, start: Option<&[u8]>, end: Option<&[u8]>) -> bool {
     match (start, end) {
         (Some(start), Some(end)) => order.compare(start, end).is_lt(),
@@ -357,7 +360,7 @@ impl Watch {
         }
     }
 
-    /// The range from the watch to `to` or to the limit, if that is nearer.
+    /// Returns the range from the watch to `to`, or to the limit if the limit is nearer.
     fn into_range(self, order: &Order, to: Option<&[u8]>, hidden: u64, reader: Reader) -> Range {
         let far = match (self.limit, to) {
             (Some(limit), Some(to)) => {

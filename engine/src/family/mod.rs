@@ -1,12 +1,12 @@
-//! Column families: each a memtable, sealed memtables and a tree of its own; all share log and sequence.
+//! Column families. Each has its own memtables and its own versions; all share the WALs and the sequence numbers.
 //!
 //! ```text
-//!  readers ── pin (no lock) ──► SuperVersion { mem, sealed, version } ◄── install, under the state lock
+//!  readers ── pin (no lock) ──► SuperVersion { mem, immutable, version } ◄── install, under the state lock
 //!  writers ── the leader's own view of the active memtable
-//!  jobs    ── state lock: sealed list, log number, next epoch
+//!  jobs    ── state lock: immutable memtables, WAL number, next epoch number
 //! ```
-//! Invariant: the installed super version always holds every entry that is visible and not yet deleted by
-//! compaction. A memtable leaves the sealed list in the same step that puts its file into the version.
+//! Invariant: the installed super version always holds every entry that is visible, unless compaction has dropped
+//! the entry. A memtable leaves the immutable memtables in the same step that adds its SST file to the version.
 
 pub mod blob_cache;
 mod check_read;
@@ -42,8 +42,8 @@ use crate::release_notifier::ReleaseNotifier;
 use crate::stats::FamilyStats;
 use crate::sync::{Arc, ArcSwap, AtomicBool, AtomicUsize, OnceLock, Ordering, RankedGuard, RankedMutex};
 
-/// One column family of an open database. Shared by handles, jobs and readers; lives until the last lets
-/// go, dropped from the database or not.
+/// One column family of an open database. Handles, jobs and readers share it. It lives until the last of them drops
+/// it, also if the column family is dropped from the database.
 pub struct Family {
     id: FamilyId,
     name: String,
@@ -62,14 +62,14 @@ pub struct Family {
     /// The write buffer manager that received the reservation of `charged`, after the first entry.
     buffers: OnceLock<Arc<WriteBufferManager>>,
     release_notifier: Arc<ReleaseNotifier>,
-    /// Where scans found no key.
+    /// The key ranges in which scans found no key.
     empty_ranges: Arc<EmptyRanges>,
-    /// What its jobs came to.
+    /// The statistics of its jobs.
     pub stats: FamilyStats,
 }
 
 impl Family {
-    /// A family with a tree as recovered and an empty memtable.
+    /// Makes a column family with a recovered version and an empty memtable.
     pub fn new(
         id: FamilyId,
         name: String,
@@ -82,7 +82,7 @@ impl Family {
     ) -> Arc<Self> {
         let order = version.order().clone();
         let history_bytes_max = parts.history_bytes_max;
-        // Epoch 1 belongs to files that are ingested behind existing data.
+        // Epoch number 1 belongs to files that are ingested behind existing data.
         let first_epoch = if parts.pick.allow_ingest_behind { 2 } else { 1 };
         let next_epoch = version.next_epoch().max(first_epoch);
         let first = SuperVersion::new(
@@ -117,12 +117,12 @@ impl Family {
         })
     }
 
-    /// Returns true if this handle comes from the open of `notifier`. Each open of a database has its own
-    /// notifier, and the column families of the open hold the notifier.
+    /// Returns true if this handle comes from the open of `notifier`. Each open of a database has its own notifier,
+    /// which its column families hold.
     ///
-    /// A handle belongs to one open of one database. Another database, or a later open of the same database, may give the
-    /// number of the column family to another column family, and its SST files to nobody. So every call that takes
-    /// a handle rejects the handles of other opens with InvalidArgument.
+    /// A handle is valid for one open of one database only. In another database, or in a later open, its id may
+    /// belong to another column family. So every call that takes a handle rejects the handles of other opens with
+    /// InvalidArgument.
     #[inline]
     pub(crate) fn belongs_to(&self, notifier: &Arc<ReleaseNotifier>) -> bool {
         Arc::ptr_eq(&self.release_notifier, notifier)
@@ -136,15 +136,15 @@ impl Family {
         &self.name
     }
 
-    /// Whether nothing may be written to it (`disallow_memtable_writes`).
+    /// Returns true if writes to the column family are rejected (`disallow_memtable_writes`).
     pub fn disallows_writes(&self) -> bool {
         self.parts.load().disallow_memtable_writes
     }
 
-    /// Checks that the family can be read at a snapshot.
+    /// Checks that the column family can be read at a snapshot.
     ///
     /// # Errors
-    /// NotSupported with `inplace_update_support`: what the snapshot saw may be overwritten.
+    /// NotSupported with `inplace_update_support`: a write may overwrite an entry that the snapshot needs.
     #[inline]
     pub fn check_snapshot(&self) -> Result<()> {
         if self.parts.load().memtable.inplace_locks.is_some() {
@@ -173,56 +173,56 @@ impl Family {
         }
     }
 
-    /// Returns true if the keys of the family carry timestamps.
+    /// Returns true if the keys of the column family have timestamps.
     #[inline]
     pub fn has_timestamps(&self) -> bool {
         self.order.user.timestamp_size() > 0
     }
 
-    /// The order of internal keys.
+    /// Returns the order of internal keys.
     #[inline]
     pub fn order(&self) -> &InternalOrder {
         &self.order
     }
 
-    /// The options as they are now; `set_options` puts new ones in place.
+    /// Returns the present options. `set_options` replaces them.
     pub fn options(&self) -> Arc<FamilyOptions> {
         self.options.load_full()
     }
 
-    /// What the options come to, as it is now. Readers take the super version's.
+    /// Returns the components and settings that the present options give. Readers use those of their super version.
     pub fn parts(&self) -> Arc<Parts> {
         self.parts.load_full()
     }
 
-    /// What a reader reads, pinned for as long as the guard lives. No lock, no shared counter: some
-    /// nanoseconds. Load the visible sequence *after* this, never before: a compaction could drop in
-    /// between what the older sequence still needs.
+    /// Pins the super version for as long as the guard lives. This takes no lock and changes no shared counter: it
+    /// costs some nanoseconds. Load the visible sequence number *after* this call. If it is loaded before, a
+    /// compaction can drop entries in between that a read at this sequence number needs.
     ///
-    /// For short reads on this thread; who keeps it longer (an iterator) takes [`Family::pin_owned`].
+    /// For short reads on this thread only. A long-lived reader, such as an iterator, calls [`Family::pin_owned`].
     #[inline]
     pub fn pin(&self) -> crate::sync::Guard<Arc<SuperVersion>> {
         self.current.load()
     }
 
-    /// The same, counted: may be kept and sent to other threads.
+    /// Pins the super version with a reference count. The result may be kept and sent to other threads.
     #[inline]
     pub fn pin_owned(&self) -> Arc<SuperVersion> {
         self.current.load_full()
     }
 
-    /// The number of the installed super version; grows with each install.
+    /// Returns the number of the installed super version. Each install has a larger number.
     pub fn super_version_number(&self) -> u64 {
         self.current.load().number
     }
 
-    /// The key ranges in which scans found no key.
+    /// Returns the key ranges in which scans found no key.
     #[inline]
     pub(crate) fn empty_ranges(&self) -> &Arc<EmptyRanges> {
         &self.empty_ranges
     }
 
-    /// Notes that a write to this column family has no WAL record.
+    /// Records that a write to this column family has no WAL record.
     pub fn note_unlogged(&self) {
         self.unlogged.store(true, Ordering::Relaxed);
     }
@@ -238,7 +238,8 @@ impl Family {
         !pin.mem.is_empty() || !pin.imm.is_empty()
     }
 
-    /// Whether it was dropped from the database. Handles still read what they read before.
+    /// Returns true if the column family was dropped from the database. Existing handles can still read its
+    /// entries.
     pub fn is_dropped(&self) -> bool {
         self.dropped.load(Ordering::Acquire)
     }
@@ -247,7 +248,8 @@ impl Family {
         self.dropped.store(true, Ordering::Release);
     }
 
-    /// Tells the manager how far the active memtable has grown. Costs nothing without a budget.
+    /// Reports the size of the active memtable to the write buffer manager. Costs nothing if the manager has no
+    /// limit.
     #[inline]
     pub(crate) fn buffer_grown(&self, buffers: &Arc<WriteBufferManager>) {
         if buffers.enabled() || buffers.charges_cache() {
@@ -260,7 +262,7 @@ impl Family {
         }
     }
 
-    /// The active memtable is being sealed; what it is charged goes with it.
+    /// Records that the active memtable becomes immutable. Returns the memory that is charged for it.
     pub(crate) fn buffer_immutable(&self, buffers: &Arc<WriteBufferManager>) -> Option<Arc<Charge>> {
         let bytes = self.charged.swap(0, Ordering::Relaxed);
         if bytes == 0 {
@@ -275,7 +277,7 @@ impl Family {
         Some(Arc::new(Charge { bytes, buffers: buffers.clone() }))
     }
 
-    /// What its memtables that are in no table are charged.
+    /// Returns the memory in bytes that is charged for the memtables that are not flushed.
     pub(crate) fn buffered(&self) -> usize {
         let sealed: usize = self
             .state()
@@ -287,18 +289,18 @@ impl Family {
         self.charged.load(Ordering::Relaxed) + sealed
     }
 
-    /// The versions that somebody still reads, the newest last.
+    /// Returns the versions that still have readers, the newest last.
     pub fn live_versions(&self) -> Vec<Arc<Version>> {
         self.state().versions.iter().filter_map(crate::sync::Weak::upgrade).collect()
     }
 
-    /// Locks what jobs change. Held for moments, never over I/O.
+    /// Locks the state that jobs change. The lock is held for a short time and never during I/O.
     pub(crate) fn state(&self) -> RankedGuard<'_, State> {
         self.state.lock()
     }
 
-    /// Makes readers see what `state` now says. Drop the old super version after unlocking: it may be
-    /// the last owner of memtables.
+    /// Installs a super version from `state`, for new readers. The caller must drop the returned old super version
+    /// after it releases the lock: the old super version may be the last owner of memtables.
     #[must_use]
     pub(crate) fn install(&self, state: &mut State) -> Arc<SuperVersion> {
         state.super_version_number += 1;
@@ -318,7 +320,6 @@ impl Family {
             self.release_notifier.clone(),
         )
         .with_full_history_ts_low(state.full_history_ts_low.clone());
-        // Before entries can join the new memtable.
         base::invariant!(
             self.current.load().number < next.number,
             "super version {} follows super version {}",
@@ -339,6 +340,7 @@ impl Family {
             self.name,
             next.version.order().user.name()
         );
+        // Before entries can be added to the new memtable.
         self.empty_ranges.installed(next.number);
         self.current.swap(Arc::new(next))
     }
@@ -352,7 +354,7 @@ impl Family {
         drop(old);
     }
 
-    /// Lets go of what is kept of flushed memtables and has no room any more, `all`: of all of it.
+    /// Frees the flushed memtables that exceed the limit of the history. With `all`, frees all flushed memtables.
     pub(crate) fn trim_history(&self, all: bool) {
         let mut state = self.state();
         let active = if all { usize::MAX / 2 } else { state.mem.memory_used() };
@@ -363,7 +365,7 @@ impl Family {
         }
     }
 
-    /// Puts new options in place and lets readers see them.
+    /// Replaces the options, and installs a super version with them.
     pub(crate) fn set_options(&self, options: Arc<FamilyOptions>, parts: Arc<Parts>) {
         let mut state = self.state();
         self.options.store(options);
@@ -374,7 +376,7 @@ impl Family {
     }
 }
 
-/// The active memtable goes with its family; other databases may share the manager.
+/// Releases the memory of the active memtable. Other databases may share the write buffer manager.
 impl Drop for Family {
     fn drop(&mut self) {
         if let Some(buffers) = self.buffers.get() {

@@ -1,4 +1,5 @@
-//! A family's options turned into what the rooms use: checked once, never looked up by name again.
+//! The components and settings that the options of a column family give. The engine uses them in place of the
+//! options.
 
 use std::path::{Path, PathBuf};
 
@@ -19,7 +20,7 @@ use crate::event::FlushReason;
 use crate::files::{Retired, Waiting};
 use crate::sync::Arc;
 
-/// The components and derived settings of a family. Replaced as a whole by `set_options`.
+/// The components and derived settings of a column family. `set_options` replaces all of them together.
 #[derive(Clone)]
 pub struct Parts {
     pub order: Order,
@@ -28,48 +29,49 @@ pub struct Parts {
     pub compaction_filter_factory: Option<Arc<dyn CompactionFilterFactory>>,
     /// Ends the output files of compactions at chosen keys.
     pub partitioner_factory: Option<Arc<dyn PartitionerFactory>>,
-    /// Inspect the entries of each new SST file.
+    /// Make the properties of each new SST file from its entries.
     pub collectors: Vec<Arc<dyn CollectorFactory>>,
     pub prefix_extractor: Option<Arc<dyn PrefixExtractor>>,
     pub table: Arc<BlockBasedTableOptions>,
-    /// The kind of new tables, and the options of tables without blocks.
+    /// The table format of new SST files, and the options of the formats that are not block-based.
     pub other: Arc<OtherTables>,
     /// `None` with `no_block_cache`.
     pub block_cache: Option<Arc<BlockCache>>,
     /// The cache of blob values; `None` if the column family has none.
     pub blob_cache: Option<Arc<BlockCache>>,
-    /// How values go to blob files, and out of old ones.
+    /// Which values go to blob files, and when they leave old blob files.
     pub blobs: BlobSettings,
-    /// The options pickers read.
+    /// The options of the compaction pickers.
     pub pick: lsm::pick::Options,
-    /// How its memtables are made.
+    /// The options of new memtables.
     pub memtable: MemTableOptions,
     pub optimize_filters_for_hits: bool,
-    /// Iterators use prefixes only where a read asks for it.
+    /// Iterators use prefixes only if a read requests this.
     pub prefix_seek_opt_in_only: bool,
-    /// A memtable with so many range deletions is full; `u64::MAX` for no bound.
+    /// A memtable with this number of range deletions is full; `u64::MAX` means no limit.
     pub range_deletions_max: u64,
-    /// Bytes of checksum for each entry of blocks in memory, of tables opened from now on.
+    /// Bytes of checksum for each entry of blocks in memory, for SST files that are opened from now on.
     pub block_protection_bytes_per_key: u8,
-    /// Nothing may be written to it.
+    /// All writes to the column family are rejected.
     pub disallow_memtable_writes: bool,
-    /// New tables are read through and compared with what was written.
+    /// Each new SST file is read and compared with the entries that were written to it.
     pub paranoid_file_checks: bool,
-    /// How compaction outputs are verified (`verify_output_flags`): rows and blocks, file checksum.
+    /// How compaction outputs are verified (`verify_output_flags`): entries and blocks; checksum of the file.
     pub verify_outputs: (bool, bool),
     /// If a key has this many merge operands in the memtable, a new operand is merged when it is written. 0
     /// disables this merge.
     pub successive_merges_max: u64,
-    /// Even if a file must be read for that.
+    /// A merge for `successive_merges_max` may read SST files.
     pub strict_successive_merges: bool,
-    /// Memory of memtables below which flushed ones are kept (`max_write_buffer_size_to_maintain`); 0: none is.
+    /// While all memtables take less memory than this, flushed memtables are kept
+    /// (`max_write_buffer_size_to_maintain`). 0 keeps none.
     pub history_bytes_max: usize,
-    /// Where its tables lie, by path id: `cf_paths`, or `db_paths`; never empty.
+    /// The directories of its SST files, by path id: `cf_paths`, or `db_paths`; never empty.
     pub table_dirs: Arc<[PathBuf]>,
     pub stored: Stored,
 }
 
-/// What SST files may hold.
+/// What new SST files of the column family may contain.
 #[derive(Clone, Copy, Debug)]
 pub struct Stored {
     /// Wide-column entities may be written: the release that `compat` names reads them.
@@ -95,7 +97,7 @@ pub struct BlobSettings {
 }
 
 impl Parts {
-    /// Why a memtable of this family is to be flushed, if it is.
+    /// Returns the reason why a memtable of this column family must be flushed; `None` if it is not full.
     #[inline]
     pub fn is_full(&self, mem: &MemTable) -> Option<FlushReason> {
         if mem.memory_used() >= self.full_bytes() || mem.is_marked_for_flush() || mem.is_nearly_full() {
@@ -106,24 +108,25 @@ impl Parts {
         many.then_some(FlushReason::MemtableMaxRangeDeletions)
     }
 
-    /// Bytes at which a memtable is sealed. As in RocksDB it is when less than a quarter of an arena block, of an eighth of
-    /// the buffer and 1 MiB at most, is left: what would not fit would begin another.
+    /// Returns the size in bytes at which a memtable is full. As in RocksDB, it is full if less than a quarter of
+    /// an arena block is left: a larger entry would need another block. A block has an eighth of the write buffer,
+    /// and at most 1 MiB.
     fn full_bytes(&self) -> usize {
         let buffer = self.memtable.write_buffer_size;
         buffer - (buffer / 8).min(1 << 20) / 4
     }
 
-    /// A table's path. An id past the last path means the last one, as RocksDB has it.
+    /// Returns the path of an SST file. A path id after the last path means the last path, as in RocksDB.
     pub fn table_path(&self, number: FileNumber, path_id: u32) -> PathBuf {
         self.table_dir(path_id).join(format::names::table(number))
     }
 
-    /// The path of a blob file: all blob files lie in the first directory of the column family.
+    /// Returns the path of a blob file: all blob files are in the first directory of the column family.
     pub fn blob_path(&self, number: FileNumber) -> PathBuf {
         self.table_dir(0).join(format::names::blob(number))
     }
 
-    /// An SST file that is in no current version any more.
+    /// Returns the obsolete file for an SST file that has left the current version.
     pub fn retired_table(&self, file: &Arc<FileMetaData>) -> Waiting {
         Waiting {
             path: self.table_path(file.number, file.path_id),
@@ -132,7 +135,7 @@ impl Parts {
         }
     }
 
-    /// A blob file that is in no current version any more.
+    /// Returns the obsolete file for a blob file that has left the current version.
     pub fn retired_blob(&self, blob: &BlobFile) -> Waiting {
         Waiting {
             path: self.blob_path(blob.number),
@@ -141,7 +144,7 @@ impl Parts {
         }
     }
 
-    /// The directory of a path id.
+    /// Returns the directory of a path id.
     pub fn table_dir(&self, path_id: u32) -> &Path {
         base::invariant!(!self.table_dirs.is_empty(), "a column family has no directory");
         &self.table_dirs[(path_id as usize).min(self.table_dirs.len() - 1)]

@@ -1,7 +1,7 @@
-//! A family's raw options checked and turned into [`Parts`].
+//! Checks the options of a column family and makes [`Parts`] from them.
 //!
-//! What an option asks for and this release does not do is refused here by name; values that RocksDB
-//! bends into range silently are bent the same way.
+//! An option that asks for a missing feature is rejected by name. A value that RocksDB silently moves into its
+//! valid range is moved in the same way.
 
 use std::path::Path;
 
@@ -23,10 +23,11 @@ use crate::sync::Arc;
 const THIRTY_DAYS_S: u64 = 30 * 24 * 60 * 60;
 
 impl Parts {
-    /// `dir`: the database's directory, where tables lie unless paths are named.
+    /// Makes the parts of a column family. `dir` is the directory of the database. It has the SST files if no paths
+    /// are set.
     ///
     /// # Errors
-    /// NotSupported naming the option that asks for a missing feature; InvalidArgument for values out of
+    /// NotSupported with the name of the option that asks for a missing feature. InvalidArgument for values out of
     /// range.
     pub fn resolve(
         options: &FamilyOptions,
@@ -125,7 +126,7 @@ fn blob_settings(o: &FamilyOptions) -> BlobSettings {
     }
 }
 
-/// A negative size stands for all memtables there may be.
+/// Returns the limit of the history in bytes. A negative option value means the size of all memtables.
 fn history_bytes_max(o: &FamilyOptions) -> usize {
     let all =
         (o.write_buffer_size as u64).saturating_mul(o.max_write_buffer_number.max(2).unsigned_abs().into());
@@ -263,7 +264,7 @@ pub fn pick_options(o: &FamilyOptions, db: &DbOptions) -> pick::Options {
     }
 }
 
-/// Where tables of the family are to lie; empty: in the database's directory.
+/// Returns the directories for the SST files of the column family; empty for the directory of the database.
 fn table_paths<'a>(o: &'a FamilyOptions, db: &'a DbOptions) -> &'a [DbPath] {
     if o.cf_paths.is_empty() { &db.db_paths } else { &o.cf_paths }
 }
@@ -278,8 +279,8 @@ fn min_to_merge(o: &FamilyOptions, db: &DbOptions) -> usize {
     usize::try_from(o.min_write_buffer_number_to_merge.clamp(1, most)).unwrap_or(1)
 }
 
-/// A memtable for this family.
 impl Parts {
+    /// Makes an empty active memtable for this column family.
     pub fn new_memtable(&self, id: u64, earliest_seq: base::SequenceNumber) -> Arc<mem::memtable::MemTable> {
         mem::memtable::MemTable::new(self.memtable.clone(), id, earliest_seq)
     }

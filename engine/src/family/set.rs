@@ -1,4 +1,4 @@
-//! The families of a database, found by number without a lock, and by name under a short lock.
+//! The column families of a database. A look-up by id takes no lock, and a look-up by name takes a short lock.
 
 use base::FamilyId;
 use base::map::HashMap;
@@ -7,14 +7,14 @@ use super::Family;
 use crate::ranks;
 use crate::sync::{Arc, ArcSwap, AtomicBool, AtomicU64, Mutex, Ordering, RankedGuard, RankedMutex};
 
-/// All live families. Readers see one consistent list; changes replace it.
+/// All column families that are not dropped. Readers see one consistent list, and a change replaces the list.
 pub struct FamilySet {
     list: ArcSwap<List>,
-    /// The number of each live family by its name. A leaf lock. `list` decides: a number that `list` lacks is dropped.
+    /// The id of each column family by its name. A leaf lock. `list` decides: an id that `list` lacks is dropped.
     names: Mutex<HashMap<String, FamilyId>>,
-    /// Whether any family has timestamps in its keys.
+    /// True if a column family has keys with timestamps.
     any_timestamps: AtomicBool,
-    /// Serialises changes; holds the largest number ever given.
+    /// Held during a change of the list. Holds the largest id that was ever assigned.
     changes: RankedMutex<u32>,
     /// See [`FamilySet::last_group`].
     last_group: AtomicU64,
@@ -23,7 +23,7 @@ pub struct FamilySet {
 }
 
 struct List {
-    /// By number, ascending.
+    /// In ascending order of their ids.
     by_id: Vec<Arc<Family>>,
 }
 
@@ -50,8 +50,8 @@ impl FamilySet {
         }
     }
 
-    /// With `atomic_flush`: the last group whose memtables are all sealed. The leader gives the next one
-    /// while it seals, and calls [`FamilySet::group_sealed`] when it is through.
+    /// Returns the last atomic group whose memtables are all immutable (`atomic_flush`). The leader uses the next
+    /// group number during a switch, and calls [`FamilySet::group_sealed`] after it.
     pub fn last_group(&self) -> u64 {
         self.last_group.load(Ordering::Acquire)
     }
@@ -65,12 +65,13 @@ impl FamilySet {
         self.last_group.store(group, Ordering::Release);
     }
 
-    /// One flush at a time takes memtables from several families.
+    /// Lets only one flush at a time take memtables of several column families.
     pub(crate) fn picking(&self) -> RankedGuard<'_, ()> {
         self.picking.lock()
     }
 
-    /// Families with timestamps and their sizes, for the log. Allocates nothing when there are none.
+    /// Returns the column families with timestamps and the sizes of their timestamps, for the WAL. Allocates no
+    /// memory if there are none.
     #[inline]
     pub fn timestamped(&self) -> Vec<(FamilyId, u16)> {
         if !self.any_timestamps() {
@@ -90,12 +91,12 @@ impl FamilySet {
         self.any_timestamps.load(Ordering::Relaxed)
     }
 
-    /// The family of that number, if it is live.
+    /// Returns the column family with this id, if it is not dropped.
     #[inline]
     pub fn get(&self, id: FamilyId) -> Option<Arc<Family>> {
         let list = self.list.load();
         let at = match list.by_id.get(id.0 as usize) {
-            // Without drops the number is the index.
+            // If no column family was dropped, the id is the index.
             Some(f) if f.id() == id => id.0 as usize,
             _ => list.by_id.binary_search_by_key(&id, |f| f.id()).ok()?,
         };
@@ -107,7 +108,7 @@ impl FamilySet {
         self.get(id)
     }
 
-    /// All live families by number.
+    /// Returns all column families, in ascending order of their ids.
     pub fn all(&self) -> Vec<Arc<Family>> {
         self.list.load().by_id.clone()
     }
@@ -120,12 +121,12 @@ impl FamilySet {
         self.len() == 0
     }
 
-    /// The largest number ever given to a family.
+    /// Returns the largest id that was ever assigned.
     pub fn max_id(&self) -> u32 {
         *self.changes.lock()
     }
 
-    /// Adds families, whose numbers ascend and were never given before. Copies the list once.
+    /// Adds column families with new, ascending ids. Copies the list once.
     pub(crate) fn add(&self, families: &[Arc<Family>]) {
         let mut max_id = self.changes.lock();
         if families.iter().any(has_timestamps) {
@@ -149,7 +150,7 @@ impl FamilySet {
         self.names.lock().extend(families.iter().map(|f| (f.name().to_string(), f.id())));
     }
 
-    /// Takes the family off the list and marks it dropped.
+    /// Removes the column family from the list, and marks it as dropped.
     pub(crate) fn remove(&self, id: FamilyId) -> Option<Arc<Family>> {
         base::invariant!(id != FamilyId::DEFAULT, "the default column family is removed");
         let _changes = self.changes.lock();

@@ -1,4 +1,4 @@
-//! What jobs change in a family, under its lock.
+//! The part of a column family that jobs change, under its lock.
 
 use base::key::InternalOrder;
 use lsm::version::Version;
@@ -8,32 +8,32 @@ use mem::write_buffer::WriteBufferManager;
 use super::Parts;
 use crate::sync::{Arc, Weak};
 
-/// A memtable that takes no more writes and waits to become a file.
+/// A memtable that takes no more writes and waits for its flush.
 #[derive(Clone)]
 pub struct ImmutableMemtable {
     pub mem: Arc<MemTable>,
-    /// Grows with each memtable of the family.
+    /// Each memtable of the column family has a larger id than the memtable before.
     pub id: u64,
     /// The WAL that was started when this memtable became immutable. After the flush of this memtable, the
     /// column family needs no older WAL.
     pub next_wal: u64,
-    /// The place of its file in level 0, given as it was sealed: files of memtables that flush at the same time
-    /// lie in the order of the memtables, whichever is done first. 0: given as it is written (recovery).
+    /// The epoch number of its SST file in level 0. A switch assigns it, so files of concurrent flushes are in the
+    /// order of their memtables. 0 means that the flush assigns the epoch number, as in a recovery.
     pub epoch: u64,
     /// Set if this immutable memtable must be flushed in one commit with memtables of other column
     /// families. Only one flush takes it: the flush with `force_atomic_flush`, until this flush fails, or
     /// the flush of a resume after a failed WAL, until this flush succeeds.
     pub together: bool,
-    /// A flush job has taken it.
+    /// A flush job has taken the memtable.
     pub flushing: bool,
-    /// What the write-buffer manager was told of; freed with the last owner.
+    /// The memory that is charged for the memtable. The last owner releases it.
     pub charge: Option<Arc<Charge>>,
     /// With `atomic_flush`: memtables of different column families with one group number are flushed in one
     /// commit. See [`super::FamilySet::last_group`].
     pub atomic_group: Option<u64>,
 }
 
-/// Bytes of a sealed memtable in the write-buffer manager's books.
+/// The memory that the write buffer manager counts for an immutable memtable.
 pub struct Charge {
     pub bytes: usize,
     pub buffers: Arc<WriteBufferManager>,
@@ -51,7 +51,7 @@ pub struct SealedOwn {
     pub charge: Option<Arc<Charge>>,
 }
 
-/// The memtables a flush job takes, oldest first.
+/// The memtables of one flush, oldest first.
 pub struct FlushPick {
     pub memtables: Vec<ImmutableMemtable>,
 }
@@ -65,7 +65,7 @@ impl FlushPick {
         self.memtables.last().map_or(0, |m| m.id)
     }
 
-    /// The epoch of their file; 0: none was given.
+    /// Returns the epoch number of the SST file of these memtables; 0 if none was assigned.
     pub fn epoch(&self) -> u64 {
         base::invariant!(
             self.memtables.is_sorted_by(|a, b| a.epoch < b.epoch),
@@ -84,7 +84,7 @@ impl FlushPick {
         Some(newest.saturating_add(1).to_le_bytes().to_vec())
     }
 
-    /// The log number the family has once these are a file.
+    /// Returns the oldest WAL that the column family needs after these memtables are flushed.
     pub fn next_wal(&self) -> u64 {
         base::invariant!(
             self.memtables.is_sorted_by(|a, b| a.next_wal <= b.next_wal || b.next_wal == 0),
@@ -94,17 +94,17 @@ impl FlushPick {
     }
 }
 
-/// See [`super::Family`].
+/// The state of one column family, under the lock of [`super::Family`].
 pub struct State {
     pub mem: Arc<MemTable>,
     pub mem_id: u64,
     /// Oldest first.
     pub immutable_memtables: Vec<ImmutableMemtable>,
-    /// Flushed and kept (`max_write_buffer_size_to_maintain`): the newest of them, oldest first.
+    /// The newest flushed memtables, which are kept for `max_write_buffer_size_to_maintain`, oldest first.
     pub history: Vec<ImmutableMemtable>,
     /// Flushed memtables that a reader may still hold: a super version, an iterator or a pinned value.
     flushed: Vec<Weak<MemTable>>,
-    /// How much memory all memtables may take for `history` to be kept; 0: none is.
+    /// The limit for the memory of all memtables while `history` is kept; 0 keeps no history.
     history_bytes_max: usize,
     pub version: Arc<Version>,
     /// Versions that were installed and may still be read.
@@ -112,15 +112,16 @@ pub struct State {
     pub super_version_number: u64,
     /// The column family needs no WAL below this number.
     pub wal_number: u64,
-    /// What the MANIFEST says of that: it follows when something is flushed, behind a sync of older logs. Before, a power
-    /// cut may tear one of those, and a tree that lies behind a torn log is refused.
+    /// The WAL number that the MANIFEST has for the column family. It grows only at a flush, after older WALs are
+    /// synced. If it grew earlier, a power failure could tear an older WAL, and the open would reject this column
+    /// family, whose SST files would be newer than the torn WAL.
     pub told_wal_number: u64,
     pub next_epoch: u64,
-    /// Timestamps below this may be collapsed.
+    /// The history below this timestamp may be gone: compaction may have merged its entries.
     pub full_history_ts_low: Option<Vec<u8>>,
-    /// A flush has been asked for although fewer memtables than `min_write_buffer_number_to_merge` wait.
+    /// A flush was requested, although fewer memtables than `min_write_buffer_number_to_merge` wait.
     pub flush_requested: bool,
-    /// Waits in the queue of flushes, or of compactions.
+    /// The column family waits in the queue of flushes; the next field: of compactions.
     pub flush_queued: bool,
     pub compaction_queued: bool,
 }
@@ -154,7 +155,7 @@ impl State {
         }
     }
 
-    /// Puts the active memtable behind the sealed ones and `fresh` in its place.
+    /// Makes the active memtable immutable, and makes `fresh` the active memtable.
     pub fn seal(
         &mut self,
         fresh: Arc<MemTable>,
@@ -174,14 +175,14 @@ impl State {
         self.trim_history(0);
     }
 
-    /// The number of a filled memtable that becomes immutable after the active memtable, or in its place if the active memtable
-    /// is empty.
+    /// Returns the id of a filled memtable that becomes immutable after the active memtable. If the active memtable
+    /// is empty, the filled memtable takes its id.
     pub fn next_immutable_id(&self) -> u64 {
         self.mem_id + u64::from(!self.mem.is_empty())
     }
 
-    /// As [`State::seal`], and puts a filled memtable between the active memtable and `fresh`. The active memtable may be
-    /// empty. Requests a flush.
+    /// Does the work of [`State::seal`], and puts a filled memtable between the active memtable and `fresh`. The
+    /// active memtable may be empty. Requests a flush.
     pub fn seal_with(
         &mut self,
         own: SealedOwn,
@@ -255,8 +256,8 @@ impl State {
         );
     }
 
-    /// Whether a flush would take enough memtables, or any if one was asked for. `up_to_group` as for
-    /// [`State::pick_flush`].
+    /// Returns true if enough memtables wait for a flush, or if any waits and a flush was requested. `up_to_group`
+    /// is the argument of [`State::pick_flush`].
     pub fn flush_due(&self, min_to_merge: usize, up_to_group: Option<u64>) -> bool {
         let waiting = self.next_flush(up_to_group).len();
         waiting > 0 && (self.flush_requested || waiting >= min_to_merge.max(1))
@@ -288,17 +289,17 @@ impl State {
             .any(|sealed| sealed.mem.newest_timestamp().is_some_and(|ts| ts >= low))
     }
 
-    /// The newest sealed memtable's id.
+    /// Returns the id of the newest immutable memtable.
     pub fn newest_immutable(&self) -> Option<u64> {
         self.immutable_memtables.iter().map(|m| m.id).max()
     }
 
-    /// Whether a memtable sealed as `id` or before is not in a table yet.
+    /// Returns true if a memtable with this id or a smaller id is not flushed.
     pub fn has_immutable_up_to(&self, id: u64) -> bool {
         self.immutable_memtables.iter().any(|m| m.id <= id)
     }
 
-    /// Those of the sealed memtables that [`State::pick_flush`] takes.
+    /// Returns the indexes of the immutable memtables that [`State::pick_flush`] takes.
     fn next_flush(&self, up_to_group: Option<u64>) -> std::ops::Range<usize> {
         if up_to_group.is_some() && self.is_flushing() {
             return 0..0;
@@ -320,7 +321,7 @@ impl State {
         from..from + len
     }
 
-    /// Whether a job has some of the sealed memtables.
+    /// Returns true if a flush job has taken an immutable memtable.
     pub fn is_flushing(&self) -> bool {
         self.immutable_memtables.iter().any(|m| m.flushing)
     }
@@ -343,17 +344,17 @@ impl State {
         FlushPick { memtables }
     }
 
-    /// Keeps what is sealed and not taken for the flush that takes several families together.
+    /// Reserves the immutable memtables that no job has for one flush of several column families.
     pub fn hold_together(&mut self) {
         self.immutable_memtables.iter_mut().filter(|m| !m.flushing).for_each(|m| m.together = true);
     }
 
-    /// Whether any is kept by [`State::hold_together`].
+    /// Returns true if [`State::hold_together`] has reserved a memtable.
     pub fn holds_together(&self) -> bool {
         self.immutable_memtables.iter().any(|m| m.together)
     }
 
-    /// Undoes [`State::hold_together`]: whoever comes may flush them.
+    /// Undoes [`State::hold_together`]: any flush may take the memtables.
     pub fn let_go(&mut self) {
         self.immutable_memtables.iter_mut().for_each(|m| m.together = false);
         self.flush_requested |= !self.immutable_memtables.is_empty();
@@ -366,9 +367,10 @@ impl State {
         self.pick_flush(None)
     }
 
-    /// Whether what was picked may become a file: never before an older memtable, for its log number would let go
-    /// of the older one's log, and readers look into sealed memtables before files. `None`: a job is at work
-    /// on an older one. False: that job has failed, and the pick goes back to be taken together with it.
+    /// Decides whether the SST files of a pick may be committed. They must wait for older memtables: the WAL number
+    /// of the commit would release the WAL of an older memtable, and readers search immutable memtables before SST
+    /// files. `None` means that a job is flushing an older memtable. False means that this job has failed, and that
+    /// the pick must be given back.
     pub fn turn(&self, pick: &FlushPick) -> Option<bool> {
         let first = pick.memtables.first().map_or(0, |m| m.id);
         match self.immutable_memtables.iter().find(|m| m.id < first) {
@@ -394,7 +396,7 @@ impl State {
         self.flush_requested = true;
     }
 
-    /// Removes memtables that are in the version now.
+    /// Removes memtables whose entries are in the version now.
     pub fn remove_flushed(&mut self, pick: &FlushPick) {
         self.take_flushed(pick);
     }
@@ -458,7 +460,7 @@ impl State {
         }
     }
 
-    /// Lets the oldest of the history go until the rest fits; whether any went.
+    /// Removes the oldest memtables of the history until the rest fits. Returns true if a memtable was removed.
     pub fn trim_history(&mut self, active: usize) -> bool {
         let before = self.history.len();
         while self.history_is_due(active) {

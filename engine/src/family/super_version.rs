@@ -1,4 +1,4 @@
-//! What a reader pins: all places a family's entries can be at one moment.
+//! The super version: everything that a reader pins of a column family.
 
 use base::{Error, Result, SequenceNumber};
 use lsm::version::Version;
@@ -8,23 +8,24 @@ use super::Parts;
 use crate::release_notifier::ReleaseNotifier;
 use crate::sync::{Arc, OnceLock};
 
-/// One moment of a family. Never changes (but for entries joining `mem`); replaced as a whole.
+/// The memtables, the version, and the settings of a column family at one time. It never changes, but entries are
+/// added to `mem`. A new super version replaces the old one as a whole.
 pub struct SuperVersion {
-    /// Counts installs in this family, from 1.
+    /// The number of installs in this column family, from 1.
     pub number: u64,
-    /// Takes the writes.
+    /// The active memtable.
     pub mem: Arc<MemTable>,
-    /// ImmutableMemtable memtables not yet in `version`, newest first: the order in which to look.
+    /// The immutable memtables that are not in `version`, newest first. Readers search them in this order.
     pub imm: Arc<[Arc<MemTable>]>,
-    /// Memtables whose entries are in `version` too, kept for who asks what was written lately; newest first.
+    /// Flushed memtables that are kept so that conflicts with recent writes can be found; newest first.
     pub history: Arc<[Arc<MemTable>]>,
     pub version: Arc<Version>,
-    /// The components and settings of that moment.
+    /// The components and settings at the time of the install.
     pub parts: Arc<Parts>,
     /// The oldest timestamp that can be read: history below this timestamp may be gone. `None`: all history is kept.
     /// Readers of an older super version still see the older history.
     pub full_history_ts_low: Option<Vec<u8>>,
-    /// Whether any SST file has range tombstones. Set when this is known for every file.
+    /// True if an SST file has range tombstones. Set when this is known for every file.
     pub(crate) table_tombstones: OnceLock<bool>,
     /// The last field, so that the notification follows the release of the version.
     _ring: Ring,
@@ -81,7 +82,8 @@ impl SuperVersion {
         }
     }
 
-    /// Every version newer than this is in memory, of the flushed ones those in the history.
+    /// Returns the sequence number above which all entries are in memtables, with the flushed memtables of the
+    /// history.
     pub fn in_memory_since(&self) -> SequenceNumber {
         let oldest = self.history.last().or(self.imm.last()).unwrap_or(&self.mem);
         base::invariant!(
@@ -91,13 +93,14 @@ impl SuperVersion {
         oldest.earliest_seq()
     }
 
-    /// Memtables, those of the history too, newest first.
+    /// Returns the memtables, with those of the history, newest first.
     pub fn memtables_and_history(&self) -> impl Iterator<Item = &Arc<MemTable>> {
         std::iter::once(&self.mem).chain(self.imm.iter()).chain(self.history.iter())
     }
 }
 
-/// The last reader of a moment lets go: files that only it needed may now be deleted.
+/// Notifies when the last reader releases a super version: obsolete files that only this reader needed can be
+/// deleted.
 struct Ring(Arc<ReleaseNotifier>);
 
 impl Drop for Ring {
@@ -108,7 +111,7 @@ impl Drop for Ring {
 
 #[cold]
 fn collapsed(timestamp: &[u8], low: &[u8]) -> Error {
-    // The bytes of timestamps are no user data: they may be shown.
+    // Timestamps are not user data, so the error may show them.
     Error::invalid_argument(format!(
         "Read timestamp: {} is smaller than full_history_ts_low: {}",
         timestamp.escape_ascii(),

@@ -1,9 +1,10 @@
 //! Flushes between their commit and the end of their listener calls.
 //!
-//! A commit removes the flushed memtables, and a caller that waits for the flush would return. RocksDB wakes such a caller at the
-//! end of the job, after `OnFlushCompleted` and after the check of the space limit (`DBImpl::BackgroundCallFlush`). So the commit
-//! counts the flush here, under the lock of the MANIFEST and before the memtables leave. Invariant: a thread that sees the
-//! memtables gone sees the count, until the job drops its [`Unannounced`].
+//! A commit removes the flushed memtables, and a caller that waits for the flush would return. RocksDB wakes such a
+//! caller at the end of the job, after `OnFlushCompleted` and after the check of the space limit
+//! (`DBImpl::BackgroundCallFlush`). So the commit counts the flush here, under the lock of the MANIFEST and before
+//! the memtables are removed. Invariant: a thread that sees that the memtables are gone also sees this count, until
+//! the job drops its [`Unannounced`].
 
 use super::Family;
 use crate::sync::{Arc, Ordering};

@@ -1,11 +1,11 @@
 //! Writes immutable memtables to level-0 files.
 //!
 //! ```text
-//!  pick ─► [closed logs synced] ─► memtable iterators ─► merging ─► compaction_iter ─► output ─► commit
+//!  pick ─► [closed WALs synced] ─► memtable iterators ─► merging ─► compaction_iter ─► output ─► commit
 //! ```
 //! If there is more than one column family, the closed WALs are synced first. Otherwise a crash could keep one half
 //! of a batch, which is in an SST file, and lose the other half, which is only in an unsynced WAL. An atomic flush
-//! writes the column families one after the other, and commits them in one group.
+//! writes the column families in turn, and commits them in one group.
 
 use std::path::Path;
 
