@@ -41,7 +41,7 @@ pub trait WalFilter: Send + Sync {
     fn record(&self, wal: FileNumber, path: &Path, batch: &Batch<'_>) -> WalFilterDecision;
 }
 
-/// What happens to one record of a WAL. RocksDB: `WalFilter::WalProcessingOption`.
+/// The decision about one record of a WAL. RocksDB: `WalFilter::WalProcessingOption`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WalFilterDecision {
     /// Replays the record.

@@ -174,7 +174,7 @@ impl CloseState {
     }
 }
 
-/// What a close needs of a database, apart from the handle.
+/// The parts of a database that a close needs. The handle is not one of them.
 struct Closing {
     tools: Arc<JobTools>,
     families: Arc<FamilySet>,

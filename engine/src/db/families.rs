@@ -112,6 +112,7 @@ impl Db {
 
     /// Adds column families with one append to the MANIFEST. The caller holds `changes`. After a crash during the append,
     /// the first column families of the list may exist without the others.
+    ///
     /// # Errors
     /// NotSupported if no column family numbers are left. Errors of the MANIFEST.
     pub(super) fn add_families(&self, requests: &[RequestedFamily]) -> Result<Vec<Arc<Family>>> {

@@ -18,10 +18,10 @@ impl Db {
     /// Creates a column family that holds exported files. The column family and its files appear in one atomic group of
     /// the MANIFEST.
     ///
+    /// # Errors
     /// InvalidArgument if the name exists, if an export has another comparator, and for exports that overlap.
     /// Corruption for files that do not open. Errors of the file system and the MANIFEST. After an error there is no
     /// new column family.
-    /// do not open; errors of the file system and the MANIFEST. After an error there is no new column family.
     pub fn create_family_with_import(
         &self,
         descriptor: FamilyDescriptor,

@@ -54,7 +54,7 @@ impl Db {
     /// Errors of the file system.
     pub fn wal_files(&self) -> Result<Vec<WalFile>> {
         let mut files = Vec::new();
-        // The WAL directory first: a WAL that moves meanwhile is then found in the archive.
+        // The WAL directory first: a WAL that moves between the two lists is then found in the archive.
         let live = self.list_wals(WalFileType::Live)?;
         for number in self.list_wals(WalFileType::Archived)?.into_iter().chain(live) {
             files.extend(self.wal_file(number)?.filter(|file| file.start_sequence > 0));
@@ -179,12 +179,12 @@ pub struct Update {
 /// The write batches of a database from a sequence number on.
 ///
 /// `next` returns `None` after the newest visible batch. A later call of `next` returns the batches that were written
-/// meanwhile. After the first batch there is no gap: if a WAL is deleted before its batches are read, `next` returns
-/// Corruption.
+/// in the meantime. After the first batch there is no gap: if a WAL is deleted before its batches are read, `next`
+/// returns Corruption.
 ///
-/// A prepared section, its commit and its rollback are batches with markers. With the policy `Committed`, a section takes no
-/// sequence numbers, and its commit takes those of the section. If the stream has not read the section, there may be a gap
-/// after the commit. With the other policies, each sub-batch takes one sequence number.
+/// A prepared section, its commit and its rollback are batches with markers. With the policy `Committed`, a section
+/// takes no sequence numbers, and its commit takes the sequence numbers of the section. If the stream has not read the
+/// section, there may be a gap after the commit. With the other policies, each sub-batch takes one sequence number.
 pub struct Updates {
     db: Db,
     wanted: SequenceNumber,

@@ -11,8 +11,8 @@
 //! ```
 //! One directory can have several uses. If the table does not list a file, the file stays, whatever its
 //! name and its number: another database may have written the file. A directory that contains CURRENT is
-//! the directory of a database. Such a directory serves no other database, because nobody could tell the
-//! SST files and WALs of the two databases apart.
+//! the directory of a database. Such a directory serves no other database, because the SST
+//! files and WALs of the two databases could not be told apart.
 //!
 //! Not here: which files are obsolete (`sweep`), and how long a file stays in `lost/` (`lost`).
 //!
@@ -28,7 +28,7 @@ use format::names::{self, FileName};
 
 use super::Paths;
 
-/// What a database uses a directory for.
+/// The use of a directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Use {
     /// The database directory.
@@ -109,7 +109,7 @@ impl Directory {
     }
 }
 
-/// Refuses a directory that is the database directory of another database. A directory contains CURRENT from the moment
+/// Rejects a directory that is the database directory of another database. A directory contains CURRENT from the moment
 /// its database is created. A directory that does not exist is accepted.
 ///
 /// # Errors

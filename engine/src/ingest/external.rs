@@ -18,7 +18,7 @@ use crate::options::IngestExternalFileOptions;
 use crate::output::JobTools;
 use crate::sync::Arc;
 
-/// What the engine knows about an external file before ingestion.
+/// The facts about an external file that an ingestion needs.
 #[derive(Clone, Debug)]
 pub struct ExternalFile {
     pub path: PathBuf,

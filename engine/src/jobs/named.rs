@@ -108,8 +108,8 @@ impl ManualCompactions {
     /// of the files are gone, also entries that a snapshot sees. SST files that a job reads stay. With `include_end`, an
     /// SST file whose last key is the end of a range is dropped too. The keys of the ranges carry no timestamps.
     ///
+    /// # Errors
     /// Errors of the MANIFEST; then no SST file is dropped.
-    /// Those of the MANIFEST; nothing is dropped then.
     pub fn delete_files_in_ranges(
         &self,
         family: &Arc<Family>,

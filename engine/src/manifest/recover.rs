@@ -183,8 +183,8 @@ pub struct Lost {
 
 /// Reads MANIFEST `number` in `dir`.
 ///
+/// # Errors
 /// Corruption with file and offset. Errors of the file system.
-/// Corruption with file and offset; those of the file system.
 pub fn recover(env: &Env, dir: &Path, number: FileNumber) -> Result<Recovered> {
     recover_file(env, &dir.join(names::manifest(number)), number)
 }

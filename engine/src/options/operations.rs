@@ -15,6 +15,7 @@ use super::{CompressionType, Temperature};
 /// The places where a read looks for a key.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ReadTier {
+    /// Memtables, cached blocks and files. The default.
     #[default]
     All,
     /// Memtables and cached blocks. The read does no I/O. If the result needs I/O, the read fails with Incomplete.
@@ -226,9 +227,12 @@ pub struct FlushWalOptions {
 /// Whether a manual compaction rewrites the bottommost level.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum BottommostLevelCompaction {
+    /// Rewrites files of the bottommost level only if files of higher levels are merged into them.
     Skip,
+    /// Like `Force` if the column family has a compaction filter, else like `Skip`. The default.
     #[default]
     IfHaveCompactionFilter,
+    /// Rewrites all files of the range on the bottommost level.
     Force,
     /// Like `Force`, but does not rewrite files that this compaction has written.
     ForceOptimized,
@@ -237,8 +241,11 @@ pub enum BottommostLevelCompaction {
 /// Whether a manual compaction collects garbage in blob files.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum BlobGarbageCollectionPolicy {
+    /// Collects garbage, even if the column family does not enable garbage collection.
     Force,
+    /// Collects no garbage.
     Disable,
+    /// Collects garbage if the column family enables garbage collection. The default.
     #[default]
     UseDefault,
 }
@@ -320,7 +327,10 @@ impl Default for CompactionOptions {
 /// Options of the ingestion of external SST files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IngestExternalFileOptions {
+    /// Links the external files into the database, and deletes their old names after the ingestion. Default false.
     pub move_files: bool,
+    /// Links the external files into the database, and keeps their old names. Not together with `move_files`. Default
+    /// false.
     pub link_files: bool,
     /// Copies a file that cannot be linked. With false, the ingestion fails. Default true.
     pub failed_move_fall_back_to_copy: bool,
@@ -331,15 +341,22 @@ pub struct IngestExternalFileOptions {
     pub allow_global_seqno: bool,
     /// Flushes memtables that overlap with the files. With false, an overlap is an error. Default true.
     pub allow_blocking_flush: bool,
+    /// Places the files on the last level, below all existing data: existing entries of a key hide the ingested entries.
+    /// Needs `allow_ingest_behind` or `cf_allow_ingest_behind`. Default false.
     pub ingest_behind: bool,
+    /// Also writes the new sequence number into the file, for releases of RocksDB before 5.16. Default false.
     pub write_global_seqno: bool,
+    /// Verifies the checksum of each block of the external files first. Default false.
     pub verify_checksums_before_ingest: bool,
     /// Read-ahead in bytes for the checks of the external files. 0, the default: automatic.
     pub verify_checksums_readahead_size: usize,
     /// Computes the checksum of each file, and compares it with the checksum of the request. With false, the
     /// ingestion trusts the checksum of the request. Needs `file_checksum_gen_factory`. Default true.
     pub verify_file_checksum: bool,
+    /// Fails with TryAgain if a file does not fit on the last level. Default false.
     pub fail_if_not_bottommost_level: bool,
+    /// Accepts SST files that a database wrote, with any sequence numbers. The files keep their sequence numbers, so they
+    /// must not overlap with existing data. Default false.
     pub allow_db_generated_files: bool,
     /// Adds the blocks that the checks read to the block cache. Default true.
     pub fill_cache: bool,

@@ -186,7 +186,6 @@ const WRITE_BACK_BYTES: u64 = 4 << 20;
 /// additional bytes. Without write-back, a job fills the page cache faster than the disk writes. At a limit of dirty
 /// pages, Linux stops every thread that writes, for up to 200 ms: also the writer that appends a few bytes to the
 /// WAL. A job that waits for the disk stays below this limit.
-/// for the disk stays below this limit.
 fn write_back(bytes_per_sync: u64, strict: bool) -> (u64, bool) {
     match bytes_per_sync {
         0 => (WRITE_BACK_BYTES, true),

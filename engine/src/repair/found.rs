@@ -1,5 +1,5 @@
-//! What a survey finds, as data: SST files, WALs, and the claims about them. The steps that fill the data are in `survey`,
-//! `adopt`, `logs`, `blobs` and `rebuild`.
+//! The results of a survey, as data: SST files, WALs, and the claims about them. The steps that fill the data are in
+//! `survey`, `adopt`, `logs`, `blobs` and `rebuild`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;

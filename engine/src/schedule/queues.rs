@@ -56,7 +56,8 @@ pub struct CompactionQueue {
     /// Number of failed automatic compactions.
     pub failures: u64,
     pub last_failure: Option<Error>,
-    /// What the running compactions of each column family reserve, by job. Manual compactions and ingestions are here too.
+    /// The reservations of the running compactions of each column family, by job. Manual compactions and ingestions are
+    /// here too.
     pub reserved: HashMap<FamilyId, Vec<(u64, Running)>>,
     /// The flags that cancel the running automatic compactions, by job.
     pub flags: Vec<(u64, Arc<Flag>)>,

@@ -156,7 +156,7 @@ pub struct StallSum {
     pub nanos: u64,
 }
 
-/// What [`SlowOperations::report`] returns.
+/// The result of [`SlowOperations::report`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SlowReport {
     /// By kind, in the order of [`OperationKind`]: the median in nanoseconds, if it is known, and the slow operations.

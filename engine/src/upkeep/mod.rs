@@ -19,7 +19,7 @@ use crate::sync::{Arc, AtomicBool, AtomicU64, AtomicUsize, OnceLock, Ordering, R
 /// Stores one more sample of the statistics.
 pub type Persist = Box<dyn Fn() + Send + Sync>;
 
-/// What a change of options does to the next run of a task.
+/// The effect of a change of options on the next run of a task.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum OnChange {
     /// The planned run stays. The new period counts from that run on.
