@@ -1,7 +1,7 @@
-//! Checks the state of a database directly after an open, whatever happened to the database before.
+//! Checks the state of a database directly after an open, independently of its history.
 //!
-//! The same rows through every way of reading; levels that are in order; files that the tree names and that are
-//! there, and no others.
+//! All ways of reading must return the same rows. The levels must be in order. The directory must hold exactly the
+//! files that the versions name.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -15,10 +15,10 @@ use crate::sample::Sample;
 use crate::stamp;
 use crate::state::State;
 
-/// Every row of every family, read forward.
+/// Returns every row of every column family, from a forward scan.
 ///
 /// # Errors
-/// Of the iterator.
+/// The error of the iterator.
 pub fn rows(db: &Db) -> Result<State, String> {
     let mut found = State::default();
     for family in db.families() {
@@ -36,8 +36,8 @@ pub fn rows(db: &Db) -> Result<State, String> {
     Ok(found)
 }
 
-/// Get, multi-get, forward, reverse, bounded and prefix iteration, now and through a snapshot, see `state`, which a scan
-/// just read: [`rows`] is the forward one of now.
+/// Compares the reads of a database with `state`, which [`rows`] returned just before. The reads are get, multi-get,
+/// reverse, bounded and prefix iteration, now and through a snapshot.
 ///
 /// # Errors
 /// The first answer that differs.
@@ -52,10 +52,11 @@ pub fn reads(db: &Db, state: &State, sample: &Sample, seed: u64) -> Result<(), S
     Ok(())
 }
 
-/// The levels below the first are in order and apart, and every file is there, in its whole length.
+/// Checks the levels below level 0: files are in key order and do not overlap. Checks that every file exists with its
+/// full length.
 ///
 /// # Errors
-/// The file that is not.
+/// The first file that fails a check.
 pub fn tree(db: &Db, fs: &dyn FileSystem, dir: &Path) -> Result<(), String> {
     let mut seen = BTreeSet::new();
     for family in db.engine().families() {
@@ -90,7 +91,7 @@ pub fn tree(db: &Db, fs: &dyn FileSystem, dir: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// The tables of all families: family, level, number and length.
+/// Returns the SST files of all column families: column family, level, number and length.
 pub fn tables(db: &Db) -> BTreeSet<(String, usize, u64, u64)> {
     let of = |family: &std::sync::Arc<engine::family::Family>| {
         let version = family.pin().version.clone();
@@ -102,13 +103,13 @@ pub fn tables(db: &Db) -> BTreeSet<(String, usize, u64, u64)> {
     db.engine().families().iter().flat_map(of).collect()
 }
 
-/// The most logs that a scene or a drawn option has kept for writing over.
+/// The largest value of `recycle_log_file_num` in scenes and drawn options.
 const RECYCLED_MAX: i32 = 3;
 
 /// Checks that the directory has no orphan file after the obsolete files were deleted.
 ///
 /// # Errors
-/// The files too many.
+/// The orphan files.
 pub fn leftovers(db: &Db, fs: &dyn FileSystem, dir: &Path) -> Result<(), String> {
     let mut live = BTreeSet::new();
     for family in db.engine().families() {
@@ -117,9 +118,9 @@ pub fn leftovers(db: &Db, fs: &dyn FileSystem, dir: &Path) -> Result<(), String>
         }
     }
     let mut names = fs.list(dir).map_err(|e| e.to_string())?;
-    // Where a scene has its logs.
+    // Some scenes have their WALs in this directory.
     names.extend(fs.list(&dir.join("wal")).unwrap_or_default());
-    // Logs of this session are kept to be written over.
+    // Obsolete WALs of this open are kept to be recycled.
     let oldest_log = db.int_property("rocksdb.min-log-number-to-keep").ok_or("no oldest log")?;
     let mut recycled = RECYCLED_MAX;
     let current = fs.read_all(&dir.join(format::names::CURRENT), 4096).map_err(|e| e.to_string())?;

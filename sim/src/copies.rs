@@ -1,10 +1,11 @@
-//! Every crash and every failing call of one operation that makes or takes files: checkpoint, backup, export, restore.
+//! Every crash and every failing call of one operation on files: checkpoint, backup, export, restore.
 //!
 //! ```text
 //!  operation ── run once, the disk kept before each call ──► places × {before, inside} × 8 survivors ──► check
 //!  every call × {EIO once} ──► run again, then crash × {synced, all} ──► check
 //! ```
-//! The check opens what the crash left, and says what must hold. Not here: operations inside one database (`every`).
+//! The check opens the disk after the crash, and verifies the promises of the operation. Not here: operations inside
+//! one database (`every`).
 
 #[cfg(test)]
 mod tests;
@@ -20,13 +21,14 @@ use crate::play::{Mark, Outside};
 
 /// One operation and its check.
 pub struct Operation<'a> {
-    /// Runs the operation. Steps are announced by `step`, from 1; step 0 is before the first.
+    /// Runs the operation. The operation calls `step` at the start of each step, from 1. Step 0 is the time before
+    /// the first step.
     pub run: &'a dyn Fn(&Outside, &dyn Fn(usize)) -> Result<(), String>,
-    /// Checks a disk after a crash in a step. `acknowledged`: the run reached its end without an error.
+    /// Checks a disk after a crash in a step. `acknowledged` is true if the run ended without an error.
     pub check: &'a dyn Fn(&Outside, usize, bool) -> Result<(), String>,
 }
 
-/// What was tried.
+/// The number of tried cases.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tried {
     pub calls: usize,

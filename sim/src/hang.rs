@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 static ARGUMENTS: OnceLock<String> = OnceLock::new();
 static LAST_WORDS: OnceLock<Box<dyn Fn() + Send + Sync>> = OnceLock::new();
 
-/// What else the command needs that runs a seed again.
+/// Sets the arguments that the command for repeating a seed needs.
 pub fn set_arguments(arguments: String) {
     let _ = ARGUMENTS.set(arguments);
 }
@@ -15,12 +15,12 @@ pub fn arguments() -> &'static str {
     ARGUMENTS.get().map_or("", |arguments| arguments)
 }
 
-/// What is said before the process ends, after the failure itself. The first to ask is heard.
+/// Sets a function that prints the results so far before the process ends. Only the first call has an effect.
 pub fn last_words(say: impl Fn() + Send + Sync + 'static) {
     let _ = LAST_WORDS.set(Box::new(say));
 }
 
-/// Tells the failure and the command that runs it again, says the last words, and ends the process.
+/// Prints the failure and the command that repeats it, calls the function of [`last_words`], and ends the process.
 pub fn told(words: &str, again: &str) {
     println!("FAILED {words}\nrun it again: {again}");
     if let Some(say) = LAST_WORDS.get() {

@@ -1,4 +1,4 @@
-//! The rig that looks for what is wrong: one seed, one run.
+//! A test rig that searches for faults of the engine. One seed determines one run.
 //!
 //! ```text
 //!  sample   options drawn from all that must not change an answer
@@ -18,7 +18,7 @@
 //!  refusals families dropped under jobs, directories of other databases, threads that are refused
 //!  crash    script on a disk that crashes or fails: one prefix state, between durable and attempted
 //! ```
-//! A run is a function of its seed. A failing one is told as a seed and the command that replays it.
+//! A run is a function of its seed. A failure is reported with its seed and the command that repeats it.
 
 #![forbid(unsafe_code)]
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "a rig")]

@@ -1,8 +1,9 @@
-//! The life of a database that is killed: steps drawn from a seed, and what must be read after each.
+//! The steps of a database whose process is killed, drawn from a seed, and the rows that must be read after each
+//! step.
 //!
-//! A child process does the steps and says when each is done; its parent does them on the model. Both draw the same
-//! steps from the same seed, so that only numbers cross the pipe, and whatever the child had not said when it was
-//! killed is known to the parent as well.
+//! A child process runs the steps on the database and reports each finished step. Its parent runs the same steps on
+//! the model. Both draw the steps from one seed, so the pipe carries only numbers. The parent also knows the steps
+//! that the child had not reported when it was killed.
 
 use ironstone::{
     CompactRangeOptions, Db, Family, FamilyDescriptor, Options, ReadOptions, WriteBatch, WriteOptions,
@@ -13,13 +14,13 @@ use testkit::model::Model;
 use crate::sample::{self, Fixed};
 use crate::stamp::{self, Stamp};
 
-/// The families of every such database; all merge as `stringappend`.
+/// The column families of these databases. All use the merge operator `stringappend`.
 pub const FAMILIES: [&str; 3] = ["default", "second", "third"];
 
-/// All families at one moment.
+/// The state of all column families.
 pub type World = [Model; 3];
 
-/// A change of the family with that place in [`FAMILIES`].
+/// A change. The number is the index of the column family in [`FAMILIES`].
 #[derive(Clone, Debug)]
 pub enum Change {
     Put(usize, Vec<u8>, Vec<u8>),
@@ -38,7 +39,7 @@ pub enum Step {
     FlushWal(bool),
 }
 
-/// Keys that single deletions may touch, above all others.
+/// The first byte of keys that single deletions may delete. These keys are after all other keys.
 const TOGGLES: u8 = b'~';
 
 fn key(chance: &mut Chance) -> Vec<u8> {
@@ -78,7 +79,7 @@ fn change(chance: &mut Chance, mark: &str) -> Change {
     }
 }
 
-/// The steps of a seed.
+/// Returns the steps of a seed.
 pub fn steps(seed: u64, len: usize) -> Vec<Step> {
     let chance = &mut Chance::new(seed);
     (0..len)
@@ -95,7 +96,7 @@ pub fn steps(seed: u64, len: usize) -> Vec<Step> {
         .collect()
 }
 
-/// Makes a step's changes on the model.
+/// Applies a step to the model.
 pub fn apply(world: &mut World, step: &Step) {
     let Step::Write { changes, .. } = step else { return };
     for change in changes {
@@ -115,7 +116,7 @@ pub fn apply(world: &mut World, step: &Step) {
     }
 }
 
-/// A batch's toggles as they stand: a key may come twice in one batch.
+/// Returns true if the toggled key exists at this place of the batch. A key may be toggled twice in one batch.
 pub fn toggled(
     seen: &mut Vec<(usize, Vec<u8>, bool)>,
     family: usize,
@@ -128,28 +129,28 @@ pub fn toggled(
     there
 }
 
-/// What stays the same for the life of such a database.
+/// The options that stay the same for the life of such a database.
 pub const FIXED: Fixed = Fixed { reverse: false, levels: 7, stamped: false, plain: false };
 
-/// The options of an opening.
+/// Returns the options of an open.
 pub fn options(seed: u64) -> String {
     let mut text = sample::draw(&mut Chance::new(seed), FIXED).text;
     text.push_str("create_if_missing=true;create_missing_column_families=true;keep_log_file_num=2;");
     text
 }
 
-/// Whether writes gather in memory until the log is flushed.
+/// Returns true if WAL records stay in a buffer until a call flushes the WAL.
 pub fn gathers(options: &str) -> bool {
     options.contains("manual_wal_flush=true")
 }
 
-/// The place in [`FAMILIES`] of the family with timestamps.
+/// The index of the column family with timestamps in [`FAMILIES`].
 const STAMPED: usize = 1;
 
 /// Opens a database of [`FAMILIES`]. The second family has timestamps of 64 bits.
 ///
 /// # Errors
-/// The engine's.
+/// The error of the engine.
 pub fn open(path: &std::path::Path, text: &str, env: env::Env) -> ironstone::Result<(Db, Vec<Family>)> {
     let mut options = Options::default();
     options.update(text)?;
@@ -161,7 +162,8 @@ pub fn open(path: &std::path::Path, text: &str, env: env::Env) -> ironstone::Res
     let families = FAMILIES.iter().enumerate().map(descriptor).collect();
     let db = Db::open_with_families(path, options, families)?;
     let families = FAMILIES.iter().map(|name| db.family(name)).collect::<ironstone::Result<Vec<_>>>()?;
-    // Reads see only the newest entries. Older history may go, so that the database does not grow with its age.
+    // Reads see only the newest entries. Raise the low mark, so that compactions drop older history and the database
+    // stays small.
     let low = db.latest_sequence().to_le_bytes();
     if families[STAMPED].full_history_ts_low().is_none_or(|now| now != low) {
         families[STAMPED].increase_full_history_ts_low(&low)?;
@@ -169,10 +171,10 @@ pub fn open(path: &std::path::Path, text: &str, env: env::Env) -> ironstone::Res
     Ok((db, families))
 }
 
-/// Does a step.
+/// Runs a step on the database.
 ///
 /// # Errors
-/// The engine's.
+/// The error of the engine.
 pub fn take(db: &Db, families: &[Family], step: &Step) -> ironstone::Result<()> {
     match step {
         Step::Write { changes, sync } => {
@@ -204,10 +206,10 @@ pub fn take(db: &Db, families: &[Family], step: &Step) -> ironstone::Result<()> 
     }
 }
 
-/// All rows, forward, backward and by key.
+/// Reads all rows forward, backward and by key.
 ///
 /// # Errors
-/// An error of reading, or the ways of reading disagree.
+/// The error of a read, or a difference between the ways of reading.
 pub fn read(families: &[Family]) -> Result<World, String> {
     let mut world = World::default();
     for (model, family) in world.iter_mut().zip(families) {
@@ -245,10 +247,11 @@ pub fn read(families: &[Family]) -> Result<World, String> {
     Ok(world)
 }
 
-/// The states after each step, from `before`, and whether `found` is one of those from `durable` steps to `attempted`.
+/// Applies the steps one by one to `before`. Returns the number of steps after which the state is `found`. The number
+/// must be from `durable` to `attempted`.
 ///
 /// # Errors
-/// How `found` differs from the newest of them.
+/// The differences between `found` and the newest state.
 pub fn settle(
     before: &World,
     steps: &[Step],

@@ -1,4 +1,4 @@
-//! Everything a reader can do, compared with what it must see.
+//! Compares every kind of read with the expected state.
 
 use std::collections::BTreeMap;
 use std::ops::Bound;
@@ -14,13 +14,13 @@ use crate::state::State;
 
 type Row = (Arc<[u8]>, Arc<[u8]>);
 
-/// The moment that is read.
+/// The point in history that reads use.
 #[derive(Clone, Copy)]
 pub struct Moment<'a> {
     pub snapshot: Option<&'a Snapshot>,
-    /// In families with timestamps: the timestamp to read at.
+    /// The timestamp of reads, in column families with timestamps.
     pub timestamp: u64,
-    /// The marks below which the history of a family is gone, by name.
+    /// The values of `full_history_ts_low`, by the name of the column family.
     pub lows: Option<&'a BTreeMap<String, u64>>,
 }
 
@@ -31,14 +31,14 @@ impl<'a> From<Option<&'a Snapshot>> for Moment<'a> {
 }
 
 impl Moment<'_> {
-    /// Returns true if the family has no complete history at the moment: each read must be rejected.
+    /// Returns true if the column family has no complete history at this timestamp. Each read must then fail.
     fn is_collapsed(&self, family: &Family) -> bool {
         let low = self.lows.and_then(|lows| lows.get(family.name())).copied().unwrap_or(0);
         stamp::is_stamped(family) && self.timestamp < low
     }
 }
 
-/// A disagreement, in words.
+/// The result of a comparison. The error describes the difference.
 pub type Checked = Result<(), String>;
 
 fn show(bytes: &[u8]) -> String {
@@ -46,18 +46,19 @@ fn show(bytes: &[u8]) -> String {
     if bytes.len() > 40 { format!("{text}..({})", bytes.len()) } else { text }
 }
 
-/// How many kinds of reads [`one`] knows.
+/// The number of kinds of reads of [`one`].
 pub const KINDS: u64 = 7;
 
-/// So many of them differ: the last is the one before it, drawn twice as often.
+/// The number of different kinds. The last kind of [`KINDS`] repeats the kind before it, so that this kind is drawn
+/// twice as often.
 pub const DIFFERENT: u64 = 6;
 
-/// A few reads of a drawn kind in each family.
+/// Compares a few reads of a drawn kind in each column family.
 pub fn some(db: &Db, state: &State, sample: &Sample, moment: Moment<'_>, seed: u64, keys: u64) -> Checked {
     reads(db, state, sample, moment, seed, keys, None)
 }
 
-/// A few reads of one kind, below [`KINDS`], in each family.
+/// Compares a few reads of one kind, below [`KINDS`], in each column family.
 pub fn one(
     db: &Db,
     state: &State,
@@ -116,12 +117,12 @@ fn family_reads(
     read.map_err(|e| format!("family {} of {} rows: {e}", family.name(), rows.len()))
 }
 
-/// Every row of every family, forward and back and by key.
+/// Compares every row of every column family: forward, backward and by key.
 pub fn all(db: &Db, state: &State, reverse: bool, snapshot: Option<&Snapshot>) -> Checked {
     everything(db, state, reverse, snapshot, true)
 }
 
-/// Every row of every family back and by key, where a forward scan gave the state.
+/// Compares every row of every column family backward and by key. The caller took the state from a forward scan.
 pub fn all_but_forward(db: &Db, state: &State, reverse: bool) -> Checked {
     everything(db, state, reverse, None, false)
 }
@@ -263,7 +264,7 @@ fn scan(family: &Family, rows: &[Row], options: ReadOptions, backward: bool) -> 
     stands(&iter, rows, None, "scanned to the end")
 }
 
-/// Steps in both directions from drawn places, within drawn bounds.
+/// Moves in both directions from drawn keys, inside of drawn bounds.
 fn walk(
     family: &Family,
     rows: &[Row],
@@ -304,7 +305,7 @@ fn walk(
     let rows = &inside[..];
     let mut iter = family.iter_with(options.clone()).map_err(|e| format!("making an iterator: {e}"))?;
     let mut at: Option<usize> = None;
-    // Put into words only where they are needed.
+    // The moves become text only after a failure.
     let mut moves: Vec<(&str, Option<Vec<u8>>)> = Vec::with_capacity(25);
     let story = |moves: &[(&str, Option<Vec<u8>>)]| {
         let (from, to) = (lower.as_deref().map(show), upper.as_deref().map(show));
@@ -367,7 +368,8 @@ fn walk(
     Ok(())
 }
 
-/// Loops over drawn ranges: all keys of the range, whatever the prefix extractor and the key order.
+/// Compares loops over drawn ranges. A loop must show all keys of its range, with every prefix extractor and key
+/// order.
 fn range(family: &Family, rows: &[Row], sample: &Sample, chance: &mut Chance, keys: u64) -> Checked {
     let less = |a: &[u8], b: &[u8]| if sample.reverse { a > b } else { a < b };
     for _ in 0..3 {
@@ -423,7 +425,7 @@ fn collapsed(family: &Family, options: ReadOptions) -> Checked {
     rejected("iterator", family.iter_with(options).err())
 }
 
-/// Within one prefix, where the answer is promised.
+/// Compares iteration inside of one prefix, where the answer is defined.
 fn prefixed(
     family: &Family,
     rows: &[Row],
@@ -458,7 +460,7 @@ fn prefixed(
     Ok(())
 }
 
-/// Whether a failure stops the family: its writes are refused.
+/// Returns true if a background error stops the column family: its writes are rejected.
 pub fn is_stopped(family: &Family) -> bool {
     family.property("ironstone.write-error").is_some_and(|why| !why.is_empty())
 }

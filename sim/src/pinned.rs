@@ -1,4 +1,4 @@
-//! What seeds and states found once, each in its smallest form.
+//! Failures that seeds and states found, each in its smallest form. The doc of each test describes the former fault.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -14,8 +14,8 @@ mod world;
 
 use world::{Lines, World, synced};
 
-/// Crash seeds 194 and 232: a log kept though its end was torn was judged again, by another mode, once a newer log had
-/// synced writes, and those were dropped.
+/// Crash seeds 194 and 232. A recovery kept a WAL although its end was torn. Later synced writes went to a newer WAL.
+/// The next open, with another recovery mode, stopped at the torn end and dropped the synced writes.
 #[test]
 fn a_torn_log_is_not_kept_for_another_mode_to_stop_at() {
     for bytes in [1, 5, 9, 20] {
@@ -37,7 +37,8 @@ fn a_torn_log_is_not_kept_for_another_mode_to_stop_at() {
     }
 }
 
-/// Crash seeds 28 and 448: a manual flush whose job failed, and did not stop the database, waited for ever.
+/// Crash seeds 28 and 448. A manual flush waited forever if its job failed with an error that did not stop the
+/// database.
 #[test]
 fn a_manual_flush_that_fails_returns_why() {
     let world = World::new();
@@ -50,8 +51,8 @@ fn a_manual_flush_that_fails_returns_why() {
     assert_eq!(db.get(b"a").unwrap().as_deref(), Some(&b"1"[..]));
 }
 
-/// State `set-options/1~synced`: what a clean close says of a log that holds nothing but the announcement of its
-/// compression was never met, and the next open was refused.
+/// State `set-options/1~synced`. A WAL held only the record that announces its compression. The open expected more in
+/// it from the record of the clean close, and failed.
 #[test]
 fn a_log_with_nothing_but_its_compression_is_closed_and_opened() {
     let world = World::new();
@@ -65,7 +66,8 @@ fn a_log_with_nothing_but_its_compression_is_closed_and_opened() {
     assert_eq!(world.open("").get(b"a").unwrap().as_deref(), Some(&b"1"[..]));
 }
 
-/// Found by the states of `set-options`: the temporary that an interrupted writing of an OPTIONS file left stayed for good.
+/// Found by the states of `set-options`. If the write of an OPTIONS file was interrupted, the temporary file was
+/// never deleted.
 #[test]
 fn temporaries_of_options_files_go_at_the_next_open() {
     let world = World::new();
@@ -79,8 +81,8 @@ fn temporaries_of_options_files_go_at_the_next_open() {
     drop(db);
 }
 
-/// Random seed 18: each step of a manual compaction of a universal tree with a small `max_compaction_bytes` planned the
-/// same step again.
+/// Random seed 18. Each step of a manual compaction with universal style and a small `max_compaction_bytes` planned
+/// the same step again.
 #[test]
 fn manual_compaction_of_a_universal_tree_ends() {
     let world = World::new();
@@ -96,8 +98,8 @@ fn manual_compaction_of_a_universal_tree_ends() {
     assert_eq!(db.get(&[6]).unwrap().as_deref(), Some(&[5u8; 2000][..]));
 }
 
-/// Crash seed 1014: a recycled log whose last batch is an empty range deletion, which the writer counted and replay did
-/// not: the logs behind it did not seem to go on, and their synced writes were dropped.
+/// Crash seed 1014. The last batch of a recycled WAL was an empty range deletion. The writer gave it a sequence
+/// number, and replay did not. The later WALs then seemed to leave a hole, and their synced writes were dropped.
 #[test]
 fn an_empty_range_deletion_at_the_end_of_a_recycled_log_drops_nothing_behind_it() {
     let world = World::new();
@@ -123,7 +125,7 @@ fn an_empty_range_deletion_at_the_end_of_a_recycled_log_drops_nothing_behind_it(
     assert_eq!(other.get(b"c").unwrap().as_deref(), Some(&b"3"[..]));
 }
 
-/// The MANIFEST, and how long it is.
+/// Returns the path of the MANIFEST and its length.
 fn manifest(world: &World) -> (std::path::PathBuf, u64) {
     let names = world.disk.list(Path::new("/db")).unwrap();
     let name = names.iter().filter(|n| n.starts_with("MANIFEST-")).max().unwrap();
@@ -132,13 +134,15 @@ fn manifest(world: &World) -> (std::path::PathBuf, u64) {
     (path, size)
 }
 
-/// As a sector that a crash lost: neither one bit nor the length explains it.
+/// Clears 12 bytes of an edit, as if a crash lost a sector. A repair cannot explain this damage by one flipped bit or
+/// by a cut.
 fn clear_within_the_edit_at(world: &World, (path, at): &(std::path::PathBuf, u64)) {
     let at = *at as usize + 12;
     assert!(world.disk.damage(path, |bytes| bytes[at..at + 12].fill(0)));
 }
 
-/// As in crash seed 54: sectors of an edit whose sync never ended were lost, and the opening was refused for its checksum.
+/// As in crash seed 54. A crash lost sectors of an edit whose sync never ended. The open failed because of the
+/// checksum of the edit.
 #[test]
 fn an_edit_that_was_never_synced_and_came_in_part_is_passed_over() {
     let world = World::new();
@@ -154,7 +158,8 @@ fn an_edit_that_was_never_synced_and_came_in_part_is_passed_over() {
     assert_eq!(world.open("").get(b"a").unwrap().as_deref(), Some(&b"1"[..]));
 }
 
-/// The other side of it: the same damage to an edit behind which its logs were deleted.
+/// The counterpart: the same damage to an edit after which its WALs were deleted. The edit was synced, and the open
+/// must fail.
 #[test]
 fn an_edit_whose_logs_are_gone_was_synced_and_its_damage_is_refused() {
     let world = World::new();
@@ -213,7 +218,8 @@ fn edits_that_were_never_synced_are_passed_over_whatever_logs_there_were() {
     }
 }
 
-/// The second edit of an append came whole, and was taken for one that another writer put behind the first.
+/// The second edit of an append was complete, but the first was not. The open took the second edit for an edit of
+/// another writer.
 #[test]
 fn an_edit_that_came_whole_behind_a_part_of_its_append_is_no_other_writers() {
     let world = World::new();
@@ -241,7 +247,8 @@ fn an_edit_that_came_whole_behind_a_part_of_its_append_is_no_other_writers() {
     assert_eq!(db.family("other").unwrap().get(b"b").unwrap().as_deref(), Some(&b"2"[..]));
 }
 
-/// They were left where they were, and the opening after that deleted them.
+/// Files that an unreadable last edit may have named stayed in the directory, and the second open deleted them. They
+/// must move to `lost/`.
 #[test]
 fn what_a_doubtful_end_may_have_named_outlives_later_openings() {
     let world = World::new();
@@ -295,7 +302,8 @@ fn edits_behind_a_manifest_that_goes_on_prove_those_before_them() {
     refused_once_damaged(&world, &edit);
 }
 
-/// A family that was added, and written to with sync, vanished with the edit that added it.
+/// A column family was created, and a synced write to it succeeded. Then the edit that created it was damaged, and
+/// the column family and its data disappeared without an error.
 #[test]
 fn writes_in_a_log_prove_the_edit_that_added_their_family() {
     let world = World::new();
@@ -308,7 +316,7 @@ fn writes_in_a_log_prove_the_edit_that_added_their_family() {
     batch.put_in(other.id(), b"c", b"3");
     db.write_with(batch, &synced()).unwrap();
     drop(other);
-    // What says in the MANIFEST itself that the edit was durable is not synced.
+    // The mark that proves the edit durable is in the MANIFEST, but the mark is not synced.
     world.crash(db, Survivors::Synced);
     clear_within_the_edit_at(&world, &edit);
     let error = refused(&world);
@@ -317,7 +325,7 @@ fn writes_in_a_log_prove_the_edit_that_added_their_family() {
     assert_eq!(db.get(b"b").unwrap().as_deref(), Some(&b"1"[..]));
 }
 
-/// Its tables were taken to be there, and opening failed for them.
+/// The open expected the SST files of the hidden column family of statistics, and failed without them.
 #[test]
 fn best_efforts_do_without_tables_of_the_family_of_statistics() {
     let world = World::new();
@@ -353,11 +361,12 @@ fn newest_log(world: &World) -> std::path::PathBuf {
     Path::new("/db").join(names.iter().filter(|n| n.ends_with(".log")).max().unwrap())
 }
 
-/// Small memtables: a write behind one of `FULL` bytes begins a new log, and the table is written later.
+/// Small memtables: the write after a value of `FULL` starts a new WAL. The memtable is flushed later.
 const SMALL: &str = "write_buffer_size=65536;max_write_buffer_number=9;";
 static FULL: [u8; 70_000] = [b'f'; 70_000];
 
-/// Crash seed 800: the MANIFEST told a number that a log had lost, so the next log seemed to go on from there.
+/// Crash seed 800. A WAL lost a batch, but the MANIFEST had a sequence number after this batch. So the next WAL
+/// seemed to follow without a hole.
 #[test]
 fn a_number_the_manifest_knows_does_not_stand_for_a_batch_the_log_lost() {
     for recycled in ["", "recycle_log_file_num=2"] {
@@ -377,8 +386,9 @@ fn a_number_the_manifest_knows_does_not_stand_for_a_batch_the_log_lost() {
     }
 }
 
-/// Crash seed 5102664: a new MANIFEST said of a family without data in memory that it needs no log before the newest one,
-/// while an older log was not synced. Its tables seemed to lie behind the end of that, and opening was refused.
+/// Crash seed 5102664. A new MANIFEST said that a column family with empty memtables needs no WAL before the newest
+/// WAL, while an older WAL was not synced. After a crash tore the older WAL, the SST files of the column family
+/// seemed to be newer than the end of the WALs, and the open failed.
 #[test]
 fn a_family_is_not_ahead_of_a_log_that_a_power_cut_tears() {
     let world = World::new();
@@ -391,7 +401,7 @@ fn a_family_is_not_ahead_of_a_log_that_a_power_cut_tears() {
     assert!(world.disk.tear(&log, 5));
     db.put(b"c", b"3").unwrap();
     assert_ne!(log, newest_log(&world));
-    // Begins a new MANIFEST.
+    // Starts a new MANIFEST.
     drop(db.create_family(FamilyDescriptor::new("third", options("").unwrap().family)).unwrap());
     drop(other);
     world.crash(db, Survivors::Everything);
@@ -400,7 +410,7 @@ fn a_family_is_not_ahead_of_a_log_that_a_power_cut_tears() {
     assert_eq!(db.family("other").unwrap().get(b"a").unwrap().as_deref(), Some(&b"1"[..]));
 }
 
-/// The log fails, and getting over it the second family's flush.
+/// Makes an append to the WAL fail. Then makes the resume fail at the flush of the second column family.
 fn fail_to_get_over_a_log(world: &World, db: &Db) {
     world.faults.hook().set_plan("append *.log #1 torn 7").unwrap();
     db.put(b"c", b"4").unwrap_err();
@@ -409,8 +419,9 @@ fn fail_to_get_over_a_log(world: &World, db: &Db) {
     db.resume().unwrap_err();
 }
 
-/// Crash seed 5803380: getting over a log whose end failed, one family's memtable became a table and the machine stopped
-/// before the next one's did. The first lay behind the log's torn end, and opening was refused.
+/// Crash seed 5803380. During a resume from a failed WAL, the first column family was flushed, and the machine
+/// stopped before the second was. The first column family was then newer than the torn end of the WAL, and the open
+/// failed.
 #[test]
 fn families_get_over_a_failed_log_together() {
     let world = World::new();
@@ -428,7 +439,7 @@ fn families_get_over_a_failed_log_together() {
     assert_eq!(db.family("other").unwrap().get(b"b").unwrap().as_deref(), Some(&b"3"[..]));
 }
 
-/// What a failed try of that leaves in memory goes with the next one.
+/// After such a failed resume, the memtables stay in memory. The next resume or close flushes them.
 #[test]
 fn what_is_kept_for_one_commit_is_flushed_when_the_disk_is_well_again() {
     for closes in [false, true] {
@@ -452,7 +463,7 @@ fn what_is_kept_for_one_commit_is_flushed_when_the_disk_is_well_again() {
         let db = world.open("wal_recovery_mode=kPointInTimeRecovery");
         let read =
             [db.get(b"a"), db.family("other").unwrap().get(b"b"), db.get(b"e")].map(|v| v.unwrap().is_some());
-        // Nothing was synced before.
+        // Nothing was synced before the close.
         assert_eq!(read, if closes { [false; 3] } else { [true; 3] });
     }
 }
@@ -533,8 +544,8 @@ fn a_mode_that_passes_over_an_older_logs_record_tells_of_it() {
     );
 }
 
-/// Crash seeds 1490 and 2271: a log that was not synced lost its end at a whole record, or came as zeros, while the log
-/// behind it was there: nothing of the older one looked torn, and the newer one was replayed over the hole.
+/// Crash seeds 1490 and 2271. An unsynced WAL lost its end at a record boundary, or became zeros, but the next WAL
+/// existed. The older WAL did not look torn, and the recovery replayed the newer WAL across the hole.
 #[test]
 fn a_log_that_lost_whole_records_stops_what_was_written_behind_it() {
     for zeros in [false, true] {
@@ -560,7 +571,7 @@ fn a_log_that_lost_whole_records_stops_what_was_written_behind_it() {
             assert_eq!(db.get(b"b").unwrap().is_some(), !zeros);
             assert_eq!((db.get(b"c").unwrap(), db.get(b"d").unwrap()), (None, None), "zeros: {zeros}");
         };
-        // Also for one who only reads, and with `paranoid_checks` off: it is no damage.
+        // The rule also holds for a read-only open, and with `paranoid_checks = false`: a lost end is not corruption.
         let mut reading = options("wal_recovery_mode=kPointInTimeRecovery").unwrap();
         reading.db.env = world.outside.env.clone();
         if !zeros {
@@ -571,7 +582,8 @@ fn a_log_that_lost_whole_records_stops_what_was_written_behind_it() {
     }
 }
 
-/// A log that a repair wrote anew is shorter than the next one says, and the next one was dropped as one behind a hole.
+/// A repair wrote a WAL again without its corrupt record. The WAL was then shorter than the next WAL said, and the
+/// recovery dropped the next WAL as if there were a hole.
 #[test]
 fn a_repaired_log_holds_back_no_later_one() {
     let world = World::new();
@@ -594,13 +606,13 @@ fn a_repaired_log_holds_back_no_later_one() {
     assert_eq!(db.get(b"c").unwrap().as_deref(), Some(&b"in the next log"[..]));
     db.close().unwrap();
     drop(db);
-    // What a repair put aside stayed for good.
+    // The files that a repair moved to `lost/` were never deleted.
     world.outside.env.clock.sleep_micros(25 * 3_600_000_000);
     world.open("").close().unwrap();
     assert!(lost().is_empty(), "{:?}", lost());
 }
 
-/// Crash seed 1662: writes that were gathered when the log failed were lost, and closing said that all was well.
+/// Crash seed 1662. Buffered writes were lost when the WAL failed, and the close reported success.
 #[test]
 fn closing_tells_of_gathered_writes_that_never_came_to_the_log() {
     let world = World::new();
@@ -613,7 +625,8 @@ fn closing_tells_of_gathered_writes_that_never_came_to_the_log() {
     assert!(error.to_string().contains(".log"), "{error}");
 }
 
-/// The same once resuming has failed: a new log was begun, and neither flushing the log nor closing said a word.
+/// The same fault after a failed resume: a new WAL was active, and neither a WAL flush nor the close reported the
+/// lost writes.
 #[test]
 fn gathered_writes_of_a_log_that_failed_are_missed_until_they_are_in_tables() {
     for resumed in [false, true] {
@@ -635,8 +648,8 @@ fn gathered_writes_of_a_log_that_failed_are_missed_until_they_are_in_tables() {
     }
 }
 
-/// Crash seed 1022511: a mode that goes on over such a hole kept the logs, whose rows the next opening, by another mode,
-/// stopped in front of, with all that was synced since.
+/// Crash seed 1022511. A recovery mode that skips such a hole kept the WALs. The next open, with another mode,
+/// stopped at the hole and dropped the writes that were synced since.
 #[test]
 fn logs_with_a_hole_are_not_kept_for_another_mode_to_stop_at() {
     for mode in ["kSkipAnyCorruptedRecords", "kTolerateCorruptedTailRecords"] {
@@ -662,8 +675,8 @@ fn logs_with_a_hole_are_not_kept_for_another_mode_to_stop_at() {
     }
 }
 
-/// Crash seed 1004006: an append failed, and so did the flushes of the recovery that had begun a new log; then a sync of
-/// the logs said that all was well, though the log that failed was never synced.
+/// Crash seed 1004006. An append failed, and the resume started a new WAL but its flushes failed. Then a sync of the
+/// WALs reported success, although the failed WAL was never synced.
 #[test]
 fn a_sync_says_so_while_a_log_that_failed_is_needed() {
     let world = World::new();
@@ -682,7 +695,7 @@ fn a_sync_says_so_while_a_log_that_failed_is_needed() {
     assert_eq!((db.get(b"a").unwrap().as_deref(), db.get(b"b").unwrap()), (Some(&b"1"[..]), None));
 }
 
-/// The other side of it: logs of which nothing is missing, recycled or not.
+/// The counterpart: WALs without a lost record, recycled or not, are all replayed.
 #[test]
 fn logs_that_are_whole_are_all_replayed() {
     for text in ["", "recycle_log_file_num=2"] {

@@ -1,4 +1,4 @@
-//! A scene played on a database, with the states it may be in noted after each step.
+//! Runs a scene on a database, and records the possible states after each step.
 //!
 //! ```text
 //!  moments   what a reader sees after each step that changes something; several where a step failed
@@ -20,26 +20,26 @@ use ironstone::{
 use crate::scene::{Change, Edit, Scene, Step};
 use crate::state::State;
 
-/// Where a run stands: shared with who watches the calls.
+/// The progress of a run, shared with the hook that watches the calls.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Mark {
-    /// The oldest moment that a crash may leave.
+    /// The index of the oldest state that a crash may leave.
     pub durable: usize,
-    /// The step under way.
+    /// The current step.
     pub step: usize,
 }
 
-/// Everything that was noted.
+/// The record of a run.
 #[derive(Clone, Debug)]
 pub struct Past {
-    /// What may be there after each change, oldest first.
+    /// The possible states after each change, oldest first. A failed change has several states.
     pub moments: Vec<Vec<State>>,
-    /// For each step begun, the newest moment that it could make.
+    /// For each started step, the index of the newest state that the step could make.
     pub reach: Vec<usize>,
     pub mark: Mark,
-    /// Families whose making or dropping failed.
+    /// Column families whose creation or drop failed.
     pub doubtful: Vec<String>,
-    /// Steps that were refused, with the error's words.
+    /// The steps that failed, with the errors.
     pub refused: Vec<(usize, String)>,
 }
 
@@ -59,7 +59,7 @@ impl Past {
     }
 }
 
-/// The simulated outside of one database.
+/// The simulated environment of one database.
 pub struct Outside {
     pub env: Env,
     pub clock: Arc<ManualClock>,
@@ -75,10 +75,10 @@ impl Outside {
     }
 }
 
-/// Options of a scene, ready to be given an environment.
+/// Returns the options of a scene. The caller sets the environment.
 ///
 /// # Errors
-/// What the engine says to them.
+/// The error of the engine for the option text.
 pub fn options(text: &str) -> Result<Options, Error> {
     let mut options = Options::default();
     options.update("merge_operator=stringappend;arena_block_size=4096;write_buffer_size=65536")?;
@@ -89,16 +89,16 @@ pub fn options(text: &str) -> Result<Options, Error> {
     Ok(options)
 }
 
-/// One playing.
+/// One run of a scene.
 pub struct Play<'a> {
     outside: &'a Outside,
     options: Options,
     db: Option<Db>,
     held: Vec<Snapshot>,
     pub past: Past,
-    /// Told before each step and after each change of the mark.
+    /// Called before each step and after each change of the mark.
     watch: &'a dyn Fn(Mark),
-    /// How many calls have failed; `None` once the machine has stopped.
+    /// Returns the number of calls that failed; `None` after the machine has stopped.
     failed: &'a dyn Fn() -> Option<u64>,
 }
 
@@ -113,17 +113,17 @@ impl<'a> Play<'a> {
         Play { outside, options, db: None, held: Vec::new(), past: Past::new(), watch, failed }
     }
 
-    /// Plays to the end, or until `stop` after a step.
+    /// Runs the scene to its end.
     ///
     /// # Errors
-    /// The first step refused, unless `go_on` lets refusals pass; then a panic of a job only.
+    /// The first step that fails, unless `go_on` accepts the error. A panic of a job.
     pub fn run(&mut self, scene: &Scene, go_on: &dyn Fn(&Error) -> bool) -> Result<(), String> {
         for (at, (line, step)) in [(0, Step::Reopen(String::new()))].iter().chain(&scene.steps).enumerate() {
             self.past.mark.step = at;
             (self.watch)(self.past.mark);
             let before = self.past.moments.len();
             let done = self.step(step);
-            // A step that makes no moment leaves what was there.
+            // A step that makes no new state reaches only the newest existing state.
             self.past.reach.push(if self.past.moments.len() > before { before } else { before - 1 });
             (self.watch)(self.past.mark);
             if let Err(error) = done {
@@ -166,7 +166,8 @@ impl<'a> Play<'a> {
                 let failed = (self.failed)();
                 let written = db.write_with(batch, &WriteOptions { sync: *sync, ..WriteOptions::default() });
                 if written.is_err() && failed.is_some() && (self.failed)() == failed {
-                    // No call failed: it was refused for what failed before, and is nowhere.
+                    // No call failed during this write. The write was rejected because of an earlier failure, and no
+                    // reader may see it.
                     return written;
                 }
                 if written.is_err() {
@@ -251,8 +252,8 @@ impl<'a> Play<'a> {
         Ok(())
     }
 
-    /// Writes the changes to external SST files and ingests the files. Acknowledged, an ingestion is durable, and so is
-    /// everything before.
+    /// Writes the changes to external SST files and ingests the files. After a successful ingestion, the ingested
+    /// data and all earlier writes are durable.
     fn ingest(&mut self, db: &Db, edits: &[Edit]) -> Result<(), Error> {
         let mut names: Vec<&String> = edits.iter().map(|edit| &edit.family).collect();
         names.sort();
@@ -294,7 +295,8 @@ impl<'a> Play<'a> {
         self.past.moments.push(after);
     }
 
-    /// The family's last change is in a table; so is, or with the logs closed before it, all that came before.
+    /// Records a flush of a column family. The last change of the column family is durable, and so are all writes
+    /// before this change: they are in SST files or in WALs that were synced when they were closed.
     fn flushed(&mut self, family: &str) {
         let of =
             |moment: &[State]| moment.iter().map(|s| s.families.get(family).cloned()).collect::<Vec<_>>();
@@ -311,7 +313,7 @@ impl<'a> Play<'a> {
         (self.watch)(self.past.mark);
     }
 
-    /// The machine stops.
+    /// Ends the run, as a stop of the machine does.
     pub fn stop(self) -> Past {
         self.outside.executor.abandon();
         self.past

@@ -5,9 +5,9 @@
 //!            durable ──────────── attempted
 //!               └── what is read after the crash is one state in here: rows and prepared transactions together
 //! ```
-//! So nothing prepared and durable is lost, nothing unprepared survives, and no commit is applied by half. The crash comes
-//! at a drawn call; so may a crash of the recovery. Recovery uses the point-in-time mode, the default. Each world has one
-//! write policy.
+//! So nothing prepared and durable is lost, nothing unprepared survives, and no commit is applied in part. The crash
+//! comes at a drawn call. The recovery can crash in the same way. Recovery uses the point-in-time mode, the default.
+//! Each world has one write policy.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -26,17 +26,17 @@ use testkit::chance::Chance;
 
 type Rows = BTreeMap<(String, Vec<u8>), Vec<u8>>;
 
-/// What the database holds.
+/// The content of the database.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct State {
     rows: Rows,
     prepared: BTreeMap<Vec<u8>, Rows>,
 }
 
-/// Runs a seed. Returns how many recoveries were compared.
+/// Runs a seed. Returns the number of compared recoveries.
 ///
 /// # Errors
-/// What was lost or is wrong, with the story.
+/// The lost or wrong data, with the story.
 pub fn seed(seed: u64, rounds: u64) -> Result<u64, String> {
     let mut world = World::new(seed);
     for _ in 0..rounds {
@@ -57,7 +57,7 @@ struct World {
     env: Env,
     db: Option<TransactionDb>,
     waiting: BTreeMap<Vec<u8>, Transaction>,
-    /// Transactions that are not prepared, and their rows.
+    /// Transactions that are not prepared, with their rows.
     open_ended: Vec<(Transaction, Rows)>,
     history: Vec<Vec<State>>,
     durable: usize,
@@ -131,7 +131,7 @@ impl World {
         self.db.clone().ok_or_else(|| "not open".to_string())
     }
 
-    /// Works, stops the machine, and compares what comes back.
+    /// Runs one round: works, stops the machine, and compares the recovered database.
     fn round(&mut self) -> Result<(), String> {
         self.open().map_err(|e| format!("open without faults: {e}"))?;
         self.settle()?;
@@ -164,7 +164,8 @@ impl World {
         }
     }
 
-    /// One drawn operation. The outer error is a fault of the engine.
+    /// Runs one drawn operation. The inner error is an expected error of the engine, the outer error is a failure of
+    /// the test.
     fn operation(&mut self) -> Result<Result<(), Error>, String> {
         let sync = self.chance.percent(30);
         match self.chance.below(10) {
@@ -199,15 +200,15 @@ impl World {
     fn drawn_rows(&mut self) -> Rows {
         self.names += 1;
         let (id, count) = (self.names, 1 + self.chance.below(4));
-        // Keys of waiting transactions are locked: each transaction has its own.
+        // The keys of waiting transactions are locked, so each transaction has its own keys.
         let mut row = |i| {
             let family = (*self.chance.pick(&FAMILIES)).to_string();
             ((family, format!("{id}/{i}").into_bytes()), self.chance.bytes(20))
         };
         let mut rows: Rows = (0..count).map(&mut row).collect();
-        // A row that is there already: a rollback must leave it.
+        // A row that exists already: a rollback must keep it.
         let last = self.history.last().and_then(|states| states.first()).cloned().unwrap_or_default();
-        // A recovered transaction has no locks, and `settle` writes without a transaction.
+        // A recovered transaction holds no locks, and `settle` writes without a transaction. So avoid their keys.
         let taken = |key: &(String, Vec<u8>)| {
             key.1 == b"settled"
                 || self.open_ended.iter().any(|(_, rows)| rows.contains_key(key))
@@ -225,7 +226,7 @@ impl World {
         let (rows, db) = (self.drawn_rows(), self.db()?);
         let name = format!("t{:04}", self.names).into_bytes();
         self.story.push(format!("  prepare {} sync={sync}", self.names));
-        // Some commits fill memtables of their own.
+        // Some commits build their own memtables.
         let commit_bypass_memtable =
             self.policy == TxnDbWritePolicy::WriteCommitted && self.chance.percent(40);
         let options = TransactionOptions { commit_bypass_memtable, ..TransactionOptions::default() };
@@ -241,7 +242,8 @@ impl World {
         Ok(prepared)
     }
 
-    /// A transaction that is neither prepared nor committed before the machine stops: nothing of it may survive.
+    /// Leaves a transaction neither prepared nor committed when the machine stops. No row of the transaction may
+    /// survive.
     fn leave_open(&mut self, sync: bool) -> Result<Result<(), Error>, String> {
         let (rows, db) = (self.drawn_rows(), self.db()?);
         self.story.push(format!("  leave open {} sync={sync}", self.names));
@@ -254,7 +256,7 @@ impl World {
         Ok(done)
     }
 
-    /// With the write-unprepared policy, a write of a transaction may write to the WAL.
+    /// Puts the rows. With the write-unprepared policy, a put may write to the WAL.
     fn put_all(&self, transaction: &Transaction, rows: &Rows) -> Result<Result<(), Error>, String> {
         for ((family, key), value) in rows {
             match transaction.put_in(&self.family(family)?, key, value) {
@@ -299,7 +301,7 @@ impl World {
         Ok(done)
     }
 
-    /// A transaction without prepare: all of its rows or none.
+    /// Commits a transaction without prepare: all of its rows appear, or none.
     fn write(&mut self, sync: bool) -> Result<Result<(), Error>, String> {
         let (rows, db) = (self.drawn_rows(), self.db()?);
         self.story.push(format!("  write {} sync={sync}", self.names));
@@ -329,7 +331,7 @@ impl World {
         Ok(done)
     }
 
-    /// Records what an operation did, or may have done.
+    /// Records the effect of an operation, or the possible effect of a failed operation.
     fn happened(&mut self, done: bool, sync: bool, change: impl Fn(&mut State)) {
         let before = self.history.last().cloned().unwrap_or_default();
         let mut after = before.clone();
@@ -361,7 +363,7 @@ impl World {
         Ok(opened)
     }
 
-    /// After a clean close nothing may be missing.
+    /// Compares the database after a clean close with the newest state.
     fn compare_with_last(&self) -> Result<(), String> {
         let found = self.found()?;
         let last = self.history.last().cloned().unwrap_or_default();
@@ -414,7 +416,7 @@ impl World {
         (self.env, self.executor) = world(&self.faults, &self.clock, self.chance.next());
     }
 
-    /// What came back must be one state between durable and attempted.
+    /// Compares the database after a crash: it must have one state between the durable and the attempted state.
     fn compare(&mut self) -> Result<(), String> {
         self.recoveries += 1;
         let found = self.found()?;
@@ -422,11 +424,11 @@ impl World {
         if !may.contains(&found) {
             return Err(difference("recovery", &found, &may));
         }
-        // A later crash of this recovery may come back to an older state.
+        // A later crash of this recovery may return to an older state.
         Ok(())
     }
 
-    /// Makes what is there durable: the one state from which the next round starts.
+    /// Makes the content durable, as the only state from which the next round starts.
     fn settle(&mut self) -> Result<(), String> {
         let db = self.db()?;
         let mut found = self.found()?;
@@ -438,7 +440,7 @@ impl World {
         Ok(())
     }
 
-    /// The rows that a transaction sees, and other readers do not.
+    /// Returns the rows that the transaction sees differently from other readers.
     fn changes_of(&self, transaction: &Transaction, others: &Rows) -> Result<Rows, String> {
         let mut changed = Rows::new();
         for name in FAMILIES {
@@ -502,7 +504,7 @@ fn different(
 fn world(faults: &Arc<FaultFs>, clock: &Arc<ManualClock>, seed: u64) -> (Env, Arc<Inline>) {
     let executor = Arc::new(Inline::new(seed, clock.clone()));
     let hook = faults.hook().clone();
-    // A disk that fails for good may hold writers for ever: the machine stops.
+    // If the disk fails permanently, writers may wait forever. The machine then stops.
     executor.on_starved(2000, move |_| hook.crash());
     let rng = Arc::new(SeededRng::new(seed));
     (Env { fs: faults.clone(), clock: clock.clone(), rng, executor: executor.clone() }, executor)

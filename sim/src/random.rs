@@ -1,4 +1,4 @@
-//! A script on a database that nobody harms: every answer equals the model's, whatever the options.
+//! Runs a script on a database without faults. Every answer must equal the model's, with all options.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::path::PathBuf;
@@ -16,20 +16,20 @@ use crate::script::{self, Op, Weights};
 use crate::stamp::{self, Stamp};
 use crate::state::State;
 
-/// What a run came to.
+/// The result of a run.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Ran {
     pub operations: u64,
     pub looks: u64,
     pub reopens: u64,
-    /// Of the newest visible sequence number and every look's seed: equal for equal runs.
+    /// A hash of the newest visible sequence number and the seeds of all reads. Equal runs have equal hashes.
     pub hash: u64,
 }
 
-/// Where a run's database lives.
+/// The place of the database of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// On a disk in memory, jobs in a drawn order on one thread.
+    /// On a disk in memory. The jobs run in a drawn order on one thread.
     Memory,
     /// In a directory, with threads.
     Disk,
@@ -43,7 +43,7 @@ pub struct Failure {
     pub at: usize,
 }
 
-/// The script of a seed.
+/// Returns the script of a seed.
 pub fn script(seed: u64, len: usize) -> Vec<Op> {
     let chance = &mut Chance::new(seed);
     let weights = Weights {
@@ -59,7 +59,7 @@ pub fn script(seed: u64, len: usize) -> Vec<Op> {
 /// Runs a script with the options that the seed draws.
 ///
 /// # Errors
-/// The first answer that is not the model's, or error that is not expected.
+/// The first answer that differs from the model's, or an unexpected error.
 pub fn run(seed: u64, place: Place, ops: &[Op]) -> Result<Ran, Failure> {
     let scratch = (place == Place::Disk).then(|| tempfile::tempdir().expect("a scratch directory"));
     let path = scratch.as_ref().map_or_else(|| PathBuf::from("/db"), |s| s.path().join("db"));
@@ -102,11 +102,11 @@ struct Run {
     db: Option<Db>,
     state: State,
     snapshots: VecDeque<(Snapshot, State)>,
-    /// With timestamps: the newest timestamp of a moment and the state then.
+    /// With timestamps: a newest timestamp, and the state at this timestamp.
     moments: VecDeque<(u64, State)>,
     /// With timestamps: `full_history_ts_low` of the families that have it, by name.
     lows: BTreeMap<String, u64>,
-    /// Handles of the open before.
+    /// Handles of the previous open.
     stale: Option<(Family, Snapshot)>,
     ran: Ran,
     made: u64,
@@ -208,7 +208,7 @@ impl Run {
             }
             Op::Reopen(seed) => {
                 self.ran.reopens += 1;
-                // An older handle keeps its open alive: only an explicit close ends that open.
+                // A handle keeps its open alive, so stale handles exist only after an explicit close.
                 self.stale = closes(*seed).then(|| (self.family(*seed), self.db().snapshot()));
                 self.close(*seed)?;
                 self.open(*seed)?;
@@ -256,7 +256,7 @@ impl Run {
         Ok(())
     }
 
-    /// Keeps the state of now, to be read at its timestamp later.
+    /// Keeps the current state, to be read at its timestamp later.
     fn remember_moment(&mut self) {
         if !self.fixed.stamped {
             return;
@@ -277,7 +277,7 @@ impl Run {
             .map_err(|e| format!("at timestamp {timestamp}, of history from {:?}: {e}", self.lows))
     }
 
-    /// Raises the mark below which the history of a family may go.
+    /// Raises `full_history_ts_low` of a column family.
     fn collapse(&mut self, n: u64) -> Result<(), String> {
         let family = self.family(n);
         if !stamp::is_stamped(&family) {
@@ -361,15 +361,15 @@ impl Run {
     }
 }
 
-/// Whether a run closes its database by a call; else the last handle closes the database.
+/// Returns true if a run closes its database by a call. Otherwise the drop of the last handle closes the database.
 fn closes(seed: u64) -> bool {
     seed.is_multiple_of(2)
 }
 
-/// Runs a seed, and on failure cuts its script down and tells how to run it again.
+/// Runs a seed. After a failure, reduces its script and says how to repeat the run.
 ///
 /// # Panics
-/// Never itself; what the engine panics with is a failure like any other.
+/// Does not panic. A panic of the engine is a failure like any other.
 pub fn seed(seed: u64, len: usize) -> Result<Ran, String> {
     let place = if seed % 4 == 3 { Place::Disk } else { Place::Memory };
     let ops = script(seed, len);

@@ -1,4 +1,4 @@
-//! What the simulation of files does not reach. One seed is one run of one of six worlds.
+//! Tests of situations that the simulation of files does not reach. One seed is one run of one of six worlds.
 //!
 //! ```text
 //!  dropped      a listener drops column families while jobs write their SST files; afterwards each SST file on the
@@ -107,7 +107,7 @@ fn dropped(seed: u64, chance: &mut Chance, len: usize) -> Result<u64, String> {
             2 => drop(db.compact_range(&family, None, None, &CompactRangeOptions::default())),
             _ => {
                 let key = chance.below(1000).to_be_bytes();
-                // The family may be dropped by a flush that this write waits for.
+                // A flush that this write waits for may drop the column family.
                 drop(db.put(&family, &key, &chance.bytes(4000), &WriteOptions::default()));
             }
         }
@@ -135,7 +135,7 @@ fn tables_of(family: &Arc<Family>) -> Vec<u64> {
 /// The databases of a run, one inside another.
 const PATHS: [&str; 3] = ["/one", "/one/two", "/three"];
 
-/// Files that no engine made: in the directory for files that are put aside, and with a number that no file can have.
+/// Files that no engine made: in `lost/`, with a file number that no file can have, and with another name.
 const STRAYS: [&str; 3] = ["lost/thesis.txt", "18446744073709551615.sst", "notes.txt"];
 
 /// Options that name directories of other databases, and the shared directory for info logs.
@@ -156,7 +156,8 @@ fn drawn(env: &Env, chance: &mut Chance) -> (DbOptions, FamilyOptions) {
 
 fn directories(seed: u64, chance: &mut Chance, len: usize) -> Result<u64, String> {
     let env = Env::memory(seed);
-    // Each directory contains CURRENT for the whole run: without CURRENT an open may use the directory of a database to be.
+    // The directories exist with a database for the whole run. Without CURRENT, an open could use a directory that
+    // another test creates later.
     let create = |name: &str| {
         let db = Db::open(OpenRequest::new(name, options(&env), FamilyOptions::default()));
         db.and_then(|db| db.close()).map_err(|error| format!("creating {name}: {error}"))

@@ -1,27 +1,27 @@
-//! Options that must not change an answer, drawn by chance, in RocksDB's string form.
+//! Options that must not change an answer, drawn at random, as option text of RocksDB.
 
 pub mod rare;
 
 use testkit::chance::Chance;
 
-/// One drawing.
+/// Drawn options.
 #[derive(Clone, Debug)]
 pub struct Sample {
-    /// For `Options::update`; a comparator, merge operator and prefix extractor are in it.
+    /// The text for `Options::update`. It includes a comparator, a merge operator and a prefix extractor.
     pub text: String,
     pub reverse: bool,
-    /// Length of the fixed prefix that is the prefix extractor.
+    /// The length of the prefix of the prefix extractor.
     pub prefix: Option<usize>,
 }
 
-/// What stays the same for the life of a database.
+/// The options that stay the same for the life of a database.
 #[derive(Clone, Copy, Debug)]
 pub struct Fixed {
     pub reverse: bool,
     pub levels: u64,
-    /// Whether the column families have timestamps of 64 bits.
+    /// True if the column families have timestamps of 64 bits.
     pub stamped: bool,
-    /// Whether new SST files are plain tables.
+    /// True if new SST files are plain tables.
     pub plain: bool,
 }
 
@@ -33,7 +33,7 @@ impl Fixed {
     }
 }
 
-/// A row: name, and values of which one is drawn; an empty value leaves the default.
+/// A row: the name of an option, and the values that can be drawn. An empty value leaves the default.
 type Row = (&'static str, &'static [&'static str]);
 
 const DB: &[Row] = &[
@@ -151,7 +151,7 @@ const TABLE: &[Row] = &[
     ("separate_key_value_in_data_block", &["", "", "true"]),
 ];
 
-/// Drawn for some openings: values in blob files.
+/// Rows that are drawn for some opens: values in blob files.
 const BLOB: &[Row] = &[
     ("enable_blob_files", &["true"]),
     ("min_blob_size", &["", "1", "40"]),
@@ -179,14 +179,15 @@ fn rows(out: &mut String, rows: &[Row], chance: &mut Chance) {
 /// Draws options for the next opening of a database.
 pub fn draw(chance: &mut Chance, fixed: Fixed) -> Sample {
     let mut text = String::with_capacity(4096);
-    // A chance of their own: seeds from before these rows draw all other options as they did.
+    // Use separate random numbers for these rows. Older seeds then draw the remaining options as before.
     let blobs = &mut Chance::new(chance.clone().next() ^ 0x626c_6f62);
     rows(&mut text, DB, chance);
     rows(&mut text, FAMILY, chance);
     if blobs.percent(BLOB_PERCENT) {
         rows(&mut text, BLOB, blobs);
     }
-    // A flush waits for ever in RocksDB where one more file would slow writers down and no compaction is due yet.
+    // With universal compaction, a flush of RocksDB waits forever if one more file would slow writes and no
+    // compaction is due yet.
     if text.contains("kCompactionStyleUniversal") {
         text = text.replace("level0_slowdown_writes_trigger=4;", "level0_slowdown_writes_trigger=6;");
     }
@@ -241,7 +242,7 @@ const PLAIN: &[Row] = &[
     ("bloom_bits_per_key", &["", "0", "3"]),
 ];
 
-/// Plain tables, in memory or in pages, with memtables by any name.
+/// Draws options of plain tables, and memtables of all kinds.
 fn plain(text: &mut String, chance: &mut Chance) {
     let mut table = String::new();
     rows(&mut table, PLAIN, chance);
@@ -250,14 +251,14 @@ fn plain(text: &mut String, chance: &mut Chance) {
         let name = chance.pick(&["prefix_hash:10", "hash_linkedlist:10"]);
         text.push_str(&format!("allow_concurrent_memtable_write=false;memtable_factory={name};"));
     }
-    // Memory maps contradict direct reads.
+    // Memory maps cannot be combined with direct reads.
     if chance.percent(50) {
         text.push_str("allow_mmap_reads=true;use_direct_reads=false;");
     }
 }
 
-/// As [`options`], for databases that come and go a thousand times a second: what costs more than all else, megabytes
-/// cleared for a codec and for a filter of a large memtable, is drawn seldom.
+/// Draws options as [`options`] does, for tests that open a thousand databases per second. Codecs and memtable
+/// filters that clear megabytes of memory are drawn rarely.
 pub fn small(chance: &mut Chance, fixed: Fixed) -> (Sample, ironstone::Options) {
     let (mut sample, mut options) = self::options(chance, fixed);
     let mut lighter = String::new();
@@ -272,7 +273,7 @@ pub fn small(chance: &mut Chance, fixed: Fixed) -> (Sample, ironstone::Options) 
     (sample, options)
 }
 
-/// Draws until the options are ones that this release takes.
+/// Draws until this release accepts the options.
 pub fn options(chance: &mut Chance, fixed: Fixed) -> (Sample, ironstone::Options) {
     let sample = draw(chance, fixed);
     let mut options = ironstone::Options::default();

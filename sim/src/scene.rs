@@ -1,4 +1,4 @@
-//! Scripted workloads as text: a page to read, and the form that a shrunk failure is kept in.
+//! Scripted workloads as text. A reduced failure is kept in this form too.
 //!
 //! ```text
 //! options NAME=VALUE;...        of every opening; several lines add up
@@ -13,7 +13,7 @@
 //! snapshot                      holds one until the next close
 //! ingest CHANGE ; CHANGE ...    the changes as external SST files, one for each family, keys ascending
 //! ```
-//! Lines that begin with `#` are told to the reader only.
+//! Lines that start with `#` are comments.
 
 use crate::state::State;
 
@@ -55,12 +55,12 @@ pub enum Step {
 pub struct Scene {
     pub name: String,
     pub options: String,
-    /// With the line each stands in.
+    /// The steps with their line numbers.
     pub steps: Vec<(usize, Step)>,
 }
 
 impl Edit {
-    /// Makes the change in the model.
+    /// Applies the change to the model.
     pub fn apply(&self, state: &mut State) {
         let model = state.families.entry(self.family.clone()).or_default();
         match &self.change {
@@ -73,10 +73,10 @@ impl Edit {
 }
 
 impl Scene {
-    /// Reads a text.
+    /// Reads the text of a scene.
     ///
     /// # Errors
-    /// The line that is not understood.
+    /// The line that is not valid.
     pub fn parse(name: &str, text: &str) -> Result<Scene, String> {
         let mut scene = Scene { name: name.to_string(), options: String::new(), steps: Vec::new() };
         for (at, line) in text.lines().enumerate() {
@@ -142,7 +142,7 @@ fn edit(text: &str) -> Option<Edit> {
     Some(Edit { family: family.to_string(), key: key.as_bytes().to_vec(), change })
 }
 
-/// `ab*3` is `ababab`.
+/// Expands a value: `ab*3` becomes `ababab`.
 fn value(text: &str) -> Vec<u8> {
     match text.split_once('*').and_then(|(s, n)| Some((s, n.parse::<usize>().ok()?))) {
         Some((s, times)) => s.as_bytes().repeat(times),

@@ -1,4 +1,4 @@
-//! Operations drawn from a seed: plain data, so that a failing script can be cut down and shown.
+//! Operations drawn from a seed as plain data, so that a failing script can be reduced and printed.
 
 use testkit::chance::Chance;
 
@@ -15,7 +15,7 @@ pub enum Change {
 
 #[derive(Clone, Debug)]
 pub enum Op {
-    /// A batch; with `undone`, the changes from there on are rolled back to a save point.
+    /// A batch. With `undone`, the changes from this index on are rolled back to a save point.
     Write {
         changes: Vec<Change>,
         undone: Option<usize>,
@@ -43,7 +43,7 @@ pub enum Op {
 }
 
 impl Change {
-    /// The number of its family.
+    /// Returns the number of the column family.
     pub fn family(&self) -> u64 {
         match self {
             Change::Put(family, ..)
@@ -55,7 +55,7 @@ impl Change {
     }
 }
 
-/// How a script is weighted.
+/// The weights of the operations of a script.
 #[derive(Clone, Copy, Debug)]
 pub struct Weights {
     pub keys: u64,
@@ -65,7 +65,7 @@ pub struct Weights {
     pub reopens: u64,
 }
 
-/// Keys that single deletions may touch, above all others.
+/// The first byte of keys that single deletions may delete. These keys are after all other keys.
 pub const TOGGLES: u8 = b'~';
 
 pub fn key(chance: &mut Chance, keys: u64) -> Vec<u8> {
@@ -118,7 +118,7 @@ fn change(chance: &mut Chance, serial: u64, w: &Weights) -> Change {
     }
 }
 
-/// A script of `len` operations.
+/// Draws a script of `len` operations.
 pub fn draw(chance: &mut Chance, len: usize, w: &Weights) -> Vec<Op> {
     let mut serial = 0;
     (0..len).map(|_| op(chance, &mut serial, w)).collect()
@@ -165,7 +165,7 @@ fn op(chance: &mut Chance, serial: &mut u64, w: &Weights) -> Op {
     }
 }
 
-/// Cuts a failing script down: leaves out pieces, ever smaller, while it still fails.
+/// Reduces a failing script: leaves out parts of decreasing size while the script still fails.
 pub fn reduce(mut ops: Vec<Op>, mut fails: impl FnMut(&[Op]) -> bool) -> Vec<Op> {
     let mut size = ops.len() / 2;
     while size > 0 {

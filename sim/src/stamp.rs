@@ -1,9 +1,9 @@
-//! Timestamps of a run whose column families have them (comparator `..u64ts`).
+//! Timestamps of runs whose column families have timestamps (comparator `..u64ts`).
 //!
-//! A write takes the newest sequence number plus one as its timestamp. So timestamps grow with the sequence numbers, and
-//! a newer entry of a key never has an older timestamp, also after a crash that lost the newest writes. RocksDB asks for
-//! the same order. Then a timestamp is a moment, like a snapshot: a read at the newest timestamp of a moment sees the
-//! state of this moment. The models know no timestamps.
+//! A write takes the newest sequence number plus one as its timestamp. So timestamps grow with the sequence numbers,
+//! and a newer entry of a key never has an older timestamp, also after a crash that lost the newest writes. RocksDB
+//! requires the same order. A timestamp then acts like a snapshot: a read at the newest timestamp of a state sees
+//! this state. The models know no timestamps.
 
 use ironstone::{Db, Family, ReadOptions, WriteBatch};
 

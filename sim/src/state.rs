@@ -1,4 +1,4 @@
-//! What must be read: a model for each family, by name.
+//! The expected state: a model for each column family, by name.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use testkit::model::Model;
 use crate::script::Change;
 use crate::stamp::Stamp;
 
-/// All families at one moment.
+/// The state of all column families.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct State {
     pub families: BTreeMap<String, Model>,
@@ -22,7 +22,7 @@ impl State {
         state
     }
 
-    /// A family's rows at this moment; none before it was made.
+    /// Returns the rows of a column family. Returns no rows if the column family does not exist in this state.
     pub fn rows(&self, family: &str, reverse: bool) -> Vec<(Arc<[u8]>, Arc<[u8]>)> {
         let mut rows = self.families.get(family).map(Model::shared_rows).unwrap_or_default();
         if reverse {
@@ -31,7 +31,7 @@ impl State {
         rows
     }
 
-    /// Makes the change here and in the batch.
+    /// Applies the change to this state and adds it to the batch.
     pub fn change(
         &mut self,
         change: &Change,
@@ -54,7 +54,7 @@ impl State {
                 stamp.merge(batch, pick(f), key, operand);
                 self.of(pick(f)).append(key, operand);
             }
-            // Plain tables hold no range tombstones: the writes would be refused.
+            // Plain tables hold no range tombstones, so range deletions would be rejected.
             Change::DeleteRange(f, key, _) if !pick(f).options().table_factory.holds_range_tombstones() => {
                 stamp.delete(batch, pick(f), key);
                 self.of(pick(f)).delete(key);
@@ -63,7 +63,7 @@ impl State {
                 stamp.delete_range(batch, pick(f), a, b);
                 self.of(pick(f)).delete_range(a, b);
             }
-            // In the other order the range is (b, a] of bytes: b is its first key, a the first beyond.
+            // In the reverse order the range is (b, a] of bytes: b is its first key, and a is the first key after it.
             Change::DeleteRange(f, a, b) => {
                 stamp.delete_range(batch, pick(f), b, a);
                 let model = self.of(pick(f));

@@ -1,4 +1,4 @@
-//! Calls of the front door that no other campaign makes. `simulate --calls` runs more seeds.
+//! Public calls that no other campaign makes. `simulate --calls` runs more seeds.
 
 #[test]
 fn every_call_answers_as_its_model() {

@@ -1,4 +1,4 @@
-//! What a closed database has left in the process: nothing of its own.
+//! Memory after the close of a database: the close frees all memory of the database.
 
 #![allow(clippy::disallowed_methods, reason = "a program")]
 
@@ -8,7 +8,7 @@ use ironstone::{CompactRangeOptions, FamilyDescriptor, Options};
 #[global_allocator]
 static HEAP: ironstone_fuzz::meter::Total = ironstone_fuzz::meter::Total;
 
-/// Opens a database on disk with the process's own threads, has every kind of work done, and closes it.
+/// Opens a database on disk with the threads of the process, runs every kind of work, and closes the database.
 fn life(dir: &std::path::Path, compression: &str) {
     let mut options = Options::default();
     options
@@ -31,7 +31,7 @@ fn life(dir: &std::path::Path, compression: &str) {
     for key in 0..500 {
         assert!(db.get(format!("{key:04}").as_bytes()).unwrap().is_some());
     }
-    // For the next opening to recover.
+    // For the next open to recover.
     db.put(b"last", &[b'v'; 5000]).unwrap();
     db.close().unwrap();
 }
@@ -43,13 +43,13 @@ fn a_closed_database_holds_no_memory() {
         ["kZlibCompression", "kZSTD", "kLZ4Compression", "kBZip2Compression"]
             .map(|c| life(&dir.path().join("db"), c))
     };
-    // Threads are started, names of options looked up, verified texts of options remembered.
+    // The first life starts threads, looks up names of options, and stores the checksums of verified OPTIONS texts.
     lives();
     let before = ironstone_fuzz::meter::held();
     for round in 0..3 {
         lives();
         let after = ironstone_fuzz::meter::held();
-        // A stream of zlib alone is 300 KB.
+        // A single zlib stream would hold 300 KB.
         assert!(after < before + (16 << 10), "round {round}: {after} bytes held, {before} before");
         assert!(after < 256 << 10, "round {round}: {after} bytes held");
     }

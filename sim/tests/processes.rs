@@ -1,4 +1,4 @@
-//! The programs that kill and load processes, run for a moment; and that they would see what is lost.
+//! Runs the programs that kill and load processes for a short time, and checks that they detect lost data.
 
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "a test")]
 

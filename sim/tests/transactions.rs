@@ -13,7 +13,7 @@ use ironstone::{
 use peer::{Library, WritePolicy, Writing};
 use testkit::chance::Chance;
 
-/// What the database must hold.
+/// The expected content of the database.
 #[derive(Default)]
 struct Model {
     rows: BTreeMap<Vec<u8>, Vec<u8>>,
@@ -22,11 +22,11 @@ struct Model {
     /// Keys of transactions that were not prepared before a crash.
     gone: Vec<Vec<u8>>,
     crashed: bool,
-    /// What happened, for a failure.
+    /// The story of the run, for a failure.
     story: Vec<String>,
 }
 
-/// What becomes of a transaction.
+/// The end of a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fate {
     Commit,
@@ -47,11 +47,11 @@ impl Model {
     fn new_transaction(&mut self, chance: &mut Chance) -> (Vec<u8>, BTreeMap<Vec<u8>, Vec<u8>>) {
         self.names += 1;
         let name = format!("transaction {}", self.names).into_bytes();
-        // Keys of waiting transactions are locked: each transaction has its own.
+        // The keys of waiting transactions are locked, so each transaction has its own keys.
         let keys = 1 + chance.below(4);
         let mut row = |i| (format!("{}/{i}", self.names).into_bytes(), chance.bytes(20));
         let mut rows: BTreeMap<_, _> = (0..keys).map(&mut row).collect();
-        // A row that is there already: a rollback puts it back.
+        // A row that exists already: a rollback restores it.
         let taken = |key: &Vec<u8>| self.prepared.values().any(|rows| rows.contains_key(key));
         if let Some(key) = self.rows.keys().filter(|key| !taken(key)).nth(chance.below(8) as usize) {
             rows.insert(key.clone(), chance.bytes(20));
@@ -89,7 +89,7 @@ fn fate(chance: &mut Chance) -> Fate {
 #[derive(Clone, Copy)]
 struct Policy(TxnDbWritePolicy, WritePolicy, i64);
 
-/// Without compactions: an open database can be copied.
+/// Without compactions, so that an open database can be copied.
 const QUIET: &str = "create_if_missing=true;disable_auto_compactions=true;";
 
 /// Copies an open database: what a crash of the process leaves.
@@ -101,7 +101,7 @@ fn crash(directory: &mut tempfile::TempDir) {
             continue;
         }
         match std::fs::copy(entry.path(), copy.path().join(entry.file_name())) {
-            // An obsolete file that is deleted meanwhile.
+            // An obsolete file was deleted during the copy.
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
             copied => drop(copied.unwrap()),
         }
@@ -137,7 +137,7 @@ fn ours(directory: &mut tempfile::TempDir, policy: Policy, model: &mut Model, ch
     }
     for _ in 0..chance.below(6) {
         let (name, rows) = model.new_transaction(chance);
-        // Some commits fill memtables of their own.
+        // Some commits build their own memtables.
         let commit_bypass_memtable = policy.0 == TxnDbWritePolicy::WriteCommitted && chance.below(2) == 0;
         let own = TransactionOptions { commit_bypass_memtable, ..TransactionOptions::default() };
         let transaction = db.begin_with(&WriteOptions::default(), &own).unwrap();
@@ -254,7 +254,7 @@ fn prepared_transactions_go_back_and_forth() {
     }
 }
 
-/// `IRONSTONE_SEEDS` names another number of seeds, `IRONSTONE_FIRST_SEED` the first.
+/// `IRONSTONE_SEEDS` sets another number of seeds, and `IRONSTONE_FIRST_SEED` the first seed.
 #[test]
 fn nothing_prepared_is_lost_and_nothing_unprepared_survives() {
     let seeds = std::env::var("IRONSTONE_SEEDS").ok().and_then(|n| n.parse().ok()).unwrap_or(150);

@@ -51,7 +51,7 @@ pub type Flag = std::sync::atomic::AtomicBool;
 pub struct Patience {
     max: std::time::Duration,
     slow: std::time::Duration,
-    /// Above 0: yields paid off in the samples, and all waits yield. `i32::MIN` before the first sample.
+    /// Above 0: yields paid off in the samples, and all waits yield.
     #[cfg(not(shuttle))]
     credit: AtomicI32,
     #[cfg(not(shuttle))]

@@ -1,8 +1,9 @@
 //! `damage [--minutes N] [--cases N] [--threads N] [--writing N]`: the damage sweep, as JSON.
 //!
-//! Every case of every fixture, or at least so many that change a file, in an order that covers all of them evenly however
-//! soon the end comes; one in `--writing` (default 16) is opened for writing, to see that nothing is deleted. A case that
-//! takes longer than thirty seconds is a hang: it is told, and the process gives up.
+//! Runs every case of every fixture, or at least the given number of cases that change a file. The order of the cases
+//! is random, so that a run that ends early covers all fixtures evenly. One case in `--writing` (default 16) is
+//! opened for writing, to check that no file is deleted. A case that takes longer than thirty seconds is a hang: the
+//! program reports the case and ends.
 
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "a program")]
 
@@ -15,17 +16,17 @@ use ironstone_sim::damage::cases::{self, Case, kind_of};
 use ironstone_sim::damage::fixture::{Fixture, World};
 use ironstone_sim::damage::{Class, Tally, judge};
 
-/// Looks at a worker after which its case counts as hung. Counted, not read from a clock: while the whole process is held
-/// up, nobody looks.
+/// A case counts as hung after this number of checks without progress. The number of checks is not a time: if the
+/// system stops the whole process for a while, no check happens.
 const HANG_LOOKS: u32 = 300;
 const LOOK: Duration = Duration::from_millis(100);
 
 struct Sweep {
     fixtures: Vec<(Fixture, Vec<Case>)>,
-    /// Fixture and case, shuffled.
+    /// Fixture and case of each run, in random order.
     order: Vec<(usize, usize)>,
     next: AtomicUsize,
-    /// Cases judged, and how many are asked for. Damage that changes nothing is tried, not judged.
+    /// The judged cases, and the requested number of cases. A case whose damage changes nothing is not judged.
     judged: AtomicUsize,
     wanted: usize,
     writing: usize,
@@ -56,7 +57,7 @@ fn main() -> ExitCode {
             (f, all)
         })
         .collect();
-    // From here on a panic is a verdict.
+    // From here on a panic is a result of a case. Print nothing.
     std::panic::set_hook(Box::new(|_| {}));
     let mut order: Vec<_> =
         (0..fixtures.len()).flat_map(|f| (0..fixtures[f].1.len()).map(move |c| (f, c))).collect();
@@ -103,7 +104,7 @@ fn main() -> ExitCode {
     if tally.bad() == 0 && tally.bad.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// Returns when all workers have; a case that does not end ends the process.
+/// Returns when all workers have ended. If a case hangs, ends the process.
 fn watch<T>(workers: &[std::thread::JoinHandle<T>], beats: &[Arc<AtomicU64>]) {
     let mut seen = vec![(0, 0); beats.len()];
     while workers.iter().any(|w| !w.is_finished()) {

@@ -1,4 +1,5 @@
-//! `kills`: a process that writes is killed, with the machine's own file system; what it acknowledged must be there.
+//! `kills`: kills a process that writes to the file system of the machine, and checks that all acknowledged writes
+//! exist.
 //!
 //! ```text
 //!  kills [--seconds S] [--kills N] [--seed N] [--threads N] [--scratch DIR]
@@ -27,9 +28,9 @@ use ironstone_sim::life::{self, Step, World};
 use parking_lot::Mutex;
 use testkit::chance::Chance;
 
-/// Steps of one child.
+/// The number of steps of one child.
 const STEPS: usize = 250;
-/// Cycles in one directory before a new one is begun.
+/// The number of kills in one directory.
 const CYCLES: u64 = 25;
 
 #[derive(Clone, Debug)]
@@ -42,16 +43,16 @@ struct Settings {
     child: Option<Child>,
 }
 
-/// What a child is told: where, what, and when to die.
+/// The arguments of a child: directory, seeds, and the call at which the child kills itself.
 #[derive(Clone, Debug, Default)]
 struct Child {
     dir: PathBuf,
-    /// Of its steps.
+    /// The seed of the steps.
     seed: u64,
-    /// Of its options.
+    /// The seed of the options.
     options: u64,
     steps: usize,
-    /// The call to die at, counted from 1; 0: never by itself.
+    /// The number of the call at which the child kills itself, from 1. 0: the child never kills itself.
     at: u64,
     how: u64,
 }
@@ -106,13 +107,13 @@ struct Killer {
     at: u64,
     how: u64,
     calls: AtomicU64,
-    /// The call after which to die is under way.
+    /// True during the call after which the process kills itself.
     armed: AtomicBool,
 }
 
 fn die() -> ! {
     let _ = rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL);
-    // The signal is on its way.
+    // Wait for the signal.
     loop {
         std::thread::park();
     }
@@ -151,7 +152,8 @@ impl Hook for Killer {
     }
 }
 
-/// The child: opens, takes its steps, closes. `O` when open, a number after each step, `E` and words for an error.
+/// Runs the child: opens, runs its steps, closes. Prints `O` after the open, a number after each step, and `E` with a
+/// message after an error.
 fn live(child: &Child) -> ExitCode {
     let mut env = Env::posix();
     if child.at > 0 {
@@ -181,9 +183,9 @@ fn live(child: &Child) -> ExitCode {
     }
 }
 
-/// What a child came to.
+/// The result of a child.
 struct Fate {
-    /// Steps acknowledged.
+    /// The number of acknowledged steps.
     done: usize,
     killed: bool,
     error: Option<String>,
@@ -230,7 +232,7 @@ struct Counts {
     failures: Mutex<Vec<String>>,
 }
 
-/// One directory: killed, recovered and compared, again and again.
+/// Kills, recovers and compares in one directory, several times.
 fn directory(dir: &Path, seed: u64, counts: &Counts, more: &dyn Fn() -> bool) -> Result<(), String> {
     let chance = &mut Chance::new(seed);
     let mut world = World::default();
@@ -252,7 +254,7 @@ fn directory(dir: &Path, seed: u64, counts: &Counts, more: &dyn Fn() -> bool) ->
         let fate = run(&child, after).map_err(|e| e.to_string())?;
         let told =
             |what: &str| format!("cycle {cycle} of {child:?}, {} steps acknowledged: {what}", fate.done);
-        // With a part of an append written the error may come back before the signal does.
+        // If the child wrote a part of an append before the kill, the error can be printed before the signal arrives.
         if let Some(error) = fate.error.as_ref().filter(|e| !e.contains("killed")) {
             return Err(told(error));
         }
@@ -275,7 +277,7 @@ fn directory(dir: &Path, seed: u64, counts: &Counts, more: &dyn Fn() -> bool) ->
         let again = child.clone();
         let told =
             |what: String| format!("cycle {cycle} of {again:?}, {} steps acknowledged: {what}", fate.done);
-        // The recovery is killed too, up to twice.
+        // Kill up to two recoveries too.
         for _ in 0..chance.below(3) {
             (child.steps, child.options) = (0, chance.next());
             (child.at, child.how) = (1 + chance.below(40), chance.below(3));

@@ -1,4 +1,4 @@
-//! The rig's command.
+//! The command that runs the campaigns of the simulator.
 //!
 //! ```text
 //! simulate --random | --crash | --refusals | --calls      seeds from --seed on
@@ -9,8 +9,8 @@
 //!   --threads N    so many at once; 1 unless told
 //!   --seed N --len N --failures N --commit TEXT --json FILE
 //! ```
-//! Each failure is told with the command that runs it again; the last line is a summary as JSON, written to the
-//! file as well. A run that failed, or waits for ever, makes the exit code other than 0.
+//! Each failure is printed with the command that repeats it. The last line is a summary as JSON, which is also
+//! written to the file. If a run fails or hangs, the exit code is not 0.
 
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "a program")]
 
@@ -28,7 +28,7 @@ use parking_lot::Mutex;
 /// system stops as a whole does not count as hung.
 const HANG_S: u64 = 60;
 
-/// Seconds between two words of progress.
+/// The seconds between two reports of progress.
 const PROGRESS_S: u64 = 10;
 
 #[derive(Clone)]
@@ -87,7 +87,8 @@ fn asked() -> Option<Asked> {
 }
 
 impl Asked {
-    /// When the time is up; with neither a time nor a number, at once behind the first.
+    /// Returns the time at which no new run starts. Without a time and a number, this is the start, so only one run
+    /// takes place.
     fn until(&self, start: Instant) -> Option<Instant> {
         (self.seconds > 0 || self.cycles == 0).then(|| start + Duration::from_secs(self.seconds))
     }
@@ -166,14 +167,14 @@ fn exhaustive(asked: &Asked, start: Instant) -> (String, u64) {
     (report.json(&asked.commit, start.elapsed().as_secs_f64()), report.failed())
 }
 
-/// Runs of seeds, on all threads.
+/// The runs of seeds on all threads.
 struct Seeds {
     asked: Asked,
     start: Instant,
     len: usize,
     next: AtomicU64,
     over: AtomicBool,
-    /// Of each thread: its seed and the turns of the watcher that it took so far; none at work: 0.
+    /// For each thread: the seed that it runs (0: none), and the checks of the watcher since the start of the seed.
     at_work: Vec<(AtomicU64, AtomicU64)>,
     sums: Mutex<Sums>,
 }
@@ -185,10 +186,10 @@ struct Sums {
     operations: u64,
     cycles: u64,
     failed_calls: u64,
-    /// See `crash::Ran::beside`.
+    /// As `crash::Ran::beside`.
     written_beside: u64,
     shapes: BTreeSet<u64>,
-    /// By kind.
+    /// The failures by kind.
     failures: BTreeMap<&'static str, u64>,
     failed: Vec<u64>,
     told_s: u64,

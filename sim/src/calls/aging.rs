@@ -1,4 +1,5 @@
-//! A database with a time to live. A value that is older may be gone after a compaction; a younger one must be there.
+//! A database with a time to live. After a compaction, a value above this age may be missing. A younger value must
+//! exist.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,7 +11,7 @@ use testkit::chance::Chance;
 
 use super::{FAMILIES, Setting, World, key, same, told, value};
 
-/// What the model knows of a key.
+/// The state of a key in the model.
 #[derive(Clone, Debug)]
 struct Aged {
     value: Vec<u8>,
@@ -18,12 +19,12 @@ struct Aged {
     oldest: i64,
     /// When the value was written.
     newest: i64,
-    /// Some part was once older than the time to live.
+    /// True if a part of the value was ever older than the time to live.
     may_be_gone: bool,
     merged: bool,
 }
 
-/// See the module.
+/// A database with a time to live, and its model.
 pub(super) struct Aging {
     options: Options,
     descriptors: Vec<FamilyDescriptor>,
@@ -38,7 +39,7 @@ impl Aging {
     pub fn new(setting: &Setting) -> Result<Aging, String> {
         let mut options = setting.options.clone();
         let mut descriptors = setting.families();
-        // Both replace what a TTL database needs, and are refused or have rules of their own.
+        // A TTL database replaces these options. It rejects them, or they have rules that the model does not know.
         for family in descriptors.iter_mut().map(|f| &mut f.options).chain([&mut options.family]) {
             family.inplace_update_support = false;
             family.compaction_filter = None;
@@ -74,7 +75,7 @@ impl Aging {
         self.clock.now_seconds() as i64
     }
 
-    /// Marks what a compaction may drop from now on.
+    /// Marks the keys that a compaction may drop from now on.
     fn age(&mut self) {
         let now = self.now();
         for (state, ttl) in self.state.iter_mut().zip(self.ttls) {
@@ -98,7 +99,7 @@ impl Aging {
             1 | 2 => {
                 family.merge_with(&key, value, &options).map_err(told("merge_with"))?;
                 let aged = match self.state[at].remove(&key) {
-                    // Each read of operands without a value joins them anew: the time is that of the read.
+                    // Without a value, each read merges the operands again, so the time is that of the read.
                     None => Aged { merged: true, ..fresh },
                     Some(before) => Aged {
                         value: [&before.value[..], b",", value].concat(),
@@ -126,7 +127,7 @@ impl Aging {
         let aged = self.state[at].get(key);
         match (aged, found) {
             (Some(aged), None) if aged.may_be_gone => Ok(()),
-            // Operands remain when the value below them is gone.
+            // If the value was dropped, operands above it can remain.
             (Some(aged), Some(_)) if aged.may_be_gone && aged.merged => Ok(()),
             _ if aged.map(|aged| &aged.value[..]) == found => Ok(()),
             _ => Err(format!("{what} of {key:02x?}: {found:02x?} and not {aged:02x?}")),

@@ -1,4 +1,4 @@
-//! Files out of a database and into it: checkpoints, backups, exports, SST files, readers beside, the WAL as a stream.
+//! Files that leave or enter a database: checkpoints, backups, exports, SST files, readers, and the WAL as a stream.
 
 mod files;
 
@@ -15,14 +15,14 @@ use super::indexed::rows_equal;
 use super::overlay::{Change, Key, Overlay, State};
 use super::{FAMILIES, Setting, World, key, same, told};
 
-/// A backup and what it must restore.
+/// A backup, and the state that its restore must return.
 struct Kept {
     id: BackupId,
     state: State,
     words: Vec<u8>,
 }
 
-/// See the module.
+/// A database whose files are copied, and its model.
 pub(super) struct Copies {
     options: Options,
     descriptors: Vec<FamilyDescriptor>,
@@ -33,7 +33,7 @@ pub(super) struct Copies {
     kept: Vec<Kept>,
     secondary: Option<(Secondary, State)>,
     follower: Option<Follower>,
-    /// A sequence number and the state then.
+    /// A sequence number, and the state at this number.
     mark: Option<(u64, State)>,
     made: u64,
 }
@@ -41,7 +41,8 @@ pub(super) struct Copies {
 impl Copies {
     pub fn new(setting: &Setting) -> Result<Copies, String> {
         let mut options = setting.options.clone();
-        // `updates_since` needs the archive; readers beside need open files, and WALs that are written at once.
+        // `updates_since` needs the archive. Secondary instances need open files, and WAL records that are written at
+        // once.
         options
             .update(
                 "WAL_ttl_seconds=100000;recycle_log_file_num=0;manual_wal_flush=false;max_open_files=-1;\
@@ -82,7 +83,7 @@ impl Copies {
             let (key, change): (Key, _) = ((chance.below(2) as usize, key(chance)), Change::draw(chance));
             let id = self.families[key.0].id();
             match &change {
-                // The model of the stream of updates knows values only.
+                // The model of the stream knows values, but no columns.
                 Change::Put(value) | Change::Entity(value) => batch.put_in(id, &key.1, value),
                 Change::Delete => batch.delete_in(id, &key.1),
                 Change::Merge(operand) => batch.merge_in(id, &key.1, operand),
@@ -192,7 +193,8 @@ impl Copies {
         Ok(())
     }
 
-    /// The view of a secondary never changes; after a catch-up it is the state of the writer.
+    /// Checks that the view of a secondary never changes, and that the view after a catch-up is the state of the
+    /// writer.
     fn follow(&mut self, chance: &mut Chance) -> Result<(), String> {
         self.db.flush_wal(false).map_err(told("flush_wal"))?;
         let families = |db: &Db| -> Result<Vec<Family>, String> {
@@ -234,7 +236,7 @@ impl Copies {
         rows_equal(&families(&follower.view())?, &self.state).map_err(|words| format!("follower: {words}"))
     }
 
-    /// Repeats what the WAL has since a mark, and compares.
+    /// Applies the WAL records since the mark to the marked state, and compares the result with the database.
     fn stream(&mut self) -> Result<(), String> {
         self.db.flush_wal(false).map_err(told("flush_wal"))?;
         let newest = self.db.latest_sequence();
@@ -254,7 +256,7 @@ impl Copies {
         let (files, current) = (self.db.wal_files(), self.db.current_wal_file());
         let (files, current) =
             (files.map_err(told("wal_files"))?, current.map_err(told("current_wal_file"))?);
-        // A WAL without a record is not listed.
+        // A WAL without records is not listed.
         let later = files.iter().find(|file| file.number > current.number).map(|file| file.number);
         same("a WAL after the current WAL", &later, &None)
     }

@@ -10,7 +10,7 @@ use super::{FAMILIES, Setting, World, key, same, told, value};
 /// Columns by name. A plain value is one column with the empty name.
 type Columns = BTreeMap<Vec<u8>, Vec<u8>>;
 
-/// See the module.
+/// A database with wide columns, and its model.
 pub(super) struct Entities {
     db: Db,
     families: Vec<Family>,
@@ -74,8 +74,8 @@ impl Entities {
             1 => {
                 family.merge(&key, b"operand").map_err(told("merge"))?;
                 let columns = self.state[at].get(&key).cloned();
-                // The operand goes to the column without a name. An entity without this column counts as one whose
-                // column is empty.
+                // The operand goes to the column without a name. If the entity lacks this column, the column counts
+                // as empty.
                 let default = match &columns {
                     None => b"operand".to_vec(),
                     Some(columns) => {
@@ -148,7 +148,8 @@ impl Entities {
         Ok(())
     }
 
-    /// The iterator over both families: at each key the columns of all, the later family first.
+    /// Checks the iterator over both column families: each key has the columns of both. If both have a column, the
+    /// later column family wins.
     fn coalesce(&self, chance: &mut Chance) -> Result<(), String> {
         let options = ReadOptions { total_order_seek: true, ..ReadOptions::default() };
         let mut iter = self.db.coalescing_iter(&self.families, &options).map_err(told("coalescing_iter"))?;

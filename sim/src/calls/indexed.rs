@@ -80,7 +80,8 @@ impl Indexed {
         walk("iter_with_base", &mut iter.map_err(told("iter_with_base"))?, &rows, chance)?;
         let (a, b) = (key(chance), key(chance));
         let (lower, upper) = (a.clone().min(b.clone()), a.max(b));
-        // The base has the same bounds: an iterator over a batch limits the records of the batch only.
+        // The base iterator needs the same bounds, because an iterator over a batch limits only the records of the
+        // batch.
         let bounded = ReadOptions {
             iterate_lower_bound: Some(lower.clone()),
             iterate_upper_bound: Some(upper.clone()),
@@ -93,7 +94,8 @@ impl Indexed {
         self.records(at)
     }
 
-    /// The iterator over the records: each record if keys are not overwritten, the newest of each key otherwise.
+    /// Checks the iterator over the records: all records if keys are not overwritten, otherwise the newest record of
+    /// each key.
     fn records(&self, at: usize) -> Result<(), String> {
         let mut iter = self.batch.iter_in(&self.families[at]);
         let mut keys: Vec<Vec<u8>> = Vec::new();

@@ -1,4 +1,4 @@
-//! The calls of the front door that no other campaign makes, compared with models.
+//! Public calls that no other campaign makes, compared with models.
 //!
 //! ```text
 //!  seed ──► one world ──► operations drawn from the seed, each answer compared with the model
@@ -8,7 +8,7 @@
 //!           aging         databases with a time to live
 //!           copies        checkpoints, backups, exports, SST files, secondaries, the WAL as a stream
 //! ```
-//! A world runs on a disk in memory that nobody harms. Not here: crashes (`crash`, `prepared`, `copies` one level up).
+//! A world runs on a disk in memory without faults. Not here: crashes (`crash`, `prepared`, `crate::copies`).
 
 mod aging;
 mod copies;
@@ -33,9 +33,9 @@ use crate::sample::{self, Fixed};
 /// The column families of each world.
 const FAMILIES: [&str; 2] = ["default", "second"];
 
-/// One world under test.
+/// A database of one kind, and its model.
 trait World {
-    /// Does one drawn operation, and compares its answer.
+    /// Runs one drawn operation, and compares its answer with the model.
     fn step(&mut self, chance: &mut Chance) -> Result<(), String>;
 
     /// Compares the whole database with the model.
@@ -77,7 +77,7 @@ fn run(seed: u64, len: usize) -> Result<Ran, String> {
     Ok(Ran { operations: len as u64, ..Ran::default() })
 }
 
-/// What a world opens its database with.
+/// The settings with which a world opens its database.
 struct Setting {
     clock: Arc<ManualClock>,
     options: Options,
@@ -105,7 +105,7 @@ impl Setting {
     }
 }
 
-/// Adds what was being done to an error of the engine.
+/// Prefixes an error of the engine with the operation.
 fn told(what: &str) -> impl Fn(ironstone::Error) -> String + '_ {
     move |error| format!("{what}: {error}")
 }
@@ -115,7 +115,7 @@ fn same<T: PartialEq + std::fmt::Debug>(what: &str, found: &T, expected: &T) -> 
     if found == expected { Ok(()) } else { Err(format!("{what}: {found:02x?} and not {expected:02x?}")) }
 }
 
-/// A drawn key out of few, so that operations meet.
+/// Draws a key from a small set, so that operations meet on keys.
 fn key(chance: &mut Chance) -> Vec<u8> {
     match chance.below(40) {
         0 => Vec::new(),
@@ -130,14 +130,14 @@ fn value(chance: &mut Chance) -> Vec<u8> {
     chance.bytes(len as usize)
 }
 
-/// A cursor over rows: the iterators of the front door in one shape.
+/// A cursor over rows: one interface for all public iterators.
 trait Cursor {
     fn to_first(&mut self);
     fn to_last(&mut self);
     fn to(&mut self, target: &[u8]);
     fn to_prev(&mut self, target: &[u8]);
     fn step(&mut self, forward: bool);
-    /// The row at the position; `None` at the end.
+    /// Returns the row at the position, or `None` at the end.
     fn row(&self) -> Result<Option<(Vec<u8>, Vec<u8>)>, String>;
 }
 
@@ -176,7 +176,7 @@ cursor!(ironstone::Iter);
 cursor!(ironstone::BaseDeltaIter);
 cursor!(ironstone::SstFileIter);
 
-/// Walks a cursor as drawn over `rows`, and compares each position.
+/// Moves a cursor at random over `rows`, and compares each position.
 fn walk(
     what: &str,
     cursor: &mut dyn Cursor,

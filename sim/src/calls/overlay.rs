@@ -5,18 +5,18 @@ use std::collections::BTreeMap;
 use testkit::chance::Chance;
 use testkit::model::Model;
 
-/// A column family by its place, and a key.
+/// The index of a column family, and a key.
 pub(super) type Key = (usize, Vec<u8>);
 
-/// All column families at one moment.
+/// The state of all column families.
 pub(super) type State = Vec<Model>;
 
-/// What a batch says of a key.
+/// The change of a key in a batch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Own {
     Value(Vec<u8>),
     Deleted,
-    /// Operands for the value below the batch.
+    /// Merge operands for the value in the database.
     Operands(Vec<Vec<u8>>),
 }
 
@@ -41,7 +41,7 @@ impl Change {
     }
 }
 
-/// The columns of the entity with this default column.
+/// Returns the columns of the entity with this default column.
 pub(super) fn columns(value: &[u8]) -> [(&[u8], &[u8]); 2] {
     [(b"", value), (b"other", b"column")]
 }
@@ -71,7 +71,7 @@ impl Overlay {
         self.map.keys()
     }
 
-    /// What the batch alone says: `None` if the value depends on the database.
+    /// Returns the value of a key from the batch alone: `None` if the value depends on the database.
     pub fn alone(&self, key: &Key) -> Option<Option<Vec<u8>>> {
         match self.map.get(key) {
             None | Some(Own::Deleted) => Some(None),
@@ -94,7 +94,7 @@ impl Overlay {
         }
     }
 
-    /// Writes the batch to the database.
+    /// Applies the batch to the model of the database.
     pub fn apply(&self, state: &mut State) {
         for key in self.map.keys() {
             match self.read(key, state) {
@@ -104,7 +104,7 @@ impl Overlay {
         }
     }
 
-    /// The rows of a column family as if the batch were written.
+    /// Returns the rows of a column family as a reader of the batch over the database sees them.
     pub fn rows(&self, family: usize, below: &State) -> Vec<(Vec<u8>, Vec<u8>)> {
         let mut all = below.clone();
         self.apply(&mut all);

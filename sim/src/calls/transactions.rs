@@ -1,12 +1,12 @@
-//! Transactions beside each other and beside plain writes: one model for the policies of a pessimistic database and
-//! for optimistic transactions.
+//! Transactions that run concurrently with each other and with plain writes. One model serves all write policies of
+//! pessimistic databases, and optimistic transactions.
 //!
 //! ```text
 //!  pessimistic   a key has one exclusive owner or several shared owners; a write of another transaction times out
 //!                with a snapshot: a key that was changed after the snapshot is Busy
 //!  optimistic    commit is Busy if a tracked key was changed since it was tracked; TryAgain if the memtables forgot
 //! ```
-//! The model counts commits. A snapshot and a tracked key each hold the count of their moment.
+//! The model counts commits. A snapshot and a tracked key each store the count at their creation.
 
 mod own;
 
@@ -42,7 +42,7 @@ impl std::ops::Deref for Base {
     }
 }
 
-/// What a world opens.
+/// The kind of a database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Flavor {
     Policy(TxnDbWritePolicy),
@@ -55,20 +55,20 @@ struct Running {
     own: Own,
 }
 
-/// See the module.
+/// A transaction database, its running transactions, and the model.
 pub(super) struct Transactions {
     flavor: Flavor,
     options: Options,
     base: Option<Base>,
     families: Vec<Family>,
     state: State,
-    /// Commits so far, and the commit that last changed each key.
+    /// The number of commits, and for each key the commit that changed it last.
     commits: u64,
     changed: BTreeMap<Key, u64>,
     running: Vec<Running>,
     moments: Vec<(Snapshot, State)>,
     names: u64,
-    /// Whether a memtable was flushed: optimistic commits may then be told to try again.
+    /// True if a memtable was flushed. An optimistic commit may then fail with TryAgain.
     flushed: bool,
 }
 
@@ -82,7 +82,7 @@ impl Transactions {
             _ => Flavor::Optimistic(OccValidationPolicy::ValidateParallel),
         };
         let mut options = setting.options.clone();
-        // Refused together with a policy, by name.
+        // Some write policies reject these options.
         options.update("unordered_write=false;inplace_update_support=false").map_err(told("options"))?;
         let mut world = Transactions {
             flavor,
@@ -108,7 +108,8 @@ impl Transactions {
             Flavor::Policy(write_policy) => {
                 let transactions = TransactionDbOptions {
                     write_policy,
-                    // Without this option, a rollback of the other policies keeps merge operands.
+                    // Without this option, a rollback does not undo merge operands, except with the write-committed
+                    // policy.
                     rollback_merge_operands: write_policy != TxnDbWritePolicy::WriteCommitted,
                     transaction_lock_timeout: 0,
                     default_lock_timeout: 0,
@@ -164,20 +165,21 @@ impl Transactions {
         Ok(())
     }
 
-    /// Whether the lock table grants a key to a running transaction, or to a plain write (`None`).
+    /// Returns true if the lock table grants a key to a running transaction, or to a plain write (`None`).
     fn grants(&self, to: Option<usize>, key: &Key, exclusive: bool) -> bool {
         let others = self.running.iter().enumerate().filter(|(at, _)| Some(*at) != to);
         !self.is_pessimistic() || others.into_iter().all(|(_, other)| !other.own.blocks(key, exclusive))
     }
 
-    /// Whether a recovered transaction writes a key, which is free for others only after the transaction is decided.
+    /// Returns true if a recovered transaction writes the key. Other transactions may use the key after this
+    /// transaction is committed or rolled back.
     fn is_undecided(&self, key: &Key) -> bool {
         self.running
             .iter()
             .any(|running| running.own.is_recovered && running.own.overlay.keys().any(|k| k == key))
     }
 
-    /// What the tracking of a key must answer; `Ok` also records it.
+    /// Returns the expected answer to the tracking of a key. If the answer is `Ok`, records the key as tracked.
     fn track(&mut self, at: usize, key: &Key, by: Use, exclusive: bool, checked: bool) -> Result<(), Kind> {
         let (granted, commits) = (self.grants(Some(at), key, exclusive), self.commits);
         let changed = self.changed.get(key).copied().unwrap_or(0);
@@ -361,7 +363,8 @@ impl Transactions {
     fn finish(&mut self, at: usize, chance: &mut Chance) -> Result<(), String> {
         let Running { handle, own } = self.running.swap_remove(at);
         if chance.percent(25) {
-            // Where prepared entries are in the memtables, a rollback writes the values from before.
+            // If prepared entries are in the memtables, a rollback writes the older values again. This counts as a
+            // commit.
             if own.prepared && self.flavor != Flavor::Policy(TxnDbWritePolicy::WriteCommitted) {
                 self.commits += 1;
                 self.changed.extend(own.overlay.keys().map(|key| (key.clone(), self.commits)));
@@ -384,7 +387,7 @@ impl Transactions {
         Ok(())
     }
 
-    /// Writes beside the transactions: of one key, or of a batch.
+    /// Writes one key or a batch, outside of the transactions.
     fn write_plain(&mut self, chance: &mut Chance) -> Result<(), String> {
         let locked = chance.percent(85);
         let mut batch = WriteBatch::new();
@@ -406,7 +409,8 @@ impl Transactions {
         let granted = overlay.keys().all(|key| self.grants(None, key, true));
         let (done, expected) = match self.base() {
             Base::Pessimistic(db) if !locked => {
-                // Only keys that no transaction holds: what a transaction read for update must not change.
+                // Only keys that no transaction has locked: other transactions must not change a key that a
+                // transaction read for update.
                 if !granted {
                     return Ok(());
                 }
@@ -450,7 +454,7 @@ impl Transactions {
         Ok(())
     }
 
-    /// What the transactions and the database tell of themselves.
+    /// Compares the counts that the transactions and the database report with the model.
     fn compare_counts(&self) -> Result<(), String> {
         for Running { handle, own } in &self.running {
             // After prepare, the writes of a write-unprepared transaction are in the database and not in its batch.

@@ -41,7 +41,7 @@ fn open(outside: &Outside, path: &str) -> Result<Db, String> {
     Db::open(path, settings(outside)).map_err(|error| format!("open {path}: {error}"))
 }
 
-/// Two families, a table, and rows that only the WAL has.
+/// Makes a database with two column families, an SST file, and rows that only the WAL has.
 fn filled(outside: &Outside) -> Result<Db, String> {
     let db = open(outside, "/db")?;
     let other = db.create_family(FamilyDescriptor::new("other", settings(outside).family)).map_err(words)?;
@@ -101,7 +101,7 @@ fn restored(outside: &Outside, id: u32) -> Result<Vec<String>, String> {
     rows(&open(outside, "/restored")?)
 }
 
-/// Two backups with a deletion between; each step is acknowledged before the next.
+/// Makes two backups with a deletion between. Each step is acknowledged before the next step starts.
 fn back_up(outside: &Outside, step: &dyn Fn(usize)) -> Result<(), String> {
     let db = filled(outside)?;
     let engine = backups(outside)?;

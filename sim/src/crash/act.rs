@@ -1,4 +1,4 @@
-//! One operation of a script, done on the database and noted in the history.
+//! Runs one operation of a script on the database, and records it in the history.
 
 use ironstone::{CompactRangeOptions, FamilyDescriptor, Kind, WriteBatch, WriteOptions};
 
@@ -18,7 +18,7 @@ impl World {
                 let mut after = before.clone();
                 let stamp = Stamp::next(&db);
                 for (i, state) in after.iter_mut().enumerate() {
-                    // A toggle is drawn against one state; with several it is left out.
+                    // A toggle depends on the state of its key. If the state is uncertain, the toggle is left out.
                     let mut one = WriteBatch::new();
                     for change in changes {
                         if before.len() == 1 || !matches!(change, script::Change::Toggle(..)) {
@@ -29,8 +29,9 @@ impl World {
                         batch = one;
                     }
                 }
-                // Some wait for a disk that fails, and are ended by the step bound.
-                // Without paranoid_checks a failing compaction is no error, and the wait has no end: RocksDB's rule.
+                // Some writes wait for a disk that fails. The limit of waiting rounds ends them. Without
+                // `paranoid_checks`, a failing compaction sets no background error, and the wait never ends, as in
+                // RocksDB. So these writes must not wait.
                 let no_slowdown = !self.paranoid || self.chance.percent(20);
                 let options = WriteOptions { sync: *sync, no_slowdown, ..WriteOptions::default() };
                 let made =
@@ -57,7 +58,7 @@ impl World {
                     // No call failed. The write was rejected because of an earlier failure in one of its
                     // column families, and no reader may see the write.
                     Err(error) if calm => {
-                        // A sync without changes is everybody's.
+                        // A sync without changes concerns all column families.
                         let mut whose = if touched.is_empty() { families.iter().collect() } else { touched };
                         whose.retain(|family| look::is_stopped(family));
                         if !stopped && whose.is_empty() {
@@ -140,7 +141,7 @@ impl World {
                 drop((families, db));
                 self.db = None;
                 if let Err(error) = closed {
-                    // The machine stops here.
+                    // The machine stops after a failed close.
                     self.tell(format!("close: {error}"));
                     self.faults.hook().crash();
                     return if self.faults.hook().fired() > 0 {
@@ -184,7 +185,7 @@ impl World {
         })
     }
 
-    /// Everything so far is durable.
+    /// Records that the newest state is durable.
     pub(super) fn durable(&mut self) {
         self.durable = self.history.len() - 1;
     }

@@ -1,4 +1,4 @@
-//! What came back after a crash, compared with what may have.
+//! Compares the database after a crash with the states that the crash may leave.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -15,7 +15,8 @@ use crate::stamp::Stamp;
 use crate::state::State;
 
 impl World {
-    /// What is there must be a state between durable and attempted; it is the one history now.
+    /// Checks that the recovered rows are a state between the durable and the attempted state. This state becomes the
+    /// only state of the history. `weak`: the recovery may have skipped records.
     pub(super) fn compare(&mut self, weak: bool) -> Result<(), String> {
         self.ran.cycles += 1;
         let db = self.db.clone().ok_or("not open")?;
@@ -54,19 +55,19 @@ impl World {
         let rows: usize = found.families.values().map(Model::len).sum();
         self.ran.hear(rows as u64 ^ db.latest_sequence());
         self.ran.shapes.insert(kernel::checksum::xxh3::hash64(self.shape.as_bytes()));
-        // What was recovered stays: by RocksDB's rule it is durable only once it is flushed or synced.
+        // A recovered write stays visible, but as in RocksDB it is durable only after a flush or a sync.
         let oldest = self.history.first().cloned().unwrap_or_default();
         (self.history, self.durable) = (vec![oldest, vec![found.clone()]], 0);
         self.settled()?;
-        // A key was written since.
+        // `settled` has written a key since the snapshot. The snapshot must not show this write.
         let kind = looks % look::DIFFERENT;
         look::one(&db, &found, &sample, Some(&snapshot), looks.rotate_left(9), 40, kind)
             .map_err(|e| format!("snapshot with a write since: {e}"))
     }
 
-    /// With holes allowed, each key must have a value that the key had at some time since the durable
-    /// state. Exempt are keys with lost merge operands, and keys that reappear because the put under a
-    /// single deletion was lost.
+    /// Checks a database that may have holes: each key must have a value that it had at some time since the durable
+    /// state. Two kinds of keys are exempt: keys with lost merge operands, and keys that reappear because the put
+    /// under a single deletion was lost.
     fn each_key_was_so(&self, found: &State) -> Result<(), String> {
         fn of<'a>(state: &'a State, name: &str, key: &[u8]) -> Option<&'a [u8]> {
             state.families.get(name).and_then(|model| model.get(key))
@@ -100,8 +101,7 @@ impl World {
         let mut batch = WriteBatch::new();
         let stamp = Stamp::next(db);
         let mut states = self.history.last().cloned().unwrap_or_default();
-        // Draws a key that usually exists and a key that mostly exists. A snapshot must see their old
-        // values.
+        // Choose a key that usually exists, and a key that rarely exists. A snapshot must see their old values.
         let first = states
             .first()
             .and_then(|s| s.families.get("default")?.iter().map(|(key, _)| key.to_vec()).next());

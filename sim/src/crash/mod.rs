@@ -1,13 +1,14 @@
-//! A script on a disk that crashes or fails, opened again and compared.
+//! Runs a script on a disk that crashes or fails, opens the database again, and compares.
 //!
 //! ```text
 //!  history   after each write, the states the database may be in (two after a failed write)
 //!            durable ──────────── attempted
 //!               └── what is read after the crash is one state in here, in all families alike
 //! ```
-//! The crash comes at a drawn call that changes the disk; so do crashes of the recovery, and of the recovery
-//! of that. A failing call fails once or for good, and the script goes on for a while before the machine
-//! stops. A refused open is a failure unless the recovery mode asks for it; then point-in-time must do.
+//! The crash comes at a drawn call that changes the disk. Crashes of the recovery, and of the recovery after this
+//! crash, come in the same way. A failing call fails once, or it fails until the machine stops; the script then
+//! continues for a while. If the open fails, the run fails, unless the recovery mode requires the error. In this
+//! case, point-in-time recovery must succeed.
 //!
 //! ```text
 //!  script ──┬──────┬───────┬─────► goes on, and crashes itself at the end of the round
@@ -44,21 +45,22 @@ mod tape;
 
 use tape::{Place, Tape};
 
-/// A failing sync that drops the data.
+/// The outcome of a failing sync that drops the unsynced data.
 const FORGETS: &str = "forget";
 
-/// What a run came to.
+/// The result of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Ran {
     pub operations: u64,
-    /// Openings after a crash, compared with the model.
+    /// The number of opens after a crash that were compared with the model.
     pub cycles: u64,
     pub failed_calls: u64,
-    /// Writes that were taken while those of another family were refused.
+    /// The number of writes that succeeded while another column family was stopped.
     pub beside: u64,
-    /// Of all calls of the file system and all that was recovered: equal for equal runs.
+    /// A hash of all calls of the file system and all recovered rows. Equal runs have equal hashes.
     pub hash: u64,
-    /// A number for each kind of crash there was: what failed or stopped, what was left, how it was recovered.
+    /// A hash for each kind of crash: the call that failed or at which the machine stopped, the survivors, and the
+    /// recovery mode.
     pub shapes: BTreeSet<u64>,
 }
 
@@ -68,10 +70,10 @@ impl Ran {
     }
 }
 
-/// A run that found something.
+/// A run that failed.
 #[derive(Clone, Debug)]
 pub struct Failure {
-    /// lost, refused, wrong, panicked.
+    /// One of: lost, refused, wrong, panicked.
     pub kind: &'static str,
     pub words: String,
 }
@@ -108,7 +110,7 @@ const MODES: [&str; 4] = [
 /// Runs a seed.
 ///
 /// # Errors
-/// What was lost, refused, or differs, with the seed and the story.
+/// The failure, with the seed and the story of the run.
 pub fn seed(seed: u64, len: usize) -> Result<Ran, Failure> {
     let ran = alone(seed, len)?;
     if seed.is_multiple_of(100) {
@@ -120,8 +122,8 @@ pub fn seed(seed: u64, len: usize) -> Result<Ran, Failure> {
     Ok(ran)
 }
 
-/// On a thread of its own: what a thread keeps of one run, as pieces of blocks' memory whose lengths a cache is charged,
-/// must not decide what the next one reads.
+/// Runs a seed on its own thread. A thread keeps buffers from earlier runs, and the length of a buffer is charged to
+/// a cache. With one thread, an earlier run could change the reads of a later run.
 #[allow(clippy::disallowed_methods, reason = "the world is a simulated one; the thread is the rig's")]
 fn alone(seed: u64, len: usize) -> Result<Ran, Failure> {
     std::thread::scope(|scope| scope.spawn(|| caught(seed, len)).join())
@@ -151,36 +153,38 @@ struct World {
     env: Env,
     fixed: Fixed,
     text: String,
-    /// Of the last opening, before it was told how to recover.
+    /// The options of the last open, before the recovery mode was set.
     options: Option<ironstone::Options>,
     paranoid: bool,
     prefix: Option<usize>,
-    /// Hears whether a recovery passed over anything since the last crash but those of recoveries.
+    /// Records if a recovery skipped data since the last crash of the running database. Crashes during recoveries do
+    /// not reset the record.
     ears: Arc<Ears>,
     db: Option<Db>,
-    /// States the database may have been in after each write, oldest first.
+    /// The states that the database may have after each write, oldest first. After a failed write there are two
+    /// states.
     history: Vec<Vec<State>>,
-    /// Which of them is the last durable one: those before it go with the next step.
+    /// The index of the newest durable state. The next step drops the states before it.
     durable: usize,
     made: u64,
-    /// Families whose making or dropping failed: they may be there or not.
+    /// Column families whose creation or drop failed: they may exist or not.
     doubtful: Vec<String>,
-    /// How the machine came to stop, without numbers.
+    /// The way in which the machine stopped, without numbers.
     shape: String,
-    /// A fork of another world.
+    /// True for a fork of another world.
     is_branch: bool,
-    /// A failing sync may have forgotten what was written before it, since the last crash.
+    /// True if a failing sync may have dropped earlier writes since the last crash.
     forgets: bool,
     ran: Ran,
     story: Story,
-    /// Whether the files are told of as well.
+    /// True if the story also has the files and the info log.
     at_length: bool,
 }
 
-/// How an operation ended.
+/// The result of an operation.
 enum Ended {
     Well,
-    /// A call failed and the operation said so.
+    /// A call of the file system failed, and the operation returned an error.
     Refused(ironstone::Error),
 }
 
@@ -225,7 +229,7 @@ impl World {
         }
     }
 
-    /// A world in which the machine stops where the disk was kept, during the step that began behind `begun` of the
+    /// Returns a world whose machine stops at `place`, in the step that started after the state `begun` of the
     /// history.
     fn branch(&mut self, place: Place, begun: usize) -> World {
         let clock = Arc::new(ManualClock::new(self.clock.now_micros()));
@@ -237,7 +241,7 @@ impl World {
         (branch.paranoid, branch.prefix) = (self.paranoid, self.prefix);
         branch.history.clone_from(&self.history);
         branch.doubtful.clone_from(&self.doubtful);
-        // What the step makes or drops may be there or not.
+        // The column families that the step creates or drops may exist or not.
         let names = |at: &Vec<State>| {
             at.first().map(|s| s.families.keys().cloned().collect::<BTreeSet<_>>()).unwrap_or_default()
         };
@@ -249,7 +253,8 @@ impl World {
         branch
     }
 
-    /// A step: what the disk is at drawn calls of it is crashed, recovered and compared.
+    /// Runs a step. The tape keeps copies of the disk at drawn calls of the step. Crashes, recovers and compares each
+    /// copy.
     fn step<T>(&mut self, act: impl FnOnce(&mut World) -> Result<T, String>) -> Result<T, String> {
         self.forget_past();
         let begun = self.history.len() - 1;
@@ -258,7 +263,7 @@ impl World {
             let told = self.story.lock().len();
             self.tell(format!("  a fork, stopped at call {}, {}:", place.call, place.what));
             let mut branch = self.branch(place, begun);
-            // The default more often than the others.
+            // The default mode is drawn more often than the other modes.
             let mode = MODES[*branch.chance.pick(&[0, 1, 2, 2, 2, 3])];
             branch.stop(mode, false)?;
             let ran = branch.end();
@@ -272,13 +277,13 @@ impl World {
         Ok(done)
     }
 
-    /// What no crash can leave any more is forgotten.
+    /// Drops the states that no crash can leave any more.
     fn forget_past(&mut self) {
         self.history.drain(..self.durable);
         self.durable = 0;
     }
 
-    /// The machine is turned off.
+    /// Turns the machine off.
     fn end(mut self) -> Ran {
         self.faults.hook().crash();
         self.executor.abandon();
@@ -314,7 +319,8 @@ impl World {
         Ok(self.end())
     }
 
-    /// Opens, harms, works, stops the machine, and compares what comes back.
+    /// Runs one round: opens, sets a plan of faults, works, stops the machine, and compares the database after the
+    /// recovery.
     fn round(&mut self, ops: &[Op]) -> Result<(), String> {
         let mode = MODES[self.chance.below(4) as usize];
         let plan = if self.is_of_tables() { self.plan_of_tables() } else { self.plan(400) };
@@ -357,7 +363,7 @@ impl World {
             })?;
         }
         if self.chance.percent(20) && !self.faults.hook().crashed() {
-            // A clean end instead: all of it is with the system, though not yet on the disk.
+            // Or close the database. All data is passed to the system, but a part of it may not be on the disk yet.
             let db = self.db.take();
             let closed = self.step(|_| Ok(db.map_or(Ok(()), |db| db.close())))?;
             self.tell(format!("closes: {closed:?}"));
@@ -371,14 +377,14 @@ impl World {
         self.stop(mode, clean)
     }
 
-    /// Stops the machine, with more crashes while it recovers, and compares.
+    /// Stops the machine, with more crashes during the recovery, and compares.
     fn stop(&mut self, mode: &str, clean: bool) -> Result<(), String> {
-        // Forks are many, and most are recovered at once.
+        // There are many forks. Most of them have no crash during the recovery.
         let mut depth =
             if self.is_branch { *self.chance.pick(&[0, 0, 0, 0, 0, 0, 1, 2]) } else { self.chance.below(3) };
         self.forget_past();
         self.ears.0.store(false, Ordering::Relaxed);
-        // A hole stays, whatever the next crash keeps.
+        // A hole stays in the database, whatever the next crash keeps. So `in_order` never becomes true again.
         let mut in_order = !self.forgets;
         let mut survivors = self.crash();
         in_order &= keeps_order(survivors);
@@ -428,8 +434,9 @@ impl World {
         }
     }
 
-    /// Who does not stop at what a log lost goes on with what the next holds: a hole, by RocksDB's rules. Only what crashes
-    /// keep in order is without one, and what no recovery since had to pass over: it says so where it does.
+    /// Returns true if the recovered rows may have holes. By RocksDB's rules, some recovery modes skip lost records
+    /// of a WAL and continue with the next WAL. There is no hole if all crashes kept the order of the writes, or if
+    /// no recovery reported that it skipped data.
     fn may_have_holes(&self, in_order: bool) -> bool {
         self.ears.0.load(Ordering::Relaxed) && !in_order
     }
@@ -463,7 +470,7 @@ impl World {
         survivors
     }
 
-    /// The files there are and the information log, for who looks into a failure.
+    /// Adds the files and the info log to the story, for the search for the cause of a failure.
     fn tell_log(&self) {
         let dir = std::path::Path::new("/db");
         let names = self.env.fs.list(dir).unwrap_or_default();
@@ -497,7 +504,7 @@ impl World {
         if self.at_length {
             self.tell_log();
         }
-        // What crashed is mostly opened as it was.
+        // A fork is mostly opened with the options from before the crash.
         let alike = self.options.clone().filter(|_| self.is_branch && self.chance.percent(88));
         let mut options = match alike {
             Some(options) => options,
@@ -516,7 +523,7 @@ impl World {
         }
         self.paranoid = options.db.paranoid_checks;
         match self.at_length || self.seed.is_multiple_of(10) {
-            // The LOG is a file here, and nobody hears.
+            // The info log is a file in this case, so `Ears` gets no lines. Assume that data was skipped.
             true => self.ears.0.store(true, Ordering::Relaxed),
             false => options.db.info_log = Some(self.ears.clone()),
         }
@@ -529,10 +536,10 @@ impl World {
     }
 }
 
-/// With that begins a line of the LOG that tells of something passed over, as RocksDB's do.
+/// The start of info log lines about skipped data, as in RocksDB.
 const PASSED_OVER: &str = "(ignoring error) ";
 
-/// Hears whether replay passed over anything in a log and went on.
+/// A logger that records if replay skipped data in a WAL and continued.
 #[derive(Debug, Default)]
 struct Ears(AtomicBool);
 
@@ -554,10 +561,10 @@ impl Logger for Ears {
     }
 }
 
-/// How far apart the places are, in calls that change the disk, at which forks of it crash.
+/// The mean distance between two forks, in calls that change the disk.
 const GAPS: [u64; 3] = [3, 6, 12];
 
-/// The most forks of a round.
+/// The largest number of forks in a round.
 const FORKS_MAX: u64 = 24;
 
 fn without_numbers(plan: &str) -> String {
@@ -578,7 +585,7 @@ fn left(survivors: Survivors) -> &'static str {
     }
 }
 
-/// Rounds of waiting in which there was nothing to do, before the machine stops.
+/// The machine stops after this number of waiting rounds without a job to run.
 const PATIENCE: u64 = 2000;
 
 type Story = Arc<parking_lot::Mutex<String>>;
@@ -591,7 +598,8 @@ fn world(
     story: Story,
 ) -> (Env, Arc<Inline>) {
     let executor = Arc::new(Inline::new(seed, clock.clone()));
-    // A disk that fails for good may hold writers back for ever: somebody pulls the plug. What waits on even then hangs.
+    // If the disk fails permanently, writers may wait forever. The machine then stops. If a call still waits after
+    // that, the run hangs.
     let hook = faults.hook().clone();
     executor.on_starved(PATIENCE, move |times| {
         hook.crash();

@@ -1,14 +1,16 @@
-//! What harms a round: the failing call, or the call at which the machine stops.
+//! Chooses the fault of a round: the failing call, or the call at which the machine stops.
 
 use super::{FORGETS, World};
 
 impl World {
-    /// Whether the seed's failing calls are those of flushes and compactions, of several families.
+    /// Returns true if the failing calls of this seed are calls of flushes and compactions, in several column
+    /// families.
     pub(super) fn is_of_tables(&self) -> bool {
         self.seed % 8 == 3
     }
 
-    /// A failing call of a table, of whichever family: those of the others go on.
+    /// Returns a plan in which a call on an SST file of one column family fails. Writes of the other column families
+    /// continue.
     pub(super) fn plan_of_tables(&mut self) -> String {
         let what =
             *self.chance.pick(&["create *.sst", "append *.sst", "sync *.sst", "read *.sst", "close *.sst"]);
@@ -21,7 +23,7 @@ impl World {
         format!("{what} #{n}{more} {errno}")
     }
 
-    /// A crash at a call, a failing call, or neither.
+    /// Returns a plan with a crash at a call, with a failing call, or without a fault.
     pub(super) fn plan(&mut self, calls: u64) -> String {
         let n = 1 + self.chance.below(calls);
         match self.chance.below(10) {

@@ -1,5 +1,5 @@
-//! Between the faults and the disk: hears every call that gets through, and keeps the disk as it is at drawn calls, for
-//! crashes there.
+//! A hook between the fault file system and the disk. It hashes every call that reaches the disk, and keeps copies of
+//! the disk at drawn calls, for crashes at these calls.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -13,21 +13,22 @@ use testkit::chance::Chance;
 
 use crate::every::call_hash;
 
-/// The disk where the machine may stop: before a call that changes it, or within an append.
+/// A copy of the disk at a place where the machine may stop: before a call that changes the disk, or inside of an
+/// append.
 pub(super) struct Place {
-    /// Of the calls that change the disk, from 1.
+    /// The number of the call among the calls that change the disk, from 1.
     pub call: u64,
     pub disk: MemoryFs,
     pub what: String,
 }
 
-/// When the disk is kept.
+/// The rule for keeping copies of the disk.
 struct Keep {
     chance: Chance,
-    /// The mean distance of two places in calls; 0: none is kept.
+    /// The mean distance of two copies in calls. 0: no copy is kept.
     gap: u64,
     next: u64,
-    /// So many more are kept.
+    /// The number of copies that are still to be kept.
     left: u64,
 }
 
@@ -35,11 +36,11 @@ pub(super) struct Tape {
     disk: MemoryFs,
     clock: Arc<ManualClock>,
     writes: AtomicU64,
-    /// Of all calls and how they ended.
+    /// A hash of all calls and their outcomes.
     heard: AtomicU64,
     keep: Mutex<Keep>,
     kept: Mutex<Vec<Place>>,
-    /// The append under way, if the machine stops within it, and how many of its bytes arrive.
+    /// The append in progress, if the machine stops inside of it, and the number of its bytes that arrive.
     within: Mutex<Option<(PathBuf, usize)>>,
 }
 
@@ -64,19 +65,19 @@ impl Tape {
         Arc::new(Hooked::new(Arc::new(disk.clone()), Arc::new(tape)))
     }
 
-    /// From now on the disk is kept at `count` places at most, `gap` calls apart on average.
+    /// Keeps at most `count` copies of the disk from now on, `gap` calls apart on average.
     pub(super) fn keep(&self, gap: u64, count: u64) {
         let mut keep = self.keep.lock();
         (keep.gap, keep.left) = (gap, count);
         keep.next = self.writes.load(Ordering::Relaxed) + 1 + keep.chance.below(2 * gap);
     }
 
-    /// What was kept since the last time.
+    /// Returns the copies since the last call.
     pub(super) fn take(&self) -> Vec<Place> {
         std::mem::take(&mut *self.kept.lock())
     }
 
-    /// A number made of every call so far, equal for equal runs.
+    /// Returns a hash of every call so far. Equal runs have equal hashes.
     pub(super) fn hash(&self) -> u64 {
         self.heard.load(Ordering::Relaxed)
     }

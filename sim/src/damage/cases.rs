@@ -1,4 +1,4 @@
-//! What is done to a fixture: each case damages one file in one place.
+//! The cases: each case damages one file of a fixture in one place.
 
 use super::fixture::{Fixture, Image, Promise};
 use testkit::chance::Chance;
@@ -10,7 +10,7 @@ pub enum Damage {
         at: usize,
         bit: u8,
     },
-    /// A sector of this many bytes becomes this.
+    /// A sector of this length becomes zeros.
     Zeros {
         at: usize,
         len: usize,
@@ -23,12 +23,12 @@ pub enum Damage {
         at: usize,
         len: usize,
     },
-    /// Two neighbours change places.
+    /// Two neighbouring sectors are exchanged.
     Swap {
         at: usize,
         len: usize,
     },
-    /// A sector of another file lands here.
+    /// A sector of another file is written here.
     Foreign {
         at: usize,
         len: usize,
@@ -41,11 +41,11 @@ pub enum Damage {
         with: Vec<u8>,
     },
     Missing,
-    /// Another file lands here, of its kind or not.
+    /// The file gets the content of a different file, of any kind.
     Other {
         from: String,
     },
-    /// It is as it was at an earlier moment.
+    /// The content is that of the same file at an earlier time.
     Older {
         moment: usize,
     },
@@ -74,7 +74,7 @@ impl Damage {
         }
     }
 
-    /// The damaged bytes; `None`: the file is gone. The same bytes: no damage after all.
+    /// Returns the damaged bytes, or `None` if the file is removed. If the bytes are unchanged, there is no damage.
     pub fn apply(&self, name: &str, fixture: &Fixture) -> Option<Vec<u8>> {
         let mut bytes = fixture.files.get(name)?.clone();
         let end = |at: usize, len: usize| (at + len).min(bytes.len());
@@ -115,7 +115,7 @@ impl Damage {
     }
 }
 
-/// What kind of file it is.
+/// Returns the kind of a file by its name.
 pub fn kind_of(name: &str) -> &'static str {
     match name {
         "CURRENT" => "CURRENT",
@@ -129,13 +129,13 @@ pub fn kind_of(name: &str) -> &'static str {
     }
 }
 
-/// Every case of a fixture. `sectors` are the sizes and strides of what is damaged as a whole.
+/// Returns every case of a fixture. Whole sectors are damaged with the sizes and strides of `SECTORS`.
 pub fn all(fixture: &Fixture) -> Vec<Case> {
     const SECTORS: [(usize, usize); 3] = [(512, 64), (64, 16), (4096, 4096)];
     let mut out = Vec::new();
     let files: &Image = &fixture.files;
     for (name, bytes) in files {
-        // Without a proof nothing speaks of an OPTIONS file.
+        // Without a proof, no record describes the OPTIONS file.
         if fixture.promise == Promise::Marked && kind_of(name) == "OPTIONS" {
             continue;
         }
@@ -143,7 +143,7 @@ pub fn all(fixture: &Fixture) -> Vec<Case> {
         for at in 0..bytes.len() {
             (0..8).for_each(|bit| add(Damage::Bit { at, bit }));
         }
-        // Without a proof, damage to the end of a log can be what a crash leaves.
+        // Without a proof, damage at the end of a WAL can be what a crash leaves.
         if fixture.promise == Promise::Marked {
             continue;
         }

@@ -1,4 +1,4 @@
-//! The databases that are damaged, and every state each of them ever had.
+//! The databases to damage, and every state that each database ever had.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -12,21 +12,22 @@ use env::rng::SeededRng;
 use ironstone::{CompactRangeOptions, Db, Family, FamilyDescriptor, Options, WriteBatch, WriteOptions};
 use testkit::chance::Chance;
 
-/// Where the databases lie.
+/// The directory of the databases.
 pub const DIR: &str = "/db";
 
-/// All rows of all families: family and key to value.
+/// All rows of all column families: column family and key to value.
 pub type Rows = BTreeMap<(String, Vec<u8>), Vec<u8>>;
 
 /// Files by name.
 pub type Image = BTreeMap<String, Vec<u8>>;
 
-/// What is promised of a fixture.
+/// The promise about damage to a fixture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Promise {
-    /// Closed, or idle before it was killed: nothing at all may be silent.
+    /// The database was closed, or was idle before it was killed. Every damage must be detected or harmless.
     Proved,
-    /// Killed behind a synced write: what marks prove, and one bit anywhere; cuts may take the newest writes.
+    /// The database was killed after a synced write. Damage to data that marks prove durable, and one flipped bit
+    /// anywhere, must be detected or harmless. A cut may remove the newest writes.
     Marked,
 }
 
@@ -34,17 +35,17 @@ pub struct Fixture {
     pub name: &'static str,
     pub promise: Promise,
     pub files: Image,
-    /// The same names as they were at earlier moments.
+    /// The files as they were at earlier times.
     pub older: Vec<Image>,
-    /// Every state, oldest first; the last is what must be read.
+    /// Every state, oldest first. The last state is the expected state.
     pub states: Vec<Rows>,
     pub families: Vec<String>,
     pub options: String,
-    /// The OPTIONS file as it reads undamaged.
+    /// The text of the OPTIONS file when it is read without damage.
     pub loaded: String,
 }
 
-/// A disk with a clock, and the world on it.
+/// A disk with a clock and an environment.
 pub struct World {
     pub disk: MemoryFs,
     pub clock: Arc<ManualClock>,
@@ -73,12 +74,12 @@ impl World {
         let made = self.env.fs.create_dir_all(Path::new(DIR));
         let write = |(name, bytes): (&String, &Vec<u8>)| self.env.fs.write_all(&path(name), bytes, true);
         let done = made.and_then(|()| files.iter().try_for_each(write));
-        // The directory itself must survive a crash.
+        // Sync the parent directory, so that the directory survives a crash.
         let done = done.and_then(|()| self.env.fs.open_dir(Path::new("/"))?.sync());
         done.unwrap_or_else(|e| panic!("a disk in memory takes files: {e}"));
     }
 
-    /// The files of the directory that matter: neither LOG nor LOCK nor directories.
+    /// Returns the files of the directory that matter: no info logs, no LOCK, no directories.
     pub fn image(&self) -> Image {
         let names = self.env.fs.list(Path::new(DIR)).unwrap_or_default();
         let matter = |name: &String| !name.starts_with("LOG") && name != "LOCK" && !name.ends_with(".dbtmp");
@@ -94,13 +95,13 @@ pub fn path(name: &str) -> PathBuf {
     Path::new(DIR).join(name)
 }
 
-/// Options of every fixture: small blocks and memtables, nothing that rewrites behind the script's back.
+/// The options of every fixture: small blocks and memtables, and no automatic compactions.
 const OPTIONS: &str = "create_if_missing=true;create_missing_column_families=true;disable_auto_compactions=true;\
     compression=kNoCompression;stats_dump_period_sec=0;max_subcompactions=1;\
     block_based_table_factory={block_size=256;filter_policy=bloomfilter:10:false;block_cache=65536}";
 
 impl Fixture {
-    /// All of them.
+    /// Returns all fixtures.
     pub fn all() -> Vec<Fixture> {
         vec![
             make("closed", Promise::Proved, &["default", "other"], "", End::Close),
@@ -110,16 +111,16 @@ impl Fixture {
         ]
     }
 
-    /// The state that must be read.
+    /// Returns the expected state.
     pub fn base(&self) -> &Rows {
-        // A fixture has the empty state at least.
+        // A fixture has at least the empty state.
         &self.states[self.states.len() - 1]
     }
 
-    /// Opens a copy.
+    /// Opens a copy of the fixture.
     ///
     /// # Errors
-    /// Those of opening.
+    /// The error of the open.
     pub fn open(&self, world: &World, read_only: bool) -> ironstone::Result<Db> {
         open(world, &self.options, &self.families, read_only)
     }
@@ -174,7 +175,7 @@ fn make(name: &'static str, promise: Promise, families: &[&str], more: &str, end
             }
         }
         if round == 1 {
-            // So that there are files of two sessions.
+            // Open again, so that the fixture has files of two opens.
             must(making.db.close());
             making.keep();
             making.db = must(open(&making.world, &options, &families, false));
@@ -194,7 +195,7 @@ fn make(name: &'static str, promise: Promise, families: &[&str], more: &str, end
     if end != End::Close {
         world.disk.crash(Survivors::Synced);
         world.executor.abandon();
-        // The process is gone: what its handles still do must not reach the disk.
+        // The process was killed. Take the files before the drop, because the drop may still write.
         let files = world.image();
         drop(db);
         return finish(name, promise, families, options, states, older, files);
@@ -221,7 +222,7 @@ impl Making {
         self.older.push(self.world.image());
     }
 
-    /// Synced puts, deletions, a batch, a range deletion.
+    /// Writes synced puts, deletions, a batch and a range deletion.
     fn writes(&mut self, family: &str, round: u64) {
         let handle = must(self.db.family(family));
         for i in 0..8 {

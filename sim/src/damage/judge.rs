@@ -1,4 +1,4 @@
-//! One case: damage, open, read every way, and say what the engine made of it.
+//! Runs one case: damages a file, opens the database, reads every way, and classifies the result.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
@@ -10,7 +10,7 @@ use super::Class;
 use super::cases::{Case, Damage, kind_of};
 use super::fixture::{DIR, Fixture, Rows, World, path};
 
-/// A class and why.
+/// A class and its reason.
 pub struct Verdict {
     pub class: Class,
     pub why: String,
@@ -20,8 +20,8 @@ fn verdict(class: Class, why: impl Into<String>) -> Verdict {
     Verdict { class, why: why.into() }
 }
 
-/// Damages the world's copy of the fixture, judges, and puts it back. `None`: the damage changed nothing.
-/// A read-only open leaves the disk as it was; otherwise the world is made anew.
+/// Damages a file of the fixture in `world`, judges the result, and restores the file. Returns `None` if the damage
+/// changes nothing. After an open for writing, the world is made again.
 pub fn case(fixture: &Fixture, world: &mut World, case: &Case, read_only: bool) -> Option<Verdict> {
     let original = fixture.files.get(&case.file)?;
     let damaged = case.damage.apply(&case.file, fixture);
@@ -61,7 +61,7 @@ fn judge(fixture: &Fixture, world: &World, case: &Case, read_only: bool) -> Verd
         Err(error) => told(error),
         Ok(db) => {
             let read = rows(fixture, &db);
-            // What closing says is not asked: nothing was written.
+            // Ignore the result of the close: nothing was written.
             let _ = db.close();
             read
         }
@@ -75,7 +75,7 @@ fn judge(fixture: &Fixture, world: &World, case: &Case, read_only: bool) -> Verd
     }
 }
 
-/// The options as the file has them, or an error that says where.
+/// Judges the OPTIONS file: it must read as before, or the error must name file and offset.
 fn options(fixture: &Fixture, world: &World, name: &str) -> Verdict {
     match load_options(world) {
         Ok(text) if text == fixture.loaded => verdict(Class::Harmless, ""),
@@ -84,22 +84,22 @@ fn options(fixture: &Fixture, world: &World, name: &str) -> Verdict {
     }
 }
 
-/// The newest OPTIONS file, read and written again.
+/// Reads the newest OPTIONS file. Returns its options as text.
 ///
 /// # Errors
-/// Those of reading.
+/// The error of the read.
 pub fn load_options(world: &World) -> ironstone::Result<String> {
     let (_, loaded) = file::load_latest(&world.env, Path::new(DIR), &ReadConfig::default())?;
     Ok(file::write(&loaded.db, loaded.families.iter().map(|(name, family)| (name.as_str(), family))))
 }
 
 fn told(error: Error) -> Verdict {
-    // A file that is not there has no offset.
+    // The error for a missing file has no offset.
     let placed = error.path().is_some() && (error.offset().is_some() || error.is_not_found());
     verdict(if placed { Class::Detected } else { Class::Unplaced }, error.to_string())
 }
 
-/// A file of the fixture that must still be there, under its name or in `lost/`, and is not.
+/// Returns a file of the fixture that the open must keep, under its name or in `lost/`, and that is missing.
 fn deleted(fixture: &Fixture, world: &World, case: &Case, failed: bool) -> Option<String> {
     let aside = world.env.fs.list(&path("lost")).unwrap_or_default();
     let gone = |name: &str| {
@@ -109,7 +109,7 @@ fn deleted(fixture: &Fixture, world: &World, case: &Case, failed: bool) -> Optio
     let mut names = fixture.files.keys().filter(|name| **name != case.file);
     let found = names.find(|name| {
         let must_stay = match kind_of(name) {
-            // An open that went through is done with its logs and its MANIFEST.
+            // After a successful open, the old WALs and the old MANIFEST may be deleted.
             "table" => true,
             "WAL" | "MANIFEST" | "CURRENT" | "PROOF" => failed,
             _ => false,
@@ -119,7 +119,7 @@ fn deleted(fixture: &Fixture, world: &World, case: &Case, failed: bool) -> Optio
     found.cloned()
 }
 
-/// Every row forward, backward and by key.
+/// Reads every row forward, backward and by key.
 fn rows(fixture: &Fixture, db: &Db) -> Verdict {
     let base = fixture.base();
     let (mut forward, mut error, mut wrong) = (Rows::new(), None, None);
@@ -145,7 +145,7 @@ fn rows(fixture: &Fixture, db: &Db) -> Verdict {
             }
             let status = iter.status();
             if let Err(e) = status {
-                // An error stays: no later call may turn it into an end.
+                // The error must stay: a later call must not report the normal end of the data.
                 if iter.valid() || iter.status().is_ok() {
                     return verdict(Class::Wrong, format!("an iterator forgot its error: {e}"));
                 }

@@ -1,12 +1,12 @@
-//! The damage sweep: small databases, one place damaged, opened, everything read.
+//! The damage sweep: damages one place of a small database, opens the database, and reads everything.
 //!
 //! ```text
 //!  fixture   a database of every shape that is promised something: closed, idle, killed behind a sync
 //!  cases     every bit of every byte, sectors, cuts at every byte, files missing, swapped, older
 //!  judge     opens it, reads every way, compares with every state the database ever had
 //! ```
-//! Classes are those of the black-box scripts: nothing may be silent, nothing may panic or hang, an open that
-//! failed may delete nothing, and an error must say file and offset.
+//! The rules: no damage may be silent, no case may panic or hang, an open that fails may delete no file, and an error
+//! must name file and offset.
 
 pub mod cases;
 pub mod fixture;
@@ -14,26 +14,26 @@ pub mod judge;
 
 use std::collections::BTreeMap;
 
-/// What the engine made of one case, worst first.
+/// The result of a case, worst first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Class {
     /// A panic.
     Crash,
-    /// No error, and no state that the database ever had; or the ways to read disagree.
+    /// No error, but rows of no state that the database ever had, or different rows by different ways of reading.
     Wrong,
-    /// An error, and a wrong row before it.
+    /// An error, after a wrong row.
     WrongBeforeError,
-    /// No error, and an older state.
+    /// No error, but the rows of an older state.
     Rollback,
-    /// A get that answers wrongly while the scan is right or failed.
+    /// A wrong answer of a get, while the scan is correct or fails.
     GetLie,
     /// The open failed or read all rows, but deleted a necessary file.
     Deleted,
-    /// An error that does not say file and offset.
+    /// An error without file and offset.
     Unplaced,
-    /// An error; every row handed out was right.
+    /// An error. Every row before the error was correct.
     Detected,
-    /// No error and the right rows.
+    /// No error, and the correct rows.
     Harmless,
 }
 
@@ -50,7 +50,7 @@ impl Class {
         Class::Harmless,
     ];
 
-    /// Whether it breaks a promise.
+    /// Returns true if the result breaks a promise.
     pub fn is_bad(self) -> bool {
         self < Class::Detected
     }
@@ -70,11 +70,11 @@ impl Class {
     }
 }
 
-/// Cases by fixture, kind of damage, kind of file, and class.
+/// The numbers of cases by fixture, kind of damage, kind of file, and class.
 #[derive(Clone, Debug, Default)]
 pub struct Tally {
     pub counts: BTreeMap<(&'static str, &'static str, &'static str, Class), u64>,
-    /// The first bad cases of each kind, in words.
+    /// Descriptions of the first bad cases of each kind.
     pub bad: Vec<((&'static str, &'static str, Class), String)>,
 }
 
@@ -85,7 +85,7 @@ impl Tally {
         *self.counts.entry((fixture, kind, file, class)).or_default() += 1;
     }
 
-    /// Keeps the words for a bad case, if there are few yet of its damage, file and class.
+    /// Keeps the description of a bad case, unless there are enough descriptions for its damage, file and class.
     pub fn tell(&mut self, kind: &'static str, file: &'static str, class: Class, words: impl Into<String>) {
         let key = (kind, file, class);
         if self.bad.iter().filter(|(k, _)| *k == key).count() < Self::BAD_MAX {
@@ -112,7 +112,7 @@ impl Tally {
         Class::ALL.into_iter().filter(|c| c.is_bad()).map(|c| self.of(c)).sum()
     }
 
-    /// As JSON: totals by class, and each fixture's by damage and file.
+    /// Returns the numbers as JSON: totals by class, and the numbers of each fixture by damage and file.
     pub fn json(&self) -> String {
         let classes = |of: &dyn Fn(Class) -> u64| {
             let list = Class::ALL.map(|c| format!("\"{}\": {}", c.name(), of(c)));

@@ -1,4 +1,4 @@
-//! All scenes, shared out among threads.
+//! Runs all scenes, on several threads.
 //!
 //! ```text
 //!  scene ──► pieces: some of its places, some of its calls ──► threads, one piece at a time
@@ -22,10 +22,10 @@ struct Piece {
     to: usize,
 }
 
-/// Places or calls in one piece.
+/// The number of places or calls in one piece.
 const PIECE: usize = 24;
 
-/// Walks down between two looks at the number of states.
+/// The number of random chains of crashes between two checks of the number of states.
 const WALKS: u64 = 20;
 
 /// Runs all scenes.
@@ -83,7 +83,7 @@ pub fn campaign(asked: &Asked, progress: &(dyn Fn(&str, &Report) + Sync)) -> Rep
     report
 }
 
-/// Short scenes first, failing calls and all.
+/// Returns the pieces. Short scenes come first, with their crashes and failing calls.
 fn pieces(scenes: &[Recorded]) -> Vec<Piece> {
     let (short, long) = (0..scenes.len()).partition::<Vec<_>, _>(|at| *at < SHORT);
     let mut pieces = Vec::new();

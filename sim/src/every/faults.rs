@@ -1,4 +1,4 @@
-//! Every call failing, once or for good; then the machine stops and what was acknowledged must be there.
+//! Makes every call fail, once or permanently. Then the machine stops, and the acknowledged writes must exist.
 
 use std::ops::Range;
 
@@ -7,13 +7,13 @@ use super::report::Report;
 use super::watch::{Fault, Strike};
 use super::{Recorded, Until, allowed, play};
 
-/// What is left after a run with a failing call: the machine stopped, or only the process.
+/// The disk after a run with a failing call: after a stop of the machine, or after the end of the process only.
 const LEFT: [&str; 2] = ["synced", "all"];
 
 type Judged = Result<(), (&'static str, String)>;
 
 impl Recorded {
-    /// Every way for these calls to fail, counted from 0.
+    /// Makes each of these calls (counted from 0) fail in every way.
     pub(super) fn failing_calls(&self, calls: Range<usize>, report: &mut Report, until: &Until) -> bool {
         for at in calls {
             let (call, op) = (at as u64 + 1, self.ops[at]);
@@ -42,7 +42,7 @@ impl Recorded {
         format!("{}!{}={}{for_good}~{left}", self.scene.name, fault.call, fault.strike.name())
     }
 
-    /// Plays with that fault, stops the machine, and opens what is left.
+    /// Runs the scene with this fault, stops the machine, and opens the disk.
     fn fault(&self, fault: Fault, report: &mut Report) -> Vec<(&'static str, Judged)> {
         let scene = &self.scene;
         let run = std::panic::AssertUnwindSafe(|| play(scene, &self.options, false, Some(fault)));

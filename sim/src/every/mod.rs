@@ -6,9 +6,9 @@
 //!     └ its recovery's calls are places again, up to three deep, drawn by a seed while there is time
 //!  every call × {EIO, ENOSPC, EINTR, EMFILE, short, failed sync that forgets} × {once, for good} ──► played again
 //! ```
-//! A crash behind a call is the crash before the next. Equal disks are opened once; each is a state for every
-//! range of moments it must lie in. A state has a name that says how to get there, `scene/37+5~torn/12~all` or
-//! `scene!90=EIO..~synced`: its replay is a function of the name.
+//! A crash after a call is the crash before the next call. Equal disks are opened once, and the result is judged for
+//! each place separately. A state has a name that says how to reach it: `scene/37+5~torn/12~all` or
+//! `scene!90=EIO..~synced`. The name determines the whole run.
 
 mod campaign;
 mod faults;
@@ -44,7 +44,7 @@ use until::Until;
 pub use watch::call_hash;
 pub(crate) use watch::{Fault, Place, Strike, Watch};
 
-/// The scenes that come with the rig.
+/// The scenes of the simulator.
 pub const SCENES: [(&str, &str); 12] = [
     ("puts", include_str!("../../scenes/puts.txt")),
     ("kept-log", include_str!("../../scenes/kept-log.txt")),
@@ -60,32 +60,32 @@ pub const SCENES: [(&str, &str); 12] = [
     ("ingestion", include_str!("../../scenes/ingestion.txt")),
 ];
 
-/// So many of them come first, failing calls and all: they are short.
+/// The first scenes are short. They run before the others, with their crashes and failing calls.
 const SHORT: usize = 3;
 
-/// How deep crashes of recoveries nest.
+/// The largest number of crashes in a chain of crashes of recoveries.
 const DEPTH_MAX: usize = 3;
 
-/// A scene that was played, with all that may be left of it.
+/// A scene that was run, with the disks and states of the run.
 pub struct Recorded {
     scene: Scene,
     options: Options,
     places: Vec<Place>,
     ops: Vec<Op>,
     past: Past,
-    /// What was opened, by its bytes: shared by all who work on the scene.
+    /// The outcomes of opens by a hash of the disk, shared by all threads that work on the scene.
     seen: Mutex<HashMap<u128, Arc<Outcome>>>,
 }
 
-/// What may be found: moments, and the families there are.
+/// The states and the column families that a recovery may find.
 struct Allowed<'a> {
     moments: &'a [Vec<State>],
-    /// Either of these sets of names, apart from the doubtful.
+    /// The column families must be one of these sets. Doubtful column families may exist or not.
     names: [Vec<String>; 2],
     doubtful: &'a [String],
 }
 
-/// Plays a scene on a new disk.
+/// Runs a scene on a new disk.
 fn play(
     scene: &Scene,
     options: &Options,
@@ -111,7 +111,7 @@ fn play(
 
 impl Recorded {
     /// # Errors
-    /// A step that does not work on a disk without faults.
+    /// A step that fails on a disk without faults.
     pub fn new(name: &str, text: &str) -> Result<Recorded, String> {
         let scene = Scene::parse(name, text)?;
         let options = options(&scene.options).map_err(|e| format!("{name}: {e}"))?;
@@ -124,7 +124,7 @@ impl Recorded {
         allowed(&self.past, place.mark.durable, place.mark.step)
     }
 
-    /// The disk at a place, as a crash with these survivors leaves it.
+    /// Returns the disk after a crash at a place with these survivors.
     pub(crate) fn crashed(place: &Place, bytes: Option<usize>, left: &str, seed: u64) -> Option<MemoryFs> {
         let clock = Arc::new(ManualClock::new(1_700_000_000_000_000));
         let disk = match (bytes, &place.inside) {
@@ -140,7 +140,8 @@ impl Recorded {
         Some(disk)
     }
 
-    /// Where inside the call's bytes the crash may come: after the first, in the middle, before the last.
+    /// Returns the offsets inside the bytes of the call at which the crash may come: before the call, after the first
+    /// byte, in the middle, and before the last byte.
     pub(crate) fn cuts(place: &Place) -> Vec<Option<usize>> {
         let mut cuts = vec![None];
         if let Some((_, len, _)) = &place.inside {
@@ -158,7 +159,8 @@ impl Recorded {
         }
         report.opened += 1;
         let Recovery { outcome, heard, .. } = recover(disk, &self.options, name, false);
-        // One in a hundred twice: chance in a state is a function of its name alone.
+        // Open one disk in a hundred twice: random numbers depend only on the name of the state, so both runs must be
+        // equal.
         if key.is_multiple_of(100) {
             report.run_twice += 1;
             let again = recover(disk, &self.options, name, false);
@@ -171,7 +173,8 @@ impl Recorded {
         outcome
     }
 
-    /// Every cut and survivor of these places, one deep.
+    /// Judges every crash at these places, with every cut and every kind of survivors, and without crashes of
+    /// recoveries.
     fn crashes(&self, places: Range<usize>, report: &mut Report, until: &Until) -> bool {
         for place in &self.places[places] {
             for cut in Self::cuts(place) {
@@ -191,7 +194,7 @@ impl Recorded {
         true
     }
 
-    /// A drawn way down: a crash, and crashes of its recoveries.
+    /// Judges a random chain: a crash, and crashes of its recoveries.
     fn deep(&self, chance: &mut Chance, report: &mut Report) {
         let place = chance.pick(&self.places).clone();
         let depth = 2 + chance.below(DEPTH_MAX as u64 - 1) as usize;
@@ -213,7 +216,7 @@ impl Recorded {
             }
             let Recovery { places, .. } = recover(&disk, &self.options, &name, true);
             report.opened += 1;
-            // Places behind the opening itself are those of a running database: none.
+            // The recovery changed nothing on the disk. No other crash is possible.
             if places.is_empty() {
                 return;
             }
@@ -221,7 +224,7 @@ impl Recorded {
         }
     }
 
-    /// Goes where a name says.
+    /// Runs the crashes that a name describes. Returns a description.
     fn replay(&self, name: &str) -> Result<String, String> {
         let mut parts = name.split('/');
         let mut so_far = parts.next().unwrap_or_default().to_string();
@@ -270,7 +273,7 @@ fn allowed(past: &Past, durable: usize, step: usize) -> Allowed<'_> {
 }
 
 impl Allowed<'_> {
-    /// Whether that may be found.
+    /// Checks that the outcome is allowed.
     fn judge(&self, outcome: &Outcome) -> Result<(), (&'static str, String)> {
         let found = match outcome {
             Outcome::Rows(found) => found,
@@ -305,15 +308,15 @@ fn named(so_far: &str, call: u64, cut: Option<usize>, left: &str) -> String {
     format!("{so_far}/{call}{cut}~{left}")
 }
 
-/// Chance in a state is a function of its name.
+/// Returns the seed of a state, from its name.
 fn seed_of(name: &str) -> u64 {
     kernel::checksum::xxh3::hash64(name.as_bytes())
 }
 
-/// Runs one state by its name; what happened, in words.
+/// Runs one state by its name. Returns a description.
 ///
 /// # Errors
-/// What does not hold, or a name that says nothing.
+/// The broken promise, or an invalid name.
 pub fn replay(name: &str) -> Result<String, String> {
     let scene = name.split(['/', '!']).next().unwrap_or_default();
     let (_, text) = SCENES.iter().find(|(n, _)| *n == scene).ok_or(format!("there is no scene {scene}"))?;

@@ -16,21 +16,21 @@ use crate::play::Outside;
 use crate::sample::Sample;
 use crate::state::State;
 
-/// How an opening ended.
+/// The result of an open.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// These rows, and nothing was wrong with them.
+    /// The open succeeded with these rows, and all checks passed.
     Rows(State),
-    /// The database does not open.
+    /// The open failed.
     Refused(String),
-    /// It opens, and something does not hold.
+    /// The open succeeded, but a check failed.
     Wrong(String),
     Panicked(String),
-    /// It waited for what nobody would do.
+    /// The open waited, and no job could end the wait.
     Hung(String),
 }
 
-/// The eight ways a crash may leave the disk.
+/// The eight kinds of survivors of a crash.
 pub const SURVIVORS: [&str; 8] = ["synced", "all", "names", "zeros", "stale", "torn", "sectors", "lostnames"];
 
 pub fn survivors(name: &str, seed: u64) -> Option<Survivors> {
@@ -47,7 +47,7 @@ pub fn survivors(name: &str, seed: u64) -> Option<Survivors> {
     })
 }
 
-/// Whether two disks are one: names and bytes.
+/// Returns a hash of the names and bytes of a disk. Equal disks have equal hashes.
 pub fn digest(disk: &MemoryFs) -> u128 {
     let (mut a, mut b) = (0u64, 1u64);
     for (path, bytes) in disk.image() {
@@ -60,10 +60,11 @@ pub fn digest(disk: &MemoryFs) -> u128 {
     u128::from(a) << 64 | u128::from(b)
 }
 
-/// Rounds of waiting for nothing before a wait counts as one without end.
+/// A wait counts as endless after this number of rounds without a job to run.
 const PATIENCE: u64 = 2000;
 
-/// Words told, and the process ended, when even a machine that stops ends no wait.
+/// Returns a function that prints a description and ends the process, for a wait that does not end even after the
+/// machine has stopped.
 pub fn hang_means_exit(what: String) -> impl Fn() + Send + Sync {
     move || {
         let way = std::backtrace::Backtrace::force_capture();
@@ -72,18 +73,18 @@ pub fn hang_means_exit(what: String) -> impl Fn() + Send + Sync {
     }
 }
 
-/// Stops the machine when something waits too long, and ends the process when that is not enough.
+/// Stops the machine if a wait is endless. If the wait continues after that, ends the process.
 pub fn bound(outside: &Outside, watch: &Arc<env::hook::Hooked<Watch>>, what: &str) {
     let (hook, end) = (watch.hook().clone(), hang_means_exit(what.to_string()));
     outside.executor.on_starved(PATIENCE, move |times| if times < 2 { hook.stop() } else { end() });
 }
 
-/// What recovering came to.
+/// The result of a recovery.
 pub struct Recovery {
     pub outcome: Outcome,
-    /// Where the machine may stop while it recovers, if asked for.
+    /// The places where the machine may stop during the recovery, if requested.
     pub places: Vec<Place>,
-    /// A number made of every call of the file system, equal for equal runs.
+    /// A hash of every call of the file system. Equal runs have equal hashes.
     pub heard: u64,
 }
 
@@ -132,7 +133,7 @@ fn look(
         let closed = db.close();
         drop(db);
         closed.map_err(|e| format!("close: {e}"))?;
-        // Nothing was written, so a second opening finds what the first did.
+        // Nothing was written, so a second open must find the same rows.
         let again = Db::open("/db", options).map_err(|e| format!("second open: {e}"))?;
         if audit::rows(&again)? != found {
             return Err("the second open finds other rows than the first".to_string());
@@ -150,7 +151,8 @@ fn look(
             ));
         }
         while outside.env.executor.help() {}
-        // Only now: what a torn MANIFEST puts in doubt stays until an opening that proves its end.
+        // Check for leftovers only after the second open: files that a torn MANIFEST may name stay until an open
+        // proves the end of the MANIFEST.
         audit::leftovers(&again, &*outside.env.fs, Path::new("/db"))
     });
     let panics = outside.executor.panics();

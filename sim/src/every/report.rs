@@ -1,25 +1,25 @@
-//! What a campaign came to: figures, and each failure with the name that replays it.
+//! The result of a campaign: counts, and each failure with the name that repeats it.
 
 use std::collections::BTreeMap;
 
 #[derive(Clone, Debug, Default)]
 pub struct Report {
     pub seed: u64,
-    /// File-system calls of the scenes.
+    /// The file-system calls of the scenes.
     pub calls: u64,
-    /// Crashes and failing calls whose outcome was judged.
+    /// The crashes and failing calls that were judged.
     pub states: u64,
-    /// Of them, crashes of a recovery.
+    /// The judged crashes of recoveries. `states` includes them.
     pub deep: u64,
-    /// Databases opened: equal disks are opened once.
+    /// The opens. Equal disks are opened once.
     pub opened: u64,
-    /// Openings done twice and compared, call by call.
+    /// The opens that ran twice, with equal calls expected.
     pub run_twice: u64,
-    /// Scenes played with a failing call.
+    /// The runs of scenes with a failing call.
     pub fault_runs: u64,
-    /// By kind: lost, refused, wrong, panicked, hung, broken.
+    /// The failures by kind: lost, refused, wrong, panicked, hung, broken.
     pub failures: BTreeMap<&'static str, u64>,
-    /// Whether every crash, one deep, and every failing call was gone through.
+    /// True if every crash and every failing call was judged. Crashes of recoveries do not count.
     pub complete: bool,
     told: Vec<String>,
 }
@@ -29,7 +29,7 @@ impl Report {
         Report { seed, complete: true, ..Report::default() }
     }
 
-    /// Adds what another came to.
+    /// Adds the counts of another report.
     pub(super) fn add(&mut self, other: Report) {
         self.calls += other.calls;
         self.states += other.states;
@@ -56,7 +56,7 @@ impl Report {
         self.failures.values().sum()
     }
 
-    /// One line of JSON.
+    /// Returns the report as one line of JSON.
     pub fn json(&self, commit: &str, seconds: f64) -> String {
         let of = |kind: &str| self.failures.get(kind).copied().unwrap_or(0);
         format!(

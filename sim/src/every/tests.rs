@@ -34,7 +34,7 @@ fn crashes_of_recoveries_replay_by_their_name() {
     assert!(replay("puts!40=EIO..~synced").is_ok());
 }
 
-/// The oracle is not blind: a disk that breaks its promise is found out.
+/// Checks the checker: a disk that breaks its promise is detected.
 #[test]
 fn syncs_that_lie_lose_acknowledged_writes_and_that_is_seen() {
     let puts = scene("puts");

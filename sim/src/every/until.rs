@@ -1,29 +1,29 @@
-//! When a campaign ends.
+//! The end of a campaign.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Instant;
 
 use super::report::Report;
 
-/// How far a campaign goes: every crash one deep and every failing call, then crashes of recoveries until there are
-/// `states` or the time is up.
+/// The size of a campaign. A campaign judges every crash and every failing call. Then it judges crashes of recoveries
+/// until `states` are judged or the time is over.
 #[derive(Clone, Copy, Debug)]
 pub struct Asked {
     pub seed: u64,
-    /// Nothing is begun after that; `None` for no end.
+    /// The time at which no new work starts. `None`: no limit.
     pub until: Option<Instant>,
-    /// Judged states to get to; 0 for no more than there are without crashes of recoveries.
+    /// The number of states to judge. 0: only the states without crashes of recoveries.
     pub states: u64,
     pub threads: usize,
-    /// Failures after which it stops.
+    /// The number of failures after which the campaign stops.
     pub failures_max: u64,
 }
 
-/// When to stop, as all threads see it.
+/// Decides when the threads stop.
 pub(super) struct Until {
     until: Option<Instant>,
     failures_max: u64,
-    /// Of the pieces that are done.
+    /// The failures in finished pieces.
     pub(super) failures: AtomicU64,
     over: AtomicBool,
 }
@@ -38,7 +38,7 @@ impl Until {
         }
     }
 
-    /// Asked by who has found what `report` says.
+    /// Returns true if the campaign is over. `report` is the unfinished report of the calling thread.
     pub(super) fn is_over(&self, report: &Report) -> bool {
         let failures = self.failures.load(Ordering::Relaxed) + report.failed();
         if failures >= self.failures_max || self.until.is_some_and(|until| Instant::now() >= until) {

@@ -13,29 +13,29 @@ use parking_lot::Mutex;
 
 use crate::play::Mark;
 
-/// The disk at a place where the machine may stop.
+/// A copy of the disk at a place where the machine may stop.
 #[derive(Clone)]
 pub struct Place {
-    /// Of the call that changes the disk, from 1; the last place, behind all calls, has one more.
+    /// The number of the call that changes the disk, from 1. The last place, after all calls, has the next number.
     pub call: u64,
-    /// Of an append: how many bytes it brings, and the disk behind it.
+    /// For an append: the file, the number of appended bytes, and the disk after the append.
     pub inside: Option<(PathBuf, usize, MemoryFs)>,
     pub disk: MemoryFs,
     pub mark: Mark,
     pub what: String,
 }
 
-/// How a call fails.
+/// The way in which a call fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Strike {
     Errno(i32),
-    /// Of an append half of the bytes, then EIO; other calls just fail.
+    /// An append writes half of its bytes and fails with EIO. Other calls fail with EIO.
     Short,
-    /// Of a read half of the bytes, and no error.
+    /// A read returns half of the bytes without an error.
     Half,
-    /// EIO, and what the file has unsynced is taken for clean and never written.
+    /// A sync fails with EIO, and the unsynced bytes are never made durable.
     Forget,
-    /// Success is told, nothing done: breaks what a disk promises, to see that the oracle sees.
+    /// The call does nothing and reports success. A disk never does this; the tests use it to check the checker.
     Lie,
 }
 
@@ -59,7 +59,7 @@ impl Strike {
         Strike::ALL.iter().find(|(n, _)| *n == name).map(|(_, s)| *s)
     }
 
-    /// Whether that call can fail so.
+    /// Returns true if a call of this kind can fail in this way.
     pub fn fits(self, op: Op) -> bool {
         match self {
             Strike::Short => op == Op::Append,
@@ -71,7 +71,7 @@ impl Strike {
     }
 }
 
-/// Which call fails: of all calls, from 1.
+/// The number of the failing call among all calls, from 1, and the way in which it fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fault {
     pub call: u64,
@@ -79,14 +79,14 @@ pub struct Fault {
     pub for_good: bool,
 }
 
-/// Adds a call and how it ended to a number made of those before it.
+/// Extends a hash by a call and its outcome.
 pub fn call_hash(call: &Call<'_>, ok: bool, before: u64) -> u64 {
     let name = call.path.file_name().map(std::ffi::OsStr::as_encoded_bytes).unwrap_or_default();
     let seed = before ^ call.offset ^ (call.bytes as u64).rotate_left(20) ^ u64::from(ok) << 63;
     kernel::checksum::xxh3::hash64_with_seed(name, seed.wrapping_add(call.op as u64))
 }
 
-/// More calls than any playing makes: beyond it the machine stops.
+/// More calls than any run makes. After this number the machine stops.
 const CALLS_MAX: u64 = 200_000;
 
 pub struct Watch {
@@ -111,7 +111,7 @@ impl std::fmt::Debug for Watch {
 }
 
 impl Watch {
-    /// Around that disk; with `keep`, every place is kept.
+    /// Wraps a disk. With `keep`, keeps a copy of the disk at every place.
     pub fn around(
         disk: &MemoryFs,
         clock: &Arc<ManualClock>,
@@ -139,7 +139,7 @@ impl Watch {
         *self.mark.lock() = mark;
     }
 
-    /// Where the run stands.
+    /// Returns the mark of the run.
     pub fn mark(&self) -> Mark {
         *self.mark.lock()
     }
@@ -152,12 +152,12 @@ impl Watch {
         self.fired.load(Ordering::Relaxed)
     }
 
-    /// A number made of every call and how it ended.
+    /// Returns a hash of every call and its outcome.
     pub fn heard(&self) -> u64 {
         self.heard.load(Ordering::Relaxed)
     }
 
-    /// Every call fails from now on.
+    /// Makes every later call fail.
     pub fn stop(&self) {
         self.dead.store(true, Ordering::Release);
     }
@@ -166,12 +166,12 @@ impl Watch {
         self.dead.load(Ordering::Acquire)
     }
 
-    /// The kinds of all calls, in order.
+    /// Returns the kinds of all calls, in order.
     pub fn ops(&self) -> Vec<Op> {
         std::mem::take(&mut self.ops.lock())
     }
 
-    /// The places kept, and one more for the end.
+    /// Returns the copies of the disk, and one copy for the end.
     pub fn places(&self) -> Vec<Place> {
         let mut places = std::mem::take(&mut *self.places.lock());
         let call = self.writes.load(Ordering::Relaxed) + 1;

@@ -11,8 +11,9 @@ fn get(db: &Db, key: &[u8]) -> Option<Vec<u8>> {
     db.get(key).unwrap().map(|value| value.to_vec())
 }
 
-/// Crash seeds 10403407 and 13202225: a sync failed and the kernel forgot what it should have written, though reads still
-/// saw it. An opening without a crash between kept the log, its sync had nothing to do, and a mark said that it was durable.
+/// Crash seeds 10403407 and 13202225. A sync failed, and the kernel dropped the unsynced bytes, although reads still
+/// returned them. The next open, without a crash between, kept the WAL. Its sync had nothing to write, and a mark
+/// then said that the WAL was durable.
 #[test]
 fn a_log_that_is_kept_is_durable_though_a_sync_of_it_failed_before() {
     let world = World::new();
@@ -35,7 +36,8 @@ fn a_log_that_is_kept_is_durable_though_a_sync_of_it_failed_before() {
     assert_eq!(get(&db, b"b"), b, "what the opening read was a part of what it went on with");
 }
 
-/// What there is of the copy goes if it fails: on a full disk it is what stands in the way.
+/// If the copy of a WAL fails, the incomplete copy is deleted. On a full disk, it would take the space that the next
+/// open needs.
 #[test]
 fn a_log_that_cannot_be_copied_leaves_nothing_behind() {
     for call in ["close *.dbtmp #1 ENOSPC", "rename *.log #1 EIO"] {
@@ -55,7 +57,7 @@ fn a_log_that_cannot_be_copied_leaves_nothing_behind() {
     }
 }
 
-/// A MANIFEST that goes on, behind such a sync.
+/// The same fault for a MANIFEST: the open continues a MANIFEST only if all its records are proved durable.
 #[test]
 fn a_manifest_goes_on_only_where_it_is_proved_durable() {
     for closes in [false, true] {
@@ -102,7 +104,7 @@ fn a_row_behind_an_empty_range_deletion_is_older_than_the_next_batch() {
     let other = db.family("other").unwrap();
     other.put(b"k", b"newer").unwrap();
     db.put(b"a", b"2").unwrap();
-    // Of the default family the logs are not needed any more.
+    // The default column family needs no older WAL after this flush.
     db.flush().unwrap();
     drop(other);
     world.crash(db, Survivors::Everything);
@@ -140,8 +142,8 @@ fn an_empty_range_deletion_takes_no_number_in_a_family_that_is_passed_over() {
     assert_eq!(world.open("").family("other").unwrap().get(b"k").unwrap().as_deref(), Some(&b"newer"[..]));
 }
 
-/// Crash seed 12103818: blocks of a log that was never synced were lost, and what lay behind them was replayed, with not a
-/// word of it.
+/// Crash seed 12103818. A crash lost blocks of a WAL that was never synced. The recovery replayed the records after
+/// the hole without a message.
 #[test]
 fn a_hole_in_a_log_ends_it_or_is_told() {
     let outcomes = [
@@ -178,8 +180,8 @@ fn a_hole_in_a_log_ends_it_or_is_told() {
     }
 }
 
-/// A writer of recycled logs leaves up to ten bytes of zeros at the end of a block, where no header has room. They were taken
-/// for a hole below what a later log says is durable, and opening was refused.
+/// The writer of a recycled WAL leaves up to ten zero bytes at the end of a block, where no record header fits. The
+/// open took these zeros for a hole before the durable end that a later WAL stated, and failed.
 #[test]
 fn what_a_writer_leaves_at_the_end_of_a_block_is_no_hole() {
     let world = World::new();
@@ -226,7 +228,8 @@ fn a_try_that_let_go_of_the_log_and_failed_is_tried_again() {
     assert_eq!(db.family("other").unwrap().get(b"b").unwrap().as_deref(), Some(&b"2"[..]));
 }
 
-/// Of a MANIFEST without marks, as RocksDB writes it, the end of a block was lost: the edits in it were left out in silence.
+/// A MANIFEST without marks, as RocksDB writes it, lost the end of a block. The open skipped the lost edits without
+/// an error.
 #[test]
 fn a_hole_in_a_manifest_is_refused() {
     let world = World::new();
@@ -257,7 +260,7 @@ fn a_hole_in_a_manifest_is_refused() {
         writer.append(&mut file, &record).unwrap();
     }
     let whole = file.clone();
-    // The last record ends with the block, or so near to the end that no header fits.
+    // The last record ends at the end of the block, or so close to it that no record header fits.
     file[begin..32_768].fill(0);
     for (bytes, at) in [(file, Some(begin as u64)), (whole, None)] {
         disk.write_all(&path, &bytes, true).unwrap();

@@ -41,8 +41,9 @@ impl World {
         Db::open("/db", options)
     }
 
-    /// A database that crashed and whose log has lost its second record: from the byte given to the end of the block, behind
-    /// which lie records of `behind`. Blocks of a log are 32 KiB, and behind zeros reading goes on at the next.
+    /// Returns a database after a crash whose WAL has lost its second record: the bytes from the returned offset to
+    /// the end of the block are zeros. The records of `behind` are in the next block. A block has 32 KiB, and a
+    /// reader that meets zeros continues at the next block.
     pub(super) fn with_a_hole(behind: &[&[u8]]) -> (World, u64) {
         let world = World::new();
         let db = world.open("");
@@ -68,7 +69,7 @@ impl World {
     }
 }
 
-/// Keeps what the LOG would have.
+/// Keeps the lines that the info log would have.
 #[derive(Debug, Default)]
 pub(super) struct Lines(pub(super) parking_lot::Mutex<Vec<String>>);
 

@@ -1,4 +1,5 @@
-//! Read-only opens beside a writer: before drawn file-system calls of the reader the writer changes the database.
+//! Read-only opens concurrently with a writer. Before drawn file-system calls of the reader, the writer changes the
+//! database.
 //!
 //! Every write changes both column families in one batch. A reader must see one state of the database, which is not older
 //! than the state at the start of its open.
@@ -18,7 +19,7 @@ use testkit::chance::Chance;
 
 use super::{options, rows, words};
 
-/// The changes during one open. A reader gives up after eight opens that the writer overtook.
+/// The number of changes during one open. A reader gives up after the writer has overtaken eight attempts.
 const CHANGES_MAX: usize = 6;
 
 type Rows = BTreeMap<Vec<u8>, Vec<u8>>;
@@ -142,7 +143,7 @@ fn read(env: &Env, writer: &Arc<Mutex<Writer>>) -> Result<(), String> {
         writer.states.len() - 1
     };
     let reader = Db::open_read_only(request);
-    // The calls of the reads below take the same lock.
+    // The reads below take the lock of the writer too. Release the lock here.
     let (states, failed) = {
         let writer = &mut *writer.lock();
         writer.changes_left = 0;

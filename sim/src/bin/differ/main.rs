@@ -27,30 +27,30 @@ mod work;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// What the command line says.
+/// The arguments of the command line.
 #[derive(Clone, Debug)]
 pub struct Settings {
     pub peer: PathBuf,
     pub seed: u64,
     pub seconds: u64,
-    /// How many operations to compare; 0: as many as the time allows.
+    /// The number of operations to compare. 0: as many as the time allows.
     pub operations: u64,
     pub len: usize,
     pub threads: u64,
     pub scratch: PathBuf,
     pub failures: u64,
     pub reduce: bool,
-    /// Whether a quarter of the lives has column families with timestamps.
+    /// If set, one life in four has column families with timestamps.
     pub timestamps: bool,
-    /// This process is the worker of that number.
+    /// The number of this worker process. `None` in the parent.
     pub worker: Option<u64>,
-    /// One directory in turns, rather than two side by side.
+    /// Runs the turns on one directory instead of two databases side by side.
     pub turns: bool,
-    /// How many turns; as many as the time allows unless it is said.
+    /// The number of turns. 0: as many as the time allows.
     pub rounds: u64,
-    /// RocksDB's tools, for that.
+    /// The directory with RocksDB's tools, for the turns.
     pub tools: Option<PathBuf>,
-    /// This process takes that turn.
+    /// The turn that this child process takes.
     pub turn: Option<turns::Turn>,
 }
 

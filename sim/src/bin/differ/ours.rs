@@ -1,4 +1,4 @@
-//! Ironstone behind the common face.
+//! Ironstone as a [`Store`].
 
 use std::path::Path;
 
@@ -12,7 +12,7 @@ use crate::store::{
 };
 
 pub fn code(error: &Error) -> Code {
-    // A table that cannot be read is no answer that is asked for: the words say which call failed on which file.
+    // No script expects that an SST file cannot be read. Print the error, which names the call and the file.
     let of_table = error.path().is_some_and(|path| path.extension().is_some_and(|ext| ext == "sst"));
     if (error.kind() == Kind::IoError && of_table) || std::env::var_os("DIFFER_WORDS").is_some() {
         eprintln!("ours: {error}");
@@ -253,7 +253,7 @@ impl Store for Ours {
             max_subcompactions: how.subcompactions,
             ..CompactRangeOptions::default()
         };
-        // As the C interface, which tells nobody.
+        // The C interface of RocksDB ignores the error of this call.
         let _ = told(self.families[at].compact_range(begin, end, &options));
     }
 
@@ -293,7 +293,7 @@ impl Drop for Ours {
     fn drop(&mut self) {
         self.iters.clear();
         self.snapshots.clear();
-        // A failure to close shows at the next opening.
+        // If the close fails, the next open shows the error.
         let _ = self.db.close();
     }
 }

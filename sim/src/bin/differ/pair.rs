@@ -1,4 +1,4 @@
-//! Both engines side by side: one operation, two answers, compared.
+//! Runs each operation on both engines and compares the answers.
 
 mod lives;
 mod reading;
@@ -13,15 +13,15 @@ use crate::rows::{self, Opening, Prefix};
 use crate::script::{Change, Op, TOGGLES};
 use crate::store::{Item, Mode, Position, Side, Spec, Store, Times, Writing};
 
-/// With timestamps: more than one step writes.
+/// With timestamps: the clock moves by this number for each step. No step writes more records.
 const STEP_RECORDS_MAX: u64 = 1000;
 
-/// The most iterators at a time.
+/// The largest number of open iterators.
 const SLOTS: usize = 3;
 const SNAPSHOTS_MAX: usize = 4;
 const FAMILIES_MAX: usize = 6;
 
-/// Numeric properties that are the same whatever the layout of files and the timing of jobs.
+/// Numeric properties that are equal for all layouts of files and all timings of jobs.
 const EXACT: &[&str] = &[
     "rocksdb.num-snapshots",
     "rocksdb.oldest-snapshot-sequence",
@@ -30,7 +30,7 @@ const EXACT: &[&str] = &[
     "rocksdb.no-such-property",
 ];
 
-/// Properties that both have, or neither.
+/// Properties that both engines have, or neither engine has.
 const NAMED: &[&str] = &[
     "rocksdb.stats",
     "rocksdb.sstables",
@@ -60,20 +60,23 @@ const NAMED: &[&str] = &[
 struct Family {
     name: String,
     prefix: Prefix,
-    /// Its memtables are vectors: RocksDB's iterators copy those, so that neither renewing nor tailing shows more.
+    /// The memtables are vectors. RocksDB's iterators copy a vector, so a refresh or a tailing iterator shows no
+    /// newer entries.
     vector: bool,
-    /// Its values were in blob files at some time. RocksDB's tailing iterators read blob files through the version that
-    /// they were made with, after they let go of it: `DBIter` has `sv->current`, `ForwardIterator` has the reference.
+    /// Some values were once in blob files. RocksDB's tailing iterators read blob files through the version of their
+    /// creation after they released this version: `DBIter` has `sv->current`, but `ForwardIterator` holds the
+    /// reference.
     blobs: bool,
 }
 
-/// Where a tailing iterator has been since its files and sealed memtables were last sought. RocksDB's are not sought
-/// again for a key within the prefix of that seek although they have gone on to another prefix, and rows are left out.
+/// The movement of a tailing iterator since the last seek in its SST files and immutable memtables. If a new seek has
+/// the prefix of the last seek, RocksDB does not seek these sources again, even if the iterator moved to another
+/// prefix in between. Then the iterator misses rows, and the answers cannot be compared.
 #[derive(Default)]
 struct Tail {
     lower: Option<Vec<u8>>,
     reverse: bool,
-    /// The prefix of where it began.
+    /// The prefix of the position after the last seek.
     prefix: Option<Vec<u8>>,
     passed: bool,
 }
@@ -103,17 +106,17 @@ impl Tail {
 struct Slot {
     prefix: Prefix,
     mode: Mode,
-    /// The prefix that the last seek asked for, while the iterator is within it.
+    /// The prefix of the last seek, while the iterator stays inside of this prefix.
     within: Option<Vec<u8>>,
-    /// Whether the answer is defined until the next seek.
+    /// True if the answers are undefined until the next seek.
     lost: bool,
     snapshot: bool,
     vector: bool,
-    /// Of a tailing iterator: what its seeks are held to.
+    /// The movement, for a tailing iterator.
     tail: Tail,
 }
 
-/// Both engines, open.
+/// A pair of open databases, one of each engine.
 pub struct Pair {
     sides: [Side; 2],
     dirs: [PathBuf; 2],
@@ -123,25 +126,25 @@ pub struct Pair {
     families: Vec<Family>,
     snapshots: usize,
     slots: [Option<Slot>; SLOTS],
-    /// Keys of single deletions that are there, with their families.
+    /// The existing keys that single deletions may delete, with their column families.
     toggles: BTreeSet<(String, Vec<u8>)>,
     dropped: bool,
-    /// A range was deleted at some time.
+    /// True if a range was deleted at any time.
     ranged: bool,
-    /// Whether the last opening took old files for new logs.
+    /// True if the last open recycled WALs.
     recycled: bool,
-    /// How far RocksDB's newest sequence number is behind ours: it does not remember at opening the numbers of records
-    /// that are in no file any more.
+    /// The newest sequence number of Ironstone minus that of RocksDB. At an open, RocksDB forgets the sequence
+    /// numbers of records that are in no file any more.
     behind: u64,
     /// With timestamps: the timestamp of the next record.
     clock: u64,
-    /// With timestamps: the life has merges, or range deletions, not both. A flush of RocksDB drops a merge operand that a
-    /// range deletion covers (`MergeHelper::MergeUntil`), and a read at an older timestamp misses the operand.
+    /// With timestamps: a life has either merges or range deletions. A flush of RocksDB drops a merge operand that a
+    /// range deletion deletes (`MergeHelper::MergeUntil`), and a read at an older timestamp misses the operand.
     merges: bool,
     pub openings: u64,
 }
 
-/// Two answers that should be one.
+/// The result of a comparison. The error describes both answers.
 pub type Differs = Result<(), String>;
 
 fn same<T: PartialEq + std::fmt::Debug>(what: impl FnOnce() -> String, ours: &T, theirs: &T) -> Differs {
@@ -174,7 +177,7 @@ impl Pair {
     /// Opens a new database with each engine.
     ///
     /// # Errors
-    /// A difference in opening.
+    /// Both answers, if the opens differ.
     pub fn new(sides: [Side; 2], dir: &Path, seed: u64, timestamps: bool) -> Result<Pair, String> {
         let chance = &mut Chance::new(seed ^ 0x6f70_7469);
         let drawn = Fixed::draw(chance);
@@ -223,7 +226,7 @@ impl Pair {
         text
     }
 
-    /// Asks both and compares.
+    /// Runs a call on both engines and compares the results.
     fn both<T: PartialEq + std::fmt::Debug>(
         &mut self,
         what: impl FnOnce() -> String,
@@ -235,7 +238,7 @@ impl Pair {
         Ok(ours)
     }
 
-    /// With timestamps: sets those of the next step. Most reads are asked at the newest timestamp.
+    /// With timestamps: sets the timestamps of the next step. Most reads use the newest timestamp.
     fn advance(&mut self) {
         if !self.fixed.stamped {
             return;
@@ -262,7 +265,7 @@ impl Pair {
         (n < self.snapshots).then_some(n)
     }
 
-    /// A change as both engines are told it; nothing if it would break a contract.
+    /// Returns a change in the form for both engines, or `None` if the change would break a contract.
     fn item(&mut self, change: &Change) -> Option<Item> {
         Some(match change {
             Change::Put(f, key, value) => Item::Put(self.at(*f), key.clone(), value.clone()),
@@ -284,7 +287,7 @@ impl Pair {
                     return None;
                 }
                 self.ranged = true;
-                // In the order of keys; what RocksDB does with others is for the end of a life.
+                // The bounds are in the order of keys. The end of a life tests the other order.
                 let (begin, end) = if self.fixed.reverse { (high, low) } else { (low, high) };
                 Item::DeleteRange(self.at(*f), begin.clone(), end.clone())
             }
@@ -320,7 +323,7 @@ impl Pair {
                 Change::PopSavePoint => drop(saved.pop()),
                 _ => {}
             }
-            // RocksDB finds this out when the log is written already, and refuses every write from then on.
+            // RocksDB detects this after it wrote the WAL record, and then rejects every later write.
             if let Change::Merge(f, ..) = change
                 && rows::operator(&self.families[self.at(*f)].name).is_empty()
             {
@@ -359,7 +362,7 @@ impl Pair {
                 self.sequence()
             }
             Op::Batch { changes, sync, no_wal, ignore_missing } => {
-                // Asked for both, they are refused.
+                // Both engines reject a write with `sync` and `disableWAL`, so the combination may be drawn.
                 let no_wal = *no_wal && (*sync || !self.opening.loses_unlogged());
                 self.batch(changes, Writing { sync: *sync, no_wal, ignore_missing: *ignore_missing })
             }
@@ -380,7 +383,7 @@ impl Pair {
                 let mut spec = spec.clone();
                 if spec.mode == Mode::Tailing {
                     snapshot = None;
-                    // RocksDB's tailing iterators do not heed range deletions.
+                    // RocksDB's tailing iterators ignore range deletions.
                     let Family { vector, blobs, .. } = self.families[at];
                     if self.ranged || vector || blobs {
                         spec.mode = Mode::Total;
@@ -436,7 +439,7 @@ impl Pair {
             }
             Op::Properties(n) => {
                 let at = self.at(*n);
-                // Our iterators keep the snapshot that they were made with.
+                // Ironstone's iterators hold the snapshot of their creation, so the properties of snapshots differ.
                 let kept = self.slots.iter().flatten().any(|slot| slot.snapshot);
                 for name in EXACT.iter().filter(|name| !kept || !name.contains("snapshot")) {
                     let behind =

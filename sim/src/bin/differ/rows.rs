@@ -1,20 +1,20 @@
-//! The option rows: drawn for each opening, in the string form that both engines read.
+//! Options for each open, drawn as option text that both engines read.
 
 use ironstone_sim::sample::{self, Fixed};
 use testkit::chance::Chance;
 
-/// What an opening is made with.
+/// The options of an open.
 #[derive(Clone, Debug)]
 pub struct Opening {
-    /// The database's; what it says of a family counts for none.
+    /// The option text of the database. Options of column families in this text are ignored.
     pub db: String,
     pub fixed: Fixed,
     pub seed: u64,
-    /// No family writes blob files.
+    /// If set, no column family writes blob files.
     pub plain: bool,
 }
 
-/// The prefix extractors drawn, as the option string names them.
+/// The prefix extractors that can be drawn, with their names in option text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Prefix {
     None,
@@ -24,7 +24,7 @@ pub enum Prefix {
 }
 
 impl Prefix {
-    /// The prefix of a key; `None` if it has none.
+    /// Returns the prefix of a key, or `None` if the key has no prefix.
     pub fn of<'k>(&self, key: &'k [u8]) -> Option<&'k [u8]> {
         match self {
             Prefix::None => None,
@@ -35,7 +35,7 @@ impl Prefix {
     }
 }
 
-/// Options of families beyond those of the simulator's rows.
+/// Options of column families in addition to those of the simulator.
 const MORE: &[(&str, &[&str])] = &[
     ("max_successive_merges", &["", "", "3"]),
     ("memtable_max_range_deletions", &["", "", "5"]),
@@ -63,13 +63,13 @@ const MORE_DB: &[(&str, &[&str])] = &[
     ("compaction_verify_record_count", &["", "true"]),
     ("verify_sst_unique_id_in_manifest", &["", "false"]),
     ("write_dbid_to_manifest", &["", "false"]),
-    // In memory, what is allocated ahead costs half the time of everything.
+    // On a file system in memory, space allocated ahead takes half of the running time.
     ("allow_fallocate", &["false", "false", "false", "false", "false", "false", "false", "true"]),
 ];
 
 const ABSOLUTE: &str = "kAbsoluteConsistency";
 
-/// The families' names; each has its merge operator for life.
+/// The names of the column families. Each has one merge operator for its whole life.
 pub const NAMES: &[(&str, &str)] = &[
     ("default", "stringappend"),
     ("adds", "uint64add"),
@@ -106,36 +106,36 @@ impl Opening {
         Opening { db, fixed, seed, plain: false }
     }
 
-    /// Whether new logs are written over old files.
+    /// Returns true if obsolete WALs are recycled.
     pub fn recycles(&self) -> bool {
         let kept = ["WAL_ttl_seconds=1000", ABSOLUTE, "kTolerateCorruptedTailRecords"];
         self.db.contains("recycle_log_file_num=3") && !kept.iter().any(|word| self.db.contains(word))
     }
 
-    /// Whether nothing in a log may be passed over.
+    /// Returns true if recovery rejects every corrupt record.
     pub fn is_absolute(&self) -> bool {
         self.db.contains(ABSOLUTE)
     }
 
-    /// The same by RocksDB's usual rules for logs.
+    /// Returns the same options with RocksDB's default recovery mode.
     pub fn lenient(&self) -> Opening {
         Opening { db: self.db.replace(ABSOLUTE, "kPointInTimeRecovery"), ..self.clone() }
     }
 
-    /// Writes that go around the log are lost at closing.
+    /// Returns true if the close loses writes that are in no WAL.
     pub fn loses_unlogged(&self) -> bool {
         self.db.contains("avoid_flush_during_shutdown=true")
     }
 
-    /// A family's option string and its prefix extractor.
+    /// Returns the option text of a column family and its prefix extractor.
     pub fn family(&self, name: &str) -> (String, Prefix) {
         let salt = name.bytes().fold(7u64, |n, b| n.wrapping_mul(31).wrapping_add(u64::from(b)));
         let chance = &mut Chance::new(self.seed ^ salt);
         let sample = sample::draw(chance, self.fixed);
         let mut text = sample.text;
         more(&mut text, MORE, chance);
-        // Large memtables keep more in memory; small ones reach the files sooner. The default's 64 MiB cost more to set
-        // up, and to allocate a log for, than scripts of this length put there.
+        // Large memtables keep more entries in memory. Small memtables write to files earlier. The default of 64 MiB
+        // costs more time, for the memtable and for the space of the WAL, than the writes of these short scripts.
         let default = !text.contains(";write_buffer_size=");
         if chance.percent(30) || (default && chance.percent(95)) {
             text.push_str("write_buffer_size=1048576;");
@@ -176,7 +176,7 @@ impl Opening {
     }
 }
 
-/// An operand that suits the family's operator, mostly.
+/// Returns a merge operand. Most operands are valid for the operator of the column family.
 pub fn operand(name: &str, serial: u64) -> Vec<u8> {
     match operator(name) {
         "uint64add" if serial.is_multiple_of(30) => b"odd".to_vec(),
@@ -186,7 +186,7 @@ pub fn operand(name: &str, serial: u64) -> Vec<u8> {
     }
 }
 
-/// Live changes of options: legal and illegal ones, with whether they are the database's.
+/// Live changes of options, valid and invalid. The boolean says that the option belongs to the database.
 pub const LIVE: &[(bool, &str, &str)] = &[
     (false, "write_buffer_size", "131072"),
     (false, "write_buffer_size", "65536"),
@@ -217,7 +217,7 @@ pub const LIVE: &[(bool, &str, &str)] = &[
     (true, "max_total_wal_size", "40000"),
 ];
 
-/// Option strings that one engine might take and the other refuse.
+/// Option strings that one engine could accept and the other reject.
 pub const TEXTS: &[&str] = &[
     "",
     ";",
@@ -271,7 +271,8 @@ pub const TEXTS: &[&str] = &[
     "max_background_jobs=2;max_subcompactions=3",
 ];
 
-/// Those that RocksDB takes, in part or by leaving things out silently, and we refuse: `docs/differences.md`.
+/// Option strings that RocksDB accepts, in part or with silent omissions, and that Ironstone rejects:
+/// `docs/differences.md`.
 pub const LISTED: &[&str] = &[
     "write_buffer_size=1x",
     "write_buffer_size=-1",

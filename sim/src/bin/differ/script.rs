@@ -1,4 +1,4 @@
-//! What is done to both engines: drawn from a seed as plain data, so that a failing script can be cut down.
+//! Operations for both engines, drawn from a seed as plain data, so that a failing script can be reduced.
 //!
 //! An operation names column families, snapshots and iterators by numbers. The number is taken modulo the
 //! number of existing objects when the operation runs. So an operation stays valid after earlier operations
@@ -70,7 +70,7 @@ pub enum Op {
         range: Option<(Vec<u8>, Vec<u8>)>,
         how: Compacting,
     },
-    /// Compacts to the bottom and waits: what is counted is exact then.
+    /// Compacts to the last level and waits. Counts are exact afterwards.
     Settle(u64),
     Create(u64),
     Drop(u64),
@@ -78,14 +78,15 @@ pub enum Op {
     SetOptions(u64),
     Properties(u64),
     Verify,
-    /// A call that must be refused, or not, alike.
+    /// A call that both engines must answer in the same way, success or error.
     Bad(u64),
 }
 
-/// Keys that single deletions may touch; no range reaches over them.
+/// The first byte of keys that single deletions may delete. No range deletion reaches these keys.
 pub const TOGGLES: u8 = b'~';
 
-/// Key shapes: empty, one byte, runs of zero and 0xff bytes, prefixes of others, neighbours, a few large ones.
+/// Draws a key: empty, one byte, runs of zero and 0xff bytes, prefixes of other keys, neighbours, and a few large
+/// keys.
 pub fn key(chance: &mut Chance, keys: u64) -> Vec<u8> {
     match chance.below(120) {
         0 => Vec::new(),
@@ -227,7 +228,7 @@ fn seek_key(chance: &mut Chance, keys: u64) -> Vec<u8> {
     if chance.percent(5) { vec![TOGGLES, chance.below(14) as u8] } else { key(chance, keys) }
 }
 
-/// A script of `len` operations.
+/// Draws a script of `len` operations.
 pub fn draw(chance: &mut Chance, len: usize) -> Vec<Op> {
     let keys = *chance.pick(&[30, 125, 125, 1000]);
     let ranges = chance.percent(60);
@@ -242,7 +243,8 @@ pub fn draw(chance: &mut Chance, len: usize) -> Vec<Op> {
     out
 }
 
-/// The same without deletions of ranges: some readers of RocksDB are only for databases that have none.
+/// Returns the operation without range deletions. Some readers of RocksDB work only in databases without range
+/// deletions.
 fn without_ranges(op: &mut Op) {
     let point = |change: &mut Change| {
         if let Change::DeleteRange(family, begin, _) = change {
@@ -311,7 +313,7 @@ fn one(chance: &mut Chance, serial: &mut u64, keys: u64, out: &mut Vec<Op>) {
     out.push(op);
 }
 
-/// How many answers an operation compares.
+/// Returns the number of answers that an operation compares.
 pub fn weight(op: &Op) -> u64 {
     match op {
         Op::Moves { moves, .. } => moves.len() as u64,
@@ -319,7 +321,7 @@ pub fn weight(op: &Op) -> u64 {
     }
 }
 
-/// Cuts a failing script down: leaves out pieces, ever smaller, while it still fails and there are tries left.
+/// Reduces a failing script: leaves out parts of decreasing size while the script still fails and tries are left.
 pub fn reduce(mut ops: Vec<Op>, mut tries: usize, mut fails: impl FnMut(&[Op]) -> bool) -> Vec<Op> {
     let mut size = ops.len() / 2;
     while size > 0 {

@@ -1,4 +1,4 @@
-//! One face for both engines: what a comparison asks, and how an answer looks.
+//! The interface that both engines implement for a comparison: the calls, and the form of the answers.
 
 use std::path::Path;
 
@@ -8,11 +8,11 @@ use peer::Library;
 use crate::ours::Ours;
 use crate::theirs::Theirs;
 
-/// A status as RocksDB names its code: `Invalid argument`, `NotFound`, ..
+/// A status, as RocksDB names its code: `Invalid argument`, `NotFound`, ..
 pub type Code = String;
 pub type Told<T> = Result<T, Code>;
 
-/// What a read is asked with.
+/// The options of a read.
 #[derive(Clone, Debug, Default)]
 pub struct Spec {
     pub lower: Option<Vec<u8>>,
@@ -26,7 +26,7 @@ pub struct Spec {
     pub soft_limit: Option<u64>,
 }
 
-/// How an iterator goes about prefixes and later writes.
+/// How an iterator treats prefixes and later writes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mode {
     #[default]
@@ -49,7 +49,7 @@ pub enum Move {
     Refresh,
 }
 
-/// Where an iterator stands.
+/// The position of an iterator.
 #[derive(Clone, PartialEq, Eq)]
 pub enum Position {
     At(Vec<u8>, Vec<u8>),
@@ -57,7 +57,7 @@ pub enum Position {
     Failed(Code),
 }
 
-/// One record of a batch; families by their place in the list of open ones.
+/// One record of a batch. A column family is given by its index among the open column families.
 #[derive(Clone, Debug)]
 pub enum Item {
     Put(usize, Vec<u8>, Vec<u8>),
@@ -80,19 +80,19 @@ pub struct Writing {
 
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Compacting {
-    /// As RocksDB numbers them: skip, if there is a filter, force, force optimised.
+    /// RocksDB's number: skip, if there is a filter, force, force optimised.
     pub bottommost: u8,
     pub exclusive: bool,
     pub target_level: Option<i32>,
     pub subcompactions: u32,
 }
 
-/// The timestamps of a pair of databases whose families have them.
+/// The timestamps of the next step, in column families with timestamps.
 #[derive(Clone, Copy, Debug)]
 pub struct Times {
-    /// Of the next record. Each record takes the next timestamp.
+    /// The timestamp of the next record. Each record takes the next timestamp.
     pub write: u64,
-    /// What reads are asked at.
+    /// The timestamp of reads.
     pub read: u64,
 }
 
@@ -122,23 +122,23 @@ pub fn stamped(
     (batch, answers)
 }
 
-/// A name and its option string.
+/// A column family: its name and its option text.
 pub type FamilyText = (String, String);
 
-/// An open database of either engine. Dropping it closes it.
+/// An open database of one of the engines. The drop closes the database.
 pub trait Store {
-    /// From now on, records carry timestamps and reads are asked at one.
+    /// Sets the timestamps of later records and reads.
     fn set_times(&mut self, times: Times);
     fn create(&mut self, name: &str, text: &str) -> Told<()>;
-    /// Drops a family; its handle stays behind as `ghost`, last of its kind.
+    /// Drops a column family. Its handle stays as the ghost.
     fn drop_family(&mut self, at: usize) -> Told<()>;
-    /// Calls on the family dropped last, in a fixed order.
+    /// Runs a fixed list of calls on the ghost, the column family that was dropped last.
     fn haunt(&mut self) -> Vec<Told<()>>;
-    /// Writes to it.
+    /// Writes to the ghost.
     fn haunt_writing(&mut self) -> Vec<Told<()>>;
-    /// One record by its own call, not by a batch.
+    /// Writes one record by its own call, without a batch.
     fn single(&mut self, item: &Item, writing: Writing) -> Told<()>;
-    /// A batch: the answers of its save points, its count, and the write's.
+    /// Writes a batch. Returns the answers of its save points, its count, and the answer of the write.
     fn batch(&mut self, items: &[Item], writing: Writing) -> (Vec<Told<()>>, u32, Told<()>);
     fn get(&mut self, at: usize, key: &[u8], snapshot: Option<usize>, spec: &Spec) -> Told<Option<Vec<u8>>>;
     fn multi_get(
@@ -153,13 +153,13 @@ pub trait Store {
     fn release(&mut self, at: usize);
     fn open_iter(&mut self, slot: usize, at: usize, snapshot: Option<usize>, spec: &Spec);
     fn close_iter(&mut self, slot: usize);
-    /// Moves and tells where it stands; a step from nowhere stays there.
+    /// Moves an iterator and returns its position. A step of an iterator that is not valid does nothing.
     fn move_iter(&mut self, slot: usize, how: &Move) -> Position;
     fn flush(&mut self, families: &[usize]) -> Told<()>;
     fn flush_wal(&mut self, sync: bool) -> Told<()>;
     fn compact(&mut self, at: usize, begin: Option<&[u8]>, end: Option<&[u8]>, how: Compacting);
     fn wait(&mut self) -> Told<()>;
-    /// Of a family, or of the database.
+    /// Sets an option of a column family, or of the database (`None`).
     fn set_options(&mut self, at: Option<usize>, name: &str, value: &str) -> Told<()>;
     fn int_property(&mut self, at: usize, name: &str) -> Option<u64>;
     fn has_property(&mut self, at: usize, name: &str) -> bool;
@@ -189,7 +189,7 @@ impl Side {
         })
     }
 
-    /// The families on disk, in the order of their ids.
+    /// Returns the column families on disk, in the order of their ids.
     pub fn families(&self, path: &Path) -> Told<Vec<String>> {
         match self {
             Side::Ours => ironstone::list_column_families(path, &ironstone::DbOptions::default())
@@ -198,7 +198,7 @@ impl Side {
         }
     }
 
-    /// Whether an option string is taken.
+    /// Returns the answer of the engine to an option string.
     pub fn takes(&self, text: &str) -> Told<()> {
         match self {
             Side::Ours => ironstone::Options::default().update(text).map_err(|e| crate::ours::code(&e)),

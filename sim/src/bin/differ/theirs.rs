@@ -1,4 +1,4 @@
-//! RocksDB behind the common face.
+//! RocksDB as a [`Store`].
 
 use std::path::Path;
 

@@ -1,8 +1,9 @@
-//! One directory, written by both engines in turn.
+//! One directory that both engines write in turn.
 //!
-//! A turn is a child process: it opens the directory with one engine and drawn options, tells every row it reads, and
-//! goes on writing until it is done and closes, or is killed. The parent knows the same steps and holds what must be
-//! read. Every few turns, and at the end of each directory, RocksDB's own tools look at it.
+//! A turn is a child process. The child opens the directory with one engine and drawn options, reports every row that
+//! it reads, and runs steps until it closes the database or is killed. The parent knows the same steps, so it knows
+//! which rows the next turn must read. Every few turns, and at the end of each directory, RocksDB's tools check the
+//! directory.
 
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::process::ExitStatusExt;
@@ -22,12 +23,12 @@ use crate::Settings;
 use crate::store::{Compacting, Item, Move, Position, Side, Spec, Store, Told, Writing};
 
 const STEPS: usize = 120;
-/// Seconds after which a turn that tells nothing counts as hung.
+/// A turn without output for this number of seconds counts as hung.
 const HANG_S: u64 = 60;
-/// Turns in one directory.
+/// The number of turns in one directory.
 const TURNS: u64 = 12;
 
-/// What a turn is told: engine, directory, seeds of steps and options, how many steps.
+/// The arguments of a turn: engine, directory, seeds of steps and options, number of steps.
 #[derive(Clone, Debug)]
 pub struct Turn {
     pub ours: bool,
@@ -81,7 +82,8 @@ fn take(store: &mut dyn Store, step: &Step) -> Told<()> {
     }
 }
 
-/// The child: `r` lines of rows, `O`, then a number after each step; `E` and a code for an error.
+/// Runs a turn in the child process. Prints rows as `r` lines, then `O`, then a number after each step. After an
+/// error, prints `E` and a code.
 pub fn live(settings: &Settings, turn: &Turn) -> ExitCode {
     let say = |line: String| {
         let mut out = std::io::stdout().lock();
@@ -193,7 +195,7 @@ fn run(settings: &Settings, turn: &Turn, kill_after: Option<usize>) -> Result<Fa
     }
 }
 
-/// What RocksDB's tools say of a closed directory; how many of them were asked.
+/// Runs RocksDB's tools on a closed directory. Returns the number of tools that ran.
 fn tools(folder: &Path, dir: &Path) -> Result<u64, String> {
     let db = format!("--db={}", dir.display());
     let file = format!("--file={}", dir.display());
@@ -278,7 +280,7 @@ fn directory(
     Ok(())
 }
 
-/// Directories until the time is up.
+/// Runs directories until the time is over.
 pub fn campaign(settings: &Settings) -> ExitCode {
     let start = Instant::now();
     let counts = Counts::default();

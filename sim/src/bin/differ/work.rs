@@ -1,4 +1,4 @@
-//! Seeds run in child processes, watched, and counted.
+//! Runs seeds in child processes, watches the processes, and counts the results.
 
 use std::io::{BufRead, BufReader, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -14,13 +14,14 @@ use crate::pair::Pair;
 use crate::script::{self, Op};
 use crate::store::Side;
 
-/// Seconds after which an operation counts as hung. A seed takes longer if the disk is slow at syncing small files.
+/// An operation without progress for this number of seconds counts as hung. A whole seed can take longer if the disk
+/// syncs small files slowly.
 const HANG_S: u64 = 60;
 /// How often a worker reports between two operations that it is alive.
 const BEAT: Duration = Duration::from_secs(5);
-/// How often it is told how far it is.
+/// The time between two reports of progress.
 const PROGRESS: Duration = Duration::from_secs(10);
-/// Reruns spent on cutting one script down.
+/// The largest number of runs to reduce one script.
 const TRIES: usize = 400;
 
 struct Failure {
@@ -29,7 +30,7 @@ struct Failure {
     at: usize,
 }
 
-/// What a seed came to.
+/// The result of a seed.
 #[derive(Clone, Copy, Default)]
 struct Ran {
     operations: u64,
@@ -44,7 +45,7 @@ fn run(sides: &[Side; 2], settings: &Settings, seed: u64, ops: &[Op]) -> Result<
     let outcome = catch_unwind(AssertUnwindSafe(|| {
         let mut pair = Pair::new(sides.clone(), dir.path(), seed, settings.timestamps)?;
         let mut ran = Ran::default();
-        // Seed 0 is not drawn: the tables.
+        // Seed 0 is not a random seed: it runs the tables.
         let mut done = if seed == 0 { pair.tables() } else { Ok(()) };
         let mut beat = Instant::now();
         for op in ops.iter().filter(|_| seed > 0) {
@@ -76,8 +77,8 @@ fn run(sides: &[Side; 2], settings: &Settings, seed: u64, ops: &[Op]) -> Result<
     outcome.map_err(|words| Failure { words, options, at })
 }
 
-/// Runs seeds: its number, then every so many, until its time is up. Lines on standard output: `S seed` before and
-/// `R operations openings` after each, `F` and what follows for a failure.
+/// Runs seeds in a worker process: the number of the worker, then every n-th seed, until the time is over. Prints `S
+/// seed` before a seed, `R operations openings` after it, and `F` with a description after a failure.
 pub fn worker(settings: &Settings, number: u64) -> ExitCode {
     let library = match Library::load(&settings.peer) {
         Ok(library) => library,
@@ -109,7 +110,7 @@ pub fn worker(settings: &Settings, number: u64) -> ExitCode {
                         |words: &str| words.split(|c: char| !c.is_alphabetic()).next().map(str::to_string);
                     let kind = sort(&failure.words);
                     let shorter = script::reduce(ops[..failure.at.min(ops.len())].to_vec(), TRIES, |ops| {
-                        // A beat for the watcher: cutting down takes longer than a run.
+                        // Show the parent that this process is alive: the reduction takes longer than a run.
                         tell("B");
                         run(&sides, settings, seed, ops).err().is_some_and(|f| sort(&f.words) == kind)
                     });
@@ -134,7 +135,7 @@ pub fn worker(settings: &Settings, number: u64) -> ExitCode {
 
 fn tell(line: &str) {
     let mut out = std::io::stdout().lock();
-    // A parent that is gone ends this process at the next line.
+    // If the parent has ended, the next line ends this process.
     if writeln!(out, "{line}").and_then(|()| out.flush()).is_err() {
         std::process::exit(1);
     }
@@ -146,7 +147,7 @@ struct Worker {
     seed: u64,
     beat: Instant,
     done: bool,
-    /// Operations that it, or the one before it, is still to compare.
+    /// The number of operations that this worker and its predecessors still have to compare.
     share: u64,
 }
 
@@ -192,7 +193,7 @@ struct Counts {
     failed_seeds: Vec<u64>,
 }
 
-/// Runs workers until the time is up, telling what they find.
+/// Runs workers until the time is over, and prints their findings.
 pub fn campaign(settings: &Settings) -> ExitCode {
     let start = Instant::now();
     let left = || settings.seconds.saturating_sub(start.elapsed().as_secs());

@@ -1,4 +1,4 @@
-//! A campaign that runs, and what it came to.
+//! A campaign that runs, and its result.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
@@ -9,37 +9,37 @@ use serde_json::Value;
 
 use crate::plan::Campaign;
 
-/// Beyond its time, until a campaign counts as hung.
+/// The time after the deadline until a campaign counts as hung.
 const GRACE: Duration = Duration::from_secs(120);
 
 pub struct Running<'a> {
     number: usize,
     campaign: &'a Campaign,
     child: Child,
-    /// All it says, in a file, so that nobody waits for a reader.
+    /// The file with the output of the program. A file never blocks the program, unlike a pipe without a reader.
     out: File,
     began: Instant,
     until: Instant,
 }
 
-/// What a campaign came to.
+/// The result of a campaign.
 #[derive(Clone, Debug)]
 pub struct Done {
     pub number: usize,
     pub campaign: Campaign,
     pub count: u64,
-    /// Lost, refused, silent, differing, panicked or hung, together.
+    /// The number of lost, refused, silent, different, panicked and hung cases.
     pub bad: u64,
     pub seconds: f64,
-    /// The program's own report.
+    /// The report of the program.
     pub report: Value,
-    /// Why it failed beyond what its report counts.
+    /// A reason for the failure that the report does not count.
     pub fault: Option<String>,
 }
 
 impl<'a> Running<'a> {
     /// # Errors
-    /// Of starting it.
+    /// The error of the start of the program.
     pub fn start(number: usize, campaign: &'a Campaign, seconds: u64) -> std::io::Result<Running<'a>> {
         if let Some(why) = campaign.missing {
             return Err(std::io::Error::other(why));
@@ -51,7 +51,7 @@ impl<'a> Running<'a> {
             .stdin(Stdio::null())
             .stdout(out.try_clone()?)
             .stderr(out.try_clone()?);
-        // Databases come and go a thousand times a second: memory that is free stays with the process.
+        // Campaigns open and close a thousand databases per second. Keep free memory in the process.
         for name in ["MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_THRESHOLD_"] {
             command.env(name, "268435456");
         }
@@ -65,7 +65,7 @@ impl<'a> Running<'a> {
         self.campaign.name
     }
 
-    /// Whether it is over, by itself or by having taken too long.
+    /// Returns true if the program has ended, or was killed because it took too long.
     pub fn has_ended(&mut self) -> bool {
         let running = matches!(self.child.try_wait(), Ok(None));
         if running && Instant::now() > self.until {
@@ -114,7 +114,7 @@ impl<'a> Running<'a> {
 }
 
 impl Done {
-    /// One that could not be started.
+    /// Returns the result of a campaign that could not be started.
     pub fn not_run(number: usize, campaign: &Campaign, why: String) -> Done {
         Done {
             number,
@@ -127,7 +127,7 @@ impl Done {
         }
     }
 
-    /// Whether it was not run for want of what it compares with.
+    /// Returns true if the campaign did not run because RocksDB's library is missing.
     pub fn is_missing(&self) -> bool {
         self.campaign.missing.is_some()
     }
@@ -137,7 +137,7 @@ impl Done {
     }
 }
 
-/// The last JSON object that begins a line and ends the text.
+/// Returns the last JSON object that starts a line and ends the text.
 pub fn last_report(said: &str) -> Value {
     let starts =
         said.match_indices('{').map(|(at, _)| at).filter(|&at| at == 0 || said.as_bytes()[at - 1] == b'\n');

@@ -23,12 +23,12 @@ use std::time::{Duration, Instant};
 
 use job::{Done, Running};
 
-/// Between two looks at what runs.
+/// The time between two checks of the running campaigns.
 const LOOK: Duration = Duration::from_millis(100);
-/// Between two lines that say what runs.
+/// The time between two lines about the running campaigns.
 const TELL_S: u64 = 15;
 
-/// What the command line says.
+/// The arguments of the command line.
 #[derive(Clone, Debug)]
 pub struct Settings {
     pub cycles: u64,
@@ -38,10 +38,10 @@ pub struct Settings {
     pub turns: u64,
     pub kills: u64,
     pub seed: u64,
-    /// That long each campaign may take.
+    /// The longest time of a campaign.
     pub seconds: u64,
     pub at_once: usize,
-    /// Where RocksDB's library is, and its tools if they are to be asked.
+    /// The directory of RocksDB's library, and of its tools for the campaigns that use them.
     pub peer: Option<PathBuf>,
     pub without_peer: bool,
     pub scratch: PathBuf,
@@ -50,7 +50,7 @@ pub struct Settings {
 }
 
 impl Default for Settings {
-    /// The sizes of a continuous integration of two cores and ten minutes.
+    /// The sizes for continuous integration with two cores and ten minutes.
     fn default() -> Self {
         Settings {
             cycles: 150_000,

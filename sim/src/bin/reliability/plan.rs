@@ -5,24 +5,24 @@ use std::path::PathBuf;
 
 use crate::Settings;
 
-/// One program to run.
+/// One campaign: the program, its arguments, and the fields of its report.
 #[derive(Clone, Debug)]
 pub struct Campaign {
     pub name: &'static str,
-    /// What is counted.
+    /// The name of the counted unit.
     pub unit: &'static str,
     pub asked: u64,
-    /// The name of the count in the program's report.
+    /// The field of the count in the report of the program.
     pub count: &'static str,
-    /// Names in the report of what must be zero.
+    /// The fields of the report that must be zero.
     pub bad: &'static [&'static str],
     pub program: PathBuf,
     pub arguments: Vec<String>,
-    /// Why it cannot run at all.
+    /// The reason why the campaign cannot run.
     pub missing: Option<&'static str>,
 }
 
-/// The longest first, so that the last one ends alone for as short a time as can be.
+/// Returns the campaigns, the longest first, so that the last campaign runs alone for a short time only.
 pub fn campaigns(settings: &Settings) -> Vec<Campaign> {
     let beside = |name: &str| {
         std::env::current_exe().map_or_else(|_| PathBuf::from(name), |path| path.with_file_name(name))

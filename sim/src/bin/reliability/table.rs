@@ -1,4 +1,4 @@
-//! What all campaigns came to, for people and for programs.
+//! Prints the results of all campaigns, as a table and as JSON.
 
 use serde_json::{Value, json};
 
@@ -14,13 +14,13 @@ fn verdict(one: &Done) -> String {
     }
 }
 
-/// One campaign in a line.
+/// Returns a line about one campaign.
 pub fn sentence(one: &Done) -> String {
     let Done { campaign, count, bad, seconds, .. } = one;
     format!("{}: {count} {}, {bad} bad in {seconds:.1} s: {}", campaign.name, campaign.unit, verdict(one))
 }
 
-/// The table.
+/// Returns the table.
 pub fn text(all: &[Done], seconds: f64) -> String {
     let mut out = format!(
         "{:30} {:>12} {:12} {:>5} {:>8}  {}\n",
@@ -46,7 +46,7 @@ pub fn text(all: &[Done], seconds: f64) -> String {
     out
 }
 
-/// The same with each program's own report.
+/// Returns the results as JSON, with the report of each program.
 pub fn json(settings: &Settings, all: &[Done], seconds: f64) -> String {
     let campaigns: Vec<Value> = all
         .iter()

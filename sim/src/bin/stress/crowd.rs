@@ -1,18 +1,19 @@
-//! What the libraries below keep for the most threads that ever lived at once, taken at the beginning.
+//! Starts many threads once, before the measured part of a run, so that libraries allocate their tables for threads.
 //!
-//! `parking_lot` has a table of waiting places that doubles with the most threads that ever waited, and lets none of its
-//! tables go: 2 KiB for 6 threads, 4 for 11, 8 for 22. Beside 148 KiB that a closed database leaves, the epoch that first
-//! draws so many threads would be growth of 2.7 %, and it may come in the last minutes of an hour (it did, in the 54th).
-//! None of it is taken twice. So a crowd of more threads than an epoch has waits once before the first.
+//! The table of waiting places of `parking_lot` doubles with the largest number of threads that ever waited, and old
+//! tables are never freed: 2 KiB for 6 threads, 4 KiB for 11, 8 KiB for 22. A closed database leaves 148 KiB. An
+//! epoch that is the first to draw so many threads would thus show growth of 2.7 %, even in the last minutes of an
+//! hour (the 54th minute in one run). The table grows only once. So more threads than any epoch has wait once before
+//! the first epoch.
 
 use std::thread;
 
 use parking_lot::{Condvar, Mutex};
 
-/// More than the pools of an epoch have; with one worker beside them `parking_lot`'s table is 8 KiB.
+/// More threads than the pools of an epoch have. With one worker, the table of `parking_lot` then has 8 KiB.
 const THREADS: usize = 24;
 
-/// Has so many threads wait at once, beside those of the settings.
+/// Makes [`THREADS`] and `workers` threads wait at the same time.
 pub fn gather(workers: usize) {
     let crowd = THREADS + workers;
     let (waiting, changed) = (Mutex::new(0), Condvar::new());

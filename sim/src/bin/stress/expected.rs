@@ -1,12 +1,13 @@
-//! What each key must read, in a file that outlives the process.
+//! The expected value of each key, in a file that outlives the process.
 //!
 //! ```text
 //!  slot   offset 16 * (thread * FAMILIES * KEYS + family * KEYS + key)
-//!         u64 settled   the generation that is there
-//!         u64 pending   the generation that a write under way, or one that failed, may have put there
+//!         u64 settled   the generation of the acknowledged value
+//!         u64 pending   the generation of a write that is in progress or failed
 //! ```
-//! Generation 0 and those with the top bit stand for no value. A write goes through `begin`, the database, `settle`;
-//! a process that is killed in between leaves the slot open, and either generation is right.
+//! Generation 0, and a generation with the top bit set, stand for no value. A write calls `begin`, writes to the
+//! database, and calls `settle`. If the process is killed in between, the slot stays open, and both generations are
+//! correct.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -28,7 +29,7 @@ impl Slot {
     }
 }
 
-/// The slots of one thread. Only that thread touches them.
+/// The slots of one thread. No other thread uses these slots.
 pub struct Expected {
     file: File,
     thread: usize,
@@ -67,13 +68,13 @@ impl Expected {
         self.file.write_all_at(&bytes, offset).expect("room for a few bytes beside the database");
     }
 
-    /// A put (or deletion) of the key is about to be made.
+    /// Starts a put or a deletion of the key. Returns the generation of the write.
     pub fn begin(&mut self, family: usize, key: usize, put: bool) -> u64 {
         let next = self.next(family, key);
         self.open(family, key, if put { next } else { next | GONE })
     }
 
-    /// As [`Expected::begin`], for a put of a value that is as long as all such.
+    /// As [`Expected::begin`], for a put of a value of the fixed length.
     pub fn begin_full(&mut self, family: usize, key: usize) -> u64 {
         let next = self.next(family, key);
         let full = (next..).find(|generation| filler(*generation) == FULL);
@@ -91,16 +92,16 @@ impl Expected {
         pending
     }
 
-    /// The write was acknowledged.
+    /// Ends a write that was acknowledged.
     pub fn settle(&mut self, family: usize, key: usize) {
         let slot = self.slot(family, key);
         self.store(family, key, Slot { settled: slot.pending, ..slot });
     }
 
-    /// What was read after an opening closes an open slot.
+    /// Closes an open slot with the value that was read after an open of the database.
     ///
     /// # Errors
-    /// It is neither generation.
+    /// The value belongs to neither generation.
     pub fn resolve(&mut self, family: usize, key: usize, found: Option<&[u8]>) -> Result<(), String> {
         let slot = self.slot(family, key);
         let is = |generation: u64| value(self.thread, family, key, generation).as_deref() == found;
@@ -115,10 +116,10 @@ impl Expected {
         }
     }
 
-    /// Whether a read is right now.
+    /// Checks a read.
     ///
     /// # Errors
-    /// It is not.
+    /// The value is not the expected value.
     pub fn check(&self, family: usize, key: usize, found: Option<&[u8]>) -> Result<(), String> {
         let slot = self.slot(family, key);
         let is = |generation: u64| value(self.thread, family, key, generation).as_deref() == found;
@@ -135,12 +136,12 @@ impl Expected {
     }
 }
 
-/// A key, as the database has it.
+/// Returns the key as the database has it.
 pub fn name(thread: usize, key: usize) -> String {
     format!("t{thread:02}k{key:04}")
 }
 
-/// The value of a generation.
+/// Returns the value of a generation.
 pub fn value(thread: usize, family: usize, key: usize, generation: u64) -> Option<Vec<u8>> {
     if generation == 0 || generation & GONE != 0 {
         return None;
@@ -151,10 +152,10 @@ pub fn value(thread: usize, family: usize, key: usize, generation: u64) -> Optio
     Some(out)
 }
 
-/// Bytes of a value behind what it says of itself.
+/// Returns the number of filler bytes in a value of this generation.
 fn filler(generation: u64) -> u64 {
     if generation.is_multiple_of(17) { 3000 } else { generation.wrapping_mul(7919) % 300 }
 }
 
-/// Those of a value at rest.
+/// The number of filler bytes in each value at a rest point.
 const FULL: u64 = 299;

@@ -1,20 +1,20 @@
-//! What the process takes: memory, handles, threads, disk.
+//! The resources of the process: memory, handles, threads, disk.
 
 use std::path::Path;
 
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Gauge {
-    /// Allocated and not freed.
+    /// Bytes that are allocated and not freed, in KiB.
     pub heap_kb: u64,
     pub rss_kb: u64,
     pub handles: u64,
     pub threads: u64,
-    /// All files, also those put aside.
+    /// The size of all files, files in `lost/` and in the archive included, in KiB.
     pub disk_kb: u64,
 }
 
 impl Gauge {
-    /// The most of two of each.
+    /// Returns the larger value of each resource.
     pub fn most(self, other: Gauge) -> Gauge {
         Gauge {
             heap_kb: self.heap_kb.max(other.heap_kb),
@@ -42,7 +42,7 @@ pub fn read(dir: &Path) -> Gauge {
     }
 }
 
-/// Bytes of all files of a directory and of those below it.
+/// Returns the bytes of all files in a directory and its subdirectories.
 pub fn size(dir: &Path) -> u64 {
     let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
     let sizes = entries.filter_map(|e| Some((e.metadata().ok()?, e.path())));

@@ -6,11 +6,13 @@
 
 use crate::gauge::Gauge;
 
-/// What the last third of the epochs may have allocated more than the first, in KiB, with the database closed.
+/// The largest growth of allocated memory from the first to the last third of the epochs, in KiB, with the database
+/// closed.
 const GROWTH_KB: u64 = 16 * 1024;
-/// Memory that the last third of the epochs may have more than the first, in KiB, beside half of that.
+/// The largest growth of resident memory from the first to the last third of the epochs, in KiB, in addition to half
+/// of the first value.
 const RSS_GROWTH_KB: u64 = 96 * 1024;
-/// Memory that the system's allocator keeps, at most.
+/// The largest resident memory.
 const RSS_MAX_KB: u64 = 1024 * 1024;
 const DISK_MAX_KB: u64 = 512 * 1024;
 const THREADS_MAX: u64 = 96;
@@ -18,7 +20,7 @@ const THREADS_MAX: u64 = 96;
 /// The epochs of a process.
 pub struct History {
     handles_first: Option<u64>,
-    /// Each the most of `stride` epochs; the last may have fewer.
+    /// Each point has the largest values of `stride` epochs. The last point may have fewer epochs.
     points: Vec<Gauge>,
     stride: usize,
     epochs: usize,
@@ -33,7 +35,7 @@ impl Default for History {
 }
 
 impl History {
-    /// One epoch more.
+    /// Adds an epoch.
     pub fn push(&mut self, gauge: Gauge) {
         self.handles_first.get_or_insert(gauge.handles);
         if self.points.len() == HISTORY_MAX && self.epochs.is_multiple_of(self.stride) {
@@ -50,10 +52,10 @@ impl History {
         self.epochs += 1;
     }
 
-    /// Whether what the process takes is bounded, the database being closed; `last` is its last epoch.
+    /// Checks that the resources of the process are bounded, with the database closed. `last` is the last epoch.
     ///
     /// # Errors
-    /// What is not.
+    /// The resource that is not bounded.
     pub fn bounded(&self, last: &Gauge) -> Result<(), String> {
         let first = self.handles_first.unwrap_or(last.handles);
         if last.handles > first {

@@ -13,9 +13,10 @@
 //! database to a fixed state and reports again (`rest`). The last two lines are a sentence and the figures
 //! as JSON.
 //!
-//! `--killed` says how many of a hundred processes are killed (65), `--life` how long the others live (60 seconds). With
-//! `--flat` medians at rest of memory, handles, threads and disk in the last quarter of the run may be no more than so many
-//! percent above those of the quarter before. `--csv` and `--chart` write what was told, minute by minute (`series`).
+//! `--killed` is the percentage of processes that are killed (65). `--life` is the life of the other processes in
+//! seconds (60). With `--flat`, memory, handles, threads and disk must be flat: their medians at rest in the last
+//! quarter of the run may exceed those of the quarter before by at most this percentage. `--csv` and `--chart` write
+//! the series minute by minute (`series`).
 
 #![forbid(unsafe_code)]
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "a program")]
@@ -42,14 +43,14 @@ pub struct Settings {
     pub seed: u64,
     pub scratch: PathBuf,
     pub quiet: bool,
-    /// Seconds that a process lives that is not killed.
+    /// The life of a process that is not killed, in seconds.
     pub life: u64,
-    /// Of a hundred processes.
+    /// The percentage of processes that are killed.
     pub killed: u64,
     pub flat: Option<f64>,
     pub csv: Option<PathBuf>,
     pub chart: Option<PathBuf>,
-    /// This process is the child; the directory to work in.
+    /// The working directory, if this process is the child.
     pub child: Option<PathBuf>,
 }
 

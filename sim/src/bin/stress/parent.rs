@@ -1,4 +1,4 @@
-//! The parent: starts children, kills them, gathers what they tell.
+//! The parent: starts children, kills them, and collects their reports.
 
 use std::io::{BufRead, BufReader};
 use std::os::unix::process::ExitStatusExt;
@@ -13,8 +13,8 @@ use crate::Settings;
 use crate::gauge::Gauge;
 use crate::series::{MEASURES, Point, Series};
 
-/// Seconds without a line after which a child counts as hung. They are counted in looks of this process, which stops
-/// when the machine does.
+/// A child without output for this number of seconds counts as hung. The parent counts its own checks, so time in
+/// which the machine stops does not count.
 const HANG_S: u64 = 90;
 const LOOK_MS: u64 = 20;
 
@@ -33,7 +33,7 @@ impl Counts {
         self.series.points.iter().map(|p| of(&p.gauge)).max().unwrap_or(0)
     }
 
-    /// What was asked of the series as a whole.
+    /// Writes the series, and checks that the series is flat, if requested.
     fn finish(&self, settings: &Settings) -> Result<(), String> {
         let told = |e: std::io::Error| e.to_string();
         settings.csv.as_ref().map_or(Ok(()), |path| self.series.write_csv(path)).map_err(told)?;
@@ -58,7 +58,7 @@ pub fn campaign(settings: &Settings) -> ExitCode {
         // Round up, so that a process that lives to the end does not leave a fraction of a second to a next
         // process.
         let left = end.saturating_sub(start.elapsed()).as_secs_f64().ceil() as u64;
-        // Some live long, so that growth shows; most are killed.
+        // Most processes are killed. The others live long, so that growth shows.
         let (life, killed) = if chance.percent(100 - settings.killed) {
             (left.min(settings.life), false)
         } else {

@@ -11,8 +11,8 @@
 //! hold only this open. If a rest point shows more resources than an earlier rest point, the epochs between
 //! them left the difference.
 //!
-//! Two things are kept by design and for longer than a run: logs that `WAL_ttl_seconds` wants archived, and what was put
-//! aside in doubt (`lost/`, a day). They are taken away at rest, and told.
+//! Two kinds of files stay longer than a run by design: archived WALs (`WAL_ttl_seconds`), and files in `lost/`,
+//! which stay for a day. The rest point deletes these files and reports their size.
 
 use std::path::Path;
 
@@ -28,7 +28,7 @@ use crate::expected::{Expected, FAMILIES, KEYS, name, value};
 use crate::worker::{scan, verify};
 use crate::{Settings, gauge};
 
-/// After so many epochs there is a rest.
+/// The number of epochs between two rest points.
 pub const EVERY: u64 = 4;
 
 /// The options of a rest point: the defaults, the options that the life of the database fixes, one info
@@ -37,18 +37,18 @@ const OPTIONS: &str = "create_if_missing=true;create_missing_column_families=tru
      comparator=leveldb.BytewiseComparator;keep_log_file_num=1;stats_dump_period_sec=0;stats_persist_period_sec=0;\
      compression=kNoCompression;";
 
-/// What was found at rest.
+/// The result of a rest point.
 #[derive(Clone, Copy, Debug)]
 pub struct Rest {
     pub rows: u64,
-    /// Of what had been archived and put aside since the last rest.
+    /// The size of the archived WALs and of the files in `lost/` since the last rest point, in KiB.
     pub aside_kb: u64,
 }
 
 /// Brings the database to rest and closes it.
 ///
 /// # Errors
-/// A wrong answer, or an error: no call fails here.
+/// A wrong answer, or an error: no call fails at a rest point.
 pub fn rest(settings: &Settings, dir: &Path, expected: &Path) -> Result<Rest, String> {
     let open = || life::open(dir, OPTIONS, Env::posix()).map_err(told("refused"));
     let mut slots = (0..settings.threads)
@@ -79,7 +79,7 @@ fn told(what: &'static str) -> impl Fn(ironstone::Error) -> String {
     move |error| format!("at rest: {what}: {error}")
 }
 
-/// Deletes what is kept by design, and tells how much it was.
+/// Deletes the files that stay by design, and returns their size in KiB.
 fn take_away(dir: &Path) -> std::io::Result<u64> {
     let mut kb = 0;
     for name in ["archive", "lost"] {
@@ -92,7 +92,7 @@ fn take_away(dir: &Path) -> std::io::Result<u64> {
     Ok(kb)
 }
 
-/// Every key of a thread with a value of the fixed length.
+/// Puts every key of a thread with a value of the fixed length.
 fn fill(db: &Db, families: &[Family], thread: usize, slots: &mut Expected) -> ironstone::Result<()> {
     for (family, handle) in families.iter().enumerate().take(FAMILIES) {
         for key in 0..KEYS {

@@ -1,4 +1,4 @@
-//! What the processes took over time: minute by minute, and whether it stayed flat.
+//! The resources of all processes over time, minute by minute, and the check that they stay flat.
 //!
 //! ```text
 //!  all of the run   |······|······|······|······|      quarters by time
@@ -12,23 +12,23 @@ use std::path::Path;
 
 use crate::gauge::Gauge;
 
-/// After an epoch, or at rest.
+/// The resources after an epoch or at a rest point.
 #[derive(Clone, Copy, Debug)]
 pub struct Point {
-    /// Since the run began.
+    /// Seconds since the start of the run.
     pub seconds: f64,
     pub operations: u64,
-    /// Of a point at rest: how many rows the database had.
+    /// The number of rows of the database, at a rest point. `None` after an epoch.
     pub rows: Option<u64>,
-    /// And what had been kept by design since the rest before.
+    /// The size of the files that stayed by design since the last rest point, in KiB.
     pub aside_kb: u64,
     pub gauge: Gauge,
 }
 
-/// A thing that is measured: its name, and how a point tells it.
+/// A measured resource: its name, and its value at a point.
 pub type Measure = (&'static str, fn(&Gauge) -> u64);
 
-/// All of them must be flat.
+/// The resources that must be flat.
 pub const MEASURES: [Measure; 5] = [
     ("heap_kb", |g| g.heap_kb),
     ("rss_kb", |g| g.rss_kb),
@@ -37,7 +37,7 @@ pub const MEASURES: [Measure; 5] = [
     ("disk_kb", |g| g.disk_kb),
 ];
 
-/// A quarter with fewer rests tells nothing.
+/// A quarter with fewer rest points is not judged.
 const RESTS_MIN: usize = 4;
 
 #[derive(Debug, Default)]
@@ -50,7 +50,7 @@ impl Series {
         self.points.iter().filter(|p| p.rows.is_some())
     }
 
-    /// The rests of the third and of the fourth quarter.
+    /// Returns the rest points of the third and the fourth quarter.
     fn last_quarters(&self) -> [Vec<&Point>; 2] {
         let end = self.points.last().map_or(0.0, |p| p.seconds);
         [(0.5, 0.75), (0.75, 1.0)].map(|(from, to)| {
@@ -58,7 +58,7 @@ impl Series {
         })
     }
 
-    /// Medians of a measure at rest in the third and the fourth quarter.
+    /// Returns the medians of a resource at the rest points of the third and the fourth quarter.
     pub fn quarters(&self, of: fn(&Gauge) -> u64) -> [u64; 2] {
         self.last_quarters().map(|rests| median(rests.iter().map(|p| of(&p.gauge)).collect()))
     }
@@ -92,7 +92,8 @@ impl Series {
         if grown.is_empty() { Ok(()) } else { Err(grown.join("; ")) }
     }
 
-    /// A row a minute, in the order of [`COLUMNS`]. A minute without a rest repeats the medians of the one before.
+    /// Returns one row per minute, in the order of [`COLUMNS`]. A minute without a rest point repeats the medians of
+    /// the previous minute.
     pub fn minutes(&self) -> Vec<[u64; COLUMNS.len()]> {
         let mut rows: Vec<[u64; COLUMNS.len()]> = Vec::new();
         let last = self.points.last().map_or(0, |p| (p.seconds / 60.0) as u64);
@@ -125,7 +126,7 @@ impl Series {
     }
 
     /// # Errors
-    /// Of the file system.
+    /// The error of the file system.
     pub fn write_csv(&self, path: &Path) -> std::io::Result<()> {
         let mut out = format!("{}\n", COLUMNS.join(","));
         for row in self.minutes() {
@@ -135,10 +136,10 @@ impl Series {
         std::fs::write(path, out)
     }
 
-    /// A panel for each measure over the minutes: the median at rest as a line, the most as a paler one.
+    /// Draws a panel for each resource over the minutes: the median at rest as a line, the maximum as a pale line.
     ///
     /// # Errors
-    /// Of the file system.
+    /// The error of the file system.
     pub fn write_chart(&self, path: &Path) -> std::io::Result<()> {
         const WIDE: f64 = 640.0;
         const HIGH: f64 = 90.0;

@@ -1,9 +1,9 @@
-//! The rule of flatness, held to an hour of data.
+//! Tests of the rule for flat series, with an hour of data.
 
 use super::{Point, Series};
 use crate::gauge::Gauge;
 
-/// An hour as it is: a point a second, every fourth at rest; what is measured wobbles by a few percent.
+/// Returns an hour of data: a point per second, every fourth at rest. The values vary by a few percent.
 fn hour(change: impl Fn(u64, &mut Gauge)) -> Series {
     let point = |i: u64| {
         let wobble = i * 7919 % 97;
@@ -16,7 +16,7 @@ fn hour(change: impl Fn(u64, &mut Gauge)) -> Series {
         };
         let rest = i.is_multiple_of(4);
         if !rest {
-            // Whatever the drawn options leave.
+            // After an epoch, the drawn options decide the use of disk and memory.
             gauge.disk_kb *= 1 + wobble / 10;
             gauge.heap_kb += 40 * wobble;
         }
@@ -106,7 +106,7 @@ fn a_row_a_minute_has_medians_at_rest_and_the_most_of_all() {
     });
     let rows = series.minutes();
     assert_eq!(rows.len(), 61);
-    // Seconds 60 to 119, of which 60, 64 .. 116 are rests.
+    // Minute 1 has the seconds 60 to 119. The seconds 60, 64 .. 116 are rest points.
     assert_eq!(rows[1][..7], [1, 45, 600, 15, 600, 88, 10_119]);
     assert_eq!(rows[60][..4], [60, 0, 10, 1]);
 }

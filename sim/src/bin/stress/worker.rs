@@ -1,4 +1,4 @@
-//! The child: epochs of open, verify, work in threads, close.
+//! The child: runs epochs of open, verification, work in threads, and close.
 
 use std::io::Write;
 use std::path::Path;
@@ -20,7 +20,7 @@ use crate::expected::{Expected, FAMILIES, KEYS, Slot, name};
 use crate::history::History;
 use crate::{crowd, gauge, rest};
 
-/// What may fail in an epoch, as plans of the fault file system.
+/// The plans of the fault file system that an epoch can draw.
 const PLANS: &[&str] = &[
     "sync *.log #3 EIO",
     "append *.log #200 EIO",
@@ -79,7 +79,7 @@ pub fn live(settings: &Settings, dir: &Path) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// What is told of an epoch; of a rest, more.
+/// Returns the report of an epoch. `rest` has the additional fields of a rest point.
 fn line(start: Instant, epoch: u64, operations: u64, rest: &str, gauge: &gauge::Gauge) -> String {
     format!(
         "{{\"seconds\":{:.1},\"epoch\":{epoch},\"operations\":{operations},{rest}\"heap_kb\":{},\"rss_kb\":{},\"handles\":{},\"threads\":{},\"disk_kb\":{}}}",
@@ -99,11 +99,11 @@ fn say(line: &str) {
     }
 }
 
-/// What the threads of an epoch share.
+/// The state that the threads of an epoch share.
 struct Epoch {
     db: Db,
     families: Vec<Family>,
-    /// Calls fail, or did: errors are no findings.
+    /// True if calls fail in this epoch. Errors of the engine are then expected.
     faulty: bool,
     stop: AtomicBool,
     operations: AtomicU64,
@@ -160,7 +160,7 @@ impl Epoch {
                     }
                 }
                 if set && began.elapsed() > length / 2 && faults.hook().fired() > 0 {
-                    // Told after the calls work again: it may still refuse, and the next opening settles it.
+                    // The calls work again. The resume may still fail; the next open then recovers.
                     let _ = faults.hook().set_plan("");
                     let _ = epoch.db.resume();
                 }
@@ -181,7 +181,7 @@ impl Epoch {
     }
 }
 
-/// Every key of a thread, by a scan; open slots are closed.
+/// Scans every key of a thread, and closes its open slots.
 pub fn verify(families: &[Family], thread: usize, slots: &mut Expected) -> Result<(), String> {
     for (family, handle) in families.iter().enumerate().take(FAMILIES) {
         let mut rows = scan(handle, thread, false).map_err(|e| e.to_string())?;
@@ -248,7 +248,8 @@ impl Worker<'_> {
         Ok(())
     }
 
-    /// An error is a finding unless calls fail.
+    /// Returns the value of a call, or an error of the campaign. In an epoch with failing calls, an error of the
+    /// engine is `None`.
     fn told<T>(&self, what: &str, outcome: ironstone::Result<T>) -> Result<Option<T>, String> {
         match outcome {
             Ok(value) => Ok(Some(value)),
@@ -304,7 +305,7 @@ impl Worker<'_> {
         }
     }
 
-    /// Puts and deletions of distinct keys in one batch. Keys whose state is open are left alone.
+    /// Puts and deletes distinct keys in one batch. Skips keys whose slot is open.
     fn write(&mut self, keys: &[(usize, usize, bool)]) -> Result<(), String> {
         let keys: Vec<_> = keys.iter().filter(|k| !self.slots.slot(k.0, k.1).is_open()).copied().collect();
         let mut batch = WriteBatch::new();

@@ -1,4 +1,4 @@
-//! SST files that come in and go out, and what the database tells of its files.
+//! Ingestion and export of SST files, and the metadata of files.
 
 use ironstone::{
     Checkpoint, CompactionOptions, FamilyDescriptor, FlushOptions, IngestExternalFileArg,
@@ -64,7 +64,7 @@ impl Copies {
         };
         done.map_err(told("ingestion"))?;
         rows.iter().for_each(|(key, row)| change(&mut self.state[at], key, row));
-        // An ingestion leaves no record in the WAL.
+        // An ingestion writes no WAL record, so the stream since the mark is incomplete.
         self.mark = None;
         let left = self.options.db.env.fs.open_sequential(&path).is_ok();
         same("the ingested file is still there", &left, &!move_files)
@@ -87,7 +87,8 @@ impl Copies {
         let keys: Vec<Vec<u8>> = (0..6).map(|_| key(chance)).collect();
         let wanted: Vec<&[u8]> = keys.iter().map(Vec::as_slice).collect();
         for (key, found) in keys.iter().zip(reader.multi_get(&wanted, &options)) {
-            // Operands without a value below them: an iterator merges them, a get of the file alone does not.
+            // If the file has operands and no value of a key, an iterator merges the operands, but a get of the file
+            // fails.
             if operands.contains(&&key[..]) {
                 let kinds = [found.err(), reader.get(key).err()].map(|error| error.map(|error| error.kind()));
                 same("get of operands in an SST file", &kinds, &[Some(Kind::MergeInProgress); 2])?;
@@ -102,12 +103,12 @@ impl Copies {
         same("entries by the properties", &reader.properties().num_entries, &(entries as u64))
     }
 
-    /// Takes a column family out, and puts it in under another name.
+    /// Exports a column family, and imports it under another name.
     pub(super) fn export(&mut self, chance: &mut Chance) -> Result<(), String> {
         let (at, path) = (chance.below(2) as usize, self.path("export"));
         let exported = match Checkpoint::new(&self.db).export_column_family(&self.families[at], &path) {
             Ok(exported) => exported,
-            // Blob files cannot be exported, and say so.
+            // Blob files cannot be exported. The error says so.
             Err(error) if error.kind() == Kind::NotSupported => return Ok(()),
             Err(error) => return Err(format!("export: {error}")),
         };
@@ -129,7 +130,7 @@ impl Copies {
         self.db.drop_family(&imported).map_err(told("drop of the import"))
     }
 
-    /// Compactions by name and by wish: none changes a row.
+    /// Runs compactions of chosen files and ranges. No compaction may change a row.
     pub(super) fn compact_some(&mut self, chance: &mut Chance) -> Result<(), String> {
         let family = &self.families[chance.below(2) as usize];
         match chance.below(3) {
@@ -139,7 +140,7 @@ impl Copies {
                 let files: Vec<_> = level.files.iter().map(|file| file.number).collect();
                 let output = level.level.max(1);
                 match family.compact_files(&files, output, None, &CompactionOptions::default()) {
-                    // Universal compaction has rules of its own about levels; a picked file may be busy.
+                    // Universal compaction restricts the levels, and another job may have a chosen file.
                     Err(error) if !matches!(error.kind(), Kind::InvalidArgument | Kind::Aborted) => {
                         Err(format!("compact_files: {error}"))
                     }
@@ -158,7 +159,7 @@ impl Copies {
         }
     }
 
-    /// Stops work of the background, and lets it go on.
+    /// Pauses background work, checks that it stopped, and continues it.
     pub(super) fn pause(&mut self, chance: &mut Chance) -> Result<(), String> {
         let (db, family) = (&self.db, &self.families[chance.below(2) as usize]);
         let stopped = |what: &str, kind: Kind| match family.compact_range(None, None, &Default::default()) {
@@ -199,7 +200,7 @@ impl Copies {
         }
     }
 
-    /// What the database tells of its files agrees with itself and with the disk.
+    /// Checks that the metadata of files is consistent with itself and with the disk.
     pub(super) fn look_at_files(&mut self) -> Result<(), String> {
         for (family, all) in self.families.iter().zip(self.db.metadata_of_all()) {
             let own = family.metadata();

@@ -14,14 +14,14 @@ pub(super) enum Use {
 /// A tracked key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Tracked {
-    /// The number of commits since which a change of the key is a conflict.
+    /// The count of commits at the tracking. A later change of the key is a conflict.
     pub at: u64,
     exclusive: bool,
     reads: u64,
     writes: u64,
 }
 
-/// What a save point brings back.
+/// The state that a rollback to a save point restores.
 #[derive(Clone, Debug)]
 pub(super) struct Saved {
     overlay: Overlay,
@@ -36,17 +36,19 @@ pub(super) struct Own {
     pub tracked: BTreeMap<Key, Tracked>,
     /// The number of commits at the snapshot.
     pub snapshot: Option<u64>,
-    /// Puts, deletions, merge operands, entities.
+    /// The numbers of puts, deletions, merge operands and entities.
     pub counts: [u64; 4],
     pub saves: Vec<Saved>,
     pub name: Option<Vec<u8>>,
     pub prepared: bool,
-    /// The transaction holds no locks. The program must decide it before it writes these keys again.
+    /// True after a recovery: the transaction holds no locks. The program must commit it or roll it back before it
+    /// writes these keys again.
     pub is_recovered: bool,
 }
 
 impl Own {
-    /// Whether the lock of a key keeps another transaction from locking the key.
+    /// Returns true if this transaction holds a lock on the key that excludes the requested lock of another
+    /// transaction.
     pub fn blocks(&self, key: &Key, exclusive: bool) -> bool {
         self.tracked.get(key).is_some_and(|tracked| tracked.exclusive || exclusive)
     }
@@ -76,7 +78,8 @@ impl Own {
         }] += 1;
     }
 
-    /// Keys whose read for update can be undone: those that were read for update since the newest save point.
+    /// Returns the keys whose read for update can be undone: keys that were read for update since the newest save
+    /// point.
     pub fn undoable(&self) -> Vec<Key> {
         let before = |key| {
             let saved = self.saves.last().and_then(|saved| saved.tracked.get(key));
@@ -118,7 +121,7 @@ impl Own {
         self.saves.pop().is_some()
     }
 
-    /// The transaction after a recovery: it holds no locks.
+    /// Returns the transaction as a recovery returns it: it holds no locks.
     pub fn recovered(self) -> Own {
         Own {
             overlay: self.overlay,

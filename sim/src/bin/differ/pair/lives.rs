@@ -1,4 +1,4 @@
-//! Openings, families that come and go, calls that must be refused, and the end.
+//! Opens, column families that come and go, calls that both engines must reject, and the end of a life.
 
 use ironstone_sim::sample::Fixed;
 use testkit::chance::Chance;
@@ -39,7 +39,7 @@ impl Pair {
                 self.recycled = self.opening.recycles();
                 Ok(())
             }
-            // Whether RocksDB refuses depends on how the remains of older records are cut.
+            // RocksDB rejects the open or not, depending on the fragments of the older records in a recycled WAL.
             (Ok(ours), Err(code)) if code == "Corruption" && self.recycled && self.opening.is_absolute() => {
                 drop(ours);
                 let lenient = self.opening.lenient();
@@ -97,7 +97,7 @@ impl Pair {
         let next = self.plain(Opening::draw(chance.next(), self.fixed));
         match chance.below(12) {
             0 => self.refused(&format!("{}error_if_exists=true;", next.db), &next, |_| {}),
-            // The default family is always among those we open.
+            // The default column family is always opened.
             1 if self.families.last().is_some_and(|f| f.name != "default") => {
                 self.refused(&next.db, &next, |families| drop(families.pop()))
             }
@@ -121,7 +121,8 @@ impl Pair {
         self.resume_at(before)
     }
 
-    /// Compares sequence numbers after an opening: ours is what it was, or what RocksDB has too; RocksDB's may be lower.
+    /// Compares the sequence numbers after an open. Ironstone's number must be the number before the close, or
+    /// RocksDB's number. RocksDB's number may be lower.
     fn resume_at(&mut self, before: u64) -> Differs {
         let [ours, theirs] = self.open.as_mut().ok_or("closed")?;
         let (ours, theirs) = (ours.sequence(), theirs.sequence());
@@ -131,7 +132,7 @@ impl Pair {
         self.sequence()
     }
 
-    /// An opening that both must answer alike, whatever that is.
+    /// Opens both databases, and compares the answers, whether both succeed or both fail.
     fn refused(&mut self, text: &str, opening: &Opening, change: impl Fn(&mut Vec<FamilyText>)) -> Differs {
         let mut texts = self.texts(opening);
         change(&mut texts);
@@ -187,10 +188,10 @@ impl Pair {
         }
     }
 
-    /// Every row of the tables of live changes and option strings.
+    /// Compares every row of the tables of live changes and option strings.
     ///
     /// # Errors
-    /// All differences, a line each.
+    /// All differences, one per line.
     pub fn tables(&mut self) -> Differs {
         let mut found = Vec::new();
         for (database, name, value) in rows::LIVE {
@@ -201,7 +202,7 @@ impl Pair {
         for text in rows::TEXTS {
             let [ours, theirs] = [self.sides[0].takes(text), self.sides[1].takes(text)];
             if rows::LISTED.contains(text) {
-                // A list that no longer holds is a finding as well.
+                // A listed difference that no longer exists is a failure too.
                 if ours.is_ok() || theirs.is_err() {
                     found.push(format!("options {text:?}: listed, but ours {ours:?}, theirs {theirs:?}"));
                 }
@@ -221,13 +222,13 @@ impl Pair {
     /// Compares everything once more and closes.
     ///
     /// # Errors
-    /// What differs.
+    /// The first difference.
     pub fn end(&mut self) -> Differs {
         for at in 0..self.families.len() {
             self.scan(at)?;
         }
         self.both(|| "verify_checksum".to_string(), |s| s.verify()).map(drop)?;
-        // Last, for RocksDB takes no write any more afterwards; we do.
+        // This test comes last, because RocksDB then rejects every later write. Ironstone does not.
         if self.dropped {
             self.both(|| "writes to a dropped family".to_string(), |s| s.haunt_writing())?;
         } else {

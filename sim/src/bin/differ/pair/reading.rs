@@ -1,4 +1,4 @@
-//! What iterators and scans of both show.
+//! Compares iterators and scans.
 
 use super::{Differs, Pair, SLOTS, same};
 use crate::rows::Prefix;
@@ -10,7 +10,7 @@ impl Pair {
         let fresh = self.slots[slot].as_ref().is_some_and(|s| s.mode == Mode::Tailing);
         for how in moves {
             let Some(state) = self.slots[slot].as_mut() else { return Ok(()) };
-            // RocksDB's tailing iterators do not heed range deletions.
+            // RocksDB's tailing iterators ignore range deletions.
             if state.mode == Mode::Tailing && self.ranged {
                 return self.close_iter(slot);
             }
@@ -36,7 +36,7 @@ impl Pair {
                     state.lost = false;
                 }
                 Move::Refresh if state.vector => continue,
-                // Undefined, or not what such an iterator is for.
+                // These moves are undefined for an iterator with a prefix.
                 Move::First | Move::Last | Move::SeekForPrev(_) | Move::Refresh if prefixed => continue,
                 Move::Last | Move::Prev | Move::SeekForPrev(_) | Move::Refresh
                     if state.mode == Mode::Tailing =>
@@ -76,7 +76,7 @@ impl Pair {
                 }
             }
         }
-        // What it shows after later writes is not promised without a new seek.
+        // Without a new seek, the iterator need not show later writes.
         if let Some(state) = self.slots[slot].as_mut()
             && fresh
         {
@@ -109,7 +109,7 @@ impl Pair {
         self.scan(at)
     }
 
-    /// Every row of a family, in both directions.
+    /// Compares every row of a column family, forward and backward.
     pub(super) fn scan(&mut self, at: usize) -> Differs {
         let spec = Spec::default();
         let what = || "scan of everything".to_string();
