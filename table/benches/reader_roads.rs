@@ -1,8 +1,9 @@
-//! Nanoseconds of the roads through an open table whose blocks are all in the cache: get, multi_get, seek,
-//! next, prev; and of a look-up that the filter ends.
+//! Measures the operations on an open table whose blocks are all in the cache, in nanoseconds: get,
+//! multi_get, seek, next, prev, and a look-up that the filter ends.
 //!
-//! `cargo bench -p ironstone-table --bench reader_roads [rows]`. Keys of 16 bytes as db_bench makes them,
-//! values of 100, a Bloom filter of ten bits a key. The best of several runs: the machine has other work.
+//! `cargo bench -p ironstone-table --bench reader_roads [rows]`. Keys have 16 bytes, as db_bench makes them,
+//! values have 100 bytes, and the Bloom filter has ten bits for each key. The result is the best of several
+//! runs, because other processes use the machine.
 
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "a bench")]
 
@@ -37,13 +38,13 @@ fn measure(what: &str, count: usize, mut f: impl FnMut()) {
     println!("{what:24} {best:8.1} ns");
 }
 
-/// Processor time of this thread, so that waiting for a busy machine does not count.
+/// Returns the processor time of this thread. Waits on a busy machine do not count.
 fn cpu_nanos() -> f64 {
     let stat = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
     stat.split(' ').next().and_then(|n| n.parse().ok()).unwrap_or_default()
 }
 
-/// Deterministic chance (xorshift).
+/// A deterministic random number generator (xorshift).
 struct Dice(u64);
 
 impl Dice {

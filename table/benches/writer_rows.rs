@@ -1,4 +1,5 @@
-//! Nanoseconds a row of writing a table: 16-byte keys in order, 100-byte values half of which compress.
+//! Measures the time to write an entry of a table, in nanoseconds. Keys have 16 bytes and are in order.
+//! Values have 100 bytes, half of which compress.
 //!
 //! `cargo bench -p ironstone-table --bench writer_rows [rows] [compression] [filter bits]`
 
@@ -17,7 +18,7 @@ use env::writer::FileWriter;
 use ironstone_table::options::{BlockBasedTableOptions, FilterPolicy};
 use ironstone_table::sst::{Writer, WriterOptions};
 
-/// A file that forgets.
+/// A file that discards its content.
 #[derive(Debug, Default)]
 struct Nowhere(u64);
 
@@ -62,7 +63,7 @@ impl Syncer for Synced {
     }
 }
 
-/// 1 MiB in which each run of 100 bytes is 50 random bytes, twice.
+/// Returns 1 MiB in which each run of 100 bytes is 50 random bytes, twice.
 fn values() -> Vec<u8> {
     let mut state = 0x9e37_79b9_7f4a_7c15u64;
     let mut bytes = Vec::with_capacity(1 << 20);

@@ -11,18 +11,18 @@ use base::{Result, ValueType};
 
 use crate::sst::writer::{CollectorContext, CollectorFactory, TablePropertiesCollector};
 
-/// Marks an SST file for compaction if the file holds many deletions (`CompactOnDeletionCollector`). The file is marked
-/// if `deletion_trigger` of `sliding_window_size` entries in a row are deletions, or if the share of deletions is at
-/// least `deletion_ratio`. Files of less than `min_file_size` bytes are not marked.
+/// Marks an SST file for compaction if it has many tombstones (`CompactOnDeletionCollector`). The file is
+/// marked if `deletion_trigger` of `sliding_window_size` successive entries are tombstones, or if the share
+/// of tombstones is at least `deletion_ratio`. Files of less than `min_file_size` bytes are not marked.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CompactOnDeletion {
-    /// Entries; rounded up to a multiple of 128. 0 for no window.
+    /// The number of entries in the window, rounded up to a multiple of 128. 0 means no window.
     pub sliding_window_size: usize,
     /// The number of tombstones in the window that marks the file. 0 for no window.
     pub deletion_trigger: usize,
-    /// Above 0 and at most 1; anything else for no ratio.
+    /// The share of tombstones that marks the file: above 0 and at most 1. Any other value means no limit.
     pub deletion_ratio: f64,
-    /// Bytes.
+    /// The minimum size of a marked file in bytes.
     pub min_file_size: u64,
 }
 
@@ -91,14 +91,15 @@ impl Object for dyn CollectorFactory {
 
 const BUCKETS: usize = 128;
 
-/// A ring of buckets slides over the entries; each counts the deletions among its share of the window.
+/// A sliding window of successive entries. It is a ring of buckets; each bucket counts the tombstones of its
+/// part of the window.
 struct DeletionCollector {
     settings: CompactOnDeletion,
     bucket_size: usize,
     buckets: [usize; BUCKETS],
     bucket: usize,
     entries_in_bucket: usize,
-    /// In the window now, and at most so far.
+    /// The tombstones in the current window. `deletions_max` is the maximum so far.
     deletions: usize,
     deletions_max: usize,
     total: u64,

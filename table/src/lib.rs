@@ -1,4 +1,4 @@
-//! One SST file: written, read, iterated. One blob file: written, read.
+//! Readers and writers of SST files and of blob files.
 
 #![warn(missing_docs)]
 #![forbid(unsafe_code)]

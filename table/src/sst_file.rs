@@ -1,7 +1,7 @@
-//! Tables made outside of a database, to be ingested into one.
+//! Writes external tables: SST files that are made outside of a database, for ingestion into a database.
 //!
-//! Every sequence number is 0, user keys ascend strictly, and the table says in two properties that it is
-//! external: on ingestion one sequence number is laid over all its entries, in the MANIFEST alone. Facts:
+//! Every sequence number in an external table is 0, and user keys are strictly ascending. Two properties mark
+//! the table as external. At ingestion, the MANIFEST records one sequence number for all its entries. Facts:
 //! RocksDB `table/sst_file_writer.cc`.
 
 #[cfg(test)]
@@ -13,7 +13,7 @@ use env::writer::FileWriter;
 
 use crate::sst::{FinishedTable, Writer, WriterOptions};
 
-/// The database that external tables claim to come from.
+/// The database id in the properties of external tables.
 pub const DB_ID: &str = "SST Writer";
 
 /// An external table being written.
@@ -22,14 +22,14 @@ pub struct SstFileWriter {
     timestamp_size: usize,
     strip_timestamp: bool,
     options: WriterOptions,
-    /// The internal key last added, and the user keys that bound all ranges.
+    /// The last internal key that was added. `ranges` are the user keys that bound all range tombstones.
     key: Vec<u8>,
     ranges: Option<(Vec<u8>, Vec<u8>)>,
     info: ExternalFileInfo,
 }
 
-/// What an external table holds. Keys are user keys, empty where there are none; they have no timestamps
-/// where timestamps are not persisted.
+/// The content of an external table. Keys are user keys; they are empty if there are none. They have no
+/// timestamps if timestamps are not persisted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ExternalFileInfo {
     /// The smallest user key of the entries. Empty if the file has only range tombstones.
@@ -46,17 +46,17 @@ pub struct ExternalFileInfo {
     pub num_entries: u64,
     /// The number of range tombstones.
     pub num_range_del_entries: u64,
-    /// Always 2.
+    /// The version of the file. Always 2.
     pub version: i32,
 }
 
 impl SstFileWriter {
-    /// Starts a table. Of the options, what names a database is replaced: the database is [`DB_ID`],
-    /// entries are of no known age, and the level is unknown. `file_number` counts the files of one
-    /// session from 1. Choose the compression as for the last level.
+    /// Starts a table. Replaces the options that identify a database: the database id is [`DB_ID`], the age
+    /// of entries is unknown, and the level is unknown. `file_number` counts the files of a session from 1.
+    /// Choose the compression of the last level.
     ///
     /// # Errors
-    /// As [`Writer::new`].
+    /// The errors of [`Writer::new`].
     pub fn new(file: FileWriter, mut options: WriterOptions) -> Result<SstFileWriter> {
         options.external = true;
         options.db_id = DB_ID.to_string();
@@ -80,13 +80,13 @@ impl SstFileWriter {
         })
     }
 
-    /// Adds an entry; keys carry their timestamps behind them where the order has any. Kinds: `Value`,
-    /// `Merge`, `WideColumnEntity` (its serialised form), `Deletion`, with timestamps
+    /// Adds an entry. If the order has timestamps, the key ends with its timestamp. Value types: `Value`,
+    /// `Merge`, `WideColumnEntity` (its serialized form), `Deletion`, and with timestamps
     /// `DeletionWithTimestamp`.
     ///
     /// # Errors
-    /// InvalidArgument if the key is not above the one before, or is too long, or has no place here;
-    /// otherwise what the file says.
+    /// InvalidArgument if the key is not above the previous key, is too long, or has a value type that is not
+    /// allowed. Otherwise the errors of the file.
     pub fn add(&mut self, user_key: &[u8], kind: ValueType, value: &[u8]) -> Result<()> {
         use ValueType::{Deletion, DeletionWithTimestamp, Merge, Value, WideColumnEntity};
         if !matches!(kind, Value | Merge | WideColumnEntity | Deletion | DeletionWithTimestamp) {
@@ -130,7 +130,8 @@ impl SstFileWriter {
         self.add(user_key, kind, &[])
     }
 
-    /// Deletes from `start` up to, not including, `end`. Any order; an empty range does nothing.
+    /// Adds a range tombstone from `start` (included) to `end` (excluded). Tombstones may be in any order. An
+    /// empty range does nothing.
     ///
     /// # Errors
     /// InvalidArgument if `end` comes before `start`.
@@ -172,15 +173,15 @@ impl SstFileWriter {
         Ok(())
     }
 
-    /// Bytes of the file so far.
+    /// Returns the bytes of the file so far.
     pub fn file_size(&self) -> u64 {
         self.writer.file_size()
     }
 
-    /// Writes the rest. The file is neither synced nor closed.
+    /// Writes the rest of the table. Does not sync or close the file.
     ///
     /// # Errors
-    /// InvalidArgument for a table without entries; otherwise what the file says.
+    /// InvalidArgument for a table without entries. Otherwise the errors of the file.
     pub fn finish(self) -> Result<(ExternalFileInfo, FinishedTable, FileWriter)> {
         if self.writer.is_empty() {
             return Err(Error::invalid_argument("Cannot create sst file with no entries"));
@@ -201,7 +202,7 @@ impl SstFileWriter {
         Ok((info, table, file))
     }
 
-    /// Gives up: hands the file back as it is.
+    /// Abandons the table. Returns the file as it is.
     pub fn abandon(self) -> FileWriter {
         self.writer.abandon()
     }

@@ -1,10 +1,10 @@
-//! What makes a table one and the same wherever it is copied: its unique ids and its session's name.
+//! The identity of a table: its unique ids and the id of its session. A copy of the file keeps them.
 //!
 //! ```text
 //! session  (upper, lower)    20 digits of base 36: 8 for upper and the top two bits of lower, 12 for the rest
 //! id[0] = lower of the session      id[1] = high XXH3-128(db id, seed upper) ^ file number      id[2] = low
 //! ```
-//! The MANIFEST records the internal id; the public one is scrambled from it. Facts: RocksDB
+//! The MANIFEST records the internal id. The public id is a scrambled form of it. Facts: RocksDB
 //! `table/unique_id.cc`.
 
 #[cfg(test)]
@@ -12,7 +12,7 @@ mod tests;
 
 use kernel::hash::{bijective2x64, hash2x64};
 
-/// One opening of a database: tables of one session differ by their file number.
+/// The id of one open of a database. Tables of one session have different file numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SessionId {
     /// The upper 64 bits.
@@ -25,12 +25,12 @@ const LOW_62: u64 = (1 << 62) - 1;
 const DIGITS: &[u8; 36] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
 
 impl SessionId {
-    /// From 128 random bits. The lower half is never 0.
+    /// Makes an id from 128 random bits. The lower half is never 0.
     pub fn new(upper: u64, lower: u64) -> Self {
         SessionId { upper, lower: if lower == 0 { 1 } else { lower } }
     }
 
-    /// Decodes 13 to 24 digits; `None` for anything else.
+    /// Decodes 13 to 24 digits. Returns `None` for any other text.
     pub fn parse(text: &str) -> Option<SessionId> {
         let split = text.len().checked_sub(12).filter(|n| (1..=12).contains(n))?;
         let (a, b) = text.as_bytes().split_at(split);
@@ -61,13 +61,13 @@ impl std::fmt::Display for SessionId {
     }
 }
 
-/// A table's id inside databases: what the MANIFEST records (its first 128 bits) and cache keys are made of.
+/// The internal id of a table. The MANIFEST records its first 128 bits, and cache keys are made from it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct UniqueId(pub [u64; 3]);
 
 impl UniqueId {
-    /// `None` if the table does not know who made it: no database, no file number, or a session that is
-    /// not a session's name.
+    /// Makes the id. Returns `None` if the origin of the table is unknown: no database id, no file number, or
+    /// a text that is not a session id.
     pub fn new(db_id: &[u8], session: &str, file_number: u64) -> Option<UniqueId> {
         if db_id.is_empty() || file_number == 0 {
             return None;
@@ -75,7 +75,7 @@ impl UniqueId {
         SessionId::parse(session).map(|session| UniqueId::of_session(db_id, session, file_number))
     }
 
-    /// The id whatever the parts look like, as cache keys need one.
+    /// Makes an id even if a part is missing or malformed. Cache keys need such an id.
     pub fn forced(db_id: &[u8], session: &str, file_number: u64) -> UniqueId {
         let session = SessionId::parse(session).unwrap_or_else(|| {
             let (upper, lower) = hash2x64(session.as_bytes(), 0);
@@ -89,7 +89,8 @@ impl UniqueId {
         UniqueId([session.lower, high ^ file_number, low])
     }
 
-    /// The public id: as long as the internal one, and equal only where that is.
+    /// Returns the public id. It is as long as the internal id, and different internal ids have different
+    /// public ids.
     pub fn external(&self) -> [u64; 3] {
         let [a, b, c] = self.0;
         let high = b.wrapping_add(17_391_078_804_906_429_400);
@@ -97,7 +98,7 @@ impl UniqueId {
         [low, high, c.wrapping_add(low).wrapping_add(high)]
     }
 
-    /// The public id's bytes, 24 of them.
+    /// Returns the 24 bytes of the public id.
     pub fn external_bytes(&self) -> [u8; 24] {
         let mut bytes = [0; 24];
         for (chunk, word) in bytes.chunks_exact_mut(8).zip(self.external()) {
@@ -106,7 +107,7 @@ impl UniqueId {
         bytes
     }
 
-    /// The public id of 128 bits as people see it: two words of hexadecimal with a dash.
+    /// Returns the first 128 bits of the public id as text: two hexadecimal words with a dash.
     pub fn human(&self) -> String {
         let bytes = self.external_bytes();
         let groups = bytes[..16]

@@ -1,4 +1,5 @@
-//! A file of a column family with cuckoo tables, being written: a cuckoo table if the entries fit, else a block-based table.
+//! Writes a file for a column family with cuckoo tables: a cuckoo table if the entries fit, otherwise a
+//! block-based table.
 //!
 //! A cuckoo table holds keys of one size and values of one size, one entry for each user key, and no entries but values and
 //! deletions. From the first entry that does not fit, the entries are kept in memory beside the cuckoo writer, which keeps
@@ -14,7 +15,7 @@ use env::writer::FileWriter;
 use crate::cuckoo::CuckooWriter;
 use crate::sst::{FinishedTable, WriterOptions};
 
-/// The file. After an error the file is lost: drop the writer and delete the file.
+/// The writer. After an error the file is lost: drop the writer and delete the file.
 pub struct HashedWriter {
     fitting: CuckooWriter,
     rest: Rest,
@@ -33,7 +34,7 @@ impl HashedWriter {
     /// Starts a file.
     ///
     /// # Errors
-    /// As [`CuckooWriter::new`].
+    /// The errors of [`CuckooWriter::new`].
     pub fn new(file: FileWriter, options: WriterOptions) -> Result<HashedWriter> {
         Ok(HashedWriter { fitting: CuckooWriter::new(file, options)?, rest: Rest::default() })
     }
@@ -55,17 +56,17 @@ impl HashedWriter {
         Ok(())
     }
 
-    /// The order of the file's keys.
+    /// Returns the order of the keys.
     pub fn order(&self) -> &InternalOrder {
         self.fitting.order()
     }
 
-    /// About how many bytes the file takes if it is finished now.
+    /// Returns the approximate size of the file if it is finished now, in bytes.
     pub fn file_size(&self) -> u64 {
         self.fitting.file_size() + self.rest.bytes.len() as u64
     }
 
-    /// Writes the table. The file is neither synced nor closed.
+    /// Writes the table. Does not sync or close the file.
     ///
     /// # Errors
     /// Errors of the file.
@@ -92,13 +93,13 @@ impl HashedWriter {
         writer.finish()
     }
 
-    /// Gives up: hands the file back as it is.
+    /// Abandons the table. Returns the file as it is.
     pub fn abandon(self) -> FileWriter {
         self.fitting.abandon()
     }
 }
 
-/// Returns true if the cuckoo writer refused an entry, or all entries together.
+/// Returns true if the cuckoo writer rejected an entry, or all entries together.
 fn does_not_fit(error: &Error) -> bool {
     error.kind() == Kind::NotSupported
 }

@@ -1,7 +1,8 @@
-//! An SST file of any kind: block-based, plain or cuckoo.
+//! An SST file of any format: block-based, plain or cuckoo.
 //!
-//! The magic number at the end of a file says the kind, whatever the options of the column family are: RocksDB's adaptive
-//! factory does the same. The options choose the kind of new files ([`crate::options::OtherTables::written`]).
+//! The magic number at the end of a file decides its format, whatever the options of the column family are.
+//! RocksDB's adaptive factory does the same. The options choose the format of new files
+//! ([`crate::options::OtherTables::written`]).
 
 mod hashed;
 mod reader;

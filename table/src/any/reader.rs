@@ -1,4 +1,4 @@
-//! One open SST file of any kind.
+//! One open SST file of any format.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -19,7 +19,8 @@ use crate::flat::meta::read_footer;
 use crate::plain::PlainReader;
 use crate::sst::{EmbeddedIter, Entry, MultiGetBegun, OpenOptions, ReadCtx, Reader};
 
-/// An open SST file. Any thread; lookups take no lock. A clone is another handle of the same open file.
+/// An open SST file. Any thread may use it, and look-ups take no lock. A clone is another handle of the same
+/// open file.
 #[derive(Clone)]
 pub enum AnyReader {
     /// A block-based table.
@@ -30,7 +31,7 @@ pub enum AnyReader {
     Cuckoo(Arc<CuckooReader>),
 }
 
-/// Calls the same method of each kind.
+/// Calls the same method of each format.
 macro_rules! each {
     ($self:ident, $inner:ident => $call:expr) => {
         match $self {
@@ -45,13 +46,13 @@ impl AnyReader {
     /// Opens a file of `size` bytes.
     ///
     /// # Errors
-    /// As [`Reader::open`], [`PlainReader::open`] and [`CuckooReader::open`].
+    /// The errors of [`Reader::open`], [`PlainReader::open`] and [`CuckooReader::open`].
     pub fn open(file: Arc<dyn RandomRead>, size: u64, options: &OpenOptions) -> Result<AnyReader> {
         let refused = match Reader::open(file.clone(), size, options) {
             Err(error) if error.kind() == Kind::NotSupported => error,
             opened => return opened.map(|reader| AnyReader::Block(Arc::new(reader))),
         };
-        // Most files are block-based, so the footer is read a second time only for the other kinds.
+        // Most files are block-based, so the footer is read a second time only for the other formats.
         match read_footer(&*file, size).map(|footer| footer.kind) {
             Ok(TableKind::Plain | TableKind::PlainLegacy) => {
                 PlainReader::open(file, size, options).map(|reader| AnyReader::Plain(Arc::new(reader)))
@@ -63,7 +64,7 @@ impl AnyReader {
         }
     }
 
-    /// The reader of a block-based table.
+    /// Returns the reader of a block-based table, or `None` for another format.
     pub fn block_based(&self) -> Option<&Arc<Reader>> {
         match self {
             AnyReader::Block(reader) => Some(reader),
@@ -71,10 +72,10 @@ impl AnyReader {
         }
     }
 
-    /// Visits the versions of a key from `seek_key` (an internal key) on: see [`Reader::get`].
+    /// Visits the entries of a key from `seek_key` (an internal key) on: see [`Reader::get`].
     ///
     /// # Errors
-    /// Corruption or errors of the file; Incomplete if `ctx` allows memory only and this is not enough.
+    /// Corruption or errors of the file. Incomplete if `ctx` allows memory only and the read needs the file.
     #[inline]
     pub fn get(
         &self,
@@ -85,7 +86,7 @@ impl AnyReader {
         each!(self, reader => reader.get(seek_key, ctx, visit))
     }
 
-    /// [`AnyReader::get`] for several keys: see [`Reader::multi_get`].
+    /// Does [`AnyReader::get`] for several keys: see [`Reader::multi_get`].
     pub fn multi_get(
         &self,
         seek_keys: &[&[u8]],
@@ -101,7 +102,7 @@ impl AnyReader {
     /// Starts a look-up of several keys: see [`Reader::begin_multi_get`]. Tables of other formats have nothing to start.
     ///
     /// # Errors
-    /// Those of reading the filter and the index. They concern all keys.
+    /// The errors of reading the filter and the index. They concern all keys.
     pub fn begin_multi_get(
         &self,
         seek_keys: &[&[u8]],
@@ -114,7 +115,7 @@ impl AnyReader {
         }
     }
 
-    /// Ends a look-up of several keys: see [`Reader::finish_multi_get`].
+    /// Finishes a look-up of several keys: see [`Reader::finish_multi_get`].
     pub fn finish_multi_get(
         &self,
         begun: MultiGetBegun,
@@ -131,7 +132,7 @@ impl AnyReader {
         seek_keys.iter().enumerate().filter_map(get).collect()
     }
 
-    /// An iterator over the entries as they are stored. Not valid until positioned.
+    /// Returns an iterator over the stored entries. It is not valid until the first seek.
     pub fn iter(&self, ctx: &ReadCtx) -> TableRows {
         match self {
             AnyReader::Block(reader) => TableRows::Block(reader.iter(ctx)),
@@ -140,7 +141,8 @@ impl AnyReader {
         }
     }
 
-    /// An iterator that shows the values of embedded blobs. Timed for the thread's perf context.
+    /// Returns an iterator that returns the values of embedded blobs. Its creation is timed for the perf
+    /// context of the thread.
     pub fn rows(&self, ctx: &ReadCtx) -> TableRows {
         let _time = PerfTimer::start(PerfCounter::NewTableIteratorNanos);
         match self {
@@ -151,7 +153,7 @@ impl AnyReader {
         }
     }
 
-    /// Returns false only if the filter knows no key like `user_key` (with its timestamp).
+    /// Returns false only if the filter excludes `user_key` (with its timestamp).
     ///
     /// # Errors
     /// Corruption or errors of the file.
@@ -163,19 +165,20 @@ impl AnyReader {
         }
     }
 
-    /// The raw range tombstones: see [`Reader::range_tombstones`]. Only block-based tables have range tombstones.
+    /// Returns the stored range tombstones: see [`Reader::range_tombstones`]. Only block-based tables have
+    /// range tombstones.
     #[inline]
     pub fn range_tombstones(&self) -> &[(Vec<u8>, Vec<u8>)] {
         self.block_based().map_or(&[], |reader| reader.range_tombstones())
     }
 
-    /// The range tombstones in fragments; `None` if the file has none.
+    /// Returns the range tombstones in fragments, or `None` if the file has none.
     #[inline]
     pub fn tombstones(&self) -> Option<&Arc<FragmentedTombstones>> {
         self.block_based().and_then(|reader| reader.tombstones())
     }
 
-    /// The order of the file's keys.
+    /// Returns the order of the keys.
     pub fn order(&self) -> &InternalOrder {
         each!(self, reader => reader.order())
     }
@@ -186,18 +189,18 @@ impl AnyReader {
         each!(self, reader => reader.properties())
     }
 
-    /// The names of the file's blocks and where they lie.
+    /// Returns the names and the handles of the meta blocks.
     pub fn metaindex(&self) -> &Metaindex {
         each!(self, reader => reader.metaindex())
     }
 
-    /// Whether the file has embedded blobs.
+    /// Returns true if the file has embedded blobs.
     #[inline]
     pub fn embeds_blobs(&self) -> bool {
         self.block_based().is_some_and(|reader| reader.embeds_blobs())
     }
 
-    /// The value of an entry of a file with embedded blobs: see [`Reader::resolve_embedded`].
+    /// Returns the value of an entry of a file with embedded blobs: see [`Reader::resolve_embedded`].
     ///
     /// # Errors
     /// Corruption or errors of the file.
@@ -210,17 +213,17 @@ impl AnyReader {
         self.block_based().map_or(Ok(None), |reader| reader.resolve_embedded(kind, value, ctx))
     }
 
-    /// The sequence number that every entry of an external file takes.
+    /// Returns the sequence number that every entry of an external file has.
     pub fn global_seqno(&self) -> Option<SequenceNumber> {
         self.block_based().and_then(|reader| reader.global_seqno())
     }
 
-    /// In bytes.
+    /// Returns the size of the file in bytes.
     pub fn file_size(&self) -> u64 {
         each!(self, reader => reader.file_size())
     }
 
-    /// Bytes of memory that the open file takes outside of the block cache.
+    /// Returns the bytes of memory that the open file takes outside of the block cache.
     pub fn memory_bytes(&self) -> usize {
         each!(self, reader => reader.memory_bytes())
     }
@@ -229,7 +232,7 @@ impl AnyReader {
     /// of the entries are checked. RocksDB refuses to verify such a file.
     ///
     /// # Errors
-    /// Corruption with the offset of the damage; errors of the file.
+    /// Corruption with the offset of the corrupt part. Errors of the file.
     pub fn verify_checksums(&self, ctx: &ReadCtx) -> Result<()> {
         if let AnyReader::Block(reader) = self {
             return reader.verify_checksums(ctx);
@@ -260,8 +263,8 @@ impl AnyReader {
         }
     }
 
-    /// Where in the file the data of an internal key would start, about. RocksDB says 0 for plain and cuckoo tables; here
-    /// only cuckoo tables, whose entries are in no order, say 0.
+    /// Returns the approximate file offset of an internal key. RocksDB returns 0 for plain and cuckoo tables.
+    /// Here only cuckoo tables return 0, because their entries are in no order.
     ///
     /// # Errors
     /// Corruption or errors of the file.
@@ -273,7 +276,7 @@ impl AnyReader {
         }
     }
 
-    /// Bytes of the file between two internal keys, about.
+    /// Returns the approximate number of file bytes between two internal keys.
     ///
     /// # Errors
     /// Corruption or errors of the file.
@@ -289,7 +292,8 @@ impl AnyReader {
         }
     }
 
-    /// User keys that split the file into pieces: see [`Reader::anchors`]. None for plain and cuckoo tables.
+    /// Returns user keys that split the file into pieces: see [`Reader::anchors`]. Returns no key for plain
+    /// and cuckoo tables.
     ///
     /// # Errors
     /// Corruption or errors of the file.

@@ -1,4 +1,4 @@
-//! An iterator over one SST file, whatever the file holds: one type, so that sources of iterators need no box.
+//! An iterator over one SST file of any format. It is one type, so that sources of iterators need no box.
 
 use base::iter::InternalIterator;
 use base::{Pinned, Result};
@@ -7,13 +7,13 @@ use crate::cuckoo::CuckooIter;
 use crate::plain::PlainIter;
 use crate::sst::{EmbeddedIter, Pace, TableIter};
 
-/// See the module.
+/// An iterator over the entries of one SST file of any format.
 // The sizes differ, but a box would cost a pointer chase at each entry of a common table.
 #[allow(clippy::large_enum_variant)]
 pub enum TableRows {
     /// The entries of a block-based table.
     Block(TableIter),
-    /// A table with embedded blobs: the iterator shows their values.
+    /// The entries of a table with embedded blobs. The iterator returns the values of the blobs.
     Embedded(Box<EmbeddedIter>),
     /// The entries of a plain table.
     Plain(Box<PlainIter>),
@@ -22,8 +22,8 @@ pub enum TableRows {
 }
 
 impl TableRows {
-    /// How far the iterator reads ahead, for the iterator over the next SST file of a scan. `None`: the iterator reads
-    /// ahead in its own way.
+    /// Returns the state of the read-ahead, for the iterator over the next SST file of a scan. `None` if the
+    /// iterator reads ahead in another way.
     pub fn pace(&self) -> Option<Pace> {
         match self {
             TableRows::Block(rows) => Some(rows.pace()),
@@ -32,7 +32,7 @@ impl TableRows {
         }
     }
 
-    /// Continues to read ahead as the iterator over the SST file before. Call before the first positioning.
+    /// Continues the read-ahead of the iterator over the previous SST file. Call it before the first seek.
     pub fn keep_pace(&mut self, pace: Pace) {
         match self {
             TableRows::Block(rows) => rows.keep_pace(pace),
@@ -53,8 +53,8 @@ macro_rules! each {
     };
 }
 
-/// The calls of each step, for the rare kinds of rows. They stay out of line, so that a step over a block-based table has one
-/// test and no table of jumps.
+/// The calls of each step for the rare formats. They are not inlined, so that a step over a block-based table
+/// needs one test and no jump table.
 impl TableRows {
     #[cold]
     #[inline(never)]

@@ -1,7 +1,8 @@
-//! As much of an SST file of any kind as can be read.
+//! Reads the readable part of an SST file of any format.
 //!
-//! Plain and cuckoo tables have no checksums. A row is lost if it does not decode or is not above the row before. The rows
-//! of a plain table after a lost row are lost too: nothing says where the next row starts.
+//! Plain and cuckoo tables have no checksums. An entry is lost if it does not decode, or if its key is not
+//! above the key before. In a plain table all entries after a lost entry are lost too, because the start of
+//! the next row is unknown.
 
 use std::sync::Arc;
 
@@ -17,11 +18,11 @@ use crate::options::{OtherTables, PlainTableOptions};
 use crate::sst::salvage::{self, Loss, Part, Salvaged};
 use crate::sst::{OpenOptions, ReadCtx};
 
-/// Reads an SST file as far as it goes and hands its entries (internal key, value) to `row`, ascending: see
-/// [`salvage::salvage`].
+/// Reads the readable part of an SST file, and passes its entries (internal key, value) to `row` in ascending
+/// order: see [`salvage::salvage`].
 ///
 /// # Errors
-/// Those of the file that are not damage, and those of `row`.
+/// Errors of the file other than corruption, and errors of `row`.
 pub fn salvage(
     file: Arc<dyn RandomRead>,
     size: u64,

@@ -1,4 +1,4 @@
-//! One SST file of any kind, being written.
+//! Writes one SST file of any format.
 
 use base::Result;
 use base::key::InternalOrder;
@@ -21,7 +21,7 @@ pub enum AnyWriter {
     Hashed(Box<HashedWriter>),
 }
 
-/// Calls the same method of each kind.
+/// Calls the same method of each format.
 macro_rules! each {
     ($self:ident, $inner:ident => $call:expr) => {
         match $self {
@@ -33,10 +33,11 @@ macro_rules! each {
 }
 
 impl AnyWriter {
-    /// Starts a file of the kind that the options choose.
+    /// Starts a file of the format that the options choose.
     ///
     /// # Errors
-    /// As [`Writer::new`], [`PlainWriter::new`] and [`CuckooWriter::new`](crate::cuckoo::CuckooWriter::new).
+    /// The errors of [`Writer::new`], [`PlainWriter::new`] and
+    /// [`CuckooWriter::new`](crate::cuckoo::CuckooWriter::new).
     pub fn new(file: FileWriter, options: WriterOptions) -> Result<AnyWriter> {
         Ok(match options.other.written {
             WrittenTable::BlockBased => AnyWriter::Block(Writer::new(file, options)?),
@@ -48,18 +49,18 @@ impl AnyWriter {
     /// Adds an entry.
     ///
     /// # Errors
-    /// NotSupported for an entry that has no place in a plain table; errors of the file.
+    /// NotSupported for an entry that a plain table cannot store. Errors of the file.
     #[inline]
     pub fn add(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
         each!(self, writer => writer.add(key, value))
     }
 
-    /// The order of the file's keys.
+    /// Returns the order of the keys.
     pub fn order(&self) -> &InternalOrder {
         each!(self, writer => writer.order())
     }
 
-    /// About how many bytes the file would have if it were finished now.
+    /// Returns the approximate size of the file if it were finished now, in bytes.
     pub fn estimated_size(&self) -> u64 {
         match self {
             AnyWriter::Block(writer) => writer.estimated_size(),
@@ -68,7 +69,7 @@ impl AnyWriter {
         }
     }
 
-    /// Writes the rest of the file. The file is neither synced nor closed.
+    /// Writes the rest of the file. Does not sync or close it.
     ///
     /// # Errors
     /// Errors of the file.
@@ -76,7 +77,7 @@ impl AnyWriter {
         each!(self, writer => writer.finish())
     }
 
-    /// Gives up: hands the file back as it is.
+    /// Abandons the table. Returns the file as it is.
     pub fn abandon(self) -> FileWriter {
         each!(self, writer => writer.abandon())
     }

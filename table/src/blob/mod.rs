@@ -22,5 +22,5 @@ pub use writer::{BlobWriter, BlobWriterOptions, WrittenBlobs};
 
 use format::blob::{FOOTER_LEN, HEADER_LEN};
 
-/// Bytes of the shortest whole blob file: a header and a footer.
+/// Size in bytes of the shortest complete blob file: a header and a footer.
 const FRAME_BYTES: u64 = (HEADER_LEN + FOOTER_LEN) as u64;

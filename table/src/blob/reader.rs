@@ -1,4 +1,4 @@
-//! One open blob file: a value by its blob index.
+//! One open blob file. It reads a value by its blob index.
 //!
 //! The reader trusts no size of a blob index. It checks that the record lies between the header and the footer before
 //! it allocates memory, so an allocation is never larger than the file (before decompression).
@@ -16,16 +16,16 @@ use format::blob::{BlobRef, FOOTER_LEN, Footer, HEADER_LEN, Header, RECORD_HEADE
 use super::FRAME_BYTES;
 use crate::sst::ReadLimits;
 
-/// How one value is read.
+/// The options to read one value.
 #[derive(Clone, Copy)]
 pub struct BlobAccess<'a> {
-    /// Read the record header too, and compare both checksums and the key.
+    /// Whether the record header is read too, and both checksums and the key are compared.
     pub verify_checksums: bool,
-    /// What the file access is held to; `None` for nothing.
+    /// The limits of the file access. `None`: no limits.
     pub limits: Option<&'a ReadLimits>,
 }
 
-/// An open blob file. Any thread; reads take no lock.
+/// An open blob file. Any thread may use it, and reads take no lock.
 #[derive(Debug)]
 pub struct BlobReader {
     file: Arc<dyn RandomRead>,
@@ -88,17 +88,17 @@ impl BlobReader {
         Ok(reader)
     }
 
-    /// The compression type of all values, as the header stores it.
+    /// Returns the compression type of all values, from the header.
     pub fn compression(&self) -> u8 {
         self.compression
     }
 
-    /// Values in the file, by the footer.
+    /// Returns the number of values in the file, from the footer.
     pub fn blob_count(&self) -> u64 {
         self.footer.blob_count
     }
 
-    /// Bytes of all records.
+    /// Returns the bytes of all records.
     pub fn records_bytes(&self) -> u64 {
         base::invariant!(
             self.size >= FRAME_BYTES,
@@ -108,7 +108,7 @@ impl BlobReader {
         self.size - FRAME_BYTES
     }
 
-    /// Bytes of the file.
+    /// Returns the size of the file in bytes.
     pub fn file_size(&self) -> u64 {
         self.size
     }
@@ -116,8 +116,9 @@ impl BlobReader {
     /// Reads the value at `blob`, decompressed. `user_key` is the key of the record, with its timestamp.
     ///
     /// # Errors
-    /// Corruption, with file and offset, if the place is outside the records, or the compression type, the key, a
-    /// length or a checksum differs; errors of the file; TimedOut by `access.limits`.
+    /// Corruption, with file and offset, if the location is outside of the records, or if the compression
+    /// type, the key, a length or a checksum does not match. Errors of the file. TimedOut because of
+    /// `access.limits`.
     pub fn get(&self, user_key: &[u8], blob: &BlobRef, access: BlobAccess<'_>) -> Result<Vec<u8>> {
         let (start, len) = self.place(user_key, blob, access).map_err(|e| self.blame(e, blob))?;
         let record = {
@@ -130,8 +131,8 @@ impl BlobReader {
         self.open_record(user_key, blob, access, record).map_err(|e| self.blame(e, blob))
     }
 
-    /// As [`BlobReader::get`], from bytes of the file that are in memory: `bytes` begins at offset `start`. Returns
-    /// `None` if `bytes` does not hold the whole record.
+    /// Reads the value at `blob` like [`BlobReader::get`], but from `bytes`: bytes of the file from offset
+    /// `start` on, which are in memory. Returns `None` if `bytes` does not contain the whole record.
     pub fn get_from(
         &self,
         user_key: &[u8],
@@ -148,7 +149,7 @@ impl BlobReader {
         Some(self.open_record(user_key, blob, access, record).map_err(|e| self.blame(e, blob)))
     }
 
-    /// Reads up to `len` bytes from `offset`, fewer at the end of the file: for reads ahead.
+    /// Reads up to `len` bytes from `offset`, or fewer at the end of the file. For read-ahead.
     ///
     /// # Errors
     /// Errors of the file.
@@ -157,7 +158,7 @@ impl BlobReader {
         self.read(offset, len.min(left), limits)
     }
 
-    /// Where the bytes of a read begin, and how many there are.
+    /// Returns the start and the length of the bytes to read.
     fn place(&self, user_key: &[u8], blob: &BlobRef, access: BlobAccess<'_>) -> Result<(u64, usize)> {
         base::invariant!(
             self.size >= FRAME_BYTES,
@@ -183,7 +184,8 @@ impl BlobReader {
         Ok((blob.offset - head, len))
     }
 
-    /// The value in a record that was read: all of the record if checksums are verified, else the value alone.
+    /// Returns the value of a record that was read. `record` is the whole record if checksums are verified,
+    /// otherwise only the value.
     fn open_record(
         &self,
         user_key: &[u8],

@@ -1,4 +1,4 @@
-//! Every record of a blob file in file order, checked: for tools and repair.
+//! Reads and checks every record of a blob file in file order, for tools and repair.
 
 use std::sync::Arc;
 
@@ -17,12 +17,12 @@ pub struct BlobRecord {
     pub stored_value: Vec<u8>,
 }
 
-/// What a scan found besides the records.
+/// The facts that a scan finds besides the records.
 #[derive(Clone, Debug)]
 pub struct BlobScan {
     /// The header of the file.
     pub header: Header,
-    /// `None` if the file was never finished: records go to its end.
+    /// The footer. `None` if the file was not finished; the records then extend to the end of the file.
     pub footer: Option<Footer>,
     /// The number of blobs.
     pub blob_count: u64,
@@ -33,8 +33,8 @@ pub struct BlobScan {
 /// Reads the file from start to end and passes each record to `visit`.
 ///
 /// # Errors
-/// Corruption, with the offset, at the first damaged record, or if the footer counts other blobs; errors of the file
-/// and of `visit`.
+/// Corruption, with the offset, at the first corrupt record, or if the footer has another number of blobs.
+/// Errors of the file and of `visit`.
 pub fn scan(file: &Arc<dyn RandomRead>, mut visit: impl FnMut(BlobRecord) -> Result<()>) -> Result<BlobScan> {
     let size = file.size()?;
     let header = Header::decode(&read(file, 0, HEADER_LEN, size)?)?;
@@ -78,7 +78,8 @@ pub fn scan(file: &Arc<dyn RandomRead>, mut visit: impl FnMut(BlobRecord) -> Res
     Ok(out)
 }
 
-/// Exactly `len` bytes, which must lie before `end`: so that a damaged length allocates no more than the file has.
+/// Reads exactly `len` bytes. They must lie before `end`, so that a corrupt length cannot allocate more bytes
+/// than the file has.
 fn read(file: &Arc<dyn RandomRead>, offset: u64, len: usize, end: u64) -> Result<Vec<u8>> {
     if offset.checked_add(len as u64).is_none_or(|last| last > end) {
         return Err(Error::corruption("the blob file is cut short").at(offset));

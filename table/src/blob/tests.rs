@@ -1,4 +1,4 @@
-//! Blob files: what is written reads back, and damage is an error that names the place.
+//! Blob files: a value that is written can be read, and a corrupt file gives an error with the offset.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use super::*;
 
 const NAME: &str = "/db/000007.blob";
 
-/// Writes the values under keys "k0", "k1", ... and returns where they are.
+/// Writes the values under the keys "k0", "k1", ... and returns their locations.
 fn written(fs: &MemoryFs, compression: Compression, values: &[Vec<u8>]) -> Vec<BlobRef> {
     fs.create_dir_all(Path::new("/db")).unwrap();
     let file = fs.create(Path::new(NAME), &AppendHints::default()).unwrap();

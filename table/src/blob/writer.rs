@@ -1,4 +1,4 @@
-//! One blob file, from its header to its footer.
+//! Writes one blob file, from its header to its footer.
 
 use base::stats::{HistogramKind, Statistics, Stopwatch, Ticker};
 use base::{FamilyId, FileNumber, Result};
@@ -7,7 +7,7 @@ use env::writer::FileWriter;
 use format::blob::{BlobRef, FOOTER_LEN, Footer, HEADER_LEN, Header, RecordHeader, record_len};
 use std::sync::Arc;
 
-/// What a blob file is written with.
+/// The options to write a blob file.
 #[derive(Clone)]
 pub struct BlobWriterOptions {
     /// The column family whose blobs the file holds.
@@ -46,7 +46,7 @@ pub struct BlobWriter {
 }
 
 impl BlobWriter {
-    /// Begins file `number`: writes the header.
+    /// Starts the blob file `number` and writes its header.
     ///
     /// # Errors
     /// NotSupported if this build lacks the compression type; errors of the file.
@@ -77,8 +77,9 @@ impl BlobWriter {
         })
     }
 
-    /// Appends the record of `user_key` (with its timestamp) and returns the place of its value. The value is
-    /// compressed even if the compressed form is longer, as RocksDB does: all values of a file have one type.
+    /// Appends the record of `user_key` (with its timestamp) and returns the location of its value.
+    /// Compresses the value even if the compressed form is longer, as RocksDB does, because all values of a
+    /// file have the same compression type.
     ///
     /// # Errors
     /// InvalidArgument if the value cannot be compressed; errors of the file.
@@ -130,7 +131,7 @@ impl BlobWriter {
         self.number
     }
 
-    /// Bytes of the file so far, without the footer.
+    /// Returns the bytes of the file so far, without the footer.
     pub fn file_size(&self) -> u64 {
         HEADER_LEN as u64 + self.blob_bytes
     }

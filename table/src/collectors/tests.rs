@@ -30,7 +30,7 @@ const WINDOW: CompactOnDeletion = CompactOnDeletion {
 fn deletions_count_within_the_window_alone() {
     assert!(needs_compaction(WINDOW, 10_000, |i| (5000..5100).contains(&i)));
     assert!(!needs_compaction(WINDOW, 10_000, |i| (5000..5099).contains(&i)));
-    // As many, spread too thin.
+    // The same number of tombstones, but too far apart.
     assert!(!needs_compaction(WINDOW, 10_000, |i| i % 10 == 0));
 }
 

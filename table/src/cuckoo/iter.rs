@@ -1,6 +1,7 @@
-//! A position in a cuckoo table, moved both ways in the order of the keys.
+//! A position in a cuckoo table, which moves in both directions in the order of the keys.
 //!
-//! The first positioning reads all keys and sorts the buckets by key. The table keeps the order for later iterators.
+//! The first seek reads all keys and sorts the buckets by key. The table keeps the sorted list for later
+//! iterators.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -13,12 +14,12 @@ use super::CuckooReader;
 use crate::flat::bytes::{Access, Window};
 use crate::sst::ReadCtx;
 
-/// See the module. Holds the table open.
+/// An iterator over a cuckoo table. It keeps the table open.
 pub struct CuckooIter {
     table: Arc<CuckooReader>,
     ctx: ReadCtx,
     window: Window,
-    /// The place in the sorted buckets; `None`: not valid.
+    /// The position in the sorted buckets. `None`: not valid.
     at: Option<usize>,
     key: Vec<u8>,
     value: Range<usize>,
@@ -42,7 +43,7 @@ impl CuckooIter {
         self.error = outcome.err();
     }
 
-    /// Reads the bucket at a place. False if there is no such place.
+    /// Reads the bucket at a position. Returns false if there is no such position.
     fn enter(&mut self, at: usize) -> Result<bool> {
         let Some(bucket) = self.table.sorted(&self.ctx)?.get(at).copied() else { return Ok(false) };
         let start = self.table.read(&mut self.window, bucket, &self.ctx)?;
@@ -58,7 +59,7 @@ impl CuckooIter {
         Ok(true)
     }
 
-    /// The place of the first key at or after `target`.
+    /// Returns the position of the first key at or after `target`.
     fn lower_bound(&mut self, target: &[u8]) -> Result<usize> {
         let (mut low, mut high) = (0, self.table.sorted(&self.ctx)?.len());
         while low < high {

@@ -4,9 +4,10 @@
 //! bucket 0 │ bucket 1 │ ... │ bucket (size + block - 2)      bucket = key, value
 //! properties, metaindex, footer
 //! ```
-//! Each hash of a key selects `block` consecutive buckets. A lookup reads the buckets of the first hash, then of the second
-//! hash, and ends at the key or at an empty bucket. An empty bucket holds a key that no entry has. If all sequence numbers
-//! are 0, the buckets hold user keys; otherwise they hold internal keys. A user key has one entry at most.
+//! Each hash of a key selects `block` consecutive buckets. A look-up reads the buckets of the first hash,
+//! then of the second hash, and so on, and ends at the key or at an empty bucket. An empty bucket has a key
+//! that no entry has. If all sequence numbers are 0, the buckets have user keys; otherwise they have internal
+//! keys. A user key has at most one entry.
 //!
 //! Source: RocksDB `table/cuckoo/`. Paper: Pagh and Rodler, "Cuckoo Hashing" (2001).
 
@@ -38,17 +39,18 @@ mod names {
     pub(super) const USER_KEY_LEN: &str = "rocksdb.cuckoo.hash.userkeylength";
 }
 
-/// From a user key to buckets.
+/// Computes the buckets of a user key.
 #[derive(Clone, Copy, Debug)]
 struct Hashing {
-    /// Buckets without the last `block - 1` buckets. Not 0.
+    /// The number of buckets without the last `block - 1` buckets. Not 0.
     size: u64,
     identity_first: bool,
     module: bool,
 }
 
 impl Hashing {
-    /// The first bucket that hash number `count` selects. With `identity_first`, zeros follow a key of less than 8 bytes.
+    /// Returns the first bucket of hash number `count`. With `identity_first`, a key of less than 8 bytes is
+    /// extended with zeros.
     #[inline]
     fn bucket(&self, user_key: &[u8], count: u32) -> u64 {
         let hash = if count == 0 && self.identity_first {

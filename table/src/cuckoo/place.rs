@@ -1,8 +1,9 @@
-//! Which bucket each key of a new cuckoo table gets.
+//! Chooses the bucket of each key of a new cuckoo table.
 //!
-//! A key goes to the first empty bucket of its hashes. If there is none, a breadth-first search looks for keys that can
-//! move: the key in a bucket of the new key moves to another bucket of its own, the key there moves on, and the last key
-//! moves to an empty bucket. If the search fails, the table gets one more hash.
+//! A key goes to the first empty bucket of its hashes. If there is none, a breadth-first search looks for
+//! keys that can move. The key in a bucket of the new key moves to another bucket of its own; the key there
+//! moves to another bucket too; the last key moves to an empty bucket. If the search fails, the table gets
+//! one more hash.
 //!
 //! The order of the search decides the bytes of the file, so the order is RocksDB's (`MakeSpaceForKey`).
 
@@ -10,7 +11,7 @@ use base::{Error, Result};
 
 use super::Hashing;
 
-/// The most hashes of a table.
+/// Maximum number of hashes of a table.
 const HASHES_MAX: u32 = 64;
 const EMPTY: u32 = u32::MAX;
 
@@ -21,7 +22,7 @@ struct Bucket {
     seen_by: u32,
 }
 
-/// A bucket in a search: reached by moving the key of the bucket at `parent`.
+/// A bucket in a search. It is reached if the key in the bucket at `parent` moves.
 struct Node {
     bucket: u64,
     depth: u32,
@@ -40,7 +41,7 @@ pub(super) struct Placing<'a> {
     pub(super) hashing: Hashing,
     pub(super) block: u32,
     pub(super) search_depth_max: u32,
-    /// The user key of a number.
+    /// Returns the user key of a number.
     pub(super) key: &'a dyn Fn(u32) -> &'a [u8],
     pub(super) same: &'a dyn Fn(&[u8], &[u8]) -> bool,
 }
@@ -91,7 +92,7 @@ impl Placing<'_> {
         Ok(Placed { buckets, hashes })
     }
 
-    /// The first empty bucket of one hash. Appends the full buckets to `tried`.
+    /// Returns the first empty bucket of one hash. Appends the full buckets to `tried`.
     fn first_empty(
         &self,
         buckets: &[Bucket],

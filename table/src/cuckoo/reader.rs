@@ -1,7 +1,7 @@
-//! One open cuckoo table: lookups of single keys.
+//! One open cuckoo table, for look-ups of single keys.
 //!
-//! RocksDB refuses a cuckoo table without `allow_mmap_reads`. This reader takes such a table, and reads the buckets through
-//! the block cache.
+//! RocksDB rejects a cuckoo table without `allow_mmap_reads`. This reader accepts such a table, and reads the
+//! buckets through the block cache.
 
 use std::ops::{ControlFlow, Range};
 use std::sync::{Arc, OnceLock};
@@ -20,7 +20,7 @@ use crate::sst::cache_key::{CacheKeyBase, check_id, own_id};
 use crate::sst::{Entry, OpenOptions, ReadCtx, ValueRef};
 use crate::unique_id::UniqueId;
 
-/// An open cuckoo table. Any thread; lookups take no lock.
+/// An open cuckoo table. Any thread may use it, and look-ups take no lock.
 pub struct CuckooReader {
     pub(super) bytes: FileBytes,
     pub(super) order: InternalOrder,
@@ -31,16 +31,16 @@ pub struct CuckooReader {
     metaindex: Metaindex,
 }
 
-/// What the properties say.
+/// The facts from the properties.
 pub(super) struct Shape {
-    /// `None`: a table without entries.
+    /// `None` for a table without entries.
     hashing: Option<Hashing>,
     hashes: u32,
     block: u32,
     pub(super) key_len: usize,
     pub(super) user_key_len: usize,
     value_len: usize,
-    /// The buckets hold user keys.
+    /// Whether the buckets have user keys instead of internal keys.
     pub(super) user_keys_only: bool,
     empty_key: Vec<u8>,
     buckets: u32,
@@ -104,7 +104,8 @@ impl Shape {
         Ok(shape)
     }
 
-    /// The value of the bucket at `start`. A deletion has no value: its bucket has filler.
+    /// Returns the location of the value in the bucket at `start`. A tombstone has no value; its bucket has
+    /// filler.
     pub(super) fn value(&self, start: usize, kind: u8) -> Range<usize> {
         let value = start + self.key_len;
         let len = if kind == ValueType::Deletion as u8 { 0 } else { self.value_len };
@@ -120,8 +121,8 @@ impl CuckooReader {
     /// Opens a table of `size` bytes.
     ///
     /// # Errors
-    /// Corruption if the file is no whole table or contradicts the MANIFEST; NotSupported for an order with timestamps;
-    /// errors of the file.
+    /// Corruption if the file is not a complete table or contradicts the MANIFEST. NotSupported for an order
+    /// with timestamps. Errors of the file.
     pub fn open(file: Arc<dyn RandomRead>, size: u64, options: &OpenOptions) -> Result<CuckooReader> {
         let path = file.path().to_path_buf();
         open(file, size, options).map_err(|e| e.doing("opening a cuckoo table").file(path))
@@ -130,7 +131,7 @@ impl CuckooReader {
     /// Visits the entry of a key, unless the entry is newer than `seek_key` (an internal key).
     ///
     /// # Errors
-    /// Corruption or errors of the file; Incomplete if `ctx` allows memory only and this is not enough.
+    /// Corruption or errors of the file. Incomplete if `ctx` allows memory only and the read needs the file.
     pub fn get(
         &self,
         seek_key: &[u8],
@@ -178,10 +179,10 @@ impl CuckooReader {
         Ok(())
     }
 
-    /// Brings a bucket into the window. Returns where the bucket starts there.
+    /// Reads a bucket into the window. Returns the start of the bucket in the window.
     ///
     /// # Errors
-    /// Those of the file.
+    /// Errors of the file.
     #[inline]
     pub(super) fn read(&self, window: &mut Window, bucket: u32, ctx: &ReadCtx) -> Result<usize> {
         base::invariant!(
@@ -194,10 +195,10 @@ impl CuckooReader {
         Ok(range.start)
     }
 
-    /// The numbers of the full buckets in the order of their keys.
+    /// Returns the numbers of the full buckets in the order of their keys.
     ///
     /// # Errors
-    /// Those of the file.
+    /// Errors of the file.
     pub(super) fn sorted(&self, ctx: &ReadCtx) -> Result<&[u32]> {
         if let Some(sorted) = self.sorted.get() {
             return Ok(sorted);
@@ -224,12 +225,12 @@ impl CuckooReader {
         Ok(self.sorted.get_or_init(|| sorted))
     }
 
-    /// An iterator that holds the table open.
+    /// Returns an iterator, which keeps the table open.
     pub fn iter(self: &Arc<Self>, ctx: &ReadCtx) -> CuckooIter {
         CuckooIter::new(self.clone(), ctx.clone())
     }
 
-    /// The order of the table's keys.
+    /// Returns the order of the keys.
     pub fn order(&self) -> &InternalOrder {
         &self.order
     }
@@ -239,7 +240,7 @@ impl CuckooReader {
         &self.properties
     }
 
-    /// The names of the file's blocks and where they lie.
+    /// Returns the names and the handles of the meta blocks.
     pub fn metaindex(&self) -> &Metaindex {
         &self.metaindex
     }
@@ -249,7 +250,7 @@ impl CuckooReader {
         self.bytes.size()
     }
 
-    /// Bytes of memory that the open table takes outside of the block cache.
+    /// Returns the bytes of memory that the open table takes outside of the block cache.
     pub fn memory_bytes(&self) -> usize {
         size_of::<CuckooReader>()
             + self.bytes.memory_bytes()

@@ -1,9 +1,9 @@
-//! Writes a cuckoo table: entries in, a file out.
+//! Writes a cuckoo table: entries go in, a file comes out.
 //!
-//! The writer holds all entries in memory until the end: the place of each key depends on all keys. For the same options and
-//! entries the file is RocksDB 11.8.1's, byte for byte, with one difference. RocksDB looks at the first entry to decide
-//! whether all sequence numbers are 0. This writer looks at all entries, so a later sequence number or deletion is not
-//! lost.
+//! The writer keeps all entries in memory until the end, because the bucket of each key depends on all keys.
+//! For the same options and entries the file is byte for byte RocksDB 11.8.1's file, with one difference.
+//! RocksDB decides by the first entry whether all sequence numbers are 0. This writer checks all entries, so
+//! a later sequence number or tombstone is not lost.
 //!
 //! Source: RocksDB `table/cuckoo/cuckoo_table_builder.cc`.
 
@@ -21,7 +21,7 @@ use crate::flat::meta;
 use crate::sst::writer::{Counts, finished};
 use crate::sst::{FinishedTable, Writer, WriterOptions};
 
-/// The filler of empty buckets and of the values of deletions.
+/// The filler of empty buckets and of the values of tombstones.
 const FILLER: u8 = b'a';
 
 /// A cuckoo table being written. After an error the table is lost: drop the writer and delete the file.
@@ -30,9 +30,9 @@ pub struct CuckooWriter {
     options: WriterOptions,
     held: Held,
     shape: Option<Shape>,
-    /// All sequence numbers are 0, and no entry is a deletion.
+    /// Whether all sequence numbers are 0 and no entry is a tombstone.
     user_keys_only: bool,
-    /// The number of buckets if it is a power of two.
+    /// The number of buckets, if it must be a power of two.
     power: u64,
     counts: Counts,
     smallest: Vec<u8>,
@@ -42,7 +42,8 @@ pub struct CuckooWriter {
     charge: Option<Reservation>,
 }
 
-/// The entries so far. The values have the first numbers, and the deletions have the numbers after the values.
+/// The entries so far. The values have the first numbers, and the tombstones have the numbers after the
+/// values.
 #[derive(Default)]
 struct Held {
     /// Internal keys, each with its value.
@@ -54,7 +55,7 @@ struct Held {
 }
 
 impl Held {
-    /// The internal key and the value of a number; no value for a deletion.
+    /// Returns the internal key and the value of a number. A tombstone has no value.
     fn entry(&self, number: u32) -> (&[u8], Option<&[u8]>) {
         base::invariant!(self.key_len >= TRAILER_LEN, "the held keys have no trailer");
         let len = self.key_len + self.value_len.unwrap_or(0);
@@ -73,7 +74,7 @@ impl Held {
     }
 }
 
-/// The bucket of each entry, and what empty buckets hold.
+/// The bucket of each entry, and the content of empty buckets.
 pub struct Layout {
     block: u32,
     size: u64,
@@ -82,11 +83,11 @@ pub struct Layout {
     empty: Vec<u8>,
 }
 
-/// Facts of the first entry.
+/// The facts about the first entry.
 #[derive(Clone, Copy)]
 struct Shape {
     user_key_len: usize,
-    /// RocksDB estimates the size of the file from this fact.
+    /// Whether the first entry has sequence number 0. RocksDB's estimate of the file size depends on this.
     first_is_of_sequence_0: bool,
 }
 
@@ -94,7 +95,7 @@ impl CuckooWriter {
     /// Starts a table at the start of `file`.
     ///
     /// # Errors
-    /// InvalidArgument for options out of range; NotSupported for an order with timestamps.
+    /// InvalidArgument for options that are out of range. NotSupported for an order with timestamps.
     pub fn new(file: FileWriter, options: WriterOptions) -> Result<CuckooWriter> {
         options.other.cuckoo.validate()?;
         if options.order.user.timestamp_size() > 0 {
@@ -120,7 +121,8 @@ impl CuckooWriter {
     /// Adds an entry.
     ///
     /// # Errors
-    /// NotSupported for an entry that is no value and no deletion, and for a key or a value of another size.
+    /// NotSupported for an entry that is neither a value nor a tombstone, and for a key or a value of another
+    /// size than before.
     pub fn add(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
         if self.counts.entries >= u64::from(u32::MAX) - 1 {
             return Err(Error::not_supported("Number of keys in a file must be < 2^32-1"));
@@ -171,23 +173,23 @@ impl CuckooWriter {
             self.power = self.power.saturating_mul(2);
         }
         if let Some(charge) = &mut self.charge {
-            // A refusal of the charge has no effect: the entries are in memory already.
+            // A rejected charge has no effect, because the entries are already in memory.
             let _ = charge.set(self.held.memory_bytes());
         }
         Ok(())
     }
 
-    /// The order of the table's keys.
+    /// Returns the order of the keys.
     pub fn order(&self) -> &base::key::InternalOrder {
         &self.options.order
     }
 
-    /// Entries so far.
+    /// Returns the number of entries so far.
     pub fn entries(&self) -> u64 {
         self.counts.entries
     }
 
-    /// Bytes that the buckets take if the table is finished now, about.
+    /// Returns the approximate size of the buckets in bytes, if the table is finished now.
     pub fn file_size(&self) -> u64 {
         let Some(shape) = self.shape else { return 0 };
         let table = &self.options.other.cuckoo;
@@ -201,16 +203,16 @@ impl CuckooWriter {
         bucket.saturating_mul(size).saturating_sub(1)
     }
 
-    /// Writes the table. The file is neither synced nor closed.
+    /// Writes the table. Does not sync or close the file.
     ///
     /// # Errors
-    /// As [`CuckooWriter::lay_out`] and [`CuckooWriter::write`].
+    /// The errors of [`CuckooWriter::lay_out`] and [`CuckooWriter::write`].
     pub fn finish(self) -> Result<(FinishedTable, FileWriter)> {
         let layout = self.lay_out()?;
         self.write(layout)
     }
 
-    /// Decides the bucket of each entry. The file is not touched.
+    /// Chooses the bucket of each entry. Does not write to the file.
     ///
     /// # Errors
     /// NotSupported if a user key has two entries, if the keys have too many collisions, or if there is no key for empty
@@ -330,7 +332,7 @@ impl CuckooWriter {
     /// Writes the entries so far to a block-based table in the same file. No entry is in the file yet.
     ///
     /// # Errors
-    /// As [`Writer::new`] and [`Writer::add`].
+    /// The errors of [`Writer::new`] and [`Writer::add`].
     pub fn into_block_based(self) -> Result<Writer> {
         let order = self.options.order.clone();
         let mut writer = Writer::new(self.file, self.options)?;
@@ -354,13 +356,13 @@ impl CuckooWriter {
         }
     }
 
-    /// Gives up: hands the file back as it is.
+    /// Abandons the table. Returns the file as it is.
     pub fn abandon(self) -> FileWriter {
         self.file
     }
 }
 
-/// A key of the same size that is below the smallest key or above the largest key.
+/// Returns a key of the same size that is below the smallest key or above the largest key.
 fn unused_key(smallest: &[u8], largest: &[u8]) -> Result<Vec<u8>> {
     let mut key = smallest.to_vec();
     for at in (0..key.len()).rev() {

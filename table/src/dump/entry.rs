@@ -1,4 +1,4 @@
-//! One entry on a line: `'key' seq:7, type:1 => value`.
+//! One entry as a line of text: `'key' seq:7, type:1 => value`.
 
 use base::coding::get_u64;
 use base::key::{Parsed, parse};
@@ -8,7 +8,7 @@ use compress::Compression;
 use format::blob::BlobIndex;
 use format::wide;
 
-/// Bytes as RocksDB shows them in hexadecimal: capitals, nothing between.
+/// Returns the bytes in hexadecimal as RocksDB shows them: capital letters, without separators.
 pub fn hex(bytes: &[u8]) -> String {
     const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
     bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]).map(|digit| DIGITS[digit as usize] as char).collect()
@@ -18,13 +18,13 @@ fn shown(bytes: &[u8], as_hex: bool) -> Vec<u8> {
     if as_hex { hex(bytes).into_bytes() } else { bytes.to_vec() }
 }
 
-/// Names and values of columns say that they are hexadecimal.
+/// Returns the name or the value of a column. Hexadecimal text of columns starts with `0x`.
 fn shown_column(bytes: &[u8], as_hex: bool) -> Vec<u8> {
     let mark = if as_hex && !bytes.is_empty() { &b"0x"[..] } else { b"" };
     [mark, &shown(bytes, as_hex)].concat()
 }
 
-/// `'key' seq:7, type:1`, with `|timestamp:` behind the key where the order has timestamps.
+/// Returns `'key' seq:7, type:1`. If the order has timestamps, `|timestamp:` follows the key.
 pub fn internal_key_text(key: &Parsed<'_>, order: &Order, as_hex: bool) -> Vec<u8> {
     let size = order.timestamp_size();
     let (user_key, timestamp) = key.user_key.split_at(key.user_key.len().saturating_sub(size));
@@ -41,12 +41,12 @@ pub fn internal_key_text(key: &Parsed<'_>, order: &Order, as_hex: bool) -> Vec<u
     text
 }
 
-/// The line that `--command=scan` prints, without its line end. `decode_blobs` shows blob indexes taken
-/// apart. Raw bytes unless `as_hex`.
+/// Returns a line of `--command=scan`, without its line end. `decode_blobs` shows the parts of blob indexes.
+/// Keys and values are raw bytes unless `as_hex` is set.
 ///
 /// # Errors
-/// Corruption if the key, or an entity or blob index in the value, does not decode; also for an entity
-/// some of whose columns are elsewhere, which RocksDB does not show either.
+/// Corruption if the key does not decode, or an entity or a blob index in the value. Corruption also for an
+/// entity with columns in blob files, which RocksDB does not show either.
 pub fn entry_line(
     key: &[u8],
     value: &[u8],

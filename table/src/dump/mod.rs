@@ -1,7 +1,7 @@
-//! A table as people read it, in the words of RocksDB's `sst_dump`.
+//! The content of a table as text, in the format of RocksDB's `sst_dump`.
 //!
-//! [`properties_text`] is `TableProperties::ToString`; [`entry_line`] a line of `--command=scan`;
-//! [`raw`] the whole of `--command=raw`. What a tool prints around them is the tool's.
+//! [`properties_text`] is `TableProperties::ToString`. [`entry_line`] is a line of `--command=scan`. [`raw`]
+//! is the whole output of `--command=raw`. The tool prints the text around them.
 
 mod entry;
 mod properties;

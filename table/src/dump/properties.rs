@@ -1,4 +1,4 @@
-//! The properties of a table, line by line.
+//! The properties of a table as lines of text.
 
 use std::fmt::{Display, Write};
 
@@ -7,7 +7,8 @@ use format::properties::Properties;
 
 use crate::unique_id::UniqueId;
 
-/// Every property on a line of its own, as RocksDB's `TableProperties::ToString(prop_delim, kv_delim)`.
+/// Returns every property on its own line, as RocksDB's `TableProperties::ToString(prop_delim, kv_delim)`
+/// does.
 pub fn properties_text(p: &Properties, prop_delim: &str, kv_delim: &str) -> String {
     let mut lines = Lines { text: String::new(), prop_delim, kv_delim };
     lines.put("# data blocks", p.num_data_blocks);
@@ -45,7 +46,7 @@ pub fn properties_text(p: &Properties, prop_delim: &str, kv_delim: &str) -> Stri
 
 fn sizes(lines: &mut Lines<'_>, p: &Properties) {
     lines.put("data block size", p.data_size);
-    // Known to the writer alone; no table carries it.
+    // Only the writer knows this number. It is not stored in the table.
     lines.put("data uncompressed size", 0);
     let index = format!(
         "index block size (user-key? {}, delta-value? {})",
@@ -98,7 +99,7 @@ fn or_none(bytes: &[u8]) -> String {
     if bytes.is_empty() { "N/A".to_string() } else { text(bytes) }
 }
 
-/// `10->1000,25->1060,`; `N/A` for bytes that are no map.
+/// Returns the decoded map as `10->1000,25->1060,`, or `N/A` if the bytes are not a map.
 fn seqno_times(encoded: &[u8]) -> String {
     let decode = || -> Option<String> {
         let mut out = String::new();

@@ -5,8 +5,9 @@
 //! pages   the file is read in pages of 16 KiB through the block cache
 //! scan    the file is read in pieces of 256 KiB, past the block cache
 //! ```
-//! RocksDB maps such files into memory. A memory map turns an I/O error into a signal, so these files are read by calls.
-//! A [`Window`] holds the bytes that were read last: most reads are in the window, and then they cost two comparisons.
+//! RocksDB maps such files into memory. A memory map turns an I/O error into a signal, so these files are
+//! read by calls. A [`Window`] holds the bytes of the last read. Most reads are inside the window and then
+//! cost two comparisons.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -20,12 +21,12 @@ use crate::sst::block_cache::{BlockCache, CachedBlock, Other};
 use crate::sst::cache_key::CacheKeyBase;
 use crate::sst::{OpenOptions, ReadCtx};
 
-/// Bytes of a page. A page is one entry of the block cache.
+/// Size of a page in bytes. A page is one entry of the block cache.
 const PAGE: u64 = 16 << 10;
 /// Bytes of one read of a scan.
 const PIECE: u64 = 256 << 10;
 
-/// See the module. Any thread.
+/// The bytes of an SST file without blocks. Any thread may use it.
 pub(crate) struct FileBytes {
     file: Arc<dyn RandomRead>,
     size: u64,
@@ -40,16 +41,16 @@ pub(crate) struct FileBytes {
 pub(crate) enum Access {
     /// Pages, through the block cache.
     Random,
-    /// Large pieces in order, past the block cache.
+    /// Large pieces in file order, without the block cache.
     Scan,
 }
 
-/// The bytes that one reader read last.
+/// The bytes of the last read of one reader.
 #[derive(Clone)]
 pub(crate) struct Window {
-    /// `None` before the first read: a window costs no allocation and shares no count.
+    /// `None` before the first read, so that a new window needs no allocation.
     bytes: Option<Arc<[u8]>>,
-    /// The place of the bytes in the file.
+    /// The start of the bytes in the file.
     start: u64,
     end: u64,
     access: Access,
@@ -60,7 +61,7 @@ impl Window {
         Window { bytes: None, start: 0, end: 0, access }
     }
 
-    /// The window of an iterator with these options.
+    /// Returns the window of an iterator with these options.
     pub(crate) fn for_iterator(ctx: &ReadCtx) -> Window {
         Window::new(if ctx.for_compaction || !ctx.fill_cache { Access::Scan } else { Access::Random })
     }
@@ -80,7 +81,8 @@ impl Window {
         self.bytes = Some(bytes);
     }
 
-    /// The bytes of a range, kept alive after the window moves. Does not copy.
+    /// Returns the bytes of a range as a pinned value, which stays valid after the window moves. Does not
+    /// copy.
     pub(crate) fn pin(&self, range: Range<usize>) -> Pinned {
         self.bytes
             .as_ref()
@@ -89,8 +91,8 @@ impl Window {
 }
 
 impl FileBytes {
-    /// Takes a file of `size` bytes. Reads the file into memory if the options ask for it and the block cache has room for
-    /// the charge.
+    /// Opens a file of `size` bytes. Reads the file into memory, if the options ask for it and the block
+    /// cache accepts the charge.
     ///
     /// # Errors
     /// Errors of the file.
@@ -111,7 +113,7 @@ impl FileBytes {
         if options.other.resident
             && let Ok(len) = usize::try_from(size)
         {
-            // A block cache with a strict limit can refuse the charge. The file is then read page by page.
+            // A block cache with a strict limit may reject the charge. The file is then read in pages.
             let charge = match &bytes.cache {
                 Some(cache) => cache.reserve(Role::Misc, len).map(Some),
                 None => Ok(None),
@@ -132,16 +134,16 @@ impl FileBytes {
         &self.file
     }
 
-    /// Bytes of memory outside of the block cache.
+    /// Returns the bytes of memory outside of the block cache.
     pub(crate) fn memory_bytes(&self) -> usize {
         self.whole.as_ref().map_or(0, |(bytes, _)| bytes.len())
     }
 
-    /// Brings `len` bytes from `offset` into the window. Returns their place in the window.
+    /// Reads `len` bytes from `offset` into the window. Returns their location in the window.
     ///
     /// # Errors
-    /// Corruption past the end of the file; Incomplete if `ctx` allows memory only and the bytes are not there; errors of
-    /// the file.
+    /// Corruption after the end of the file. Incomplete if `ctx` allows memory only and the bytes are not in
+    /// memory. Errors of the file.
     #[inline]
     pub(crate) fn at(
         &self,

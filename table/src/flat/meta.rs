@@ -1,6 +1,6 @@
-//! The end of an SST file without blocks: properties, metaindex, footer.
+//! The end of an SST file without blocks: properties, metaindex and footer.
 //!
-//! The blocks have no trailer: there is no checksum and no compression.
+//! These meta blocks have no trailer, so they have no checksum and no compression.
 
 use base::{Error, Result};
 use env::fs::RandomRead;
@@ -11,16 +11,16 @@ use format::handle::BlockHandle;
 use format::metaindex::{Metaindex, names};
 use format::properties::Properties;
 
-/// What the end of the file says.
+/// The content of the end of the file.
 pub(crate) struct FlatMeta {
     pub(crate) metaindex: Metaindex,
     pub(crate) properties: Properties,
 }
 
-/// Reads the footer of an SST file of any kind.
+/// Reads the footer of an SST file of any format.
 ///
 /// # Errors
-/// Corruption if the file ends in no footer; errors of the file.
+/// Corruption if the file does not end with a footer. Errors of the file.
 pub(crate) fn read_footer(file: &dyn RandomRead, size: u64) -> Result<Footer> {
     let len = (footer::LEN as u64).min(size);
     let tail = read_block(file, BlockHandle::new(size - len, len), size)?;
@@ -30,7 +30,7 @@ pub(crate) fn read_footer(file: &dyn RandomRead, size: u64) -> Result<Footer> {
 /// Reads the end of the file.
 ///
 /// # Errors
-/// Corruption if a part is not there or does not decode; errors of the file.
+/// Corruption if a part is missing or does not decode. Errors of the file.
 pub(crate) fn read(file: &dyn RandomRead, size: u64) -> Result<FlatMeta> {
     let footer = read_footer(file, size)?;
     let block = read_block(file, footer.metaindex, size)?;

@@ -1,4 +1,4 @@
-//! What plain tables and cuckoo tables share: an SST file without blocks.
+//! The common parts of plain tables and cuckoo tables: an SST file without blocks.
 //!
 //! ```text
 //! rows or buckets from offset 0 ┊ blocks of the kind ┊ properties ┊ metaindex ┊ footer      no trailers, no checksums

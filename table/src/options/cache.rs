@@ -1,16 +1,17 @@
-//! `block_cache` in option text: the settings of a cache, which is an LRU as RocksDB makes of text
-//! (`Cache::CreateFromString`); without text the default cache.
+//! The option text of `block_cache`: the settings of an LRU cache, as RocksDB makes from text
+//! (`Cache::CreateFromString`). Without text, the default cache.
 
 use base::option::Value;
 use base::{Error, Result};
 use mem::cache::{CacheOptions, Kind};
 
-/// What the block cache of a family that is handed none is made with. Default: 32 MiB, the lock-free clock.
+/// The options of the block cache of a column family for which the application passes no cache. Default: 32
+/// MiB, HyperClock cache.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct CacheText(pub CacheOptions);
 
 impl Value for CacheText {
-    /// A size (`8M`), or `{capacity=8M;num_shard_bits=4;...}`; `nullptr` for the default.
+    /// Parses a size (`8M`) or `{capacity=8M;num_shard_bits=4;...}`. `nullptr` means the default.
     fn parse(text: &str) -> Result<Self> {
         let text = text.trim();
         if text.starts_with("null") {

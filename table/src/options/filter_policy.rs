@@ -1,31 +1,32 @@
-//! Which filter a table gets: the policy strings of RocksDB and its rules of choice.
+//! Chooses the filter of a table: RocksDB's policy strings, and its rules of choice.
 //!
-//! `bloomfilter:10:false` is a Bloom filter of ten bits a key; `ribbonfilter:10:-1` a Ribbon filter of
-//! the same false-positive rate, in about 30 % less memory and more CPU. Facts: RocksDB
-//! `table/block_based/filter_policy.cc`.
+//! `bloomfilter:10:false` is a Bloom filter with ten bits for each key. `ribbonfilter:10:-1` is a Ribbon
+//! filter with the same false-positive rate, which needs about 30 % less memory and more CPU time. Facts:
+//! RocksDB `table/block_based/filter_policy.cc`.
 
 use std::fmt;
 
 use base::option::{Nullable, Value};
 use base::{Error, Result};
 
-/// The name under which every built-in policy's filters are found in a table's metaindex.
+/// The name of the filters of all built-in policies in the metaindex of a table.
 pub const COMPATIBILITY_NAME: &str = "rocksdb.BuiltinBloomFilter";
 
-/// Which implementation a policy picks.
+/// The kind of a filter policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PolicyKind {
-    /// Legacy Bloom below format version 5, cache-local Bloom from there.
+    /// The legacy Bloom filter for format versions below 5, and the cache-local Bloom filter from version 5
+    /// on.
     Bloom,
-    /// Bloom for levels before this one, Ribbon from there. A flush counts as level -1; `i32::MAX` is
-    /// Bloom always.
+    /// Bloom filters for levels above `bloom_before_level`, and Ribbon filters from this level on. A flush
+    /// counts as level -1. `i32::MAX` means always Bloom filters.
     Ribbon {
         /// The first level with Ribbon filters.
         bloom_before_level: i32,
     },
-    /// Reads filters, writes none (`rocksdb.BuiltinBloomFilter`).
+    /// Filters are read, but not written (`rocksdb.BuiltinBloomFilter`).
     ReadOnly,
-    /// One implementation whatever the format version: RocksDB's internal policies, for tests and benches.
+    /// The legacy Bloom filter, in every format version. RocksDB's internal policy for tests and benchmarks.
     LegacyBloom,
     /// The cache-local Bloom filter, in every format version.
     FastLocalBloom,
@@ -33,19 +34,19 @@ pub enum PolicyKind {
     Standard128Ribbon,
 }
 
-/// Where in the tree a table is written, as far as the Ribbon policy cares.
+/// The level of a new table, for the choice of a Ribbon policy.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FilterLevel {
     /// A memtable flush.
     Flush,
     /// A compaction output, leveled or universal.
     Level(u8),
-    /// External files, FIFO, no compaction: treated as the last level.
+    /// External files, FIFO compaction, or no compaction. They count as the last level.
     #[default]
     Unknown,
 }
 
-/// What is to be built.
+/// The filter to build.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum FilterChoice {
     /// The Bloom filter of format versions below 5.
@@ -65,7 +66,7 @@ pub enum FilterChoice {
     },
 }
 
-/// How the filters of tables are made.
+/// The filter policy of tables.
 #[derive(Clone, PartialEq)]
 pub struct FilterPolicy {
     kind: PolicyKind,
@@ -73,8 +74,8 @@ pub struct FilterPolicy {
 }
 
 impl FilterPolicy {
-    /// `bits_per_key` as RocksDB takes it: below 0.5 no filter, else at least 1, at most 100, rounded to
-    /// thousandths.
+    /// Makes a policy. As in RocksDB, `bits_per_key` below 0.5 means no filter. Other values are raised to at
+    /// least 1, limited to 100, and rounded to thousandths.
     pub fn new(kind: PolicyKind, bits_per_key: f64) -> Self {
         let bits = if bits_per_key < 0.5 {
             0.0
@@ -85,7 +86,7 @@ impl FilterPolicy {
         } else {
             100.0
         };
-        // The nudge makes three given decimals come out exactly on every platform.
+        // The small addition makes numbers with three decimals exact on every platform.
         FilterPolicy { kind, millibits_per_key: (bits * 1000.0 + 0.500_001) as u32 }
     }
 
@@ -94,7 +95,8 @@ impl FilterPolicy {
         FilterPolicy::new(PolicyKind::Bloom, bits_per_key)
     }
 
-    /// Makes a Ribbon policy. A Ribbon filter needs about 30 % less memory than a Bloom filter of the same accuracy, and three to four times its CPU time to build.
+    /// Makes a Ribbon policy. A Ribbon filter needs about 30 % less memory than a Bloom filter of the same
+    /// accuracy, and three to four times its CPU time to build.
     pub fn ribbon(bits_per_key: f64, bloom_before_level: i32) -> Self {
         FilterPolicy::new(PolicyKind::Ribbon { bloom_before_level }, bits_per_key)
     }
@@ -109,7 +111,7 @@ impl FilterPolicy {
         self.millibits_per_key
     }
 
-    /// What to build for a table, or `None` for no filter.
+    /// Returns the filter to build for a table, or `None` for no filter.
     pub fn choose(&self, format_version: u32, level: FilterLevel) -> Option<FilterChoice> {
         let millibits_per_key = self.millibits_per_key;
         if millibits_per_key == 0 {
@@ -136,14 +138,14 @@ impl FilterPolicy {
         }
     }
 
-    /// Bloom where it was Ribbon: for readers older than 6.15.
+    /// Replaces Ribbon filters by Bloom filters, for readers older than release 6.15.
     pub(super) fn without_ribbon(&mut self) {
         if matches!(self.kind, PolicyKind::Ribbon { .. } | PolicyKind::Standard128Ribbon) {
             self.kind = PolicyKind::Bloom;
         }
     }
 
-    /// The name in the table property `rocksdb.filter.policy`.
+    /// Returns the name for the table property `rocksdb.filter.policy`.
     pub fn name(&self) -> &'static str {
         match self.kind {
             PolicyKind::Bloom => "bloomfilter",
@@ -155,7 +157,7 @@ impl FilterPolicy {
         }
     }
 
-    /// Reads a policy string. `Option<FilterPolicy>` handles `nullptr` and the empty string.
+    /// Parses a policy string. `Option<FilterPolicy>` handles `nullptr` and the empty string.
     ///
     /// # Errors
     /// NotSupported for an unknown policy and for `bloomfilter` or `ribbonfilter` without bits per key; an OPTIONS file
@@ -192,7 +194,7 @@ impl FilterPolicy {
         Ok(FilterPolicy::new(kind, bits.ok_or_else(malformed)?))
     }
 
-    /// `{id=ribbonfilter:10:0;bloom_before_level=2}`: the id first, then what it is to be changed to.
+    /// Parses `{id=ribbonfilter:10:0;bloom_before_level=2}`: the id, and then changes to it.
     fn parse_braced(text: &str) -> Result<Self> {
         let mut policy = None;
         let mut level = None;
@@ -200,7 +202,7 @@ impl FilterPolicy {
             match field.split_once('=').map(|(name, value)| (name.trim(), value.trim())) {
                 Some(("id", id)) if !id.starts_with('{') => policy = Some(FilterPolicy::parse_policy(id)?),
                 Some(("bloom_before_level", n)) => level = Some(i32::parse(n)?),
-                // RocksDB takes the number in the id and reads no such field.
+                // RocksDB uses the number in the id and ignores this field.
                 Some(("bits_per_key", _)) => {}
                 _ => return Err(Error::not_supported(format!("filter policy option {field:?}"))),
             }
@@ -231,7 +233,7 @@ impl fmt::Display for FilterPolicy {
             write!(f, ".{}", format!("{thousandths:03}").trim_end_matches('0'))?;
         }
         match self.kind {
-            // Releases up to 6.29 want a third part.
+            // Releases up to 6.29 need a third part.
             PolicyKind::Bloom => f.write_str(":false"),
             PolicyKind::Ribbon { bloom_before_level } => write!(f, ":{bloom_before_level}"),
             _ => Ok(()),

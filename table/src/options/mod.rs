@@ -54,7 +54,7 @@ base::option_words! {
 }
 
 base::option_words! {
-    /// What data blocks carry for point look-ups.
+    /// The search structures in data blocks for point look-ups.
     DataBlockIndexType: "data block index type" {
         /// Data blocks have restart points only. The default.
         #[default]
@@ -78,7 +78,7 @@ base::option_words! {
 }
 
 base::option_words! {
-    /// Which new blocks go to the block cache as they are written.
+    /// Selects the new blocks that are inserted into the block cache when they are written.
     PrepopulateBlockCache: "block cache prepopulation" {
         /// No block. The default.
         #[default]
@@ -91,9 +91,9 @@ base::option_words! {
 }
 
 base::option_words! {
-    /// Which tables have their metadata pinned in the block cache.
+    /// Selects the tables whose metadata blocks are pinned in the block cache.
     PinningTier: "pinning tier" {
-        /// As the older options `pin_*` say.
+        /// The older options `pin_*` decide.
         #[default]
         Fallback = 0, "kFallback";
         /// No table.
@@ -105,7 +105,7 @@ base::option_words! {
     }
 }
 
-/// `metadata_cache_options`.
+/// The option `metadata_cache_options`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MetadataCacheOptions {
     /// The pinning of the top levels of partitioned indexes and filters.
@@ -119,7 +119,7 @@ pub struct MetadataCacheOptions {
 /// Whether a kind of memory is charged to the block cache.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Charged {
-    /// As RocksDB does by default: the dictionary buffer is charged, the others are not.
+    /// RocksDB's default: the dictionary buffer is charged, all other memory is not.
     #[default]
     Fallback,
     /// The memory is charged.
@@ -128,7 +128,7 @@ pub enum Charged {
     Disabled,
 }
 
-/// `cache_usage_options`: set from code only, never written to OPTIONS.
+/// The option `cache_usage_options`. It is set by code only and is never written to OPTIONS files.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CacheUsageOptions {
     /// The samples from which a compression dictionary is made.

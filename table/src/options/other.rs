@@ -66,7 +66,7 @@ pub const PLAIN_OPTIONS: &[Row<PlainTableOptions>] = PlainTableOptions::ROWS;
 /// All options of cuckoo tables that have a text.
 pub const CUCKOO_OPTIONS: &[Row<CuckooTableOptions>] = CuckooTableOptions::ROWS;
 
-/// The kind of table that is written.
+/// The format of new tables.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum WrittenTable {
     /// New SST files are block-based tables.
@@ -78,7 +78,7 @@ pub enum WrittenTable {
     Cuckoo,
 }
 
-/// What readers and writers of SST files need to know besides the options of block-based tables.
+/// The options of readers and writers of SST files besides the options of block-based tables.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct OtherTables {
     /// The format of new SST files.
@@ -87,12 +87,13 @@ pub struct OtherTables {
     pub plain: PlainTableOptions,
     /// The options of cuckoo tables.
     pub cuckoo: CuckooTableOptions,
-    /// The Bloom filters of plain tables put all bits of a key in one cache line (`bloom_locality`).
+    /// Whether the Bloom filters of plain tables put all bits of a key into one cache line
+    /// (`bloom_locality`).
     pub bloom_locality: bool,
-    /// Plain and cuckoo tables are read into memory when they are opened (`allow_mmap_reads`). If false, they are read
-    /// through the block cache.
+    /// Whether plain and cuckoo tables are read into memory when they are opened (`allow_mmap_reads`). If
+    /// false, they are read through the block cache.
     pub resident: bool,
-    /// The name of the table factory, if its column family takes no range tombstones.
+    /// The name of the table factory, if tables of this format cannot store range tombstones.
     pub without_range_tombstones: Option<String>,
 }
 
@@ -106,7 +107,7 @@ impl PlainTableOptions {
     }
 
     /// # Errors
-    /// InvalidArgument for values that RocksDB asserts on.
+    /// InvalidArgument for values on which RocksDB fails an assertion.
     pub fn validate(&self) -> Result<()> {
         if self.hash_table_ratio.is_nan() || self.hash_table_ratio < 0.0 {
             return Err(Error::invalid_argument("hash_table_ratio of a plain table must be 0 or more"));
@@ -128,7 +129,7 @@ impl CuckooTableOptions {
     }
 
     /// # Errors
-    /// InvalidArgument for values for which RocksDB's writer divides by zero or never ends.
+    /// InvalidArgument for values with which RocksDB's writer divides by zero or never ends.
     pub fn validate(&self) -> Result<()> {
         if self.hash_table_ratio > 0.0 {
             return Ok(());

@@ -1,4 +1,4 @@
-//! What is done with the options of block-based tables: text, corrections, checks, and limits by release.
+//! The options of block-based tables: their text, corrections, checks, and limits by release.
 
 use base::option::Value;
 use base::{Error, Result};
@@ -9,7 +9,7 @@ use super::{
     PrepopulateBlockCache,
 };
 
-/// `flush_block_policy_factory`.
+/// The option `flush_block_policy_factory`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FlushBlockPolicy {
     /// A data block ends when the block reaches `block_size`.
@@ -34,7 +34,7 @@ impl Value for FlushBlockPolicy {
     }
 }
 
-/// `user_defined_index_factory`: none.
+/// The option `user_defined_index_factory`. It has no value but `nullptr`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct UserDefinedIndex;
 
@@ -56,7 +56,7 @@ impl Value for UserDefinedIndex {
 }
 
 impl Value for MetadataCacheOptions {
-    /// `{unpartitioned_pinning=kAll;...}` in any order; what is not named keeps its default.
+    /// Parses `{unpartitioned_pinning=kAll;...}` in any order. Fields that are not named keep their default.
     fn parse(text: &str) -> Result<Self> {
         let text = text.trim();
         let text = text.strip_prefix('{').and_then(|t| t.strip_suffix('}')).unwrap_or(text);
@@ -92,7 +92,7 @@ impl Value for MetadataCacheOptions {
     }
 }
 
-/// Options of older releases: read from option text without effect.
+/// Options of older releases. They are accepted in option text and have no effect.
 pub const DEPRECATED: &[&str] = &[
     "hash_index_allow_collision",
     "index_per_partition",
@@ -102,25 +102,28 @@ pub const DEPRECATED: &[&str] = &[
     "block_cache_compressed",
 ];
 
-/// What of a column family bears on whether its table options make sense.
+/// The facts about a column family that its table options depend on.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Validation {
     /// True if the column family has a prefix extractor.
     pub has_prefix_extractor: bool,
     /// True if the comparator orders keys by unsigned bytes.
     pub bytewise_order: bool,
-    /// Whether any level may be compressed.
+    /// Whether a level may be compressed.
     pub compressed: bool,
 }
 
 impl BlockBasedTableOptions {
-    /// Sets one option from its text. `metadata_cache_options.partition_pinning` and its like work too.
+    /// Sets one option from its text. Also accepts a field such as
+    /// `metadata_cache_options.partition_pinning`.
     ///
     /// # Errors
-    /// InvalidArgument for no such option or no such value, NotSupported for what we do not have.
+    /// InvalidArgument if the option or the value does not exist. NotSupported for a feature that this build
+    /// does not have.
     pub fn set(&mut self, name: &str, text: &str) -> Result<()> {
         if let Some(row) = Self::ROWS.iter().find(|row| row.name == name) {
-            // Releases 6.10 to 6.14 wrote eight bytes of memory for a four-byte option.
+            // Releases 6.10 to 6.14 wrote eight bytes for this option of four bytes. The upper four bytes are
+            // arbitrary memory.
             if name == "read_amp_bytes_per_bit" {
                 self.read_amp_bytes_per_bit = u64::parse(text)? as u32;
                 return Ok(());
@@ -144,12 +147,12 @@ impl BlockBasedTableOptions {
         Err(Error::invalid_argument(format!("no such table option: {name:?}")))
     }
 
-    /// The text of one option, or `None` if there is no such option.
+    /// Returns the text of one option, or `None` if there is no such option.
     pub fn get(&self, name: &str) -> Option<String> {
         Self::ROWS.iter().find(|row| row.name == name).map(|row| (row.print)(self))
     }
 
-    /// Mends what RocksDB mends without a word.
+    /// Corrects the values that RocksDB corrects without a message.
     pub fn sanitize(&mut self) {
         if !(0..=100).contains(&self.block_size_deviation) {
             self.block_size_deviation = 0;
@@ -165,10 +168,10 @@ impl BlockBasedTableOptions {
         self.format_version = self.format_version.max(MIN_FORMAT_VERSION);
     }
 
-    /// Refuses, in RocksDB's words, settings that contradict each other or their column family.
+    /// Rejects settings that contradict each other or the column family, with RocksDB's messages.
     ///
     /// # Errors
-    /// InvalidArgument.
+    /// InvalidArgument for such settings.
     pub fn validate(&self, family: Validation) -> Result<()> {
         let checks = [
             (
@@ -234,12 +237,13 @@ impl BlockBasedTableOptions {
         }
     }
 
-    /// The first release that reads files of a format version (and of what else these options add to
-    /// blocks), as (major, minor); `None` for a version that no release knows.
+    /// Returns the first release that reads files with these options, as (major, minor). Besides the format
+    /// version, other options may need a newer release. Returns `None` for an unknown format version.
     ///
-    /// 2: 3.10. 3: 5.15, index keys may drop the trailer. 4: 5.16, delta-encoded index values.
-    /// 5: 6.6, cache-local Bloom filters. 6: 8.6, checksums know their place. 7: 10.4, several
-    /// compressions in a file. Separated keys and values: 11.0. Uniform index blocks: 11.1.
+    /// The format versions: 2: 3.10. 3: 5.15, index keys may have no trailer. 4: 5.16, delta-encoded index
+    /// values. 5: 6.6, cache-local Bloom filters. 6: 8.6, checksums depend on the offset of the block. 7:
+    /// 10.4, several compression types in a file. Other options: separated keys and values need 11.0, uniform
+    /// index blocks 11.1.
     pub fn first_release_reading(&self) -> Option<(u32, u32)> {
         let of_version = *FIRST_RELEASE.get(self.format_version.checked_sub(MIN_FORMAT_VERSION)? as usize)?;
         let of_separation = if self.separate_key_value_in_data_block { (11, 0) } else { (0, 0) };
@@ -250,11 +254,10 @@ impl BlockBasedTableOptions {
         [of_version, of_separation, of_uniformity, of_hash, of_checksum].into_iter().max()
     }
 
-    /// Lowers what release `(major, minor)` could not read: the format version, and the features that
-    /// need a newer reader.
+    /// Lowers the format version and disables features, so that release `(major, minor)` can read the files.
     ///
     /// # Errors
-    /// NotSupported for a release older than any format version we write.
+    /// NotSupported for a release that is older than the oldest supported format version.
     pub fn cap_to_release(&mut self, release: (u32, u32)) -> Result<()> {
         let Some(newest) = FIRST_RELEASE.iter().rposition(|&first| first <= release) else {
             return Err(Error::not_supported(format!(
@@ -291,5 +294,5 @@ impl BlockBasedTableOptions {
 pub const MIN_FORMAT_VERSION: u32 = 2;
 /// The largest format version that can be written. RocksDB 11.8 reads the version.
 pub const MAX_FORMAT_VERSION: u32 = 7;
-/// By format version, from 2.
+/// The first release that reads each format version, from version 2 on.
 const FIRST_RELEASE: [(u32, u32); 6] = [(3, 10), (5, 15), (5, 16), (6, 6), (8, 6), (10, 4)];

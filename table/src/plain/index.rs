@@ -1,4 +1,4 @@
-//! The index of a plain table: from the hash of a prefix to the rows with the prefix.
+//! The index of a plain table. It leads from the hash of a prefix to the rows with the prefix.
 //!
 //! ```text
 //! varint32 buckets, varint32 prefixes
@@ -13,14 +13,15 @@ use kernel::hash::slice_hash;
 
 const EMPTY: u32 = (1 << 31) - 1;
 const LIST: u32 = 1 << 31;
-/// A ratio near 0 asks for more buckets than memory has. RocksDB has no limit.
+/// Maximum number of buckets. A ratio near 0 would otherwise need more memory than exists. RocksDB has no
+/// limit.
 const BUCKETS_MAX: f64 = (1u32 << 26) as f64;
 
-/// Collects the rows of a table in their order.
+/// Builds an index from the rows of a table, in their order.
 pub(super) struct IndexBuilder {
-    /// Keys of one prefix for each entry.
+    /// Number of keys of one prefix for each index entry.
     sparseness: usize,
-    /// 0 for one bucket.
+    /// The ratio of prefixes to buckets. 0 means one bucket.
     ratio: f64,
     entries: Vec<(u32, u32)>,
     num_prefixes: u32,
@@ -31,7 +32,7 @@ pub(super) struct IndexBuilder {
 }
 
 impl IndexBuilder {
-    /// `ratio`: `hash_table_ratio`, or 0 without a prefix extractor.
+    /// Makes a builder. `ratio` is `hash_table_ratio`, or 0 without a prefix extractor.
     pub(super) fn new(sparseness: usize, ratio: f64) -> IndexBuilder {
         IndexBuilder {
             sparseness,
@@ -45,7 +46,8 @@ impl IndexBuilder {
         }
     }
 
-    /// Adds the row at `offset`. `is_whole`: the row stores its whole key. Returns the hash of a new prefix.
+    /// Adds the row at `offset`. `is_whole` means that the row stores its whole key. Returns the hash of the
+    /// prefix if the prefix is new.
     pub(super) fn add(&mut self, prefix: &[u8], offset: u32, is_whole: bool) -> Option<u32> {
         base::invariant!(
             self.entries.last().is_none_or(|(_, last)| *last < offset) || !is_whole,
@@ -71,12 +73,12 @@ impl IndexBuilder {
         is_new.then_some(self.hash)
     }
 
-    /// Bytes of memory.
+    /// Returns the bytes of memory.
     pub(super) fn memory_bytes(&self) -> usize {
         self.entries.capacity() * size_of::<(u32, u32)>()
     }
 
-    /// The bytes of the index block.
+    /// Returns the index block.
     pub(super) fn finish(self) -> Vec<u8> {
         let buckets = match self.ratio > 0.0 {
             true => (f64::from(self.num_prefixes) * (1.0 / self.ratio)).min(BUCKETS_MAX) as u32 + 1,
@@ -87,7 +89,7 @@ impl IndexBuilder {
         for (hash, _) in &self.entries {
             counts[bucket_of(*hash)] += 1;
         }
-        // Where the entries of each bucket start, if all entries are sorted by bucket.
+        // The start of the entries of each bucket, if all entries are sorted by bucket.
         let mut next: Vec<usize> = counts
             .iter()
             .scan(0, |sum, count| {
@@ -125,24 +127,24 @@ impl IndexBuilder {
     }
 }
 
-/// An index as it is stored.
+/// A stored index.
 pub(super) struct Index {
     bytes: Vec<u8>,
     buckets: u32,
     num_prefixes: u32,
-    /// Where the buckets begin.
+    /// The offset of the buckets.
     table: usize,
 }
 
-/// Where the rows of a bucket are.
+/// The rows of a bucket.
 pub(super) enum Rows<'a> {
     None,
     At(u32),
-    /// Offsets of four bytes each, ascending. At least one.
+    /// The offsets of the rows, four bytes each, ascending. There is at least one.
     Among(&'a [u8]),
 }
 
-/// The offset at `index` of a list.
+/// Returns the offset at `index` of a list.
 pub(super) fn offset_in(list: &[u8], index: usize) -> u64 {
     base::invariant!(index < list.len() / 4, "a list of {} rows has no row {index}", list.len() / 4);
     u64::from(get_u32(list, index * 4).unwrap_or(EMPTY))
@@ -165,7 +167,7 @@ impl Index {
         Ok(Index { bytes, buckets, num_prefixes, table })
     }
 
-    /// The rows that can have a prefix with this hash.
+    /// Returns the rows that may have a prefix with this hash.
     ///
     /// # Errors
     /// Corruption if the bucket points outside of the index.
@@ -190,13 +192,14 @@ impl Index {
         })
     }
 
-    /// The offsets of all index entries, ascending, without repetition.
+    /// Returns the offsets of all index entries, ascending and without duplicates.
     ///
     /// # Errors
     /// Corruption if a bucket points outside of the index.
     pub(super) fn offsets(&self) -> Result<Vec<u32>> {
         let mut offsets = Vec::new();
-        // A damaged index can point to one list from many buckets.
+        // In a corrupt index, many buckets can point to one list. The limit prevents that the offsets need
+        // too much memory.
         let most = self.bytes.len() / 4;
         for bucket in 0..self.buckets {
             match self.bucket(bucket)? {
@@ -219,7 +222,7 @@ impl Index {
         self.num_prefixes
     }
 
-    /// Bytes of the buckets, and bytes of the lists.
+    /// Returns the bytes of the buckets and the bytes of the lists.
     pub(super) fn sizes(&self) -> (usize, usize) {
         let buckets = self.buckets as usize * 4;
         base::invariant!(

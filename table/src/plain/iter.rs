@@ -1,6 +1,7 @@
-//! A position in a plain table, moved both ways.
+//! A position in a plain table, which moves in both directions.
 //!
-//! A step forward reads the next row. A step backward, and a seek, read the rows from an anchor on: see the module `plain`.
+//! A step forward reads the next row. A step backward, and a seek, read the rows from an anchor on: see the
+//! module `plain`.
 
 use std::sync::Arc;
 
@@ -12,7 +13,7 @@ use super::row::RowCursor;
 use crate::flat::bytes::Window;
 use crate::sst::ReadCtx;
 
-/// See the module. Holds the table open.
+/// An iterator over a plain table. It keeps the table open.
 pub struct PlainIter {
     table: Arc<PlainReader>,
     ctx: ReadCtx,
@@ -27,7 +28,7 @@ impl PlainIter {
         PlainIter { table, ctx, cursor, valid: false, error: None }
     }
 
-    /// Takes the outcome of a move: whether the iterator is on a row.
+    /// Records the result of a move: whether the iterator is at a row.
     fn settle(&mut self, outcome: Result<bool>) {
         (self.valid, self.error) = match outcome {
             Ok(valid) => (valid, None),
@@ -62,7 +63,7 @@ impl PlainIter {
         Ok(on_row)
     }
 
-    /// To the last row that starts before `offset`.
+    /// Moves to the last row that starts before `offset`.
     fn try_before(&mut self, offset: u64) -> Result<bool> {
         let anchors = self.table.anchors()?;
         let at = anchors.partition_point(|anchor| u64::from(*anchor) < offset);
@@ -85,7 +86,7 @@ impl PlainIter {
         }
     }
 
-    /// Returns true if the filter says that no key has the prefix of `target`.
+    /// Returns true if the filter excludes the prefix of `target`.
     fn ruled_out(&self, target: &[u8]) -> bool {
         let by_prefix = !self.ctx.total_order_seek && !self.ctx.auto_prefix_mode && !self.ctx.for_compaction;
         by_prefix && !self.table.prefix_may_match(target, self.ctx.prefix_extractor.as_ref())

@@ -1,4 +1,4 @@
-//! Plain tables: rows one after another, found by a hash of their prefix.
+//! Plain tables: rows one after another, which are found by a hash of their prefix.
 //!
 //! ```text
 //! row  0 ┐ prefix "ab"   ◄── bucket of "ab" ── index ◄── slice_hash("ab") mod buckets
@@ -7,9 +7,10 @@
 //! row 17   prefix "ac"   ◄── ...
 //! bloom block, index block (`store_index_in_file`), properties, metaindex, footer
 //! ```
-//! Without a prefix extractor the index has one bucket, and lookups are binary searches over its entries. RocksDB's
-//! iterators over plain tables only go forward, and only inside of one prefix. These iterators go both ways in the order of
-//! all keys: the sorted index entries are anchors, and each row is reached from the anchor before the row.
+//! Without a prefix extractor the index has one bucket, and look-ups are binary searches over its entries.
+//! RocksDB's iterators over plain tables only move forward, and only inside one prefix. These iterators move
+//! in both directions, in the order of all keys. The sorted index entries are anchors, and each row is
+//! reached from the last anchor before it.
 //!
 //! Source: RocksDB `table/plain/`.
 
@@ -27,9 +28,9 @@ pub use writer::PlainWriter;
 
 use base::order::PrefixExtractor;
 
-/// The largest file, in bytes: a larger offset has no place in the index.
+/// Maximum size of a file in bytes. The index cannot store larger offsets.
 const FILE_SIZE_MAX: u64 = (1 << 31) - 1;
-/// The probes of the Bloom filter.
+/// Number of probes of the Bloom filter.
 const PROBES: u8 = 6;
 
 /// Names of properties and blocks.
@@ -41,7 +42,7 @@ mod names {
     pub(super) const INDEX: &str = "PlainTableIndexBlock";
 }
 
-/// The prefix of a user key. A key outside of the domain of the extractor is its own prefix.
+/// Returns the prefix of a user key. A key outside of the domain of the extractor is its own prefix.
 fn prefix_of<'a>(extractor: &dyn PrefixExtractor, user_key: &'a [u8]) -> &'a [u8] {
     extractor.prefix(user_key).unwrap_or(user_key)
 }

@@ -1,4 +1,4 @@
-//! One open plain table: lookups of single keys.
+//! One open plain table, for look-ups of single keys.
 //!
 //! ```text
 //! get ─ bloom ── no ──► nothing
@@ -6,8 +6,8 @@
 //! ```
 //! A table without a stored index is read from the start to the end when it is opened.
 //!
-//! RocksDB refuses a table whose prefix extractor is not the extractor of the column family. This reader ignores the stored
-//! index and filter of such a table, and builds an index of one bucket.
+//! RocksDB rejects a table whose prefix extractor differs from the extractor of the column family. This
+//! reader ignores the stored index and filter of such a table, and builds an index of one bucket.
 
 use std::ops::ControlFlow;
 use std::sync::{Arc, OnceLock};
@@ -33,13 +33,13 @@ use crate::sst::cache_key::{CacheKeyBase, check_id, own_id};
 use crate::sst::{Entry, OpenOptions, ReadCtx, ValueRef};
 use crate::unique_id::UniqueId;
 
-/// An open plain table. Any thread; lookups take no lock.
+/// An open plain table. Any thread may use it, and look-ups take no lock.
 pub struct PlainReader {
     pub(super) rows: Rows,
     pub(super) order: InternalOrder,
-    /// The extractor that the index and the filter were built with; `None`: the index has one bucket.
+    /// The prefix extractor of the index and the filter. `None`: the index has one bucket.
     extractor: Option<Arc<dyn PrefixExtractor>>,
-    /// `None` in full-scan mode.
+    /// The index. `None` in full-scan mode.
     index: Option<Index>,
     bloom: Option<Bloom>,
     /// The offsets of the index, sorted.
@@ -77,19 +77,19 @@ impl PlainReader {
     /// Opens a table of `size` bytes.
     ///
     /// # Errors
-    /// Corruption if the file is no whole table or contradicts the MANIFEST; NotSupported for a file of 2 GiB or more, and
-    /// for an order with timestamps; errors of the file.
+    /// Corruption if the file is not a complete table or contradicts the MANIFEST. NotSupported for a file of
+    /// 2 GiB or more, and for an order with timestamps. Errors of the file.
     pub fn open(file: Arc<dyn RandomRead>, size: u64, options: &OpenOptions) -> Result<PlainReader> {
         let path = file.path().to_path_buf();
         open(file, size, options).map_err(|e| e.doing("opening a plain table").file(path))
     }
 
-    /// Visits the versions of a key from `seek_key` (an internal key) on, newest first, until `visit` breaks or the
-    /// versions of the key end.
+    /// Visits the entries of a key from `seek_key` (an internal key) on, newest first, until `visit` breaks
+    /// or the key has no more entries.
     ///
     /// # Errors
-    /// InvalidArgument in full-scan mode; Corruption or errors of the file; Incomplete if `ctx` allows memory only and
-    /// this is not enough.
+    /// InvalidArgument in full-scan mode. Corruption or errors of the file. Incomplete if `ctx` allows memory
+    /// only and the read needs the file.
     pub fn get(
         &self,
         seek_key: &[u8],
@@ -110,7 +110,7 @@ impl PlainReader {
             Bucket::At(offset) => cursor.jump(&self.rows, u64::from(offset), ctx)?,
             Bucket::Among(list) => self.jump_among(&mut cursor, (list, seek_key, prefix), ctx)?,
         }
-        // The bucket can belong to another prefix.
+        // The bucket may belong to another prefix with the same hash remainder.
         if self.prefix(user_key(cursor.key())) != prefix {
             return Ok(());
         }
@@ -139,7 +139,7 @@ impl PlainReader {
         }
     }
 
-    /// Reads the row of the list from which a search for the key starts.
+    /// Reads the row of the list at which the search for the key starts.
     fn jump_among(
         &self,
         cursor: &mut RowCursor,
@@ -154,26 +154,26 @@ impl PlainReader {
             if self.order.compare(cursor.key(), seek_key).is_lt() { low = middle } else { high = middle }
         }
         cursor.jump(&self.rows, offset_in(list, low), ctx)?;
-        // Rows of another prefix end before the next entry, and the next entry can be the first row of the prefix.
+        // If the row has another prefix, the rows of this prefix may start at the next entry of the list.
         if self.prefix(user_key(cursor.key())) != prefix && high < list.len() / 4 {
             cursor.jump(&self.rows, offset_in(list, high), ctx)?;
         }
         Ok(())
     }
 
-    /// An iterator that holds the table open.
+    /// Returns an iterator, which keeps the table open.
     pub fn iter(self: &Arc<Self>, ctx: &ReadCtx) -> PlainIter {
         PlainIter::new(self.clone(), ctx.clone())
     }
 
-    /// Returns false only if the Bloom filter knows no key like `user_key`.
+    /// Returns false only if the Bloom filter excludes `user_key`.
     pub fn may_match(&self, user_key: &[u8]) -> bool {
         let hashed = if self.extractor.is_some() { self.prefix(user_key) } else { user_key };
         self.bloom.as_ref().is_none_or(|bloom| bloom.may_match(slice_hash(hashed)))
     }
 
-    /// Returns false only if the Bloom filter knows no key with the prefix of `target` (an internal key). `asked`: the
-    /// extractor of the read. The filter does not know the prefixes of another extractor.
+    /// Returns false only if the Bloom filter excludes the prefix of `target` (an internal key). `asked` is
+    /// the prefix extractor of the read. The filter does not have the prefixes of another extractor.
     pub(super) fn prefix_may_match(&self, target: &[u8], asked: Option<&Arc<dyn PrefixExtractor>>) -> bool {
         let Some(own) = &self.extractor else { return true };
         if asked.is_some_and(|asked| asked.name() != own.name()) {
@@ -190,10 +190,11 @@ impl PlainReader {
         }
     }
 
-    /// The offsets of rows that store their whole keys, ascending: the first row, and the rows of the index.
+    /// Returns the offsets of rows that store their whole keys, ascending: the first row, and the rows of the
+    /// index.
     ///
     /// # Errors
-    /// InvalidArgument in full-scan mode; Corruption if the index points outside of the rows.
+    /// InvalidArgument in full-scan mode. Corruption if the index points outside of the rows.
     pub(super) fn anchors(&self) -> Result<&[u32]> {
         if let Some(anchors) = self.anchors.get() {
             return Ok(anchors);
@@ -212,7 +213,7 @@ impl PlainReader {
         Ok(self.anchors.get_or_init(|| anchors))
     }
 
-    /// The order of the table's keys.
+    /// Returns the order of the keys.
     pub fn order(&self) -> &InternalOrder {
         &self.order
     }
@@ -222,7 +223,7 @@ impl PlainReader {
         &self.properties
     }
 
-    /// The names of the file's blocks and where they lie.
+    /// Returns the names and the handles of the meta blocks.
     pub fn metaindex(&self) -> &Metaindex {
         &self.metaindex
     }
@@ -232,15 +233,15 @@ impl PlainReader {
         self.rows.bytes.size()
     }
 
-    /// Bytes of the rows: the offset of the end of the last row.
+    /// Returns the bytes of the rows: the offset of the end of the last row.
     pub fn data_size(&self) -> u64 {
         self.rows.end
     }
 
-    /// Where the row of an internal key would start, about.
+    /// Returns the approximate offset of the row of an internal key.
     ///
     /// # Errors
-    /// As [`PlainReader::get`].
+    /// The errors of [`PlainReader::get`].
     pub fn approximate_offset_of(&self, key: &[u8], ctx: &ReadCtx) -> Result<u64> {
         let mut cursor = RowCursor::new(Window::new(Access::Random));
         Ok(match self.anchor_before(&mut cursor, key, ctx)? {
@@ -249,10 +250,10 @@ impl PlainReader {
         })
     }
 
-    /// Reads the last anchor whose key is before `target`. `None` if there is no such anchor.
+    /// Reads the last anchor whose key is before `target`. Returns `None` if there is no such anchor.
     ///
     /// # Errors
-    /// As [`PlainReader::anchors`], and errors of the file.
+    /// The errors of [`PlainReader::anchors`], and errors of the file.
     pub(super) fn anchor_before(
         &self,
         cursor: &mut RowCursor,
@@ -262,7 +263,8 @@ impl PlainReader {
         let anchors = self.anchors()?;
         let (mut low, mut high) = (0, anchors.len());
         let mut read = None;
-        // All anchors below `low` are before the target, and no anchor from `high` on is.
+        // Invariant: all anchors below `low` are before the target, and no anchor from `high` on is before
+        // the target.
         while low < high {
             let middle = low + (high - low) / 2;
             cursor.jump(&self.rows, u64::from(anchors[middle]), ctx)?;
@@ -276,7 +278,7 @@ impl PlainReader {
         Ok(Some(before))
     }
 
-    /// Bytes of memory that the open table takes outside of the block cache.
+    /// Returns the bytes of memory that the open table takes outside of the block cache.
     pub fn memory_bytes(&self) -> usize {
         size_of::<PlainReader>()
             + self.rows.bytes.memory_bytes()
@@ -308,7 +310,8 @@ fn open(file: Arc<dyn RandomRead>, size: u64, options: &OpenOptions) -> Result<P
     let table = &options.other.plain;
     let built_with = properties.prefix_extractor_name.as_slice();
     let extractor = options.prefix_extractor.clone().filter(|e| e.name().as_bytes() == built_with);
-    // The index of a table without a prefix extractor has one bucket, and any order of keys suits the index.
+    // The index of a table without a prefix extractor has one bucket. It is valid with every prefix
+    // extractor.
     let usable = extractor.is_some() || matches!(built_with, b"" | b"nullptr");
     let mut reader = PlainReader {
         rows,
@@ -358,7 +361,7 @@ fn stored_bloom(properties: &Properties, bits: Vec<u8>) -> Option<Bloom> {
     Some(Bloom { layout, bits })
 }
 
-/// RocksDB adds the sizes of the index to the properties of an open table.
+/// Adds the sizes of the index to the properties, as RocksDB does when a table is opened.
 fn put_sizes(properties: &mut Properties, built: Option<&Index>) {
     let (buckets, lists) = built.map_or((0, 0), Index::sizes);
     for (name, size) in [("plain_table_hash_table_size", buckets), ("plain_table_sub_index_size", lists)] {
@@ -396,7 +399,7 @@ impl PlainReader {
         Ok(())
     }
 
-    /// The number of prefixes in the index; 0 in full-scan mode.
+    /// Returns the number of prefixes in the index, or 0 in full-scan mode.
     pub fn num_prefixes(&self) -> u32 {
         self.index.as_ref().map_or(0, Index::num_prefixes)
     }

@@ -25,7 +25,7 @@ use base::order::PrefixExtractor;
 
 /// The tail of a value of sequence number 0. No value type has this number.
 const VALUE_OF_SEQUENCE_0: u8 = 0xff;
-/// The size in a control byte that says that more of the size follows.
+/// The size in a control byte which means that more of the size follows.
 const SIZE_INLINE_MAX: u32 = 63;
 
 const WHOLE: u8 = 0;
@@ -35,10 +35,10 @@ const SUFFIX: u8 = 2;
 /// Encodes rows one after another.
 pub(super) struct RowEncoder {
     encoding: EncodingType,
-    /// `None`: each row says the length.
+    /// The length of each user key. `None`: each row stores its length.
     user_key_len: Option<usize>,
     sparseness: usize,
-    /// The prefix of the keys since the last whole key, and how many keys these are.
+    /// The prefix of the keys since the last whole key, and the number of these keys.
     prefix: Vec<u8>,
     keys_of_prefix: usize,
 }
@@ -57,7 +57,7 @@ impl RowEncoder {
     /// Appends a row. `key` is an internal key.
     ///
     /// # Errors
-    /// NotSupported for a user key of another length than the table has.
+    /// NotSupported if the user key has not the length of the table's keys.
     pub(super) fn encode(
         &mut self,
         key: &[u8],
@@ -98,7 +98,7 @@ impl RowEncoder {
         Ok(())
     }
 
-    /// Appends the sizes of a key of encoding `kPrefix`. Returns how many bytes of the key are not stored.
+    /// Appends the sizes of a key in encoding `kPrefix`. Returns how many bytes of the key are not stored.
     fn put_size(&mut self, user: &[u8], prefix: &[u8], out: &mut Vec<u8>) -> usize {
         if self.keys_of_prefix == 0
             || prefix != self.prefix
@@ -141,7 +141,7 @@ fn put_control(out: &mut Vec<u8>, kind: u8, size: usize) {
 /// The rows of a table.
 pub(super) struct Rows {
     pub(super) bytes: FileBytes,
-    /// Where the rows end.
+    /// The end of the rows.
     pub(super) end: u64,
     pub(super) encoding: EncodingType,
     pub(super) user_key_len: Option<usize>,
@@ -153,12 +153,12 @@ pub(super) struct RowCursor {
     /// The internal key.
     key: Vec<u8>,
     value: Range<usize>,
-    /// Bytes that suffixes share with the key before; `None` before the first suffix.
+    /// Number of bytes that a suffix shares with the previous key. `None` before the first suffix.
     prefix_len: Option<usize>,
-    /// The offset of the row, and of the next row.
+    /// The offset of the row. `next` is the offset of the next row.
     pub(super) at: u64,
     pub(super) next: u64,
-    /// The row stores its whole key: reading can start here.
+    /// Whether the row stores its whole key, so that reading can start here.
     pub(super) is_whole: bool,
 }
 
@@ -185,10 +185,10 @@ impl RowCursor {
         &self.window
     }
 
-    /// Reads the row at an offset that is not the end of the row before.
+    /// Reads the row at an offset that is not the end of the current row.
     ///
     /// # Errors
-    /// As [`RowCursor::step`], and Corruption if the row does not store its whole key.
+    /// The errors of [`RowCursor::step`], and Corruption if the row does not store its whole key.
     pub(super) fn jump(&mut self, rows: &Rows, offset: u64, ctx: &ReadCtx) -> Result<()> {
         self.key.clear();
         self.prefix_len = None;

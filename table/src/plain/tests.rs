@@ -41,10 +41,10 @@ fn rows_of_a_shared_prefix_store_the_rest_of_the_key() {
     let keys = [("ab1", 0), ("ab2", 0), ("ab34", 0), (&long[..], 0), ("ac1", 0), ("ac2", 0)];
     let rows = encoded(EncodingType::Prefix, None, 3, &keys);
     assert_eq!(rows[0], b"\x03ab1\xff\x01v");
-    // The second key says the length of the prefix.
+    // The second key stores the length of the prefix.
     assert_eq!(rows[1], b"\x42\x812\xff\x01v");
     assert_eq!(rows[2], b"\x8234\xff\x01v");
-    // Each third key is whole; 72 is 63 and 9 more.
+    // Each third key is stored whole. 72 is 63 plus 9.
     assert_eq!(rows[3], [b"\x3f\x09", long.as_bytes(), b"\xff\x01v"].concat());
     assert_eq!(rows[4], b"\x03ac1\xff\x01v");
     assert_eq!(rows[5], b"\x42\x812\xff\x01v");

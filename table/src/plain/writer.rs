@@ -1,6 +1,6 @@
-//! Writes a plain table: entries in order in, a file out.
+//! Writes a plain table: entries in order go in, a file comes out.
 //!
-//! For the same options the file is RocksDB 11.8.1's, byte for byte. Source: RocksDB
+//! For the same options the file is byte for byte RocksDB 11.8.1's file. Source: RocksDB
 //! `table/plain/plain_table_builder.cc`.
 
 use base::coding::put_varint32;
@@ -26,7 +26,7 @@ pub struct PlainWriter {
     file: FileWriter,
     options: WriterOptions,
     encoder: RowEncoder,
-    /// The index and the hashes of the Bloom filter, if the file stores both.
+    /// The index and the hashes of the Bloom filter. `None` if the file does not store them.
     index: Option<(IndexBuilder, Vec<u32>)>,
     offset: u64,
     row: Vec<u8>,
@@ -40,7 +40,7 @@ impl PlainWriter {
     /// Starts a table at the start of `file`.
     ///
     /// # Errors
-    /// InvalidArgument for options that contradict each other; NotSupported for an order with timestamps.
+    /// InvalidArgument for options that contradict each other. NotSupported for an order with timestamps.
     pub fn new(file: FileWriter, options: WriterOptions) -> Result<PlainWriter> {
         let table = &options.other.plain;
         table.validate()?;
@@ -71,8 +71,8 @@ impl PlainWriter {
     /// Adds an entry.
     ///
     /// # Errors
-    /// NotSupported for a range tombstone, for a user key of another length than `user_key_len`, and for an entry that
-    /// makes the file larger than 2 GiB; errors of the file.
+    /// NotSupported for a range tombstone, for a user key whose length is not `user_key_len`, and for an
+    /// entry that makes the file larger than 2 GiB. Errors of the file.
     pub fn add(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
         if key.len() < TRAILER_LEN {
             return Err(Error::invalid_argument("a key without a trailer in a table"));
@@ -114,27 +114,27 @@ impl PlainWriter {
         Ok(())
     }
 
-    /// The order of the table's keys.
+    /// Returns the order of the keys.
     pub fn order(&self) -> &base::key::InternalOrder {
         &self.options.order
     }
 
-    /// Entries so far.
+    /// Returns the number of entries so far.
     pub fn entries(&self) -> u64 {
         self.counts.entries
     }
 
-    /// Bytes of the file so far.
+    /// Returns the bytes of the file so far.
     pub fn file_size(&self) -> u64 {
         self.offset
     }
 
-    /// Bytes of memory for the index and the filter.
+    /// Returns the bytes of memory for the index and the filter.
     pub fn memory_bytes(&self) -> usize {
         self.index.as_ref().map_or(0, |(index, hashes)| index.memory_bytes() + hashes.capacity() * 4)
     }
 
-    /// Writes the rest of the table. The file is neither synced nor closed.
+    /// Writes the rest of the table. Does not sync or close the file.
     ///
     /// # Errors
     /// Errors of the file.
@@ -172,7 +172,7 @@ impl PlainWriter {
             data_size: self.offset,
             num_data_blocks: 1,
             fixed_key_len: u64::from(table.user_key_len),
-            // RocksDB takes the encoding of the options, even if there is no prefix extractor.
+            // RocksDB stores the encoding of the options, even if there is no prefix extractor.
             format_version: u64::from(table.encoding_type == EncodingType::Prefix),
             column_family_id: u64::from(options.family.0),
             column_family_name: text(&options.family_name),
@@ -216,7 +216,7 @@ impl PlainWriter {
         Ok(())
     }
 
-    /// Gives up: hands the file back as it is.
+    /// Abandons the table. Returns the file as it is.
     pub fn abandon(self) -> FileWriter {
         self.file
     }

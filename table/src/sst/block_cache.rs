@@ -1,4 +1,4 @@
-//! What the block cache holds of tables: blocks in the form in which they are searched.
+//! The blocks of tables in the block cache, in the form in which they are searched.
 
 use format::block::Block;
 use format::index::Index;
@@ -10,8 +10,8 @@ use super::spare;
 /// The cache that tables share.
 pub type BlockCache = mem::cache::Cache<CachedBlock>;
 
-/// A block as the cache keeps it: two words, so that a cache entry is one line. Data blocks, which are most,
-/// are one step away; what is made of other blocks is two.
+/// A block in the block cache. It has two words, so that a cache entry is one cache line. A data block is
+/// reached by one pointer, another block by two. Most blocks are data blocks.
 #[derive(Debug)]
 pub enum CachedBlock {
     /// A data block.
@@ -22,18 +22,18 @@ pub enum CachedBlock {
 
 const _: () = assert!(size_of::<CachedBlock>() == 16);
 
-/// What is not a data block.
+/// A block that is not a data block.
 #[derive(Debug)]
 pub enum Other {
-    /// An index, a partition of one, or the index over filter partitions.
+    /// An index, an index partition, or the index over filter partitions.
     Index(Index),
-    /// A full filter or a partition of one.
+    /// A full filter or a filter partition.
     Filter(FilterBlock),
-    /// Bytes that are not searched: a compression dictionary, a blob value.
+    /// Bytes that are not searched: a compression dictionary or a blob value.
     Raw(Arc<[u8]>),
 }
 
-/// A filter: its bits and how to read them.
+/// A filter: its bits, and the way to read the bits.
 #[derive(Debug)]
 pub struct FilterBlock {
     /// The bits of the filter.
@@ -59,8 +59,8 @@ impl From<Other> for CachedBlock {
 }
 
 impl CachedBlock {
-    /// Bytes it takes from the allocator; the two words themselves lie in the cache's entry, which the cache
-    /// charges.
+    /// Returns the bytes that the block takes from the allocator. The two words of the block itself are in
+    /// the cache entry, which the cache charges.
     pub fn memory_bytes(&self) -> usize {
         let other = match self {
             CachedBlock::Data(block) => return block.memory_bytes(),
@@ -70,7 +70,7 @@ impl CachedBlock {
             + match &**other {
                 Other::Index(index) => index.memory_bytes() - size_of::<Index>(),
                 Other::Filter(filter) => filter.bits.len(),
-                // Two counts before the bytes, and padding to their alignment.
+                // An `Arc` has two counts before the bytes, and padding.
                 Other::Raw(bytes) => {
                     (2 * size_of::<usize>() + bytes.len()).next_multiple_of(align_of::<usize>())
                 }

@@ -10,7 +10,7 @@ pub(super) enum BlockKind {
     /// The index over filter partitions.
     FilterIndex,
     Filter,
-    /// A value that lies between data blocks.
+    /// A value between data blocks.
     Blob,
 }
 

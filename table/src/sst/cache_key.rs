@@ -1,7 +1,8 @@
 //! The cache keys of a file's blocks.
 //!
-//! Made from the first two words of the file's unique id, so that a block has the same key whoever opens
-//! the file, and folded so that the block's offset can be mixed in. Facts: RocksDB `cache/cache_key.cc`.
+//! They are made from the first two words of the file's unique id, so that a block has the same key for every
+//! reader of the file. The words are combined so that the offset of a block can be mixed in. Facts: RocksDB
+//! `cache/cache_key.cc`.
 
 use base::{Error, Result};
 use format::properties::Properties;
@@ -9,7 +10,7 @@ use mem::cache::CacheKey;
 
 use crate::unique_id::UniqueId;
 
-/// What the keys of one file's blocks have in common.
+/// The common part of the cache keys of one file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CacheKeyBase {
     high: u64,
@@ -26,14 +27,14 @@ impl CacheKeyBase {
         if high == 0 { CacheKeyBase { high: low, low: high } } else { CacheKeyBase { high, low } }
     }
 
-    /// The key of the block at `offset`.
+    /// Returns the key of the block at `offset`.
     #[inline]
     pub fn at(self, offset: u64) -> CacheKey {
         CacheKey::new(self.high, self.low ^ (offset >> 2))
     }
 }
 
-/// Mixes high bits down; its own inverse.
+/// Mixes high bits into low bits. The function is its own inverse.
 fn downward_involution(mut bits: u64) -> u64 {
     bits ^= bits >> 32;
     bits ^= (bits & 0xffff_0000_ffff_0000) >> 16;
@@ -43,13 +44,14 @@ fn downward_involution(mut bits: u64) -> u64 {
     bits ^ (bits & 0xaaaa_aaaa_aaaa_aaaa) >> 1
 }
 
-/// The internal id that a table's properties tell.
+/// Returns the internal unique id from the properties of a table.
 pub(crate) fn own_id(properties: &Properties) -> Option<UniqueId> {
     let session = std::str::from_utf8(&properties.db_session_id).ok()?;
     UniqueId::new(&properties.db_id, session, properties.original_file_number)
 }
 
-/// Fails unless the properties tell the id whose first two words the MANIFEST gives; (0, 0) is none.
+/// Checks that the properties have the id whose first two words are in the MANIFEST. (0, 0) means that the
+/// MANIFEST has no id.
 pub(crate) fn check_id(properties: &Properties, expected: [u64; 2]) -> Result<()> {
     let found = own_id(properties).map_or([0; 2], |id| [id.0[0], id.0[1]]);
     if expected == [0; 2] || found == expected {
@@ -65,7 +67,7 @@ pub(crate) fn check_id(properties: &Properties, expected: [u64; 2]) -> Result<()
 mod tests {
     use super::*;
 
-    /// RocksDB's keys at offsets 0 and 4096 of file 42 of a session.
+    /// The expected keys are RocksDB's, at offsets 0 and 4096 of file 42 of a session.
     #[test]
     fn keys_are_rocksdbs() {
         let id = UniqueId::forced(b"e2a3b4c5-1111-4222-8333-444455556666", "0123456789ABCDEFGHIJ", 42);

@@ -1,6 +1,5 @@
-//! What a table's reads add to the statistics and to the thread's perf context, under RocksDB's names.
-//!
-//! The tickers of one event are written down once, here; the roads through the reader name events only.
+//! The counters that the reads of a table add to the statistics and to the perf context of the thread, with
+//! RocksDB's names. The readers report events. This file maps each event to its tickers.
 
 use std::sync::Arc;
 
@@ -13,7 +12,8 @@ use base::{Error, Result};
 use super::block_kind::BlockKind;
 use super::read_ctx::ReadCtx;
 
-/// Reads of the user's calls are told apart only where detailed times are collected, those of jobs always.
+/// Records the time of a file read. Times of reads for user calls are recorded only if detailed times are
+/// collected; times of reads for jobs are always recorded.
 fn measure_file_read(statistics: &Statistics, kind: HistogramKind, micros: u64) {
     let always = matches!(
         kind,
@@ -26,7 +26,7 @@ fn measure_file_read(statistics: &Statistics, kind: HistogramKind, micros: u64) 
     }
 }
 
-/// The tickers of reads of files of a temperature: bytes, reads.
+/// Returns the tickers for reads of files of this temperature: bytes and number of reads.
 fn of_temperature(temperature: u8) -> Option<(Ticker, Ticker)> {
     Some(match temperature {
         4 => (Ticker::HotFileReadBytes, Ticker::HotFileReadCount),
@@ -38,7 +38,7 @@ fn of_temperature(temperature: u8) -> Option<(Ticker, Ticker)> {
     })
 }
 
-/// The same of the thread's I/O context.
+/// Returns the counters of the thread's I/O context for reads of files of this temperature.
 fn io_of_temperature(temperature: u8) -> Option<(IoCounter, IoCounter)> {
     Some(match temperature {
         4 => (IoCounter::HotFileBytesRead, IoCounter::HotFileReadCount),
@@ -49,22 +49,22 @@ fn io_of_temperature(temperature: u8) -> Option<(IoCounter, IoCounter)> {
     })
 }
 
-/// Blocks that opening reads.
+/// The blocks that an open of a table reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Metadata {
     Index,
     Filter,
     Dictionary,
-    /// Metaindex, properties, range tombstones.
+    /// Metaindex, properties and range tombstones.
     Other,
 }
 
-/// Where a table counts.
+/// The destination of a table's counters.
 pub(super) struct Counts {
     pub statistics: Option<Arc<Statistics>>,
     pub level: u32,
     pub last_level: bool,
-    /// The file's, as RocksDB numbers them; 0 for unknown.
+    /// The temperature of the file, with RocksDB's numbers; 0 is unknown.
     pub temperature: u8,
 }
 
@@ -76,7 +76,7 @@ impl Counts {
         }
     }
 
-    /// A block was found in the cache.
+    /// Counts a block that was found in the cache.
     #[inline]
     pub(super) fn cache_hit(&self, kind: BlockKind, bytes: usize) {
         let bytes = bytes as u64;
@@ -105,7 +105,7 @@ impl Counts {
         }
     }
 
-    /// A block was sought in the cache in vain.
+    /// Counts a block that was not found in the cache.
     pub(super) fn cache_miss(&self, kind: BlockKind) {
         perf_add_at_level(LevelCounter::BlockCacheMissCount, 1, self.level);
         self.add(Ticker::BlockCacheMiss, 1);
@@ -119,7 +119,7 @@ impl Counts {
         );
     }
 
-    /// A block was put into the cache.
+    /// Counts a block that was inserted into the cache.
     pub(super) fn cache_add(&self, kind: BlockKind, bytes: usize) {
         let (added, inserted) = match kind {
             BlockKind::Data | BlockKind::Blob => {
@@ -136,12 +136,12 @@ impl Counts {
         self.add(inserted, bytes as u64);
     }
 
-    /// A block could not be put into the cache.
+    /// Counts a block that the cache rejected.
     pub(super) fn cache_refused(&self) {
         self.add(Ticker::BlockCacheAddFailures, 1);
     }
 
-    /// The file was read: so many bytes came back, for blocks or ahead of them.
+    /// Counts a read of the file. `bytes` is its size, including bytes that were read ahead.
     pub(super) fn file_read(&self, bytes: usize) {
         let bytes = bytes as u64;
         let (read, count) = match self.last_level {
@@ -160,7 +160,7 @@ impl Counts {
         }
     }
 
-    /// Blocks of `bytes` in all were read from the file, each for itself.
+    /// Counts `blocks` blocks of `bytes` in total that were read from the file individually.
     pub(super) fn read(&self, kind: BlockKind, blocks: u64, bytes: usize) {
         let bytes = bytes as u64;
         perf_add_both((PerfCounter::BlockReadCount, blocks), (PerfCounter::BlockReadByte, bytes));
@@ -178,7 +178,7 @@ impl Counts {
         }
     }
 
-    /// Blocks came from the file, one way or another.
+    /// Counts blocks that came from the file, individually or by read-ahead.
     pub(super) fn had(&self, kind: BlockKind, blocks: u64) {
         note_blocks_read(matches!(kind, BlockKind::Data | BlockKind::Blob), blocks);
     }
@@ -188,7 +188,7 @@ impl Counts {
         self.read(kind, 1, bytes);
     }
 
-    /// A block of the file's end was read by itself.
+    /// Counts a metadata block that was read individually.
     pub(super) fn read_metadata(&self, what: Metadata, bytes: usize) {
         match what {
             Metadata::Index => return self.read_alone(BlockKind::Index, bytes),
@@ -206,7 +206,8 @@ impl Counts {
         }
     }
 
-    /// The end of a file was read in one piece to open it; for the reads of `opening`, if those are told apart.
+    /// Counts the read of the end of a file at its open. `took` is the time in microseconds. `opening` is the
+    /// histogram of the reader, if there is one.
     pub(super) fn tail_read(&self, bytes: usize, took: Option<u64>, opening: Option<HistogramKind>) {
         self.file_read(bytes);
         let Some(statistics) = &self.statistics else { return };
@@ -219,7 +220,7 @@ impl Counts {
         }
     }
 
-    /// What the file ends with was not accepted.
+    /// Counts a footer that was rejected as corrupt.
     #[cold]
     pub(super) fn footer_refused(&self, error: &Error) {
         if error.is_corruption() {
@@ -227,12 +228,12 @@ impl Counts {
         }
     }
 
-    /// A block that opening needs lay in the piece read first, or did not.
+    /// Counts whether a block that the open needs was in the part of the file that was read first.
     pub(super) fn sought_in_tail(&self, found: bool) {
         self.add(if found { Ticker::TableOpenPrefetchTailHit } else { Ticker::TableOpenPrefetchTailMiss }, 1);
     }
 
-    /// A block was decompressed.
+    /// Counts a decompressed block.
     pub(super) fn decompressed(&self, from: usize, to: usize) {
         perf_add(PerfCounter::BlockDecompressCount, 1);
         self.add(Ticker::NumberBlockDecompressed, 1);
@@ -240,13 +241,13 @@ impl Counts {
         self.add(Ticker::BytesDecompressedTo, to as u64);
     }
 
-    /// Whether times of reads are wanted.
+    /// Returns true if the times of reads are recorded.
     #[inline]
     pub(super) fn times_reads(&self) -> bool {
         self.statistics.as_ref().is_some_and(|s| s.timers_on())
     }
 
-    /// A block was had from the file, or from what was read ahead of it.
+    /// Records the time to get a block from the file or from the read-ahead window.
     pub(super) fn read_took(&self, micros: u64, ctx: &ReadCtx) {
         let Some(statistics) = &self.statistics else { return };
         let block = match ctx.for_compaction {
@@ -258,7 +259,7 @@ impl Counts {
         measure_file_read(statistics, ctx.histogram, micros);
     }
 
-    /// A block was had to be checked.
+    /// Records the time to get a block for a checksum verification.
     pub(super) fn check_took(&self, micros: u64, ctx: &ReadCtx) {
         if let Some(statistics) = &self.statistics {
             statistics.measure_time(HistogramKind::SstReadMicros, micros);
@@ -266,14 +267,14 @@ impl Counts {
         }
     }
 
-    /// Several blocks were asked for at once, in so many requests.
+    /// Counts a request for several blocks at once, with the number of reads.
     pub(super) fn read_together(&self, requests: usize) {
         if let Some(statistics) = &self.statistics {
             statistics.measure(HistogramKind::MultigetIoBatchSize, requests as u64);
         }
     }
 
-    /// A read went `ahead` bytes further than was asked for, and would have gone further but for the bound.
+    /// Counts a read-ahead of `ahead` bytes. `trimmed` is true if the upper bound made it shorter.
     pub(super) fn read_ahead(&self, ahead: u64, trimmed: bool, for_compaction: bool) {
         match (&self.statistics, for_compaction) {
             (Some(statistics), true) => statistics.measure(HistogramKind::CompactionPrefetchBytes, ahead),
@@ -284,25 +285,25 @@ impl Counts {
         }
     }
 
-    /// A block of so many bytes was found in what had been read ahead.
+    /// Counts a block of this size that was found in the read-ahead window.
     pub(super) fn found_ahead(&self, bytes: usize) {
         self.add(Ticker::PrefetchHits, 1);
         self.add(Ticker::PrefetchBytesUseful, bytes as u64);
     }
 
-    /// So many bytes that were read ahead are let go of without having been wanted.
+    /// Counts bytes that were read ahead and never used.
     pub(super) fn let_go_ahead(&self, bytes: usize) {
         if let Some(statistics) = &self.statistics {
             statistics.measure(HistogramKind::PrefetchedBytesDiscarded, bytes as u64);
         }
     }
 
-    /// A block of so many bytes is checked for the checking's sake.
+    /// Counts a block that a checksum verification reads.
     pub(super) fn verifying(&self, bytes: u64) {
         self.add(Ticker::VerifyChecksumReadBytes, bytes);
     }
 
-    /// A block's checksum was computed and compared.
+    /// Counts a computed checksum of a block, and its mismatch if there is one.
     #[inline]
     pub(super) fn verified<T>(&self, outcome: Result<T>) -> Result<T> {
         self.add(Ticker::BlockChecksumComputeCount, 1);
@@ -312,7 +313,7 @@ impl Counts {
         outcome
     }
 
-    /// Whether times of decompression are wanted.
+    /// Returns true if the times of decompression are recorded.
     pub(super) fn times_decompression(&self) -> bool {
         self.statistics.as_ref().is_some_and(|s| s.detailed_timers_on())
     }
@@ -323,13 +324,13 @@ impl Counts {
         }
     }
 
-    /// The filter was asked about a key or, in place of keys, a prefix.
+    /// Counts a query of the filter for a key, or for a prefix if the filter has no whole keys.
     #[inline]
     pub(super) fn point_filtered(&self, whole_key: bool, may_match: bool) {
         self.points_filtered(whole_key, u64::from(may_match), u64::from(!may_match));
     }
 
-    /// The same for several keys: how many may match and how many do not.
+    /// Counts filter queries for several keys: how many may match, and how many do not.
     pub(super) fn points_filtered(&self, whole_key: bool, may_match: u64, ruled_out: u64) {
         perf_add(PerfCounter::BloomSstHitCount, may_match);
         perf_add(PerfCounter::BloomSstMissCount, ruled_out);
@@ -349,7 +350,7 @@ impl Counts {
         }
     }
 
-    /// A key that the filter let through was there.
+    /// Counts a key that passed the filter and was found.
     #[inline]
     pub(super) fn found_behind_filter(&self, whole_key: bool) {
         perf_add_at_level(LevelCounter::BloomFilterFullTruePositive, 1, self.level);
@@ -362,12 +363,12 @@ impl Counts {
         );
     }
 
-    /// The first data block since a seek was entered.
+    /// Counts the first data block that a seek entered.
     pub(super) fn seek_entered_block(&self) {
         self.add(if self.last_level { Ticker::LastLevelSeekData } else { Ticker::NonLastLevelSeekData }, 1);
     }
 
-    /// A row was taken from where a seek led; `filtered` if the filter had been asked.
+    /// Counts a seek whose result was used. `filtered` is true if the seek queried the filter.
     pub(super) fn seek_was_useful(&self, filtered: bool) {
         self.add(
             match (self.last_level, filtered) {
@@ -380,7 +381,7 @@ impl Counts {
         );
     }
 
-    /// A seek asked the filter about its prefix.
+    /// Counts a query of the filter for the prefix of a seek.
     pub(super) fn seek_filtered(&self, may_match: bool) {
         perf_add(if may_match { PerfCounter::BloomSstHitCount } else { PerfCounter::BloomSstMissCount }, 1);
         let Some(statistics) = &self.statistics else { return };

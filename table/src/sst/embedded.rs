@@ -1,11 +1,11 @@
-//! Embedded blobs: values that lie in the SST file itself, beside its blocks.
+//! Embedded blobs: values in the SST file itself, between its blocks.
 //!
 //! ```text
 //! entry   key#seq,BLOB   blob index (file 0, offset, size) ──► payload of the same SST file
 //! ```
-//! Readers outside of this crate never see a blob index of file 0: [`Reader::resolve_embedded`] replaces the value of
-//! one entry, and [`EmbeddedIter`] replaces the values of a whole table. An entity that has such columns becomes an
-//! entity with inline columns. Blob indexes of other files stay as they are.
+//! Readers outside of this crate never get a blob index of file 0. [`Reader::resolve_embedded`] replaces the
+//! value of one entry, and [`EmbeddedIter`] replaces the values of a whole table. An entity with such columns
+//! becomes an entity with inline columns. Blob indexes of other files stay unchanged.
 //!
 //! Source: RocksDB `table/block_based/block_based_table_reader.cc`, `db/blob/blob_gen2_format.h`.
 
@@ -26,8 +26,8 @@ impl Reader {
         self.embeds_blobs
     }
 
-    /// The value type and the value of an entry whose value, or one of whose columns, is an embedded blob. Returns
-    /// `None` for every other entry.
+    /// Returns the value type and the value of an entry, if its value or one of its columns is an embedded
+    /// blob. Returns `None` for every other entry.
     ///
     /// # Errors
     /// Corruption if the blob index or the blob is damaged; errors of the file; Incomplete if `ctx` allows memory only.
@@ -53,7 +53,7 @@ impl Reader {
         }
     }
 
-    /// The entity with its embedded columns inline; `None` if it has none.
+    /// Returns the entity with its embedded columns inline. Returns `None` if it has no embedded column.
     fn resolve_columns(&self, entity: &[u8], ctx: &ReadCtx) -> Result<Option<Vec<u8>>> {
         let columns = wide::decode(entity)?;
         let mut fetched = Vec::new();
@@ -75,7 +75,7 @@ impl Reader {
     }
 }
 
-/// The place of a blob index that points into its own SST file.
+/// Returns the location that a blob index names, if it is in the SST file of the index.
 fn own_blob(index: &[u8]) -> Result<Option<BlobRef>> {
     match BlobIndex::decode(index)? {
         BlobIndex::Blob(blob) if blob.file_number == 0 => Ok(Some(blob)),
@@ -83,7 +83,8 @@ fn own_blob(index: &[u8]) -> Result<Option<BlobRef>> {
     }
 }
 
-/// An iterator over a table with embedded blobs, which shows their values. Each move reads the value of the new entry.
+/// An iterator over a table with embedded blobs. It returns their values. Each move reads the value of the
+/// new entry.
 pub struct EmbeddedIter {
     rows: TableIter,
     ctx: ReadCtx,
@@ -93,17 +94,17 @@ pub struct EmbeddedIter {
 }
 
 impl EmbeddedIter {
-    /// An iterator over `reader`. Not valid until positioned.
+    /// Makes an iterator over `reader`. It is not valid until the first seek.
     pub fn new(reader: &Arc<Reader>, ctx: &ReadCtx) -> Self {
         EmbeddedIter { rows: reader.iter(ctx), ctx: ctx.clone(), resolved: None, error: None }
     }
 
-    /// The iterator over the entries as they are stored.
+    /// Returns the iterator over the stored entries.
     pub fn rows(&self) -> &TableIter {
         &self.rows
     }
 
-    /// As [`EmbeddedIter::rows`], to set it up before it is positioned.
+    /// Returns the iterator over the stored entries for changes. Use it only before the first seek.
     pub fn rows_mut(&mut self) -> &mut TableIter {
         &mut self.rows
     }

@@ -1,10 +1,10 @@
-//! Blocks, from the cache or from the file.
+//! Gets blocks from the cache or from the file.
 //!
 //! ```text
 //! cache ── hit ─────────────────────────────────────────────► block
 //!   └ miss ─► file or read-ahead window ─► checksum ─► decompress ─► parse ─► cache ─► block
 //! ```
-//! This file turns a block handle into a block. It does not decide which block is wanted.
+//! This file turns a block handle into a block. It does not choose the block.
 
 use std::borrow::Cow;
 use std::ops::Deref;
@@ -32,7 +32,7 @@ use super::salvage::one_bit;
 use super::scratch;
 use super::spare;
 
-/// A block that is in use: pinned in the cache, or not in it at all.
+/// A block in use. It is pinned in the cache, or is not in the cache.
 #[derive(Clone)]
 pub(super) enum BlockRef {
     Cached(Handle<CachedBlock>),
@@ -52,7 +52,7 @@ impl Deref for BlockRef {
 }
 
 impl BlockRef {
-    /// Bytes that the cache accounts for it.
+    /// Returns the bytes that the cache charges for the block.
     #[inline]
     pub(super) fn charge(&self) -> usize {
         match self {
@@ -61,7 +61,7 @@ impl BlockRef {
         }
     }
 
-    /// Bytes of memory that are charged to nobody's cache.
+    /// Returns the bytes of memory that no cache charges.
     pub(super) fn own_memory_bytes(&self) -> usize {
         match self {
             BlockRef::Cached(_) => 0,
@@ -70,7 +70,7 @@ impl BlockRef {
     }
 }
 
-/// A block held by the table, or one fetched for this use.
+/// A block that the table holds, or a block that was fetched for this use.
 pub(super) enum Borrowed<'a> {
     Held(&'a CachedBlock),
     Fetched(BlockRef),
@@ -88,20 +88,22 @@ impl Deref for Borrowed<'_> {
     }
 }
 
-/// Memory for a block that has no search array yet, about as long as it will be with one: so that what it leaves when it
-/// is given one fits the next. Without, reading all of a cached database left holes of an eighth of it.
+/// Allocates memory for a block that has no search array yet. The memory has about the size of the block with
+/// its search array. When the block is replaced by a block with a search array, the next block fits into the
+/// freed memory. Otherwise, reading a whole cached database left holes of an eighth of the cache.
 fn room_for_later(len: usize) -> Arc<[u8]> {
     spare::take(len + len / ARRAY_PART)
 }
 
-/// A search array takes about this part of its block.
+/// The size of a search array is about one part in this number of its block.
 const ARRAY_PART: usize = 40;
 
-/// Blocks above it are not searched for their bit: ten milliseconds with a checksum that is not linear.
+/// Maximum size of a block in which a single wrong bit is searched. With a checksum that is not linear, the
+/// search takes ten milliseconds at this size.
 const DIAGNOSED_BYTES_MAX: usize = 4096 + 64;
 
 impl Source {
-    /// The block at `handle`; `window` may hold it already.
+    /// Returns the block at `handle`. `window` may already have its bytes.
     #[inline]
     pub(super) fn fetch(
         &self,
@@ -117,20 +119,21 @@ impl Source {
         }
     }
 
-    /// A data block from the cache, which is to be searched: the second time that a block is, it is given its search
-    /// array and put in the place of the one without, unless the read is to leave the cache as it is.
+    /// Prepares a data block from the cache for a search. When a block is searched for the second time, it
+    /// gets a search array, and the new block replaces the old block in the cache. This happens only if the
+    /// read may change the cache.
     #[inline]
     pub(super) fn to_search(&self, block: BlockRef, handle: BlockHandle, ctx: &ReadCtx) -> BlockRef {
         let wanting = data(&block).filter(|data| data.wants_array() && ctx.fill_cache);
         wanting.and_then(|data| self.searchable(data, handle)).unwrap_or(block)
     }
 
-    /// `None` where the cache has no room for it.
+    /// Returns the block with its search array, or `None` if the cache has no room for it.
     #[cold]
     fn searchable(&self, block: &Block, handle: BlockHandle) -> Option<BlockRef> {
         let block = CachedBlock::Data(block.searchable(self.heads?, spare::take).ok()?);
         let charge = block.memory_bytes();
-        // The priority that the hit gave to the one before.
+        // The old block has been hit, so the new block gets the priority of a block with a hit.
         let kept = self.cache.as_ref()?.insert(
             &self.cache_key(handle),
             block,
@@ -141,13 +144,13 @@ impl Source {
         kept.ok().map(BlockRef::Cached)
     }
 
-    /// The block, if the cache has it, without counting.
+    /// Returns the block if it is in the cache. Counts nothing.
     #[inline]
     pub(super) fn cached(&self, handle: BlockHandle) -> Option<BlockRef> {
         self.cache.as_ref()?.lookup(&self.cache_key(handle)).map(BlockRef::Cached)
     }
 
-    /// The block, if the cache has it.
+    /// Returns the block if it is in the cache. Counts the hit or miss.
     #[inline]
     pub(super) fn lookup(&self, handle: BlockHandle, kind: BlockKind) -> Option<BlockRef> {
         let cache = self.cache.as_ref()?;
@@ -164,7 +167,7 @@ impl Source {
         self.key_base.at(handle.offset)
     }
 
-    /// The block, which is not in the cache.
+    /// Reads the block. It is not in the cache.
     #[inline(never)]
     pub(super) fn load(
         &self,
@@ -197,7 +200,7 @@ impl Source {
         self.keep(block, handle, kind, ctx.fill_cache)
     }
 
-    /// Puts a decoded block into the cache, if there is one and `fill` says so.
+    /// Inserts a decoded block into the cache, if there is a cache and `fill` is set.
     pub(super) fn keep(
         &self,
         block: CachedBlock,
@@ -229,7 +232,7 @@ impl Source {
         }
     }
 
-    /// The bytes of a block with its trailer.
+    /// Returns the bytes of a block with its trailer.
     pub(super) fn raw<'w>(
         &self,
         handle: BlockHandle,
@@ -251,7 +254,7 @@ impl Source {
         self.read(handle.offset, len, limits).map(Cow::Owned)
     }
 
-    /// Reads from the file within the limits of the read; fewer bytes only at its end.
+    /// Reads from the file within the limits of the read. Returns fewer bytes only at the end of the file.
     #[inline]
     pub(super) fn read_at(
         &self,
@@ -268,7 +271,7 @@ impl Source {
         Ok(got)
     }
 
-    /// Exactly `len` bytes of the file.
+    /// Reads exactly `len` bytes of the file.
     pub(super) fn read(&self, offset: u64, len: usize, limits: Option<&ReadLimits>) -> Result<Vec<u8>> {
         let mut bytes = scratch::take(len);
         let got = self.read_at(offset, &mut bytes, limits)?;
@@ -293,7 +296,8 @@ impl Source {
             "the block {handle} is decoded from {} bytes",
             raw.len()
         );
-        // A search array pays where a block is searched more than once: it gets one then.
+        // A search array is useful only if a block is searched more than once. So a new cached block has
+        // none, and gets one at its second search.
         let heads = self.heads.filter(|_| ctx.fill_cache && self.cache.is_some());
         let verify = ctx.verify_checksums;
         let dict = if kind == BlockKind::Data { self.dict.as_ref() } else { None };
@@ -327,7 +331,7 @@ impl Source {
         Ok(Other::Index(index).into())
     }
 
-    /// The handle of entry `at` of an index.
+    /// Returns the handle of entry `at` of an index.
     ///
     /// # Errors
     /// Corruption if the entry does not match its protection bytes.
@@ -345,7 +349,7 @@ impl Source {
         error.doing("reading an index".to_string()).file(self.file.path())
     }
 
-    /// The payload behind a block's bytes: checked and decompressed.
+    /// Checks and decompresses the bytes of a block. Returns the payload.
     pub(super) fn payload<'a>(
         &self,
         mut raw: Cow<'a, [u8]>,
@@ -386,7 +390,7 @@ impl Source {
         Ok(block)
     }
 
-    /// A checksum's error, and the one wrong bit if it is one.
+    /// Adds the one wrong bit to a checksum error, if one bit explains the error.
     #[cold]
     fn diagnose(&self, error: Error, handle: BlockHandle, raw: &[u8]) -> Error {
         let search = || {
@@ -407,7 +411,7 @@ impl Source {
         }
     }
 
-    /// An error with what was being read and where.
+    /// Adds to an error the block that was read, its file and its offset.
     #[cold]
     pub(super) fn blame(&self, error: Error, handle: BlockHandle, kind: BlockKind) -> Error {
         error
@@ -421,21 +425,21 @@ impl Source {
         self.blame(Error::corruption("two kinds of block at one place"), handle, kind)
     }
 
-    /// A data block's error, which knows its place in the block only.
+    /// Adds the file and the offset to an error that only has an offset in its data block.
     #[cold]
     pub(super) fn blame_data(&self, error: Error, handle: BlockHandle) -> Error {
         self.blame(error.shifted(handle.offset), handle, BlockKind::Data)
     }
 }
 
-/// A buffer that was read or decompressed into is kept for the next block.
+/// Keeps a buffer of this thread for the next block.
 fn give_back(bytes: Cow<'_, [u8]>) {
     if let Cow::Owned(buffer) = bytes {
         scratch::give(buffer);
     }
 }
 
-/// The data block behind a reference.
+/// Returns the data block of a cached block.
 #[inline]
 pub(super) fn data(block: &CachedBlock) -> Option<&Block> {
     match block {
@@ -444,7 +448,7 @@ pub(super) fn data(block: &CachedBlock) -> Option<&Block> {
     }
 }
 
-/// The index behind a reference.
+/// Returns the index of a cached block.
 #[inline]
 pub(super) fn index(block: &CachedBlock) -> Option<&Index> {
     match block {

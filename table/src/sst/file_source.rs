@@ -1,4 +1,4 @@
-//! A file, and what is needed to read blocks from the file. The reads are in `fetch`.
+//! A file, and the facts that are necessary to read blocks from the file. The reads are in `fetch`.
 
 use std::sync::{Arc, OnceLock};
 
@@ -14,7 +14,7 @@ use super::block_cache::BlockCache;
 use super::cache_key::CacheKeyBase;
 use super::counts::Counts;
 
-/// A file and what is needed to read blocks from it.
+/// A file, and the facts that are necessary to read blocks from it.
 pub(super) struct Source {
     pub file: Arc<dyn RandomRead>,
     pub size: u64,
@@ -22,7 +22,7 @@ pub(super) struct Source {
     pub base_context: u32,
     pub cache: Option<Arc<BlockCache>>,
     pub key_base: CacheKeyBase,
-    /// Of index and filter blocks.
+    /// The cache priority of index and filter blocks.
     pub metadata_priority: Priority,
     pub order: InternalOrder,
     pub heads: Option<HeadOrder>,
@@ -32,7 +32,7 @@ pub(super) struct Source {
     pub index_layout: IndexLayout,
     pub dict: Option<Dictionary>,
     pub counts: Counts,
-    /// Offset of the first damaged block, and the single bit whose flip makes the block valid. The search
-    /// is expensive, and a damaged block is read again and again.
+    /// Offset of the first damaged block, and the single bit whose flip makes the block valid. Cached because
+    /// the search is expensive and readers may read a damaged block many times.
     pub diagnosed: OnceLock<(u64, Option<(usize, u8)>)>,
 }

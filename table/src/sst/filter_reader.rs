@@ -13,28 +13,28 @@ use super::file_source::Source;
 use super::index_reader::IndexReader;
 use super::read_ctx::ReadCtx;
 
-/// Where the filter is and which questions it answers.
+/// The location of the filter, and the queries that it can answer.
 pub(super) struct FilterReader {
     pub place: Place,
-    /// Whole keys were added.
+    /// Whether the filter contains whole keys.
     pub whole_keys: bool,
-    /// The extractor whose prefixes were added, if that is also today's.
+    /// The prefix extractor whose prefixes the filter contains, if it is also the current extractor.
     pub prefixes: Option<Arc<dyn PrefixExtractor>>,
     pub timestamp_size: usize,
 }
 
-/// What a filter says.
+/// The answer of a filter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Answer {
     No,
     Maybe,
-    /// There is no filter, or none for this question.
+    /// There is no filter, or the filter cannot answer this query.
     NotAsked,
 }
 
 pub(super) enum Place {
     None,
-    /// One block, as if it were an index of its own: held or to be fetched.
+    /// One block. It is handled like an index of one block: held by the table, or fetched.
     Full(IndexReader),
     Partitioned(IndexReader),
 }
@@ -44,8 +44,8 @@ impl FilterReader {
         matches!(self.place, Place::None)
     }
 
-    /// Whether seeks can ask about prefixes as `current` cuts them (`None`: as the table's own does). The
-    /// extractor may have been changed since the table was opened.
+    /// Returns true if the filter has the prefixes of the extractor `current`, so that seeks can query it.
+    /// `None` means the extractor of the table. The extractor may have changed since the table was opened.
     pub(super) fn has_prefixes(&self, current: Option<&Arc<dyn PrefixExtractor>>) -> bool {
         let same = |own: &Arc<dyn PrefixExtractor>, current: &Arc<dyn PrefixExtractor>| {
             std::ptr::addr_eq(Arc::as_ptr(own), Arc::as_ptr(current)) || own.name() == current.name()
@@ -54,7 +54,7 @@ impl FilterReader {
             && self.prefixes.as_ref().is_some_and(|own| current.is_none_or(|current| same(own, current)))
     }
 
-    /// What a point look-up asks about: the key without timestamp, or its prefix.
+    /// Returns the query of a point look-up: the key without timestamp, or its prefix.
     #[inline]
     fn point_question<'k>(&self, user_key: &'k [u8]) -> Option<&'k [u8]> {
         base::invariant!(
@@ -70,7 +70,7 @@ impl FilterReader {
         self.prefixes.as_ref().and_then(|p| p.prefix(key))
     }
 
-    /// Whether a look-up of `seek_key` (an internal key) can find something.
+    /// Returns whether a look-up of `seek_key` (an internal key) can find an entry.
     #[inline]
     pub(super) fn key_may_match(&self, source: &Source, seek_key: &[u8], ctx: &ReadCtx) -> Result<Answer> {
         if self.is_none() || ctx.for_compaction {
@@ -84,8 +84,8 @@ impl FilterReader {
         Ok(answer)
     }
 
-    /// Whether the table can hold keys with the prefix of `target` (an internal key), as a seek that may
-    /// end with its prefix asks.
+    /// Returns true if the table may have keys with the prefix of `target` (an internal key). For seeks that
+    /// may end with the prefix.
     pub(super) fn prefix_may_match(
         &self,
         source: &Source,
@@ -114,7 +114,7 @@ impl FilterReader {
         Ok(answer != Answer::No)
     }
 
-    /// [`Self::key_may_match`] for each key; answers true where it cannot tell.
+    /// Does [`Self::key_may_match`] for each key. The answer is true if the filter cannot answer.
     pub(super) fn keys_may_match(
         &self,
         source: &Source,
@@ -184,7 +184,7 @@ impl FilterReader {
         })
     }
 
-    /// Bytes held outside the cache.
+    /// Returns the bytes of memory outside of the cache.
     pub(super) fn own_memory_bytes(&self) -> usize {
         match &self.place {
             Place::None => 0,
@@ -193,7 +193,8 @@ impl FilterReader {
     }
 }
 
-/// A filter that may not be read from the file says nothing.
+/// Returns `None` instead of the error Incomplete: a filter that may not be read from the file gives no
+/// answer.
 fn unless_incomplete<T>(block: Result<T>) -> Result<Option<T>> {
     match block {
         Ok(block) => Ok(Some(block)),
@@ -210,7 +211,8 @@ fn full_block<'a>(full: &'a IndexReader, source: &Source, ctx: &ReadCtx) -> Resu
     }
 }
 
-/// The partition that speaks for keys around `target`: the first whose bound is not below it, or the last.
+/// Returns the filter partition for keys near `target`: the first partition whose bound is not below
+/// `target`, or the last partition.
 fn partition_block<'a>(
     top: &'a IndexReader,
     source: &Source,
@@ -238,7 +240,7 @@ fn filter(block: &CachedBlock) -> Option<&FilterBlock> {
     }
 }
 
-/// Whether every key from one with `prefix` up to `bound` has that prefix.
+/// Returns true if every key from a key with `prefix` up to `bound` has the same prefix.
 fn stays_within(extractor: &dyn PrefixExtractor, order: &Order, prefix: &[u8], bound: Option<&[u8]>) -> bool {
     let Some(bound) = bound else { return false };
     if extractor.prefix(bound) == Some(prefix) {
@@ -250,7 +252,7 @@ fn stays_within(extractor: &dyn PrefixExtractor, order: &Order, prefix: &[u8], b
         && is_successor(prefix, bound)
 }
 
-/// Whether `next` is the string of the same length directly behind `key` in byte order.
+/// Returns true if `next` is the next string of the same length after `key` in byte order.
 fn is_successor(key: &[u8], next: &[u8]) -> bool {
     base::invariant!(
         key.len() == next.len(),

@@ -1,7 +1,7 @@
 //! The index of an open table: one block, or partitions under a top level.
 //!
-//! Both are walked by an [`IndexCursor`]: a place in the current block of handles and, above it, a place
-//! in the top level. What the table holds itself is not looked up in the cache again.
+//! An [`IndexCursor`] moves over both. It is a position in the current block of handles and, above it, a
+//! position in the top level. Blocks that the table holds are not looked up in the cache.
 
 use base::map::HashMap;
 use base::stats::{PerfCounter, PerfTimer};
@@ -15,14 +15,14 @@ use super::file_source::Source;
 use super::prefetch::Window;
 use super::read_ctx::ReadCtx;
 
-/// Where the index is, and what of it is held.
+/// The location of the index, and the index blocks that the table holds.
 pub(super) struct IndexReader {
     pub handle: BlockHandle,
     pub kind: BlockKind,
     /// The index block or the top level, if the table holds it.
     pub held: Option<BlockRef>,
     pub partitioned: bool,
-    /// Partitions that the table holds, by offset.
+    /// The partitions that the table holds, by offset.
     pub partitions: HashMap<u64, BlockRef>,
 }
 
@@ -31,7 +31,7 @@ impl IndexReader {
         IndexReader { handle, kind, held: None, partitioned, partitions: HashMap::default() }
     }
 
-    /// The index block or the top level.
+    /// Returns the index block or the top level.
     #[inline]
     pub(super) fn root<'a>(&'a self, source: &Source, ctx: &ReadCtx) -> Result<Borrowed<'a>> {
         match &self.held {
@@ -40,7 +40,7 @@ impl IndexReader {
         }
     }
 
-    /// A block of the index, or a partition of the filter.
+    /// Fetches a block of the index, or a partition of the filter.
     #[inline]
     fn fetch(&self, source: &Source, handle: BlockHandle, ctx: &ReadCtx) -> Result<BlockRef> {
         let _time = PerfTimer::start(match self.kind {
@@ -50,7 +50,7 @@ impl IndexReader {
         source.fetch(handle, self.kind, ctx, None)
     }
 
-    /// The same, to be kept by the caller.
+    /// Returns the index block or the top level. The caller may keep it.
     pub(super) fn root_ref(&self, source: &Source, ctx: &ReadCtx) -> Result<BlockRef> {
         match &self.held {
             Some(block) => Ok(block.clone()),
@@ -80,7 +80,7 @@ impl IndexReader {
         }
     }
 
-    /// Reads every partition into the cache, and holds them if `hold` says so.
+    /// Reads every partition into the cache. With `hold`, the table also holds the partitions.
     pub(super) fn load_partitions(
         &mut self,
         source: &Source,
@@ -106,13 +106,13 @@ impl IndexReader {
         index(block).ok_or_else(|| source.wrong_kind(self.handle, self.kind))
     }
 
-    /// Bytes held outside the cache.
+    /// Returns the bytes of memory outside of the cache.
     pub(super) fn own_memory_bytes(&self) -> usize {
         self.held.iter().chain(self.partitions.values()).map(BlockRef::own_memory_bytes).sum()
     }
 }
 
-/// A place in a table's index: on the handle of one data block, or on none.
+/// A position in the index of a table: at the handle of one data block, or at no handle.
 #[derive(Default)]
 pub(super) struct IndexCursor {
     /// The top level of a partitioned index.
@@ -124,7 +124,7 @@ pub(super) struct IndexCursor {
 }
 
 impl IndexCursor {
-    /// Opens the index if this was not done before.
+    /// Opens the index if it is not open.
     fn open(&mut self, reader: &IndexReader, source: &Source, ctx: &ReadCtx) -> Result<()> {
         if self.top.is_some() || (self.block.is_some() && !reader.partitioned) {
             return Ok(());
@@ -142,7 +142,7 @@ impl IndexCursor {
         Ok(())
     }
 
-    /// The current block of handles. Empty where there is none.
+    /// Returns the current block of handles, if there is one.
     #[inline]
     pub(super) fn index(&self) -> Option<&Index> {
         self.block.as_ref().and_then(|b| index(b))
@@ -152,7 +152,7 @@ impl IndexCursor {
         self.top.as_ref().and_then(|b| index(b))
     }
 
-    /// Whether the cursor is on a handle.
+    /// Returns true if the cursor is at a handle.
     #[inline]
     pub(super) fn valid(&self) -> bool {
         self.index().is_some_and(|index| self.at < index.len())
@@ -167,7 +167,7 @@ impl IndexCursor {
         self.index().map_or(BlockHandle::NULL, |index| index.handle(self.at))
     }
 
-    /// To the first data block that may hold keys at or after `target`.
+    /// Moves to the first data block that may have keys at or after `target`.
     pub(super) fn seek(
         &mut self,
         reader: &IndexReader,
@@ -223,7 +223,7 @@ impl IndexCursor {
         Ok(())
     }
 
-    /// To the data block before; not valid past the first.
+    /// Moves to the previous data block. Not valid before the first data block.
     pub(super) fn prev(&mut self, reader: &IndexReader, source: &Source, ctx: &ReadCtx) -> Result<()> {
         self.at = self.at.wrapping_sub(1);
         while self.at == usize::MAX && self.top.is_some() && self.block.is_some() {
@@ -233,7 +233,7 @@ impl IndexCursor {
         Ok(())
     }
 
-    /// Opens partition `at`; past either end there is none.
+    /// Opens partition `at`. Opens nothing if `at` is before the first or after the last partition.
     fn enter(&mut self, reader: &IndexReader, source: &Source, ctx: &ReadCtx, at: usize) -> Result<()> {
         base::invariant!(self.top.is_some(), "an index without partitions enters a partition");
         if at == self.top_at && self.block.is_some() {
@@ -252,7 +252,7 @@ impl IndexCursor {
     }
 }
 
-/// An index type's name, or a refusal.
+/// Returns an error if the index type is unknown.
 pub(super) fn check_index_type(number: u32) -> Result<()> {
     match number {
         0..=3 => Ok(()),

@@ -5,10 +5,11 @@ use compress::{Compression, Dictionary};
 
 use super::scratch;
 
-/// What a block of compression type `kind` holds.
+/// Decompresses a block of compression type `kind`.
 ///
 /// # Errors
-/// Corruption if it does not decompress; NotSupported, by name, for types that this build has not.
+/// Corruption if the block does not decompress. NotSupported, with the name of the type, if this build does
+/// not have the compression type.
 pub(super) fn inflate(kind: u8, payload: &[u8], dict: Option<&Dictionary>) -> Result<Vec<u8>> {
     match Compression::from_u8(kind) {
         Some(kind) => {

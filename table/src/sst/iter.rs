@@ -1,10 +1,11 @@
 //! A position in a table.
 //!
-//! Two positions in one: a cursor on the index, and an iterator in the data block that the cursor names.
-//! A step inside a block touches the block iterator alone; only at its ends does the cursor move, a block
-//! is fetched and the upper bound looked at. So with a bound no key is compared here: a scan stops at the
-//! first block end whose separator is not below the bound, and [`TableIter::may_pass_upper_bound`] tells
-//! the caller when rows need no comparison either.
+//! It consists of two positions: a cursor in the index, and an iterator in the data block of the cursor. A
+//! step inside a block uses the block iterator only. At the end of a block the cursor moves, the next block
+//! is fetched, and the upper bound is checked. So no entry is compared with the bound here. An iteration
+//! stops at the first end of a block whose separator is not below the bound.
+//! [`TableIter::may_pass_upper_bound`] returns false while the caller need not compare keys with the bound
+//! either.
 
 use std::sync::Arc;
 
@@ -23,45 +24,45 @@ use super::prefetch::{Pace, ReadAhead};
 use super::read_ctx::ReadCtx;
 use super::reader::Reader;
 
-/// An iterator over a table's internal keys. Holds the table open.
+/// An iterator over the internal keys of a table. It keeps the table open.
 pub struct TableIter {
     rows: BlockIter,
-    /// The cache entry of the block that `rows` is in. The cache counts the entry as pinned.
+    /// The cache entry of the current block. The cache counts the entry as pinned.
     block: Option<BlockRef>,
-    /// The block that `rows` is in; null if none.
+    /// The handle of the current block, or null if there is none.
     handle: BlockHandle,
-    /// Some key of the block may be at or past the upper bound.
+    /// Whether a key of the block may be at or after the upper bound.
     near_bound: bool,
     cursor: IndexCursor,
     reader: Arc<Reader>,
     ctx: ReadCtx,
     ahead: ReadAhead,
     look_ahead: LookAhead,
-    /// Seeks may end at once if the filter knows of no key with the prefix.
+    /// Whether a seek ends at once if the filter excludes the prefix.
     check_prefix: bool,
-    /// What came of the last seek, to be counted.
+    /// The state of the last seek, for the counters.
     sought: Sought,
     error: Option<Error>,
 }
 
-/// A seek within a block.
+/// Runs a seek within a block and counts its time.
 #[inline]
 fn timed_seek(seek: impl FnOnce()) {
     let _time = PerfTimer::start(PerfCounter::BlockSeekNanos);
     seek();
 }
 
-/// What came of a seek so far. `filtered`: the filter let it through.
+/// The state of a seek. `filtered`: the filter was queried and did not exclude the prefix.
 #[derive(Clone, Copy)]
 enum Sought {
     Begun {
         filtered: bool,
     },
-    /// A data block was entered.
+    /// The seek entered a data block.
     Entered {
         filtered: bool,
     },
-    /// A row was shown from there, or nobody counts.
+    /// An entry of the block was returned, or the seek is not counted.
     Counted,
 }
 
@@ -74,7 +75,7 @@ impl Drop for TableIter {
 }
 
 impl Reader {
-    /// An iterator that holds the table open.
+    /// Makes an iterator. It keeps the table open.
     pub fn iter(self: &Arc<Self>, ctx: &ReadCtx) -> TableIter {
         TableIter::new(self.clone(), ctx.clone())
     }
@@ -106,29 +107,29 @@ impl TableIter {
         }
     }
 
-    /// Whether the current key, or a later one of its block, can be at or past the upper bound; false
-    /// lets the caller skip comparing until the block changes.
+    /// Returns true if the current key, or a later key of its block, may be at or after the upper bound. If
+    /// it returns false, the caller need not compare keys until the block changes.
     #[inline]
     pub fn may_pass_upper_bound(&self) -> bool {
         self.near_bound
     }
 
-    /// How far it has got in reading ahead, for the iterator over the next table of a scan.
+    /// Returns the state of the read-ahead, for the iterator over the next table of a scan.
     pub fn pace(&self) -> Pace {
         self.ahead.pace()
     }
 
-    /// Goes on reading ahead as the iterator over the table before did. Before it is positioned.
+    /// Continues the read-ahead of the iterator over the previous table. Call it before the first seek.
     pub fn keep_pace(&mut self, pace: Pace) {
         self.ahead.keep_pace(pace);
     }
 
-    /// The table that is read.
+    /// Returns the table.
     pub fn reader(&self) -> &Arc<Reader> {
         &self.reader
     }
 
-    /// Makes the rows not valid, and the error, if it is one, stay.
+    /// Makes the iterator not valid. If `outcome` is an error, records it.
     #[cold]
     fn stop(&mut self, outcome: Result<()>) {
         self.leave_block();
@@ -149,17 +150,17 @@ impl TableIter {
         );
     }
 
-    /// As [`TableIter::enter_block`], to search in it.
+    /// Does [`TableIter::enter_block`] for a block that will be searched.
     fn enter_block_to_search(&mut self) -> Result<bool> {
         self.enter_block_for(|source, block, handle, ctx| source.to_search(block, handle, ctx))
     }
 
-    /// Opens the block under the cursor, unless it is open. False if there is none.
+    /// Opens the block at the cursor, unless it is open. Returns false if the cursor is at no block.
     fn enter_block(&mut self) -> Result<bool> {
         self.enter_block_for(|_, block, _, _| block)
     }
 
-    /// `cached`: what to do with a block that the cache has.
+    /// Opens the block at the cursor. `cached` processes a block that was found in the cache.
     #[inline(always)]
     fn enter_block_for(
         &mut self,
@@ -205,7 +206,7 @@ impl TableIter {
         Ok(true)
     }
 
-    /// After a move inside a block: whether an entry was found there.
+    /// After a move inside a block: returns true if the iterator is at an entry.
     #[inline]
     fn check_rows(&mut self) -> Result<bool> {
         if self.rows.valid() {
@@ -217,11 +218,12 @@ impl TableIter {
         }
     }
 
-    /// To the first entry of the blocks behind the current one.
+    /// Moves to the first entry of the next blocks.
     fn first_behind(&mut self) -> Result<()> {
         base::invariant!(!self.rows.valid(), "the iterator leaves a block with entries left");
         loop {
-            // Every later key is behind the separator, and that is not below the bound.
+            // Every later key is after the separator of this block, and the separator is not below the upper
+            // bound.
             if self.near_bound {
                 self.leave_block();
                 return Ok(());
@@ -230,7 +232,7 @@ impl TableIter {
             if !self.enter_block()? {
                 return Ok(());
             }
-            // What a compaction reads is seldom cached.
+            // Blocks that a compaction reads are seldom cached, so it does not look ahead.
             if let Some(index) = self.cursor.index().filter(|_| !self.near_bound && !self.ctx.for_compaction)
             {
                 self.look_ahead.advance(&self.reader.source, index, self.cursor.at);
@@ -242,7 +244,7 @@ impl TableIter {
         }
     }
 
-    /// To the last entry of the blocks before the current one.
+    /// Moves to the last entry of the previous blocks.
     fn last_before(&mut self) -> Result<()> {
         base::invariant!(!self.rows.valid(), "the iterator leaves a block with entries left");
         self.look_ahead.reset();
@@ -258,7 +260,7 @@ impl TableIter {
         }
     }
 
-    /// A positioning call begins.
+    /// Resets the look-ahead and the counters at the start of a seek.
     fn begin_seek(&mut self) {
         self.look_ahead.reset();
         if !self.ctx.for_compaction {
@@ -266,7 +268,7 @@ impl TableIter {
         }
     }
 
-    /// Whether a seek for `target` is over before it starts.
+    /// Returns true if the filter excludes the prefix of `target`, so that the seek can end at once.
     fn ruled_out(&mut self, target: &[u8]) -> Result<bool> {
         if !self.check_prefix {
             return Ok(false);
@@ -297,7 +299,8 @@ impl TableIter {
     }
 
     fn try_seek_for_prev(&mut self, target: &[u8]) -> Result<()> {
-        // The upper bound says nothing of the keys before the target.
+        // The upper bound does not restrict the keys before the target, so `auto_prefix_mode` cannot use the
+        // filter.
         if !self.ctx.auto_prefix_mode && self.ruled_out(target)? {
             self.leave_block();
             return Ok(());

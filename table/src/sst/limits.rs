@@ -1,6 +1,6 @@
-//! What a read's accesses to the file are held to: a deadline, a time for each, a share of the rate.
+//! The limits of a read's accesses to the file: a deadline, a time for each access, and a rate.
 //!
-//! Looked at where the file is about to be accessed, never per row. Follows RocksDB's
+//! They are checked at each access to the file, not for each entry. Follows RocksDB's
 //! `PrepareIOFromReadOptions` (`file/file_util.h`) and `file/random_access_file_reader.cc`.
 
 use std::sync::Arc;
@@ -10,26 +10,27 @@ use base::{Error, Result};
 use env::Clock;
 use env::rate::{Direction, IoPriority, RateLimiter};
 
-/// See the module.
+/// The limits of the file accesses of one read.
 pub struct ReadLimits {
     /// The clock that measures the limits.
     pub clock: Arc<dyn Clock>,
-    /// Microseconds since 1970 after which no access begins; 0 for never.
+    /// Microseconds since 1970 after which no access starts; 0 means no deadline.
     pub deadline_micros: u64,
-    /// An access that takes longer than this many microseconds fails; 0 for no limit. One that hangs in the
-    /// system cannot be called back: it fails when it returns.
+    /// Maximum duration of an access in microseconds; 0 means no limit. A longer access fails. An access that
+    /// blocks in the system cannot be cancelled, so it fails when it returns.
     pub timeout_micros: u64,
-    /// Who is asked for bytes before they are read.
+    /// The rate limiter that is charged before bytes are read, and the priority. `None`: no rate limit.
     pub charge: Option<(Arc<RateLimiter>, IoPriority)>,
     /// The statistics that count the waits for the limiter.
     pub statistics: Option<Arc<Statistics>>,
 }
 
 impl ReadLimits {
-    /// Runs an access of `bytes` under the limits.
+    /// Runs an access of `bytes` within the limits.
     ///
     /// # Errors
-    /// TimedOut past the deadline, or where the access took too long; else the access's own.
+    /// TimedOut if the deadline has passed, or if the access took too long. Otherwise the errors of the
+    /// access.
     #[inline(never)]
     pub(crate) fn around<T>(&self, bytes: usize, access: impl FnOnce() -> Result<T>) -> Result<T> {
         if self.deadline_micros > 0 && self.clock.now_micros() >= self.deadline_micros {

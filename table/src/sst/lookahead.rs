@@ -1,15 +1,17 @@
-//! What a scan over cached blocks does before it comes to them.
+//! Prefetches the next cached blocks of a scan before the scan reaches them.
 //!
 //! ```text
 //!  block     i            i + 1                       i + 2
 //!            being read   pinned, its start asked for  its cache entry asked for
 //! ```
-//! A scan reads a cached block for the first time after the last one's end: the cache's entry, the block's
-//! reference count and its first row are three places in memory, each known only when the one before has been
-//! read, and seldom in the processor's cache. With rows of kilobytes these waits are most of a row. So
-//! from the second block in a row on the next one is looked up while the current one is read.
-//! Only what is in the cache is looked at, nothing is read from the file for it, and a hit is counted when the
-//! scan comes to the block.
+//! When a scan enters a cached block, it reads three locations: the cache entry, the reference count of the
+//! block, and the first entry of the block. Each location is known only after the location before it was
+//! read, and they are seldom in the processor cache. With entries of some kilobytes, these waits are most of
+//! the cost of an entry. So, from the second block in succession on, the next block is looked up while the
+//! scan reads the current block.
+//!
+//! The look-ahead uses only blocks in the cache and never reads the file. The hit is counted when the scan
+//! enters the block.
 
 use format::handle::BlockHandle;
 use format::index::Index;
@@ -17,10 +19,10 @@ use format::index::Index;
 use super::fetch::{BlockRef, data};
 use super::file_source::Source;
 
-/// Blocks entered in a row before looking ahead.
+/// Number of successive blocks that a scan enters before it looks ahead.
 const PATIENCE: u32 = 2;
 
-/// The next block of a scan, if it was cached.
+/// The next block of a scan, if it is in the cache.
 pub(super) struct LookAhead {
     in_a_row: u32,
     handle: BlockHandle,
@@ -32,20 +34,20 @@ impl LookAhead {
         LookAhead { in_a_row: 0, handle: BlockHandle::NULL, block: None }
     }
 
-    /// The iterator goes elsewhere.
+    /// Drops the block that was looked up, because the iterator moves elsewhere.
     #[inline]
     pub(super) fn reset(&mut self) {
         self.in_a_row = 0;
         self.block = None;
     }
 
-    /// The block at `handle`, if it is the one looked up.
+    /// Returns the block at `handle`, if it is the block that was looked up.
     #[inline]
     pub(super) fn take(&mut self, handle: BlockHandle) -> Option<BlockRef> {
         if self.handle == handle { self.block.take() } else { None }
     }
 
-    /// The scan has come to the block at `at`, and will come to its neighbour.
+    /// Looks up the next block after the scan has entered the block at `at`.
     #[inline]
     pub(super) fn advance(&mut self, source: &Source, index: &Index, at: usize) {
         base::invariant!(at < index.len(), "the iterator stands on block {at} of {}", index.len());

@@ -1,4 +1,4 @@
-//! What can be said of a table without reading its data: offsets, sizes, where to split it.
+//! Estimates from the index of a table, without its data: offsets, sizes, and split points.
 
 use base::Result;
 
@@ -7,21 +7,23 @@ use super::read_ctx::ReadCtx;
 use super::reader::Reader;
 
 impl Reader {
-    /// Where in the file the data of an internal key would start, about: offset among the data blocks,
-    /// stretched so that the end of the data is the end of the file. In a file without data, its middle.
+    /// Returns the approximate file offset of an internal key. It is the offset among the data blocks, scaled
+    /// so that the end of the data is the end of the file. In a file without data it is the middle of the
+    /// file.
     ///
     /// # Errors
     /// Corruption or errors of the file.
     pub fn approximate_offset_of(&self, key: &[u8], ctx: &ReadCtx) -> Result<u64> {
         if self.data_size() == 0 {
-            // Nothing is known of where in it a key would lie.
+            // A file without data blocks gives no information about the position of a key.
             return Ok(self.source.size / 2);
         }
         let offset = self.data_offset_of(key, ctx)?;
         Ok(self.stretch(offset))
     }
 
-    /// Bytes of the file between two internal keys, about; of a file without data, all of them.
+    /// Returns the approximate number of file bytes between two internal keys. For a file without data,
+    /// returns its size.
     ///
     /// # Errors
     /// Corruption or errors of the file.
@@ -33,8 +35,8 @@ impl Reader {
         Ok(self.stretch(to.saturating_sub(from)))
     }
 
-    /// User keys that split the table into at most `count` pieces of about the same size, in order, each
-    /// with the bytes of the piece before it.
+    /// Returns user keys that split the table into at most `count` pieces of similar size, in order. Each key
+    /// comes with the bytes of the piece before it.
     ///
     /// # Errors
     /// Corruption or errors of the file.
@@ -56,8 +58,8 @@ impl Reader {
         Ok(anchors)
     }
 
-    /// Calls `f` for every data block in order: the separator behind it as a user key, the separator's
-    /// trailer if the index has them, and the block's place.
+    /// Calls `f` for every data block in order, with the separator after the block as a user key, the trailer
+    /// of the separator if the index has trailers, and the handle of the block.
     ///
     /// # Errors
     /// Corruption or errors of the file.
@@ -92,7 +94,7 @@ impl Reader {
         }
     }
 
-    /// Spreads the file's metadata over its data.
+    /// Scales a number of data bytes so that all data bytes correspond to the whole file.
     fn stretch(&self, bytes: u64) -> u64 {
         let data = self.data_size();
         if data == 0 {

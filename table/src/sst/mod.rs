@@ -1,4 +1,4 @@
-//! Block-based tables: reading one file, and writing one.
+//! Block-based tables: the reader and the writer.
 //!
 //! ```text
 //! Writer   entries in order in, a file out
@@ -45,8 +45,8 @@ pub use reader::{OpenOptions, Reader};
 pub use warm::BlockWarmer;
 pub use writer::{FinishedTable, Writer, WriterOptions};
 
-/// Frees what this thread keeps for blocks, buffers and codecs to come: for who has read or written tables and may not do
-/// so again for long.
+/// Frees the buffers, blocks and codecs that this thread keeps for later use. For a thread that may not read
+/// or write tables again for a long time.
 pub fn forget_spares() {
     compress::forget_spares();
     scratch::forget();

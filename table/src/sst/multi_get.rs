@@ -3,12 +3,12 @@
 //! ```text
 //! filter, all keys together ─► index, all ─► cache, all ─► file: one request for blocks that touch ─► visit
 //! ```
-//! Memory that a step will read is asked for while the step before still runs over other keys, and a
-//! block that several keys share is fetched once.
+//! While a step runs for some keys, the memory for the next step is prefetched. If several keys are in the
+//! same block, the block is fetched once.
 //!
-//! A look-up has two halves. [`Reader::begin_multi_get`] ends with all reads of the table under way, and
-//! [`Reader::finish_multi_get`] waits for these reads. A caller with several tables begins with all of them, so the device
-//! has the reads of all tables at once.
+//! A look-up has two halves. [`Reader::begin_multi_get`] starts all reads of the table, and
+//! [`Reader::finish_multi_get`] waits for them. A caller with several tables starts all of them first, so
+//! that the device has the reads of all tables at once.
 
 use std::ops::ControlFlow;
 
@@ -28,16 +28,16 @@ use super::read_ctx::{Entry, ReadCtx};
 use super::reader::Reader;
 use super::scratch;
 
-/// Blocks whose places touch are read by one request of at most so many bytes.
+/// Adjacent blocks are read by one request of at most this number of bytes.
 const COALESCED_MAX: u64 = 1 << 20;
 
-/// A key that may be here, and the block it would be in.
+/// A key that may be in the table, and its block.
 struct Wanted {
     key: usize,
     handle: BlockHandle,
-    /// Which fetched block that is.
+    /// Index of the block among the fetched blocks.
     block: usize,
-    /// The key's versions may go on behind this block.
+    /// Whether entries of the key may continue in the next block.
     may_continue: bool,
 }
 
@@ -52,19 +52,20 @@ pub struct MultiGetBegun {
 }
 
 impl MultiGetBegun {
-    /// Bytes of the file that are to be read, and that the look-up has memory for.
+    /// Returns the number of bytes that will be read from the file. The look-up has already allocated memory
+    /// for them.
     pub fn bytes_to_read(&self) -> usize {
         self.reads.iter().map(|read| read.bytes.len()).sum()
     }
 }
 
 impl Reader {
-    /// Starts [`Reader::get`] for several keys at once; best in the table's order. Probes the filters, searches the index,
-    /// takes blocks from the cache, and asks the system for the other blocks. Does not wait for a read of a data block. With
-    /// `announces`, the reads are under way when the function returns.
+    /// Starts [`Reader::get`] for several keys, preferably in the order of the table. Queries the filters,
+    /// searches the index, gets blocks from the cache, and plans the reads of the other blocks. Does not wait
+    /// for a read of a data block. With `announces`, the reads are in progress when the function returns.
     ///
     /// # Errors
-    /// Those of reading the filter and the index.
+    /// The errors of reading the filter and the index.
     pub fn begin_multi_get(
         &self,
         seek_keys: &[&[u8]],
@@ -78,7 +79,8 @@ impl Reader {
             wanted.iter().all(|want| want.block < handles.len()),
             "a key of a MultiGet names a block that is not fetched"
         );
-        // Each step misses the processor's cache where the step before has pointed: all blocks take a step together.
+        // Each step causes a cache miss at an address from the step before. So all blocks do one step
+        // together.
         if let Some(cache) = &self.source.cache
             && handles.len() > 1
         {
@@ -94,7 +96,7 @@ impl Reader {
         let mut reads = Vec::new();
         if !ctx.cache_only && found.iter().any(Option::is_none) {
             reads = self.source.coalesce(&handles, &found);
-            // A limited read waits for its limiter first.
+            // A read with limits must wait for its rate limiter first, so it is not started here.
             if announces && ctx.limits.is_none() {
                 reads
                     .iter_mut()
@@ -104,7 +106,8 @@ impl Reader {
         Ok(MultiGetBegun { wanted, handles, found, reads })
     }
 
-    /// [`Reader::begin_multi_get`] and [`Reader::finish_multi_get`] in turn. If the first half fails, all keys fail.
+    /// Runs [`Reader::begin_multi_get`] and then [`Reader::finish_multi_get`]. If the first half fails, all
+    /// keys fail.
     pub fn multi_get(
         &self,
         seek_keys: &[&[u8]],
@@ -117,8 +120,8 @@ impl Reader {
         }
     }
 
-    /// Ends what [`Reader::begin_multi_get`] began with the same keys. `visit` is told which key, by its index in
-    /// `seek_keys`. Returns the keys that failed, with their errors.
+    /// Finishes the look-up that [`Reader::begin_multi_get`] started with the same keys. `visit` gets the
+    /// index of a key in `seek_keys`. Returns the indexes of the keys that failed, with their errors.
     pub fn finish_multi_get(
         &self,
         begun: MultiGetBegun,
@@ -160,7 +163,8 @@ impl Reader {
         failed
     }
 
-    /// Which block each key is in, and those blocks without repetition of neighbours.
+    /// Returns the block of each key, and the list of these blocks. Neighbouring keys in the same block share
+    /// it.
     fn places(
         &self,
         seek_keys: &[&[u8]],
@@ -195,7 +199,7 @@ impl Reader {
         Ok((wanted, handles))
     }
 
-    /// Visits versions in the blocks behind the one at `handle`.
+    /// Visits the entries in the blocks after the block at `handle`.
     fn continue_behind(
         &self,
         seek_key: &[u8],
@@ -220,7 +224,7 @@ impl Reader {
     }
 }
 
-/// The error of a block that is not there.
+/// Returns the error that prevented the read of a block.
 #[cold]
 fn error_of(errors: &[(usize, Error)], block: usize) -> Error {
     let error = errors.iter().find(|(at, _)| *at == block).map(|(_, error)| error.clone());
@@ -229,8 +233,8 @@ fn error_of(errors: &[(usize, Error)], block: usize) -> Error {
 }
 
 impl Source {
-    /// Puts the blocks that `found` does not have into it, from `reads` or by reads of their own. Returns the errors, each
-    /// with its block.
+    /// Adds the missing blocks to `found`, from `reads` or by separate reads. Returns the errors, each with
+    /// the index of its block.
     fn fetch_missing(
         &self,
         handles: &[BlockHandle],
@@ -248,7 +252,7 @@ impl Source {
         if !reads.is_empty() {
             self.read_groups(handles, reads, found, &mut errors, ctx);
         }
-        // Those without memory: nothing may be read, or the handle lies outside the file.
+        // These blocks have no planned read: the file may not be read, or the handle is outside of the file.
         for at in 0..found.len() {
             if found[at].is_none() && !errors.iter().any(|(failed, _)| *failed == at) {
                 match self.load(handles[at], BlockKind::Data, ctx, None) {
@@ -342,7 +346,7 @@ impl Source {
         reads.into_iter().for_each(|read| scratch::give(read.bytes));
     }
 
-    /// Reads for the blocks that are not found. A handle outside the file gets none and is left to fail.
+    /// Plans the reads for the missing blocks. A handle outside of the file gets no read, and fails later.
     fn coalesce(&self, handles: &[BlockHandle], found: &[Option<BlockRef>]) -> Vec<GroupRead> {
         base::invariant!(
             handles.len() == found.len(),
@@ -381,13 +385,13 @@ impl Source {
     }
 }
 
-/// One read of the file, for blocks that touch.
+/// One read of the file, for adjacent blocks.
 struct GroupRead {
     start: u64,
-    /// As long as the blocks with their trailers.
+    /// The buffer. Its length is the size of the blocks with their trailers.
     bytes: Vec<u8>,
-    /// The blocks, by their index among the handles.
+    /// The blocks of this read, as indexes of handles.
     members: Vec<usize>,
-    /// True if `bytes` were read without waiting.
+    /// Whether `bytes` were read without waiting.
     ready: bool,
 }

@@ -1,4 +1,4 @@
-//! Opening a table: footer, metaindex, properties, then what look-ups need.
+//! Opens a table: reads the footer, the metaindex, the properties, and the blocks that look-ups need.
 //!
 //! An open reads the end of the file once and takes as many blocks as possible from this read, so an SST
 //! file of ordinary size opens with one read. The options decide where the index and the filter are kept:
@@ -36,7 +36,7 @@ use super::reader::{OpenOptions, Reader};
 use crate::options::{COMPATIBILITY_NAME, PinningTier};
 use crate::unique_id::UniqueId;
 
-/// What is read of a file whose tail is of unknown size, in bytes.
+/// The number of bytes that are read from the end of a file with an unknown tail size.
 const TAIL_GUESS: u64 = 512 * 1024;
 const TAIL_GUESS_SMALL: u64 = 16 * 1024;
 
@@ -140,7 +140,7 @@ pub(super) fn open(file: Arc<dyn RandomRead>, size: u64, options: &OpenOptions) 
     })
 }
 
-/// What readers look range tombstones up in; `None` without any.
+/// Makes the fragments that readers search. Returns `None` if there is no range tombstone.
 fn fragment(stored: &[(Vec<u8>, Vec<u8>)], order: &InternalOrder) -> Option<Arc<FragmentedTombstones>> {
     let size = order.user.timestamp_size();
     let without_timestamp = |key: &[u8]| key[..key.len().saturating_sub(size)].to_vec();
@@ -162,7 +162,7 @@ fn read_tail(file: &dyn RandomRead, size: u64, options: &OpenOptions, counts: &C
         TAIL_GUESS
     };
     let len = want.min(size);
-    // A MANIFEST may be wrong; what a tail of hundreds of megabytes holds is read piece by piece.
+    // The tail size in the MANIFEST may be wrong. Blocks outside of the first 64 MiB are read separately.
     let len = len.min(64 << 20);
     let mut bytes = vec![0; len as usize];
     let start = size - len;
@@ -191,7 +191,7 @@ fn read_footer(file: &dyn RandomRead, size: u64, tail: &Fixed) -> Result<Footer>
     }
 }
 
-/// The payload of a meta block.
+/// Returns the payload of a meta block.
 fn plain<'a>(source: &Source, handle: BlockHandle, tail: &'a Fixed) -> Result<Cow<'a, [u8]>> {
     let raw = raw(source, handle, tail, Metadata::Other)?;
     source.payload(raw, handle, true, None)
@@ -216,8 +216,8 @@ fn raw<'a>(source: &Source, handle: BlockHandle, tail: &'a Fixed, what: Metadata
     }
 }
 
-/// The properties. A release of old wrote an ingested file's sequence number into the block without
-/// mending its checksum: that one difference is forgiven, and the block returned.
+/// Reads the properties. Old releases wrote the sequence number of an ingested file into the properties block
+/// without a new checksum. This difference is accepted, and the handle of the block is returned.
 pub(super) fn read_properties(
     source: &Source,
     metaindex: &Metaindex,
@@ -266,7 +266,7 @@ fn read_tombstones(source: &Source, handle: BlockHandle, tail: &Fixed) -> Result
     Ok(tombstones)
 }
 
-/// Whether blocks of the file may be compressed.
+/// Returns true if blocks of the file may be compressed.
 fn check_compression(name: &[u8], format_version: u32) -> Result<bool> {
     let text = String::from_utf8_lossy(name);
     let corrupt = || Error::corruption(format!("bad compression property {text:?}"));
@@ -310,7 +310,7 @@ fn find_filter(metaindex: &Metaindex, options: &OpenOptions) -> Place {
     }
 }
 
-/// Today's prefix extractor, if the filter's prefixes are its.
+/// Returns the current prefix extractor, if the prefixes in the filter come from it.
 fn usable_prefixes(properties: &Properties, options: &OpenOptions) -> Option<Arc<dyn PrefixExtractor>> {
     let extractor = options.prefix_extractor.as_ref()?;
     let same = properties.prefix_extractor_name == extractor.name().as_bytes();
@@ -326,14 +326,14 @@ fn metadata_priority(options: &OpenOptions) -> Priority {
     }
 }
 
-/// Which metadata an open table keeps for itself.
+/// The metadata blocks that an open table holds.
 struct Pins {
     top_level: bool,
     partitions: bool,
     unpartitioned: bool,
-    /// Metadata lives in the cache.
+    /// Whether metadata blocks are in the block cache.
     cached: bool,
-    /// Everything is brought in at open.
+    /// Whether the open loads all metadata blocks.
     load_all: bool,
 }
 
@@ -389,7 +389,7 @@ fn load_metadata(
     Ok(())
 }
 
-/// Brings in an index block, a top level or a whole filter, and holds it if it is to be held.
+/// Loads an index block, a top level or a whole filter. Holds it if the options ask for this.
 fn load_root(source: &Source, reader: &mut IndexReader, pins: &Pins, tail: &mut Fixed) -> Result<()> {
     let pin = if reader.partitioned { pins.top_level } else { pins.unpartitioned };
     let (handle, kind) = (reader.handle, reader.kind);

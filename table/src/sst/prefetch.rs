@@ -1,11 +1,12 @@
-//! Reading more than asked for: the tail of a file at open, and what comes next in a scan.
+//! Read-ahead: the tail of a file at open, and the next blocks of a scan.
 //!
-//! A scan that reads blocks one behind the other is given larger and larger reads: after two of them
-//! 8 KiB ahead, then twice as much each time up to 256 KiB, as the table options say; or a fixed amount
-//! if the caller asked for one. Blocks found in the cache do not count.
+//! A scan that reads successive blocks gets larger and larger reads. With the default table options, after
+//! two such reads it reads 8 KiB ahead, then twice as much each time, up to 256 KiB. If the caller sets an
+//! amount, it always reads this amount ahead. Blocks that are found in the cache do not count.
 //!
-//! A compaction reads megabytes ahead of each of its files. Where the system can hold them, it is asked to, and
-//! the window has a part of them only (RocksDB `table/block_based/block_prefetcher.cc` has no window then).
+//! A compaction reads megabytes ahead in each of its files. If the system can prefetch and hold these bytes,
+//! it is asked to, and the window holds only a part of them. (RocksDB's
+//! `table/block_based/block_prefetcher.cc` then has no window.)
 
 use base::Result;
 
@@ -14,12 +15,12 @@ use super::limits::ReadLimits;
 use super::scratch;
 use crate::options::BlockBasedTableOptions;
 
-/// The window of a scan whose far end the system brings in.
+/// Size of the window if the system prefetches the bytes after it.
 const WINDOW: usize = 128 << 10;
 
 /// A part of a file in memory.
 pub(super) trait Window {
-    /// The bytes if they are here or brought here; `None` to have them read singly.
+    /// Returns the bytes if the window has them or reads them. `None`: the caller must read them.
     fn bytes(
         &mut self,
         source: &Source,
@@ -29,7 +30,7 @@ pub(super) trait Window {
     ) -> Result<Option<&[u8]>>;
 }
 
-/// A part that stays as it is.
+/// A part of a file that never changes.
 pub(super) struct Fixed {
     pub start: u64,
     pub bytes: Vec<u8>,
@@ -59,35 +60,35 @@ impl Window for Fixed {
 /// The window of a scan.
 #[derive(Debug)]
 pub(super) struct ReadAhead {
-    /// Bytes that the caller asked for; 0 for automatic.
+    /// Bytes that the caller asked for; 0 means automatic.
     explicit: usize,
     initial: usize,
     most: usize,
-    /// Reads in a row before reading ahead.
+    /// Number of successive reads before the first read-ahead.
     patience: u64,
-    /// Offset behind which there is nothing to read ahead.
+    /// The offset at which read-ahead ends.
     limit: u64,
-    /// How much to read ahead next.
+    /// The size of the next read-ahead.
     next: usize,
-    /// Where the last read ended, and how many were in a row.
+    /// The end of the last read, and the number of successive reads.
     last_end: u64,
     in_a_row: u64,
-    /// The reads in a row of the file before, until the first read of this one.
+    /// The number of successive reads of the previous file, until the first read of this file.
     handed: Option<u64>,
-    /// Offset behind which the reader will want nothing.
+    /// The offset after which the reader needs no bytes, because of its upper bound.
     trimmed: u64,
-    /// Tell the system what will be read behind the window.
+    /// Whether the system is asked to prefetch the bytes after the window.
     announce: bool,
-    /// Leave to the system, if it can, what lies further ahead than [`WINDOW`].
+    /// Whether bytes further ahead than [`WINDOW`] are left to the system, if it can prefetch them.
     delegate: bool,
     for_compaction: bool,
-    /// Where what the system was asked for ends.
+    /// The end of the range that the system was asked to prefetch.
     delegated: u64,
     start: u64,
     bytes: Vec<u8>,
 }
 
-/// How far a scan has got in reading ahead.
+/// The state of the read-ahead of a scan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pace {
     next: usize,
@@ -95,8 +96,9 @@ pub struct Pace {
 }
 
 impl ReadAhead {
-    /// `explicit` bytes ahead, or as the options say if 0. `announce`: the system is told what comes behind the
-    /// window. `delegate`: what is far ahead is the system's to hold.
+    /// Makes a window that reads `explicit` bytes ahead, or follows the options if `explicit` is 0.
+    /// `announce`: the system is asked to prefetch the bytes after the window. `delegate`: the system holds
+    /// the bytes that are far ahead.
     pub(super) fn new(
         options: &BlockBasedTableOptions,
         explicit: usize,
@@ -126,12 +128,13 @@ impl ReadAhead {
         }
     }
 
-    /// What the next file of a scan goes on with.
+    /// Returns the state with which the next file of a scan continues.
     pub(super) fn pace(&self) -> Pace {
         Pace { next: self.next, in_a_row: self.in_a_row }
     }
 
-    /// Goes on as a scan of the file before did: its first read is the next in a row.
+    /// Continues the state of the previous file of a scan: the first read of this file is the next successive
+    /// read.
     pub(super) fn keep_pace(&mut self, pace: Pace) {
         if self.last_end == u64::MAX && self.explicit == 0 {
             base::invariant!(self.initial <= self.most, "the first read-ahead is larger than the largest");
@@ -141,7 +144,7 @@ impl ReadAhead {
         }
     }
 
-    /// Nothing behind `offset` will be wanted.
+    /// Sets the offset after which the reader needs no bytes.
     pub(super) fn trim(&mut self, offset: u64) {
         self.trimmed = offset;
     }
@@ -170,7 +173,8 @@ impl ReadAhead {
         amount
     }
 
-    /// What is read into the window of `explicit` bytes ahead of `end`, where the system was asked for the rest.
+    /// Asks the system to prefetch the far part of a read-ahead of `amount` bytes from `end` on. Returns the
+    /// size of the near part, which is read into the window.
     fn near_part(&mut self, source: &Source, offset: u64, end: u64, amount: usize) -> usize {
         if !self.delegate || amount <= WINDOW {
             return amount;
@@ -185,17 +189,18 @@ impl ReadAhead {
         if self.delegate { WINDOW } else { amount }
     }
 
-    /// Makes the buffer `len` bytes long. What was in it is lost.
+    /// Makes the buffer `len` bytes long. Its old content is lost.
     fn resize(&mut self, len: usize) {
         if self.bytes.capacity() < len {
-            // Not twice what there was, as a vector grows: amounts change by a block's length.
+            // Allocate exactly the needed size. A growing vector would allocate twice the old size, although
+            // sizes only differ by the length of a block.
             scratch::give(std::mem::take(&mut self.bytes));
             self.bytes = scratch::take(len);
         }
         self.bytes.resize(len, 0);
     }
 
-    /// Bytes of the window that lie behind the last block taken from it; `None` if nothing was ever read ahead.
+    /// Returns the number of bytes of the window after the last used block. `None` if nothing was read ahead.
     pub(super) fn unwanted(&self) -> Option<usize> {
         base::invariant!(
             self.start.checked_add(self.bytes.len() as u64).is_some(),
@@ -251,14 +256,15 @@ impl Window for ReadAhead {
                 self.start = offset;
                 self.resize(total);
                 let read = source.read_at(offset, &mut self.bytes, limits);
-                // After a failed read the window holds nothing: what is in the buffer is not the file's.
+                // After a failed read the window is empty, because the buffer does not have the content of
+                // the file.
                 self.bytes.truncate(read.as_ref().map_or(0, |got| *got));
                 let got = read?;
                 if got < len {
                     return Ok(None);
                 }
                 if self.announce && stop < limit {
-                    // The system brings in the next window while this one is gone through.
+                    // The system prefetches the next window while the scan reads this window.
                     source.file.prefetch(stop, (self.next.max(self.explicit) as u64).min(limit - stop));
                 }
                 0

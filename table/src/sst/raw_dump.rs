@@ -1,4 +1,4 @@
-//! Everything in a table, as `sst_dump --command=raw` writes it.
+//! Dumps the whole content of a table, as `sst_dump --command=raw` does.
 
 use std::io::Write;
 
@@ -21,10 +21,10 @@ use crate::dump::{hex, properties_text};
 
 const RULE: &str = "--------------------------------------";
 
-/// Writes the dump of `reader` to `out`; `show_sequence` adds sequence numbers and kinds to entries.
+/// Writes the dump of `reader` to `out`. `show_sequence` adds sequence numbers and value types to entries.
 ///
 /// # Errors
-/// Corruption where the table cannot be read on; bad data blocks are told in the dump and skipped.
+/// Corruption if the table cannot be read further. Corrupt data blocks are reported in the dump and skipped.
 /// Errors of the file, and of `out`.
 pub fn raw(reader: &Reader, out: &mut dyn Write, show_sequence: bool) -> Result<()> {
     let mut dump =
@@ -98,7 +98,7 @@ impl Dump<'_> {
         self.bytes(b"\n")
     }
 
-    /// A block's own checksum: what is stored, without the block's place.
+    /// Dumps the stored checksum of a block, without the part that depends on its offset.
     fn checksum(&mut self, handle: BlockHandle, what: &str) -> Result<()> {
         let source = &self.reader.source;
         let raw = source.raw(handle, None, None);
@@ -186,7 +186,7 @@ impl Dump<'_> {
         self.line(format_args!("  avg data block size: {average:.6}"))
     }
 
-    /// False if the block cannot be read at all.
+    /// Dumps a data block. Returns false if the block cannot be read at all.
     fn data_block(&mut self, handle: BlockHandle) -> Result<bool> {
         let source = &self.reader.source;
         let fetched = source.fetch(handle, BlockKind::Data, &self.ctx, None);
@@ -229,7 +229,7 @@ impl Dump<'_> {
     }
 }
 
-/// Each byte as it is, a zero as `\0`, and a space behind it.
+/// Returns the bytes with a space after each byte, and with `\0` for a zero byte.
 fn spaced(bytes: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(bytes.len() * 2);
     for &byte in bytes {

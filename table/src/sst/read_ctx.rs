@@ -1,4 +1,4 @@
-//! What a read may do, and what it hands out.
+//! The options of a read, and the entries that a look-up returns.
 
 use std::ops::{Deref, Range};
 use std::sync::Arc;
@@ -9,36 +9,39 @@ use base::stats::HistogramKind;
 
 use super::limits::ReadLimits;
 
-/// The part of the read options that concerns tables. RocksDB's names and defaults.
+/// The read options that concern tables, with RocksDB's names and defaults.
 #[derive(Clone)]
 pub struct ReadCtx {
-    /// Check the checksums of blocks read from the file. Default true.
+    /// Whether the checksums of blocks from the file are verified. Default true.
     pub verify_checksums: bool,
-    /// Put blocks read from the file into the cache. Default true.
+    /// Whether blocks from the file are inserted into the cache. Default true.
     pub fill_cache: bool,
-    /// Answer from memory only; what would need the file is an `Incomplete` error. Default false.
+    /// Whether the read may use memory only. If the read needs the file, it fails with `Incomplete`. Default
+    /// false.
     pub cache_only: bool,
-    /// Iterators ignore prefix filters. Default false.
+    /// Whether iterators ignore prefix filters. Default false.
     pub total_order_seek: bool,
-    /// What iterators take for a prefix. Tables whose filter has other prefixes do not ask it. Default
-    /// `None`: what the table was opened with.
+    /// The prefix extractor of iterators. If the filter of a table has other prefixes, iterators do not query
+    /// it. Default `None`: the extractor with which the table was opened.
     pub prefix_extractor: Option<Arc<dyn PrefixExtractor>>,
-    /// Prefix filters are used where the upper bound shows that they cannot hide a key. Default false.
+    /// Whether prefix filters are used if the upper bound proves that they exclude no key of the range.
+    /// Default false.
     pub auto_prefix_mode: bool,
-    /// Bytes that iterators read ahead; 0, the default, for automatic.
+    /// Bytes that iterators read ahead. 0, the default, means automatic.
     pub readahead_size: usize,
-    /// The read is a compaction's or a flush's: it uses no filter.
+    /// Whether the read is for a compaction or a flush. Such a read uses no filter.
     pub for_compaction: bool,
-    /// Which of the `file.read.*.micros` histograms its reads are for. Default: those of look-ups.
+    /// The `file.read.*.micros` histogram for the reads of this operation. Default: the histogram of
+    /// look-ups.
     pub histogram: HistogramKind,
-    /// What accesses to the file are held to. Default `None`: nothing.
+    /// The limits for accesses to the file. Default `None`: no limits.
     pub limits: Option<Arc<ReadLimits>>,
-    /// Nothing is read ahead past the block that holds the upper bound. Default true.
+    /// Whether read-ahead stops after the block that contains the upper bound. Default true.
     pub auto_readahead_size: bool,
     /// While an iterator moves through its read-ahead buffer, the system loads the bytes after the buffer.
     /// Default: false.
     pub async_io: bool,
-    /// Iterators read no block whose keys are all at or past this user key.
+    /// The upper bound of iterators. They read no block whose keys are all at or after this user key.
     pub upper_bound: Option<Vec<u8>>,
 }
 
@@ -62,12 +65,12 @@ impl Default for ReadCtx {
     }
 }
 
-/// One version of a key, as a look-up visits it.
+/// One entry of a key, as a look-up passes it to its visitor.
 #[derive(Clone, Copy)]
 pub struct Entry<'a> {
     /// The user key.
     pub user_key: &'a [u8],
-    /// Sequence number and kind; see `base::key`.
+    /// Sequence number and value type; see `base::key`.
     pub trailer: u64,
     /// The value. The view lives as long as the look-up holds the block.
     pub value: ValueRef<'a>,
@@ -80,14 +83,14 @@ impl Entry<'_> {
         self.trailer >> 8
     }
 
-    /// The kind's byte; see `base::ValueType`.
+    /// Returns the byte of the value type; see `base::ValueType`.
     #[inline]
     pub fn kind(&self) -> u8 {
         self.trailer as u8
     }
 }
 
-/// A value in a block, or in other bytes of a file. Derefs to its bytes.
+/// A value in a block, or in other bytes of a file. It dereferences to its bytes.
 #[derive(Clone, Copy)]
 pub struct ValueRef<'a> {
     bytes: &'a Arc<[u8]>,
@@ -112,7 +115,7 @@ impl<'a> ValueRef<'a> {
         self.bytes.get(self.start..self.end).unwrap_or_default()
     }
 
-    /// The value kept alive beyond the visit. Does not copy or allocate.
+    /// Returns the value as a pinned value, which may live longer than the visit. Does not copy or allocate.
     #[inline]
     pub fn pin(&self) -> Pinned {
         Pinned::bytes(self.bytes.clone(), self.start..self.end)

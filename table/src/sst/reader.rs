@@ -1,10 +1,10 @@
-//! One open table: look-ups of single keys, and what is known about the file.
+//! One open table: look-ups of single keys, and facts about the file.
 //!
 //! ```text
 //! get ─ filter ── no ──► nothing
 //!         └ maybe ─► index: which block ─► fetch ─► block: versions of the key ─► visit
 //! ```
-//! Opening is in `open`, several keys at once in `multi_get`, estimates in `measure`.
+//! `open` has the open, `multi_get` look-ups of several keys, and `measure` estimates.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -29,7 +29,7 @@ use super::index_reader::IndexReader;
 use super::read_ctx::{Entry, ReadCtx, ValueRef};
 use crate::options::{BlockBasedTableOptions, OtherTables};
 
-/// How a table is opened: settings, components, and what the MANIFEST knows about the file.
+/// The options to open a table: settings, components, and facts from the MANIFEST.
 #[derive(Clone)]
 pub struct OpenOptions {
     /// The order of user keys.
@@ -38,35 +38,36 @@ pub struct OpenOptions {
     pub prefix_extractor: Option<Arc<dyn PrefixExtractor>>,
     /// The table options.
     pub table: Arc<BlockBasedTableOptions>,
-    /// The options of tables without blocks.
+    /// The options of the table formats without blocks.
     pub other: Arc<OtherTables>,
-    /// `None` reads blocks from the file each time.
+    /// The block cache. `None`: blocks are read from the file each time.
     pub cache: Option<Arc<BlockCache>>,
     /// The number in the name of the file.
     pub file_number: FileNumber,
     /// The level of the file.
     pub level: Level,
-    /// Reads count as those of the last level. Default false.
+    /// Whether reads count as reads of the last level. Default false.
     pub last_level: bool,
-    /// Reads count as those of files of this temperature, as RocksDB numbers them. Default 0: unknown.
+    /// The temperature for the counters of reads, with RocksDB's numbers. Default 0: unknown.
     pub temperature: u8,
-    /// The file's largest sequence number by the MANIFEST; external files take theirs from it.
+    /// The largest sequence number of the file, from the MANIFEST. It is the sequence number of an external
+    /// file.
     pub largest_seqno: Option<SequenceNumber>,
-    /// Bytes from the end that hold everything but data, by the MANIFEST; 0 if unknown.
+    /// Bytes from the end of the data blocks to the end of the file, from the MANIFEST; 0 if unknown.
     pub tail_size: u64,
-    /// The unique id that the MANIFEST expects; `None` to not check.
+    /// The unique id that the MANIFEST expects. `None`: not checked.
     pub unique_id: Option<[u64; 2]>,
-    /// This session's id, for cache keys of files that carry none.
+    /// The id of this session, for the cache keys of files without an id.
     pub db_session_id: Arc<str>,
-    /// Files of level 0 up to this many bytes count as just flushed for pinning.
+    /// Maximum size in bytes of a level-0 file that counts as just flushed, for pinning.
     pub max_flushed_file_size: u64,
-    /// Do not open the filter: files of the last level where `optimize_filters_for_hits` is set.
+    /// Whether the filter is not opened, as for files of the last level with `optimize_filters_for_hits`.
     pub skip_filters: bool,
-    /// Bytes of checksum that each entry of a block gets as it is loaded: 0 (the default), 1, 2, 4 or 8.
+    /// Bytes of checksum that each entry of a block gets when the block is loaded: 0 (default), 1, 2, 4 or 8.
     pub block_protection_bytes_per_key: u8,
     /// The statistics of the database.
     pub statistics: Option<Arc<Statistics>>,
-    /// Which of the `file.read.*.micros` histograms the reads of opening are for. Default none.
+    /// The `file.read.*.micros` histogram for the reads of the open. Default none.
     pub histogram: Option<HistogramKind>,
 }
 
@@ -95,7 +96,7 @@ impl Default for OpenOptions {
     }
 }
 
-/// An open table. Any thread; look-ups take no lock.
+/// An open table. Any thread may use it, and look-ups take no lock.
 pub struct Reader {
     pub(super) source: Source,
     pub(super) index: IndexReader,
@@ -104,14 +105,15 @@ pub struct Reader {
     pub(super) metaindex: Metaindex,
     pub(super) format_version: u32,
     pub(super) range_tombstones: Vec<(Vec<u8>, Vec<u8>)>,
-    /// The same cut into fragments; `None` without any.
+    /// The fragments of `range_tombstones`; `None` if there are none.
     pub(super) fragments: Option<Arc<FragmentedTombstones>>,
     pub(super) table_options: Arc<BlockBasedTableOptions>,
-    /// Where data blocks end, for what is read ahead.
+    /// The end of the data blocks, which limits the read-ahead.
     pub(super) data_end: u64,
-    /// The properties say that the file has embedded blobs.
+    /// Whether the properties say that the file has embedded blobs.
     pub(super) embeds_blobs: bool,
-    /// The properties block, if it passed its check only without the sequence number written into it.
+    /// The properties block, if its checksum is valid only without the sequence number that an old release
+    /// wrote into it.
     pub(super) forgiven: Option<BlockHandle>,
 }
 
@@ -119,18 +121,18 @@ impl Reader {
     /// Opens a table of `size` bytes.
     ///
     /// # Errors
-    /// Corruption if it is not a whole table or contradicts the MANIFEST; NotSupported, naming the
-    /// feature, for tables of other kinds and newer releases; errors of the file.
+    /// Corruption if the file is not a whole table or contradicts the MANIFEST. NotSupported, with the name
+    /// of the feature, for other kinds of tables and for newer releases. Errors of the file.
     pub fn open(file: Arc<dyn RandomRead>, size: u64, options: &OpenOptions) -> Result<Reader> {
         let path = file.path().to_path_buf();
         super::open::open(file, size, options).map_err(|e| e.doing("opening a table").file(path))
     }
 
-    /// Visits the versions of a key from `seek_key` (an internal key) on, newest first, until `visit`
-    /// breaks or the key's versions end. Keys that differ in their timestamp only are one key.
+    /// Visits the entries of a key from `seek_key` (an internal key) on, newest first, until `visit` breaks
+    /// or the key has no more entries. Keys that differ only in their timestamp are one key.
     ///
     /// # Errors
-    /// Corruption or errors of the file; Incomplete if `ctx` allows memory only and that is not enough.
+    /// Corruption or errors of the file. Incomplete if `ctx` allows memory only and the read needs the file.
     #[inline]
     pub fn get(
         &self,
@@ -155,7 +157,7 @@ impl Reader {
         }
     }
 
-    /// [`Reader::get`] past the filter.
+    /// Does [`Reader::get`] without a query of the filter.
     pub(super) fn get_unfiltered(
         &self,
         seek_key: &[u8],
@@ -177,7 +179,8 @@ impl Reader {
         Ok(())
     }
 
-    /// Visits versions in the blocks of one index block. True if more may be in the next.
+    /// Visits the entries of the key in the data blocks of one index block. Returns true if the next index
+    /// block may have more.
     #[inline]
     fn get_in(
         &self,
@@ -206,7 +209,7 @@ impl Reader {
         Ok(true)
     }
 
-    /// Visits versions in one data block. True if more may be in the next.
+    /// Visits the entries of the key in one data block. Returns true if the next data block may have more.
     #[inline]
     pub(super) fn visit_block(
         &self,
@@ -225,8 +228,8 @@ impl Reader {
             .map_err(|e| source.blame_data(e, handle))
     }
 
-    /// Whether the filter lets `user_key` (with its timestamp) through; true without a filter or when
-    /// `ctx` forbids to read it.
+    /// Returns false if the filter excludes `user_key` (with its timestamp). Returns true if there is no
+    /// filter, or if `ctx` does not allow to read it.
     ///
     /// # Errors
     /// Corruption or errors of the file.
@@ -235,7 +238,7 @@ impl Reader {
         Ok(self.filter.key_may_match(&self.source, &seek_key, ctx)? != Answer::No)
     }
 
-    /// Whether the table may hold keys with the prefix of `target` (an internal key).
+    /// Returns true if the table may have keys with the prefix of `target` (an internal key).
     ///
     /// # Errors
     /// Corruption or errors of the file.
@@ -243,19 +246,19 @@ impl Reader {
         self.filter.prefix_may_match(&self.source, target, ctx.upper_bound.as_deref(), ctx)
     }
 
-    /// The raw range tombstones, in file order: internal start key and end user key.
+    /// Returns the stored range tombstones in the order of the file: internal start key and end user key.
     #[inline]
     pub fn range_tombstones(&self) -> &[(Vec<u8>, Vec<u8>)] {
         &self.range_tombstones
     }
 
-    /// The range tombstones in fragments, for readers; `None` if the table has none.
+    /// Returns the range tombstones in fragments, for readers. `None` if the table has none.
     #[inline]
     pub fn tombstones(&self) -> Option<&Arc<FragmentedTombstones>> {
         self.fragments.as_ref()
     }
 
-    /// The order of the table's keys.
+    /// Returns the order of the keys.
     pub fn order(&self) -> &InternalOrder {
         &self.source.order
     }
@@ -266,10 +269,10 @@ impl Reader {
         &self.properties
     }
 
-    /// The value of a blob index that points into this same file (file number 0).
+    /// Returns the value of a blob index that points into this file (file number 0).
     ///
     /// # Errors
-    /// Corruption if the file has no such values or this one is damaged; errors of the file.
+    /// Corruption if the file has no embedded blobs or if this blob is corrupt. Errors of the file.
     pub fn embedded_blob(&self, offset: u64, size: u64, ctx: &ReadCtx) -> Result<Pinned> {
         let handle = BlockHandle::new(offset, size);
         let blame = |e| self.source.blame(e, handle, BlockKind::Blob);
@@ -286,27 +289,27 @@ impl Reader {
         }
     }
 
-    /// The names of the file's blocks and where they lie.
+    /// Returns the names and the handles of the meta blocks.
     pub fn metaindex(&self) -> &Metaindex {
         &self.metaindex
     }
 
-    /// The version in the footer.
+    /// Returns the format version in the footer.
     pub fn format_version(&self) -> u32 {
         self.format_version
     }
 
-    /// The sequence number that every entry of an external file takes.
+    /// Returns the sequence number that every entry of an external file has.
     pub fn global_seqno(&self) -> Option<SequenceNumber> {
         self.source.rewrite.global_seqno
     }
 
-    /// In bytes.
+    /// Returns the size of the file in bytes.
     pub fn file_size(&self) -> u64 {
         self.source.size
     }
 
-    /// Bytes of memory that the open table takes outside the cache.
+    /// Returns the bytes of memory that the open table takes outside of the cache.
     pub fn memory_bytes(&self) -> usize {
         let tombstones =
             self.range_tombstones.iter().map(|(a, b)| a.len() + b.len() + size_of::<[Vec<u8>; 2]>());

@@ -1,16 +1,18 @@
-//! Buffers for what is soon gone: a block's bytes as read, its payload, the window of a short scan.
+//! Buffers for bytes of short life: a block as read from the file, its payload, and the window of a short
+//! scan.
 //!
-//! If each buffer came from the allocator, the buffers would lie between blocks that stay in the cache, and
-//! the holes between would fit no block: 17 MB beside a cache of 300 MB. So each thread keeps a few
-//! buffers.
+//! If each buffer came from the allocator, the buffers would lie between blocks that stay in the cache. The
+//! holes between these blocks would fit no other block; this cost 17 MB with a cache of 300 MB. So each
+//! thread keeps a few buffers.
 
 use std::cell::RefCell;
 
-/// Longer buffers are not kept.
+/// Maximum capacity of a buffer that is kept.
 const LARGEST: usize = 64 << 10;
-/// Buffers that a thread keeps: one read, one decompressed, and the windows of an iterator over some tables.
+/// Maximum number of buffers that a thread keeps: one for a read, one for decompression, and the windows of
+/// an iterator over some tables.
 const KEPT: usize = 8;
-/// All bytes that a thread keeps.
+/// Maximum number of bytes that a thread keeps.
 const KEPT_BYTES: usize = 128 << 10;
 
 #[derive(Default)]
@@ -20,7 +22,7 @@ struct Kept {
 }
 
 impl Kept {
-    /// The one that was kept last of those with room.
+    /// Takes the last kept buffer that has enough room.
     fn take(&mut self, len: usize) -> Option<Vec<u8>> {
         let at = self.buffers.iter().rposition(|buffer| buffer.capacity() >= len)?;
         let buffer = self.buffers.remove(at);
@@ -32,7 +34,7 @@ impl Kept {
         Some(buffer)
     }
 
-    /// The oldest buffers are freed first, so that buffers of unused lengths do not stay.
+    /// Keeps a buffer. The oldest buffers are freed first, so that buffers of unused lengths do not stay.
     fn give(&mut self, buffer: Vec<u8>) {
         self.bytes += buffer.capacity();
         self.buffers.push(buffer);
@@ -59,7 +61,7 @@ thread_local! {
 /// Returns a buffer of `len` bytes with any content. Its capacity is rounded up, so that the buffer can
 /// serve similar lengths later.
 pub(super) fn take(len: usize) -> Vec<u8> {
-    // A thread that is ending has no buffers any more.
+    // The thread-local buffers do not exist any more while the thread ends.
     let kept = if len > LARGEST {
         None
     } else {
@@ -71,17 +73,17 @@ pub(super) fn take(len: usize) -> Vec<u8> {
     buffer
 }
 
-/// Keeps a buffer for a `take` of this thread.
+/// Keeps a buffer for a later `take` of this thread.
 pub(super) fn give(buffer: Vec<u8>) {
     if buffer.capacity() > 0 && buffer.capacity() <= LARGEST {
-        // A thread that is ending drops it.
+        // While the thread ends, the buffer is dropped.
         let _ = BUFFERS.try_with(|kept| kept.borrow_mut().give(buffer));
     }
 }
 
-/// Frees all that this thread keeps.
+/// Frees all buffers that this thread keeps.
 pub(super) fn forget() {
-    // A thread that is ending does so itself.
+    // While the thread ends, the buffers are dropped with the thread-local data.
     drop(BUFFERS.try_with(RefCell::take));
 }
 

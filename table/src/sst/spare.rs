@@ -1,4 +1,4 @@
-//! The memory of data blocks that went, for those that come.
+//! The memory of evicted data blocks, for the next blocks of a thread.
 //!
 //! A full block cache evicts a block for each inserted block, mostly a block that another thread had read.
 //! An allocator with one arena for each thread, such as glibc's, does not give this memory to another
@@ -8,16 +8,17 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
-/// Longer ones are not kept.
+/// Maximum length of a piece that is kept.
 const LARGEST: usize = 64 << 10;
-/// Pieces that a thread keeps: so many that one of the right length is mostly among them.
+/// Maximum number of pieces that a thread keeps. With this number, one of them usually has the right length.
 const KEPT: usize = 16;
-/// All bytes that a thread keeps.
+/// Maximum number of bytes that a thread keeps.
 const KEPT_BYTES: usize = 128 << 10;
-/// Pieces are of such steps, which most allocators hand out anyway, once two counts and a word of theirs are added.
+/// Lengths of pieces are multiples of this step, less [`OVERHEAD`]. Most allocators round to such lengths
+/// anyway.
 const STEP: usize = 16;
 const OVERHEAD: usize = 3 * size_of::<usize>();
-/// A block may take a piece that is longer than it by this part.
+/// A block may use a piece that is longer than the block by one part in this number.
 const SLACK: usize = 32;
 
 #[derive(Default)]
@@ -27,7 +28,7 @@ struct Kept {
 }
 
 impl Kept {
-    /// The shortest with room, if it is not much too long.
+    /// Takes the shortest piece with enough room, if it is not much too long.
     fn take(&mut self, len: usize) -> Option<Arc<[u8]>> {
         let fits = |piece: &Arc<[u8]>| (len..=len + len / SLACK + STEP).contains(&piece.len());
         let lengths = self.pieces.iter().enumerate().filter(|(_, piece)| fits(piece));
@@ -38,7 +39,7 @@ impl Kept {
         Some(piece)
     }
 
-    /// An older piece makes room, so that pieces of unused lengths do not stay.
+    /// Keeps a piece. The oldest piece is freed first, so that pieces of unused lengths do not stay.
     fn give(&mut self, piece: Arc<[u8]>) {
         self.bytes += piece.len();
         self.pieces.push(piece);
@@ -62,9 +63,9 @@ thread_local! {
     static PIECES: RefCell<Kept> = RefCell::default();
 }
 
-/// Memory for a block of `len` bytes: at least so many, whatever they are.
+/// Returns memory for a block of `len` bytes. It has at least this length and any content.
 pub(super) fn take(len: usize) -> Arc<[u8]> {
-    // A thread that is ending keeps nothing any more.
+    // The thread-local pieces do not exist any more while the thread ends.
     let kept = PIECES.try_with(|kept| kept.borrow_mut().take(len)).ok().flatten();
     base::invariant!(
         kept.as_ref().is_none_or(|piece| piece.len() >= len),
@@ -76,17 +77,17 @@ pub(super) fn take(len: usize) -> Arc<[u8]> {
     })
 }
 
-/// Keeps the memory of a block for a `take` of this thread, if nobody shares it.
+/// Keeps the memory of a block for a later `take` of this thread, if there is no other reference to it.
 pub(super) fn give(mut piece: Arc<[u8]>) {
     if (1..=LARGEST).contains(&piece.len()) && Arc::get_mut(&mut piece).is_some() {
-        // A thread that is ending drops it.
+        // While the thread ends, the memory is dropped.
         let _ = PIECES.try_with(|kept| kept.borrow_mut().give(piece));
     }
 }
 
-/// Frees all that this thread keeps.
+/// Frees all memory that this thread keeps.
 pub(super) fn forget() {
-    // A thread that is ending does so itself.
+    // While the thread ends, the pieces are dropped with the thread-local data.
     drop(PIECES.try_with(RefCell::take));
 }
 

@@ -1,4 +1,4 @@
-//! Reading every block of a table to check its checksum.
+//! Verifies the checksums of all blocks of a table.
 
 use base::Result;
 use base::stats::Stopwatch;
@@ -17,10 +17,10 @@ use super::reader::Reader;
 const READAHEAD: usize = 256 * 1024;
 
 impl Reader {
-    /// Reads every block from the file and checks its checksum; nothing goes to the cache.
+    /// Reads every block from the file and verifies its checksum. Inserts no block into the cache.
     ///
     /// # Errors
-    /// Corruption with the offset of the first bad block; errors of the file.
+    /// Corruption with the offset of the first corrupt block. Errors of the file.
     pub fn verify_checksums(&self, ctx: &ReadCtx) -> Result<()> {
         let readahead = if ctx.readahead_size > 0 { ctx.readahead_size } else { READAHEAD };
         let mut ahead = ReadAhead::new(&self.table_options, readahead, self.source.size, false, false);
@@ -72,7 +72,8 @@ impl Reader {
         source.counts.verifying(raw.len() as u64);
         match trailer::verify(source.checksum, source.base_context, handle.offset, &raw) {
             Ok(_) => Ok(()),
-            // The one block whose checksum may be off was checked, and forgiven, when the table was opened.
+            // Only the properties block may have a wrong checksum, after the open has checked and accepted
+            // it.
             Err(_) if Some(handle) == self.forgiven => Ok(()),
             Err(error) => Err(source.blame(error, handle, kind)),
         }

@@ -1,6 +1,6 @@
 use super::*;
 
-/// A table of the session, and its ids, as RocksDB 11.8.1 computes them.
+/// The expected ids are those that RocksDB 11.8.1 computes for a table of this session.
 #[test]
 fn ids_are_rocksdbs() {
     let id = UniqueId::new(b"SST Writer", "ABCDEFGHIJ0123456789", 1).unwrap();
@@ -22,7 +22,7 @@ fn session_ids_print_and_parse_as_rocksdbs() {
         (u64::MAX, u64::MAX, "1264SGSFZ1CI99JJ7473"),
     ] {
         assert_eq!(SessionId { upper, lower }.to_string(), text);
-        // The digits that are kept are those of the lower half and of 41 bits of the upper.
+        // The digits keep the whole lower half and 41 bits of the upper half.
         assert_eq!(SessionId::parse(text).unwrap().lower, lower);
     }
     let session = SessionId::parse("ABCDEFGHIJ0123456789").unwrap();

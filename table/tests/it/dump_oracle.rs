@@ -1,4 +1,4 @@
-//! Our dumps of RocksDB's golden tables, beside RocksDB's own.
+//! Compares our dumps of RocksDB's golden tables with RocksDB's own dumps.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -65,7 +65,7 @@ fn golden_tables_are_dumped_as_sst_dump_dumps_them() {
         let mut iter = reader.iter(&ReadCtx::default());
         iter.seek_to_first();
         while iter.valid() {
-            // What does not decode they tell on the other stream.
+            // `sst_dump` prints entries that do not decode to its error output.
             if let Ok(line) = dump::entry_line(iter.key(), iter.value(), &Order::Bytewise, true, false) {
                 lines.extend(line);
                 lines.push(b'\n');
@@ -74,7 +74,7 @@ fn golden_tables_are_dumped_as_sst_dump_dumps_them() {
         }
         let scan = run("--command=scan", "--output_hex").stdout;
         let start = scan.windows(1).position(|at| at == b"'").unwrap_or(scan.len());
-        // An error in the middle ends their scan with words of its own.
+        // If an error ends the scan, `sst_dump` prints its own message.
         let scan_same = iter.status().is_err() || scan[start..] == lines;
         if ours == theirs && scan_same {
             same += 1;

@@ -1,4 +1,4 @@
-//! An external table, ingested into a database by RocksDB itself.
+//! RocksDB itself ingests an external table into a database.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -1,4 +1,4 @@
-//! The table crate from outside.
+//! Tests of the public interface of the crate `table`.
 
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "a test")]
 

@@ -1,4 +1,4 @@
-//! What the block cache is charged is what its blocks took.
+//! The block cache is charged exactly the memory that its blocks took.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -69,8 +69,8 @@ fn the_cache_is_charged_what_blocks_of_every_kind_took_from_the_allocator() {
                     }
                     iter.status().unwrap();
                 };
-                // The first time round the cache's own lists grow. What the table pins stays. New threads have kept
-                // no blocks.
+                // Run once before: the lists of the cache grow, and the table pins its blocks. New threads
+                // have kept no blocks.
                 std::thread::scope(|scope| {
                     drop(scope.spawn(|| {
                         fill();
@@ -89,7 +89,7 @@ fn the_cache_is_charged_what_blocks_of_every_kind_took_from_the_allocator() {
                 };
                 std::thread::scope(|scope| drop(scope.spawn(search)));
                 let searched = cache.usage();
-                // Blocks are loaded with the room for it.
+                // Blocks were loaded into memory that has room for the search array.
                 assert!(searched.abs_diff(scanned) < scanned / 25, "search arrays: {scanned}, {searched}");
                 std::thread::scope(|scope| drop(scope.spawn(search)));
                 assert_eq!(cache.usage(), searched);

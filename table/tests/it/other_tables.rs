@@ -1,4 +1,5 @@
-//! Plain tables and cuckoo tables: RocksDB's files are read in every way, and written again byte for byte.
+//! Plain tables and cuckoo tables: RocksDB's files are read by all operations, and written again byte for
+//! byte.
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -65,7 +66,7 @@ fn get(reader: &AnyReader, key: &[u8]) -> Vec<(Vec<u8>, u64, Vec<u8>)> {
     found
 }
 
-/// Reads the table forward, backward, by seeks and by gets. Returns the rows.
+/// Reads the table forwards, backwards, by seeks and by gets. Returns the entries.
 fn check_roads(reader: &AnyReader) -> Vec<Row> {
     let order = InternalOrder::new(Order::Bytewise);
     let mut rows = reader.iter(&ctx());
@@ -81,7 +82,7 @@ fn check_roads(reader: &AnyReader) -> Vec<Row> {
     targets.extend(all.iter().map(|(key, _)| seek_key(user_key(key), base::key::MAX_SEQUENCE)));
     targets.extend(all.iter().map(|(key, _)| seek_key(&[user_key(key), b"x"].concat(), 5)));
     targets.extend([seek_key(b"", 0), seek_key(&[0xff; 30], 0)]);
-    // Large tables are searched for some of their keys.
+    // In large tables, only some of the keys are searched.
     for target in targets.iter().step_by(1 + all.len() / 100) {
         rows.seek(target);
         let after = all.iter().find(|(key, _)| order.compare(key, target).is_ge());
@@ -100,7 +101,7 @@ fn check_roads(reader: &AnyReader) -> Vec<Row> {
     all
 }
 
-/// Every way to hold the file: in memory, and in pages with and without a block cache.
+/// Returns options for each way to keep the file: in memory, and in pages with and without a block cache.
 fn ways(options: &OpenOptions) -> Vec<OpenOptions> {
     let cache = BlockCache::new(CacheOptions::lru(1 << 20)).unwrap();
     let resident = OtherTables { resident: true, ..(*options.other).clone() };
@@ -208,7 +209,7 @@ fn cuckoo(options: CuckooTableOptions) -> OtherTables {
 
 #[test]
 fn plain_tables_of_all_options_keep_their_rows() {
-    // Many versions of a key, values of sequence number 0, keys of all lengths, and rows that cross pages.
+    // Many entries of a key, values of sequence number 0, keys of all lengths, and rows that cross pages.
     let mut rows = Vec::new();
     for n in 0..300u32 {
         let user =
@@ -364,7 +365,7 @@ fn memory_only_reads_of_an_uncached_file_are_incomplete() {
     assert_eq!(found, 2);
 }
 
-/// Each byte of a file is flipped, and each file is cut at each length: every read ends, without a panic.
+/// Flips each byte of a file, and cuts each file at each length. Every read must end without a panic.
 #[test]
 fn damaged_tables_end_in_an_answer_or_an_error() {
     for (at_file, (_, bytes)) in all_golden().into_iter().enumerate() {

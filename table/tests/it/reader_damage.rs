@@ -1,4 +1,4 @@
-//! Damaged tables: an error, or the right answer, and never a panic.
+//! Damaged tables give an error or the right answer, and never a panic.
 
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -8,7 +8,7 @@ use ironstone_table::sst::{OpenOptions, ReadCtx};
 
 use crate::reader_support::{open, options_for};
 
-/// Deterministic chance (xorshift).
+/// A deterministic random number generator (xorshift).
 struct Dice(u64);
 
 impl Dice {
@@ -34,14 +34,14 @@ fn golden(database: &str) -> Vec<(String, Vec<u8>, OpenOptions)> {
     found
 }
 
-/// Everything a reader can be asked, with or without checksums.
+/// Calls all functions of a reader, with or without checksums.
 fn use_up(name: &str, bytes: Vec<u8>, options: &OpenOptions, verify: bool) {
     let Ok(reader) = open(name, bytes, options) else { return };
     let ctx = ReadCtx { verify_checksums: verify, total_order_seek: true, ..ReadCtx::default() };
     let mut iter = reader.iter(&ctx);
     let mut keys = Vec::new();
     iter.seek_to_first();
-    // A loop in damaged data must not be endless either.
+    // A cycle in corrupt data must not make an endless loop.
     for _ in 0..100_000 {
         if !iter.valid() {
             break;
@@ -113,7 +113,7 @@ fn cut_files_never_panic_and_do_not_open() {
                 let cut = bytes[..dice.below(bytes.len())].to_vec();
                 assert!(open(&name, cut, &options).is_err());
             }
-            // The file system gives less than the file's length.
+            // The file system returns fewer bytes than the length of the file.
             let file = std::sync::Arc::new(crate::reader_support::Bytes {
                 path: name.clone().into(),
                 bytes: bytes[..bytes.len() / 2].to_vec(),

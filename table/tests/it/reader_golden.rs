@@ -1,4 +1,4 @@
-//! Every table in `fixtures/golden`, read every way.
+//! Reads every table in `fixtures/golden` by all operations.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -33,14 +33,14 @@ fn hex(value: &Value) -> Vec<u8> {
     (0..text.len()).step_by(2).map(|at| u8::from_str_radix(&text[at..at + 2], 16).unwrap()).collect()
 }
 
-/// What a file must hold: rows and range tombstones.
+/// The expected content of a file: entries and range tombstones.
 #[derive(Default)]
 struct Expected {
     rows: Vec<(Vec<u8>, u64, u64, Vec<u8>)>,
     tombstones: Vec<(Vec<u8>, Vec<u8>, u64)>,
 }
 
-/// The raw entries of each file, where the set tells them.
+/// Returns the stored entries of each file, if the fixtures list them.
 fn expected(database: &str) -> Option<HashMap<String, Expected>> {
     let text = std::fs::read_to_string(root().join(format!("{database}.internal.jsonl"))).ok()?;
     let mut files: HashMap<String, Expected> = HashMap::new();
@@ -83,7 +83,7 @@ fn every_golden_table_reads_the_same_on_every_road() {
                 panic!("{}: {:?}", path.display(), open(&path, bytes, &options(Default::default())).err())
             }
         };
-        // One in two through a cache, whose blocks have search arrays.
+        // Every second table is read through a cache, whose blocks have search arrays.
         let options = OpenOptions { cache: (read % 2 == 0).then(|| cache.clone()), ..options };
         let reader = open(&path, bytes, &options).unwrap();
         eprintln!("{}", relative.display());
@@ -104,7 +104,8 @@ fn every_golden_table_reads_the_same_on_every_road() {
             .iter()
             .map(|(start, end)| (user_key(start).to_vec(), end.clone(), base::key::sequence(start)))
             .collect();
-        // The set has them as they lie in the file; read, they take the file's number.
+        // The fixtures list tombstones as they are stored. The reader replaces their sequence number by the
+        // global sequence number of the file.
         let taken = |(start, end, seq)| (start, end, reader.global_seqno().unwrap_or(seq));
         let expected: Vec<_> = file.tombstones.iter().cloned().map(taken).collect();
         assert_eq!(tombstones, expected, "{}", relative.display());
@@ -129,7 +130,7 @@ fn plain_and_cuckoo_tables_are_refused_by_name() {
     }
 }
 
-/// RocksDB's library 11.8.1 rejects both versions too. Releases before 5 wrote them.
+/// RocksDB 11.8.1 rejects both versions too. Releases before 5 wrote them.
 #[test]
 fn block_based_tables_of_format_versions_0_and_1_are_refused_by_name() {
     let mut paths = Vec::new();
@@ -140,7 +141,7 @@ fn block_based_tables_of_format_versions_0_and_1_are_refused_by_name() {
     assert_eq!(bytes[footer + 41..footer + 45], 2u32.to_le_bytes());
     let mut one = bytes.clone();
     one[footer + 41..footer + 45].copy_from_slice(&1u32.to_le_bytes());
-    // Version 0: the two handles, and the older magic number.
+    // A footer of version 0 has the two handles and the older magic number.
     let mut zero = bytes[..footer].to_vec();
     zero.extend(&bytes[footer + 1..footer + 41]);
     zero.extend(0xdb47_7524_8b80_fb57u64.to_le_bytes());

@@ -1,4 +1,4 @@
-//! Roads of a table iterator that ordinary scans do not take.
+//! Cases of a table iterator that ordinary scans do not reach.
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -24,7 +24,7 @@ fn key(user: &[u8]) -> Vec<u8> {
     key
 }
 
-/// A table of many small blocks.
+/// Returns a table of many small blocks.
 fn table(order: Order, prefix: Option<BuiltinPrefix>, users: &[Vec<u8>]) -> (Vec<u8>, OpenOptions) {
     let table = BlockBasedTableOptions {
         block_size: 100,
@@ -101,7 +101,7 @@ fn a_filter_of_other_prefixes_than_todays_hides_nothing() {
     assert!(!found(2), "nothing has the prefix bb");
 }
 
-/// A file of which one read fails.
+/// A file with one read that fails.
 #[derive(Debug)]
 struct Flaky {
     bytes: Vec<u8>,
@@ -136,7 +136,7 @@ fn after_a_failed_read_a_scan_ends_with_the_error_and_a_new_one_shows_every_row(
     let reader = Arc::new(Reader::open(file.clone(), size, &read).unwrap());
     let mut failures = 0;
     for failing in 0..8 {
-        // Without checksums, so that nobody else notices a block that was never read.
+        // Without checksums, no other check finds a block that was not read.
         let ctx = ReadCtx { verify_checksums: false, ..ReadCtx::default() };
         let mut iter = reader.iter(&ctx);
         file.until_failure.store(failing, Ordering::Relaxed);
@@ -160,7 +160,7 @@ fn after_a_failed_read_a_scan_ends_with_the_error_and_a_new_one_shows_every_row(
     assert!(failures > 3, "{failures} reads failed");
 }
 
-/// A file that records each read and each announced read-ahead: offset and length.
+/// A file that records the offset and length of each read and each prefetch.
 #[derive(Debug)]
 struct Recording {
     bytes: Vec<u8>,
@@ -189,8 +189,8 @@ impl RandomRead for Recording {
     }
 }
 
-/// Scans a table of 4000 rows from its start as `ctx` says, up to the bound if there is one; what was read and
-/// what was announced.
+/// Scans a table of 4000 entries from its start with `ctx`, up to the bound if there is one. Returns the
+/// reads and the prefetches.
 fn scan(ctx: &ReadCtx, pace: Option<Pace>) -> (Vec<(u64, u64)>, Vec<(u64, u64)>, Pace) {
     let users: Vec<Vec<u8>> = (0..4000).map(|i| format!("key{i:04}").into_bytes()).collect();
     let (bytes, read) = table(Order::Bytewise, None, &users);
@@ -226,7 +226,7 @@ fn reading_ahead_stops_at_the_block_with_the_upper_bound() {
         let bytes =
             |trimmed| scan(&bound(trimmed, readahead_size), None).0.iter().map(|(_, len)| len).sum::<u64>();
         let (trimmed, whole) = (bytes(true), bytes(false));
-        // 500 rows of a little more than 40 bytes, and less than one block more.
+        // 500 entries of a little more than 40 bytes each, plus at most one block.
         assert!(
             trimmed < 500 * 70 && trimmed + 1000 < whole,
             "{trimmed} and {whole} bytes, {readahead_size} ahead"
@@ -266,8 +266,8 @@ fn with_async_io_what_follows_the_window_is_announced() {
     let (reads, announced, _) = scan(&ReadCtx { async_io: true, ..ReadCtx::default() }, None);
     assert_eq!((plain, none.len()), (reads.clone(), 0));
     assert!(!announced.is_empty());
-    // Each announced range lies within a later read. This read starts with the block that the announcement
-    // cut.
+    // Each prefetched range is within a later read. That read starts with the block at which the prefetch
+    // started.
     for (offset, len) in announced {
         assert!(
             reads.iter().any(|&(at, n)| at <= offset && offset + len <= at + n),

@@ -1,4 +1,4 @@
-//! Files in memory, and what every readable table must keep.
+//! Files in memory, and checks for every readable table.
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use env::fs::RandomRead;
 use ironstone_table::options::{BlockBasedTableOptions, FilterPolicy};
 use ironstone_table::sst::{OpenOptions, ReadCtx, Reader, TableIter};
 
-/// A file whose bytes are all here.
+/// A file whose bytes are in memory.
 #[derive(Debug)]
 pub struct Bytes {
     pub path: PathBuf,
@@ -55,14 +55,14 @@ pub fn open(path: impl Into<PathBuf>, bytes: Vec<u8>, options: &OpenOptions) -> 
     Reader::open(Arc::new(Bytes { path: path.into(), bytes }), size, options).map(Arc::new)
 }
 
-/// The order whose name is in the table.
+/// Returns the order that the properties of the table name.
 pub fn order_of(path: &Path, bytes: &[u8]) -> Option<Order> {
     let reader = open(path, bytes.to_vec(), &options(Order::Bytewise)).ok()?;
     let name = String::from_utf8_lossy(&reader.properties().comparator_name).into_owned();
     Order::by_name(&name)
 }
 
-/// Options under which all of the file's filter can be used.
+/// Returns options with which the reader can use the whole filter of the file.
 pub fn options_for(path: &Path, bytes: &[u8]) -> Option<OpenOptions> {
     let mut options = options(order_of(path, bytes)?);
     let reader = open(path, bytes.to_vec(), &options).ok()?;
@@ -106,7 +106,7 @@ pub fn get(reader: &Reader, key: &[u8]) -> Vec<(u64, Vec<u8>)> {
     found
 }
 
-/// Every way to the rows gives the same rows. Returns them.
+/// Checks that all read operations return the same entries. Returns the entries.
 pub fn check_all_roads(reader: &Arc<Reader>, order: &Order) -> Vec<Row> {
     let total = ReadCtx { total_order_seek: true, ..ReadCtx::default() };
     let mut iter = reader.iter(&total);
@@ -132,20 +132,20 @@ pub fn check_all_roads(reader: &Arc<Reader>, order: &Order) -> Vec<Row> {
         assert_eq!(iter.key(), &key[..], "seek_for_prev");
         prefix_iter.seek(key);
         assert_eq!(prefix_iter.key(), &key[..], "seek past the prefix filter");
-        // One step each way from here.
+        // Step once in each direction from here.
         iter.prev();
         assert_eq!(iter.valid().then(|| iter.key().to_vec()), (i > 0).then(|| rows[i - 1].0.clone()));
         if iter.valid() {
             iter.next();
             assert_eq!(iter.key(), &key[..]);
         }
-        // All versions from this one on.
+        // All entries of the key, from this entry on.
         let versions = |row: &&Row| order.compare_without_timestamp(user_key(&row.0), user_key(key)).is_eq();
         let expected: Vec<_> =
             rows[i..].iter().take_while(versions).map(|r| (base::key::trailer(&r.0), r.1.clone())).collect();
         assert_eq!(get(reader, key), expected, "get {:?}", parse(key));
         assert!(reader.may_match(user_key(key), &ReadCtx::default()).unwrap());
-        // Just behind the key there is the next.
+        // A seek to the position just after the key finds the next entry.
         let mut behind = user_key(key).to_vec();
         behind.push(0);
         let target = seek_key(&behind, sequence(key));
@@ -180,7 +180,8 @@ fn check_multi_get(reader: &Arc<Reader>, rows: &[Row]) {
     }
 }
 
-/// With an upper bound at least everything below it comes, and blocks wholly behind it do not.
+/// Checks an iteration with an upper bound: it returns every entry below the bound, and no block that is
+/// completely after the bound.
 fn check_bound(reader: &Arc<Reader>, rows: &[Row], order: &Order) {
     let Some(middle) = rows.get(rows.len() / 2) else { return };
     let bound = user_key(&middle.0).to_vec();

@@ -1,4 +1,4 @@
-//! Whole small files of RocksDB's, each with one feature.
+//! Small whole files of RocksDB, each with one feature.
 
 use base::Order;
 use ironstone_table::sst::{BlockCache, OpenOptions};
@@ -18,7 +18,7 @@ fn hex(value: &Value) -> Vec<u8> {
     (0..text.len()).step_by(2).map(|at| u8::from_str_radix(&text[at..at + 2], 16).unwrap()).collect()
 }
 
-/// A stored key with the timestamp that was cut from it.
+/// Returns a stored key with the timestamp that was removed from it.
 fn padded(key: &[u8], timestamp: usize) -> Vec<u8> {
     let (user, trailer) = key.split_at(key.len() - 8);
     [user, &vec![0; timestamp], trailer].concat()
@@ -27,7 +27,7 @@ fn padded(key: &[u8], timestamp: usize) -> Vec<u8> {
 #[test]
 fn whole_files_read_as_rocksdb_reads_them() {
     for v in files() {
-        // One each: these files all claim to be file 1 of one session.
+        // Each file needs its own cache, because all these files claim to be file 1 of the same session.
         let cache = BlockCache::new(CacheOptions::hyper_clock(8 << 20)).unwrap();
         let name = v["name"].as_str().unwrap();
         let bytes = hex(&v["bytes"]);

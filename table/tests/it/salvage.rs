@@ -1,4 +1,5 @@
-//! What is got out of damaged tables: every row outside of the damage, and the name of the range that is gone.
+//! The salvage of damaged tables: every entry outside of the damage is read, and the lost key range is
+//! reported.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -28,7 +29,7 @@ fn rows() -> Vec<Row> {
         .collect()
 }
 
-/// Tables of every kind that reads differently.
+/// Returns options for all formats that are read differently.
 fn kinds() -> Vec<(String, WriterOptions)> {
     let mut out = Vec::new();
     for (checksum, format_version) in [
@@ -86,7 +87,8 @@ fn read(bytes: Vec<u8>) -> (Vec<Row>, Salvaged) {
     (found, out.unwrap())
 }
 
-/// Every row is handed out, or lies strictly between the keys of one loss; none is invented.
+/// Checks that every entry was read or lies strictly between the keys of one loss, and that no read entry is
+/// wrong.
 fn accounts_for_all(what: &str, found: &[Row], out: &Salvaged, expected: &[Row]) {
     let all: BTreeSet<&Row> = expected.iter().collect();
     assert!(found.iter().all(|row| all.contains(row)), "{what}: a row was invented");
@@ -150,7 +152,7 @@ fn a_bad_sector_costs_the_blocks_it_touches_and_their_range_is_named() {
             let what = format!("{what}: sector at {at} of {}", bytes.len());
             assert!(!out.is_whole(), "{what}");
             accounts_for_all(&what, &found, &out, &expected);
-            // At most two blocks of 512 bytes before compression.
+            // At most two blocks, which have 512 bytes before compression.
             assert!(
                 expected.len() - found.len() <= 40,
                 "{what}: {} rows lost, {:?}",

@@ -1,4 +1,4 @@
-//! Tables written to a disk in memory.
+//! Helpers that write tables to a file system in memory.
 
 use std::path::Path;
 
@@ -22,20 +22,20 @@ pub fn write(options: WriterOptions, fill: impl FnOnce(&mut Writer)) -> (Vec<u8>
     (bytes, table)
 }
 
-/// One section of `fixtures/formats/vectors-sst.json`.
+/// Returns one section of `fixtures/formats/vectors-sst.json`.
 pub fn vectors(section: &str) -> Vec<Value> {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../fixtures/formats/vectors-sst.json");
     let all: Value = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
     all["sections"][section]["vectors"].as_array().unwrap().clone()
 }
 
-/// Bytes from hexadecimal text.
+/// Returns the bytes of hexadecimal text.
 pub fn hex(text: &Value) -> Vec<u8> {
     let text = text.as_str().unwrap();
     (0..text.len()).step_by(2).map(|at| u8::from_str_radix(&text[at..at + 2], 16).unwrap()).collect()
 }
 
-/// Pairs of keys and values.
+/// Returns pairs of keys and values.
 pub fn pairs(list: &Value) -> Vec<(Vec<u8>, Vec<u8>)> {
     list.as_array().unwrap().iter().map(|kv| (hex(&kv[0]), hex(&kv[1]))).collect()
 }

@@ -1,7 +1,7 @@
-//! RocksDB's golden tables, written again from their own entries, properties and OPTIONS.
+//! Writes RocksDB's golden tables again from their own entries, properties and OPTIONS.
 //!
-//! Where compressors agree the files are identical; where not, block cuts, partitions, filters and all
-//! counts still are.
+//! If the compressors give the same result, the files are identical. Otherwise the block boundaries,
+//! partitions, filters and all counts are still equal.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -31,7 +31,7 @@ fn files(extension: &str, dir: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// The options of a family's tables, by the newest OPTIONS file beside them.
+/// Returns the table options of a column family, from the newest OPTIONS file in the same directory.
 fn table_options(dir: &Path, family: &str) -> Option<BlockBasedTableOptions> {
     let mut paths: Vec<PathBuf> =
         std::fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path()).collect();
@@ -49,7 +49,7 @@ fn table_options(dir: &Path, family: &str) -> Option<BlockBasedTableOptions> {
     Some(options)
 }
 
-/// `compression_opts` and the kind, from their property.
+/// Returns the compression type and `compression_opts` from their property.
 fn compression(text: &str) -> (Compression, CompressionOptions) {
     let mut options = CompressionOptions::default();
     let mut kind = Compression::None;
@@ -105,7 +105,8 @@ fn options(dir: &Path, footer: &Footer, p: &Properties) -> Option<WriterOptions>
     })
 }
 
-/// The table's bytes, theirs and ours; `None` if we cannot know how it was written.
+/// Returns the bytes of RocksDB's table and of our table. Returns `None` if the options of the table are
+/// unknown.
 fn rewrite(path: &Path, level: FilterLevel) -> Option<(Vec<u8>, Vec<u8>, Compression)> {
     let theirs = std::fs::read(path).unwrap();
     let footer = Footer::decode(&theirs, theirs.len() as u64).ok()?;
@@ -131,7 +132,7 @@ fn rewrite(path: &Path, level: FilterLevel) -> Option<(Vec<u8>, Vec<u8>, Compres
     Some((theirs, ours, kind))
 }
 
-/// Properties that differ beyond what another compressor's sizes explain.
+/// Returns the properties that differ, except those that depend on the compressed size.
 fn difference(theirs: &[u8], ours: &[u8]) -> Vec<String> {
     let of_sizes = [
         "rocksdb.data.size",
@@ -145,7 +146,7 @@ fn difference(theirs: &[u8], ours: &[u8]) -> Vec<String> {
         return vec!["filter".to_string()];
     }
     let (mut a, b) = (properties(theirs).entries(), properties(ours).entries());
-    // Release 11.8.1 forgets to count the blocks that it holds back while it samples a dictionary.
+    // Release 11.8.1 does not count the blocks that it holds while it samples a dictionary.
     if a.get(&b"rocksdb.num.data.blocks"[..]) == Some(&vec![0]) {
         a.insert(b"rocksdb.num.data.blocks".to_vec(), b[&b"rocksdb.num.data.blocks"[..]].clone());
     }
@@ -158,7 +159,7 @@ fn difference(theirs: &[u8], ours: &[u8]) -> Vec<String> {
         .collect()
 }
 
-/// The block of that name.
+/// Returns the block with that name.
 fn block<'a>(file: &'a [u8], name: &str) -> Option<&'a [u8]> {
     let footer = Footer::decode(file, file.len() as u64).unwrap();
     let at = |handle: format::handle::BlockHandle| &file[handle.offset as usize..][..handle.size as usize];

@@ -1,7 +1,7 @@
-//! What we write, read by ourselves and by RocksDB.
+//! Our tables are read by our reader and by RocksDB.
 //!
-//! `IRONSTONE_ORACLE` names a folder with RocksDB 11.8.1's `sst_dump`; without it these tests say so, and only our own
-//! reader reads.
+//! `IRONSTONE_ORACLE` names a directory with RocksDB 11.8.1's `sst_dump`. Without it, the tests print a
+//! message and use only our reader.
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -24,7 +24,7 @@ use ironstone_table::sst::{OpenOptions, ReadCtx, Reader, Writer, WriterOptions};
 
 use crate::support::write;
 
-/// The real tool, if it is there, and a folder to work in.
+/// RocksDB's tool, if it exists, and a working directory.
 struct Oracle {
     sst_dump: Option<PathBuf>,
     dir: PathBuf,
@@ -51,7 +51,7 @@ impl Oracle {
         text
     }
 
-    /// Every block's checksum, the number of entries, and each entry.
+    /// Checks every block checksum, the number of entries, and each entry with RocksDB's tool.
     fn accepts(&self, what: &str, options: WriterOptions, rows: &[(Vec<u8>, Vec<u8>)]) {
         let timestamped = options.order.user.timestamp_size() > 0;
         let (bytes, table) = write(options.clone(), |writer| fill(writer, rows, !timestamped));
@@ -74,7 +74,7 @@ impl Oracle {
         let scanned: Vec<&str> = said.lines().filter(|line| line.contains(" => ")).collect();
         let expected: Vec<String> = rows.iter().map(|(key, value)| shown(key, value)).collect();
         assert_eq!(scanned, expected, "{what}");
-        // A seek goes through the index.
+        // The seek uses the index.
         if let Some((key, value)) = rows.get(rows.len() / 2) {
             let from = format!("--from=0x{}", hex(user_key(key)));
             let said = self.run(
@@ -87,7 +87,7 @@ impl Oracle {
     }
 }
 
-/// All rows forwards, each by itself, and every checksum.
+/// Reads all entries forwards, gets each entry, and verifies every checksum.
 fn reads_back(what: &str, written: &WriterOptions, bytes: Vec<u8>, rows: &[(Vec<u8>, Vec<u8>)]) {
     let env = Env::memory(1);
     let path = Path::new("/t.sst");
@@ -131,7 +131,7 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02X}")).collect()
 }
 
-/// As `sst_dump --output_hex` shows an entry.
+/// Returns an entry as `sst_dump --output_hex` shows it.
 fn shown(key: &[u8], value: &[u8]) -> String {
     let (user, seq, kind) = base::key::split(key);
     format!("'{}' seq:{seq}, type:{kind} => {}", hex(user), hex(value))
@@ -147,7 +147,8 @@ fn fill(writer: &mut Writer, rows: &[(Vec<u8>, Vec<u8>)], with_ranges: bool) {
     }
 }
 
-/// A thousand rows, some keys in several versions and kinds, values from none to a kilobyte.
+/// Returns a thousand entries. Some keys have several entries of different types. Values have up to one
+/// kilobyte.
 fn rows() -> Vec<(Vec<u8>, Vec<u8>)> {
     let mut rows = Vec::new();
     for i in 0..700u64 {

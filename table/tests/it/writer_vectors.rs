@@ -1,4 +1,4 @@
-//! Whole files that RocksDB 11.8.1 wrote, written again.
+//! Writes again whole files that RocksDB 11.8.1 wrote.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ fn read_properties(file: &[u8]) -> (Footer, Properties) {
     (footer, Properties::decode(at(metaindex.get(names::PROPERTIES).unwrap()), 0).unwrap())
 }
 
-/// The options that made a vector: identity and times from its properties, the rest from its name.
+/// Returns the options of a test vector: identity and times from its properties, the rest from its name.
 fn options(name: &str, footer: &Footer, p: &Properties) -> WriterOptions {
     let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
     let mut table = BlockBasedTableOptions {
@@ -112,7 +112,7 @@ fn rewrite(vector: &Value) -> (Vec<u8>, Vec<u8>) {
     (ours, theirs)
 }
 
-/// What differs, in words.
+/// Returns a description of the difference.
 fn difference(ours: &[u8], theirs: &[u8]) -> String {
     let at = ours.iter().zip(theirs).position(|(a, b)| a != b);
     let (_, a) = read_properties(ours);

@@ -1,4 +1,4 @@
-//! Who watches a table being written: collectors, the cache warmer, the ledger.
+//! The observers of a table writer: collectors, the cache warmer, the ledger.
 
 use std::sync::{Arc, Mutex};
 
@@ -19,7 +19,7 @@ fn key(i: u64) -> Vec<u8> {
     key
 }
 
-/// Counts entries and blocks; fails at the entry of its number, if it has one.
+/// Counts entries and blocks. Fails at the entry with the number `fails_at`.
 struct Counter {
     fails_at: Option<u64>,
 }
@@ -103,13 +103,13 @@ fn the_cache_warmer_sees_blocks_as_readers_will() {
     let seen = seen.0.lock().unwrap();
     let data: Vec<_> = seen.iter().filter(|(kind, ..)| *kind == BlockKind::Data).collect();
     assert_eq!(data.len() as u64, table.properties.num_data_blocks);
-    // Far more than what the file holds of them: they are shown uncompressed.
+    // The bytes are more than in the file, because the blocks are passed uncompressed.
     assert!(data.iter().map(|(.., len)| len).sum::<usize>() > bytes.len());
     let kinds: Vec<_> = seen.iter().map(|(kind, ..)| *kind).filter(|kind| *kind != BlockKind::Data).collect();
     assert_eq!(kinds, [BlockKind::Index, BlockKind::Properties, BlockKind::Metaindex]);
 }
 
-/// Grants so many bytes.
+/// A ledger that accepts a limited number of bytes.
 struct Purse {
     left: Mutex<usize>,
     peak: Mutex<[usize; mem::cache::ROLES]>,
@@ -166,7 +166,7 @@ fn buffers_are_charged_and_given_back() {
     assert!(peak[Role::FilterConstruction as usize] > 20_000 * 8);
     assert_eq!(*purse.held.lock().unwrap(), [0; mem::cache::ROLES]);
 
-    // With little, the dictionary is made of less, and a Bloom filter stands in for the Ribbon.
+    // With a small ledger, the dictionary has fewer samples, and a Bloom filter replaces the Ribbon filter.
     let purse = Purse::of(100_000);
     let (poor, table) = write(WriterOptions { ledger: Some(purse), ..options }, fill);
     assert_ne!(rich.len(), poor.len());

@@ -1,4 +1,4 @@
-//! One bit of a block, or one byte of a footer, put right.
+//! Repairs one bit of a block, or one byte of a footer.
 
 use base::coding::get_u32;
 use base::{Error, Result};
@@ -9,11 +9,12 @@ use format::trailer;
 
 use super::{Mended, Part, Salvaged};
 
-/// Blocks above it are not searched for their bit: with a checksum that is not linear the search is quadratic.
+/// Maximum size of a block whose wrong bit is searched. With a checksum that is not linear, the time of the
+/// search is quadratic.
 const SEARCH_BYTES_MAX: usize = 256 << 10;
 
-/// Flips the one bit of `block` (payload, type, checksum, read from `offset`) that makes its checksum fit; says
-/// which. `None`, and nothing changed: no bit does, or there is no checksum.
+/// Flips the one bit of `block` (payload, type, checksum, read from `offset`) that makes its checksum valid,
+/// and returns the bit. Returns `None` and changes nothing if there is no such bit or no checksum.
 pub(in crate::sst) fn one_bit(
     kind: ChecksumType,
     context: u32,
@@ -80,7 +81,7 @@ pub(super) fn footer(file: &dyn RandomRead, size: u64, out: &mut Salvaged) -> Re
         }
         tail[at] = was;
     }
-    // What it leads to may be damaged, and not the footer itself.
+    // The footer may be correct, and the blocks that it names may be corrupt.
     if let Ok(found) = as_it_stands
         && found.metaindex.end() <= start
         && found.index.is_none_or(|index| index.end() <= start)
@@ -103,8 +104,8 @@ fn decode(tail: &[u8], size: u64) -> Result<Footer> {
     }
 }
 
-/// Whether the blocks that the footer names verify by the checksum it names. From version 6 on its own checksum
-/// has spoken.
+/// Returns true if the blocks that the footer names have valid checksums of the type in the footer. From
+/// format version 6 on, the footer's own checksum already proves the footer.
 fn leads_to_blocks(file: &dyn RandomRead, size: u64, footer: &Footer) -> Result<bool> {
     if footer.format_version >= 6 {
         return Ok(true);

@@ -1,4 +1,4 @@
-//! Everything that can still be read of a damaged table, and what cannot, by key range.
+//! Reads all readable entries of a damaged table, and reports the key ranges that cannot be read.
 //!
 //! ```text
 //! footer ─ metaindex ─ properties ─ dictionary ─ range tombstones ─ index      each verified, or put right, or lost
@@ -46,7 +46,7 @@ pub enum Part {
     Properties,
     /// The block of the compression dictionary.
     Dictionary,
-    /// Lost range tombstones: rows they deleted come back.
+    /// The block of range tombstones. If it is lost, entries that it deleted become visible again.
     RangeTombstones,
     /// An index block.
     Index,
@@ -71,49 +71,51 @@ impl Part {
         }
     }
 
-    /// Whether without it the table answers differently, and not only slower.
+    /// Returns true if the table gives other answers without this part. Without the other parts it is only
+    /// slower.
     pub fn holds_data(self) -> bool {
         matches!(self, Part::Data | Part::RangeTombstones | Part::Dictionary)
     }
 }
 
-/// What cannot be read.
+/// A part of the file that cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Loss {
     /// The part that cannot be read.
     pub part: Part,
-    /// Bytes from the start of the file.
+    /// Offset in the file.
     pub offset: u64,
     /// The number of bytes that cannot be read.
     pub size: u64,
-    /// Of data: the user keys before and behind what is lost; `None` at the table's ends. Either may itself
-    /// have lost versions.
+    /// For data: the last user key before the loss; `None` at the start of the table. This key may have lost
+    /// entries too.
     pub after: Option<Vec<u8>>,
-    /// The first user key after the loss, if the loss is in data.
+    /// For data: the first user key after the loss; `None` at the end of the table. This key may have lost
+    /// entries too.
     pub until: Option<Vec<u8>>,
-    /// The error that the reader met.
+    /// The error of the read.
     pub reason: String,
 }
 
-/// One bit that the reader flipped back. For a footer, one changed byte: then `bit` is `None`.
+/// One bit that was repaired. In a footer, one byte was repaired, and `bit` is `None`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mended {
     /// The part with the wrong bit.
     pub part: Part,
-    /// Of the byte, from the start of the file.
+    /// Offset of the byte in the file.
     pub offset: u64,
     /// The number of the bit in its byte, 0 to 7.
     pub bit: Option<u8>,
 }
 
-/// What [`salvage`] found.
+/// The result of [`salvage`].
 #[derive(Clone, Debug, Default)]
 pub struct Salvaged {
     /// The footer, if the footer can be read.
     pub footer: Option<Footer>,
     /// The table properties, if the properties can be read.
     pub properties: Option<Properties>,
-    /// Internal start key and end user key, in file order.
+    /// The range tombstones in the order of the file: internal start key and end user key.
     pub tombstones: Vec<(Vec<u8>, Vec<u8>)>,
     /// The parts that cannot be read, in file order.
     pub losses: Vec<Loss>,
@@ -123,25 +125,25 @@ pub struct Salvaged {
     pub num_rows: u64,
     /// The number of data blocks that were read.
     pub num_blocks: u64,
-    /// Of the first data block.
+    /// The compression type of the first data block.
     pub compression: u8,
 }
 
 impl Salvaged {
-    /// Whether every row, tombstone and filter is there as it was written.
+    /// Returns true if every entry, range tombstone and filter was read unchanged.
     pub fn is_whole(&self) -> bool {
         self.losses.is_empty() && self.mended.is_empty()
     }
 }
 
-/// Reads the table in `file` of `size` bytes as far as it goes and hands its rows (internal key, value) to `row`,
-/// ascending. Of `options`, the order and what the MANIFEST knows count.
+/// Reads the readable part of the table in `file`, which has `size` bytes. Passes its entries (internal key,
+/// value) to `row` in ascending order. Uses only the order and the facts from the MANIFEST of `options`.
 ///
-/// Cost: one pass over a sound table. A bad block costs up to `8 * size` checksums of itself; a lost index, one
-/// checksum for each place where a block may end.
+/// Cost: one pass over an undamaged table. A corrupt block costs up to `8 * size` checksums of the block. A
+/// lost index costs one checksum for each position where a block may end.
 ///
 /// # Errors
-/// Those of the file that are not damage, those of `row`, and NotSupported for other kinds of tables.
+/// Errors of the file other than corruption, errors of `row`, and NotSupported for other kinds of tables.
 pub fn salvage(
     file: Arc<dyn RandomRead>,
     size: u64,
@@ -168,12 +170,12 @@ pub fn salvage(
     Ok(run.out)
 }
 
-/// Where data lies, as far as it is known.
+/// The location of the data, as far as it is known.
 #[derive(Default)]
 struct Plan {
-    /// Data blocks that the index names, ascending.
+    /// The data blocks that the index names, ascending.
     blocks: Vec<BlockHandle>,
-    /// Where data ends, if that is known: else the scan finds out.
+    /// The end of the data. `None`: the scan must find the end.
     end: Option<u64>,
 }
 
@@ -181,10 +183,10 @@ pub(super) struct Run<'a> {
     source: Source,
     out: Salvaged,
     row: &'a mut dyn FnMut(&[u8], &[u8]) -> Result<()>,
-    /// The last internal key handed out.
+    /// The last internal key that was passed to `row`.
     last: Vec<u8>,
     key: Vec<u8>,
-    /// Losses whose next key is not known yet.
+    /// Losses for which the next key is not known yet.
     pending: Vec<Loss>,
 }
 
@@ -195,7 +197,7 @@ impl Salvaged {
 }
 
 impl Run<'_> {
-    /// Reads all but the data.
+    /// Reads all parts except the data.
     fn metadata(&mut self, options: &OpenOptions, footer: Option<&Footer>) -> Result<Plan> {
         let Some(footer) = footer else { return Ok(Plan::default()) };
         let metaindex = match self.meta_block(footer.metaindex, Part::Metaindex)? {
@@ -252,15 +254,15 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// The properties of an ingested table whose sequence number was written into it afterwards: the block's checksum is
-    /// that of a number of zero, and one bit beside it may be wrong.
+    /// Reads the properties of an ingested table whose sequence number was written into the block later. The
+    /// checksum of the block is that of a sequence number of zero. One other bit may be wrong too.
     fn properties_written_over(&mut self, handle: BlockHandle) -> Result<Option<Properties>> {
         let mut raw = match self.source.raw(handle, None, None) {
             Ok(raw) => raw.into_owned(),
             Err(error) if error.is_corruption() => return Ok(None),
             Err(error) => return Err(error),
         };
-        // Of its name the block has as much as the name before it does not share.
+        // The name in the block lacks the prefix that it shares with the previous name.
         let name = b"global_seqno";
         let Some(at) = raw.windows(name.len()).position(|w| w == name).map(|at| at + name.len()) else {
             return Ok(None);
@@ -315,7 +317,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Filters hold nothing that is not in the data; that they are sound is all that is asked.
+    /// Filters have no information that the data lacks. So only their checksums are verified.
     fn filters(&mut self, metaindex: Option<&Metaindex>) -> Result<()> {
         let Some(metaindex) = metaindex else { return Ok(()) };
         for (name, handle) in metaindex.entries.clone() {
@@ -337,7 +339,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// What the index says of data blocks, its bad partitions left out.
+    /// Returns the data blocks that the index names. Corrupt partitions are omitted.
     fn index(&mut self, handle: Option<BlockHandle>) -> Result<Plan> {
         let end = self
             .out
@@ -352,7 +354,8 @@ impl Run<'_> {
         });
         let mut plan = Plan { blocks: Vec::new(), end };
         if self.out.properties.is_none() {
-            // How its entries are encoded is not known: blocks are found by their checksums.
+            // Without properties the encoding of index entries is unknown, so the scan finds the blocks by
+            // their checksums.
             return Ok(Plan { end: None, ..plan });
         }
         let Some(payload) = self.meta_block(handle, Part::Index)? else { return Ok(plan) };
@@ -372,7 +375,7 @@ impl Run<'_> {
                 }
             }
         }
-        // A checksum that fits does not make an index true.
+        // An index with a valid checksum may still be wrong.
         let mut from = 0;
         let ascending = plan.blocks.iter().all(|b| {
             let good = b.offset >= from && b.end() <= self.source.size;
@@ -402,7 +405,7 @@ impl Run<'_> {
         Index::decode(payload, &layout).ok()
     }
 
-    /// All data: the blocks that are known, and what lies between them.
+    /// Reads all data: the known blocks, and the blocks that a scan finds between them.
     fn data(&mut self, plan: Plan) -> Result<()> {
         let mut from = 0;
         for handle in &plan.blocks {
@@ -447,7 +450,7 @@ impl Run<'_> {
         }
     }
 
-    /// A block's payload, its checksum fitting as it is or after one bit; inflated.
+    /// Verifies a block as it is or with one repaired bit, and decompresses it.
     fn verified(&mut self, mut raw: Vec<u8>, handle: BlockHandle, part: Part) -> Result<Cow<'static, [u8]>> {
         let (checksum, context) = (self.source.checksum, self.source.base_context);
         if trailer::verify(checksum, context, handle.offset, &raw).is_err()
@@ -459,7 +462,7 @@ impl Run<'_> {
         self.source.payload(Cow::Owned(raw), handle, true, dict)
     }
 
-    /// A block that is not data. `None`: it is lost, and that is noted.
+    /// Reads a block that is not a data block. If it is lost, records the loss and returns `None`.
     fn meta_block(&mut self, handle: BlockHandle, part: Part) -> Result<Option<Cow<'static, [u8]>>> {
         let raw = match self.source.raw(handle, None, None) {
             Ok(raw) => raw.into_owned(),
@@ -479,7 +482,8 @@ impl Run<'_> {
         }
     }
 
-    /// Hands out a data block's rows. The inner error: from there on they are no rows.
+    /// Passes the entries of a data block to `row`. The inner error means that the rest of the block has no
+    /// valid entries.
     fn rows(&mut self, payload: &[u8], offset: u64) -> Result<std::result::Result<(), Error>> {
         let block = match Block::parse(payload) {
             Ok(block) => block,

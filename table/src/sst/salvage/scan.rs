@@ -1,4 +1,5 @@
-//! Blocks found without an index: one ends wherever the five bytes behind it are its trailer.
+//! Finds blocks without an index. A block ends at each position where the next five bytes are its valid
+//! trailer.
 
 use std::borrow::Cow;
 
@@ -13,17 +14,19 @@ use format::trailer;
 use super::super::inflate::inflate;
 use super::{Part, Run, Source};
 
-/// Larger blocks are not found: each place where one may end costs a checksum of all before it.
+/// Maximum size of a block that the scan finds. Each position where it may end costs a checksum of all bytes
+/// before.
 const BLOCK_BYTES_MAX: u64 = 1 << 20;
-/// Looked through first.
+/// The number of bytes that the scan searches first.
 const BLOCK_BYTES_LIKELY: u64 = 64 << 10;
-/// How far behind a bad block the next one is looked for, and how long it may be, for each byte of the longest
-/// block met so far.
+/// The scan searches for the next block within this multiple of the longest block found so far, up to
+/// [`RESUME_BYTES_MAX`]. The next block may have at most that length.
 const RESUME_FACTOR: u64 = 2;
 const RESUME_BYTES_MAX: u64 = 16 << 10;
 
 impl Run<'_> {
-    /// Hands out what lies in `[from, end)`; without `end`, up to the first block that is not data.
+    /// Reads the blocks in `[from, end)`. Without `end`, reads up to the first block that is not a data
+    /// block.
     pub(super) fn scan(&mut self, from: u64, end: Option<u64>) -> Result<()> {
         let limit = end.unwrap_or(self.source.size);
         let mut at = from;
@@ -44,7 +47,7 @@ impl Run<'_> {
                         at = next;
                         continue;
                     }
-                    // The end of what is known to be data: all of it is lost.
+                    // The range up to `end` is known to be data, so all of it is lost.
                     (None, Some(end)) => {
                         self.lose_data(at, end - at, "no block with a fitting checksum".to_string());
                         return Ok(());
@@ -85,7 +88,8 @@ impl Run<'_> {
         if end.is_none() { self.behind_data(at) } else { Ok(()) }
     }
 
-    /// Looks among the blocks behind the data for range tombstones and properties, if no metaindex has named them.
+    /// Searches the blocks after the data for range tombstones and properties, if there is no metaindex to
+    /// name them.
     fn behind_data(&mut self, from: u64) -> Result<()> {
         let named = |part| self.out.losses.iter().any(|l| l.part == part);
         if !named(Part::Footer) && !named(Part::Metaindex) {
@@ -121,7 +125,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// The range tombstones of a block that holds nothing else.
+    /// Returns the range tombstones of a block that has nothing else.
     fn all_tombstones(&self, payload: &[u8]) -> Option<Vec<(Vec<u8>, Vec<u8>)>> {
         let mut iter = BlockIter::rewriting(Block::parse(payload).ok()?, self.source.rewrite);
         let mut found = Vec::new();
@@ -138,7 +142,7 @@ impl Run<'_> {
         iter.status().ok().map(|()| found)
     }
 
-    /// Where behind `at` the next data block begins.
+    /// Returns the position after `at` where the next data block begins.
     fn resume(&self, at: u64, window: &[u8], reach: u64) -> Option<u64> {
         let reach = reach.min(window.len() as u64) as usize;
         (1..reach).find_map(|skip| {
@@ -154,7 +158,7 @@ impl Run<'_> {
         })
     }
 
-    /// Whether the block's first rows may follow what was handed out.
+    /// Returns true if the first entry of the block may follow the entries that were already read.
     fn is_data(&self, payload: &[u8]) -> bool {
         let Ok(block) = Block::parse(payload) else { return false };
         let mut iter = BlockIter::rewriting(block, self.source.rewrite);
@@ -162,8 +166,8 @@ impl Run<'_> {
         iter.valid() && self.check_key(iter.key()).is_ok()
     }
 
-    /// An index of one block has keys that might be data's; its first value is the handle of the file's first
-    /// block.
+    /// Returns true if the block is an index. The keys of a one-block index may look like keys of data, but
+    /// its first value is the handle of the first block of the file.
     fn is_index(&self, payload: &[u8]) -> bool {
         let Ok(block) = Block::parse(payload) else { return false };
         let mut iter = BlockIter::new(block);
@@ -183,7 +187,7 @@ fn read(source: &Source, from: u64, to: u64) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// The length, with its trailer, of the block that `bytes` begin with.
+/// Returns the length, with trailer, of the block at the start of `bytes`.
 fn block_len(source: &Source, offset: u64, bytes: &[u8]) -> Option<usize> {
     let (kind, context) = (source.checksum, source.base_context);
     if kind == ChecksumType::None {
@@ -196,18 +200,19 @@ fn block_len(source: &Source, offset: u64, bytes: &[u8]) -> Option<usize> {
     })
 }
 
-/// Where a block may end: behind a compression type that exists, and four more bytes.
+/// Returns the positions where a block may end: after the byte of an existing compression type and four more
+/// bytes.
 fn ends(bytes: &[u8]) -> impl Iterator<Item = usize> + '_ {
     const KNOWN_MAX: u8 = 7;
-    // Not even an empty block is shorter.
+    // The size of an empty block, which is the shortest block.
     const SHORTEST: usize = 4;
     (SHORTEST..bytes.len().saturating_sub(trailer::LEN - 1))
         .filter(|&at| bytes[at] <= KNOWN_MAX)
         .map(|at| at + trailer::LEN)
 }
 
-/// Checksum kind and context of a file without a footer: those under which a data block begins at 0 and another
-/// block behind it.
+/// Guesses the checksum type and context of a file without a footer: with them, a valid data block begins at
+/// offset 0, and another valid block follows.
 pub(super) fn guess_checksum(source: &Source) -> Result<Option<(ChecksumType, u32)>> {
     const FIRST_BYTES_MAX: u64 = 64 << 10;
     let bytes = read(source, 0, source.size.min(FIRST_BYTES_MAX))?;

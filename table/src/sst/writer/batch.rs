@@ -1,5 +1,5 @@
-//! Compresses the blocks of one table on several threads: a batch is filled, packed by all at once, and
-//! written in its order. What is written does not depend on the number of threads.
+//! Compresses the blocks of one table on several threads. A batch of blocks is filled, compressed by all
+//! threads, and written in order. The written bytes do not depend on the number of threads.
 
 use std::sync::Arc;
 
@@ -9,14 +9,14 @@ use format::index_builder::PreparedEntry;
 
 use super::packer::{Packed, Packer};
 
-/// Blocks each thread gets of a batch: enough that starting the threads costs little.
+/// Number of blocks of a batch for each thread. With this number, starting the threads costs little.
 const BLOCKS_PER_THREAD: usize = 32;
 
 pub(super) struct Batch {
     executor: Arc<dyn Executor>,
     packers: Vec<Packer>,
     pub(super) slots: Vec<Slot>,
-    /// Slots in use; the others keep their memory.
+    /// Number of slots in use. The other slots keep their memory.
     pub(super) used: usize,
     pub(super) bytes: u64,
 }
@@ -35,7 +35,7 @@ impl Batch {
         Batch { executor, packers, slots: Vec::new(), used: 0, bytes: 0 }
     }
 
-    /// The next slot to fill.
+    /// Returns the next slot to fill.
     pub(super) fn slot(&mut self) -> &mut Slot {
         if self.used == self.slots.len() {
             self.slots.push(Slot::default());
@@ -54,7 +54,7 @@ impl Batch {
         self.used >= self.packers.len() * BLOCKS_PER_THREAD
     }
 
-    /// Packs what is in the slots.
+    /// Compresses the blocks in the slots.
     pub(super) fn pack(&mut self) {
         let share = self.used.div_ceil(self.packers.len()).max(1);
         base::invariant!(

@@ -1,4 +1,4 @@
-//! From finished data blocks to the file and the index.
+//! The way of finished data blocks to the file and the index.
 //!
 //! ```text
 //! straight   block ─► packer ─► sink, index
@@ -23,7 +23,7 @@ use super::plan;
 use super::sample::Sampler;
 use super::sink::Sink;
 
-/// Data blocks and index entries on their way out.
+/// Data blocks and index entries that are not written yet.
 pub(super) struct Blocks {
     pub(super) sink: Sink,
     pub(super) index: IndexBuilder,
@@ -35,20 +35,21 @@ pub(super) struct Blocks {
     packed: Vec<u8>,
     held: Option<Held>,
     batch: Option<Batch>,
-    /// Keys must reach the filter after the index entries of earlier blocks, which are held.
+    /// Whether the filter gets a key only after the index entries of all earlier blocks. While blocks are
+    /// held, their keys are held too.
     holds_keys: bool,
-    /// Of the last key released to the filter.
+    /// The last key that was released to the filter.
     released_key: Vec<u8>,
     block_size: usize,
 }
 
-/// What the properties tell about data blocks.
+/// The facts about data blocks for the properties.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct DataStats {
     pub(super) blocks: u64,
     pub(super) rejected: u64,
     pub(super) bypassed: u64,
-    /// Offset behind the last one.
+    /// The end of the last data block.
     pub(super) end: u64,
     pub(super) uncompressed: u64,
 }
@@ -89,8 +90,8 @@ impl Blocks {
         Ok(blocks)
     }
 
-    /// Several threads, if the options ask for them and compression gives them something to do. Coupled
-    /// filter partitions need each index entry before the next key.
+    /// Starts to compress on several threads, if the options ask for it and blocks are compressed. Not with
+    /// coupled filter partitions, which need each index entry before the next key.
     fn start_batching(&mut self, options: &WriterOptions, coupled_filter: bool) -> Result<()> {
         let threads = options.compression_options.parallel_threads as usize;
         let Some(executor) = options.executor.clone() else { return Ok(()) };
@@ -107,7 +108,7 @@ impl Blocks {
         Ok(())
     }
 
-    /// Whether the filter must wait for a key; then it is kept here.
+    /// Keeps the key if the filter must wait for it. Returns true if the key was kept.
     #[inline]
     pub(super) fn holds_key(&mut self, key: &[u8]) -> bool {
         if self.holds_keys
@@ -119,7 +120,7 @@ impl Blocks {
         false
     }
 
-    /// Takes a finished data block and leaves its buffer to be used again.
+    /// Takes a finished data block. Leaves a buffer for the next block.
     pub(super) fn data_block(
         &mut self,
         payload: &mut Vec<u8>,
@@ -145,7 +146,7 @@ impl Blocks {
         done
     }
 
-    /// A block whose index key is made: packs and writes it, now or with its batch.
+    /// Compresses and writes a block whose index key is known, now or with its batch.
     fn block(&mut self, payload: &mut Vec<u8>, entry: &mut PreparedEntry) -> Result<()> {
         base::invariant!(self.held.is_none(), "a block is written before the dictionary is known");
         if let Some(batch) = &mut self.batch {
@@ -204,12 +205,12 @@ impl Blocks {
         Ok(())
     }
 
-    /// Whether blocks are held, and no more should be.
+    /// Returns true if blocks are held and no more blocks should be held.
     pub(super) fn holds_enough(&self) -> bool {
         self.held.as_ref().is_some_and(Held::is_full)
     }
 
-    /// Makes the dictionary and writes what is held.
+    /// Makes the dictionary and writes the held blocks.
     pub(super) fn release(
         &mut self,
         options: &WriterOptions,
@@ -230,7 +231,7 @@ impl Blocks {
         Ok(())
     }
 
-    /// Everything is out.
+    /// Writes all blocks that are held or wait for compression.
     pub(super) fn finish(
         &mut self,
         options: &WriterOptions,
@@ -246,7 +247,7 @@ impl Blocks {
         Ok(())
     }
 
-    /// Bytes held or waiting to be packed.
+    /// Returns the bytes that are held or wait for compression.
     pub(super) fn bytes_in_flight(&self) -> u64 {
         self.batch.as_ref().map_or(0, |batch| batch.bytes)
     }
@@ -255,12 +256,13 @@ impl Blocks {
         self.data_packer.dictionary()
     }
 
-    /// The type that data blocks are compressed to, if they are.
+    /// Returns the compression type of compressed data blocks.
     pub(super) fn data_kind(&self) -> Compression {
         self.data_packer.stored_kind()
     }
 
-    /// The parts that the index needs to be written: it, and where it goes.
+    /// Returns the parts that are necessary to write the index: the index, its destination and its
+    /// compressor.
     pub(super) fn for_index(&mut self) -> (&mut IndexBuilder, &mut Sink, Option<&mut Packer>, &mut Vec<u8>) {
         (&mut self.index, &mut self.sink, self.index_packer.as_mut(), &mut self.packed)
     }
@@ -277,7 +279,7 @@ fn packer(options: &WriterOptions, dictionary: Option<Arc<Dictionary>>) -> Resul
     )
 }
 
-/// Writes a block of the index, compressed where that is wanted and pays.
+/// Writes a block of the index. Compresses it if the options ask for it and it becomes smaller.
 pub(super) fn write_index_block(
     sink: &mut Sink,
     packer: Option<&mut Packer>,

@@ -1,4 +1,4 @@
-//! Counts what a table's properties tell, and lets collectors watch.
+//! Counts the facts for the properties of a table, and calls the collectors.
 
 use base::ValueType;
 use base::key::{TRAILER_LEN, user_key};
@@ -7,7 +7,7 @@ use format::properties::{Properties, names};
 use super::options::{CollectorContext, TablePropertiesCollector, WriterOptions};
 use crate::options::COMPATIBILITY_NAME;
 
-/// What is counted entry by entry. Sums only; the rest is known from the options.
+/// The facts that are counted for each entry. All other facts follow from the options.
 #[derive(Debug)]
 pub(crate) struct Counts {
     pub(crate) entries: u64,
@@ -79,7 +79,7 @@ impl Counts {
     }
 }
 
-/// The properties that follow from the options alone.
+/// Returns the properties that follow from the options alone.
 pub(super) fn initial_properties(options: &WriterOptions) -> Properties {
     let table = &*options.table;
     let text = |text: &str| text.as_bytes().to_vec();
@@ -127,13 +127,13 @@ pub(super) fn initial_properties(options: &WriterOptions) -> Properties {
     properties
 }
 
-/// The name of a filter block in the metaindex.
+/// Returns the name of a filter block in the metaindex.
 pub(super) fn filter_block_name(partitioned: bool) -> String {
     let prefix = if partitioned { "partitionedfilter." } else { "fullfilter." };
     format!("{prefix}{COMPATIBILITY_NAME}")
 }
 
-/// All who watch the entries of one table.
+/// All collectors of one table.
 pub(crate) struct Collectors {
     users: Vec<Box<dyn TablePropertiesCollector>>,
     timestamps: Option<Timestamps>,
@@ -154,7 +154,7 @@ impl Collectors {
         self.users.is_empty() && self.timestamps.is_none()
     }
 
-    /// A collector that fails is dropped.
+    /// Passes an entry to the collectors. A collector that fails is dropped.
     pub(crate) fn add(&mut self, options: &WriterOptions, key: &[u8], value: &[u8], file_size: u64) {
         self.users.retain_mut(|user| user.add(key, value, file_size).is_ok());
         if let Some(timestamps) = &mut self.timestamps {
@@ -179,7 +179,7 @@ impl Collectors {
             properties.user_collected.insert(text(names::TIMESTAMP_MAX), timestamps.max);
         }
         for user in &mut self.users {
-            // The first to name a property keeps it.
+            // If several collectors add a property of the same name, the first one counts.
             for (name, value) in user.finish().unwrap_or_default() {
                 properties.user_collected.entry(name).or_insert(value);
             }
@@ -187,7 +187,7 @@ impl Collectors {
     }
 }
 
-/// The oldest and newest timestamp among keys and the ends of range tombstones.
+/// The oldest and the newest timestamp of keys and of the ends of range tombstones.
 struct Timestamps {
     size: usize,
     min: Vec<u8>,

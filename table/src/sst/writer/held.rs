@@ -1,4 +1,4 @@
-//! Data blocks held back, uncompressed, until there are enough to make a dictionary from.
+//! Uncompressed data blocks that wait until there are enough samples for a dictionary.
 
 use std::sync::Arc;
 
@@ -12,13 +12,13 @@ use mem::cache::{Reservation, Role};
 use super::options::WriterOptions;
 use crate::options::Charged;
 
-/// The blocks, each with the key of its index entry.
+/// The held blocks, each with the key of its index entry.
 pub(super) struct Held {
     pub(super) blocks: Vec<HeldBlock>,
-    /// The keys of the block being filled, if the filter must wait for index entries.
+    /// The keys of the current block, if the filter must wait for index entries.
     keys: Vec<u8>,
     bytes: u64,
-    /// 0 for no limit.
+    /// Maximum number of held bytes; 0 means no limit.
     limit: u64,
     charge: Option<Reservation>,
     refused: bool,
@@ -31,7 +31,7 @@ pub(super) struct HeldBlock {
 }
 
 impl Held {
-    /// `None` if the options ask for no dictionary.
+    /// Returns `None` if the options ask for no dictionary.
     pub(super) fn new(options: &WriterOptions) -> Option<Held> {
         let compression = &options.compression_options;
         if dict_sample_bytes_max(options.compression, compression) == 0 {
@@ -48,7 +48,7 @@ impl Held {
         Some(Held { blocks: Vec::new(), keys: Vec::new(), bytes: 0, limit, charge, refused: false })
     }
 
-    /// Keeps a key for the filter until its block goes out.
+    /// Keeps a key for the filter until its block is released.
     pub(super) fn hold_key(&mut self, key: &[u8]) {
         put_slice(&mut self.keys, key);
     }
@@ -63,7 +63,7 @@ impl Held {
         }
     }
 
-    /// Whether more would be too much.
+    /// Returns true if no more blocks should be held.
     pub(super) fn is_full(&self) -> bool {
         self.refused || self.limit != 0 && self.bytes > self.limit
     }
@@ -100,7 +100,7 @@ impl Held {
 }
 
 impl HeldBlock {
-    /// Gives the filter the keys that waited; `last_key` is the key before them, and then the last of them.
+    /// Adds the held keys to the filter. `last_key` is the key before them, and afterwards the last of them.
     pub(super) fn release_keys(
         &self,
         filter: &mut FilterBuilder,

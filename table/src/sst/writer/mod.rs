@@ -1,4 +1,4 @@
-//! Writes a block-based table: entries in order in, a file out.
+//! Writes a block-based table: entries in order go in, a file comes out.
 //!
 //! ```text
 //! add ─ cut? ─► data block ─► packer (compress) ─► sink (trailer, checksum) ─► file
@@ -7,8 +7,8 @@
 //!   └─► counts, collectors
 //! finish: filter, index, dictionary, range deletions, properties, metaindex, footer
 //! ```
-//! What is written is what RocksDB 11.8.1 would write for the same options, byte for byte but for the
-//! random context number and the compressors' own choices. Facts: RocksDB
+//! For the same options, the output is byte for byte the output of RocksDB 11.8.1, except for the random
+//! context number and the choices of compressors. Facts: RocksDB
 //! `table/block_based/block_based_table_builder.cc`.
 
 mod batch;
@@ -42,13 +42,13 @@ pub use options::{
 
 /// A table being written.
 ///
-/// Keys are internal keys in the table's order, each once; that is the caller's word and checked in debug
-/// builds alone. After an error the table is lost: drop the writer and delete the file.
+/// Keys are internal keys, each once, in the order of the table. The caller guarantees this; only builds with
+/// the feature `invariants` check it. After an error the table is lost: drop the writer and delete the file.
 pub struct Writer {
     options: WriterOptions,
     cut: CutPolicy,
     data: BlockBuilder,
-    /// The last point key added; empty before the first.
+    /// The last point key that was added. Empty before the first key.
     last_key: Vec<u8>,
     range_deletions: BlockBuilder,
     filter: Option<FilterBuilder>,
@@ -60,31 +60,32 @@ pub struct Writer {
     filter_charge: Option<Reservation>,
 }
 
-/// A table written whole.
+/// The facts about a finished table.
 #[derive(Clone, Debug)]
 pub struct FinishedTable {
-    /// As they were stored.
+    /// The properties, as they were stored.
     pub properties: Properties,
-    /// Bytes of the file.
+    /// The size of the file in bytes.
     pub file_size: u64,
-    /// Bytes behind the data blocks: what opening the table reads.
+    /// Bytes after the data blocks. An open of the table reads these bytes.
     pub tail_size: u64,
     /// Bytes of all blocks before compression.
     pub pre_compression_size: u64,
-    /// The smallest and largest internal keys, range tombstones included (their ends, which they do not
-    /// cover, with the largest sequence number). `None` for a table without entries.
+    /// The smallest and the largest internal key, range tombstones included. The end of a range tombstone
+    /// counts as its largest key, with the largest sequence number, although it is not covered. `None` for a
+    /// table without entries.
     pub bounds: Option<(Vec<u8>, Vec<u8>)>,
-    /// The same for points alone.
+    /// The smallest and the largest internal key of point entries. `None` if there are none.
     pub point_bounds: Option<(Vec<u8>, Vec<u8>)>,
-    /// 0 and `u64::MAX` for a table without entries.
+    /// The largest sequence number. 0 for a table without entries.
     pub largest_seqno: SequenceNumber,
     /// The smallest sequence number. `u64::MAX` for a table without entries.
     pub smallest_seqno: SequenceNumber,
-    /// What the MANIFEST records; `None` where the options do not identify the table.
+    /// The unique id for the MANIFEST. `None` if the options do not identify the table.
     pub unique_id: Option<UniqueId>,
-    /// CRC-32C of the whole file, if its writer keeps one.
+    /// CRC-32C of the whole file, if the file writer computes it.
     pub file_checksum: Option<u32>,
-    /// A collector wants the table compacted soon.
+    /// Whether a collector wants the table to be compacted soon.
     pub needs_compaction: bool,
 }
 
@@ -92,7 +93,7 @@ impl Writer {
     /// Starts a table at the start of `file`.
     ///
     /// # Errors
-    /// InvalidArgument for options that contradict each other; NotSupported for a compression that this
+    /// InvalidArgument for options that contradict each other. NotSupported for a compression type that this
     /// build does not have.
     pub fn new(file: FileWriter, options: WriterOptions) -> Result<Writer> {
         let table = &*options.table;
@@ -139,10 +140,10 @@ impl Writer {
         })
     }
 
-    /// Adds an entry. A key of kind `RangeDeletion` is a range tombstone whose end is the value.
+    /// Adds an entry. A key of type `RangeDeletion` is a range tombstone; its end is the value.
     ///
     /// # Errors
-    /// InvalidArgument for a kind that may not stand in a table; otherwise what the file says.
+    /// InvalidArgument for a value type that a table cannot have. Otherwise the errors of the file.
     #[inline]
     pub fn add(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
         let tag = trailer(key);
@@ -199,17 +200,18 @@ impl Writer {
         Ok(())
     }
 
-    /// Adds a tombstone of the user keys from `start` up to, not including, `end`. In any order.
+    /// Adds a range tombstone of the user keys from `start` (included) to `end` (excluded). Tombstones may be
+    /// in any order.
     ///
     /// # Errors
-    /// None today.
+    /// None at present.
     pub fn add_range_tombstone(&mut self, start: &[u8], end: &[u8], seq: SequenceNumber) -> Result<()> {
         let mut key = Vec::new();
         append_internal(&mut key, start, seq, ValueType::RangeDeletion);
         self.add_unusual(&key, end)
     }
 
-    /// Closes the data block. `next_key` is the key that will follow, if any.
+    /// Finishes the data block. `next_key` is the next key, if there is one.
     fn flush(&mut self, next_key: Option<&[u8]>) -> Result<()> {
         if self.data.is_empty() {
             return Ok(());
@@ -233,19 +235,19 @@ impl Writer {
         Ok(())
     }
 
-    /// What the filter holds so far is charged, if that is wanted; nothing hangs on a refusal.
+    /// Charges the memory of the filter, if the options ask for it. A rejected charge has no consequence.
     fn charge_filter(&mut self) {
         if let (Some(charge), Some(filter)) = (&mut self.filter_charge, &self.filter) {
             let _ = charge.set(filter.memory_usage_bytes());
         }
     }
 
-    /// The order of the table's keys.
+    /// Returns the order of the keys.
     pub fn order(&self) -> &base::key::InternalOrder {
         &self.options.order
     }
 
-    /// Point entries and range tombstones so far.
+    /// Returns the number of point entries and range tombstones so far.
     pub fn entries(&self) -> u64 {
         self.counts.entries
     }
@@ -255,47 +257,48 @@ impl Writer {
         self.counts.entries == 0
     }
 
-    /// Bytes of the file so far, without the block being filled and the tail.
+    /// Returns the bytes of the file so far, without the current block and the tail.
     pub fn file_size(&self) -> u64 {
         self.blocks.sink.offset() + self.blocks.bytes_in_flight()
     }
 
-    /// About how many bytes the file would have if it were finished now.
+    /// Returns the approximate size of the file if the table were finished now.
     pub fn estimated_size(&self) -> u64 {
         self.file_size() + self.data.estimate() as u64 + self.estimated_tail_size()
     }
 
-    /// About how many bytes would follow the data blocks, rather more than fewer.
+    /// Returns the approximate size of the tail after the data blocks. The estimate is usually too large.
     pub fn estimated_tail_size(&self) -> u64 {
         let filter = self.filter.as_ref().map_or(0, FilterBuilder::estimate);
         let ranges = if self.range_deletions.is_empty() { 0 } else { self.range_deletions.estimate() as u64 };
-        // Properties and metaindex take about 3 KiB at most; the footer 53 bytes.
+        // Properties and metaindex have at most about 3 KiB; the footer has 53 bytes.
         self.blocks.index.estimate() + filter + ranges + self.blocks.dictionary().len() as u64 + 3072 + 53
     }
 
-    /// The sequence-to-time map's bytes and the time of the oldest ancestor, which are known at the end.
+    /// Sets the encoded sequence-to-time map and the oldest ancestor time. Both are known only at the end.
     pub fn set_seqno_to_time(&mut self, encoded: Vec<u8>, oldest_ancestor_time: u64) {
         self.options.seqno_to_time = encoded;
         self.options.oldest_ancestor_time = oldest_ancestor_time;
     }
 
-    /// Writes the rest of the table. The file is neither synced nor closed.
+    /// Writes the rest of the table. Does not sync or close the file.
     ///
     /// # Errors
-    /// What the file says; Corruption if memory went bad and that was looked for.
+    /// The errors of the file. Corruption if a check found that memory changed.
     pub fn finish(mut self) -> Result<(FinishedTable, FileWriter)> {
         self.flush(None)?;
         self.blocks.finish(&self.options, self.filter.as_mut())?;
         tail::finish(self)
     }
 
-    /// Gives up: hands the file back as it is.
+    /// Abandons the table. Returns the file as it is.
     pub fn abandon(self) -> FileWriter {
         self.blocks.sink.into_file()
     }
 }
 
-/// What is known of a finished table without blocks: the size of the file and the first and last keys.
+/// Returns the facts about a finished table without blocks, from the size of the file and the first and last
+/// keys.
 pub(crate) fn finished(
     options: &WriterOptions,
     properties: Properties,
@@ -318,7 +321,7 @@ pub(crate) fn finished(
     }
 }
 
-/// Kinds of point entries, as one bit each.
+/// The value types of point entries, as one bit each.
 const POINTS: u32 = {
     use ValueType::*;
     1 << Deletion as u32
@@ -341,7 +344,7 @@ fn without_timestamp(user_key: &[u8], timestamp_size: usize) -> &[u8] {
     &user_key[..user_key.len().saturating_sub(timestamp_size)]
 }
 
-/// The reach of what was added. The last point is the writer's last key.
+/// The bounds of the added entries. The last point key is in the writer.
 #[derive(Default)]
 struct Bounds {
     first_point: Vec<u8>,

@@ -1,4 +1,4 @@
-//! What a table's writer is told: settings, identity, times, and who wants to watch.
+//! The options of a table writer: settings, identity, times, and collectors.
 
 use std::sync::Arc;
 
@@ -13,14 +13,14 @@ use mem::cache::Ledger;
 
 use crate::options::{BlockBasedTableOptions, FilterLevel, OtherTables};
 
-/// The family id of a table that is written for no family in particular.
+/// The column family id of a table that belongs to no column family.
 pub const FAMILY_UNKNOWN: FamilyId = FamilyId(i32::MAX as u32);
 
-/// Everything that shapes one table. The defaults make a table of no database: no identity, family
-/// unknown, no compression.
+/// All options of one table. The defaults make a table without a database: no identity, no column family, no
+/// compression.
 #[derive(Clone)]
 pub struct WriterOptions {
-    /// As `sanitize` left them.
+    /// The table options, after `sanitize`.
     pub table: Arc<BlockBasedTableOptions>,
     /// The kind of the table, and the options of tables without blocks.
     pub other: Arc<OtherTables>,
@@ -32,26 +32,28 @@ pub struct WriterOptions {
     pub order: InternalOrder,
     /// The prefix extractor of the column family, if there is one.
     pub prefix_extractor: Option<Arc<dyn PrefixExtractor>>,
-    /// False: timestamps are cut from what is stored (`persist_user_defined_timestamps`).
+    /// Whether timestamps are stored (`persist_user_defined_timestamps`). False: timestamps are removed from
+    /// keys.
     pub persist_timestamps: bool,
-    /// For the property; `None` prints as `nullptr`.
+    /// The name of the merge operator for the properties. `None` is stored as `nullptr`.
     pub merge_operator_name: Option<String>,
     /// The number of the column family.
     pub family: FamilyId,
     /// The name of the column family.
     pub family_name: String,
-    /// Where the table goes, as far as collectors are told; `None` if unknown.
+    /// The level of the file, for collectors. `None` if unknown.
     pub level: Option<Level>,
-    /// Where it goes, as far as the choice of filter cares.
+    /// The level of the file, for the choice of the filter.
     pub filter_level: FilterLevel,
-    /// No filter whatever the policy (`optimize_filters_for_hits` at the last level).
+    /// Whether the table has no filter, whatever the policy is (`optimize_filters_for_hits` at the last
+    /// level).
     pub skip_filter: bool,
     /// One block in this many is also compressed with a fast and with a strong algorithm, to measure the
     /// possible sizes (`sample_for_compression`). 0, the default, samples no block.
     pub sample_for_compression: u64,
-    /// Bytes; bounds what is held back while a dictionary is sampled. 0 for no bound.
+    /// Maximum number of bytes that are held while a dictionary is sampled. 0 means no limit.
     pub target_file_size: u64,
-    /// Seconds since 1970; 0 if unknown. When the oldest data in it was written.
+    /// The time when the oldest data was written, in seconds since 1970; 0 if unknown.
     pub oldest_ancestor_time: u64,
     /// The time of the oldest entry, in seconds since 1970. 0: not known.
     pub oldest_key_time: u64,
@@ -59,7 +61,7 @@ pub struct WriterOptions {
     pub newest_key_time: u64,
     /// The time at which the file is made, in seconds since 1970. 0: not known.
     pub file_creation_time: u64,
-    /// The sequence-to-time map's bytes; empty for none.
+    /// The encoded sequence-to-time map; empty if there is none.
     pub seqno_to_time: Vec<u8>,
     /// The identity of the database, for the table properties and the unique id.
     pub db_id: String,
@@ -67,22 +69,22 @@ pub struct WriterOptions {
     pub db_session_id: String,
     /// The name of the machine, for the table properties.
     pub db_host_id: String,
-    /// Part of the unique id; 0 if unknown.
+    /// The number of the file, a part of the unique id; 0 if unknown.
     pub file_number: u64,
-    /// Nonzero and different from file to file: enters into every checksum from format version 6 on.
-    /// Draw it from the environment's random numbers; only 31 bits are used, and 0 is taken for 1.
+    /// A number for the checksums from format version 6 on. It should differ from file to file: use the
+    /// random numbers of the environment. Only 31 bits are used, and 0 counts as 1.
     pub context_seed: u32,
-    /// Makes the table an external one (see [`crate::sst_file`]).
+    /// Whether the table is an external table (see [`crate::sst_file`]).
     pub external: bool,
-    /// One collector is made of each, for each table.
+    /// The collector factories. Each makes one collector for each table.
     pub collectors: Vec<Arc<dyn CollectorFactory>>,
-    /// Who runs `parallel_threads` of compression; `None` for the calling thread alone.
+    /// The executor for `parallel_threads` of compression. `None`: only the calling thread compresses.
     pub executor: Option<Arc<dyn Executor>>,
-    /// Who is charged for buffers, if anyone.
+    /// The ledger that is charged for buffers. `None`: buffers are not charged.
     pub ledger: Option<Arc<dyn Ledger>>,
-    /// New blocks are shown here, uncompressed, as they are written (`prepopulate_block_cache`).
+    /// Gets each new block uncompressed when it is written (`prepopulate_block_cache`).
     pub warm: Option<Arc<dyn WarmCache>>,
-    /// Where blocks and the times they take are counted, if anywhere.
+    /// The statistics that count blocks and times.
     pub statistics: Option<Arc<Statistics>>,
 }
 
@@ -124,7 +126,7 @@ impl Default for WriterOptions {
     }
 }
 
-/// What kind of block is shown to [`WarmCache`].
+/// The type of a block for [`WarmCache`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BlockKind {
     /// A data block.
@@ -145,13 +147,13 @@ pub enum BlockKind {
     Metaindex,
 }
 
-/// Takes blocks into the block cache as they are written.
+/// Inserts blocks into the block cache when they are written.
 pub trait WarmCache: Send + Sync {
-    /// A block was written whole at `offset`; `payload` is what a reader will have after decompression.
+    /// Called after a block was written completely at `offset`. `payload` is the uncompressed block.
     fn block_written(&self, kind: BlockKind, offset: u64, payload: &[u8]);
 }
 
-/// What a collector is told about its table.
+/// The facts about a table that a collector gets.
 #[derive(Clone, Copy, Debug)]
 pub struct CollectorContext {
     /// The number of the column family.
@@ -175,27 +177,28 @@ pub trait CollectorFactory: Send + Sync {
         self.name().to_string()
     }
 
-    /// `None` if this table is not to be watched.
+    /// Makes a collector, or returns `None` if this table needs no collector.
     fn create(&self, context: CollectorContext) -> Option<Box<dyn TablePropertiesCollector>>;
 }
 
-/// Sees every entry of a table as it is written, and adds properties at its end.
+/// Gets every entry of a table when it is written, and adds properties at the end.
 ///
-/// A failure is the collector's own: it is dropped, and the table is written without its properties.
+/// If a collector fails, it is dropped, and the table is written without its properties.
 pub trait TablePropertiesCollector: Send {
     /// Returns the name that OPTIONS files hold.
     fn name(&self) -> &str;
 
-    /// An entry: internal key and value. `file_size` is about how many bytes were written before it.
+    /// Called for each entry, with internal key and value. `file_size` is the approximate number of bytes
+    /// before the entry.
     fn add(&mut self, key: &[u8], value: &[u8], file_size: u64) -> Result<()>;
 
-    /// A data block was closed. The estimates are 0 for blocks that were not sampled.
+    /// Called when a data block is finished. The estimates are 0 for blocks that were not sampled.
     fn block_added(&mut self, _bytes: u64, _fast_estimate: u64, _slow_estimate: u64) {}
 
-    /// The properties to add, by name.
+    /// Returns the properties to add, by name.
     fn finish(&mut self) -> Result<Vec<(Vec<u8>, Vec<u8>)>>;
 
-    /// Whether the table should be compacted soon.
+    /// Returns true if the table should be compacted soon.
     fn need_compact(&self) -> bool {
         false
     }

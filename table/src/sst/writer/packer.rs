@@ -1,8 +1,8 @@
-//! Decides the stored form of a block: compressed, or raw where that does not pay.
+//! Decides the stored form of a block: compressed, or uncompressed if compression saves too little.
 //!
-//! A block is stored raw if compression is off, if it would not shrink below
-//! `max_compressed_bytes_per_kb` of its size, or if it has 2 GiB or more. The rule and its counters are
-//! RocksDB's (`num.data.blocks.compression.rejected` and `.bypassed`).
+//! A block is stored uncompressed in three cases: compression is off; the compressed block is not below
+//! `max_compressed_bytes_per_kb` bytes for each KiB of the block; the block has 2 GiB or more. The rule and
+//! its counters are RocksDB's (`num.data.blocks.compression.rejected` and `.bypassed`).
 
 use std::sync::Arc;
 
@@ -10,33 +10,33 @@ use base::stats::{HistogramKind, Statistics, Stopwatch, Ticker};
 use base::{Error, Result};
 use compress::{Compression, CompressionOptions, Compressor, Dictionary, decompress};
 
-/// Blocks from this size on are not compressed.
+/// Blocks of this size or more are not compressed.
 const SIZE_LIMIT: usize = i32::MAX as usize;
 
-/// What became of a block.
+/// The result for a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Packed {
-    /// The stored form is in the output, under this type byte.
+    /// The compressed block is in the output. Its type byte is the argument.
     Compressed(u8),
-    /// Compression was tried and did not pay.
+    /// Compression was tried and saved too little.
     Rejected,
-    /// It was not tried.
+    /// Compression was not tried.
     Bypassed,
 }
 
-/// Compresses blocks one after another; one for each thread.
+/// Compresses blocks one after another. Each thread has its own.
 pub(super) struct Packer {
-    /// `None` if nothing is compressed.
+    /// `None` if blocks are not compressed.
     compressor: Option<Compressor>,
     dictionary: Option<Arc<Dictionary>>,
-    /// Decompress and compare.
+    /// Whether each compressed block is decompressed and compared.
     verify: bool,
     statistics: Option<Arc<Statistics>>,
 }
 
 impl Packer {
     /// # Errors
-    /// NotSupported if this build cannot compress that way.
+    /// NotSupported if this build does not have the compression type.
     pub(super) fn new(
         kind: Compression,
         options: &CompressionOptions,
@@ -50,7 +50,7 @@ impl Packer {
         Ok(Packer { compressor, dictionary, verify, statistics })
     }
 
-    /// The type that compressed blocks are stored under.
+    /// Returns the compression type of compressed blocks.
     pub(super) fn stored_kind(&self) -> Compression {
         self.compressor.as_ref().map_or(Compression::None, Compressor::stored_kind)
     }
@@ -59,7 +59,7 @@ impl Packer {
         self.compressor.is_none()
     }
 
-    /// The bytes of the dictionary, if there is one.
+    /// Returns the bytes of the dictionary, or an empty slice if there is none.
     pub(super) fn dictionary(&self) -> &[u8] {
         self.dictionary.as_ref().map_or(&[], |dictionary| dictionary.raw())
     }
@@ -68,10 +68,10 @@ impl Packer {
         self.dictionary.clone()
     }
 
-    /// Compresses `payload` into `out`, whose contents are lost.
+    /// Compresses `payload` into `out`. The old content of `out` is lost.
     ///
     /// # Errors
-    /// Corruption if what was compressed does not read back, and that was looked for.
+    /// Corruption if the verification finds that the compressed block does not decompress to the payload.
     pub(super) fn pack(&mut self, payload: &[u8], out: &mut Vec<u8>) -> Result<Packed> {
         let Some(statistics) = self.statistics.clone() else { return self.pack_uncounted(payload, out) };
         let timed = (!self.is_off() && statistics.detailed_timers_on()).then(Stopwatch::start);

@@ -1,4 +1,4 @@
-//! What the options ask for, as the builders in `format` take it.
+//! Translates the options for the builders in `format`.
 
 use base::key::InternalOrder;
 use format::block_builder::CutPolicy;
@@ -11,7 +11,7 @@ use super::options::WriterOptions;
 use super::sink::Padding;
 use crate::options::{BlockBasedTableOptions, Charged, FilterChoice, IndexShortening, IndexType};
 
-/// Where data blocks may start.
+/// Returns the rules for the start of data blocks.
 pub(super) fn padding(table: &BlockBasedTableOptions) -> Padding {
     Padding {
         align: if table.block_align { table.block_size.min(4096) } else { 0 },
@@ -32,7 +32,7 @@ pub(super) fn index_kind(options: &WriterOptions) -> IndexKind {
             false,
         )),
         (IndexType::HashSearch, Some(prefix)) => IndexKind::Hash(prefix.clone()),
-        // A hash index without prefixes was refused.
+        // The options check rejects a hash index without a prefix extractor.
         (IndexType::BinarySearch | IndexType::HashSearch, _) => IndexKind::BinarySearch,
     }
 }
@@ -55,12 +55,13 @@ pub(super) fn index_config(options: &WriterOptions) -> IndexConfig {
     }
 }
 
-/// Offsets do not follow from sizes where blocks are padded.
+/// Returns true if index values may be stored as size differences. With padding, the offset of a block does
+/// not follow from the sizes of blocks.
 pub(super) fn has_delta_values(table: &BlockBasedTableOptions) -> bool {
     table.format_version >= 4 && !table.block_align
 }
 
-/// The filter that the policy wants for this table, if any.
+/// Returns the filter builder that the policy chooses for this table, if there is one.
 pub(super) fn filter_builder(options: &WriterOptions) -> Option<FilterBuilder> {
     let table = &*options.table;
     let policy = table.filter_policy.as_ref().filter(|_| !options.skip_filter)?;
@@ -94,13 +95,14 @@ pub(super) fn filter_builder(options: &WriterOptions) -> Option<FilterBuilder> {
     Some(FilterBuilder::partitioned(config, partitions))
 }
 
-/// Bytes at which a filter partition is full: the lower bound of what the deviation allows.
+/// Returns the number of bytes at which a filter partition is full: the smallest size that the allowed
+/// deviation permits.
 fn partition_size(table: &BlockBasedTableOptions) -> u64 {
     let percent = 100 - table.block_size_deviation.clamp(0, 100) as u64;
     table.metadata_block_size.saturating_mul(percent).div_ceil(100)
 }
 
-/// A charge for the filter's memory, if that is to be charged (`cache_usage_options`).
+/// Returns a reservation for the memory of the filter, if `cache_usage_options` asks for it.
 pub(super) fn filter_charge(options: &WriterOptions) -> Option<Reservation> {
     let wanted = options.table.cache_usage_options.filter_construction == Charged::Enabled;
     let ledger = options.ledger.clone().filter(|_| wanted)?;

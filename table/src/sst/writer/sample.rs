@@ -1,11 +1,12 @@
-//! What a table would come to if it were compressed, fast or well, told from some of its blocks.
+//! Estimates the compressed size of a table, with a fast and with a strong compression, from some of its
+//! blocks.
 
 use base::Result;
 use compress::{Compression, CompressionOptions, Compressor};
 
-/// Compresses one block in so many, and counts (`sample_for_compression`).
+/// Compresses one block of each `sample_for_compression` blocks, and adds up the sizes.
 pub(super) struct Sampler {
-    /// 0 for never.
+    /// One block in this number is sampled; 0 means none.
     one_in: u64,
     random: u64,
     fast: Option<Compressor>,
@@ -36,7 +37,7 @@ impl Sampler {
         })
     }
 
-    /// The two sizes, or zeros for a block that is not sampled.
+    /// Returns the two compressed sizes of the block, or zeros if it is not sampled.
     #[inline]
     pub(super) fn see(&mut self, payload: &[u8]) -> Result<(u64, u64)> {
         if self.one_in == 0 {
@@ -56,8 +57,8 @@ impl Sampler {
         Ok((fast, slow))
     }
 
-    /// Estimates (fast, slow) for data blocks of so many bytes in all, trailers apart; zeros if nobody
-    /// asked, and no compression at all if chance picked no block.
+    /// Returns the estimates (fast, slow) for data blocks of `data` bytes in total, without `trailers`.
+    /// Returns zeros if sampling is off. Returns the uncompressed size if no block was sampled by chance.
     pub(super) fn estimates(&self, data: u64, trailers: u64) -> (u64, u64) {
         if self.one_in == 0 {
             return (0, 0);

@@ -1,4 +1,5 @@
-//! Puts finished blocks into the file: trailer, checksum, padding, and a look for the block cache.
+//! Writes finished blocks to the file, with trailer, checksum and padding, and passes them to the block
+//! cache.
 
 use std::sync::Arc;
 
@@ -11,7 +12,7 @@ use format::trailer;
 
 use super::options::{BlockKind, WarmCache};
 
-/// Where blocks go. The offset is the file's size, padding included.
+/// The destination of blocks. `offset` is the size of the file, padding included.
 pub(super) struct Sink {
     file: FileWriter,
     offset: u64,
@@ -21,17 +22,18 @@ pub(super) struct Sink {
     warm: Option<Arc<dyn WarmCache>>,
     /// Bytes of all blocks before compression, with trailers and padding.
     pre_compression_size: u64,
-    /// Type bytes of the blocks written so far, one bit each.
+    /// The type bytes of the blocks so far, as one bit each.
     types_used: u8,
     statistics: Option<Arc<Statistics>>,
 }
 
-/// Where data blocks may start.
+/// The rules for the start of data blocks.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Padding {
-    /// Each starts at a multiple of this. 0 for anywhere.
+    /// Each data block starts at a multiple of this number. 0 means anywhere.
     pub(super) align: u64,
-    /// None crosses a multiple of this, if less than `super_block_padding` bytes avoid it. 0 for off.
+    /// No data block crosses a multiple of this number, if less than `super_block_padding` bytes of padding
+    /// prevent it. 0 means off.
     pub(super) super_block: u64,
     pub(super) super_block_padding: u64,
 }
@@ -72,14 +74,14 @@ impl Sink {
         self.pre_compression_size
     }
 
-    /// Type bytes used, without that of raw blocks, ascending.
+    /// Returns the type bytes of compressed blocks, ascending.
     pub(super) fn types_used(&self) -> impl Iterator<Item = u8> {
         let used = self.types_used;
         (1..8).filter(move |byte| used & (1 << byte) != 0)
     }
 
-    /// Writes a block whose stored form is `stored` (its trailer is appended there), and which a reader
-    /// will see as `payload`; `None` if the stored form is the payload.
+    /// Writes a block. `stored` is its stored form, and gets the trailer appended. `payload` is the
+    /// uncompressed block; `None` if it is the stored form.
     pub(super) fn write(
         &mut self,
         kind: BlockKind,
@@ -119,7 +121,7 @@ impl Sink {
         Ok(handle)
     }
 
-    /// The same for a data block, with its padding; also whether something lies before it.
+    /// Writes a data block with its padding. Returns its handle, and whether there is padding before it.
     pub(super) fn write_data(
         &mut self,
         stored: &mut Vec<u8>,
@@ -156,7 +158,7 @@ impl Sink {
         Ok(())
     }
 
-    /// Bytes that are no block: the footer.
+    /// Writes bytes that are not a block: the footer.
     pub(super) fn write_bare(&mut self, bytes: &[u8]) -> Result<()> {
         self.file.append(bytes)?;
         self.offset += bytes.len() as u64;
@@ -176,7 +178,7 @@ impl Sink {
 }
 
 impl Padding {
-    /// Bytes to leave free before a data block of `size` at `offset`.
+    /// Returns the number of padding bytes before a data block of `size` bytes at `offset`.
     fn before(&self, offset: u64, size: u64) -> u64 {
         if self.super_block == 0 || self.super_block_padding == 0 {
             return 0;

@@ -1,4 +1,4 @@
-//! Everything behind the data blocks, in RocksDB's order.
+//! Writes all parts after the data blocks, in RocksDB's order.
 //!
 //! ```text
 //! filter (or its partitions and their index), index (or its partitions, then the top level),
@@ -50,7 +50,7 @@ pub(super) fn finish(mut writer: Writer) -> Result<(FinishedTable, FileWriter)> 
     write_filter(&mut writer, &mut metaindex, &mut properties)?;
     let summary = write_index(&mut writer.blocks, &mut metaindex, &mut properties)?;
     if let Some(statistics) = &writer.options.statistics {
-        // In ten-thousandths, as RocksDB counts it.
+        // RocksDB counts in units of one ten-thousandth.
         let measure = |spread: &f64| {
             statistics.measure(HistogramKind::BlockKeyDistributionCv, (spread * 10_000.0) as u64)
         };
@@ -160,8 +160,8 @@ fn put_block_facts(writer: &Writer, properties: &mut Properties) {
     properties.compression_options = compression_text(&writer.options).into_bytes();
 }
 
-/// From format version 7 on: who compressed, and the type bytes used. Below: one kind, that which was
-/// configured if every block stayed raw.
+/// Returns the compression property. From format version 7 on, it has the name of the compression manager and
+/// the used type bytes. Before, it has the one compression type, also if every block was stored uncompressed.
 fn compression_name(writer: &Writer) -> String {
     let kind = writer.blocks.data_kind();
     let mut used = writer.blocks.sink.types_used();
