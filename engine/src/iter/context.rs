@@ -1,4 +1,4 @@
-//! What an iterator is made from.
+//! The parts of the engine that an iterator uses.
 
 use crate::family::Family;
 use crate::sequence::LastSequence;
@@ -6,7 +6,7 @@ use crate::source::TableCache;
 use crate::stats::Stats;
 use crate::sync::Arc;
 
-/// What an iterator is made from.
+/// The parts of the engine that an iterator uses.
 #[derive(Clone)]
 pub struct IteratorContext {
     pub family: Arc<Family>,

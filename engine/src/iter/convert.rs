@@ -1,13 +1,15 @@
-//! Runs of point tombstones that a scan steps over become one range tombstone of the active memtable
-//! (`min_tombstones_for_range_conversion`), so that the next scan steps over them at once.
+//! Converts a run of point tombstones that a scan has skipped into one range tombstone in the active memtable
+//! (`min_tombstones_for_range_conversion`). The next scan then skips the whole run at once.
 //!
 //! ```text
 //!  a#9,SET   b#5,DEL  c#6,DEL  d#7,DEL   e#3,SET        reader at #12, three are enough:   [b-e)#12
 //! ```
-//! It says nothing new: whoever sees the range tombstone reads at #12 or later, where all of the run is deleted or
-//! newer than it. So it is not logged, and may be lost. It goes into the memtable that was active when the iterator
-//! was made, and only if nothing older than the reader's moment is to come in there: places below it must be older.
-//! On the way forward alone; RocksDB converts backward too. Follows `db/db_iter.cc`, `MaybeInsertRangeTombstone`.
+//! The range tombstone does not change the content of the database. Its readers read at #12 or later: for them, all
+//! keys of the run are deleted, or have entries newer than the tombstone. So it is not written to the WAL, and may
+//! be lost. It goes into the memtable that was active when the iterator was made, if the reader's sequence number
+//! is not below the first of this memtable: all older memtables and SST files must have older entries. Only the
+//! forward direction converts; RocksDB converts backward too. Source: RocksDB `db/db_iter.cc`,
+//! `MaybeInsertRangeTombstone`.
 
 use base::SequenceNumber;
 use base::stats::Ticker;
@@ -18,11 +20,11 @@ use crate::options::{FamilyOptions, ReadOptions};
 use crate::stats::Stats;
 use crate::sync::Arc;
 
-/// Of one iterator.
+/// Finds runs of tombstones for one iterator.
 pub struct Converter {
     memtable: Arc<MemTable>,
     seq: SequenceNumber,
-    /// Tombstones that are a run.
+    /// The number of tombstones that make a run.
     least: u64,
     first: Vec<u8>,
     count: u64,
@@ -30,8 +32,9 @@ pub struct Converter {
 }
 
 impl Converter {
-    /// `None` if the options ask for nothing, or where a scan may not see every key between two: by prefix filters,
-    /// at a timestamp, or at no moment of its own; and where nothing may be written, or tables hold no range tombstones.
+    /// Returns `None` if the options do not request conversion, or if range tombstones cannot be written. Also
+    /// returns `None` for a scan that may not see every key between two keys (prefix filters, timestamps), or has
+    /// no fixed sequence number (tailing).
     pub fn new(
         family: &FamilyOptions,
         options: &ReadOptions,
@@ -48,7 +51,7 @@ impl Converter {
             || parts.prefix_seek_opt_in_only;
         if least == 0
             || parts.disallow_memtable_writes
-            // The flush of a range tombstone into such a table fails.
+            // The flush of a range tombstone into an SST file of this format fails.
             || parts.other.without_range_tombstones.is_some()
             || !all_keys
             || options.tailing
@@ -61,13 +64,13 @@ impl Converter {
         Some(Box::new(Converter { memtable, seq, least, first: Vec::new(), count: 0, stats }))
     }
 
-    /// A move begins: runs do not go on from the one before.
+    /// Starts a move. A run does not continue from the move before.
     #[inline]
     pub fn begin(&mut self) {
         self.count = 0;
     }
 
-    /// The key is deleted.
+    /// Adds a deleted key to the run.
     pub fn deleted(&mut self, user_key: &[u8]) {
         if self.count == 0 {
             self.first.clear();
@@ -76,7 +79,7 @@ impl Converter {
         self.count += 1;
     }
 
-    /// The key is there: a run ends before it.
+    /// Ends the run before a live key.
     #[inline]
     pub fn live(&mut self, user_key: &[u8]) {
         if self.count >= self.least {
@@ -104,7 +107,7 @@ impl Converter {
         self.stats.add(ticker, 1);
     }
 
-    /// Whether the run is covered already, maybe in pieces: other tombstones cut those that are here.
+    /// Returns true if range tombstones already cover the run. Several tombstones may cover it together.
     fn is_covered(&self, end: &[u8]) -> bool {
         let tombstones = self.memtable.range_tombstones();
         let order = &self.memtable.options().order.user;

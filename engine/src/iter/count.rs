@@ -1,6 +1,7 @@
-//! What an iterator counts: gathered here, handed to the statistics when it is sought anew or dropped.
+//! The statistics of one iterator. They are collected here, and added to the database's statistics at a positioning
+//! call and when the iterator is dropped.
 //!
-//! Off, it costs a move two predictable branches.
+//! If nothing is counted, a move pays for two predictable branches.
 
 use base::iter::InternalIterator;
 use base::stats::{HistogramKind, PerfCounter, Ticker, perf_add, perf_counting};
@@ -9,14 +10,14 @@ use super::walk::Walk;
 use crate::stats::{Began, Stats};
 use crate::sync::Arc;
 
-/// A move.
+/// The direction of a move.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Step {
     Next,
     Prev,
 }
 
-/// Of one iterator, since it last handed over.
+/// The counts of one iterator since they were last added to the statistics.
 pub struct Counts {
     stats: Arc<Stats>,
     statistics: bool,
@@ -35,13 +36,13 @@ impl Counts {
         Counts { stats, statistics, next: 0, next_found: 0, prev: 0, prev_found: 0, bytes: 0, skipped: 0 }
     }
 
-    /// Whether anybody wants to know.
+    /// Returns true if statistics or perf counters are on.
     #[inline]
     pub fn wanted(&self) -> bool {
         self.statistics || perf_counting()
     }
 
-    /// The iterator was positioned.
+    /// Counts a positioning call.
     #[inline(never)]
     pub fn sought<I: InternalIterator>(&mut self, walk: &mut Walk<I>, began: Began) {
         perf_add(PerfCounter::IterSeekCount, 1);
@@ -64,7 +65,7 @@ impl Counts {
         self.stats.end(began, HistogramKind::DbSeek);
     }
 
-    /// The iterator was moved.
+    /// Counts a move.
     #[inline(never)]
     pub fn moved<I: InternalIterator>(&mut self, walk: &mut Walk<I>, step: Step) {
         let found = u64::from(walk.valid());

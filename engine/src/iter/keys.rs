@@ -1,15 +1,16 @@
-//! Keys to seek: internal keys with timestamps at either end; prefixes; kinds that hide.
+//! Makes keys for seeks: internal keys with the newest or the oldest timestamp. Also prefixes and value types of
+//! deletions.
 
 use base::key::ValueType;
 
 use super::view::View;
 
-/// Stands for the newest possible timestamp, which sorts first.
+/// Stands for the newest possible timestamp, which is first in the order of keys.
 pub(super) const MAX_TS: &[u8] = &[0xff];
-/// Stands for the oldest possible timestamp, which sorts last.
+/// Stands for the oldest possible timestamp, which is last in the order of keys.
 pub(super) const MIN_TS: &[u8] = &[0x00];
 
-/// Writes the internal key to seek: `without_timestamp` key, a timestamp, a trailer. A `timestamp` of one byte is repeated.
+/// Writes an internal key for a seek: the key, a timestamp, a trailer. A `timestamp` of one byte is repeated.
 pub(super) fn seek_key(
     out: &mut Vec<u8>,
     without_timestamp: &[u8],
@@ -35,7 +36,7 @@ pub(super) fn seek_key(
     );
 }
 
-/// Whether an entry of this kind deletes its key.
+/// Returns true if an entry of this value type deletes its key.
 #[inline]
 pub(super) fn is_deletion(kind: u8) -> bool {
     const DELETION: u8 = ValueType::Deletion as u8;

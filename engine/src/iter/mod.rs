@@ -1,12 +1,13 @@
-//! The user's iterator: a moment of one family, in order, both ways.
+//! The iterator of the application: reads one column family at one sequence number, in key order, in both
+//! directions.
 //!
 //! ```text
-//!  Iter ── Walk (versions → keys) ── Tree (one source, or a merge of several, without what tombstones cover) ── memtables, tables, levels
+//!  Iter ── Walk (entries → keys) ── Tree (one source or several merged, without deleted ranges) ── memtables, files, levels
 //! ```
-//! An iterator pins the super version of its creation, so its view does not change. The first positioning collects the
-//! sources, and opens the SST files that it needs. A tailing iterator pins
-//! the newest super version at each positioning call. An error ends the iterator. After damage or a failed
-//! file-system call, the error stays until a refresh.
+//! An iterator pins the super version of its creation, so its view does not change. The first positioning collects
+//! the sources, and opens the SST files that it needs. A tailing iterator pins the newest super version at each
+//! positioning call. An error ends the iteration. After damage or a failed file-system call, the error stays until
+//! a refresh.
 
 mod context;
 mod convert;
@@ -43,38 +44,39 @@ use skip::RangeSkipper;
 use tree::{Tree, gather};
 use watch::Watch;
 
-/// A position in a family. Owned, `Send`; keeps its moment alive. Not valid until positioned.
+/// A position in a column family. The iterator is `Send`, owns its view, and is not valid before it is positioned.
 pub struct Iter {
     /// In a box: an iterator is moved several times while it is made, and a walk is more than a kilobyte.
     walk: Box<Walk<Tree>>,
     context: IteratorContext,
     options: ReadOptions,
     super_version: Arc<SuperVersion>,
-    /// Range tombstones that the memtable had when the walk was built.
+    /// The number of range tombstones in the memtable when the walk was built.
     range_deletes: u64,
-    /// Entries that the memtable had at the last positioning of a tailing iterator.
+    /// The number of entries in the memtable at the last positioning of a tailing iterator.
     entries: u64,
     counts: Counts,
-    /// Whether the sources are collected. The first positioning collects the sources, so an iterator that is never
-    /// positioned costs two reference counts.
+    /// True if the sources are collected. The first positioning collects them, so an iterator that is never
+    /// positioned costs only two reference counts.
     opened: bool,
-    /// Whether [`Iter::prepare`] checks a deadline or a newer super version.
+    /// True if [`Iter::prepare`] must check a deadline or look for a newer super version.
     prepares: bool,
-    /// Whether it goes over to newer moments at its snapshot (`auto_refresh_iterator_with_snapshot`).
+    /// True if the iterator moves to newer super versions at its snapshot (`auto_refresh_iterator_with_snapshot`).
     follows: bool,
-    /// Whether it does, counts hidden entries of the memtable, or shows internal keys: something follows each move.
+    /// True if [`Iter::attend`] must run after each move: the iterator moves to newer super versions, counts hidden
+    /// entries of the memtable, or shows internal keys.
     attends: bool,
     /// The answer of [`Iter::raw_key`] at this position.
     internal_key: OnceLock<Vec<u8>>,
 }
 
 impl Iter {
-    /// An iterator over what is visible now, or at the options' snapshot.
+    /// Makes an iterator at the visible sequence number, or at the snapshot of the options.
     ///
     /// # Errors
-    /// InvalidArgument where a timestamp is missing, given to a family without, of the wrong length, or below
-    /// `full_history_ts_low`; for a snapshot of another database.
-    /// NotSupported for `iter_start_ts` and for tiers an iterator cannot be limited to.
+    /// InvalidArgument for a timestamp that is missing, has the wrong length, is below `full_history_ts_low`, or is
+    /// given for a column family without timestamps. InvalidArgument for a snapshot of another database.
+    /// NotSupported for an option that the column family or iterators do not support.
     pub fn new(context: IteratorContext, options: ReadOptions) -> Result<Self> {
         check(&context, &options)?;
         let super_version = acquire(&context);
@@ -103,30 +105,30 @@ impl Iter {
         })
     }
 
-    /// Whether the iterator stands on an entry.
+    /// Returns true if the iterator stands on an entry.
     #[inline]
     pub fn valid(&self) -> bool {
         self.walk.valid()
     }
 
-    /// `Ok` at either end of the data.
+    /// Returns `Ok` while the iteration continues, and at both ends of the data.
     ///
     /// # Errors
-    /// What ended the iteration early. Damage and failed calls end it for good: it is not valid again before
-    /// [`Iter::refresh`], wherever it is sent. Other errors stay until the next positioning call.
+    /// The error that ended the iteration. After damage or a failed file-system call, the iterator is not valid
+    /// again before [`Iter::refresh`]. Other errors stay until the next positioning call.
     pub fn status(&self) -> Result<()> {
         self.walk.status()
     }
 
-    /// The current key, without timestamp. Empty when not valid.
+    /// Returns the current key without timestamp. Empty if the iterator is not valid.
     #[inline]
     pub fn key(&self) -> &[u8] {
         self.walk.key()
     }
 
-    /// The key as RocksDB's iterator shows the key: with `iter_start_ts` the internal key (user key, timestamp, 8 bytes of
-    /// sequence number and value type), otherwise the key without timestamp. Empty when not valid. With `iter_start_ts`
-    /// the first call at a position copies the key.
+    /// Returns the key as RocksDB's iterator shows it. With `iter_start_ts`, this is the internal key: user key,
+    /// timestamp, 8 bytes of sequence number and value type. The first call at a position then copies the key.
+    /// Otherwise it is the key without timestamp. Empty if the iterator is not valid.
     #[inline]
     pub fn raw_key(&self) -> &[u8] {
         if self.options.iter_start_ts.is_none() || !self.valid() {
@@ -135,13 +137,13 @@ impl Iter {
         self.internal_key.get_or_init(|| internal_key(&self.walk))
     }
 
-    /// The current value, of an entity its default column. Empty when not valid.
+    /// Returns the current value; for an entity, its default column. Empty if the iterator is not valid.
     #[inline]
     pub fn value(&self) -> &[u8] {
         self.walk.value()
     }
 
-    /// The timestamp of the current version; empty without timestamps.
+    /// Returns the timestamp of the current entry. Empty if the column family has no timestamps.
     pub fn timestamp(&self) -> &[u8] {
         self.walk.timestamp()
     }
@@ -152,7 +154,7 @@ impl Iter {
         self.walk.value_type()
     }
 
-    /// The current value's columns as (name, value), if it is a wide-column entity.
+    /// Returns the columns of the current value as (name, value), if the value is a wide-column entity.
     pub fn columns(&self) -> Option<Vec<(Vec<u8>, Vec<u8>)>> {
         let entity = self.walk.entity()?;
         let columns = format::wide::decode(entity).ok()?;
@@ -170,13 +172,13 @@ impl Iter {
         WideColumns::new(self.walk.pin_found())
     }
 
-    /// The current value, kept alive beyond the next move.
+    /// Returns the current value as a view that stays valid after the next move.
     pub fn pinned_value(&self) -> Pinned {
         self.walk.pin_value()
     }
 
-    /// The current key, kept alive beyond the next move: without a copy where the memtable's or the block's
-    /// memory holds it whole.
+    /// Returns the current key as a view that stays valid after the next move. Copies the key only if no memtable
+    /// and no block holds the whole key.
     pub fn pinned_key(&self) -> Pinned {
         self.walk.pin_key().0
     }
@@ -188,11 +190,11 @@ impl Iter {
         self.walk.prepare_value()
     }
 
-    /// A property of the iterator by RocksDB's name; `None` if there is no such property.
+    /// Returns a property of the iterator by RocksDB's name; `None` if there is no such property.
     ///
-    /// - `rocksdb.iterator.super-version-number`: of the moment it reads;
+    /// - `rocksdb.iterator.super-version-number`: the number of the super version that the iterator reads;
     /// - `rocksdb.iterator.is-key-pinned`, `rocksdb.iterator.is-value-pinned`: `1` if `pin_data` is set and
-    ///   [`Iter::pinned_key`] or [`Iter::pinned_value`] copies nothing, else `0`;
+    ///   [`Iter::pinned_key`] or [`Iter::pinned_value`] copies nothing, otherwise `0`;
     /// - `rocksdb.iterator.internal-key`: the current user key.
     pub fn property(&self, name: &str) -> Option<Vec<u8>> {
         let flag = |pinned: bool| match self.valid() {
@@ -218,12 +220,12 @@ impl Iter {
         self.positioned(|walk| walk.seek_to_last());
     }
 
-    /// To the first key at or after `target`.
+    /// Moves to the first key at or after `target`.
     pub fn seek(&mut self, target: &[u8]) {
         self.positioned(|walk| walk.seek(target));
     }
 
-    /// To the last key at or before `target`.
+    /// Moves to the last key at or before `target`.
     pub fn seek_for_prev(&mut self, target: &[u8]) {
         self.positioned(|walk| walk.seek_for_prev(target));
     }
@@ -253,7 +255,7 @@ impl Iter {
         }
     }
 
-    /// To the next key. Does nothing when not valid.
+    /// Moves to the next key. Does nothing if the iterator is not valid.
     #[inline]
     pub fn next(&mut self) {
         if self.counts.wanted() || self.options.tailing {
@@ -266,7 +268,7 @@ impl Iter {
         }
     }
 
-    /// To the previous key. Does nothing when not valid.
+    /// Moves to the previous key. Does nothing if the iterator is not valid.
     #[inline]
     pub fn prev(&mut self) {
         if self.counts.wanted() {
@@ -279,7 +281,7 @@ impl Iter {
         }
     }
 
-    /// A move that somebody wants to know of.
+    /// Does a move that is counted, timed, or made by a tailing iterator.
     #[inline(never)]
     fn step_counted(&mut self, step: Step) {
         if self.options.tailing && matches!(step, Step::Next) && self.has_newer_entries() {
@@ -301,14 +303,15 @@ impl Iter {
         }
     }
 
-    /// Returns true if the family has entries that a tailing iterator did not see at its last positioning.
+    /// Returns true if the column family has entries that a tailing iterator did not see at its last positioning.
     fn has_newer_entries(&self) -> bool {
         self.super_version.number != self.context.family.super_version_number()
             || self.super_version.mem.counts().entries != self.entries
     }
 
-    /// Moves a tailing iterator to the next key among newer entries too: positions the iterator at its key again. The
-    /// sources have read ahead, so a step alone would miss newer entries. Follows RocksDB `db/forward_iterator.cc`.
+    /// Moves a tailing iterator to the next key, which may be a newer entry: positions the iterator at its key
+    /// again, then moves. The sources have read ahead, so a move alone would miss newer entries. Follows RocksDB
+    /// `db/forward_iterator.cc`.
     #[cold]
     fn next_among_newer(&mut self) {
         base::invariant!(self.options.tailing, "an iterator that does not tail looks for newer entries");
@@ -343,15 +346,16 @@ impl Iter {
     /// RocksDB's `ArenaWrappedDBIter::Refresh` does. The caller must position the iterator again.
     ///
     /// # Errors
-    /// As for a new iterator.
+    /// The errors of [`Iter::new`].
     pub fn refresh(&mut self) -> Result<()> {
         self.refresh_at(None)
     }
 
-    /// As [`Iter::refresh`], but moves the iterator to a snapshot.
+    /// Moves the iterator to a snapshot, or to the visible sequence number without a snapshot. The caller must
+    /// position the iterator again.
     ///
     /// # Errors
-    /// As for a new iterator.
+    /// The errors of [`Iter::new`].
     pub fn refresh_at(&mut self, snapshot: Option<Arc<Snapshot>>) -> Result<()> {
         self.options.snapshot = snapshot;
         self.follows = false;
@@ -359,7 +363,8 @@ impl Iter {
         self.renew()
     }
 
-    /// The newest super version, at the same moment if there is a snapshot. The next positioning collects its sources.
+    /// Moves to the newest super version, and keeps the snapshot if there is one. The next positioning collects the
+    /// sources.
     fn renew(&mut self) -> Result<()> {
         let newest = acquire(&self.context);
         let walk = build(&self.context, &self.options, &newest)
@@ -369,7 +374,7 @@ impl Iter {
     }
 
     fn replace(&mut self, newest: Arc<SuperVersion>, walk: Box<Walk<Tree>>, opened: bool) {
-        // The walk before goes while its super version is still held.
+        // Drop the old walk while the iterator still holds the super version of this walk.
         base::invariant!(
             self.super_version.number <= newest.number,
             "an iterator goes from super version {} back to {}",
@@ -384,7 +389,7 @@ impl Iter {
         self.super_version = newest;
     }
 
-    /// Collects the sources.
+    /// Collects the sources of the walk.
     fn open_sources(&mut self) -> Result<()> {
         base::invariant!(!self.opened, "the sources of an iterator are opened twice");
         collect(&mut self.walk, &self.context, &self.options, &self.super_version)?;
@@ -392,14 +397,14 @@ impl Iter {
         Ok(())
     }
 
-    /// Forgets the snapshot and keeps its sequence number. The pinned super version has all entries that the iterator
-    /// shows. The iterator then does not follow newer super versions.
+    /// Drops the snapshot and keeps its sequence number. The pinned super version has all entries that the iterator
+    /// shows. The iterator then does not move to newer super versions.
     pub(crate) fn release_snapshot(&mut self) {
         self.options.snapshot = None;
         self.follows = false;
     }
 
-    /// The number of the super version it reads.
+    /// Returns the number of the super version that the iterator reads.
     pub fn super_version_number(&self) -> u64 {
         self.super_version.number
     }
@@ -414,7 +419,8 @@ impl Iter {
         }
     }
 
-    /// After a move: goes over to the newest moment, to the same key there. An error ends the iteration.
+    /// Moves the iterator to the newest super version after a move, and there to the same key. An error ends the
+    /// iteration.
     #[inline]
     fn follow(&mut self, step: Step) {
         if self.super_version.number != self.context.family.super_version_number() && self.status().is_ok() {
@@ -479,14 +485,15 @@ impl Drop for Iter {
     }
 }
 
-/// The newest super version, to be held: what RocksDB counts as acquired. Point reads only borrow theirs.
+/// Pins the newest super version and counts the pin, as RocksDB does. Point reads are not counted: they hold no
+/// reference.
 fn acquire(context: &IteratorContext) -> Arc<SuperVersion> {
     context.stats.add(Ticker::NumberSuperversionAcquires, 1);
     context.family.pin_owned()
 }
 
-/// A super version is about to be let go of. One that two iterators let go of at the same moment may not be
-/// counted as cleaned up by either.
+/// Counts the release of a super version. If two iterators release the same super version concurrently, perhaps
+/// neither counts its cleanup.
 fn count_release(context: &IteratorContext, super_version: &Arc<SuperVersion>) {
     let Some(statistics) = context.stats.statistics() else { return };
     statistics.tick(Ticker::NumberSuperversionReleases);
@@ -518,7 +525,7 @@ fn check(context: &IteratorContext, options: &ReadOptions) -> Result<()> {
     Ok(())
 }
 
-/// How an iterator reads values in blob files; `None` if there are no blob files.
+/// Returns how an iterator reads values in blob files; `None` if there are no blob files.
 fn blobs(
     context: &IteratorContext,
     options: &ReadOptions,
@@ -527,7 +534,7 @@ fn blobs(
     if super_version.version.blobs().is_empty() {
         return None;
     }
-    // Bounds and snapshots do not concern blobs; an empty copy saves memory.
+    // Reads of blob files need no bounds and no snapshot, and copies of them would cost memory.
     let options = ReadOptions {
         snapshot: None,
         iterate_lower_bound: None,
@@ -543,7 +550,7 @@ fn blobs(
     }))
 }
 
-/// Gives the walk its sources.
+/// Collects the sources and gives them to the walk.
 fn collect(
     walk: &mut Walk<Tree>,
     context: &IteratorContext,
@@ -555,15 +562,16 @@ fn collect(
     Ok(())
 }
 
-/// What skips key ranges without keys; `None` if the options ask for another view of the keys, or for something that follows
-/// from each hidden entry. Made just before the sources are collected: an iterator that is never positioned needs none.
+/// Returns the object that skips key ranges without keys. Returns `None` if the options change which keys are
+/// shown, or need each hidden entry. Called just before the sources are collected: an iterator that is never
+/// positioned needs no such object.
 fn skipper(
     walk: &Walk<Tree>,
     context: &IteratorContext,
     options: &ReadOptions,
     super_version: &SuperVersion,
 ) -> Option<RangeSkipper> {
-    // A run of tombstones may have entries between them that are hidden now and seen later.
+    // Between the tombstones of a run there may be undecided entries, which are hidden now and visible later.
     if context.sequence.undecided().is_enabled() || walk.follows_hidden() {
         return None;
     }
@@ -594,7 +602,7 @@ fn build(
     let (seq, visibility) = match &options.snapshot {
         Some(snapshot) => (snapshot.sequence(), snapshot.visibility().cloned()),
         None if options.tailing => (MAX_SEQUENCE, None),
-        // After the pin: see `Family::pin`.
+        // Load the number after the super version is pinned: see `Family::pin`.
         None => context.sequence.view(),
     };
     base::invariant!(seq <= MAX_SEQUENCE, "the sequence number {seq} has more than 56 bits");
@@ -616,7 +624,7 @@ fn build(
         upper: options.iterate_upper_bound.clone(),
         prefix: if options.prefix_same_as_start && !options.total_order_seek { extractor } else { None },
         max_sequential_skip: match options.iter_start_ts {
-            // A seek past a key would skip its older timestamps.
+            // A seek past a key would skip its entries with older timestamps.
             Some(_) => u64::MAX,
             None => context.family.options().max_sequential_skip_in_iterations,
         },
@@ -625,7 +633,7 @@ fn build(
     let mut walk = Box::new(Walk::new(Tree::Unopened, view));
     let family = context.family.options();
     let watch = Watch::new(&family, &super_version.mem);
-    // A run of tombstones may have entries between them that are hidden now and seen later.
+    // Between the tombstones of a run there may be undecided entries, which are hidden now and visible later.
     if !context.sequence.undecided().is_enabled() {
         walk.convert(Converter::new(&family, options, super_version, seq, &context.stats));
     }

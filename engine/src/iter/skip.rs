@@ -7,35 +7,35 @@ use crate::family::EmptyRanges;
 use crate::family::empty_ranges::{Reader, Toward, WatchId};
 use crate::sync::Arc;
 
-/// Hidden entries in a row after which a walk first looks for a range.
+/// The number of hidden entries in a row after which a walk first looks for a range.
 pub(super) const LOOK_FIRST: u64 = 16;
-/// Hidden entries in a row after which a walk starts a watch.
+/// The number of hidden entries in a row after which a walk starts a watch.
 const WATCH_AFTER: u64 = 128;
-/// Hidden entries between two looks, at most.
+/// The largest number of hidden entries between two look-ups.
 const LOOK_EVERY: u64 = 1024;
 
-/// Of one iterator.
+/// Skips and finds key ranges without keys, for one iterator.
 pub struct RangeSkipper {
     ranges: Arc<EmptyRanges>,
     reader: Reader,
     /// False for a tailing iterator, which has no sequence number of its own.
     finds: bool,
-    /// The active memtable, if it was empty when the sources were collected, and is no source.
+    /// The active memtable, if it was empty when the sources were collected. It is then not among the sources.
     left_out: Option<Arc<MemTable>>,
     watch: Option<WatchId>,
-    /// Hidden entries that the walk had counted at the watch.
+    /// The number of hidden entries that the walk had counted when the watch began.
     watched_at: u64,
 }
 
 impl RangeSkipper {
-    /// The sources are about to be collected; `memtable` is the active memtable.
+    /// Called before the sources are collected. `memtable` is the active memtable.
     pub fn new(ranges: Arc<EmptyRanges>, reader: Reader, finds: bool, memtable: &Arc<MemTable>) -> Self {
         let left_out = (memtable.counts().entries == 0).then(|| memtable.clone());
         RangeSkipper { ranges, reader, finds, left_out, watch: None, watched_at: 0 }
     }
 
-    /// The walk stands on `key` after `hidden` hidden entries, of `total` in its life. Returns where it continues, if it can
-    /// skip a range. Starts a watch if it can find one.
+    /// Looks for a range around `key`, where the walk stands after `hidden` hidden entries in a row and `total` in
+    /// all. Returns where the walk continues, if it can skip a range. Starts a watch if a new range may be found.
     pub fn look(
         &mut self,
         order: &Order,
@@ -52,7 +52,7 @@ impl RangeSkipper {
         };
         if let Some(watch) = watch {
             (self.watch, self.watched_at) = (Some(watch), total);
-            // Entries that joined it before the watch are not among the sources.
+            // The sources do not have the entries that were added to this memtable before the watch.
             if self.left_out.as_ref().is_some_and(|memtable| memtable.counts().entries > 0) {
                 self.cancel();
                 self.finds = false;
@@ -61,17 +61,17 @@ impl RangeSkipper {
         to
     }
 
-    /// Whether a watch runs.
+    /// Returns true if a watch is registered.
     pub fn is_watching(&self) -> bool {
         self.watch.is_some()
     }
 
-    /// The number of hidden entries in a row at which the walk looks again.
+    /// Returns the number of hidden entries in a row after which the walk looks again.
     pub fn next_look(hidden: u64) -> u64 {
         hidden + (hidden / 4).clamp(LOOK_FIRST, LOOK_EVERY)
     }
 
-    /// The walk has reached `to`; `None`: the end of the data.
+    /// Ends the watch: the walk has reached `to`, or with `None` the end of the data.
     pub fn finish(&mut self, order: &Order, to: Option<&[u8]>, total: u64) {
         base::invariant!(
             self.watch.is_none() || self.watched_at <= total,
@@ -83,7 +83,7 @@ impl RangeSkipper {
         }
     }
 
-    /// The walk failed.
+    /// Ends the watch without a range, because the walk failed.
     pub fn cancel(&mut self) {
         if let Some(watch) = self.watch.take() {
             self.ranges.cancel(&watch);

@@ -1,4 +1,4 @@
-//! The walk from versions to keys, held to a plain model: every reader, both ways, with turns.
+//! Compares the walk with a plain model: every reader, both directions, with turns.
 
 use base::iter::VecIterator;
 use base::key::{InternalOrder, append_internal};
@@ -10,7 +10,7 @@ use super::view::View;
 use super::walk::Walk;
 use crate::sync::Arc;
 
-/// Joins operands with commas; with nothing to join to, just the operands.
+/// Joins the base value and the operands with commas.
 struct Join;
 
 impl MergeOperator for Join {
@@ -29,10 +29,10 @@ impl MergeOperator for Join {
     }
 }
 
-/// Versions of keys: (key, sequence, kind, value).
+/// Entries of keys: (key, sequence number, value type, value).
 type Versions = Vec<(u8, u64, ValueType, Vec<u8>)>;
 
-/// A linear congruential generator: tests need chance, not quality.
+/// A linear congruential generator: the tests need no good random numbers.
 struct Chance(u64);
 
 impl Chance {
@@ -57,7 +57,7 @@ fn random_versions(chance: &mut Chance) -> Versions {
     versions
 }
 
-/// What a reader at `seq` reads, key by key.
+/// Returns the keys and values that a reader at `seq` sees.
 fn model(versions: &Versions, seq: u64) -> Vec<(Vec<u8>, Vec<u8>)> {
     let mut out = Vec::new();
     for key in 0..9u8 {

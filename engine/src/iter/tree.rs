@@ -1,4 +1,4 @@
-//! What an iterator reads: the sources of one moment as one stream of internal entries.
+//! The sources of an iterator, as one stream of internal entries in order.
 //!
 //! The stream is filtered by range tombstones only if a memtable or an SST file has range tombstones, or may have some.
 //! Older sources then skip the key ranges of newer tombstones, and deleted entries cost nothing. Most iterators have no
@@ -20,13 +20,13 @@ use crate::options::{ReadOptions, ReadTier};
 use crate::source::{BucketsIter, LevelIter, LevelTombstones, Source, SourceCover};
 use crate::sync::Arc;
 
-/// One source, several merged, or such a merge without the rows that range tombstones cover. Before the iterator is
-/// positioned for the first time, there are no sources: [`gather`] collects the sources when a positioning needs them.
+/// One source, several merged sources, or several merged sources without the entries that range tombstones delete.
+/// There are no sources before the first positioning: [`gather`] then collects them.
 // The sizes differ, but a box would cost a pointer chase at each row.
 #[allow(clippy::large_enum_variant)]
 pub enum Tree {
     Unopened,
-    /// In a box: an iterator is moved some times while it is made, and a source is a kilobyte.
+    /// In a box: an iterator is moved several times while it is made, and a source is larger than a kilobyte.
     One(Box<Source>),
     Many(Merging<Source>),
     Covered(Uncovered<Source, SourceCover>),
@@ -100,10 +100,10 @@ impl InternalIterator for Tree {
     }
 }
 
-/// All sources of a moment merged, for a reader at `seq`.
+/// Merges all sources of a super version, for a reader at `seq`.
 ///
 /// # Errors
-/// Those of opening tables of level 0.
+/// An error of opening an SST file of level 0.
 pub fn gather(
     context: &IteratorContext,
     options: &ReadOptions,
@@ -121,8 +121,8 @@ pub fn gather(
     Ok(gathering.into_tree())
 }
 
-/// The sources of an iterator while they are collected, newest first, each with its range tombstones if
-/// tombstones are collected.
+/// Collects the sources of an iterator, newest first. Also collects the range tombstones of each source, if there
+/// may be any.
 struct Gathering<'a> {
     context: &'a IteratorContext,
     options: &'a ReadOptions,
@@ -132,7 +132,7 @@ struct Gathering<'a> {
     ctx: Arc<ReadCtx>,
     sources: Vec<Source>,
     covers: Vec<SourceCover>,
-    /// Whether tombstones count and there may be some.
+    /// True if range tombstones apply to this read, and there may be some.
     covered: bool,
 }
 
@@ -176,7 +176,7 @@ impl<'a> Gathering<'a> {
     fn memtable(&mut self, mem: &Arc<MemTable>) {
         let counts = mem.counts();
         let tombstones = self.covered && counts.range_deletes > 0;
-        // What joins an empty memtable later is newer than this iterator sees.
+        // The iterator does not see entries that are added to an empty memtable later.
         if counts.entries == 0 && !self.options.tailing && !tombstones {
             return;
         }
@@ -209,14 +209,15 @@ impl<'a> Gathering<'a> {
                 continue;
             }
             if self.ctx.cache_only && tables.find(file).is_none() {
-                // It may not be opened now: whoever comes to it is told.
+                // The read tier forbids to open the file now. A read that needs the file returns an error.
                 self.sorted(0, Arc::new(LevelFiles::new(vec![file.clone()])));
                 continue;
             }
             let reader = tables.get_for(parts, 0, file, &self.ctx)?;
             let filter = self.options.table_filter.as_ref();
             if filter.is_some_and(|filter| !filter.reads(reader.properties())) {
-                // The range tombstones of the file count. Its rows do not, and the filter is not asked again.
+                // The range tombstones of the file apply, but its entries are left out. The filter is not asked
+                // again.
                 let files = Arc::new(LevelFiles::new(vec![file.clone()]));
                 self.rows_and_tombstones(0, Arc::new(LevelFiles::new(Vec::new())), files);
                 continue;
@@ -245,12 +246,12 @@ impl<'a> Gathering<'a> {
         }
     }
 
-    /// Files of which each begins behind the one before it.
+    /// Adds files in key order that do not overlap.
     fn sorted(&mut self, level: usize, files: Arc<LevelFiles>) {
         self.rows_and_tombstones(level, files.clone(), files);
     }
 
-    /// Adds the rows of one list of files, and the range tombstones of a list that can be longer.
+    /// Adds the entries of one list of files, and the range tombstones of another list, which can have more files.
     fn rows_and_tombstones(&mut self, level: usize, rows: Arc<LevelFiles>, files: Arc<LevelFiles>) {
         let order = self.context.family.order();
         let (tables, parts) = (self.context.tables.clone(), self.moment.parts.clone());
@@ -265,7 +266,7 @@ impl<'a> Gathering<'a> {
         });
     }
 
-    /// Whether keys between these lie outside the iterator's bounds.
+    /// Returns true if all keys in this range are outside of the iterator's bounds.
     fn outside(&self, smallest: &[u8], largest: &[u8]) -> bool {
         let user = &self.context.family.order().user;
         let size = user.timestamp_size();
@@ -300,20 +301,20 @@ impl<'a> Gathering<'a> {
     }
 }
 
-/// How many sources an iterator over the super version has at most.
+/// Returns the largest number of sources that an iterator over the super version can have.
 fn sources_max(moment: &SuperVersion) -> usize {
     let levels = (1..moment.version.num_levels()).filter(|&level| !moment.version.level(level).is_empty());
     1 + moment.imm.len() + moment.version.level(0).len() + levels.count()
 }
 
-/// The part of the options that tables follow.
+/// Returns the options that reads of SST files use.
 fn ctx(context: &IteratorContext, options: &ReadOptions, moment: &SuperVersion) -> ReadCtx {
     let parts = &moment.parts;
     ReadCtx {
         verify_checksums: options.verify_checksums,
         fill_cache: options.fill_cache,
         cache_only: options.read_tier == ReadTier::BlockCache,
-        // Tables opened earlier may still know an extractor that was taken away.
+        // SST files that were opened earlier may still have a prefix extractor that was removed from the options.
         total_order_seek: options.total_order_seek
             || parts.prefix_extractor.is_none()
             || (parts.prefix_seek_opt_in_only && !options.prefix_same_as_start && !options.auto_prefix_mode),

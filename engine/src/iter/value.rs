@@ -7,7 +7,7 @@ use base::iter::InternalIterator;
 /// atomic counts of a pin.
 const COPY_MAX: usize = 512;
 
-/// A value held beyond the position it came from. Its buffer is reused.
+/// A value that stays valid after its source has moved. The buffer is used again.
 #[derive(Default)]
 pub struct Held {
     copy: Vec<u8>,
@@ -15,8 +15,8 @@ pub struct Held {
 }
 
 impl Held {
-    /// Takes the current value of `source`, leaving off `cut` bytes at the end. `pin`: without copying, however
-    /// short it is.
+    /// Takes the current value of `source` without the last `cut` bytes. With `pin`, a short value is not copied
+    /// either.
     #[inline]
     pub fn take<I: InternalIterator>(&mut self, source: &I, cut: usize, pin: bool) {
         let value = source.value();

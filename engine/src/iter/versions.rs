@@ -1,7 +1,7 @@
-//! Every version of every key, newest first: what is in the tree rather than what a reader would see.
+//! Iterates over all entries of every key, newest first: the stored entries, not what a reader sees.
 //!
-//! Versions under a newer range tombstone are left out, as RocksDB's internal iterator leaves them out. For
-//! tools that look inside.
+//! Entries under a newer range tombstone are left out, as in RocksDB's internal iterator. For tools that show the
+//! stored entries.
 
 use base::Result;
 use base::iter::InternalIterator;
@@ -13,17 +13,17 @@ use crate::family::SuperVersion;
 use crate::options::ReadOptions;
 use crate::sync::Arc;
 
-/// A position among the versions of one moment; moves forward only.
+/// A position among all entries of one super version. Moves only forward.
 pub struct Versions {
     tree: Tree,
     _moment: Arc<SuperVersion>,
 }
 
 impl Versions {
-    /// Not valid until positioned.
+    /// Makes an iterator that is not valid before it is positioned.
     ///
     /// # Errors
-    /// Those of opening tables.
+    /// An error of opening an SST file.
     pub fn new(context: &IteratorContext) -> Result<Self> {
         let moment = context.family.pin_owned();
         let options = ReadOptions { total_order_seek: true, ..ReadOptions::default() };
@@ -36,17 +36,17 @@ impl Versions {
     }
 
     /// # Errors
-    /// What ended the walk early.
+    /// The error that ended the iteration.
     pub fn status(&self) -> Result<()> {
         self.tree.status()
     }
 
-    /// The current internal key. Only while valid.
+    /// Returns the current internal key. The iterator must be valid.
     pub fn key(&self) -> &[u8] {
         self.tree.key()
     }
 
-    /// The current value as it is stored. Only while valid.
+    /// Returns the current value as it is stored. The iterator must be valid.
     pub fn value(&self) -> &[u8] {
         self.tree.value()
     }
@@ -55,12 +55,12 @@ impl Versions {
         self.tree.seek_to_first();
     }
 
-    /// To the first version at or after `target`, an internal key.
+    /// Moves to the first entry at or after `target`, an internal key.
     pub fn seek(&mut self, target: &[u8]) {
         self.tree.seek(target);
     }
 
-    /// To the next version. Does nothing when not valid.
+    /// Moves to the next entry. Does nothing if the iterator is not valid.
     pub fn next(&mut self) {
         if self.valid() {
             self.tree.next();

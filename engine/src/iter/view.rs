@@ -1,4 +1,4 @@
-//! What one reader sees, and how far.
+//! Which entries one reader sees, and where its iteration ends.
 
 use base::Order;
 use base::key::SequenceNumber;
@@ -9,34 +9,34 @@ use crate::sequence::Visibility;
 use crate::source::BlobContext;
 use crate::sync::Arc;
 
-/// What one reader sees, and how far.
+/// Which entries one reader sees, and where its iteration ends.
 #[derive(Clone)]
 pub struct View {
     pub order: Order,
     pub seq: SequenceNumber,
-    /// The entries at or below `seq` that are not seen; `None`: all are seen.
+    /// Hides entries at or below `seq`. `None` means that all of them are visible.
     pub visibility: Option<Arc<Visibility>>,
-    /// How values in blob files are read; `None` if the version has no blob files.
+    /// How values in blob files are read. `None` if the version has no blob files.
     pub blobs: Option<Box<BlobContext>>,
-    /// Without `blobs`: the blob index of an entry is shown as its value. Readers of single SST files set this.
+    /// Without `blobs`, show the blob index of an entry as its value. Readers of single SST files set this.
     pub shows_blob_indexes: bool,
-    /// Values in blob files are read by `prepare_value`, not by the move.
+    /// `prepare_value` reads values in blob files; a move does not.
     pub lazy_blobs: bool,
-    /// With timestamps: entries at or before this one are seen.
+    /// With timestamps: entries at or before this timestamp are visible.
     pub timestamp: Vec<u8>,
     /// With timestamps: every entry from this timestamp on is shown, also tombstones and merge operands
     /// (`iter_start_ts`). `None`: only the newest entry of each key is shown.
     pub start_timestamp: Option<Vec<u8>>,
     pub merge_operator: Option<Arc<dyn MergeOperator>>,
-    /// Where merges are counted.
+    /// The statistics that count merges.
     pub statistics: Option<Arc<Statistics>>,
     pub lower: Option<Vec<u8>>,
     pub upper: Option<Vec<u8>>,
-    /// Iteration ends where this prefix of the seek key ends.
+    /// The iteration ends where the keys no longer have the prefix of the seek key.
     pub prefix: Option<Arc<dyn base::order::PrefixExtractor>>,
-    /// Entries of one key to step over before seeking instead.
+    /// The number of entries of one key to skip by steps. After this number, a seek skips the rest.
     pub max_sequential_skip: u64,
-    /// Hidden entries in a row before giving up as Incomplete; 0: never.
+    /// The number of hidden entries in a row after which the iteration fails with Incomplete; 0 means no limit.
     pub max_skippable: u64,
 }
 

@@ -1,14 +1,15 @@
-//! From internal entries to the user's keys: each key once, as one reader sees it, both ways.
+//! Turns internal entries into the keys of the application: each key once, as one reader sees it, in both
+//! directions.
 //!
 //! ```text
 //!  internal   a#9,SET  b#7,DEL  b#3,SET  c#8,MERGE  c#2,SET  d#50,SET        reader at #20
 //!  user       a                          c (merged)
 //! ```
-//! In the forward direction, the source stands on the entry that is shown, so key and value are views of
-//! the source. Only a merge reads further. An entry with sequence number 0 has no older entry of its key
-//! after it, so `next` need not remember the key: after a full compaction, a scan copies no byte. In the
-//! backward direction, the entries of a key come oldest first, and the source has read past the shown key.
-//! So the key is copied, and a short value too. Follows RocksDB `db/db_iter.cc` for behaviour.
+//! In the forward direction, the source stands on the entry that is shown, so key and value are views into the
+//! source. Only a merge reads further. An entry with sequence number 0 has no older entry of its key after it, so
+//! `next` need not copy the key: after a full compaction, a scan copies no byte. In the backward direction, the
+//! entries of a key come oldest first, and the source has read past the shown key. So the key is copied, and a
+//! short value too. The behaviour follows RocksDB `db/db_iter.cc`.
 
 mod backward;
 mod blob;
@@ -32,7 +33,7 @@ use super::view::View;
 use super::watch::Watch;
 use crate::source::resolve::{self, Found, Scratch};
 
-/// Does what is part of a seek, on the clock of the thread's perf context.
+/// Runs a part of a seek, and adds its time to a counter of the thread's perf context.
 #[inline]
 fn timed(counter: PerfCounter, part: impl FnOnce()) {
     let _time = PerfTimer::start(counter);
@@ -45,18 +46,19 @@ enum Direction {
     Reverse,
 }
 
-/// Where the entry shown lies.
+/// Where the walk has the shown entry.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Place {
-    /// The source stands on it.
+    /// The source stands on the entry.
     Source,
-    /// In `saved_key` and `held`; the source stands elsewhere, or its value is in a blob file.
+    /// The key is in `saved_key` and the value is in `held`. The source stands on another entry, or the value is in
+    /// a blob file.
     Saved,
-    /// The key is in `saved_key`, a blob index in `held`: the value was not read yet.
+    /// The key is in `saved_key`, and a blob index is in `held`. The value was not read yet.
     Unprepared,
 }
 
-/// See the module.
+/// Walks over the keys that one reader sees. `source` has the internal entries.
 pub struct Walk<I> {
     source: I,
     view: View,
@@ -64,16 +66,16 @@ pub struct Walk<I> {
     place: Place,
     valid: bool,
     entity: bool,
-    /// The source stands on the entry shown, and its value ends with a preferred sequence number.
+    /// The source stands on the shown entry, and its value ends with a preferred sequence number.
     timed: bool,
     error: Option<Error>,
     timestamp_size: usize,
-    /// User key, timestamp included.
+    /// The user key of the shown or skipped entry, with timestamp.
     saved_key: Vec<u8>,
     /// Sequence number and value type of the entry in `held`, as at the end of an internal key.
     saved_trailer: u64,
     held: Held,
-    /// Empty between rows; memory that merges use again.
+    /// Operands of a merge. Empty between entries; the memory is used again.
     operands: Vec<Pinned>,
     scratch: Scratch,
     seek_key: Vec<u8>,
@@ -81,7 +83,7 @@ pub struct Walk<I> {
     spare_key: Vec<u8>,
     prefix: Option<Vec<u8>>,
     skipped: u64,
-    /// Entries stepped over, and seeks in place of steps, that nobody has asked about yet.
+    /// The number of hidden entries that were skipped, and of seeks in place of steps, since they were last taken.
     skips: u64,
     reseeks: u64,
     watch: Option<Box<Watch>>,
@@ -89,14 +91,14 @@ pub struct Walk<I> {
     empty: Empty,
 }
 
-/// How the walk uses key ranges without keys.
+/// The state for skipping key ranges without keys.
 struct Empty {
     skipper: Option<RangeSkipper>,
-    /// Hidden entries in a row at which the walk looks for a key range without keys.
+    /// The number of hidden entries in a row after which the walk looks for a key range without keys.
     look_at: u64,
-    /// True if the move has looked.
+    /// True if the present move has looked for a range.
     looked: bool,
-    /// The time of a move that steps over many hidden entries.
+    /// Measures the time of a move that skips many hidden entries.
     step: Option<Step>,
 }
 
@@ -136,12 +138,12 @@ impl<I: InternalIterator> Walk<I> {
         self.valid = false;
     }
 
-    /// The sequence number up to which range tombstones are visible.
+    /// Returns the sequence number up to which range tombstones are visible.
     pub fn seq(&self) -> SequenceNumber {
         self.view.visibility.as_ref().map_or(self.view.seq, |visibility| visibility.sequence())
     }
 
-    /// The sequence number that the reader was given; with a visibility, entries after it may be seen.
+    /// Returns the sequence number of the reader. With a visibility, the reader may also see newer entries.
     pub fn snapshot_seq(&self) -> SequenceNumber {
         self.view.seq
     }
@@ -151,12 +153,12 @@ impl<I: InternalIterator> Walk<I> {
         self.watch = watch;
     }
 
-    /// Makes range tombstones of runs of tombstones from now on.
+    /// Converts runs of tombstones to range tombstones from now on.
     pub fn convert(&mut self, convert: Option<Box<Converter>>) {
         self.convert = convert;
     }
 
-    /// A move, or a new beginning.
+    /// Reports a move, or with `sought` a positioning call, to the watch.
     #[cold]
     pub fn watch_step(&mut self, sought: bool) {
         if let Some(watch) = &mut self.watch {
@@ -164,19 +166,19 @@ impl<I: InternalIterator> Walk<I> {
         }
     }
 
-    /// Its row is shown to the user; see [`InternalIterator::value_shown`].
+    /// Reports to the source that the application sees the current entry: see [`InternalIterator::value_shown`].
     pub fn value_shown(&mut self) {
         if self.valid {
             self.source.value_shown();
         }
     }
 
-    /// Hidden entries stepped over since this was last asked.
+    /// Returns the number of hidden entries that were skipped since the last call.
     pub fn take_skips(&mut self) -> u64 {
         std::mem::take(&mut self.skips)
     }
 
-    /// Seeks made in place of many steps since this was last asked.
+    /// Returns the number of seeks in place of many steps since the last call.
     pub fn take_reseeks(&mut self) -> u64 {
         std::mem::take(&mut self.reseeks)
     }
@@ -186,8 +188,8 @@ impl<I: InternalIterator> Walk<I> {
         self.valid
     }
 
-    /// Whether damage or a failed call ended it: no positioning goes on behind that. An operator that fails is an error of
-    /// one key.
+    /// Returns true if damage or a failed file-system call ended the iteration: no positioning call continues it. A
+    /// merge operator that fails is an error of one key only.
     #[inline]
     pub fn is_over(&self) -> bool {
         let ends = |error: &Error| {
@@ -198,7 +200,7 @@ impl<I: InternalIterator> Walk<I> {
     }
 
     /// # Errors
-    /// What ended the iteration early. It stays until the next positioning call, if that is let through.
+    /// The error that ended the iteration. It stays until the next positioning call.
     pub fn status(&self) -> Result<()> {
         match &self.error {
             Some(error) => Err(error.clone()),
@@ -206,7 +208,7 @@ impl<I: InternalIterator> Walk<I> {
         }
     }
 
-    /// The user key with its timestamp. Empty when not valid.
+    /// Returns the user key with its timestamp. Empty if the walk is not valid.
     #[inline]
     fn full_key(&self) -> &[u8] {
         if !self.valid {
@@ -218,14 +220,14 @@ impl<I: InternalIterator> Walk<I> {
         }
     }
 
-    /// The user key, without timestamp. Empty when not valid.
+    /// Returns the user key without timestamp. Empty if the walk is not valid.
     #[inline]
     pub fn key(&self) -> &[u8] {
         let full = self.full_key();
         if self.timestamp_size == 0 { full } else { &full[..full.len().saturating_sub(self.timestamp_size)] }
     }
 
-    /// The timestamp of the version shown; empty without timestamps.
+    /// Returns the timestamp of the shown entry. Empty if the column family has no timestamps.
     pub fn timestamp(&self) -> &[u8] {
         let full = self.full_key();
         &full[full.len().saturating_sub(self.timestamp_size)..]
@@ -240,7 +242,7 @@ impl<I: InternalIterator> Walk<I> {
         ValueType::from_u8(trailer(self) as u8)
     }
 
-    /// The stored value: an entity's serialized form for an entity. Empty when not valid.
+    /// Returns the stored value; for an entity, its encoded form. Empty if the walk is not valid.
     #[inline]
     fn stored(&self) -> &[u8] {
         if !self.valid {
@@ -256,23 +258,24 @@ impl<I: InternalIterator> Walk<I> {
         }
     }
 
-    /// The value; of an entity its default column. Empty when not valid.
+    /// Returns the value; for an entity, its default column. Empty if the walk is not valid.
     #[inline]
     pub fn value(&self) -> &[u8] {
         let stored = self.stored();
         if !self.entity {
             return stored;
         }
-        // It was decoded when the iterator came to it.
+        // The entity was decoded when the walk reached the entry, so this does not fail.
         format::wide::default_column(stored).map(|column| column.value).unwrap_or_default()
     }
 
-    /// Whether the value is a wide-column entity, and its serialized form.
+    /// Returns the encoded form of a wide-column entity; `None` if the value is no entity.
     pub fn entity(&self) -> Option<&[u8]> {
         (self.valid && self.entity).then(|| self.stored())
     }
 
-    /// The value kept alive beyond the next move, without a copy where the source's memory can be held.
+    /// Returns the value as a view that stays valid after the next move. Copies only if the memory of the source
+    /// cannot be held.
     pub fn pin_value(&self) -> Pinned {
         match self.pin_found() {
             Found::Value(value) => value,
@@ -282,7 +285,7 @@ impl<I: InternalIterator> Walk<I> {
         }
     }
 
-    /// Returns the stored value, kept alive beyond the next move. Empty when not valid.
+    /// Returns the stored value as a view that stays valid after the next move. Empty if the walk is not valid.
     pub fn pin_found(&self) -> Found {
         if !self.valid {
             return Found::Value(Pinned::from_vec(Vec::new()));
@@ -298,7 +301,8 @@ impl<I: InternalIterator> Walk<I> {
         if self.entity { Found::Entity(stored) } else { Found::Value(stored) }
     }
 
-    /// The user key kept alive beyond the next move, without its timestamp; whether that took no copy.
+    /// Returns the user key without timestamp as a view that stays valid after the next move, and true if nothing
+    /// was copied.
     pub fn pin_key(&self) -> (Pinned, bool) {
         let held = (self.valid && self.place == Place::Source).then(|| self.source.pin_key()).flatten();
         match held {
@@ -307,7 +311,7 @@ impl<I: InternalIterator> Walk<I> {
         }
     }
 
-    /// Whether the value is the source's own memory.
+    /// Returns true if the value is a view into the memory of the source.
     pub fn value_in_place(&self) -> bool {
         self.valid && self.place == Place::Source
     }
@@ -346,20 +350,20 @@ impl<I: InternalIterator> Walk<I> {
         }
     }
 
-    /// To the first key at or after `target` (without timestamp).
+    /// Moves to the first key at or after `target`. `target` has no timestamp.
     pub fn seek(&mut self, target: &[u8]) {
         self.prefix = prefix_of(&self.view, target);
         self.seek_by(target, I::seek);
     }
 
-    /// To the last key at or before `target` (without timestamp).
+    /// Moves to the last key at or before `target`. `target` has no timestamp.
     pub fn seek_for_prev(&mut self, target: &[u8]) {
         self.prefix = prefix_of(&self.view, target);
         self.seek_for_prev_by(target, I::seek_for_prev);
     }
 
-    /// Goes on where `before`, a walk over another moment, stands: within the same prefix, in total order.
-    /// Does nothing if it is not valid.
+    /// Moves to the key where `before` stands. `before` is a walk over another super version. Keeps its prefix, and
+    /// seeks in total order. Does nothing if `before` is not valid.
     pub fn go_on_from(&mut self, before: &mut Self, backward: bool) {
         if !before.valid {
             return;
@@ -409,7 +413,7 @@ impl<I: InternalIterator> Walk<I> {
         self.backward();
     }
 
-    /// To the next key. Does nothing when not valid.
+    /// Moves to the next key. Does nothing if the walk is not valid.
     #[inline]
     pub fn next(&mut self) {
         let before = place_to_check(self);
@@ -417,7 +421,7 @@ impl<I: InternalIterator> Walk<I> {
         check_moved(self, before, Ordering::Greater);
     }
 
-    /// As [`Walk::next`], on the clock of the thread's perf context.
+    /// Moves to the next key, and adds the time of the search to the thread's perf context.
     pub fn next_timed(&mut self) {
         self.advance(|counter| Some(PerfTimer::start(counter)));
     }
@@ -433,7 +437,7 @@ impl<I: InternalIterator> Walk<I> {
         }
         if self.place == Place::Source {
             let internal = self.source.key();
-            // Sequence number 0: no older version of this key exists.
+            // Sequence number 0: there is no older entry of this key.
             let alone = key::sequence(internal) == 0 && self.timestamp_size == 0;
             if !alone {
                 self.saved_key.clear();
@@ -448,7 +452,7 @@ impl<I: InternalIterator> Walk<I> {
         }
     }
 
-    /// To the previous key. Does nothing when not valid.
+    /// Moves to the previous key. Does nothing if the walk is not valid.
     pub fn prev(&mut self) {
         if !self.valid {
             return;
@@ -469,7 +473,7 @@ impl<I: InternalIterator> Walk<I> {
         self.skipped = 0;
     }
 
-    /// Was going backward with the source before the key shown: find the key after it.
+    /// Turns from backward to forward, and moves to the next key. The source stands before the shown key.
     #[cold]
     fn turn_forward(&mut self) {
         base::invariant!(self.direction == Direction::Reverse, "an iterator that goes forward turns forward");
@@ -479,7 +483,7 @@ impl<I: InternalIterator> Walk<I> {
         self.forward(true);
     }
 
-    /// Was going forward: put the source before every version of the key shown.
+    /// Turns from forward to backward: moves the source before every entry of the shown key.
     #[cold]
     fn turn_backward(&mut self) {
         base::invariant!(
@@ -495,8 +499,8 @@ impl<I: InternalIterator> Walk<I> {
         self.source.seek_total_for_prev(&self.seek_key);
     }
 
-    /// Puts the position before every entry of the key shown into `seek_key`. With `iter_start_ts`: before every entry
-    /// of this key and timestamp.
+    /// Writes the position before every entry of the shown key to `seek_key`. With `iter_start_ts`, the position is
+    /// before every entry of this key and timestamp.
     fn seek_key_before_saved(&mut self) {
         let (key, timestamp) =
             self.saved_key.split_at(self.saved_key.len().saturating_sub(self.timestamp_size));
@@ -504,7 +508,7 @@ impl<I: InternalIterator> Walk<I> {
         seek_key(&mut self.seek_key, key, self.timestamp_size, u64::MAX, timestamp);
     }
 
-    /// Ends the iteration; an error of the source is kept.
+    /// Ends the iteration, and keeps an error of the source.
     #[cold]
     fn end(&mut self) {
         self.valid = false;
@@ -523,7 +527,7 @@ impl<I: InternalIterator> Walk<I> {
     }
 }
 
-/// The sequence number and the value type of the entry that a walk shows. Only while the walk is valid.
+/// Returns sequence number and value type of the shown entry. The walk must be valid.
 fn trailer<I: InternalIterator>(walk: &Walk<I>) -> u64 {
     match walk.place {
         Place::Source => key::trailer(walk.source.key()),
@@ -531,8 +535,8 @@ fn trailer<I: InternalIterator>(walk: &Walk<I>) -> u64 {
     }
 }
 
-/// Returns the internal key of the entry that a walk shows: user key, timestamp, sequence number and value type. Empty if
-/// the walk is not valid.
+/// Returns the internal key of the shown entry: user key, timestamp, sequence number and value type. Empty if the
+/// walk is not valid.
 pub fn internal_key<I: InternalIterator>(walk: &Walk<I>) -> Vec<u8> {
     if !walk.valid {
         return Vec::new();
@@ -543,8 +547,8 @@ pub fn internal_key<I: InternalIterator>(walk: &Walk<I>) -> Vec<u8> {
 }
 
 crate::sync::thread_local! {
-    /// Spare buffers of [`place_to_check`]. A move must not allocate, also where moves are checked. A move can move another
-    /// iterator, so there are several.
+    /// Spare buffers of [`place_to_check`], because a move must not allocate in a build with invariants either.
+    /// There are several, because a comparator or merge operator can move another iterator.
     static PLACES: Cell<Vec<Vec<u8>>> = const { Cell::new(Vec::new()) };
 }
 
@@ -562,7 +566,7 @@ fn place_to_check<I: InternalIterator>(walk: &Walk<I>) -> Option<Vec<u8>> {
     })
 }
 
-/// Checks that a move led to a key on the expected side of the key before, and inside of the bounds.
+/// Checks that a move reached a key on the expected side of the key before, and inside of the bounds.
 #[inline]
 fn check_moved<I: InternalIterator>(walk: &Walk<I>, before: Option<Vec<u8>>, expected: Ordering) {
     let Some(before) = before else { return };

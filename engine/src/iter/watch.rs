@@ -1,9 +1,10 @@
-//! Scans that find the active memtable full of hidden entries ask for it to be flushed
-//! (`memtable_op_scan_flush_trigger`, `memtable_avg_op_scan_flush_trigger`): a flush drops what nobody sees.
+//! Requests a flush of the active memtable if scans find too many hidden entries in it
+//! (`memtable_op_scan_flush_trigger`, `memtable_avg_op_scan_flush_trigger`). A flush drops the entries that no
+//! reader sees.
 //!
-//! An entry is taken for one of the memtable by its sequence number, as RocksDB does it (`db/db_iter.h`,
+//! The sequence number of an entry decides whether the entry is in the memtable, as in RocksDB (`db/db_iter.h`,
 //! `MarkMemtableForFlushForPerOpTrigger`, `MarkMemtableForFlushForAvgTrigger`). Only the memtable that was active
-//! when the iterator was made is watched, and only on the way forward.
+//! when the iterator was made is watched, and only in the forward direction.
 
 use base::SequenceNumber;
 use mem::memtable::MemTable;
@@ -11,21 +12,22 @@ use mem::memtable::MemTable;
 use crate::options::FamilyOptions;
 use crate::sync::Arc;
 
-/// Of one iterator.
+/// Counts the hidden entries of the memtable for one iterator.
 pub struct Watch {
     memtable: Arc<MemTable>,
-    /// Entries from here on are the memtable's.
+    /// Entries at this sequence number or above are in the memtable.
     from: SequenceNumber,
-    /// Hidden entries in one operation that are too many; 0 once the memtable is marked.
+    /// The number of hidden entries in one operation that requests a flush; 0 after the memtable was marked.
     by_one: u64,
-    /// Hidden entries an operation, on average since the last seek, that are too many; 0: not looked at.
+    /// The average number of hidden entries for each operation since the last seek that requests a flush; 0
+    /// disables this rule.
     by_average: u64,
     operations: u64,
     hidden: u64,
 }
 
 impl Watch {
-    /// `None` if the options ask for nothing.
+    /// Returns `None` if `memtable_op_scan_flush_trigger` is 0.
     pub fn new(options: &FamilyOptions, memtable: &Arc<MemTable>) -> Option<Box<Self>> {
         let by_one = u64::from(options.memtable_op_scan_flush_trigger);
         if by_one == 0 {
@@ -47,7 +49,7 @@ impl Watch {
         }))
     }
 
-    /// An entry at `seq` was stepped over; `in_this` counts those of the operation that runs.
+    /// Counts a hidden entry at `seq`. `in_this` counts the entries of the present operation.
     #[inline]
     pub fn hidden(&mut self, seq: SequenceNumber, in_this: &mut u64) {
         if self.by_one == 0 || seq < self.from {
@@ -64,7 +66,7 @@ impl Watch {
         }
     }
 
-    /// A move to a neighbour, or a seek, which ends the average so far.
+    /// Counts an operation. A seek also applies the rule of the average, and starts a new average.
     pub fn step(&mut self, sought: bool) {
         if !sought {
             self.operations += 1;

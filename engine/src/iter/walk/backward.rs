@@ -12,7 +12,7 @@ use crate::family::empty_ranges::Toward;
 use crate::source::resolve::{self, Base};
 
 impl<I: InternalIterator> Walk<I> {
-    /// From the source's position on backward, finds the previous key to show. Leaves the source before it.
+    /// Finds the previous key to show, from the position of the source. Then the source stands before this key.
     pub(super) fn backward(&mut self) {
         self.find_backward();
         self.empty.step.take();
@@ -68,8 +68,8 @@ impl<I: InternalIterator> Walk<I> {
         }
     }
 
-    /// Reads the versions of `saved_key` from the oldest on, leaving the source before the key; the newest
-    /// one seen decides. True if there is a value to show.
+    /// Reads all entries of `saved_key`, oldest first. Then the source stands before the key. The newest visible
+    /// entry decides. Returns true if there is a value to show.
     fn newest_seen_backward(&mut self) -> Result<bool> {
         #[derive(Clone, Copy, PartialEq)]
         enum Last {
@@ -80,11 +80,11 @@ impl<I: InternalIterator> Walk<I> {
         }
         let mut last = Last::Nothing;
         let mut operands = std::mem::take(&mut self.operands);
-        // What a merge may be based on is not copied for it.
+        // With a merge operator, a value may be the base of a merge: pin it, because a merge would copy it again.
         let pin = self.view.merge_operator.is_some();
         let mut base = Base::None;
         let mut shown_timestamp: Option<Vec<u8>> = None;
-        // The key of the newest entry whose value or columns may be in blob files, with its own timestamp.
+        // The user key, with timestamp, of the newest entry whose value or columns may be in blob files.
         let mut blob_key = Vec::new();
         let mut run = 0u64;
         while self.source.valid() {
@@ -179,15 +179,15 @@ impl<I: InternalIterator> Walk<I> {
         }
     }
 
-    /// As `newest_seen_backward`, for a key with many versions: seeks the newest seen one, reads it
-    /// forward, and goes back before the key.
+    /// Does the work of `newest_seen_backward` for a key with many entries: seeks the newest visible entry, reads
+    /// from there forward, and moves before the key.
     #[cold]
     fn newest_seen_by_seek(&mut self) -> Result<bool> {
-        // Left empty where an error ends the iteration; then the memory is made again.
+        // An error drops this memory; the next call allocates again.
         let mut saved = std::mem::take(&mut self.spare_key);
         saved.clear();
         saved.extend_from_slice(&self.saved_key);
-        // Newer entries of the key are not looked at.
+        // This function does not read the newer entries of the key.
         if self.empty.looked {
             self.unseen_at(&saved);
         }
@@ -200,7 +200,7 @@ impl<I: InternalIterator> Walk<I> {
             &self.view.timestamp,
         );
         self.source.seek_total(&self.seek_key);
-        // Of older timestamps there can be versions newer than the snapshot.
+        // Entries with older timestamps can be newer than the snapshot.
         while self.source.valid()
             && !self.view.sees(key::sequence(self.source.key()))
             && self.same_key(key::user_key(self.source.key()), &saved)
@@ -250,7 +250,7 @@ impl<I: InternalIterator> Walk<I> {
         Ok(found)
     }
 
-    /// The value held is an entity.
+    /// Shows the entity in `held`.
     fn show_held_entity(&mut self) -> Result<()> {
         let whole = match format::wide::may_have_blobs(self.held.bytes()) {
             true => Some(self.whole_entity(&self.saved_key, self.held.pinned())?),
@@ -264,7 +264,8 @@ impl<I: InternalIterator> Walk<I> {
         Ok(())
     }
 
-    /// The value held is a blob index of `saved_key`: reads the value, unless values are read lazily.
+    /// Shows the entry of `saved_key` whose blob index is in `held`. Reads the value, unless values are read
+    /// lazily.
     fn hold_blob(&mut self) -> Result<()> {
         self.show_saved_blob();
         self.valid = false;

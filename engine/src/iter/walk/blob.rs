@@ -1,4 +1,4 @@
-//! Entries whose value, or one of whose columns, is in a blob file.
+//! Shows entries whose value, or one of whose columns, is in a blob file.
 
 use base::iter::InternalIterator;
 use base::key;
@@ -7,7 +7,7 @@ use base::{Error, Pinned, Result};
 use super::{Place, Walk};
 
 impl<I: InternalIterator> Walk<I> {
-    /// The value that a blob index points to. `user_key` has its timestamp.
+    /// Returns the value that a blob index refers to. `user_key` has its timestamp.
     pub(super) fn blob(&self, user_key: &[u8], index: &[u8]) -> Result<Pinned> {
         match &self.view.blobs {
             Some(blobs) => blobs.reads().value(user_key, index),
@@ -19,7 +19,7 @@ impl<I: InternalIterator> Walk<I> {
         }
     }
 
-    /// The entity with all columns inline.
+    /// Returns the entity with all columns inline.
     pub(super) fn whole_entity(&self, user_key: &[u8], entity: Pinned) -> Result<Pinned> {
         match &self.view.blobs {
             _ if !format::wide::may_have_blobs(&entity) => Ok(entity),
@@ -28,7 +28,7 @@ impl<I: InternalIterator> Walk<I> {
         }
     }
 
-    /// The source is on an entry whose value is in a blob file: shows the entry.
+    /// Shows the entry of the source, whose value is in a blob file.
     #[cold]
     pub(super) fn show_blob(&mut self) {
         self.save_key();
@@ -36,8 +36,8 @@ impl<I: InternalIterator> Walk<I> {
         self.show_saved_blob();
     }
 
-    /// `saved_key` and `held` have the key and the blob index of an entry: shows the entry. If values are read lazily,
-    /// only its key.
+    /// Shows the entry whose key is in `saved_key` and whose blob index is in `held`. With lazy reads, shows only
+    /// its key.
     pub(super) fn show_saved_blob(&mut self) {
         self.place = Place::Unprepared;
         self.valid = true;
@@ -47,7 +47,7 @@ impl<I: InternalIterator> Walk<I> {
         }
     }
 
-    /// The source is on an entity with columns in blob files: shows the entity with all columns inline.
+    /// Shows the entity of the source, which has columns in blob files, with all columns inline.
     #[cold]
     pub(super) fn show_entity_with_blobs(&mut self) {
         self.save_key();
@@ -63,8 +63,8 @@ impl<I: InternalIterator> Walk<I> {
         }
     }
 
-    /// Reads the current value, if it is in a blob file and was not read yet. Returns true if the iterator has a value
-    /// then; on an error the iterator is not valid and keeps the error.
+    /// Reads the current value, if it is in a blob file and was not read yet. Returns true if the walk then has a
+    /// value. After an error, the walk is not valid and keeps the error.
     pub fn prepare_value(&mut self) -> bool {
         if !self.valid || self.place != Place::Unprepared {
             return self.valid;

@@ -1,4 +1,4 @@
-//! Skips key ranges without keys, and finds such ranges while the walk steps over hidden entries.
+//! Skips key ranges without keys, and finds such ranges while the walk skips hidden entries.
 
 use base::iter::InternalIterator;
 use base::key::{self, pack};
@@ -15,13 +15,14 @@ impl<I: InternalIterator> Walk<I> {
         self.empty.skipper = skipper;
     }
 
-    /// Returns true if the iterator counts or converts hidden entries. Such an iterator must step over each hidden entry and
-    /// may skip no range.
+    /// Returns true if the iterator counts or converts hidden entries. Such an iterator must visit each hidden
+    /// entry, so it must not skip a range.
     pub fn follows_hidden(&self) -> bool {
         self.watch.is_some() || self.convert.is_some()
     }
 
-    /// The source stands on an entry after many hidden ones. Skips the range around it. True if no key follows.
+    /// Skips the key range without keys around the source, which stands after many hidden entries. Returns true if
+    /// no key follows.
     #[cold]
     #[inline(never)]
     pub(super) fn look(&mut self, toward: Toward) -> bool {
@@ -44,7 +45,7 @@ impl<I: InternalIterator> Walk<I> {
         self.empty.look_at = self.skipped + LOOK_FIRST;
         let Some(to) = to else { return true };
         let (bound, trailer) = match toward {
-            // Before newer entries of the key too: a watch must not miss them.
+            // This position is before newer entries of the key too: a watch must not miss them.
             Toward::Larger => (&self.view.upper, pack(key::MAX_SEQUENCE, key::TYPE_FOR_SEEK)),
             Toward::Smaller => (&self.view.lower, 0),
         };
@@ -63,8 +64,9 @@ impl<I: InternalIterator> Walk<I> {
         false
     }
 
-    /// A watch has begun. A source stands on its next entry, which can be far ahead of the walk, and entries that were written
-    /// in between before the watch are known to neither. So all sources are positioned again.
+    /// Positions all sources again after a watch has begun. A source stands on its next entry, which can be far
+    /// ahead of the walk. Entries that were written between the walk and this entry before the watch began would be
+    /// missed by source and watch.
     fn read_again(&mut self, toward: Toward) {
         base::invariant!(self.source.valid(), "a walk reads again after its end");
         self.seek_key.clear();
@@ -75,7 +77,8 @@ impl<I: InternalIterator> Walk<I> {
         }
     }
 
-    /// The walk has stopped: what it stepped over since the watch is a range.
+    /// Ends the look-up of a move. If a watch runs, the entries that the walk skipped since its start are a range
+    /// without keys.
     #[cold]
     #[inline(never)]
     pub(super) fn looked(&mut self, toward: Toward) {
@@ -95,7 +98,7 @@ impl<I: InternalIterator> Walk<I> {
         self.empty.skipper = Some(skipper);
     }
 
-    /// As [`Walk::unseen_at`], with the key of the source.
+    /// Does the work of [`Walk::unseen_at`] with the key of the source.
     #[cold]
     #[inline(never)]
     pub(super) fn unseen_here(&mut self) {
@@ -105,7 +108,7 @@ impl<I: InternalIterator> Walk<I> {
         }
     }
 
-    /// The walk steps over a live entry that it does not see, because the entry is newer: newer readers see it.
+    /// Ends a watch at a live entry that is too new for this reader: newer readers see the entry.
     pub(super) fn unseen_at(&mut self, user_key: &[u8]) {
         if let Some(skipper) = &mut self.empty.skipper {
             skipper.finish(&self.view.order, Some(user_key), self.skips);

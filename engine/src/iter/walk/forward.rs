@@ -12,12 +12,12 @@ use super::{Place, Walk};
 use crate::family::empty_ranges::Toward;
 use crate::source::resolve::{self, Base, Found, Merging};
 
-/// A move that steps over so many hidden entries is measured from there on.
+/// The number of hidden entries in one move after which the move is measured.
 const HIDDEN_MIN: u64 = 16;
 
 impl<I: InternalIterator> Walk<I> {
-    /// From the source's position on, finds the next entry to show. With `skip_saved`, versions of
-    /// `saved_key` are stepped over.
+    /// Finds the next entry to show, from the position of the source. With `skip_saved`, skips all entries of
+    /// `saved_key`.
     #[inline]
     pub(super) fn forward(&mut self, skip_saved: bool) {
         self.find_forward(skip_saved);
@@ -123,7 +123,7 @@ impl<I: InternalIterator> Walk<I> {
                 BLOB => return self.show_blob(),
                 _ if !is_deletion(kind) => return self.fail(resolve::unknown_kind(kind)),
                 _ => {
-                    // Deleted: nothing older of this key is seen.
+                    // The key is deleted, so none of its older entries is visible.
                     if let Some(watch) = &mut self.watch {
                         watch.hidden(seq, &mut hidden);
                     }
@@ -149,7 +149,7 @@ impl<I: InternalIterator> Walk<I> {
         if self.timestamp_size == 0 {
             self.view.order.equal(a, b)
         } else if self.view.start_timestamp.is_some() {
-            // Each timestamp of a key is shown.
+            // With `iter_start_ts`, each timestamp of a key is shown as a key of its own.
             a == b
         } else {
             self.view.order.compare_without_timestamp(a, b).is_eq()
@@ -167,7 +167,7 @@ impl<I: InternalIterator> Walk<I> {
                 .is_none_or(|start| order.compare_timestamp(timestamp, start).is_ge())
     }
 
-    /// Counts a hidden entry; true when there were too many.
+    /// Counts a hidden entry. Returns true if too many entries were hidden: the walk then has an error.
     #[inline]
     pub(super) fn gave_up(&mut self, why: PerfCounter) -> bool {
         self.skipped += 1;
@@ -183,24 +183,24 @@ impl<I: InternalIterator> Walk<I> {
         false
     }
 
-    /// Seeks past every version of `saved_key`.
+    /// Moves the source past all entries of `saved_key`.
     #[cold]
     fn seek_past_saved(&mut self) {
         self.reseeks += 1;
         let without_timestamp = self.saved_key.len().saturating_sub(self.timestamp_size);
         seek_key(&mut self.seek_key, &self.saved_key[..without_timestamp], self.timestamp_size, 0, MIN_TS);
         self.source.seek_total(&self.seek_key);
-        // The very oldest possible entry of the key has this position itself.
+        // An entry with sequence number 0 and the oldest timestamp can be exactly at this position.
         while self.source.valid() && self.same_key(key::user_key(self.source.key()), &self.saved_key) {
             self.source.next();
         }
     }
 
-    /// The source stands on a version that is too new: seeks the newest one of that key that is seen.
+    /// The source stands on an entry that is too new. Moves it to the newest visible entry of the key.
     #[cold]
     fn seek_seen_of_current(&mut self) {
         if self.empty.looked {
-            // Live entries can be among those that are not looked at.
+            // The seek may skip live entries.
             self.unseen_here();
         }
         let user_key = key::user_key(self.source.key());
@@ -237,11 +237,11 @@ impl<I: InternalIterator> Walk<I> {
         }
     }
 
-    /// The source stands on the newest operand that is seen: reads on to the base and merges.
+    /// Merges the operands of a key with the base value. The source stands on the newest visible operand.
     pub(super) fn merge_forward(&mut self) {
         self.saved_key.clear();
         self.saved_key.extend_from_slice(key::user_key(self.source.key()));
-        // Left empty where an error ends the iteration; then the memory is made again.
+        // An error drops this memory; the next merge allocates again.
         let mut operands = std::mem::take(&mut self.operands);
         base::invariant!(operands.is_empty(), "{} merge operands of another key are left", operands.len());
         operands.push(self.source.pin_value());
@@ -297,12 +297,12 @@ impl<I: InternalIterator> Walk<I> {
         self.show_merged(base, operands);
     }
 
-    /// Shows what `operands`, oldest first, and the base make. Keeps the memory of `operands`.
+    /// Shows the result of merging `operands`, oldest first, with the base. Keeps the memory of `operands`.
     pub(super) fn show_merged(&mut self, base: Base, mut operands: Vec<Pinned>) {
         base::invariant!(!operands.is_empty(), "a merge has no operands");
         let without_timestamp = without_timestamp(&self.saved_key, self.timestamp_size);
         if self.scratch.out.capacity() == 0 {
-            // The row before was written by the operator, and is shown no more.
+            // Use the memory of the last merged value again: that entry is not shown any more.
             self.scratch.out = self.held.reclaim();
         }
         let how = Merging {
