@@ -1,5 +1,5 @@
 //! The results of a survey, as data: SST files, WALs, and the claims about them. The steps that fill the data are in
-//! `survey`, `adopt`, `logs`, `blobs` and `rebuild`.
+//! `survey`, `adopt`, `wals`, `blobs` and `rebuild`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;

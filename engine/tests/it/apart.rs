@@ -1,4 +1,4 @@
-//! A flush or compaction that failed stops the families it was for; the others go on.
+//! A flush or compaction that fails stops only its own column families. The other column families continue.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -30,7 +30,7 @@ const EIO: i32 = 5;
 struct Disks(Mutex<Vec<(&'static str, i32)>>);
 
 impl Disks {
-    /// From now on writes of the family's tables fail so.
+    /// Makes later writes to the SST files of the column family fail with this code.
     fn fail(&self, name: &'static str, code: i32) {
         self.mend(name);
         self.0.lock().push((name, code));
@@ -62,7 +62,7 @@ fn dir(name: &str) -> PathBuf {
     Path::new("/disks").join(name)
 }
 
-/// The families `a`, `b` and `c`, each on a disk of its own, and what the database itself is on.
+/// A database with the column families `a`, `b` and `c`, each with its own disk.
 struct Apart {
     world: World,
     disks: Arc<Disks>,
@@ -135,7 +135,7 @@ fn compact(db: &Db, name: &str) -> base::Result<()> {
     db.compact_range(&family(db, name), None, None, &CompactRangeOptions::default()).map(drop)
 }
 
-/// On this thread.
+/// Compacts the SST files of a column family on this thread.
 fn compact_into_one(db: &Db, name: &str) -> base::Result<()> {
     let family = family(db, name);
     let files: Vec<_> = family.pin().version.files().map(|(_, file)| file.number).collect();
@@ -162,12 +162,12 @@ fn tables(db: &Db, name: &str) -> u64 {
     (0..7).map(|level| count(level).parse::<u64>().unwrap()).sum()
 }
 
-/// Why writes of the family are refused.
+/// Returns the error that stops the writes of a column family. Empty if writes are accepted.
 fn refused(db: &Db, name: &str) -> String {
     db.property(&family(db, name), "ironstone.write-error").unwrap()
 }
 
-/// Writes, flushes and compactions of a family that nothing stops.
+/// Checks that a column family accepts writes, flushes and compactions.
 fn goes_on(db: &Db, name: &str, round: &str) {
     for half in ["1", "2"] {
         put(db, name, &format!("{round}-{half}")).unwrap();
@@ -194,7 +194,7 @@ fn families_go_on_beside_one_that_a_full_disk_keeps_from_being_flushed() {
     for outcome in [put(&db, "a", "refused"), flush(&db, "a"), compact(&db, "a"), db.wait_for_compact()] {
         assert_eq!(outcome.unwrap_err().subcode(), Subcode::NoSpace);
     }
-    // A batch over both is refused whole.
+    // A batch for both column families is rejected completely.
     let mut batch = WriteBatch::default();
     batch.put_in(family(&db, "b").id(), b"half", b"b");
     batch.put_in(family(&db, "a").id(), b"half", b"a");
@@ -202,7 +202,7 @@ fn families_go_on_beside_one_that_a_full_disk_keeps_from_being_flushed() {
     put(&db, "c", "unflushed").unwrap();
     let before = tables(&db, "b");
     apart.wait(20);
-    // It was tried again and again, with nothing flushed of families that need no flush.
+    // The flush was tried again many times, and no flush of another column family ran.
     assert_eq!(put(&db, "a", "refused").unwrap_err().subcode(), Subcode::NoSpace);
     assert_eq!((tables(&db, "b"), tables(&db, "c")), (before, 0));
     assert_eq!(keys(&db, "a"), ["before"]);
@@ -309,7 +309,8 @@ fn a_family_that_is_dropped_takes_its_error_along() {
     }
 }
 
-/// Both memtables of a family wait for a disk that is full: it takes no writes, so it holds nobody back.
+/// Both memtables of a column family wait for a full disk. The column family is stopped, so it stalls no other
+/// writer.
 #[test]
 fn a_family_with_more_in_memory_than_it_may_have_holds_no_other_back() {
     let apart = Apart::new(|o| o.max_bgerror_resume_count = 0);
@@ -324,7 +325,7 @@ fn a_family_with_more_in_memory_than_it_may_have_holds_no_other_back() {
             .try_for_each(|i| db.put(&family(&db, name), &i.to_be_bytes(), &value, &WriteOptions::default()))
     };
     assert_eq!(many("a").unwrap_err().subcode(), Subcode::NoSpace);
-    // Its own memtables fill and are flushed, over and over.
+    // The memtables of `b` fill and are flushed again and again.
     many("b").unwrap();
     assert!(tables(&db, "b") > 0);
     assert_eq!(db.int_property(&family(&db, "b"), "rocksdb.is-write-stopped"), Some(0));
@@ -334,7 +335,7 @@ fn a_family_with_more_in_memory_than_it_may_have_holds_no_other_back() {
     db.close().unwrap();
 }
 
-/// What memory the stopped family holds does not come back; what the others hold does.
+/// The memory of the stopped column family is not freed. The memory of the other column families is freed by flushes.
 #[test]
 fn memory_is_waited_for_as_long_as_a_flush_of_another_family_may_free_it() {
     for (held, fits, threads) in [(3, true, false), (20, false, false), (3, true, true), (20, false, true)] {
@@ -365,7 +366,7 @@ fn memory_is_waited_for_as_long_as_a_flush_of_another_family_may_free_it() {
     }
 }
 
-/// The writer waits before the other family fails, and nobody will try to get over that.
+/// The writer waits before another column family fails. No resume can clear this error.
 #[test]
 fn a_stalled_writer_waits_on_when_another_family_fails() {
     let threads = Arc::new(Threads::new());
@@ -399,7 +400,7 @@ fn a_stalled_writer_waits_on_when_another_family_fails() {
     db.close().unwrap();
 }
 
-/// What is in no log becomes a table when the database closes, but for what cannot.
+/// A close flushes entries without a WAL record, except the entries of the stopped column family.
 #[test]
 fn a_close_beside_a_stopped_family_flushes_what_is_in_no_log() {
     let apart = Apart::new(|_| ());
@@ -448,7 +449,8 @@ fn families_come_and_go_beside_a_stopped_one() {
     db.close().unwrap();
 }
 
-/// Logs are kept for the stopped family alone, however many there are, and it is no reason to flush others.
+/// Only the stopped column family needs the old WALs. The size of these WALs starts no flush of another column
+/// family.
 #[test]
 fn a_bound_on_logs_that_a_stopped_family_keeps_flushes_no_other_over_and_over() {
     let apart = Apart::new(|o| o.max_total_wal_size = 20_000);
@@ -501,7 +503,7 @@ fn a_flush_of_several_families_in_one_commit_stops_those() {
     put(&db, "a", "refused").unwrap_err();
     put(&db, "b", "refused").unwrap_err();
     goes_on(&db, "c", "full");
-    // Each is got over by itself.
+    // The errors are cleared separately.
     apart.wait(2);
     put(&db, "b", "again").unwrap();
     put(&db, "a", "refused").unwrap_err();
@@ -512,7 +514,7 @@ fn a_flush_of_several_families_in_one_commit_stops_those() {
     ["a", "b"].iter().for_each(|name| assert_eq!(keys(&db, name), ["again", "before"]));
 }
 
-/// What was written to a log, the MANIFEST or a directory is everybody's.
+/// An error of the WAL, the MANIFEST or a directory stops all column families.
 #[test]
 fn a_failure_of_what_all_share_stops_all_also_beside_a_family_that_is_stopped() {
     for plan in
@@ -520,13 +522,13 @@ fn a_failure_of_what_all_share_stops_all_also_beside_a_family_that_is_stopped() 
     {
         for first in [false, true] {
             let what = format!("{plan}, beside a stopped family {first}");
-            // An error of a call that only a log makes is got over where checks are not paranoid too.
+            // If only the WAL makes the failed call, a resume clears the error also with `paranoid_checks = false`.
             let apart = Apart::new(|o| o.paranoid_checks = !plan.contains("EIO"));
             let db = apart.open(|_| ());
             NAMES.iter().for_each(|name| put(&db, name, "before").unwrap());
             if first {
                 if plan.contains("EIO") {
-                    // That no flush is a background error for.
+                    // Without `paranoid_checks`, the failed flush sets no background error.
                     continue;
                 }
                 apart.disks.fail("a", ENOSPC);
@@ -589,7 +591,8 @@ fn a_log_that_fails_beside_a_stopped_family_stops_all_and_is_got_over() {
     assert_eq!(keys(&db, "c"), ["again", "before"]);
 }
 
-/// Writers of all families at once, under a failure that comes and goes: who is refused left nothing, who is not lost nothing.
+/// Writers of all column families run while an error comes and goes. A rejected write leaves nothing, and no other
+/// write is lost.
 #[test]
 fn writers_of_families_in_one_group_are_refused_or_written_each_for_itself() {
     for (pipelined, concurrent) in [(false, false), (false, true), (true, true)] {

@@ -1,4 +1,4 @@
-//! Opened, written, flushed, recovered: the plain roads, in one thread on a disk in memory.
+//! Basic operations: open, write, flush and recover, in one thread with files in memory.
 
 use ironstone_engine::db::{Db, OpenRequest};
 use ironstone_engine::options::{

@@ -1,4 +1,4 @@
-//! Opening for reading beside a writer that goes on meanwhile.
+//! Opens for reading only while a writer continues to write.
 
 use std::fmt;
 use std::path::Path;
@@ -17,7 +17,7 @@ use crate::durable::World;
 
 type Act = Box<dyn FnMut() -> Verdict + Send>;
 
-/// At a call for a file of such a name the writer does something, and says what the reader's call comes to.
+/// At a call for a file with this name, the writer acts and decides the result of the reader's call.
 struct Meanwhile {
     op: Op,
     name: &'static str,
@@ -49,7 +49,7 @@ impl Hook for Meanwhile {
     }
 }
 
-/// Opens for reading; the writer acts before the first call of this kind, or before each.
+/// Opens for reading only. The writer acts before the first call of this kind, or before each such call.
 fn read_while(
     world: &World,
     (op, name, again): (Op, &'static str, bool),
@@ -96,7 +96,7 @@ fn a_log_whose_file_became_another_while_it_was_read_is_not_missed() {
         request
     };
     let db = Arc::new(Db::open(request()).unwrap());
-    // The first log of all is never written over.
+    // The first WAL of a database is never recycled.
     put(&db, "0", "0");
     flush(&db);
     put(&db, "a", "1");
@@ -187,7 +187,7 @@ fn a_family_that_was_dropped_while_the_reader_began_anew_is_not_asked_for() {
     assert!(reader.family("other").is_none());
 }
 
-/// Before the call with this number the writer does something.
+/// The writer acts before the call with this number.
 struct AtCall {
     calls: AtomicUsize,
     at: usize,
@@ -228,8 +228,8 @@ fn read_with(db: &Arc<Db>, at: usize, mut request: OpenRequest, act: fn(&Db)) ->
 
 #[test]
 fn a_writer_may_roll_its_manifest_at_any_call_of_the_reader() {
-    // The reader reads the MANIFEST. Then the writer extends the MANIFEST, and its next batch in the WAL says so. The
-    // reader compares the two sizes, and the writer deletes the MANIFEST at any call.
+    // The reader reads the MANIFEST. Then the writer extends the MANIFEST, and its next batch in the WAL has a mark
+    // of the new size. The reader compares the two sizes, and the writer deletes the MANIFEST at any call.
     let extend = |db: &Db| {
         db.create_family(FamilyDescriptor::new("new", FamilyOptions::default())).unwrap();
         put(db, "b", "2");

@@ -1,4 +1,4 @@
-//! Blob files: what goes to them, what comes back, how they become garbage and go.
+//! Blob files: which values go to them, how they are read, and how garbage collection deletes them.
 
 use std::path::Path;
 use std::sync::Arc;

@@ -70,7 +70,7 @@ fn canceled_background_work_refuses_flushes_and_ends_stalls() {
     for outcome in refused {
         assert_eq!(outcome.unwrap_err().kind(), Kind::ShutdownInProgress);
     }
-    // No flush makes room any more: a write ends with an error instead of a wait.
+    // No flush frees memory any more: the write fails instead of waiting.
     let value = [7; 1 << 10];
     let mut written = 0_u32;
     let full = loop {
@@ -100,7 +100,7 @@ fn the_write_buffer_manager_gets_flushed_memory_back() {
     options.write_buffer_manager = Some(buffers.clone());
     let db = Db::open(OpenRequest::new("/db", options, FamilyOptions::default())).unwrap();
     let value = "v".repeat(100_000);
-    // Three times the budget: with memory that never comes back the writers would stall for good.
+    // Three times the memory limit. If flushed memory were not released, the writers would stall forever.
     (0..250).for_each(|i| put(&db, &format!("{i:04}"), &value));
     let family = db.default_family().unwrap();
     db.flush(&[family.clone()], &FlushOptions::default()).unwrap();
@@ -244,7 +244,7 @@ fn an_exclusive_compaction_that_waits_for_a_slot_is_let_go() {
     }
     let (tell, told) = std::sync::mpsc::channel();
     let closing = std::thread::spawn(move || drop(tell.send(db.close())));
-    // Only a bound for a run that would hang.
+    // The timeout only ends a run that would hang.
     told.recv_timeout(std::time::Duration::from_secs(60)).expect("closing waits for ever").unwrap();
     closing.join().unwrap();
     assert_eq!(manual.join().unwrap(), Err(Kind::ShutdownInProgress));
@@ -267,7 +267,7 @@ fn no_job_holds_anything_of_a_closed_database() {
         let db = Db::open(request).unwrap();
         let family = db.default_family().unwrap();
         db.put(&family, b"a", b"1", &WriteOptions::default()).unwrap();
-        // Its job counts as over before it has looked what is due next, and a compaction may be.
+        // The flush job is counted as finished before it checks which jobs are due, and a compaction may be due.
         db.flush(&[family.clone()], &FlushOptions::default()).unwrap();
         db.close().unwrap();
         drop((db, family));

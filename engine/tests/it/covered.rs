@@ -1,4 +1,4 @@
-//! Range tombstones under iterators: what they hide, and what passing over it costs.
+//! Range tombstones under iterators: the entries that they delete, and the cost of skipping these entries.
 
 use base::stats::{PerfCounter, PerfLevel, perf_context_reset, perf_counter, set_perf_level};
 use ironstone_engine::db::Db;
@@ -18,8 +18,8 @@ fn flush(db: &Db) {
     db.flush(&[db.default_family().unwrap()], &FlushOptions::default()).unwrap();
 }
 
-/// Twenty thousand keys in one lower level; all but the first and the last ten are deleted by one
-/// tombstone, which lies in the memtable or in a file of level 0.
+/// Returns a database with 20,000 keys on one level. One range tombstone, in the memtable or in a level-0 file,
+/// deletes all but the first and the last ten keys.
 fn with_deleted(seed: u64, tombstone: &str) -> (env::Env, Db) {
     let env = env::Env::memory(seed);
     let options = FamilyOptions { disable_auto_compactions: true, ..FamilyOptions::default() };
@@ -160,7 +160,7 @@ fn a_get_asks_no_source_below_a_range_tombstone() {
         set_perf_level(PerfLevel::Disable);
         let found = db.multi_get(&family, &keys, &ReadOptions::default());
         assert!(matches!(&found[..], [Ok(None), Ok(Some(_))]));
-        // An entry that is newer than the tombstone, in the same source.
+        // An entry in the same source that is newer than the tombstone.
         put(&db, &hidden, "again");
         let value = db.get(&family, hidden.as_bytes(), &ReadOptions::default()).unwrap();
         assert_eq!(value.as_deref(), Some(&b"again"[..]));

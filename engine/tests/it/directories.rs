@@ -25,7 +25,7 @@ fn open_at(path: &str, options: DbOptions, family: FamilyOptions) -> base::Resul
     Db::open(OpenRequest::new(path, options, family))
 }
 
-/// The directory of the main database, as the option `which` of another database.
+/// Returns options of another database in which the option `which` names the directory of the main database.
 fn naming_main(env: &Env, which: &str) -> (DbOptions, FamilyOptions) {
     let (mut db, mut family) = (options(env), FamilyOptions::default());
     let path = |path: &str| DbPath { path: path.into(), target_size: 1 << 30 };
@@ -38,7 +38,7 @@ fn naming_main(env: &Env, which: &str) -> (DbOptions, FamilyOptions) {
     (db, family)
 }
 
-/// A main database with entries in an SST file and in the WAL, and another database with larger file numbers.
+/// Creates a main database with entries in an SST file and in the WAL, and another database with larger file numbers.
 fn two_databases(env: &Env) -> Db {
     let main = open_at(MAIN, options(env), FamilyOptions::default()).unwrap();
     put(&main, "flushed", "1");
@@ -224,7 +224,7 @@ fn stray_file_numbers_do_not_wrap_the_counter() {
         env.fs.write_all(&path, b"", true).unwrap();
         let opened = open_at("/db", options(&env), FamilyOptions::default());
         if stray.contains(&largest.to_string()) {
-            // Nothing was changed, and the error names the number.
+            // The failed open changed no file, and the error names the number.
             let error = opened.err().unwrap();
             assert!(error.to_string().contains(&largest.to_string()), "{stray}: {error}");
             env.fs.unlink(&path).unwrap();
@@ -245,7 +245,7 @@ fn a_flush_does_not_replace_a_file_that_has_its_number() {
     let env = Env::memory(10);
     let db = open_at("/db", options(&env), FamilyOptions::default()).unwrap();
     put(&db, "a", "1");
-    // The next file numbers, taken by someone else after the open.
+    // The next file numbers: another program created these files after the open.
     for number in 1..40 {
         let path = Path::new("/db").join(format::names::table(base::FileNumber(number)));
         env.fs.write_all(&path, b"theirs", true).unwrap();

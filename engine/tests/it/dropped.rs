@@ -1,4 +1,5 @@
-//! Column families that are dropped while a job runs on them: the files of the job are deleted, and callers hear of it.
+//! Column families that are dropped while one of their jobs runs: the files of the job are deleted, and callers get
+//! an error.
 
 use std::path::Path;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! What was durable is missed when it is gone; what a crash may take is not.
+//! The loss of durable data is reported. The loss of data that a crash may take is not.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -48,7 +48,7 @@ impl World {
         Db::open(self.request())
     }
 
-    /// The one file with this beginning and end.
+    /// Returns the path of the last file whose name has this beginning and this end.
     pub fn file(&self, begin: &str, end: &str) -> String {
         let mut names = self.env.fs.list(Path::new("/db")).unwrap();
         names.retain(|n| n.starts_with(begin) && n.ends_with(end));
@@ -77,7 +77,7 @@ pub fn synced(db: &Db, key: &str, value: &str) {
     db.put(&family, key.as_bytes(), value.as_bytes(), &sync).unwrap();
 }
 
-/// A database with three synced writes in its log, closed.
+/// Creates and closes a database with three synced writes in its WAL.
 fn closed() -> World {
     let world = World::new();
     let db = world.open().unwrap();
@@ -115,7 +115,8 @@ fn a_log_cut_anywhere_after_a_clean_close_fails_the_open_with_file_offset_and_lo
     assert_eq!(db.property(&db.default_family().unwrap(), LOST_BYTES).as_deref(), Some("0"));
 }
 
-/// Its records are whole, and no batches: reading ends at the first without a fault of the framing.
+/// The records of the MANIFEST are valid records of a WAL, but they are not batches. The framing of the file has no
+/// fault.
 #[test]
 fn another_file_of_whole_records_in_a_logs_place_fails_the_open() {
     let world = closed();
@@ -126,8 +127,8 @@ fn another_file_of_whole_records_in_a_logs_place_fails_the_open() {
     assert_eq!((error.path(), error.offset()), (Some(Path::new(&wal)), Some(0)), "{error}");
 }
 
-/// An edit and the seal behind it, gone together, look as an edit that was never synced; the log that went on behind it
-/// knows better.
+/// An edit that is lost with its seal looks like an edit that was never synced. A mark in a later record of the WAL
+/// shows that the edit was durable.
 #[test]
 fn an_edit_is_missed_with_its_seal_if_a_log_went_on_behind_it() {
     let flushed = |db: &Db| db.flush(&[db.default_family().unwrap()], &FlushOptions::default()).unwrap();
@@ -167,7 +168,7 @@ fn an_edit_is_missed_with_its_seal_if_a_log_went_on_behind_it() {
     }
 }
 
-/// Files are copied one after the other, the MANIFEST as long as it was at first: the logs may know of more.
+/// A copy of a database has each file as it was at another time. The WALs may have marks about a later MANIFEST.
 #[test]
 fn a_copy_whose_manifest_is_older_than_its_logs_opens() {
     let world = World::new();
@@ -205,7 +206,7 @@ fn open_despite_lost_writes_tells_what_it_opens_without() {
     assert!(lost[0] >= size - keep && lost[0] <= size, "{lost:?} of {size}");
     let family = db.default_family().unwrap();
     assert_eq!(db.property(&family, LOST_BYTES), Some(lost[0].to_string()));
-    // What was accepted is not missed again.
+    // The next open does not report the accepted loss again.
     db.close().unwrap();
     world.open().unwrap();
 }
@@ -258,14 +259,14 @@ fn marks_alone_tell_damage_below_the_last_sync_from_what_a_crash_left() {
     world.crash(db, Survivors::Synced);
     let wal = world.file("", ".log");
     let whole = world.bytes(&wal);
-    // The first record's header is noise: not one bit, and its length may leave the file.
+    // The first record gets a wrong header: more than one bit differs, and its length may exceed the file.
     for noise in [0x00, 0x5a, 0xff] {
         world.damage(&wal, |bytes| bytes[..12].fill(noise));
         let error = world.open().err().unwrap_or_else(|| panic!("{noise:x}"));
         assert!(error.is_corruption() && error.offset() == Some(0), "{error}");
         world.damage(&wal, |bytes| bytes.clone_from(&whole));
     }
-    // The last record is proved by nothing: it is taken for torn.
+    // No proof or mark covers the last record, so recovery takes it for a torn record.
     world.damage(&wal, |bytes| bytes.truncate(whole.len() - 30));
     let db = world.open().unwrap();
     assert!(get(&db, "b").is_some() && get(&db, "c").is_none());
@@ -286,11 +287,11 @@ fn only_the_first_batch_behind_a_sync_carries_a_mark() {
         marked.push(marks.is_some());
         assert!(marks.unwrap_or_default().durable.iter().all(|m| m.wal_number == 0 && m.bytes == offset));
     }
-    // The first of a session tells of the MANIFEST that it has begun.
+    // The first batch of an open has a mark about the MANIFEST of this open.
     assert_eq!(marked, [true, false, true, false, false, true]);
 }
 
-/// Another thread appends while one syncs: the mark comes a record later than the place it tells of.
+/// Another thread appends a record during the sync. The mark is then one record after the offset that it states.
 #[test]
 fn a_mark_tells_of_the_place_where_its_sync_began_whatever_was_appended_meanwhile() {
     let world = World::new();
@@ -364,7 +365,7 @@ fn a_proof_that_is_damaged_older_gone_or_another_databases_refuses_nothing() {
     foreign.manifest.bytes += 1000;
     let damaged: Vec<u8> = own.iter().map(|b| b ^ 1).collect();
     for content in [Vec::new(), damaged, foreign.encode(), own] {
-        // Each open starts a new MANIFEST, so this MANIFEST is the oldest.
+        // Each open starts a new MANIFEST, so the proof is for an older MANIFEST.
         world.damage(&path, |bytes| bytes.clone_from(&content));
         let db = world.open().unwrap();
         synced(&db, "d", "d");
@@ -386,7 +387,7 @@ fn remains_behind_the_proved_end_of_a_recycled_log_are_no_inconsistency() {
     }
     synced(&db, "small", "y");
     db.close().unwrap();
-    // As a close leaves it that does not cut the file.
+    // Like the end of a recycled WAL that the close did not cut.
     world.damage(&world.file("", ".log"), |bytes| bytes.extend([0x5a; 40]));
     let absolute = || {
         let mut request = world.request();
@@ -431,7 +432,7 @@ fn a_recycled_log_larger_than_what_the_next_says_of_it_is_whole_if_it_was_read_u
         synced(&db, "large", &"x".repeat(5000));
         db.flush(std::slice::from_ref(&family), &FlushOptions::default()).unwrap();
     }
-    // Keeps the log that the next flush ends.
+    // This entry of the other column family keeps the WAL that the next flush closes.
     db.put(&other, b"kept", b"y", &WriteOptions::default()).unwrap();
     put(&db, "small", "y");
     db.flush(&[family], &FlushOptions::default()).unwrap();
@@ -457,7 +458,7 @@ fn files_nobody_refers_to_are_set_aside_unless_the_end_of_the_manifest_is_proved
     stray("000002.sst");
     let db = world.open().unwrap();
     assert!(!world.env.fs.exists(Path::new("/db/000002.sst")).unwrap() && lost().is_empty());
-    // Killed: what the next opening finds may be somebody's.
+    // After a crash, an open cannot know whether an orphan file holds the only copy of an entry.
     world.crash(db, Survivors::Everything);
     stray("000003.sst");
     let db = world.open().unwrap();
@@ -485,7 +486,7 @@ fn an_options_file_that_was_changed_is_told_by_its_place_and_read_only_on_reques
     world.env.fs.unlink(Path::new(&options)).unwrap();
     let error = load(&ReadConfig::default()).err().unwrap();
     assert!(error.is_corruption() && error.path() == Some(Path::new(&options)), "{error}");
-    // Opening needs no such file, and writes a new one.
+    // An open does not need the OPTIONS file, and writes a new one.
     world.open().unwrap().close().unwrap();
     load(&ReadConfig::default()).unwrap();
 }

@@ -1,4 +1,4 @@
-//! Options that switch a feature on, each seen to act.
+//! Tests of options that enable a feature: each feature has an effect.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -156,7 +156,7 @@ fn range_deletions_fill_a_memtable() {
 fn paranoid_tables_are_read_through() {
     let env = Env::memory(3);
     let mut family = FamilyOptions { paranoid_file_checks: true, ..FamilyOptions::default() };
-    // Blocks, rows and file checksum, of local compactions.
+    // Checks of blocks, entries and the file checksum, for local compactions.
     family.set("verify_output_flags", "1031").unwrap();
     let mut db = options(&env);
     db.set("file_checksum_gen_factory", "FileChecksumGenCrc32cFactory").unwrap();
@@ -405,7 +405,7 @@ fn compactions_report_their_comparisons_about_one_a_row_in_runs() {
     );
     const FILES: u32 = 4;
     const RUN: u32 = 500;
-    // Runs: each file has every fourth stretch of the keys.
+    // Runs: each file has every fourth range of the keys.
     for file in 0..FILES {
         for stretch in 0..3 {
             for i in 0..RUN {

@@ -1,4 +1,4 @@
-//! What the listeners of a flush see and may call, and when the flush returns.
+//! Listeners of flushes: the state that they see, the calls that they may make, and the return of the flush.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -11,7 +11,7 @@ use ironstone_engine::options::{DbOptions, FamilyOptions, FlushOptions};
 
 use crate::basic::{get, options, put};
 
-/// Flushes and closes the database when the first flush has ended.
+/// In the callback of the first flush, flushes the database and tries to close it.
 #[derive(Default)]
 struct Restless {
     db: Mutex<Option<Db>>,

@@ -20,7 +20,7 @@ use ironstone_engine::options::{
 
 use crate::basic::{get, options, put};
 
-/// Holds the first flush that starts until another flush of the family has written its file.
+/// Holds the first flush that starts until another flush of the column family has written its file.
 struct Hold {
     first: Mutex<Option<Receiver<()>>>,
     started: Sender<()>,
@@ -35,13 +35,13 @@ impl Listener for Hold {
                 let first = self.first.lock().unwrap().take();
                 if let Some(written) = first {
                     self.started.send(()).unwrap();
-                    // Only a bound for a run that would hang.
+                    // The timeout only ends a run that would hang.
                     let outcome = written.recv_timeout(Duration::from_secs(60));
                     *self.outcome.lock().unwrap() = Some(outcome);
                 }
             }
             Event::TableCreated(_) => {
-                // Nobody may be waiting any more.
+                // Ignore the error: no thread may be waiting any more.
                 let _ = self.written.send(());
             }
             _ => {}
@@ -49,7 +49,7 @@ impl Listener for Hold {
     }
 }
 
-/// A database with two memtables at the start of their flushes, the older one's held.
+/// Creates a database with two memtables whose flushes have started. The flush of the older memtable is held.
 fn held(seed: u64, plan: &str) -> (Env, Arc<FaultFs>, Arc<Hold>, Db) {
     let mut env = Env::memory(seed);
     let fs = FaultFs::wrap(env.fs.clone());
@@ -101,7 +101,8 @@ fn memtables_of_a_family_are_flushed_side_by_side_and_committed_in_order() {
 
 #[test]
 fn a_flush_is_given_up_when_the_one_before_it_fails() {
-    // The newer memtable's file is made first: the older one's flush is held before it begins to write.
+    // The file of the newer memtable is created first, because the flush of the older memtable is held before it
+    // writes.
     let (env, fs, hold, db) = held(2, "create *.sst #2 ENOSPC");
     let failed = db.flush(&[db.default_family().unwrap()], &FlushOptions::default());
     assert!(failed.is_err());
@@ -138,7 +139,7 @@ fn families_are_flushed_in_one_commit_if_asked() {
         batch.put(b"k", b"1").put_in(x.id(), b"k", b"1");
         db.write(&mut batch, &unlogged).unwrap();
         if fails {
-            // The second family's table: the first one's is written then.
+            // The error is at the SST file of the second column family. The SST file of the first is written by then.
             fs.hook().set_plan("create *.sst #2 ENOSPC").unwrap();
         }
         let both = [x.clone(), db.default_family().unwrap()];
@@ -161,7 +162,8 @@ fn families_are_flushed_in_one_commit_if_asked() {
 
 #[test]
 fn scans_that_step_over_too_much_ask_for_a_flush() {
-    // (per operation, on average, keys deleted between two that are shown, whether a flush is asked for)
+    // Columns: entries skipped by one operation, entries skipped on average, deleted keys between two visible keys,
+    // flush expected.
     for (by_one, by_average, deleted, asked) in
         [(10, 0, 10, true), (10, 0, 9, false), (0, 5, 100, false), (30, 5, 9, true), (30, 10, 9, false)]
     {
@@ -181,7 +183,7 @@ fn scans_that_step_over_too_much_ask_for_a_flush() {
             }
         }
         assert_eq!(crate::basic::scan(&db).len(), 10);
-        // The next writes look whether the memtable is full.
+        // The next writes check whether the memtable is full.
         put(&db, "x", "1");
         put(&db, "y", "1");
         db.wait_for_compact().unwrap();
@@ -230,7 +232,7 @@ fn an_atomic_flush_that_must_wait_for_another_is_not_tried_over_and_over() {
     assert_eq!(get(&db, "k").as_deref(), Some("new"));
 }
 
-/// The second flush is under way while the first is held, with a third one queued.
+/// Holds the first flush while the second flush runs and a third flush is queued.
 struct Order {
     first: Mutex<Option<Receiver<()>>>,
     started: Sender<()>,
@@ -289,7 +291,7 @@ fn a_flush_that_waits_for_an_older_one_takes_no_younger_one_on_its_stack() {
     request.components.listeners.push(order.clone());
     let db = Db::open(request).unwrap();
     while env.executor.help() {}
-    // The older one has much to write once it may.
+    // The flush of the older memtable has many entries to write after the hold.
     (0..2000).for_each(|i| put(&db, &format!("{i:05}"), &"v".repeat(1000)));
     seal(&db, "1");
     let oldest = {
@@ -309,7 +311,7 @@ fn a_flush_that_waits_for_an_older_one_takes_no_younger_one_on_its_stack() {
     wrote.recv().unwrap();
     seal(&db, "3");
     go.send(()).unwrap();
-    // Only a bound for a run that would hang.
+    // The timeout only ends a run that would hang.
     told.recv_timeout(Duration::from_secs(60)).expect("the second flush waits for ever");
     assert!(!order.nested.load(std::sync::atomic::Ordering::Acquire));
     assert!(oldest.join().unwrap());
@@ -336,7 +338,7 @@ impl Listener for HoldCompaction {
     }
 }
 
-/// A database with two SST files in level 0, in a compaction that waits for `go`. One more file slows writes.
+/// Creates a database with two level-0 files, in a compaction that waits for `go`. One more file delays writes.
 fn before_a_stall() -> (Db, Arc<HoldCompaction>) {
     let env = Env { executor: Arc::new(Threads::new()), ..Env::memory(13) };
     let hold = Arc::new(HoldCompaction::default());
@@ -390,7 +392,7 @@ fn a_flush_waits_for_the_end_of_a_stall_unless_it_may_stall_writes() {
     }
 }
 
-/// A manual compaction flushes first, by the same rule.
+/// A manual compaction flushes first, and waits in the same way.
 #[test]
 fn a_manual_compaction_waits_for_the_end_of_a_stall_unless_it_may_stall_writes() {
     for allow_write_stall in [false, true] {
@@ -439,14 +441,14 @@ impl Hook for HeldSync {
         let release = if is_wal && call.op == Op::Sync { self.release.lock().unwrap().take() } else { None };
         if let Some(release) = release {
             self.began.send(()).unwrap();
-            // Only a bound for a run that would hang.
+            // The timeout only ends a run that would hang.
             *self.outcome.lock().unwrap() = Some(release.recv_timeout(Duration::from_secs(60)));
         }
         Verdict::Go
     }
 }
 
-/// The leader waited for the sync, up to a second on a busy disk, and all writers waited for the leader.
+/// Before, the leader waited for this sync, up to a second on a busy disk, and all writers waited for the leader.
 #[test]
 fn a_leader_begins_a_wal_while_a_flush_syncs_the_wal_before() {
     let (began, begun) = channel();
@@ -487,7 +489,7 @@ fn write_backs(bytes_per_sync: u64, strict_bytes_per_sync: bool) -> u64 {
     meter.hook().count(FileKind::Table, Op::RangeSync).calls
 }
 
-/// A job that fills the page cache faster than the disk writes makes the kernel hold back the writer of the WAL.
+/// If a job fills the page cache faster than the disk writes, the kernel stops the writer of the WAL.
 #[test]
 fn a_flush_starts_write_back_each_four_mebibytes_by_default() {
     assert_eq!(write_backs(0, false), 1, "4 MiB; the last mebibyte is left to the sync");
@@ -495,7 +497,7 @@ fn a_flush_starts_write_back_each_four_mebibytes_by_default() {
     assert_eq!(write_backs(1 << 40, false), 0);
 }
 
-/// The search for free blocks can wait for the disk, and all writers wait for the leader that appends.
+/// The search for free blocks may wait for the disk. In an append, all writers would wait for the leader.
 #[test]
 fn a_wal_reserves_space_at_its_first_sync_and_not_at_an_append() {
     let mut env = Env::memory(1);
@@ -511,7 +513,7 @@ fn a_wal_reserves_space_at_its_first_sync_and_not_at_an_append() {
         db.put(&db.default_family().unwrap(), key, b"v", &synced).unwrap();
         assert_eq!(reserved(), 1);
     }
-    // A piece has 16 MiB: the WAL grows beyond the first piece.
+    // One reservation has 16 MiB. The WAL grows beyond the first reservation.
     (0..17).for_each(|key| put(&db, &key.to_string(), &"v".repeat(1_000_000)));
     assert_eq!(reserved(), 1);
     db.put(&db.default_family().unwrap(), b"d", b"v", &synced).unwrap();

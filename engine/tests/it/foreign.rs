@@ -1,4 +1,4 @@
-//! Handles of another database, or of an earlier open: every call that takes one rejects the handle.
+//! Handles of another database, or of an earlier open: every call with a handle rejects them.
 
 use std::sync::Arc;
 
@@ -145,7 +145,7 @@ fn a_snapshot_of_another_database_is_rejected() {
 
 #[test]
 fn a_batch_carries_numbers_of_families_and_no_handles() {
-    // The number 1 is a family in both databases, so the batch can be written to both.
+    // Both databases have a column family with the number 1, so the batch can be written to both.
     let env = env::Env::memory(4);
     let (a, in_a) = open(&env, "/a");
     let (b, in_b) = open(&env, "/b");

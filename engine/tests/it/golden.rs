@@ -1,7 +1,8 @@
-//! Every golden database reads exactly as its expectation says, or is refused with the feature's name.
+//! Each golden database reads exactly as its expectation says, or is rejected with the name of the missing feature.
 //!
-//! RocksDB wrote the databases and the expectations (`fixtures/golden`). Each is copied, opened for reading
-//! only and then for writing, and every family is compared row by row, forward, and by key.
+//! RocksDB wrote the databases and the expectations (`fixtures/golden`). Each database is copied, opened for reading
+//! only, and then opened for writing. The test compares every entry of every column family, by iteration and by
+//! look-up.
 
 use std::path::{Path, PathBuf};
 
@@ -137,7 +138,8 @@ pub(crate) fn compare(db: &Db, rows: &[Row]) -> Result<(), String> {
     Ok(())
 }
 
-/// Every golden database, or the one that `GOLDEN` names, in a copy: its name, what it is, and its rows.
+/// Calls `visit` for a copy of every golden database, or of the database that `GOLDEN` names: name, description,
+/// entries.
 pub(crate) fn each(mut visit: impl FnMut(&str, &Value, &[Row], &Path)) {
     let only = std::env::var("GOLDEN").ok();
     let mut names: Vec<_> = std::fs::read_dir(golden())

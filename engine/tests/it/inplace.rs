@@ -1,4 +1,4 @@
-//! `inplace_update_support`: a shorter value takes the place of the one before it in the memtable.
+//! `inplace_update_support`: a new value that is not longer overwrites the old value in the memtable.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Options changed while the database is open; events; getting over a full disk.
+//! Changes of options while the database is open; events; resume after a full disk.
 
 use std::path::Path;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! The engine from outside: one binary, one module a subject.
+//! Tests of the engine through its public interface. One binary; each module tests one subject.
 
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "a test")]
 

@@ -1,4 +1,4 @@
-//! What a repair opens with, and how what damage left is read.
+//! The open after a repair, and the reading of damaged files.
 
 use std::path::Path;
 
@@ -33,7 +33,7 @@ fn framed(records: &[Vec<u8>]) -> Vec<u8> {
     wal
 }
 
-/// A database that was killed with these two logs.
+/// Returns a database that crashed with these two WALs.
 fn with_logs(first: &[u8], second: &[u8]) -> World {
     let world = World::new();
     let db = world.open().unwrap();
@@ -53,8 +53,7 @@ fn in_mode(world: &World, mode: WalRecoveryMode) -> OpenRequest {
     request
 }
 
-/// The rules were in the OPTIONS file once. An application that loaded the file then skipped damage
-/// forever.
+/// Once, the OPTIONS file stored these settings. An application that loaded the file then skipped damage forever.
 #[test]
 fn the_rules_a_repair_replays_by_are_not_written_to_the_options_file() {
     let world = World::new();
@@ -74,7 +73,7 @@ fn the_rules_a_repair_replays_by_are_not_written_to_the_options_file() {
     assert!(get(&db, "a").is_none() && get(&db, "b").is_some() && get(&db, "c").is_some());
 }
 
-/// What lies behind a crash's hole came back.
+/// Before, records after the hole of a crash came back.
 #[test]
 fn a_repair_of_a_sound_database_replays_by_the_callers_mode() {
     let mut torn = framed(&[batch(1, Some("a"))]);
@@ -111,7 +110,7 @@ fn an_empty_batch_that_a_stopped_opening_left_is_nothing_where_damage_is_passed_
     assert!(error.is_corruption() && error.to_string().contains("go back"), "{error}");
 }
 
-/// An edit that adds a family; `left` of its atomic group come after it.
+/// Returns an edit that adds a column family. `left`: the number of edits of its atomic group after it.
 fn adding(id: u32, left: Option<u32>) -> VersionEdit {
     VersionEdit {
         column_family: FamilyId(id),
@@ -121,7 +120,7 @@ fn adding(id: u32, left: Option<u32>) -> VersionEdit {
     }
 }
 
-/// The families that are found, and how many faults.
+/// Returns the ids of the column families that the edits leave, and the number of faults.
 fn found(edits: &[VersionEdit]) -> (Vec<u32>, usize) {
     let env = env::Env::memory(1);
     let records: Vec<_> = edits
@@ -141,7 +140,7 @@ fn found(edits: &[VersionEdit]) -> (Vec<u32>, usize) {
 fn a_seal_in_a_damaged_atomic_group_is_no_loss() {
     let seal = VersionEdit::seal(EditMark { number: Some(1), offset: 0, digest: 0 });
     assert_eq!(found(&[adding(1, Some(1)), seal.clone(), adding(2, Some(0))]), (vec![0, 1, 2], 0));
-    // The group's last edit is gone: only what comes next is refused for it.
+    // The last edit of the group is lost. Only the next edit is rejected because of this.
     let edits = [adding(1, Some(1)), seal, adding(2, None), adding(3, None), adding(4, Some(0))];
     assert_eq!(found(&edits), (vec![0, 3, 4], 1));
 }

@@ -1,4 +1,4 @@
-//! Random operations against a map, with options drawn at random, reopened and crashed on the way.
+//! Random operations, compared with a map. Options are random; the database is reopened and crashed in between.
 //!
 //! After a crash the database must hold one state of its history, and this state must not be older than the
 //! durable state: it is a prefix of the writes. The test runs in one thread, so one seed gives one run.
@@ -25,7 +25,7 @@ struct World {
     fs: MemoryFs,
     env: Env,
     rng: SeededRng,
-    /// Tables lie in two directories, in every session: they are found by their place in the list.
+    /// In every open, the SST files are in two directories. Each directory is found by its index in the list.
     far: bool,
 }
 
@@ -127,7 +127,7 @@ impl World {
     }
 }
 
-/// What is in the database, forward and backward and by key.
+/// Returns the entries of the database. Reads them forward, backward, and by key.
 fn contents(db: &Db) -> State {
     let family = db.default_family().unwrap();
     let mut iter = db.iter(&family, ReadOptions::default()).unwrap();
@@ -158,7 +158,7 @@ fn contents(db: &Db) -> State {
     state
 }
 
-/// The family's files, for failures.
+/// Returns the SST files of the column family, for messages of failed runs.
 fn tree(db: &Db) -> String {
     let version = db.default_family().unwrap().pin().version.clone();
     let show = |(level, f): (usize, &Arc<lsm::file_meta::FileMetaData>)| {
@@ -208,7 +208,7 @@ fn write(world: &World, db: &Db, state: &mut State) -> bool {
     sync
 }
 
-/// The whole range, or a stretch of it, or some tables by name, to wherever.
+/// Compacts the whole range, a part of the range, or some SST files by number, to a random level.
 fn compact(world: &World, db: &Db, family: &Arc<Family>) {
     let r = &world.rng;
     let version = family.pin().version.clone();
@@ -253,7 +253,7 @@ fn compact(world: &World, db: &Db, family: &Arc<Family>) {
     }
 }
 
-/// The state of the history that is least different, and how.
+/// Returns the state of the history with the fewest differences, and these differences.
 fn nearest(history: &[State], now: &State) -> String {
     let differences = |state: &State| -> Vec<String> {
         let keys: std::collections::BTreeSet<_> = state.keys().chain(now.keys()).collect();
@@ -272,7 +272,7 @@ fn nearest(history: &[State], now: &State) -> String {
 fn run(seed: u64) {
     let world = World::new(seed);
     let mut db = Db::open(world.request()).unwrap();
-    // Every state since the last one that is known to be durable, oldest first.
+    // Every state since the newest state that is known to be durable, oldest first.
     let mut history = vec![State::new()];
     for _ in 0..400 {
         let family = db.default_family().unwrap();

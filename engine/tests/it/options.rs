@@ -1,4 +1,4 @@
-//! Options on their way through an open database: the OPTIONS file, the LOG, live changes, refusals.
+//! Options of an open database: the OPTIONS file, the info log, changes while the database is open, rejected values.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -65,7 +65,7 @@ fn a_refused_option_leaves_nothing_on_disk() {
     assert!(!env.fs.exists(Path::new("/db")).unwrap());
 }
 
-/// RocksDB's `ldb`, in the folder `IRONSTONE_ORACLE`, opens what we left, with our OPTIONS file.
+/// RocksDB's `ldb`, in the folder `IRONSTONE_ORACLE`, opens a database of the engine with the engine's OPTIONS file.
 #[test]
 fn rocksdb_opens_our_database_with_our_options() {
     let Some(oracle) = std::env::var_os("IRONSTONE_ORACLE").map(std::path::PathBuf::from) else {

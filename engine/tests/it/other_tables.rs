@@ -1,4 +1,4 @@
-//! Column families with plain tables, cuckoo tables and memtables by other names.
+//! Column families with plain tables and cuckoo tables, and memtables that options name.
 
 use std::path::Path;
 
@@ -50,7 +50,7 @@ fn rows_survive_flush_compaction_and_reopening() {
         drop(family_handle);
         db.close().unwrap();
         drop(db);
-        // The file says its kind: the options of the next open are of another kind.
+        // The file itself has its kind: the options of the next open name another kind.
         for next in ["", family, "table_factory=AdaptiveTableFactory"] {
             let db = open(&env, next);
             assert_eq!(scan(&db), rows, "{family}, {next}");
@@ -119,7 +119,7 @@ fn values_that_a_cuckoo_table_cannot_hold_are_in_a_block_based_table() {
     let db = open(&env, CUCKOO);
     assert_eq!(get(&db, "b").as_deref(), Some("22"));
     assert_eq!(scan(&db).len(), 4);
-    // Once the entries fit, a compaction returns to cuckoo tables.
+    // When the entries fit again, a compaction writes cuckoo tables again.
     put(&db, "b", "2");
     flush(&db).unwrap();
     db.compact_range(&db.default_family().unwrap(), None, None, &CompactRangeOptions::default()).unwrap();
@@ -167,7 +167,7 @@ fn hash_memtables_keep_the_rules_of_rocksdb() {
             file.families[0].1.get("memtable_factory").unwrap()
         };
         assert!(kept(&env).contains("bucket_count=10;"));
-        // Without a prefix extractor RocksDB takes its skip list.
+        // Without a prefix extractor, RocksDB uses its skip list.
         let db = try_open(&env, one_writer, &format!("memtable_factory={name}")).unwrap();
         assert_eq!(scan(&db).len(), 3);
         drop(db);

@@ -1,4 +1,4 @@
-//! Components that options name, and other options of column families that act on SST files: each acts.
+//! Components that options name, and other options of column families for SST files: each has an effect.
 //!
 //! The OPTIONS file keeps the name of each component.
 
@@ -182,12 +182,13 @@ fn info_log_has_all_options_once_and_the_differences_of_nine_more_families() {
     assert_eq!(count("(skipping printing options)"), 20);
     assert_eq!(count("Options.write_buffer_size: "), 10);
     assert_eq!(count("Options.num_levels: "), 1);
-    // A family of which the info log says nothing but its name.
+    // The info log has only the name of this column family.
     db.create_family(FamilyDescriptor::new("more", FamilyOptions::default())).unwrap();
     assert!(info_log().len() - opened.len() < 1024);
 }
 
-/// The default limit of the WALs was four times the write buffers of all families: an entry of one idle family kept this much.
+/// Before, the default limit of the WALs was four times the write buffers of all column families. An entry of one
+/// idle column family kept this many bytes.
 #[test]
 fn an_idle_family_among_many_keeps_a_bounded_number_of_wals() {
     let env = Env::memory(1);
@@ -214,7 +215,7 @@ fn options_file(env: &Env) -> (u64, usize) {
     (number.0, file.families.len())
 }
 
-/// Each creation wrote the options of all families: 1,000 creations took 22 s.
+/// Before, each creation wrote the options of all column families: 1,000 creations took 22 s.
 #[test]
 fn options_file_of_many_families_follows_their_creation() {
     let env = Env::memory(1);
@@ -233,7 +234,7 @@ fn options_file_of_many_families_follows_their_creation() {
         assert!(n > 15 || named == n + 1, "with few families each creation writes the file");
         assert!(named > n / 2, "most families are in the file");
     }
-    // 15 creations with few families, and a file each time that the number of families doubles.
+    // 15 creations with few column families, and a file each time that the number of column families doubles.
     assert!(written <= 20, "{written} files");
     let dropped = db.family("family-7").unwrap();
     db.drop_family(&dropped).unwrap();

@@ -1,4 +1,4 @@
-//! Scans of everything where tables have prefix filters: jumps on the way ask no filter.
+//! Scans of all keys if SST files have prefix filters: seeks during the scan use no filter.
 
 use base::order::BuiltinPrefix;
 use ironstone_engine::db::Db;
@@ -9,7 +9,8 @@ use ironstone_engine::options::{
 
 use crate::basic::{open, put};
 
-/// A database whose one table, of a deep level if so asked, has the keys and a filter of their first bytes.
+/// Creates a database with one SST file, on a deep level if `deep` is set. The file has a filter of the first bytes
+/// of its keys.
 fn with_table(seed: u64, deep: bool, keys: &[&str]) -> Db {
     let mut family = FamilyOptions {
         prefix_extractor: Some(std::sync::Arc::new(BuiltinPrefix::Fixed(1))),

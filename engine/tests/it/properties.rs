@@ -1,4 +1,4 @@
-//! Properties under RocksDB's names, and the LOG's periodic dump of them.
+//! Properties under RocksDB's names, and their periodic dump in the info log.
 
 use env::Env;
 use env::logger::MemoryLogger;
@@ -22,7 +22,8 @@ fn filled(env: &Env) -> Db {
     db
 }
 
-/// As RocksDB counts them in a memtable. In a table they are deletions too, and each takes two off the estimate.
+/// As in a memtable of RocksDB. In an SST file, range tombstones count as deletions too, and each lowers the estimate
+/// by two.
 #[test]
 fn range_tombstones_count_as_entries() {
     let env = Env::memory(9);

@@ -1,4 +1,4 @@
-//! A damaged block only costs its own keys: jobs leave its SST file out, writes continue, and other reads
+//! A damaged block makes only its own keys unreadable. Jobs leave its SST file out, writes continue, and other reads
 //! succeed.
 
 use std::path::{Path, PathBuf};
@@ -41,7 +41,7 @@ fn tables(env: &Env) -> Vec<PathBuf> {
     found.iter().map(|name| Path::new("/db").join(name)).collect()
 }
 
-/// A database with one table whose second block is damaged: `key010` or so.
+/// Creates a database with one SST file whose second block is damaged. The block has the keys around `key010`.
 fn damaged(seed: u64) -> (Env, Db) {
     damaged_with(seed, &family_options(), |_| ())
 }
@@ -84,7 +84,7 @@ fn compaction_sets_the_table_aside_and_everything_else_goes_on() {
     assert_eq!(db.property(&family, PROPERTY), Some(number.to_string()));
     assert!(db.background_error().is_none());
     assert_eq!(db.property(&other, PROPERTY).as_deref(), Some(""));
-    // Jobs went around it: twelve flushes are not twelve tables.
+    // Compactions left the damaged file out: twelve flushes leave fewer SST files.
     assert!(tables(&env).len() < 10, "{:?}", tables(&env));
     let lost = lost(&db);
     assert!(!lost.is_empty() && lost.len() < 20, "{lost:?}");
@@ -92,7 +92,7 @@ fn compaction_sets_the_table_aside_and_everything_else_goes_on() {
     assert_eq!(get(&db, "key100").as_deref(), Some("first"));
     db.put(&other, b"a", b"b", &WriteOptions::default()).unwrap();
     db.flush(&[other], &FlushOptions::default()).unwrap();
-    // A write over the damage brings its key back.
+    // A new write makes a key of the damaged block readable again.
     put(&db, &format!("key{:03}", lost[0]), "again");
     assert_eq!(get(&db, &format!("key{:03}", lost[0])).as_deref(), Some("again"));
     db.close().unwrap();
@@ -124,11 +124,11 @@ fn a_manual_compaction_of_its_range_says_so_and_of_other_ranges_works() {
     db.close().unwrap();
 }
 
-/// What comes of it, if it ends at all.
+/// Returns the result of `work`. Fails if `work` does not end.
 fn ends<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
     let (tell, told) = std::sync::mpsc::channel();
     let thread = std::thread::spawn(move || drop(tell.send(work())));
-    // Only a bound for a run that would hang.
+    // The timeout only ends a run that would hang.
     let outcome =
         told.recv_timeout(std::time::Duration::from_secs(60)).expect("it waits for ever, or panicked");
     thread.join().unwrap();
@@ -139,7 +139,7 @@ fn ends<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
 fn a_manual_compaction_whose_inputs_need_it_says_so_though_the_range_does_not() {
     for style in [CompactionStyle::Level, CompactionStyle::Universal] {
         let family = FamilyOptions { compaction_style: style, ..family_options() };
-        // In the last level, below whatever reaches into its keys.
+        // The damaged file is on the last level. All files above that overlap its keys are newer.
         let (_env, db) = damaged_with(3, &family, |db| {
             let family = db.default_family().unwrap();
             db.compact_range(&family, None, None, &CompactRangeOptions::default()).unwrap();

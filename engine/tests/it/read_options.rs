@@ -1,4 +1,4 @@
-//! Read options that limit a read, and read options that change its result.
+//! Read options that limit a read, or change its result.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,7 +18,7 @@ fn flush(db: &Db) {
     db.flush(&[db.default_family().unwrap()], &FlushOptions::default()).unwrap();
 }
 
-/// Twenty keys in a table whose blocks hold about one each, and no block cache to hide the file.
+/// Creates a database with twenty keys in an SST file with about one key in each block, without a block cache.
 fn uncached(env: &env::Env, db: DbOptions) -> Db {
     let mut family = FamilyOptions::default();
     family.set("compression", "kNoCompression").unwrap();
@@ -52,7 +52,7 @@ fn an_access_that_takes_longer_than_io_timeout_times_out() {
     let db = uncached(&env, options(&env));
     let family = db.default_family().unwrap();
     let with = |micros| ReadOptions { io_timeout: Duration::from_micros(micros), ..ReadOptions::default() };
-    // The simulated clock stands still but for sleeps: no access takes any time.
+    // The simulated clock only moves in a sleep, so no access takes any time.
     assert!(db.get(&family, b"key03", &with(1)).unwrap().is_some());
     drop((family, db));
     let slow = Arc::new(Hooked::new(env.fs.clone(), Arc::new(SlowReads(env.clock.clone()))));
@@ -109,7 +109,7 @@ fn reads_with_a_priority_are_charged_to_the_rate_limiter() {
     );
     assert!(statistics.ticker(Ticker::RateLimiterBytesRead) > 20 * 60);
     assert!(statistics.ticker(Ticker::RateLimiterRequestsRead) > 3);
-    // The flush was charged as well, and counted.
+    // The flush was charged to the rate limiter too, and counted.
     assert!(statistics.ticker(Ticker::RateLimiterBytesWrite) > 20 * 60);
 }
 

@@ -1,4 +1,4 @@
-//! Reads with options that ordinary reads leave alone.
+//! Reads with less common options.
 
 use std::sync::Arc;
 use std::time::Duration;

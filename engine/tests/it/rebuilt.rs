@@ -1,4 +1,4 @@
-//! Databases that RocksDB wrote, built anew without their MANIFEST.
+//! Databases that RocksDB wrote are rebuilt without their MANIFEST.
 
 use std::path::Path;
 
@@ -7,8 +7,8 @@ use ironstone_engine::db::{Db, repair};
 
 use crate::golden::{compare, each, request};
 
-/// Repair leaves an SST file with embedded blobs alone, with and without a MANIFEST: to write its entries anew would lose
-/// the values.
+/// Repair does not change an SST file with embedded blobs, with and without a MANIFEST: a rewrite of its entries
+/// would lose the values.
 #[test]
 fn tables_with_embedded_blobs_are_left_alone() {
     each(|name, meta, _, dir| {
@@ -23,7 +23,7 @@ fn tables_with_embedded_blobs_are_left_alone() {
     });
 }
 
-/// Reads of a damaged or missing blob file fail, the survey names the file, and all other values read.
+/// Reads of a damaged or missing blob file fail. The survey names the file. All other values can be read.
 #[test]
 fn a_survey_names_damaged_and_missing_blob_files() {
     use ironstone_engine::db::fsck;

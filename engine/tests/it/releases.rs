@@ -1,6 +1,6 @@
 //! Databases of older releases of RocksDB: each is read, written, compacted and read again.
 //!
-//! `fixtures/releases/README.md` says how the databases were made. All of them hold the same rows.
+//! `fixtures/releases/README.md` says how the databases were made. All of them have the same entries.
 
 use std::path::{Path, PathBuf};
 

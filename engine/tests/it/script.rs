@@ -1,5 +1,5 @@
-//! Tests of options as pages: a script of commands with the expected answers, one file for each subject in
-//! `testdata/options`.
+//! Tests of options as pages: scripts of commands with the expected answers. `testdata/options` has one file for each
+//! subject.
 //!
 //! ```text
 //! > open NAME=VALUE ..     a fresh start on the same disk; options of the database and of the family alike
@@ -9,7 +9,7 @@
 //! > create FAMILY NAME=VALUE | put-in FAMILY K V
 //! > close | files SUFFIX-OR-START | remove NAME
 //! ```
-//! `IRONSTONE_REWRITE=1` writes the answers anew.
+//! `IRONSTONE_REWRITE=1` rewrites the answers.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -50,7 +50,7 @@ impl World {
         Ok(())
     }
 
-    /// What a command answers; nothing for most.
+    /// Runs a command. Returns its answer; most commands have none.
     pub fn run(&mut self, words: &[&str]) -> base::Result<String> {
         match words {
             ["open", settings @ ..] => return self.open(settings).map(|()| String::new()),
@@ -177,7 +177,7 @@ impl World {
     }
 }
 
-/// The script with the answers as they are now.
+/// Returns the script with the present answers.
 fn answered(script: &str) -> String {
     let mut world = World::new();
     let mut out = String::new();

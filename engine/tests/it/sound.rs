@@ -1,4 +1,4 @@
-//! What is sound is never taken for lost.
+//! Sound files are never reported as lost.
 
 use std::path::Path;
 use std::sync::{Arc, OnceLock, Weak};
@@ -18,7 +18,8 @@ use parking_lot::Mutex;
 use crate::basic::{get, put};
 use crate::durable::{World, synced};
 
-/// The claim ends behind the announcement, and the first batch is read with it in one step.
+/// The proof ends after the record of the compression type. A read returns this record and the first batch in one
+/// step.
 #[cfg(feature = "zstd")]
 #[test]
 fn a_proof_of_a_log_that_held_its_announcement_alone_is_met_by_what_came_after() {
@@ -45,7 +46,7 @@ fn a_proof_of_a_log_that_held_its_announcement_alone_is_met_by_what_came_after()
     put(&db, "a", "1");
     world.crash(db, Survivors::Everything);
     let wal = world.file("", ".log");
-    // Another announcement there is still missed.
+    // If this record is removed, the open reports the loss.
     let whole = world.bytes(&wal);
     world.damage(&wal, |bytes| bytes.drain(..claim.bytes as usize).for_each(drop));
     assert!(Db::open(request()).is_err());
@@ -53,7 +54,7 @@ fn a_proof_of_a_log_that_held_its_announcement_alone_is_met_by_what_came_after()
     assert_eq!(get(&Db::open(request()).unwrap(), "a").as_deref(), Some("1"));
 }
 
-/// The batches of the newest log.
+/// Returns the batches of the newest WAL.
 fn batches(world: &World) -> Vec<Vec<u8>> {
     let wal = world.bytes(&world.file("", ".log"));
     let mut reader = Reader::new(&wal[..], ReaderOptions::default());
@@ -74,7 +75,8 @@ fn a_batch_of_another_log_brings_none_of_its_marks_with_it() {
 
     let world = World::new();
     let db = world.open().unwrap();
-    // As long as the first record there and not the same: the mark's place is here, its digest is not.
+    // This batch is as long as the first batch of the source, and differs. So the offset of the mark fits, and its
+    // digest does not.
     put(&db, "a", "2");
     db.write(&mut WriteBatch::from_bytes(&marked).unwrap(), &WriteOptions::default()).unwrap();
     let marks = batches(&world).iter().filter_map(|batch| marks_of(batch)).collect::<Vec<_>>();
@@ -99,7 +101,7 @@ fn log_data_that_looks_like_marks_is_the_users() {
         db.write(&mut batch, &WriteOptions { sync, ..WriteOptions::default() }).unwrap();
         put(&db, "a", "1");
     }
-    // The log's own mark is the one that is read, behind the user's.
+    // The open reads the mark of the WAL, which is after the log data of the user.
     let own: Vec<_> =
         batches(&world).iter().filter_map(|batch| marks_of(batch)).flat_map(|marks| marks.durable).collect();
     assert!(own.len() == 1 && own[0].wal_number == 0, "{own:?}");
@@ -107,13 +109,13 @@ fn log_data_that_looks_like_marks_is_the_users() {
     assert_eq!(get(&world.open().unwrap(), "a").as_deref(), Some("1"));
 }
 
-/// Before names are made durable for the first time, another flush comes by.
+/// A second flush runs before the names of the WALs are made durable for the first time.
 #[derive(Debug, Default)]
 struct TwoFlushes {
     wals: OnceLock<Weak<WalSet>>,
     began: OnceLock<()>,
     names_durable: OnceLock<()>,
-    /// Whether names were durable when the second flush went on.
+    /// True if the names were durable when the second flush continued.
     second: OnceLock<bool>,
 }
 
@@ -153,7 +155,7 @@ fn a_flush_that_finds_the_logs_synced_waits_for_their_names() {
     assert_eq!(hook.second.get(), Some(&true));
 }
 
-/// The first look at a log sees so much of it: its writer was there.
+/// The first read of a WAL returns only this many bytes, as if the writer were in the middle of an append.
 #[derive(Debug)]
 struct Early(Mutex<Option<usize>>);
 
@@ -193,7 +195,7 @@ fn reading_beside_a_writer_takes_its_half_written_record_for_nothing_else() {
         assert_eq!((get(&reader, "a").as_deref(), get(&reader, "c")), (Some("a"), None), "{seen}");
     }
     assert_eq!(get(&read(None).unwrap(), "c").as_deref(), Some("c"));
-    // What is damaged stays so, however often it is read.
+    // A damaged record is reported as damaged, although the reader reads it again.
     world.damage(&wal, |bytes| bytes[ends[1]..ends[1] + 12].fill(0x5a));
     assert!(read(None).err().unwrap().is_corruption());
 }

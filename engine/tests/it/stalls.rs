@@ -1,4 +1,4 @@
-//! Writers that wait for room, and the events that end the wait if there will be no room.
+//! Writers that wait for room, and events that end the wait because there will be no room.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use mem::write_buffer::WriteBufferManager;
 
 use crate::basic::{options, put, scan};
 
-/// A database whose second table in level 0 stops writes, on a disk that fails by plan.
+/// Creates a database whose second level-0 file stops writes, on a disk that fails by a plan.
 fn narrow(seed: u64, change: impl FnOnce(&mut DbOptions)) -> (Env, Arc<FaultFs>, Db) {
     let mut env = Env::memory(seed);
     let fs = FaultFs::wrap(env.fs.clone());
@@ -47,7 +47,7 @@ fn a_stall_lasts_until_the_compaction_that_is_tried_again_has_made_room() {
         o.max_bgerror_resume_count = 10;
         o.bgerror_resume_retry_interval = 1_000_000;
     });
-    // A full disk may have room again: the compaction is tried again after a second, and fails twice.
+    // A full disk may get space: the compaction is tried again after a second, and fails twice.
     fs.hook().set_plan("create *.sst #3..5 ENOSPC").unwrap();
     let before = env.clock.now_seconds();
     two_tables(&db);
@@ -59,7 +59,7 @@ fn a_stall_lasts_until_the_compaction_that_is_tried_again_has_made_room() {
 #[test]
 fn a_stall_ends_with_an_error_that_nobody_gets_over() {
     let (_env, fs, db) = narrow(2, |_| ());
-    // The compaction has no space: a soft error, writes could go on but for the stall.
+    // The compaction has no space. This is a soft error: only the write stall stops the write.
     fs.hook().set_plan("create *.sst #3.. ENOSPC").unwrap();
     two_tables(&db);
     let error = write(&db).unwrap_err();
@@ -86,7 +86,7 @@ fn a_closing_database_lets_a_stalled_writer_go() {
             }
         }
     });
-    // Whether it stalls already or only will: both end.
+    // The write ends, whether its stall began before or after the close.
     db.close().unwrap();
     assert_eq!(writer.join().unwrap(), Kind::ShutdownInProgress);
 }
@@ -113,7 +113,7 @@ fn a_writer_that_waits_for_memory_hears_of_the_flush_that_failed() {
     }
 }
 
-/// With every default: the background error is got over by itself.
+/// All options have their defaults: the engine clears the background error by itself.
 #[test]
 fn a_full_disk_stops_writes_not_reads_and_writes_resume_within_a_second_of_space_coming_back() {
     for what in ["the log", "a table"] {
@@ -141,7 +141,7 @@ fn a_full_disk_stops_writes_not_reads_and_writes_resume_within_a_second_of_space
             assert!(env.executor.pass_time() | env.executor.help(), "{what}: nothing will resume writes");
         }
         let waited = env.clock.now_micros() - came_back;
-        // No time passes here while a job runs: half is for what it does.
+        // In this test, no time passes while a job runs. The other half of the second is for the job.
         assert!(waited <= 500_000, "{what}: {waited} us");
         assert_eq!(scan(&db).len(), 2, "{what}");
         db.close().unwrap();
@@ -190,7 +190,7 @@ impl Executor for Gate {
     }
 
     fn help(&self) -> bool {
-        // Nobody listens any more once the first has told.
+        // Ignore the error: the receiver only waits for the first message.
         let _ = self.waits.send(());
         false
     }
@@ -232,7 +232,7 @@ fn a_recovery_gets_by_the_stalled_writer_that_waits_for_it() {
         let family =
             FamilyOptions { write_buffer_size, max_write_buffer_number: 2, ..FamilyOptions::default() };
         let db = Db::open(OpenRequest::new("/db", options, family)).unwrap();
-        // The first flush has no space; it is made only when a writer waits for it.
+        // The first flush has no space. The file is created only after a writer waits for the flush.
         fs.hook().set_plan("create *.sst #1 ENOSPC").unwrap();
         let flushers = env.executor.threads(Pool::High);
         if threads {
@@ -248,7 +248,7 @@ fn a_recovery_gets_by_the_stalled_writer_that_waits_for_it() {
                         db.put(&family, &key.to_be_bytes(), &vec![b'v'; 100_000], &WriteOptions::default())
                     };
                     while let Err(error) = put() {
-                        // There is memory a little before the recovery has ended.
+                        // Memory is free shortly before the resume ends.
                         assert!(
                             threads && memory && error.subcode() == base::Subcode::NoSpace,
                             "{what}: {error}"
@@ -285,7 +285,7 @@ fn a_recovery_that_meets_an_error_nobody_gets_over_is_not_tried_again() {
     let family =
         FamilyOptions { write_buffer_size: 1 << 16, max_write_buffer_number: 2, ..FamilyOptions::default() };
     let db = Db::open(OpenRequest::new("/db", options(&env), family)).unwrap();
-    // A full disk, that is replaced by a broken one.
+    // A full disk fails the first flush, and a broken disk fails the next.
     fs.hook().set_plan("create *.sst #1 ENOSPC\ncreate *.sst #2.. EIO").unwrap();
     let family = db.default_family().unwrap();
     let put = |i: u32| db.put(&family, &i.to_be_bytes(), &[b'v'; 30_000], &WriteOptions::default());
@@ -320,7 +320,7 @@ fn writes_get_over_a_log_that_failed_although_checks_are_not_paranoid() {
         let resumed =
             (0..100).any(|_| put(failed).is_ok() || !(env.executor.pass_time() | env.executor.help()));
         assert!(resumed && put(failed).is_ok(), "{plan}: nothing resumes writes");
-        // More than both memtables hold: flushes go on too.
+        // More entries than both memtables hold, so that flushes must succeed too.
         (failed + 1..100).for_each(|i| put(i).unwrap());
         assert_eq!(scan(&db).len(), 100, "{plan}");
         db.close().unwrap();
@@ -345,7 +345,7 @@ fn flushes_get_over_a_closed_log_that_failed_although_checks_are_not_paranoid() 
         fs.hook().set_plan(plan).unwrap();
         let family = db.default_family().unwrap();
         let put = |i: u32| db.put(&family, &i.to_be_bytes(), &[b'v'; 10_000], &WriteOptions::default());
-        // A stalled writer is sent away while nobody is at work on what it waits for.
+        // A stalled write fails if no job runs that could end its stall. The loop tries again.
         (0..100).for_each(|i| {
             assert!(
                 (0..100).any(|_| put(i).is_ok() || !(env.executor.pass_time() | env.executor.help())),
@@ -372,7 +372,7 @@ fn a_stalled_writer_gets_the_error_of_a_full_disk_within_a_second() {
             env.executor = Arc::new(Threads::new());
             env.clock = Arc::new(env::clock::RealClock::new());
         }
-        // With every default of resuming: the engine resumes when there is space.
+        // With default options, the engine resumes when the disk has space.
         let family = FamilyOptions { write_buffer_size: 64 << 10, ..FamilyOptions::default() };
         let db = Db::open(OpenRequest::new("/db", options(&env), family)).unwrap();
         fs.hook().set_plan("append *.sst * ENOSPC").unwrap();

@@ -1,4 +1,4 @@
-//! What is counted: tickers, histograms, the thread's perf context.
+//! Tickers, histograms, and the perf context of a thread.
 
 use std::sync::Arc;
 
@@ -205,7 +205,7 @@ fn the_perf_context_counts_only_when_asked() {
     }
 }
 
-/// The product's code but for the tables of names.
+/// Returns the source of the product, without the tables of names.
 fn product() -> String {
     fn gather(dir: &std::path::Path, out: &mut String) {
         for path in std::fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path()) {
@@ -287,7 +287,7 @@ fn times_of_file_accesses_go_to_the_histogram_of_what_they_are_for() {
     let mut options = FamilyOptions::default();
     options.set("table_factory", "{block_size=256;no_block_cache=true}").unwrap();
     let (db, s) = open(&env, options);
-    // Reads of the user's calls are told apart only there.
+    // The reads of different calls are counted separately only at this level.
     s.set_level(StatsLevel::All);
     (0..200).for_each(|i| put(&db, &format!("key{i:03}"), "some value"));
     let count = |kind| s.histogram_data(kind).count;
@@ -304,7 +304,7 @@ fn times_of_file_accesses_go_to_the_histogram_of_what_they_are_for() {
     scan(&db);
     assert!(count(HistogramKind::FileReadDbIteratorMicros) > 2);
     assert_eq!(count(HistogramKind::FileReadGetMicros), gets);
-    // The scan read ahead, and found what it had read.
+    // The scan used its read-ahead.
     assert!(s.ticker(Ticker::PrefetchBytes) > 0 && s.ticker(Ticker::PrefetchHits) > 0);
     assert!(s.ticker(Ticker::PrefetchBytesUseful) <= s.ticker(Ticker::PrefetchBytes) + 10_000);
     db.verify_checksum().unwrap();
@@ -333,7 +333,7 @@ fn a_file_is_compared_with_the_checksum_it_was_given() {
     let db = Db::open(OpenRequest::new("/db", options, FamilyOptions::default())).unwrap();
     put(&db, "b", "2");
     flush(&db);
-    // The first table was given none, and passes.
+    // The first SST file has no checksum, and passes.
     db.verify_file_checksums().unwrap();
     let dir = std::path::Path::new("/db");
     let mut tables: Vec<_> =

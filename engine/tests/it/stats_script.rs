@@ -1,5 +1,5 @@
-//! Known operations and what they count: `testdata/statistics.txt` is run, and what each `show` gives is compared
-//! with the lines below it. `IRONSTONE_REWRITE=1` rewrites those.
+//! Known operations and their counts: the test runs `testdata/statistics.txt`, and compares the result of each `show`
+//! with the lines below it. `IRONSTONE_REWRITE=1` rewrites these lines.
 //!
 //! ```text
 //! [title]                      a new database with statistics of all kinds, perf level EnableTime
@@ -145,7 +145,7 @@ impl World {
         }
     }
 
-    /// What a name stands at, in words, and its counts start anew.
+    /// Returns the count of a statistic as text, and resets it.
     fn show(&self, name: &str) -> String {
         let time = |count: u64| if count > 0 { "some".to_string() } else { "none".to_string() };
         if let Some(ticker) = Ticker::by_name(name) {
@@ -154,7 +154,7 @@ impl World {
         }
         if let Some(kind) = HistogramKind::by_name(name) {
             let data = self.statistics.histogram_data(kind);
-            // How long the end of a file is depends on names and times in its properties.
+            // The length of the tail of a file depends on the names and times in its properties.
             let timed =
                 name.ends_with("micros") || name.ends_with("nanos") || name.ends_with("tail.read.bytes");
             return if timed { data.count.to_string() } else { format!("{}: {}", data.count, data.sum) };

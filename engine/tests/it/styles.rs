@@ -1,4 +1,4 @@
-//! Compaction styles beside leveled and universal, and calls that name files or levels.
+//! Compaction styles other than leveled and universal, and calls that name files or levels.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -29,13 +29,13 @@ fn flush(db: &Db) {
     db.flush(&[db.default_family().unwrap()], &FlushOptions::default()).unwrap();
 }
 
-/// One table of one row of about 10 kB.
+/// Creates an SST file with one entry of about 10 kB.
 fn table(db: &Db, key: &str) {
     put(db, key, &"v".repeat(10_000));
     flush(db);
 }
 
-/// Keys as the tree has them: each level's tables by their smallest key, levels in order.
+/// Returns the keys of the SST files: levels in order, and on each level by smallest key.
 fn tree(db: &Db) -> Vec<(usize, Vec<String>)> {
     let version = db.default_family().unwrap().pin().version.clone();
     let name = |f: &Arc<FileMetaData>| {
@@ -87,7 +87,7 @@ fn fifo_forgets_what_is_past_its_time() {
     env.clock.sleep_micros(60_000_000);
     table(&db, "b");
     env.clock.sleep_micros(60_000_000);
-    // Nothing but time asks for it.
+    // Only the passed time makes the compaction due.
     env.executor.wait_for_all();
     assert_eq!(tree(&db), [level(0, &["b"])]);
     env.clock.sleep_micros(60_000_000);
@@ -140,7 +140,7 @@ fn a_style_may_change_between_opens() {
     }
     compact(&db, &CompactRangeOptions::default()).unwrap();
     drop(db);
-    // Tables of deeper levels are the oldest there are.
+    // SST files of deeper levels are the oldest.
     let deep = FamilyOptions { num_levels: 7, ..fifo(25_000) };
     let db = open(&env, deep);
     table(&db, "d");
@@ -230,7 +230,7 @@ fn named_files_are_compacted_where_the_caller_says() {
     assert_eq!(scan(&db).len(), 3);
 }
 
-/// Six tables of one key each on the last level.
+/// Creates a database with six SST files of one key each on the last level.
 fn spread(env: &Env) -> Db {
     let small = FamilyOptions { disable_auto_compactions: true, target_file_size_base: 10_000, ..plain() };
     let db = open(env, small);
@@ -427,7 +427,7 @@ fn tables_are_compacted_when_their_time_has_come() {
         table(&db, "b");
         db.wait_for_compact().unwrap();
         let before = numbers(&db);
-        // A fifth late at most.
+        // The compaction is late by at most a fifth of the age.
         env.clock.sleep_micros(1_201_000_000);
         env.executor.wait_for_all();
         assert_ne!(numbers(&db), before, "{option} {universal}");
@@ -498,7 +498,7 @@ fn tables_lie_in_the_directories_of_their_family() {
     assert!(placed(2).iter().all(|&p| p == 1), "level 2 does not: {:?}", placed(2));
     drop(own);
     drop(db);
-    // What nobody needs goes from those directories too.
+    // A sweep deletes orphan files in the directories of column families too.
     env.fs.create("/slow/999990.sst".as_ref(), &Default::default()).unwrap().close().unwrap();
     let db = Db::open(request()).unwrap();
     assert!(!env.fs.exists("/slow/999990.sst".as_ref()).unwrap());

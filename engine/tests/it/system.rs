@@ -1,5 +1,5 @@
-//! What the system refuses for a time: threads, directories that cannot be read or synced. Handles that are closed or
-//! dropped in unusual places.
+//! Calls that the system refuses for a time: start of threads, reads and syncs of directories. Closes and drops of
+//! handles in unusual places.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use parking_lot::Mutex;
 
 use crate::basic::{get, options, put, scan};
 
-/// An environment whose threads the system refuses while the flag is set.
+/// Returns an environment in which no thread can be started while the flag is set.
 fn without_threads() -> (Env, Arc<AtomicBool>) {
     let refused = Arc::new(AtomicBool::new(false));
     let flag = refused.clone();
@@ -173,7 +173,7 @@ fn every_close_returns_the_result_of_the_first() {
             let db = db.clone();
             std::thread::spawn(move || {
                 let outcome = db.close();
-                // The LOCK is released by then: another open succeeds or fails, but not because of the LOCK.
+                // The LOCK is released by now: another open succeeds, or fails for another reason.
                 (outcome, db.close())
             })
         })

@@ -1,4 +1,4 @@
-//! The list of threads (`enable_thread_tracking`): what a job shows while the job runs.
+//! The list of threads (`enable_thread_tracking`): the row of a running job.
 
 use std::sync::{Arc, Mutex};
 

@@ -13,7 +13,8 @@ use ironstone_engine::options::{
 
 use crate::basic;
 
-/// An in-memory database whose default family has 64-bit timestamps, small SST files and no automatic compactions.
+/// Creates a database in memory. Its default column family has 64-bit timestamps, small SST files and no automatic
+/// compactions.
 fn open(env: &env::Env) -> (Db, Arc<Family>) {
     let db = basic::open(env, options());
     let family = db.default_family().unwrap();
@@ -51,7 +52,7 @@ fn at(timestamp: u64) -> ReadOptions {
     ReadOptions { timestamp: Some(timestamp.to_le_bytes().to_vec()), ..ReadOptions::default() }
 }
 
-/// Key and newest timestamp of every key.
+/// Returns every key with its newest timestamp.
 fn newest(db: &Db, family: &Arc<Family>) -> Vec<(String, u64)> {
     let mut iter = db.iter(family, at(u64::MAX)).unwrap();
     iter.seek_to_first();
@@ -73,7 +74,7 @@ fn forced(max_subcompactions: u32) -> CompactRangeOptions {
     }
 }
 
-/// 20 keys with 100 versions each, in two overlapping SST files of level 0.
+/// Writes 20 keys with 100 entries each to two overlapping level-0 files.
 fn fill_two_files(db: &Db, family: &Arc<Family>) {
     for half in 0..2u64 {
         for key in 0..20 {
@@ -114,7 +115,7 @@ fn range_deletions_and_newer_versions_can_be_compacted() {
         flush(&db, &family);
     }
     db.compact_range(&family, None, None, &CompactRangeOptions::default()).unwrap();
-    // Newer versions of the first key of an SST file, and of a few keys after it.
+    // Newer entries of the first key of an SST file, and of a few keys after it.
     (10..20).for_each(|key| put(&db, &family, &format!("key{key:02}"), 3, &[b'w'; 500]));
     flush(&db, &family);
     db.compact_range(&family, None, None, &forced(1)).unwrap();
@@ -176,7 +177,7 @@ fn writes_without(db: &Db, family: &Family) -> Vec<Option<Kind>> {
         code(write(db, |batch| batch.merge_in(id, k, b"v"))),
         code(write(db, |batch| batch.delete_range_in(id, k, l))),
         code(write(db, |batch| batch.put_encoded_entity_in(id, k, &entity))),
-        // A record with a timestamp does not hide a record without.
+        // A record with a timestamp does not hide a record without timestamp.
         code(write(db, |batch| batch.put_at(id, k, &[1; 8], b"v").put_in(id, l, b"v"))),
         code(write(db, |batch| batch.put_in(id, l, b"v").put_at(id, k, &[1; 8], b"v"))),
     ]
@@ -305,7 +306,7 @@ fn history_below_the_mark_cannot_be_read() {
         assert_eq!((get(15), get(19), get(20)), (b"b".to_vec(), b"b".to_vec(), b"c".to_vec()));
     };
     check(&db, &family);
-    // An iterator that is older than the mark holds its super version, and with it the history.
+    // An iterator that is older than the change pins its super version, and so the old entries.
     older.seek_to_first();
     assert_eq!(older.value(), b"a");
     invalid(older.refresh().unwrap_err());

@@ -1,4 +1,4 @@
-//! The queue of writers and the order of publishing: what one thread does for another, the other finds done.
+//! Models of the writer queue and of publishing: a thread sees everything that another thread did on its behalf.
 
 use loom::thread;
 
@@ -10,14 +10,14 @@ use crate::sequence::LastSequence;
 use crate::sync::{Arc, Condvar, Mutex, Patience};
 use crate::{Cell, explore};
 
-/// What writers share, in the small: a log and a memtable of counters.
+/// The parts that writers share, in small: a WAL and a memtable of counters.
 struct Base {
     queue: Queue,
     publisher: Publisher,
     sequence: LastSequence,
-    /// Records in the log; only who leads may touch it.
+    /// The number of records in the WAL. Only the leader may use this cell.
     logged: Cell,
-    /// Whether the entry of each sequence number is in memory.
+    /// For each sequence number, whether its entry is in memory.
     memory: [Cell; 40],
 }
 
@@ -33,7 +33,7 @@ impl Base {
         })
     }
 
-    /// As `Writer::write`: a batch of `count` records.
+    /// Writes a batch of `count` records, as `Writer::write` does.
     fn write(&self, count: u32, way: Way) -> Result<()> {
         match self.queue.join(entry(&vec![b'r'; count as usize])) {
             Role::Lead(group, leader_state) => self.lead(group, leader_state, count, way),
@@ -81,12 +81,12 @@ impl Base {
         crew.join()
     }
 
-    /// One entry stands for all of a batch.
+    /// Inserts a batch. One entry stands for all its entries.
     fn insert(&self, seq: u64, count: u32) {
         self.memory[seq as usize].set(u64::from(count));
     }
 
-    /// Reads as any reader does: all that is visible is there.
+    /// Reads as a reader does, and checks that every visible entry is in memory.
     fn look(&self) -> u64 {
         let visible = self.sequence.visible();
         let mut seq = 1;
@@ -100,7 +100,7 @@ impl Base {
     }
 }
 
-/// A batch of one record a byte.
+/// Returns an entry for a batch. Each byte is one record.
 fn entry(records: &[u8]) -> Entry<'_> {
     Entry {
         records,
@@ -118,7 +118,7 @@ enum Way {
     Pipelined,
 }
 
-/// Writers and a reader, all at once; the first writer is this thread.
+/// Runs writers and a reader concurrently. The first writer is this thread.
 fn writers(preemptions_max: Option<usize>, others: u64, count: u32, way: Way) {
     explore(preemptions_max, move || {
         let base = Base::new();
@@ -159,8 +159,8 @@ fn three_pipelined_writers_are_visible_in_order() {
     writers(Some(2), 2, 1, Way::Pipelined);
 }
 
-/// While this thread leads, the others gather: one leads the next group, the others insert for themselves, for batches of
-/// eight are worth it.
+/// While this thread leads, the other writers join the queue. One of them leads the next group. Their batches of
+/// eight records are large enough for a parallel insert, so each writer inserts its own batch.
 #[test]
 fn a_group_is_visible_once_all_its_writers_have_inserted() {
     explore(Some(2), || {
@@ -184,7 +184,8 @@ fn a_group_is_visible_once_all_its_writers_have_inserted() {
     });
 }
 
-/// A leader that waits for room lends the lead to the recovery that makes the room, and both get on, whoever comes first.
+/// A leader that waits for room lends the leader state to the recovery that makes the room. Both end, in every
+/// schedule.
 #[test]
 fn a_recovery_leads_while_the_leader_waits_for_the_room_that_it_makes() {
     explore(None, || {

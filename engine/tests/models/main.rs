@@ -1,6 +1,6 @@
-//! Small rooms of the engine under all schedules and all values that the memory model lets a load see: the writers'
-//! hand-over, and the moments that readers pin. `RUSTFLAGS='--cfg loom' cargo test -p ironstone-engine --test models`, or
-//! `.ci/loom`. Without that cfg nothing is built here.
+//! Models of small modules of the engine, under all schedules and all values that the memory model allows a load to
+//! see: the queue of writers, and the super versions that readers pin. Command: `RUSTFLAGS='--cfg loom' cargo test -p
+//! ironstone-engine --test models`, or `.ci/loom`. Without this cfg, nothing is built here.
 //!
 //! The source files of the modules are compiled here again, with Loom's primitives in the place of
 //! `crate::sync`. Plain counters with relaxed loads and stores (`Cell`) show the order of events: if a load
@@ -53,7 +53,7 @@ pub mod memtable {
             self.cells[seq as usize].set(1);
         }
 
-        /// The newest entry that a read at `seq` sees; 0 if there is none.
+        /// Returns the newest entry that a read at `seq` sees. Returns 0 if there is none.
         pub fn newest(&self, seq: u64) -> u64 {
             (1..=seq).rev().find(|at| self.cells[*at as usize].get() > 0).unwrap_or(0)
         }
@@ -77,7 +77,7 @@ pub struct Parts {
 mod handover;
 mod moments;
 
-/// A place in memory without any order of its own.
+/// A memory cell without any memory order.
 #[derive(Default)]
 struct Cell(sync::AtomicU64);
 
@@ -91,7 +91,7 @@ impl Cell {
     }
 }
 
-/// Explores a model whole, or with so many preemptions of a thread at most in each schedule.
+/// Explores all schedules of a model, or only schedules with at most this many preemptions.
 fn explore(preemptions_max: Option<usize>, model: impl Fn() + Sync + Send + 'static) {
     let mut explorer = loom::model::Builder::new();
     explorer.preemption_bound = explorer.preemption_bound.or(preemptions_max);

@@ -23,15 +23,15 @@ fn file(number: u64) -> Arc<FileMetaData> {
     Arc::new(FileMetaData::new(FileNumber(number), 1, b"a", b"b"))
 }
 
-/// A family as `family::Family` is one: readers pin without a lock, jobs install under theirs.
+/// Works like `family::Family`: readers pin without a lock, and jobs install under the lock.
 struct Family {
     current: ArcSwap<SuperVersion>,
-    /// The number of the newest.
+    /// The number of the newest super version.
     state: Mutex<u64>,
     release_notifier: Arc<ReleaseNotifier>,
 }
 
-/// What the moments of a model hold.
+/// The content of a super version of a model.
 #[derive(Clone)]
 struct Holds {
     mem: Arc<MemTable>,
@@ -78,7 +78,7 @@ impl Family {
     }
 }
 
-/// The newest version of the key that a read at `seq` finds.
+/// Returns the newest entry of the key that a read at `seq` finds.
 fn newest(moment: &SuperVersion, seq: u64) -> u64 {
     moment.memtables_and_history().map(|mem| mem.newest(seq)).find(|found| *found > 0).unwrap_or(0)
 }
@@ -96,7 +96,7 @@ fn what_was_visible_when_a_moment_was_pinned_is_in_it() {
                 let seq = sequence.visible();
                 let found = newest(&moment, seq);
                 match moment.number {
-                    // The entry behind the switch is in the memtable that the next moment has.
+                    // The entry after the switch is in the memtable that only the next super version has.
                     1 => assert_eq!(found, seq.min(1)),
                     _ => assert!(seq >= 1 && found == seq, "found {found} at {seq}"),
                 }
@@ -111,7 +111,7 @@ fn what_was_visible_when_a_moment_was_pinned_is_in_it() {
     });
 }
 
-/// A flush or compaction keeps of one key the newest version, and those that snapshots see.
+/// A flush or a compaction keeps the newest entry of a key, and the entries that snapshots see.
 #[test]
 fn a_reader_finds_a_version_although_older_ones_go() {
     reads_beside_a_collapse(false);
@@ -151,7 +151,7 @@ fn reads_beside_a_collapse(by_snapshot: bool) {
     });
 }
 
-/// The files that are to be deleted, and who is asked to look at them again.
+/// The files that wait for deletion, and the job that looks at them again.
 struct Purge {
     obsolete: Obsolete,
     due: AtomicBool,
@@ -173,7 +173,7 @@ impl Purge {
         self.obsolete.retire([Waiting { file: Retired::Table(file), number, path }]);
     }
 
-    /// Deletes what nobody holds.
+    /// Deletes the files that no super version holds. Returns their number.
     fn run(&self, used: &Cell) -> usize {
         self.due.swap(false, Ordering::AcqRel);
         let free = self.obsolete.take_free();
@@ -183,8 +183,8 @@ impl Purge {
     }
 }
 
-/// Readers of a moment whose file goes, beside the job that wants to delete it: it is deleted by the job, or somebody is
-/// asked to look again when the last reader is gone.
+/// Readers of a super version with an obsolete file, concurrently with the job that deletes the file. Either this job
+/// deletes the file, or the last reader notifies the job to look again.
 fn readers_let_go(preemptions_max: Option<usize>, readers: usize, retired_before: bool) {
     explore(preemptions_max, move || {
         let mem = MemTable::empty();
@@ -193,7 +193,7 @@ fn readers_let_go(preemptions_max: Option<usize>, readers: usize, retired_before
         let purge = Purge::of(&family);
         let used = Arc::new(Cell::default());
         used.set(1);
-        // Each pins a moment of its own.
+        // Each reader pins its own super version.
         let pinned: Vec<_> = (0..readers)
             .map(|reader| {
                 if reader > 0 {

@@ -7,7 +7,7 @@ use std::sync::PoisonError;
 pub use loom::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence};
 pub use std::sync::OnceLock;
 
-/// The explorer's, which knows no `const` in front.
+/// Loom's `thread_local`, which does not accept `const`.
 macro_rules! each_thread {
     ($(#[$about:meta])* static $name:ident: $type:ty = const $init:block;) => {
         loom::thread_local! { $(#[$about])* static $name: $type = $init; }
@@ -19,7 +19,7 @@ pub(crate) use each_thread as thread_local;
 #[derive(Default)]
 pub struct Mutex<T>(loom::sync::Mutex<T>);
 
-/// Holds the lock; `None` only while it waits.
+/// Holds the lock. `None` only during a wait.
 pub struct MutexGuard<'a, T>(Option<loom::sync::MutexGuard<'a, T>>);
 
 impl<T> Mutex<T> {
@@ -68,7 +68,7 @@ impl Condvar {
     }
 }
 
-/// One look: waiting longer is a matter of the schedule.
+/// Checks once. Longer waits are a part of the schedule.
 pub struct Patience;
 
 impl Patience {
@@ -77,15 +77,15 @@ impl Patience {
     }
 }
 
-/// The standard library's, with its orders: a drop releases, the last one acquires, and who counts
-/// ([`Arc::strong_count`]) may see drops late. A clone orders nothing, so it is no step.
+/// The `Arc` of the standard library, with its memory orders: a drop releases, and the last drop acquires. A count
+/// ([`Arc::strong_count`]) may see a drop late. A clone orders nothing, so a clone is no step of the schedule.
 pub struct Arc<T: ?Sized> {
     count: std::sync::Arc<Count>,
     value: std::sync::Arc<T>,
 }
 
 struct Count {
-    /// Counted behind the explorer's back.
+    /// Loom does not see this counter.
     made: std::sync::atomic::AtomicUsize,
     gone: AtomicUsize,
 }
@@ -103,7 +103,7 @@ impl<T: Default> Default for Arc<T> {
 }
 
 impl<T: ?Sized> Arc<T> {
-    /// Of one that nobody else has.
+    /// Makes an `Arc` of a pointer without other owners.
     pub fn from_std(value: std::sync::Arc<T>) -> Self {
         assert_eq!(std::sync::Arc::strong_count(&value), 1);
         let count = Count { made: 1.into(), gone: AtomicUsize::new(0) };
@@ -116,7 +116,7 @@ impl<T: ?Sized> Arc<T> {
 
     pub fn get_mut(this: &mut Self) -> Option<&mut T> {
         if std::sync::Arc::strong_count(&this.value) == 1 {
-            // The last drop of another owner comes before.
+            // The last drop of another owner happened before.
             fence(Ordering::Acquire);
         }
         std::sync::Arc::get_mut(&mut this.value)
@@ -141,7 +141,8 @@ impl<T: ?Sized> Deref for Arc<T> {
     }
 }
 
-/// From here to the fields' drops is one step, but for who is the last: nobody else can come then.
+/// The drops of the fields after this function are one step. Only the last drop needs an order, because no other
+/// owner is left.
 impl<T: ?Sized> Drop for Arc<T> {
     fn drop(&mut self) {
         if std::thread::panicking() {
@@ -168,7 +169,7 @@ impl<T> ArcSwap<T> {
     }
 
     pub fn load(&self) -> Arc<T> {
-        // The newest: an old one could be gone.
+        // Loads the newest value: an older value may have been dropped.
         let at = self.at.fetch_add(0, Ordering::Acquire);
         self.values.lock().unwrap()[at].clone().expect("the newest is there")
     }

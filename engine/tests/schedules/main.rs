@@ -1,5 +1,5 @@
-//! The whole engine under a schedule explorer: `RUSTFLAGS='--cfg shuttle' cargo test -p ironstone-engine --test schedules`,
-//! or `.ci/schedules`. Without that cfg nothing is built here.
+//! Tests of the whole engine under a schedule explorer: `RUSTFLAGS='--cfg shuttle' cargo test -p ironstone-engine
+//! --test schedules`, or `.ci/schedules`. Without this cfg, nothing is built here.
 //!
 //! At every lock, atomic, wait and thread of the engine and its executor, Shuttle may continue with another
 //! thread. One schedule is one run, and a failing run prints the schedule that repeats it. Files are in
@@ -44,7 +44,7 @@ fn explore(scenario: fn()) {
     }
 }
 
-/// A disk in memory, a clock that stands still, threads that the explorer moves.
+/// Returns an environment with files in memory, a clock that stands still, and threads of the explorer.
 fn world() -> Env {
     let clock: Arc<dyn Clock> = Arc::new(ManualClock::new(1_700_000_000_000_000));
     Env {
@@ -81,7 +81,7 @@ fn open(request: OpenRequest) -> Arc<Db> {
     Arc::new(Db::open(request).expect("a database that opens"))
 }
 
-/// One number under two keys, in one batch: readers must never see them differ.
+/// Writes one number under two keys, in one batch. No reader may see two different numbers.
 fn put_pair(db: &Db, family: &Family, name: &str, number: u64) -> base::Result<()> {
     let mut batch = WriteBatch::default();
     for side in ["left", "right"] {
@@ -90,7 +90,7 @@ fn put_pair(db: &Db, family: &Family, name: &str, number: u64) -> base::Result<(
     db.write(&mut batch, &WriteOptions::default())
 }
 
-/// What an iterator of one moment says of a pair.
+/// Returns the number of a pair, read with one iterator.
 fn scan_pair(db: &Db, family: &Arc<Family>, name: &str) -> Option<u64> {
     let mut iter = db.iter(family, ReadOptions::default()).expect("an iterator");
     let mut seen = Vec::new();

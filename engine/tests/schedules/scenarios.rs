@@ -1,4 +1,4 @@
-//! What is run, and what must hold whatever the schedule.
+//! The scenarios, and the conditions that hold in every schedule.
 
 use base::{Kind, Subcode};
 use env::fault::FaultFs;
@@ -115,7 +115,7 @@ fn a_family_dropped_under_its_writers_leaves_the_others_whole() {
             thread::spawn(move || {
                 for number in 1..=3 {
                     put_pair(&db, &stays, "b", number).unwrap();
-                    // Refused once the family is gone, and then for good.
+                    // The write is rejected after the column family is dropped.
                     let _ = put_pair(&db, &goes, "a", number);
                 }
             })
@@ -196,7 +196,7 @@ fn background_work_goes_on_after_a_pause() {
     });
 }
 
-/// Calls may fail, and what is retried is so at once.
+/// Creates a database on a disk that can fail. Retries start at once.
 fn on_a_failing_disk() -> (Env, Arc<FaultFs>, OpenRequest) {
     let mut env = world();
     let fs = FaultFs::wrap(env.fs.clone());
@@ -206,7 +206,7 @@ fn on_a_failing_disk() -> (Env, Arc<FaultFs>, OpenRequest) {
     (env, fs, request)
 }
 
-/// Two memtables stop writers, and the first table finds no space.
+/// Two memtables stop writers. The first SST file finds no space.
 #[test]
 fn writers_get_over_a_full_disk_whoever_leads() {
     explore(|| {
@@ -270,13 +270,13 @@ fn a_family_whose_flush_fails_stops_no_writer_of_another() {
                         }
                     }
                 }
-                // A number that was refused is nowhere, and one that was not is not lost.
+                // A rejected number is not in the database, and no accepted number is lost.
                 assert_eq!(scan_pair(&db, &own, &name), newest, "{name}");
                 (family, name, newest)
             })
         });
         let writers: Vec<_> = writers.collect();
-        // Unless it is got over before the caller has looked.
+        // The error may be cleared before the caller gets it.
         if let Err(failed) = db.flush(&[db.family("other").unwrap()], &FlushOptions::default()) {
             assert_eq!(failed.subcode(), Subcode::NoSpace);
         }
