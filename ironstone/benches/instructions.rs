@@ -30,7 +30,8 @@ impl MergeOperator for Join {
     }
 }
 
-/// The keys of a list in an order without pattern. The last digit is even: odd keys are missing.
+/// Returns key `i` of a list in an order without pattern. The last digit is even, so keys with an odd last digit are
+/// missing.
 fn key(i: usize) -> Vec<u8> {
     format!("{:016}", i * 7919 % KEYS * 2).into_bytes()
 }
@@ -49,7 +50,7 @@ fn open() -> Result<Db> {
     Db::open("bench", options)
 }
 
-/// The rounds of an operation: the only function of which instructions are counted.
+/// Runs the rounds of an operation. Only the instructions of this function are counted.
 #[inline(never)]
 fn measured(mut operation: impl FnMut(usize)) {
     (0..ROUNDS).for_each(&mut operation);
@@ -66,7 +67,7 @@ fn run(operation: &str) -> Result<()> {
     keys.iter().try_for_each(|key| db.put(key, &value))?;
     if !matches!(operation, "get-memtable" | "put" | "batch" | "merge") {
         db.flush()?;
-        // Every block is in the cache.
+        // Read every key once, so that every block is in the cache.
         keys.iter().try_for_each(|key| db.get(key).map(drop))?;
     }
     match operation {

@@ -1,5 +1,6 @@
-//! `cargo bench -p ironstone --bench merge`: the cost of a row with merge operands, for each kind of read.
-//! The value of the row is one of the operands. One merge operator returns the operand itself. The second merge operator returns a copy of the operand.
+//! `cargo bench -p ironstone --bench merge`: the cost of a key with merge operands, for each kind of read. The value
+//! of the key is one of the operands. One merge operator returns the operand itself. The second merge operator
+//! returns a copy of the operand.
 //!
 //! Prints nanoseconds for each row, bytes of values for each second, and allocations for each row.
 
@@ -11,7 +12,7 @@ use std::time::Instant;
 
 use ironstone::{Db, FullMerge, MergeFailure, MergeOperator, Merged, Options, Result};
 
-/// Answers with the newest operand: as it stands, or as a copy.
+/// A merge operator that returns the newest operand: the operand itself, or a copy.
 struct Newest {
     copies: bool,
 }
@@ -33,7 +34,7 @@ impl MergeOperator for Newest {
 
 const KEYS: u64 = 2000;
 
-/// Nanoseconds a row, the best of some passes, and allocations a row in the last.
+/// Returns nanoseconds per row of the best pass, and allocations per row of the last pass.
 fn best(mut pass: impl FnMut() -> u64) -> (f64, f64) {
     pass();
     let mut least = f64::MAX;

@@ -1,4 +1,4 @@
-//! How much of the time of slow operations the database explains.
+//! Measures how much of the time of slow operations the database explains.
 //!
 //! ```text
 //!  cargo run --release -p ironstone --example attribution DIR [KEYS]
@@ -48,7 +48,7 @@ fn open(dir: &Path) -> Result<Db> {
     Db::open(dir, options)
 }
 
-/// A number without pattern for each `i`, below `keys`.
+/// Returns a number below `keys` for each `i`, in an order without pattern.
 fn scatter(i: u64, keys: u64) -> u64 {
     (i + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(31) % keys.max(1)
 }

@@ -28,7 +28,7 @@ const WRITERS: u64 = 4;
 const STATEMENT_BYTES: usize = 2000;
 const FAMILIES: [&str; 4] = ["default", "accounts", "ledger", "statements"];
 
-/// What one run did, and what the database holds after the run.
+/// The work of one run, and the content of the database after the run.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Report {
     /// Transfers that the run before left prepared, and this run committed.
@@ -116,7 +116,8 @@ struct Transfer {
 }
 
 impl Transfer {
-    /// The transfer of this number. The numbers decide everything, so that both programs make the same transfers.
+    /// Returns the transfer of this number. The number decides accounts and amount, so both programs make the same
+    /// transfers.
     fn new(number: u64) -> Transfer {
         let from = number * 7919 % ACCOUNTS;
         Transfer { number, from, to: (from + 1 + number % (ACCOUNTS - 1)) % ACCOUNTS, amount: number % 20 }
@@ -126,7 +127,7 @@ impl Transfer {
         format!("transfer-{:08}", self.number).into_bytes()
     }
 
-    /// The number in a name.
+    /// Returns the number of the transfer with this name.
     fn number_of(name: &[u8]) -> u64 {
         parse(name.strip_prefix(b"transfer-").expect("the name of a transfer"))
     }
@@ -135,7 +136,7 @@ impl Transfer {
         format!("{} from {} to {};", self.amount, self.from, self.to)
     }
 
-    /// The text, again and again.
+    /// Returns the text, repeated up to the length of a statement.
     fn statement(&self) -> Vec<u8> {
         self.text().bytes().cycle().take(STATEMENT_BYTES).collect()
     }
@@ -154,7 +155,7 @@ impl Bank {
         Ok(Bank { db, next: AtomicU64::new(0) })
     }
 
-    /// Commits what the run before left prepared. Numbers of transfers continue after the newest transfer.
+    /// Commits the transfer that the previous run left prepared. New transfers continue after the newest number.
     fn commit_recovered(&self) -> Result<u64> {
         let prepared = self.db.all_prepared_transactions();
         for transaction in &prepared {
@@ -221,7 +222,7 @@ impl Bank {
         })
     }
 
-    /// Prepares and commits one transfer. Begins again after a deadlock or a timeout.
+    /// Prepares and commits one transfer. Starts again after a deadlock or a timeout.
     fn transfer(&self, transfer: Transfer) -> Result<()> {
         loop {
             match self.prepare(transfer).and_then(|transaction| transaction.commit()) {

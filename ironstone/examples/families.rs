@@ -1,4 +1,4 @@
-//! Many column families: what their creation and the open of their database cost.
+//! Measures the cost of many column families: their creation, and the open of their database.
 //!
 //! ```text
 //!  cargo run --profile rig -p ironstone --example families -- DIR FAMILIES
@@ -71,7 +71,7 @@ fn measure(dir: &Path, families: usize, together: bool) -> Result<()> {
     Ok(())
 }
 
-/// The resident memory of this process in bytes; 0 if the system does not say.
+/// Returns the resident memory of this process in bytes; 0 if the system does not report it.
 fn resident_bytes() -> u64 {
     let status = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
     status.split(' ').nth(1).and_then(|pages| pages.parse::<u64>().ok()).map_or(0, |pages| pages * 4096)

@@ -1,4 +1,4 @@
-//! Puts at saturation: how evenly a database takes them.
+//! Measures puts at saturation: how evenly a database accepts them.
 //!
 //! ```text
 //!  cargo run --profile rig -p ironstone --example tails -- DIR SECONDS THREADS VALUE_BYTES [sync] [OPTIONS]
@@ -24,7 +24,7 @@ use ironstone::{Db, Options, WriteOptions};
 type Outcome<T> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
 type Put = Arc<dyn Fn(&[u8], &[u8]) -> Outcome<()> + Send + Sync>;
 
-/// Slots of this length are looked at.
+/// The length of the slots in which the program counts puts.
 const SLOT: Duration = Duration::from_millis(100);
 
 #[derive(Clone)]
@@ -91,20 +91,21 @@ fn both(run: &Run) -> Outcome<()> {
     Ok(())
 }
 
-/// What one thread saw.
+/// The measurements of one thread.
 struct Seen {
     puts_by_slot: Vec<u64>,
     micros: Vec<u32>,
-    /// The longest puts, without the wait for a processor.
+    /// The longest puts in microseconds, without the wait for a processor.
     own_micros: Vec<u32>,
 }
 
-/// From this time on, a put is measured without the wait for a processor.
+/// A put that takes at least this long is also measured without the wait for a processor.
 const LONG: Duration = Duration::from_millis(1);
-/// After so many puts the counter of the wait is read again, so that the wait of a long put is not that of others.
+/// The program reads the counter of the wait at least once per this number of puts. So the wait of a long put does
+/// not include the waits of many earlier puts.
 const PUTS_BETWEEN_READS: u32 = 32;
 
-/// Counts how long this thread was ready to run and did not run.
+/// Counts the time in which this thread was ready to run and did not run.
 struct ProcessorWait {
     file: Option<std::fs::File>,
     last_ns: u64,
@@ -122,7 +123,7 @@ impl ProcessorWait {
         wait
     }
 
-    /// The wait since the last call, in microseconds.
+    /// Returns the wait since the last call, in microseconds.
     fn advance(&mut self) -> u64 {
         use std::os::unix::fs::FileExt;
         self.puts = 0;
@@ -134,7 +135,7 @@ impl ProcessorWait {
         (now_ns - std::mem::replace(&mut self.last_ns, now_ns)) / 1000
     }
 
-    /// Reads the counter now and then.
+    /// Counts a put, and reads the counter from time to time.
     fn pass(&mut self) {
         self.puts += 1;
         if self.puts == PUTS_BETWEEN_READS {
@@ -233,7 +234,7 @@ fn puts(run: &Run, thread: u64, start: Instant, put: &Put) -> Outcome<Seen> {
     }
 }
 
-/// Prints the causes of the put that this thread ended last. RocksDB's puts have no causes.
+/// Prints the causes of the last put of this thread. RocksDB's puts have no causes.
 fn print_slow(start: Instant, ended: Instant, micros: u64, waited: u64) {
     let causes = base::stats::last_causes().into_iter().enumerate().filter(|(_, nanos)| *nanos > 0);
     let causes: Vec<_> = causes

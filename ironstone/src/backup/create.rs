@@ -1,4 +1,4 @@
-//! One new backup.
+//! Creates one backup.
 
 use std::path::PathBuf;
 
@@ -68,7 +68,7 @@ impl BackupEngine {
         let id = id.ok_or_else(|| Error::not_supported("all numbers of backups are used"))?;
         let private = inner.path(&format!("{PRIVATE}/{id}"));
         if inner.fs().exists(&private)? {
-            // A former backup of this number was interrupted.
+            // An earlier backup of this number was interrupted. Delete its files.
             inner.collect(&state)?;
         }
         inner.log(format_args!("Started the backup process -- creating backup {id}"));
@@ -96,7 +96,7 @@ impl BackupEngine {
                 Ok(id)
             }
             Err(error) => {
-                // The error is reported. What cannot be removed now, the next garbage collection removes.
+                // The error is returned. The next garbage collection deletes the files that this code cannot delete.
                 let _ = inner.fs().unlink(&inner.meta_path(id));
                 let _ = remove_dir(inner.fs(), &private);
                 let _ = inner.collect(&state);
@@ -130,7 +130,7 @@ impl Inner {
     }
 }
 
-/// A backup that is being made.
+/// A backup in progress.
 struct NewBackup<'a> {
     inner: &'a Inner,
     state: &'a State,
@@ -210,7 +210,7 @@ impl NewBackup<'_> {
             self.meta.excluded.push(name);
             return Ok(());
         }
-        // The name appears when the content is complete.
+        // Rename the copy after its content is complete.
         let (dir, base) = name.rsplit_once('/').unwrap_or(("", &name));
         let temporary = format!("{dir}/.{base}.tmp");
         let crc = self.copy(file, &temporary)?;
@@ -218,7 +218,7 @@ impl NewBackup<'_> {
         self.take(name, crc, file)
     }
 
-    /// The path of a shared file below the backup directory.
+    /// Returns the path of a shared file below the backup directory.
     fn shared_name(&self, file: &LiveFileStorageInfo) -> Result<String> {
         let options = &self.inner.options;
         if !options.share_files_with_checksum {
@@ -299,7 +299,7 @@ impl NewBackup<'_> {
     }
 }
 
-/// The CRC32C of a file that the MANIFEST stores.
+/// Returns the CRC32C of a file in the MANIFEST, if the MANIFEST has one.
 fn manifest_crc(file: &LiveFileStorageInfo) -> Option<u32> {
     let bytes: [u8; 4] = file.file_checksum.as_slice().try_into().ok()?;
     (file.file_checksum_func_name == CRC32C).then(|| u32::from_be_bytes(bytes))

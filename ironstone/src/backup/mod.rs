@@ -1,4 +1,4 @@
-//! Backups: copies of a database in a directory of their own, in RocksDB's layout.
+//! Backups: copies of a database in a backup directory with RocksDB's layout.
 //!
 //! ```text
 //!  meta/1                  text: the files of backup 1           (`meta`)
@@ -40,13 +40,13 @@ const PRIVATE: &str = "private";
 const SHARED: &str = "shared";
 const SHARED_CHECKSUM: &str = "shared_checksum";
 
-/// A meta file has fewer bytes than this limit.
+/// The largest size of a meta file.
 const META_BYTES_MAX: u64 = 1 << 30;
 
 /// The number of a backup. The first backup is 1.
 pub type BackupId = u32;
 
-/// What a backup holds. RocksDB's `BackupInfo`.
+/// The content of a backup. RocksDB's `BackupInfo`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BackupInfo {
     /// The number of the backup.
@@ -108,9 +108,9 @@ struct Inner {
 #[derive(Default)]
 struct State {
     backups: BTreeMap<BackupId, Meta>,
-    /// Backups whose meta file or whose files are wrong.
+    /// The backups with a wrong meta file or a wrong file, each with its error.
     corrupt: BTreeMap<BackupId, Error>,
-    /// No number above was ever given.
+    /// The largest number that any backup had. The next backup gets the next number.
     latest: BackupId,
 }
 
@@ -333,7 +333,7 @@ impl Inner {
         Ok(())
     }
 
-    /// The sizes of all files of the backup directory, by relative path.
+    /// Returns the sizes of all files in the backup directory, by relative path.
     fn sizes(&self) -> Result<BTreeMap<String, u64>> {
         let mut dirs = vec![SHARED.to_string(), SHARED_CHECKSUM.to_string()];
         let private = self.path(PRIVATE);
@@ -410,7 +410,7 @@ impl Inner {
         Ok(())
     }
 
-    /// Deletes what no backup needs. A file that a corrupt backup names stays.
+    /// Deletes the files that no backup needs. Files that a corrupt backup names stay.
     fn collect(&self, state: &State) -> Result<()> {
         let fs = self.fs();
         let mut needed: BTreeSet<String> =

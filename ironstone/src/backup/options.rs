@@ -7,7 +7,7 @@ use base::Result;
 use env::rate::RateLimiter;
 use env::{Env, Logger};
 
-/// How SST files are named in `shared_checksum/`. RocksDB's `ShareFilesNaming`.
+/// Selects the names of SST files in `shared_checksum/`. RocksDB's `ShareFilesNaming`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ShareFilesNaming {
     /// Number, CRC32C and size: each file is read once more before the copy.
@@ -32,7 +32,7 @@ pub struct BackupEngineOptions {
     pub share_table_files: bool,
     /// Names shared files by content, so that databases with the same file numbers can share the directory. Default true.
     pub share_files_with_checksum: bool,
-    /// How shared files are named. Default: number, session id and size.
+    /// Selects the names of shared files. Default: number, session id and size.
     pub share_files_with_checksum_naming: ShareFilesNaming,
     /// Syncs all files and directories, so that a backup survives a power failure. Default true.
     pub sync: bool,
@@ -54,12 +54,12 @@ pub struct BackupEngineOptions {
     pub max_valid_backups_to_open: usize,
     /// The schema of the meta files: 1, the default, for all releases of RocksDB, or 2 for RocksDB 6.19 and later.
     pub schema_version: u32,
-    /// Bytes that a copy holds in memory. 0, the default: 5 MiB.
+    /// Bytes of the buffer of a copy. 0, the default: 5 MiB.
     pub io_buffer_size: usize,
 }
 
 impl BackupEngineOptions {
-    /// Default options for backups in `backup_dir`.
+    /// Returns the default options for backups in `backup_dir`.
     pub fn new(backup_dir: impl Into<PathBuf>) -> Self {
         BackupEngineOptions {
             backup_dir: backup_dir.into(),
@@ -94,17 +94,18 @@ pub type ExcludeFiles = Arc<dyn Fn(&str) -> bool + Send + Sync>;
 pub struct CreateBackupOptions {
     /// Flushes all memtables first. Default false. Entries that were written with `disableWAL` need the flush.
     pub flush_before_backup: bool,
-    /// With the flush: all column families in one commit. Default false.
+    /// Flushes all column families in one commit. Acts with `flush_before_backup`. Default false.
     pub atomic_flush: bool,
     /// Metadata of the application, at most 1 MiB. Default empty.
     pub app_metadata: Vec<u8>,
     /// Called each time the backup has copied `callback_trigger_interval_size` bytes. Default: none.
     pub progress_callback: Option<Progress>,
-    /// Requires `schema_version` 2. A restore takes the excluded files from other backup directories.
+    /// Selects the shared files that the backup does not copy. Requires `schema_version` 2. A restore takes these
+    /// files from other backup directories. Default: none.
     pub exclude_files: Option<ExcludeFiles>,
 }
 
-/// Which files of the database directory a restore keeps. RocksDB's `RestoreOptions::Mode`.
+/// Selects the files of the database directory that a restore keeps. RocksDB's `RestoreOptions::Mode`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RestoreMode {
     /// Deletes all files of the old database. Default.

@@ -1,9 +1,9 @@
-//! A backup becomes a database again.
+//! Restores a backup to the directory of a database.
 //!
 //! ```text
 //!  lock ─► delete CURRENT, then the other files ─► copy all, compare checksums ─► sync ─► CURRENT by rename ─► sync
 //! ```
-//! CURRENT goes first and comes last: a restore that a crash interrupts leaves no database that opens.
+//! CURRENT is deleted first and created last. So a restore that a crash interrupts leaves no database that opens.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -21,7 +21,7 @@ impl BackupEngine {
     /// Restores the newest valid backup. See [`BackupEngine::restore_db_from_backup`].
     ///
     /// # Errors
-    /// NotFound if there is no valid backup; as there.
+    /// NotFound if there is no valid backup. As [`BackupEngine::restore_db_from_backup`].
     pub fn restore_db_from_latest_backup(
         &self,
         db_dir: impl AsRef<Path>,
@@ -101,7 +101,7 @@ impl Inner {
         sync_dir(fs, &dirs.db)
     }
 
-    /// All files of the backup, the excluded files from the directories that hold the files.
+    /// Returns all files of the backup. Excluded files come from other backup directories.
     fn sources(&self, own: &State, meta: &Meta, options: &RestoreOptions) -> Result<Vec<Source>> {
         let mut sources = Vec::new();
         for file in &meta.files {
@@ -145,7 +145,7 @@ impl Inner {
         Ok(Source { path: self.path(&file.name), file, name, kind, env: self.env.clone() })
     }
 
-    /// Checks before anything is deleted that every file is there.
+    /// Checks that every file exists, before any file is deleted.
     fn check_sizes(&self, sources: &[Source]) -> Result<()> {
         for source in sources {
             let size = source.env.fs.file_size(&source.path).map_err(|error| match error.is_not_found() {
@@ -163,7 +163,7 @@ impl Inner {
         Ok(())
     }
 
-    /// The numbers of SST files in the database directory that are those of the backup.
+    /// Returns the numbers of the SST files in the database directory that are equal to files of the backup.
     fn kept(&self, sources: &[Source], dir: &Path, mode: RestoreMode) -> Result<BTreeSet<FileNumber>> {
         let fs = &*self.db_env.fs;
         let mut kept = BTreeSet::new();
@@ -219,7 +219,7 @@ impl Inner {
     }
 }
 
-/// Deletes the files of the former database, CURRENT first.
+/// Deletes the files of the old database, CURRENT first.
 fn clear(fs: &dyn FileSystem, dirs: &Dirs, kept: &BTreeSet<FileNumber>, keep_wals: bool) -> Result<()> {
     let current = dirs.db.join(names::CURRENT);
     if fs.exists(&current)? {

@@ -1,4 +1,4 @@
-//! The value of an option as C and Java see it: numbers for numbers, truth values and enums.
+//! Converts the value of an option to the form of C and Java: numbers, also for booleans and enums.
 
 use std::time::Duration;
 
@@ -66,7 +66,7 @@ impl Number for bool {
     }
 }
 
-/// Fields of another width. A number that the field cannot hold is not a value of the field.
+/// Fields with another number of bits. A number that the field cannot hold is not a value of the field.
 macro_rules! converted {
     ($($field:ty as $c:ty),* $(,)?) => {$(
         impl Place<$c> for $field {
@@ -91,7 +91,7 @@ converted!(
     u64 as i64
 );
 
-/// Fields of the same width and another sign. The number wraps, as in C.
+/// Fields with the same number of bits and another sign. The number wraps, as in C.
 macro_rules! wrapped {
     ($($field:ty as $c:ty),* $(,)?) => {$(
         impl Place<$c> for $field {
@@ -273,7 +273,7 @@ impl Place<i32> for VerifyOutputFlags {
     }
 }
 
-/// A truth value that the setter takes as `int`.
+/// A boolean that the setter takes as `int`.
 impl Place<u8> for i32 {
     fn load(&self) -> u8 {
         u8::from(*self != 0)
@@ -285,7 +285,7 @@ impl Place<u8> for i32 {
     }
 }
 
-/// An absent number is 0, as RocksDB returns it.
+/// `None` becomes 0, as in RocksDB.
 impl Place<usize> for Option<usize> {
     fn load(&self) -> usize {
         self.unwrap_or(0)

@@ -1,13 +1,14 @@
 //! Values that an option handle holds and an open rejects.
 //!
-//! RocksDB's handles take every number. A getter returns the number that was set. The typed options of the engine cannot
-//! hold a number that names nothing. Such a number is kept here, and each use of the handle rejects the option by name.
+//! RocksDB's handles accept every number, and a getter returns the number that was set. The typed options of the
+//! engine cannot hold a number that is not a value of the option. [`Rejected`] keeps such a number, and each use of
+//! the handle rejects the option by name.
 
 use std::collections::BTreeMap;
 
 use base::{Error, Result};
 
-/// What is wrong with an option.
+/// The reason why an option is rejected.
 #[derive(Clone, Debug, PartialEq)]
 enum Fault {
     /// The number is not a value of the option.
@@ -26,7 +27,7 @@ impl Rejected {
         self.0.insert(option, Fault::Number(number));
     }
 
-    /// Keeps that the option asks for a feature that is not built.
+    /// Records that the option asks for a feature that is not built.
     pub fn not_built(&mut self, option: &'static str) {
         self.0.insert(option, Fault::NotBuilt);
     }
@@ -36,7 +37,7 @@ impl Rejected {
         self.0.extend(other.0.iter().map(|(option, fault)| (*option, fault.clone())));
     }
 
-    /// The option has a good value again.
+    /// Removes an option that has a valid value again.
     pub fn remove(&mut self, option: &'static str) {
         self.0.remove(option);
     }

@@ -61,7 +61,7 @@ fn database(db: &Db) -> DatabaseMetrics {
         snapshots: property("rocksdb.num-snapshots"),
         background_errors: property("rocksdb.background-errors"),
         obsolete_bytes: property("rocksdb.obsolete-sst-files-size"),
-        // Open files are known to the database alone.
+        // Only the database knows its open files, so the cost of a table reader is not known per column family.
         table_reader_bytes: db.int_property("rocksdb.estimate-table-readers-mem").unwrap_or(0),
     }
 }

@@ -5,8 +5,8 @@
 //!                                       └─ opentelemetry   observable instruments             (feature `opentelemetry`)
 //!  Listener    ──► spans: tracing spans of jobs, stalls and recovery                          (feature `tracing`)
 //! ```
-//! The value is read when it is asked for: no feature adds work to a read or a write. RocksDB's tickers, histograms and
-//! properties are independent of this module and stay as they are.
+//! The metrics are read when a caller asks for them: no feature adds work to a read or a write. This module does not
+//! change RocksDB's tickers, histograms and properties.
 
 mod collect;
 #[cfg(feature = "opentelemetry")]
@@ -65,7 +65,7 @@ pub struct DatabaseMetrics {
     pub running_flushes: u64,
     /// Compactions that run now.
     pub running_compactions: u64,
-    /// Writes are stopped now.
+    /// True if writes are stopped now.
     pub write_stopped: bool,
     /// The rate that delays writes, in bytes per second. 0: no delay.
     pub delayed_write_rate: u64,

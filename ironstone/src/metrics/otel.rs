@@ -10,7 +10,7 @@ use opentelemetry::metrics::{AsyncInstrument, Meter};
 use super::{Description, MetricKind, Sample};
 use crate::Db;
 
-/// One collection calls one callback for each metric. The callbacks of a collection share the samples of this time span.
+/// A collection calls one callback for each metric. Callbacks within this time share one read of the metrics.
 const SHARED: Duration = Duration::from_millis(100);
 
 /// Creates an observable instrument of `meter` for each metric of the database. The instruments keep the database open
@@ -42,7 +42,7 @@ pub fn observe(db: &Db, meter: &Meter) {
     }
 }
 
-/// The samples of the last collection, and when they were read.
+/// The samples of the last collection, with the time when they were read.
 struct Source {
     db: Db,
     last: Mutex<Option<(u64, Arc<Vec<Sample>>)>>,

@@ -1,10 +1,10 @@
-//! Metrics as labelled samples: what a scrape or an exporter takes.
+//! Metrics as labelled samples, for scrapes and exporters.
 
 use std::time::Duration;
 
 use super::{DatabaseMetrics, FamilyMetrics, LevelMetrics, Metrics, OperationMetrics};
 
-/// Whether a value only grows.
+/// Says whether a value can become smaller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MetricKind {
     /// The value grows from the open on.
@@ -18,11 +18,11 @@ pub enum MetricKind {
 pub struct Description {
     /// The name with its unit, without the suffix `_total` of counters.
     pub name: &'static str,
-    /// What the value means.
+    /// The meaning of the value.
     pub help: &'static str,
     /// The unit as UCUM: `By`, `us`, or empty for a count.
     pub unit: &'static str,
-    /// Whether the value only grows.
+    /// Says whether the value can become smaller.
     pub kind: MetricKind,
 }
 

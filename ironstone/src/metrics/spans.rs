@@ -32,7 +32,7 @@ pub struct Spans {
     open: Mutex<BTreeMap<Key, Span>>,
 }
 
-/// What a span belongs to.
+/// The job, the stalled column family or the recovery that a span shows.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Key {
     Recovery(u64),

@@ -197,7 +197,7 @@ impl TtlDb {
         Ok(TtlFamily { family, ttl })
     }
 
-    /// Writes a batch: all entries or none. Each value and merge operand gets the current time.
+    /// Writes a batch, as a whole or not at all. Each value and merge operand gets the current time.
     ///
     /// # Errors
     /// As [`Db::write_with`]. NotSupported for entries other than put, merge, deletions and log data.
@@ -430,7 +430,7 @@ impl TtlIter {
     /// Returns `Ok` at either end of the data.
     ///
     /// # Errors
-    /// What ended the iteration early.
+    /// The error that ended the iteration.
     pub fn status(&self) -> Result<()> {
         self.iter.status()
     }

@@ -82,7 +82,7 @@ pub(super) fn check(stored: &[u8]) -> Result<usize> {
     }
 }
 
-/// Removes expired values, and calls the filter of the application for the others.
+/// Removes expired values, and calls the filter of the application for the other values.
 struct TtlFilter {
     ttl: Ttl,
     user: Option<UserFilter>,
@@ -144,7 +144,8 @@ impl CompactionFilterFactory for TtlFilterFactory {
     }
 }
 
-/// Merges without the times of operands and value. The result gets the current time.
+/// A merge operator that removes the times from the value and the operands, and calls the merge operator of the
+/// application. The result gets the current time.
 struct TtlMergeOperator {
     ttl: Ttl,
     user: Arc<dyn MergeOperator>,
@@ -197,7 +198,8 @@ fn without_times<'a>(operands: &[&'a [u8]]) -> Option<Vec<&'a [u8]>> {
     operands.iter().map(|operand| split(operand).map(|(value, _)| value)).collect()
 }
 
-/// Puts the filter and the merge operator of a TTL database around those of the options.
+/// Replaces the compaction filter and the merge operator in the options by those of a TTL database, which call the
+/// original ones.
 pub(super) fn wrap(options: &mut engine::options::FamilyOptions, ttl: &Ttl) {
     match options.compaction_filter.take() {
         Some(user) => {

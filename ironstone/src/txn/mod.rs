@@ -1,4 +1,4 @@
-//! Transactions, and the indexed write batch that they are built on.
+//! Transactions, and the indexed write batch that transactions use.
 //!
 //! ```text
 //!  indexed       WriteBatchWithIndex: a batch that can be read and iterated

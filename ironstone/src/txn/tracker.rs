@@ -1,7 +1,7 @@
 //! The keys that a transaction has locked, or checks at commit.
 //!
-//! A key counts its reads and its writes, so that `UndoGetForUpdate` and a rollback to a save point know when the last
-//! use of the key is gone. `seq` is the oldest sequence number since which the key is known to be unchanged.
+//! Each key counts its reads and its writes. So `UndoGetForUpdate` and a rollback to a save point can tell whether
+//! the last use of the key is gone. `seq` is the oldest sequence number since which the key is known to be unchanged.
 //! Facts: RocksDB `utilities/transactions/lock/point/point_lock_tracker.cc`.
 
 use std::collections::BTreeMap;
@@ -17,14 +17,14 @@ pub(super) struct TrackedKey {
     pub exclusive: bool,
 }
 
-/// Why a key is tracked.
+/// The use of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Use {
     Read,
     Write,
 }
 
-/// A lock, or a check at commit.
+/// A use of a key, with its lock mode or its check.
 #[derive(Clone, Copy)]
 pub(super) struct Tracked<'a> {
     pub family: FamilyId,
@@ -45,7 +45,7 @@ pub(super) enum Untracked {
     Removed,
 }
 
-/// See the file's head.
+/// The keys that a transaction uses, by column family.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Tracker {
     families: BTreeMap<FamilyId, BTreeMap<Vec<u8>, TrackedKey>>,
@@ -131,7 +131,7 @@ impl Tracker {
             .flat_map(|(family, keys)| keys.iter().map(|(key, tracked)| (*family, &key[..], tracked)))
     }
 
-    /// The number of keys.
+    /// Returns the number of keys.
     pub fn len(&self) -> usize {
         self.families.values().map(BTreeMap::len).sum()
     }

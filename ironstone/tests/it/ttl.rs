@@ -1,4 +1,4 @@
-//! TTL databases: what expires, when, and what filters and merge operators see.
+//! TTL databases: when values expire, and the values that filters and merge operators get.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! An iterator over a database as if a write batch were already written.
+//! An iterator over a database that shows the database as if a write batch were already written.
 //!
 //! ```text
 //!  database (base)   a=1        c=3   d=4
@@ -20,8 +20,9 @@ use crate::{Family, Iter};
 
 /// An iterator over a column family with the writes of a [`crate::WriteBatchWithIndex`] or a transaction on top.
 ///
-/// The iterator sees the database at one moment, and all writes of the batch, also later ones. It is not valid until it
-/// is positioned. It stays usable after the batch or transaction is dropped.
+/// The iterator reads the database at one sequence number. It shows all writes of the batch, also writes that are
+/// added later. The iterator is not valid before its first `seek`. It stays usable after the batch or transaction is
+/// dropped.
 pub struct BaseDeltaIter {
     base: Iter,
     delta: KeyCursor,
@@ -30,7 +31,7 @@ pub struct BaseDeltaIter {
     direction: Direction,
     current: Current,
     failure: Option<Error>,
-    /// Counts the iterators of a transaction.
+    /// Counts the open iterators of a transaction.
     _holds: Option<Arc<()>>,
 }
 
@@ -40,11 +41,11 @@ enum Direction {
     Backward,
 }
 
-/// Where the current entry comes from.
+/// The source of the current entry.
 enum Current {
     None,
     Base,
-    /// From the batch. `shadows_base`: the base iterator stands on the same key.
+    /// The batch. `shadows_base` is true if the base iterator stands on the same key.
     Delta {
         value: Pinned,
         entity: Option<Pinned>,
@@ -63,7 +64,7 @@ impl BaseDeltaIter {
         BaseDeltaIter { _holds: Some(holds), ..self }
     }
 
-    /// Whether the iterator stands on an entry.
+    /// Returns true if the iterator stands on an entry.
     pub fn valid(&self) -> bool {
         !matches!(self.current, Current::None)
     }
@@ -79,7 +80,7 @@ impl BaseDeltaIter {
         }
     }
 
-    /// The current key, without timestamp. Empty when not valid.
+    /// Returns the current key, without timestamp. Empty if the iterator is not valid.
     pub fn key(&self) -> &[u8] {
         match &self.current {
             Current::None => &[],
@@ -88,7 +89,7 @@ impl BaseDeltaIter {
         }
     }
 
-    /// The current value; of an entity its default column. Empty when not valid.
+    /// Returns the current value; of an entity the default column. Empty if the iterator is not valid.
     pub fn value(&self) -> &[u8] {
         match &self.current {
             Current::None => &[],
@@ -97,7 +98,7 @@ impl BaseDeltaIter {
         }
     }
 
-    /// The current value, kept alive beyond the next move.
+    /// Returns the current value. The value stays readable after the next move.
     pub fn pinned_value(&self) -> Pinned {
         match &self.current {
             Current::None => Pinned::copy(&[]),
@@ -106,7 +107,7 @@ impl BaseDeltaIter {
         }
     }
 
-    /// The columns of the current entry as (name, value), if the entry is a wide-column entity.
+    /// Returns the columns of the current entry as (name, value), if the entry is a wide-column entity.
     pub fn columns(&self) -> Option<Vec<(Vec<u8>, Vec<u8>)>> {
         match &self.current {
             Current::None => None,
@@ -118,7 +119,7 @@ impl BaseDeltaIter {
         }
     }
 
-    /// The timestamp of the current version; empty for entries of the batch and without timestamps.
+    /// Returns the timestamp of the current entry. Empty for entries of the batch, and without timestamps.
     pub fn timestamp(&self) -> &[u8] {
         if matches!(self.current, Current::Base) { self.base.timestamp() } else { &[] }
     }
@@ -144,12 +145,12 @@ impl BaseDeltaIter {
         self.position(Direction::Backward, seek, |delta| delta.seek_for_prev(target));
     }
 
-    /// Moves to the next key. Does nothing when not valid.
+    /// Moves to the next key. Does nothing if the iterator is not valid.
     pub fn next(&mut self) {
         self.step(Direction::Forward);
     }
 
-    /// Moves to the previous key. Does nothing when not valid.
+    /// Moves to the previous key. Does nothing if the iterator is not valid.
     pub fn prev(&mut self) {
         self.step(Direction::Backward);
     }
@@ -222,7 +223,7 @@ impl BaseDeltaIter {
         }
     }
 
-    /// Finds the first visible key from where the two iterators stand.
+    /// Finds the first visible key, from the positions of the two iterators.
     fn settle(&mut self) {
         loop {
             self.current = Current::None;
@@ -281,7 +282,7 @@ impl BaseDeltaIter {
         })
     }
 
-    /// The entry under the base iterator, as a merge takes it.
+    /// Returns the entry at the base iterator, in the form for a merge.
     fn found_in_base(&self) -> Result<Found> {
         let Some(columns) = self.base.columns() else { return Ok(Found::Value(self.base.pinned_value())) };
         let columns: Vec<_> = columns.iter().map(|(n, v)| format::wide::Column::inline(n, v)).collect();

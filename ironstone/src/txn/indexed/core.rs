@@ -1,6 +1,6 @@
 //! The shared state of an indexed write batch: the batch, its index, and the count of rollbacks.
 //!
-//! Iterators share this state with the batch, so that an iterator may outlive the batch and sees later writes. `epoch`
+//! Iterators share this state with the batch. So an iterator may outlive the batch, and it sees later writes. `epoch`
 //! changes when nodes are removed. An iterator that finds another epoch seeks its key again.
 
 use base::{Error, FamilyId, Order, Result, Subcode};
@@ -9,37 +9,37 @@ use format::batch::{HEADER_LEN, KEY_LEN_MAX, Record, Records, VALUE_LEN_MAX};
 
 use super::index::{Index, Keys, NewRecord, NodeId, Orders};
 
-/// See the file's head.
+/// The batch, its index and the epoch.
 pub(in crate::txn) struct Core {
     pub batch: WriteBatch,
     pub(super) index: Index,
     pub(super) orders: Orders,
-    /// Grows when nodes are removed.
+    /// The epoch. It grows when nodes are removed.
     pub(super) epoch: u64,
     pub(super) overwrites: bool,
-    /// Largest size of the batch in bytes; 0: no limit.
+    /// The largest size of the batch in bytes; 0: no limit.
     pub bytes_max: usize,
 }
 
-/// What one write adds to the batch.
+/// A write to one key.
 #[derive(Clone, Copy)]
 pub(in crate::txn) enum Write<'a> {
     Put(&'a [u8]),
-    /// An entity as `format::wide` encodes it.
+    /// An entity in the encoding of `format::wide`.
     Entity(&'a [u8]),
     Delete,
     SingleDelete,
     Merge(&'a [u8]),
 }
 
-/// Where a write goes: the column family and the order of its keys.
+/// The column family of a write, and the order of its keys.
 #[derive(Clone, Copy)]
 pub(in crate::txn) struct Target<'a> {
     pub family: FamilyId,
     pub order: &'a Order,
 }
 
-/// Whether a write enters the index.
+/// Says whether a write enters the index.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(in crate::txn) enum Indexing {
     On,
@@ -139,7 +139,7 @@ impl Core {
         let Some((_, key, _)) = record.and_then(|record| record.entry()) else {
             return Err(Error::corruption("a record of an indexed write batch has no key").at(at as u64));
         };
-        // The key lies in the batch: its place follows from the difference of the addresses.
+        // The key lies in the batch, so the difference of the addresses is its offset.
         let key_at = key.as_ptr() as usize - bytes.as_ptr() as usize;
         let key_len = key.len() - timestamp_size;
         let keys = Keys { bytes, orders: &self.orders };
@@ -147,8 +147,8 @@ impl Core {
         Ok(())
     }
 
-    /// Replaces the timestamps of the keys. See `WriteBatch::update_timestamps`. The index holds the places of the records, so
-    /// that the places must stay.
+    /// Replaces the timestamps of the keys. See `WriteBatch::update_timestamps`. The index stores offsets of records,
+    /// so no record may move.
     ///
     /// # Errors
     /// As `WriteBatch::update_timestamps`; InvalidArgument if a record has no place for a timestamp.
@@ -225,7 +225,7 @@ impl Core {
         self.batch.rollback_to_save_point()
     }
 
-    /// The number of records in the index.
+    /// Returns the number of records in the index.
     #[cfg(test)]
     pub fn indexed(&self) -> usize {
         self.index.len()

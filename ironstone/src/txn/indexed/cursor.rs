@@ -1,7 +1,7 @@
 //! Positions in an indexed write batch: by record, and by key.
 //!
-//! A position is a node and the epoch in which the position was taken. Writes add nodes and leave the position valid. A
-//! rollback or `clear` changes the epoch; the position is then sought again by its key.
+//! A position is a node and the epoch in which the position was taken. Later writes add nodes, and the position stays
+//! valid. A rollback or `clear` changes the epoch. The next use of the position then seeks its key again.
 
 use base::{FamilyId, Result, ValueType};
 use env::sync::{Arc, Mutex};
@@ -51,7 +51,7 @@ pub struct RecordIter {
     value: Vec<u8>,
 }
 
-/// A position: a node of the family with its key, or none.
+/// A position: a node of the column family with its key, or no node.
 #[derive(Default)]
 pub(super) struct Place {
     node: Option<NodeId>,
@@ -73,7 +73,7 @@ impl Place {
         self.node.is_some()
     }
 
-    /// Returns the node, sought again by its key if nodes were removed since.
+    /// Returns the node. If nodes were removed since, seeks the key again.
     fn current(&self, core: &Core, family: FamilyId) -> NodeId {
         match self.node {
             Some(id) if self.epoch == core.epoch => id,
@@ -88,7 +88,7 @@ impl RecordIter {
         RecordIter { core, family, place: Place::default(), kind: None, value: Vec::new() }
     }
 
-    /// Whether the iterator stands on a record.
+    /// Returns true if the iterator stands on a record.
     ///
     /// ```
     /// # let mut batch = ironstone::WriteBatchWithIndex::new();
@@ -104,7 +104,7 @@ impl RecordIter {
         self.kind.is_some()
     }
 
-    /// The kind of the current record; `None` when not valid.
+    /// Returns the type of the current record; `None` if the iterator is not valid.
     ///
     /// ```
     /// # let mut batch = ironstone::WriteBatchWithIndex::new();
@@ -119,7 +119,7 @@ impl RecordIter {
         self.kind
     }
 
-    /// The key of the current record, without timestamp. Empty when not valid.
+    /// Returns the key of the current record, without timestamp. Empty if the iterator is not valid.
     ///
     /// ```
     /// # let mut batch = ironstone::WriteBatchWithIndex::new();
@@ -134,7 +134,8 @@ impl RecordIter {
         if self.valid() { &self.place.key } else { &[] }
     }
 
-    /// The value, merge operand or encoded entity of the current record. Empty for deletions and when not valid.
+    /// Returns the value, merge operand or encoded entity of the current record. Empty for deletions, and if the
+    /// iterator is not valid.
     ///
     /// ```
     /// # let mut batch = ironstone::WriteBatchWithIndex::new();
@@ -217,7 +218,7 @@ impl RecordIter {
         self.show_backward(&core, core.index.last_at_or_before(self.family, key, core.keys()));
     }
 
-    /// Moves to the next record. Does nothing when not valid.
+    /// Moves to the next record. Does nothing if the iterator is not valid.
     ///
     /// ```
     /// # let mut batch = ironstone::WriteBatchWithIndex::new();
@@ -239,7 +240,7 @@ impl RecordIter {
         }
     }
 
-    /// Moves to the previous record. Does nothing when not valid.
+    /// Moves to the previous record. Does nothing if the iterator is not valid.
     ///
     /// ```
     /// # let mut batch = ironstone::WriteBatchWithIndex::new();
@@ -300,7 +301,7 @@ pub(super) struct KeyCursor {
     core: Arc<Mutex<Core>>,
     family: FamilyId,
     place: Place,
-    /// The first key that is shown, and the first key that is not shown.
+    /// The first key that the cursor shows. `upper` is the first key that it does not show.
     lower: Option<Vec<u8>>,
     upper: Option<Vec<u8>>,
 }
@@ -383,7 +384,7 @@ impl KeyCursor {
         });
     }
 
-    /// Returns what the batch says of the current key.
+    /// Returns the state of the current key in the batch.
     ///
     /// # Errors
     /// Corruption if a record does not decode.
@@ -405,7 +406,7 @@ impl KeyCursor {
     }
 }
 
-/// Returns the node before `id`; before [`NIL`], the last node of all.
+/// Returns the node before `id`. If `id` is [`NIL`], returns the last node of the list.
 fn before(core: &Core, id: NodeId) -> NodeId {
     if id == NIL { core.index.last_of(FamilyId(u32::MAX)) } else { core.index.prev(id) }
 }

@@ -12,7 +12,7 @@
 //! In overwrite mode a record that is not a merge operand hides the newest record of its key. A merge operand hides
 //! nothing. Facts: RocksDB `utilities/write_batch_with_index/write_batch_with_index.cc`.
 //!
-//! Not here: what the records mean (`lookup`), positions of iterators (`cursor`).
+//! Not here: the meaning of the records (`lookup`), positions of iterators (`cursor`).
 
 use std::cmp::Ordering;
 
@@ -36,12 +36,12 @@ pub(super) struct Node {
     /// Offset of the key, without its timestamp.
     key_at: usize,
     key_len: u32,
-    /// Where its links are: `height` numbers from here.
+    /// The first of the `height` links of the node, as an index into the links.
     links_at: usize,
     height: u8,
     /// The node before this node on level 0.
     prev: NodeId,
-    /// Whether a newer record of the same key replaces this record (overwrite mode).
+    /// True if a newer record of the same key replaces this record (overwrite mode).
     pub hidden: bool,
 }
 
@@ -54,14 +54,14 @@ pub(super) struct NewRecord {
     pub is_merge: bool,
 }
 
-/// What the index compares by: the bytes of the write batch, and the order of a column family's keys.
+/// The context of comparisons: the bytes of the write batch, and the order of the keys of a column family.
 #[derive(Clone, Copy)]
 pub(super) struct Keys<'a> {
     pub bytes: &'a [u8],
     pub orders: &'a Orders,
 }
 
-/// The key orders of the column families that the batch has met.
+/// The key orders of the column families that have records in the batch.
 #[derive(Clone, Default)]
 pub(super) struct Orders {
     default: Order,
@@ -80,13 +80,13 @@ impl Orders {
         }
     }
 
-    /// Returns the order of a column family: the default order if the batch has not met the family.
+    /// Returns the order of a column family: the default order if the column family has no record in the batch.
     pub fn of(&self, family: FamilyId) -> &Order {
         self.families.iter().find(|(id, _)| *id == family).map_or(&self.default, |(_, order)| order)
     }
 }
 
-/// See the file's head.
+/// The index: a skip list of records.
 #[derive(Default)]
 pub(super) struct Index {
     nodes: Vec<Node>,
@@ -117,12 +117,12 @@ impl Index {
         &bytes[node.key_at..node.key_at + node.key_len as usize]
     }
 
-    /// Returns the node after `id`; after [`NIL`], the first node.
+    /// Returns the node after `id`. If `id` is [`NIL`], returns the first node.
     pub fn next(&self, id: NodeId) -> NodeId {
         self.link(id, 0)
     }
 
-    /// Returns the node before `id`, which must be a node.
+    /// Returns the node before `id`. `id` must not be [`NIL`].
     pub fn prev(&self, id: NodeId) -> NodeId {
         self.node(id).prev
     }
@@ -162,7 +162,7 @@ impl Index {
         }
     }
 
-    /// Removes the records that start at `len` or later. The bytes of these records must still be there.
+    /// Removes the records that start at `len` or later. The bytes of these records must still be in the batch.
     pub fn truncate(&mut self, len: usize, keys: Keys<'_>) {
         while self.nodes.last().is_some_and(|node| node.at >= len) {
             self.remove_newest(keys);
@@ -203,12 +203,12 @@ impl Index {
         self.path(|index, id| index.compare(id, family, key, keys).is_le()).0[0]
     }
 
-    /// Returns the first node of a column family or of a later one.
+    /// Returns the first node of the column family, or of a later column family.
     pub fn first_of(&self, family: FamilyId) -> NodeId {
         self.path(|index, id| index.node(id).family < family).1
     }
 
-    /// Returns the last node of a column family or of an earlier one.
+    /// Returns the last node of the column family, or of an earlier column family.
     pub fn last_of(&self, family: FamilyId) -> NodeId {
         self.path(|index, id| index.node(id).family <= family).0[0]
     }

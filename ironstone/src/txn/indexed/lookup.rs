@@ -1,4 +1,4 @@
-//! What an indexed write batch says of one key, and how that joins with the database.
+//! The state of one key in an indexed write batch, and its combination with the database.
 //!
 //! The newest records of a key are merge operands, down to the first record that is not a merge operand. This record is
 //! the base: a value, an entity or a deletion. Without such a record the base is in the database.
@@ -19,10 +19,10 @@ pub(super) struct Latest {
     pub tail: Tail,
 }
 
-/// What the operands are merged onto.
+/// The base onto which the operands are merged.
 #[derive(Default)]
 pub(super) enum Tail {
-    /// The batch does not know: the database has the base, if there is one.
+    /// The batch has no base. The database may have the base.
     #[default]
     Database,
     Deleted,
@@ -30,25 +30,27 @@ pub(super) enum Tail {
 }
 
 impl Latest {
-    /// Whether the batch says nothing about the key.
+    /// Returns true if the batch has no record of the key.
     pub fn is_unknown(&self) -> bool {
         self.operands.is_empty() && matches!(self.tail, Tail::Database)
     }
 
-    /// Whether the newest record deletes the key.
+    /// Returns true if the newest record deletes the key.
     pub fn is_deleted(&self) -> bool {
         self.operands.is_empty() && matches!(self.tail, Tail::Deleted)
     }
 
-    /// Whether the value depends on the database.
+    /// Returns true if the value depends on the database.
     pub fn needs_database(&self) -> bool {
         matches!(self.tail, Tail::Database)
     }
 
-    /// Returns the value of the key. `existing` is what the database has; it is used only if the batch has no base.
+    /// Returns the value of the key. `existing` is the entry of the database. It is used only if the batch has no
+    /// base.
     ///
     /// # Errors
-    /// InvalidArgument if there are operands and the column family has no merge operator; those of the operator.
+    /// InvalidArgument if there are operands and the column family has no merge operator. The error of the merge
+    /// operator.
     pub fn resolve(
         self,
         family: Option<&Family>,
@@ -86,7 +88,7 @@ fn merge(family: Option<&Family>, key: &[u8], base: Base, mut operands: Vec<Pinn
 }
 
 impl Core {
-    /// Returns what the batch says of a key.
+    /// Returns the state of a key in the batch.
     ///
     /// # Errors
     /// Corruption if a record does not decode.
@@ -95,7 +97,7 @@ impl Core {
         self.latest_from(id, family, key)
     }
 
-    /// As [`Core::latest`], from the newest record of the key on.
+    /// As [`Core::latest`], starting at the newest record of the key.
     pub(super) fn latest_from(&self, newest: NodeId, family: FamilyId, key: &[u8]) -> Result<Latest> {
         let mut latest = Latest::default();
         let mut id = newest;
@@ -118,7 +120,7 @@ impl Core {
         Ok(latest)
     }
 
-    /// Whether a node is a record of this key.
+    /// Returns true if the node is a record of this key.
     pub(super) fn is_of(&self, id: NodeId, family: FamilyId, key: &[u8]) -> bool {
         id != NIL
             && self.index.node(id).family == family
@@ -130,7 +132,7 @@ fn unexpected(at: usize) -> Error {
     Error::corruption("Unexpected entry in WriteBatchWithIndex").at(at as u64)
 }
 
-/// The error for a key whose value depends on a database that the call does not read.
+/// Returns the error for a key whose value depends on a database that the call does not read.
 pub(super) fn merge_in_progress() -> Error {
     Error::new(Kind::MergeInProgress, "the write batch has merge operands of the key, and no value")
 }

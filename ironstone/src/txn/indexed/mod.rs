@@ -55,18 +55,18 @@ pub struct WriteBatchWithIndex {
     core: Arc<Mutex<Core>>,
 }
 
-/// How a [`WriteBatchWithIndex`] is made.
+/// Options of a [`WriteBatchWithIndex`].
 #[derive(Clone, Debug, Default)]
 pub struct WriteBatchWithIndexOptions {
     /// The order of the keys of column families that are written without a [`Family`]. Default: bytewise. RocksDB:
     /// `backup_index_comparator`.
     pub order: Order,
-    /// Bytes to allocate for records at once. Default 0.
+    /// The bytes that are allocated for records at the start. Default 0.
     pub reserved_bytes: usize,
-    /// Whether an iterator over the batch shows only the newest record of a key. Merge operands, and the record before
-    /// a merge operand, are shown in both modes. Default false.
+    /// If set, an iterator over the batch shows only the newest record of a key. Merge operands, and the record
+    /// before a merge operand, are shown in both modes. Default false.
     pub overwrite_key: bool,
-    /// Largest size of the batch in bytes. A write that would exceed this size fails. Default 0: no limit.
+    /// The largest size of the batch in bytes. A write that would exceed this size fails. Default 0: no limit.
     pub max_bytes: usize,
 }
 
@@ -116,8 +116,7 @@ impl WriteBatchWithIndex {
         self.write_default(key, Write::Put(value))
     }
 
-    /// Sets the value of a key. Column families with timestamps get the timestamp when the batch is committed by a
-    /// transaction.
+    /// Sets the value of a key. In a column family with timestamps, the commit of a transaction sets the timestamp.
     ///
     /// ```
     /// # use ironstone::{Db, Options, ReadOptions, WriteBatchWithIndex, WriteOptions};
@@ -290,7 +289,7 @@ impl WriteBatchWithIndex {
         self.core.lock().write(target(family), key, write, Indexing::On)
     }
 
-    /// The number of puts, deletions and merge operands.
+    /// Returns the number of puts, deletions and merge operands.
     ///
     /// ```
     /// # use ironstone::{Db, Options, ReadOptions, WriteBatchWithIndex, WriteOptions};
@@ -306,7 +305,7 @@ impl WriteBatchWithIndex {
         self.core.lock().batch.count()
     }
 
-    /// The size of the encoded batch in bytes.
+    /// Returns the size of the encoded batch in bytes.
     ///
     /// ```
     /// # use ironstone::{Db, Options, ReadOptions, WriteBatchWithIndex, WriteOptions};
@@ -441,8 +440,8 @@ impl WriteBatchWithIndex {
     /// ```
     ///
     /// # Errors
-    /// MergeInProgress if the batch has merge operands and no value of the key; InvalidArgument if operands must be
-    /// merged and the column family has no merge operator; those of the merge operator.
+    /// MergeInProgress if the batch has merge operands and no value of the key. InvalidArgument if operands must be
+    /// merged and the column family has no merge operator. The error of the merge operator.
     pub fn get_from_batch_in(&self, family: &Family, key: &[u8]) -> Result<Option<Pinned>> {
         self.get_alone(Some(family), family.id(), key)
     }
@@ -613,7 +612,7 @@ impl WriteBatchWithIndex {
         self.core.lock().update_timestamps(timestamp, |family| size_of(family.0))
     }
 
-    /// Writes the batch to a database: all records or none.
+    /// Writes the batch to a database, as a whole or not at all.
     ///
     /// ```
     /// # use ironstone::{Db, Options, ReadOptions, WriteBatchWithIndex, WriteOptions};
@@ -632,9 +631,10 @@ impl WriteBatchWithIndex {
         db.write_with(&mut self.core.lock().batch, options)
     }
 
-    /// Writes the batch to a database as memtables of its own, which are flushed at once. Other writers wait less than for
-    /// [`WriteBatchWithIndex::write`]. A crash before the end of the flush loses the batch: `disableWAL` must be set. In a
-    /// [`crate::TransactionDb`], the batch takes no locks. RocksDB: `DB::IngestWriteBatchWithIndex`.
+    /// Writes the batch to a database as separate memtables, which are flushed at once. The wait of other writers is
+    /// shorter than for [`WriteBatchWithIndex::write`]. A crash before the end of the flush loses the batch:
+    /// `disableWAL` must be set. In a [`crate::TransactionDb`], the batch takes no locks. RocksDB:
+    /// `DB::IngestWriteBatchWithIndex`.
     ///
     /// ```
     /// # use ironstone::{Db, Options, WriteBatchWithIndex, WriteBatchWithIndexOptions, WriteOptions};

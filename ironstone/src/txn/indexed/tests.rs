@@ -1,4 +1,4 @@
-//! The index against a sorted list: random writes, save points and rollbacks.
+//! Compares the index with a sorted list: random writes, save points and rollbacks.
 
 use base::{FamilyId, Order};
 use env::rng::SeededRng;
@@ -8,7 +8,7 @@ use super::core::{Core, Indexing, Target, Write};
 use super::cursor::RecordIter;
 use super::{WriteBatchWithIndex, WriteBatchWithIndexOptions, WriteType};
 
-/// The records of one family as (key, value), in the order of the index.
+/// Returns the records of one column family as (key, value), in the order of the index.
 fn listed(core: &Arc<Mutex<Core>>, family: FamilyId) -> Vec<(Vec<u8>, Vec<u8>)> {
     let mut iter = RecordIter::new(core.clone(), family);
     iter.seek_to_first();
@@ -37,7 +37,7 @@ struct Modelled {
     merge: bool,
 }
 
-/// What the index must show of the records of a family.
+/// Returns the records of a column family that the index must show.
 fn expected(records: &[Modelled], family: FamilyId, overwrites: bool) -> Vec<(Vec<u8>, Vec<u8>)> {
     let mut out: Vec<(usize, &Modelled)> = Vec::new();
     for (i, record) in records.iter().enumerate().filter(|(_, r)| r.family == family) {

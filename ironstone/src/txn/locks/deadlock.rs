@@ -19,7 +19,7 @@ pub struct DeadlockInfo {
     pub transaction: TransactionId,
     /// The column family of the key.
     pub family: FamilyId,
-    /// Whether the transaction waits for an exclusive lock.
+    /// True if the transaction waits for an exclusive lock.
     pub exclusive: bool,
     /// The key for which the transaction waits.
     pub waiting_key: Vec<u8>,
@@ -30,9 +30,9 @@ pub struct DeadlockInfo {
 pub struct DeadlockPath {
     /// The transactions of the circle, each waiting for the next. Empty if `limit_exceeded`.
     pub path: Vec<DeadlockInfo>,
-    /// Whether the search ended at its depth, so that a deadlock was only assumed.
+    /// True if the search exceeded its depth. The deadlock is then an assumption.
     pub limit_exceeded: bool,
-    /// When the deadlock was found, in seconds since 1970.
+    /// The time when the deadlock was found, in seconds since 1970.
     pub deadlock_time: u64,
 }
 
@@ -51,7 +51,7 @@ struct Edges {
     info: DeadlockInfo,
 }
 
-/// See the file's head.
+/// The graph of waiting transactions, and the last deadlocks.
 pub(super) struct WaitGraph {
     waits: Mutex<HashMap<TransactionId, Edges>>,
     found: Mutex<Found>,
@@ -91,12 +91,12 @@ impl WaitGraph {
         self.waits.lock().remove(&id);
     }
 
-    /// The last deadlocks, newest first.
+    /// Returns the last deadlocks, newest first.
     pub fn found(&self) -> Vec<DeadlockPath> {
         self.found.lock().paths.iter().cloned().collect()
     }
 
-    /// Changes how many deadlocks are kept.
+    /// Changes the number of deadlocks that are kept.
     pub fn resize(&self, count_max: u32) {
         let mut found = self.found.lock();
         found.count_max = count_max as usize;
@@ -117,7 +117,7 @@ fn search(
     id: TransactionId,
     depth: usize,
 ) -> Option<(Vec<DeadlockInfo>, bool)> {
-    // Visited transactions, each with the place of the transaction that waits for it.
+    // The visited transactions, each with the index of the transaction that waits for it.
     let mut queue: Vec<(TransactionId, Option<usize>)> = Vec::new();
     let edges = |id: &TransactionId| waits.get(id).map_or(&[][..], |edges| &edges.on);
     queue.extend(edges(&id).iter().map(|next| (*next, None)));

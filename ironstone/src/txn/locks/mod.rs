@@ -3,9 +3,9 @@
 //! ```text
 //!  column family ─► LockTable ─► stripe (a mutex) ─► key ─► KeyLock { mode, holders, waiters }
 //! ```
-//! A transaction waits for a lock until its timeout. All waiters of a stripe wake when a key of the stripe is unlocked and
-//! try again; with `use_per_key_point_lock_mgr` each key has a queue (`per_key`). Before a wait, a transaction may look
-//! for a deadlock (`deadlock`). The locks of an expired transaction can be taken.
+//! A transaction waits for a lock until its timeout. When a key is unlocked, all waiters of its stripe wake and try
+//! again. With `use_per_key_point_lock_mgr`, each key has a queue instead (`per_key`). Before a wait, a transaction
+//! may search for a deadlock (`deadlock`). Other transactions can take the locks of an expired transaction.
 //!
 //! Lock order: stripe, then the graph of waits, then the list of deadlocks. No I/O happens under these locks.
 //! Facts: RocksDB `utilities/transactions/lock/point/point_lock_manager.cc`. Not here: range locks.
@@ -43,7 +43,7 @@ pub struct KeyLockInfo {
     pub key: Vec<u8>,
     /// The transactions that hold the lock.
     pub holders: Vec<TransactionId>,
-    /// True if one transaction holds the lock for itself.
+    /// True if one transaction holds the lock exclusively.
     pub exclusive: bool,
 }
 
@@ -55,7 +55,7 @@ pub(super) struct LockManager {
     stripes: usize,
     count_max: i64,
     per_key: bool,
-    /// Where slow locks are counted.
+    /// The statistics that count slow locks.
     stats: Arc<Stats>,
 }
 
@@ -77,7 +77,7 @@ impl LockManager {
         self.tables.lock().entry(family).or_insert_with(make).clone()
     }
 
-    /// Forgets the locks of a dropped column family. Transactions that hold them go on.
+    /// Removes the locks of a dropped column family. Transactions that hold these locks continue.
     pub fn remove_family(&self, family: FamilyId) {
         self.tables.lock().remove(&family);
     }
@@ -133,7 +133,8 @@ impl LockManager {
                 self.waits.leave(request.owner.id());
             }
             now_us = self.clock.now_micros();
-            // The wait for the expiration of a holder is not the end of the transaction's own patience.
+            // The attempt may have waited only for the expiration of a holder. The timeout of the transaction itself
+            // is then not reached yet.
             ended = (timed_out && until_us == end_us) || end_us.is_some_and(|end| now_us >= end);
             attempt = table.attempt(&mut keys, request, now_us);
         }
@@ -161,7 +162,7 @@ impl LockManager {
     fn timed_out(&self, request: &Request<'_>, by: Vec<TransactionId>) -> Error {
         let holders: Vec<String> = by.iter().map(|holder| holder.0.to_string()).collect();
         let what = format!("{} locked by transaction {}", Named(request), holders.join(", "));
-        // What the transaction waited for stays readable, for the search for the reason.
+        // Keep the information about the wait, so that the application can find the reason of the timeout.
         request.owner.set_waiting(request.waiting_for(by));
         Error::timed_out(what).with_subcode(Subcode::LockTimeout)
     }
@@ -207,12 +208,12 @@ impl LockManager {
         out
     }
 
-    /// The last deadlocks, newest first.
+    /// Returns the last deadlocks, newest first.
     pub fn deadlocks(&self) -> Vec<DeadlockPath> {
         self.waits.found()
     }
 
-    /// Changes how many deadlocks are kept.
+    /// Changes the number of deadlocks that are kept.
     pub fn resize_deadlocks(&self, count_max: u32) {
         self.waits.resize(count_max);
     }
@@ -224,7 +225,7 @@ impl Request<'_> {
     }
 }
 
-/// A request in an error message.
+/// Prints a request in an error message.
 struct Named<'a>(&'a Request<'a>);
 
 impl std::fmt::Display for Named<'_> {
@@ -235,7 +236,7 @@ impl std::fmt::Display for Named<'_> {
     }
 }
 
-/// The end of a wait in microseconds since 1970; `None`: no end.
+/// Returns the end of a wait in microseconds since 1970; `None`: no end.
 fn deadline_us(now_us: u64, timeout_us: i64) -> Option<u64> {
     u64::try_from(timeout_us).ok().map(|timeout| now_us.saturating_add(timeout))
 }

@@ -1,4 +1,4 @@
-//! The owner of locks: what other threads may know of a transaction while its own thread works.
+//! The owner of locks: the part of a transaction that other threads may read while its own thread works.
 
 use base::FamilyId;
 use env::sync::{AtomicI64, AtomicU8, AtomicU64, Mutex, Ordering};
@@ -45,7 +45,7 @@ impl TransactionState {
     }
 }
 
-/// What a transaction waits for. RocksDB: `Transaction::GetWaitingTxns`.
+/// The lock for which a transaction waits. RocksDB: `Transaction::GetWaitingTxns`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WaitingFor {
     /// The transactions that hold the lock; empty if the transaction does not wait.
@@ -56,21 +56,21 @@ pub struct WaitingFor {
     pub key: Vec<u8>,
 }
 
-/// How a transaction waits for locks.
+/// The limits of the wait of a transaction for a lock.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::txn) struct Patience {
-    /// Microseconds; negative: no limit.
+    /// The timeout in microseconds. Negative: no limit.
     pub lock_timeout_us: i64,
     pub deadlock_timeout_us: i64,
-    /// Most transactions that a search for a deadlock visits; `None`: no search.
+    /// The largest number of transactions that a search for a deadlock visits. `None`: no search.
     pub detect_depth: Option<usize>,
 }
 
-/// See the file's head.
+/// The state of a transaction that other threads may read.
 pub(in crate::txn) struct Owner {
     id: TransactionId,
     state: AtomicU8,
-    /// Microseconds since 1970; 0: never.
+    /// The time when the locks expire, in microseconds since 1970; 0: never.
     expiration_us: AtomicU64,
     lock_timeout_us: AtomicI64,
     deadlock_timeout_us: AtomicI64,
@@ -120,12 +120,12 @@ impl Owner {
         self.state.store(state as u8, Ordering::Release);
     }
 
-    /// Changes the state if it is `from`. Returns whether it was.
+    /// Changes the state to `to` if the state is `from`. Returns true if the state was changed.
     pub fn change_state(&self, from: TransactionState, to: TransactionState) -> bool {
         self.state.compare_exchange(from as u8, to as u8, Ordering::AcqRel, Ordering::Acquire).is_ok()
     }
 
-    /// The time in microseconds since 1970 at which the locks expire; 0: never.
+    /// Returns the time in microseconds since 1970 at which the locks expire; 0: never.
     pub fn expiration_us(&self) -> u64 {
         self.expiration_us.load(Ordering::Relaxed)
     }
@@ -135,12 +135,13 @@ impl Owner {
         expiration > 0 && now_us >= expiration
     }
 
-    /// A prepared transaction keeps its locks.
+    /// Makes the locks permanent, for a prepared transaction.
     pub fn never_expires(&self) {
         self.expiration_us.store(0, Ordering::Relaxed);
     }
 
-    /// Takes the locks of an expired transaction away. Fails if the transaction is being prepared or committed.
+    /// Marks the locks of an expired transaction as taken by another transaction. Returns false if the transaction is
+    /// in prepare or commit.
     pub fn steal_locks(&self) -> bool {
         self.state() == TransactionState::LocksStolen
             || self.change_state(TransactionState::Started, TransactionState::LocksStolen)

@@ -1,8 +1,10 @@
-//! Waiters in a queue for each key (`use_per_key_point_lock_mgr`): first come, first served.
+//! A queue of waiters for each key (`use_per_key_point_lock_mgr`). Waiters get the lock in the order of their
+//! arrival.
 //!
-//! Whoever releases a lock hands it to the first waiters of the queue, so a woken waiter always has its lock. An upgrade
-//! from a shared to an exclusive lock goes before the first exclusive waiter: shared holders would otherwise wait for each
-//! other more often. The search for a deadlock starts only after `deadlock_timeout_us`, because most waits are shorter.
+//! The thread that releases a lock gives it to the first waiters of the queue. So a woken waiter always has its lock.
+//! An upgrade from a shared to an exclusive lock goes before the first exclusive waiter, because otherwise shared
+//! holders would wait for each other more often. The search for a deadlock starts only after `deadlock_timeout_us`,
+//! because most waits are shorter.
 //! Facts: RocksDB `point_lock_manager.cc` (`PerKeyPointLockManager`); the hand-over is simpler here.
 
 use std::time::Duration;
@@ -16,7 +18,7 @@ use super::table::{Attempt, KeyLock, LockMode, LockTable, Request, Waiter};
 use super::{LockManager, deadline_us};
 
 impl KeyLock {
-    /// Gives the lock to the waiters at the head of the queue, as far as the holders admit them.
+    /// Gives the lock to the first waiters of the queue, as long as the holders are compatible.
     pub fn grant_waiters(&mut self) {
         while let Some(waiter) = self.waiters.front() {
             if !self.admits(waiter.owner.id(), waiter.mode) {
@@ -36,7 +38,7 @@ impl KeyLock {
         self.waiters.insert(at.unwrap_or(self.waiters.len()), waiter);
     }
 
-    /// The transactions that `waiter` waits for: other holders, and the waiters before it.
+    /// Returns the transactions that `waiter` waits for: holders of the lock, and the waiters before it.
     fn blockers(&self, waiter: &Arc<Waiter>) -> Vec<TransactionId> {
         let before = self.waiters.iter().take_while(|other| !Arc::ptr_eq(other, waiter));
         let ids = self.holders.iter().map(|h| h.id()).chain(before.map(|w| w.owner.id()));
@@ -47,7 +49,7 @@ impl KeyLock {
 type Keys<'a> = MutexGuard<'a, base::map::HashMap<Box<[u8]>, KeyLock>>;
 
 impl LockManager {
-    /// Locks a key, waiting in the queue of the key.
+    /// Locks a key. Waits in the queue of the key.
     pub(super) fn lock_queued(&self, table: &LockTable, request: &Request<'_>) -> Result<()> {
         let began_us = self.clock.now_micros();
         let patience = request.owner.patience();
@@ -70,7 +72,7 @@ impl LockManager {
         });
         if let Some(lock) = keys.get_mut(request.key) {
             lock.enqueue(waiter.clone());
-            // The attempt may have taken the lock from expired holders.
+            // The attempt may have taken the lock from expired holders. Other waiters may now get the lock.
             lock.grant_waiters();
         }
         let step = Step::begin(Cause::Lock);
@@ -80,7 +82,7 @@ impl LockManager {
             && let Some(lock) = keys.get_mut(request.key)
         {
             lock.waiters.retain(|other| !Arc::ptr_eq(other, &waiter));
-            // The waiters after this waiter may now be first.
+            // The waiters after this waiter may now be first in the queue.
             lock.grant_waiters();
         }
         outcome

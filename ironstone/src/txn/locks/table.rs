@@ -1,4 +1,4 @@
-//! The lock table of one column family: stripes of keys, and the rules by which a lock is granted.
+//! The lock table of one column family: stripes of keys, and the rules for granting a lock.
 
 use base::FamilyId;
 use base::map::HashMap;
@@ -6,16 +6,16 @@ use env::sync::{Arc, AtomicBool, AtomicI64, Condvar, Mutex, Ordering};
 
 use super::owner::{Owner, TransactionId};
 
-/// How a key is locked.
+/// The mode of a lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LockMode {
     /// Several transactions may read the key.
     Shared,
-    /// One transaction holds the lock for itself.
+    /// Only one transaction may use the key.
     Exclusive,
 }
 
-/// A lock that is asked for.
+/// A request for a lock.
 #[derive(Clone, Copy)]
 pub(super) struct Request<'a> {
     pub owner: &'a Arc<Owner>,
@@ -27,9 +27,9 @@ pub(super) struct Request<'a> {
 /// The locks of one column family.
 pub(super) struct LockTable {
     stripes: Box<[Stripe]>,
-    /// Locked keys.
+    /// The number of locked keys.
     count: AtomicI64,
-    /// Not positive: no limit.
+    /// The limit of locked keys. 0 and negative: no limit.
     count_max: i64,
 }
 
@@ -37,7 +37,7 @@ pub(super) struct LockTable {
 #[derive(Default)]
 pub(super) struct Stripe {
     pub keys: Mutex<HashMap<Box<[u8]>, KeyLock>>,
-    /// A key of the stripe was unlocked.
+    /// Notified when a key of the stripe is unlocked.
     pub changed: Condvar,
 }
 
@@ -45,7 +45,7 @@ pub(super) struct Stripe {
 pub(super) struct KeyLock {
     pub mode: LockMode,
     pub holders: Vec<Arc<Owner>>,
-    /// Waiters of this key, with `use_per_key_point_lock_mgr`.
+    /// The waiters for this key, with `use_per_key_point_lock_mgr`.
     pub waiters: std::collections::VecDeque<Arc<Waiter>>,
 }
 
@@ -56,7 +56,7 @@ pub(super) enum Attempt {
     Limit,
     Blocked {
         by: Vec<TransactionId>,
-        /// When the first holder expires, in microseconds since 1970.
+        /// The time when the first holder expires, in microseconds since 1970.
         expires_us: Option<u64>,
     },
 }
@@ -76,11 +76,11 @@ impl LockTable {
 
     pub fn stripe(&self, key: &[u8]) -> &Stripe {
         let hash = kernel::hash::hash64(key);
-        // The high bits of the product are an even share of the stripes.
+        // The high bits of the product distribute the keys evenly over the stripes.
         &self.stripes[((u128::from(hash) * self.stripes.len() as u128) >> 64) as usize]
     }
 
-    /// Tries to lock a key. With `queued`, other waiters of the key go first.
+    /// Tries to lock a key. With `queued`, waiters that came earlier go first.
     pub fn attempt(
         &self,
         keys: &mut HashMap<Box<[u8]>, KeyLock>,
@@ -102,7 +102,7 @@ impl LockTable {
         lock.attempt(request, now_us)
     }
 
-    /// Releases the lock of a key, if `id` holds it. Returns whether the lock is gone.
+    /// Releases the lock of a key, if the transaction `id` holds the lock.
     pub fn release(&self, keys: &mut HashMap<Box<[u8]>, KeyLock>, id: TransactionId, key: &[u8]) {
         let Some(lock) = keys.get_mut(key) else { return };
         lock.holders.retain(|holder| holder.id() != id);
@@ -119,7 +119,7 @@ impl KeyLock {
         self.holders.iter().any(|holder| holder.id() == id)
     }
 
-    /// Whether a transaction can take the lock beside the present holders.
+    /// Returns true if a transaction can take the lock together with the current holders.
     pub fn admits(&self, id: TransactionId, mode: LockMode) -> bool {
         let sole = self.holders.iter().all(|holder| holder.id() == id);
         sole || (self.mode == LockMode::Shared && mode == LockMode::Shared)
@@ -130,7 +130,7 @@ impl KeyLock {
         if !self.is_held_by(owner.id()) {
             self.holders.push(owner.clone());
         }
-        // With other holders both modes are shared; a sole holder upgrades or downgrades.
+        // If there are other holders, all modes are shared. A single holder upgrades or downgrades the lock.
         self.mode = mode;
     }
 
@@ -152,7 +152,8 @@ impl KeyLock {
         Attempt::Blocked { by, expires_us }
     }
 
-    /// Takes the lock from its holders, except `id`, if all of them are expired. Returns whether it did.
+    /// Takes the lock away from all holders except `id`, if all of them are expired. Returns true if the lock was
+    /// taken.
     pub fn steal_expired(&mut self, id: TransactionId, now_us: u64) -> bool {
         let expired =
             |holder: &Arc<Owner>| holder.id() == id || (holder.is_expired(now_us) && holder.steal_locks());

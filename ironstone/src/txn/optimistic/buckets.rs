@@ -5,19 +5,20 @@ use env::sync::{Arc, Mutex, MutexGuard};
 
 use super::super::tracker::Tracker;
 
-/// Locks for buckets of keys. Commits of transactions whose keys fall into different buckets run at the same time. Several
-/// databases may share them ([`crate::OptimisticTransactionDbOptions::shared_lock_buckets`]).
+/// Locks for buckets of keys. If the keys of two transactions fall into different buckets, the transactions can
+/// commit at the same time. Several databases may share the locks
+/// ([`crate::OptimisticTransactionDbOptions::shared_lock_buckets`]).
 pub struct OccLockBuckets {
     buckets: Box<[Mutex<()>]>,
 }
 
 impl OccLockBuckets {
-    /// Makes `count` bucket locks, at least 16. Cost: one byte for each.
+    /// Makes `count` bucket locks, at least 16. Each lock takes one byte.
     pub fn new(count: u32) -> Arc<Self> {
         Arc::new(OccLockBuckets { buckets: (0..count.max(16)).map(|_| Mutex::new(())).collect() })
     }
 
-    /// Bytes of memory.
+    /// Returns the memory of the locks in bytes.
     pub fn approximate_memory_usage(&self) -> usize {
         self.buckets.len() * size_of::<Mutex<()>>() + size_of::<Self>()
     }

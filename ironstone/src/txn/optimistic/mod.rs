@@ -1,4 +1,4 @@
-//! [`OptimisticTransactionDb`]: transactions that look for conflicts when they commit.
+//! [`OptimisticTransactionDb`]: transactions that check for conflicts at commit.
 //!
 //! Each key that a transaction writes or reads for update is tracked with a sequence number. The commit compares each key
 //! with the newest write in the memtables and in the history of flushed memtables. No SST file is read: if the history is
@@ -24,9 +24,10 @@ use shared::OptimisticShared;
 
 /// A database with optimistic transactions.
 ///
-/// It dereferences to [`Db`] for everything that is no transaction. A write outside of a transaction is a conflict for a
-/// transaction that tracks the key. With [`OccValidationPolicy::ValidateParallel`], a write outside of a transaction that
-/// happens during the commit of a transaction may be missed; with [`OccValidationPolicy::ValidateSerial`] it never is.
+/// The type dereferences to [`Db`] for all other calls. A write outside of a transaction is a conflict for a
+/// transaction that tracks the key. With [`OccValidationPolicy::ValidateParallel`], a commit may miss a write outside
+/// of a transaction that happens during the commit. With [`OccValidationPolicy::ValidateSerial`], a commit never
+/// misses such a write.
 ///
 /// ```
 /// use ironstone::{Kind, OptimisticTransactionDb, Options};
@@ -67,7 +68,7 @@ impl OptimisticTransactionDb {
     }
 
     /// As [`OptimisticTransactionDb::open`], with options of the transactions and with column families. `None`: all
-    /// families that exist, with the options of the default family.
+    /// column families that exist, with the options of the default column family.
     ///
     /// # Errors
     /// As [`Db::open_with_families`].
@@ -133,7 +134,7 @@ impl OptimisticTransactionDb {
         transaction
     }
 
-    /// The database below. RocksDB: `GetBaseDB`.
+    /// Returns the database without transactions. RocksDB: `GetBaseDB`.
     ///
     /// ```
     /// # use ironstone::{Options, OptimisticTransactionDb};
@@ -160,7 +161,7 @@ impl std::fmt::Debug for OptimisticTransactionDb {
     }
 }
 
-/// Keeps flushed memtables for conflict checks, if the options do not say otherwise.
+/// Keeps flushed memtables for conflict checks, unless the options set another size.
 pub(super) fn keep_history(options: &mut engine::options::FamilyOptions) {
     if options.max_write_buffer_size_to_maintain == 0 {
         options.max_write_buffer_size_to_maintain = -1;

@@ -1,5 +1,5 @@
-//! Writes outside of transactions: they lock their keys too, so that a transaction never misses them.
-//! Facts: RocksDB `pessimistic_transaction_db.cc` (`WriteWithConcurrencyControl`).
+//! Writes outside of transactions. These writes lock their keys too, so that a transaction never misses a conflict
+//! with them. Facts: RocksDB `pessimistic_transaction_db.cc` (`WriteWithConcurrencyControl`).
 
 use std::collections::BTreeSet;
 
@@ -32,7 +32,7 @@ impl WriteGuard for KeyGuard {
             detect_depth: None,
         };
         let locked = Locked { locks: &self.locks, owner: Arc::new(Owner::new(0, patience)), keys };
-        // In order: two such writes never wait for each other.
+        // Lock the keys in a fixed order, so that two such writes never wait for each other.
         for (family, key) in &locked.keys {
             self.locks.lock(&locked.owner, *family, key, LockMode::Exclusive)?;
         }
@@ -40,7 +40,7 @@ impl WriteGuard for KeyGuard {
     }
 }
 
-/// Locked keys, released when dropped. Some of them may not be locked yet.
+/// Releases the locks of the keys when dropped. Keys that are not locked yet are skipped.
 struct Locked<'a> {
     locks: &'a LockManager,
     owner: Arc<Owner>,
@@ -69,7 +69,8 @@ fn keys_of(batch: &WriteBatch) -> Result<BTreeSet<(FamilyId, Vec<u8>)>> {
     Ok(keys)
 }
 
-/// The order of timestamps must be the order of locks, which a timestamp that was given before the lock does not keep.
+/// Rejects keys with timestamps. The order of timestamps must be the order of locks, but the caller chose these
+/// timestamps before the write had its locks.
 fn check_timestamps(db: &EngineDb, batch: &WriteBatch) -> Result<()> {
     let stamped: Vec<FamilyId> =
         db.families().iter().filter(|f| f.order().user.timestamp_size() > 0).map(|f| f.id()).collect();

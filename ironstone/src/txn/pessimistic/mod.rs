@@ -1,8 +1,8 @@
-//! [`TransactionDb`]: transactions that lock the keys they use.
+//! [`TransactionDb`]: transactions that lock the keys that they use.
 //!
-//! `registry` knows the named transactions and the timestamped snapshots, `guard` locks the keys of writes outside of
-//! transactions, `locks` is the lock manager. Prepared transactions that recovery found are here again after an open.
-//! Facts: RocksDB `utilities/transactions/pessimistic_transaction_db.cc`.
+//! `registry` holds the named transactions and the timestamped snapshots, `guard` locks the keys of writes outside of
+//! transactions, `locks` is the lock manager. An open restores the prepared transactions that recovery found. Facts:
+//! RocksDB `utilities/transactions/pessimistic_transaction_db.cc`.
 
 mod guard;
 mod registry;
@@ -30,9 +30,9 @@ use guard::KeyGuard;
 
 /// A database with pessimistic transactions and two-phase commit.
 ///
-/// It dereferences to [`Db`]. All writes outside of a transaction, also through [`Family`] handles, lock their keys for the
-/// time of the write. Range deletions are refused. A database with prepared transactions must be opened with this type;
-/// [`Db`] refuses it.
+/// The type dereferences to [`Db`]. All writes outside of a transaction, also through [`Family`] handles, lock their
+/// keys during the write. Range deletions are rejected. A database with prepared transactions must be opened with
+/// this type; [`Db`] rejects such a database.
 ///
 /// ```
 /// use ironstone::{Kind, Options, TransactionDb, TransactionDbOptions};
@@ -58,8 +58,8 @@ pub struct TransactionDb {
 }
 
 impl TransactionDb {
-    /// Opens the database at `path`. Turns `allow_2pc` on. Changes a
-    /// `max_write_buffer_size_to_maintain` of 0 to -1: flushed memtables then stay in memory for conflict checks.
+    /// Opens the database at `path`. Sets `allow_2pc`. Changes a `max_write_buffer_size_to_maintain` of 0 to -1:
+    /// flushed memtables then stay in memory for conflict checks.
     ///
     /// ```
     /// use ironstone::{Options, TransactionDb, TransactionDbOptions};
@@ -80,8 +80,8 @@ impl TransactionDb {
         Self::open_with(path, options, transactions, None)
     }
 
-    /// As [`TransactionDb::open`], with column families. `None`: all families that exist, with the options of the default
-    /// family.
+    /// As [`TransactionDb::open`], with column families. `None`: all column families that exist, with the options of
+    /// the default column family.
     ///
     /// # Errors
     /// As [`TransactionDb::open`] and [`Db::open_with_families`].
@@ -125,9 +125,9 @@ impl TransactionDb {
         Ok(db)
     }
 
-    /// Makes a prepared transaction of what recovery found, and rolls a transaction back that was not prepared. Like in
-    /// RocksDB, a recovered transaction has no locks: the application commits or rolls back the recovered transactions before
-    /// it begins new ones.
+    /// Restores a transaction that recovery found: prepared if it was prepared, otherwise rolled back. As in RocksDB,
+    /// a recovered transaction holds no locks. The application commits or rolls back the recovered transactions
+    /// before it begins new transactions.
     fn restore(&self, section: Section) -> Result<()> {
         let options = TransactionOptions { skip_concurrency_control: true, ..TransactionOptions::default() };
         let write_options = WriteOptions { sync: true, ..WriteOptions::default() };
@@ -237,7 +237,7 @@ impl TransactionDb {
         transaction
     }
 
-    /// The batch size above which a transaction writes its batch before prepare; 0: never.
+    /// Returns the batch size above which a transaction writes its batch before prepare; 0: never.
     fn flush_threshold(&self, options: &TransactionOptions) -> u64 {
         let own = u64::try_from(options.write_batch_flush_threshold);
         let default = u64::try_from(self.options.default_write_batch_flush_threshold);
@@ -263,7 +263,8 @@ impl TransactionDb {
         Some(Transaction::new(&self.db, Some(self.registry.clone()), shared))
     }
 
-    /// Returns all prepared transactions, by name: those of this process and those that recovery found.
+    /// Returns all prepared transactions, by name: transactions of this process, and transactions that recovery
+    /// found.
     ///
     /// ```
     /// # use ironstone::{Options, TransactionDb, TransactionDbOptions};
@@ -304,7 +305,7 @@ impl TransactionDb {
         self.locks.deadlocks()
     }
 
-    /// Changes how many deadlocks are kept.
+    /// Changes the number of deadlocks that are kept.
     ///
     /// ```
     /// # use ironstone::{Options, TransactionDb, TransactionDbOptions};
@@ -388,7 +389,7 @@ impl TransactionDb {
         Ok(self.registry.snapshots.range(from, to, &self.db))
     }
 
-    /// Releases the snapshots with smaller timestamps. A snapshot lives on while a handle to it lives.
+    /// Releases the snapshots with smaller timestamps. A snapshot stays alive while a handle to it exists.
     ///
     /// ```
     /// # use ironstone::{Options, TransactionDb, TransactionDbOptions};
@@ -465,7 +466,7 @@ impl TransactionDb {
         self.db.engine().write_unguarded(batch, options, None)
     }
 
-    /// The database below.
+    /// Returns the database without transactions. Its writes lock their keys.
     ///
     /// ```
     /// # use ironstone::{Options, TransactionDb, TransactionDbOptions};

@@ -11,15 +11,15 @@ use super::super::locks::{TransactionId, TransactionState};
 use super::super::transaction::Shared;
 use crate::{Db, Snapshot};
 
-/// See the file's head.
+/// The named transactions and the timestamped snapshots of a database.
 #[derive(Default)]
 pub(in crate::txn) struct Registry {
     names: Mutex<BTreeMap<Vec<u8>, Named>>,
     pub snapshots: TimestampedSnapshots,
 }
 
-/// A named transaction. Recovery's transactions belong to the registry until they are committed or rolled back; other
-/// transactions belong to their handles.
+/// A named transaction. The registry owns a recovered transaction until the transaction is committed or rolled back.
+/// Handles own all other transactions.
 struct Named {
     id: TransactionId,
     weak: Weak<Shared>,
@@ -54,7 +54,7 @@ impl Registry {
         let removed =
             if names.get(name).is_some_and(|named| named.id == id) { names.remove(name) } else { None };
         drop(names);
-        // The transaction may end here; it must not find the lock taken.
+        // This drop may end the transaction, which locks `names` to remove its name. So the lock is released first.
         drop(removed);
     }
 
@@ -62,7 +62,7 @@ impl Registry {
         self.names.lock().get(name)?.weak.upgrade()
     }
 
-    /// All prepared transactions, by name.
+    /// Returns all prepared transactions, by name.
     pub fn prepared(&self) -> Vec<Arc<Shared>> {
         let live: Vec<_> = self.names.lock().values().filter_map(|named| named.weak.upgrade()).collect();
         let prepared = |shared: &Arc<Shared>| {
@@ -80,7 +80,7 @@ pub struct TimestampedSnapshot {
 }
 
 impl TimestampedSnapshot {
-    /// The timestamp.
+    /// Returns the timestamp.
     pub fn timestamp(&self) -> u64 {
         self.timestamp
     }
@@ -94,14 +94,15 @@ impl Deref for TimestampedSnapshot {
     }
 }
 
-/// The snapshots of a database by timestamp. Sequence numbers grow with timestamps.
+/// The snapshots of a database by timestamp. A larger timestamp has a larger or equal sequence number.
 #[derive(Default)]
 pub(in crate::txn) struct TimestampedSnapshots {
     by_timestamp: Mutex<BTreeMap<u64, Arc<Held>>>,
 }
 
 impl TimestampedSnapshots {
-    /// Takes a snapshot at `seq`, which a commit is about to publish, or of what is visible now.
+    /// Takes a snapshot at `seq`, the sequence number that a commit will publish. `None`: takes a snapshot at the
+    /// visible sequence number.
     ///
     /// # Errors
     /// InvalidArgument if a snapshot has a larger timestamp, or the same timestamp and an older sequence number.
@@ -143,7 +144,7 @@ impl TimestampedSnapshots {
         snapshots.last_key_value().map(|(timestamp, held)| named(db, *timestamp, held))
     }
 
-    /// The snapshots with `from <= timestamp < to`.
+    /// Returns the snapshots with `from <= timestamp < to`.
     pub fn range(&self, from: u64, to: u64, db: &Db) -> Vec<TimestampedSnapshot> {
         let snapshots = self.by_timestamp.lock();
         snapshots.range(from..to).map(|(timestamp, held)| named(db, *timestamp, held)).collect()

@@ -1,4 +1,4 @@
-//! What a transaction holds: its tracked keys, save points, snapshot and counters, and what decides about conflicts.
+//! The state of a transaction: tracked keys, save points, snapshot and counters, and the control of conflicts.
 
 use base::{FileNumber, Result};
 use engine::batch::WriteBatch;
@@ -17,7 +17,7 @@ use super::super::tracker::Tracker;
 use super::sections::Sections;
 use crate::Snapshot;
 
-/// Told of a snapshot that a transaction took by itself. RocksDB: `TransactionNotifier`.
+/// Receives a snapshot that a transaction took by itself. RocksDB: `TransactionNotifier`.
 pub trait TransactionNotifier: Send + Sync {
     /// Receives the snapshot that [`crate::Transaction::set_snapshot_on_next_operation`] asked for.
     fn snapshot_created(&self, snapshot: &Snapshot);
@@ -32,7 +32,7 @@ pub(in crate::txn) struct Shared {
     pub began_us: u64,
 }
 
-/// How a transaction avoids conflicts.
+/// The way in which a transaction detects conflicts.
 pub(in crate::txn) enum Control {
     /// By a check at commit.
     Optimistic(Arc<OptimisticShared>),
@@ -40,7 +40,7 @@ pub(in crate::txn) enum Control {
     Pessimistic(Pessimistic),
 }
 
-/// What a pessimistic transaction needs of its database.
+/// The objects of the database that a pessimistic transaction needs.
 pub(in crate::txn) struct Pessimistic {
     pub owner: Arc<Owner>,
     pub locks: Arc<LockManager>,
@@ -56,11 +56,11 @@ pub(in crate::txn) struct Settings {
     pub enable_udt_validation: bool,
     pub policy: TxnDbWritePolicy,
     pub rollback_merge_operands: bool,
-    /// Whether a commit takes a commit-time batch if the entries are in the memtables before the commit.
+    /// If set, a transaction whose entries are in the memtables before the commit may have a commit-time batch.
     pub commit_time_for_recovery: bool,
     /// The batch size in bytes above which the batch is written before prepare; 0: never.
     pub flush_threshold: u64,
-    /// Which commits fill memtables of their own.
+    /// The sizes from which a commit fills separate memtables.
     pub large_commit: LargeCommit,
 }
 
@@ -73,7 +73,7 @@ pub(in crate::txn) struct Body {
     pub snapshot: Option<Arc<Held>>,
     pub wish: SnapshotWish,
     pub counts: Counts,
-    /// The column families that the transaction has touched.
+    /// The column families that the transaction has used.
     pub families: Vec<Arc<EngineFamily>>,
     pub commit_time: WriteBatch,
     pub read_timestamp: Option<u64>,
@@ -81,15 +81,15 @@ pub(in crate::txn) struct Body {
     pub name: Vec<u8>,
     /// The WAL that holds the prepared section.
     pub prepared_in: Option<FileNumber>,
-    /// What is in the memtables before the commit.
+    /// The entries that are in the memtables before the commit.
     pub sections: Sections,
-    /// The sequence number of the commit; 0 before.
+    /// The sequence number of the commit; 0 before the commit.
     pub committed_at: u64,
     /// Counts the iterators over the transaction: each iterator has a clone.
     pub iterators: Arc<()>,
 }
 
-/// Whether the next operation takes a snapshot.
+/// Says whether the next operation takes a snapshot.
 #[derive(Clone, Default)]
 pub(in crate::txn) enum SnapshotWish {
     #[default]
@@ -97,7 +97,7 @@ pub(in crate::txn) enum SnapshotWish {
     NextOperation(Option<Arc<dyn TransactionNotifier>>),
 }
 
-/// Operations by kind.
+/// The numbers of operations by kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(in crate::txn) struct Counts {
     pub puts: u64,
@@ -106,15 +106,15 @@ pub(in crate::txn) struct Counts {
     pub merges: u64,
 }
 
-/// A state to return to.
+/// The state that a rollback to the save point restores.
 pub(in crate::txn) struct SavePoint {
     pub snapshot: Option<Arc<Held>>,
     pub wish: SnapshotWish,
     pub counts: Counts,
-    /// Uses of keys since the save point.
+    /// The uses of keys since the save point.
     pub new_locks: Tracker,
-    /// The number of sections before the save point, if all writes before it are in sections. `None`: the batch has the save
-    /// point.
+    /// The number of sections before the save point, if all writes before the save point are in sections. `None`: the
+    /// save point is in the batch.
     pub sections: Option<usize>,
 }
 
@@ -175,7 +175,7 @@ impl Shared {
         body.sections = Sections::default();
     }
 
-    /// Returns to the last save point. Releases the locks that were taken since.
+    /// Returns to the last save point. Releases the locks that were taken after the save point.
     ///
     /// # Errors
     /// NotFound without a save point.

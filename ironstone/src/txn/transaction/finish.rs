@@ -76,8 +76,8 @@ impl Transaction {
     /// ```
     ///
     /// # Errors
-    /// InvalidArgument without a name, after prepare, commit or rollback, and in an optimistic transaction; Expired; those
-    /// of the WAL.
+    /// InvalidArgument without a name, after prepare, commit or rollback, and in an optimistic transaction; Expired;
+    /// errors of the WAL.
     pub fn prepare(&self) -> Result<()> {
         use TransactionState::*;
         let Some(pessimistic) = self.shared.pessimistic() else {
@@ -119,7 +119,7 @@ impl Transaction {
         }
     }
 
-    /// Writes all changes to the database, or none, and ends the transaction.
+    /// Writes all changes to the database as a whole, and ends the transaction.
     ///
     /// ```
     /// # use ironstone::{Options, TransactionDb, TransactionDbOptions};
@@ -135,9 +135,9 @@ impl Transaction {
     /// Busy if an optimistic transaction has a conflict; TryAgain if its conflicts cannot be checked, because the history
     /// of flushed memtables is too short. InvalidArgument if the transaction is not in a state for commit (with the
     /// subcode `TxnNotPrepared` if it must be prepared), or has no commit timestamp and needs one; Expired. As
-    /// [`crate::Db::write`]. After an error the transaction is unchanged, except for a pessimistic transaction that is not
-    /// prepared: it is rolled back. With `WriteUnprepared`, a transaction of which a part is written stays as it is, or is
-    /// prepared.
+    /// [`crate::Db::write`]. After an error, an optimistic or prepared transaction is unchanged, and a pessimistic
+    /// transaction that is not prepared is rolled back. With `WriteUnprepared`, a transaction that has written a part
+    /// of its batch stays as it is, or is prepared.
     pub fn commit(&self) -> Result<()> {
         let mut body = self.shared.body.lock();
         match &self.shared.control {
@@ -221,7 +221,7 @@ impl Transaction {
         Ok(())
     }
 
-    /// Commits a transaction with sections that is not prepared: prepares the transaction first, as RocksDB does.
+    /// Commits a transaction that has sections and is not prepared. Prepares the transaction first, as RocksDB does.
     fn commit_sections(&self, body: &mut Body, pessimistic: &Pessimistic) -> Result<()> {
         if let Err(error) = self.write_last_section(body, pessimistic) {
             pessimistic.owner.set_state(TransactionState::Started);
@@ -284,8 +284,8 @@ impl Transaction {
         Ok(seq)
     }
 
-    /// Gives the commit timestamp to the keys of column families with timestamps. Returns the timestamp, if there are such
-    /// keys.
+    /// Sets the commit timestamp in the keys of column families with timestamps. Returns the timestamp, if there are
+    /// such keys.
     fn stamp(&self, body: &Body, batch: &mut WriteBatch) -> Result<Option<[u8; 8]>> {
         let families = self.db.families();
         let size = |id| {
@@ -325,8 +325,8 @@ impl Transaction {
     /// ```
     ///
     /// # Errors
-    /// InvalidArgument after a commit; those of the WAL, and then a prepared transaction is still prepared. With
-    /// `WriteUnprepared` also errors of reading the values before, and then the transaction is unchanged.
+    /// InvalidArgument after a commit. Errors of the WAL; a prepared transaction then stays prepared. With
+    /// `WriteUnprepared` also errors of reading the old values; the transaction is then unchanged.
     pub fn rollback(&self) -> Result<()> {
         use TransactionState::*;
         let mut body = self.shared.body.lock();
@@ -411,7 +411,8 @@ impl Transaction {
         Ok(self.registry.as_ref().and_then(|registry| registry.snapshots.get(timestamp, &self.db)))
     }
 
-    /// Prepares the snapshot that the commit takes before it is visible, if one was asked for.
+    /// Prepares the snapshot that the commit takes before its writes are visible, if the application asked for a
+    /// snapshot.
     fn timestamped_snapshot(&self, body: &Body) -> Result<Option<Created<'_>>> {
         let SnapshotWish::NextOperation(notifier) = &body.wish else { return Ok(None) };
         let Some(timestamp) = body.commit_timestamp else {
@@ -420,14 +421,14 @@ impl Transaction {
         let (notifier, held) = (notifier.clone(), Mutex::new(None));
         let take = move |seq: SequenceNumber| {
             let Some(registry) = &self.registry else { return Ok(None) };
-            // A snapshot that cannot be taken does not undo the commit.
+            // If the snapshot cannot be taken, the commit still succeeds.
             Ok(registry.snapshots.create(&self.db, timestamp, Some(seq)).ok())
         };
         let run: RunHook<'_> = Box::new(take);
         Ok(Some(Created::new(run, held, notifier)))
     }
 
-    /// The transaction keeps the snapshot that its commit took.
+    /// Stores the snapshot that the commit took in the transaction.
     fn adopt(&self, body: &mut Body, created: Option<Created<'_>>) {
         let Some((held, notifier)) = created.and_then(Created::into_taken) else { return };
         body.wish = SnapshotWish::None;

@@ -1,4 +1,4 @@
-//! What a transaction tells of itself.
+//! Information about a transaction, and its settings.
 
 use base::{Error, Result};
 use engine::batch::WriteBatch;
@@ -10,7 +10,8 @@ use super::super::options::TxnDbWritePolicy;
 use super::Transaction;
 
 impl Transaction {
-    /// The number of the transaction, unique in this process. 0 for an optimistic transaction. RocksDB: `GetID`.
+    /// Returns the number of the transaction, unique in this process. 0 for an optimistic transaction. RocksDB:
+    /// `GetID`.
     ///
     /// ```
     /// # use ironstone::{Options, TransactionDb, TransactionDbOptions};
@@ -23,7 +24,7 @@ impl Transaction {
         self.shared.pessimistic().map_or(TransactionId(0), |p| p.owner.id())
     }
 
-    /// The state. An optimistic transaction is always [`TransactionState::Started`].
+    /// Returns the state. An optimistic transaction is always [`TransactionState::Started`].
     ///
     /// ```
     /// # use ironstone::{Options, TransactionDb, TransactionDbOptions};
@@ -39,7 +40,7 @@ impl Transaction {
         self.shared.pessimistic().map_or(TransactionState::Started, |p| p.owner.state())
     }
 
-    /// The number of keys that are locked, or checked at commit.
+    /// Returns the number of keys that are locked, or checked at commit.
     ///
     /// ```
     /// # use ironstone::{Options, TransactionDb, TransactionDbOptions};
@@ -54,7 +55,7 @@ impl Transaction {
         self.shared.body.lock().tracked.len() as u64
     }
 
-    /// The number of puts since the begin.
+    /// Returns the number of puts since the begin.
     ///
     /// ```
     /// # use ironstone::{Options, TransactionDb, TransactionDbOptions};
@@ -69,7 +70,7 @@ impl Transaction {
         self.shared.body.lock().counts.puts
     }
 
-    /// The number of entities written since the begin.
+    /// Returns the number of entities written since the begin.
     ///
     /// ```
     /// # use ironstone::{Options, TransactionDb, TransactionDbOptions};
@@ -84,7 +85,7 @@ impl Transaction {
         self.shared.body.lock().counts.put_entities
     }
 
-    /// The number of deletions since the begin.
+    /// Returns the number of deletions since the begin.
     ///
     /// ```
     /// # use ironstone::{Options, TransactionDb, TransactionDbOptions};
@@ -98,7 +99,7 @@ impl Transaction {
         self.shared.body.lock().counts.deletes
     }
 
-    /// The number of merge operands since the begin.
+    /// Returns the number of merge operands since the begin.
     ///
     /// ```
     /// # use ironstone::{Options, TransactionDb, TransactionDbOptions};
@@ -114,7 +115,7 @@ impl Transaction {
         self.shared.body.lock().counts.merges
     }
 
-    /// Milliseconds since the begin.
+    /// Returns the milliseconds since the begin.
     ///
     /// ```
     /// # use ironstone::{Options, TransactionDb, TransactionDbOptions};
@@ -127,7 +128,7 @@ impl Transaction {
         self.shared.clock.now_micros().saturating_sub(self.shared.began_us) / 1000
     }
 
-    /// A copy of the writes so far.
+    /// Returns a copy of the writes so far.
     ///
     /// ```
     /// # use ironstone::{Options, TransactionDb, TransactionDbOptions};
@@ -156,7 +157,7 @@ impl Transaction {
         WriteBatchWithIndex::of_core(self.shared.core.clone())
     }
 
-    /// The number of the WAL that holds the prepared section; 0 before prepare. RocksDB: `GetLogNumber`.
+    /// Returns the number of the WAL that holds the prepared section; 0 before prepare. RocksDB: `GetLogNumber`.
     ///
     /// ```
     /// # use ironstone::{Options, TransactionDb, TransactionDbOptions};
@@ -175,7 +176,7 @@ impl Transaction {
         body.prepared_in.or(body.sections.wal()).map_or(0, |number| number.0)
     }
 
-    /// The options with which the transaction commits.
+    /// Returns the options with which the transaction commits.
     ///
     /// ```
     /// # use ironstone::{Options, TransactionDb, TransactionDbOptions};
@@ -204,8 +205,8 @@ impl Transaction {
         self.shared.body.lock().write_options = options;
     }
 
-    /// Changes how long the transaction waits for a lock, in milliseconds. 0: no wait; negative: no limit. Does nothing in
-    /// an optimistic transaction.
+    /// Changes the time that the transaction waits for a lock, in milliseconds. 0: no wait; negative: no limit. Does
+    /// nothing in an optimistic transaction.
     ///
     /// ```
     /// # use ironstone::{Options, TransactionDb, TransactionDbOptions};
@@ -225,8 +226,8 @@ impl Transaction {
         }
     }
 
-    /// Changes how long the transaction waits before it looks for a deadlock, in milliseconds. It acts with
-    /// `use_per_key_point_lock_mgr`.
+    /// Changes the time that the transaction waits for a lock before it searches for a deadlock, in milliseconds.
+    /// Acts with `use_per_key_point_lock_mgr`.
     ///
     /// ```
     /// # use ironstone::{Options, TransactionDb, TransactionDbOptions};
@@ -241,7 +242,7 @@ impl Transaction {
         }
     }
 
-    /// Whether the transaction looks for deadlocks.
+    /// Returns true if the transaction searches for deadlocks.
     ///
     /// ```
     /// # use ironstone::{Options, TransactionDb, TransactionDbOptions};
@@ -257,7 +258,8 @@ impl Transaction {
         self.shared.pessimistic().is_some_and(|p| p.owner.patience().detect_depth.is_some())
     }
 
-    /// What the transaction waits for, or waited for when its last lock timed out. RocksDB: `GetWaitingTxns`.
+    /// Returns the lock for which the transaction waits, or for which it waited when its last wait timed out.
+    /// RocksDB: `GetWaitingTxns`.
     ///
     /// ```
     /// # use ironstone::{Options, TransactionDb, TransactionDbOptions};
@@ -270,7 +272,7 @@ impl Transaction {
         self.shared.pessimistic().map(|p| p.owner.waiting()).unwrap_or_default()
     }
 
-    /// The name; empty until [`Transaction::set_name`].
+    /// Returns the name; empty before [`Transaction::set_name`].
     ///
     /// ```
     /// # use ironstone::{Options, TransactionDb, TransactionDbOptions};
@@ -284,7 +286,7 @@ impl Transaction {
         self.shared.body.lock().name.clone()
     }
 
-    /// The sequence number of the first record after a commit; 0 before. RocksDB: `GetId`.
+    /// Returns the sequence number of the first record after a commit; 0 before the commit. RocksDB: `GetId`.
     ///
     /// ```
     /// # use ironstone::{Options, TransactionDb, TransactionDbOptions};
@@ -323,7 +325,7 @@ impl Transaction {
         Ok(())
     }
 
-    /// Sets the timestamp that the commit gives to the keys of column families with timestamps.
+    /// Sets the timestamp that the commit stores in the keys of column families with timestamps.
     ///
     /// ```
     /// # use ironstone::{Options, TransactionDb, TransactionDbOptions};
@@ -349,7 +351,7 @@ impl Transaction {
         Ok(())
     }
 
-    /// The commit timestamp, if one is set.
+    /// Returns the commit timestamp, if one is set.
     ///
     /// ```
     /// # use ironstone::{Options, TransactionDb, TransactionDbOptions};

@@ -1,8 +1,8 @@
 //! [`Transaction`]: the same calls for optimistic and for pessimistic transactions.
 //!
-//! `body` is the state, `track` takes locks and looks for conflicts, `write` and `read` are the operations, `finish` is
-//! prepare, commit and rollback, `unprepared` writes large batches before prepare, `info` are the questions. A transaction is used by one thread at a time; calls of other
-//! threads wait.
+//! `body` is the state, `track` takes locks and checks for conflicts, `write` and `read` are the operations, `finish`
+//! is prepare, commit and rollback, `unprepared` writes large batches before prepare, `info` returns information. One
+//! thread at a time uses a transaction; calls of other threads wait.
 
 mod body;
 mod finish;
@@ -31,9 +31,10 @@ use body::{SavePoint, SnapshotWish};
 
 /// A transaction of an [`crate::OptimisticTransactionDb`] or a [`crate::TransactionDb`].
 ///
-/// Writes gather in the transaction until [`Transaction::commit`]. Reads see the writes of the transaction on top of the
-/// database. A transaction that is dropped without a commit is rolled back; its locks are released. The handle is owned,
-/// `Send` and `Sync`; a clone is a handle to the same transaction.
+/// Writes stay in the transaction until [`Transaction::commit`]. Reads see the writes of the transaction on top of
+/// the database. The drop of the last handle releases the locks, and rolls back a transaction that is not prepared. A
+/// prepared transaction stays in the WAL, and the next open restores it. The handle is owned, `Send` and `Sync`. A
+/// clone is a second handle of the same transaction.
 ///
 /// ```
 /// use ironstone::{Db, OptimisticTransactionDb, Options};
@@ -49,11 +50,11 @@ use body::{SavePoint, SnapshotWish};
 /// ```
 #[derive(Clone)]
 pub struct Transaction {
-    // Before the database handles: its locks are released first.
+    // This field is dropped before the database handles, so that the locks are released first.
     shared: Arc<Shared>,
     db: Db,
     default: Family,
-    /// Of a pessimistic transaction: keeps the names of transactions.
+    /// The names of transactions, for a pessimistic transaction.
     registry: Option<Arc<Registry>>,
 }
 
@@ -66,9 +67,9 @@ impl Transaction {
         &self.shared
     }
 
-    /// Takes a snapshot. From now on, an operation on a key fails if the key was changed after the snapshot: at once in a
-    /// pessimistic transaction, at commit in an optimistic one. Reads see the snapshot only with
-    /// [`Transaction::snapshot`] in their options.
+    /// Takes a snapshot. An operation on a key that was changed after the snapshot then fails: at once in a
+    /// pessimistic transaction, at commit in an optimistic transaction. Reads use the snapshot only if their options
+    /// have [`Transaction::snapshot`].
     ///
     /// ```
     /// # use ironstone::{Options, TransactionDb, TransactionDbOptions};
@@ -88,8 +89,8 @@ impl Transaction {
         body.wish = SnapshotWish::None;
     }
 
-    /// Takes a snapshot at the next write or read for update. `notifier` receives the snapshot. With
-    /// [`Transaction::commit`], a pessimistic transaction with a commit timestamp then takes a timestamped snapshot.
+    /// Takes a snapshot at the next write or read for update. `notifier` receives the snapshot. In a pessimistic
+    /// transaction with a commit timestamp, [`Transaction::commit`] then takes a timestamped snapshot.
     ///
     /// ```
     /// # use ironstone::{Options, TransactionDb, TransactionDbOptions};
@@ -114,7 +115,7 @@ impl Transaction {
         }
     }
 
-    /// The snapshot of the transaction, if one was taken.
+    /// Returns the snapshot of the transaction, if one was taken.
     ///
     /// ```
     /// # use ironstone::{Options, TransactionDb, TransactionDbOptions};
@@ -138,7 +139,7 @@ impl Transaction {
         Snapshot::new(self.db.clone(), held.clone())
     }
 
-    /// Releases the snapshot. Operations then look for changes only since they lock the key.
+    /// Releases the snapshot. Later operations then check only for changes after the lock of the key.
     ///
     /// ```
     /// # use ironstone::{Options, TransactionDb, TransactionDbOptions};
@@ -181,7 +182,8 @@ impl Transaction {
         self.shared.core.lock().batch.set_save_point();
     }
 
-    /// Removes the writes since the last save point, and the save point. Releases the locks that were taken since.
+    /// Removes the writes since the last save point, and the save point. Releases the locks that were taken after the
+    /// save point.
     ///
     /// ```
     /// # use ironstone::{Options, TransactionDb, TransactionDbOptions};
@@ -196,8 +198,8 @@ impl Transaction {
     /// ```
     ///
     /// # Errors
-    /// NotFound without a save point; InvalidArgument after prepare, commit or rollback. With `WriteUnprepared`, errors of
-    /// reading the values before the save point, and of writing them; then nothing is rolled back.
+    /// NotFound without a save point; InvalidArgument after prepare, commit or rollback. With `WriteUnprepared`,
+    /// errors of reading and writing the values before the save point; the transaction is then unchanged.
     pub fn rollback_to_save_point(&self) -> Result<()> {
         if self.shared.pessimistic().is_some_and(|p| p.owner.state() != TransactionState::Started) {
             return Err(Error::invalid_argument("Transaction is beyond state for rollback."));
@@ -227,14 +229,15 @@ impl Transaction {
         let Some(top) = body.save_points.pop() else {
             return Err(Error::not_found("no save point is set"));
         };
-        // A rollback to the save point below must release these locks too.
+        // A rollback to the next older save point must release these locks too.
         if let Some(below) = body.save_points.last_mut() {
             below.new_locks.merge(&top.new_locks);
         }
         if top.sections.is_some() { Ok(()) } else { self.shared.core.lock().batch.pop_save_point() }
     }
 
-    /// Stops indexing further writes: they are faster, but reads of this transaction do not see them.
+    /// Stops adding further writes to the index. Such writes are faster, but reads of this transaction do not see
+    /// them.
     ///
     /// ```
     /// # use ironstone::{Options, TransactionDb, TransactionDbOptions};
@@ -251,7 +254,7 @@ impl Transaction {
         self.shared.body.lock().indexing = Indexing::Off;
     }
 
-    /// Indexes further writes again.
+    /// Adds further writes to the index again.
     ///
     /// ```
     /// # use ironstone::{Options, TransactionDb, TransactionDbOptions};

@@ -1,4 +1,4 @@
-//! The reads of a transaction: its own writes on top of the database.
+//! The reads of a transaction: the database with the writes of the transaction on top.
 
 use base::{Error, Pinned, Result};
 
@@ -72,7 +72,8 @@ impl Transaction {
         indexed::multi_get_over(&self.shared.core, family, keys, &self.with_own_sections(options))
     }
 
-    /// Returns an iterator over a column family with the writes of this transaction, also later writes.
+    /// Returns an iterator over a column family with the writes of this transaction, also with writes after the
+    /// creation of the iterator.
     ///
     /// ```
     /// # use ironstone::{Options, TransactionDb, TransactionDbOptions};
@@ -115,8 +116,8 @@ impl Transaction {
         self.iter_in(&self.default, ReadOptions::default())
     }
 
-    /// Returns the value of a key of the default column family and guards the key until the end of the transaction:
-    /// exclusively, with a check against the snapshot. See [`Transaction::get_for_update_in`].
+    /// Returns the value of a key of the default column family, and guards the key until the end of the transaction:
+    /// the lock is exclusive, and the key is compared with the snapshot. See [`Transaction::get_for_update_in`].
     ///
     /// ```
     /// # use ironstone::{Options, TransactionDb, TransactionDbOptions};
@@ -136,8 +137,8 @@ impl Transaction {
         self.get_for_update_in(&self.default, key, &options, LockMode::Exclusive, Validation::Check)
     }
 
-    /// Returns the value of a key and guards the key: a pessimistic transaction locks the key in `mode`, an optimistic
-    /// transaction fails its commit if the key is changed.
+    /// Returns the value of a key, and guards the key: a pessimistic transaction locks the key in `mode`, and the
+    /// commit of an optimistic transaction fails if the key was changed.
     ///
     /// ```
     /// # use ironstone::{Options, TransactionDb, TransactionDbOptions};
@@ -167,7 +168,7 @@ impl Transaction {
         self.get_in(family, key, stamped.as_ref().unwrap_or(options))
     }
 
-    /// Guards a key as [`Transaction::get_for_update_in`], without reading it.
+    /// Guards a key as [`Transaction::get_for_update_in`] does, without a read of the key.
     ///
     /// ```
     /// # use ironstone::{Options, TransactionDb, TransactionDbOptions};
@@ -204,7 +205,7 @@ impl Transaction {
         self.track(&mut body, &Operation { family, key, by: Use::Read, mode, tracking })
     }
 
-    /// Reads several keys for update, exclusively, in the order of `keys`. The read stops at the first key that cannot be
+    /// Reads several keys for update, exclusively, in the order of `keys`. Stops at the first key that cannot be
     /// guarded. RocksDB: `MultiGetForUpdate`.
     ///
     /// ```
@@ -219,7 +220,7 @@ impl Transaction {
     /// ```
     ///
     /// # Errors
-    /// As [`Transaction::get_for_update_in`], of the first key that cannot be guarded.
+    /// As [`Transaction::get_for_update_in`], for the first key that cannot be guarded.
     pub fn multi_get_for_update_in(
         &self,
         family: &Family,
@@ -232,8 +233,8 @@ impl Transaction {
         Ok(self.multi_get_in(family, keys, options))
     }
 
-    /// Undoes one read for update of a key that the transaction did not write. If this was the last use of the key, the
-    /// lock is released. Does nothing if the key was read for update before the last save point.
+    /// Undoes one read for update of a key that the transaction did not write. After the last use of the key,
+    /// releases the lock. Does nothing if the key was read for update before the last save point.
     ///
     /// ```
     /// # use ironstone::{Options, TransactionDb, TransactionDbOptions};
@@ -288,7 +289,8 @@ impl Transaction {
         }
     }
 
-    /// With timestamps, a read for update reads at the read timestamp of the transaction.
+    /// Checks the read timestamp. With timestamps, a read for update must read at the read timestamp of the
+    /// transaction.
     fn check_read_timestamp(
         &self,
         body: &Body,
@@ -318,7 +320,7 @@ impl Transaction {
         Err(Error::invalid_argument(problem))
     }
 
-    /// The options with the read timestamp of the transaction, where the column family needs a timestamp.
+    /// Returns the options with the read timestamp of the transaction, if the column family needs a timestamp.
     fn with_read_timestamp(&self, family: &Family, options: &ReadOptions) -> Option<ReadOptions> {
         let needed = family.inner().order().user.timestamp_size() > 0 && options.timestamp.is_none();
         needed.then(|| {

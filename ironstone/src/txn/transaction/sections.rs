@@ -4,9 +4,10 @@
 //!  WritePrepared     prepare: one section              commit: a record        rollback: the values before, and a record
 //!  WriteUnprepared   a large batch: a section          prepare: the last section; the rest is the same
 //! ```
-//! Other readers see no undecided section. With `WritePrepared`, the batch has all writes of the transaction, and the
-//! transaction reads the batch. With `WriteUnprepared`, the batch has only the writes that are in no section. The transaction
-//! reads its sections in the database (`unprepared`).
+//! Other readers do not see a section before the commit. With `WritePrepared`, the batch has all writes of the
+//! transaction, and the transaction reads the batch. With `WriteUnprepared`, the batch has only the writes that are
+//! in no section, and the transaction reads its sections in the database (`unprepared`).
+//!
 //! Facts: RocksDB `utilities/transactions/write_prepared_txn.cc`, `write_unprepared_txn.cc`.
 
 use std::collections::BTreeMap;
@@ -34,17 +35,17 @@ pub(in crate::txn) struct Sections {
     wal: Option<FileNumber>,
     /// The sequence numbers of the sections.
     own: Arc<OwnRanges>,
-    /// The keys that a rollback puts back: key → the newest section with the key.
+    /// The keys whose old values a rollback restores: key → the newest section with the key.
     keys: BTreeMap<(FamilyId, Vec<u8>), usize>,
     /// The database of a transaction that must be rolled back if its last handle is dropped.
     abandoned_in: Option<Db>,
 }
 
-/// Which records a rollback puts back.
+/// Selects the records that a rollback restores.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(in crate::txn) enum Undo {
     All,
-    /// All but merge operands, which stay. RocksDB: `rollback_merge_operands = false`.
+    /// All records except merge operands, which stay. RocksDB: `rollback_merge_operands = false`.
     AllButMerges,
 }
 
@@ -55,7 +56,7 @@ impl Undo {
     }
 }
 
-/// What the sections of a transaction have in common.
+/// The properties that all sections of a transaction share.
 pub(in crate::txn) struct SectionSettings<'a> {
     pub name: &'a [u8],
     pub options: &'a WriteOptions,
@@ -63,7 +64,7 @@ pub(in crate::txn) struct SectionSettings<'a> {
 }
 
 impl Sections {
-    /// The sections that recovery found.
+    /// Returns the sections that recovery found.
     ///
     /// # Errors
     /// Corruption if a record does not decode.
@@ -77,17 +78,17 @@ impl Sections {
         Ok(sections)
     }
 
-    /// The sequence numbers of the sections.
+    /// Returns the sequence numbers of the sections.
     pub fn own(&self) -> &Arc<OwnRanges> {
         &self.own
     }
 
-    /// The WAL of the oldest section.
+    /// Returns the WAL of the oldest section.
     pub fn wal(&self) -> Option<FileNumber> {
         self.wal
     }
 
-    /// Rolls the transaction back if it ends in a state before prepare. `db` is its database.
+    /// Rolls the transaction back when it is dropped before prepare. `db` is its database.
     pub fn roll_back_if_abandoned(&mut self, db: &Db) {
         self.abandoned_in = Some(db.clone());
     }
@@ -113,8 +114,8 @@ impl Sections {
         Ok(())
     }
 
-    /// Forgets keys whose locks the transaction releases. Other transactions may write them from now on, and a rollback must
-    /// not put back an older value.
+    /// Removes keys whose locks the transaction releases. Other transactions may now write these keys, so a rollback
+    /// must not restore an older value.
     pub fn forget(&mut self, released: &Tracker) {
         for (family, key, _) in released.iter() {
             self.keys.remove(&(family, key.to_vec()));
@@ -124,7 +125,7 @@ impl Sections {
     /// Writes the records of a batch as a section.
     ///
     /// # Errors
-    /// As [`crate::Db::write`]. The sections are then as before.
+    /// As [`crate::Db::write`]. After an error, the sections are unchanged.
     pub fn write(
         &mut self,
         db: &Db,
@@ -142,7 +143,7 @@ impl Sections {
     /// Commits the sections, and writes `commit_time` with the commit. Returns the sequence number of the commit.
     ///
     /// # Errors
-    /// As [`crate::Db::write`]. The transaction is then still prepared.
+    /// As [`crate::Db::write`]. After an error, the transaction is still prepared.
     pub fn commit(
         &self,
         db: &Db,
@@ -153,17 +154,17 @@ impl Sections {
         SectionWriter::new(db.engine()).commit(self.owner(name), commit_time, options, None)
     }
 
-    /// Puts back what the sections hide, and decides them.
+    /// Writes the old values of the keys in the sections, and ends the sections as rolled back.
     ///
     /// # Errors
-    /// Errors of reading the values before; as [`crate::Db::write`]. The sections are then still undecided.
+    /// Errors of reading the old values. As [`crate::Db::write`]. After an error, the sections are still undecided.
     pub fn roll_back(&self, db: &Db, name: &[u8], options: &WriteOptions) -> Result<()> {
         let undo = self.values_before(db, 0)?;
         SectionWriter::new(db.engine()).roll_back(self.owner(name), &undo, options).map(|_| ())
     }
 
-    /// Ends a transaction whose last handle is dropped in `state`. If the rollback fails, the sections stay hidden, and the
-    /// next open rolls them back.
+    /// Ends a transaction whose last handle is dropped in `state`. If the rollback fails, readers still do not see
+    /// the sections, and the next open rolls them back.
     pub fn abandon(&mut self, name: &[u8], options: &WriteOptions, state: TransactionState) {
         use TransactionState::{LocksStolen, Started};
         if let Some(db) = self.abandoned_in.take()
@@ -174,8 +175,8 @@ impl Sections {
         }
     }
 
-    /// The values of all keys that the sections from number `sections` on have written, as they were before these sections.
-    /// The keys are locked, so no other transaction has changed them.
+    /// Returns the old values of all keys that the sections from number `sections` on have written: the values before
+    /// these sections. The keys are locked, so no other transaction has changed them.
     ///
     /// # Errors
     /// Errors of reading the values.

@@ -1,5 +1,6 @@
-//! Before each operation on a key: the lock, the check against the snapshot, and the entry in the tracker.
-//! Facts: RocksDB `pessimistic_transaction.cc` (`TryLock`), `transaction_util.cc`, `optimistic_transaction.cc`.
+//! The steps before each operation on a key: the lock, the comparison with the snapshot, and the entry in the
+//! tracker. Facts: RocksDB `pessimistic_transaction.cc` (`TryLock`), `transaction_util.cc`,
+//! `optimistic_transaction.cc`.
 
 use base::key::MAX_SEQUENCE;
 use base::{Error, FamilyId, Result, SequenceNumber};
@@ -11,7 +12,7 @@ use super::Transaction;
 use super::body::{Body, Control, Pessimistic};
 use crate::Family;
 
-/// Whether an operation checks that its key was not changed since the snapshot of the transaction.
+/// Selects whether an operation checks that its key was not changed after the snapshot of the transaction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Validation {
     /// The transaction checks that no later write changed the key.
@@ -21,17 +22,17 @@ pub enum Validation {
     Skip,
 }
 
-/// How an operation tracks its key.
+/// Selects how an operation tracks its key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Tracking {
     Validated,
-    /// The caller knows that no conflict matters (RocksDB's `PutUntracked`).
+    /// Without a check for conflicts (RocksDB's `PutUntracked`).
     Untracked,
-    /// The caller knows that the transaction has the lock (RocksDB's `assume_tracked`).
+    /// Without a look at the lock table: the transaction has the lock already (RocksDB's `assume_tracked`).
     Assumed,
 }
 
-/// An operation that is about to use a key.
+/// An operation on a key.
 #[derive(Clone, Copy)]
 pub(super) struct Operation<'a> {
     pub family: &'a Family,
@@ -56,7 +57,7 @@ impl Transaction {
         }
     }
 
-    /// An optimistic transaction checks the key at commit.
+    /// Tracks the key of an optimistic transaction. The commit checks the key.
     fn track_for_commit(&self, body: &mut Body, operation: &Operation<'_>) {
         if operation.tracking != Tracking::Validated {
             return;
@@ -102,8 +103,8 @@ impl Transaction {
         Ok(())
     }
 
-    /// Compares the key with the snapshot. Returns the sequence number since which the key is known to be unchanged;
-    /// `known` is what an earlier operation found.
+    /// Compares the key with the snapshot. Returns the sequence number since which the key is known to be unchanged.
+    /// `known` is the number that an earlier operation found.
     fn validated(
         &self,
         body: &Body,
@@ -115,7 +116,7 @@ impl Transaction {
         let read_timestamp = body.read_timestamp.filter(|_| timestamps);
         if operation.tracking != Tracking::Validated || (body.snapshot.is_none() && read_timestamp.is_none())
         {
-            // The lock keeps others away from now on.
+            // From now on the lock prevents changes by other transactions.
             return Ok(if known == MAX_SEQUENCE { self.db.latest_sequence() } else { known });
         }
         let snapshot = body.snapshot.as_ref().map(|held| held.sequence());
@@ -160,7 +161,7 @@ fn remember(body: &mut Body, operation: &Operation<'_>, seq: SequenceNumber) {
 /// Compares all keys of an optimistic transaction with the memtables.
 ///
 /// # Errors
-/// Busy for a key that was changed since it was tracked; TryAgain if the memtables do not reach back far enough.
+/// Busy for a key that was changed since it was tracked. TryAgain if the memtables do not hold the writes since then.
 pub(super) fn check_all(reads: &Reads, tracked: &Tracker, body: &Body) -> Result<()> {
     for (family, key, state) in tracked.iter() {
         let Some(family) = body.families.iter().find(|known| known.id() == family) else {

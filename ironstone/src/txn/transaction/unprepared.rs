@@ -5,8 +5,9 @@
 //!  sections  [a=1 b=2] [c=3]      the save point is now "before the second section"
 //! ```
 //! The batch is empty after it is written. Reads of the transaction see its sections in the database
-//! ([`engine::sequence::OwnRanges`]). Save points end sections, so that a rollback to a save point can read the values before.
-//! While an iterator over the transaction lives, the batch is not written, because the iterator reads the batch.
+//! ([`engine::sequence::OwnRanges`]). A section ends at each save point, so that a rollback to the save point can
+//! read the values before it. While an iterator over the transaction exists, the batch is not written, because the
+//! iterator reads the batch.
 //! Facts: RocksDB `utilities/transactions/write_unprepared_txn.cc`.
 
 use std::borrow::Cow;
@@ -27,7 +28,8 @@ impl Transaction {
     /// Writes the batch as sections, if it is larger than the threshold.
     ///
     /// # Errors
-    /// InvalidArgument if the transaction has no name; as [`crate::Db::write`]. What is not written stays in the batch.
+    /// InvalidArgument if the transaction has no name. As [`crate::Db::write`]. After an error, the records that are
+    /// not written stay in the batch.
     pub(super) fn write_large_batch(&self, body: &mut Body) -> Result<()> {
         let Some(pessimistic) = self.shared.pessimistic() else { return Ok(()) };
         let threshold = pessimistic.settings.flush_threshold;
@@ -67,7 +69,7 @@ impl Transaction {
         Ok(())
     }
 
-    /// Writes what the batch has as the section that prepares the transaction.
+    /// Writes the rest of the batch as the section that prepares the transaction.
     ///
     /// # Errors
     /// As [`crate::Db::write`].
@@ -77,7 +79,7 @@ impl Transaction {
         body.sections.write(&self.db, core.batch.records(), SectionKind::Prepared, &by)?;
         if pessimistic.settings.policy == TxnDbWritePolicy::WriteUnprepared {
             core.clear();
-            // The batch has no save points any more. A prepared transaction may still remove its save points.
+            // The batch has no save points any more, but a prepared transaction may still remove its save points.
             let sections = body.sections.own().len();
             let in_batch = body.save_points.iter_mut().filter(|save| save.sections.is_none());
             in_batch.for_each(|save| save.sections = Some(sections));
@@ -85,8 +87,8 @@ impl Transaction {
         Ok(())
     }
 
-    /// Before a rollback to a save point: if the writes before the save point are in sections, writes the values of that time
-    /// as a section.
+    /// Prepares a rollback to a save point. If the writes before the save point are in sections, writes the values of
+    /// that time as a new section.
     ///
     /// # Errors
     /// Errors of reading the values; as [`crate::Db::write`].
@@ -102,7 +104,7 @@ impl Transaction {
         Ok(())
     }
 
-    /// The options for a read of the transaction: the read sees the sections of the transaction.
+    /// Returns the options for a read of the transaction, which sees the sections of the transaction.
     pub(super) fn with_own_sections<'a>(&self, options: &'a ReadOptions) -> Cow<'a, ReadOptions> {
         let policy = self.shared.pessimistic().map(|pessimistic| pessimistic.settings.policy);
         if policy != Some(TxnDbWritePolicy::WriteUnprepared) {

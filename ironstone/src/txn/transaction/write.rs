@@ -12,7 +12,7 @@ use super::body::Body;
 use super::track::{Operation, Tracking};
 use crate::Family;
 
-/// What [`Transaction::write_assuming_tracked_in`] does to its key.
+/// The write of [`Transaction::write_assuming_tracked_in`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TrackedWrite<'a> {
     /// Stores this value.
@@ -286,7 +286,7 @@ impl Transaction {
         self.write(family, key, Write::SingleDelete, Tracking::Untracked)
     }
 
-    /// Writes a key that the transaction has locked, without a look at the lock table. RocksDB: `assume_tracked`.
+    /// Writes a key that the transaction has locked, without a search in the lock table. RocksDB: `assume_tracked`.
     ///
     /// ```
     /// # use ironstone::{Options, TransactionDb, TransactionDbOptions};
@@ -356,7 +356,7 @@ impl Transaction {
         Ok(())
     }
 
-    /// A write after prepare or commit would be lost.
+    /// Rejects writes after prepare or commit, because such writes would be lost.
     fn check_takes_writes(&self) -> Result<()> {
         use TransactionState::*;
         match self.state() {
@@ -425,7 +425,7 @@ impl Transaction {
         self.write(&family, &key[..stripped(key)], write, Tracking::Validated)
     }
 
-    /// Whether a write enters the index, so that reads of the transaction see it.
+    /// Returns true if writes enter the index, so that reads of the transaction see them.
     ///
     /// ```
     /// # use ironstone::{Options, TransactionDb, TransactionDbOptions};
