@@ -1,4 +1,4 @@
-//! One key's answer, put together from the versions that are found, newest first.
+//! The result for one key, which is made from its entries, newest first.
 
 use std::ops::ControlFlow;
 
@@ -14,22 +14,24 @@ use crate::source::BlobReads;
 use crate::source::resolve::{self, Base, Found, Merging, Scratch};
 use crate::sync::Arc;
 
-/// The answer of a look-up. The look-up passes versions to the answer until the answer is complete, and
-/// then calls [`Answer::finish`].
+/// The result of a look-up. The look-up passes entries to it until it is complete, and then calls
+/// [`Answer::finish`].
 pub struct Answer<'a> {
     operator: Option<&'a Arc<dyn MergeOperator>>,
-    /// Where merges are counted.
+    /// The statistics that count merges.
     statistics: Option<&'a Arc<Statistics>>,
-    /// How values in blob files are read. `None` for an SST file alone: a blob index is then Corruption.
+    /// How values in blob files are read. `None` for a single SST file: a blob index is then Corruption.
     blobs: Option<BlobReads<'a>>,
-    /// The newest range tombstone over the key seen so far; versions older than it are deleted.
+    /// The sequence number of the newest range tombstone over the key; 0 if there is none. Older entries of the
+    /// key are deleted.
+
     covering: SequenceNumber,
-    /// Versions that the reader must not see; `None`: all are seen.
+    /// Hides entries from the reader. `None` means that all entries are visible.
     visibility: Option<Arc<Visibility>>,
-    /// Newest first.
+    /// The merge operands, newest first.
     operands: Vec<Pinned>,
     outcome: Option<Result<Option<Found>>>,
-    /// Operands are wanted, not the value.
+    /// The caller wants the operands and not the value.
     raw_operands: bool,
     base: Option<Base>,
 }
@@ -59,7 +61,7 @@ impl<'a> Answer<'a> {
         }
     }
 
-    /// Collects the entries of one SST file, which may be in no database.
+    /// Makes the result for one SST file, which may belong to no database.
     pub fn of_file(
         operator: Option<&'a Arc<dyn MergeOperator>>,
         statistics: Option<&'a Arc<Statistics>>,
@@ -67,30 +69,30 @@ impl<'a> Answer<'a> {
         Answer { operator, statistics, ..Answer::empty() }
     }
 
-    /// Hides versions from now on.
+    /// Hides entries from now on.
     #[inline]
     pub fn see(&mut self, visibility: Option<Arc<Visibility>>) {
         self.visibility = visibility;
     }
 
-    /// The sequence number up to which range tombstones are seen, for a look-up at `seq`.
+    /// Returns the sequence number up to which range tombstones are visible, for a look-up at `seq`.
     #[inline]
     pub fn tombstone_seq(&self, seq: SequenceNumber) -> SequenceNumber {
         self.visibility.as_ref().map_or(seq, |visibility| visibility.sequence())
     }
 
-    /// Collects the operands without merging them.
+    /// Makes a result that collects the operands and does not merge them.
     pub fn for_operands(blobs: BlobReads<'a>) -> Self {
         Answer { raw_operands: true, blobs: Some(blobs), ..Answer::empty() }
     }
 
-    /// Operands met so far.
+    /// Returns the number of operands so far.
     #[inline]
     pub fn operands(&self) -> usize {
         self.operands.len()
     }
 
-    /// Whether it is settled that there is a value.
+    /// Returns true if the result is complete and has a value.
     pub fn found(&self) -> bool {
         matches!(self.outcome, Some(Ok(Some(_))))
     }
@@ -100,14 +102,14 @@ impl<'a> Answer<'a> {
         self.outcome.is_some()
     }
 
-    /// Returns true if a range tombstone of a source covers the key. All entries of older sources are then deleted: the
-    /// look-up ends after the source. The versions of one key in two SST files of a level are one source.
+    /// Returns true if a range tombstone deletes the key. All entries in older sources are deleted, and the look-up
+    /// ends after this source. Two SST files of one level that have entries of the key are one source.
     #[inline]
     pub fn covered(&self) -> bool {
         self.covering > 0
     }
 
-    /// A range tombstone over the key, from a place about to be looked at.
+    /// Adds a range tombstone that deletes the key. Called before the entries of its source are added.
     #[inline]
     pub fn cover(&mut self, tombstone: Option<SequenceNumber>) {
         if let Some(seq) = tombstone {
@@ -115,7 +117,7 @@ impl<'a> Answer<'a> {
         }
     }
 
-    /// The next older version, an entry of an SST file. `key` is the key without its timestamp.
+    /// Adds the next older entry, from an SST file. `key` has no timestamp.
     #[inline]
     pub fn entry(
         &mut self,
@@ -140,8 +142,8 @@ impl<'a> Answer<'a> {
         self.version((key, entry.user_key), entry.sequence(), entry.kind(), || entry.value.pin())
     }
 
-    /// The next older version. `stored_key` is its user key with the timestamp, as a blob file has it. `pin` is called
-    /// if the value is needed.
+    /// Adds the next older entry. `stored_key` is its user key with the timestamp, as a blob file has it. `pin` is
+    /// called only if the value is needed.
     #[inline]
     pub fn version(
         &mut self,
@@ -203,7 +205,7 @@ impl<'a> Answer<'a> {
         ControlFlow::Break(())
     }
 
-    /// The base of the key is known: nothing older matters.
+    /// Completes the result with the base value of the key. Older entries have no effect.
     fn settle(&mut self, user_key: &[u8], base: Result<Base>) {
         base::invariant!(self.outcome.is_none(), "an answer is settled twice");
         let outcome = match base {
@@ -230,7 +232,7 @@ impl<'a> Answer<'a> {
         self.outcome = Some(Err(error));
     }
 
-    /// What the key reads as; everything has been looked at, or it is settled.
+    /// Returns the value of the key. Called after the result is complete, or after all sources were searched.
     #[inline]
     pub fn finish(mut self, user_key: &[u8]) -> Result<Option<Found>> {
         base::invariant!(!self.raw_operands, "the value of an answer that collects operands is taken");
@@ -243,7 +245,7 @@ impl<'a> Answer<'a> {
         self.outcome.unwrap_or(Ok(None))
     }
 
-    /// The operands oldest first, a plain value counting as the first.
+    /// Returns the operands, oldest first. A plain value is the first operand.
     pub fn finish_operands(mut self, user_key: &[u8]) -> Result<Vec<Pinned>> {
         base::invariant!(self.raw_operands, "the operands of an answer that merges are taken");
         if self.outcome.is_none() {

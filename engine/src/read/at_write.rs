@@ -1,4 +1,4 @@
-//! What a key reads as in the middle of a write, for `max_successive_merges`.
+//! Reads a key during a write and merges an operand with its value, for `max_successive_merges`.
 
 use base::Pinned;
 use base::key::{SequenceNumber, ValueType};

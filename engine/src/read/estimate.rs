@@ -1,4 +1,4 @@
-//! Estimates of how much lies in a range, without reading it.
+//! Estimates the size of a key range without reading its entries.
 
 use std::borrow::Cow;
 
@@ -12,8 +12,8 @@ use crate::family::{Family, SuperVersion};
 use crate::options::SizeApproximationOptions;
 
 impl Reads {
-    /// Entries and bytes that the memtables hold in `[begin, end)`, estimated at the cost of two look-ups a
-    /// memtable. An inverted range holds nothing.
+    /// Estimates the number of entries and bytes that the memtables have in `[begin, end)`. Costs two look-ups for
+    /// each memtable. If the range ends before it starts, both numbers are 0.
     pub fn memtable_stats(&self, family: &Family, begin: &[u8], end: &[u8]) -> (u64, u64) {
         let super_version = family.pin();
         let (begin, end) = (&*stamped(family, begin), &*stamped(family, end));
@@ -21,11 +21,12 @@ impl Reads {
         mems.map(|mem| mem.approximate_stats(begin, end)).fold((0, 0), |a, b| (a.0 + b.0, a.1 + b.1))
     }
 
-    /// Estimates the bytes of `[begin, end)` in SST files, blob files and memtables, as `options` ask for. The bytes in
-    /// blob files are estimated from the bytes in SST files: all SST files have the same share of blob bytes.
+    /// Estimates the bytes of `[begin, end)` in the SST files, blob files and memtables that `options` select. The
+    /// bytes in blob files are estimated from the bytes in SST files, as if each SST file had the same share of
+    /// blob bytes.
     ///
     /// # Errors
-    /// Those of opening SST files and reading their indexes; InvalidArgument if nothing is to be counted.
+    /// An error of opening SST files or reading their indexes. InvalidArgument if `options` select nothing.
     pub fn approximate_size(
         &self,
         family: &Family,
@@ -100,7 +101,7 @@ impl Reads {
     }
 }
 
-/// Returns the user key before all entries of `key`. `key` carries no timestamp.
+/// Returns the user key that is before all entries of `key`. `key` has no timestamp.
 fn stamped<'k>(family: &Family, key: &'k [u8]) -> Cow<'k, [u8]> {
     match family.order().user.timestamp_size() {
         0 => Cow::Borrowed(key),

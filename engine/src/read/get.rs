@@ -1,4 +1,4 @@
-//! One key.
+//! Look-ups of one key.
 
 use std::ops::ControlFlow;
 
@@ -20,10 +20,10 @@ use crate::stats::Began;
 use crate::sync::Arc;
 
 impl Reads {
-    /// The value of `key`, of an entity its default column; `None` if there is none.
+    /// Returns the value of `key`; for an entity, its default column. `None` if the key does not exist.
     ///
     /// # Errors
-    /// Corruption, I/O errors, a failed merge; Incomplete if the tier forbids what is needed.
+    /// Corruption, an I/O error, or a failed merge. Incomplete if the read tier forbids a read that is needed.
     #[inline]
     pub fn get(&self, family: &Family, key: &[u8], options: &ReadOptions) -> Result<Option<Pinned>> {
         match self.find(family, key, options)? {
@@ -33,10 +33,10 @@ impl Reads {
         }
     }
 
-    /// As [`Reads::get`], entities as they are stored.
+    /// Returns the value of `key`, with an entity as it is stored.
     ///
     /// # Errors
-    /// As there.
+    /// The errors of [`Reads::get`].
     pub fn find(&self, family: &Family, key: &[u8], options: &ReadOptions) -> Result<Option<Found>> {
         self.find_counted(family, key, options).0
     }
@@ -54,17 +54,17 @@ impl Reads {
         self.find(family, key, options)?.map(WideColumns::new).transpose()
     }
 
-    /// As [`Reads::get`], with the answer's subcode.
+    /// Returns the value of `key` with the subcode.
     ///
     /// # Errors
-    /// As there.
+    /// The errors of [`Reads::get`].
     pub fn get_answered(&self, family: &Family, key: &[u8], options: &ReadOptions) -> Result<Answered> {
         let (found, operands) = self.find_counted(family, key, options);
         let value = found?.map(Found::into_plain).transpose()?;
         Ok(Answered::new(value, operands, options))
     }
 
-    /// What was found, and the operands met on the way.
+    /// Returns the value, and the number of merge operands of the key.
     #[inline]
     fn find_counted(
         &self,
@@ -127,7 +127,7 @@ impl Reads {
         self.stats.end(began, HistogramKind::DbGet);
     }
 
-    /// The merge operands of `key`, oldest first; a plain value counts as the first.
+    /// Returns the merge operands of `key`, oldest first. A plain value is the first operand.
     ///
     /// # Errors
     /// As [`Reads::get`].
@@ -143,7 +143,8 @@ impl Reads {
         answer.finish_operands(key)
     }
 
-    /// Whether `key` may exist, from memory alone: false is certain. With the value if it was found.
+    /// Returns false if `key` certainly does not exist. Reads only memtables and cached blocks. Also returns the
+    /// value if it was found.
     pub fn may_exist(&self, family: &Family, key: &[u8], options: &ReadOptions) -> (bool, Option<Pinned>) {
         let memory = ReadOptions { read_tier: ReadTier::BlockCache, ..options.clone() };
         match self.get(family, key, &memory) {
@@ -153,10 +154,10 @@ impl Reads {
         }
     }
 
-    /// The sequence number of the key's newest version, if that is in memory: the history of flushed memtables
-    /// (`max_write_buffer_size_to_maintain`) is looked through as well. With the sequence number behind which
-    /// nothing is missing there. What a transaction asks before it commits. A put that overwrote an older one in place
-    /// (`inplace_update_support`) has that one's number, as in RocksDB.
+    /// Returns the sequence number of the newest entry of the key, if the entry is in a memtable or in the history
+    /// of flushed memtables (`max_write_buffer_size_to_maintain`). Also returns the sequence number above which all
+    /// writes are in these memtables. A transaction calls this before it commits. If a put overwrote an older value
+    /// in place (`inplace_update_support`), its sequence number is that of the older put, as in RocksDB.
     ///
     /// # Errors
     /// Corruption if an entry does not match its protection bytes.
@@ -179,7 +180,7 @@ impl Reads {
         Ok((None, super_version.in_memory_since()))
     }
 
-    /// The sequence number to read at, and the entries to hide. Called after the super version is pinned.
+    /// Returns the sequence number to read at, and the entries to hide. Called after the super version is pinned.
     #[inline]
     pub(super) fn read_view(&self, options: &ReadOptions) -> (SequenceNumber, Option<Arc<Visibility>>) {
         let _time = PerfTimer::start(PerfCounter::GetSnapshotTime);
@@ -189,8 +190,8 @@ impl Reads {
         }
     }
 
-    /// Feeds `answer` the versions of the key up to `seq`, newest first; where it was settled. `full` is the
-    /// key with its timestamp.
+    /// Passes the entries of the key up to `seq` to `answer`, newest first. Returns the source that completed the
+    /// answer. `full` is the key with its timestamp.
     pub(super) fn walk(
         &self,
         super_version: &SuperVersion,
@@ -271,7 +272,7 @@ impl Reads {
                 answer.cover(covering(fragments, key, at, options.timestamp.as_deref()));
             }
             reader.get(&seek_key, &ctx, |entry| {
-                // Of older timestamps there can be versions newer than the snapshot.
+                // Entries with older timestamps can be newer than the snapshot.
                 if entry.sequence() > seq {
                     return ControlFlow::Continue(());
                 }

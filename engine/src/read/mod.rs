@@ -1,8 +1,8 @@
-//! Point reads: get, multi-get, and their kin.
+//! Point reads: get, multi-get, and the look-ups of merges and transactions.
 //!
-//! Newest place first; the first place that settles the key ends the walk: the memtable, the sealed memtables,
-//! then the files that may hold the key, level 0 by recency and one file a level below. What is handed back is
-//! a view into the memtable or the block it lies in.
+//! A look-up searches the newest source first: the memtable, the immutable memtables, then the SST files that may
+//! have the key. Level-0 files are searched newest first, and each lower level has at most one such file. The first
+//! source that decides the key ends the search. The result is a view into a memtable or a block.
 
 mod answer;
 mod at_write;
@@ -25,7 +25,7 @@ use crate::source::{BlobReads, TableCache};
 use crate::stats::Stats;
 use crate::sync::{Arc, AtomicBool, Ordering};
 
-/// Where a look-up was settled.
+/// The source that decided a look-up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Place {
     Memtable,
@@ -34,7 +34,7 @@ enum Place {
 }
 
 impl Place {
-    /// Counts a look-up that ended here; `found` if there is a value.
+    /// Counts a look-up that this source decided. `found` is true if there is a value.
     fn count(self, statistics: &Statistics, found: bool) {
         let memtable = self == Place::Memtable;
         statistics.tick(if memtable { Ticker::MemtableHit } else { Ticker::MemtableMiss });
@@ -47,17 +47,17 @@ impl Place {
     }
 }
 
-/// A look-up's answer, and RocksDB's subcode of it: a status that is OK can say more than that.
+/// The result of a look-up with RocksDB's subcode. RocksDB can return a subcode with a status that is OK.
 #[derive(Clone, Debug)]
 pub struct Answered {
     pub value: Option<Pinned>,
     /// `MergeOperandThresholdExceeded` if more operands were merged than
-    /// `ReadOptions::merge_operand_count_threshold` allows to pass in silence; `None` otherwise.
+    /// `ReadOptions::merge_operand_count_threshold`. `None` otherwise.
     pub subcode: Subcode,
 }
 
 impl Answered {
-    /// Only a key that was found has a subcode.
+    /// Makes the result. Only a key that was found can have a subcode.
     fn new(value: Option<Pinned>, operands: usize, options: &ReadOptions) -> Self {
         let exceeded =
             options.merge_operand_count_threshold.is_some_and(|most| operands > most) && value.is_some();
@@ -66,19 +66,19 @@ impl Answered {
     }
 }
 
-/// What reads need of the database.
+/// The parts of the engine that reads use.
 #[derive(Clone)]
 pub struct Reads {
     pub tables: Arc<TableCache>,
     pub sequence: Arc<LastSequence>,
     pub clock: Arc<dyn env::Clock>,
-    /// Set once a write went around the log: the persisted tier then skips memtables.
+    /// Set after the first write without the WAL. Reads of the persisted tier then skip memtables.
     pub unlogged: Arc<AtomicBool>,
     pub stats: Arc<Stats>,
 }
 
 impl Reads {
-    /// How a read of `family` at `super_version` gets values from blob files.
+    /// Returns how a read of `family` at `super_version` reads values in blob files.
     #[inline]
     fn blobs<'a>(
         &'a self,
@@ -95,7 +95,7 @@ impl Reads {
         }
     }
 
-    /// The part of the options that tables follow.
+    /// Returns the options that reads of SST files use.
     fn ctx(&self, options: &ReadOptions) -> ReadCtx {
         ReadCtx {
             verify_checksums: options.verify_checksums,
@@ -132,8 +132,10 @@ impl Reads {
         options.read_tier != ReadTier::Persisted || !self.unlogged.load(Ordering::Relaxed)
     }
 
+    /// Checks the deadline of the options.
+    ///
     /// # Errors
-    /// TimedOut past the options' deadline.
+    /// TimedOut after the deadline.
     #[inline]
     fn check_deadline(&self, options: &ReadOptions) -> Result<()> {
         if options.deadline.is_zero() || u128::from(self.clock.now_micros()) <= options.deadline.as_micros() {

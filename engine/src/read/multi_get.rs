@@ -1,4 +1,4 @@
-//! Many keys at once: sorted, looked up place by place, each place asked for all that are still open.
+//! Look-ups of many keys: sorts the keys, and asks each source for all keys that are not decided yet.
 
 use std::cell::Cell;
 use std::ops::ControlFlow;
@@ -20,21 +20,21 @@ use crate::source::resolve::Found;
 use crate::source::{WideColumns, covering, covering_in_memory, sample};
 use crate::sync::Arc;
 
-/// A call starts reads of one level until their buffers have this many bytes. The call then waits for the reads.
+/// A call starts reads for one level until their buffers have this many bytes. Then it waits for these reads.
 const UNDER_WAY_BYTES_MAX: usize = 8 << 20;
 
-/// One key on its way.
+/// The look-up of one key.
 struct Slot<'a> {
-    /// Where it stood in the caller's list.
+    /// The index of the key in the caller's list.
     index: usize,
     key: &'a [u8],
-    /// Its internal key to seek; the user part carries the timestamp.
+    /// The internal key to seek. Its user key has the timestamp.
     seek_key: &'a [u8],
     answer: Answer<'a>,
     place: Place,
 }
 
-/// The keys on their way, sorted.
+/// The look-ups of all keys, in the order of the keys.
 struct Slots<'a> {
     list: Vec<Slot<'a>>,
 }
@@ -50,7 +50,7 @@ impl<'a> Slots<'a> {
         user_key(self.seek_key(i))
     }
 
-    /// Returns true if older sources are still asked for the key.
+    /// Returns true if older sources must be searched for the key.
     fn open(&self, i: usize) -> bool {
         let answer = &self.list[i].answer;
         !answer.settled() && !answer.covered()
@@ -58,10 +58,10 @@ impl<'a> Slots<'a> {
 }
 
 impl Reads {
-    /// The values of `keys`, in their order. A key given twice is answered twice.
+    /// Returns the values of `keys`, in the order of the caller. A key that occurs twice has two results.
     ///
-    /// Each result as for [`Reads::get`]; once more than `value_size_soft_limit` bytes are found, the keys
-    /// after are `Aborted`.
+    /// Each result is that of [`Reads::get`]. After more than `value_size_soft_limit` bytes were found, the results
+    /// of all larger keys are Aborted.
     pub fn multi_get(
         &self,
         family: &Family,
@@ -72,7 +72,7 @@ impl Reads {
         self.multi_get_as(family, keys, options, plain)
     }
 
-    /// Returns the columns of `keys`, in the order of the keys. `value_size_soft_limit` counts the stored bytes.
+    /// Returns the columns of `keys`, in the order of the caller. `value_size_soft_limit` counts the stored bytes.
     pub fn multi_get_entity(
         &self,
         family: &Family,
@@ -83,7 +83,7 @@ impl Reads {
         self.multi_get_as(family, keys, options, columns)
     }
 
-    /// As [`Reads::multi_get`], with each answer's subcode.
+    /// Returns the values of `keys` with their subcodes: see [`Reads::multi_get`].
     pub fn multi_get_answered(
         &self,
         family: &Family,
@@ -97,7 +97,7 @@ impl Reads {
         self.multi_get_as(family, keys, options, answered)
     }
 
-    /// The values in the shape of `answer`, which is told how many operands were met.
+    /// Returns the results as `answer` makes them. `answer` gets the value and the number of merge operands.
     fn multi_get_as<T>(
         &self,
         family: &Family,
@@ -216,7 +216,7 @@ impl Reads {
             if files.is_empty() || open.is_empty() {
                 continue;
             }
-            // Each open key with its file; keys are sorted, so those of one file stand together.
+            // Find the file of each open key. The keys are sorted, so the keys of one file are adjacent.
             let mut waiting: Vec<(usize, usize)> = open
                 .iter()
                 .map(|&i| {
@@ -252,7 +252,7 @@ impl Reads {
                         if let Some(asked) = asked {
                             place.finish(level, file, asked, slots);
                         }
-                        // A key that ends the file may go on in the next.
+                        // Entries of the last key of a file may continue in the next file.
                         let largest = file.largest_user_key();
                         within.retain(|&i| {
                             !slots.list[i].answer.settled()
@@ -316,7 +316,7 @@ fn from_memtables(
     }
 }
 
-/// What asking one table needs.
+/// What look-ups in one SST file need.
 struct Table<'a> {
     reads: &'a Reads,
     super_version: &'a SuperVersion,
@@ -326,13 +326,14 @@ struct Table<'a> {
     tally: Option<Tally<'a>>,
 }
 
-/// What a call has read so far, level by level: each table of level 0 counts as one.
+/// Counts the reads of one call, level by level. Each SST file of level 0 counts as a level.
 struct Tally<'a> {
     statistics: &'a Statistics,
-    /// Blocks of indexes and filters, and tables whose data was read, of the level that is looked through.
+    /// For the present level: the number of index and filter blocks that were read, and of SST files whose data was
+    /// read.
     metadata: Cell<u64>,
     tables: Cell<u64>,
-    /// Levels of which data was read.
+    /// The number of levels whose data was read.
     levels: Cell<u64>,
 }
 
@@ -341,7 +342,8 @@ impl<'a> Tally<'a> {
         Tally { statistics, metadata: Cell::new(0), tables: Cell::new(0), levels: Cell::new(0) }
     }
 
-    /// One table was asked for so many keys; `before` is what the thread had read then.
+    /// Counts the look-up of `keys` keys in one SST file. `before` has the block counts of the thread before the
+    /// look-up.
     fn asked(&self, keys: usize, before: (u64, u64)) {
         let now = blocks_read();
         self.metadata.set(self.metadata.get() + now.0.wrapping_sub(before.0));
@@ -370,14 +372,14 @@ impl Drop for Tally<'_> {
 }
 
 impl Table<'_> {
-    /// Everything on a level, or one table of level 0, was asked.
+    /// Ends a level, or one SST file of level 0.
     fn end_of_level(&self) {
         if let Some(tally) = &self.tally {
             tally.end_of_level();
         }
     }
 
-    /// Asks one table for the slots `within` its range.
+    /// Looks up the keys `within` the range of one SST file.
     fn ask(&self, level: usize, file: &Arc<FileMetaData>, within: &[usize], slots: &mut Slots<'_>) {
         let announces = self.options.optimize_multiget_for_io;
         if let Some(asked) = self.begin(level, file, within, slots, announces) {
@@ -385,8 +387,8 @@ impl Table<'_> {
         }
     }
 
-    /// Starts to ask one table for the slots `within` its range. `None`: no slot is asked for. With `announces`, the reads
-    /// of the table are under way.
+    /// Starts the look-up of the keys `within` the range of one SST file. Returns `None` if no key needs it. With
+    /// `announces`, the reads of the file are started.
     fn begin<'s>(
         &self,
         level: usize,
@@ -419,7 +421,7 @@ impl Table<'_> {
                 slot.answer.cover(covering(fragments, slot.key, at, timestamp));
             }
         }
-        // A key that a range tombstone of this file covers may have a newer entry in this file.
+        // A range tombstone of this file may delete the key, and this file may still have a newer entry of the key.
         let list: Vec<usize> = within.iter().copied().filter(|&i| !slots.list[i].answer.settled()).collect();
         let keys: Vec<&[u8]> = list.iter().map(|&i| slots.seek_key(i)).collect();
         let before = blocks_read();
@@ -438,14 +440,14 @@ impl Table<'_> {
         }
     }
 
-    /// Ends what [`Table::begin`] began.
+    /// Ends the look-up that [`Table::begin`] started.
     fn finish(&self, level: usize, file: &Arc<FileMetaData>, asked: Asked<'_>, slots: &mut Slots<'_>) {
         let Asked { reader, list: asked, keys, begun, read } = asked;
         let list = &mut slots.list;
         let now = blocks_read();
         let before = (now.0.wrapping_sub(read.0), now.1.wrapping_sub(read.1));
         let failed = reader.finish_multi_get(begun, &keys, self.ctx, |i, entry| {
-            // Of older timestamps there can be versions newer than the snapshot.
+            // Entries with older timestamps can be newer than the snapshot.
             if entry.sequence() > self.seq {
                 return ControlFlow::Continue(());
             }
@@ -466,14 +468,14 @@ impl Table<'_> {
     }
 }
 
-/// One table that was asked for some keys.
+/// The running look-up of some keys in one SST file.
 struct Asked<'s> {
     reader: AnyReader,
     /// The slots of the keys.
     list: Vec<usize>,
     keys: Vec<&'s [u8]>,
     begun: MultiGetBegun,
-    /// Blocks that were read so far: of indexes and filters, and of data.
+    /// The number of blocks that were read so far: index and filter blocks, and data blocks.
     read: (u64, u64),
 }
 
@@ -483,14 +485,14 @@ impl Asked<'_> {
     }
 }
 
-/// The places of the keys in the caller's list, in the order of the keys. Equal keys keep their order.
+/// Returns the indexes of the keys in the caller's list, in the order of the keys. Equal keys keep their order.
 fn sorted(order: &Order, keys: &[&[u8]]) -> Vec<usize> {
     if !matches!(order, Order::Bytewise) {
         let mut places: Vec<usize> = (0..keys.len()).collect();
         places.sort_by(|&a, &b| order.compare_stripped(keys[a], keys[b]));
         return places;
     }
-    // The first bytes of a key decide nearly always, and fit a register.
+    // The first 16 bytes decide nearly always, and they fit into a register.
     let head = |key: &[u8]| {
         let mut bytes = [0; 16];
         let len = key.len().min(16);

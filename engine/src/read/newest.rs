@@ -1,4 +1,4 @@
-//! The newest write of one key: what a transaction compares with its snapshot.
+//! The newest write of one key. A transaction compares it with its snapshot, to find conflicts.
 
 use std::ops::ControlFlow;
 
@@ -10,12 +10,12 @@ use crate::family::{Family, SuperVersion};
 use crate::options::ReadOptions;
 use crate::source::covering;
 
-/// Where [`Reads::newest_write`] may look.
+/// The sources that [`Reads::newest_write`] may search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reach {
-    /// Memtables, the history of flushed memtables included.
+    /// Memtables, with the history of flushed memtables.
     Memory,
-    /// SST files too, if the memory does not reach back far enough.
+    /// SST files too, if the memtables do not have all writes that matter.
     Files,
 }
 
@@ -28,12 +28,13 @@ pub struct NewestWrite {
 }
 
 impl Reads {
-    /// Returns the newest write of `key` that is newer than `above`, and maybe an older write. The result may be a write
-    /// that is not visible yet. `key` has no timestamp. Cost: one look-up in each memtable; with [`Reach::Files`] and a
-    /// short history, a point look-up in SST files.
+    /// Returns the newest write of `key` that is newer than `above`, and sometimes an older write. The result may
+    /// be a write that is not visible yet. `key` has no timestamp. Cost: one look-up in each memtable. With
+    /// [`Reach::Files`] and a short history, also a point look-up in SST files.
     ///
     /// # Errors
-    /// TryAgain if `reach` is [`Reach::Memory`] and writes newer than `above` may have left the memory; errors of reading
+    /// TryAgain if `reach` is [`Reach::Memory`] and writes newer than `above` may have left the memory. An error of
+    /// reading SST files.
     /// SST files.
     pub fn newest_write(
         &self,
@@ -65,10 +66,10 @@ impl Reads {
         if above >= since { Ok(None) } else { self.newest_in_files(&super_version, &full, key) }
     }
 
-    /// Returns the newest timestamp that the column family has seen. `None` without an entry. Only for column families
-    /// whose SST files have no timestamps; memtables track their timestamps, and `full_history_ts_low` follows the newest
-    /// timestamp of the SST files. Writes that are not visible yet count. Cost: a few loads. RocksDB:
-    /// `GetNewestUserDefinedTimestamp`.
+    /// Returns the newest timestamp that was written to the column family; `None` if it has no entries. Only for
+    /// column families whose SST files have no timestamps: memtables track their timestamps, and
+    /// `full_history_ts_low` follows the newest timestamp of the SST files. Counts writes that are not visible yet.
+    /// Cost: a few loads. RocksDB: `GetNewestUserDefinedTimestamp`.
     ///
     /// # Errors
     /// InvalidArgument for a column family without timestamps; NotSupported if SST files have timestamps.
