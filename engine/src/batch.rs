@@ -130,7 +130,7 @@ impl WriteBatch {
         self
     }
 
-    /// Adds a put with a timestamp, for a family whose comparator has timestamps of this length.
+    /// Adds a put with a timestamp, for a column family whose comparator has timestamps of this length.
     pub fn put_at(&mut self, family: FamilyId, key: &[u8], timestamp: &[u8], value: &[u8]) -> &mut Self {
         if self.fits_at(family, key.len(), timestamp.len(), value.len()) {
             encoding::put(&mut self.bytes, family, key, timestamp, value);

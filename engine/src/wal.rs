@@ -397,7 +397,6 @@ impl WalSet {
     }
 
     /// Returns the durable part of each live WAL, oldest first. Empty while the name of a WAL may not be durable.
-
     pub fn durable(&self) -> Vec<Extent> {
         if self.names_synced.load(Ordering::Acquire) < self.names_made.load(Ordering::Acquire) {
             return Vec::new();

@@ -176,7 +176,7 @@ fn write_and_commit(
     let mut _tracked = None;
     for at in 0..parts.len() {
         let part = &mut parts[at];
-        // The row of one column family ends before the row of the next column family begins.
+        // The thread status of one column family ends before that of the next column family begins.
         drop(_tracked.take());
         let memory = part.pick.memtables.iter().map(|m| m.mem.memory_used() as u64).sum();
         _tracked = t.tools.track(Operation::Flush, &part.family, [job.0, memory, 0, 0, 0, 0]);

@@ -22,7 +22,7 @@ use crate::sync::Arc;
 
 /// One source, several merged sources, or several merged sources without the entries that range tombstones delete.
 /// There are no sources before the first positioning: [`gather`] then collects them.
-// The sizes differ, but a box would cost a pointer chase at each row.
+// The sizes of the variants differ, but a box would cost an indirection at each entry.
 #[allow(clippy::large_enum_variant)]
 pub enum Tree {
     Unopened,

@@ -24,7 +24,6 @@ pub struct Answer<'a> {
     blobs: Option<BlobReads<'a>>,
     /// The sequence number of the newest range tombstone over the key; 0 if there is none. Older entries of the
     /// key are deleted.
-
     covering: SequenceNumber,
     /// Hides entries from the reader. `None` means that all entries are visible.
     visibility: Option<Arc<Visibility>>,

@@ -66,7 +66,7 @@ impl Sections {
         sections
     }
 
-    /// Replays a batch with markers. `wal` is the WAL that is read, and `source.log` its number.
+    /// Replays a batch with markers. `wal` is the WAL that is read, and `source.wal` its number.
     ///
     /// # Errors
     /// NotSupported for sections that this database cannot take. Corruption for markers that do not match. An error

@@ -2,13 +2,13 @@
 //! since.
 //!
 //! ```text
-//!  replay (logs) ─► Tail: reader of the newest WAL, at the end of its last record
+//!  replay (wals) ─► Tail: reader of the newest WAL, at the end of its last record
 //!  advance       ─► new records of this WAL, then newer WALs ─► the same memtables ─► new visible sequence number
 //! ```
 //! The entries go into the memtables of the views that exist. The views read at older sequence numbers, so the views do not
 //! change. Only the simple case is continued: whole records, sequence numbers that grow, no markers of transactions, no
 //! recycled WAL. In all other cases, and for all faults, [`Tail::advance`] returns `None`, and the caller replays from the
-//! start by the rules of `logs`. The caller checks that the MANIFEST is unchanged before and after. Source: RocksDB
+//! start by the rules of `wals`. The caller checks that the MANIFEST is unchanged before and after. Source: RocksDB
 //! `db/db_impl/db_impl_secondary.cc`, `RecoverLogFiles`.
 
 use base::map::HashMap;

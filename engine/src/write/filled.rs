@@ -91,7 +91,7 @@ impl<'w> Filler<'w> {
     /// As [`Writer::write`].
     pub fn write(self, front: &mut WriteBatch, options: &WriteOptions, hook: &dyn WriteHook) -> Result<()> {
         if let Some(filled) = hook.filled().filter(|_| options.disableWAL) {
-            // `write_as` notes only the column families of `front`.
+            // `write_as` marks only the column families of `front`.
             filled.own.lock().iter().for_each(|(family, _)| family.note_unlogged());
         }
         let seqs = hook.filled().map_or(0, FilledMemtables::seqs);
@@ -135,8 +135,8 @@ impl<'w> Filler<'w> {
         victims.extend(families.iter().cloned());
         let wal = self.writer.wals.active_number().0;
         self.writer.switch_behind(last, &victims, own, wal);
-        // After the entries are in the column families, and before they are visible: an iterator of an older state can note
-        // the range around a key as empty until this call.
+        // After the entries are in the column families, and before they are visible: until this call, an iterator of
+        // an older state can record the range around a key as empty.
         apply::report_live_keys(filled.batch, &families);
         self.writer.flush_requests.flush_due(&victims, FlushReason::ExternalFileIngestion);
         self.writer.stats.add(Ticker::NumberWbwiIngest, 1);

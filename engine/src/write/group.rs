@@ -3,7 +3,7 @@
 //! ```text
 //!  idle ──join──► busy: this thread leads                         (two short locks, nothing allocated)
 //!  busy ──join──► waiting: [group 1: a b c] [group 2: d] ...      records copied once into the group
-//!                      leader done ──► a leads group 1; b, c wait to be told, or are asked to insert
+//!                      leader done ──► a leads group 1; b, c wait for the outcome, or insert their own batches
 //! ```
 //! If the queue is idle, a new writer becomes leader and leads its own batch. If the queue is busy, the new
 //! writer appends its records to the last waiting group that accepts them (equal flags, size limit), and

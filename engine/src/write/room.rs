@@ -235,7 +235,7 @@ impl Writer {
     }
 
     /// Switches these column families. `last_seq` is the newest sequence number. `own` has filled memtables of some
-    /// of the column families. `log` is the oldest WAL that the new active memtables need.
+    /// of the column families. `wal` is the oldest WAL that the new active memtables need.
     pub(super) fn switch_behind(
         &self,
         last_seq: SequenceNumber,
@@ -300,7 +300,7 @@ impl Writer {
         }
     }
 
-    /// Records in each column family without data in memory that it needs no WAL older than `log`. Skips the
+    /// Records in each column family without data in memory that it needs no WAL older than `wal`. Skips the
     /// `victims`.
     pub(super) fn pass_empty_families(&self, wal: u64, victims: &[Arc<Family>]) {
         for family in self.families.all() {

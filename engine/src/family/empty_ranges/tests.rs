@@ -9,7 +9,7 @@ fn reader(seq: u64) -> Reader {
     Reader { seq, super_version: 3 }
 }
 
-/// Ranges of a family whose newest super version is 3.
+/// Ranges of a column family whose newest super version is 3.
 fn ranges() -> EmptyRanges {
     let ranges = EmptyRanges::default();
     ranges.installed(3);

@@ -232,7 +232,7 @@ impl<I: InternalIterator> Walk<I> {
                 self.entity = true;
                 self.skipped = 0;
             }
-            // An entity without a default column reads as an empty value; a broken one is an error.
+            // An entity without a default column has an empty value; an entity that does not decode is an error.
             Err(error) => self.fail(error),
         }
     }
