@@ -33,7 +33,7 @@ impl ReleaseNotifier {
         self.waiting.store(files, Ordering::Release);
     }
 
-    /// Called after the caller has released its pointers. Calls the function of `on_ring` if files wait for deletion.
+    /// Calls the function of `on_ring` if files wait for deletion. The caller has released its pointers before.
     #[inline]
     pub fn ring(&self) {
         fence(Ordering::SeqCst);
@@ -45,8 +45,7 @@ impl ReleaseNotifier {
         }
     }
 
-    /// Called before the purge looks at the files that `set_waiting` counted. A later `ring` calls the function
-    /// again.
+    /// Allows a later `ring` to call the function again. The purge calls this before it looks at the waiting files.
     pub fn answered(&self) {
         self.rung.swap(false, Ordering::AcqRel);
         fence(Ordering::SeqCst);

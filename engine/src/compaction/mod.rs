@@ -92,7 +92,7 @@ pub fn run(t: &CompactionTools<'_>, job: &Job) -> Result<Compacted> {
     merge(t, job, tracked.as_ref())
 }
 
-/// The properties of the job in the list of threads. The bits of the flags are the bits that RocksDB's
+/// Returns the properties of the job for the list of threads. The bits of the flags are the bits that RocksDB's
 /// `InterpretOperationProperties` reads. RocksDB's own jobs set other bits.
 fn properties(job: &Job) -> Properties {
     let task = &job.task;

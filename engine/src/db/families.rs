@@ -84,7 +84,8 @@ impl Db {
         (requests, Ok(()))
     }
 
-    /// `before`: the column families that the same call creates before this one.
+    /// Checks one new column family, and creates its directories. `before` is the number of column families that the
+    /// same call creates before this one.
     fn request_family(&self, descriptor: &FamilyDescriptor, before: usize) -> Result<RequestedFamily> {
         check_new_name(&descriptor.name)?;
         let inner = &self.inner;

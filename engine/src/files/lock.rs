@@ -12,6 +12,8 @@ pub struct DbLock {
 }
 
 impl DbLock {
+    /// Locks the file LOCK of the database in `db`.
+    ///
     /// # Errors
     /// `IoError` with the path of LOCK, if another handle or process has locked the file.
     pub fn take(fs: &dyn FileSystem, db: &Path) -> Result<Self> {

@@ -35,6 +35,8 @@ impl JobContext {
         self.writer.get().and_then(Weak::upgrade)
     }
 
+    /// Checks that no background error stops one of these column families.
+    ///
     /// # Errors
     /// The background error that stops one of these column families.
     pub fn check_families(&self, families: &[Arc<Family>]) -> Result<()> {

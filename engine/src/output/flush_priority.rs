@@ -32,7 +32,7 @@ pub struct FlushPriority {
 }
 
 impl FlushPriority {
-    /// `processors` is the number of processors that jobs and writers share; see
+    /// Creates the counts. `processors` is the number of processors that jobs and writers share; see
     /// [`env::executor::Executor::processors`].
     pub fn new(processors: usize) -> Self {
         FlushPriority {

@@ -13,6 +13,8 @@ pub struct Rewrite<'a> {
 }
 
 impl<'a> Rewrite<'a> {
+    /// Creates the SST file.
+    ///
     /// # Errors
     /// Errors of the file system.
     pub fn begin(settings: &'a OutputSettings) -> Result<Self> {

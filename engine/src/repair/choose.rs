@@ -24,6 +24,8 @@ pub(super) struct Chosen {
     pub rebuilt: bool,
 }
 
+/// Chooses the MANIFEST, and reports its damage.
+///
 /// # Errors
 /// InvalidArgument if there is no database. Errors of the file system that are not damage.
 pub(super) fn choose(scope: &Scope, report: &mut Report) -> Result<Chosen> {

@@ -23,7 +23,8 @@ use super::terms::{descriptor_of, problem};
 use super::{Scope, Weight};
 
 impl Edges {
-    /// `rows` are the first and the last internal key of the entries. Returns `None` if no range tombstone was cut.
+    /// Returns the range tombstones of an SST file. `rows` are the first and the last internal key of its entries. Returns
+    /// `None` if no range tombstone was cut.
     pub(super) fn of(salvaged: &Salvaged, rows: Option<(Vec<u8>, Vec<u8>)>) -> Option<Edges> {
         let flushed = salvaged.properties.as_ref().is_some_and(|p| p.oldest_key_time > 0);
         if flushed || salvaged.tombstones.is_empty() {

@@ -146,6 +146,8 @@ impl Queues {
         );
     }
 
+    /// Checks that compactions are not aborted.
+    ///
     /// # Errors
     /// Incomplete with the subcode `CompactionAborted` if compactions are aborted.
     pub fn check_abort(&self) -> Result<()> {
@@ -166,7 +168,7 @@ impl Queues {
     }
 }
 
-/// The error of a compaction that `abort_all_compactions` canceled.
+/// Returns the error of a compaction that `abort_all_compactions` canceled.
 pub fn aborted() -> Error {
     Error::incomplete("all compactions are aborted").with_subcode(Subcode::CompactionAborted)
 }

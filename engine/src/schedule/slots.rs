@@ -144,7 +144,8 @@ impl Schedule {
         (flushes, compactions)
     }
 
-    /// Another database may release the limiter, and does not notify this database. RocksDB looks again after the same time.
+    /// Starts the due jobs again after 10 ms. Another database may release the limiter, and does not notify this database.
+    /// RocksDB looks again after the same time.
     fn look_at_limiters_later(&self) {
         const RETRY_US: u64 = 10_000;
         if self.limiter_pending.swap(true, Ordering::AcqRel) {

@@ -65,7 +65,7 @@ pub fn default_column(entity: Pinned) -> Result<Pinned> {
     Ok(entity.slice(range))
 }
 
-/// The error for a blob column where all columns must be inline: a caller did not resolve the entity.
+/// Returns the error for a blob column where all columns must be inline: a caller did not resolve the entity.
 #[cold]
 pub fn unresolved_blob() -> Error {
     Error::corruption("a column of the entity is in a blob file, but the read has no access to blob files")
