@@ -166,7 +166,7 @@ impl CloseState {
     fn end(&self, outcome: Result<()>) {
         base::invariant!(
             matches!(*self.progress.lock(), Progress::Closing),
-            "a close ends that did not begin"
+            "a close ended that never began"
         );
         let _ = CLOSES.try_with(|closes| closes.set(0));
         *self.progress.lock() = Progress::Closed(outcome);

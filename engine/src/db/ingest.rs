@@ -18,7 +18,7 @@ impl Db {
     /// error.
     ///
     /// # Errors
-    /// As [`Db::prepare_ingestion`] and [`PreparedIngestion::commit`].
+    /// The errors of [`Db::prepare_ingestion`] and [`PreparedIngestion::commit`].
     pub fn ingest(&self, requests: Vec<IngestRequest>) -> Result<()> {
         let _time = PerfTimer::start(PerfCounter::FileIngestionNanos);
         self.prepare_ingestion(requests)?.commit()

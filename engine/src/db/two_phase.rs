@@ -112,8 +112,7 @@ impl Db {
     /// sequence number.
     ///
     /// # Errors
-    /// The errors of [`Db::write`]; then the transaction is still prepared. As [`Db::write`]; then the transaction is
-    /// still prepared.
+    /// The errors of [`Db::write`]; then the transaction is still prepared.
     pub fn commit_prepared(
         &self,
         prepared: PreparedName<'_>,

@@ -173,7 +173,7 @@ impl Events {
         self.logger.log(LogLevel::Header, message);
     }
 
-    /// Writes several header lines. Calls `lines` only if the info log keeps header lines.
+    /// Writes several header lines. Calls `lines` only if the logger writes lines.
     pub fn headers(&self, lines: impl FnOnce() -> Vec<String>) {
         if self.logger.is_heard() {
             lines().iter().for_each(|line| self.header(format_args!("{line}")));

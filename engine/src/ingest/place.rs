@@ -96,7 +96,7 @@ fn batches(prepared: &Prepared) -> Vec<Vec<&ExternalFile>> {
     }
     base::invariant!(
         batches.iter().map(Vec::len).sum::<usize>() == prepared.files.len(),
-        "the batches of an ingestion have not {} files",
+        "the batches of an ingestion do not have {} files",
         prepared.files.len()
     );
     batches

@@ -81,7 +81,7 @@ impl Compactions {
             let mut state = self.schedule.queues();
             base::invariant!(
                 state.compaction.running > 0 && state.compaction.scheduled > 0,
-                "a compaction ends that was not counted"
+                "a compaction that was not counted has ended"
             );
             state.compaction.running -= 1;
             state.compaction.scheduled -= 1;

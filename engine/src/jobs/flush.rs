@@ -197,7 +197,7 @@ impl Flushes {
             let mut state = self.schedule.queues();
             base::invariant!(
                 state.flush.running > 0 && state.flush.scheduled > 0,
-                "a flush ends that was not counted"
+                "a flush that was not counted has ended"
             );
             state.flush.scheduled -= 1;
             state.flush.running -= 1;

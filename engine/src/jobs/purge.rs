@@ -80,7 +80,7 @@ impl FilePurger {
             me.running.fetch_add(1, Ordering::AcqRel);
             me.scheduled.store(false, Ordering::Release);
             me.purge();
-            base::invariant!(me.running() > 0, "a deletion of files ends that was not counted");
+            base::invariant!(me.running() > 0, "a purge that was not counted has ended");
             me.running.fetch_sub(1, Ordering::AcqRel);
             me.schedule.pool().notify();
         });

@@ -49,7 +49,7 @@ impl Resumes {
         }
         let outcome = self.schedule.pool().run_here(|| self.resume_counted());
         let mut state = self.schedule.queues();
-        base::invariant!(state.resume.running > 0, "a resume ends that was not counted");
+        base::invariant!(state.resume.running > 0, "a resume that was not counted has ended");
         state.resume.running -= 1;
         self.schedule.start_due(&mut state);
         drop(state);
@@ -237,7 +237,7 @@ impl Resumer for Resumes {
         self.schedule.pool().spawn_after(wait, Pool::High, &self.me, |me| {
             let tries = {
                 let mut state = me.schedule.queues();
-                base::invariant!(state.resume.scheduled, "a try to resume runs that was not scheduled");
+                base::invariant!(state.resume.scheduled, "an attempt to resume runs without being scheduled");
                 state.resume.scheduled = false;
                 state.resume.tries
             };

@@ -273,7 +273,7 @@ impl Manifest {
         self.compacted_size = writer.offset() + SIZE_RECORD_LEN;
         base::invariant!(
             records.iter().all(|(edit, _)| !edit.is_seal()),
-            "a caller writes the seal of a MANIFEST"
+            "a caller passes a seal to the MANIFEST"
         );
         let size = VersionEdit {
             last_compacted_manifest_file_size: Some(self.compacted_size),

@@ -41,7 +41,7 @@ pub struct FamilyRecord {
     pub persist_user_defined_timestamps: Option<bool>,
     /// File number to SST file, with its level.
     pub files: HashMap<u64, NewFile>,
-    /// Level to internal key: the end of the last compaction on this level.
+    /// Level to internal key: the round-robin cursor, where the next compaction of the level starts.
     pub cursors: BTreeMap<u32, Vec<u8>>,
     /// All blob files that were ever added, by number. The version drops the files that no SST file needs.
     pub blobs: BTreeMap<u64, BlobFileAddition>,

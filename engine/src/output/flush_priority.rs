@@ -131,7 +131,7 @@ impl Drop for Place<'_> {
     fn drop(&mut self) {
         let count = if self.first { &self.of.flushes } else { &self.of.compactions };
         let before = count.fetch_sub(1, Ordering::Relaxed);
-        base::invariant!(before > 0, "more jobs end their output than began it");
+        base::invariant!(before > 0, "more jobs have ended their output than began it");
         self.of.tell();
     }
 }

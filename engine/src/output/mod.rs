@@ -78,7 +78,7 @@ pub fn write_all<I: InternalIterator, B: Below>(
     let written = run.rows(rows, cutter.as_mut(), drop_obsolete).and_then(|()| run.sync_dirs());
     match written {
         Ok(()) => {
-            base::invariant!(run.open.is_none(), "an output file is open after the last row");
+            base::invariant!(run.open.is_none(), "an output file is open after the last entry");
             run.done.blob_flow = run.blobs.flow;
             run.done.relocated = run.blobs.relocated;
             if let Some(last) = run.done.files.last_mut() {

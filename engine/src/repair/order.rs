@@ -51,7 +51,7 @@ impl Group {
         (self.first, self.last) = (self.first.min(other.first), self.last.max(other.last));
         base::invariant!(
             self.first <= self.last,
-            "merged tables have the sequence numbers {} to {}",
+            "merged SST files have the sequence numbers {} to {}",
             self.first,
             self.last
         );

@@ -17,7 +17,7 @@ pub struct Slots {
     pub compactions: usize,
 }
 
-/// Returns the slots as RocksDB's `GetBGJobLimits`. By default a quarter of the jobs are flushes and the rest are
+/// Returns the slots as RocksDB's `GetBGJobLimits` does. By default a quarter of the jobs are flushes and the rest are
 /// compactions. Without `parallelize`, only one compaction may run.
 pub fn slots(max_flushes: i32, max_compactions: i32, max_jobs: i32, parallelize: bool) -> Slots {
     let (flushes, compactions) = if max_flushes == -1 && max_compactions == -1 {

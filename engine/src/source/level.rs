@@ -153,7 +153,7 @@ impl LevelIter {
         let Some(current) = self.current.as_ref().filter(|current| current.valid()) else { return };
         base::invariant!(
             self.at < self.files.len(),
-            "the row of a level is in file {} of {}",
+            "the entry of a level is in file {} of {}",
             self.at,
             self.files.len()
         );

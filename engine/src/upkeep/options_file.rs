@@ -55,7 +55,7 @@ impl Upkeep {
     /// Records that `count` column families were created or dropped, and writes the OPTIONS file now or later.
     ///
     /// # Errors
-    /// As [`write_options_file`], if the file is written now.
+    /// The errors of [`write_options_file`], if the file is written now.
     pub fn families_changed(&self, count: usize) -> Result<()> {
         let unwritten = self.context.tools.families_unwritten.fetch_add(count, Ordering::AcqRel) + count;
         let families = self.context.families.len();
@@ -69,7 +69,7 @@ impl Upkeep {
     /// Writes the OPTIONS file if the file lacks a change of the list of column families.
     ///
     /// # Errors
-    /// As [`write_options_file`].
+    /// The errors of [`write_options_file`].
     pub fn write_late_options(&self) -> Result<()> {
         match self.context.tools.families_unwritten.load(Ordering::Acquire) {
             0 => Ok(()),
