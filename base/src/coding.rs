@@ -1,8 +1,8 @@
-//! Fixed-width and variable-length integers, and the cursor that reads them from strange bytes.
+//! Fixed-width and variable-length integers, and a cursor that reads them from untrusted bytes.
 //!
-//! Layout (RocksDB `util/coding.h`): fixed integers are little-endian; a varint carries seven bits a
-//! byte, low group first, bit 7 saying "more". Encoders emit the shortest form; decoders accept
-//! longer ones, at most five bytes for 32 bits (surplus bits dropped) and ten for 64.
+//! Layout (RocksDB `util/coding.h`): fixed integers are little-endian. A varint has seven bits of the number in each
+//! byte, low bits first. Bit 7 says that another byte follows. Encoders write the shortest form. Decoders accept
+//! longer forms: at most five bytes for 32 bits, whose surplus bits are dropped, and ten bytes for 64 bits.
 
 use crate::error::{Error, Result};
 
@@ -40,15 +40,14 @@ pub fn put_varint64(out: &mut Vec<u8>, mut value: u64) {
     out.push(value as u8);
 }
 
-/// Zigzag, then varint64: small magnitudes of either sign stay short.
+/// Appends `value` in zigzag form as a varint of one to ten bytes. Numbers near 0 are short, with either sign.
 #[inline]
 pub fn put_varint_signed64(out: &mut Vec<u8>, value: i64) {
     put_varint64(out, ((value << 1) ^ (value >> 63)) as u64);
 }
 
-/// Length as varint32, then the bytes.
-///
-/// Slices of 4 GiB or more cannot be written; callers bound keys and values before they come here.
+/// Appends the length of `slice` as a varint32, then its bytes. The length must be below 4 GiB: callers limit keys
+/// and values before.
 #[inline]
 pub fn put_slice(out: &mut Vec<u8>, slice: &[u8]) {
     debug_assert!(slice.len() <= u32::MAX as usize);
@@ -56,31 +55,31 @@ pub fn put_slice(out: &mut Vec<u8>, slice: &[u8]) {
     out.extend_from_slice(slice);
 }
 
-/// Bytes that `value` takes as a varint: 1 to 10.
+/// Returns the number of bytes of `value` as a varint: 1 to 10.
 #[inline]
 pub fn varint_len(value: u64) -> usize {
     (63 - (value | 1).leading_zeros() as usize) / 7 + 1
 }
 
-/// A little-endian u16 at `at`, or `None` past the end.
+/// Returns the little-endian u16 at offset `at`, or `None` if `bytes` is too short.
 #[inline]
 pub fn get_u16(bytes: &[u8], at: usize) -> Option<u16> {
     bytes.get(at..)?.first_chunk().map(|b| u16::from_le_bytes(*b))
 }
 
-/// A little-endian u32 at `at`, or `None` past the end.
+/// Returns the little-endian u32 at offset `at`, or `None` if `bytes` is too short.
 #[inline]
 pub fn get_u32(bytes: &[u8], at: usize) -> Option<u32> {
     bytes.get(at..)?.first_chunk().map(|b| u32::from_le_bytes(*b))
 }
 
-/// A little-endian u64 at `at`, or `None` past the end.
+/// Returns the little-endian u64 at offset `at`, or `None` if `bytes` is too short.
 #[inline]
 pub fn get_u64(bytes: &[u8], at: usize) -> Option<u64> {
     bytes.get(at..)?.first_chunk().map(|b| u64::from_le_bytes(*b))
 }
 
-/// Decodes a varint32 at the front: the value and how many bytes it took, or `None`.
+/// Decodes a varint32 at the start of `bytes`. Returns the value and its length in bytes, or `None`.
 #[inline]
 pub fn get_varint32(bytes: &[u8]) -> Option<(u32, usize)> {
     match bytes.first() {
@@ -98,7 +97,7 @@ pub fn get_varint32(bytes: &[u8]) -> Option<(u32, usize)> {
     None
 }
 
-/// Decodes a varint64 at the front: the value and how many bytes it took, or `None`.
+/// Decodes a varint64 at the start of `bytes`. Returns the value and its length in bytes, or `None`.
 #[inline]
 pub fn get_varint64(bytes: &[u8]) -> Option<(u64, usize)> {
     let mut value = 0u64;
@@ -111,7 +110,7 @@ pub fn get_varint64(bytes: &[u8]) -> Option<(u64, usize)> {
     None
 }
 
-/// Reads values off the front of bytes that nobody vouches for. Every method is total.
+/// Reads values from the start of untrusted bytes. No method panics.
 #[derive(Clone, Copy, Debug)]
 pub struct Cursor<'a> {
     rest: &'a [u8],
@@ -119,19 +118,19 @@ pub struct Cursor<'a> {
 }
 
 impl<'a> Cursor<'a> {
-    /// Starts at the first of `bytes`.
+    /// Makes a cursor at the first byte.
     #[inline]
     pub fn new(bytes: &'a [u8]) -> Self {
         Cursor { rest: bytes, len: bytes.len() }
     }
 
-    /// What has not been read yet.
+    /// Returns the bytes that are not read yet.
     #[inline]
     pub fn rest(&self) -> &'a [u8] {
         self.rest
     }
 
-    /// How many bytes have been read.
+    /// Returns the number of bytes that are read.
     #[inline]
     pub fn offset(&self) -> usize {
         self.len - self.rest.len()
@@ -192,7 +191,7 @@ impl<'a> Cursor<'a> {
         Some(((u >> 1) as i64) ^ -((u & 1) as i64))
     }
 
-    /// A length-prefixed slice.
+    /// Reads a slice that starts with its length. Returns `None` if the bytes are not such a slice.
     #[inline]
     pub fn slice(&mut self) -> Option<&'a [u8]> {
         let mut ahead = *self;
@@ -202,7 +201,7 @@ impl<'a> Cursor<'a> {
         Some(bytes)
     }
 
-    /// The next `n` bytes as they are.
+    /// Reads `n` bytes. Returns `None` and reads nothing if fewer bytes are left.
     #[inline]
     pub fn take(&mut self, n: usize) -> Option<&'a [u8]> {
         let (bytes, rest) = self.rest.split_at_checked(n)?;
@@ -210,7 +209,7 @@ impl<'a> Cursor<'a> {
         Some(bytes)
     }
 
-    /// Turns a missing value into a corruption that says what was being read and where.
+    /// Turns `None` into a Corruption with the name of the value and the offset.
     #[inline]
     pub fn need<T>(&self, what: &'static str, value: Option<T>) -> Result<T> {
         match value {

@@ -212,7 +212,7 @@ impl Error {
         try_again TryAgain, column_family_dropped ColumnFamilyDropped,
     }
 
-    /// A file-system error with what was being done and to which file. A full disk gets
+    /// Makes an error of the file system from the operation, the file and the source error. A full disk gets
     /// `Subcode::NoSpace`, a missing file `Subcode::PathNotFound`, a stale handle `StaleFile`.
     #[cold]
     pub fn io(doing: impl Into<String>, file: &Path, source: std::io::Error) -> Self {
@@ -314,28 +314,29 @@ impl Error {
         self
     }
 
-    /// What was being done: "reading the index block". The innermost wins; outer calls are ignored.
+    /// Sets the operation, for example "reading the index block". The first call wins: later calls, from outer code,
+    /// are ignored.
     #[must_use]
     pub fn doing(mut self, doing: impl Into<String>) -> Self {
         self.0.doing.get_or_insert_with(|| doing.into());
         self
     }
 
-    /// The file; the innermost wins.
+    /// Sets the file. The first call wins: later calls are ignored.
     #[must_use]
     pub fn file(mut self, file: impl AsRef<Path>) -> Self {
         self.0.file.get_or_insert_with(|| file.as_ref().to_path_buf());
         self
     }
 
-    /// The offset; the innermost wins.
+    /// Sets the offset. The first call wins: later calls are ignored.
     #[must_use]
     pub fn at(mut self, offset: u64) -> Self {
         self.0.offset.get_or_insert(offset);
         self
     }
 
-    /// Adds a base to an offset that was relative to a block or record.
+    /// Adds `base` to an offset that is relative to a block or a record.
     #[must_use]
     pub fn shifted(mut self, base: u64) -> Self {
         self.0.offset = Some(self.0.offset.unwrap_or(0).saturating_add(base));

@@ -1,4 +1,4 @@
-//! Numbers that must not be mistaken for one another.
+//! Newtypes of numbers, so that one number cannot be passed in place of another.
 
 use std::fmt;
 
@@ -17,15 +17,15 @@ macro_rules! id {
 }
 
 id!(
-    /// The number in a file's name; one counter for all kinds of file in a database.
+    /// The number in the name of a file. All kinds of files of a database share one counter.
     FileNumber u64
 );
 id!(
-    /// A column family's number; 0 is the default family. Never reused.
+    /// The number of a column family; 0 is the default column family. A number is never used again.
     FamilyId u32
 );
 id!(
-    /// A background job's number, as the LOG's `[JOB n]` shows it.
+    /// The number of a background job, as in `[JOB n]` of the info log.
     JobId u64
 );
 
@@ -34,7 +34,7 @@ impl FamilyId {
     pub const DEFAULT: FamilyId = FamilyId(0);
 }
 
-/// A level of the tree; 0 holds overlapping files, newest first. At most 63.
+/// A level of the SST files, at most 63. Files in level 0 may overlap, and are ordered newest first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Level(pub u8);
 

@@ -1,16 +1,16 @@
 //! The iterator that all sources of internal keys share.
 //!
-//! A source is positioned on one entry, or on no entry ("not valid"). Keys are internal keys (user key and
-//! eight-byte trailer, see [`crate::key`]) in [`crate::key::InternalOrder`]. A user of many sources is
-//! generic over this trait. Only the outermost layers box a source, so no entry costs a virtual call.
+//! A source is positioned on one entry, or on no entry ("not valid"). Keys are internal keys (user key and eight-byte
+//! trailer, see [`crate::key`]) in [`crate::key::InternalOrder`]. Code over many sources is generic over this trait.
+//! Only the outermost layers use boxed sources, so the inner layers make no virtual calls.
 //!
-//! The contract every implementation keeps:
-//! - A fresh iterator is not valid until it is positioned.
-//! - `next` and `prev` may be called only while valid. Past either end the iterator is not valid and
-//!   `status` is `Ok`.
-//! - An error makes the iterator not valid and stays: every later `status` returns it, until a new
-//!   positioning call finds the trouble gone.
-//! - `key` and `value` live until the iterator moves; [`InternalIterator::pin_value`] outlives it.
+//! Each implementation keeps this contract:
+//! - A new iterator is not valid until it is positioned.
+//! - `next` and `prev` may be called only while the iterator is valid. After either end the iterator is not valid,
+//!   and `status` is `Ok`.
+//! - After an error the iterator is not valid. Every `status` returns the error, until a positioning call succeeds.
+//! - `key` and `value` are readable until the iterator moves. The result of [`InternalIterator::pin_value`] is
+//!   readable longer.
 
 use crate::error::Result;
 use crate::pinned::Pinned;
@@ -26,20 +26,20 @@ pub trait InternalIterator {
     /// Moves to the last entry. The iterator is not valid after the call if the source has no entry.
     fn seek_to_last(&mut self);
 
-    /// To the first entry at or after `target` (an internal key).
+    /// Moves to the first entry at or after `target` (an internal key).
     fn seek(&mut self, target: &[u8]);
 
-    /// To the last entry at or before `target` (an internal key).
+    /// Moves to the last entry at or before `target` (an internal key).
     fn seek_for_prev(&mut self, target: &[u8]);
 
-    /// As `seek`, but in total order whatever the reader's options say: no filter may answer that the prefix
-    /// of `target` is not there. For jumps in the middle of a scan, whose target the user never named.
-    /// Default: `seek`, for sources that have no filter.
+    /// Seeks in total order, independently of the options of the reader: no filter may skip the prefix of `target`.
+    /// For seeks inside of a scan, whose targets the user did not choose. Default: `seek`, for sources without a
+    /// filter.
     fn seek_total(&mut self, target: &[u8]) {
         self.seek(target);
     }
 
-    /// As `seek_for_prev`, in total order likewise.
+    /// As `seek_for_prev`, in total order.
     fn seek_total_for_prev(&mut self, target: &[u8]) {
         self.seek_for_prev(target);
     }
@@ -50,31 +50,32 @@ pub trait InternalIterator {
     /// Moves to the previous entry. Call only while the iterator is valid.
     fn prev(&mut self);
 
-    /// The current internal key. Only while valid.
+    /// Returns the current internal key. Call only while the iterator is valid.
     fn key(&self) -> &[u8];
 
-    /// The current value. Only while valid.
+    /// Returns the current value. Call only while the iterator is valid.
     fn value(&self) -> &[u8];
 
-    /// `Ok` while nothing has failed; end of data is not a failure.
+    /// Returns `Ok` if no call has failed. The end of the data is not an error.
     fn status(&self) -> Result<()>;
 
-    /// The current value, kept alive after the iterator moves or is dropped; without copying where
-    /// the source's memory can be held (a cached block, an arena).
+    /// Returns the current value in a form that stays readable after the iterator moves or is dropped. The value is
+    /// not copied if the memory of the source can be kept (a cached block, an arena).
     fn pin_value(&self) -> Pinned {
         Pinned::copy(self.value())
     }
 
-    /// The current internal key, kept alive likewise; `None` where that cannot be without copying it.
+    /// Returns the current internal key in a form that stays readable after the iterator moves or is dropped. `None`
+    /// if this needs a copy.
     fn pin_key(&self) -> Option<Pinned> {
         None
     }
 
-    /// The current entry is shown to the user: for sources that count what their seeks were good for.
+    /// Tells the source that the user sees the current entry. For sources that count whether their seeks were useful.
     fn value_shown(&mut self) {}
 }
 
-/// For the edges, where the kind of source is not known until run time.
+/// For code that knows the kind of its source only at run time.
 impl<I: InternalIterator + ?Sized> InternalIterator for Box<I> {
     fn valid(&self) -> bool {
         (**self).valid()
@@ -123,16 +124,16 @@ impl<I: InternalIterator + ?Sized> InternalIterator for Box<I> {
     }
 }
 
-/// An iterator over sorted entries held in memory: for small sources and for tests.
+/// An iterator over sorted entries in memory, for small sources and for tests.
 pub struct VecIterator {
     entries: std::sync::Arc<Vec<(Vec<u8>, Vec<u8>)>>,
     order: crate::key::InternalOrder,
-    /// Index of the current entry; `entries.len()` when not valid.
+    /// The index of the current entry; `entries.len()` if the iterator is not valid.
     at: usize,
 }
 
 impl VecIterator {
-    /// `entries` are (internal key, value), already in `order`.
+    /// Makes an iterator over (internal key, value), which must be sorted by `order`.
     pub fn new(entries: Vec<(Vec<u8>, Vec<u8>)>, order: crate::key::InternalOrder) -> Self {
         let at = entries.len();
         VecIterator { entries: std::sync::Arc::new(entries), order, at }

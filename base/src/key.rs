@@ -1,13 +1,13 @@
-//! Internal keys: a user key with its sequence number and kind behind it.
+//! Internal keys: a user key, followed by its sequence number and value type.
 //!
 //! ```text
 //! +--------------------+----------------------------------------+
 //! | user key (n bytes) | u64, little-endian = (sequence << 8) | kind |
 //! +--------------------+----------------------------------------+
 //! ```
-//! Order: user key ascending, then the trailer descending, so that the newest version of a key comes
-//! first. Where a comparator declares a timestamp, it is the last `timestamp_size` bytes of the user
-//! key. Facts: RocksDB `db/dbformat.h`. Printed form: `a#7,SET`.
+//! Order: user keys ascending, then trailers descending, so that the newest entry of a key comes first. If the
+//! comparator has timestamps, the last `timestamp_size` bytes of the user key are the timestamp. Facts: RocksDB
+//! `db/dbformat.h`. Printed form: `a#7,SET`.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -15,16 +15,16 @@ use std::fmt;
 use crate::error::{Error, Result};
 use crate::order::Order;
 
-/// A position in the history of a database; larger is newer. 56 bits.
+/// A position in the history of a database, with 56 bits. A larger number is newer.
 pub type SequenceNumber = u64;
 
-/// The largest sequence number there is: a reader with it sees everything.
+/// The largest sequence number. A reader at this number sees every entry.
 pub const MAX_SEQUENCE: SequenceNumber = (1 << 56) - 1;
 
-/// Bytes of the trailer behind each user key.
+/// The bytes of the trailer after each user key.
 pub const TRAILER_LEN: usize = 8;
 
-/// What an entry is. The numbers are on disk.
+/// The type of an entry. The numbers are on disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum ValueType {
@@ -34,7 +34,7 @@ pub enum ValueType {
     Value = 0x1,
     /// A merge operand.
     Merge = 0x2,
-    /// In write batches only, as are all `Family*`, `*Xid`, `Noop` kinds.
+    /// Data for the WAL only. `LogData`, `Noop`, `Family*` and `*Xid` are in write batches only.
     LogData = 0x3,
     /// `Deletion` with the number of its column family.
     FamilyDeletion = 0x4,
@@ -76,19 +76,20 @@ pub enum ValueType {
     WideColumnEntity = 0x16,
     /// `WideColumnEntity` with the number of its column family.
     FamilyWideColumnEntity = 0x17,
-    /// A value followed by eight bytes: the sequence number it may take at the last level.
+    /// A value followed by eight bytes: the sequence number that the value may take in the last level.
     ValuePreferredSeqno = 0x18,
     /// `ValuePreferredSeqno` with the number of its column family.
     FamilyValuePreferredSeqno = 0x19,
 }
 
-/// The largest kind that is stored: a seek key carries it to come before every entry of its sequence.
+/// The largest value type that is stored. A seek key has this type, so it sorts before every entry of its sequence
+/// number.
 pub const TYPE_FOR_SEEK: u8 = ValueType::ValuePreferredSeqno as u8;
-/// The smallest kind: a seek-for-prev key carries it.
+/// The smallest value type. The key of a seek-for-prev has this type.
 pub const TYPE_FOR_SEEK_FOR_PREV: u8 = ValueType::Deletion as u8;
 
 impl ValueType {
-    /// Any kind, including those of write batches only.
+    /// Returns the value type with this number, also a type of write batches only.
     pub const fn from_u8(byte: u8) -> Option<ValueType> {
         use ValueType::*;
         const ALL: [ValueType; 26] = [
@@ -122,7 +123,7 @@ impl ValueType {
         if (byte as usize) < ALL.len() { Some(ALL[byte as usize]) } else { None }
     }
 
-    /// A kind that may stand in a table's data block or a memtable's points.
+    /// Returns true if a data block or the point entries of a memtable may have this value type.
     #[inline]
     pub const fn is_point(self) -> bool {
         use ValueType::*;
@@ -139,7 +140,7 @@ impl ValueType {
         )
     }
 
-    /// The word in printed keys.
+    /// Returns the word in printed keys.
     pub const fn word(self) -> &'static str {
         use ValueType::*;
         match self {
@@ -157,7 +158,7 @@ impl ValueType {
     }
 }
 
-/// The trailer as a number: larger is newer.
+/// Returns the trailer as a number. A newer entry has a larger trailer.
 #[inline]
 pub const fn pack(seq: SequenceNumber, kind: u8) -> u64 {
     (seq << 8) | kind as u64
@@ -177,21 +178,21 @@ pub fn append_with_trailer(out: &mut Vec<u8>, user_key: &[u8], trailer: u64) {
     out.extend_from_slice(&trailer.to_le_bytes());
 }
 
-/// The key that a reader at `seq` seeks: before every entry of `user_key` that it may see.
+/// Returns the key for the seek of a reader at `seq`. It sorts before every entry of `user_key` that the reader may
+/// see.
 pub fn seek_key(user_key: &[u8], seq: SequenceNumber) -> Vec<u8> {
     let mut key = Vec::with_capacity(user_key.len() + TRAILER_LEN);
     append_with_trailer(&mut key, user_key, pack(seq, TYPE_FOR_SEEK));
     key
 }
 
-/// Returns a user key without timestamp as the user key that sorts before all its versions.
-///
-/// The newest timestamp has all bits set. RocksDB assumes the same for every comparator (`kTsMax`).
+/// Returns a user key with the newest timestamp. The key sorts before all entries of the user key. The newest
+/// timestamp has all bits set. RocksDB assumes the same for every comparator (`kTsMax`).
 pub fn with_newest_timestamp(key: &[u8], timestamp_size: usize) -> Vec<u8> {
     padded(key, timestamp_size, 0xff)
 }
 
-/// Returns a user key with the oldest timestamp. The key sorts after all other versions of the user key. The oldest
+/// Returns a user key with the oldest timestamp. The key sorts after all other entries of the user key. The oldest
 /// timestamp has no bit set.
 pub fn with_oldest_timestamp(key: &[u8], timestamp_size: usize) -> Vec<u8> {
     padded(key, timestamp_size, 0)
@@ -211,7 +212,7 @@ pub fn without_timestamp(user_key: &[u8], timestamp_size: usize) -> &[u8] {
     &user_key[..user_key.len().saturating_sub(timestamp_size)]
 }
 
-/// The user key of an internal key. Shorter than a trailer: empty.
+/// Returns the user key of an internal key. Empty if the internal key is shorter than a trailer.
 #[inline]
 pub fn user_key(internal: &[u8]) -> &[u8] {
     match internal.len().checked_sub(TRAILER_LEN) {
@@ -220,7 +221,7 @@ pub fn user_key(internal: &[u8]) -> &[u8] {
     }
 }
 
-/// The trailer of an internal key. Shorter than a trailer: 0.
+/// Returns the trailer of an internal key. 0 if the internal key is shorter than a trailer.
 #[inline]
 pub fn trailer(internal: &[u8]) -> u64 {
     match internal.last_chunk::<TRAILER_LEN>() {
@@ -235,14 +236,15 @@ pub fn sequence(internal: &[u8]) -> SequenceNumber {
     trailer(internal) >> 8
 }
 
-/// Splits an internal key: user key, sequence number, kind byte. Only for keys already checked.
+/// Splits an internal key into user key, sequence number, and number of the value type. Call only for a key that was
+/// checked.
 #[inline]
 pub fn split(internal: &[u8]) -> (&[u8], SequenceNumber, u8) {
     let t = trailer(internal);
     (user_key(internal), t >> 8, t as u8)
 }
 
-/// An internal key taken apart.
+/// The parts of an internal key.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Parsed<'a> {
     /// The user key, with its timestamp if the column family has timestamps.
@@ -256,7 +258,7 @@ pub struct Parsed<'a> {
 /// Checks and splits an internal key from disk.
 ///
 /// # Errors
-/// Corruption if it is shorter than its trailer or its kind may not stand in a table.
+/// Corruption if the key is shorter than a trailer, or if an SST file cannot have its value type.
 #[inline]
 pub fn parse(internal: &[u8]) -> Result<Parsed<'_>> {
     let Some(bytes) = internal.last_chunk::<TRAILER_LEN>() else {
@@ -274,15 +276,16 @@ pub fn parse(internal: &[u8]) -> Result<Parsed<'_>> {
     }
 }
 
-/// Kinds that a file's boundary alone may carry: a tombstone cut at a file's edge in the middle of a user key's
-/// versions begins there with a kind that sorts before all others of its sequence number. It is one above the last
-/// kind a release knows (11.8: `kTypeMaxValid`, 0x1a), so older releases have written smaller ones.
+/// Value types that only the boundary key of a file may have. If a file boundary cuts a range tombstone between two
+/// entries of one user key, the tombstone starts at a boundary key whose type sorts before all other types of its
+/// sequence number. This type is one above the last type that a release knows (11.8: `kTypeMaxValid`, 0x1a), so older
+/// releases wrote smaller numbers.
 const BOUNDARY_KINDS: std::ops::RangeInclusive<u8> = 0x14..=0x1a;
 
-/// Checks an internal key that is a boundary and no row: its kind may be one that no row has.
+/// Checks an internal key that is a boundary of a file. Its value type may be one that no entry has.
 ///
 /// # Errors
-/// Corruption if it is shorter than its trailer or of a kind that no release has written.
+/// Corruption if the key is shorter than a trailer, or if no release writes its value type.
 pub fn check_boundary(internal: &[u8]) -> Result<()> {
     match internal.last_chunk::<TRAILER_LEN>() {
         Some(trailer) if BOUNDARY_KINDS.contains(&trailer[0]) => Ok(()),
@@ -302,7 +305,7 @@ impl fmt::Debug for Parsed<'_> {
     }
 }
 
-/// The order of internal keys: the user's order, then newest first.
+/// The order of internal keys: the order of user keys, then the newest entry first.
 #[derive(Clone, Debug)]
 pub struct InternalOrder {
     /// The order of the user keys.
@@ -321,21 +324,21 @@ impl InternalOrder {
         self.user.compare(user_key(a), user_key(b)).then_with(|| trailer(b).cmp(&trailer(a)))
     }
 
-    /// Compares with the right-hand side already split.
+    /// Compares two internal keys. The right key is split already.
     #[inline]
     pub fn compare_split(&self, a: &[u8], b_user: &[u8], b_trailer: u64) -> Ordering {
         self.user.compare(user_key(a), b_user).then_with(|| b_trailer.cmp(&trailer(a)))
     }
 
-    /// Shortens `start` to a key at or after it and before `limit` (both internal keys), as RocksDB's
-    /// `InternalKeyComparator::FindShortestSeparator` does for index entries.
+    /// Shortens `start` to a key that is at least `start` and less than `limit` (internal keys), for index entries.
+    /// RocksDB: `InternalKeyComparator::FindShortestSeparator`.
     pub fn shortest_separator(&self, start: &mut Vec<u8>, limit: &[u8]) {
         let mut short = user_key(start).to_vec();
         self.user.shortest_separator(&mut short, user_key(limit));
         self.replace_if_shorter(start, short);
     }
 
-    /// Shortens `key` to a key at or after it.
+    /// Shortens `key` to a key that is at least `key`.
     pub fn short_successor(&self, key: &mut Vec<u8>) {
         let mut short = user_key(key).to_vec();
         self.user.short_successor(&mut short);

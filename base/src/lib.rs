@@ -1,7 +1,7 @@
-//! The words every room uses: keys, sequence numbers, errors, comparators, the iterator trait.
+//! The terms that all crates use: keys, sequence numbers, errors, comparators, the iterator trait.
 //!
-//! Nothing here knows a file, a thread or a clock. Two rooms alone sharing a word is not enough to
-//! put it here: `base` is the long pole of every build and is kept small and rarely edited.
+//! This crate uses no file, no thread and no clock. Every build waits for this crate, so it stays small and changes
+//! rarely. A term that only two modules share does not belong here.
 
 #![warn(missing_docs)]
 #![forbid(unsafe_code)]

@@ -33,7 +33,7 @@ impl Hasher for NumberHasher {
     #[inline]
     fn write_u64(&mut self, number: u64) {
         let product = (self.0 ^ number).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        // Maps take their place from the low bits and their tag from the high ones.
+        // A hash map takes the place of a key from the low bits of the hash, and its tag from the high bits.
         self.0 = product ^ product >> 32;
     }
 

@@ -1,53 +1,52 @@
 //! Comparators: the order of user keys, and prefix extractors.
 //!
-//! [`Order`] is what the engine carries: the built-in orders are enum variants, so that bytewise
-//! comparison is inlined and only a user's own comparator costs a virtual call. The names are on disk
-//! (MANIFEST, table properties) and must match for a database to open. Facts: RocksDB
-//! `util/comparator.cc`, `util/slice.cc`.
+//! The engine uses [`Order`]. The built-in orders are variants of an enum, so the comparison of bytes is inlined, and
+//! only a comparator of the user costs a virtual call. The names are on disk (MANIFEST, table properties). An open
+//! fails if the name differs. Facts: RocksDB `util/comparator.cc`, `util/slice.cc`.
 
 use std::cmp::Ordering;
 use std::fmt;
 use std::sync::Arc;
 
-/// A total order of user keys. Must never change for a database once written.
+/// A total order of user keys. The order must never change after a database was written.
 ///
-/// Keys the order calls equal are one key. With timestamps (`timestamp_size` above 0) the last bytes of
-/// each key are its timestamp, newer ones ordered first.
+/// Keys that compare as equal are one key. With timestamps (`timestamp_size` above 0), the last bytes of each key are
+/// its timestamp, and newer timestamps come first.
 pub trait Comparator: Send + Sync {
-    /// The name stored in files; opening checks it.
+    /// Returns the name that files store. The open compares this name.
     fn name(&self) -> &str;
 
     /// Compares two user keys. The order must be total, and must not change during the life of a database.
     fn compare(&self, a: &[u8], b: &[u8]) -> Ordering;
 
-    /// May shorten `start` to any key with `start <= key < limit`. Doing nothing is right.
+    /// May shorten `start` to a key that is at least `start` and less than `limit`. An implementation may do nothing.
     fn shortest_separator(&self, _start: &mut Vec<u8>, _limit: &[u8]) {}
 
-    /// May shorten `key` to any key at or after it. Doing nothing is right.
+    /// May shorten `key` to a key that is at least `key`. An implementation may do nothing.
     fn short_successor(&self, _key: &mut Vec<u8>) {}
 
-    /// Bytes of timestamp at the end of each user key.
+    /// Returns the length of the timestamp at the end of each user key, in bytes. 0: no timestamps.
     fn timestamp_size(&self) -> usize {
         0
     }
 
-    /// Orders timestamps alone, oldest first. Called only with slices of `timestamp_size` bytes.
+    /// Compares two timestamps; the older timestamp is less. Both slices have `timestamp_size` bytes.
     fn compare_timestamp(&self, _a: &[u8], _b: &[u8]) -> Ordering {
         Ordering::Equal
     }
 
-    /// Orders keys without regard to their timestamps; both still carry them.
+    /// Compares two keys, which end with timestamps, without their timestamps.
     fn compare_without_timestamp(&self, a: &[u8], b: &[u8]) -> Ordering {
         self.compare(a, b)
     }
 
-    /// Orders keys that carry no timestamp: bounds and prefixes. A comparator with timestamps must
-    /// implement it.
+    /// Compares two keys that have no timestamp: bounds and prefixes. A comparator with timestamps must implement
+    /// this method.
     fn compare_stripped(&self, a: &[u8], b: &[u8]) -> Ordering {
         self.compare(a, b)
     }
 
-    /// Whether keys of different bytes may be equal. True is safe; false lets hash indexes be used.
+    /// Returns true if keys with different bytes may be equal. True is always correct; false allows hash indexes.
     fn different_bytes_may_be_equal(&self) -> bool {
         true
     }
@@ -56,7 +55,7 @@ pub trait Comparator: Send + Sync {
 /// The order of a column family's user keys.
 #[derive(Clone, Default)]
 pub enum Order {
-    /// `leveldb.BytewiseComparator`: unsigned bytes, a prefix before what extends it.
+    /// `leveldb.BytewiseComparator`: unsigned bytes; a prefix comes before longer keys.
     #[default]
     Bytewise,
     /// `rocksdb.ReverseBytewiseComparator`.
@@ -76,8 +75,8 @@ impl Order {
         Order::Custom(Arc::new(comparator))
     }
 
-    /// The built-in order of that name, if there is one. `rocksdb.Uint64Comparator` is included: it is
-    /// not in RocksDB's library but in its test utilities, and databases carry its name.
+    /// Returns the built-in order with this name, or `None`. The orders include `rocksdb.Uint64Comparator`, which is
+    /// in RocksDB's test utilities and not in its library, because databases can have this name.
     pub fn by_name(name: &str) -> Option<Order> {
         Some(match name {
             BYTEWISE_NAME | "rocksdb.BytewiseComparator" => Order::Bytewise,
@@ -114,7 +113,7 @@ impl Order {
         }
     }
 
-    /// Whether two user keys are the same key, timestamps included.
+    /// Returns true if both user keys are the same key, timestamps included.
     #[inline]
     pub fn equal(&self, a: &[u8], b: &[u8]) -> bool {
         match self {
@@ -160,7 +159,7 @@ impl Order {
         }
     }
 
-    /// Orders keys that carry no timestamp.
+    /// Compares two keys that have no timestamp.
     #[inline]
     pub fn compare_stripped(&self, a: &[u8], b: &[u8]) -> Ordering {
         match self {
@@ -193,7 +192,7 @@ impl fmt::Debug for Order {
     }
 }
 
-/// Unsigned byte order. Eight bytes at a time decide most keys before `memcmp` would be entered.
+/// Compares unsigned bytes. The first eight bytes decide most comparisons without a call of `memcmp`.
 #[inline]
 pub fn compare_bytes(a: &[u8], b: &[u8]) -> Ordering {
     if let (Some(x), Some(y)) = (a.first_chunk::<8>(), b.first_chunk::<8>()) {
@@ -206,8 +205,8 @@ pub fn compare_bytes(a: &[u8], b: &[u8]) -> Ordering {
     a.cmp(b)
 }
 
-/// The first eight bytes as a number whose order is the bytes' order; shorter keys are padded with
-/// zeros, so equal heads decide nothing.
+/// Returns the first eight bytes as a number. The numbers have the order of the bytes. A shorter key is padded with
+/// zeros, so keys with equal numbers may still differ.
 #[inline]
 pub fn head(key: &[u8]) -> u64 {
     match key.first_chunk::<8>() {
@@ -250,12 +249,12 @@ fn reverse_separator(start: &mut Vec<u8>, limit: &[u8]) {
     }
 }
 
-/// Keys with an eight-byte little-endian timestamp behind them, newer first.
+/// Byte-wise keys, followed by a little-endian timestamp of eight bytes. Newer timestamps come first.
 struct U64Timestamped {
     reverse: bool,
 }
 
-/// Key and timestamp; a key too short for a timestamp has the oldest.
+/// Splits a key into key and timestamp. A key that is too short for a timestamp gets the oldest timestamp.
 fn split_u64(key: &[u8]) -> (&[u8], u64) {
     match key.split_last_chunk::<8>() {
         Some((key, ts)) => (key, u64::from_le_bytes(*ts)),
@@ -294,7 +293,7 @@ impl Comparator for U64Timestamped {
     }
 }
 
-/// Eight-byte keys as little-endian numbers. Keys of another length come before, in byte order.
+/// Keys of eight bytes as little-endian numbers. Keys of another length come before these keys, in byte order.
 struct Uint64;
 
 impl Comparator for Uint64 {
@@ -316,15 +315,15 @@ impl Comparator for Uint64 {
     }
 }
 
-/// Cuts the part of a key that prefix filters and prefix seeks work on (RocksDB's `SliceTransform`).
+/// Returns the part of a key that prefix filters and prefix seeks use. RocksDB: `SliceTransform`.
 pub trait PrefixExtractor: Send + Sync {
-    /// The name stored in table properties, parameters included: `rocksdb.FixedPrefix.4`.
+    /// Returns the name that table properties store, with parameters: `rocksdb.FixedPrefix.4`.
     fn name(&self) -> String;
 
-    /// The prefix of a key, or `None` if the key is outside the domain.
+    /// Returns the prefix of a key, or `None` if the key is outside of the domain.
     fn prefix<'a>(&self, key: &'a [u8]) -> Option<&'a [u8]>;
 
-    /// The length all prefixes have, or are capped to, if there is one.
+    /// Returns the common or the largest length of prefixes, if there is one.
     fn full_length(&self) -> Option<usize> {
         None
     }
@@ -342,7 +341,7 @@ pub enum BuiltinPrefix {
 }
 
 impl BuiltinPrefix {
-    /// From an option string: `rocksdb.FixedPrefix.4`, `fixed:4`, `rocksdb.CappedPrefix.6`, `capped:6`,
+    /// Reads the name in option text: `rocksdb.FixedPrefix.4`, `fixed:4`, `rocksdb.CappedPrefix.6`, `capped:6`,
     /// `rocksdb.Noop`, `noop`.
     pub fn parse(text: &str) -> Option<Self> {
         let number = |n: &str| n.parse().ok();

@@ -1,13 +1,13 @@
-//! Bytes kept alive by whatever holds them: a cached block, a memtable arena, or a buffer of their own.
+//! Pinned values: bytes that keep their owner alive, which is a cached block, a memtable arena, or a buffer.
 //!
-//! A read hands back a view into the block cache and releases it when the caller drops the view, so a
-//! value is not copied between cache and caller.
+//! A read returns a view into the block cache. The view is released when the caller drops it. So a value is not
+//! copied from the cache to the caller.
 
 use std::fmt;
 use std::ops::{Deref, Range};
 use std::sync::Arc;
 
-/// Memory that views can be taken from. The bytes must not move or change while the owner lives.
+/// An owner of bytes. The bytes must not move or change while the owner lives.
 pub trait PinOwner: Send + Sync {
     /// Returns the bytes. Every call returns the same address and length.
     fn bytes(&self) -> &[u8];
@@ -19,10 +19,10 @@ impl PinOwner for Vec<u8> {
     }
 }
 
-/// An owner that may hold several byte regions, picked by a number it gave out itself.
-/// (A memtable names a value by its place in the arena.)
+/// An owner of several byte regions. The owner chooses a number for each region. For example, a memtable names a
+/// value by its offset in the arena.
 pub trait PinRegion: Send + Sync {
-    /// The region for `token`, as the owner numbered it when the pin was made.
+    /// Returns the region for `token`, the number that the owner chose when the value was pinned.
     fn region(&self, token: u64) -> &[u8];
 }
 
@@ -31,46 +31,46 @@ enum Owner {
     Own(Vec<u8>),
     Bytes(Arc<[u8]>, Range<usize>),
     Shared(Arc<dyn PinOwner>, Range<usize>),
-    /// Of the region, this part as far as the region goes; values are below 4 GiB.
+    /// A part of a region, limited by the end of the region. Values are below 4 GiB, so `u32` offsets are enough.
     Region(Arc<dyn PinRegion>, u64, Range<u32>),
 }
 
-/// A value that stays readable, wherever its bytes live. Derefs to `[u8]`.
+/// A value that stays readable as long as it lives. Derefs to `[u8]`.
 #[derive(Clone)]
 pub struct Pinned(Owner);
 
 impl Pinned {
-    /// Takes over a buffer.
+    /// Makes a value from a buffer, without a copy.
     #[inline]
     pub fn from_vec(bytes: Vec<u8>) -> Self {
         Pinned(Owner::Own(bytes))
     }
 
-    /// Copies.
+    /// Makes a value from a copy of the bytes.
     pub fn copy(bytes: &[u8]) -> Self {
         Pinned(Owner::Own(bytes.to_vec()))
     }
 
-    /// A view of `range` in shared bytes (a cached block), without an allocation. An out-of-range view
-    /// reads as empty.
+    /// Makes a view of `range` in shared bytes (a cached block), without an allocation. A range outside of the bytes
+    /// gives an empty view.
     #[inline]
     pub fn bytes(bytes: Arc<[u8]>, range: Range<usize>) -> Self {
         Pinned(Owner::Bytes(bytes, range))
     }
 
-    /// A view of `range` in what `owner` holds. An out-of-range view reads as empty.
+    /// Makes a view of `range` in the bytes of `owner`. A range outside of the bytes gives an empty view.
     #[inline]
     pub fn shared(owner: Arc<dyn PinOwner>, range: Range<usize>) -> Self {
         Pinned(Owner::Shared(owner, range))
     }
 
-    /// A view that the owner itself resolves.
+    /// Makes a view of the region `token` of `owner`.
     #[inline]
     pub fn region(owner: Arc<dyn PinRegion>, token: u64) -> Self {
         Pinned(Owner::Region(owner, token, 0..u32::MAX))
     }
 
-    /// The bytes as a vector: taken over where this value owns them, copied otherwise.
+    /// Returns the bytes as a vector. Copies the bytes, unless this value owns a buffer.
     pub fn into_vec(self) -> Vec<u8> {
         match self.0 {
             Owner::Own(bytes) => bytes,
@@ -78,12 +78,12 @@ impl Pinned {
         }
     }
 
-    /// Whether the bytes lie in shared memory (true) or in a buffer of their own (false).
+    /// Returns true if the bytes are in shared memory, and false if this value owns a buffer.
     pub fn is_shared(&self) -> bool {
         !matches!(self.0, Owner::Own(_))
     }
 
-    /// A narrower view; the range is relative to this one and is cut to it.
+    /// Returns a part of this view. The range is relative to this view and is cut to its length.
     #[must_use]
     pub fn slice(self, range: Range<usize>) -> Self {
         let within = |whole: Range<usize>| {

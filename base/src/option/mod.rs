@@ -1,4 +1,4 @@
-//! Options: one row each, their values as text, and the text of option strings.
+//! Options: one row for each option, values as text, and the text of option strings.
 //!
 //! ```text
 //! row     the macro `options!`: struct, defaults and rows from one list

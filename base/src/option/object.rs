@@ -40,9 +40,9 @@ pub fn no_such(what: &str, name: &str) -> Error {
     Error::not_supported(format!("{what} {name:?}"))
 }
 
-/// A value for which option text may say `nullptr`: `Option` of it is a [`Value`].
+/// A value that can be absent: option text then says `nullptr`. `Option` of the value is a [`Value`].
 pub trait Nullable: Sized {
-    /// Reads the text of a value that is there.
+    /// Reads the text of a value that is present.
     ///
     /// # Errors
     /// As [`Value::parse`].

@@ -40,7 +40,7 @@ impl std::fmt::Display for Release {
     }
 }
 
-/// When an option may change.
+/// Says when an option may change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mutability {
     /// At open only.
@@ -71,7 +71,8 @@ pub struct Row<T: 'static> {
     pub print: fn(&T) -> String,
     /// Returns the text of the value that a release reads.
     pub print_for: fn(&T, Release) -> String,
-    /// Returns true if both values are known to have the same text. False says nothing.
+    /// Returns true if both values are known to have the same text. If the result is false, the texts may still be
+    /// equal.
     pub is_same: fn(&T, &T) -> bool,
     /// Sets the value from its text. After an error nothing is changed.
     pub set: fn(&mut T, &str) -> Result<()>,

@@ -7,7 +7,7 @@ use crate::{Error, Result};
 /// The largest nesting depth of braces. Deeper text is rejected.
 const DEPTH_MAX: usize = 64;
 
-/// Puts a backslash before what has a meaning in an OPTIONS file.
+/// Puts a backslash before each character that has a meaning in an OPTIONS file.
 pub fn escape(raw: &str) -> String {
     let mut out = String::with_capacity(raw.len());
     for c in raw.chars() {
@@ -39,14 +39,14 @@ pub fn unescape(escaped: &str) -> String {
     out
 }
 
-/// Splits an option string, `k=v;k2={..}` with or without braces around the whole, into names and
-/// values. Values lose one pair of braces. A name may be repeated; the caller decides.
+/// Splits an option string `k=v;k2={..}`, with or without braces around the whole string, into names and values.
+/// Values lose one pair of braces. If a name occurs twice, the result has both.
 ///
 /// # Errors
 /// InvalidArgument if braces do not match, a name is empty or has braces, or a `=` is missing.
 pub fn parse_map(text: &str) -> Result<Vec<(String, String)>> {
     let mut rest = text.trim();
-    // The whole may stand in braces, also in several pairs.
+    // The whole string may be in braces, also in several pairs.
     for _ in 0..DEPTH_MAX {
         if !rest.starts_with('{') {
             break;
@@ -91,7 +91,7 @@ pub fn parse_list(text: &str, delimiter: char) -> Result<Vec<String>> {
     Ok(items)
 }
 
-/// Drops one pair of braces around the whole, if the first one is closed by the last.
+/// Drops one pair of braces around the whole text, if the first brace is closed by the last.
 pub fn strip_outer_braces(text: &str) -> &str {
     let text = text.trim();
     match closing_brace(text) {
@@ -100,7 +100,7 @@ pub fn strip_outer_braces(text: &str) -> &str {
     }
 }
 
-/// The value up to the delimiter and what follows it. A value in braces loses them.
+/// Returns the value up to the delimiter, and the text after the delimiter. A value in braces loses the braces.
 fn next_token(text: &str, delimiter: char) -> Result<(&str, &str)> {
     let text = text.trim_start();
     if text.starts_with('{') {
@@ -119,7 +119,7 @@ fn next_token(text: &str, delimiter: char) -> Result<(&str, &str)> {
     })
 }
 
-/// Where the brace that `text` starts with is closed.
+/// Returns the offset of the brace that closes the first brace of `text`.
 fn closing_brace(text: &str) -> Result<usize> {
     let mut depth = 0usize;
     for (at, b) in text.bytes().enumerate() {

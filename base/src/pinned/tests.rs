@@ -8,7 +8,7 @@ impl PinRegion for Whole {
     }
 }
 
-/// A view of each kind of owner, over the same ten bytes.
+/// Returns a view of each kind of owner, over the same ten bytes.
 fn views() -> Vec<(&'static str, Pinned)> {
     let bytes: Vec<u8> = (0..12).collect();
     vec![
@@ -29,7 +29,7 @@ fn a_slice_is_the_part_asked_for_as_far_as_the_view_goes() {
                 let slice = view.clone().slice(start..end);
                 let expected = whole.get(start.min(10)..end.min(10)).unwrap_or_default();
                 assert_eq!(slice, *expected, "{name} {start}..{end}");
-                // Of a slice again, from its own beginning.
+                // A slice of the slice is relative to the slice.
                 assert_eq!(
                     slice.slice(1..3),
                     *expected.get(1..expected.len().min(3)).unwrap_or_default(),

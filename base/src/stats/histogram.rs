@@ -1,10 +1,10 @@
-//! A distribution in 109 buckets, with RocksDB's limits, percentiles and text, so that the reports of both can
-//! be laid side by side.
+//! A distribution in 109 buckets, with the limits, percentiles and text of RocksDB, so that reports of both can be
+//! compared.
 //!
 //! ```text
-//! limits 1, 2, then 1.5 times the one before, cut to two significant digits: 3 4 6 10 15 22 34 51 76 110 170 ..
-//! a value belongs to the first bucket whose limit is not below it; the last takes all that is beyond
-//! a percentile lies linearly within its bucket, kept within the least and the greatest value seen
+//! limits 1, 2, then 1.5 times the previous limit, cut to two significant digits: 3 4 6 10 15 22 34 51 76 110 170 ..
+//! a value belongs to the first bucket whose limit is at least the value; the last bucket takes all larger values
+//! a percentile is interpolated in its bucket, and lies between the smallest and the largest value
 //! ```
 
 use std::fmt;
@@ -15,7 +15,7 @@ pub(super) const BUCKETS: usize = 109;
 /// The greatest value of each bucket.
 const LIMITS: [u64; BUCKETS] = limits();
 
-/// For each length in bits, the first bucket that a value of so many bits can fall into.
+/// For each number of bits, the first bucket for values with this number of bits.
 const FIRST_BY_BITS: [u8; 65] = first_by_bits();
 
 const fn limits() -> [u64; BUCKETS] {
@@ -53,7 +53,8 @@ const fn first_by_bits() -> [u8; 65] {
     first
 }
 
-/// The bucket of a value: at most two steps from where its length in bits points.
+/// Returns the bucket of a value. The number of bits gives a first bucket, and at most two steps lead to the right
+/// one.
 #[inline]
 pub(super) fn bucket(value: u64) -> usize {
     let mut bucket = usize::from(FIRST_BY_BITS[(u64::BITS - value.leading_zeros()) as usize]);
@@ -63,7 +64,7 @@ pub(super) fn bucket(value: u64) -> usize {
     bucket
 }
 
-/// A distribution of `u64` values, for one thread. Merging adds.
+/// A distribution of `u64` values, for one thread. Histograms can be merged.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Histogram {
     pub(super) buckets: [u64; BUCKETS],
@@ -74,7 +75,7 @@ pub struct Histogram {
     pub(super) sum_squares: u64,
 }
 
-/// A histogram's figures: RocksDB's `HistogramData`.
+/// The figures of a histogram: RocksDB's `HistogramData`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct HistogramData {
     /// The median. 0 if there is no sample.
@@ -111,15 +112,15 @@ impl Default for Histogram {
 }
 
 impl Histogram {
-    /// What `min` is before there is a value: the last limit.
+    /// The value of `min` in an empty histogram: the last limit.
     pub(super) const EMPTY_MIN: u64 = LIMITS[BUCKETS - 1];
 
-    /// An empty one.
+    /// Makes an empty histogram.
     pub fn new() -> Histogram {
         Histogram::default()
     }
 
-    /// Takes a value in.
+    /// Adds a value.
     #[inline]
     pub fn add(&mut self, value: u64) {
         self.buckets[bucket(value)] += 1;
@@ -130,7 +131,7 @@ impl Histogram {
         self.sum_squares = self.sum_squares.wrapping_add(value.wrapping_mul(value));
     }
 
-    /// Takes all values of another in.
+    /// Adds all values of another histogram.
     pub fn merge(&mut self, other: &Histogram) {
         for (mine, theirs) in self.buckets.iter_mut().zip(&other.buckets) {
             *mine += theirs;
@@ -142,37 +143,37 @@ impl Histogram {
         self.sum_squares = self.sum_squares.wrapping_add(other.sum_squares);
     }
 
-    /// Forgets all values.
+    /// Removes all values.
     pub fn clear(&mut self) {
         *self = Histogram::default();
     }
 
-    /// Number of values.
+    /// Returns the number of values.
     pub fn count(&self) -> u64 {
         self.count
     }
 
-    /// Sum of the values, modulo 2^64.
+    /// Returns the sum of the values, modulo 2^64.
     pub fn sum(&self) -> u64 {
         self.sum
     }
 
-    /// The least value; 0 without any.
+    /// Returns the smallest value; 0 if there is no value.
     pub fn min(&self) -> u64 {
         if self.count == 0 { 0 } else { self.min }
     }
 
-    /// The greatest value; 0 without any.
+    /// Returns the largest value; 0 if there is no value.
     pub fn max(&self) -> u64 {
         self.max
     }
 
-    /// The 50th percentile.
+    /// Returns the 50th percentile.
     pub fn median(&self) -> f64 {
         self.percentile(50.0)
     }
 
-    /// The value below which `percent` of the values lie, estimated within its bucket.
+    /// Returns the value below which `percent` of the values lie, as an estimate from the buckets.
     pub fn percentile(&self, percent: f64) -> f64 {
         let threshold = self.count as f64 * (percent / 100.0);
         let mut sum = 0;
@@ -183,7 +184,8 @@ impl Histogram {
                 let left = if i == 0 { 0 } else { LIMITS[i - 1] };
                 let within = if count == 0 { 0.0 } else { (threshold - before as f64) / count as f64 };
                 let value = left as f64 + (LIMITS[i] - left) as f64 * within;
-                // In this order: without values the least is greater than the greatest, and 0 comes out.
+                // The order of the two comparisons matters: without values, `min` is larger than `max`, and the
+                // result must be 0.
                 let value = if value < self.min as f64 { self.min as f64 } else { value };
                 return if value > self.max as f64 { self.max as f64 } else { value };
             }
@@ -191,12 +193,12 @@ impl Histogram {
         self.max as f64
     }
 
-    /// The mean; 0 without values.
+    /// Returns the average; 0 if there is no value.
     pub fn average(&self) -> f64 {
         if self.count == 0 { 0.0 } else { self.sum as f64 / self.count as f64 }
     }
 
-    /// The standard deviation of the values seen; 0 without any.
+    /// Returns the standard deviation; 0 if there is no value.
     pub fn standard_deviation(&self) -> f64 {
         if self.count == 0 {
             return 0.0;
@@ -206,7 +208,7 @@ impl Histogram {
         variance.max(0.0).sqrt()
     }
 
-    /// All figures at once.
+    /// Returns all figures.
     pub fn data(&self) -> HistogramData {
         HistogramData {
             median: self.median(),
@@ -222,7 +224,7 @@ impl Histogram {
     }
 }
 
-/// RocksDB's text: figures, a rule, a line for each bucket in use.
+/// RocksDB's text: the figures, a line of dashes, and a line for each bucket with values.
 impl fmt::Display for Histogram {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (average, deviation) = (self.average(), self.standard_deviation());

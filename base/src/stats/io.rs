@@ -1,4 +1,4 @@
-//! The I/O context: what this thread moved at the file system. RocksDB's `IOStatsContext`.
+//! The I/O context: counters of the file-system calls of this thread. RocksDB's `IOStatsContext`.
 
 use std::cell::Cell;
 use std::fmt::Write;
@@ -6,7 +6,7 @@ use std::fmt::Write;
 use super::perf::{PerfLevel, Stopwatch, perf_timing};
 
 super::numbered! {
-    /// A counter of the thread's I/O context, in the order RocksDB prints them.
+    /// A counter of the thread's I/O context, in the order in which RocksDB prints the counters.
     pub enum IoCounter {
         ThreadPoolId "thread_pool_id",
         BytesRead "bytes_read",
@@ -32,7 +32,7 @@ super::numbered! {
     }
 }
 
-/// The pool of a thread that belongs to none.
+/// The pool number of a thread that belongs to no pool.
 const NO_POOL: u64 = 4;
 
 thread_local! {
@@ -52,7 +52,8 @@ pub fn io_add(counter: IoCounter, count: u64) {
     });
 }
 
-/// Adds the time from its start to its drop to a counter, in nanoseconds, if this thread takes times.
+/// Adds time to a counter, in nanoseconds: the time from the start to the drop of the timer. Does nothing if this
+/// thread collects no times.
 #[derive(Debug)]
 #[must_use = "the time taken is that until the timer is dropped"]
 pub struct IoTimer {
@@ -77,17 +78,17 @@ impl Drop for IoTimer {
     }
 }
 
-/// From now on this thread is one of a pool's: 0 bottom, 1 low, 2 high, 3 the user's.
+/// Makes this thread a thread of a pool: 0 bottom, 1 low, 2 high, 3 user.
 pub fn io_set_pool(pool: u64) {
     COUNTERS.with(|counters| counters[IoCounter::ThreadPoolId.number()].set(pool));
 }
 
-/// What a counter stands at on this thread.
+/// Returns the value of a counter of this thread.
 pub fn io_counter(counter: IoCounter) -> u64 {
     COUNTERS.with(|counters| counters[counter.number()].get())
 }
 
-/// Sets this thread's counters to 0.
+/// Sets the counters of this thread to 0.
 pub fn io_context_reset() {
     COUNTERS.with(|counters| {
         counters.iter().for_each(|counter| counter.set(0));
@@ -95,7 +96,7 @@ pub fn io_context_reset() {
     });
 }
 
-/// All counters as RocksDB writes them, or those that are not 0.
+/// Returns all counters in RocksDB's format, or only the counters that are not 0.
 pub fn io_context_text(exclude_zero: bool) -> String {
     let mut text = String::new();
     for &counter in IoCounter::ALL {

@@ -1,8 +1,8 @@
-//! The distributions, one row each: RocksDB 11.8.1's `Histograms`, in its order, under its names. The
-//! position is the number that the C interface takes.
+//! The histograms, one row each: RocksDB 11.8.1's `Histograms`, with its order and its names. The position is the
+//! number in the C interface.
 
 super::numbered! {
-    /// What is measured. The number is RocksDB's.
+    /// The measured value of a histogram. The number is RocksDB's.
     pub enum HistogramKind {
         DbGet "rocksdb.db.get.micros",
         DbWrite "rocksdb.db.write.micros",

@@ -1,14 +1,14 @@
-//! What the library counts and measures, under RocksDB's names and numbers.
+//! Statistics of the library, with RocksDB's names and numbers.
 //!
 //! ```text
-//! Statistics    of a database: tickers and histograms, one set a thread, added up when read
-//! Histogram     109 buckets half as wide again each, RocksDB's percentiles and text
-//! perf          of a thread: what its own calls cost, by PerfLevel        io  bytes and time at the file system
+//! Statistics    of a database: tickers and histograms, one set per thread, added when they are read
+//! Histogram     109 buckets, each about 1.5 times as wide as the bucket before; RocksDB's percentiles and text
+//! perf          of a thread: the cost of its calls, by PerfLevel        io  bytes and time of file-system calls
 //! steps         of a thread: where its current call left the fast path
 //! tickers kinds perf_counters       the tables of names
 //! ```
-//! A thread writes only its own set (with plain loads and stores, no locked instruction), a reader adds the
-//! sets up: counts are exact, and may lag behind other cores by a moment.
+//! A thread writes only its own set, with plain loads and stores and without a locked instruction. A reader adds the
+//! sets. So counts are exact, but a read can miss the last counts of other threads.
 
 mod histogram;
 mod io;
@@ -37,7 +37,7 @@ pub use steps::{
 };
 pub use tickers::Ticker;
 
-/// An enum whose variants are numbered from 0 and have a text each.
+/// Makes an enum whose variants are numbered from 0 and have a text each.
 macro_rules! numbered {
     ($(#[$doc:meta])* pub enum $name:ident { $($variant:ident $text:literal,)* }) => {
         $(#[$doc])*
@@ -46,27 +46,27 @@ macro_rules! numbered {
         pub enum $name { $(#[doc = concat!("`", $text, "`.")] $variant),* }
 
         impl $name {
-            /// All of them, by number.
+            /// All variants, by number.
             pub const ALL: &'static [$name] = &[$($name::$variant),*];
-            /// How many there are.
+            /// The number of variants.
             pub const COUNT: usize = Self::ALL.len();
 
-            /// RocksDB's name.
+            /// Returns RocksDB's name.
             pub const fn name(self) -> &'static str {
                 match self { $($name::$variant => $text),* }
             }
 
-            /// RocksDB's number.
+            /// Returns RocksDB's number.
             pub const fn number(self) -> usize {
                 self as usize
             }
 
-            /// The one with a number.
+            /// Returns the variant with this number, or `None`.
             pub fn from_number(number: usize) -> Option<$name> {
                 Self::ALL.get(number).copied()
             }
 
-            /// The one with a name.
+            /// Returns the variant with this name, or `None`.
             pub fn by_name(name: &str) -> Option<$name> {
                 Self::ALL.iter().copied().find(|one| one.name() == name)
             }

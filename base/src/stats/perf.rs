@@ -1,7 +1,7 @@
-//! The perf context: what this thread's own calls cost. RocksDB's `PerfContext` and `PerfLevel`.
+//! The perf context: the cost of the calls of this thread. RocksDB's `PerfContext` and `PerfLevel`.
 //!
-//! Counters live in thread-local cells and are added to only when the thread's level asks for them, so a
-//! level of `Disable` leaves one comparison behind.
+//! The counters are thread-local cells. They change only if the perf level of the thread asks for them. With the
+//! level `Disable`, a counter costs one comparison.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -9,7 +9,8 @@ use std::fmt::Write;
 
 use super::{LevelCounter, PerfCounter};
 
-/// What this thread collects. Each level adds to the level before. The numbers are RocksDB's.
+/// Selects the values that this thread collects. Each level adds values to the level before. The numbers are
+/// RocksDB's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum PerfLevel {
@@ -30,7 +31,7 @@ pub enum PerfLevel {
 }
 
 impl PerfLevel {
-    /// The level of a number, the nearest where there is none.
+    /// Returns the level with this number. Other numbers give the nearest level.
     pub const fn from_number(number: i64) -> PerfLevel {
         match number {
             ..=0 => PerfLevel::Uninitialized,
@@ -45,13 +46,13 @@ impl PerfLevel {
 }
 
 type LevelCounts = [u64; LevelCounter::COUNT];
-/// Counts for each level of the tree.
+/// Counters for each level of SST files.
 pub type LevelBreakdown = BTreeMap<u32, [u64; LevelCounter::COUNT]>;
 
 struct Context {
     level: Cell<u8>,
     per_level: Cell<bool>,
-    /// Blocks read from files: of indexes and filters, of data.
+    /// The numbers of blocks that were read from files: index and filter blocks, and data blocks.
     blocks_read: [Cell<u64>; 2],
     counters: [Cell<u64>; PerfCounter::COUNT],
 }
@@ -68,8 +69,8 @@ thread_local! {
     static BREAKDOWN: RefCell<LevelBreakdown> = const { RefCell::new(BTreeMap::new()) };
 }
 
-/// So many blocks were read from a file by this thread. Counted at every level: what a call that looks through
-/// several tables tells of each of them is the difference of two [`blocks_read`].
+/// Counts blocks that this thread read from a file. Counts at every perf level. A call that reads several SST files
+/// compares [`blocks_read`] before and after each file.
 #[inline]
 pub fn note_blocks_read(data: bool, blocks: u64) {
     CONTEXT.with(|context| {
@@ -78,24 +79,24 @@ pub fn note_blocks_read(data: bool, blocks: u64) {
     });
 }
 
-/// Blocks that this thread has read from files since it began: of indexes and filters, and of data.
+/// Returns the numbers of blocks that this thread has read from files: index and filter blocks, and data blocks.
 #[inline]
 pub fn blocks_read() -> (u64, u64) {
     CONTEXT.with(|context| (context.blocks_read[0].get(), context.blocks_read[1].get()))
 }
 
-/// This thread's level.
+/// Returns the perf level of this thread.
 #[inline]
 pub fn perf_level() -> PerfLevel {
     PerfLevel::from_number(i64::from(CONTEXT.with(|context| context.level.get())))
 }
 
-/// Sets this thread's level.
+/// Sets the perf level of this thread.
 pub fn set_perf_level(level: PerfLevel) {
     CONTEXT.with(|context| context.level.set(level as u8));
 }
 
-/// Sets this thread's level by RocksDB's number; the nearest where there is none.
+/// Sets the perf level of this thread by RocksDB's number. Other numbers set the nearest level.
 pub fn set_perf_level_number(number: i64) {
     set_perf_level(PerfLevel::from_number(number));
 }
@@ -122,7 +123,7 @@ pub fn perf_add(counter: PerfCounter, count: u64) {
     });
 }
 
-/// Adds to two counters, asking once.
+/// Adds to two counters, with one check of the level.
 #[inline]
 pub fn perf_add_both(one: (PerfCounter, u64), other: (PerfCounter, u64)) {
     CONTEXT.with(|context| {
@@ -139,7 +140,7 @@ fn add(context: &Context, counter: PerfCounter, count: u64) {
     cell.set(cell.get().wrapping_add(count));
 }
 
-/// Adds to a level's counter, if this thread counts by level.
+/// Adds to a counter of a level, if this thread counts by level.
 #[inline]
 pub fn perf_add_at_level(counter: LevelCounter, count: u64, level: u32) {
     let wanted = CONTEXT
@@ -151,23 +152,23 @@ pub fn perf_add_at_level(counter: LevelCounter, count: u64, level: u32) {
 
 #[cold]
 fn add_at_level(counter: LevelCounter, count: u64, level: u32) {
-    // A thread that is ending counts no levels any more.
+    // A thread that is ending has no counters by level.
     let _ = BREAKDOWN.try_with(|levels| {
         levels.borrow_mut().entry(level).or_insert([0; LevelCounter::COUNT])[counter.number()] += count;
     });
 }
 
-/// Starts or stops counting by level on this thread. Stopping keeps what was counted.
+/// Starts or stops counting by level on this thread. The counters keep their values when the counting stops.
 pub fn perf_per_level(on: bool) {
     CONTEXT.with(|context| context.per_level.set(on));
 }
 
-/// What a counter stands at on this thread.
+/// Returns the value of a counter of this thread.
 pub fn perf_counter(counter: PerfCounter) -> u64 {
     CONTEXT.with(|context| context.counters[counter.number()].get())
 }
 
-/// Sets all of this thread's counters to 0.
+/// Sets all counters of this thread to 0.
 pub fn perf_context_reset() {
     CONTEXT.with(|context| context.counters.iter().for_each(|counter| counter.set(0)));
     let _ = BREAKDOWN.try_with(|levels| {
@@ -175,12 +176,12 @@ pub fn perf_context_reset() {
     });
 }
 
-/// All counters as RocksDB writes them: `name = count, name = count`.
+/// Returns all counters in RocksDB's format: `name = count, name = count`.
 pub fn perf_context_text() -> String {
     text(false)
 }
 
-/// Those counters that are not 0.
+/// Returns the counters that are not 0.
 pub fn perf_context_text_nonzero() -> String {
     text(true)
 }
@@ -211,33 +212,34 @@ fn text(exclude_zero: bool) -> String {
     text
 }
 
-/// A time that is counted and decides nothing, by the machine's own clock: the only one outside of `env`.
+/// A time for statistics, from the clock of the machine. This is the only use of a clock outside of `env`, and no
+/// decision depends on it.
 #[derive(Clone, Copy, Debug)]
 pub struct Stopwatch(std::time::Instant);
 
 #[allow(clippy::disallowed_methods, reason = "counted, never acted on")]
 impl Stopwatch {
-    /// Reads the clock.
+    /// Starts the time.
     #[inline]
     pub fn start() -> Stopwatch {
         Stopwatch(std::time::Instant::now())
     }
 
-    /// Nanoseconds since the start.
+    /// Returns the nanoseconds since the start.
     #[inline]
     pub fn nanos(self) -> u64 {
         self.0.elapsed().as_nanos() as u64
     }
 
-    /// Microseconds since the start.
+    /// Returns the microseconds since the start.
     #[inline]
     pub fn micros(self) -> u64 {
         self.0.elapsed().as_micros() as u64
     }
 }
 
-/// Adds the time from its start to its drop to a counter, in nanoseconds. Reads no clock when this thread
-/// does not take such times.
+/// Adds time to a counter, in nanoseconds: the time from the start to the drop of the timer. Reads no clock if this
+/// thread collects no such times.
 #[derive(Debug)]
 #[must_use = "the time taken is that until the timer is dropped"]
 pub struct PerfTimer {
@@ -246,19 +248,19 @@ pub struct PerfTimer {
 }
 
 impl PerfTimer {
-    /// Times an operation.
+    /// Starts a timer for an operation.
     #[inline]
     pub fn start(counter: PerfCounter) -> PerfTimer {
         PerfTimer::start_at(counter, PerfLevel::EnableTimeExceptForMutex)
     }
 
-    /// Times what is taken only from a level on.
+    /// Starts a timer that acts only at `level` and above.
     #[inline]
     pub fn start_at(counter: PerfCounter, level: PerfLevel) -> PerfTimer {
         PerfTimer { counter, start: perf_timing(level).then(Stopwatch::start) }
     }
 
-    /// Ends the time now.
+    /// Stops the timer now.
     pub fn stop(self) {}
 }
 

@@ -1,4 +1,4 @@
-//! What the perf context counts, one row each: RocksDB 11.8.1's fields, in its order, under its names.
+//! The counters of the perf context, one row each: RocksDB 11.8.1's fields, with its order and its names.
 
 super::numbered! {
     /// A counter of the thread's perf context. `..time` and `..nanos` are nanoseconds, `..byte(s)` bytes.
@@ -127,7 +127,7 @@ super::numbered! {
 }
 
 super::numbered! {
-    /// A counter kept for each level of the tree, when that is asked for.
+    /// A counter for each level of SST files. It counts only after `perf_per_level(true)`.
     pub enum LevelCounter {
         BloomFilterUseful "bloom_filter_useful",
         BloomFilterFullPositive "bloom_filter_full_positive",

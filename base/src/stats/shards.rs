@@ -1,9 +1,9 @@
-//! One set of counters a thread.
+//! One set of counters for each thread.
 //!
-//! Threads lease a slot number each; a slot has one writer at a time, which therefore adds with a load and a
-//! store. Beyond `SLOTS` threads (and while a thread is being taken down) the last slot is shared and
-//! added to with a locked instruction. A slot given back is taken over with what it has counted: the sums
-//! do not care who counted, and the lock around the free list passes the values on.
+//! Each thread leases a slot. A slot has one writer at a time, so the writer adds with a load and a store. If there
+//! are more than `SLOTS` threads, the other threads share the last slot and add with a locked instruction; a thread
+//! that is ending does so too. A returned slot keeps its counts for its next thread, because only the sums matter.
+//! The lock of the free list makes the counts visible to the next thread.
 
 #![allow(clippy::disallowed_types, reason = "held for a push or a pop, by threads that start or end")]
 
@@ -14,9 +14,9 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use super::histogram::{BUCKETS, Histogram, bucket};
 use super::{HistogramKind, Ticker};
 
-/// Threads with a slot of their own.
+/// The number of threads with their own slot.
 const SLOTS: usize = 64;
-/// The slot of all others.
+/// The slot that all other threads share.
 const SHARED: usize = SLOTS;
 const UNKNOWN: usize = usize::MAX;
 
@@ -25,14 +25,14 @@ thread_local! {
     static LEASE: Cell<Option<Lease>> = const { Cell::new(None) };
 }
 
-/// Slots given back, and how many were ever given out.
+/// The returned slots, and the number of slots that were ever leased.
 static FREE: Mutex<(Vec<usize>, usize)> = Mutex::new((Vec::new(), 0));
 
 fn free() -> MutexGuard<'static, (Vec<usize>, usize)> {
     FREE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Gives the slot back when the thread ends.
+/// Returns the slot when the thread ends.
 struct Lease(usize);
 
 impl Drop for Lease {
@@ -68,19 +68,19 @@ fn lease() -> usize {
     };
     SLOT.set(slot);
     let lease = Lease(slot);
-    // Where the thread is already being taken down the lease is dropped here and now, and the slot is shared.
+    // If the thread is ending already, the lease is dropped here, and the thread uses the shared slot.
     let _ = LEASE.try_with(|kept| kept.set(Some(lease)));
     SLOT.get()
 }
 
-/// Counters of one slot. Aligned so that two slots never share a cache line.
+/// The counters of one slot. The alignment keeps two slots out of one cache line.
 #[repr(align(128))]
 struct Shard {
     tickers: [AtomicU64; Ticker::COUNT],
     histograms: [OnceLock<Box<Cells>>; HistogramKind::COUNT],
 }
 
-/// A histogram that others may read while it grows.
+/// A histogram that other threads may read while its thread adds values.
 struct Cells {
     buckets: [AtomicU64; BUCKETS],
     min: AtomicU64,
@@ -90,7 +90,7 @@ struct Cells {
     sum_squares: AtomicU64,
 }
 
-/// All sets; each comes into being when its thread first counts.
+/// The sets of all slots. A set is allocated when its thread counts for the first time.
 pub(super) struct Shards([OnceLock<Box<Shard>>; SLOTS + 1]);
 
 impl Shards {
@@ -126,7 +126,7 @@ impl Shards {
         }
     }
 
-    /// Sum over all slots, modulo 2^64.
+    /// Returns the sum over all slots, modulo 2^64.
     pub(super) fn ticker(&self, ticker: Ticker) -> u64 {
         let of = |shard: &Shard| shard.tickers[ticker.number()].load(Relaxed);
         self.shards().map(of).fold(0, u64::wrapping_add)
@@ -140,7 +140,8 @@ impl Shards {
         total
     }
 
-    /// Empties a histogram. What other threads add meanwhile may be lost or stay, as in RocksDB.
+    /// Removes the values of a histogram. Values that other threads add at the same time may be lost or stay, as in
+    /// RocksDB.
     pub(super) fn clear_histogram(&self, kind: HistogramKind) {
         for cells in self.shards().filter_map(|shard| shard.histograms[kind.number()].get()) {
             cells.clear();

@@ -6,27 +6,28 @@ use std::sync::atomic::{AtomicU8, AtomicU64, Ordering::Relaxed};
 use super::shards::Shards;
 use super::{Histogram, HistogramData, HistogramKind, Ticker};
 
-/// How much is collected; each level adds to the one before. Numbers as RocksDB's.
+/// Selects the values that the statistics collect. Each level adds values to the level before. The numbers are
+/// RocksDB's.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum StatsLevel {
-    /// Nothing.
+    /// Collects nothing.
     DisableAll = 0,
-    /// Tickers only.
+    /// Collects tickers.
     ExceptHistogramOrTimers = 1,
-    /// And histograms of counts and sizes.
+    /// Adds histograms of counts and sizes.
     ExceptTimers = 2,
-    /// And times, but for those within a mutex and of compression.
+    /// Adds times, except times inside of mutexes and times of compression.
     #[default]
     ExceptDetailedTimers = 3,
-    /// And times of compression.
+    /// Adds times of compression.
     ExceptTimeForMutex = 4,
-    /// And times within mutexes.
+    /// Adds times inside of mutexes.
     All = 5,
 }
 
 impl StatsLevel {
-    /// The level of a number; those above the last are the last.
+    /// Returns the level with this number. Larger numbers give the last level.
     pub const fn from_number(number: u8) -> StatsLevel {
         match number {
             0 => StatsLevel::DisableAll,
@@ -39,9 +40,9 @@ impl StatsLevel {
     }
 }
 
-/// Tickers and histograms of one or more databases; shared as `Option<Arc<Statistics>>`.
+/// Tickers and histograms of one or more databases. Shared as `Option<Arc<Statistics>>`.
 ///
-/// Counting costs a thread-local read and an addition to memory that only this thread writes.
+/// Cost of a count: a thread-local read, and an addition to memory that only this thread writes.
 pub struct Statistics {
     level: AtomicU8,
     shards: Shards,
@@ -64,7 +65,7 @@ impl fmt::Debug for Statistics {
 }
 
 impl Statistics {
-    /// Empty, at the default level.
+    /// Makes empty statistics with the default level.
     pub fn new() -> Statistics {
         Statistics {
             level: AtomicU8::new(StatsLevel::default() as u8),
@@ -74,7 +75,7 @@ impl Statistics {
         }
     }
 
-    /// Empty, and these histograms stay empty.
+    /// Makes empty statistics. The histograms in `ignored` stay empty.
     pub fn without(ignored: &[HistogramKind]) -> Statistics {
         const { assert!(HistogramKind::COUNT <= u128::BITS as usize) };
         let ignored = ignored.iter().fold(0, |mask, &kind| mask | 1 << kind as u32);
@@ -87,24 +88,24 @@ impl Statistics {
         self.ignored >> kind as u32 & 1 == 0
     }
 
-    /// How much is collected.
+    /// Returns the level.
     #[inline]
     pub fn level(&self) -> StatsLevel {
         StatsLevel::from_number(self.level.load(Relaxed))
     }
 
-    /// Collects more or less from now on.
+    /// Sets the level.
     pub fn set_level(&self, level: StatsLevel) {
         self.level.store(level as u8, Relaxed);
     }
 
-    /// Counts one.
+    /// Adds 1 to a ticker.
     #[inline]
     pub fn tick(&self, ticker: Ticker) {
         self.add(ticker, 1);
     }
 
-    /// Counts `count`; RocksDB's `recordTick`.
+    /// Adds `count` to a ticker; RocksDB's `recordTick`.
     #[inline]
     pub fn add(&self, ticker: Ticker, count: u64) {
         if self.level.load(Relaxed) > StatsLevel::DisableAll as u8 {
@@ -112,7 +113,7 @@ impl Statistics {
         }
     }
 
-    /// Takes a size or a number into a distribution; RocksDB's `recordInHistogram`.
+    /// Adds a size or a number to a histogram; RocksDB's `recordInHistogram`.
     #[inline]
     pub fn measure(&self, kind: HistogramKind, value: u64) {
         if self.level.load(Relaxed) > StatsLevel::ExceptHistogramOrTimers as u8 && self.takes(kind) {
@@ -120,8 +121,8 @@ impl Statistics {
         }
     }
 
-    /// Takes a duration into a distribution, unless times are not collected; RocksDB's
-    /// `reportTimeToHistogram`. The unit is the histogram's: microseconds for most.
+    /// Adds a duration to a histogram, unless the level excludes times. The unit is that of the histogram:
+    /// microseconds for most. RocksDB's `reportTimeToHistogram`.
     #[inline]
     pub fn measure_time(&self, kind: HistogramKind, value: u64) {
         if self.timers_on() && self.takes(kind) {
@@ -129,52 +130,52 @@ impl Statistics {
         }
     }
 
-    /// Whether times are collected at all: what to ask before a clock is read.
+    /// Returns true if times are collected. Check this before a clock is read.
     #[inline]
     pub fn timers_on(&self) -> bool {
         self.level.load(Relaxed) > StatsLevel::ExceptTimers as u8
     }
 
-    /// Whether times of compression are collected.
+    /// Returns true if times of compression are collected.
     #[inline]
     pub fn detailed_timers_on(&self) -> bool {
         self.level.load(Relaxed) > StatsLevel::ExceptDetailedTimers as u8
     }
 
-    /// Whether times within mutexes are collected.
+    /// Returns true if times inside of mutexes are collected.
     #[inline]
     pub fn mutex_timers_on(&self) -> bool {
         self.level.load(Relaxed) >= StatsLevel::All as u8
     }
 
-    /// A ticker's count.
+    /// Returns the value of a ticker.
     pub fn ticker(&self, ticker: Ticker) -> u64 {
         self.shards.ticker(ticker).wrapping_sub(self.origins[ticker.number()].load(Relaxed))
     }
 
-    /// Makes a ticker's count what is given.
+    /// Sets the value of a ticker.
     pub fn set_ticker(&self, ticker: Ticker, count: u64) {
         let origin = self.shards.ticker(ticker).wrapping_sub(count);
         self.origins[ticker.number()].store(origin, Relaxed);
     }
 
-    /// A ticker's count, which starts from 0 again; nothing counted meanwhile is lost.
+    /// Returns the value of a ticker and sets the ticker to 0. Counts of other threads are not lost.
     pub fn take_ticker(&self, ticker: Ticker) -> u64 {
         let sum = self.shards.ticker(ticker);
         sum.wrapping_sub(self.origins[ticker.number()].swap(sum, Relaxed))
     }
 
-    /// A copy of a distribution.
+    /// Returns a copy of a histogram.
     pub fn histogram(&self, kind: HistogramKind) -> Histogram {
         self.shards.histogram(kind)
     }
 
-    /// A distribution's figures.
+    /// Returns the figures of a histogram.
     pub fn histogram_data(&self, kind: HistogramKind) -> HistogramData {
         self.histogram(kind).data()
     }
 
-    /// Starts all over.
+    /// Sets all tickers to 0 and removes all values of histograms.
     pub fn reset(&self) {
         for &ticker in Ticker::ALL {
             self.set_ticker(ticker, 0);
@@ -184,13 +185,13 @@ impl Statistics {
         }
     }
 
-    /// All tickers, by name.
+    /// Returns all tickers with their names.
     pub fn tickers(&self) -> impl Iterator<Item = (&'static str, u64)> {
         Ticker::ALL.iter().map(|&ticker| (ticker.name(), self.ticker(ticker)))
     }
 }
 
-/// RocksDB's text: a line for each ticker, then for each histogram.
+/// RocksDB's text: a line for each ticker, then a line for each histogram.
 impl fmt::Display for Statistics {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (name, count) in self.tickers() {

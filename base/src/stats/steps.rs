@@ -48,16 +48,16 @@ super::numbered! {
     }
 }
 
-/// One operation of a thread in so many is a sample.
+/// The period of samples: one operation of a thread in so many is a sample.
 pub const PERIOD: u32 = 64;
-/// The first operations of a thread are all samples.
+/// The number of operations at the start of a thread that are all samples.
 const FIRST_OPERATIONS: u32 = 16;
 
-/// `Steps::first` without a step so far.
+/// The value of `Steps::first` while there is no step.
 const FAST: u64 = 0;
 
 struct Steps {
-    /// An operation is in progress.
+    /// True while an operation is in progress.
     busy: Cell<bool>,
     /// `FAST`, or the start of the first step of the operation.
     first: Cell<u64>,
@@ -65,11 +65,11 @@ struct Steps {
     span: Cell<u64>,
     /// Ticks of steps inside the current step.
     inside: Cell<u64>,
-    /// A step that hides its inner steps is in progress.
+    /// True during a step that hides its inner steps.
     closed: Cell<bool>,
     /// Operations until the next sample.
     countdown: Cell<u32>,
-    /// Operations of `FIRST_OPERATIONS` that are left.
+    /// The operations of `FIRST_OPERATIONS` that remain.
     early: Cell<u32>,
     /// Bit `n`: `ticks[n]` belongs to this operation.
     used: Cell<u32>,
@@ -78,7 +78,7 @@ struct Steps {
     waited_nanos: Cell<u64>,
 }
 
-/// The wait of a thread that was not asked yet.
+/// The value of `waited_nanos` before the first call of [`waited_since_last_call`].
 const UNKNOWN_WAIT: u64 = u64::MAX;
 
 thread_local! {
@@ -116,11 +116,12 @@ impl Drop for BegunOperation {
     }
 }
 
-/// Begins an operation of this thread. With `timed`, the operation is timed from its start; without, only if the operation is
-/// a sample. Returns `None` inside another operation: the inner operation is part of the outer one.
+/// Begins an operation of this thread. With `timed`, the operation is timed from its start. Otherwise only a sample
+/// is timed from its start. Returns `None` inside of another operation: the inner operation is part of the outer
+/// operation.
 #[inline]
 pub fn begin_operation(timed: bool) -> Option<BegunOperation> {
-    // A model of schedules must not depend on a time.
+    // The result would depend on the time, and a model of schedules must not.
     if cfg!(any(loom, shuttle)) {
         return None;
     }
@@ -148,14 +149,14 @@ pub fn end_operation(operation: BegunOperation) -> u64 {
     STEPS.with(|steps| steps.first.replace(FAST))
 }
 
-/// Ends a move of an iterator, which has no beginning of its own: it costs three instructions. True if the move met a
-/// step. Steps of this thread before the move, in no operation, count for the move.
+/// Ends a move of an iterator. A move has no begin call, to save time: the end of the move costs three instructions.
+/// Returns true if the move met a step. Steps before the move that belong to no operation count for the move.
 #[inline]
 pub fn end_move() -> bool {
     !cfg!(any(loom, shuttle)) && STEPS.with(|steps| steps.first.get() != FAST && end_steps(steps))
 }
 
-/// Forgets the steps, unless they belong to an operation in progress.
+/// Removes the steps, unless they belong to an operation in progress.
 #[cold]
 fn end_steps(steps: &Steps) -> bool {
     if steps.busy.get() {
@@ -165,7 +166,8 @@ fn end_steps(steps: &Steps) -> bool {
     true
 }
 
-/// Ticks from the first step to the last step of the move that ended last on this thread. Only if it met a step.
+/// Returns the ticks from the first step to the last step of the last move on this thread. Valid only if the move met
+/// a step.
 #[inline]
 pub fn stepped_ticks() -> u64 {
     STEPS.with(|steps| steps.span.get())
@@ -179,8 +181,8 @@ fn next_sample(steps: &Steps) {
     steps.countdown.set(if early > 0 { 1 } else { PERIOD });
 }
 
-/// Takes the time in which this thread waited for a processor, in nanoseconds since the thread started. Returns the time since
-/// the last call on this thread; 0 for the first call.
+/// Returns the time in which this thread waited for a processor since the last call on this thread, in nanoseconds; 0
+/// for the first call. `total_nanos` is this wait since the start of the thread.
 pub fn waited_since_last_call(total_nanos: u64) -> u64 {
     STEPS.with(|steps| {
         let before = steps.waited_nanos.replace(total_nanos);
@@ -200,7 +202,7 @@ fn add_ticks(steps: &Steps, cause: Cause, more_ticks: u64) {
     steps.used.set(used | 1 << at);
 }
 
-/// The ticks of each cause in the operation that ended last on this thread.
+/// Returns the ticks of each cause in the last operation on this thread.
 pub fn steps_taken() -> [u64; Cause::COUNT] {
     STEPS.with(|steps| {
         let used = steps.used.get();
@@ -208,7 +210,7 @@ pub fn steps_taken() -> [u64; Cause::COUNT] {
     })
 }
 
-/// The nanoseconds of each cause in the operation that ended last on this thread. Reads the clock.
+/// Returns the nanoseconds of each cause in the last operation on this thread. Reads the clock.
 pub fn last_causes() -> [u64; Cause::COUNT] {
     steps_taken().map(|taken| if taken > 0 { ticks::to_nanos(taken) } else { 0 })
 }
@@ -229,7 +231,7 @@ pub struct SlowOperation {
 #[must_use = "a step lasts until it is dropped"]
 pub struct Step {
     cause: Cause,
-    /// 0 inside a closed step.
+    /// The start of the step in ticks; 0 inside of a closed step.
     start: u64,
     /// Ticks inside the outer step before this step.
     outer: u64,
@@ -254,7 +256,7 @@ impl Step {
         })
     }
 
-    /// Begins a step that counts its inner steps as its own: a writer that waits may run a background job.
+    /// Begins a step that includes its inner steps. For example, a writer that waits may run a background job.
     pub fn begin_closed(cause: Cause) -> Step {
         let mut step = Step::begin(cause);
         if step.start > 0 {
@@ -264,7 +266,7 @@ impl Step {
         step
     }
 
-    /// Ends the step now.
+    /// Stops the step now.
     #[inline]
     pub fn stop(self) {}
 }
@@ -295,14 +297,14 @@ const _: () = assert!(Cause::COUNT <= u32::BITS as usize);
 mod tests {
     use super::*;
 
-    /// Runs until the tick counter has moved.
+    /// Waits until the tick counter has moved.
     fn spend() {
         let begin = ticks::now();
         while ticks::now() == begin {}
     }
 
-    /// Runs an operation. The first result is true if the operation was measured from its start. The second result has the
-    /// causes of the operation, if the operation met a step.
+    /// Runs an operation. Returns true if the operation was timed from its start, and the causes of the operation if
+    /// the operation met a step.
     fn operate(run: impl FnOnce()) -> (bool, Option<[u64; Cause::COUNT]>) {
         let began = begin_operation(false).expect("no operation around this one");
         run();
@@ -328,7 +330,7 @@ mod tests {
     fn timed_operation_has_its_start_also_if_it_is_no_sample() {
         (0..FIRST_OPERATIONS).for_each(|_| drop(begin_operation(true)));
         let timed: Vec<_> = (0..PERIOD).filter_map(|_| begin_operation(true)).collect::<Vec<_>>();
-        // Only the first value is an operation of its own: the others are inside of it.
+        // Only the first value is an outer operation: the other values are inside of it.
         assert_eq!(timed.len(), 1);
         assert!(timed[0].start > 0);
     }
@@ -359,7 +361,7 @@ mod tests {
         });
         let taken = taken.expect("a step was met");
         assert!(taken[Cause::WalWrite as usize] > 0 && taken[Cause::WalSync as usize] > 0);
-        // The inner step is counted once: both together are not longer than the operation.
+        // The inner step is counted once: the sum of both is not longer than the operation.
         assert!(taken.iter().sum::<u64>() <= stepped_ticks());
     }
 

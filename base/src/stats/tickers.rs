@@ -1,8 +1,8 @@
-//! The counters, one row each: RocksDB 11.8.1's `Tickers`, in its order, under its names. The position is
-//! the number that the C interface takes.
+//! The tickers, one row each: RocksDB 11.8.1's `Tickers`, with its order and its names. The position is the number in
+//! the C interface.
 
 super::numbered! {
-    /// What is counted. The number is RocksDB's.
+    /// The counted event of a ticker. The number is RocksDB's.
     pub enum Ticker {
         BlockCacheMiss "rocksdb.block.cache.miss",
         BlockCacheHit "rocksdb.block.cache.hit",
