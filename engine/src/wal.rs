@@ -214,8 +214,8 @@ impl WalSet {
         wals
     }
 
-    /// Writes buffered records to the files, and returns the number and size of each live WAL at one moment, oldest
-    /// first, the active WAL last.
+    /// Writes buffered records to the files, and returns the number and size of each live WAL, oldest first, the
+    /// active WAL last. No append changes the sizes meanwhile.
     ///
     /// # Errors
     /// A failure of the file system. The failure poisons the WALs.
@@ -688,8 +688,8 @@ impl WalSet {
         self.closed.lock().iter_mut().for_each(Closed::pass_failure);
     }
 
-    /// Returns the error of acknowledged writes that were still in the memory buffer when their WAL failed.
-    /// The writes are lost until they are in SST files.
+    /// Returns the error of acknowledged writes that were still in the memory buffer when their WAL failed. Until
+    /// these writes are flushed to SST files, a crash loses them.
     fn check_gathered(&self) -> Result<()> {
         let closed = self.closed.lock();
         closed.iter().filter(|wal| wal.lost_gathered()).find_map(Closed::failure).map_or(Ok(()), Err)

@@ -202,7 +202,7 @@ pub fn batch(bytes: &[u8], seq: SequenceNumber, families: &FamilySet, source: So
 /// Applies records without a batch header, as [`batch`] does.
 ///
 /// # Errors
-/// As [`batch`].
+/// The errors of [`batch`].
 pub fn records(
     mut records: format::batch::Records<'_>,
     seq: SequenceNumber,

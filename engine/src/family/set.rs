@@ -139,7 +139,7 @@ impl FamilySet {
             "the column families are not in the order of their ids"
         );
         for family in families {
-            base::invariant!(family.id().0 > *max_id, "a family is added with a number that is not new");
+            base::invariant!(family.id().0 > *max_id, "a column family is added with an id that is not new");
             *max_id = family.id().0;
         }
         base::invariant!(

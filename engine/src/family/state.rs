@@ -386,7 +386,7 @@ impl State {
             pick.memtables
                 .iter()
                 .all(|m| self.immutable_memtables.iter().any(|i| i.id == m.id && i.flushing)),
-            "a flush is given up of a memtable that is not flushed"
+            "a memtable is given back that no flush has picked"
         );
         for sealed in &mut self.immutable_memtables {
             if pick.memtables.iter().any(|m| m.id == sealed.id) {

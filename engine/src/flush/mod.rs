@@ -72,7 +72,7 @@ pub fn run(
 /// Flushes memtables that are already picked, in one commit.
 ///
 /// # Errors
-/// As [`run`].
+/// The errors of [`run`].
 pub fn run_picked(
     t: &FlushTools<'_>,
     job: JobId,

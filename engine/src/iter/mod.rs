@@ -377,7 +377,7 @@ impl Iter {
         // Drop the old walk while the iterator still holds the super version of this walk.
         base::invariant!(
             self.super_version.number <= newest.number,
-            "an iterator goes from super version {} back to {}",
+            "an iterator moves from super version {} back to {}",
             self.super_version.number,
             newest.number
         );
@@ -411,7 +411,7 @@ impl Iter {
 
     #[cold]
     fn attend(&mut self, step: Step) {
-        base::invariant!(self.attends, "an iterator follows its column family without being asked to");
+        base::invariant!(self.attends, "`attend` runs for an iterator that does not need it");
         self.internal_key = OnceLock::new();
         self.walk.watch_step(false);
         if self.follows {
@@ -430,7 +430,7 @@ impl Iter {
 
     #[cold]
     fn go_over(&mut self, step: Step) {
-        base::invariant!(self.follows, "an iterator goes to a newer super version without being asked to");
+        base::invariant!(self.follows, "an iterator without auto-refresh moves to a newer super version");
         let newest = acquire(&self.context);
         let built = build(&self.context, &self.options, &newest).and_then(|mut walk| {
             collect(&mut walk, &self.context, &self.options, &newest)?;

@@ -281,9 +281,9 @@ impl Opening {
         Ok(changes)
     }
 
-    /// Deletes the orphan files, if the end of the MANIFEST was proved. Otherwise deletes only the files
-    /// that this open made obsolete, and moves the orphan files to `lost/`. If the end of the MANIFEST is
-    /// in doubt, the open deletes no file: the MANIFEST and the replayed WALs stay too.
+    /// Deletes the orphan files, if the end of the MANIFEST was proved. Otherwise deletes only the files that this
+    /// open made obsolete, and moves the orphan files to `lost/`. If the end of the MANIFEST is in doubt, the open
+    /// deletes no file: it moves the obsolete MANIFEST and the replayed WALs to `lost/` too.
     fn sweep(
         &self,
         shared: &Shared,

@@ -101,7 +101,7 @@ impl Opening {
     /// Checks the options `create_if_missing` and `error_if_exists`. A read-only open needs an existing database.
     fn check_existence(&self, path: &Path) -> Result<()> {
         let current = self.paths.current();
-        // A directory that is not there yet has no MANIFEST.
+        // A directory that does not exist has no MANIFEST.
         let exists = match self.exists() {
             Err(error) if error.is_not_found() => false,
             exists => exists?,

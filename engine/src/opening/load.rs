@@ -1,9 +1,9 @@
 //! Opens the SST files of a recovered database, several at a time.
 //!
-//! Opening an SST file is a few reads that depend on each other: footer, properties, index, filter. With a cold page cache
-//! the device waits for one thread, so `max_file_opening_threads` threads take files from one list. A thread is worth its
-//! start for [`FILES_OF_A_THREAD`] files. The first error in the order of the list is reported. Source: RocksDB
-//! `VersionBuilder::LoadTableHandlers`.
+//! Opening an SST file is a few reads that depend on each other: footer, properties, index, filter. With a cold
+//! page cache, one thread cannot keep the device busy, so up to `max_file_opening_threads` threads take files from
+//! one list. There is one thread for each [`FILES_OF_A_THREAD`] files. The first error in the order of the list is
+//! reported. Source: RocksDB `VersionBuilder::LoadTableHandlers`.
 
 use base::{Error, Result};
 use lsm::file_meta::FileMetaData;
@@ -24,7 +24,7 @@ struct Loading<'a> {
     files: Vec<(&'a SuperVersion, usize, &'a FileMetaData)>,
     next: AtomicUsize,
     stop: AtomicBool,
-    /// Errors with the place of the file in the list.
+    /// Each error with the index of its file in the list.
     errors: Mutex<Vec<(usize, Error)>>,
 }
 
@@ -94,8 +94,8 @@ impl Opening {
         Ok(())
     }
 
-    /// Opens blob files, because a writer may delete their names while this instance reads. A blob file that does not
-    /// open is an error of the reads of its values.
+    /// Opens blob files, because a writer may delete their names while this instance reads. If a blob file does not
+    /// open, only the reads of its values fail.
     fn load_blobs(
         &self,
         recovered: &Recovered,

@@ -53,9 +53,9 @@ pub(super) fn decide(finding: Finding, mode: WalRecoveryMode, ignores_damage: bo
     }]
 }
 
-/// Returns what the unreadable bytes of a recycled file are: the remains of an older WAL, or `finding`. `all_read`
-/// means that replay has read all bytes that the proof of the last close names. The WAL then ends before these
-/// bytes.
+/// Returns what the unreadable bytes of a recycled file are: the remains of an older WAL (`OldRecord`), or
+/// `finding`. `all_read` means that replay has read all bytes that the proof of the last close names, so the
+/// unreadable bytes are no part of this WAL.
 pub(super) fn in_recycled_file(finding: Finding, mode: WalRecoveryMode, all_read: bool) -> Finding {
     let remains = match (mode, finding) {
         (WalRecoveryMode::PointInTimeRecovery, _) => true,

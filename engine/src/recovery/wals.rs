@@ -22,11 +22,10 @@
 //!
 //! **Invalid batches.** Two faults fail the open in every mode, because no crash produces them: a write batch that does
 //! not decode, and a write batch that moves the sequence number backwards. A batch that repeats an entry (the same key and
-//! the same sequence number, as in a WAL whose last records are there twice) counts as the second fault. There is one
-//! exception.
-//! `kSkipAnyCorruptedRecords` skips an empty write batch that moves the sequence number backwards. A recovery that stops at
-//! a hole writes this batch. If the process crashes before the WALs after the hole are deleted, the next recovery reads
-//! those WALs, then the empty batch.
+//! the same sequence number, as in a WAL whose last records are there twice) counts as the second fault. There is
+//! one exception: `kSkipAnyCorruptedRecords` skips an empty write batch that moves the sequence number backwards. A
+//! recovery that stops at a hole writes this batch. If the process crashes before the WALs after the hole are
+//! deleted, the next recovery reads those WALs, then the empty batch.
 //!
 //! **Recycled files.** After the end that a close proved, the file of a recycled WAL holds remains of older records.
 //! Absolute consistency accepts these remains. RocksDB refuses them, unless they happen to start with a valid record.
@@ -479,7 +478,8 @@ impl<'a> Replay<'a> {
 
     /// Returns true if no record is missing between the replayed records and a batch at `seq`. If nothing was
     /// replayed, the batch must follow the last sequence number of the MANIFEST and must name no older WAL, as
-    /// after a recovery. If the batch names older WALs, they may have lost the records up to that number.
+    /// after a recovery. If the batch names older WALs, its sequence number proves nothing: the MANIFEST may know
+    /// the sequence number of a record that these WALs have lost.
     fn goes_on(&self, seq: SequenceNumber, older: &[Mark]) -> bool {
         let Some(next) = self.next_seq.or_else(|| older.is_empty().then_some(self.settings.last_seq + 1))
         else {

@@ -292,10 +292,9 @@ impl Snapshots {
         self.live.lock().oldest().map(|held| (held.seq, held.time_s))
     }
 
-    /// Entries below this sequence number are no longer kept for a snapshot. The number is the oldest live
-    /// snapshot at the time of the last release, or the visible sequence number if no snapshot was left. 0
-    /// before the first release: no entry was kept for a snapshot, so a compaction of bottommost SST files
-    /// would gain nothing.
+    /// Returns the sequence number below which no entry is kept for a snapshot: the oldest live snapshot at the
+    /// time of the last release, or the visible sequence number if no snapshot was left. 0 before the first
+    /// release: no entry was kept for a snapshot, so a compaction of bottommost SST files would gain nothing.
     pub fn released_below(&self) -> SequenceNumber {
         self.released_below.load(Ordering::Acquire)
     }

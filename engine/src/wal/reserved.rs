@@ -21,7 +21,7 @@ pub(super) struct Reserved {
 }
 
 impl Reserved {
-    /// Nothing is reserved yet.
+    /// Starts without a reserved part.
     pub fn nothing(piece_bytes: u64) -> Self {
         Reserved { piece_bytes, end: 0 }
     }

@@ -9,8 +9,8 @@
 //!
 //! The own memtables are immutable before their entries are visible. A flush in between must not drop the older entries that
 //! readers still see, so the visible sequence number is held as if by a snapshot.
-//! Facts: RocksDB `db/db_impl/db_impl_write.cc`, `IngestWBWIAsMemtable`, and `memtable/wbwi_memtable.h`, which takes the index
-//! of the batch for a memtable.
+//! Facts: RocksDB `db/db_impl/db_impl_write.cc`, `IngestWBWIAsMemtable`, and `memtable/wbwi_memtable.h`, which uses
+//! the index of the batch as a memtable.
 
 use std::any::Any;
 
@@ -88,7 +88,7 @@ impl<'w> Filler<'w> {
     /// memtables come after the entries of `front`.
     ///
     /// # Errors
-    /// As [`Writer::write`].
+    /// The errors of [`Writer::write`].
     pub fn write(self, front: &mut WriteBatch, options: &WriteOptions, hook: &dyn WriteHook) -> Result<()> {
         if let Some(filled) = hook.filled().filter(|_| options.disableWAL) {
             // `write_as` marks only the column families of `front`.
@@ -122,7 +122,7 @@ impl<'w> Filler<'w> {
         *filled.kept.lock() = Some(kept);
         let mut own = std::mem::take(&mut *filled.own.lock());
         for (family, mem) in &mut own {
-            // Only the leader switches memtables, so the numbers stay as they are.
+            // Only the leader switches memtables, so no other thread takes this id.
             let id = family.state().next_immutable_id();
             let mem = Arc::get_mut(mem).ok_or_else(|| Error::aborted("a filled memtable is shared"))?;
             renumber(mem, id, offset)?;

@@ -58,7 +58,7 @@ impl Flags {
     }
 }
 
-/// A writer as the queue sees it.
+/// The properties of a writer that joins the queue.
 #[derive(Clone, Copy)]
 pub struct Entry<'a> {
     /// The records of the batch, without the batch header.
@@ -147,7 +147,7 @@ impl Group {
     const SHARED_BYTES: usize = 8 << 10;
 }
 
-/// A follower's order to insert its own batch.
+/// The order to a follower to insert its own batch.
 pub struct Insert {
     pub seq: SequenceNumber,
     waiter: Arc<Waiter>,
@@ -164,7 +164,7 @@ impl Insert {
             _ => {
                 base::invariant!(
                     false,
-                    "a follower that inserted its batch gets a signal that is no outcome"
+                    "a follower that inserted its batch gets another signal than the outcome"
                 );
                 Err(Error::aborted("a writer was given a second order"))
             }
@@ -264,8 +264,8 @@ struct Inner {
     leader_state: Option<Box<LeaderState>>,
     /// True while the leader waits for room. Writers with `no_slowdown` are then rejected.
     held_back: bool,
-    /// Holds the leader state while the leader waits for room and no other thread has borrowed the state.
-    /// While the state is here, a group that may overtake the leader does not wait.
+    /// Holds the leader state while the leader waits for room and no other thread has borrowed the state. While the
+    /// state is here, [`Queue::enter_ahead`] takes it without a wait.
     lent: Option<Box<LeaderState>>,
     waiting: VecDeque<Group>,
     /// The record buffers of finished groups, for the next groups.
@@ -427,9 +427,8 @@ impl Queue {
         inner.leader_state = Some(leader_state);
     }
 
-    /// Runs `wait`, in which the leader waits for room. During the wait, writers with `no_slowdown` get an
-    /// error, and a group that may overtake the leader borrows the leader state. `leader_state` is empty
-    /// during the wait.
+    /// Runs `wait`, in which the leader waits for room. During the wait, writers with `no_slowdown` get an error,
+    /// and [`Queue::enter_ahead`] can borrow the leader state. `leader_state` is empty during the wait.
     pub fn hold_back<T>(&self, leader_state: &mut LeaderState, wait: impl FnOnce() -> T) -> T {
         for mut group in self.lend(mem::take(leader_state)) {
             if let Some(leader) = group.leader.take() {
@@ -512,12 +511,12 @@ impl Queue {
         };
         match waiter.wait(&self.patience) {
             Signal::Lead(group, leader_state) => {
-                base::invariant!(group.ahead, "a recovery leads the write group of another writer");
-                base::invariant!(group.writers() == 1, "a recovery leads {} writers", group.writers());
+                base::invariant!(group.ahead, "a resume leads the write group of another writer");
+                base::invariant!(group.writers() == 1, "a resume leads {} writers", group.writers());
                 Ok(leader_state)
             }
             _ => {
-                base::invariant!(false, "a recovery that waits for the lead wakes up without the lead");
+                base::invariant!(false, "a resume that waits for the lead wakes up without the lead");
                 Err(Error::aborted("not led"))
             }
         }
@@ -547,7 +546,7 @@ impl ParallelInsert {
         let signal = self.leader.wait(&self.group_of_inserts.patience);
         base::invariant!(
             matches!(signal, Signal::InsertsDone),
-            "a leader that waits for its followers gets a signal that is not theirs"
+            "a leader that waits for its followers gets another signal than their reports"
         );
         base::invariant!(
             self.group_of_inserts.left.load(Ordering::Acquire) == 0,

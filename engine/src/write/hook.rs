@@ -52,7 +52,7 @@ pub enum Parts {
     Marked,
     /// Nothing goes to the memtables, and no sequence number is used: a prepared section, or a rollback.
     WalOnly,
-    /// The first `len` bytes, which hold `count` counted records, go to both. The rest goes to the memtables: the WAL has
-    /// it as a prepared section.
+    /// The first `len` bytes, which hold `count` counted records, go to both. The rest goes only to the memtables,
+    /// because the WAL already has it as a prepared section.
     WalPrefix { len: usize, count: u32 },
 }

@@ -9,7 +9,7 @@ use base::SequenceNumber;
 use crate::sequence::LastSequence;
 use crate::sync::{Arc, AtomicU64, Condvar, Mutex, Ordering, Patience};
 
-/// The order of publishing.
+/// Keeps the order in which groups are published.
 pub struct Publisher {
     /// The ticket of the last published group.
     done: AtomicU64,

@@ -118,8 +118,8 @@ impl Writer {
     /// Switches memtables because the memtables of all databases use too much memory: the active memtable with the
     /// oldest entry, and the active memtables of all stopped column families. If the memtables of stopped column
     /// families stayed active, they would count as active memory, and each later write would switch another small
-    /// memtable. If column families are stopped and writers would stall, switches all active memtables: only the
-    /// other column families can free memory.
+    /// memtable. If column families are stopped and writers would stall, switches all active memtables: stopped
+    /// column families cannot free memory, so the others must.
     #[cold]
     fn relieve_buffers(&self, leader_state: &mut LeaderState) -> Result<()> {
         let candidates = self.with_data();
@@ -335,8 +335,7 @@ impl Writer {
 const FAMILIES_COUNTED: u64 = 8;
 
 /// Returns the limit for the total size of all live WALs in bytes. If `option` is 0, the limit is four times the
-/// size that the memtables may have. It is at most 32 times the share of the column family with the largest
-/// memtables.
+/// size that all memtables may have. Of many column families, only the eight with the largest memtables count.
 pub fn wal_bytes_max(option: u64, families: &[Arc<Family>]) -> u64 {
     if option > 0 {
         return option;

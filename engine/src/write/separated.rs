@@ -14,8 +14,11 @@ use crate::batch::WriteBatch;
 use crate::options::WriteOptions;
 
 impl Writer {
+    /// Writes a copy of the batch in which each sub-batch ends with a marker.
+    ///
     /// # Errors
-    /// As [`Writer::write`]; InvalidArgument for range deletions, and NotSupported for a part that is not for the WAL.
+    /// The errors of [`Writer::write`]. InvalidArgument for range deletions. NotSupported for a batch with a WAL
+    /// termination point.
     pub(super) fn write_separated(
         &self,
         batch: &mut WriteBatch,

@@ -200,8 +200,8 @@ impl Controller {
     }
 
     /// Delays a group of `bytes` bytes if there is a stall. Returns the length of the wait in microseconds. During
-    /// the wait, the leader state is lent: see [`Queue::hold_back`]. `give_up` ends the wait if no resume is trying
-    /// to clear a background error of these column families.
+    /// the wait, the leader state is lent: see [`Queue::hold_back`]. `give_up` returns the background error that
+    /// ends the wait, if a further wait is useless.
     ///
     /// # Errors
     /// Incomplete, if the group would have to wait and has `no_slowdown`. If a wait ends without room:
