@@ -1,16 +1,16 @@
-//! Index blocks, taken apart once.
+//! Index blocks, decoded once when they are loaded.
 //!
 //! ```text
 //! entry : v32 shared, v32 non_shared, [v32 value_len,] key, value
-//! value : v64 offset, v64 size                    where nothing is delta encoded or shared = 0
-//!         varsigned64 (size - previous size)      else; the offset follows from the previous block
+//! value : v64 offset, v64 size                    without delta encoding, or if shared = 0
+//!         varsigned64 (size - previous size)      otherwise; the offset follows from the previous block
 //!         [, lps first internal key]              index type 3
 //! ```
-//! An index block is read far more often than it is loaded. So it is decoded whole when it is loaded, to
-//! arrays that a search walks without touching a varint: eight-byte heads of the separators, the
-//! separators without their common prefix, and the handles. A search reads the heads (a sixth of the
-//! block's memory, mostly in the processor's cache) and then one handle. Facts: RocksDB
-//! `table/block_based/index_builder.h`, `table/format.cc` (IndexValue).
+//! An index block is read much more often than it is loaded. So all of it is decoded when it is loaded, into
+//! arrays that need no varint: eight-byte heads of the separators, the separators without their common
+//! prefix, and the handles. A search reads the heads (a sixth of the memory of the block, mostly in the
+//! processor cache) and then one handle. Facts: RocksDB `table/block_based/index_builder.h`,
+//! `table/format.cc` (IndexValue).
 
 use std::cmp::Ordering;
 use std::ops::Range;
@@ -27,30 +27,30 @@ use crate::trailer as block_trailer;
 #[cfg(test)]
 mod tests;
 
-/// How the entries of an index block are written; the table's properties say so.
+/// The encoding of the entries of an index block, from the properties of the table.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct IndexLayout {
     /// Keys are user keys, without a trailer.
     pub user_keys: bool,
-    /// Values have no length and follow from the value before where keys share bytes.
+    /// Whether values have no stored length, and are differences to the previous value if keys share bytes.
     pub delta_values: bool,
-    /// Values carry the first key of their block.
+    /// Whether values contain the first key of their block.
     pub first_keys: bool,
-    /// The order's heads, if it has any.
+    /// The head order of the keys. `None` for a custom order.
     pub heads: Option<HeadOrder>,
-    /// What keys are shown with. The sequence number concerns first keys only.
+    /// The rewrite of keys. Its sequence number applies to first keys only.
     pub rewrite: KeyRewrite,
 }
 
-/// An index block, decoded: separators in ascending order and the block before each.
+/// A decoded index block: separators in ascending order, and the handle of the block before each separator.
 #[derive(Clone, Debug, Default)]
 pub struct Index {
     heads: Option<(HeadOrder, Box<[u64]>)>,
-    /// What all separators' user keys start with; empty unless there are heads.
+    /// The common prefix of the user keys of all separators. Empty without heads.
     prefix: Box<[u8]>,
-    /// User keys of the separators behind the common prefix, one after another.
+    /// The user keys of the separators without the common prefix, concatenated.
     rests: Box<[u8]>,
-    /// Where each ends.
+    /// The end of each of `rests`.
     ends: Box<[u32]>,
     /// Trailers of the separators; empty if they are user keys.
     trailers: Box<[u64]>,
@@ -63,7 +63,7 @@ pub struct Index {
 /// Checksums of the entries (`block_protection_bytes_per_key`).
 #[derive(Clone, Debug)]
 struct Checksums {
-    /// Bytes of each: 1, 2, 4 or 8.
+    /// Size of each checksum in bytes: 1, 2, 4 or 8.
     width: usize,
     bytes: Box<[u8]>,
 }
@@ -72,7 +72,7 @@ impl Index {
     /// Decodes a payload (without trailer).
     ///
     /// # Errors
-    /// Corruption if the block is not well formed.
+    /// Corruption if the block is malformed.
     pub fn decode(payload: &[u8], layout: &IndexLayout) -> Result<Index> {
         let mut builder = Builder::default();
         let mut entries = PlainEntries::new(payload, layout.delta_values)?;
@@ -97,7 +97,7 @@ impl Index {
         Ok(builder.finish(layout))
     }
 
-    /// Keeps `bytes_per_key` bytes of checksum (0, 1, 2, 4 or 8) for each entry from now on; [`Index::verify`]
+    /// Computes `bytes_per_key` bytes of checksum (0, 1, 2, 4 or 8) for each entry. [`Index::verify`]
     /// compares them.
     pub fn protect(&mut self, bytes_per_key: u8) {
         let width = usize::from(bytes_per_key.min(8));
@@ -110,7 +110,7 @@ impl Index {
         self.checksums = Some(Box::new(Checksums { width, bytes }));
     }
 
-    /// Compares entry `i` with its checksum, if it has one.
+    /// Compares entry `i` with its checksum, if there are checksums.
     ///
     /// # Errors
     /// Corruption if memory has changed since the index was loaded.
@@ -144,7 +144,7 @@ impl Index {
         hash64_seeded(self.first_key(i).unwrap_or_default(), hash64_seeded(&self.prefix, sum))
     }
 
-    /// Number of blocks.
+    /// Returns the number of blocks.
     #[inline]
     pub fn len(&self) -> usize {
         self.ends.len()
@@ -155,20 +155,20 @@ impl Index {
         self.ends.is_empty()
     }
 
-    /// The handle of block `i`; null past the end.
+    /// Returns the handle of block `i`, or the null handle after the last block.
     #[inline]
     pub fn handle(&self, i: usize) -> BlockHandle {
         self.handles.get(i)
     }
 
-    /// The first internal key of block `i`, if the index carries first keys.
+    /// Returns the first internal key of block `i`, if the index contains first keys.
     #[inline]
     pub fn first_key(&self, i: usize) -> Option<&[u8]> {
         piece(&self.first_keys, &self.first_ends, i)
     }
 
-    /// The separator behind block `i`: appended to `out` as a user key, its trailer returned if it has
-    /// one. Nothing past the end.
+    /// Appends the user key of the separator after block `i` to `out`. Returns its trailer, if it has one.
+    /// Does nothing after the last block.
     pub fn separator(&self, i: usize, out: &mut Vec<u8>) -> Option<u64> {
         if let Some(rest) = self.rest(i) {
             out.extend_from_slice(&self.prefix);
@@ -177,7 +177,7 @@ impl Index {
         self.trailers.get(i).copied()
     }
 
-    /// Whether every key of block `i` is before user key `bound`, which carries no timestamp.
+    /// Returns true if every key of block `i` is before the user key `bound`, which has no timestamp.
     pub fn is_below(&self, i: usize, order: &Order, bound: &[u8]) -> bool {
         let Some(rest) = self.rest(i) else { return false };
         if self.heads.is_some() {
@@ -187,8 +187,8 @@ impl Index {
         order.compare_stripped(without_timestamp, bound).is_lt()
     }
 
-    /// The offset at which the first block from `i` on ends, its trailer included, that may hold keys at or
-    /// past user key `bound`; `u64::MAX` if none here does.
+    /// Returns the end, trailer included, of the first block from `i` on that may have keys at or after the
+    /// user key `bound`. Returns `u64::MAX` if there is no such block.
     pub fn end_of_block_with(&self, i: usize, order: &Order, bound: &[u8]) -> u64 {
         let (mut low, mut high) = (i, self.len());
         while low < high {
@@ -198,7 +198,7 @@ impl Index {
         if low >= self.len() { u64::MAX } else { self.handle(low).end() }
     }
 
-    /// Whether versions of `user` that block `i` may hold can go on in block `i + 1`.
+    /// Returns true if block `i + 1` may have more entries of `user`.
     #[inline]
     pub fn may_continue(&self, i: usize, order: &Order, user: &[u8]) -> bool {
         let Some(rest) = self.rest(i) else { return false };
@@ -208,7 +208,8 @@ impl Index {
         }
     }
 
-    /// The first block that may hold keys at or after `target` (an internal key); `len()` if none.
+    /// Returns the first block that may have keys at or after `target` (an internal key), or `len()` if there
+    /// is none.
     #[inline]
     pub fn seek(&self, order: &InternalOrder, target: &[u8]) -> usize {
         let (user, trailer) = (user_key(target), trailer(target));
@@ -219,7 +220,7 @@ impl Index {
         self.seek_among(candidates, order, user, trailer)
     }
 
-    /// The separators that heads cannot tell from the sought key.
+    /// Returns the separators whose heads are equal to the head of the searched key.
     #[inline]
     fn narrow(&self, user: &[u8]) -> Range<usize> {
         let Some((order, heads)) = &self.heads else { return 0..self.len() };
@@ -242,7 +243,8 @@ impl Index {
             let before = match self.compare_user(&order.user, rest, user) {
                 Ordering::Less => true,
                 Ordering::Greater => false,
-                // Larger trailers come first; a separator without one comes after all versions.
+                // Larger trailers come first. A separator without trailer is after all entries of its user
+                // key.
                 Ordering::Equal => self.trailers.get(middle).is_some_and(|own| *own > trailer),
             };
             if before {
@@ -259,10 +261,10 @@ impl Index {
         piece(&self.rests, &self.ends, i)
     }
 
-    /// Compares a separator, given as what is behind the common prefix, with a user key.
+    /// Compares a separator with a user key. `rest` is the separator without the common prefix.
     #[inline]
     fn compare_user(&self, order: &Order, rest: &[u8], user: &[u8]) -> Ordering {
-        // Only the orders that have heads have a common prefix; both compare byte by byte.
+        // Only orders with heads have a common prefix, and these orders compare byte by byte.
         let Some((heads, _)) = &self.heads else { return order.compare(rest, user) };
         match heads.against_prefix(user, &self.prefix) {
             Ordering::Equal => order.compare(rest, &user[self.prefix.len()..]),
@@ -270,7 +272,7 @@ impl Index {
         }
     }
 
-    /// Bytes of memory that the index takes.
+    /// Returns the bytes of memory of the index.
     pub fn memory_bytes(&self) -> usize {
         size_of::<Index>()
             + self.heads.as_ref().map_or(0, |(_, heads)| 8 * heads.len())
@@ -303,7 +305,7 @@ fn bad_value(at: usize) -> Error {
     Error::corruption("bad index entry").at(at as u64)
 }
 
-/// Handles, in eight bytes each where all fit: 40 bits of offset, 24 of size.
+/// Handles. If all of them fit, each takes eight bytes: 40 bits of offset and 24 bits of size.
 #[derive(Clone, Debug)]
 enum Handles {
     Packed(Box<[u64]>),
@@ -349,7 +351,7 @@ impl Handles {
 
 #[derive(Default)]
 struct Builder {
-    /// Whole user keys, until all are known.
+    /// The whole user keys. The common prefix is known only when all keys are known.
     keys: Vec<u8>,
     ends: Vec<u32>,
     trailers: Vec<u64>,
@@ -359,7 +361,7 @@ struct Builder {
 }
 
 impl Builder {
-    /// `None` if the entry is malformed.
+    /// Adds an entry. Returns `None` if the entry is malformed.
     fn push(
         &mut self,
         key: &[u8],
@@ -406,12 +408,13 @@ impl Index {
     fn build_heads(&mut self, order: HeadOrder) {
         let keys = |i: usize| piece(&self.rests, &self.ends, i).unwrap_or_default();
         let common = match self.len() {
-            // A single separator keeps its key whole, for the comparison that decides.
+            // A single separator keeps its whole key.
             0 | 1 => 0,
             n => keys(0).iter().zip(keys(n - 1)).take_while(|(a, b)| a == b).count(),
         };
         let prefix: Box<[u8]> = keys(0).get(..common).unwrap_or_default().into();
-        // Unsorted separators are corruption that a seek would not notice; heads must not panic over it.
+        // Unsorted separators are corruption that a seek would not notice. Building heads must not panic
+        // because of it.
         if !(0..self.len()).all(|i| keys(i).starts_with(&prefix)) {
             return;
         }

@@ -6,12 +6,13 @@
 //! db <id of the database>
 //! at <seconds since 1970> <closed|idle>
 //! manifest <number> <bytes> <digest>
-//! wal <number> <bytes> <digest, or - if it is not known>      each log that is needed, ascending
+//! wal <number> <bytes> <digest, or - if it is not known>      each WAL that is needed, ascending
 //! options <number> <bytes> <crc of each 512 bytes>...         0 or 1
 //! crc <masked CRC32C of everything before this line>
 //! ```
-//! Lines end with a newline, numbers are decimal, digests and checksums eight hexadecimal digits. Digests
-//! are [`crate::wal::Digest`]s. One file holds one text: what decodes encodes to the same bytes.
+//! Lines end with a newline. Numbers are decimal. Digests and checksums have eight hexadecimal digits.
+//! Digests are [`crate::wal::Digest`]s. The encoding is canonical: the encoding of a decoded file has the
+//! same bytes.
 //!
 //! Every size in the file is a lower bound. The files may have grown since, and WALs that the MANIFEST no
 //! longer needs may be gone. A proof is valid only while CURRENT names the MANIFEST of the proof and the
@@ -24,45 +25,45 @@ use std::fmt::Write;
 use base::{Error, Result};
 use kernel::checksum::crc32c;
 
-/// The file's name, in the database's directory.
+/// The name of the file in the database directory.
 pub const PROOF: &str = "PROOF";
 
-/// Longer is no proof.
+/// Maximum size of a PROOF file in bytes. A larger file is not a proof.
 pub const PROOF_LEN_MAX: u64 = 4 << 20;
 
-/// Bytes of an OPTIONS file that one checksum covers.
+/// Number of bytes of an OPTIONS file for each checksum.
 pub const SECTOR_LEN: usize = 512;
 
 const TITLE: &str = "IRONSTONE PROOF 1";
 
-/// What is known of a log: a WAL, or the MANIFEST.
+/// The durable part of a WAL or of the MANIFEST.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Extent {
     pub number: u64,
-    /// Durable bytes from the start; the file is at least as long.
+    /// Number of durable bytes from the start. The file has at least this size.
     pub bytes: u64,
-    /// Of the records in them; `None`: not known.
+    /// The digest of the records in these bytes. `None`: it is not known.
     pub digest: Option<u32>,
 }
 
-/// An OPTIONS file, which is never changed in place.
+/// An OPTIONS file. It is never changed in place.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OptionsExtent {
     pub number: u64,
     pub bytes: u64,
-    /// CRC32C of each [`SECTOR_LEN`] bytes, the last one of what is left.
+    /// CRC32C of each [`SECTOR_LEN`] bytes. The last one covers the remaining bytes.
     pub sectors: Vec<u32>,
 }
 
-/// See the module's head.
+/// The content of a PROOF file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Proof {
     pub db_id: String,
     pub written_s: u64,
-    /// The database was closed, and not only idle.
+    /// Whether the database was closed. If false, it was idle.
     pub closed: bool,
     pub manifest: Extent,
-    /// Ascending.
+    /// The needed WALs, ascending.
     pub wals: Vec<Extent>,
     pub options: Option<OptionsExtent>,
 }
@@ -73,8 +74,8 @@ impl OptionsExtent {
         OptionsExtent { number, bytes: content.len() as u64, sectors }
     }
 
-    /// Where `content` first differs: the byte if one bit is wrong there, else the start of the sector.
-    /// `None` if it is what was written.
+    /// Returns the first difference between `content` and the OPTIONS file: the offset of the byte if one bit
+    /// of it is wrong, otherwise the start of the sector. Returns `None` if `content` is unchanged.
     pub fn difference(&self, content: &[u8]) -> Option<u64> {
         let now = OptionsExtent::of(self.number, content);
         if now == *self {
@@ -91,7 +92,7 @@ impl OptionsExtent {
     }
 }
 
-/// The byte in which one bit keeps the checksum from being `written`.
+/// Returns the byte in which one flipped bit gives the checksum `written`.
 fn flipped_byte(sector: &[u8], written: u32) -> Option<usize> {
     let mut trial = sector.to_vec();
     (0..trial.len()).find(|&at| {
@@ -159,7 +160,7 @@ impl Proof {
             };
             known.ok_or_else(|| bad("has a line that does not belong").at(at))?;
         }
-        // Order, spacing, the checksum: whatever else could differ.
+        // The comparison also finds a wrong checksum, wrong order and wrong spacing.
         if proof.encode() != bytes {
             return Err(bad("has a wrong checksum").at(0));
         }

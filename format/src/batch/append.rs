@@ -1,7 +1,8 @@
-//! Records written in their final layout at the end of a buffer.
+//! Appends records in their final layout to a buffer.
 //!
-//! These functions neither count nor check sizes: the batch that owns the buffer does both, once
-//! (`KEY_LEN_MAX`, `VALUE_LEN_MAX`). `timestamp` goes behind the key; it is empty for families without.
+//! These functions do not count records and do not check sizes. The batch that owns the buffer does both
+//! (`KEY_LEN_MAX`, `VALUE_LEN_MAX`). `timestamp` is stored after the key; it is empty for column families
+//! without timestamps.
 
 use base::FamilyId;
 use base::coding::{put_u64, put_varint32};
@@ -39,22 +40,22 @@ pub fn merge(out: &mut Vec<u8>, family: FamilyId, key: &[u8], timestamp: &[u8], 
     slices(out, &[operand]);
 }
 
-/// Deletes keys in `[begin, end)`. Both ends carry the same timestamp.
+/// Deletes the keys in `[begin, end)`. Both ends get the same timestamp.
 pub fn delete_range(out: &mut Vec<u8>, family: FamilyId, begin: &[u8], end: &[u8], timestamp: &[u8]) {
     tag(out, family, ValueType::RangeDeletion, ValueType::FamilyRangeDeletion);
     slices(out, &[begin, timestamp]);
     slices(out, &[end, timestamp]);
 }
 
-/// `entity` as [`crate::wide`] encodes it.
+/// Puts an entity. `entity` is encoded by [`crate::wide`].
 pub fn put_entity(out: &mut Vec<u8>, family: FamilyId, key: &[u8], entity: &[u8]) {
     tag(out, family, ValueType::WideColumnEntity, ValueType::FamilyWideColumnEntity);
     slices(out, &[key]);
     slices(out, &[entity]);
 }
 
-/// A value with the time it was written, in seconds since 1970. The caller writes `u64::MAX` as a
-/// plain put, as RocksDB does.
+/// Puts a value with the time at which it was written, in seconds since 1970. If this time is `u64::MAX`, the
+/// caller writes a plain put instead, as RocksDB does.
 pub fn timed_put(out: &mut Vec<u8>, family: FamilyId, key: &[u8], value: &[u8], write_unix_s: u64) {
     tag(out, family, ValueType::ValuePreferredSeqno, ValueType::FamilyValuePreferredSeqno);
     slices(out, &[key]);
@@ -63,20 +64,20 @@ pub fn timed_put(out: &mut Vec<u8>, family: FamilyId, key: &[u8], value: &[u8], 
     put_u64(out, write_unix_s);
 }
 
-/// `index` as [`crate::blob::BlobIndex`] encodes it.
+/// Puts a blob index. `index` is encoded by [`crate::blob::BlobIndex`].
 pub fn put_blob_index(out: &mut Vec<u8>, family: FamilyId, key: &[u8], index: &[u8]) {
     tag(out, family, ValueType::BlobIndex, ValueType::FamilyBlobIndex);
     slices(out, &[key]);
     slices(out, &[index]);
 }
 
-/// Bytes for the WAL alone; not counted.
+/// Adds bytes that only the WAL stores. They are not counted.
 pub fn log_data(out: &mut Vec<u8>, blob: &[u8]) {
     out.push(ValueType::LogData as u8);
     slices(out, &[blob]);
 }
 
-/// Appends a decoded record in its usual form.
+/// Appends a decoded record in its canonical form.
 pub fn append(out: &mut Vec<u8>, record: &super::Record<'_>) {
     use super::Record;
     match *record {
@@ -97,7 +98,7 @@ pub fn append(out: &mut Vec<u8>, record: &super::Record<'_>) {
     }
 }
 
-/// A marker of two-phase commit, or a placeholder; not counted.
+/// Appends a marker of two-phase commit, or a placeholder. It is not counted.
 pub fn marker(out: &mut Vec<u8>, marker: super::Marker<'_>) {
     use super::Marker::*;
     out.push(marker.tag() as u8);
@@ -121,7 +122,7 @@ fn tag(out: &mut Vec<u8>, family: FamilyId, plain: ValueType, in_family: ValueTy
     }
 }
 
-/// One length-prefixed slice made of parts.
+/// Appends one length-prefixed slice that consists of parts.
 #[inline]
 fn slices(out: &mut Vec<u8>, parts: &[&[u8]]) {
     let len: usize = parts.iter().map(|p| p.len()).sum();

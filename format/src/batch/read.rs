@@ -1,4 +1,4 @@
-//! Records read back. Total: any bytes give records and then an end or an error.
+//! Reads the records of a batch. Any bytes give records, and then an end or an error.
 
 use base::coding::{Cursor, get_u64};
 use base::key::{SequenceNumber, ValueType};
@@ -6,7 +6,8 @@ use base::{Error, FamilyId, Result};
 
 use super::HEADER_LEN;
 
-/// One record of a batch. Slices borrow from the batch; keys include a timestamp if the family has one.
+/// One record of a batch. Its slices borrow from the batch. Keys include a timestamp if the column family has
+/// timestamps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Record<'a> {
     Put {
@@ -27,7 +28,7 @@ pub enum Record<'a> {
         key: &'a [u8],
         operand: &'a [u8],
     },
-    /// Keys in `[begin, end)`.
+    /// Deletes the keys in `[begin, end)`.
     DeleteRange {
         family: FamilyId,
         begin: &'a [u8],
@@ -43,8 +44,8 @@ pub enum Record<'a> {
         key: &'a [u8],
         entity: &'a [u8],
     },
-    /// `stored` is the value with eight bytes of write time (seconds since 1970) behind it, checked to
-    /// be there; see [`Record::split_timed`].
+    /// A value with the time at which it was written. `stored` is the value, followed by eight bytes of time
+    /// (seconds since 1970). The reader has checked that the eight bytes exist; see [`Record::split_timed`].
     TimedPut {
         family: FamilyId,
         key: &'a [u8],
@@ -54,14 +55,14 @@ pub enum Record<'a> {
     Marker(Marker<'a>),
 }
 
-/// The records of two-phase commit, and the placeholder. None is counted.
+/// The records of two-phase commit, and the placeholder. They are not counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Marker<'a> {
-    /// Write-committed policy.
+    /// For the write-committed policy.
     BeginPrepare,
-    /// Write-prepared policy.
+    /// For the write-prepared policy.
     BeginPersistedPrepare,
-    /// Write-unprepared policy.
+    /// For the write-unprepared policy.
     BeginUnprepare,
     EndPrepare(&'a [u8]),
     Commit(&'a [u8]),
@@ -89,13 +90,13 @@ impl Marker<'_> {
 }
 
 impl<'a> Record<'a> {
-    /// Whether the record takes part in the header's count (and takes a sequence number).
+    /// Returns true if the header counts the record. Such a record takes a sequence number.
     #[inline]
     pub fn is_counted(&self) -> bool {
         !matches!(self, Record::LogData(_) | Record::Marker(_))
     }
 
-    /// The family of a counted record.
+    /// Returns the column family of a counted record.
     #[inline]
     pub fn family(&self) -> Option<FamilyId> {
         match *self {
@@ -111,8 +112,9 @@ impl<'a> Record<'a> {
         }
     }
 
-    /// What a counted record is in a memtable: kind, key (a range's begin) and value (a range's end).
-    /// A `Delete` in a family with timestamps becomes `DeletionWithTimestamp`; the caller knows that.
+    /// Returns the memtable entry of a counted record: value type, key (of a range: its begin) and value (of
+    /// a range: its end). In a column family with timestamps the caller must change `Deletion` to
+    /// `DeletionWithTimestamp`.
     #[inline]
     pub fn entry(&self) -> Option<(ValueType, &'a [u8], &'a [u8])> {
         Some(match *self {
@@ -128,8 +130,8 @@ impl<'a> Record<'a> {
         })
     }
 
-    /// Returns the record with `timestamp` in place of the last bytes of its key, and of both ends of a range. `keys` holds
-    /// the new keys. A key shorter than the timestamp stays.
+    /// Returns the record with `timestamp` in place of the last bytes of its key, and of both ends of a
+    /// range. `keys` holds the new keys. A key that is shorter than the timestamp is unchanged.
     pub fn stamped<'b>(&'b self, timestamp: &[u8], keys: &'b mut Vec<u8>) -> Record<'b> {
         keys.clear();
         let mut put = |key: &[u8]| {
@@ -157,14 +159,15 @@ impl<'a> Record<'a> {
         }
     }
 
-    /// A timed put's `stored` bytes as value and write time in seconds since 1970. Too short: `None`.
+    /// Splits the `stored` bytes of a timed put into the value and the write time in seconds since 1970.
+    /// Returns `None` if the bytes are too short.
     pub fn split_timed(stored: &[u8]) -> Option<(&[u8], u64)> {
         let at = stored.len().checked_sub(8)?;
         Some((&stored[..at], get_u64(stored, at)?))
     }
 }
 
-/// A batch's bytes with the header checked to be there.
+/// The bytes of a batch, which have at least a header.
 #[derive(Clone, Copy, Debug)]
 pub struct Batch<'a> {
     bytes: &'a [u8],
@@ -197,10 +200,10 @@ impl<'a> Batch<'a> {
         Records { cursor: Cursor::new(&self.bytes[HEADER_LEN..]), failed: false }
     }
 
-    /// Reads every record and compares the count.
+    /// Reads every record and compares the number of counted records with the header.
     ///
     /// # Errors
-    /// Corruption with the offset of the first bad record, or "WriteBatch has wrong count".
+    /// Corruption with the offset of the first corrupt record, or "WriteBatch has wrong count".
     pub fn verify(&self) -> Result<()> {
         let mut counted = 0u64;
         for record in self.records() {
@@ -216,7 +219,7 @@ impl<'a> Batch<'a> {
     }
 }
 
-/// The records of a batch in order. After an error there are no more.
+/// The records of a batch in order. After an error the iterator ends.
 #[derive(Clone, Debug)]
 pub struct Records<'a> {
     cursor: Cursor<'a>,
@@ -224,12 +227,12 @@ pub struct Records<'a> {
 }
 
 impl<'a> Records<'a> {
-    /// Records without the header that they follow in a batch.
+    /// Makes an iterator over the records of a batch. `records` are the bytes after the header.
     pub fn behind_header(records: &'a [u8]) -> Records<'a> {
         Records { cursor: Cursor::new(records), failed: false }
     }
 
-    /// Where the next record starts, in bytes from the start of the batch.
+    /// Returns the offset of the next record from the start of the batch.
     #[inline]
     pub fn offset(&self) -> usize {
         HEADER_LEN + self.cursor.offset()

@@ -3,15 +3,17 @@
 //! ```text
 //! common prefix | head[n], 1, 2 or 4 bytes each | rest[n], 1, 2 or 4 bytes each | payload
 //! ```
-//! An anchor is an entry at which reading can start without the entries before it, as at a restart, but
-//! there is one every hundred bytes or so: with rows of ordinary size, at every row. That saves walking
-//! through the restart interval, half a kilobyte of memory that is rarely in the processor's cache; a
-//! look-up reads the array (two lines or three side by side) and then the row.
+//! An anchor is an entry at which reading can start without the entries before it, like an entry at a restart
+//! point. There is an anchor about every hundred bytes; with entries of ordinary size, every entry is an
+//! anchor. So a look-up need not read a whole restart interval, which is half a kilobyte of memory and rarely
+//! in the processor cache. The look-up reads the array (two or three adjacent cache lines) and then the
+//! entry.
 //!
-//! Arrays lie in every cached block, so they are as narrow as the block allows. Heads take no more bytes than
-//! tell the block's keys apart as well as four would. An anchor's offset is `i * stride + rest - lead`: where
-//! rows are of much the same size, rests fit a byte. A block of 4 KiB with rows of 100 bytes has an array of
-//! some 100 bytes; with heads of four bytes and offsets of two it was 210.
+//! Every cached block has an array, so an array is as small as the block allows. Heads have only as many
+//! bytes as are needed to distinguish the keys of the block as well as four bytes do. The offset of an anchor
+//! is `i * stride + rest - lead`. If the entries have similar sizes, a rest fits into one byte. A block of 4
+//! KiB with entries of 100 bytes has an array of about 100 bytes. With heads of four bytes and offsets of two
+//! bytes it had 210 bytes.
 //!
 //! The search works because the missing bytes of an entry (the bytes that the entry shares with its
 //! predecessor) are mostly bytes that all keys of the block share. An entry can be an anchor if
@@ -29,35 +31,36 @@ use super::entry::{header, separated_restart_header};
 use super::heads::HeadOrder;
 use super::{HEADER, Shape};
 
-/// Bytes from one anchor to the next, at least.
+/// Minimum number of bytes from one anchor to the next.
 const SPACING: usize = 96;
-/// Bytes of a key that a head holds at most.
+/// Maximum number of bytes of a head.
 const HEAD: usize = 4;
-/// Bytes of the array that are asked for before they are searched.
+/// Number of bytes of the array that are prefetched before a search.
 const PREFETCH: usize = 320;
-/// A longer common prefix is cut to this, so that the array stays small beside the block.
+/// Maximum length of the common prefix in the array. A longer prefix is cut, so that the array stays small.
 const PREFIX_MAX: usize = 64;
 
-/// What the array is like; part of the block's header.
+/// The form of the search array. It is part of the header of the block.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Anchors {
     /// Number of anchors; 0 if there is no array.
     pub count: u32,
     pub prefix_len: u8,
-    /// Bits 0 and 1: log2 of a head's bytes; 2 and 3: of a rest's; and the bits below.
+    /// Bits 0 and 1: log2 of the size of a head in bytes. Bits 2 and 3: log2 of the size of a rest. Other
+    /// bits: the constants below.
     pub flags: u8,
-    /// (stride << 8) | lead, the stride in 256ths of a byte.
+    /// (stride << 8) | lead. The unit of the stride is 1/256 byte.
     pub spread: u32,
 }
 
-/// Every user key of the block has an anchor.
+/// Flag: every user key of the block has an anchor.
 const DENSE: u8 = 1 << 4;
-/// Heads are of the reverse order.
+/// Flag: the heads are those of the reverse order.
 const REVERSE: u8 = 1 << 5;
-/// There is no array yet.
+/// Flag: the array is not built yet.
 pub(super) const LATER: u8 = 1 << 6;
 
-/// An anchor, looked up.
+/// One anchor.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Anchor {
     /// Offset of the entry.
@@ -65,20 +68,20 @@ pub(super) struct Anchor {
     head: [u8; HEAD],
 }
 
-/// Where a user key must be if it is in the block.
+/// The position that a user key must have if it is in the block.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Found {
-    /// The first entry of the key is anchor `i`, which lies at `at`.
+    /// The first entry of the key is anchor `i`, at offset `at`.
     At { i: usize, at: usize },
-    /// Behind this anchor, and before the next.
+    /// The key is after this anchor and before the next anchor.
     Behind(usize),
-    /// No anchor has this head. All keys are before the head, or `next` is the anchor of the first key
-    /// after the head.
+    /// The block does not have the key. `next` is the anchor of the first key after it. `all_before` is true
+    /// if all keys of the block are before it.
     Absent { all_before: bool, next: usize },
 }
 
 impl Anchors {
-    /// Builds the array of a payload. A block that does not decode gets none.
+    /// Builds the search array of a payload. Returns an empty array if the block does not decode.
     pub(super) fn build(payload: &[u8], shape: &mut Shape, order: HeadOrder) -> Vec<u8> {
         let none = Vec::new();
         let Some(prefix) = common_prefix(payload, shape) else { return none };
@@ -86,7 +89,7 @@ impl Anchors {
         let mut heads: Vec<u32> = Vec::with_capacity(payload.len() / SPACING + 1);
         let mut offsets: Vec<u32> = Vec::with_capacity(payload.len() / SPACING + 1);
         let mut dense = true;
-        // The most bytes that an anchor shares with the entry before it.
+        // The maximum number of bytes that an anchor shares with the entry before it.
         let mut shared = 0;
         while walk.next < shape.entries_end as usize {
             let Some(step) = walk.step(payload, shape) else { return none };
@@ -142,7 +145,7 @@ impl Anchors {
         self.flags & 3
     }
 
-    /// Bytes of a head.
+    /// Returns the size of a head in bytes.
     #[inline]
     fn head_len(&self) -> usize {
         (1 << self.head_log()).min(HEAD)
@@ -153,7 +156,7 @@ impl Anchors {
         self.count > 0
     }
 
-    /// Asks the processor for header and array, or the start of a large one.
+    /// Prefetches the header and the array, or the start of a large array.
     #[inline]
     pub(super) fn prefetch(block: &[u8]) {
         kernel::prefetch::read(&block[..block.len().min(PREFETCH)]);
@@ -180,7 +183,7 @@ impl Anchors {
         block.get(at..at + W * self.len()).unwrap_or_default().as_chunks::<W>().0
     }
 
-    /// The offset of an anchor's entry in the payload.
+    /// Returns the offset of the anchor's entry in the payload.
     #[inline]
     pub(super) fn offset(&self, block: &[u8], i: usize) -> usize {
         let at = self.heads_at() + (self.len() << self.head_log());
@@ -204,11 +207,12 @@ impl Anchors {
         Anchor { at: self.offset(block, i), head: self.order().bytes_of(whole) }
     }
 
-    /// The last anchor before offset `at`, which is most often `hint` or near it; 0 if there is none.
+    /// Returns the last anchor before offset `at`, or 0 if there is none. `hint` should be that anchor or
+    /// near it.
     #[inline]
     pub(super) fn before(&self, block: &[u8], at: usize, hint: usize) -> usize {
         let mut i = hint.min(self.len().saturating_sub(1));
-        // Scans come here anchor after anchor.
+        // Scans ask for one anchor after another.
         for _ in 0..2 {
             if self.offset(block, i) < at {
                 break;
@@ -231,8 +235,8 @@ impl Anchors {
         low.saturating_sub(1)
     }
 
-    /// How many bytes of `user` an anchor that stands before it, by its head, is known to have in common,
-    /// and its byte behind those.
+    /// For an anchor that is before `user`: returns the number of first bytes that the head proves to be
+    /// equal, and the next byte of the anchor's key.
     #[inline]
     pub(super) fn common_with(&self, anchor: Anchor, user: &[u8]) -> (usize, u8) {
         let prefix = usize::from(self.prefix_len);
@@ -249,20 +253,21 @@ impl Anchors {
         (usize::from(self.prefix_len) + self.head_len()).min(user.len())
     }
 
-    /// Puts the bytes that an anchor's entry may share at the front of `key`; returns how many.
+    /// Copies the bytes that the anchor's entry may share with its predecessor to the start of `key`. Returns
+    /// their number.
     #[inline]
     pub(super) fn unshare(&self, block: &[u8], anchor: Anchor, key: &mut [u8]) -> usize {
         let prefix = self.prefix(block);
         key[..prefix.len()].copy_from_slice(prefix);
-        // What of it is not the head's counts as not there.
+        // Bytes that are not part of the head are not counted.
         key[prefix.len()..prefix.len() + HEAD].copy_from_slice(&anchor.head);
         prefix.len() + self.head_len()
     }
 
-    /// Bytes that [`Self::unshare`] needs.
+    /// Number of bytes that [`Self::unshare`] may write.
     pub(super) const UNSHARED_MAX: usize = PREFIX_MAX + HEAD;
 
-    /// Where `user` must be in the block `block`, which is of this shape.
+    /// Returns the position that `user` must have in `block`. `shape` is the shape of the block.
     #[inline]
     pub(super) fn find(shape: &Shape, block: &[u8], user: &[u8]) -> Found {
         let anchors = &shape.anchors;
@@ -272,7 +277,7 @@ impl Anchors {
             Ordering::Greater => return Found::Absent { all_before: true, next: anchors.len() },
             Ordering::Equal => {}
         }
-        // The last anchor that is not behind the key.
+        // Find the last anchor that is not after the key.
         let (mut low, mut high) = anchors.ties(block, &user[prefix.len()..]);
         while low < high {
             let middle = low.midpoint(high);
@@ -289,7 +294,7 @@ impl Anchors {
         Found::Behind(low - 1)
     }
 
-    /// From where to where the anchors' heads are that of `rest`.
+    /// Returns the range of anchors whose head is the head of `rest`.
     #[inline(always)]
     fn ties(&self, block: &[u8], rest: &[u8]) -> (usize, usize) {
         let sought = self.order().short_head(rest);
@@ -300,7 +305,7 @@ impl Anchors {
         }
     }
 
-    /// The anchor that [`Self::find`] most likely ends at, told without looking at a row.
+    /// Returns the anchor at which [`Self::find`] will probably end. Reads no entry.
     #[inline]
     pub(super) fn likely(&self, block: &[u8], user: &[u8]) -> Option<usize> {
         let rest = user.get(usize::from(self.prefix_len)..)?;
@@ -318,7 +323,7 @@ impl Anchors {
             header(bytes, at)
         };
         let order = self.order();
-        // It decoded when the array was built.
+        // The entry decoded when the array was built.
         let Some(h) = header else { return Ordering::Greater };
         let Some(rest) = user.get(h.shared..) else { return order.turn(Ordering::Greater) };
         let end = (h.key_at + h.non_shared).saturating_sub(base::key::TRAILER_LEN);
@@ -327,7 +332,7 @@ impl Anchors {
     }
 }
 
-/// A stored head or rest as a number.
+/// Returns a stored head or rest as a number.
 #[inline(always)]
 fn number<const W: usize>(stored: &[u8; W]) -> u32 {
     let mut bytes = [0; 4];
@@ -342,27 +347,28 @@ fn ties<const W: usize>(heads: &[[u8; W]], sought: u32) -> (usize, usize) {
     (below, below + equal)
 }
 
-/// Where anchor `i` lies, but for its rest.
+/// Returns the offset of anchor `i` without its rest.
 #[inline(always)]
 fn place(spread: u32, i: usize) -> usize {
     (i.wrapping_mul((spread >> 8) as usize) >> 8).wrapping_sub((spread & 0xff) as usize)
 }
 
-/// log2 of the bytes a head needs: `shared` at least, and as many as tell heads apart that differ at all.
+/// Returns log2 of the size of a head in bytes. A head needs at least `shared` bytes, and enough bytes to
+/// distinguish all heads that differ.
 fn head_log(heads: &[u32], shared: usize) -> u8 {
     let same = |shift: u32| heads.windows(2).filter(|pair| pair[0] >> shift == pair[1] >> shift).count();
     let least = same(0);
     (0..2).find(|&log| shared <= 1 << log && same(32 - (8 << log)) == least).unwrap_or(2)
 }
 
-/// Turns offsets into rests; returns the spread, and log2 of the bytes of a rest.
+/// Converts offsets into rests. Returns the spread, and log2 of the size of a rest in bytes.
 fn spread(offsets: &mut [u32]) -> (u32, u8) {
     let last = offsets.last().copied().unwrap_or_default();
     let stride = (u64::from(last) << 8).checked_div(offsets.len() as u64 - 1).unwrap_or_default();
     if stride < 1 << 24 {
         let line = |i: usize| place((stride as u32) << 8, i) as i64;
         let rests = || offsets.iter().enumerate().map(|(i, &offset)| i64::from(offset) - line(i));
-        // The first rest is 0, so the least is not above it.
+        // The first rest is 0, so the minimum is not above 0.
         let lead = -rests().min().unwrap_or_default();
         if rests().all(|rest| rest + lead <= i64::from(u8::MAX)) {
             for (i, offset) in offsets.iter_mut().enumerate() {
@@ -374,7 +380,7 @@ fn spread(offsets: &mut [u32]) -> (u32, u8) {
     (0, if last <= u32::from(u16::MAX) { 1 } else { 2 })
 }
 
-/// What the user keys of the first and the last entry have in common: where it lies in the first.
+/// Returns the common prefix of the user keys of the first and the last entry, as a range of the first entry.
 fn common_prefix(payload: &[u8], shape: &Shape) -> Option<Range<usize>> {
     let first = super::restart_key(payload, shape, 0)?;
     let first = first.start..first.start + user_key(&payload[first]).len();
@@ -389,7 +395,7 @@ fn common_prefix(payload: &[u8], shape: &Shape) -> Option<Range<usize>> {
     Some(first.start..first.start + common.min(PREFIX_MAX))
 }
 
-/// A walk over entries that keeps the key.
+/// Moves over entries and keeps the current key.
 struct Walk {
     key: Vec<u8>,
     next: usize,
@@ -401,7 +407,7 @@ struct Step {
     at: usize,
     shared: usize,
     is_restart: bool,
-    /// The user key is that of the entry before.
+    /// Whether the user key is the user key of the entry before.
     same_user_key: bool,
 }
 

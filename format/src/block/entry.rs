@@ -1,9 +1,9 @@
-//! One entry's header.
+//! The header of one entry.
 
 use base::coding::Cursor;
 
-/// The numbers in front of an entry's key. Each is at most 32 bits wide, so sums of a few of them and an
-/// offset in a block cannot overflow.
+/// The numbers in front of the key of an entry. Each has at most 32 bits, so the sum of a few of them and an
+/// offset cannot overflow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Header {
     pub shared: usize,
@@ -13,7 +13,8 @@ pub(super) struct Header {
     pub key_at: usize,
 }
 
-/// The header at `at`. Nearly always each number fits a byte, and those three bytes are looked at once.
+/// Decodes the header at `at`. Usually each number fits into one byte, so the three bytes are tested
+/// together.
 #[inline(always)]
 pub(super) fn header(bytes: &[u8], at: usize) -> Option<Header> {
     let three = bytes.get(at..)?.first_chunk::<3>()?;
@@ -37,8 +38,8 @@ fn long_header(bytes: &[u8], at: usize) -> Option<Header> {
     Some(Header { shared, non_shared, value_len, key_at: at + cursor.offset() })
 }
 
-/// The header of an entry at a restart of a block with separated values, and its value's offset among
-/// the values.
+/// Decodes the header of an entry at a restart point of a block with separated values. Also returns the
+/// offset of its value among the values.
 pub(super) fn separated_restart_header(bytes: &[u8], at: usize) -> Option<(Header, usize)> {
     let mut header = header(bytes, at)?;
     let mut cursor = Cursor::new(bytes.get(header.key_at..)?);

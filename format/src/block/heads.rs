@@ -1,10 +1,10 @@
-//! Heads: the few bytes of a key that decide most comparisons, as a number.
+//! Heads: the first bytes of a key as a number, which decides most comparisons.
 
 use std::cmp::Ordering;
 
 use base::order::{Order, head};
 
-/// Orders whose comparisons heads can stand for.
+/// The orders in which the comparison of heads agrees with the comparison of keys.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum HeadOrder {
     #[default]
@@ -13,7 +13,7 @@ pub enum HeadOrder {
 }
 
 impl HeadOrder {
-    /// The order's heads, if it has any.
+    /// Returns the head order of an order, or `None` for a custom order.
     pub fn of(order: &Order) -> Option<HeadOrder> {
         match order {
             Order::Bytewise => Some(HeadOrder::Bytewise),
@@ -22,8 +22,9 @@ impl HeadOrder {
         }
     }
 
-    /// The first eight bytes of a key, or of what follows a common prefix, as a number whose order is the
-    /// keys' order. Shorter keys are padded with zeros: equal heads decide nothing.
+    /// Returns the first eight bytes of a key, or of the part after a common prefix, as a number. The order
+    /// of the numbers is the order of the keys. Shorter keys are padded with zeros. Equal heads do not imply
+    /// equal keys.
     #[inline]
     pub(crate) fn head(self, rest: &[u8]) -> u64 {
         match self {
@@ -32,7 +33,7 @@ impl HeadOrder {
         }
     }
 
-    /// The same of four bytes.
+    /// Returns the head of the first four bytes.
     #[inline]
     pub(crate) fn short_head(self, rest: &[u8]) -> u32 {
         let bytes = match rest.first_chunk::<4>() {
@@ -49,7 +50,7 @@ impl HeadOrder {
         }
     }
 
-    /// The bytes behind a short head.
+    /// Returns the bytes of a short head.
     #[inline]
     pub(crate) fn bytes_of(self, short_head: u32) -> [u8; 4] {
         match self {
@@ -58,7 +59,7 @@ impl HeadOrder {
         }
     }
 
-    /// A bytewise comparison's outcome in this order.
+    /// Returns the outcome of a bytewise comparison in this order.
     #[inline]
     pub(crate) fn turn(self, bytewise: Ordering) -> Ordering {
         match self {
@@ -67,7 +68,7 @@ impl HeadOrder {
         }
     }
 
-    /// How `key` stands to all keys that start with `prefix`; `Equal` if it starts so itself.
+    /// Compares `key` with all keys that start with `prefix`. Returns `Equal` if `key` starts with `prefix`.
     #[inline]
     pub(crate) fn against_prefix(self, key: &[u8], prefix: &[u8]) -> Ordering {
         self.turn(match key.get(..prefix.len()) {

@@ -1,9 +1,9 @@
-//! A position in a block, moved forward and backward.
+//! A position in a block, which moves forwards and backwards.
 //!
-//! The iterator owns its block, so it can live beside the table iterator without borrowing. The current
-//! key is put together in one buffer that only ever grows; short pieces are copied as whole sixteen-byte
-//! chunks. Going backward starts again from the anchor before; in a block without anchors a restart
-//! interval is decoded once and then walked from memory.
+//! The iterator owns its block, so a table iterator can hold both without a borrow. The current key is
+//! assembled in one buffer that only grows; short keys are copied as chunks of sixteen bytes. A backward step
+//! starts at the anchor before the entry. In a block without anchors, a restart interval is decoded once, and
+//! its entries are then returned from memory.
 
 use std::cmp::Ordering;
 use std::ops::Range;
@@ -16,12 +16,12 @@ use super::anchors::{Anchors, Found};
 use super::entry::{Header, header, separated_restart_header};
 use super::{Block, Shape, partition_restarts, protect, restart_key};
 
-/// How keys read from a block differ from keys shown.
+/// How the returned keys differ from the stored keys.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct KeyRewrite {
-    /// Every key takes this sequence number (external files).
+    /// The sequence number of every key, for external files.
     pub global_seqno: Option<SequenceNumber>,
-    /// This many zero bytes go before the trailer: the timestamp that was not stored.
+    /// Number of zero bytes before the trailer, in place of a timestamp that was not stored.
     pub timestamp_pad: usize,
 }
 
@@ -31,7 +31,7 @@ impl KeyRewrite {
         self.global_seqno.is_none() && self.timestamp_pad == 0
     }
 
-    /// The shown form of an internal key, appended to `out`.
+    /// Appends the returned form of a stored internal key to `out`.
     pub fn apply(&self, stored: &[u8], out: &mut Vec<u8>) {
         let own = trailer(stored);
         out.extend_from_slice(user_key(stored));
@@ -41,7 +41,7 @@ impl KeyRewrite {
     }
 }
 
-/// A decoded entry of the interval that is being walked backward.
+/// A decoded entry of the restart interval for backward steps.
 #[derive(Clone, Copy, Debug)]
 struct Behind {
     at: usize,
@@ -54,45 +54,45 @@ struct Behind {
 
 const CHUNK: usize = 16;
 
-/// A position on one entry of a block, or on none. See the module.
+/// A position at one entry of a block, or at none.
 #[derive(Debug)]
 pub struct BlockIter {
     block: Block,
-    /// The block's.
+    /// The shape of the block.
     shape: Shape,
     rewrite: KeyRewrite,
     rewriting: bool,
-    /// More is to be done with a decoded entry: it is compared with its checksum or shown otherwise.
+    /// Whether a decoded entry needs more work: a comparison with its checksum, or a change of its key.
     dressed: bool,
     valid: bool,
-    /// Offsets of the current entry and the one after it.
+    /// The offset of the current entry. `next` is the offset of the entry after it.
     at: usize,
     next: usize,
     value: (usize, usize),
-    /// The stored key; only the first `key_len` bytes count.
+    /// The stored key. Only the first `key_len` bytes are valid.
     key: Vec<u8>,
     key_len: usize,
-    /// The key as shown, if keys are rewritten.
+    /// The returned key, if keys are rewritten.
     shown: Vec<u8>,
-    /// The first restart from `next` on; kept only where values are separated.
+    /// The first restart point at or after `next`. Valid only if values are separated.
     next_restart: usize,
-    /// The anchor last used, and where it lies: the one before it is next when going backward from there.
+    /// The last used anchor, and its offset. A backward step uses the anchor before it.
     anchor: usize,
     anchor_at: usize,
     behind: Vec<Behind>,
     behind_keys: Vec<u8>,
-    /// A shorter key is damage.
+    /// A shorter key is corruption.
     key_len_min: usize,
     error: Option<Error>,
 }
 
 impl BlockIter {
-    /// Over keys of any length, as meta blocks have them.
+    /// Makes an iterator over keys of any length, as in meta blocks.
     pub fn new(block: Block) -> BlockIter {
         BlockIter { key_len_min: 0, ..BlockIter::rewriting(block, KeyRewrite::default()) }
     }
 
-    /// An iterator over internal keys that shows them other than they are stored.
+    /// Makes an iterator over internal keys that changes the keys that it returns.
     pub fn rewriting(block: Block, rewrite: KeyRewrite) -> BlockIter {
         let shape = block.shape();
         BlockIter {
@@ -105,7 +105,7 @@ impl BlockIter {
             at: 0,
             next: 0,
             value: (0, 0),
-            // A zeroed vector would cost a `calloc`, which glibc does not serve from its cache of free pieces.
+            // A zeroed vector would call `calloc`, which glibc does not serve from its cache of free memory.
             key: Vec::new(),
             key_len: 0,
             shown: Vec::new(),
@@ -119,12 +119,12 @@ impl BlockIter {
         }
     }
 
-    /// An iterator over nothing, to be given a block later.
+    /// Makes an iterator without a block. It gets a block later.
     pub fn empty(rewrite: KeyRewrite) -> BlockIter {
         BlockIter::rewriting(Block::none(), rewrite)
     }
 
-    /// Takes another block; positioned nowhere. Buffers are kept.
+    /// Replaces the block. The iterator is then at no entry. Keeps the buffers.
     pub fn reset(&mut self, block: Block) {
         self.shape = block.shape();
         self.dressed = self.shape.protected || self.rewriting;
@@ -145,7 +145,7 @@ impl BlockIter {
         self.valid
     }
 
-    /// The current key. Only while valid.
+    /// Returns the current key. Call only while the iterator is valid.
     #[inline]
     pub fn key(&self) -> &[u8] {
         if self.rewriting { &self.shown } else { self.stored_key() }
@@ -156,20 +156,21 @@ impl BlockIter {
         &self.key[..self.key_len]
     }
 
-    /// The current value. Only while valid.
+    /// Returns the current value. Call only while the iterator is valid.
     #[inline]
     pub fn value(&self) -> &[u8] {
         &self.shape.payload(&self.block.bytes)[self.value.0..self.value.1]
     }
 
-    /// Where in [`Block::bytes`] the current value lies.
+    /// Returns the location of the current value in [`Block::bytes`].
     #[inline]
     pub fn value_range(&self) -> Range<usize> {
         let base = self.shape.payload_at as usize;
         base + self.value.0..base + self.value.1
     }
 
-    /// Where in [`Block::bytes`] the current key lies, if it is stored whole and shown as it is stored.
+    /// Returns the location of the current key in [`Block::bytes`], if the key is stored whole and is
+    /// returned unchanged.
     pub fn key_range(&self) -> Option<Range<usize>> {
         let payload = self.shape.payload(&self.block.bytes);
         let own =
@@ -180,20 +181,19 @@ impl BlockIter {
         whole.then_some(base + start..base + own.len())
     }
 
-    /// Where in the payload the current entry starts. Only while valid.
+    /// Returns the offset of the current entry in the payload. Call only while the iterator is valid.
     pub(super) fn offset(&self) -> usize {
         self.at
     }
 
-    /// Where in the payload the current value starts. Only while valid.
+    /// Returns the offset of the current value in the payload. Call only while the iterator is valid.
     #[inline]
     pub fn value_offset(&self) -> usize {
         self.value.0
     }
 
     /// # Errors
-    /// Corruption, with the offset in the block, if an entry did not decode; the iterator is then not
-    /// valid.
+    /// Corruption, with the offset in the block, if an entry does not decode. The iterator is then not valid.
     #[inline]
     pub fn status(&self) -> Result<()> {
         match &self.error {
@@ -222,7 +222,7 @@ impl BlockIter {
         }
     }
 
-    /// To the first entry at or after `target`, an internal key.
+    /// Moves to the first entry at or after `target`, an internal key.
     pub fn seek(&mut self, order: &InternalOrder, target: &[u8]) {
         let (user, trailer) = (user_key(target), trailer(target));
         self.go_before(order, user, trailer);
@@ -234,7 +234,7 @@ impl BlockIter {
         }
     }
 
-    /// To the last entry at or before `target`, an internal key.
+    /// Moves to the last entry at or before `target`, an internal key.
     pub fn seek_for_prev(&mut self, order: &InternalOrder, target: &[u8]) {
         self.seek(order, target);
         if self.error.is_some() {
@@ -247,13 +247,13 @@ impl BlockIter {
         }
     }
 
-    /// To the next entry. Only while valid.
+    /// Moves to the next entry. Call only while the iterator is valid.
     #[inline]
     pub fn next(&mut self) {
         self.step();
     }
 
-    /// To the entry before. Only while valid.
+    /// Moves to the previous entry. Call only while the iterator is valid.
     pub fn prev(&mut self) {
         if self.shape.anchors.exist() {
             let at = self.at;
@@ -268,8 +268,8 @@ impl BlockIter {
             self.go_to_anchor(i);
             return self.step_up_to(at);
         }
-        // What is kept stays true however the iterator moved, as long as the block is the same: it is
-        // right if and only if it ends where the current entry starts.
+        // The decoded entries stay valid while the block is the same. They are the right entries if the last
+        // of them ends where the current entry starts.
         if self.behind.last().is_some_and(|b| b.next == self.at) {
             self.take_behind();
             return;
@@ -289,7 +289,7 @@ impl BlockIter {
         while self.next < end && self.step() {}
     }
 
-    /// Decodes the entry at `next`. False at the end or on an error.
+    /// Decodes the entry at `next`. Returns false at the end or after an error.
     #[inline(always)]
     fn step(&mut self) -> bool {
         let (at, end) = (self.next, self.shape.entries_end as usize);
@@ -348,7 +348,7 @@ impl BlockIter {
         true
     }
 
-    /// Compares the decoded entry with its checksum and makes the key that is shown.
+    /// Compares the decoded entry with its checksum, and makes the key that is returned.
     #[inline(never)]
     fn dress(&mut self) -> bool {
         let payload_at = self.shape.payload_at as usize;
@@ -375,14 +375,14 @@ impl BlockIter {
         false
     }
 
-    /// Makes `step` decode restart `i` next.
+    /// Makes restart point `i` the next entry that `step` decodes.
     fn go_to_restart(&mut self, i: usize) {
         self.valid = false;
         self.error = None;
         self.key_len = 0;
         self.next_restart = i;
         if i == 0 && self.shape.starts_at_zero {
-            // The restarts lie at the other end of the block, in memory that a scan need not touch.
+            // The restart array is at the other end of the block. A scan need not touch that memory.
             self.next = 0;
             return;
         }
@@ -395,7 +395,7 @@ impl BlockIter {
         }
     }
 
-    /// Makes `step` decode an entry not far before the target, or the first.
+    /// Makes an entry shortly before the target the next entry that `step` decodes, or the first entry.
     #[inline]
     fn go_before(&mut self, order: &InternalOrder, user: &[u8], trailer: u64) {
         let anchors = &self.shape.anchors;
@@ -428,13 +428,14 @@ impl BlockIter {
         self.error = None;
         self.next = anchor.at;
         if shape.separated {
-            // An anchor of such a block is a restart.
+            // In such a block each anchor is a restart point.
             self.next_restart =
                 shape.restarts_up_to(self.shape.payload(&self.block.bytes), anchor.at).saturating_sub(1);
         }
     }
 
-    /// Makes `step` decode the last restart whose key is before the target, or the first.
+    /// Makes the last restart point before the target the next entry that `step` decodes, or the first
+    /// restart point.
     fn go_to_restart_before(&mut self, order: &InternalOrder, user: &[u8], trailer: u64) {
         let (shape, bytes) = (&self.shape, self.shape.payload(&self.block.bytes));
         let before = if !self.rewriting {
@@ -457,12 +458,14 @@ impl BlockIter {
         }
     }
 
-    /// The interval that holds the entry which ends at `at`; `None` if `at` is the first.
+    /// Returns the restart interval with the entry that ends at `at`. Returns `None` if `at` is the first
+    /// entry.
     fn interval_before(&self, at: usize) -> Option<usize> {
         self.shape.restarts_up_to(self.shape.payload(&self.block.bytes), at.checked_sub(1)?).checked_sub(1)
     }
 
-    /// Decodes interval `i` up to offset `until`. False on an error or if there is nothing.
+    /// Decodes restart interval `i` up to offset `until`. Returns false after an error or if there is no
+    /// entry.
     fn fill_behind(&mut self, i: usize, until: usize) -> bool {
         self.behind.clear();
         self.behind_keys.clear();
@@ -503,7 +506,8 @@ impl BlockIter {
     }
 }
 
-/// Puts an entry's own key bytes behind those it shares. The caller has checked that they lie in `bytes`.
+/// Copies the own key bytes of an entry after its shared bytes. The caller has checked that they are in
+/// `bytes`.
 #[inline(always)]
 fn copy_key(key: &mut Vec<u8>, h: Header, bytes: &[u8]) {
     let len = h.shared + h.non_shared;
@@ -526,7 +530,7 @@ fn grow(key: &mut Vec<u8>, len: usize) {
     key.resize((len + CHUNK).next_power_of_two(), 0);
 }
 
-/// Whether internal key `a` stands before the key given in two parts, in bytewise order.
+/// Returns true if internal key `a` is before the key `user` with `b_trailer`, in bytewise order.
 #[inline(always)]
 fn bytewise_before(a: &[u8], user: &[u8], b_trailer: u64) -> bool {
     let split = a.len().saturating_sub(TRAILER_LEN);

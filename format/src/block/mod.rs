@@ -1,4 +1,4 @@
-//! Sorted-string blocks, read: data, index, metaindex, properties, range tombstones are all of this form.
+//! Reads sorted-string blocks. Data, index, metaindex, properties and range tombstones have this format.
 //!
 //! ```text
 //! entry* | [values] | u32 restart[n] | [hash index] | [u32 values offset] | u32 packed
@@ -10,11 +10,11 @@
 //! packed : bit 31 hash index, bit 30 zero, bit 29 uniform keys, bit 28 separated values,
 //!          bits 27..0 number of restarts
 //! ```
-//! A key is the first `shared` bytes of the one before it and its own bytes; at a restart `shared` is 0.
-//! Facts: RocksDB `table/block_based/block.cc`, `data_block_footer.h`.
+//! A key is the first `shared` bytes of the previous key, followed by its own bytes. At a restart point
+//! `shared` is 0. Facts: RocksDB `table/block_based/block.cc`, `data_block_footer.h`.
 //!
-//! A [`Block`] is one allocation. The fields that a reader needs first stand before the payload. A thread
-//! that clones the reference to the block therefore loads these fields into its CPU cache:
+//! A [`Block`] is one allocation. The fields that a reader needs first are before the payload. So a thread
+//! that clones the reference to the block also loads these fields into its CPU cache:
 //!
 //! ```text
 //! counts 16 | header 28 | search array | [unused] | [checksums of entries] | payload
@@ -24,8 +24,9 @@
 //!          u32 payload_at, u32 anchors, u8 common prefix, u8 anchor flags, u16 buckets,
 //!          u32 (stride << 8 | lead)
 //! ```
-//! The search array finds a row without walking (see `anchors`); building it costs one pass over the entries, when
-//! the block is loaded or, as the table's reader has it, when it is searched for the second time.
+//! The search array finds an entry without reading the entries before it (see `anchors`). Building it costs
+//! one pass over the entries. It is built when the block is loaded, or, in a table reader, when the block is
+//! searched for the second time.
 
 mod anchors;
 mod entry;
@@ -54,61 +55,60 @@ const UNIFORM: u32 = 1 << 29;
 const SEPARATED: u32 = 1 << 28;
 const RESTARTS: u32 = SEPARATED - 1;
 
-/// A block, parsed. Cloning shares the bytes.
+/// A parsed block. Clones share the bytes.
 #[derive(Clone, Debug)]
 pub struct Block {
-    /// Header, search array, payload; empty in an iterator that has no block.
+    /// Header, search array and payload. Empty in an iterator without a block.
     bytes: Arc<[u8]>,
 }
 
-/// Bytes of the header.
+/// Size of the header in bytes.
 const HEADER: usize = 28;
 
-/// Where the parts of a block lie: the header, decoded.
+/// The locations of the parts of a block: the decoded header.
 #[derive(Clone, Copy, Debug, Default)]
 struct Shape {
-    /// Where in the block's memory the payload starts; all other offsets are in the payload.
+    /// The start of the payload in the memory of the block. All other offsets are in the payload.
     payload_at: u32,
-    /// Where entries, or with separated values their keys, end. Separated values start there.
+    /// The end of the entries. Separated values start here.
     entries_end: u32,
-    /// Where values end: the restart array starts here.
+    /// The end of the values. The restart array starts here.
     restarts_at: u32,
     num_restarts: u32,
-    /// Buckets of the hash index, behind the restart array.
+    /// Number of buckets of the hash index, which follows the restart array.
     num_buckets: u16,
     separated: bool,
     uniform: bool,
-    /// Checksums of the entries lie before the payload.
+    /// Whether checksums of the entries are before the payload.
     protected: bool,
-    /// The first restart is the first entry, as it should be.
+    /// Whether the first restart point is the first entry, as it should be.
     starts_at_zero: bool,
     anchors: anchors::Anchors,
 }
 
 impl Block {
-    /// Parses a payload (without trailer), without a search array.
+    /// Parses a payload (without trailer) and builds no search array.
     ///
     /// # Errors
-    /// Corruption if the parts do not fit into each other.
+    /// Corruption if the parts contradict each other.
     pub fn parse(payload: &[u8]) -> Result<Block> {
         Block::parse_searchable(payload, None)
     }
 
-    /// Parses a payload of internal keys and, if the keys are in an order that heads can express,
-    /// builds the search array.
+    /// Parses a payload of internal keys. Builds the search array if `order` is set.
     ///
     /// # Errors
-    /// Corruption if the parts do not fit into each other.
+    /// Corruption if the parts contradict each other.
     pub fn parse_searchable(payload: &[u8], order: Option<HeadOrder>) -> Result<Block> {
         Block::assemble(payload, order, &[], zeroed)
     }
 
-    /// As [`Block::parse`], for a block that is to get its search array when it is used again: see
-    /// [`Block::wants_array`]. A block that is loaded and read once never pays for one. `room` as in
+    /// Does the work of [`Block::parse`] for a block that gets its search array when it is used again: see
+    /// [`Block::wants_array`]. So a block that is read only once never needs an array. `room` is described at
     /// [`Block::parse_into`].
     ///
     /// # Errors
-    /// Corruption if the parts do not fit into each other.
+    /// Corruption if the parts contradict each other.
     pub fn parse_for_later(payload: &[u8], room: impl FnOnce(usize) -> Arc<[u8]>) -> Result<Block> {
         let mut shape = Shape::parse(payload)?;
         if shape.num_restarts > 0 {
@@ -123,19 +123,19 @@ impl Block {
         self.bytes.get(ANCHOR_FLAGS_AT).is_some_and(|flags| flags & anchors::LATER != 0)
     }
 
-    /// The same block with its search array, if its keys allow one.
+    /// Returns the same block with its search array, if its keys allow one.
     ///
     /// # Errors
-    /// None for a block that parsed.
+    /// None for a block that was parsed.
     pub fn searchable(&self, order: HeadOrder, room: impl FnOnce(usize) -> Arc<[u8]>) -> Result<Block> {
         Block::assemble(self.payload(), Some(order), &[], room)
     }
 
-    /// As [`Block::parse_searchable`], with `bytes_per_key` bytes of checksum (1, 2, 4 or 8) kept for each entry;
-    /// iterators and look-ups compare them with what they read. 0: without.
+    /// Does the work of [`Block::parse_searchable`] and keeps `bytes_per_key` bytes of checksum (1, 2, 4 or
+    /// 8) for each entry. Iterators and look-ups verify these checksums. 0 means no checksums.
     ///
     /// # Errors
-    /// Corruption if the parts do not fit into each other or, with checksums, an entry does not decode.
+    /// Corruption if the parts contradict each other or, with checksums, an entry does not decode.
     pub fn parse_protected(payload: &[u8], order: Option<HeadOrder>, bytes_per_key: u8) -> Result<Block> {
         Block::parse_into(payload, order, bytes_per_key, zeroed)
     }
@@ -145,7 +145,7 @@ impl Block {
     /// is too short or shared, the function allocates instead.
     ///
     /// # Errors
-    /// As there.
+    /// The errors of [`Block::parse_protected`].
     pub fn parse_into(
         payload: &[u8],
         order: Option<HeadOrder>,
@@ -187,7 +187,7 @@ impl Block {
         if bytes.len() < needed || u32::try_from(bytes.len()).is_err() || Arc::get_mut(&mut bytes).is_none() {
             bytes = zeroed(needed);
         }
-        // What is over lies behind the search array: the rest is found from the end.
+        // Unused memory is after the search array. The parts after it are found from the end of the memory.
         let payload_at = bytes.len() - payload.len();
         let checksums_at = payload_at - checksums.len();
         shape.payload_at = payload_at as u32;
@@ -200,32 +200,32 @@ impl Block {
         Block { bytes }
     }
 
-    /// The block's memory, for another block if nobody shares it.
+    /// Returns the memory of the block. Another block can use it if there is no other reference.
     pub fn into_bytes(self) -> Arc<[u8]> {
         self.bytes
     }
 
-    /// No block: it has no entries.
+    /// Returns a block without entries.
     pub fn none() -> Block {
         Block { bytes: Arc::default() }
     }
 
-    /// The block's memory: header, search array, payload.
+    /// Returns the memory of the block: header, search array, payload.
     #[inline]
     pub fn bytes(&self) -> &Arc<[u8]> {
         &self.bytes
     }
 
-    /// The block as it was parsed.
+    /// Returns the payload that was parsed.
     #[inline]
     pub fn payload(&self) -> &[u8] {
         let at = get_u32(&self.bytes, PAYLOAD_AT).unwrap_or_default() as usize;
         self.bytes.get(at..).unwrap_or_default()
     }
 
-    /// Bytes that the block takes from the allocator, in one piece.
+    /// Returns the number of bytes that the block takes from the allocator, as one allocation.
     pub fn memory_bytes(&self) -> usize {
-        // Two counts before the bytes, and padding to their alignment.
+        // An `Arc` has two counts before the bytes, and padding.
         (2 * size_of::<usize>() + self.bytes.len()).next_multiple_of(align_of::<usize>())
     }
 
@@ -239,7 +239,7 @@ impl Block {
         self.shape().num_restarts as usize
     }
 
-    /// Whether the block has no entry.
+    /// Returns true if the block has no entry.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.shape().entries_end == 0
@@ -253,7 +253,7 @@ impl Block {
         self.shape().separated
     }
 
-    /// Whether the writer found the keys evenly spread.
+    /// Returns true if the writer marked the keys as evenly spread.
     pub fn is_uniform(&self) -> bool {
         self.shape().uniform
     }
@@ -263,16 +263,16 @@ fn zeroed(len: usize) -> Arc<[u8]> {
     std::iter::repeat_n(0, len).collect()
 }
 
-/// In the header's word of restarts: the first is at offset 0.
+/// A flag in `num_restarts` of the header: the first restart point is at offset 0.
 const STARTS_AT_ZERO: u32 = RESERVED;
 
-/// In the same: checksums of the entries lie before the payload.
+/// A flag in `num_restarts` of the header: checksums of the entries are before the payload.
 const PROTECTED: u32 = HASH_INDEX;
 
-/// Where in the header `payload_at` lies.
+/// The offset of `payload_at` in the header.
 const PAYLOAD_AT: usize = 12;
 
-/// Where in the header the flags of the search array lie.
+/// The offset of the flags of the search array in the header.
 const ANCHOR_FLAGS_AT: usize = 21;
 
 impl Shape {
@@ -321,7 +321,7 @@ impl Shape {
         }
     }
 
-    /// The payload within a block's memory.
+    /// Returns the payload in the memory of a block.
     #[inline(always)]
     fn payload<'a>(&self, block: &'a [u8]) -> &'a [u8] {
         block.get(self.payload_at as usize..).unwrap_or_default()
@@ -373,7 +373,7 @@ impl Shape {
             return None;
         }
         shape.starts_at_zero = get_u32(payload, end) == Some(0);
-        // An empty block is written with one restart at 0, where there is nothing.
+        // An empty block is written with one restart point at 0, although it has no entry.
         if shape.num_restarts == 0 || shape.entries_end == 0 {
             shape.num_restarts = 0;
             shape.num_buckets = 0;
@@ -382,7 +382,8 @@ impl Shape {
         Some(shape)
     }
 
-    /// Offset of the entry at restart `i`; `None` if there is none or it does not lie among the entries.
+    /// Returns the offset of the entry at restart point `i`. Returns `None` if there is none, or if it is not
+    /// among the entries.
     #[inline]
     fn restart(&self, bytes: &[u8], i: usize) -> Option<usize> {
         if i >= self.num_restarts as usize {
@@ -392,7 +393,7 @@ impl Shape {
         (at < self.entries_end).then_some(at as usize)
     }
 
-    /// The bucket of the hash index for a user key; `None` without a hash index.
+    /// Returns the bucket of the hash index for a user key, or `None` without a hash index.
     #[inline]
     fn bucket(&self, bytes: &[u8], user_key: &[u8]) -> Option<u8> {
         if self.num_buckets == 0 {
@@ -404,7 +405,7 @@ impl Shape {
         bytes.get(at).copied()
     }
 
-    /// The last restart whose key is before the target, or the first restart.
+    /// Returns the last restart point whose key is before the target, or the first restart point.
     fn restart_before(
         &self,
         bytes: &[u8],
@@ -422,7 +423,7 @@ impl Shape {
         }
     }
 
-    /// How many restarts are at or before offset `at`.
+    /// Returns the number of restart points at or before offset `at`.
     fn restarts_up_to(&self, bytes: &[u8], at: usize) -> usize {
         let count = partition_restarts(self.num_restarts as usize, |i| {
             Some(self.restart(bytes, i).is_some_and(|restart| restart <= at))
@@ -431,7 +432,7 @@ impl Shape {
     }
 }
 
-/// Where the key of restart `i` lies, whole as it is there.
+/// Returns the location of the key of restart point `i`, which is stored whole.
 #[inline]
 fn restart_key(bytes: &[u8], shape: &Shape, i: usize) -> Option<Range<usize>> {
     let at = shape.restart(bytes, i)?;
@@ -446,7 +447,8 @@ fn restart_key(bytes: &[u8], shape: &Shape, i: usize) -> Option<Range<usize>> {
 
 const HASH_INDEX_SEED: u32 = 397;
 
-/// How many of the restarts are `before`, which are the first ones. `None` if a restart does not decode.
+/// Returns how many restart points satisfy `before`. They must be the first ones. Returns `None` if one does
+/// not decode.
 #[inline]
 fn partition_restarts(restarts: usize, mut before: impl FnMut(usize) -> Option<bool>) -> Option<usize> {
     let (mut low, mut high) = (0, restarts);

@@ -1,35 +1,35 @@
-//! A forward walk over a block that is decoded once and thrown away.
+//! A forward iterator over a block that is decoded once and then dropped.
 
 use base::coding::Cursor;
 use base::{Error, Result};
 
 use super::Shape;
 
-/// Entries from the first to the last. For index blocks, whose values may be self-delimiting: the caller
-/// then says how many bytes of `value` belonged to the entry.
+/// The entries of a block from the first to the last. For index blocks, whose values may have no stored
+/// length: the caller then reports the length of each value.
 pub struct PlainEntries<'a> {
     bytes: &'a [u8],
     end: usize,
     next: usize,
     key: Vec<u8>,
-    /// Values carry no length.
+    /// Whether values have no stored length.
     unbounded: bool,
     pending: bool,
 }
 
-/// An entry whose key is [`PlainEntries::key`].
+/// An entry. Its key is [`PlainEntries::key`].
 pub struct PlainEntry<'a> {
     pub at: usize,
-    /// Bytes of the key that were taken from the key before.
+    /// Number of bytes that the key shares with the previous key.
     pub shared: usize,
-    /// The value; where values carry no length, everything up to the end of the entries.
+    /// The value. If values have no stored length, all bytes up to the end of the entries.
     pub value: &'a [u8],
 }
 
 impl<'a> PlainEntries<'a> {
     /// # Errors
-    /// Corruption if the block's parts do not fit into each other, or NotSupported if values are
-    /// separated from keys.
+    /// Corruption if the parts of the block contradict each other. NotSupported if values are separated from
+    /// keys.
     pub fn new(payload: &'a [u8], unbounded: bool) -> Result<Self> {
         let shape = Shape::parse(payload)?;
         if shape.separated {
@@ -75,13 +75,13 @@ impl<'a> PlainEntries<'a> {
         Error::corruption("bad entry in block").at(self.next as u64)
     }
 
-    /// The key of the entry last returned.
+    /// Returns the key of the last returned entry.
     pub fn key(&self) -> &[u8] {
         &self.key
     }
 
-    /// Says how long the value of the entry last returned was. Needed before `next` where values carry
-    /// no length.
+    /// Reports the length of the value of the last returned entry. Call this before `next` if values have no
+    /// stored length.
     pub fn value_took(&mut self, len: usize) {
         self.next += len;
         self.pending = false;

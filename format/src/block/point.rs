@@ -1,9 +1,9 @@
-//! Looking up one user key in a block, without putting any key together.
+//! Look-up of one user key in a block. No key is assembled.
 //!
-//! Two numbers say all that is needed of the entry before: how many bytes it has in common with the
-//! sought key, `matched`, and its byte behind them. An entry that shares more than `matched` bytes with
-//! its predecessor differs from the sought key at the same place in the same way; any other is compared
-//! from the place where its own bytes begin. Only entries of the sought key are ever looked at further.
+//! Two facts about the previous entry are enough: the number of bytes that it has in common with the searched
+//! key, `matched`, and its next byte. If an entry shares more than `matched` bytes with its predecessor, it
+//! differs from the searched key at the same position and in the same way. Any other entry is compared from
+//! the start of its own bytes. Only entries of the searched key are read further.
 
 use std::cmp::Ordering;
 use std::ops::{ControlFlow, Range};
@@ -15,28 +15,30 @@ use super::anchors::{Anchors, Found};
 use super::entry::{header, separated_restart_header};
 use super::{Block, BlockIter, KeyRewrite, Shape};
 
-/// How a scan ended.
+/// How a scan of a block ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Visited {
-    /// The visitor broke off, or a later key was met.
+    /// The visitor stopped, or the scan reached a later key.
     Settled,
-    /// The block ended: the next one may go on with the key.
+    /// The block ended. The next block may have more entries of the key.
     BlockEnd,
-    /// The keys need a closer look; nothing was visited.
+    /// This scan cannot decide about the keys. No entry was visited.
     Hard,
 }
 
-/// Bytes of a row that are asked for ahead.
+/// Number of bytes of an entry that are prefetched.
 const ROW: usize = 128;
-/// The same at the start of a block, where a scan begins: the first row's key and the start of its value.
+/// Number of bytes that are prefetched at the start of a block for a scan: the key and the first part of the
+/// value of the first entry.
 const FIRST_ROW: usize = 160;
 
 const COLLISION: u8 = 254;
 const NOT_HERE: u8 = 255;
 
 impl Block {
-    /// Visits the entries of one user key from `seek_key` (an internal key) on: user key, trailer, place
-    /// of the value in [`Block::bytes`]. Returns whether the key's entries may go on in the next block.
+    /// Visits the entries of one user key from `seek_key` (an internal key) on. The visitor gets the user
+    /// key, the trailer, and the location of the value in [`Block::bytes`]. Returns true if the next block
+    /// may have more entries of the key.
     ///
     /// # Errors
     /// Corruption, with the offset in the block, if an entry does not decode.
@@ -53,7 +55,7 @@ impl Block {
             Order::Custom(_) => return self.visit_by_iterator(order, rewrite, seek_key, visit),
         };
         let shape = &self.shape();
-        // What is compared with checksums is put together first.
+        // Checksums and rewritten keys need the whole key, so an iterator assembles it.
         if !rewrite.is_none() || shape.protected {
             return self.visit_by_iterator(order, rewrite, seek_key, visit);
         }
@@ -87,13 +89,13 @@ impl Block {
         }
     }
 
-    /// Asks the processor for the search array, ahead of a look-up.
+    /// Prefetches the search array for a look-up.
     #[inline]
     pub fn prefetch(&self) {
         Anchors::prefetch(&self.bytes);
     }
 
-    /// Asks the processor for the first row, ahead of a scan.
+    /// Prefetches the first entry for a scan.
     #[inline]
     pub fn prefetch_first(&self) {
         let payload = self.payload();
@@ -101,7 +103,8 @@ impl Block {
         kernel::prefetch::read(&payload[..payload.len().min(FIRST_ROW)]);
     }
 
-    /// Asks the processor for the row that a look-up of `user_key` will read. Wants the search array.
+    /// Prefetches the entry that a look-up of `user_key` will read. The search array should be in the
+    /// processor cache.
     #[inline]
     pub fn prefetch_row(&self, user_key: &[u8]) {
         let shape = &self.shape();
@@ -112,7 +115,7 @@ impl Block {
         }
     }
 
-    /// At the anchor that lies at `at`.
+    /// Returns the start of a scan at the anchor at offset `at`.
     #[inline]
     fn start_at(&self, shape: &Shape, at: usize, matched: usize, behind: u8) -> Start {
         let interval = match shape.separated {
@@ -122,7 +125,8 @@ impl Block {
         Start { at, interval, matched, behind, known: Anchors::UNSHARED_MAX }
     }
 
-    /// The restart interval to scan. `None` if the hash index knows that no interval has the key.
+    /// Returns the restart interval to scan. Returns `None` if the hash index proves that no interval has the
+    /// key.
     fn restart_start(
         &self,
         shape: &Shape,
@@ -173,9 +177,9 @@ impl Block {
 #[derive(Clone, Copy)]
 struct Start {
     at: usize,
-    /// The restart at `at`, if it is one.
+    /// The restart interval of `at`, if the block needs it.
     interval: usize,
-    /// What is known of the bytes that the first entry shares: see [`Scan::run`].
+    /// The facts about the bytes that the first entry shares with its predecessor: see [`Scan::run`].
     matched: usize,
     behind: u8,
     known: usize,
@@ -204,9 +208,10 @@ impl Scan<'_> {
         let mut next = self.start.at;
         let mut next_restart = self.start.interval;
         let mut value_end = 0;
-        // Of the entry before: bytes in common with `user`, the byte behind them, length of the whole key.
+        // For the previous entry: number of bytes in common with `user`, the next byte, and the length of the
+        // whole key.
         let Start { mut matched, mut behind, known: mut key_len, .. } = self.start;
-        // Trailer of the entry before, if that was one of the sought key.
+        // The trailer of the previous entry, if it is an entry of the searched key.
         let mut last_trailer: Option<u64> = None;
         while next < end {
             let at = next;
@@ -253,7 +258,7 @@ impl Scan<'_> {
                 Ordering::Equal => {
                     let trailer = match own.last_chunk::<TRAILER_LEN>() {
                         Some(own) => u64::from_le_bytes(*own),
-                        // Its first bytes are those of the version before.
+                        // The first bytes of the trailer are those of the previous entry.
                         None => match last_trailer {
                             Some(last) => {
                                 let mut whole = last.to_le_bytes();
@@ -276,7 +281,7 @@ impl Scan<'_> {
     }
 }
 
-/// How many bytes two slices have in common. They rarely have many here.
+/// Returns the number of bytes that two slices have in common. Usually they have few.
 #[inline(always)]
 fn common(a: &[u8], b: &[u8]) -> usize {
     a.iter().zip(b).take_while(|(a, b)| a == b).count()

@@ -1,5 +1,6 @@
-//! Checksums of a block's entries, made when it is loaded and compared whenever an entry is read: what memory does
-//! to a block while it is cached does not become an answer (`block_protection_bytes_per_key`).
+//! Checksums of the entries of a block (`block_protection_bytes_per_key`). They are made when the block is
+//! loaded, and compared whenever an entry is read. So failing memory cannot change an answer while the block
+//! is cached.
 //!
 //! ```text
 //! entry offset u32[n], ascending | checksum[n], 1, 2, 4 or 8 bytes each | u32 n | u8 bytes each | payload
@@ -12,10 +13,10 @@ use base::{Error, Result};
 
 use super::{Block, BlockIter};
 
-/// Bytes behind the checksums.
+/// Number of bytes after the checksums.
 const END: usize = 5;
 
-/// The section for the entries of an unprotected block.
+/// Returns the checksums of the entries of an unprotected block.
 pub(super) fn build(block: &Block, width: u8) -> Result<Vec<u8>> {
     let mut iter = BlockIter::new(block.clone());
     let (mut places, mut sums) = (Vec::new(), Vec::new());
@@ -34,8 +35,8 @@ pub(super) fn build(block: &Block, width: u8) -> Result<Vec<u8>> {
     Ok(places)
 }
 
-/// Whether the entry at offset `at` of the payload, which begins at `payload_at` in the block's memory, is the one
-/// that was loaded.
+/// Returns true if the entry at offset `at` of the payload is unchanged since the block was loaded. The
+/// payload begins at `payload_at` in the memory of the block.
 pub(super) fn holds(block: &[u8], payload_at: usize, at: usize, key: &[u8], value: &[u8]) -> bool {
     stored(block, payload_at, at).is_some_and(|sum| checksum(key, value).to_le_bytes().starts_with(sum))
 }

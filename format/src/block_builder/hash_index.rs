@@ -1,4 +1,4 @@
-//! The hash index of a data block: from a user key to the restart interval that holds it.
+//! The hash index of a data block. It leads from a user key to the restart interval of the key.
 //!
 //! ```text
 //! u8 bucket[num_buckets] | u16 num_buckets
@@ -17,7 +17,7 @@ const RESTART_MAX: usize = 253;
 pub(super) struct HashIndexBuilder {
     buckets_per_key: f64,
     buckets: f64,
-    /// False once the block has more restart intervals than a bucket can name.
+    /// Whether all restart intervals have numbers that a bucket can store.
     usable: bool,
     entries: Vec<(u32, u8)>,
 }
@@ -53,7 +53,8 @@ impl HashIndexBuilder {
         if self.usable { 2 + usize::from(self.num_buckets()) } else { 0 }
     }
 
-    /// Odd, because the hash spreads badly over powers of two. A u16 holds what a block of 64 KiB has.
+    /// Returns the number of buckets. It is odd, because the hash is badly distributed modulo powers of two.
+    /// A u16 is enough for a block of 64 KiB.
     fn num_buckets(&self) -> u16 {
         (self.buckets as u64 as u16) | 1
     }

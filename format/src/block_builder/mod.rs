@@ -9,10 +9,10 @@
 //!                     and all values behind the last key
 //! packed              bit 31 hash index, bit 29 uniform keys, bit 28 separated, bits 27..0 restarts
 //! ```
-//! Bits 28 and 29 make releases before 11.0 and 11.1 report corruption; bit 30 must stay 0. A restart
-//! point (`shared` = 0) comes after every `restart_interval` entries; an empty block has one too.
-//! The size estimates are RocksDB's to the byte, because they decide where its blocks are cut. Facts:
-//! RocksDB `table/block_based/block_builder.cc`, `data_block_footer.cc`.
+//! Bits 28 and 29 make releases before 11.0 and 11.1 report corruption. Bit 30 must stay 0. There is a
+//! restart point (`shared` = 0) after every `restart_interval` entries; an empty block has one too. The size
+//! estimates are exactly RocksDB's, because they decide where blocks end. Facts: RocksDB
+//! `table/block_based/block_builder.cc`, `data_block_footer.cc`.
 
 mod cut;
 mod hash_index;
@@ -29,32 +29,33 @@ use hash_index::HashIndexBuilder;
 const HASH_INDEX_BIT: u32 = 1 << 31;
 const UNIFORM_BIT: u32 = 1 << 29;
 const SEPARATED_BIT: u32 = 1 << 28;
-/// Blocks above this size carry no hash index.
+/// Blocks above this size have no hash index.
 const HASH_INDEX_BLOCK_MAX: usize = 1 << 16;
 
-/// What a block looks like.
+/// The form of a block.
 #[derive(Clone, Debug)]
 pub struct BlockConfig {
-    /// Entries between restart points; at least 1.
+    /// Number of entries between two restart points; at least 1.
     pub restart_interval: usize,
-    /// Keys leave out what they share with the key before.
+    /// Whether keys omit the bytes that they share with the previous key.
     pub delta_keys: bool,
-    /// Values come in two forms, and the length of neither is stored (index blocks).
+    /// Whether values have two forms, whose lengths are not stored (index blocks).
     pub delta_values: bool,
-    /// A hash index with this many entries a bucket.
+    /// Entries for each bucket of the hash index. `None`: no hash index.
     pub hash_util_ratio: Option<f64>,
-    /// Bytes of timestamp to take out of every key; 0 for none.
+    /// Number of timestamp bytes to remove from every key; 0 means none.
     pub strip_timestamp: usize,
-    /// Keys have no trailer.
+    /// Whether keys have no trailer.
     pub user_keys: bool,
-    /// Values behind the keys.
+    /// Whether values are stored after all keys.
     pub separated: bool,
-    /// Mark blocks whose restart keys are spread more evenly than this; negative for never.
+    /// Blocks whose restart keys have a smaller coefficient of variation are marked as uniform. Negative:
+    /// none is marked.
     pub uniform_cv_threshold: f64,
 }
 
 impl Default for BlockConfig {
-    /// A data block of RocksDB's defaults.
+    /// Returns the form of a data block with RocksDB's default options.
     fn default() -> Self {
         BlockConfig {
             restart_interval: 16,
@@ -69,14 +70,14 @@ impl Default for BlockConfig {
     }
 }
 
-/// Collects entries in key order into a block. One builder makes many blocks, keeping its buffers.
+/// Builds blocks of entries in key order. One builder makes many blocks and keeps its buffers.
 #[derive(Debug)]
 pub struct BlockBuilder {
     config: BlockConfig,
     buffer: Vec<u8>,
     values: Vec<u8>,
     restarts: Vec<u32>,
-    /// Entries since the last restart point.
+    /// Number of entries since the last restart point.
     counter: usize,
     last_key: Vec<u8>,
     hash_index: Option<HashIndexBuilder>,
@@ -109,7 +110,7 @@ impl BlockBuilder {
         self.buffer.is_empty()
     }
 
-    /// Bytes of the block if it were finished now.
+    /// Returns the size of the block if it were finished now.
     #[inline]
     pub fn estimate(&self) -> usize {
         let tail = 4 * self.restarts.len() + 4 + if self.config.separated { 4 } else { 0 };
@@ -117,7 +118,7 @@ impl BlockBuilder {
         self.buffer.len() + self.values.len() + tail + hash_index
     }
 
-    /// A rough estimate of the size with one more entry: the key counts whole.
+    /// Returns a rough estimate of the size with one more entry. It counts the whole key.
     #[inline]
     pub fn estimate_after(&self, key: &[u8], value: &[u8]) -> usize {
         let restart = self.counter >= self.config.restart_interval;
@@ -132,13 +133,14 @@ impl BlockBuilder {
         estimate + if full_value { varint_len(value.len() as u64) } else { 0 }
     }
 
-    /// Adds an entry after the last one that this builder was given by `add` or `add_index`.
+    /// Adds an entry after the last entry of `add` or `add_index`.
     pub fn add(&mut self, key: &[u8], value: &[u8]) {
         self.add_index(key, value, value, false);
     }
 
-    /// Adds an index entry: `delta` is written instead of `value` where the key shares bytes with the one
-    /// before it, which `full` (a gap lies before the block) forbids.
+    /// Adds an index entry. If the key shares bytes with the previous key, `delta` is stored instead of
+    /// `value`. `full` means that there is padding before the block; then `value` is stored and the key
+    /// shares no bytes.
     pub fn add_index(&mut self, key: &[u8], value: &[u8], delta: &[u8], full: bool) {
         let last = std::mem::take(&mut self.last_key);
         self.append(&last, key, value, delta, full);
@@ -149,8 +151,8 @@ impl BlockBuilder {
         }
     }
 
-    /// Adds an entry whose predecessor the caller has kept; of the first entry in a block it does not
-    /// matter. Not to be mixed with `add` within one block.
+    /// Adds an entry whose previous key the caller has kept. For the first entry of a block, `last_key` is
+    /// ignored. Do not mix with `add` within one block.
     #[inline]
     pub fn add_after(&mut self, last_key: &[u8], key: &[u8], value: &[u8]) {
         if self.config.separated || self.config.delta_values || self.config.strip_timestamp > 0 {
@@ -173,7 +175,7 @@ impl BlockBuilder {
         }
     }
 
-    /// All lengths fit one byte in most rows.
+    /// In most entries each length fits into one byte.
     #[inline]
     fn put_header(&mut self, shared: usize, non_shared: usize, value_len: usize) {
         if (shared | non_shared | value_len) < 128 {
@@ -192,7 +194,7 @@ impl BlockBuilder {
         0
     }
 
-    /// Every kind of entry.
+    /// Adds an entry of any form.
     fn append(&mut self, last_key: &[u8], key: &[u8], value: &[u8], delta: &[u8], full: bool) {
         let [mut last_scratch, mut scratch] = std::mem::take(&mut self.stripped);
         let persisted = self.strip(key, &mut scratch);
@@ -221,7 +223,7 @@ impl BlockBuilder {
         self.stripped = [last_scratch, scratch];
     }
 
-    /// The key as it is stored: without its timestamp where timestamps are not kept.
+    /// Returns the key as it is stored: without its timestamp if timestamps are not stored.
     fn strip<'a>(&self, key: &'a [u8], scratch: &'a mut Vec<u8>) -> &'a [u8] {
         let timestamp = self.config.strip_timestamp;
         if timestamp == 0 {
@@ -235,7 +237,7 @@ impl BlockBuilder {
         scratch
     }
 
-    /// The block's payload. Then `reset` or `take`.
+    /// Finishes the block and returns its payload. Call `reset` or `take` afterwards.
     pub fn finish(&mut self) -> &mut Vec<u8> {
         let asked = self.config.uniform_cv_threshold >= 0.0;
         self.variation = if asked { uniform::variation(self) } else { None };
@@ -266,18 +268,18 @@ impl BlockBuilder {
         &mut self.buffer
     }
 
-    /// The block last finished, until `reset`.
+    /// Returns the payload of the finished block. Valid until `reset`.
     pub fn payload(&mut self) -> &mut Vec<u8> {
         &mut self.buffer
     }
 
-    /// Whether the block last finished was marked uniform.
+    /// Returns true if the finished block was marked as uniform.
     pub fn is_uniform(&self) -> bool {
         self.variation.is_some_and(|variation| variation < self.config.uniform_cv_threshold)
     }
 
-    /// How unevenly the restart keys of the block last finished are spread (deviation over mean of the gaps between
-    /// them), where that was asked for and can be told.
+    /// Returns the coefficient of variation of the gaps between the restart keys of the finished block:
+    /// standard deviation divided by mean. Returns `None` if it was not requested or cannot be computed.
     pub fn variation(&self) -> Option<f64> {
         self.variation
     }
@@ -295,7 +297,7 @@ impl BlockBuilder {
         }
     }
 
-    /// The finished block as a vector of its own; starts the next one in `spare`'s memory.
+    /// Returns the finished block as a separate vector. Starts the next block in the memory of `spare`.
     pub fn take(&mut self, mut spare: Vec<u8>) -> Vec<u8> {
         spare.clear();
         let block = std::mem::replace(&mut self.buffer, spare);
@@ -304,7 +306,7 @@ impl BlockBuilder {
     }
 }
 
-/// How many bytes two keys have in common, eight at a time.
+/// Returns the length of the common prefix of two keys. Compares eight bytes at a time.
 #[inline]
 pub fn common_prefix(a: &[u8], b: &[u8]) -> usize {
     let n = a.len().min(b.len());

@@ -1,4 +1,4 @@
-//! Whether the restart keys of a block are spread evenly enough for interpolation search.
+//! Decides whether the restart keys of a block are spread evenly enough for interpolation search.
 //!
 //! The rule: skip the bytes that all restart keys share, and read the next eight bytes of each user key as
 //! a number. The block is uniform if the gaps between neighbours vary little (standard deviation divided by
@@ -10,7 +10,7 @@ use base::key::TRAILER_LEN;
 
 use super::{BlockBuilder, common_prefix};
 
-/// The deviation of the gaps over their mean; `None` where that cannot be told.
+/// Returns the standard deviation of the gaps divided by their mean. Returns `None` if it cannot be computed.
 pub(super) fn variation(block: &BlockBuilder) -> Option<f64> {
     if block.restarts.len() < 3 {
         return None;
@@ -39,7 +39,7 @@ fn restart_key(block: &BlockBuilder, at: usize) -> Option<&[u8]> {
     rest.get(..lengths[1] as usize)
 }
 
-/// Welford's running mean and variance of the differences between successive numbers.
+/// The running mean and variance of the differences between successive numbers, by Welford's method.
 #[derive(Default)]
 struct Gaps {
     previous: u64,

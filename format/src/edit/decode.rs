@@ -1,4 +1,4 @@
-//! An edit from bytes that nobody vouches for.
+//! Decodes version edits from untrusted bytes.
 
 use base::coding::Cursor;
 use base::{Error, FamilyId, Result, key};
@@ -9,7 +9,7 @@ use super::{
     VersionEdit, WalAddition, file_tag, tag,
 };
 
-/// The largest temperature byte with a meaning; larger ones read as unknown.
+/// The largest known temperature byte. A larger byte is read as unknown.
 const TEMPERATURE_MAX: u8 = 0x10;
 
 impl VersionEdit {
@@ -17,8 +17,8 @@ impl VersionEdit {
     ///
     /// # Errors
     /// Corruption, with the offset in the record, where RocksDB reports it: unknown tags that may not be
-    /// ignored, fields cut short, invalid boundary keys. NotSupported for progress fields from the
-    /// future and for names that are not UTF-8.
+    /// ignored, truncated fields, invalid boundary keys. NotSupported for progress fields of newer releases,
+    /// and for names that are not UTF-8.
     pub fn decode(record: &[u8]) -> Result<VersionEdit> {
         let mut edit = VersionEdit::default();
         let mut cursor = Cursor::new(record);
@@ -113,7 +113,7 @@ impl VersionEdit {
 }
 
 impl NewFile {
-    /// What follows tag 103, and the copy of `min_log_number_to_keep` if there is one.
+    /// Decodes the payload of tag 103, and the copy of `min_log_number_to_keep` if there is one.
     pub(super) fn decode(c: &mut Cursor<'_>) -> Result<(NewFile, Option<u64>)> {
         const WHAT: &str = "new-file4 entry";
         let mut file = NewFile {
@@ -195,7 +195,7 @@ impl NewFile {
         Ok(())
     }
 
-    /// What follows tags 7, 100 and 102.
+    /// Decodes the payload of the tags 7, 100 and 102.
     fn decode_old(tag: u32, c: &mut Cursor<'_>) -> Result<NewFile> {
         let what = match tag {
             tag::NEW_FILE => "new-file entry",
@@ -247,7 +247,8 @@ impl BlobFileGarbage {
     }
 }
 
-/// Fields from the future behind a blob record, ended by 0; those with bit 6 must not be ignored.
+/// Skips unknown fields of newer releases after a blob record. They end with 0. A field with bit 6 must not
+/// be ignored.
 fn skip_blob_fields(c: &mut Cursor<'_>) -> Result<()> {
     loop {
         let tag = need("custom field tag", c.varint32())?;

@@ -1,4 +1,4 @@
-//! An edit as bytes, in RocksDB's order of tags.
+//! Encodes version edits, with the tags in RocksDB's order.
 
 use base::coding::{put_slice, put_u32, put_u64, put_varint32, put_varint64};
 use base::{Error, FamilyId, Result, key};
@@ -11,12 +11,13 @@ use super::{
 impl VersionEdit {
     /// Appends the record's bytes to `out`.
     ///
-    /// `timestamp_size` is that of the family's comparator: boundaries of files whose timestamps are
-    /// not persisted are written without the last `timestamp_size` bytes of their user keys.
+    /// `timestamp_size` is the timestamp size of the column family's comparator. If the timestamps of a file
+    /// are not stored, its boundary keys are written without the last `timestamp_size` bytes of their user
+    /// keys.
     ///
     /// # Errors
-    /// Corruption if a new file has no valid boundary keys or no epoch number, or a path beyond
-    /// [`super::PATH_ID_MAX`]; RocksDB refuses to write those too.
+    /// Corruption if a new file has no valid boundary keys or no epoch number, or a path id above
+    /// [`super::PATH_ID_MAX`]. RocksDB rejects these files too.
     pub fn encode(&self, timestamp_size: usize, out: &mut Vec<u8>) -> Result<()> {
         if let Some(id) = &self.db_id {
             text(out, tag::DB_ID, id.as_bytes());
@@ -103,8 +104,8 @@ impl VersionEdit {
 }
 
 impl NewFile {
-    /// Tag and all. The first new file of an edit repeats the edit's `min_log_number_to_keep`, for
-    /// readers older than its tag.
+    /// Encodes the file with its tag. The first new file of an edit repeats the `min_log_number_to_keep` of
+    /// the edit, for readers that do not know its tag.
     pub(crate) fn encode(
         &self,
         timestamp_size: usize,
@@ -181,7 +182,7 @@ impl NewFile {
 }
 
 impl BlobFileAddition {
-    /// `varint64 number | varint64 count | varint64 bytes | slice method | slice value | varint32 0`.
+    /// Encodes `varint64 number | varint64 count | varint64 bytes | slice method | slice value | varint32 0`.
     fn encode(&self, out: &mut Vec<u8>) {
         put_varint64(out, self.blob_file_number);
         put_varint64(out, self.total_blob_count);
@@ -193,7 +194,7 @@ impl BlobFileAddition {
 }
 
 impl BlobFileGarbage {
-    /// `varint64 number | varint64 count | varint64 bytes | varint32 0`.
+    /// Encodes `varint64 number | varint64 count | varint64 bytes | varint32 0`.
     fn encode(&self, out: &mut Vec<u8>) {
         put_varint64(out, self.blob_file_number);
         put_varint64(out, self.garbage_blob_count);
@@ -202,14 +203,14 @@ impl BlobFileGarbage {
     }
 }
 
-/// Fields of a WAL addition.
+/// The tags of the fields of a WAL addition.
 pub(super) mod wal_tag {
     pub const TERMINATE: u32 = 1;
     pub const SYNCED_SIZE: u32 = 2;
 }
 
 impl WalAddition {
-    /// `varint64 number | [varint32 2 | varint64 size] | varint32 1`.
+    /// Encodes `varint64 number | [varint32 2 | varint64 size] | varint32 1`.
     fn encode(&self, out: &mut Vec<u8>) {
         put_varint64(out, self.number);
         number(out, wal_tag::SYNCED_SIZE, self.synced_size_bytes);
@@ -242,7 +243,7 @@ fn nested(out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) {
     put_slice(out, &inner);
 }
 
-/// An internal key, its user key shortened by `strip` bytes of timestamp.
+/// Appends an internal key. The last `strip` bytes of its user key, its timestamp, are omitted.
 fn put_boundary(out: &mut Vec<u8>, internal: &[u8], strip: usize) -> Result<()> {
     if strip == 0 {
         put_slice(out, internal);

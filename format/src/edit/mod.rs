@@ -4,12 +4,14 @@
 //! ```text
 //! edit = { varint32 tag | payload }       to the end of the record; an empty edit is legal
 //! ```
-//! Tags are listed in [`tag`], the fields of a new file in [`file_tag`]. Readers take any order, the
-//! last of a repeated scalar wins; the writer keeps RocksDB's order, so that equal edits are equal
-//! bytes. Unknown tags with bit 13 are skipped by their length, others are corruption. Unknown fields of
-//! a file with bit 6 are corruption, others are skipped. Facts: RocksDB `db/version_edit.cc`.
+//! Tags are listed in [`tag`], and the fields of a new file in [`file_tag`]. Readers accept any order of
+//! tags; if a single-value tag is repeated, the last one counts. The writer keeps RocksDB's order, so that
+//! equal edits have equal bytes. Unknown tags with bit 13 are skipped by their length; other unknown tags are
+//! corruption. Unknown fields of a file with bit 6 are corruption; other unknown fields are skipped. Facts:
+//! RocksDB `db/version_edit.cc`.
 //!
-//! Not here: what an edit does to a tree (`lsm::version`), and the log that holds edits ([`crate::wal`]).
+//! Not here: the effect of an edit on a version (`lsm::version`), and the framing of MANIFEST records
+//! ([`crate::wal`]).
 
 mod decode;
 mod encode;
@@ -22,7 +24,7 @@ pub use show::external_unique_id;
 use base::FamilyId;
 use base::key::{MAX_SEQUENCE, SequenceNumber};
 
-/// Top-level tags.
+/// The tags of a version edit.
 pub mod tag {
     pub const COMPARATOR: u32 = 1;
     pub const LOG_NUMBER: u32 = 2;
@@ -30,13 +32,13 @@ pub mod tag {
     pub const LAST_SEQUENCE: u32 = 4;
     pub const COMPACT_CURSOR: u32 = 5;
     pub const DELETED_FILE: u32 = 6;
-    /// LevelDB's; read only.
+    /// LevelDB's tag. It is only read.
     pub const NEW_FILE: u32 = 7;
     pub const PREV_LOG_NUMBER: u32 = 9;
     pub const MIN_LOG_NUMBER_TO_KEEP: u32 = 10;
-    /// Read only.
+    /// Only read, never written.
     pub const NEW_FILE2: u32 = 100;
-    /// Read only.
+    /// Only read, never written.
     pub const NEW_FILE3: u32 = 102;
     pub const NEW_FILE4: u32 = 103;
     pub const COLUMN_FAMILY: u32 = 200;
@@ -46,16 +48,16 @@ pub mod tag {
     pub const IN_ATOMIC_GROUP: u32 = 300;
     pub const BLOB_FILE_ADDITION: u32 = 400;
     pub const BLOB_FILE_GARBAGE: u32 = 401;
-    /// Unknown tags with this bit carry a length and may be skipped.
+    /// Unknown tags with this bit have a length and may be skipped.
     pub const SAFE_TO_IGNORE: u32 = 1 << 13;
     pub const DB_ID: u32 = SAFE_TO_IGNORE | 1;
-    /// Read only.
+    /// Only read, never written.
     pub const BLOB_FILE_ADDITION_DEPRECATED: u32 = SAFE_TO_IGNORE | 2;
-    /// Read only.
+    /// Only read, never written.
     pub const BLOB_FILE_GARBAGE_DEPRECATED: u32 = SAFE_TO_IGNORE | 3;
-    /// Without a length; read only.
+    /// Has no length. Only read, never written.
     pub const WAL_ADDITION: u32 = SAFE_TO_IGNORE | 4;
-    /// Without a length; read only.
+    /// Has no length. Only read, never written.
     pub const WAL_DELETION: u32 = SAFE_TO_IGNORE | 5;
     pub const FULL_HISTORY_TS_LOW: u32 = SAFE_TO_IGNORE | 6;
     pub const WAL_ADDITION2: u32 = SAFE_TO_IGNORE | 7;
@@ -63,11 +65,12 @@ pub mod tag {
     pub const PERSIST_USER_DEFINED_TIMESTAMPS: u32 = SAFE_TO_IGNORE | 9;
     pub const SUBCOMPACTION_PROGRESS: u32 = SAFE_TO_IGNORE | 10;
     pub const LAST_COMPACTED_MANIFEST_FILE_SIZE: u32 = SAFE_TO_IGNORE | 11;
-    /// Ours, far from the numbers that RocksDB gives out one by one; see [`super::EditMark`].
+    /// Ironstone's own tag, far from the tags that RocksDB assigns one after another; see
+    /// [`super::EditMark`].
     pub const MARK: u32 = SAFE_TO_IGNORE | 0x1d4d;
 }
 
-/// Fields of a new file, each with a length; see [`tag`].
+/// The tags of the fields of a new file. Each field has a length; see [`tag`].
 pub mod file_tag {
     pub const TERMINATE: u32 = 1;
     pub const NEED_COMPACTION: u32 = 2;
@@ -91,52 +94,53 @@ pub mod file_tag {
     pub const PATH_ID: u32 = NOT_SAFE_TO_IGNORE | 1;
 }
 
-/// The name of "no checksum function".
+/// The checksum function name of a file without a checksum.
 pub const UNKNOWN_CHECKSUM_FUNC_NAME: &str = "Unknown";
 
-/// The largest path a file may name: at most four paths hold tables.
+/// The largest path id of a file. A column family has at most four paths.
 pub const PATH_ID_MAX: u32 = 3;
 
-/// One MANIFEST record. `None` and empty mean "not in the record".
+/// One MANIFEST record. `None` and empty mean that the record does not have the field.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct VersionEdit {
     pub db_id: Option<String>,
     pub comparator: Option<String>,
-    /// WALs below this number hold no unflushed data of the family.
+    /// WALs below this number have no unflushed data of the column family.
     pub wal_number: Option<u64>,
     pub prev_log_number: Option<u64>,
     pub next_file_number: Option<u64>,
     pub max_column_family: Option<u32>,
-    /// For the whole database.
+    /// The oldest WAL that the database needs.
     pub min_log_number_to_keep: Option<u64>,
     pub last_sequence: Option<SequenceNumber>,
-    /// Level and internal key: where round-robin compaction goes on.
+    /// Level and internal key at which round-robin compaction continues.
     pub compact_cursors: Vec<(u32, Vec<u8>)>,
-    /// Level and number. Written sorted and without repeats, as RocksDB's set is.
+    /// Level and file number. Written sorted and without duplicates, as RocksDB does.
     pub deleted_files: Vec<(u32, u64)>,
     pub new_files: Vec<NewFile>,
     pub blob_file_additions: Vec<BlobFileAddition>,
     pub blob_file_garbages: Vec<BlobFileGarbage>,
     pub wal_additions: Vec<WalAddition>,
-    /// Tracked WALs below this number are gone.
+    /// Tracked WALs below this number are deleted.
     pub wal_deletion: Option<u64>,
-    /// The family the edit is about.
+    /// The column family that the edit changes.
     pub column_family: FamilyId,
-    /// Creates the family, under this name.
+    /// Creates the column family with this name.
     pub column_family_add: Option<String>,
     pub column_family_drop: bool,
-    /// In an atomic group: how many edits of it follow.
+    /// Number of edits of the atomic group that follow this edit.
     pub remaining_entries: Option<u32>,
     pub full_history_ts_low: Option<Vec<u8>>,
     pub persist_user_defined_timestamps: Option<bool>,
-    /// In progress files of remote compactions, never in a MANIFEST.
+    /// Only in progress files of remote compactions, never in a MANIFEST.
     pub subcompaction_progress: Option<SubcompactionProgress>,
     pub last_compacted_manifest_file_size: Option<u64>,
     pub mark: Option<EditMark>,
 }
 
-/// Up to where the MANIFEST was durable when the edit was written, and the [`crate::wal::Digest`] of the records up to
-/// there. Every edit has one, so an edit without is another writer's.
+/// A durable mark of the MANIFEST: the offset up to which the MANIFEST was durable when the edit was written,
+/// and the [`crate::wal::Digest`] of the records up to that offset. Every edit of Ironstone has a mark. An
+/// edit without a mark comes from another writer.
 ///
 /// ```text
 /// varint32 tag | varint32 length | varint64 offset | u32 digest | varint64 number
@@ -151,59 +155,60 @@ pub struct EditMark {
 }
 
 impl VersionEdit {
-    /// An edit that is nothing but a mark.
+    /// Makes an edit that only has a mark.
     pub fn seal(mark: EditMark) -> Self {
         VersionEdit { mark: Some(mark), ..VersionEdit::default() }
     }
 
-    /// Whether it is nothing but a mark: what is written behind a sync to tell of it.
+    /// Returns true if the edit only has a mark. Such an edit is written after a sync, to record that the
+    /// MANIFEST is durable up to there.
     pub fn is_seal(&self) -> bool {
         self.mark.is_some_and(|mark| *self == VersionEdit::seal(mark))
     }
 }
 
-/// A table file that joins the tree.
+/// An SST file that is added to a version.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewFile {
     pub level: u32,
     pub number: u64,
-    /// Which of the family's paths; at most [`PATH_ID_MAX`].
+    /// Index into the paths of the column family; at most [`PATH_ID_MAX`].
     pub path_id: u32,
-    /// Bytes.
+    /// Size of the file in bytes.
     pub file_size: u64,
-    /// Internal key.
+    /// The smallest internal key.
     pub smallest: Vec<u8>,
-    /// Internal key; with the trailer of a range tombstone's end it is exclusive.
+    /// The largest internal key. If it has the trailer of the end of a range tombstone, it is exclusive.
     pub largest: Vec<u8>,
     pub smallest_seqno: SequenceNumber,
     pub largest_seqno: SequenceNumber,
     pub marked_for_compaction: bool,
-    /// 0: the file refers to no blob file.
+    /// The oldest blob file that the file refers to. 0: none.
     pub oldest_blob_file_number: u64,
-    /// Seconds since 1970; 0 unknown.
+    /// Seconds since 1970; 0 means unknown.
     pub oldest_ancester_time: u64,
-    /// Seconds since 1970; 0 unknown.
+    /// Seconds since 1970; 0 means unknown.
     pub file_creation_time: u64,
-    /// 0 unknown; the writer refuses it.
+    /// The epoch number. 0 means unknown; the encoder rejects 0.
     pub epoch_number: u64,
     pub file_checksum: Vec<u8>,
-    /// Default [`UNKNOWN_CHECKSUM_FUNC_NAME`].
+    /// The name of the checksum function. Default [`UNKNOWN_CHECKSUM_FUNC_NAME`].
     pub file_checksum_func_name: String,
     /// RocksDB's temperature byte: 0 unknown, 4 hot, 8 warm, 10 cool, 12 cold, 16 ice.
     pub temperature: u8,
-    /// Empty: none.
+    /// The smallest timestamp. Empty means none.
     pub min_timestamp: Vec<u8>,
-    /// Empty: none.
+    /// The largest timestamp. Empty means none.
     pub max_timestamp: Vec<u8>,
-    /// The table's unique id in its internal form; zeros: none.
+    /// The internal unique id of the table. Zeros mean none.
     pub unique_id: [u64; 2],
-    /// Bytes that the file's range tombstones are expected to free.
+    /// Estimated number of bytes that the range tombstones of the file will free.
     pub compensated_range_deletion_size: u64,
-    /// Bytes from the end of the data blocks to the end of the file; 0 unknown.
+    /// Bytes from the end of the data blocks to the end of the file; 0 means unknown.
     pub tail_size: u64,
-    /// False: boundaries are stored without their timestamps.
+    /// Whether boundary keys are stored with their timestamps.
     pub user_defined_timestamps_persisted: bool,
-    /// For custom file systems.
+    /// Bytes for a custom file system.
     pub file_open_metadata: Vec<u8>,
 }
 
@@ -237,21 +242,21 @@ impl Default for NewFile {
     }
 }
 
-/// The seqno range of a file from LevelDB, which stored none.
+/// The sequence numbers of a file from LevelDB, whose format does not store them.
 pub(crate) const LEVELDB_SEQNOS: (SequenceNumber, SequenceNumber) = (MAX_SEQUENCE, 0);
 
-/// A blob file that joins the tree.
+/// A blob file that is added to a version.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BlobFileAddition {
     pub blob_file_number: u64,
     pub total_blob_count: u64,
-    /// Sum over the records of header, key and stored value.
+    /// Bytes of all records: header, key and stored value.
     pub total_blob_bytes: u64,
     pub checksum_method: Vec<u8>,
     pub checksum_value: Vec<u8>,
 }
 
-/// More of a blob file is garbage, by these amounts.
+/// Additional garbage of a blob file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BlobFileGarbage {
     pub blob_file_number: u64,
@@ -259,16 +264,16 @@ pub struct BlobFileGarbage {
     pub garbage_blob_bytes: u64,
 }
 
-/// A WAL that must be there at recovery.
+/// A WAL that must exist at recovery.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WalAddition {
     pub number: u64,
-    /// Bytes known to be synced; the file must be at least as long. `None`: no such promise.
+    /// Number of synced bytes. The WAL must be at least this long. `None`: the synced size is unknown.
     pub synced_size_bytes: Option<u64>,
 }
 
 impl VersionEdit {
-    /// Whether the record would be empty.
+    /// Returns true if the record would be empty.
     pub fn is_empty(&self) -> bool {
         *self == VersionEdit::default()
     }

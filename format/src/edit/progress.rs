@@ -1,4 +1,4 @@
-//! How far a remote subcompaction has come: the payload of tag 8202, in progress files only.
+//! The progress of a remote subcompaction: the payload of tag 8202, which only progress files have.
 //!
 //! ```text
 //! { varint32 t | slice f }, ended by t = 1
@@ -7,7 +7,7 @@
 //!   2 new files: varint32 n, n x slice { varint32 103, file with level 2^32-1 }
 //!   3 varint64 output records done
 //! ```
-//! Unknown tags with bit 16 are skipped, others are not supported.
+//! Unknown tags with bit 16 are skipped. Other unknown tags are not supported.
 
 use base::coding::{Cursor, put_slice, put_varint32};
 use base::{Error, Result};
@@ -19,7 +19,7 @@ use super::tag as edit_tag;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SubcompactionProgress {
-    /// Where to go on; empty: not started.
+    /// The key at which the subcompaction continues. Empty: it has not started.
     pub next_internal_key: Vec<u8>,
     pub num_processed_input_records: u64,
     pub output_level: LevelProgress,
@@ -29,7 +29,7 @@ pub struct SubcompactionProgress {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LevelProgress {
     pub num_processed_output_records: u64,
-    /// Files written since the last progress record.
+    /// The files that were written since the last progress record.
     pub output_files: Vec<NewFile>,
 }
 
@@ -39,13 +39,13 @@ mod tag {
     pub const NUM_PROCESSED_INPUT_RECORDS: u32 = 3;
     pub const OUTPUT_LEVEL: u32 = 4;
     pub const PROXIMAL_OUTPUT_LEVEL: u32 = 5;
-    /// In a level's progress.
+    /// A tag in the progress of a level.
     pub const OUTPUT_FILES: u32 = 2;
     pub const NUM_PROCESSED_OUTPUT_RECORDS: u32 = 3;
     pub const SAFE_TO_IGNORE: u32 = 1 << 16;
 }
 
-/// The level written with a file in a progress record.
+/// The level number of a file in a progress record.
 const NO_LEVEL: u32 = u32::MAX;
 
 impl SubcompactionProgress {
@@ -135,7 +135,7 @@ fn decode_files(bytes: &[u8]) -> Result<Vec<NewFile>> {
     Ok(files)
 }
 
-/// Hands each field to `take`, which says whether it knew the tag.
+/// Passes each field to `take`. `take` returns true if it knows the tag.
 fn fields(bytes: &[u8], mut take: impl FnMut(u32, &[u8]) -> Result<bool>) -> Result<()> {
     let mut c = Cursor::new(bytes);
     loop {

@@ -1,4 +1,4 @@
-//! An edit printed in the words of RocksDB's manifest dump, which programs parse.
+//! Version edits as text, in the format of RocksDB's MANIFEST dump, which programs parse.
 
 use std::fmt;
 
@@ -7,14 +7,14 @@ use base::key;
 use super::{NewFile, VersionEdit};
 
 impl fmt::Display for VersionEdit {
-    /// Keys as hexadecimal, as `ldb manifest_dump --hex` shows them.
+    /// Shows keys in hexadecimal, as `ldb manifest_dump --hex` does.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.describe(true))
     }
 }
 
 impl VersionEdit {
-    /// RocksDB's `VersionEdit::DebugString`.
+    /// Returns the text of RocksDB's `VersionEdit::DebugString`.
     pub fn describe(&self, hex_keys: bool) -> String {
         let mut out = String::from("VersionEdit {");
         let mut line = |name: &str, value: Option<String>| {
@@ -130,7 +130,7 @@ impl NewFile {
     }
 }
 
-/// `'6b' seq:3, type:1`, as RocksDB's `InternalKey::DebugString`.
+/// Returns `'6b' seq:3, type:1`, the text of RocksDB's `InternalKey::DebugString`.
 fn internal_key(bytes: &[u8], hex_keys: bool) -> String {
     let (user, seq, kind) = key::split(bytes);
     let user = if hex_keys { hex(user) } else { String::from_utf8_lossy(user).into_owned() };
@@ -141,13 +141,14 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|b| format!("{b:02X}")).collect()
 }
 
-/// The table's unique id in its internal form and as users see it.
+/// Returns the internal and the public unique id of a table as text.
 fn unique_ids(internal: [u64; 2]) -> String {
     let public = external_unique_id(internal).map(|half| hex(&half.to_le_bytes())).join("-");
     format!(" unique_id(internal): {{{},{}}} public_unique_id: {public}", internal[0], internal[1])
 }
 
-/// A table's unique id as RocksDB's API shows it, from its internal form. Zeros stay zeros.
+/// Returns the public unique id of a table, which RocksDB's API returns, from its internal id. Zeros stay
+/// zeros.
 pub fn external_unique_id(internal: [u64; 2]) -> [u64; 2] {
     const HIGH_OFFSET: u64 = 17_391_078_804_906_429_400;
     const LOW_OFFSET: u64 = 6_417_269_962_128_484_497;

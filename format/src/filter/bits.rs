@@ -1,4 +1,4 @@
-//! Collects hashes and makes them one filter's payload.
+//! Collects hashes and builds the payload of one filter.
 
 use base::{Error, Result};
 use kernel::filter::{Filter, KeyHashes, bloom_legacy, bloom_local, ribbon};
@@ -9,7 +9,7 @@ use super::terms::{Algorithm, FilterConfig};
 pub(super) struct Bits {
     config: FilterConfig,
     hashes: KeyHashes,
-    /// Exclusive or of all hashes, if they are to be verified.
+    /// Exclusive or of all hashes. Computed only if hashes are verified.
     sum: u64,
     ribbon: ribbon::Builder,
 }
@@ -27,13 +27,13 @@ impl Bits {
         }
     }
 
-    /// The part of a key that goes in beside it or instead of it.
+    /// Returns the prefix of a key, if prefixes are added to the filter.
     #[inline]
     pub(super) fn prefix<'a>(&self, key: &'a [u8]) -> Option<&'a [u8]> {
         self.config.prefix.as_ref()?.prefix(key)
     }
 
-    /// Adds what of a key goes in.
+    /// Adds the whole key, its prefix, or both.
     #[inline]
     pub(super) fn add(&mut self, key: &[u8]) {
         match self.prefix(key) {
@@ -44,7 +44,7 @@ impl Bits {
         }
     }
 
-    /// A key or a prefix.
+    /// Adds a key or a prefix.
     #[inline]
     pub(super) fn add_alone(&mut self, bytes: &[u8]) {
         let before = self.hashes.len();
@@ -58,7 +58,8 @@ impl Bits {
         self.sum_from(before);
     }
 
-    /// A prefix that belongs to the next partition too: what follows is not taken for its repetition.
+    /// Adds a prefix that also belongs to the next partition. The next key then does not count as its
+    /// repetition.
     pub(super) fn add_last_prefix(&mut self, prefix: &[u8]) {
         if self.config.whole_keys { self.add_both(prefix, prefix) } else { self.add_alone(prefix) }
     }
@@ -106,14 +107,15 @@ impl Bits {
         }
     }
 
-    /// How many entries a filter of so many bytes has.
+    /// Returns the number of entries of a filter with this payload size.
     pub(super) fn entries_in(&self, payload_len: usize) -> usize {
         let bits = self.config.bits_per_key;
         match self.config.algorithm {
             Algorithm::LegacyBloom => {
                 let total = (payload_len as u64 * 8).min(0xffff_0000);
                 let high = (total / u64::from(bits.whole())) as usize + 1;
-                // Sizes grow with entries, so the largest that fits is found by halving.
+                // The size grows with the number of entries, so a binary search finds the largest number that
+                // fits.
                 let (mut low, mut high) = (0, high + 1);
                 while high - low > 1 {
                     let middle = low + (high - low) / 2;
@@ -127,10 +129,10 @@ impl Bits {
         }
     }
 
-    /// The filter of all that was added, which is then forgotten.
+    /// Builds the filter of all added hashes, and clears them.
     ///
     /// # Errors
-    /// Corruption if memory went bad meanwhile, and that was to be looked for.
+    /// Corruption if verification was requested and finds that memory has changed.
     pub(super) fn build(&mut self, payload: &mut Vec<u8>) -> Result<()> {
         let hashes = self.hashes.as_slice();
         let bits = self.config.bits_per_key;
@@ -143,7 +145,7 @@ impl Bits {
             }
             Algorithm::Ribbon => {
                 self.ribbon.build_into(hashes, bits, payload);
-                // It may have fallen back on Bloom, which has probes to fit.
+                // The Ribbon builder may have built a Bloom filter, whose number of probes can be fitted.
                 let fitted = bloom_local::fitted(hashes.len(), bits);
                 if self.config.fit_probes
                     && fitted != bits

@@ -1,8 +1,8 @@
-//! Builds the filter blocks of a table out of its keys.
+//! Builds the filter blocks of a table from its keys.
 //!
-//! What a filter's bits are is `kernel::filter`'s affair; here is what goes into one (whole keys, prefixes
-//! or both, without timestamps), and how filters are cut into partitions with an index over them.
-//! A filter without keys is not written at all. Facts: RocksDB `table/block_based/full_filter_block.cc`,
+//! `kernel::filter` defines the bits of a filter. This module decides what is added to a filter (whole keys,
+//! prefixes or both, without timestamps), and how a filter is divided into partitions with an index. A filter
+//! without keys is not written. Facts: RocksDB `table/block_based/full_filter_block.cc`,
 //! `partitioned_filter_block.cc`, `filter_policy.cc`.
 
 mod bits;
@@ -37,11 +37,11 @@ impl FilterBuilder {
         FilterBuilder(Kind::Partitioned(Box::new(PartitionedFilter::new(Bits::new(config), partitions))))
     }
 
-    /// Adds a key, without timestamp; `previous` is the one added before, `index` the two-level index that
-    /// coupled partitions follow.
+    /// Adds a key without timestamp. `previous` is the key that was added before. `index` is the two-level
+    /// index that coupled partitions follow.
     ///
     /// # Errors
-    /// Corruption if memory went bad while a partition was built.
+    /// Corruption if memory changed while a partition was built.
     #[inline]
     pub fn add(&mut self, key: &[u8], previous: &[u8], index: Option<&mut PartitionedIndex>) -> Result<()> {
         match &mut self.0 {
@@ -53,12 +53,12 @@ impl FilterBuilder {
         }
     }
 
-    /// Whether coupled partitions must see index entries and keys in their true order.
+    /// Returns true if coupled partitions must get index entries and keys in their true order.
     pub fn is_coupled(&self) -> bool {
         matches!(&self.0, Kind::Partitioned(filter) if filter.is_coupled())
     }
 
-    /// Whether nothing was added.
+    /// Returns true if nothing was added.
     pub fn is_empty(&self) -> bool {
         match &self.0 {
             Kind::Full(bits) => bits.len() == 0,
@@ -66,7 +66,7 @@ impl FilterBuilder {
         }
     }
 
-    /// Bytes held.
+    /// Returns the bytes of memory of the builder.
     pub fn memory_usage_bytes(&self) -> usize {
         match &self.0 {
             Kind::Full(bits) => bits.memory_usage_bytes(),
@@ -74,7 +74,7 @@ impl FilterBuilder {
         }
     }
 
-    /// Bytes of scratch memory that building needs, beyond what is held.
+    /// Returns the bytes of additional scratch memory that building needs.
     pub fn scratch_bytes(&self) -> usize {
         match &self.0 {
             Kind::Full(bits) => bits.scratch_bytes(),
@@ -82,7 +82,7 @@ impl FilterBuilder {
         }
     }
 
-    /// There is no memory for a Ribbon filter: build Bloom.
+    /// Builds a Bloom filter instead of a Ribbon filter, because there is no memory for a Ribbon filter.
     pub fn refuse_ribbon(&mut self) {
         match &mut self.0 {
             Kind::Full(bits) => bits.refuse_ribbon(),
@@ -90,7 +90,7 @@ impl FilterBuilder {
         }
     }
 
-    /// About how many bytes the filter will take.
+    /// Returns the approximate size of the filter in bytes.
     pub fn estimate(&self) -> u64 {
         match &self.0 {
             Kind::Full(bits) => bits.payload_len(bits.len()) as u64,
@@ -98,11 +98,12 @@ impl FilterBuilder {
         }
     }
 
-    /// Gives out the blocks in the order in which they must be written; `write` says where each went.
-    /// `last_key` is the last key of the table, without timestamp; `keys_have_trailers` as in the index.
+    /// Passes the blocks to `write` in the order in which they must be written. `write` returns the handle of
+    /// each block. `last_key` is the last key of the table, without timestamp. `keys_have_trailers` must be
+    /// the value of the index.
     ///
     /// # Errors
-    /// What `write` returns; Corruption if memory went bad while a filter was built.
+    /// The errors of `write`. Corruption if memory changed while a filter was built.
     pub fn finish(
         &mut self,
         last_key: &[u8],

@@ -1,8 +1,8 @@
-//! A filter in partitions: each covers the keys up to its entry in the index over them.
+//! A filter in partitions. A partition contains the keys up to the key of its index entry.
 //!
-//! Keys are looked up in the first partition whose entry is at or after them. So that a prefix seek finds
-//! its prefix whichever side of a cut it lands on, the first prefix behind the cut goes into the partition
-//! before it, and the last prefix before the cut into the partition behind it.
+//! A key is looked up in the first partition whose index key is at or after the key. A prefix seek may reach
+//! either partition at a boundary. So the first prefix after the boundary is also added to the partition
+//! before it, and the last prefix before the boundary is also added to the partition after it.
 
 use std::collections::VecDeque;
 
@@ -18,7 +18,7 @@ pub(super) struct PartitionedFilter {
     bits: Bits,
     config: PartitionConfig,
     keys_per_partition: usize,
-    /// Finished partitions: the key of the entry (an internal one), and the filter.
+    /// The finished partitions: the internal key of the index entry, and the filter.
     partitions: VecDeque<(Vec<u8>, Vec<u8>)>,
     entries: u64,
     finished_size: usize,
@@ -132,10 +132,10 @@ impl PartitionedFilter {
     }
 }
 
-/// How many keys make a partition of so many bytes.
+/// Returns the number of keys of a partition with this size in bytes.
 fn keys_per_partition(bits: &Bits, size: usize) -> usize {
     let mut keys = bits.entries_in(size);
-    // The size may be below that of the smallest filter: find that one.
+    // If the size is below the size of the smallest filter, use the smallest filter.
     let mut larger = (size + 4).max(16);
     while keys == 0 {
         keys = bits.entries_in(larger);
@@ -144,6 +144,6 @@ fn keys_per_partition(bits: &Bits, size: usize) -> usize {
             keys = size.max(1);
         }
     }
-    // The first prefix behind the cut is added after counting.
+    // The first prefix after the boundary is added after the count.
     if keys > 1 && bits.has_prefixes() { keys - 1 } else { keys }
 }

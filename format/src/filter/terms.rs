@@ -8,54 +8,55 @@ use kernel::filter::BitsPerKey;
 use crate::handle::BlockHandle;
 use crate::index_builder::IndexConfig;
 
-/// The kinds of filter that are written.
+/// The kinds of filters that can be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Algorithm {
-    /// Format versions below 5.
+    /// The legacy Bloom filter of format versions below 5.
     LegacyBloom,
     LocalBloom,
     Ribbon,
 }
 
-/// What goes into a filter, and how large it gets.
+/// The content and the size of a filter.
 #[derive(Clone)]
 pub struct FilterConfig {
     pub algorithm: Algorithm,
     pub bits_per_key: BitsPerKey,
     pub whole_keys: bool,
-    /// Prefixes of keys in its domain go in too.
+    /// The prefix extractor whose prefixes are added too. `None`: no prefixes.
     pub prefix: Option<Arc<dyn PrefixExtractor>>,
-    /// Choose the number of probes for the size a filter really gets, not for the size asked for
-    /// (`optimize_filters_for_memory`). RocksDB also bends sizes to what its allocator hands out; with
-    /// glibc's size classes that changes nothing below 128 KiB, and we leave it.
+    /// Whether the number of probes is chosen for the real size of a filter instead of the requested size
+    /// (`optimize_filters_for_memory`). RocksDB also adapts sizes to its allocator. With the size classes of
+    /// glibc this has no effect below 128 KiB, so it is not done here.
     pub fit_probes: bool,
-    /// Look for memory gone bad while a filter was built (`detect_filter_construct_corruption`).
+    /// Whether a check looks for memory that changed while a filter was built
+    /// (`detect_filter_construct_corruption`).
     pub verify: bool,
 }
 
-/// How a filter is cut into partitions.
+/// How a filter is divided into partitions.
 #[derive(Clone)]
 pub struct PartitionConfig {
-    /// Bytes of a partition.
+    /// Size of a partition in bytes.
     pub size: u64,
-    /// Cut where a partition is full; otherwise only where the index is cut too.
+    /// Whether a partition ends when it is full. If false, it ends only where an index partition ends.
     pub decoupled: bool,
-    /// The shape of the index over the partitions: that of the table's index.
+    /// The form of the index over the partitions, which is the form of the table's index.
     pub index: IndexConfig,
 }
 
-/// What a filter came to, once written.
+/// The facts about a written filter.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct FilterSummary {
-    /// The filter, or the index over its partitions.
+    /// The handle of the filter, or of the index over its partitions.
     pub handle: BlockHandle,
-    /// Payload bytes of all its blocks.
+    /// Payload bytes of all blocks of the filter.
     pub size: u64,
-    /// Hashes that went in.
+    /// Number of hashes in the filter.
     pub entries: u64,
 }
 
-/// A block that the filter wants written.
+/// The kind of a block that the filter builder passes to `write`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FilterBlock {
     Filter,

@@ -1,4 +1,4 @@
-//! The hash index: a binary-search index, and beside it which data blocks hold each prefix.
+//! The hash index: a binary-search index, and the data blocks of each prefix.
 //!
 //! ```text
 //! rocksdb.hashindex.prefixes   the prefixes, in key order, one after another
@@ -21,11 +21,12 @@ pub(super) struct HashIndex {
     extractor: Arc<dyn PrefixExtractor>,
     prefixes: Vec<u8>,
     metadata: Vec<u8>,
-    /// The prefix last seen, the first block that has it and how many do; no blocks before the first key.
+    /// The last prefix, the first block with it, and the number of blocks with it. The number is 0 before the
+    /// first key.
     prefix: Vec<u8>,
     first_block: u32,
     blocks: u32,
-    /// Data blocks ended so far.
+    /// Number of finished data blocks.
     block: u32,
 }
 

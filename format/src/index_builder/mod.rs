@@ -1,14 +1,14 @@
-//! Builds the index of a table: which data block may hold a key.
+//! Builds the index of a table, which leads from a key to the data block that may have the key.
 //!
 //! ```text
 //! binary search     one block: separator -> handle                       (also with first keys)
 //! two-level         partitions of the same shape, then a top level: last separator -> partition
 //! hash              one block, and two blocks that lead from a prefix to data blocks
 //! ```
-//! A separator is at or after every key of its block and before the next block's first. Keys lose their
-//! trailers if no two neighbouring blocks share a user key, which is known only at the end; so both forms
-//! are built side by side, as RocksDB does, and one is thrown away. Values are full or, where the key
-//! shares bytes with the one before it, a delta. Facts: RocksDB `table/block_based/index_builder.cc`.
+//! A separator is at or after every key of its block, and before the first key of the next block. Keys need
+//! no trailers if no two neighbouring blocks share a user key. This is known only at the end. So both forms
+//! are built in parallel, as RocksDB does, and one of them is dropped. A value is full or, if the key shares
+//! bytes with the previous key, a difference. Facts: RocksDB `table/block_based/index_builder.cc`.
 
 mod hash;
 mod partitioned;
@@ -51,7 +51,7 @@ impl IndexBuilder {
         })
     }
 
-    /// Whether [`IndexBuilder::on_key`] must see every key.
+    /// Returns true if [`IndexBuilder::on_key`] must be called for every key.
     #[inline]
     pub fn wants_keys(&self) -> bool {
         match &self.0 {
@@ -61,7 +61,7 @@ impl IndexBuilder {
         }
     }
 
-    /// A key goes into the data block being built.
+    /// Reports a key that was added to the current data block.
     pub fn on_key(&mut self, key: &[u8]) {
         match &mut self.0 {
             Kind::Shortened(index) => index.on_key(key),
@@ -70,8 +70,9 @@ impl IndexBuilder {
         }
     }
 
-    /// A data block ends with `last_key`, and the next one, if any, starts with `next_key`. Makes its
-    /// entry's key and forgets the block's first key; [`IndexBuilder::add`] is to follow, perhaps later.
+    /// Reports that a data block ends with `last_key`, and that the next block, if there is one, starts with
+    /// `next_key`. Makes the key of the index entry, and clears the first key of the block.
+    /// [`IndexBuilder::add`] must follow, possibly later.
     pub fn prepare(&mut self, last_key: &[u8], next_key: Option<&[u8]>, entry: &mut PreparedEntry) {
         match &mut self.0 {
             Kind::Shortened(index) => index.prepare(last_key, next_key, entry),
@@ -80,8 +81,8 @@ impl IndexBuilder {
         }
     }
 
-    /// The block of a prepared entry was written at `handle`. `full`: something lies between it and the
-    /// block before.
+    /// Adds the prepared entry of a block that was written at `handle`. `full` means that there is padding
+    /// between this block and the previous block.
     pub fn add(&mut self, entry: &PreparedEntry, handle: BlockHandle, full: bool) {
         match &mut self.0 {
             Kind::Shortened(index) => index.add(entry, handle, full),
@@ -90,7 +91,7 @@ impl IndexBuilder {
         }
     }
 
-    /// Whether stored keys keep their trailers. Final after the last `prepare`.
+    /// Returns true if stored keys have trailers. The result is final after the last `prepare`.
     pub fn keys_have_trailers(&self) -> bool {
         match &self.0 {
             Kind::Shortened(index) => index.keys_have_trailers(),
@@ -99,7 +100,7 @@ impl IndexBuilder {
         }
     }
 
-    /// About how many bytes the index will take, with room for the entries of two more data blocks.
+    /// Returns the approximate size of the index in bytes, including the entries of two more data blocks.
     pub fn estimate(&self) -> u64 {
         match &self.0 {
             Kind::Shortened(index) => index.estimate(),
@@ -108,7 +109,7 @@ impl IndexBuilder {
         }
     }
 
-    /// The two-level index, to which coupled filter partitions are tied.
+    /// Returns the two-level index, which coupled filter partitions follow.
     pub fn partitions(&mut self) -> Option<&mut PartitionedIndex> {
         match &mut self.0 {
             Kind::Partitioned(index) => Some(index),
@@ -116,10 +117,11 @@ impl IndexBuilder {
         }
     }
 
-    /// Gives out the blocks in the order in which they must be written; `write` says where each went.
+    /// Passes the blocks to `write` in the order in which they must be written. `write` returns the handle of
+    /// each block.
     ///
     /// # Errors
-    /// What `write` returns.
+    /// The errors of `write`.
     pub fn finish(
         &mut self,
         write: &mut dyn FnMut(IndexBlock, &mut Vec<u8>) -> Result<BlockHandle>,

@@ -13,15 +13,15 @@ use super::terms::{IndexBlock, IndexConfig, IndexSummary, PreparedEntry, ValueFo
 use crate::block_builder::CutPolicy;
 use crate::handle::BlockHandle;
 
-/// Builds a two-level index; seen by the builder of coupled filter partitions.
+/// Builds a two-level index. The builder of coupled filter partitions uses it too.
 pub struct PartitionedIndex {
     config: Arc<IndexConfig>,
     cut: CutPolicy,
-    /// Each with its last separator. The last one is being built and may be empty.
+    /// The partitions, each with its last separator. The last partition is being built and may be empty.
     partitions: VecDeque<(Vec<u8>, ShortenedIndex)>,
     keys_have_trailers: bool,
     cut_requested: bool,
-    /// A partition ended, and the filter has not followed yet.
+    /// Whether a partition has ended and the filter has not ended its partition yet.
     cut_filter: bool,
     handle_scratch: Vec<u8>,
     finished_size: u64,
@@ -42,7 +42,8 @@ impl PartitionedIndex {
         }
     }
 
-    /// There is always one: the constructor makes it and `finish` ends the builder's life.
+    /// Returns the current partition. There is always one, because the constructor makes it and `finish` ends
+    /// the use of the builder.
     fn current(&mut self) -> &mut (Vec<u8>, ShortenedIndex) {
         if self.partitions.is_empty() {
             self.start_partition();
@@ -64,7 +65,7 @@ impl PartitionedIndex {
         self.current().1.prepare(last_key, next_key, entry);
         entry.keys_have_trailers |= self.keys_have_trailers;
         entry.last_key.clear();
-        // The last block never starts a partition, so that none has a single entry.
+        // The last block never starts a partition. So no partition has only one entry.
         if next_key.is_some() {
             entry.last_key.extend_from_slice(last_key);
         }
@@ -102,22 +103,22 @@ impl PartitionedIndex {
         self.keys_have_trailers
     }
 
-    /// The filter is full: end the partition at the next chance.
+    /// Requests that the partition ends as soon as possible, because the filter partition is full.
     pub fn request_cut(&mut self) {
         self.cut_requested = true;
     }
 
-    /// Whether a partition ended since the last call.
+    /// Returns true if a partition ended since the last call.
     pub fn take_cut(&mut self) -> bool {
         std::mem::take(&mut self.cut_filter)
     }
 
-    /// The last separator of the partition being built.
+    /// Returns the last separator of the current partition.
     pub fn partition_key(&self) -> &[u8] {
         self.partitions.back().map_or(&[], |(key, _)| key)
     }
 
-    /// Entries of the top level are taken for 70 bytes each.
+    /// Returns the estimated size in bytes. Each entry of the top level counts as 70 bytes.
     pub(super) fn estimate(&self) -> u64 {
         let finished = self.partitions.len().saturating_sub(1) as u64;
         let current = self.partitions.back().map_or(0, |(_, partition)| partition.estimate());

@@ -1,4 +1,4 @@
-//! The index of one block: the plain binary-search index and each partition of the two-level one.
+//! An index of one block: the binary-search index, and each partition of a two-level index.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ pub(super) struct ShortenedIndex {
     values: ValueForms,
     keys_have_trailers: bool,
     first_keys: bool,
-    /// Of the data block being built; empty until it has one.
+    /// The first key of the current data block. Empty before its first key.
     first_key: Vec<u8>,
     entries: u64,
 }
@@ -76,7 +76,7 @@ impl ShortenedIndex {
         self.entries == 0
     }
 
-    /// The block by whose size a partition is cut.
+    /// Returns the block whose size ends a partition.
     pub(super) fn measured_block(&self) -> &BlockBuilder {
         self.blocks.form(self.keys_have_trailers)
     }
@@ -86,7 +86,7 @@ impl ShortenedIndex {
         size + size.checked_div(self.entries).unwrap_or(0) * 2
     }
 
-    /// The payload; how its keys are spread is added to `summary`.
+    /// Returns the payload. Adds the variation of its keys to `summary`.
     pub(super) fn finish_block(&mut self, summary: &mut IndexSummary) -> &mut Vec<u8> {
         self.blocks.finish(self.keys_have_trailers, summary)
     }
@@ -103,8 +103,8 @@ impl ShortenedIndex {
     }
 }
 
-/// Makes the separator; true if the two blocks split the versions of one user key, so that only the
-/// trailer tells them apart.
+/// Makes the separator. Returns true if both blocks have entries of the same user key, so that only the
+/// trailer separates them.
 fn separate(config: &IndexConfig, last_key: &[u8], next_key: Option<&[u8]>, separator: &mut Vec<u8>) -> bool {
     separator.clear();
     separator.extend_from_slice(last_key);
@@ -125,7 +125,7 @@ fn separate(config: &IndexConfig, last_key: &[u8], next_key: Option<&[u8]>, sepa
     }
 }
 
-/// An index block in both forms of its keys.
+/// An index block in both forms of keys.
 pub(crate) struct TwoForms {
     internal_keys: BlockBuilder,
     user_keys: BlockBuilder,
@@ -146,7 +146,8 @@ impl TwoForms {
         TwoForms { internal_keys: block(false), user_keys: block(true) }
     }
 
-    /// Adds an internal key and a value; once trailers are needed, the other form is left behind.
+    /// Adds an internal key and its value. Once trailers are needed, the form without trailers gets no more
+    /// entries.
     pub(crate) fn add(&mut self, key: &[u8], values: &ValueForms, full: bool, keys_have_trailers: bool) {
         self.internal_keys.add_index(key, &values.full, &values.delta, full);
         if !keys_have_trailers {

@@ -1,4 +1,4 @@
-//! The settings of an index builder, the entries that it takes, and the index blocks that it returns.
+//! The settings of an index builder, its input entries, and the index blocks that it returns.
 
 use std::sync::Arc;
 
@@ -17,17 +17,17 @@ pub enum Shortening {
     SeparatorsAndSuccessor,
 }
 
-/// What the index looks like beyond its kind.
+/// The form of an index, except its kind.
 #[derive(Clone, Debug)]
 pub struct IndexConfig {
     pub order: InternalOrder,
     pub restart_interval: usize,
-    /// Keys may lose their trailers (format version 3 and later).
+    /// Whether keys may be stored without trailers (format version 3 and later).
     pub user_keys: bool,
-    /// Handles may be deltas (format version 4 and later).
+    /// Whether handles may be stored as differences (format version 4 and later).
     pub delta_values: bool,
     pub shortening: Shortening,
-    /// Bytes of timestamp in user keys, and whether they are stored.
+    /// Number of timestamp bytes in user keys. `persist_timestamps` says whether they are stored.
     pub timestamp_size: usize,
     pub persist_timestamps: bool,
     pub uniform_cv_threshold: f64,
@@ -47,43 +47,44 @@ pub enum IndexKind {
     Hash(Arc<dyn PrefixExtractor>),
 }
 
-/// What an index came to, once written.
+/// The facts about a written index.
 #[derive(Clone, Debug, Default)]
 pub struct IndexSummary {
-    /// The index block, or the top level.
+    /// The handle of the index block, or of the top level.
     pub handle: BlockHandle,
-    /// Payload bytes of all its blocks before compression.
+    /// Payload bytes of all blocks of the index before compression.
     pub size: u64,
-    /// 0 if not partitioned.
+    /// Number of partitions; 0 if the index is not partitioned.
     pub partitions: u64,
     pub top_level_size: u64,
-    /// Blocks marked uniform.
+    /// Number of blocks that are marked as uniform.
     pub uniform_blocks: u64,
-    /// How unevenly keys are spread, of each block for which that was worked out.
+    /// The coefficient of variation of the keys of each block for which it was computed.
     pub variations: Vec<f64>,
 }
 
-/// A block that the index wants written.
+/// The kind of a block that the index builder passes to `write`.
 pub enum IndexBlock {
-    /// Named in the metaindex.
+    /// A block with this name in the metaindex.
     Meta(&'static str),
     /// A partition, or the last block of the index.
     Index,
 }
 
-/// The key of an index entry, made before its block's place is known. Reused from block to block.
+/// The key of an index entry. It is made before the location of its block is known. Reused from block to
+/// block.
 #[derive(Clone, Debug, Default)]
 pub struct PreparedEntry {
     /// An internal key.
     pub(super) separator: Vec<u8>,
-    /// Empty unless the index carries first keys.
+    /// The first key of the block. Empty if the index has no first keys.
     pub(super) first_key: Vec<u8>,
     pub(super) keys_have_trailers: bool,
-    /// The data block's last key, where the index is partitioned and another block follows.
+    /// The last key of the data block, if the index is partitioned and another block follows.
     pub(super) last_key: Vec<u8>,
 }
 
-/// Writes both forms of an index value.
+/// Encodes both forms of an index value.
 #[derive(Debug, Default)]
 pub(crate) struct ValueForms {
     previous: Option<BlockHandle>,
@@ -92,17 +93,18 @@ pub(crate) struct ValueForms {
 }
 
 impl ValueForms {
-    /// For an index that takes its values from one place: the first delta is unused.
+    /// Makes an encoder without a previous value. The first difference is not used.
     pub(crate) fn after_none() -> Self {
         ValueForms::default()
     }
 
-    /// `full`: offset, size; `delta`: difference of sizes; behind both the first key, if there are such.
+    /// Encodes `full` (offset, size) and `delta` (difference of sizes). If there are first keys, both end
+    /// with the first key.
     pub(crate) fn encode(&mut self, handle: BlockHandle, first_key: Option<&[u8]>) {
         self.full.clear();
         self.delta.clear();
         handle.encode(&mut self.full);
-        // Without a block before, no key shares bytes, and the delta is not used.
+        // Without a previous block no key shares bytes, so the difference is not used.
         if let Some(previous) = self.previous {
             put_varint_signed64(&mut self.delta, handle.size.wrapping_sub(previous.size) as i64);
         }

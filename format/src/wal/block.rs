@@ -1,7 +1,7 @@
-//! One block of a log as it was read.
+//! One block of a WAL or MANIFEST, as it was read.
 //!
-//! Its memory goes to the thread's next reader: most logs and MANIFESTs are shorter than a block, and to clear 32 KiB
-//! for each of the readers of an opening cost more than what they read.
+//! Its memory is kept for the next reader of the thread. Most WALs and MANIFESTs are shorter than a block.
+//! Clearing 32 KiB for each reader of an open cost more than reading the files.
 
 use std::cell::Cell;
 use std::ops::Deref;
@@ -14,10 +14,10 @@ thread_local! {
     static SPARE: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
 }
 
-/// Reads as the bytes that are there.
+/// The block. It dereferences to the bytes that were read.
 #[derive(Default)]
 pub(super) struct Block {
-    /// Empty, or as long as a block; what is behind `len` is anything.
+    /// Empty, or as long as a block. The bytes after `len` have any content.
     bytes: Vec<u8>,
     len: usize,
 }
@@ -27,8 +27,8 @@ impl Block {
         self.len = 0;
     }
 
-    /// Becomes what `read` puts into the first `wanted` bytes, at most a block; it tells how many it put there.
-    /// Empty after an error.
+    /// Replaces the content by the bytes that `read` stores. `read` gets a buffer of `wanted` bytes, at most
+    /// one block, and returns the number of bytes that it stored. After an error the block is empty.
     pub(super) fn fill(
         &mut self,
         wanted: usize,
@@ -36,7 +36,7 @@ impl Block {
     ) -> Result<()> {
         self.len = 0;
         if self.bytes.is_empty() {
-            // A thread that is ending keeps nothing.
+            // While the thread ends, its spare memory does not exist.
             self.bytes = SPARE.try_with(Cell::take).unwrap_or_default();
             self.bytes.resize(BLOCK_LEN, 0);
         }
@@ -56,7 +56,7 @@ impl Deref for Block {
 impl Drop for Block {
     fn drop(&mut self) {
         if !self.bytes.is_empty() {
-            // A thread that ends keeps nothing.
+            // While the thread ends, the memory is freed.
             let _ = SPARE.try_with(|spare| spare.set(std::mem::take(&mut self.bytes)));
         }
     }

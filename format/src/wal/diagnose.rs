@@ -1,12 +1,12 @@
-//! Looks for the small fault behind a bad record: one flipped bit, or a wrong length.
+//! Searches for the small fault of a corrupt record: one flipped bit, or a wrong length.
 //!
-//! Nothing is repaired here. A record whose checksum fits after one change was once whole, so what looks
-//! like a torn tail is damage, unless what a crash leaves where a write did not arrive explains the one bit
-//! ([`Diagnosis::could_be_torn`]); the engine and the tools say so. By chance a random record fits after one
-//! change in about one of 10,000.
+//! This module repairs nothing. If the checksum of a record is valid after one change, the record was once
+//! complete. So the record is corrupt and not torn, even if it is the last record. There is one exception: a
+//! crash that leaves old bytes can look like one wrong bit ([`Diagnosis::could_be_torn`]). The engine and the
+//! tools report the fault. About one in 10,000 random records is valid after one change by chance.
 //!
-//! A CRC is linear: a flipped bit changes the checksum by an amount that depends only on the distance of
-//! the bit from the end. So one walk from the end tries all bits, without computing another checksum.
+//! A CRC is linear. A flipped bit changes the checksum by an amount that depends only on the distance of the
+//! bit from the end. So one pass from the end tries all bits without computing another checksum.
 
 use base::coding::{get_u16, get_u32};
 use kernel::checksum::crc32c;
@@ -14,21 +14,24 @@ use kernel::checksum::crc32c;
 use super::writer::{header_len, is_written};
 use super::{HEADER_LEN, RECYCLABLE_HEADER_LEN};
 
-/// The one change that makes a record whole.
+/// The one change that makes a record valid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Diagnosis {
-    /// Flip bit `bit` (0 lowest) of byte `byte`, counted from the start of the record.
+    /// Bit `bit` (0 is the lowest) of byte `byte` is wrong. `byte` counts from the start of the record.
     Bit { byte: usize, bit: u8 },
-    /// The payload length should be this.
+    /// The payload length must be this number.
     Length(u16),
 }
 
 impl Diagnosis {
-    /// Whether a crash in the middle of an append could have left `bytes`, the record's, which begin at `offset` of the
-    /// file, because what is wrong is what was there before: a sector that did not come to the disk, zeros as a rule, of
-    /// which one may differ from what was to come in one bit alone; and of a file that is written over, what the older log
-    /// had behind the end of what was written, or in a sector of it: a few bytes and any zeros, for the two logs' numbers are
-    /// alike and their high bytes zero.
+    /// Returns true if a crash during an append could have left `bytes`, the bytes of the record at `offset`
+    /// of the file. After such a crash, some bytes of the record are old bytes that were on the disk before.
+    /// The old bytes can differ from the record in only one bit in two cases:
+    /// - The record crosses a sector boundary, and the sector with the wrong bit did not reach the disk and
+    ///   is all zeros.
+    /// - The file is a recycled WAL, and the rest of the record, or its part in that sector, has bytes of the
+    ///   older WAL. Both WAL numbers are similar and their high bytes are zero, so a few bytes and any zeros
+    ///   may agree: at most [`OLD_MAX`] bytes of the record there are not zero.
     pub fn could_be_torn(self, bytes: &[u8], offset: u64) -> bool {
         let Diagnosis::Bit { byte, bit } = self else { return false };
         let mended = |at: usize| bytes.get(at).map_or(0, |b| b ^ if at == byte { 1 << bit } else { 0 });
@@ -40,19 +43,21 @@ impl Diagnosis {
         if header_len(mended(6)) == RECYCLABLE_HEADER_LEN && (few(byte..len) || few(part.clone())) {
             return true;
         }
-        // A record that lies in one sector came whole or not at all.
+        // A record within one sector reaches the disk completely or not at all.
         part.len() < len && bytes.get(part).is_some_and(|part| part.iter().all(|&b| b == 0))
     }
 }
 
-/// Bytes of an older log, zeros not counted, that by chance are what was to be written but for one bit.
+/// Maximum number of bytes, other than zeros, of an older WAL that can agree with the record by chance,
+/// except one bit.
 const OLD_MAX: usize = 4;
 
-/// What a disk writes whole or not at all.
+/// The number of bytes that a disk writes completely or not at all.
 const SECTOR: usize = 512;
 
-/// Tries the change on `bytes`, which start with the record's header and end with its block or file.
-/// `None` if none helps, or the record is whole. Cost: linear in the bytes.
+/// Searches for a change of one bit or of the length that makes the record valid. `bytes` start with the
+/// header of the record and end with its block or file. Returns `None` if no change helps, or if the record
+/// is valid. Cost: linear in the number of bytes.
 pub fn diagnose(bytes: &[u8]) -> Option<Diagnosis> {
     let stored = get_u32(bytes, 0)?;
     let len = usize::from(get_u16(bytes, 4)?);
@@ -67,7 +72,8 @@ pub fn diagnose(bytes: &[u8]) -> Option<Diagnosis> {
             let at = difference.trailing_zeros();
             return Some(Diagnosis::Bit { byte: (at / 8) as usize, bit: (at % 8) as u8 });
         }
-        // Behind the type byte: a changed type may change the header's length, and is tried below.
+        // Search the bytes after the type byte. A changed type may change the length of the header, and is
+        // tried below.
         if let Some((byte, bit)) = flipped_bit(&body[1..], crc ^ crc32c::unmask(stored)) {
             return Some(Diagnosis::Bit { byte: byte + HEADER_LEN, bit });
         }
@@ -89,13 +95,14 @@ pub fn diagnose(bytes: &[u8]) -> Option<Diagnosis> {
     other_length(bytes, kind, stored).map(Diagnosis::Length)
 }
 
-/// What the checksum covers: type, log number, payload. Nothing for a type that nobody writes: where a header is what was
-/// there before the log, one of the many bits of a long body fits by chance.
+/// Returns the bytes that the checksum covers: type, WAL number and payload. Returns `None` for a type that
+/// no writer uses: if the header is old content from before this WAL, one of the many bits of a long body
+/// would match by chance.
 fn body(bytes: &[u8], kind: u8, len: usize) -> Option<&[u8]> {
     if is_written(kind) { bytes.get(6..header_len(kind) + len) } else { None }
 }
 
-/// The bit whose flipping changes a checksum by `difference`.
+/// Returns the bit whose flip changes a checksum by `difference`.
 fn flipped_bit(bytes: &[u8], difference: u32) -> Option<(usize, u8)> {
     let mut effects: [u32; 8] = std::array::from_fn(|bit| step(1 << bit));
     for byte in (0..bytes.len()).rev() {
@@ -107,7 +114,7 @@ fn flipped_bit(bytes: &[u8], difference: u32) -> Option<(usize, u8)> {
     None
 }
 
-/// CRC32C's register moved by one byte.
+/// Advances the register of CRC32C by one byte.
 fn step(register: u32) -> u32 {
     const POLYNOMIAL: u32 = 0x82F6_3B78;
     (0..8).fold(register, |r, _| if r & 1 == 1 { (r >> 1) ^ POLYNOMIAL } else { r >> 1 })

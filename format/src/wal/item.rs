@@ -1,12 +1,12 @@
-//! What a reader is made from, and what it answers.
+//! The options of a reader, and the items that it returns.
 
 use base::{FamilyId, Result};
 
 use super::{Predecessor, StreamDecompressor};
 
-/// The bytes of a log.
+/// The bytes of a WAL or MANIFEST.
 pub trait Source {
-    /// Fills `buf` from `offset`; fewer bytes only at the end of the file.
+    /// Fills `buf` from `offset`. Returns fewer bytes only at the end of the file.
     fn read_at(&mut self, offset: u64, buf: &mut [u8]) -> Result<usize>;
 }
 
@@ -19,14 +19,14 @@ impl Source for &[u8] {
     }
 }
 
-/// How to read a log.
+/// The options to read a WAL or MANIFEST.
 pub struct ReaderOptions {
-    /// The file's number; recyclable records of another number are an older log's. Default 0.
+    /// The number of the WAL. Recyclable records with another number belong to an older WAL. Default 0.
     pub wal_number: u64,
-    /// Whether checksums are compared. Default true.
+    /// Whether checksums are verified. Default true.
     pub verify_checksums: bool,
-    /// Makes the decompressor when the log announces a compression (RocksDB's number for it).
-    /// `None`: a compressed log is corruption to this reader, as it is in a MANIFEST.
+    /// Makes the decompressor when the WAL announces a compression, with RocksDB's number of the compression.
+    /// `None`: a compressed file is corruption, as in a MANIFEST.
     pub decompressor: Option<MakeDecompressor>,
 }
 
@@ -38,58 +38,58 @@ impl Default for ReaderOptions {
     }
 }
 
-/// What comes next in a log.
+/// The next item in a WAL or MANIFEST.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Item<'r> {
     /// A whole logical record. `offset` is the start of its first physical record, and `end` is the end of
     /// its last physical record, in bytes from the start of the file.
     Record { bytes: &'r [u8], offset: u64, end: u64 },
-    /// From here on, keys of these families carry timestamps of these sizes. Already checked: no size
-    /// is 0, no family was told before.
+    /// From here on, the keys of these column families have timestamps of these sizes. The reader has checked
+    /// that no size is 0 and that no column family is announced twice.
     TimestampSizes { sizes: Vec<(FamilyId, u16)>, offset: u64 },
-    /// Where the log before this one ended; the caller compares.
+    /// The end of the previous WAL. The caller compares it with the previous WAL.
     Predecessor { info: Predecessor, offset: u64 },
-    /// The file ends in the middle of a record: what a crash leaves, or a cut file.
-    /// `record_offset` is where the logical record began, `dropped` how many of its bytes are lost.
-    /// Only [`Item::EndOfLog`] follows.
+    /// The file ends within a record, because of a crash or because the file was cut. `record_offset` is the
+    /// start of the logical record, and `dropped` is the number of its bytes that are lost. Only
+    /// [`Item::EndOfLog`] follows.
     TornTail { offset: u64, record_offset: u64, dropped: u64, kind: TailKind },
-    /// A record of an older log in a recycled file: the end of this one, unless the caller wants to
-    /// look further; then reading goes on behind it. `dropped` counts the bytes of an unfinished record
-    /// before it, if any.
+    /// A record of an older WAL in a recycled file. It is the end of this WAL, unless the caller continues to
+    /// read after it. `dropped` is the number of bytes of an unfinished record before it.
     OldRecord { offset: u64, dropped: u64 },
     /// A hole: zero bytes before a whole record. No writer leaves such zeros, so a power failure or damage
     /// removed the records at this place. The caller may continue to read: the next item is the record
     /// after the hole. RocksDB skips a hole without a message.
     Hole { offset: u64 },
-    /// Bytes that are no record. Reading may go on: behind them, mostly at the next block.
+    /// Bytes that are not a valid record. The caller may continue to read after them, usually at the next
+    /// block.
     Corruption(Damage),
-    /// Nothing is left. Stays so until [`super::Reader::rewind`].
+    /// The file has no more items. [`super::Reader::rewind`] resets this.
     EndOfLog,
 }
 
-/// What is said of an [`Item::Hole`].
+/// The text that describes an [`Item::Hole`].
 pub const HOLE: &str = "zeros in the middle of the log";
 
-/// How a log's last record is incomplete.
+/// How the last record is incomplete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TailKind {
-    /// Fewer bytes than a header.
+    /// The file ends within a header.
     Header,
-    /// A header whose payload would leave the file.
+    /// The payload would end after the end of the file.
     Body,
-    /// First or Middle, and then the end.
+    /// The file ends after a First or Middle fragment.
     MissingEnd,
 }
 
-/// What was wrong, where, and how much is lost by it.
+/// What is wrong, where it is, and how much is lost.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Damage {
-    /// Of the physical record at fault, in bytes from the start of the file.
+    /// Offset of the corrupt physical record in the file.
     pub offset: u64,
-    /// Bytes given up: the rest of the block, or the fragments of a record.
+    /// Number of lost bytes: the rest of the block, or the fragments of a record.
     pub dropped: u64,
-    /// RocksDB's words for it.
+    /// The reason, in RocksDB's words.
     pub reason: String,
-    /// The log was being written over an older one: the bytes may be that one's.
+    /// Whether the WAL was written over an older WAL, so that the bytes may belong to the older WAL.
     pub recycled: bool,
 }

@@ -1,19 +1,19 @@
-//! Durable marks: what a log itself says of how much of it was synced.
+//! Durable marks: a WAL itself stores how much of it was synced.
 //!
 //! ```text
-//! LogData record of a batch, the last one of it
-//! +0  u8 3 | varint32 length                 the batch's own framing
-//! entries, one at least:
-//!       varint64 log number, 0: the log that it stands in
-//!       varint64 bytes of that log, from its start, known synced
-//!       u32      digest of all whole physical records below that byte
-//! in the first batch behind an edit of the MANIFEST:
-//!       varint64 0, varint64 0, u32 1        what follows is the MANIFEST's
-//!       entry with its number: it is durable so far, the edit included
-//! in the first batch of a log, if older ones were not synced when it was begun:
-//!       varint64 0, varint64 0, u32 0        what follows was written, durable or not
-//!       entries of those logs, all of each
-//! 4 bytes 'I' 'D' 'M' D1                     magic, at the end: so a record without is known at a glance
+//! LogData record of a batch, the last record of the batch
+//! +0  u8 3 | varint32 length                 the framing of the batch
+//! at least one entry:
+//!        varint64 WAL number; 0 is the WAL that contains the mark
+//!        varint64 number of bytes of that WAL, from its start, that were synced
+//!        u32      digest of all whole physical records below that offset
+//!  in the first batch after an edit of the MANIFEST:
+//!        varint64 0, varint64 0, u32 1        the next entry is for the MANIFEST
+//!        entry with the MANIFEST number: it is durable up to this offset, the edit included
+//!  in the first batch of a WAL, if older WALs were not synced when it was started:
+//!        varint64 0, varint64 0, u32 0        the next entries were written, durable or not
+//!        entries of those WALs, the whole size of each
+//!  4 bytes 'I' 'D' 'M' D1                     magic at the end: a record without marks is recognized at once
 //! ```
 //! RocksDB keeps log data in the WAL and does not insert log data into memtables, so RocksDB reads such a
 //! batch to the same entries (tried with 7.8 and 11.8). A batch from another source can end with the magic
@@ -21,22 +21,22 @@
 //! of empty log data, or a reader would take its end for marks of this WAL. The marks of a damaged WAL show
 //! which damage no crash can have caused.
 //!
-//! The digest is of the checksums in the records' headers, which cover the payloads: one multiplication a
-//! record, on both sides. An empty log has digest 0.
+//! The digest is computed from the checksums in the record headers, which cover the payloads. It costs one
+//! multiplication for each record, for the writer and for the reader. An empty WAL has digest 0.
 
 use base::coding::{Cursor, put_u32, put_varint64};
 
 use crate::batch::{self, Batch, Record};
 
-/// What log data that is a mark ends with.
+/// The last bytes of log data that contains marks.
 pub const MARK_MAGIC: [u8; 4] = *b"IDM\xd1";
 
-/// A running digest of a log's records.
+/// A running digest of the records of a WAL or MANIFEST.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Digest(u64);
 
 impl Digest {
-    /// Adds a physical record by the checksum in its header.
+    /// Adds a physical record, by the checksum in its header.
     #[inline]
     pub(super) fn add(&mut self, stored_crc: u32) {
         const ODD: u64 = 0x9E37_79B9_7F4A_7C15;
@@ -44,13 +44,13 @@ impl Digest {
         self.0 = mixed ^ (mixed >> 32);
     }
 
-    /// 32 bits of it, as marks and proofs store it.
+    /// Returns 32 bits of the digest, which marks and proofs store.
     pub fn value(self) -> u32 {
         (self.0 >> 32) as u32 ^ self.0 as u32
     }
 }
 
-/// A log is durable up to `bytes`, and this is what was written there.
+/// A mark: a WAL is durable up to `bytes`, and its records up to there have this digest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mark {
     /// 0: the log that the mark stands in.
@@ -59,13 +59,13 @@ pub struct Mark {
     pub digest: u32,
 }
 
-/// Behind it come marks of what was only written.
+/// The entry before marks of WALs that were written, durable or not.
 const WRITTEN: Mark = Mark { wal_number: 0, bytes: 0, digest: 0 };
 
-/// Behind it comes a mark of the MANIFEST.
+/// The entry before the mark of the MANIFEST.
 const MANIFEST: Mark = Mark { wal_number: 0, bytes: 0, digest: 1 };
 
-/// Appends a record of log data with these marks to a batch's records.
+/// Appends a record of log data with these marks to the records of a batch.
 pub fn put_marks(out: &mut Vec<u8>, marks: &Marks) {
     let Marks { durable, manifest, written } = marks;
     let mut blob = Vec::with_capacity(48 + (durable.len() + written.len()) * 12);
@@ -80,23 +80,23 @@ pub fn put_marks(out: &mut Vec<u8>, marks: &Marks) {
     batch::log_data(out, &blob);
 }
 
-/// Whether log data, or a batch, ends as marks do.
+/// Returns true if log data, or a batch, ends with the magic of marks.
 #[inline]
 pub fn is_mark(bytes: &[u8]) -> bool {
     bytes.ends_with(&MARK_MAGIC)
 }
 
-/// What marks tell.
+/// The marks in one record of log data.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Marks {
     pub durable: Vec<Mark>,
-    /// How far the MANIFEST of that number is durable.
+    /// The durable part of the MANIFEST with that number.
     pub manifest: Option<Mark>,
-    /// How far older logs were written, durable or not.
+    /// The written sizes of older WALs, durable or not.
     pub written: Vec<Mark>,
 }
 
-/// The marks in log data. `None` if it is none, or not whole.
+/// Returns the marks in log data. Returns `None` if there are none, or if the log data is malformed.
 pub fn parse_marks(blob: &[u8]) -> Option<Marks> {
     let mut c = Cursor::new(blob.strip_suffix(&MARK_MAGIC)?);
     let (mut marks, mut behind) = (Marks::default(), None);
@@ -112,8 +112,8 @@ pub fn parse_marks(blob: &[u8]) -> Option<Marks> {
     (marks != Marks::default()).then_some(marks)
 }
 
-/// The marks at the end of a batch, if it has any. Cost: a comparison of four bytes; only a batch that ends
-/// with the magic is read.
+/// Returns the marks at the end of a batch, if there are any. Cost: a comparison of four bytes. Only a batch
+/// that ends with the magic is read.
 pub fn marks_of(record: &[u8]) -> Option<Marks> {
     if !is_mark(record) {
         return None;

@@ -1,21 +1,22 @@
-//! The log format: 32 KiB blocks of checksummed records. WALs are written in it, and MANIFESTs.
+//! The record format of WALs and MANIFESTs: 32 KiB blocks of checksummed records.
 //!
 //! ```text
 //! classic header (7)                      recyclable header (11)
 //! +0  u32  masked CRC32C of type..end     +0  u32  masked CRC32C of type..end
 //! +4  u16  payload length                 +4  u16  payload length
 //! +6  u8   type                           +6  u8   type
-//! +7  payload                             +7  u32  low half of the log's number
+//!                                         +7  u32  low half of the WAL number
 //!                                         +11 payload
 //! ```
-//! A record never crosses a block's end: longer ones are cut into First, Middle.., Last. Where a header
-//! does not fit, the block is filled with zeros. A recycled file keeps the bytes of an older log behind
-//! its end; their log number tells them apart. There is no file header, and an empty file is a log.
+//! A record never crosses the end of a block. A longer record is divided into fragments: First, Middle..,
+//! Last. If a header does not fit, the rest of the block is zeros. A recycled file has bytes of an older WAL
+//! after its end; their WAL number distinguishes them. There is no file header, and an empty file is valid.
 //!
-//! Unknown types with bit 7 are passed over, others are corruption (RocksDB takes their header for a
-//! classic one, and so do we). Facts: RocksDB `db/log_format.h`, `db/log_writer.cc`, `db/log_reader.cc`.
+//! Unknown types with bit 7 are skipped. Other unknown types are corruption. As in RocksDB, an unknown type
+//! has a classic header. Facts: RocksDB `db/log_format.h`, `db/log_writer.cc`, `db/log_reader.cc`.
 //!
-//! Not here: what a damaged log means for recovery. The reader says what it met; the engine decides.
+//! Not here: the meaning of a corrupt WAL for recovery. The reader reports what it finds, and the engine
+//! decides.
 
 mod block;
 mod diagnose;
@@ -41,7 +42,7 @@ pub const BLOCK_LEN: usize = 32768;
 pub const HEADER_LEN: usize = 7;
 pub const RECYCLABLE_HEADER_LEN: usize = 11;
 
-/// Physical record types.
+/// The types of physical records.
 pub mod record_type {
     pub const ZERO: u8 = 0;
     pub const FULL: u8 = 1;
@@ -52,45 +53,46 @@ pub mod record_type {
     pub const RECYCLABLE_FIRST: u8 = 6;
     pub const RECYCLABLE_MIDDLE: u8 = 7;
     pub const RECYCLABLE_LAST: u8 = 8;
-    /// Classic header even in a recyclable log.
+    /// Has a classic header even in a recyclable WAL.
     pub const SET_COMPRESSION: u8 = 9;
     pub const TIMESTAMP_SIZE: u8 = 10;
     pub const RECYCLABLE_TIMESTAMP_SIZE: u8 = 11;
     pub const PREDECESSOR: u8 = 130;
     pub const RECYCLABLE_PREDECESSOR: u8 = 131;
-    /// Unknown types with this bit may be passed over.
+    /// Unknown types with this bit may be skipped.
     pub const SAFE_TO_IGNORE: u8 = 1 << 7;
 }
 
-/// The one compression a log may name: RocksDB's number for ZSTD.
+/// The only compression of WALs: RocksDB's number for ZSTD.
 pub const COMPRESSION_ZSTD: u32 = 7;
 
-/// Compresses logical records: each becomes one frame of its own.
+/// Compresses logical records. Each record becomes one frame.
 pub trait StreamCompressor: Send {
-    /// Appends the frame for `record` to `out`.
+    /// Appends the frame of `record` to `out`.
     fn compress(&mut self, record: &[u8], out: &mut Vec<u8>) -> Result<()>;
 }
 
-/// Undoes [`StreamCompressor`], fed fragment by fragment.
+/// Decompresses the frames of a [`StreamCompressor`], fragment by fragment.
 pub trait StreamDecompressor: Send {
-    /// Forgets all state: a new frame begins.
+    /// Clears all state before a new frame.
     fn reset(&mut self);
 
-    /// Appends what `fragment` gives to `out`, perhaps nothing yet. An error means the frame is bad.
+    /// Appends the decompressed bytes of `fragment` to `out`; there may be none yet. An error means that the
+    /// frame is corrupt.
     fn decompress(&mut self, fragment: &[u8], out: &mut Vec<u8>) -> Result<()>;
 }
 
-/// Where the log before this one ended, as its writer knew it.
+/// The end of the previous WAL, as the writer of this WAL knew it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Predecessor {
     pub wal_number: u64,
     pub size_bytes: u64,
-    /// The sequence number in the header of its last batch; 0: it had none.
+    /// The sequence number in the header of its last batch. 0: it had no batch.
     pub last_seqno_recorded: SequenceNumber,
 }
 
 impl Predecessor {
-    /// `u64 log number | u64 size | u64 sequence`.
+    /// Encodes `u64 WAL number | u64 size | u64 sequence number`.
     pub fn encode(&self, out: &mut Vec<u8>) {
         put_u64(out, self.wal_number);
         put_u64(out, self.size_bytes);
@@ -98,7 +100,7 @@ impl Predecessor {
     }
 
     /// # Errors
-    /// Corruption if fields are missing. Bytes behind them are ignored.
+    /// Corruption if fields are missing. Bytes after the fields are ignored.
     pub fn decode(payload: &[u8]) -> Result<Self> {
         let mut cursor = Cursor::new(payload);
         let mut next = || cursor.u64().ok_or_else(|| Error::corruption("predecessor record is cut short"));
@@ -106,7 +108,7 @@ impl Predecessor {
     }
 }
 
-/// `n x { u32 family | u16 timestamp size }`.
+/// Encodes `n x { u32 column family | u16 timestamp size }`.
 fn encode_timestamp_sizes(sizes: &[(FamilyId, u16)], out: &mut Vec<u8>) {
     for &(family, size) in sizes {
         put_u32(out, family.0);

@@ -1,5 +1,5 @@
-//! Reads logical records back and says precisely what it met instead of one. Total: it always comes to
-//! an end, whatever the bytes.
+//! Reads logical records, and reports exactly what it finds instead of a record. It always reaches an end,
+//! whatever the bytes are.
 
 use std::ops::Range;
 
@@ -16,35 +16,35 @@ use super::{
     diagnose,
 };
 
-/// Reads a log from start to end.
+/// Reads a WAL or MANIFEST from start to end.
 pub struct Reader<S> {
     source: S,
     options: ReaderOptions,
-    /// The block being read, as much of it as is there.
+    /// The current block, as far as the file has it.
     block: Block,
-    /// Where the block starts in the file.
+    /// The offset of the block in the file.
     block_offset: u64,
-    /// How far the block has been read.
+    /// The offset in the block up to which it was read.
     at: usize,
-    /// The last block was short.
+    /// Whether the last block was short, so that the file ends there.
     eof: bool,
-    /// The record being put together, or the last one if it was not whole in its block.
+    /// The current logical record, or the last one, if it was fragmented or compressed.
     scratch: Vec<u8>,
-    /// Where the record being put together began, if one is.
+    /// The start of the current logical record, if one is incomplete.
     partial: Option<u64>,
     decompressor: Option<Box<dyn StreamDecompressor>>,
     compression_told: bool,
     told: Vec<FamilyId>,
-    /// A data record was returned.
+    /// Whether a data record was returned.
     first_record_read: bool,
     recycled: bool,
-    /// Damage to report before reading goes on.
+    /// Corruption that must be reported before reading continues.
     pending: Option<Damage>,
     torn: bool,
     record_end: u64,
-    /// Behind the last thing that was read whole.
+    /// The end of the last item that was read completely.
     resume_at: u64,
-    /// The bytes at fault, in the block.
+    /// The location of the corrupt bytes in the block.
     fault: Range<usize>,
     /// The digests of all whole physical records so far, of the records before the last physical record, of
     /// the records before the last logical record, and of the records up to `resume_at`.
@@ -52,7 +52,7 @@ pub struct Reader<S> {
     digest_last: Digest,
     digest_before: Digest,
     digest_resume: Digest,
-    /// Where the last whole physical record ends.
+    /// The end of the last whole physical record.
     whole_end: u64,
     gap: Option<u64>,
     /// The zeros that were skipped since the last whole physical record: the offset where the zeros start,
@@ -60,14 +60,14 @@ pub struct Reader<S> {
     filler: Option<(u64, usize)>,
 }
 
-/// What one look at the block gave.
+/// The result of reading one physical record.
 enum Physical {
     Record {
         kind: u8,
         at: usize,
         payload: Range<usize>,
     },
-    /// No more bytes.
+    /// There are no more bytes.
     End,
     TornHeader {
         at: usize,
@@ -75,7 +75,7 @@ enum Physical {
     TornBody {
         at: usize,
     },
-    /// Zeros, or what cannot be taken for a record; the rest of the block is passed over in silence.
+    /// Zeros, or bytes that cannot be a record. The rest of the block is skipped without a message.
     Filler,
     /// A whole record follows zeros, and a writer would have started the record at the first of these
     /// zeros.
@@ -92,7 +92,7 @@ enum Physical {
     },
 }
 
-/// A logical record's bytes.
+/// The location of the bytes of a logical record.
 enum Found {
     InBlock(Range<usize>),
     InScratch,
@@ -135,11 +135,11 @@ impl<S: Source> Reader<S> {
         }
     }
 
-    /// The next thing in the log.
+    /// Returns the next item.
     ///
     /// # Errors
-    /// Those of the source, and NotSupported for a compression that cannot be undone here. What is wrong
-    /// with the bytes comes as an [`Item`].
+    /// The errors of the source, and NotSupported for a compression that cannot be decompressed. Corrupt
+    /// bytes are reported as an [`Item`].
     #[allow(clippy::should_implement_trait)]
     pub fn next(&mut self) -> Result<Item<'_>> {
         if self.partial.is_none() {
@@ -170,13 +170,14 @@ impl<S: Source> Reader<S> {
         }
     }
 
-    /// Where the last record returned ends, in bytes from the start of the file; 0 before the first.
+    /// Returns the end of the last returned record, in bytes from the start of the file. Returns 0 before the
+    /// first record.
     pub fn record_end(&self) -> u64 {
         self.record_end
     }
 
-    /// Back behind the last thing that was read whole, to read what has been appended since: for live
-    /// logs, after [`Item::EndOfLog`] or [`Item::TornTail`].
+    /// Moves back to the end of the last item that was read completely, to read records that were appended
+    /// since. For an active WAL, after [`Item::EndOfLog`] or [`Item::TornTail`].
     pub fn rewind(&mut self) {
         self.block.clear();
         self.at = 0;
@@ -197,17 +198,17 @@ impl<S: Source> Reader<S> {
         self.digest.value()
     }
 
-    /// The digest itself, for [`super::Writer::resume_behind`].
+    /// Returns the running digest for [`super::Writer::resume_behind`].
     pub fn running_digest(&self) -> Digest {
         self.digest
     }
 
-    /// The same of those before the last logical record, or announcement, that was returned.
+    /// Returns the digest of the records before the last returned logical record or announcement.
     pub fn digest_before(&self) -> u32 {
         self.digest_before.value()
     }
 
-    /// Where the last whole physical record ends, in bytes from the start of the file.
+    /// Returns the end of the last whole physical record, in bytes from the start of the file.
     pub fn whole_end(&self) -> u64 {
         self.whole_end
     }
@@ -217,14 +218,15 @@ impl<S: Source> Reader<S> {
         self.gap.or(self.filler.map(|(offset, _)| offset))
     }
 
-    /// Looks for the next physical record that is whole behind byte `offset` of the file, in its block, so
-    /// that reading goes on there: to learn what damage keeps from being read. If there is none in the
-    /// block, reading goes on with the next. False at the end of the file.
+    /// Searches the block for the next whole physical record after byte `offset` of the file, so that reading
+    /// continues there. Use it to find out which records corrupt bytes make unreadable. If the block has no
+    /// such record, reading continues at the next block. Returns false at the end of the file.
     ///
-    /// Digests mean nothing afterwards. Cost: a checksum for each byte of the block that could begin a record.
+    /// Digests are not valid afterwards. Cost: one checksum for each byte of the block that could be the
+    /// start of a record.
     ///
     /// # Errors
-    /// Those of the source.
+    /// The errors of the source.
     pub fn resync(&mut self, offset: u64) -> Result<bool> {
         self.block.clear();
         self.block_offset = offset / BLOCK_LEN as u64 * BLOCK_LEN as u64;
@@ -240,7 +242,7 @@ impl<S: Source> Reader<S> {
         Ok(found.is_some() || !self.eof)
     }
 
-    /// Whether a physical record of a known kind lies whole at `at` of the block.
+    /// Returns true if a whole physical record of a known type is at `at` of the block.
     fn is_whole(&self, at: usize) -> bool {
         let rest = &self.block[at..];
         let (Some(&kind), Some(len), Some(stored)) = (rest.get(6), get_u16(rest, 4), get_u32(rest, 0)) else {
@@ -255,19 +257,20 @@ impl<S: Source> Reader<S> {
         self.digest_resume = self.digest;
     }
 
-    /// Whether a recyclable record was met.
+    /// Returns true if a recyclable record was found.
     pub fn is_recycled(&self) -> bool {
         self.recycled
     }
 
-    /// The bytes at fault for the last [`Item::Corruption`] or [`Item::TornTail`], up to the end of the
-    /// block: what [`super::diagnose`] looks at. Empty if the fault is not in one record.
+    /// Returns the corrupt bytes of the last [`Item::Corruption`] or [`Item::TornTail`], up to the end of the
+    /// block, for [`super::diagnose`]. Empty if the fault is not in one record.
     pub fn damaged(&self) -> &[u8] {
         self.block.get(self.fault.clone()).unwrap_or_default()
     }
 
-    /// The one change that makes whole the record at fault for the last [`Item::Corruption`] or [`Item::TornTail`], if no
-    /// power cut leaves a record like that: then it was damaged, not torn.
+    /// Returns the one change that makes the corrupt record of the last [`Item::Corruption`] or
+    /// [`Item::TornTail`] valid, if a power failure cannot leave such a record. The record is then corrupt
+    /// and not torn.
     pub fn damaged_not_torn(&self) -> Option<Diagnosis> {
         let (bytes, offset) = (self.damaged(), self.block_offset + self.fault.start as u64);
         diagnose(bytes).filter(|found| !found.could_be_torn(bytes, offset))
@@ -300,7 +303,8 @@ impl<S: Source> Reader<S> {
         })
     }
 
-    /// Nobody can tell any more whether the last zeros are a writer's.
+    /// Keeps the start of the last zeros as a gap, because it is no longer possible to tell whether a writer
+    /// left them.
     fn keep_gap(&mut self) {
         if let Some((offset, _)) = self.filler.take() {
             self.gap.get_or_insert(offset);
@@ -330,7 +334,7 @@ impl<S: Source> Reader<S> {
         Step::Other(Item::TornTail { offset, record_offset, dropped, kind })
     }
 
-    /// A physical record whose checksum is right.
+    /// Processes a physical record with a valid checksum.
     fn take(&mut self, kind: u8, at: usize, payload: Range<usize>) -> Result<Step> {
         let offset = self.block_offset + at as u64;
         let interrupts = match kind {
@@ -344,7 +348,7 @@ impl<S: Source> Reader<S> {
         if let Some(reason) = interrupts
             && self.partial.is_some()
         {
-            // An empty First before it was a writer's bug once, and harmless.
+            // Old writers left an empty First fragment by a bug. It is harmless.
             self.drop_partial_quietly_if_empty(reason);
             if let Some(damage) = self.pending.take() {
                 self.at = at;
@@ -412,8 +416,8 @@ impl<S: Source> Reader<S> {
         }
     }
 
-    /// Adds a fragment to the record being put together. False: its compression is bad; damage is
-    /// pending and the rest of the block is dropped.
+    /// Adds a fragment to the current logical record. Returns false if it does not decompress: the corruption
+    /// is then pending, and the rest of the block is dropped.
     fn feed(&mut self, at: usize, payload: Range<usize>) -> Result<bool> {
         let fragment = &self.block[payload];
         let Some(decompressor) = &mut self.decompressor else {
@@ -498,7 +502,7 @@ impl<S: Source> Reader<S> {
         }
     }
 
-    /// Gives up the record being put together, and says so in the next item.
+    /// Drops the incomplete logical record. The next item reports this.
     fn drop_partial(&mut self, reason: &str) {
         if let Some(offset) = self.partial.take() {
             let dropped = std::mem::take(&mut self.scratch).len() as u64;
@@ -520,12 +524,13 @@ impl<S: Source> Reader<S> {
         self.scratch.clear();
     }
 
-    /// In the file, of the next byte to be read.
+    /// Returns the offset in the file of the next byte to read.
     fn position(&self) -> u64 {
         self.block_offset + self.at as u64
     }
 
-    /// The next block, or the rest of one after [`Reader::rewind`]. False at the end of the file.
+    /// Reads the next block, or the rest of a block after [`Reader::rewind`]. Returns false at the end of the
+    /// file.
     fn fill(&mut self) -> Result<bool> {
         if self.eof {
             return Ok(false);
@@ -547,7 +552,7 @@ impl<S: Source> Reader<S> {
             let kind = rest.get(6).copied();
             let header = kind.map_or(HEADER_LEN, header_len);
             if rest.len() < header {
-                // The trailer of a block, or the end of the file.
+                // These are the last bytes of a block, or the end of the file.
                 if self.fill()? {
                     continue;
                 }
@@ -561,7 +566,7 @@ impl<S: Source> Reader<S> {
         }
     }
 
-    /// Looks at a whole header. Always moves on.
+    /// Checks a physical record whose whole header is in the block. Always moves forward.
     fn check(&mut self, at: usize, kind: u8, header: usize, len: usize, stored: u32) -> Physical {
         let left = self.block.len() - at;
         let recyclable = header == RECYCLABLE_HEADER_LEN;
@@ -585,7 +590,7 @@ impl<S: Source> Reader<S> {
         if kind == ZERO && len == 0 {
             let offset = self.block_offset + at as u64;
             self.at = self.block.len();
-            // Behind a whole block of them no writer went on.
+            // No writer continues after a whole block of zeros, so more zeros are a hole.
             self.filler = Some(self.filler.map_or((offset, left), |(first, _)| (first, BLOCK_LEN)));
             return Physical::Filler;
         }

@@ -1,10 +1,10 @@
-//! Reads from a damaged log whatever can still be proved by its checksum.
+//! Reads all records of a corrupt WAL or MANIFEST that their checksums prove.
 //!
-//! [`super::Reader`] stops, or drops the rest of a block, where a record is bad, since recovery must not go on
-//! behind doubt. Here the caller asks for what is left: a record that one flipped bit or its length keeps from
-//! being whole is put right, a bad one is passed over by its own length if a good one begins there, and else the
-//! block is searched byte by byte for the next header whose checksum fits. By chance four bytes fit in one of
-//! 2^32 places.
+//! [`super::Reader`] stops at a corrupt record or drops the rest of its block, because recovery must not
+//! continue after doubtful bytes. Here the caller asks for all remaining records. A record that is valid
+//! after one flipped bit or another length is repaired. A corrupt record is skipped by its own length, if a
+//! valid record begins there. Otherwise the block is searched byte by byte for the next header with a valid
+//! checksum. At one of 2^32 positions a checksum is valid by chance.
 
 use base::coding::{get_u16, get_u32};
 use base::{Error, Result};
@@ -16,26 +16,27 @@ use super::{
     record_type,
 };
 
-/// A place where the log is not what its writer wrote.
+/// A place where the file differs from the bytes of its writer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SalvageFault {
-    /// Bytes from the start of the file.
+    /// Offset in the file.
     pub offset: u64,
-    /// Bytes passed over; 0 where the record was put right.
+    /// Number of skipped bytes; 0 if the record was repaired.
     pub lost_bytes: u64,
     pub what: String,
-    /// No whole record follows in the file: a torn end looks like this too.
+    /// Whether no whole record follows in the file. A torn tail looks like this too.
     pub at_end: bool,
 }
 
-/// Hands every whole logical record to `record`, with the offsets of its start and end, in file order.
-/// Marks that are no records (timestamp sizes, predecessors, types to be ignored) are passed over. Returns
-/// the faults met, ascending; the end of a recycled file's older log is none.
+/// Passes every whole logical record to `record`, with the offsets of its start and end, in file order. Skips
+/// records without data: timestamp sizes, predecessors, and types that may be ignored. Returns the faults in
+/// ascending order. The end of this WAL in a recycled file is not a fault.
 ///
-/// Cost: one pass over a sound log; at most a block's bytes squared, divided by two, in a bad block.
+/// Cost: one pass over an undamaged file. In a corrupt block, at most half of the square of its size in
+/// bytes.
 ///
 /// # Errors
-/// Those of the source and of `record`; NotSupported for a compression without a decompressor.
+/// The errors of the source and of `record`. NotSupported for a compression without a decompressor.
 pub fn salvage(
     source: &mut dyn Source,
     options: &ReaderOptions,
@@ -67,7 +68,7 @@ pub fn salvage(
     Ok(run.faults)
 }
 
-/// A logical record whose last fragment has not come yet.
+/// A logical record whose last fragment was not read yet.
 struct Open {
     offset: u64,
     bytes: Vec<u8>,
@@ -80,9 +81,9 @@ struct Run<'a> {
     open: Option<Open>,
     decompressor: Option<Box<dyn StreamDecompressor>>,
     plain: Vec<u8>,
-    /// Zeros passed over since the last record: where they begin, and how many of them a writer may have left.
+    /// The zeros since the last record: their start, and how many of them a writer may have left.
     filler: Option<(u64, usize)>,
-    /// An older log's records begin.
+    /// Whether a record of an older WAL was found.
     done: bool,
 }
 
@@ -92,7 +93,7 @@ impl Run<'_> {
         while at + HEADER_LEN <= block.len() && !self.done {
             let rest = &block[at..];
             if rest.iter().all(|&b| b == 0) {
-                // Padding, space that was allocated ahead, or what was lost.
+                // The zeros are padding, space that was allocated before, or lost records.
                 let all = |(first, _)| (first, BLOCK_LEN);
                 self.filler = Some(self.filler.map_or((start + at as u64, rest.len()), all));
                 return Ok(());
@@ -118,7 +119,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// One whole physical record.
+    /// Processes one whole physical record.
     fn physical(&mut self, bytes: &[u8], offset: u64) -> Result<()> {
         use record_type::*;
         let kind = bytes[6];
@@ -196,8 +197,8 @@ impl Run<'_> {
     }
 }
 
-/// The length of the physical record that `bytes` begin with, if its checksum fits and its type is known or may
-/// be ignored.
+/// Returns the length of the physical record at the start of `bytes`, if its checksum is valid and its type
+/// is known or may be ignored.
 fn whole(bytes: &[u8]) -> Option<usize> {
     let kind = *bytes.get(6)?;
     let known = (record_type::FULL..=record_type::RECYCLABLE_TIMESTAMP_SIZE).contains(&kind);
@@ -209,7 +210,7 @@ fn whole(bytes: &[u8]) -> Option<usize> {
     (crc32c::mask(crc32c::value(body)) == get_u32(bytes, 0)?).then_some(len)
 }
 
-/// The record put right, how many bytes of `bytes` it takes, and what was wrong.
+/// Returns the repaired record, the number of bytes of `bytes` that it takes, and a description of the fault.
 fn mend(bytes: &[u8]) -> Option<(Vec<u8>, usize, String)> {
     let mut mended = bytes.to_vec();
     let what = match diagnose(bytes)? {
@@ -227,7 +228,7 @@ fn mend(bytes: &[u8]) -> Option<(Vec<u8>, usize, String)> {
     Some((mended, len, what))
 }
 
-/// Where in `bytes`, behind its first one, the next whole record begins.
+/// Returns the start of the next whole record in `bytes`, after the first byte.
 fn resume_at(bytes: &[u8]) -> Option<usize> {
     let stated = get_u16(bytes, 4).zip(bytes.get(6)).map(|(len, &kind)| header_len(kind) + usize::from(len));
     if let Some(next) = stated
@@ -236,12 +237,12 @@ fn resume_at(bytes: &[u8]) -> Option<usize> {
         return Some(next);
     }
     (1..bytes.len().saturating_sub(HEADER_LEN - 1)).find(|&at| {
-        // Empty records are not looked for: zeros would be taken for them.
+        // Empty records are not searched, because zeros would look like empty records.
         get_u16(bytes, at + 4).is_some_and(|len| len > 0) && whole(&bytes[at..]).is_some()
     })
 }
 
-/// Marks the faults behind which no whole record came, given where the last one ended.
+/// Marks the faults after the last whole record, which ends at `last_end`.
 pub fn mark_end(faults: &mut [SalvageFault], last_end: u64) {
     for fault in faults.iter_mut().filter(|f| f.offset >= last_end) {
         fault.at_end = true;
@@ -310,7 +311,8 @@ mod tests {
             let (found, faults) = read(&damaged);
             assert!(!faults.is_empty());
             assert!(found.iter().all(|r| records.contains(r)), "sector at {at} invented a record");
-            // At most: those that begin in or before the sector and end in or behind it.
+            // At most the records that overlap the sector, and the records of which it holds a fragment, are
+            // lost.
             assert!(records.len() - found.len() <= 7, "sector at {at} lost {}", records.len() - found.len());
         }
     }

@@ -1,7 +1,7 @@
-//! Frames logical records. The writer appends bytes to a buffer; who owns the file writes them out.
+//! Frames logical records. The writer appends bytes to a buffer, and the owner of the file writes the buffer.
 //!
-//! Invariant: behind each call, either fewer bytes than a header are left in the block, or it can take
-//! a header. What is left over is filled with zeros when the next record comes, as RocksDB does.
+//! Invariant: after each call, the block has room for a header, or fewer bytes than a header are left. When
+//! the next record comes, these bytes are filled with zeros, as in RocksDB.
 
 use base::coding::put_u32;
 use base::{FamilyId, Result};
@@ -13,37 +13,38 @@ use super::{
     encode_timestamp_sizes,
 };
 
-/// Which headers data records get.
+/// The headers of data records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Framing {
-    /// MANIFESTs, and WALs that are not recycled.
+    /// For MANIFESTs, and for WALs that are not recycled.
     Classic,
-    /// WALs that may be written over later, with their number.
+    /// For WALs whose files may be recycled later. The headers contain the WAL number.
     Recyclable { wal_number: u64 },
 }
 
-/// Framing state of one log: where in the block its end is, and how records are compressed.
+/// The framing state of one WAL or MANIFEST: the position of its end in the block, and the compressor of
+/// records.
 pub struct Writer {
     framing: Framing,
-    /// Bytes of the log so far.
+    /// Number of bytes so far.
     offset: u64,
     digest: Digest,
-    /// False after going on in a log of which it does not know the start.
+    /// False if the writer continued a file without knowing the digest of its start.
     digest_known: bool,
     compressor: Option<Box<dyn StreamCompressor>>,
-    /// The frame of the record being written; kept for its memory.
+    /// The frame of the current record. Kept to reuse its memory.
     frame: Vec<u8>,
-    /// Families whose timestamp sizes the log already tells.
+    /// The column families whose timestamp sizes were already announced.
     told: Vec<FamilyId>,
 }
 
 impl Writer {
-    /// A writer at the start of an empty (or recycled) file.
+    /// Makes a writer at the start of an empty or recycled file.
     pub fn new(framing: Framing) -> Self {
         Writer::resume(framing, 0)
     }
 
-    /// A writer that goes on at `offset`, the end of a log written with the same framing.
+    /// Makes a writer that continues at `offset`, the end of a file with the same framing.
     pub fn resume(framing: Framing, offset: u64) -> Self {
         Writer {
             framing,
@@ -56,7 +57,8 @@ impl Writer {
         }
     }
 
-    /// As [`Writer::resume`], behind records that were read: their digest goes on.
+    /// Makes a writer that continues at `offset` after records that were read. `digest` is the digest of
+    /// these records.
     pub fn resume_behind(framing: Framing, offset: u64, digest: Digest) -> Self {
         Writer { digest, digest_known: true, ..Writer::resume(framing, offset) }
     }
@@ -65,17 +67,18 @@ impl Writer {
         self.framing
     }
 
-    /// Bytes of the log so far, all appended output included.
+    /// Returns the number of bytes so far, all appended output included.
     pub fn offset(&self) -> u64 {
         self.offset
     }
 
-    /// The digest of all records so far; `None` for a writer that went on in the middle.
+    /// Returns the digest of all records so far. Returns `None` for a writer that continued without a digest.
     pub fn digest(&self) -> Option<u32> {
         self.digest_known.then(|| self.digest.value())
     }
 
-    /// Announces ZSTD compression; all later data records go through `compressor`. Must come first.
+    /// Announces ZSTD compression. All later data records are compressed by `compressor`. This must be the
+    /// first call.
     pub fn set_compression(&mut self, out: &mut Vec<u8>, compressor: Box<dyn StreamCompressor>) {
         debug_assert_eq!(self.offset, 0, "the announcement comes first");
         let payload = COMPRESSION_ZSTD.to_le_bytes();
@@ -83,8 +86,9 @@ impl Writer {
         self.compressor = Some(compressor);
     }
 
-    /// Tells readers the timestamp sizes of families before the first record that has keys of theirs.
-    /// Sizes of 0 and families already told are passed over, so that callers may repeat themselves.
+    /// Announces the timestamp sizes of column families, before the first record with keys of these column
+    /// families. Skips sizes of 0 and column families that were already announced, so repeated calls are
+    /// allowed.
     pub fn timestamp_sizes(&mut self, out: &mut Vec<u8>, sizes: &[(FamilyId, u16)]) {
         const PER_RECORD: usize = (BLOCK_LEN - RECYCLABLE_HEADER_LEN) / 6;
         let mut fresh: Vec<(FamilyId, u16)> = Vec::new();
@@ -105,7 +109,7 @@ impl Writer {
         }
     }
 
-    /// Tells readers where the log before this one ended. Before the first data record.
+    /// Announces the end of the previous WAL. Must be called before the first data record.
     pub fn predecessor(&mut self, out: &mut Vec<u8>, predecessor: &Predecessor) {
         let kind = match self.framing {
             Framing::Classic => record_type::PREDECESSOR,
@@ -116,19 +120,19 @@ impl Writer {
         self.whole(out, kind, &payload);
     }
 
-    /// Appends one logical record, framed, to `out`.
+    /// Appends one framed logical record to `out`.
     ///
     /// # Errors
-    /// Only those of the compressor; then nothing was appended.
+    /// Only the errors of the compressor. Nothing was appended then.
     #[inline]
     pub fn append(&mut self, out: &mut Vec<u8>, record: &[u8]) -> Result<()> {
         self.append_parts(out, &[record])
     }
 
-    /// Appends one logical record given in parts: a group's header and its batches' records.
+    /// Appends one logical record that is given in parts: the header of a group and the records of its batches.
     ///
     /// # Errors
-    /// As [`Writer::append`].
+    /// The errors of [`Writer::append`].
     pub fn append_parts(&mut self, out: &mut Vec<u8>, parts: &[&[u8]]) -> Result<()> {
         let Some(compressor) = &mut self.compressor else {
             self.fragments(out, parts);
@@ -149,7 +153,7 @@ impl Writer {
         compressed
     }
 
-    /// Cuts a record into pieces that fit their blocks. An empty record is one empty piece.
+    /// Divides a record into fragments that fit into their blocks. An empty record is one empty fragment.
     fn fragments(&mut self, out: &mut Vec<u8>, parts: &[&[u8]]) {
         let (header_len, full) = match self.framing {
             Framing::Classic => (HEADER_LEN, record_type::FULL),
@@ -163,7 +167,7 @@ impl Writer {
             let room = self.make_room(out, header_len) - header_len;
             let n = left.min(room);
             let last = n == left;
-            // Full, First, Middle, Last: in this order in both framings.
+            // The types Full, First, Middle, Last are in this order in both framings.
             let place = match (first, last) {
                 (true, true) => 0,
                 (true, false) => 1,
@@ -179,14 +183,16 @@ impl Writer {
         }
     }
 
-    /// One physical record that is never cut: the rest of the block is left empty if it does not fit.
+    /// Appends one physical record that is never fragmented. If it does not fit into the block, the rest of
+    /// the block is padded.
     fn whole(&mut self, out: &mut Vec<u8>, kind: u8, payload: &[u8]) {
         let header_len = header_len(kind);
         self.make_room(out, header_len + payload.len());
         self.physical(out, kind, payload.len(), |out| out.extend_from_slice(payload));
     }
 
-    /// Fills the block with zeros if `needed` bytes do not fit in it. Answers what is left in the block.
+    /// Fills the block with zeros if `needed` bytes do not fit. Returns the number of bytes that are left in
+    /// the block.
     fn make_room(&mut self, out: &mut Vec<u8>, needed: usize) -> usize {
         let left = BLOCK_LEN - (self.offset % BLOCK_LEN as u64) as usize;
         if left >= needed {
@@ -217,7 +223,7 @@ impl Writer {
     }
 }
 
-/// The header's length by type; unknown types count as classic ones, as RocksDB counts them.
+/// Returns the length of the header by type. As in RocksDB, unknown types have a classic header.
 pub(crate) fn header_len(kind: u8) -> usize {
     match kind {
         RECYCLABLE_FULL..=RECYCLABLE_LAST
@@ -227,7 +233,7 @@ pub(crate) fn header_len(kind: u8) -> usize {
     }
 }
 
-/// Whether writers know the type.
+/// Returns true if writers use the type.
 pub(crate) fn is_written(kind: u8) -> bool {
     use record_type::{FULL, PREDECESSOR, RECYCLABLE_PREDECESSOR, RECYCLABLE_TIMESTAMP_SIZE};
     matches!(kind, FULL..=RECYCLABLE_TIMESTAMP_SIZE | PREDECESSOR | RECYCLABLE_PREDECESSOR)
@@ -246,14 +252,14 @@ pub(crate) fn is_hole(zeros: usize, kind: u8, len: usize) -> bool {
     zeros >= if never_cut.contains(&kind) { len } else { RECYCLABLE_HEADER_LEN }
 }
 
-/// Slices read one behind the other.
+/// Reads slices one after another.
 struct Parts<'a> {
     parts: &'a [&'a [u8]],
     at: usize,
 }
 
 impl Parts<'_> {
-    /// Moves the next `n` bytes to `out`; they must be there.
+    /// Appends the next `n` bytes to `out`. They must exist.
     fn take(&mut self, mut n: usize, out: &mut Vec<u8>) {
         while let Some((part, rest)) = self.parts.split_first() {
             let left = &part[self.at..];

@@ -133,7 +133,7 @@ fn files_are_rocksdbs_byte_for_byte() {
     for vector in vectors("sst_file") {
         let name = vector["name"].as_str().unwrap();
         let compressed = name.starts_with("mini_comp") || name.starts_with("mini_dict");
-        // Of the stripped one the timestamps are not told; without them its keys are not in order.
+        // `mini_udt_stripped` does not contain the timestamps of its keys. Without them the keys are not in order.
         if compressed || name == "mini_embedded_blob" || name == "mini_udt_stripped" {
             continue;
         }
