@@ -29,7 +29,7 @@ impl Failures {
         Failures { context, schedule, resumer: OnceLock::new() }
     }
 
-    /// Sets the part that resumes. A failure before this call starts no resume.
+    /// Sets the object that plans resumes. A failure before this call plans no resume.
     pub fn set_resumer(&self, resumer: Weak<dyn Resumer>) {
         let _ = self.resumer.set(resumer);
     }

@@ -383,7 +383,7 @@ impl ManualCompactions {
         };
         match plan(&view, &pin.parts.pick, request, self.context.tools.env.clock.now_seconds()) {
             Step::Nothing => Some(Ok(None)),
-            // If no running job is in the way, a quarantined file is in the way, and it would stay there.
+            // If no running job conflicts with the step, a quarantined file does. A wait would never end.
             Step::Conflict if running.is_empty() => quarantined(&pin.version, request).map(Err),
             Step::Conflict => None,
             Step::Do(task, rest) => {

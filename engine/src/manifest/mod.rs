@@ -1,7 +1,7 @@
 //! The MANIFEST: every version edit, in order. The file CURRENT names the MANIFEST.
 //!
 //! ```text
-//!  append(edits) ─► frame ─► file ─► sync                  durable before anyone acts on it
+//!  append(edits) ─► frame ─► file ─► sync                  durable before the caller uses the edits
 //!       │ too large, or the last append failed
 //!       └──► MANIFEST-n+1: snapshot, then the edits ─► sync ─► CURRENT by rename ─► sync directory
 //! ```

@@ -6,10 +6,10 @@
 //! length: no lost sector explains this. Second, a proof or a mark of a later edit states that the record
 //! was durable. In both cases the record was damaged, not torn.
 //!
-//! A record with a wrong checksum is skipped under equal conditions, but only in a MANIFEST with marks, in
-//! which every edit states the durable size before the edit. A crash may leave only some sectors of an
-//! append, or bytes of a former file, and only marks can tell these remains from damage. RocksDB writes no
-//! marks, so a wrong checksum in a MANIFEST of RocksDB is refused.
+//! Recovery also skips a last record with a wrong checksum, with the same exceptions, but only in a MANIFEST
+//! with marks. There, edits state the durable size before the edit. A crash may leave only some sectors of
+//! an append, or bytes of a former file, and only marks can tell these remains from damage. RocksDB writes
+//! no marks, so a wrong checksum in a MANIFEST of RocksDB is Corruption.
 //!
 //! Two more edits are Corruption: an edit for an unknown column family, and an edit that leads to an
 //! impossible version. RocksDB 11.8.1 continues in these cases with an empty column family and deletes the

@@ -176,7 +176,7 @@ impl JobTools {
     }
 }
 
-/// A job waits for the disk after so many bytes of a file, if `bytes_per_sync` is 0.
+/// A job waits for the disk after this many bytes of a file, if `bytes_per_sync` is 0.
 const WRITE_BACK_BYTES: u64 = 4 << 20;
 
 /// Returns the bytes of a file after which a job starts write-back, and whether the job waits for the write-back

@@ -131,7 +131,7 @@ fn read(scope: &Scope, report: &mut Report, number: FileNumber) -> Result<Option
     Ok(Some(read))
 }
 
-/// Reports the damage of the MANIFEST, and reports if the user did not choose this MANIFEST. Returns true
+/// Reports the damage of the MANIFEST. If `unnamed`, also reports that CURRENT names no MANIFEST. Returns true
 /// if edits are missing.
 fn tell_faults(
     scope: &Scope,

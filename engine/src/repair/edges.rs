@@ -2,12 +2,12 @@
 //!
 //! ```text
 //!  written      [a ---------------- T#50 ---------------- z)     in both outputs, whole
-//!  MANIFEST     F1: a..m          F2: m..z                       each counts within its file's bounds alone
-//!  later        F1: a..m          bottom: q#60 became q#0        F2 went down, and its deletion with it
+//!  MANIFEST     F1: a..m          F2: m..z                       each deletes only within the bounds of its file
+//!  later        F1: a..m          bottom: q#60 became q#0        F2 is on a lower level, with its tombstone
 //! ```
 //! Without the MANIFEST the bounds of F1 are unknown. A range tombstone with its full written range would
-//! delete `q`, whose entry is newer but lost its sequence number. So if entries without a sequence number
-//! lie under the tombstone, the tombstones of a compacted SST file only count between the entries of the
+//! delete `q`, whose entry is newer but lost its sequence number. So if a newer SST file has such entries in
+//! the range of the tombstone, the tombstones of a compacted SST file only delete between the entries of the
 //! file, and up to the next SST file with the same tombstone. Entries that the tombstone deleted outside of
 //! this range may return. A flush does not cut range tombstones. Only a flush writes the property of the
 //! oldest key time, so this property identifies flushed files.

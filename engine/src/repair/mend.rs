@@ -144,7 +144,7 @@ impl<'a> Mending<'a> {
         Ok(())
     }
 
-    /// Writes the file IDENTITY if the file is missing. The SST files know the id of their database.
+    /// In a rebuild, writes the file IDENTITY if it is missing. The id comes from the SST files.
     fn write_missing_identity(&mut self) -> Result<()> {
         let path = self.scope.paths.db.join(names::IDENTITY);
         if self.survey.rebuilt && !self.db_id.is_empty() && !self.env.fs.exists(&path)? {

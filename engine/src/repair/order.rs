@@ -1,9 +1,9 @@
 //! Merges SST files that have no valid order on level 0.
 //!
-//! On level 0, a whole SST file is newer than another SST file. A read takes the first version that it
+//! On level 0, a whole SST file is newer than another SST file. A read takes the first entry that it
 //! finds, and a range tombstone deletes the entries of all older files, whatever their sequence numbers.
 //! Two SST files of different levels can overlap in keys and in sequence numbers. Then neither file is
-//! newer for every key, and the levels that decided are unknown. Repair merges such files into one SST
+//! newer for every key, and the former levels, which decided, are unknown. Repair merges such files into one SST
 //! file, in which the sequence numbers decide.
 //!
 //! RocksDB orders such files by their newest sequence number (`db/version_builder.cc`), and may return older entries.

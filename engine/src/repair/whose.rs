@@ -32,7 +32,7 @@ impl<'a> Rows<'a> {
         let inside = beside(&record.smallest).is_ge()
             && beside(&record.largest).is_le()
             && seq <= record.largest_seqno;
-        // If timestamps are not persisted, the keys of the record have no timestamps, so this check is skipped.
+        // With timestamps, skip the check: if they are not persisted, the keys of the record have none.
         self.strangers += u64::from(!inside && self.order.timestamp_size() == 0);
         self.last.clear();
         self.last.extend_from_slice(key);
