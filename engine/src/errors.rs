@@ -77,7 +77,7 @@ impl Noted {
         self.severity() >= Severity::Hard
     }
 
-    /// Returns true if the error is for want of space on the disk.
+    /// Returns true if space is missing: on the disk, or below the space limit for SST files.
     fn is_for_space(&self) -> bool {
         matches!(self.error.subcode(), Subcode::NoSpace | Subcode::SpaceLimit)
     }
@@ -361,9 +361,9 @@ impl ErrorState {
         all.or(own).map(|noted| noted.error.clone())
     }
 
-    /// Returns the error for want of space that affects these column families. A resume is planned, but the engine does
-    /// not know when there will be space. So a stalled writer waits for a limited time only: RocksDB's writers get the
-    /// error at once.
+    /// Returns the error about missing space that affects these column families. A resume is planned, but the
+    /// engine does not know when there will be space. So a stalled writer waits for a limited time only. RocksDB's
+    /// writers get the error at once.
     pub fn lacks_space(&self, families: &[FamilyId]) -> Option<Error> {
         let inner = self.inner.lock();
         let own = families.iter().filter_map(|id| inner.families.get(id));

@@ -59,7 +59,7 @@ struct Range {
 struct Watch {
     id: u64,
     toward: Toward,
-    /// The key from which the scan starts.
+    /// The watched keys come after this key, in the direction of the scan.
     from: Bound,
     /// The live entry nearest to `from` that was written after the watch began.
     limit: Option<Box<[u8]>>,
@@ -148,8 +148,8 @@ impl EmptyRanges {
         self.keep_if_newest(id, reader)
     }
 
-    /// Returns the range around `key` that the reader may skip. With `extends`, registers a watch of the keys on
-    /// its far side.
+    /// Returns the range around `key` that the reader may skip. With `extends`, also registers a watch, so that the
+    /// scan can extend the range.
     pub fn jump(
         &self,
         order: &Order,

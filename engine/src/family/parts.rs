@@ -126,7 +126,7 @@ impl Parts {
         self.table_dir(0).join(format::names::blob(number))
     }
 
-    /// Returns the obsolete file for an SST file that has left the current version.
+    /// Returns an SST file that has left the current version as an obsolete file that waits for its deletion.
     pub fn retired_table(&self, file: &Arc<FileMetaData>) -> Waiting {
         Waiting {
             path: self.table_path(file.number, file.path_id),
@@ -135,7 +135,7 @@ impl Parts {
         }
     }
 
-    /// Returns the obsolete file for a blob file that has left the current version.
+    /// Returns a blob file that has left the current version as an obsolete file that waits for its deletion.
     pub fn retired_blob(&self, blob: &BlobFile) -> Waiting {
         Waiting {
             path: self.blob_path(blob.number),

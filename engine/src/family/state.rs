@@ -112,17 +112,18 @@ pub struct State {
     pub super_version_number: u64,
     /// The column family needs no WAL below this number.
     pub wal_number: u64,
-    /// The WAL number that the MANIFEST has for the column family. It grows only at a flush, after older WALs are
-    /// synced. If it grew earlier, a power failure could tear an older WAL, and the open would reject this column
-    /// family, whose SST files would be newer than the torn WAL.
+    /// The WAL number that the MANIFEST has for the column family. It grows only at a flush, and at the end of a
+    /// recovery, after older WALs are synced. If it grew earlier, a power failure could tear an older WAL, and the
+    /// open would reject this column family, whose SST files would be newer than the torn WAL.
     pub told_wal_number: u64,
     pub next_epoch: u64,
     /// The history below this timestamp may be gone: compaction may have merged its entries.
     pub full_history_ts_low: Option<Vec<u8>>,
     /// A flush was requested, although fewer memtables than `min_write_buffer_number_to_merge` wait.
     pub flush_requested: bool,
-    /// The column family waits in the queue of flushes; the next field: of compactions.
+    /// The column family waits in the queue of flushes.
     pub flush_queued: bool,
+    /// The column family waits in the queue of compactions.
     pub compaction_queued: bool,
 }
 

@@ -170,8 +170,8 @@ impl Writer {
         }
     }
 
-    /// Returns the error for want of space that ends the wait of a stalled writer after one second. If space comes
-    /// back earlier, the resume clears the error, and the writer continues.
+    /// Returns the error about missing space that ends the wait of a stalled writer after one second. If space
+    /// comes back earlier, the resume clears the error, and the writer continues.
     fn lacks_space(&self, families: &[FamilyId], waited_us: u64) -> Option<Error> {
         const WAIT_US_MAX: u64 = 1_000_000;
         if waited_us > WAIT_US_MAX { self.errors.lacks_space(families) } else { None }
