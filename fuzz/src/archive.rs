@@ -13,7 +13,7 @@ pub fn write<'a>(files: impl IntoIterator<Item = (&'a str, &'a [u8])>) -> Vec<u8
     out
 }
 
-/// Names that are no plain file names are left out.
+/// Reads an archive. Skips names that are no plain file names.
 pub fn read(mut bytes: &[u8]) -> Vec<(&str, &[u8])> {
     let mut out = Vec::new();
     while let Some((&name_len, rest)) = bytes.split_first() {

@@ -1,4 +1,4 @@
-//! The parts of a table, each by itself.
+//! Targets for the single parts of an SST file.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use format::metaindex::Metaindex;
 use kernel::filter::Filter;
 use mem::range_del::{FragmentedTombstones, Tombstone};
 
-/// Any tail of a file gives a footer or an error; a metaindex of any bytes likewise.
+/// Decodes any bytes as a footer and as a metaindex: the result is a value or an error.
 pub fn footer(data: &[u8]) {
     if let Ok(footer) = format::footer::Footer::decode(data, data.len() as u64) {
         let _ = footer.index;
@@ -22,7 +22,7 @@ pub fn footer(data: &[u8]) {
     }
 }
 
-/// Properties of any bytes.
+/// Decodes any bytes as table properties.
 pub fn properties(data: &[u8]) {
     if let Ok(properties) = format::properties::Properties::decode(data, 0) {
         let _ = (properties.index_type(), properties.global_seqno(Some(7)));
@@ -30,7 +30,7 @@ pub fn properties(data: &[u8]) {
     }
 }
 
-/// A data block of any bytes gives entries or an error, both ways and by search, through its hash index too.
+/// Reads any bytes as a data block: entries or an error, in both directions, by search, and through the hash index.
 pub fn block(data: &[u8]) {
     let order = InternalOrder::new(Order::Bytewise);
     for block in [Block::parse(data), Block::parse_searchable(data, Some(HeadOrder::Bytewise))] {
@@ -45,7 +45,7 @@ pub fn block(data: &[u8]) {
             });
         }
         let mut iter = BlockIter::new(block);
-        // Every entry takes a byte at least, so a walk is never longer than the block.
+        // Every entry takes at least one byte, so a walk has at most as many steps as the block has bytes.
         let mut left = data.len() + 1;
         iter.seek_to_first();
         while iter.valid() && left > 0 {
@@ -55,7 +55,8 @@ pub fn block(data: &[u8]) {
         }
         assert!(left > 0, "more entries than bytes");
         iter.seek_to_last();
-        // Steps back read from a restart point on, so their number is bounded and their reach is not.
+        // Each backward step reads from a restart point, so the cost of a step is not bounded. Limit the number of
+        // steps.
         let mut left = data.len().min(1000) + 1;
         while iter.valid() && left > 0 {
             iter.prev();
@@ -67,8 +68,8 @@ pub fn block(data: &[u8]) {
     }
 }
 
-/// An index block of any bytes gives separators and handles or an error, in each of its layouts. Inputs start with the
-/// layout.
+/// Reads any bytes as an index block: separators and handles or an error, in each of its layouts. The first byte of
+/// the input selects the layout.
 pub fn index(data: &[u8]) {
     let Some((&flags, payload)) = data.split_first() else { return };
     let layout = IndexLayout {
@@ -89,11 +90,12 @@ pub fn index(data: &[u8]) {
     }
 }
 
-/// Range tombstones of any bytes are fragmented or refused.
+/// Fragments range tombstones of any bytes, or rejects them.
 pub fn range_del(data: &[u8]) {
     let Ok(mut entries) = PlainEntries::new(data, false) else { return };
     let mut tombstones = Vec::new();
-    // Fragments of tombstones that cover each other are as many as their product: a few are enough here.
+    // Overlapping tombstones make as many fragments as the product of their numbers. A few tombstones are enough
+    // here.
     while tombstones.len() < 64
         && let Ok(Some(entry)) = entries.next()
     {
@@ -107,7 +109,7 @@ pub fn range_del(data: &[u8]) {
     }
 }
 
-/// A filter of any bytes answers any hash; a batch answers as the single queries do.
+/// Queries a filter of any bytes. A batch query must return the answers of the single queries.
 pub fn filter(data: &[u8]) {
     let filter = Filter::parse(data);
     let hashes: Vec<u64> = data.chunks(8).take(64).map(|c| filter.hash(c)).collect();
@@ -118,13 +120,13 @@ pub fn filter(data: &[u8]) {
     }
 }
 
-/// A compressed payload of any bytes gives a block or an error, with and without a dictionary, and no more memory than
-/// it may ask for. Inputs start with the kind and the length of the dictionary.
+/// Decompresses any bytes: a block or an error, with and without a dictionary, and within the allowed memory. The
+/// first two bytes of the input are the compression type and the length of the dictionary.
 pub fn decompress(data: &[u8]) {
     let [kind, dict_len, rest @ ..] = data else { return };
     let Ok(kind) = Compression::from_byte(*kind) else { return };
     let (dict, payload) = rest.split_at(rest.len().min(usize::from(*dict_len)));
-    // The announced length is bounded by the kind's largest expansion; huge but possible ones are left out.
+    // The announced length is limited by the largest ratio of the compression type. Lengths above 1 MiB are skipped.
     match compress::uncompressed_len(kind, payload) {
         Ok(len) if len <= 1 << 20 => {
             if let Ok(block) = compress::decompress(kind, payload, None) {

@@ -5,10 +5,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::{ALL, pack};
 
-/// Panics since [`watch_panics`], caught ones included.
+/// The number of panics since [`watch_panics`], also of panics that the engine catches.
 static PANICS: AtomicUsize = AtomicUsize::new(0);
 
-/// From here on [`panics`] counts those that the engine catches as well.
+/// Starts the count of [`panics`], which includes panics that the engine catches.
 pub fn watch_panics() {
     let before = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |info| {
@@ -21,14 +21,14 @@ pub fn panics() -> usize {
     PANICS.load(Ordering::Relaxed)
 }
 
-/// What went through, and what broke a promise.
+/// The result of a replay: the number of inputs, and the broken promises.
 #[derive(Debug, Default)]
 pub struct Replayed {
     pub inputs: u64,
     pub failures: Vec<String>,
 }
 
-/// All packs in `dir`.
+/// Replays all packs in `dir`.
 ///
 /// # Errors
 /// A pack that cannot be read.

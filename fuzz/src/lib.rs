@@ -1,11 +1,12 @@
-//! What the fuzzer runs: one function for each decoder, held to the same four promises.
+//! Fuzz targets: one function for each decoder. Each target checks the same four promises.
 //!
-//! For any input a target ends without a panic, within a number of steps that is linear in the input, without ever
-//! holding more than [`Target::room`] bytes; and what decodes and has one form encodes to the same bytes again. Where
-//! bytes stand behind a checksum it is put right first ([`repair`]), since an attacker would do so too.
+//! For any input, a target ends without a panic, takes a number of steps that is linear in the length of the input,
+//! and never holds more memory than four times this length and [`Target::room`] bytes. If a value decodes and has only
+//! one encoding, the value encodes to the same bytes. If a checksum protects bytes, [`repair`] corrects the checksum
+//! first, because an attacker would do so too.
 //!
-//! `runner` feeds these functions from libFuzzer; `tests/replay.rs` feeds them the corpora in `fixtures/fuzz`, with no
-//! more than `cargo test`.
+//! `runner` calls these functions from libFuzzer. `tests/replay.rs` calls them with the corpora in `fixtures/fuzz`,
+//! in a plain `cargo test`.
 
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "a rig")]
 
@@ -26,10 +27,10 @@ pub mod whole;
 pub struct Target {
     pub name: &'static str,
     pub run: fn(&[u8]),
-    /// Bytes it may hold beyond four times its input.
+    /// The bytes that the target may hold in addition to four times the length of its input.
     pub room: usize,
-    /// The longest input the fuzzer makes: enough for all shapes of what is decoded, and no more, since executions are
-    /// what finds. Longer ones are replayed all the same.
+    /// The length of the longest input that the fuzzer makes. The length is enough for all shapes of a value. A
+    /// larger length would make executions slower. Longer inputs can still be replayed.
     pub len: usize,
 }
 
@@ -37,7 +38,7 @@ const fn target(name: &'static str, run: fn(&[u8]), len: usize) -> Target {
     Target { name, run, room: 1 << 20, len }
 }
 
-/// Whole tables and databases hold blocks that are compressed, and the engine's own buffers.
+/// The limit for whole SST files and databases, whose compressed blocks and buffers need more memory.
 const WHOLE_ROOM: usize = 64 << 20;
 
 pub const ALL: &[Target] = &[
@@ -50,7 +51,7 @@ pub const ALL: &[Target] = &[
     target("blob", logs::blob, 512),
     target("names", texts::names, 64),
     target("options_ini", texts::options_ini, 1024),
-    // A family's options are about 3 KiB, and four bytes of text can ask for one.
+    // The options of a column family take about 3 KiB, and four bytes of text can name a column family.
     Target { name: "options", run: texts::options, room: WHOLE_ROOM, len: 4096 },
     target("option_strings", texts::option_strings, 256),
     target("footer", blocks::footer, 512),
@@ -59,10 +60,10 @@ pub const ALL: &[Target] = &[
     target("index", blocks::index, 1024),
     target("range_del", blocks::range_del, 512),
     target("filter", blocks::filter, 512),
-    // What is announced is held, up to 1 MiB.
+    // A decompressed block is held as announced, up to 1 MiB.
     Target { name: "decompress", run: blocks::decompress, room: 16 << 20, len: 1024 },
     Target { name: "table", run: whole::table, room: WHOLE_ROOM, len: 8192 },
-    // Handles of two open databases, and what their memtables hold.
+    // The target holds handles of two open databases, and the content of their memtables.
     Target { name: "c_calls", run: calls::c_calls, room: WHOLE_ROOM, len: 1024 },
     Target { name: "directory", run: whole::directory, room: WHOLE_ROOM, len: 16384 },
 ];

@@ -1,4 +1,4 @@
-//! What is written in order: logs, batches, edits, and the records of blob files.
+//! Targets for sequences of records: WALs, write batches, version edits, and the records of blob files.
 
 use format::batch::Batch;
 use format::blob::{BlobIndex, Footer, Header, RecordHeader};
@@ -7,7 +7,7 @@ use format::proof::{OptionsExtent, Proof};
 use format::wal::{Item, Predecessor, Reader, ReaderOptions, diagnose, marks_of, parse_marks, put_marks};
 use format::{annotate, wide as entity};
 
-/// A log of any bytes comes to an end, checksums right or not.
+/// Reads any bytes as a WAL up to its end, with correct and with wrong checksums.
 pub fn wal(data: &[u8]) {
     read_log(data, |_| {});
     let _ = Predecessor::decode(data);
@@ -16,7 +16,7 @@ pub fn wal(data: &[u8]) {
     read_log(&repaired, |_| {});
 }
 
-/// Looking for the one bit is quadratic in the length; what it does is seen in short logs.
+/// The search for a flipped bit takes quadratic time, so only short WALs run it.
 const DIAGNOSED_LEN_MAX: usize = 300;
 
 fn read_log(data: &[u8], mut each: impl FnMut(&[u8])) {
@@ -26,7 +26,7 @@ fn read_log(data: &[u8], mut each: impl FnMut(&[u8])) {
         match reader.next() {
             Ok(Item::EndOfLog) => return,
             Ok(Item::Record { bytes, .. }) => each(bytes),
-            // Once is enough.
+            // Run the search once per input.
             Ok(Item::Corruption(_) | Item::TornTail { .. })
                 if !diagnosed && data.len() <= DIAGNOSED_LEN_MAX =>
             {
@@ -40,7 +40,7 @@ fn read_log(data: &[u8], mut each: impl FnMut(&[u8])) {
     panic!("the log came to no end");
 }
 
-/// A batch of any bytes gives records or an error.
+/// Reads any bytes as a write batch: records or an error.
 pub fn batch(data: &[u8]) {
     if let Ok(batch) = Batch::new(data) {
         let _ = batch.verify();
@@ -48,12 +48,12 @@ pub fn batch(data: &[u8]) {
     assert_eq!(annotate_bounded(data, |data| annotate::batch(data).bytes), data);
 }
 
-/// Annotations hold more than four times their input by nature; they are made of small ones.
+/// Annotates only small inputs, because annotations always need more than four times the memory of their input.
 fn annotate_bounded(data: &[u8], annotate: impl Fn(&[u8]) -> Vec<u8>) -> Vec<u8> {
     if data.len() <= 512 { annotate(data) } else { data.to_vec() }
 }
 
-/// An edit that reads is written and reads again to the same.
+/// If an edit decodes, it encodes, and decodes to the same edit.
 pub fn edit(data: &[u8]) {
     assert_eq!(annotate_bounded(data, |data| annotate::edit(data).bytes), data);
     let Ok(mut edit) = VersionEdit::decode(data) else { return };
@@ -63,7 +63,7 @@ pub fn edit(data: &[u8]) {
         let again = VersionEdit::decode(&bytes).expect("what we wrote reads");
         edit.deleted_files.sort_unstable();
         edit.deleted_files.dedup();
-        // A checksum of an unknown function is not written, as in RocksDB.
+        // As in RocksDB, the checksum of an unknown function is not written.
         for file in edit.new_files.iter_mut().filter(|file| file.file_checksum_func_name == "Unknown") {
             file.file_checksum.clear();
         }
@@ -71,7 +71,7 @@ pub fn edit(data: &[u8]) {
     }
 }
 
-/// A MANIFEST of any bytes, its checksums put right: every record is an edit or an error.
+/// Reads any bytes as a MANIFEST with corrected checksums: every record is an edit or an error.
 pub fn manifest(data: &[u8]) {
     let mut repaired = data.to_vec();
     crate::repair::log(&mut repaired);
@@ -80,7 +80,7 @@ pub fn manifest(data: &[u8]) {
     });
 }
 
-/// Entities of any bytes.
+/// Decodes any bytes as an entity.
 pub fn wide(data: &[u8]) {
     if let Ok(columns) = entity::decode(data) {
         let mut bytes = Vec::new();
@@ -89,7 +89,7 @@ pub fn wide(data: &[u8]) {
     }
 }
 
-/// Blob headers, footers, records and indexes of any bytes.
+/// Decodes any bytes as blob headers, footers, records and indexes.
 pub fn blob(data: &[u8]) {
     let mut again = Vec::new();
     if let Ok(header) = Header::decode(data) {
@@ -107,8 +107,8 @@ pub fn blob(data: &[u8]) {
     }
 }
 
-/// A proof that decodes is encoded to equal bytes, whatever its last line was. Marks decode to the values
-/// that were encoded.
+/// Decodes any bytes as a proof. A proof that decodes is encoded to equal bytes, with any last line. Marks decode to
+/// the values that were encoded.
 pub fn proof(data: &[u8]) {
     const CRC_LINE_LEN: usize = 13;
     let body = &data[..data.len().saturating_sub(CRC_LINE_LEN)];

@@ -1,12 +1,14 @@
-//! `ironstone-fuzz seed DIR`: first inputs for every target from `fixtures/`, as `DIR/TARGET/NAME`.
-//! `ironstone-fuzz unpack DIR`: what was packed, as `DIR/TARGET/pack-N`.
-//! `ironstone-fuzz pack DIR`: the corpora `DIR/TARGET/*` into `fixtures/fuzz/TARGET.pack`, smallest inputs first, as
-//! many as fit the share of each.
-//! `ironstone-fuzz corpus`: every packed input, as JSON.
-//! `ironstone-fuzz replay TARGET FILE`: one input.
-//! `ironstone-fuzz targets`: their names, and the longest input of each.
-//! `ironstone-fuzz mutate SECONDS SEED [TARGET]`: packed inputs changed at random, for that long each; the first that breaks
-//! a promise is written to `finding-TARGET` and ends it.
+//! The commands of the fuzzer:
+//!
+//! - `ironstone-fuzz seed DIR`: writes first inputs for every target from `fixtures/`, as `DIR/TARGET/NAME`.
+//! - `ironstone-fuzz unpack DIR`: writes the packed inputs, as `DIR/TARGET/pack-N`.
+//! - `ironstone-fuzz pack DIR`: packs the corpora `DIR/TARGET/*` into `fixtures/fuzz/TARGET.pack`, smallest inputs
+//!   first, up to the share of each target.
+//! - `ironstone-fuzz corpus`: replays every packed input, and prints the result as JSON.
+//! - `ironstone-fuzz replay TARGET FILE`: replays one input.
+//! - `ironstone-fuzz targets`: prints the names of the targets, and the length of the longest input of each.
+//! - `ironstone-fuzz mutate SECONDS SEED [TARGET]`: changes packed inputs at random, for this time for each target.
+//!   The first input that breaks a promise is written to `finding-TARGET` and ends the target.
 
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "a program")]
 
@@ -22,9 +24,9 @@ use ironstone_fuzz::{ALL, archive, corpus, find, meter, pack};
 #[global_allocator]
 static METER: meter::Meter = meter::Meter;
 
-/// Bytes of a target's share of the repository.
+/// The bytes of the packed inputs of one target in the repository.
 const SHARE: usize = 220_000;
-/// Files larger than this are no seeds.
+/// Larger files are not used as seeds.
 const SEED_MAX: u64 = 40_000;
 
 fn main() -> std::io::Result<()> {

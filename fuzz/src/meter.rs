@@ -1,4 +1,4 @@
-//! Memory held, by thread and by the process.
+//! Counts the memory that a thread or the process holds.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -9,11 +9,12 @@ thread_local! {
     static MOST: Cell<isize> = const { Cell::new(0) };
 }
 
-/// The system's allocator, counted. Programs that want [`most_held`] to see anything make it their global one.
+/// The allocator of the system with a count per thread. [`most_held`] counts only in programs whose global allocator
+/// is `Meter`.
 pub struct Meter;
 
 fn count(change: isize) {
-    // A thread that is being taken down counts no more.
+    // A thread that is ending does not count.
     let _ = HELD.try_with(|held| {
         held.set(held.get() + change);
         let _ = MOST.try_with(|most| most.set(most.get().max(held.get())));
@@ -50,7 +51,7 @@ unsafe impl GlobalAlloc for Meter {
 
 static TOTAL: AtomicIsize = AtomicIsize::new(0);
 
-/// The system's allocator, counted for the whole process: see [`held`].
+/// The allocator of the system with a count for the whole process: see [`held`].
 pub struct Total;
 
 // SAFETY: every call goes to the system's allocator unchanged, which keeps the contract; counting touches one atomic.
@@ -80,12 +81,13 @@ unsafe impl GlobalAlloc for Total {
     }
 }
 
-/// Bytes that the process has allocated and not freed, in a program whose global allocator is [`Total`].
+/// Returns the bytes that the process has allocated and not freed. The global allocator of the program must be
+/// [`Total`].
 pub fn held() -> usize {
     usize::try_from(TOTAL.load(Ordering::Relaxed)).unwrap_or(0)
 }
 
-/// The most bytes this thread held during `f` beyond what it held before.
+/// Returns the largest number of bytes that this thread held during `f`, in addition to the bytes before.
 pub fn most_held(f: impl FnOnce()) -> usize {
     let before = HELD.get();
     MOST.set(before);

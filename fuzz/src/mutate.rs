@@ -1,14 +1,14 @@
-//! Blind mutation, for machines without libFuzzer: kept inputs changed at random, by seed.
+//! Random changes of packed inputs, from a seed, for machines without libFuzzer.
 
 use env::Rng;
 use env::rng::SeededRng;
 
-/// Numbers that sit at the edges of lengths and counts.
+/// Numbers at the limits of lengths and counts.
 const EDGES: [u8; 10] = [0, 1, 0x7f, 0x80, 0x81, 0xff, 0xfe, 0x40, 4, 16];
-/// Inputs grow to this many bytes at most.
+/// The length of the longest input that a change makes.
 const LEN_MAX: usize = 64 << 10;
 
-/// Another input made of one of `inputs`, and sometimes a piece of a second.
+/// Returns a changed copy of one input. Some changes insert a part of a second input.
 pub fn mutate(inputs: &[&[u8]], rng: &SeededRng) -> Vec<u8> {
     let below = |n: usize| rng.below(n.max(1) as u64) as usize;
     let pick = || inputs.get(below(inputs.len())).copied().unwrap_or_default();

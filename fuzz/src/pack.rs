@@ -9,7 +9,7 @@ pub fn pack<'a>(inputs: impl IntoIterator<Item = &'a [u8]>) -> Vec<u8> {
     out
 }
 
-/// The inputs; a tail that is no whole one is left out.
+/// Returns the inputs. An incomplete input at the end is skipped.
 pub fn unpack(mut bytes: &[u8]) -> Vec<&[u8]> {
     let mut out = Vec::new();
     while let Some((len, rest)) = bytes.split_first_chunk::<4>() {

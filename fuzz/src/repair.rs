@@ -1,4 +1,4 @@
-//! Checksums put right, as somebody would who wants his bytes believed.
+//! Corrects checksums, as an attacker does who wants the engine to accept wrong bytes.
 
 use std::collections::BTreeSet;
 
@@ -13,14 +13,14 @@ use kernel::checksum::crc32c;
 
 const BLOCK_LEN: usize = 32 << 10;
 
-/// Every record of a WAL or MANIFEST that lies whole in its block.
+/// Corrects the checksum of every record of a WAL or MANIFEST that is complete in its block.
 pub fn log(bytes: &mut [u8]) {
     for block in bytes.chunks_mut(BLOCK_LEN) {
         let mut at = 0;
         while at + 7 <= block.len() {
             let len = usize::from(block[at + 4]) | usize::from(block[at + 5]) << 8;
             let kind = block[at + 6];
-            // Recyclable kinds have the log's number behind the kind, and sum it too.
+            // In recyclable record types, the WAL number follows the type, and the checksum includes the number.
             let header = if matches!(kind, 5..=8 | 11 | 131) { 11 } else { 7 };
             let Some(summed) = block.get(at + 6..at + header + len) else { break };
             if kind == 0 && len == 0 {
@@ -38,12 +38,13 @@ pub fn table(bytes: &mut [u8]) {
     walk(bytes, &mut |_, _| {}, &mut |_, _| {});
 }
 
-/// The blocks of a table, decompressed: `data`, `index`, `metaindex`, or the name the metaindex gives them.
+/// Calls `each` with the decompressed blocks of an SST file. The name is `data`, `index`, `metaindex`, or the name in
+/// the metaindex.
 pub fn parts(bytes: &[u8], mut each: impl FnMut(&str, &[u8])) {
     walk(&mut bytes.to_vec(), &mut each, &mut |_, _| {});
 }
 
-/// The blocks of a table as they are stored, with their compression.
+/// Calls `each` with the stored blocks of an SST file and their compression.
 pub fn raw(bytes: &[u8], mut each: impl FnMut(u8, &[u8])) {
     walk(&mut bytes.to_vec(), &mut |_, _| {}, &mut each);
 }
@@ -61,7 +62,7 @@ fn walk(bytes: &mut [u8], part: &mut dyn FnMut(&str, &[u8]), raw: &mut dyn FnMut
         bytes[start + 5..start + 9].copy_from_slice(&sum.to_le_bytes());
     }
     let Ok(footer) = Footer::decode(&bytes[start..], size) else { return };
-    // Plain and cuckoo tables have no checksums: their bytes stay.
+    // Plain and cuckoo tables have no checksums, so their bytes stay.
     if !matches!(footer.kind, TableKind::BlockBased | TableKind::BlockBasedLegacy) {
         return;
     }
@@ -98,7 +99,7 @@ fn walk(bytes: &mut [u8], part: &mut dyn FnMut(&str, &[u8]), raw: &mut dyn FnMut
     }
 }
 
-/// Puts one block right, once; its bytes, decompressed, if that can be had for little.
+/// Corrects the checksum of one block, once. Returns the decompressed bytes, unless the decompression is expensive.
 fn block(
     bytes: &mut [u8],
     footer: &Footer,

@@ -1,11 +1,11 @@
-//! What is written as text: names, CURRENT, OPTIONS, option strings.
+//! Targets for text: file names, CURRENT, OPTIONS files, option strings.
 
 use engine::options::file::{self, ReadConfig};
 use engine::options::{DbOptions, FamilyOptions};
 use format::names::{FileName, current_content, parse_current, parse_identity};
 use format::options_ini as ini;
 
-/// Names that parse print to names that parse alike.
+/// A name that parses prints to a name that parses to the same value.
 pub fn names(data: &[u8]) {
     if let Ok(number) = parse_current(data) {
         assert_eq!(parse_current(current_content(number).as_bytes()).expect("what we wrote reads"), number);
@@ -17,7 +17,7 @@ pub fn names(data: &[u8]) {
     }
 }
 
-/// OPTIONS text of any kind, as sections.
+/// Parses any OPTIONS text into sections.
 pub fn options_ini(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     let _ = ini::parse(text);
@@ -25,17 +25,17 @@ pub fn options_ini(data: &[u8]) {
     let _ = ini::parse_list(text, ':');
 }
 
-/// OPTIONS text of any kind, as options; what reads is written and reads again.
+/// Reads any OPTIONS text as options. Options that are read can be written and read again.
 pub fn options(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
-    // Each input one way: what an option says is read alike in both.
+    // Each input uses one setting of the flag: an option is read in the same way with both settings.
     let config = ReadConfig { ignore_unknown_options: data.len().is_multiple_of(2), ..ReadConfig::default() };
     let Ok(read) = file::read(text, &config) else { return };
     let again = file::write(&read.db, read.families.iter().map(|(name, options)| (&name[..], options)));
     let _ = file::read(&again, &config);
 }
 
-/// Option strings of any kind; what is taken is printed, and what is printed is taken.
+/// Parses any option string. Accepted options can be printed, and the printed text is accepted.
 pub fn option_strings(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     let mut db = DbOptions::default();

@@ -1,4 +1,4 @@
-//! Whole tables and whole databases, checksums put right.
+//! Targets for whole SST files and whole databases, with corrected checksums.
 
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -11,7 +11,7 @@ use env::{Env, ReadHints};
 use table::any::AnyReader;
 use table::sst::{OpenOptions, ReadCtx};
 
-/// A whole table file of any bytes opens or is refused; what opens is scanned, searched and verified.
+/// Opens any bytes as an SST file, or rejects them. An open file is scanned, searched and verified.
 pub fn table(data: &[u8]) {
     let mut repaired = data.to_vec();
     crate::repair::table(&mut repaired);
@@ -21,12 +21,12 @@ pub fn table(data: &[u8]) {
         return;
     }
     let Ok(file) = env.fs.open_random(path, &ReadHints::default()) else { return };
-    // Checksums that could not be put right do not keep damage from the decoders behind them either.
+    // Some checksums cannot be corrected. Disable the check, so that the decoders get these bytes too.
     let ctx = ReadCtx { verify_checksums: false, ..ReadCtx::default() };
     let Ok(reader) = AnyReader::open(file, data.len() as u64, &OpenOptions::default()) else { return };
     let mut iter = reader.iter(&ctx);
     iter.seek_to_first();
-    // Many handles may point at one block; as many rows as bytes are enough.
+    // Many handles may point to one block. Limit the number of rows by the number of bytes.
     let mut left = 4 * data.len() + 64;
     while iter.valid() && left > 0 {
         let _ = (iter.key().len(), iter.value().len());
@@ -40,8 +40,8 @@ pub fn table(data: &[u8]) {
     let _ = reader.get(data.get(..16).unwrap_or(b"0123456789abcdef"), &ctx, |_| ControlFlow::Continue(()));
 }
 
-/// A directory of any files opens or is refused; what opens is scanned both ways, searched, and closed. Inputs are
-/// archives (`archive`).
+/// Opens a directory with any files, or rejects it. An open database is scanned in both directions, searched, and
+/// closed. Inputs are archives (`archive`).
 pub fn directory(data: &[u8]) {
     let env = Env::memory(1);
     let dir = Path::new("/db");
@@ -59,7 +59,7 @@ pub fn directory(data: &[u8]) {
     let names = engine::db::list_families(&env, dir).unwrap_or_default();
     for read_only in [true, false] {
         let mut request = OpenRequest::new(dir, options.clone(), FamilyOptions::default());
-        // Each family costs a memtable; a few are enough.
+        // Each column family costs a memtable. A few are enough.
         let others = names.iter().filter(|name| name.as_str() != "default").take(8);
         request
             .families

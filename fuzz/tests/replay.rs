@@ -1,4 +1,4 @@
-//! Every kept input through its target, with memory watched.
+//! Replays every kept input through its target, and checks the memory.
 
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "a test")]
 

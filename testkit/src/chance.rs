@@ -1,4 +1,4 @@
-//! Repeatable chance for tests: one seed, one run.
+//! Random numbers for tests. Equal seeds give equal numbers.
 
 /// A splitmix64 generator.
 #[derive(Clone, Debug)]
@@ -17,17 +17,17 @@ impl Chance {
         z ^ (z >> 31)
     }
 
-    /// Below `n`; 0 if `n` is 0.
+    /// Returns a number below `n`; 0 if `n` is 0.
     pub fn below(&mut self, n: u64) -> u64 {
         if n == 0 { 0 } else { self.next() % n }
     }
 
-    /// True `percent` times in a hundred.
+    /// Returns true in `percent` of a hundred calls on average.
     pub fn percent(&mut self, percent: u64) -> bool {
         self.below(100) < percent
     }
 
-    /// One of them.
+    /// Returns a random element.
     pub fn pick<'a, T>(&mut self, items: &'a [T]) -> &'a T {
         &items[self.below(items.len() as u64) as usize]
     }

@@ -1,12 +1,12 @@
-//! The golden databases in `fixtures/golden`: what they are and what they must read as.
+//! The golden databases in `fixtures/golden`: their files, and the rows that they must contain.
 //!
-//! Panics on a broken fixture: it is a fault of the checkout, not of what is tested.
+//! The functions panic if a fixture is broken, because this is a fault of the checkout and not of the tested code.
 
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-/// One live key of a family.
+/// One live key of a column family.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
     pub family: String,
@@ -17,7 +17,7 @@ pub struct Row {
     pub timestamp: Option<Vec<u8>>,
 }
 
-/// A family as the metadata describes it.
+/// A column family, as the metadata describe it.
 #[derive(Clone, Debug)]
 pub struct Family {
     pub name: String,
@@ -40,12 +40,12 @@ pub struct Golden {
 }
 
 impl Golden {
-    /// The live rows of a family in its order.
+    /// Returns the live rows of a column family in key order.
     pub fn rows_of(&self, family: &str) -> Vec<&Row> {
         self.rows.iter().filter(|r| r.family == family).collect()
     }
 
-    /// A copy to open and write to.
+    /// Copies the database to a temporary directory, to open it for writing.
     pub fn copy(&self) -> tempfile::TempDir {
         let scratch = tempfile::tempdir().expect("a scratch directory");
         copy_dir(&self.dir, scratch.path());
@@ -53,12 +53,12 @@ impl Golden {
     }
 }
 
-/// The folder of golden databases.
+/// Returns the directory of the golden databases.
 pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/golden")
 }
 
-/// All plain databases, by name: those with a directory and an expectation of the same name.
+/// Returns all plain databases, by name: each has a directory and an expectation of the same name.
 pub fn all() -> Vec<Golden> {
     let mut names: Vec<String> = std::fs::read_dir(root())
         .expect("fixtures/golden")
@@ -70,7 +70,7 @@ pub fn all() -> Vec<Golden> {
     names.iter().map(|n| load(n)).collect()
 }
 
-/// One of them.
+/// Loads one golden database.
 pub fn load(name: &str) -> Golden {
     let text = std::fs::read_to_string(root().join(format!("{name}.expect.jsonl"))).expect("an expectation");
     let mut lines = text.lines().map(|l| serde_json::from_str::<Value>(l).expect("a line of JSON"));
@@ -113,7 +113,7 @@ pub fn load(name: &str) -> Golden {
     Golden { name: name.to_string(), dir, families, rows, last_sequence, meta }
 }
 
-/// Copies a directory with all that is in it.
+/// Copies a directory with its content.
 pub fn copy_dir(from: &Path, to: &Path) {
     std::fs::create_dir_all(to).expect("a directory");
     for entry in std::fs::read_dir(from).expect("a directory to read") {
@@ -127,14 +127,14 @@ pub fn copy_dir(from: &Path, to: &Path) {
     }
 }
 
-/// Bytes from hexadecimal digits.
+/// Converts hexadecimal digits to bytes.
 pub fn unhex(text: &str) -> Vec<u8> {
     (0..text.len() / 2)
         .map(|i| u8::from_str_radix(&text[2 * i..2 * i + 2], 16).expect("hexadecimal digits"))
         .collect()
 }
 
-/// Hexadecimal digits, upper case.
+/// Returns bytes as hexadecimal digits in upper case.
 pub fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|b| format!("{b:02X}")).collect()
 }

@@ -1,4 +1,4 @@
-//! What tests share: golden databases, a reference model, chance.
+//! Shared parts of tests: golden databases, a reference model, random numbers.
 
 #![forbid(unsafe_code)]
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "for tests")]

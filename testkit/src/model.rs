@@ -1,10 +1,10 @@
-//! The reference model: what a family must read as, in the plainest form there is.
+//! The reference model: the rows that a column family must show, as a sorted map.
 
 use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::sync::Arc;
 
-/// One family at one moment. Keys in byte order. A copy shares the bytes with what it was copied from.
+/// The rows of one column family, in the order of bytes. A copy shares the bytes with the original.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Model {
     rows: BTreeMap<Arc<[u8]>, Arc<[u8]>>,
@@ -22,7 +22,7 @@ impl Model {
         self.rows.remove(key);
     }
 
-    /// Removes `[start, end)`; nothing if the range is empty or inverted.
+    /// Removes the keys in `[start, end)`. Does nothing if the range is empty or inverted.
     pub fn delete_range(&mut self, start: &[u8], end: &[u8]) {
         if start < end {
             let keys: Vec<_> = self.range(Some(start), Some(end)).map(|(k, _)| k.to_vec()).collect();
@@ -30,7 +30,7 @@ impl Model {
         }
     }
 
-    /// As the operator `stringappend` with a comma.
+    /// Appends an operand with a comma, as the merge operator `stringappend` does.
     pub fn append(&mut self, key: &[u8], operand: &[u8]) {
         match self.rows.get_mut(key) {
             Some(value) => *value = [value, b",".as_slice(), operand].concat().into(),
@@ -50,7 +50,7 @@ impl Model {
         self.rows.is_empty()
     }
 
-    /// Rows in `[lower, upper)`.
+    /// Returns the rows in `[lower, upper)`.
     pub fn range<'a>(
         &'a self,
         lower: Option<&[u8]>,
@@ -64,17 +64,17 @@ impl Model {
         range.map(|(k, v)| (&**k, &**v))
     }
 
-    /// All rows, copied.
+    /// Returns copies of all rows.
     pub fn rows(&self) -> Vec<(Vec<u8>, Vec<u8>)> {
         self.rows.iter().map(|(k, v)| (k.to_vec(), v.to_vec())).collect()
     }
 
-    /// All rows, sharing the bytes.
+    /// Returns all rows. The result shares the bytes with the model.
     pub fn shared_rows(&self) -> Vec<(Arc<[u8]>, Arc<[u8]>)> {
         self.rows.iter().map(|(k, v)| (k.clone(), v.clone())).collect()
     }
 
-    /// All rows, in order.
+    /// Returns all rows in order.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = (&[u8], &[u8])> {
         self.rows.iter().map(|(k, v)| (&**k, &**v))
     }

@@ -1,4 +1,5 @@
-//! What bad input gets: one clear error that names the file, nothing changed on disk, no panic, no hang.
+//! Bad input: the open returns one clear error that names the file, changes nothing on disk, does not panic and does
+//! not hang.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -12,7 +13,7 @@ fn creating() -> Options {
     options
 }
 
-/// Every file and its bytes, but for what opening may always write: the LOG and the LOCK.
+/// Returns every file with its bytes, except the info log and LOCK, which an open may always write.
 fn tree(dir: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut out = BTreeMap::new();
     let mut work = vec![dir.to_path_buf()];
@@ -121,7 +122,7 @@ fn a_newer_format_and_unknown_options_in_the_options_file() {
         .unwrap();
     let text = std::fs::read_to_string(&options).unwrap();
     std::fs::write(&options, text.replace("[DBOptions]", "[DBOptions]\n  from_the_future=7")).unwrap();
-    // The file is the caller's to load; opening does not depend on it.
+    // Only `load_latest` reads the OPTIONS file; the open does not depend on it.
     let db = Db::open(scratch.path(), Options::default()).unwrap();
     assert_eq!(db.get(b"a").unwrap().as_deref(), Some(&b"b"[..]));
     drop(db);
@@ -133,7 +134,7 @@ fn a_newer_format_and_unknown_options_in_the_options_file() {
     );
 }
 
-/// RocksDB's answer to each damaged database is in the fixtures; ours may be stricter, never laxer.
+/// The fixtures have RocksDB's answer to each damaged database. Ironstone may reject more, but must not accept more.
 #[test]
 fn damaged_databases_are_answered_as_rocksdb_does_or_refused() {
     let root = golden::root().join("corrupt");
@@ -192,7 +193,7 @@ fn damaged_databases_are_answered_as_rocksdb_does_or_refused() {
                 Ok(db) => db,
             };
             if !theirs_opened {
-                // Read-only is ours to be kinder in, as long as no row is wrong; all else must refuse.
+                // A read-only open may accept more than RocksDB, if no row is wrong. Every other open must fail.
                 wrong.push(format!("{label}: opened, RocksDB refuses: {}", probe["open"]));
                 continue;
             }

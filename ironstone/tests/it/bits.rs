@@ -1,4 +1,4 @@
-//! How often one flipped bit of a table is put right.
+//! How often a repair restores an SST file with one flipped bit.
 
 use std::path::{Path, PathBuf};
 
@@ -12,7 +12,7 @@ use testkit::golden::root;
 
 type Row = (Vec<u8>, Vec<u8>);
 
-/// What a salvage of a file with these bytes gives.
+/// Salvages an SST file with these bytes. Returns the report and the rows.
 fn rows(bytes: &[u8], order: &Order) -> (Salvaged, Vec<Row>) {
     let (env, path) = (Env::memory(1), Path::new("/000001.sst"));
     env.fs.write_all(path, bytes, false).unwrap();
@@ -26,7 +26,7 @@ fn rows(bytes: &[u8], order: &Order) -> (Salvaged, Vec<Row>) {
     (salvaged.unwrap_or_default(), rows)
 }
 
-/// Block-based tables with checksums, under `dir`.
+/// Collects the block-based SST files with checksums under `dir`.
 fn tables(dir: &Path, out: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(dir).unwrap() {
         let path = entry.unwrap().path();
@@ -54,7 +54,7 @@ fn a_flipped_bit_is_put_right() {
         let order = Order::by_name(&name).unwrap_or_default();
         let (sound, expected) = rows(&bytes, &order);
         let checked = sound.footer.as_ref().is_some_and(|f| f.checksum != ChecksumType::None);
-        // Damaged on purpose, without checksums, with blobs in it, or of another kind.
+        // Skip files that are damaged on purpose, have no checksums, hold blobs, or are of another kind.
         if !sound.is_whole() || !checked {
             continue;
         }

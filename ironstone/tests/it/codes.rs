@@ -1,4 +1,4 @@
-//! Status codes and edge answers as RocksDB 11.8.1 gives them; each was found by asking both.
+//! Status codes and edge cases as in RocksDB 11.8.1. Each answer comes from a comparison of both engines.
 
 use ironstone::{Db, FamilyDescriptor, FamilyOptions, Kind, Options};
 

@@ -1,6 +1,7 @@
-//! Crashes and failing calls in a drawn place: what was durable is there, and one prefix of what was attempted.
+//! Crashes and failing calls at random places: the durable writes exist, and the rest is one prefix of the attempted
+//! writes.
 //!
-//! `IRONSTONE_SEED=n` runs that one alone; the campaign is `simulate --crash --seed n --seconds s`.
+//! `IRONSTONE_SEED=n` runs only seed n. The campaign is `simulate --crash --seed n --seconds s`.
 
 use ironstone_sim::crash;
 

@@ -1,4 +1,4 @@
-//! Long runs of deleted keys: iterators step over a run once, and every later answer is that of the model.
+//! Long runs of deleted keys: iterators step over a run once, and every later answer equals the model's.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -34,7 +34,7 @@ impl Random {
 
 const KEYS: u64 = 8_000;
 
-/// A moment with what it must show.
+/// A snapshot or an iterator, with the state that it must show.
 struct Moment {
     snapshot: Option<Snapshot>,
     iter: Option<Iter>,
@@ -225,7 +225,7 @@ fn the_second_seek_over_a_run_does_not_read_it_wherever_it_lies() {
             for target in [near, 10_000, far] {
                 assert!(deletions(|| seek(target)) < 300, "{place}, backward {backward}, {target}");
             }
-            // Neither a flush nor a compaction makes a reader read the run again.
+            // After a flush or a compaction, readers still do not read the run again.
             db.put(b"another", b"key").unwrap();
             db.flush().unwrap();
             assert!(deletions(|| seek(near)) < 300, "{place} after a flush");

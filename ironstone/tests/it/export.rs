@@ -19,7 +19,7 @@ fn named(name: &str) -> FamilyDescriptor {
     FamilyDescriptor::new(name, options().family)
 }
 
-/// Entries on several levels, with newer versions above.
+/// Writes entries to several levels, with newer entries in upper levels.
 fn fill(family: &Family, from: u32, to: u32) {
     for round in 0..3u8 {
         for i in (from..to).step_by(usize::from(round) + 1) {

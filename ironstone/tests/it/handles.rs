@@ -1,4 +1,5 @@
-//! Handles in any order and from any thread; readers, writers, flushes and compactions at once.
+//! Handles that are dropped in any order and on any thread; readers, writers, flushes and compactions at the same
+//! time.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -49,7 +50,7 @@ fn iterators_snapshots_families_and_values_outlive_the_database_handle() {
     assert_eq!(range.count(), 10);
     drop(iter);
     assert_eq!(&value[..], &[7; 100][..]);
-    // All gone but a value: the directory can be opened again.
+    // Only a value is left, so the directory can be opened again.
     let db = Db::open(scratch.path(), small()).unwrap();
     assert_eq!(db.family("other").unwrap().get(b"b").unwrap().as_deref(), Some(&b"2"[..]));
     drop(value);
@@ -79,7 +80,7 @@ fn handles_of_another_open_are_rejected() {
         assert!(of_b.get(b"k").unwrap().is_some());
     };
     check(&b, &of_b);
-    // The handles of an earlier open of the same directory.
+    // Handles of an earlier open of the same directory.
     drop(of_b);
     a.close().unwrap();
     let families = vec![FamilyDescriptor::new("f", small().family)];
@@ -125,8 +126,8 @@ fn a_closed_database_answers_with_an_error() {
     Db::open(scratch.path(), small()).unwrap();
 }
 
-/// Each batch writes one number under all keys of a group; whoever reads a group at one moment sees one number,
-/// and numbers never go back.
+/// Each batch writes one number under all keys of a group. A reader at one sequence number must see one number in a
+/// group, and later reads never see a smaller number.
 #[test]
 fn readers_see_whole_batches_while_all_else_goes_on() {
     const GROUPS: u64 = 4;

@@ -47,7 +47,7 @@ fn change(batch: &mut WriteBatchWithIndex, families: &[Family], rng: &SeededRng)
 
 type Entry = (Vec<u8>, Vec<u8>, Option<Vec<(Vec<u8>, Vec<u8>)>>);
 
-/// The same walk through an iterator of either kind: seeks and changes of direction.
+/// Runs the same random seeks and changes of direction through an iterator of either kind.
 macro_rules! walk {
     ($iter:expr, $seed:expr) => {{
         let (iter, rng) = ($iter, SeededRng::new($seed));

@@ -63,7 +63,7 @@ impl World {
         self.db.live_files().iter().map(|file| file.level).collect()
     }
 
-    /// The names in the directory of the database that end so.
+    /// Counts the names in the directory of the database that end with `end`.
     fn names(&self, end: &str) -> usize {
         let names = std::fs::read_dir(self.dir().join("data")).unwrap();
         names.filter(|e| e.as_ref().unwrap().file_name().to_string_lossy().ends_with(end)).count()
@@ -431,7 +431,7 @@ fn external_files_are_opened_by_the_threads_that_the_option_names() {
         let mut files: Vec<_> =
             (0..8).map(|n| file(scratch.path(), &name(n), &[&key(n)], &format!("{n}"))).collect();
         let how = IngestExternalFileOptions { file_opening_threads: threads, ..how() };
-        // The first file of the request that does not open is named, and nothing is ingested.
+        // The error names the first file that does not open, and no file is ingested.
         for n in [2, 5] {
             std::fs::write(scratch.path().join("bad"), b"no SST file").unwrap();
             std::fs::rename(scratch.path().join("bad"), scratch.path().join(format!("bad {n}"))).unwrap();

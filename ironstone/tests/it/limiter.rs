@@ -70,7 +70,7 @@ fn two_databases_share_a_limiter() {
         }
         assert_eq!(level_0(db), 4);
     }
-    // No database hears of this release.
+    // This release notifies no database.
     drop(held);
     for db in &databases {
         db.wait_for_compact().unwrap();

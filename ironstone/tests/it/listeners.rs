@@ -1,4 +1,4 @@
-//! What listeners are told, and what they decide.
+//! Listeners: the events that they receive, and the decisions that they make.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -95,7 +95,7 @@ fn a_flush_and_a_compaction_name_their_files_with_properties_and_counts() {
     assert!(!compacted.aborted);
 }
 
-/// A file system on which appends to SST files fail while the rule is there.
+/// Adds a file system whose appends to SST files fail while it has a rule.
 fn failing(options: &mut Options) -> Arc<FaultFs> {
     let fault = FaultFs::wrap(options.db.env.fs.clone());
     options.db.env.fs = fault.clone();

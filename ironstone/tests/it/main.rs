@@ -1,4 +1,4 @@
-//! The front door against a reference model, a crashing disk, RocksDB's own tools, and what is bad.
+//! Tests of the public API against a reference model, a disk that crashes, RocksDB's tools, and bad input.
 
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "a test")]
 

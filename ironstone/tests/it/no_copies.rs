@@ -14,8 +14,8 @@ fn place(bytes: &[u8]) -> (usize, usize) {
     (bytes.as_ptr() as usize, bytes.len())
 }
 
-/// Answers with the newest operand as it stands, or for keys that end in `e` with what exists; notes where
-/// everything it is given lies.
+/// A merge operator that returns the newest operand without a copy, or for keys that end in `e` the existing value.
+/// Records the addresses of all its inputs.
 #[derive(Default)]
 struct Picks {
     given: Mutex<Places>,
@@ -45,7 +45,7 @@ impl MergeOperator for Picks {
     }
 }
 
-/// Writes all operands, one behind the other.
+/// A merge operator that concatenates all operands.
 struct Joins;
 
 impl MergeOperator for Joins {
@@ -74,8 +74,8 @@ fn key(i: u32) -> Vec<u8> {
     format!("key{i:05}{}", ["a", "e"][(i / 2 % 2) as usize]).into_bytes()
 }
 
-/// Values of many sizes, short ones among them; with bases, without, and with nothing to merge. In the
-/// memtable, or in two tables whose blocks are in the cache.
+/// Fills a database with values of many sizes, also short values: with and without a base value, and without
+/// operands. The values are in the memtable, or in two SST files whose blocks are in the cache.
 fn filled(path: &std::path::Path, operator: Arc<dyn MergeOperator>, tables: bool) -> Db {
     let db = Db::open(path, options(operator)).unwrap();
     let bytes = |i: u32, j: u32| vec![(i + j) as u8; (20 + i * i * (j + 1) / 3) as usize];
@@ -110,11 +110,12 @@ fn no_byte_is_copied_between_memory_and_operator_and_caller_on_any_road() {
             seen
         };
         let shown = |key: &[u8]| (key.to_vec(), "shown".to_string());
-        // The first search of a block loads it and the second gives it its search array; then it stays where it is.
+        // The first search loads a block, and the second search builds its search array. After that the block does
+        // not move.
         for key in keys.iter().chain(&keys) {
             db.get(key).unwrap();
         }
-        // These values stay alive, so that nothing else can lie where they do.
+        // Keep these values alive, so that no other value gets their addresses.
         let alive: Vec<_> = keys.iter().map(|key| db.get(key).unwrap().unwrap()).collect();
         assert!(alive.iter().all(ironstone::Pinned::is_shared));
         operator.given.lock().unwrap().clear();
@@ -125,7 +126,7 @@ fn no_byte_is_copied_between_memory_and_operator_and_caller_on_any_road() {
             }
         });
         let operands = first.keys().filter(|(_, what)| what.starts_with("operand")).count();
-        // Two of each key that is merged; a flush merges the first one of an even key onto what was put.
+        // A merge has two operands for each key. A flush merges the first operand of an even key onto the put value.
         let merged_by_flush = if tables { KEYS / 2 } else { 0 };
         assert_eq!(operands as u32, 2 * (KEYS - KEYS / 10) - merged_by_flush);
 
@@ -167,7 +168,7 @@ fn no_byte_is_copied_between_memory_and_operator_and_caller_on_any_road() {
                 seen.iter().filter(|(what, at)| first[what] != **at).map(|(_, (_, len))| len).sum();
             assert_eq!(copied, 0, "{road}, tables: {tables}: bytes copied over {KEYS} rows");
         }
-        // What the operator is given is what `get_merge_operands` hands out.
+        // The operator must get the same bytes as `get_merge_operands` returns.
         for key in keys.iter().filter(|key| first.contains_key(&(key.to_vec(), "operand 0".to_string()))) {
             let operands = db.get_merge_operands(key, &ReadOptions::default()).unwrap();
             let base = usize::from(first.contains_key(&(key.clone(), "base".to_string())));
@@ -182,7 +183,7 @@ fn no_byte_is_copied_between_memory_and_operator_and_caller_on_any_road() {
 fn a_warm_scan_with_operands_allocates_nothing_a_row_either_way() {
     let operators: [fn() -> Arc<dyn MergeOperator>; 2] = [|| Arc::new(Quiet), || Arc::new(Joins)];
     for operator in operators {
-        // With twelve versions a scan backward seeks the newest one.
+        // With twelve entries of a key, a backward scan seeks the newest entry.
         for (tables, operands) in [(false, 2u8), (true, 2), (false, 12), (true, 12)] {
             let scratch = tempfile::tempdir().unwrap();
             let db = Db::open(scratch.path(), options(operator())).unwrap();
@@ -195,7 +196,7 @@ fn a_warm_scan_with_operands_allocates_nothing_a_row_either_way() {
                 }
             }
             let mut iter = db.iter().unwrap();
-            // Buffers grow in the first pass; blocks are loaded.
+            // The first pass grows buffers and loads blocks.
             for _ in 0..2 {
                 iter.seek_to_first();
                 while iter.valid() {
@@ -232,7 +233,7 @@ fn a_warm_scan_with_operands_allocates_nothing_a_row_either_way() {
     }
 }
 
-/// As [`Picks`], without the notes.
+/// As [`Picks`], without a record of addresses.
 struct Quiet;
 
 impl MergeOperator for Quiet {

@@ -1,5 +1,5 @@
-//! What operators may say beside their answer: that operands settle a look-up, that a single operand is worth a
-//! partial merge; and that a key with very many operands costs what its operands do.
+//! Merge operators with additional answers: operands can decide a look-up alone, and a single operand can be worth a
+//! partial merge. The cost of a key with very many operands is the cost of its operands.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -9,11 +9,11 @@ use ironstone::{
     Merged, Options, Pinned, ReadOptions, Subcode,
 };
 
-/// Joins with commas. An operand that begins with `!` settles a look-up, one that is `panic` panics when asked.
-/// A single operand becomes itself in brackets in a partial merge.
+/// A merge operator that joins operands with commas. An operand that starts with `!` decides a look-up. The operand
+/// `panic` panics. A partial merge puts a single operand into brackets.
 #[derive(Default)]
 struct Settles {
-    /// Most operands that `should_merge` was shown.
+    /// The largest number of operands that `should_merge` got.
     shown: AtomicUsize,
 }
 
@@ -73,10 +73,10 @@ fn operands_that_settle_a_look_up_end_it_in_memory_and_across_tables() {
             }
         }
         let told = value(&db, b"k");
-        // A flush writes each operand, alone in its memtable, as a partial merge of one.
+        // Each operand is alone in its memtable, so a flush writes it as a partial merge of one operand.
         assert_eq!(told, if flush { "[old],[!reset],[1],[2]" } else { "!reset,1,2" });
         assert_eq!(operator.shown.load(Ordering::Relaxed), if flush { 4 } else { 3 });
-        // Scans and the operands themselves are not cut short.
+        // Scans and `get_merge_operands` still use all operands.
         assert_eq!(db.get_merge_operands(b"k", &ReadOptions::default()).unwrap().len(), 4);
         let row = db.rows().next().unwrap().unwrap();
         assert_eq!(row.1.iter().filter(|&&b| b == b',').count(), 3);
@@ -91,7 +91,7 @@ fn older_tables_are_not_read_once_a_look_up_is_settled() {
         db.merge(b"k", operand).unwrap();
         db.flush().unwrap();
     }
-    // The oldest table's rows are damaged: who does not read it does not miss it.
+    // Damage the rows of the oldest SST file. A read that stops before this file does not see the damage.
     drop(db);
     let db = open(scratch.path(), Arc::new(NewestWins));
     let mut tables: Vec<_> = std::fs::read_dir(scratch.path())
@@ -107,7 +107,7 @@ fn older_tables_are_not_read_once_a_look_up_is_settled() {
     assert!(db.get_merge_operands(b"k", &ReadOptions::default()).is_err());
 }
 
-/// `put` as a merge, which needs nothing older.
+/// A merge operator that acts as `put`: it needs no older value.
 struct NewestWins;
 
 impl MergeOperator for NewestWins {
@@ -137,7 +137,7 @@ fn a_panic_in_should_merge_is_an_error_of_the_look_up() {
     assert_eq!(answers[1].as_ref().unwrap().as_deref(), Some(&b"1"[..]));
 }
 
-/// Counts bytes; an associative operator of a user's own.
+/// An associative merge operator of the application: keeps the longest value.
 struct Longest;
 
 impl AssociativeMergeOperator for Longest {

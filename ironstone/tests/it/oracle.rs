@@ -1,4 +1,4 @@
-//! RocksDB's own tools over what we wrote, and we over what they wrote.
+//! RocksDB's tools read databases of Ironstone, and Ironstone reads databases of these tools.
 //!
 //! `IRONSTONE_ORACLE` is a folder with RocksDB's `ldb`, `sst_dump` and `db_bench`; without it these tests say that
 //! they were skipped.
@@ -73,7 +73,7 @@ fn logs_written_over_older_ones_end_where_rocksdb_expects_it() {
             db.put(&[round], &[b'x'; 5000]).unwrap();
             db.flush().unwrap();
         }
-        // Keeps the log that the next flush ends.
+        // Keeps the WAL that the next flush closes.
         other.put(b"kept", b"y").unwrap();
         db.flush().unwrap();
         db.put_with(b"small", b"y", &WriteOptions { sync: true, ..WriteOptions::default() }).unwrap();
@@ -93,7 +93,7 @@ fn logs_written_over_older_ones_end_where_rocksdb_expects_it() {
     }
 }
 
-/// Everything the tools can check.
+/// Runs every check of RocksDB's tools.
 #[track_caller]
 fn they_agree(oracle: &Path, dir: &Path, rows: &Rows) {
     assert!(their_rows(oracle, dir) == *rows, "ldb scan differs in {}", dir.display());
@@ -185,7 +185,7 @@ fn rocksdb_reads_every_kind_of_table_we_write() {
     }
 }
 
-/// What the killed process runs; does nothing by itself.
+/// The code of the process that is killed. Without the variable, the test does nothing.
 #[test]
 fn child_that_is_killed() {
     let Some(dir) = std::env::var_os("IRONSTONE_KILLED") else { return };
@@ -400,7 +400,7 @@ fn a_database_that_rocksdb_holds_is_in_use() {
     Db::open(&path, options(0)).unwrap();
     let db = format!("--db={}", path.display());
     let before = manifests(&path);
-    // It writes until it is killed.
+    // This process writes until it is killed.
     let mut holder = Command::new(oracle.join("db_bench"))
         .args([
             &db,
@@ -413,7 +413,7 @@ fn a_database_that_rocksdb_holds_is_in_use() {
         .stderr(Stdio::null())
         .spawn()
         .unwrap();
-    // It has the lock once it has begun a MANIFEST of its own.
+    // The process holds the lock when it has created a MANIFEST.
     while manifests(&path) == before && holder.try_wait().unwrap().is_none() {
         std::thread::yield_now();
     }

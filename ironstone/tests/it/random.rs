@@ -1,7 +1,7 @@
-//! Random operations under options drawn at random: every answer equals the model's.
+//! Random operations with random options: every answer equals the model's.
 //!
-//! `IRONSTONE_SEED=n` runs that one alone (and cuts its script down with `IRONSTONE_REDUCE=1`); the campaign is
-//! `simulate --random --seed n --seconds s`.
+//! `IRONSTONE_SEED=n` runs only seed n (and reduces its script with `IRONSTONE_REDUCE=1`). The campaign is `simulate
+//! --random --seed n --seconds s`.
 
 use ironstone_sim::random;
 

@@ -17,7 +17,7 @@ fn keys(range: Range) -> String {
     keys.join(" ")
 }
 
-/// The entries of a range from memory, and from an SST file.
+/// Returns the entries of a range from the memtable, and then from an SST file.
 fn both(db: &Db, range: impl Fn(&Family) -> Range) -> String {
     let in_memory = keys(range(db));
     db.flush().unwrap();

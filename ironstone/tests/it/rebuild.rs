@@ -1,4 +1,5 @@
-//! What a repair brings back where no MANIFEST can be read: all that tables and logs hold, and what nobody can know.
+//! A repair without a readable MANIFEST: it restores the entries of all SST files and WALs, and reports the facts
+//! that are lost.
 
 use std::cmp::Ordering;
 use std::path::Path;
@@ -63,7 +64,8 @@ fn without_anything_to_read_in_a_manifest_tables_and_logs_are_all_it_takes() {
     }
 }
 
-/// The MANIFEST is whole, and nothing is taken from the tables that it does not say.
+/// CURRENT is damaged, but the MANIFEST is complete. The repair uses the MANIFEST, and takes no other facts from SST
+/// files.
 #[test]
 fn a_whole_manifest_is_used_whatever_has_become_of_current() {
     let (files, expected) = built();
@@ -82,7 +84,7 @@ fn a_whole_manifest_is_used_whatever_has_become_of_current() {
     }
 }
 
-/// A MANIFEST begun and never finished has the highest number.
+/// A MANIFEST that was never finished has the highest number. The repair must not use it.
 #[test]
 fn a_manifest_that_was_never_finished_is_not_taken_for_the_newest() {
     let (mut files, expected) = built();
@@ -120,7 +122,7 @@ fn what_a_damaged_table_lost_is_named_without_a_manifest_too() {
     }
 }
 
-/// Seven levels of overwritten and deleted rows; some of each kind are still in several tables.
+/// Seven levels with overwritten and deleted keys. Some entries of both kinds are still in several SST files.
 #[test]
 fn a_compacted_tree_comes_back_row_by_row() {
     let env = Env::memory(7);
@@ -151,7 +153,7 @@ fn a_compacted_tree_comes_back_row_by_row() {
     assert_eq!(rows, expected, "{report:#?}");
 }
 
-/// The log holds merges that are in a table already, kept for the sake of another family.
+/// A WAL is kept for another column family, and holds merge operands that are in an SST file already.
 #[test]
 fn a_merge_counts_once_where_its_log_is_kept_for_another_family() {
     let env = Env::memory(8);
@@ -191,7 +193,7 @@ impl Comparator for ByLength {
     }
 }
 
-/// Families in three orders; `log only` has no table.
+/// Makes column families with three comparators. The column family `log only` has no SST file.
 fn three_orders(env: &Env) -> (Options, Vec<FamilyDescriptor>) {
     let options = options(env);
     let family = |name: &str, order: Order| {
@@ -228,7 +230,7 @@ fn every_family_comes_back_in_its_own_order() {
 
     let env = placed(&left);
     let (options, mut families) = three_orders(&env);
-    // The order of "by length" is nobody's but the caller's, and a wrong one is no order.
+    // Only the caller knows the comparator "by length". A wrong comparator gives a wrong order.
     let unnamed = repair(DIR, options.clone(), Vec::new()).unwrap_err();
     assert!(
         unnamed.kind() == Kind::InvalidArgument && unnamed.to_string().contains("test.ByLength"),
@@ -252,7 +254,8 @@ fn every_family_comes_back_in_its_own_order() {
     assert_eq!(db.get(b"default").unwrap().as_deref(), Some(&b"too"[..]));
 }
 
-/// Without a table and without OPTIONS nothing tells the name of a family that a log has rows of.
+/// A WAL has rows of a column family without an SST file and without an OPTIONS file. The name of the column family
+/// is then unknown.
 #[test]
 fn writes_of_a_family_without_a_name_stay_in_a_log_that_is_kept() {
     let env = Env::memory(10);
@@ -280,7 +283,8 @@ fn writes_of_a_family_without_a_name_stay_in_a_log_that_is_kept() {
     assert!(held);
 }
 
-/// A dropped family's table that was not deleted yet brings the family back, and that is told.
+/// The SST file of a dropped column family was not deleted yet. The repair restores the column family, and reports
+/// it.
 #[test]
 fn a_family_that_options_do_not_name_is_told_of() {
     let (files, expected) = built();
@@ -295,7 +299,7 @@ fn a_family_that_options_do_not_name_is_told_of() {
     assert_eq!(rows, expected);
 }
 
-/// An obsolete table that was not deleted yet: the older of two versions is not the one that counts.
+/// An obsolete SST file was not deleted yet. Its older entries must not hide newer entries.
 #[test]
 fn an_obsolete_table_hides_no_newer_row() {
     let env = Env::memory(11);
@@ -319,8 +323,8 @@ fn an_obsolete_table_hides_no_newer_row() {
     assert_eq!(rows, expected, "{report:#?}");
 }
 
-/// Any call that changes the disk may be the last of a repair. The next one brings back what there was, and merges
-/// count once.
+/// A repair can be interrupted before any call that changes the disk. The next repair must restore the same rows, and
+/// must not apply a merge operand twice.
 #[test]
 fn a_repair_that_was_interrupted_is_done_again() {
     let env = Env::memory(12);
@@ -369,8 +373,8 @@ fn a_repair_that_was_interrupted_is_done_again() {
     }
 }
 
-/// Names with the largest number, files of other kinds under a name, noise and cut ends, several at a time: an answer or
-/// an error, and what was repaired opens.
+/// Names with the largest number, files of another kind under a name, random bytes and cut ends, several at a time.
+/// The repair succeeds or returns an error. A repaired database opens.
 #[test]
 fn any_bytes_under_any_name_are_repaired_or_refused() {
     let (files, _) = built();
@@ -470,8 +474,8 @@ fn a_range_deletion_that_was_cut_off_deletes_no_newer_row() {
     differs_only_where_named("cut off", &report, &rows, &expected);
 }
 
-/// The lower table has the newest row of all, and an older version of another: by its newest row alone it would be the
-/// newer table, and a read would find the older version.
+/// The lower SST file has the newest entry of all, and an older entry of another key. If the files were ordered by
+/// their newest entries alone, the lower file would be the newer file, and a read would find the older entry.
 #[test]
 fn of_two_tables_neither_is_the_newer_one() {
     let env = Env::memory(15);

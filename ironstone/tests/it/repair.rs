@@ -1,4 +1,4 @@
-//! What a repair brings back: every row outside of damaged blocks, and the names of the ranges that are gone.
+//! A repair restores every row outside of damaged blocks, and names the ranges that are lost.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -25,8 +25,8 @@ pub(crate) fn key(i: usize) -> Vec<u8> {
     format!("key{i:04}").into_bytes()
 }
 
-/// A database of two families with tables on two levels, range tombstones and an unflushed log; its files after a
-/// clean close, and its rows.
+/// Makes a database with two column families, SST files on two levels, range tombstones and a WAL that is not
+/// flushed. Returns its files after a clean close, and its rows.
 pub(crate) fn built() -> (Files, Rows) {
     let env = Env::memory(3);
     let db = Db::open(DIR, options(&env)).unwrap();
@@ -59,7 +59,7 @@ pub(crate) fn rows(db: &Db) -> Rows {
         let Ok(family) = db.family(name) else { continue };
         for entry in family.range::<&[u8], _>(..) {
             let (key, value) = entry.unwrap();
-            // A read goes by levels, where an iterator goes by numbers.
+            // A get searches by levels, and an iterator orders by sequence numbers. Both must agree.
             assert_eq!(
                 family.get(&key).unwrap().as_deref(),
                 Some(&value[..]),
@@ -87,7 +87,7 @@ pub(crate) fn placed(files: &Files) -> Env {
     env
 }
 
-/// Checks, repairs, checks again; the rows afterwards.
+/// Checks, repairs and checks again. Returns the report and the rows after the repair.
 #[track_caller]
 pub(crate) fn repaired(what: &str, files: &Files) -> (Report, Rows) {
     let env = placed(files);
@@ -164,7 +164,8 @@ fn a_bad_sector_loses_only_rows_of_ranges_that_are_named() {
     }
 }
 
-/// Every row is as it was, or a range that the report names is around it; none is there that was not, outside of these.
+/// Checks that each row is unchanged or inside of a range that the report names, and that no row is new outside of
+/// these ranges.
 #[track_caller]
 pub(crate) fn differs_only_where_named(what: &str, report: &Report, rows: &Rows, expected: &Rows) {
     let named = |family: &str, key: &[u8]| {
@@ -243,7 +244,7 @@ fn what_a_table_that_was_cut_off_lost_is_named() {
     }
 }
 
-/// A record's rows are known to nobody once it cannot be read, but their numbers are.
+/// The rows of an unreadable WAL record are unknown, but the sequence numbers of the record are known.
 #[test]
 fn a_damaged_log_tells_the_sequence_numbers_that_are_gone() {
     let (mut files, expected) = built();
@@ -258,7 +259,7 @@ fn a_damaged_log_tells_the_sequence_numbers_that_are_gone() {
     let (_, numbers) = words.split_once("the writes with sequence numbers ").expect(words);
     let (first, last) = numbers.split_once(" are gone").unwrap().0.split_once(" to ").unwrap();
     let count = last.parse::<usize>().unwrap() - first.parse::<usize>().unwrap() + 1;
-    // Half of the records are deletions in the other family.
+    // Half of the records are deletions in the other column family.
     assert!(lost > 0 && count >= lost && count <= 2 * lost + 1, "{words}: {lost} rows");
 }
 

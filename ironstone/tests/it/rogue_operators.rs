@@ -1,12 +1,12 @@
-//! Merge operators that fail or panic, and ranges that are inverted: errors or the documented answer on every
-//! road, and a database that goes on.
+//! Merge operators that fail or panic, and inverted ranges. Every kind of read and write returns an error or the
+//! documented answer, and the database continues to work.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use ironstone::{Db, FullMerge, MergeFailure, MergeOperator, Merged, Options, ReadOptions, Result, Subcode};
 
-/// Joins operands with commas; keys named `rogue` it treats as it is told, while it is told to.
+/// Joins operands with commas. For the key `rogue`, it runs `act` while `rogue` is set.
 struct Moody {
     rogue: AtomicBool,
     act: fn() -> std::result::Result<Merged, MergeFailure>,
@@ -46,7 +46,7 @@ fn refused<T>(outcome: Result<T>) {
     assert_eq!(outcome.err().unwrap().subcode(), Subcode::MergeOperatorFailed);
 }
 
-/// What every road says of `rogue` is an error; of its neighbours, their values.
+/// Checks that every kind of read fails for `rogue`, and returns the values of its neighbours.
 fn check_roads(db: &Db) {
     refused(db.get(b"rogue"));
     assert_eq!(db.get(b"after").unwrap().as_deref(), Some(&b"1,2"[..]));
@@ -66,7 +66,7 @@ fn check_roads(db: &Db) {
     iter.prev();
     assert!(!iter.valid());
     refused(iter.status());
-    // The next positioning call starts anew.
+    // The next positioning call clears the error.
     iter.seek(b"s");
     assert_eq!(iter.key(), b"tame");
     iter.status().unwrap();

@@ -1,4 +1,4 @@
-//! Secondary instances beside a writer that flushes, compacts and deletes.
+//! Secondary instances of a writer that flushes, compacts and deletes.
 
 use std::sync::Arc;
 
@@ -170,7 +170,7 @@ fn a_catch_up_after_no_write_keeps_the_view() {
         }
         let before = session();
         secondary.try_catch_up_with_primary().unwrap();
-        // A view that continues with the new records of the WAL is of the same session.
+        // A view that only adds new WAL records keeps the session id.
         assert_eq!(session() == before, step == 0, "step {step}");
     }
     assert_eq!(count(&secondary.view()), 2);

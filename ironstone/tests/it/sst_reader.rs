@@ -1,4 +1,4 @@
-//! One SST file read without its database.
+//! Reads one SST file without its database.
 
 use std::path::Path;
 

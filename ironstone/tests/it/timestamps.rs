@@ -1,4 +1,4 @@
-//! Reads and writes with timestamps, against a model of all versions.
+//! Reads and writes with timestamps, compared with a model that keeps all entries.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +20,7 @@ fn time(bytes: &[u8]) -> u64 {
     u64::from_le_bytes(bytes.try_into().unwrap())
 }
 
-/// Key, then newest timestamp first.
+/// All entries of the model: by key, and for one key by timestamp, newest first.
 type Versions = BTreeMap<(Vec<u8>, std::cmp::Reverse<u64>), Option<Vec<u8>>>;
 
 fn filled(seed: u64) -> (Db, Versions) {
@@ -94,7 +94,7 @@ fn an_iterator_from_a_start_timestamp_shows_every_entry_in_both_directions() {
         }
         shown.reverse();
         assert_eq!(shown, wanted, "backward from {from} to {to}");
-        // Turns after each step.
+        // Change the direction after each step.
         iter.seek_to_first();
         for (at, expected) in wanted.iter().enumerate() {
             assert_eq!(&entry(&iter), expected);
@@ -215,7 +215,7 @@ fn history_below_the_low_mark_goes_with_compaction_and_reads_there_fail() {
         shown.push(time(iter.timestamp()));
         iter.next();
     }
-    // The newest entry below the mark stays: reads at the mark may need it. So RocksDB.
+    // The newest entry below the mark stays, because a read at the mark may need it. RocksDB keeps it too.
     assert_eq!(shown.first(), Some(&5));
     assert!(!shown.contains(&1) && !shown.contains(&2), "{shown:?}");
 }

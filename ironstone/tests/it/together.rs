@@ -76,7 +76,7 @@ fn keys_of_families_in_any_order_are_answered_in_the_order_asked() {
         .collect();
     let wanted = [Some("b1"), Some("a2"), None, Some("a1"), Some("a2")];
     assert_eq!(found, wanted.map(|value| value.map(str::to_string)));
-    // The limit counts all families: after more than two bytes, the later answers are aborted.
+    // The limit counts the values of all column families: after more than two bytes, the later answers are Aborted.
     let limited = ReadOptions { value_size_soft_limit: 2, ..ReadOptions::default() };
     let found = db.multi_get_families(&asked, &limited);
     assert!(found.iter().any(|value| value.is_err()));
@@ -124,7 +124,7 @@ fn an_iterator_skips_the_tables_that_the_filter_refuses_and_keeps_their_tombston
         assert_eq!(shown, forward);
         forward
     };
-    // The table in the last level alone; the tombstone of the table in level 0 counts.
+    // Only the file in the last level is opened for keys; the tombstone of the file in level 0 still counts.
     assert_eq!(keys(4), ["a=low", "b=low", "d=low"]);
     assert_eq!(keys(2), ["a=high"]);
     assert!(keys(99).is_empty());
@@ -149,7 +149,7 @@ fn the_manager_of_files_knows_each_table_and_deletes_at_its_rate() {
     manager.wait_for_empty_trash();
     assert_eq!(manager.total_size(), sizes);
     assert_eq!(manager.tracked().len(), 1);
-    // A later open finds the files that are there.
+    // A later open finds the existing files.
     drop(db);
     let again = SstFileManager::new(options.db.env.clone(), SstFileOptions::default());
     options.db.sst_file_manager = Some(again.clone());

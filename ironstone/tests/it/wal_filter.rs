@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use ironstone::{Batch, Db, FamilyId, FileNumber, Kind, Options, WalFilter, WalFilterDecision, WriteBatch};
 
-/// Decides by the key of the first entry.
+/// A filter that decides by the key of the first entry.
 struct ByKey(&'static [u8], WalFilterDecision);
 
 impl WalFilter for ByKey {

@@ -32,7 +32,7 @@ fn updates_are_the_batches_as_they_were_written_through_archived_and_live_files(
         if i % 3 == 0 {
             batch.put_log_data(b"of the application");
         }
-        // Syncs make the WAL carry data of its own at the end of the next batch.
+        // After a sync, the next batch also writes a mark to the WAL.
         db.write_with(&mut batch, &synced()).unwrap();
         written.push((batch.sequence(), batch.bytes().to_vec()));
         if i % 9 == 8 {
@@ -47,7 +47,7 @@ fn updates_are_the_batches_as_they_were_written_through_archived_and_live_files(
         .map(|update| update.map(|update| (update.sequence, update.batch.bytes().to_vec())).unwrap())
         .collect();
     assert_eq!(read, written);
-    // A sequence number in the middle of a batch gives the whole batch.
+    // A sequence number in the middle of a batch returns the whole batch.
     let middle = written.iter().find(|(_, bytes)| bytes[8] == 4).unwrap();
     let first = db.updates_since(middle.0 + 2).unwrap().next().unwrap().unwrap();
     assert_eq!((first.sequence, first.batch.bytes()), (middle.0, &middle.1[..]));
@@ -126,7 +126,7 @@ fn a_write_around_the_wal_is_a_gap() {
     let mut updates = db.updates_since(1).unwrap();
     assert_eq!(updates.next().unwrap().unwrap().sequence, 1);
     assert_eq!(updates.next().unwrap().err().unwrap().kind(), Kind::Corruption);
-    // From the gap on, the next batch is the first.
+    // After the gap, the stream starts with the next batch.
     assert_eq!(db.updates_since(2).unwrap().next().unwrap().unwrap().sequence, 3);
 }
 

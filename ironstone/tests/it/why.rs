@@ -12,7 +12,7 @@ use ironstone::{
 
 const MINUTE: Duration = Duration::from_secs(60);
 
-/// Takes three milliseconds for each merge, by computation.
+/// A merge operator that computes for three milliseconds.
 struct Slow;
 
 impl MergeOperator for Slow {

@@ -123,7 +123,7 @@ fn an_iterator_over_families_joins_columns_and_keeps_groups_in_both_directions()
         iter.prev();
     }
     assert!(!iter.valid());
-    // Turns in the middle.
+    // Change the direction in the middle.
     iter.seek(b"k2");
     iter.prev();
     assert_eq!(line(&iter), rows[0]);

@@ -96,7 +96,7 @@ fn search_deeper_than_its_depth_counts_as_a_deadlock() {
         assert_eq!(shallow.put(b"k0", b"3").unwrap_err().subcode(), Subcode::Deadlock);
         assert!(db.deadlock_info_buffer()[0].limit_exceeded);
         for transaction in chain.iter().rev() {
-            // The transaction before this one waits until now.
+            // The transaction before this transaction waits until now.
             transaction.rollback().unwrap();
         }
     });

@@ -1,4 +1,4 @@
-//! Commits whose entries become memtables of their own, and ingested batches.
+//! Commits that fill separate memtables, and ingested batches.
 
 use std::path::Path;
 use std::sync::Arc;

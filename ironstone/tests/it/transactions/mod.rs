@@ -20,7 +20,7 @@ fn options() -> Options {
     options
 }
 
-/// Locks that are not free fail at once.
+/// Options with which a lock that is not free fails at once.
 fn impatient(per_key: bool) -> TransactionDbOptions {
     TransactionDbOptions {
         transaction_lock_timeout: 0,
@@ -38,14 +38,14 @@ fn with(options: TransactionOptions, db: &TransactionDb) -> ironstone::Transacti
     db.begin_with(&WriteOptions::default(), &options).unwrap()
 }
 
-/// Copies a database that is open: what a crash of the process leaves.
+/// Copies an open database: the state that a crash of the process leaves.
 fn crash(path: &Path) -> tempfile::TempDir {
     let copy = tempfile::tempdir().unwrap();
     for entry in std::fs::read_dir(path).unwrap() {
         let entry = entry.unwrap();
         if entry.file_type().unwrap().is_file() {
             match std::fs::copy(entry.path(), copy.path().join(entry.file_name())) {
-                // An obsolete file that is deleted meanwhile.
+                // An obsolete file was deleted during the copy.
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
                 copied => drop(copied.unwrap()),
             }

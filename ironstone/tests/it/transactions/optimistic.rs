@@ -135,7 +135,7 @@ fn commit_with_too_short_history_says_try_again() {
     for validate_policy in [OccValidationPolicy::ValidateSerial, OccValidationPolicy::ValidateParallel] {
         let scratch = tempfile::tempdir().unwrap();
         let mut options = options();
-        // One byte of history: flushed memtables leave the memory at the next look.
+        // One byte of history: flushed memtables are freed at the next check.
         options.family.max_write_buffer_size_to_maintain = 1;
         let transactions =
             OptimisticTransactionDbOptions { validate_policy, ..OptimisticTransactionDbOptions::default() };

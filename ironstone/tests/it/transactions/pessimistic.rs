@@ -71,7 +71,7 @@ fn write_after_the_snapshot_is_busy_and_releases_the_lock() {
         assert_eq!(transaction.put(b"k", b"2").unwrap_err().kind(), Kind::Busy);
         assert_eq!(transaction.num_keys(), 0);
         db.put(b"k", b"3").unwrap();
-        // The check reads SST files too: no history is too short.
+        // The check reads SST files too, so the history is never too short.
         db.put(b"j", b"1").unwrap();
         db.flush().unwrap();
         db.compact_range(None, None, &Default::default()).unwrap();

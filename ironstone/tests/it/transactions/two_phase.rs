@@ -104,7 +104,7 @@ fn prepared_transaction_survives_flushes_and_many_opens() {
             db.flush().unwrap();
         }
         assert!(wals(scratch.path()) > 1, "the WAL of the section stays");
-        // The handle goes without a decision.
+        // Drop the handle without a commit or a rollback.
         drop(transaction);
         assert!(names(&db).is_empty());
     }
@@ -245,7 +245,7 @@ fn synced_prepare_is_in_the_proof_of_a_close() {
         db.put(b"a", b"1").unwrap();
         db.flush().unwrap();
     }
-    // A WAL that only the prepared transaction needs must not go unnoticed.
+    // The open must detect the loss of a WAL that only the prepared transaction needs.
     let oldest = std::fs::read_dir(scratch.path())
         .unwrap()
         .map(|entry| entry.unwrap().path())

@@ -37,7 +37,7 @@ fn begun(db: &TransactionDb, name: &str, keys: &[&str]) -> Transaction {
     transaction
 }
 
-/// Applies a stream of updates: what a consumer of the WAL does.
+/// Applies a stream of updates, as a consumer of the WAL does.
 #[derive(Default)]
 struct Consumer {
     rows: BTreeMap<String, String>,
@@ -104,7 +104,7 @@ fn updates_have_every_transaction_of_every_policy() {
         }
         let found: Vec<_> = consumer.rows.into_iter().collect();
         assert_eq!(found, rows(db.iter().unwrap()), "{policy:?}");
-        // From the middle on, the commit of a section that was not read leaves no gap that ends the stream.
+        // The stream may start in the middle. The commit of a section that was not read must not end the stream.
         for seq in 1..=db.latest_sequence() {
             let plain = |record: &Record<'_>| matches!(record, Record::Put { key, .. } if *key == b"g");
             let updates = db.updates_since(seq).unwrap().map(|update| update.unwrap());
@@ -158,7 +158,7 @@ fn check_and_repair_keep_prepared_transactions_of_every_policy() {
             assert_eq!(rows(db.iter().unwrap()).len(), 8, "{what}");
         }
     }
-    // A plain open refuses what is left of transactions.
+    // A plain open rejects a database with prepared transactions.
     let scratch = tempfile::tempdir().unwrap();
     let db = open(scratch.path(), quiet(), TxnDbWritePolicy::WriteUnprepared);
     begun(&db, "waits", &["k"]).prepare().unwrap();

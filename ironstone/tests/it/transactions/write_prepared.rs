@@ -12,7 +12,7 @@ use super::{crash, impatient, options};
 
 fn transactions(policy: TxnDbWritePolicy) -> TransactionDbOptions {
     let rollback_merge_operands = policy != TxnDbWritePolicy::WriteCommitted;
-    // With `WriteUnprepared`, nearly each write puts the writes before it into the database.
+    // With `WriteUnprepared`, nearly each write moves the earlier writes into the database.
     let default_write_batch_flush_threshold = i64::from(policy == TxnDbWritePolicy::WriteUnprepared) * 40;
     TransactionDbOptions {
         write_policy: policy,
@@ -22,7 +22,7 @@ fn transactions(policy: TxnDbWritePolicy) -> TransactionDbOptions {
     }
 }
 
-/// Without compactions in the background: a copy of the directory is then a state of the database.
+/// Options without background compactions, so that a copy of the directory is a consistent state.
 pub fn quiet() -> ironstone::Options {
     let mut options = options();
     options.update("disable_auto_compactions=true").unwrap();
@@ -59,7 +59,7 @@ pub fn rows(iter: impl Into<AnyIter>) -> Vec<(String, String)> {
     iter.run(false)
 }
 
-/// The rows of an iterator that goes backward, in ascending order.
+/// Returns the rows of a backward iteration in ascending order.
 pub fn rows_backward(iter: impl Into<AnyIter>) -> Vec<(String, String)> {
     let mut rows = iter.into().run(true);
     rows.reverse();
@@ -359,7 +359,7 @@ fn plain_open_reads_a_wal_of_the_policy_without_sections() {
     assert_eq!(rows, [b"a1,1".to_vec(), b"b2".to_vec(), b"c1".to_vec()]);
 }
 
-/// A database and what readers of it must see.
+/// A database, and the rows that its readers must see.
 struct Model {
     db: TransactionDb,
     directory: tempfile::TempDir,
@@ -464,11 +464,11 @@ impl Model {
         transaction.prepare().unwrap();
         self.check_own(&transaction, &own);
         self.prepared.insert(name, own);
-        // The handle goes, and the locks with it. The transactions after a crash have no locks either.
+        // Keep the handle, and so the locks. After a crash, transactions hold no locks.
         LIVE.with(|live| live.borrow_mut().push(transaction));
     }
 
-    /// The transaction sees its own writes on top of what others see.
+    /// Checks that the transaction sees its own writes on top of the committed rows.
     fn check_own(&self, transaction: &Transaction, own: &BTreeMap<Vec<u8>, Option<Vec<u8>>>) {
         let mut all = self.state.clone();
         for (key, value) in own {
@@ -507,7 +507,8 @@ impl Model {
         }
     }
 
-    /// Decides everything half of the time, because recovered transactions have no locks.
+    /// In half of the cases, commits or rolls back every transaction first, because recovered transactions hold no
+    /// locks.
     fn crash(&mut self) {
         let crashed = crash(self.directory.path());
         self.snapshots.clear();

@@ -10,7 +10,7 @@ use ironstone::{
 use super::write_prepared::{names, quiet, rows, rows_backward, text, value};
 use super::{crash, impatient, with};
 
-/// Each write puts the write before it into the database.
+/// Opens a database in which each write moves the previous write into the database.
 fn open(path: &Path) -> TransactionDb {
     TransactionDb::open(path, quiet(), options(TxnDbWritePolicy::WriteUnprepared)).unwrap()
 }
