@@ -157,7 +157,8 @@ impl WriteBatch {
         self
     }
 
-    /// Deletes a key that was put exactly once since its last deletion. In all other cases the result is undefined.
+    /// Adds a single deletion: deletes a key that was put exactly once since its last deletion. In all other cases
+    /// the result is undefined.
     pub fn single_delete(&mut self, key: &[u8]) -> &mut Self {
         self.single_delete_in(FamilyId::DEFAULT, key)
     }
@@ -199,7 +200,8 @@ impl WriteBatch {
         self
     }
 
-    /// Deletes the keys in `[begin, end)`. If the end is before the start, the write of the batch is rejected.
+    /// Adds a range deletion: deletes the keys in `[begin, end)`. If the end is before the start, the write of the
+    /// batch is rejected.
     pub fn delete_range(&mut self, begin: &[u8], end: &[u8]) -> &mut Self {
         self.delete_range_in(FamilyId::DEFAULT, begin, end)
     }
@@ -212,8 +214,8 @@ impl WriteBatch {
         self
     }
 
-    /// Adds a range deletion with a timestamp: entries in `[begin, end)` with this timestamp or an older one are deleted.
-    /// Neither end carries a timestamp.
+    /// Adds a range deletion with a timestamp: entries in `[begin, end)` with this timestamp or an older one are
+    /// deleted. `begin` and `end` have no timestamps.
     pub fn delete_range_at(
         &mut self,
         family: FamilyId,
@@ -336,12 +338,12 @@ impl WriteBatch {
         self.timestamps.as_ref().is_some_and(|timestamps| timestamps.any_given())
     }
 
-    /// Checks the timestamps of the records of `family` against `size`, the length of a timestamp in this family. 0: the
-    /// family has no timestamps.
+    /// Checks the timestamps of the records of `family` against `size`, the length of a timestamp in this column
+    /// family. 0 means that the column family has no timestamps.
     ///
     /// # Errors
-    /// InvalidArgument if a record was added without a timestamp to a family with timestamps, with a timestamp to a
-    /// family without, or with a timestamp of another length.
+    /// InvalidArgument if a record was added without a timestamp to a column family with timestamps, with a
+    /// timestamp to a column family without timestamps, or with a timestamp of another length.
     pub(crate) fn check_timestamps(&self, family: FamilyId, size: usize, name: &str) -> Result<()> {
         match &self.timestamps {
             Some(timestamps) => timestamps.check(family, size, name),

@@ -97,7 +97,7 @@ impl WriteBatch {
         Ok(())
     }
 
-    /// Returns true if the keys of the family end with a timestamp.
+    /// Returns true if the keys of the column family end with a timestamp.
     fn carries_timestamps(&self, family: FamilyId) -> bool {
         self.timestamps
             .as_ref()

@@ -7,9 +7,9 @@
 //! The range tombstone does not change the content of the database. Its readers read at #12 or later: for them, all
 //! keys of the run are deleted, or have entries newer than the tombstone. So it is not written to the WAL, and may
 //! be lost. It goes into the memtable that was active when the iterator was made, if the reader's sequence number
-//! is not below the first of this memtable: all older memtables and SST files must have older entries. Only the
-//! forward direction converts; RocksDB converts backward too. Source: RocksDB `db/db_iter.cc`,
-//! `MaybeInsertRangeTombstone`.
+//! is not below the first sequence number of this memtable: all entries in older memtables and SST files must be
+//! older than the tombstone. Only the forward direction converts; RocksDB converts backward too. Source: RocksDB
+//! `db/db_iter.cc`, `MaybeInsertRangeTombstone`.
 
 use base::SequenceNumber;
 use base::stats::Ticker;

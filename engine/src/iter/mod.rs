@@ -374,13 +374,13 @@ impl Iter {
     }
 
     fn replace(&mut self, newest: Arc<SuperVersion>, walk: Box<Walk<Tree>>, opened: bool) {
-        // Drop the old walk while the iterator still holds the super version of this walk.
         base::invariant!(
             self.super_version.number <= newest.number,
             "an iterator moves from super version {} back to {}",
             self.super_version.number,
             newest.number
         );
+        // Drop the old walk while the iterator still holds the super version of this walk.
         self.walk = walk;
         self.internal_key = OnceLock::new();
         self.opened = opened;

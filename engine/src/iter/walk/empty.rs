@@ -65,8 +65,8 @@ impl<I: InternalIterator> Walk<I> {
     }
 
     /// Positions all sources again after a watch has begun. A source stands on its next entry, which can be far
-    /// ahead of the walk. Entries that were written between the walk and this entry before the watch began would be
-    /// missed by source and watch.
+    /// ahead of the walk. If an entry was written between the two before the watch began, neither the source nor
+    /// the watch has seen it.
     fn read_again(&mut self, toward: Toward) {
         base::invariant!(self.source.valid(), "a walk reads again after its end");
         self.seek_key.clear();
