@@ -23,8 +23,9 @@ impl WriteBatch {
     /// Returns an error if the batch cannot be written. Does not look at the database.
     ///
     /// # Errors
-    /// InvalidArgument for a key or value that is too large; Corruption for columns of the same name; Aborted with the
-    /// subcode `MemoryLimit` if the batch is larger than its limit. A rollback to a save point removes the fault.
+    /// InvalidArgument for a key or value that is too large. Corruption for two columns of the same name. Aborted
+    /// with the subcode `MemoryLimit` if the batch is larger than its limit. A rollback to a save point removes
+    /// these errors.
     pub fn status(&self) -> Result<()> {
         if let Some(error) = &self.fault {
             return Err(error.clone());

@@ -156,9 +156,9 @@ impl Family {
         Ok(())
     }
 
-    /// Returns the user keys that bound the closed range `[begin, end]` of keys without timestamps: `begin` with the
-    /// newest timestamp and `end` with the oldest. `None` is unbounded. Files and entries carry timestamps, and a key
-    /// without its timestamp cannot be compared with them (RocksDB `MaybeAddTimestampsToRange`).
+    /// Returns the user keys that bound the closed range `[begin, end]` of keys without timestamps: `begin` with
+    /// the newest timestamp and `end` with the oldest. `None` is unbounded. The keys of files and entries have
+    /// timestamps, and cannot be compared with a key without timestamp (RocksDB `MaybeAddTimestampsToRange`).
     pub(crate) fn with_timestamps<'k>(
         &self,
         begin: Option<&'k [u8]>,

@@ -33,7 +33,7 @@ pub fn compressor() -> MakeCompressor {
     Arc::new(|| Ok(Box::new(Frames(compress::FrameEncoder::new()?))))
 }
 
-/// Makes the decompressor of a WAL with compression `kind`, a number of RocksDB.
+/// Makes the decompressor of a WAL whose compression has the number `kind` in RocksDB.
 ///
 /// # Errors
 /// NotSupported in a build without the C library of ZSTD.

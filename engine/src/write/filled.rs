@@ -57,8 +57,9 @@ impl<'w> Filler<'w> {
         Filler { writer }
     }
 
-    /// Fills own memtables with the entries of a batch. Returns `None` if the batch must go to the active memtables: it is
-    /// empty, has range deletions, or touches a column family with timestamps.
+    /// Fills own memtables with the entries of a batch. Returns `None` if the batch must go to the active
+    /// memtables: it is empty, has range deletions, touches a column family with timestamps, or shares sequence
+    /// numbers between its entries.
     ///
     /// # Errors
     /// InvalidArgument for a batch that cannot be written.

@@ -6,7 +6,7 @@
 //!                      leader done ──► a leads group 1; b, c wait for the outcome, or insert their own batches
 //! ```
 //! If the queue is idle, a new writer becomes leader and leads its own batch. If the queue is busy, the new
-//! writer appends its records to the last waiting group that accepts them (equal flags, size limit), and
+//! writer appends its records to the last waiting group that accepts them (matching flags, size limit), and
 //! waits. At its end, the leader wakes the first member of the first waiting group. This member becomes
 //! leader. Its group has its own batch first, then the records of the group, which are already one byte
 //! string in the form of the WAL. So no writer reads the batch of another thread, and the order in the WAL

@@ -254,7 +254,7 @@ impl Controller {
                 }
                 let mut inner = self.inner.lock();
                 if waits(&inner) {
-                    // The time limit: `help` starts a thread that the system refused before.
+                    // The wait has a time limit: `help` starts a thread that the system refused to start before.
                     self.changed.wait_for(&mut inner, LOOK_AGAIN);
                 }
             }

@@ -13,7 +13,7 @@ fn entry(records: &[u8]) -> Entry<'_> {
     }
 }
 
-/// Followers of one group, in the order of joining; some are refused when their leader's turn comes.
+/// A leader rejects some followers of its group. The group then has the other followers, in the order of joining.
 #[test]
 fn who_is_turned_away_leaves_the_group_as_if_it_had_not_joined() {
     let queue = Queue::new(1 << 20, 0, Arc::new(Patience::new(0, 0)));
