@@ -1,7 +1,8 @@
-//! Nanoseconds of what is done to a block in memory: next, prev, seek, point look-up, index seek.
+//! Measures the nanoseconds of operations on a block in memory: next, prev, seek, point lookup, index seek.
 //!
-//! `cargo bench -p ironstone-format --bench block_walk`. Keys of 16 bytes as db_bench makes them, values of
-//! 100; 4 KiB blocks, many of them, visited at random so that memory is part of the price.
+//! `cargo bench -p ironstone-format --bench block_walk`. Keys of 16 bytes as db_bench makes them, and values
+//! of 100 bytes. There are many blocks of 4 KiB, and they are visited in random order, so the result includes
+//! cache misses.
 
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "a bench")]
 
@@ -24,7 +25,7 @@ fn key(i: u64) -> Vec<u8> {
     key
 }
 
-/// The best of several runs: the machine has other work, too.
+/// Returns the best of several runs, because other processes disturb single runs.
 fn measure(what: &str, count: u64, mut f: impl FnMut()) {
     let best = (0..9)
         .map(|_| {
@@ -36,13 +37,14 @@ fn measure(what: &str, count: u64, mut f: impl FnMut()) {
     println!("{what:24} {best:8.1} ns");
 }
 
-/// Processor time of this thread, so that waiting for a busy machine does not count.
+/// Returns the processor time of this thread. It does not include the time in which the thread waits for a
+/// busy machine.
 fn cpu_nanos() -> f64 {
     let stat = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
     stat.split(' ').next().and_then(|n| n.parse().ok()).unwrap_or_default()
 }
 
-/// Deterministic chance (xorshift).
+/// A deterministic random number generator (xorshift).
 struct Dice(u64);
 
 impl Dice {

@@ -1,22 +1,22 @@
-//! Which checksum guards the blocks of a file, and how the place of a block enters into it.
+//! The checksum type of a table file, and how the position of a block changes the checksum of the block.
 //!
-//! Facts: RocksDB `table/format.cc`. One kind a file, named by the footer. The sums themselves are in
-//! `kernel::checksum`.
+//! A file has one checksum type; the footer stores it. The checksum functions are in `kernel::checksum`.
+//! RocksDB source: `table/format.cc`.
 
 use base::option::{Value, not_a};
 use base::{Error, Result};
 
-/// How the blocks of a table file are checksummed. The numbers are on disk.
+/// The checksum type of the blocks of a table file. The numbers are stored on disk.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum ChecksumType {
-    /// Nothing is checked but, since format version 6, the place.
+    /// No checksum of the data. From format version 6 on, only the position of the block is checked.
     None = 0,
     /// Masked CRC-32C. The default of releases before 7.8.
     Crc32c = 1,
     XxHash = 2,
     XxHash64 = 3,
-    /// Since release 6.27. The default.
+    /// Available since release 6.27. The default.
     #[default]
     Xxh3 = 4,
 }
@@ -45,7 +45,7 @@ impl ChecksumType {
     ];
 
     /// # Errors
-    /// Corruption if no release has written such a byte.
+    /// Corruption if no release has ever written such a byte.
     pub fn from_u8(byte: u8) -> Result<Self> {
         match Self::ALL.get(usize::from(byte)) {
             Some(&kind) => Ok(kind),
@@ -53,7 +53,7 @@ impl ChecksumType {
         }
     }
 
-    /// The word in option text.
+    /// Returns the name in option text.
     pub fn name(self) -> &'static str {
         match self {
             ChecksumType::None => "kNoChecksum",
@@ -69,8 +69,9 @@ impl ChecksumType {
     }
 }
 
-/// Returns the number that is added to the checksum of the block at `offset`. A block from a wrong offset or a wrong
-/// file then fails its checksum. `base` is the number of the file. If `base` is 0 (format versions below 6), the result
+/// Returns the number that is added to the checksum of the block at `offset`. A block from a wrong offset or
+/// a wrong file then fails its checksum. `base` is the base context checksum of the file
+/// ([`crate::footer::Footer::base_context_checksum`]). If `base` is 0 (format versions below 6), the result
 /// is 0.
 #[inline]
 pub fn context_modifier(base: u32, offset: u64) -> u32 {

@@ -1,4 +1,4 @@
-//! The last bytes of a table file: what kind it is, and where to find the rest.
+//! The last bytes of a table file. They contain the kind of the table and the position of the metaindex.
 //!
 //! ```text
 //! version 0 (48 bytes: plain tables)       versions 1 to 5 (53 bytes)
@@ -16,7 +16,7 @@
 //! 41..45  u32 format version
 //! 45..53  u64 magic
 //! ```
-//! Facts: RocksDB `table/format.cc`.
+//! RocksDB source: `table/format.cc`.
 
 use base::coding::{Cursor, get_u32, get_u64};
 use base::{Error, Result};
@@ -28,26 +28,26 @@ use crate::trailer;
 #[cfg(test)]
 mod tests;
 
-/// Bytes of a footer of version 1 and later: read this many from the end of a file.
+/// The size in bytes of a footer of version 1 and later. Read this many bytes from the end of a file.
 pub const LEN: usize = 53;
-/// Bytes of a footer of version 0: no table file is shorter.
+/// The size in bytes of a footer of version 0. No table file is shorter.
 pub const LEN_VERSION_0: usize = 48;
 
-/// The newest format version there is.
+/// The newest format version.
 pub const FORMAT_VERSION_MAX: u32 = 7;
-/// The oldest format version of a block-based table that is read.
+/// The oldest format version of a block-based table that can be read.
 pub const FORMAT_VERSION_MIN: u32 = 2;
 
 const EXTENDED_MAGIC: [u8; 4] = [0x3e, 0x00, 0x7a, 0x00];
 
-/// Which kind of table a file is.
+/// The kind of a table file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TableKind {
     BlockBased,
-    /// Block-based of version 0: last written by release 2.
+    /// Block-based of version 0; last written by release 2.
     BlockBasedLegacy,
     Plain,
-    /// What plain tables are still written with.
+    /// Still used for new plain tables.
     PlainLegacy,
     Cuckoo,
 }
@@ -74,25 +74,26 @@ impl TableKind {
     }
 }
 
-/// A footer, decoded.
+/// A decoded footer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Footer {
     pub kind: TableKind,
     pub format_version: u32,
     pub checksum: ChecksumType,
-    /// Added, with its place, to the checksum of every block; 0 below version 6.
+    /// Combined with the position of a block and added to the checksum of the block; 0 below version 6.
     pub base_context_checksum: u32,
     pub metaindex: BlockHandle,
-    /// `None` from version 6 on: the metaindex names the index.
+    /// `None` from version 6 on: the metaindex contains the position of the index.
     pub index: Option<BlockHandle>,
 }
 
 impl Footer {
-    /// Decodes the footer from the last bytes of a file of `file_size` bytes: at least [`LEN`] of them,
-    /// or the whole file if that is shorter.
+    /// Decodes the footer from `tail`, the last bytes of a file of `file_size` bytes. `tail` has at least
+    /// [`LEN`] bytes, or it is the whole file if the file is shorter.
     ///
     /// # Errors
-    /// Corruption if this is no footer or it contradicts itself; NotSupported for versions too new.
+    /// Corruption if this is not a footer or the footer contradicts itself. NotSupported if the version is
+    /// too new.
     pub fn decode(tail: &[u8], file_size: u64) -> Result<Footer> {
         let too_short =
             || Error::corruption(format!("file is too short ({file_size} bytes) to be an sstable"));
@@ -177,8 +178,8 @@ impl Footer {
             .wrapping_add(context_modifier(self.base_context_checksum, offset))
     }
 
-    /// The bytes of this footer when it starts at `offset` of its file. From version 6 on only the size
-    /// of the metaindex is written: it must end at `offset`.
+    /// Returns the bytes of this footer for a file in which it starts at `offset`. From version 6 on only the
+    /// size of the metaindex is stored, so the metaindex must end at `offset`.
     pub fn encode(&self, offset: u64) -> Vec<u8> {
         let mut handles = Vec::with_capacity(40);
         if self.format_version < 6 {

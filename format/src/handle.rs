@@ -1,9 +1,9 @@
-//! Where a block lies in its file.
+//! The position of a block in its file.
 //!
 //! ```text
 //! v64 offset | v64 size        size without the five-byte trailer; at most 20 bytes in all
 //! ```
-//! Facts: RocksDB `table/format.cc`.
+//! RocksDB source: `table/format.cc`.
 
 use std::fmt;
 
@@ -12,7 +12,7 @@ use base::{Error, Result};
 
 use crate::trailer;
 
-/// Offset and payload size of a block, in bytes.
+/// The offset and the payload size of a block, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct BlockHandle {
     pub offset: u64,
@@ -20,10 +20,10 @@ pub struct BlockHandle {
 }
 
 impl BlockHandle {
-    /// No block at all.
+    /// The handle that means "no block".
     pub const NULL: BlockHandle = BlockHandle { offset: 0, size: 0 };
 
-    /// Bytes that an encoded handle takes at most.
+    /// The largest number of bytes of an encoded handle.
     pub const ENCODED_LEN_MAX: usize = 20;
 
     #[inline]
@@ -36,7 +36,8 @@ impl BlockHandle {
         *self == BlockHandle::NULL
     }
 
-    /// Where the next block starts if nothing lies between. Saturates on nonsense.
+    /// Returns the offset at which the next block starts if it follows directly. Saturates if the handle is
+    /// invalid.
     #[inline]
     pub fn end(&self) -> u64 {
         self.offset.saturating_add(self.size).saturating_add(trailer::LEN as u64)
@@ -47,10 +48,10 @@ impl BlockHandle {
         put_varint64(out, self.size);
     }
 
-    /// Reads a handle off the cursor.
+    /// Reads a handle from the cursor.
     ///
     /// # Errors
-    /// Corruption if it is cut short.
+    /// Corruption if the handle is incomplete.
     pub fn decode(cursor: &mut Cursor<'_>) -> Result<Self> {
         match (cursor.varint64(), cursor.varint64()) {
             (Some(offset), Some(size)) => Ok(BlockHandle { offset, size }),
@@ -58,16 +59,16 @@ impl BlockHandle {
         }
     }
 
-    /// Reads a handle that may have more behind it, as metaindex values and footers do.
+    /// Reads a handle from bytes that may continue after the handle, as metaindex values and footers do.
     ///
     /// # Errors
-    /// Corruption if it is cut short.
+    /// Corruption if the handle is incomplete.
     pub fn decode_from(bytes: &[u8]) -> Result<Self> {
         BlockHandle::decode(&mut Cursor::new(bytes))
     }
 }
 
-/// `4096+1021`: offset and size.
+/// Prints offset and size, for example `4096+1021`.
 impl fmt::Display for BlockHandle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}+{}", self.offset, self.size)

@@ -1,4 +1,5 @@
-//! Bytes to values and back, for every file RocksDB writes. No files, no clocks; every decoder is total.
+//! Encoders and decoders for every file that RocksDB writes. This crate uses no files and no clocks. A
+//! decoder never panics; it returns an error.
 
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::disallowed_methods, clippy::disallowed_types))]

@@ -1,7 +1,7 @@
-//! The directory of a table's other blocks: name → handle.
+//! The metaindex: a table's directory of its other blocks, from name to handle.
 //!
-//! A sorted-string block with a restart at each entry; never compressed. Names nobody knows are kept and
-//! ignored. Facts: RocksDB `table/meta_blocks.cc`.
+//! A sorted-string block with a restart at each entry. It is never compressed. Unknown names are kept and
+//! ignored. RocksDB source: `table/meta_blocks.cc`.
 
 use std::collections::BTreeMap;
 
@@ -14,27 +14,27 @@ use crate::handle::BlockHandle;
 #[cfg(test)]
 mod tests;
 
-/// Names of the blocks.
+/// The names of the blocks.
 pub mod names {
     pub const PROPERTIES: &str = "rocksdb.properties";
-    /// How the first releases called it.
+    /// The name in the first releases.
     pub const PROPERTIES_OLD: &str = "rocksdb.stats";
     pub const INDEX: &str = "rocksdb.index";
     pub const COMPRESSION_DICT: &str = "rocksdb.compression_dict";
     pub const RANGE_DEL: &str = "rocksdb.range_del";
     pub const HASH_INDEX_PREFIXES: &str = "rocksdb.hashindex.prefixes";
     pub const HASH_INDEX_METADATA: &str = "rocksdb.hashindex.metadata";
-    /// Followed by the filter policy's compatibility name, as are the next two.
+    /// The compatibility name of the filter policy follows. This also applies to the next two names.
     pub const FULL_FILTER: &str = "fullfilter.";
     pub const PARTITIONED_FILTER: &str = "partitionedfilter.";
-    /// One filter a block: no longer read, and no longer written since release 7.
+    /// One filter per block. Not written since release 7, and no longer read.
     pub const OBSOLETE_FILTER: &str = "filter.";
     pub const USER_DEFINED_INDEX: &str = "rocksdb.user_defined_index.";
-    /// What every built-in filter policy calls itself here.
+    /// The compatibility name of every built-in filter policy.
     pub const BUILTIN_FILTER: &str = "rocksdb.BuiltinBloomFilter";
 }
 
-/// A metaindex, decoded.
+/// A decoded metaindex.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Metaindex {
     pub entries: BTreeMap<Vec<u8>, BlockHandle>,
@@ -42,7 +42,7 @@ pub struct Metaindex {
 
 impl Metaindex {
     /// # Errors
-    /// Corruption if the block is not well formed or a handle is cut short.
+    /// Corruption if the block is not well formed or a handle is incomplete.
     pub fn decode(payload: &[u8]) -> Result<Metaindex> {
         let mut entries = BTreeMap::new();
         let mut iter = BlockIter::new(Block::parse(payload)?);
@@ -55,7 +55,7 @@ impl Metaindex {
         Ok(Metaindex { entries })
     }
 
-    /// The block's payload.
+    /// Returns the payload of the block.
     pub fn encode(&self) -> Vec<u8> {
         let mut builder = BlockBuilder::new(BlockConfig { restart_interval: 1, ..BlockConfig::default() });
         let mut value = Vec::new();

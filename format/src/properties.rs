@@ -1,9 +1,9 @@
-//! The properties of a table: what its writer knew about it, and what its reader must know.
+//! The properties of a table: facts that the writer knew about the table, and facts that a reader needs.
 //!
-//! A sorted-string block with a single restart. Names and the rule when each is written are in one table
-//! below ([`NUMBERS`], [`TEXTS`]); numbers are varints, texts raw bytes. A number that does not decode is
-//! skipped, as RocksDB does; a name nobody here knows is kept as user-collected. Facts: RocksDB
-//! `table/meta_blocks.cc`, `include/rocksdb/table_properties.h`.
+//! A sorted-string block with a single restart. One list below ([`NUMBERS`], [`TEXTS`]) contains all names,
+//! and the rule when each property is written. Numbers are varints, texts are raw bytes. A number that cannot
+//! be decoded is skipped, as in RocksDB. A property with an unknown name is kept as user-collected. RocksDB
+//! source: `table/meta_blocks.cc`, `include/rocksdb/table_properties.h`.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -17,20 +17,20 @@ use crate::block_builder::{BlockBuilder, BlockConfig};
 #[cfg(test)]
 mod tests;
 
-/// The family id of a table that was written without knowing it.
+/// The column family id of a table whose writer did not know it.
 pub const COLUMN_FAMILY_ID_UNKNOWN: u64 = i32::MAX as u64;
 
-/// When a number is written.
+/// The rule when a number is written.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Rule {
     Always,
-    /// Unless it is 0.
+    /// Written unless it is 0.
     NotZero,
-    /// With `index_partitions`, whatever its own value.
+    /// Written if `index_partitions` is written, whatever its own value.
     Partitioned,
-    /// Only if it is 0.
+    /// Written only if it is 0.
     Zero,
-    /// Unless it is the unknown sequence number.
+    /// Written unless it is the unknown sequence number.
     Known,
 }
 
@@ -44,9 +44,10 @@ macro_rules! properties {
         pub struct Properties {
             $($(#[$ndoc])* pub $number: u64,)*
             $($(#[$tdoc])* pub $text: Vec<u8>,)*
-            /// Everything else, by name; what table property collectors and built-in collectors added.
+            /// All other properties by name: those that table property collectors and built-in collectors
+            /// added.
             pub user_collected: BTreeMap<Vec<u8>, Vec<u8>>,
-            /// Where in the file the eight bytes of the global sequence number stand, if they do.
+            /// The offset in the file of the eight bytes of the global sequence number, if the table has one.
             pub global_seqno_offset: Option<u64>,
         }
 
@@ -71,25 +72,26 @@ macro_rules! properties {
 
 properties! {
     numbers {
-        /// The file's number when it was made; 0 if unknown. Part of its unique id.
+        /// The number that the file had when it was created; 0 if unknown. It is part of the file's unique
+        /// id.
         original_file_number "rocksdb.original.file.number" Always = 0;
-        /// Bytes of all internal keys, start keys of range tombstones included.
+        /// The total size in bytes of all internal keys, including the start keys of range tombstones.
         raw_key_size "rocksdb.raw.key.size" Always = 0;
         raw_value_size "rocksdb.raw.value.size" Always = 0;
-        /// Offset behind the last data block.
+        /// The offset of the end of the last data block.
         data_size "rocksdb.data.size" Always = 0;
         index_size "rocksdb.index.size" Always = 0;
         index_partitions "rocksdb.index.partitions" NotZero = 0;
         top_level_index_size "rocksdb.top-level.index.size" Partitioned = 0;
-        /// 1 if index keys carry no trailer.
+        /// 1 if the keys in the index are user keys, without sequence number and value type.
         index_key_is_user_key "rocksdb.index.key.is.user.key" Always = 0;
         /// 1 if index values are delta encoded, without a length.
         index_value_is_delta_encoded "rocksdb.index.value.is.delta.encoded" Always = 0;
         udi_is_primary_index "rocksdb.udi.is.primary.index" NotZero = 0;
-        /// Point entries and range tombstones.
+        /// The number of point entries and range tombstones.
         num_entries "rocksdb.num.entries" Always = 0;
         num_filter_entries "rocksdb.num.filter_entries" Always = 0;
-        /// Deletions of every kind, range tombstones included.
+        /// The number of deletions of all value types, including range tombstones.
         num_deletions "rocksdb.deleted.keys" Always = 0;
         num_merge_operands "rocksdb.merge.operands" Always = 0;
         num_range_deletions "rocksdb.num.range-deletions" Always = 0;
@@ -99,25 +101,25 @@ properties! {
         num_uniform_blocks "rocksdb.num.uniform.blocks" Always = 0;
         filter_size "rocksdb.filter.size" Always = 0;
         format_version "rocksdb.format.version" Always = 0;
-        /// Length of every user key if they are all the same; 0 otherwise.
+        /// The length of every user key if all have the same length; otherwise 0.
         fixed_key_len "rocksdb.fixed.key.length" Always = 0;
         column_family_id "rocksdb.column.family.id" Always = COLUMN_FAMILY_ID_UNKNOWN;
-        /// Seconds since 1970 when the oldest data in it was written; 0 if unknown.
+        /// The time in seconds since 1970 when the oldest data of the table was written; 0 if unknown.
         creation_time "rocksdb.creation.time" Always = 0;
         oldest_key_time "rocksdb.oldest.key.time" Always = 0;
         newest_key_time "rocksdb.newest.key.time" Always = 0;
         file_creation_time "rocksdb.file.creation.time" NotZero = 0;
         slow_compression_estimated_data_size "rocksdb.sample_for_compression.slow.data.size" NotZero = 0;
         fast_compression_estimated_data_size "rocksdb.sample_for_compression.fast.data.size" NotZero = 0;
-        /// Offset of the first byte behind the data blocks; 0 if unknown.
+        /// The offset of the first byte after the data blocks; 0 if unknown.
         tail_start_offset "rocksdb.tail.start.offset" Always = 0;
-        /// 0 if timestamps were cut from the keys.
+        /// 0 if timestamps were removed from the keys.
         user_defined_timestamps_persisted "rocksdb.user.defined.timestamps.persisted" Zero = 1;
         /// `u64::MAX` if unknown.
         key_largest_seqno "rocksdb.key.largest.seqno" Known = u64::MAX;
         /// `u64::MAX` if unknown.
         key_smallest_seqno "rocksdb.key.smallest.seqno" Known = u64::MAX;
-        /// 0 if unknown. Blocks with separated values cannot be read without it.
+        /// 0 if unknown. Blocks with separated keys and values cannot be read without it.
         data_block_restart_interval "rocksdb.data.block.restart.interval" NotZero = 0;
         index_block_restart_interval "rocksdb.index.block.restart.interval" NotZero = 0;
         separate_key_value_in_data_block "rocksdb.separate.key.value.in.data.block" NotZero = 0;
@@ -138,14 +140,15 @@ properties! {
     }
 }
 
-/// Where a name stands in the tables above.
+/// The index of a name in [`NUMBERS`] or [`TEXTS`].
 #[derive(Clone, Copy)]
 enum Place {
     Number(usize),
     Text(usize),
 }
 
-/// By name, in order: a table of any size is opened with some sixty of them.
+/// All names in sorted order. Each open of a table looks up about sixty of them, whatever the size of the
+/// table.
 static PLACES: LazyLock<Vec<(&'static str, Place)>> = LazyLock::new(|| {
     let numbers = NUMBERS.iter().enumerate().map(|(at, number)| (number.0, Place::Number(at)));
     let texts = TEXTS.iter().enumerate().map(|(at, text)| (text.0, Place::Text(at)));
@@ -154,7 +157,7 @@ static PLACES: LazyLock<Vec<(&'static str, Place)>> = LazyLock::new(|| {
     all
 });
 
-/// Names of properties that built-in collectors add.
+/// The names of properties that built-in collectors add.
 pub mod names {
     pub const INDEX_TYPE: &str = "rocksdb.block.based.table.index.type";
     pub const WHOLE_KEY_FILTERING: &str = "rocksdb.block.based.table.whole.key.filtering";
@@ -170,10 +173,10 @@ pub mod names {
 }
 
 impl Properties {
-    /// Decodes the block that starts at `offset` of its file (0 if that does not matter).
+    /// Decodes the block that starts at `offset` of its file (0 if the offset does not matter).
     ///
     /// # Errors
-    /// Corruption if the block is not well formed or its names are not strictly ascending.
+    /// Corruption if the block is not well formed or the names are not strictly ascending.
     pub fn decode(payload: &[u8], offset: u64) -> Result<Properties> {
         let block = Block::parse(payload)?;
         let mut properties = Properties::default();
@@ -208,7 +211,7 @@ impl Properties {
                 if let Some((number, _)) = get_varint64(value) {
                     *field(self) = number;
                 }
-                // Kept in both places, as RocksDB keeps them for callers of old.
+                // These two are stored in both places, as RocksDB does for old callers.
                 if name != names::DELETED_KEYS.as_bytes() && name != names::MERGE_OPERANDS.as_bytes() {
                     return;
                 }
@@ -223,14 +226,14 @@ impl Properties {
         self.user_collected.insert(name.to_vec(), value.to_vec());
     }
 
-    /// Every property as it is stored: name and value, in the order of the block.
+    /// Returns every property as it is stored: name and value, in the order of the block.
     pub fn entries(&self) -> BTreeMap<Vec<u8>, Vec<u8>> {
         let mut numbers = Vec::new();
         let stored = self.stored(&mut numbers);
         stored.into_iter().map(|(name, value)| (name.to_vec(), value.to_vec())).collect()
     }
 
-    /// The same, borrowed; the numbers' bytes are put into `numbers`.
+    /// Like `entries`, but borrowed. The encoded numbers are stored in `numbers`.
     fn stored<'a>(&'a self, numbers: &'a mut Vec<u8>) -> Vec<(&'a [u8], &'a [u8])> {
         let is_written = |rule: Rule, number: u64| match rule {
             Rule::Always => true,
@@ -257,13 +260,14 @@ impl Properties {
         let texts = TEXTS.iter().map(|(name, get, _)| (name.as_bytes(), &get(self)[..]));
         all.extend(texts.filter(|(_, text)| !text.is_empty()));
         all.extend(self.user_collected.iter().map(|(name, value)| (&name[..], &value[..])));
-        // The sort keeps what is alike in order, so of a name that stands twice the user's goes.
+        // The sort is stable and the user-collected properties come last. So if a name occurs twice, the
+        // user-collected property is dropped.
         all.sort_by_key(|(name, _)| *name);
         all.dedup_by_key(|(name, _)| *name);
         all
     }
 
-    /// The block's payload.
+    /// Returns the payload of the block.
     pub fn encode(&self) -> Vec<u8> {
         let config = BlockConfig { restart_interval: i32::MAX as usize, ..BlockConfig::default() };
         let mut builder = BlockBuilder::new(config);
@@ -273,22 +277,22 @@ impl Properties {
         std::mem::take(builder.finish())
     }
 
-    /// A user-collected property.
+    /// Returns a user-collected property.
     pub fn user(&self, name: &str) -> Option<&[u8]> {
         self.user_collected.get(name.as_bytes()).map(|v| &v[..])
     }
 
-    /// The index type's number, if the writer said so.
+    /// Returns the number of the index type, if the writer stored it.
     pub fn index_type(&self) -> Option<u32> {
         self.user(names::INDEX_TYPE).and_then(|v| get_u32(v, 0))
     }
 
-    /// Whether whole keys are in the filter.
+    /// Returns true if whole keys are in the filter.
     pub fn whole_key_filtering(&self) -> bool {
         self.user(names::WHOLE_KEY_FILTERING) != Some(b"0")
     }
 
-    /// Whether prefixes are in the filter.
+    /// Returns true if prefixes are in the filter.
     pub fn prefix_filtering(&self) -> bool {
         self.user(names::PREFIX_FILTERING) != Some(b"0")
     }

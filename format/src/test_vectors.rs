@@ -1,28 +1,28 @@
-//! The vectors of RocksDB's own bytes, for tests.
+//! Test vectors: bytes that RocksDB wrote.
 
 use serde_json::Value;
 
-/// One section of `fixtures/formats/vectors-sst.json`.
+/// Returns one section of `fixtures/formats/vectors-sst.json`.
 pub(crate) fn vectors(section: &str) -> Vec<Value> {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../fixtures/formats/vectors-sst.json");
     let all: Value = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
     all["sections"][section]["vectors"].as_array().unwrap().clone()
 }
 
-/// Bytes from hexadecimal text.
+/// Returns the bytes of a hexadecimal text.
 pub(crate) fn hex(text: &Value) -> Vec<u8> {
     let text = text.as_str().unwrap();
     (0..text.len()).step_by(2).map(|at| u8::from_str_radix(&text[at..at + 2], 16).unwrap()).collect()
 }
 
-/// One list of `fixtures/formats/vectors-db.json`.
+/// Returns one list of `fixtures/formats/vectors-db.json`.
 pub(crate) fn db_vectors(list: &str) -> Vec<Value> {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../fixtures/formats/vectors-db.json");
     let all: Value = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
     all[list].as_array().unwrap().clone()
 }
 
-/// Bytes from a list of hexadecimal texts and `[byte, count]` runs.
+/// Returns the bytes of a list of hexadecimal texts and runs `[byte, count]`.
 pub(crate) fn rle(list: &Value) -> Vec<u8> {
     let mut out = Vec::new();
     for part in list.as_array().unwrap() {
@@ -34,12 +34,12 @@ pub(crate) fn rle(list: &Value) -> Vec<u8> {
     out
 }
 
-/// Hexadecimal text.
+/// Returns bytes as hexadecimal text.
 pub(crate) fn to_hex(bytes: &[u8]) -> Value {
     Value::String(bytes.iter().map(|b| format!("{b:02x}")).collect())
 }
 
-/// Every single-bit change of `bytes`, and every shorter prefix.
+/// Returns all variants of `bytes` with one flipped bit, and all shorter prefixes.
 pub(crate) fn damaged(bytes: &[u8]) -> impl Iterator<Item = Vec<u8>> {
     let flips = (0..bytes.len() * 8).map(move |i| {
         let mut copy = bytes.to_vec();

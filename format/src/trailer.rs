@@ -1,10 +1,11 @@
-//! The five bytes behind every block of a block-based table.
+//! The trailer: the five bytes after every block of a block-based table.
 //!
 //! ```text
 //! payload (size bytes) | u8 compression type | u32 checksum
 //! ```
-//! The checksum covers payload and type byte; from format version 6 on the block's place is added to it
-//! (see [`crate::checksum::context_modifier`]). Facts: RocksDB `table/format.cc`.
+//! The checksum covers the payload and the type byte. From format version 6 on, a number that depends on the
+//! position of the block is added to it (see [`crate::checksum::context_modifier`]). RocksDB source:
+//! `table/format.cc`.
 
 use base::coding::get_u32;
 use base::{Error, Result};
@@ -15,10 +16,10 @@ use crate::checksum::{ChecksumType, context_modifier};
 #[cfg(test)]
 mod tests;
 
-/// Bytes of the trailer.
+/// The size of the trailer in bytes.
 pub const LEN: usize = 5;
 
-/// The checksum of `data` alone, whose last byte is, in a block, the compression type.
+/// Returns the checksum of `data` alone. For a block, the last byte of `data` is the compression type.
 pub fn checksum(kind: ChecksumType, data: &[u8]) -> u32 {
     match kind {
         ChecksumType::None => 0,
@@ -32,29 +33,30 @@ pub fn checksum(kind: ChecksumType, data: &[u8]) -> u32 {
     }
 }
 
-/// XXH3 is computed before the compression type is known, and the type is mixed in afterwards.
+/// Mixes the compression type into an XXH3 checksum. RocksDB computes XXH3 before the compression type is
+/// known.
 #[inline]
 fn mix_last_byte(checksum: u32, last: u8) -> u32 {
     checksum ^ u32::from(last).wrapping_mul(0x6b90_83d9)
 }
 
-/// What stands in the trailer of a block at `offset`. `data` is payload and type byte.
+/// Returns the checksum in the trailer of a block at `offset`. `data` is the payload and the type byte.
 #[inline]
 pub fn block_checksum(kind: ChecksumType, base_context: u32, offset: u64, data: &[u8]) -> u32 {
     checksum(kind, data).wrapping_add(context_modifier(base_context, offset))
 }
 
-/// Completes a block whose payload is all of `block`: type byte and checksum go behind it.
+/// Completes a block: appends the type byte and the checksum. `block` contains exactly the payload.
 pub fn append(block: &mut Vec<u8>, compression: u8, kind: ChecksumType, base_context: u32, offset: u64) {
     block.push(compression);
     let sum = block_checksum(kind, base_context, offset, block);
     block.extend_from_slice(&sum.to_le_bytes());
 }
 
-/// The type byte of a block read with its trailer.
+/// Returns the type byte of a block that was read with its trailer.
 ///
 /// # Errors
-/// Corruption if there is no whole trailer.
+/// Corruption if the block is shorter than a trailer.
 #[inline]
 pub fn compression_type(block: &[u8]) -> Result<u8> {
     match block.len().checked_sub(LEN) {
@@ -63,10 +65,10 @@ pub fn compression_type(block: &[u8]) -> Result<u8> {
     }
 }
 
-/// Checks a block read with its trailer from `offset`; returns the compression type byte.
+/// Checks a block that was read with its trailer from `offset`. Returns the compression type byte.
 ///
 /// # Errors
-/// Corruption, with the offset, if the checksum does not fit.
+/// Corruption with the offset if the checksum is wrong.
 pub fn verify(kind: ChecksumType, base_context: u32, offset: u64, block: &[u8]) -> Result<u8> {
     let compression = compression_type(block).map_err(|e| e.at(offset))?;
     let summed = &block[..block.len() - 4];

@@ -1,10 +1,10 @@
-//! A write batch, annotated.
+//! Annotates write batches.
 
 use base::key::ValueType::{self, *};
 
 use super::{Probe, Tree};
 
-/// The bytes of a write batch.
+/// Annotates the bytes of a write batch.
 pub fn batch(bytes: &[u8]) -> Tree {
     let mut p = Probe::new(bytes, 0);
     p.u64("sequence");
@@ -21,7 +21,7 @@ fn record(p: &mut Probe<'_>) -> String {
         None => format!("tag {tag} unknown"),
     };
     let tag = p.field(|c| c.u8(), name).and_then(ValueType::from_u8);
-    // A read that must fail ends the walk over the batch.
+    // This read always fails and so ends the walk over the batch.
     let Some(tag) = tag.filter(|t| *t != DeletionWithTimestamp) else {
         p.field(|_| None::<()>, |()| String::new());
         return "record".to_string();

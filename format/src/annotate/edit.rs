@@ -1,9 +1,9 @@
-//! A MANIFEST record, annotated.
+//! Annotates MANIFEST records.
 
 use super::{Probe, Tree};
 use crate::edit::{file_tag, tag};
 
-/// The bytes of one MANIFEST record.
+/// Annotates the bytes of one MANIFEST record.
 pub fn edit(bytes: &[u8]) -> Tree {
     let mut p = Probe::new(bytes, 0);
     while p.more() {
@@ -95,7 +95,7 @@ fn new_file(p: &mut Probe<'_>, t: u32) {
     }
 }
 
-/// `{ tag, slice }` up to the tag that ends them.
+/// Reads pairs `{ tag, slice }` up to the tag `end`.
 fn fields(p: &mut Probe<'_>, end: u32, name: impl Fn(u32) -> String) {
     let mut done = false;
     while p.more() && !done {

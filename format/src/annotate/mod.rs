@@ -1,7 +1,7 @@
-//! Bytes with what they mean beside them: for golden tests, dumps and the inspector.
+//! Annotation: a file's bytes together with their meaning, for golden tests, dumps and the inspector.
 //!
-//! A [`Tree`] covers its bytes without gaps: each leaf is a field, each branch a structure. Printed, a
-//! leaf shows offset, bytes and meaning:
+//! A [`Tree`] covers its bytes without gaps: each leaf is a field, each branch is a structure. A printed leaf
+//! shows offset, bytes and meaning:
 //!
 //! ```text
 //! 0000000000  batch
@@ -11,7 +11,7 @@
 //! 000000000c      01              tag 1 Value
 //! 000000000d      016b            key "k"
 //! ```
-//! Annotating is total: bytes that do not decode become a leaf with a message. No byte is left out.
+//! Annotation never fails: bytes that cannot be decoded become a leaf with a message. No byte is left out.
 
 mod batch;
 mod edit;

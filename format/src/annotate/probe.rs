@@ -1,4 +1,5 @@
-//! Walks over bytes and notes what each was. A failed read ends the walk with a leaf of the rest.
+//! A cursor over bytes that records the meaning of each field. After a failed read, all remaining bytes
+//! become one leaf.
 
 use base::coding::Cursor;
 use base::key;
@@ -15,12 +16,12 @@ pub(super) struct Probe<'a> {
 }
 
 impl<'a> Probe<'a> {
-    /// `base` is where `bytes` lie in the whole.
+    /// `base` is the offset of `bytes` in the whole input.
     pub fn new(bytes: &'a [u8], base: u64) -> Self {
         Probe { bytes, cursor: Cursor::new(bytes), base, children: Vec::new(), failed: false }
     }
 
-    /// Whether there is more to read.
+    /// Returns true if there are more bytes to read.
     pub fn more(&self) -> bool {
         !self.failed && !self.cursor.is_empty()
     }
@@ -49,12 +50,12 @@ impl<'a> Probe<'a> {
         self.field(Cursor::varint64, |n| format!("{label} {n}"))
     }
 
-    /// A length-prefixed slice.
+    /// Reads a length-prefixed slice.
     pub fn slice(&mut self, label: &str) -> Option<&'a [u8]> {
         self.field(Cursor::slice, |s| format!("{label} {}", text(s)))
     }
 
-    /// A length-prefixed internal key, printed as keys print.
+    /// Reads a length-prefixed internal key. The label shows the key in its printed form.
     pub fn internal_key(&mut self, label: &str) -> Option<&'a [u8]> {
         self.field(Cursor::slice, |s| match key::parse(s) {
             Ok(key) => format!("{label} {key}"),
@@ -62,7 +63,7 @@ impl<'a> Probe<'a> {
         })
     }
 
-    /// Reads a field; its label is made from its value.
+    /// Reads a field. `label` makes the label from the value.
     pub fn field<T>(
         &mut self,
         read: impl FnOnce(&mut Cursor<'a>) -> Option<T>,
@@ -87,7 +88,7 @@ impl<'a> Probe<'a> {
         }
     }
 
-    /// A structure inside: `walk` reads it from where we are, and names it.
+    /// Reads an inner structure: `walk` reads it from the current position and returns its name.
     pub fn group(&mut self, walk: impl FnOnce(&mut Probe<'a>) -> String) {
         let start = self.cursor.offset();
         let mut inner = Probe::new(&self.bytes[start..], self.offset());
@@ -107,7 +108,7 @@ impl<'a> Probe<'a> {
         self.children.push(tree);
     }
 
-    /// The walk is over: bytes not read become a leaf.
+    /// Ends the walk. Bytes that were not read become a leaf.
     pub fn finish(mut self, label: impl Into<String>) -> Tree {
         if !self.cursor.is_empty() {
             let label = if self.failed { "cannot be read" } else { "not read" };

@@ -1,10 +1,10 @@
-//! Annotations cover every byte; goldens show them.
+//! Annotations cover every byte. Golden files contain examples.
 
 use super::*;
 use crate::test_vectors::{damaged, db_vectors, hex, rle};
 use proptest::prelude::*;
 
-/// Leaves cover their branch without gap or overlap.
+/// Checks that the leaves cover their branch without gaps or overlaps.
 fn check_cover(tree: &Tree) {
     let own: Vec<&Tree> = tree.children.iter().filter(|c| !c.derived).collect();
     if own.is_empty() {
@@ -21,7 +21,8 @@ fn check_cover(tree: &Tree) {
     assert_eq!(bytes, tree.bytes, "{tree}");
 }
 
-/// `IRONSTONE_REWRITE=1` writes what it is; the reviewer reads the diff.
+/// Compares with the golden file. With `IRONSTONE_REWRITE=1` the file is rewritten instead, and the reviewer
+/// reads the diff.
 fn golden(name: &str, text: &str) {
     let path = format!("{}/src/annotate/testdata/{name}", env!("CARGO_MANIFEST_DIR"));
     if std::env::var_os("IRONSTONE_REWRITE").is_some() {

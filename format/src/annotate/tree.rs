@@ -1,21 +1,21 @@
-//! The tree of an annotated file: bytes with names, and how they are shown.
+//! The tree of an annotated file, and how it is printed.
 
 use std::fmt;
 
-/// A structure or a field, and the bytes it takes.
+/// A structure or a field, and its bytes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tree {
-    /// From the start of what was annotated.
+    /// The offset from the start of the annotated bytes.
     pub offset: u64,
     pub bytes: Vec<u8>,
     pub label: String,
     pub children: Vec<Tree>,
-    /// The children are of bytes derived from these (a record put together from fragments), with
-    /// offsets of their own.
+    /// True if the children describe bytes that were derived from these bytes (for example a record assembled
+    /// from fragments). The children's offsets then are offsets in the derived bytes.
     pub derived: bool,
 }
 
-/// The most bytes of a leaf that are shown.
+/// The largest number of bytes of a leaf that are printed.
 pub(super) const SHOWN_MAX: usize = 16;
 
 impl Tree {
@@ -43,7 +43,8 @@ impl fmt::Display for Tree {
     }
 }
 
-/// Bytes as people read them: printable ones in quotes, others escaped, long ones cut.
+/// Returns bytes as readable text in quotes: printable bytes as they are, other bytes escaped, long values
+/// cut.
 pub(super) fn text(bytes: &[u8]) -> String {
     let cut = &bytes[..bytes.len().min(40)];
     let dots = if cut.len() < bytes.len() { ".." } else { "" };

@@ -1,22 +1,22 @@
-//! A log file, annotated: physical records in their blocks, and what the whole ones hold.
+//! Annotates files in the WAL format: physical records in their blocks, and the content of complete records.
 
 use kernel::checksum::crc32c;
 
 use super::{Probe, Tree};
 use crate::wal::{BLOCK_LEN, RECYCLABLE_HEADER_LEN, header_len, record_type};
 
-/// What a log's records are.
+/// What the records of a file contain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Content {
-    /// WAL.
+    /// Write batches: the file is a WAL.
     Batches,
-    /// MANIFEST.
+    /// Version edits: the file is a MANIFEST.
     Edits,
-    /// Compressed, or not to be looked into.
+    /// Unknown: the records are compressed or shall not be decoded.
     Opaque,
 }
 
-/// The bytes of a log file.
+/// Annotates the bytes of a WAL or MANIFEST.
 pub fn wal(bytes: &[u8], content: Content) -> Tree {
     let mut p = Probe::new(bytes, 0);
     let mut record = Vec::new();

@@ -1,4 +1,4 @@
-//! RocksDB's batches, damage and round trips.
+//! RocksDB's batches, damaged batches and round trips.
 
 use super::*;
 use crate::test_vectors::{damaged, db_vectors, hex, to_hex};
@@ -47,7 +47,7 @@ fn shown(record: Record<'_>, tag: u8) -> Value {
     fields
 }
 
-/// Large values stand in the vectors as a length and a checksum.
+/// Returns `None` if a value is large: the vectors contain only the length and the checksum of large values.
 fn strip_large(ops: &Value) -> Option<&Value> {
     let large = ops.as_array().unwrap().iter().any(|op| op["value"].is_object());
     (!large).then_some(ops)

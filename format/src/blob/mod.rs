@@ -1,4 +1,5 @@
-//! Blob files: values kept apart from their keys, and the index that a table holds instead of a value.
+//! Blob files store values separately from their keys. A table then contains a blob index instead of the
+//! value.
 //!
 //! ```text
 //! header (30)                              footer (32, only when the file was finished)
@@ -21,8 +22,8 @@
 //!   1 blob               varint64 file, varint64 offset of the value, varint64 stored size, u8 compression
 //!   2 blob with TTL      varint64 expiration, then as 1
 //! ```
-//! The kinds with a TTL come from the old stacked BlobDB. File 0 means "this table's own file" and is
-//! legal only in tables with embedded blobs. Facts: RocksDB `db/blob/blob_log_format.cc`,
+//! The index kinds with a TTL come from the old stacked BlobDB. File number 0 means "this table's own file"
+//! and is legal only in tables with embedded blobs. RocksDB source: `db/blob/blob_log_format.cc`,
 //! `db/blob/blob_index.h`.
 
 use base::coding::{Cursor, put_u32, put_u64, put_varint64};
@@ -35,19 +36,19 @@ pub const HEADER_LEN: usize = 30;
 pub const FOOTER_LEN: usize = 32;
 pub const RECORD_HEADER_LEN: usize = 32;
 
-/// The bytes a record takes in its file: what blob statistics count.
+/// Returns the number of bytes of a record in its file. Blob statistics count this number.
 pub fn record_len(key_len: usize, stored_value_len: u64) -> u64 {
     (RECORD_HEADER_LEN as u64).saturating_add(key_len as u64).saturating_add(stored_value_len)
 }
 
-/// The start of a blob file.
+/// The header of a blob file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Header {
     pub family: FamilyId,
-    /// RocksDB's compression byte; all blobs of the file share it.
+    /// RocksDB's compression byte. All blobs of a file have the same.
     pub compression: u8,
     pub has_ttl: bool,
-    /// Seconds since 1970, low and high; zeros without TTL.
+    /// The lowest and the highest expiration in seconds since 1970; zeros without TTL.
     pub expiration: (u64, u64),
 }
 
@@ -63,7 +64,8 @@ impl Header {
     }
 
     /// # Errors
-    /// Corruption if shorter than a header, or the magic or version differ. The header has no checksum.
+    /// Corruption if the bytes are too short for a header, or if the magic number or the version is wrong.
+    /// The header has no checksum.
     pub fn decode(bytes: &[u8]) -> Result<Self> {
         const WHAT: &str = "blob file header";
         let mut c = Cursor::new(bytes);
@@ -89,11 +91,11 @@ impl Header {
     }
 }
 
-/// The end of a finished blob file.
+/// The footer of a complete blob file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Footer {
     pub blob_count: u64,
-    /// Seconds since 1970, low and high; zeros without TTL.
+    /// The lowest and the highest expiration in seconds since 1970; zeros without TTL.
     pub expiration: (u64, u64),
 }
 
@@ -109,7 +111,8 @@ impl Footer {
     }
 
     /// # Errors
-    /// Corruption if not exactly a footer's length, or the magic or checksum differ.
+    /// Corruption if the length is not exactly that of a footer, or if the magic number or the checksum is
+    /// wrong.
     pub fn decode(bytes: &[u8]) -> Result<Self> {
         let Some(bytes) = bytes.first_chunk::<FOOTER_LEN>().filter(|_| bytes.len() == FOOTER_LEN) else {
             return Err(Error::corruption("blob file footer: unexpected size"));
@@ -129,20 +132,20 @@ impl Footer {
     }
 }
 
-/// What stands before each key and value.
+/// The header of each record, before key and value.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RecordHeader {
     pub key_len: u64,
-    /// Bytes of the value as stored, compressed or not.
+    /// The size of the stored value in bytes, compressed or not.
     pub value_len: u64,
-    /// Seconds since 1970; 0 without TTL.
+    /// The expiration in seconds since 1970; 0 without TTL.
     pub expiration: u64,
-    /// Masked CRC32C of key and stored value.
+    /// The masked CRC32C of the key and the stored value.
     pub blob_crc: u32,
 }
 
 impl RecordHeader {
-    /// The header of the record for `key` and its stored value.
+    /// Returns the header of the record for `key` and its stored value.
     pub fn of(key: &[u8], stored_value: &[u8]) -> Self {
         RecordHeader {
             key_len: key.len() as u64,
@@ -163,7 +166,7 @@ impl RecordHeader {
     }
 
     /// # Errors
-    /// Corruption if shorter than a record header or its checksum differs.
+    /// Corruption if the bytes are too short for a record header or the checksum is wrong.
     pub fn decode(bytes: &[u8]) -> Result<Self> {
         let Some(bytes) = bytes.first_chunk::<RECORD_HEADER_LEN>() else {
             return Err(Error::corruption("blob record header is cut short"));
@@ -177,10 +180,10 @@ impl RecordHeader {
         Ok(RecordHeader { key_len, value_len, expiration, blob_crc: c.u32().unwrap_or_default() })
     }
 
-    /// Checks key and stored value against the header.
+    /// Checks the key and the stored value against the header.
     ///
     /// # Errors
-    /// Corruption if a length or the checksum differs.
+    /// Corruption if a length or the checksum is wrong.
     pub fn verify(&self, key: &[u8], stored_value: &[u8]) -> Result<()> {
         if self.key_len != key.len() as u64 || self.value_len != stored_value.len() as u64 {
             return Err(Error::corruption(format!(
@@ -198,14 +201,15 @@ impl RecordHeader {
     }
 }
 
-/// Appends a whole record; the value's offset in `out` is the new length less the value's length.
+/// Appends a complete record. The offset of the value in `out` then is the length of `out` minus the length
+/// of the value.
 pub fn append_record(out: &mut Vec<u8>, key: &[u8], stored_value: &[u8]) {
     RecordHeader::of(key, stored_value).encode(out);
     out.extend_from_slice(key);
     out.extend_from_slice(stored_value);
 }
 
-/// Where a value lies: what a table holds under kind `BlobIndex`.
+/// The blob index: says where a value is stored. A table contains it as an entry of value type `BlobIndex`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BlobIndex<'a> {
     Inlined { expiration: u64, value: &'a [u8] },
@@ -213,14 +217,14 @@ pub enum BlobIndex<'a> {
     BlobTtl { expiration: u64, blob: BlobRef },
 }
 
-/// A place in a blob file.
+/// The position of a value in a blob file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BlobRef {
-    /// 0: the table's own file.
+    /// The number of the blob file; 0 is the table's own file.
     pub file_number: u64,
-    /// Of the value, not of its record.
+    /// The offset of the value (not of its record).
     pub offset: u64,
-    /// Bytes as stored.
+    /// The size of the stored value in bytes.
     pub size: u64,
     /// RocksDB's compression byte.
     pub compression: u8,
@@ -228,7 +232,7 @@ pub struct BlobRef {
 
 impl<'a> BlobIndex<'a> {
     /// # Errors
-    /// Corruption for an unknown kind, missing fields or bytes left over.
+    /// Corruption for an unknown kind, missing fields or bytes after the last field.
     pub fn decode(bytes: &'a [u8]) -> Result<Self> {
         let mut c = Cursor::new(bytes);
         let kind = c.u8();
@@ -263,7 +267,7 @@ impl<'a> BlobIndex<'a> {
         }
     }
 
-    /// The place in a file, unless the value is inlined.
+    /// Returns the position in a file, or `None` if the value is inlined.
     pub fn blob(&self) -> Option<BlobRef> {
         match *self {
             BlobIndex::Inlined { .. } => None,
@@ -273,7 +277,7 @@ impl<'a> BlobIndex<'a> {
 }
 
 impl BlobRef {
-    /// Appends the index of kind "blob".
+    /// Appends a blob index of the kind "blob".
     pub fn encode(&self, out: &mut Vec<u8>) {
         BlobIndex::Blob(*self).encode(out);
     }

@@ -1,4 +1,4 @@
-//! RocksDB's blob files and indexes, and damage to them.
+//! Reads RocksDB's blob files and blob indexes, and damaged ones.
 
 use super::*;
 use crate::test_vectors::{damaged, db_vectors, hex, to_hex};

@@ -1,4 +1,4 @@
-//! RocksDB's own blocks, read every way; and blocks of chance.
+//! Blocks that RocksDB wrote, read in every way, and random blocks.
 
 use std::ops::ControlFlow;
 
@@ -35,7 +35,7 @@ fn backward(iter: &mut BlockIter) -> Vec<Row> {
     rows
 }
 
-/// What a look-up of `key` visits.
+/// Returns what a lookup of `key` visits.
 fn point(block: &Block, order: &InternalOrder, key: &[u8]) -> (Vec<(u64, Vec<u8>)>, bool) {
     let mut found = Vec::new();
     let more = block
@@ -48,7 +48,7 @@ fn point(block: &Block, order: &InternalOrder, key: &[u8]) -> (Vec<(u64, Vec<u8>
     (found, more)
 }
 
-/// Every road through the block leads to `rows`.
+/// Checks that every way to read the block returns `rows`.
 fn check(payload: &[u8], order: &Order, rows: &[Row], targets: &[Vec<u8>]) {
     let internal = InternalOrder::new(order.clone());
     for heads in [None, HeadOrder::of(order)] {
@@ -109,7 +109,7 @@ fn blocks_of_rocksdb_read_on_every_road() {
     }
 }
 
-/// Blocks of keys and values by number, and what their search arrays may take.
+/// Blocks with keys and values made from a number, and the allowed size of their search arrays.
 #[test]
 fn search_arrays_are_as_narrow_as_the_block_allows_and_lead_to_every_row() {
     type Make = fn(u32) -> Vec<u8>;
@@ -119,7 +119,7 @@ fn search_arrays_are_as_narrow_as_the_block_allows_and_lead_to_every_row() {
     let wild: Make = |i| i.wrapping_mul(i).wrapping_mul(0x9e37_79b1).to_be_bytes().to_vec();
     let even: Make = |_| vec![7; 100];
     let uneven: Make = |i| vec![7; 100 + (i * i % 7 * 90) as usize];
-    // Rows, keys, values, the most bytes that an anchor may take.
+    // Number of entries, keys, values, largest number of bytes of an anchor.
     let cases = [
         (35, near, even, 2),
         (35, apart, even, 2),
@@ -198,7 +198,8 @@ fn the_last_word_says_what_the_block_is() {
 fn a_global_number_replaces_every_stored_one() {
     let mut builder = BlockBuilder::new(BlockConfig { restart_interval: 2, ..BlockConfig::default() });
     for i in 0..9u8 {
-        // Trailer bytes of one key are the start of the next: rewriting must not disturb sharing.
+        // The trailer of one key is the prefix of the next key. Rewriting the trailer must not change the
+        // shared prefix.
         builder.add(&[&vec![1; usize::from(i)][..], &pack(0, 1).to_le_bytes()].concat(), &[i]);
     }
     let rewrite = KeyRewrite { global_seqno: Some(5), timestamp_pad: 0 };
@@ -217,7 +218,8 @@ fn a_global_number_replaces_every_stored_one() {
     }
 }
 
-/// Keys that share much, few of many letters, versions of one key.
+/// Entries whose keys share long prefixes, keys over a small alphabet, and several entries with the same user
+/// key.
 fn rows() -> impl Strategy<Value = Vec<Row>> {
     let key = (0usize..4, prop::collection::vec(prop::sample::select(&b"\0ab\xff"[..]), 0..9));
     let value = (0usize..3, any::<u8>());
@@ -295,7 +297,7 @@ fn an_internal_key_shorter_than_its_trailer_is_corruption() {
     let seek_key = b"abc\x01\x00\x00\x00\x00\x00\x00\x00";
     for heads in [None, Some(HeadOrder::Bytewise)] {
         let block = Block::parse_searchable(&payload, heads).unwrap();
-        // Keys of meta blocks have no trailer.
+        // The keys of meta blocks have no trailer.
         let mut plain = BlockIter::new(block.clone());
         plain.seek_to_first();
         assert_eq!((plain.valid(), plain.key()), (true, &b"abc"[..]));

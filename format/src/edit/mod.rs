@@ -149,8 +149,8 @@ pub struct VersionEdit {
 pub struct EditMark {
     pub offset: u64,
     pub digest: u32,
-    /// The number of the MANIFEST. The number tells a mark of this file from the old bytes of a former
-    /// file. `None` in marks of older releases of Ironstone.
+    /// The number of the MANIFEST. It distinguishes a mark of this file from old bytes of an earlier file.
+    /// `None` in marks of older releases of Ironstone.
     pub number: Option<u64>,
 }
 

@@ -1,4 +1,4 @@
-//! RocksDB's version edits, old and future ones, and damage to them.
+//! RocksDB's version edits, old and future edits, and damaged ones.
 
 use super::*;
 use crate::test_vectors::{damaged, db_vectors, hex, to_hex};
@@ -45,7 +45,7 @@ fn file(f: &NewFile, min_wal: Option<u64>) -> Value {
     })
 }
 
-/// The fields as the vectors list them, in the order in which they are written.
+/// Returns the fields in the vectors' format, in the order in which they are written.
 fn shown(e: &VersionEdit) -> Vec<Value> {
     let mut out = Vec::new();
     let mut add = |name: &str, value: Option<Value>| out.extend(value.map(|v| json!([name, v])));
@@ -212,7 +212,8 @@ fn boundaries_lose_timestamps_that_are_not_persisted() {
     assert!(edit.encode(8, &mut Vec::new()).unwrap_err().is_corruption());
 }
 
-/// RocksDB's compactions begin a file so where they cut a tombstone between two versions of a key.
+/// RocksDB's compactions write such a smallest key if a file starts where a range tombstone is cut between
+/// two entries of one user key.
 #[test]
 fn a_boundary_may_be_of_the_kind_before_all_kinds_and_of_none_above() {
     let edit = |kind: u8| {

@@ -102,7 +102,7 @@ fn partitions_cover_their_keys_and_both_prefixes_at_a_cut() {
     assert_eq!(top.0, FilterBlock::PartitionIndex);
     assert!(filters.len() > 3);
     assert_eq!(summary.size, blocks.iter().map(|(_, block)| block.len() as u64).sum::<u64>());
-    // Every key, and its prefix, is in the partition to which the index leads or in a neighbour.
+    // Every key and its prefix are in the partition that the index names or in one of its neighbours.
     for i in 0..200 {
         let hash = kernel::hash::hash64(&key(i));
         assert!(filters.iter().any(|(_, f)| kernel::filter::Filter::parse(f).may_match(f, hash)));

@@ -1,4 +1,4 @@
-//! RocksDB's own footers.
+//! Reads footers that RocksDB wrote.
 
 use super::*;
 use crate::test_vectors::{hex, vectors};
@@ -28,7 +28,7 @@ fn footers_decode_and_encode_as_rocksdbs() {
 #[test]
 fn a_damaged_byte_is_noticed_from_version_6_on() {
     for v in vectors("footer").iter().filter(|v| v["format_version"].as_u64() >= Some(6)) {
-        // With no checksum only the place is checked.
+        // Without a checksum only the position is checked.
         if v["checksum_type"] == 0 {
             continue;
         }

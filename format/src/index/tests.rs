@@ -1,4 +1,4 @@
-//! RocksDB's own index blocks.
+//! Index blocks that RocksDB wrote.
 
 use base::key::seek_key;
 use proptest::prelude::*;

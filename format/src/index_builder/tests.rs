@@ -20,7 +20,7 @@ fn config() -> IndexConfig {
     }
 }
 
-/// Writes nothing; places blocks one after another behind `offset`.
+/// Finishes the index without a file. The blocks get positions one after another from `offset` on.
 fn finish(index: &mut IndexBuilder, mut offset: u64) -> (Vec<(&'static str, Vec<u8>)>, IndexSummary) {
     let mut blocks = Vec::new();
     let summary = index
@@ -121,7 +121,7 @@ fn one_split_user_key_gives_every_partition_trailers() {
 #[test]
 fn the_hash_index_names_the_blocks_of_each_prefix() {
     let mut index = IndexBuilder::new(IndexKind::Hash(Arc::new(BuiltinPrefix::Fixed(2))), config());
-    // Blocks of two keys: aa ab | ab ab | ac ac
+    // Three blocks of two keys each: aa ab | ab ab | ac ac
     let keys = ["aa1", "ab1", "ab2", "ab3", "ac1", "ac2"];
     feed(&mut index, 3, |i| internal(keys[i as usize], 1));
     let (blocks, summary) = finish(&mut index, 0);

@@ -1,28 +1,29 @@
-//! What files are called, both ways: from a kind and number to a name, and back.
+//! File names: from the type of a file and its number to the name, and back.
 //!
-//! Names are without their directory, apart from archived WALs (`archive/000012.log`). Numbers are
-//! printed with at least six digits and read with any count of digits. A name that does not parse is not a name of the
-//! engine: the engine neither opens nor deletes the file. Two kinds of names parse in RocksDB and not here. First: names
-//! with bytes after the number of an `OPTIONS-` or `LOG.old.` name, so a copy such as `OPTIONS-000007.bak` stays. Second:
-//! names with a file number above [`FILE_NUMBER_MAX`]. RocksDB source: `file/filename.cc`.
+//! Names do not contain a directory, except the names of archived WALs (`archive/000012.log`). Numbers are
+//! printed with at least six digits and read with any count of digits. A name that does not parse is not a
+//! name of the engine: the engine neither opens nor deletes the file. Two kinds of names parse in RocksDB and
+//! not here. First: names with bytes after the number of an `OPTIONS-` or `LOG.old.` name, so a copy such as
+//! `OPTIONS-000007.bak` stays. Second: names with a file number above [`FILE_NUMBER_MAX`]. RocksDB source:
+//! `file/filename.cc`.
 
 use base::{Error, FileNumber, Result};
 
 pub const CURRENT: &str = "CURRENT";
 pub const IDENTITY: &str = "IDENTITY";
 pub const LOCK: &str = "LOCK";
-/// The info log, when it lies in the database's directory.
+/// The name of the info log if it is in the database's directory.
 pub const INFO_LOG: &str = "LOG";
-/// Archived WALs lie here, in the directory of WALs.
+/// The directory of archived WALs, in the directory of the WALs.
 pub const ARCHIVE_DIR: &str = "archive";
-/// The temporary file that becomes IDENTITY.
+/// The temporary file that is renamed to IDENTITY.
 pub const IDENTITY_TEMP: &str = "000000.dbtmp";
-/// What a file is renamed to before it is deleted slowly.
+/// The suffix that a file gets before it is deleted slowly.
 pub const TRASH_SUFFIX: &str = ".trash";
 
-/// The largest file number. No RocksDB database can have a larger number: the upper two bits of a packed file number
-/// hold the path id (`kFileNumberMask` in `db/version_edit.h`). If a larger number were accepted from a stray file, the
-/// counter of file numbers could wrap, and new files would replace old files.
+/// The largest file number. No RocksDB database can have a larger number: the upper two bits of a packed file
+/// number hold the path id (`kFileNumberMask` in `db/version_edit.h`). If a larger number were accepted from
+/// a stray file, the counter of file numbers could wrap, and new files would replace old files.
 pub const FILE_NUMBER_MAX: u64 = (1 << 62) - 1;
 
 /// File numbers that stay free after an open: a MANIFEST with a number above [`FILE_NUMBER_MAX`] minus this count is
@@ -35,7 +36,7 @@ const PROGRESS_PREFIX: &str = "COMPACTION_PROGRESS-";
 const METADB_PREFIX: &str = "METADB-";
 const TEMP_SUFFIX: &str = ".dbtmp";
 
-/// What a file name says.
+/// A parsed file name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum FileName {
     /// `000012.log`
@@ -44,7 +45,7 @@ pub enum FileName {
     ArchivedWal(FileNumber),
     /// `000012.sst`
     Table(FileNumber),
-    /// `000012.ldb`: a table under LevelDB's name.
+    /// `000012.ldb`: a table with LevelDB's name.
     LegacyTable(FileNumber),
     /// `000012.blob`
     Blob(FileNumber),
@@ -61,24 +62,24 @@ pub enum FileName {
     OptionsTemp(FileNumber),
     /// `LOG`
     InfoLog,
-    /// `LOG.old.1700000000000000` with microseconds since 1970, or `LOG.old`, then 0.
+    /// `LOG.old.1700000000000000` with microseconds since 1970, or `LOG.old`; then the number is 0.
     OldInfoLog(u64),
     /// `COMPACTION_PROGRESS-1700000000`
     CompactionProgress(u64),
     /// `COMPACTION_PROGRESS-1700000000.dbtmp`
     CompactionProgressTemp(u64),
-    /// `METADB-1`: reserved, kept.
+    /// `METADB-1`: a reserved name. Such a file is kept.
     MetaDb(u64),
 }
 
 impl FileName {
-    /// Reads a name with `LOG` as the info log's name.
+    /// Parses a name. The info log is called `LOG`.
     pub fn parse(name: &str) -> Option<FileName> {
         Self::parse_with_info_log(name, INFO_LOG)
     }
 
-    /// Reads a name. `info_log` is what the database's info log is called ([`info_log_in`]). One leading
-    /// slash is ignored.
+    /// Parses a name. `info_log` is the name of the database's info log ([`info_log_in`]). One leading slash
+    /// is ignored.
     pub fn parse_with_info_log(name: &str, info_log: &str) -> Option<FileName> {
         let name = name.strip_prefix('/').unwrap_or(name);
         match name {
@@ -127,7 +128,7 @@ impl FileName {
         })
     }
 
-    /// The number from the database's one counter, for the kinds that have one.
+    /// Returns the file number, for the types whose number comes from the database's file number counter.
     pub fn number(&self) -> Option<FileNumber> {
         use FileName::*;
         match *self {
@@ -183,7 +184,7 @@ pub fn table(number: FileNumber) -> String {
     FileName::Table(number).to_string()
 }
 
-/// LevelDB's name for a table; tried when the other does not exist.
+/// Returns LevelDB's name for a table. It is tried when the usual name does not exist.
 pub fn legacy_table(number: FileNumber) -> String {
     FileName::LegacyTable(number).to_string()
 }
@@ -208,14 +209,14 @@ pub fn temp(number: FileNumber) -> String {
     FileName::Temp(number).to_string()
 }
 
-/// `LOG.old.<microseconds>`, for an info log called `info_log`.
+/// Returns `LOG.old.<microseconds>` for an info log that is called `info_log`.
 pub fn old_info_log(info_log: &str, micros: u64) -> String {
     format!("{info_log}.old.{micros}")
 }
 
-/// What the info log of the database at `db_path` (absolute) is called in a separate `db_log_dir`: the
-/// path with all but `[A-Za-z0-9._-]` as `_`, a leading slash dropped, and `_LOG`. Cut to RocksDB's 260
-/// bytes.
+/// Returns the name of the info log in a separate `db_log_dir`, for the database at the absolute path
+/// `db_path`. The name is the path without the leading slash and with `_` for every character except
+/// `[A-Za-z0-9._-]`, then `_LOG`. It is cut to RocksDB's 260 bytes.
 pub fn info_log_in(db_path: &str) -> String {
     const LEN_MAX: usize = 260 - "_LOG\0".len();
     let mut out = String::with_capacity(db_path.len() + 4);
@@ -233,15 +234,15 @@ pub fn info_log_in(db_path: &str) -> String {
     out
 }
 
-/// What CURRENT holds to name a MANIFEST.
+/// Returns the content of a CURRENT file that names a MANIFEST.
 pub fn current_content(manifest_number: FileNumber) -> String {
     format!("{}\n", manifest(manifest_number))
 }
 
-/// The MANIFEST that CURRENT's content names.
+/// Returns the number of the MANIFEST that the content of CURRENT names.
 ///
 /// # Errors
-/// Corruption if it does not end with a newline or names no MANIFEST.
+/// Corruption if the content does not end with a newline or does not name a MANIFEST.
 pub fn parse_current(content: &[u8]) -> Result<FileNumber> {
     let Some(name) = content.strip_suffix(b"\n") else {
         return Err(Error::corruption("CURRENT file does not end with newline").at(content.len() as u64));
@@ -256,7 +257,7 @@ pub fn parse_current(content: &[u8]) -> Result<FileNumber> {
     }
 }
 
-/// Where a name stops being that of a MANIFEST.
+/// Returns the index of the first byte that does not fit the name of a MANIFEST.
 fn first_wrong(name: &[u8]) -> usize {
     let prefix = MANIFEST_PREFIX.as_bytes();
     let same = name.iter().zip(prefix).take_while(|(a, b)| a == b).count();
@@ -266,7 +267,7 @@ fn first_wrong(name: &[u8]) -> usize {
     same + name[same..].iter().take_while(|b| b.is_ascii_digit()).count()
 }
 
-/// The database id that IDENTITY's content holds: one trailing newline is dropped.
+/// Returns the database id that the content of IDENTITY contains. One newline at the end is dropped.
 pub fn parse_identity(content: &[u8]) -> Result<String> {
     let id = content.strip_suffix(b"\n").unwrap_or(content);
     let text = std::str::from_utf8(id);

@@ -1,4 +1,4 @@
-//! File names both ways.
+//! File names in both directions.
 
 use super::*;
 use crate::test_vectors::db_vectors;

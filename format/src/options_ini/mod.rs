@@ -1,30 +1,31 @@
-//! The text of an OPTIONS file: sections of statements. Knows no option.
+//! The text of an OPTIONS file: sections that consist of statements. This module does not know the options.
 //!
 //! ```text
 //! # comment
 //! [DBOptions]                         also [Version], [CFOptions "name"], [TableOptions/Factory "name"]
 //!   name=value                        one line; split at the first '='
 //! ```
-//! A `#` ends the line unless a backslash stands before it. In names and string values each of
-//! `\ # : CR LF` is written behind a backslash, the last two as `r` and `n`. A repeated statement: the
-//! first wins. Facts: RocksDB `options/options_parser.cc`, `util/string_util.cc`.
+//! A `#` starts a comment unless a backslash is before it. In names and string values each of `\ # : CR LF`
+//! is written with a backslash before it, CR and LF as `\r` and `\n`. If a statement is repeated, the first
+//! one counts. RocksDB source: `options/options_parser.cc`, `util/string_util.cc`.
 
 mod read;
 
 pub use base::option::{escape, parse_list, parse_map, strip_outer_braces, unescape};
 pub use read::{Line, Lines, Section, Sections, Version, parse};
 
-/// The version this code writes, and up to which unknown options mean damage, not the future.
+/// The version that this code writes. In files of this version and older versions an unknown option is an
+/// error. In files of newer versions it may be a new option.
 pub const ROCKSDB_VERSION: Version = Version([11, 8, 1]);
 
 pub const HEADER: &str = "# This is a RocksDB option file.\n#\n# For detailed file format spec, please refer to the example file\n# in examples/rocksdb_option_file_example.ini\n#\n\n";
 
-/// What a section is about.
+/// The title of a section.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Title {
     Version,
     DbOptions,
-    /// Of the family of this name.
+    /// The options of the column family with this name.
     CfOptions(String),
     TableOptions {
         factory: String,
@@ -45,8 +46,8 @@ impl std::fmt::Display for Title {
     }
 }
 
-/// Writes sections in the shape RocksDB writes: header, version, and then as given. Empty values are
-/// left out, as RocksDB leaves them out.
+/// Writes sections in RocksDB's layout: the header, the version, and then the sections as given. Empty values
+/// are left out, as RocksDB does.
 pub fn write(sections: &[(Title, Vec<(String, String)>)]) -> String {
     let mut writer = Writer::new();
     for (title, statements) in sections {
@@ -57,7 +58,8 @@ pub fn write(sections: &[(Title, Vec<(String, String)>)]) -> String {
     writer.finish()
 }
 
-/// The text in the making: `section`, its `statement`s, `end_section`, and the next.
+/// Writes the text step by step: for each section `section`, then `statement` for each statement, then
+/// `end_section`.
 #[derive(Debug)]
 pub struct Writer(String);
 
@@ -92,7 +94,7 @@ impl Writer {
         self.0.push_str(&format!("{title}\n"));
     }
 
-    /// A line of the section; none if the value is empty.
+    /// Writes a statement as one line. Writes nothing if the value is empty.
     pub fn statement(&mut self, name: &str, value: &str) {
         if !value.is_empty() {
             for part in ["  ", name, "=", value, "\n"] {

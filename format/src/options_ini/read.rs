@@ -1,25 +1,25 @@
-//! Text to sections, with RocksDB's rules for which sections may stand where.
+//! Reads the text into sections. RocksDB's rules for the order of sections are checked.
 
 use base::map::HashSet;
 use base::{Error, Result};
 
 use super::{ROCKSDB_VERSION, Title, unescape};
 
-/// A version number of up to three parts; missing ones are 0.
+/// A version number of up to three parts; missing parts are 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Version(pub [u32; 3]);
 
-/// One section and its statements, in file order and without repeats.
+/// One section and its statements, in file order and without repeated statements.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Section {
     pub title: Title,
     pub statements: Vec<(String, String)>,
-    /// Of the section's line, from 1.
+    /// The line number of the section's title; the first line of the file is 1.
     pub line: usize,
 }
 
-/// A whole file, its rules checked: one DBOptions, the default family first, no family twice, each
-/// table section behind its family.
+/// A complete file. These rules were checked: there is one DBOptions section, the default column family comes
+/// first, no column family occurs twice, and each table section follows its column family.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sections {
     pub rocksdb_version: Version,
@@ -28,8 +28,8 @@ pub struct Sections {
 }
 
 impl Sections {
-    /// Whether the file is from a later release than this code's, so that unknown names may be options
-    /// of the future. In any other file they are damage.
+    /// Returns true if the file is from a later release than this code. Unknown names may then be new
+    /// options. In all other files an unknown name is an error.
     pub fn is_from_future(&self) -> bool {
         self.rocksdb_version > ROCKSDB_VERSION
     }
@@ -38,7 +38,7 @@ impl Sections {
         self.find(&Title::DbOptions)
     }
 
-    /// Names of the families, the default one first.
+    /// Returns the names of the column families. The default column family is first.
     pub fn families(&self) -> impl Iterator<Item = &str> {
         self.sections.iter().filter_map(|s| match &s.title {
             Title::CfOptions(name) => Some(name.as_str()),
@@ -50,7 +50,7 @@ impl Sections {
         self.find(&Title::CfOptions(name.to_string()))
     }
 
-    /// The table factory of a family and its statements, if the file has them.
+    /// Returns the table factory of a column family and its statements, if the file contains them.
     pub fn table(&self, family: &str) -> Option<(&str, &[(String, String)])> {
         self.sections.iter().rev().find_map(|s| match &s.title {
             Title::TableOptions { factory, family: of } if of == family => {
@@ -67,20 +67,19 @@ impl Sections {
 
 /// Reads the text of an OPTIONS file.
 ///
-/// # Errors
-/// InvalidArgument with the line for what cannot be read or stands in the wrong place; Corruption if
-/// DBOptions or the default family are missing. Each with the offset in the text of the line at which it was
-/// noticed.
+/// InvalidArgument with the line number if something cannot be read or is in the wrong place. Corruption if
+/// DBOptions or the default column family is missing. Each error has the offset in the text of the line where
+/// it was noticed.
 pub fn parse(text: &str) -> Result<Sections> {
     let mut at = 0;
     parse_lines(text, &mut at).map_err(|e| e.at(at as u64))
 }
 
-/// `at_byte` is where the line begins that is being read.
+/// Parses the lines. `at_byte` is set to the offset of the line that is being read.
 fn parse_lines(text: &str, at_byte: &mut usize) -> Result<Sections> {
     let mut file = Sections::default();
     let mut seen_version = false;
-    // Of the section being read.
+    // The names in the current section.
     let mut names: HashSet<&str> = HashSet::default();
     let mut lines = Lines::new(text);
     loop {
@@ -96,7 +95,7 @@ fn parse_lines(text: &str, at_byte: &mut usize) -> Result<Sections> {
             }
             Some(Line::Statement { name, value }) => (name, value),
         };
-        // Statements before the first section belong to nothing; RocksDB drops them too.
+        // Statements before the first section belong to no section. RocksDB drops them too.
         let Some(section) = file.sections.last_mut() else { continue };
         if section.title == Title::Version {
             seen_version = true;
@@ -117,21 +116,22 @@ fn parse_lines(text: &str, at_byte: &mut usize) -> Result<Sections> {
     Ok(file)
 }
 
-/// What a line of the text says.
+/// The content of a line of the text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Line<'a> {
     Section(Title),
     Statement { name: &'a str, value: &'a str },
 }
 
-/// The lines of a text that say something, one after the other; where each may stand is not looked at.
+/// Reads the lines of a text that are neither empty nor comments. Does not check whether a line is in the
+/// right place.
 #[derive(Clone, Debug)]
 pub struct Lines<'a> {
     rest: &'a str,
-    /// Where the last line that was read begins in the text; at the end: the text's length.
+    /// The offset in the text of the last line that was read; at the end, the length of the text.
     line_at: usize,
     next_at: usize,
-    /// Of the last line that was read, from 1.
+    /// The line number of the last line that was read; the first line is 1.
     number: usize,
 }
 
@@ -140,8 +140,9 @@ impl<'a> Lines<'a> {
         Lines { rest: text, line_at: 0, next_at: 0, number: 0 }
     }
 
-    /// Goes over the line as [`super::Writer::statement`] writes it, if it is the next one: not otherwise put, and not
-    /// behind others that say nothing. The caller knows how such a line reads.
+    /// Skips the next line and returns true if the line is exactly what [`super::Writer::statement`] writes
+    /// for `name` and `value`. Returns false for other spellings, and if an empty line or a comment comes
+    /// first. The caller already knows the value of such a line, so the line need not be parsed.
     pub fn skip(&mut self, name: &str, value: &str) -> bool {
         let parts = ["  ", name, "=", value, "\n"];
         let rest = parts.iter().try_fold(self.rest, |rest, part| rest.strip_prefix(part));
@@ -153,10 +154,10 @@ impl<'a> Lines<'a> {
         true
     }
 
-    /// The next line that is neither empty nor a comment.
+    /// Returns the next line that is neither empty nor a comment.
     ///
     /// # Errors
-    /// InvalidArgument with the line for what is neither section nor statement.
+    /// InvalidArgument with the line number for a line that is neither a section title nor a statement.
     #[allow(clippy::should_implement_trait)]
     pub fn next(&mut self) -> Result<Option<Line<'a>>> {
         loop {
@@ -164,7 +165,8 @@ impl<'a> Lines<'a> {
             if self.rest.is_empty() {
                 return Ok(None);
             }
-            // Lines are short: a byte at a time is quicker than what the library searches long texts with.
+            // Lines are short: a loop over bytes is faster than the standard library's search, which is made
+            // for long texts.
             let end = find(self.rest, b'\n').map_or(self.rest.len(), |at| at + 1);
             let (raw, rest) = self.rest.split_at(end);
             self.rest = rest;
@@ -209,7 +211,7 @@ fn read_versions(file: &mut Sections) -> Result<()> {
     Ok(())
 }
 
-/// Cuts from the first `#` that has no backslash before it.
+/// Removes the comment: everything from the first `#` that has no backslash before it.
 fn strip_comment(line: &str) -> &str {
     if find(line, b'#').is_none() {
         return line;
@@ -219,12 +221,12 @@ fn strip_comment(line: &str) -> &str {
     &line[..comment.unwrap_or(line.len())]
 }
 
-/// Where the ASCII character stands first.
+/// Returns the position of the first occurrence of an ASCII character.
 fn find(text: &str, wanted: u8) -> Option<usize> {
     text.bytes().position(|byte| byte == wanted)
 }
 
-/// Without C's `isspace` at both ends.
+/// Removes white space (as defined by C's `isspace`) at both ends.
 fn trim(text: &str) -> &str {
     let is_word = |b: &u8| !matches!(b, b' ' | b'\t' | b'\n' | 0x0b | 0x0c | b'\r');
     let bytes = text.as_bytes();

@@ -1,4 +1,4 @@
-//! The text of RocksDB's OPTIONS files, its rules and its escapes.
+//! The text of RocksDB's OPTIONS files, with its rules and escapes.
 
 use super::*;
 use proptest::prelude::*;

@@ -1,4 +1,4 @@
-//! RocksDB's own property block, and the rules around it.
+//! A property block that RocksDB wrote, and the rules for properties.
 
 use super::*;
 use crate::test_vectors::{hex, vectors};
@@ -24,7 +24,7 @@ fn what_is_encoded_decodes_to_the_same() {
     };
     properties.user_collected.insert(names::INDEX_TYPE.into(), vec![2, 0, 0, 0]);
     let back = Properties::decode(&properties.encode(), 0).unwrap();
-    // Two numbers stand among the user-collected ones as well.
+    // Two numbers are also stored as user-collected properties.
     for name in [names::DELETED_KEYS, names::MERGE_OPERANDS] {
         properties.user_collected.insert(name.into(), vec![0]);
     }

@@ -1,4 +1,4 @@
-//! RocksDB's own checksums.
+//! Checksums that RocksDB wrote.
 
 use super::*;
 use crate::test_vectors::{hex, vectors};

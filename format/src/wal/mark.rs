@@ -53,7 +53,7 @@ impl Digest {
 /// A mark: a WAL is durable up to `bytes`, and its records up to there have this digest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mark {
-    /// 0: the log that the mark stands in.
+    /// The number of the WAL; 0 is the WAL that contains the mark.
     pub wal_number: u64,
     pub bytes: u64,
     pub digest: u32,

@@ -1,4 +1,4 @@
-//! RocksDB's logs, block ends, torn tails, damage and what recovery modes need to know.
+//! RocksDB's WALs, ends of blocks, torn tails, damage, and the facts that the recovery modes need.
 
 use super::*;
 use crate::test_vectors::{db_vectors, hex, rle};
@@ -6,7 +6,7 @@ use crate::{batch, edit::VersionEdit};
 use proptest::prelude::*;
 use serde_json::Value;
 
-/// Stands in for a compressor: the frames are those given.
+/// A replacement for a compressor: it returns the given frames.
 struct Frames(std::collections::VecDeque<Vec<u8>>);
 
 impl StreamCompressor for Frames {
@@ -16,7 +16,7 @@ impl StreamCompressor for Frames {
     }
 }
 
-/// Leaves frames as they are.
+/// A replacement for a decompressor: it copies the frames.
 struct Raw;
 
 impl StreamDecompressor for Raw {
@@ -36,7 +36,7 @@ fn options(wal_number: u64) -> ReaderOptions {
     }
 }
 
-/// An item without its lifetime; record bytes kept.
+/// An item without its lifetime. The bytes of a record are copied.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Got {
     Record { bytes: Vec<u8>, offset: u64, end: u64 },
@@ -86,7 +86,7 @@ fn framing(recyclable: bool, wal_number: u64) -> Framing {
     if recyclable { Framing::Recyclable { wal_number } } else { Framing::Classic }
 }
 
-/// What a vector says a record holds; large ones stand there as runs.
+/// Returns the content of a record according to the vector. The vectors store large records as runs.
 fn expected_bytes(logical: &Value) -> Option<Vec<u8>> {
     match (logical.get("hex"), logical.get("rle")) {
         (Some(text), _) => Some(hex(text)),
@@ -141,7 +141,7 @@ fn rocksdb_logs_read_and_write_alike() {
                 other => panic!("{name}: {other:?}"),
             }
         }
-        // What stands behind the end of a recycled file is the older log's.
+        // The bytes after the end of a recycled file belong to the older WAL.
         if let Some(stale) = items.next() {
             assert!(vector["recyclable"].as_bool().unwrap(), "{name}: {stale:?}");
         }
@@ -169,7 +169,8 @@ fn manifests_read_and_write_alike() {
     }
 }
 
-/// What a recovery mode makes of one log: the batches it keeps, and whether the log ended in a report.
+/// Replays a WAL with a recovery mode. Returns the batches that are kept, and the report with which the
+/// replay ended, if any.
 fn replay(file: &[u8], number: u64, mode: u64) -> (Vec<Vec<u8>>, Option<String>) {
     let strict = mode == 1 || mode == 2;
     let mut kept = Vec::new();
@@ -361,8 +362,9 @@ fn a_live_log_is_read_on_after_rewind() {
     }
 }
 
-/// Crash seed 18003954: what a recycled file held before was read as a record of a type that nobody writes, 22 KiB long, and of
-/// so many bits one fits by chance.
+/// The reader took the old content of a recycled file for a damaged record. The record had 22 KiB and a type
+/// that no writer uses. In a record with so many bits, there is often one bit whose flip makes the checksum
+/// correct by chance. The crash test found this with seed 18003954.
 #[test]
 fn a_bit_that_mends_a_type_that_nobody_writes_is_chance() {
     for (kind, told) in [(record_type::FULL, true), (0xf7, false)] {
@@ -390,7 +392,7 @@ fn zeros_that_a_writer_leaves_are_no_gap() {
             assert_eq!(reader.gap(), None, "{left} bytes left");
         }
         assert_eq!(count, 2);
-        // With nothing behind them they may be anything.
+        // Zeros at the end of the file may have any cause, so the reader reports a gap.
         file.resize(2 * BLOCK_LEN, 0);
         let mut reader = Reader::new(&file[..], options(3));
         while !matches!(reader.next().unwrap(), Item::EndOfLog) {}
@@ -404,14 +406,15 @@ fn zeros_where_a_writer_would_have_gone_on_are_a_hole() {
         let header = if recyclable { RECYCLABLE_HEADER_LEN } else { HEADER_LEN };
         let mut writer = Writer::new(framing(recyclable, 3));
         let mut file = Vec::new();
-        // Leaves so little of the first block that nothing but a trailer fits, or what is never cut does not.
+        // Leaves so little space in the first block that only a trailer fits there, and no record that must
+        // not be split.
         writer.append(&mut file, &vec![1; BLOCK_LEN - header - 12]).unwrap();
         let first = file.len();
         writer.timestamp_sizes(&mut file, &[(FamilyId(1), 8)]);
         writer.append(&mut file, b"second").unwrap();
         assert!(matches!(&read(&file, 3)[..], [Got::Record { .. }, Got::Sizes(..), Got::Record { .. }]));
         assert_eq!(salvage(&mut &file[..], &options(3), &mut |_, _, _| Ok(())).unwrap(), []);
-        // What a writer may leave too, but not so much of it.
+        // A writer also leaves zeros at the end of a block, but not this many.
         file[header + 100..first].fill(0);
         let crc = kernel::checksum::crc32c::mask(kernel::checksum::crc32c::value(&file[6..header + 100]));
         file[..4].copy_from_slice(&crc.to_le_bytes());
@@ -422,7 +425,7 @@ fn zeros_where_a_writer_would_have_gone_on_are_a_hole() {
             matches!(&got[..], [Got::Record { .. }, Got::Hole(hole), Got::Sizes(..), Got::Record { .. }] if *hole == at),
             "{got:?}"
         );
-        // Behind a whole block of them too.
+        // The same with a whole block of zeros.
         let longer = [&file[..BLOCK_LEN], &vec![0; BLOCK_LEN][..], &file[BLOCK_LEN..]].concat();
         let got = read(&longer, 3);
         assert!(
@@ -438,7 +441,7 @@ fn zeros_where_a_writer_would_have_gone_on_are_a_hole() {
             matches!(&faults.unwrap()[..], [fault] if (fault.offset, fault.lost_bytes) == (at, 2 * BLOCK_LEN as u64 - at))
         );
         assert_eq!(records, 2);
-        // Nothing behind them: the end of what was written.
+        // Nothing follows the zeros: they are the end of the written data.
         assert!(matches!(&read(&longer[..BLOCK_LEN * 2], 3)[..], [Got::Record { .. }]));
     }
 }
@@ -498,7 +501,7 @@ fn a_bit_is_no_damage_where_a_lost_sector_explains_it() {
                 let split = part.len() < record.len();
                 for (at, bit) in part.iter().flat_map(|&at| (0..8).map(move |bit| (at, bit))) {
                     let found = Diagnosis::Bit { byte: at, bit };
-                    // The length is only known where it is what differs, or was not lost.
+                    // The length can only be found if it is the damaged field or was not lost.
                     if !(4..7).any(|at| place(at) == lost) {
                         assert_eq!(
                             found.could_be_torn(&torn, offset as u64),
@@ -547,13 +550,14 @@ fn a_bit_in_the_numbers_of_a_recycled_log_may_be_of_the_older_one() {
     let found = diagnose(&torn).unwrap();
     assert_eq!(found, Diagnosis::Bit { byte: torn_at, bit: 1 });
     assert!(found.could_be_torn(&torn, 0));
-    // Numbers whose bytes say more are not alike by chance.
+    // Larger numbers do not become equal by chance.
     let (new, old) = (record(0x4545_4545_4545_4545), record(0x4545_4545_4545_4547));
     let torn = [&new[..torn_at], &old[torn_at..]].concat();
     assert!(!diagnose(&torn).unwrap().could_be_torn(&torn, 0));
 }
 
-/// Of a record that begins with the last byte of a sector, nothing but that byte is missing, and it had one bit.
+/// The record starts with the last byte of a sector. Only this byte is missing, and only one bit of it was
+/// set.
 #[test]
 fn a_record_without_its_sector_is_torn_and_one_with_it_damaged() {
     let written = |first: usize, salt: u32| {

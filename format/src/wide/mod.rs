@@ -1,4 +1,4 @@
-//! Wide-column entities: a value made of named columns.
+//! Wide-column entities: values that consist of named columns.
 //!
 //! ```text
 //! version 1, all columns inline
@@ -8,9 +8,9 @@
 //!   | varint32 names' bytes | n x u8 kind (1 inline, 0x11 blob index)
 //!   | n x varint32 name size | n x varint32 value size | names | values
 //! ```
-//! Columns are strictly ascending by name, bytewise; the default column has the empty name and so
-//! comes first. Older readers refuse version 2, so version 1 is written while no column is a blob.
-//! Facts: RocksDB `db/wide/wide_column_serialization.cc`.
+//! Columns are strictly ascending by name, in bytewise order. The default column has the empty name, so it is
+//! first. Older readers reject version 2, so version 1 is written if no column is in a blob file. RocksDB
+//! source: `db/wide/wide_column_serialization.cc`.
 
 use base::coding::{Cursor, put_slice, put_varint32, varint_len};
 use base::key::ValueType;
@@ -19,11 +19,11 @@ use base::{Error, Result};
 /// The name of the default column.
 pub const DEFAULT_COLUMN: &[u8] = b"";
 
-/// One column, its bytes borrowed from the entity.
+/// One column. Its bytes are borrowed from the entity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Column<'a> {
     pub name: &'a [u8],
-    /// The value, or an encoded [`crate::blob::BlobIndex`] if `is_blob`.
+    /// The value, or an encoded [`crate::blob::BlobIndex`] if `is_blob` is true.
     pub value: &'a [u8],
     pub is_blob: bool,
 }
@@ -34,11 +34,11 @@ impl<'a> Column<'a> {
     }
 }
 
-/// Appends the entity of `columns`, in version 1 unless one of them is a blob.
+/// Appends the entity of `columns`. Writes version 1 unless one of the columns is in a blob file.
 ///
 /// # Errors
-/// InvalidArgument if there are 2^32 columns or a name or value of 4 GiB. Corruption if names are not
-/// strictly ascending.
+/// InvalidArgument if there are 2^32 or more columns, or if a name or a value has 4 GiB or more. Corruption
+/// if the names are not strictly ascending.
 pub fn encode(columns: &[Column<'_>], out: &mut Vec<u8>) -> Result<()> {
     check(columns)?;
     put_varint32(out, if columns.iter().any(|c| c.is_blob) { 2 } else { 1 });
@@ -55,7 +55,7 @@ pub fn encode(columns: &[Column<'_>], out: &mut Vec<u8>) -> Result<()> {
     Ok(())
 }
 
-/// All of version 2 between the column count and the values.
+/// Writes everything of version 2 between the column count and the values.
 fn encode_v2(columns: &[Column<'_>], out: &mut Vec<u8>) -> Result<()> {
     let section = |len: fn(&Column<'_>) -> usize| {
         let bytes: usize = columns.iter().map(len).sum();
@@ -84,11 +84,11 @@ fn check(columns: &[Column<'_>]) -> Result<()> {
     }
 }
 
-/// Reads an entity of either version.
+/// Decodes an entity of either version.
 ///
 /// # Errors
-/// Corruption for an unknown version, sections that do not fit, bytes left over, or names not strictly
-/// ascending.
+/// Corruption for an unknown version, sections that do not fit, bytes after the end, or names that are not
+/// strictly ascending.
 pub fn decode(entity: &[u8]) -> Result<Vec<Column<'_>>> {
     let mut c = Cursor::new(entity);
     let version = need("version", c.varint32())?;
@@ -96,7 +96,7 @@ pub fn decode(entity: &[u8]) -> Result<Vec<Column<'_>>> {
         return Err(Error::corruption(format!("Unsupported wide column version {version}")));
     }
     let count = need("number of columns", c.varint32())? as usize;
-    // Each column takes two bytes at least, so that a false count cannot make us reserve much.
+    // Each column takes at least two bytes. This check prevents that a damaged count reserves much memory.
     if count > c.rest().len() {
         return Err(cut_short("columns"));
     }
@@ -137,7 +137,7 @@ fn decode_v2<'a>(c: &mut Cursor<'a>, count: usize) -> Result<Vec<Column<'a>>> {
     finish(c, heads.into_iter(), count)
 }
 
-/// Cuts the values off what is left, and checks names and the end.
+/// Reads the values from the remaining bytes. Checks the order of the names and the end.
 fn finish<'a>(
     c: &mut Cursor<'a>,
     heads: impl Iterator<Item = (&'a [u8], usize, bool)>,
@@ -162,10 +162,10 @@ pub fn may_have_blobs(entity: &[u8]) -> bool {
     entity.first() == Some(&2)
 }
 
-/// The value of the default column; empty if there is none.
+/// Returns the value of the default column. It is empty if the entity has no default column.
 ///
 /// # Errors
-/// As [`decode`].
+/// The same as [`decode`].
 pub fn default_column(entity: &[u8]) -> Result<Column<'_>> {
     Ok(match decode(entity)?.first() {
         Some(&column) if column.name == DEFAULT_COLUMN => column,

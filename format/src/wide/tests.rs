@@ -1,4 +1,4 @@
-//! RocksDB's entities, damage and round trips.
+//! RocksDB's entities, damaged entities and round trips.
 
 use super::*;
 use crate::blob::BlobIndex;
@@ -24,7 +24,7 @@ fn rocksdb_entities_read_and_write_alike() {
                 assert_eq!(to_hex(column.value), value);
             }
         }
-        // Version 2 without a blob is legal, and written as version 1.
+        // Version 2 without a blob is legal; it is written again as version 1.
         if vector["decoded"]["version"] == 1 || columns.iter().any(|c| c.is_blob) {
             let mut again = Vec::new();
             encode(&columns, &mut again).unwrap();
