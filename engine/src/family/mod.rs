@@ -340,7 +340,7 @@ impl Family {
             self.name,
             next.version.order().user.name()
         );
-        // Before entries can be added to the new memtable.
+        // Record the number before the swap: writers add entries to the new memtable after the swap.
         self.empty_ranges.installed(next.number);
         self.current.swap(Arc::new(next))
     }

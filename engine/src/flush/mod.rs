@@ -164,8 +164,9 @@ fn write_and_commit(
     reason: FlushReason,
     atomic: bool,
 ) -> Result<Flushed> {
-    // With `allow_2pc`, a later open also replays older WALs, for prepared transactions. The closed WALs must then
-    // be durable before the SST files are committed.
+    // With `allow_2pc`, a later open also replays older WALs, for prepared transactions. So the closed WALs must be
+    // durable before the SST files are committed: no crash may lose a record of these WALs if its entries are in SST
+    // files.
     if t.families.len() > 1 || t.tools.options.load().allow_2pc {
         let synced = t.wals.sync_closed()?;
         if t.tools.options.load().track_and_verify_wals_in_manifest {

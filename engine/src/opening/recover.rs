@@ -124,7 +124,8 @@ impl Opening {
         let job = shared.tools.take_job_id();
         let replayed = self.replay(&recovered, &shared, &wals, proof.unwrap_or_default(), job);
         let overtaken = match &replayed {
-            // If this WAL is still needed, the writer has not written the missing records yet.
+            // Records of the WAL `in_doubt` may be missing. If the WAL is still needed, the writer has not written these
+            // records yet, and the open succeeds without them.
             Ok(replayed) => {
                 replayed.in_doubt.is_some_and(|wal| self.needs_newer_than(&recovered, wal.max(oldest)))
             }

@@ -361,7 +361,7 @@ pub struct Snapshot {
     time_s: u64,
     owner: Arc<Snapshots>,
     sequence: Arc<LastSequence>,
-    /// The snapshot of a transaction's view without the sections of the transaction.
+    /// Keeps the base snapshot of a transaction's view: see [`Snapshots::take_with_own`].
     _base: Option<Arc<Snapshot>>,
 }
 

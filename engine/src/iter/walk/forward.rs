@@ -190,7 +190,7 @@ impl<I: InternalIterator> Walk<I> {
         let without_timestamp = self.saved_key.len().saturating_sub(self.timestamp_size);
         seek_key(&mut self.seek_key, &self.saved_key[..without_timestamp], self.timestamp_size, 0, MIN_TS);
         self.source.seek_total(&self.seek_key);
-        // An entry with sequence number 0 and the oldest timestamp can be exactly at this position.
+        // The seek finds an entry with sequence number 0 and the oldest timestamp, so skip it too.
         while self.source.valid() && self.same_key(key::user_key(self.source.key()), &self.saved_key) {
             self.source.next();
         }
