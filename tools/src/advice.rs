@@ -1,11 +1,11 @@
-//! What to do about an error: the line that the tools print below it.
+//! Prints an error with advice: the tools print the advice below the error, if there is any.
 
 use std::io::ErrorKind;
 
 use base::{Error, Kind, Subcode};
 use format::names::FileName;
 
-/// The error and, where there is something to be done, what.
+/// Returns the text of the error. If the user can do something about the error, the next line says what to do.
 pub fn told(error: &Error) -> String {
     match what_to_do(error) {
         Some(advice) => format!("{error}\n{advice}"),

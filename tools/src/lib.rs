@@ -1,4 +1,4 @@
-//! db_bench, filter_bench, ironstone, ldb, sst_dump: thin programs over the library.
+//! The programs db_bench, filter_bench, compare, ironstone, ldb and sst_dump. Each is a thin layer over the library.
 
 #![forbid(unsafe_code)]
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "a program")]

@@ -4,8 +4,8 @@
 //!  work ─► counted file system or counted input ─► bytes so far ─┐
 //!                                               bytes in total ─┴─► thread: one line in a period ─► standard error
 //! ```
-//! The work is not changed: a thread reads a counter. On a terminal, one line is written again and again, and is removed at the
-//! end. With `--json`, each line is an object, and the last line says that the work ended.
+//! The work itself is not changed: a thread reads a counter. On a terminal, one line is rewritten in place, and is
+//! removed at the end. With `--json`, each line is an object, and the last line says that the work ended.
 
 use std::io::{BufRead, Read, Write};
 use std::path::Path;
@@ -20,7 +20,7 @@ use env::meter::{MeterFs, MeterHook, Op};
 /// The form of the lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Form {
-    /// One line that is written again.
+    /// One line that is rewritten in place.
     Terminal,
     /// One JSON object for each line.
     Lines,
@@ -36,7 +36,7 @@ impl Form {
     }
 }
 
-/// Where the work stands.
+/// The progress at one time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct State {
     seconds: f64,
@@ -53,7 +53,7 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
-    /// Starts the lines on standard error. Without a thread there are no lines, and the work goes on.
+    /// Starts the thread. If the thread cannot start, no lines are printed, and the work continues.
     pub fn start(
         form: Form,
         what: &str,
@@ -69,7 +69,7 @@ impl Progress {
                 let is_over = ended.load(Ordering::SeqCst);
                 let seconds = start.elapsed().as_secs_f64();
                 let state = State { seconds, done_bytes: done(), total_bytes, is_over };
-                // Without standard error nobody reads the progress.
+                // Standard error is not writable, so the line is lost.
                 let _ = std::io::stderr().write_all(line(form, &what, &state).as_bytes());
                 if is_over {
                     break;
@@ -85,7 +85,7 @@ impl Drop for Progress {
         self.over.store(true, Ordering::SeqCst);
         if let Some(thread) = self.thread.take() {
             thread.thread().unpark();
-            // A panic of the thread was reported by the thread.
+            // The panic handler has printed a panic of the thread.
             let _ = thread.join();
         }
     }
@@ -94,7 +94,7 @@ impl Drop for Progress {
 /// Returns one line.
 fn line(form: Form, what: &str, state: &State) -> String {
     let rate = state.done_bytes as f64 / state.seconds.max(0.001);
-    // Work may read a byte twice, so only the end is the whole.
+    // Work may read a byte twice, so only the end of the work is 100 %.
     let share = match (state.is_over, state.total_bytes) {
         (true, _) => Some(1.0),
         (false, Some(total)) if total > 0 => Some((state.done_bytes as f64 / total as f64).min(0.99)),
@@ -137,7 +137,7 @@ fn round(value: f64) -> f64 {
     (value * 1000.0).round() / 1000.0
 }
 
-/// Makes the file system of `env` count, and returns the counters.
+/// Makes the file system of `env` count its reads. Returns the counters.
 pub(crate) fn counted(env: &mut Env) -> Arc<MeterHook> {
     let metered = MeterFs::wrap(Arc::clone(&env.fs));
     let counters = Arc::clone(metered.hook());
@@ -145,12 +145,12 @@ pub(crate) fn counted(env: &mut Env) -> Arc<MeterHook> {
     counters
 }
 
-/// Returns the bytes that were read.
+/// Returns the number of bytes that were read.
 pub(crate) fn read_bytes(counters: &MeterHook) -> u64 {
     counters.total(Op::Read).bytes
 }
 
-/// Returns the bytes of all files of a directory, and of its directories up to a depth of four.
+/// Returns the bytes of all files of a directory. Includes its subdirectories to a depth of four.
 pub(crate) fn directory_bytes(env: &Env, dir: &Path) -> u64 {
     fn sum(env: &Env, dir: &Path, depth: u32) -> u64 {
         let names = env.fs.list(dir).unwrap_or_default();
@@ -167,7 +167,7 @@ pub(crate) fn directory_bytes(env: &Env, dir: &Path) -> u64 {
     sum(env, dir, 4)
 }
 
-/// An input that counts the bytes that are taken from it.
+/// An input that counts the bytes that are read from it.
 pub(crate) struct CountedInput<'a> {
     inner: &'a mut dyn BufRead,
     bytes: Arc<AtomicU64>,

@@ -1,7 +1,7 @@
-//! Reading beside a writer: `--use_secondary_db` and `--open_as_follower`.
+//! Reads while another process writes: `--use_secondary_db` and `--open_as_follower`.
 //!
-//! A benchmark reads the view that is the newest when the benchmark starts. RocksDB's instance changes under the reads
-//! instead.
+//! A benchmark reads the newest view at the start of the benchmark. In RocksDB, the instance changes during the
+//! reads.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -14,17 +14,18 @@ use ironstone::{Db, FamilyDescriptor, Follower, Options, Secondary};
 
 use super::flags::Flags;
 
-/// An instance that follows a writer.
+/// An instance that follows a writer in another process.
 pub enum Beside {
     Secondary(Arc<Secondary>, Option<Updater>),
     Follower(Follower),
 }
 
 impl Beside {
-    /// Opens the instance that the flags ask for. `None`: the database is opened for writing or for reading.
+    /// Opens the instance that the flags ask for. Returns `None` if the flags ask for none. The database is then
+    /// opened for writing or for reading.
     ///
     /// # Errors
-    /// InvalidArgument for flags that exclude each other, or without `--use_existing_db`; those of the open.
+    /// InvalidArgument if flags exclude each other, or if `--use_existing_db` is missing. Errors of the open.
     pub fn open(
         flags: &Flags,
         path: &Path,
@@ -80,7 +81,7 @@ impl Beside {
         }
     }
 
-    /// Stops the updates. Returns how many there were, for a secondary instance.
+    /// Stops the updates. Returns the number of updates, for a secondary instance.
     pub fn stop(self) -> Option<u64> {
         match self {
             Beside::Secondary(_, updater) => Some(updater.map_or(0, Updater::stop)),
@@ -89,7 +90,7 @@ impl Beside {
     }
 }
 
-/// The info log of a secondary instance is in its own directory.
+/// Gives the secondary instance an info log in its own directory.
 fn with_log(mut options: Options, dir: &Path) -> Result<Options> {
     if options.db.info_log.is_none() {
         let env = options.db.env.clone();
@@ -100,7 +101,7 @@ fn with_log(mut options: Options, dir: &Path) -> Result<Options> {
     Ok(options)
 }
 
-/// The thread that catches up each `--secondary_update_interval` seconds.
+/// The thread that catches up once in each period of `--secondary_update_interval` seconds.
 pub struct Updater {
     shared: Arc<Shared>,
     thread: JoinHandle<()>,

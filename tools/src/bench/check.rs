@@ -1,4 +1,4 @@
-//! Benchmarks that check: blocks, files, and the whole database against another.
+//! Benchmarks that check blocks, check files, and compare the whole database with another database.
 
 use base::{Error, Result};
 use ironstone::{Db, ReadOptions};
@@ -7,21 +7,22 @@ use super::report::Op;
 use super::run::{Run, Thread};
 use super::setup;
 
-/// Every block of every table.
+/// Verifies the checksum of every block of every SST file.
 pub fn checksums(thread: &mut Thread<'_>) -> Result<()> {
     thread.run.db()?.verify_checksum()?;
     thread.finished(1, Op::Others);
     Ok(())
 }
 
-/// Every table as a whole.
+/// Verifies the checksum of every whole SST file.
 pub fn file_checksums(thread: &mut Thread<'_>) -> Result<()> {
     thread.run.db()?.verify_file_checksums()?;
     thread.finished(1, Op::Others);
     Ok(())
 }
 
-/// Compares with the database of `--truth_db`: what it has is got here, and a scan here shows nothing else.
+/// Compares with the database of `--truth_db`. A get finds each of its entries here, and a scan here finds no other
+/// entry.
 pub fn against_truth(run: &Run) -> Result<()> {
     let db = run.db()?;
     let truth = Db::open_read_only(run.flags.text("truth_db"), setup::options(&run.flags, None)?)?;

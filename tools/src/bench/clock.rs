@@ -1,8 +1,9 @@
-//! Dates as the reports print them, in UTC.
+//! Dates in the form of the reports, in UTC.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Days since 1970-01-01 to year, month, day (Howard Hinnant, "chrono-compatible low-level date algorithms").
+/// Converts days since 1970-01-01 to year, month and day. Source: Howard Hinnant, "chrono-compatible low-level date
+/// algorithms".
 fn civil(days: i64) -> (i64, u32, u32) {
     let z = days + 719_468;
     let era = z.div_euclid(146_097);
@@ -19,7 +20,7 @@ fn now() -> i64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_secs() as i64)
 }
 
-/// `2026/11/21-22:05:07`.
+/// Returns the time as `2026/11/21-22:05:07`.
 pub fn time_of_day() -> String {
     let seconds = now();
     let (year, month, day) = civil(seconds.div_euclid(86_400));
@@ -27,12 +28,12 @@ pub fn time_of_day() -> String {
     format!("{year:04}/{month:02}/{day:02}-{:02}:{:02}:{:02}", rest / 3600, rest / 60 % 60, rest % 60)
 }
 
-/// Now as `ctime` prints it.
+/// Returns the time in the form of `ctime`.
 pub fn ctime() -> String {
     ctime_of(now())
 }
 
-/// `Sat Nov 21 22:05:07 2026`, as `ctime` prints a second since 1970-01-01.
+/// Formats a second since 1970-01-01 in the form of `ctime`: `Sat Nov 21 22:05:07 2026`.
 pub fn ctime_of(seconds: i64) -> String {
     const DAYS: [&str; 7] = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"];
     const MONTHS: [&str; 12] =

@@ -1,8 +1,8 @@
-//! Keys and values of RocksDB's db_bench (`tools/db_bench_tool.cc`, `util/random.h`,
-//! `test_util/testutil.cc`). Both programs load data of one shape: big-endian numbers padded with '0', and
-//! values from one megabyte of text that compresses to a given fraction.
+//! Keys and values of RocksDB's db_bench. Both programs load data of one shape: big-endian numbers padded with '0',
+//! and values from one megabyte of text that compresses to a given fraction. Facts: RocksDB `tools/db_bench_tool.cc`,
+//! `util/random.h`, `test_util/testutil.cc`.
 
-/// Multiplicative congruential generator modulo 2^31-1 (Park and Miller), as RocksDB's `Random`.
+/// The random numbers of RocksDB's `Random`: a multiplicative congruential generator modulo 2^31-1 (Park and Miller).
 pub struct Random(u32);
 
 impl Random {
@@ -28,16 +28,17 @@ impl Random {
     }
 }
 
-/// How long values are.
+/// The distribution of the value lengths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sizes {
     Fixed(usize),
     Uniform(usize, usize),
-    /// 99.7 % of the values lie between the two; the others are cut to them.
+    /// The least and the largest length. A normal distribution has 99.7 % of its lengths between the two. A length
+    /// outside becomes the nearer of the two.
     Normal(usize, usize),
 }
 
-/// Bytes of values lie below this number: RocksDB draws them below `CHAR_MAX`.
+/// Each byte of a value is below this number, because RocksDB draws the bytes below `CHAR_MAX`.
 const RAW_BYTES: u32 = 127;
 
 /// A stream of values.
@@ -66,7 +67,7 @@ impl Values {
         Values { data, at: 0, sizes, same_percent, random, dice: super::dice::Dice::new(301) }
     }
 
-    /// The next value, of the distribution's length.
+    /// Returns the next value. Its length comes from the distribution.
     #[inline]
     pub fn next(&mut self) -> &[u8] {
         let len = match self.sizes {
@@ -83,7 +84,7 @@ impl Values {
         self.take(len)
     }
 
-    /// The next value, of `len` bytes; at most the megabyte there is.
+    /// Returns the next value, of `len` bytes, or of all the data if the data is shorter.
     #[inline]
     pub fn take(&mut self, len: usize) -> &[u8] {
         let len = len.min(self.data.len());
@@ -98,24 +99,25 @@ impl Values {
     }
 }
 
-/// How numbers become keys.
+/// The way from a number to a key.
 #[derive(Clone, Copy, Debug)]
 pub struct Keys {
     pub key_size: usize,
     pub prefix_size: usize,
     pub keys_per_prefix: u64,
     pub num: u64,
-    /// The keys of an existing database, by number (`--use_existing_keys`).
+    /// The keys of an existing database by number (`--use_existing_keys`).
     pub existing: Option<&'static [Vec<u8>]>,
 }
 
 impl Keys {
-    /// A buffer of the right length.
+    /// Returns a buffer with the length of a key.
     pub fn buffer(&self) -> Vec<u8> {
         vec![b'0'; self.key_size]
     }
 
-    /// Writes the key of `v`: an existing key, or an optional prefix number, then `v`, both big-endian, then '0's.
+    /// Writes the key of `v`: an existing key, or an optional prefix number and `v`, both big-endian, padded with
+    /// '0'.
     #[inline]
     pub fn write(&self, v: u64, key: &mut Vec<u8>) {
         if let Some(key_of) = self.existing {
@@ -139,7 +141,7 @@ impl Keys {
     }
 }
 
-/// The low bytes of `v`, most significant first.
+/// Writes the low bytes of `v`, most significant byte first.
 #[inline]
 fn put_big_endian(out: &mut [u8], v: u64) {
     let bytes = v.to_be_bytes();
@@ -150,7 +152,7 @@ fn put_big_endian(out: &mut [u8], v: u64) {
 mod tests {
     use super::{Sizes, Values};
 
-    /// The bytes of the first value that RocksDB 11.8.1's `fillseq` writes.
+    /// Compares with the bytes of the first value that `fillseq` of RocksDB 11.8.1 writes.
     #[test]
     fn values_begin_as_rocksdbs() {
         let mut values = Values::new(Sizes::Fixed(100), 0.5, 0);

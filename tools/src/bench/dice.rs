@@ -1,8 +1,8 @@
-//! The random numbers that choose keys: the 64-bit Mersenne Twister, as RocksDB's `Random64`.
+//! The random numbers that choose keys: the 64-bit Mersenne Twister, as in RocksDB's `Random64`.
 
 use rand_mt::{Mt, Mt64};
 
-/// One thread's dice.
+/// The random numbers of one thread.
 pub struct Dice(Mt64);
 
 impl Dice {
@@ -15,18 +15,18 @@ impl Dice {
         self.0.next_u64()
     }
 
-    /// Below `n`; 0 if `n` is 0.
+    /// Returns a number below `n`, or 0 if `n` is 0.
     #[inline]
     pub fn below(&mut self, n: u64) -> u64 {
         self.next() % n.max(1)
     }
 
-    /// In [0, 1).
+    /// Returns a number of at least 0 and below 1.
     pub fn unit(&mut self) -> f64 {
         (self.next() >> 11) as f64 / (1u64 << 53) as f64
     }
 
-    /// Standard normal, by Box and Muller.
+    /// Returns a number of the standard normal distribution (method of Box and Muller).
     pub fn normal(&mut self) -> f64 {
         let (a, b) = (1.0 - self.unit(), self.unit());
         (-2.0 * a.ln()).sqrt() * (std::f64::consts::TAU * b).cos()
@@ -39,7 +39,7 @@ impl Dice {
         self.next();
     }
 
-    /// Shuffles in place (Fisher and Yates).
+    /// Shuffles the items in place (method of Fisher and Yates).
     pub fn shuffle<T>(&mut self, items: &mut [T]) {
         for i in (1..items.len()).rev() {
             items.swap(i, self.below(i as u64 + 1) as usize);
@@ -47,9 +47,9 @@ impl Dice {
     }
 }
 
-/// The numbers below `n` in the order of RocksDB's `RandomShuffle`: `std::shuffle` of GNU's library over the 32-bit
-/// Mersenne Twister. While the square of `n` fits 32 bits, each draw places two numbers. Source: `bits/stl_algo.h` and
-/// `bits/uniform_int_dist.h` of GCC 12.
+/// Returns the numbers below `n` in the order of RocksDB's `RandomShuffle`, which is `std::shuffle` of the GNU
+/// library over the 32-bit Mersenne Twister. While the square of `n` fits in 32 bits, each draw places two numbers.
+/// Facts: GCC 12 `bits/stl_algo.h`, `bits/uniform_int_dist.h`.
 pub fn shuffled(n: u64, seed: u32) -> Vec<u64> {
     const DRAW_MAX: u64 = u32::MAX as u64;
     let mut numbers: Vec<u64> = (0..n).collect();
@@ -73,8 +73,8 @@ pub fn shuffled(n: u64, seed: u32) -> Vec<u64> {
     numbers
 }
 
-/// A number below `n`, which is at most 2^32: Lemire, Fast Random Integer Generation in an Interval (2019). Above
-/// 2^32, the remainder of two draws.
+/// Returns a number below `n`. For `n` below 2^32, the method is that of Lemire, "Fast Random Integer Generation in
+/// an Interval" (2019). From 2^32 on, the number is the remainder of two draws.
 fn draw_below(twister: &mut Mt, n: u64) -> u64 {
     const SPAN: u64 = 1 << 32;
     if n >= SPAN {
@@ -89,7 +89,7 @@ fn draw_below(twister: &mut Mt, n: u64) -> u64 {
     }
 }
 
-/// The engine that decides about overwrites: C++'s `minstd_rand0`, and one Bernoulli trial over it.
+/// The generator that decides about overwrites: `minstd_rand0` of C++ with a Bernoulli trial.
 pub struct Trials(u64);
 
 impl Trials {
@@ -104,7 +104,7 @@ impl Trials {
         (self.0 - 1) as f64
     }
 
-    /// Returns true with this probability. A trial takes two numbers of 30 bits.
+    /// Returns true with this probability. A trial takes two numbers of almost 31 bits each.
     pub fn happens(&mut self, probability: f64) -> bool {
         const RANGE: f64 = 2_147_483_646.0;
         let low = self.next();
@@ -117,7 +117,7 @@ impl Trials {
 mod tests {
     use super::{Trials, shuffled};
 
-    /// The values are of a program that GCC 12 built: `std::shuffle` over `std::mt19937`.
+    /// Compares with the values of a program that GCC 12 built: `std::shuffle` over `std::mt19937`.
     #[test]
     fn shuffles_as_gnus_library_does() {
         assert!(shuffled(0, 1).is_empty());

@@ -4,8 +4,8 @@
 //! ```text
 //! keys in random order   [disposable batch][persistent batch][disposable batch][persistent batch] ...
 //! ```
-//! A disposable batch is put at once. When its delay is over, the persistent batch behind it is put and then the
-//! disposable one deleted, key by key.
+//! A disposable batch is written at once. After its delay, the benchmark writes the persistent batch that follows it,
+//! and then deletes the keys of the disposable batch. Each step writes or deletes one key.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -18,23 +18,23 @@ use super::report::Op;
 use super::run::Thread;
 use super::writes::{KeyNumbers, Order, fill_unique_random};
 
-/// What is done next.
+/// The next step, with the number of its key.
 enum Step {
     Dispose(usize),
     Persist(usize),
     Delete(usize),
 }
 
-/// Which key is next, and what is done with it.
+/// The plan of the steps.
 struct Plan {
     disposable: usize,
     persistent: usize,
     delay: Duration,
-    /// Where the next disposable entry lies.
+    /// The position of the next disposable entry.
     at: usize,
-    /// Batches to be deleted: when, and where they begin.
+    /// The batches that will be deleted: the time, and the position of their first entry.
     due: VecDeque<(Instant, usize)>,
-    /// How much of the first of them is done.
+    /// The number of finished steps of the first batch in `due`.
     done: usize,
 }
 

@@ -1,7 +1,7 @@
-//! Every flag of RocksDB's db_bench with its type and default (`tools/db_bench_tool.cc`), and whether this
-//! db_bench acts on it. A flag it does not act on is refused unless it is given its default.
+//! Every flag of RocksDB's db_bench (`tools/db_bench_tool.cc`) with its type and default, and whether this db_bench
+//! supports the flag. A flag that is not supported is rejected, unless its value is the default.
 
-/// A flag's type, as gflags names it.
+/// A flag's type, named as in gflags.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Type {
     Bool,
@@ -15,7 +15,7 @@ pub struct Row {
     pub name: &'static str,
     pub kind: Type,
     pub default: &'static str,
-    /// Whether a value other than the default changes what runs.
+    /// True if a value other than the default has an effect.
     pub acted_on: bool,
 }
 

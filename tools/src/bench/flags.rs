@@ -1,13 +1,13 @@
-//! The command line in gflags' syntax: `--name=value`, `-name value`, `--name`, `--noname`.
+//! The command line in the syntax of gflags: `--name=value`, `-name value`, `--name`, `--noname`.
 //!
-//! An unknown flag is an error that lists what exists; so is a value of the wrong type, and a value for a
-//! flag whose feature is not built.
+//! An unknown flag is an error, and the error lists all flags. A value of the wrong type is an error, and so is a
+//! value for a feature that is not built.
 
 use std::collections::HashMap;
 
 use super::flag_table::{FLAGS, Row, Type};
 
-/// A value as its type reads it.
+/// The parsed value of a flag.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
     Bool(bool),
@@ -80,7 +80,7 @@ impl Flags {
         Ok(Flags { values })
     }
 
-    /// The value of an integer flag; 0 for a name that is no integer flag.
+    /// Returns the value of an integer flag, or 0 if the name is not an integer flag.
     pub fn int(&self, name: &str) -> i64 {
         match self.values.get(name) {
             Some(Value::Int(value)) => *value,
@@ -91,7 +91,7 @@ impl Flags {
         }
     }
 
-    /// An integer flag that counts: negative values read as 0.
+    /// Returns the value of an integer flag that is a count. A negative value becomes 0.
     pub fn count(&self, name: &str) -> u64 {
         self.int(name).max(0).unsigned_abs()
     }
@@ -126,7 +126,7 @@ impl Flags {
         }
     }
 
-    /// A flag's value as an option string writes it.
+    /// Returns a flag's value in the form of an option string.
     pub fn printed(&self, name: &str) -> String {
         match self.values.get(name) {
             Some(Value::Bool(value)) => value.to_string(),
@@ -150,7 +150,7 @@ fn read(row: &Row, text: &str) -> Result<Value, String> {
             "false" | "f" | "0" | "no" | "n" => Ok(Value::Bool(false)),
             _ => Err(wrong()),
         },
-        // Sizes above i64::MAX exist as "no limit"; they are kept at the largest.
+        // A size above i64::MAX means "no limit", and becomes i64::MAX.
         Type::Int => match text.parse::<i128>() {
             Ok(value) => {
                 Ok(Value::Int(i64::try_from(value).unwrap_or(if value < 0 { i64::MIN } else { i64::MAX })))
@@ -162,7 +162,7 @@ fn read(row: &Row, text: &str) -> Result<Value, String> {
     }
 }
 
-/// What exists: benchmarks, then flags with their defaults.
+/// Lists the benchmarks, then the flags with their defaults.
 pub fn listing() -> String {
     let mut out = String::from("benchmarks:\n");
     for (name, what) in super::BENCHMARKS {

@@ -1,4 +1,4 @@
-//! Benchmarks that shape the tree: levels compacted one into the next, and trees of a given shape.
+//! Benchmarks that shape the tree: compactions of one level into the next, and trees of a given shape.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ pub fn compact0(run: &Run) -> Result<()> {
     compact_level(run, 0)
 }
 
-/// Compacts the first level below level 0 that has data into the next that has.
+/// Compacts the first level below level 0 that has data into the next level that has data.
 pub fn compact1(run: &Run) -> Result<()> {
     compact_level(run, 1)
 }
@@ -26,7 +26,7 @@ fn compact_level(run: &Run, from: usize) -> Result<()> {
     Ok(())
 }
 
-/// False if the tree changed meanwhile and it has to be tried again.
+/// Returns false if the tree changed during the compaction, and the caller must try again.
 fn try_compact_level(family: &Family, from: usize) -> Result<bool> {
     let files = family.live_files();
     let filled: BTreeSet<usize> = files.iter().map(|file| file.level).collect();
@@ -64,8 +64,8 @@ pub fn fill_unique_random_deterministic(thread: &mut Thread<'_>) -> Result<()> {
     fill_deterministic(thread, Order::UniqueRandom)
 }
 
-/// Fills the last level in `first` order and each level above it with as many keys less, at random, as a level is
-/// smaller than the next; then compacts each run to its level.
+/// Fills the last level in `first` order, and each level above it in random order. The number of keys falls from
+/// level to level by the factor between the level sizes. At the end, each sorted run is compacted to its level.
 fn fill_deterministic(thread: &mut Thread<'_>, first: Order) -> Result<()> {
     let run = thread.run;
     let family = default_family(run)?;
@@ -134,7 +134,7 @@ fn fill_deterministic(thread: &mut Thread<'_>, first: Order) -> Result<()> {
     Ok(())
 }
 
-/// The files of level 0, and of each other level the first, the last and the size.
+/// Prints each file of level 0. For each other level, prints the first file, the last file and the size.
 fn print_shape(family: &Family) {
     let files = family.live_files();
     for level in files.chunk_by(|a, b| a.level == b.level) {

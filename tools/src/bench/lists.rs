@@ -1,4 +1,4 @@
-//! getmergeoperands: a number looked for in one long sorted list, or in the short ones it is merged from.
+//! getmergeoperands: searches a number in one long sorted list, and in the short lists that are its merge operands.
 
 use std::time::Instant;
 

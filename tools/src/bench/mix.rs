@@ -1,8 +1,8 @@
 //! mixgraph: gets, puts and scans in given shares, over keys and values of fitted distributions.
 //!
-//! The model is that of Cao et al., "Characterizing, Modeling, and Benchmarking RocksDB Key-Value Workloads at
-//! Facebook" (FAST 2020): ranges of keys are as hot as a sum of two exponentials says, keys within a range as a
-//! power law says; values and scans have the lengths of a generalized Pareto distribution.
+//! Source: Cao et al., "Characterizing, Modeling, and Benchmarking RocksDB Key-Value Workloads at Facebook" (FAST
+//! 2020). The accesses of a key range follow a sum of two exponentials. Within a range, the accesses of the keys
+//! follow a power law. The lengths of values and scans follow a generalized Pareto distribution.
 
 use std::time::{Duration, Instant};
 
@@ -14,9 +14,9 @@ use super::reads::random_key;
 use super::report::Op;
 use super::run::{Limit, Run, Thread};
 
-/// Ranges of keys, each with its share of the accesses.
+/// The key ranges. Each range has a share of the accesses.
 struct Ranges {
-    /// Where each range begins among the numbers that are drawn.
+    /// The first drawn number of each range.
     starts: Vec<u64>,
     drawn_below: u64,
     keys_each: u64,
@@ -27,7 +27,8 @@ impl Ranges {
         let count = flags.count("keyrange_num").max(1);
         let [a, b, c, d] = ["keyrange_dist_a", "keyrange_dist_b", "keyrange_dist_c", "keyrange_dist_d"]
             .map(|name| flags.double(name));
-        // From the coldest on: its share is one of the numbers to be drawn, hotter ones have more.
+        // The loop starts with the coldest range. The first range with accesses gets about one of the drawn numbers.
+        // Hotter ranges get more.
         let mut scale = 0.0;
         let mut shares = Vec::new();
         for range in (1..=count).rev() {
@@ -40,7 +41,8 @@ impl Ranges {
             shares.push((scale * p).floor() as u64);
         }
         let total: u64 = shares.iter().sum();
-        // So that hot ranges do not lie side by side; the same for the same distribution.
+        // Hot ranges must not be neighbors. An equal distribution gives an equal order, because the seed is the sum
+        // of the shares.
         let mut dice = Dice::new(total);
         for i in 0..shares.len() {
             let other = dice.below(count) as usize;
@@ -68,12 +70,12 @@ impl Ranges {
     }
 }
 
-/// Inverse of the power law's distribution.
+/// The inverse of the power law's distribution function.
 fn power(u: f64, a: f64, b: f64) -> i64 {
     (u / a).powf(1.0 / b).ceil() as i64
 }
 
-/// Inverse of the generalized Pareto distribution.
+/// The inverse of the generalized Pareto distribution function.
 fn pareto(u: f64, theta: f64, k: f64, sigma: f64) -> i64 {
     let x = if k == 0.0 { theta - sigma * u.ln() } else { theta + sigma * (u.powf(-k) - 1.0) / k };
     x.ceil() as i64
@@ -86,7 +88,7 @@ enum Query {
     Seek,
 }
 
-/// Which query a number between 0 and about a thousand stands for.
+/// The choice of the query for a drawn number between 0 and about 1,000.
 struct Shares {
     gets: u64,
     puts: u64,
@@ -110,7 +112,7 @@ impl Shares {
     }
 }
 
-/// The rate at `x` seconds: `--sine_a * sin(--sine_b * x + --sine_c) + --sine_d`.
+/// Returns the rate at `x` seconds: `--sine_a * sin(--sine_b * x + --sine_c) + --sine_d`.
 pub fn sine(flags: &Flags, x: f64) -> f64 {
     let of = |name: &str| flags.double(name);
     of("sine_a") * (of("sine_b") * x + of("sine_c")).sin() + of("sine_d")
@@ -125,7 +127,7 @@ pub struct Wave<'a> {
 }
 
 impl<'a> Wave<'a> {
-    /// The wave of a flag, `sine_write_rate` or `sine_mix_rate`. `None`: the flag is not set.
+    /// Returns the wave of the flag `sine_write_rate` or `sine_mix_rate`, or `None` if the flag is not set.
     pub fn new(flags: &'a Flags, flag: &str) -> Option<Wave<'a>> {
         let interval = Duration::from_millis(flags.count(&format!("{flag}_interval_milliseconds")));
         let now = Instant::now();
@@ -143,7 +145,7 @@ impl<'a> Wave<'a> {
     }
 }
 
-/// Moves a rate at random by at most `share` of half of `--sine_a`.
+/// Adds a random number to the rate: at most `--sine_mix_rate_noise` times half of `--sine_a`, up or down.
 fn with_noise(flags: &Flags, rate: f64, dice: &mut Dice) -> f64 {
     let (share, band) = (flags.double("sine_mix_rate_noise"), flags.double("sine_a") as i64);
     if !(0.0..=1.0).contains(&share) || band <= 0 {
@@ -153,12 +155,12 @@ fn with_noise(flags: &Flags, rate: f64, dice: &mut Dice) -> f64 {
     if rate + delta < 0.0 { rate } else { rate + delta }
 }
 
-/// The limits of reads and writes: those of the benchmark, or those of `--sine_mix_rate`.
+/// The rate limits of reads and writes: the limits of the benchmark, or the limits of `--sine_mix_rate`.
 struct Limits<'a> {
     wave: Option<Wave<'a>>,
     own: Option<(Limit, Limit)>,
     run: &'a Run,
-    /// Draws the noise: the keys do not depend on the noise.
+    /// Draws the noise from its own random numbers, so that the keys do not depend on the noise.
     dice: Dice,
     shares: [f64; 2],
 }
@@ -167,7 +169,7 @@ impl<'a> Limits<'a> {
     fn new(run: &'a Run) -> Limits<'a> {
         let flags = &run.flags;
         let wave = Wave::new(flags, "sine_mix_rate");
-        // The rate until the first interval is over.
+        // The rate in the first interval.
         const FIRST: u64 = 1_000_000;
         let own = wave.is_some().then(|| (Limit::new(FIRST), Limit::new(FIRST)));
         let [gets, puts, seeks] =
@@ -295,7 +297,7 @@ pub fn mix_graph(thread: &mut Thread<'_>) -> Result<()> {
     Ok(())
 }
 
-/// An average as C prints it; of nothing, it is not a number.
+/// Formats an average as C prints it. The average of no value is `-nan`.
 fn average(sum: f64, count: u64) -> String {
     if count == 0 { "-nan".to_string() } else { format!("{:.1}", sum / count as f64) }
 }

@@ -3,7 +3,7 @@
 //! ```text
 //! flags (command line) ─► setup (options) ─► open ─► for each benchmark: run ─► threads ─► report
 //! ```
-//! Follows `tools/db_bench_tool.cc` of RocksDB 11.8.1 for what each benchmark does and prints.
+//! Each benchmark does and prints the same as in RocksDB 11.8.1. Facts: RocksDB `tools/db_bench_tool.cc`.
 
 mod beside;
 mod check;
@@ -40,7 +40,7 @@ use base::{Error, Result};
 use flags::Flags;
 use run::{Method, Run};
 
-/// Benchmarks by name, with what each does.
+/// The benchmarks by name, with a description.
 pub const BENCHMARKS: &[(&str, &str)] = &[
     ("fillseq", "write N values in sequential key order"),
     ("fillbatch", "fillseq in batches of 1000"),
@@ -122,7 +122,7 @@ pub const BENCHMARKS: &[(&str, &str)] = &[
     ("resetstats", "reset the database's statistics"),
 ];
 
-/// What a benchmark is: threads over a method, or one act of the main thread.
+/// A benchmark runs a method on threads, or one act on the main thread.
 enum Task {
     Threads(Method),
     Act(fn(&Run) -> Result<()>),
@@ -202,7 +202,7 @@ fn task(name: &str) -> Option<Task> {
     })
 }
 
-/// Benchmarks that begin with an empty database.
+/// Benchmarks that start with an empty database.
 const FRESH: &[&str] = &[
     "fillseq",
     "fillbatch",
@@ -215,7 +215,7 @@ const FRESH: &[&str] = &[
     "timeseries",
 ];
 
-/// RocksDB's benchmarks that are not here, with what they need.
+/// RocksDB's benchmarks that are not built, with the feature that they need.
 pub const MISSING: &[(&str, &str)] = &[
     ("cache_report_problems", "a cache that checks itself"),
     ("fillembeddedblob, fillembeddedentity", "external SST files with embedded blobs"),
@@ -226,7 +226,7 @@ pub const MISSING: &[(&str, &str)] = &[
     ("replay", "traces"),
 ];
 
-/// Runs the program with its arguments (without its name).
+/// Runs the program with its arguments, without the program's name.
 pub fn main(args: impl IntoIterator<Item = String>) -> ExitCode {
     let flags = match Flags::parse(args) {
         Ok(flags) => flags,
@@ -244,7 +244,7 @@ pub fn main(args: impl IntoIterator<Item = String>) -> ExitCode {
     }
 }
 
-/// `name[X5-W1]`: the name, runs, and warm-up runs before them.
+/// Splits `name[X5-W1]` into the name, the number of runs, and the number of warm-up runs before them.
 fn repeats(spec: &str) -> Result<(&str, u32, u32)> {
     let Some((name, rest)) = spec.split_once('[') else { return Ok((spec, 1, 0)) };
     let wrong = || Error::invalid_argument(format!("unknown benchmark arguments '{spec}'"));

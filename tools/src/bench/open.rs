@@ -1,4 +1,4 @@
-//! The database a benchmark runs on: opened, filled anew, closed; and the acts of the main thread.
+//! The database of the benchmarks: it is opened, emptied and closed here. The acts of the main thread are here too.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use super::setup;
 use super::stamps::Stamps;
 use super::transaction_db::Transactions;
 
-/// The database, its options and its cache, from one benchmark to the next.
+/// The database, its options and its cache. They live longer than one benchmark.
 pub struct House {
     flags: Arc<Flags>,
     path: PathBuf,
@@ -28,7 +28,7 @@ pub struct House {
     options: Options,
     open: Option<(Db, Vec<Family>)>,
     transactions: Transactions,
-    /// The instance beside a writer, if the flags ask for one. The views replace `open`.
+    /// The instance that follows a writer in another process, if the flags ask for one. Its views replace `open`.
     beside: Option<Beside>,
     blob_cache: Option<Arc<BlockCache>>,
     sizes: Sizes,
@@ -44,7 +44,7 @@ impl House {
     /// Opens the database that the flags name.
     ///
     /// # Errors
-    /// Those of the options and of opening.
+    /// Errors of the options and of the open.
     pub fn new(flags: Arc<Flags>) -> Result<House> {
         eprintln!("Initializing RocksDB Options from command-line flags");
         let cache = setup::cache(&flags)?;
@@ -148,10 +148,10 @@ impl House {
         Ok(())
     }
 
-    /// Closes the database, deletes it, and opens an empty one.
+    /// Closes the database, deletes it, and opens an empty database.
     ///
     /// # Errors
-    /// Those of deleting and opening.
+    /// Errors of the deletion and of the open.
     pub fn start_fresh(&mut self) -> Result<()> {
         if self.beside.is_some() {
             return Err(Error::invalid_argument(
@@ -177,11 +177,11 @@ impl House {
         }
     }
 
-    /// The settings of one benchmark.
+    /// Returns the settings of one benchmark.
     ///
     /// # Errors
-    /// Those of looking up the column families in the newest view of an instance beside a writer. A database that is not
-    /// open is reported when a benchmark asks for it.
+    /// Errors of finding the column families in the newest view, if the database follows a writer. A database that is
+    /// not open is no error here. [`Run::db`] reports it.
     pub fn run(&mut self, name: &str) -> Result<Run> {
         if let (Some(beside), Some((db, families))) = (&self.beside, &mut self.open) {
             *db = beside.view();
@@ -294,7 +294,7 @@ impl House {
         })
     }
 
-    /// What runs where, as the program begins.
+    /// Prints the settings and the machine at the start of the program.
     ///
     /// # Errors
     /// InvalidArgument for an unknown compression.
@@ -354,10 +354,10 @@ impl House {
         Ok(())
     }
 
-    /// Prints what is asked for at the end, and closes.
+    /// Prints the statistics if the flags ask for them, and closes the database.
     ///
     /// # Errors
-    /// Those of closing.
+    /// Errors of the close.
     pub fn finish(mut self) -> Result<()> {
         if self.flags.bool("statistics")
             && let Some(statistics) = &self.options.db.statistics
@@ -370,7 +370,7 @@ impl House {
     }
 }
 
-/// The shares of `--column_family_distribution`, in percent.
+/// Returns the shares of `--column_family_distribution` in percent. Empty: the keys have equal shares.
 fn shares(flags: &Flags) -> Result<Vec<u64>> {
     let text = flags.text("column_family_distribution");
     if text.is_empty() || flags.int("num_column_families") <= 1 {
@@ -394,7 +394,8 @@ fn shares(flags: &Flags) -> Result<Vec<u64>> {
     Ok(shares)
 }
 
-/// All keys of the default column family. The keys live until the process ends: all benchmarks use the keys.
+/// Returns all keys of the default column family. The keys live until the process ends, because all benchmarks use
+/// them.
 fn existing_keys(db: &Db) -> Result<&'static [Vec<u8>]> {
     let mut iter = db.iter_with(ReadOptions { total_order_seek: true, ..ReadOptions::default() })?;
     let mut keys = Vec::new();
@@ -410,7 +411,7 @@ fn existing_keys(db: &Db) -> Result<&'static [Vec<u8>]> {
     Ok(keys.leak())
 }
 
-/// Processors, their model, the size of their cache.
+/// Returns the number of processors, their model, and their cache size.
 fn cpu() -> Option<(usize, String, String)> {
     let text = std::fs::read_to_string("/proc/cpuinfo").ok()?;
     let values = |name: &str| {
@@ -424,10 +425,10 @@ fn cpu() -> Option<(usize, String, String)> {
     Some((models.len(), models.last()?.clone(), values("cache size").pop().unwrap_or_default()))
 }
 
-/// The rate limiter of `--rate_limiter_bytes_per_sec`.
+/// Returns the rate limiter of `--rate_limiter_bytes_per_sec`.
 ///
 /// # Errors
-/// InvalidArgument for a rate or a period that is not above 0.
+/// InvalidArgument if the rate or the period is not above 0.
 pub fn rate_limiter(flags: &Flags, rate: i64, clock: Arc<dyn Clock>) -> Result<Arc<RateLimiter>> {
     let mut options = RateOptions::new(rate);
     options.refill_period_us = flags.int("rate_limiter_refill_period_us");
@@ -478,7 +479,7 @@ pub fn print_property(run: &Run, name: &str) -> Result<()> {
     Ok(())
 }
 
-/// The tickers' differences, slice by slice of `stats_persist_period_sec`, as `GetStatsHistory` has them.
+/// Prints the changes of the tickers in each period of `stats_persist_period_sec`, as `GetStatsHistory` returns them.
 pub fn stats_history(run: &Run) -> Result<()> {
     for slice in run.db()?.stats_history(0, u64::MAX) {
         let (second, tickers) = slice?;

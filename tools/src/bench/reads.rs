@@ -1,4 +1,4 @@
-//! Benchmarks that read: readseq, readreverse, readrandom, multireadrandom, seekrandom, and their kin.
+//! Benchmarks that read: readseq, readreverse, readrandom, multireadrandom, seekrandom, and similar benchmarks.
 
 use base::{Error, Result};
 use ironstone::{Family, ReadOptions, WideColumns};
@@ -63,7 +63,8 @@ fn limit_reads(run: &Run, done: u64, every: u64) {
     }
 }
 
-/// A key's number: uniform, or with `--read_random_exp_range` exponentially skewed and scattered.
+/// Draws the number of a key. The distribution is uniform. With `--read_random_exp_range` it is exponential, and the
+/// hot keys are spread over the key space.
 #[inline]
 pub fn random_key(run: &Run, dice: &mut Dice, range: f64) -> u64 {
     let drawn = dice.next();
@@ -135,7 +136,8 @@ fn read_keys(thread: &mut Thread<'_>, mut draw: impl FnMut(&Run, &mut Dice) -> u
     Ok(())
 }
 
-/// Reads the operands or the columns of a key, or the value with its timestamp. Returns the bytes; `None`: not found.
+/// Reads the operands or the columns of a key, or the value with its timestamp. Returns the number of bytes, or
+/// `None` if the key does not exist.
 fn rare_read(run: &Run, family: &Family, key: &[u8], options: &ReadOptions) -> Result<Option<u64>> {
     Ok(match run.ask {
         Ask::Value => {
@@ -151,12 +153,13 @@ fn rare_read(run: &Run, family: &Family, key: &[u8], options: &ReadOptions) -> R
     })
 }
 
-/// Bytes of the names and values of all columns.
+/// Returns the bytes of the names and values of all columns.
 fn columns_len(columns: &WideColumns) -> u64 {
     columns.iter().map(|(name, value)| (name.len() + value.len()) as u64).sum()
 }
 
-/// Reads keys from the next power of two of the key space, a hundred between reports.
+/// Reads keys with random numbers below the next power of two of the number of keys. Reports after each hundred
+/// reads.
 pub fn read_random_fast(thread: &mut Thread<'_>) -> Result<()> {
     let run = thread.run;
     let db = run.db()?.clone();
@@ -228,7 +231,7 @@ pub fn multi_read_random(thread: &mut Thread<'_>) -> Result<()> {
         for (key, value) in keys.iter().zip(values) {
             if let Some(value) = value? {
                 found += 1;
-                // The plain call hands back strings; the batched one leaves values where they lie.
+                // A call for one key copies the value to a vector. A call for many keys does not copy the values.
                 let len = if batched { value.len() } else { value.to_vec().len() };
                 bytes += (key.len() + len) as u64 + run.timestamp_len();
             }
@@ -349,7 +352,7 @@ pub fn seek_random(thread: &mut Thread<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Thread 0 does the one, all others the other.
+/// Defines a benchmark: thread 0 runs `first`, and each other thread runs `others`.
 macro_rules! beside {
     ($name:ident, $others:path, $first:expr) => {
         pub fn $name(thread: &mut Thread<'_>) -> Result<()> {
@@ -366,7 +369,7 @@ beside!(seek_while_writing, seek_random, |t| background_writer(t, false));
 beside!(seek_while_merging, seek_random, |t| background_writer(t, true));
 beside!(new_iterator_while_writing, new_iterator, |t| background_writer(t, false));
 
-/// Scans over and over until the other threads are done.
+/// Repeats a scan of the database until the other threads end.
 fn background_scan(thread: &mut Thread<'_>) -> Result<()> {
     let run = thread.run;
     thread.stats.excluded = true;
@@ -427,7 +430,8 @@ pub fn read_random_write_random(thread: &mut Thread<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Gets, puts and deletes of three keys at once, each group checked to be of one write.
+/// Gets, puts and deletes groups of three keys. Each put or delete of a group is one write. A get checks that the
+/// three values are equal.
 pub fn random_with_verify(thread: &mut Thread<'_>) -> Result<()> {
     use ironstone::WriteBatch;
     let run = thread.run;

@@ -1,5 +1,5 @@
-//! What a benchmark thread counts while it runs, and the lines printed about it, in RocksDB's wording:
-//! `name : N micros/op N ops/sec N seconds N operations; N MB/s`.
+//! The counters of a benchmark thread, and the report lines in RocksDB's wording: `name : N micros/op N ops/sec N
+//! seconds N operations; N MB/s`.
 
 use std::io::Write;
 use std::time::{Duration, Instant};
@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use base::stats::Histogram;
 use ironstone::Family;
 
-/// What an operation was, for the histograms.
+/// The kind of an operation. Each kind has its own histogram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(usize)]
 pub enum Op {
@@ -27,22 +27,22 @@ pub enum Op {
 const OPS: [&str; 11] =
     ["read", "write", "delete", "seek", "merge", "update", "compress", "uncompress", "crc", "hash", "op"];
 
-/// Settings that every thread's report follows.
+/// The settings of the reports. All threads share them.
 #[derive(Clone)]
 pub struct Style {
     pub histogram: bool,
     pub progress: bool,
     pub slow: Duration,
-    /// Operations between status lines; 0: the short `... finished` form.
+    /// The number of operations between status lines. 0 prints the short form `... finished`.
     pub interval: u64,
     pub interval_seconds: u64,
-    /// With each status line of the first thread, the statistics of these column families.
+    /// The first thread adds the statistics of these column families to each of its status lines.
     pub per_interval: Option<Vec<Family>>,
-    /// With the statistics, the properties of the tables of each level.
+    /// True adds the properties of the SST files of each level to the statistics.
     pub table_properties: bool,
 }
 
-/// One thread's counts, later merged.
+/// The counters of one thread. They are merged at the end.
 pub struct Stats {
     id: usize,
     style: Style,
@@ -57,9 +57,9 @@ pub struct Stats {
     pub bytes: u64,
     histograms: Vec<Option<Box<Histogram>>>,
     message: String,
-    /// Not counted with the others: the writer beside the readers.
+    /// True for a thread whose operations are not counted in the result, such as the writer of readwhilewriting.
     pub excluded: bool,
-    /// Operations finished, for the reporter of `--report_interval_seconds`.
+    /// The number of finished operations, for the reporter of `--report_interval_seconds`.
     pub shared_done: Option<std::sync::Arc<std::sync::atomic::AtomicU64>>,
 }
 
@@ -85,7 +85,7 @@ impl Stats {
         }
     }
 
-    /// Starts the clock again and forgets what was counted.
+    /// Starts the time and the counters again.
     pub fn restart(&mut self) {
         let shared = self.shared_done.take();
         *self = Stats { shared_done: shared, ..Stats::new(self.id, &self.style) };
@@ -96,7 +96,7 @@ impl Stats {
         self.seconds = (self.finish - self.start).as_secs_f64();
     }
 
-    /// Hides the time slept for a rate limit from the latency histogram.
+    /// Excludes the sleep for a rate limit from the latency histogram.
     pub fn reset_last_op(&mut self) {
         self.last_op = Instant::now();
     }
@@ -198,7 +198,7 @@ impl Stats {
         (self.finish - self.start).as_secs_f64().max(1e-6)
     }
 
-    /// The report line, and the histograms when asked for.
+    /// Returns the report line, and the histograms if the flags ask for them.
     pub fn report(&mut self, name: &str) -> String {
         self.done = self.done.max(1);
         let elapsed = self.elapsed();
@@ -233,7 +233,7 @@ impl Stats {
     }
 }
 
-/// Prints what `--stats_per_interval` asks for.
+/// Prints the statistics of `--stats_per_interval`.
 fn print_statistics(families: &[Family], table_properties: bool) {
     let print = |family: &Family, name: &str, before: &str| {
         if let Some(text) = family.property(name) {
@@ -258,7 +258,7 @@ fn print_statistics(families: &[Family], table_properties: bool) {
     }
 }
 
-/// Several runs of one benchmark: `name[X5]`.
+/// The results of several runs of one benchmark: `name[X5]`.
 #[derive(Default)]
 pub struct Runs {
     ops: Vec<f64>,
@@ -274,7 +274,7 @@ impl Runs {
         }
     }
 
-    /// The running average after each run; empty before the second.
+    /// Returns the average so far. Empty before the second run.
     pub fn report(&self, name: &str, interval_only: bool) -> String {
         let n = self.ops.len();
         if n < 2 {
@@ -303,7 +303,7 @@ impl Runs {
         }
     }
 
-    /// Average and median of all runs; empty for a single one.
+    /// Returns the average and the median of all runs. Empty for a single run.
     pub fn summary(&mut self, name: &str) -> String {
         let n = self.ops.len();
         if n < 2 {
@@ -333,7 +333,7 @@ fn mean(data: &[f64]) -> f64 {
     data.iter().sum::<f64>() / data.len().max(1) as f64
 }
 
-/// Half the width of the 95 % confidence interval of the mean, taking the samples as normal.
+/// Returns half the width of the 95 % confidence interval of the mean. The samples are taken as normally distributed.
 fn confidence95(data: &[f64]) -> f64 {
     if data.len() < 2 {
         return 0.0;

@@ -1,4 +1,4 @@
-//! The file of `--report_interval_seconds`: one line an interval with the operations finished in it.
+//! The file of `--report_interval_seconds`: one line for each interval, with the operations that finished in it.
 
 use std::fs::File;
 use std::io::Write;
@@ -12,7 +12,7 @@ use base::{Error, Result};
 
 use super::flags::Flags;
 
-/// Writes until dropped.
+/// The thread that writes the file. The thread ends when the value is dropped.
 pub struct Reporter {
     done: Arc<AtomicU64>,
     stop: Option<Sender<()>>,
@@ -20,7 +20,7 @@ pub struct Reporter {
 }
 
 impl Reporter {
-    /// Starts one if the flags ask for it.
+    /// Starts a reporter if the flags ask for it.
     pub fn start(flags: &Flags) -> Result<Option<Reporter>> {
         let seconds = flags.count("report_interval_seconds");
         if seconds == 0 {
@@ -48,7 +48,7 @@ impl Reporter {
         Ok(Some(Reporter { done, stop: Some(stop), thread: Some(thread) }))
     }
 
-    /// Where threads add the operations they finish.
+    /// Returns the counter to which the threads add their finished operations.
     pub fn counter(&self) -> Arc<AtomicU64> {
         self.done.clone()
     }

@@ -1,4 +1,4 @@
-//! One benchmark's run: its settings, its threads, how long it goes on.
+//! One run of a benchmark: its settings, its threads and its end.
 
 use std::path::PathBuf;
 use std::sync::Mutex;
@@ -16,10 +16,10 @@ use super::report::{Op, Stats, Style};
 use super::stamps::Stamps;
 use super::transaction_db::Transactions;
 
-/// Where a benchmark's work is done.
+/// The work of one thread of a benchmark.
 pub type Method = fn(&mut Thread<'_>) -> Result<()>;
 
-/// What one benchmark runs with; RocksDB sets these anew before each.
+/// The settings of one benchmark. As in RocksDB, each benchmark gets new settings.
 pub struct Run {
     pub flags: Arc<Flags>,
     /// The directory of the database.
@@ -29,11 +29,11 @@ pub struct Run {
     /// The source of timestamps. `None`: keys have no timestamps.
     pub stamps: Option<Arc<Stamps>>,
     pub db: Option<Db>,
-    /// What begins the transactions of randomtransaction.
+    /// The database in which randomtransaction begins its transactions.
     pub transactions: Transactions,
-    /// The families that keys are spread over; the default one first.
+    /// The column families that the keys are spread over. The default column family is first.
     pub families: Vec<Family>,
-    /// The shares of the families in percent (`--column_family_distribution`). Empty: equal shares.
+    /// The shares of the column families in percent (`--column_family_distribution`). Empty: equal shares.
     pub shares: Vec<u64>,
     pub keys: Keys,
     pub num: u64,
@@ -50,11 +50,11 @@ pub struct Run {
     pub write_limit: Option<Limit>,
     pub read_limit: Option<Limit>,
     pub style: Style,
-    /// What look-ups ask for.
+    /// The result that a read asks for.
     pub ask: Ask,
 }
 
-/// What a look-up asks for.
+/// The result that a read asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ask {
     Value,
@@ -73,12 +73,12 @@ impl Run {
         )
     }
 
-    /// The open database.
+    /// Returns the open database. Returns InvalidArgument if no database is open.
     pub fn db(&self) -> Result<&Db> {
         self.db.as_ref().ok_or_else(|| Error::invalid_argument("this benchmark needs an open database"))
     }
 
-    /// The family that holds the key numbered `key`.
+    /// Returns the column family that holds the key with the number `key`.
     #[inline]
     pub fn family(&self, key: u64) -> &Family {
         if self.families.len() == 1 {
@@ -106,7 +106,7 @@ pub struct Thread<'a> {
 }
 
 impl<'a> Thread<'a> {
-    /// A loop that ends after `--duration` seconds, or after `ops` operations where that is 0.
+    /// Returns a loop that ends after `--duration` seconds. If the flag is 0, the loop ends after `ops` operations.
     pub fn span(&self, ops: u64) -> Span<'a> {
         self.span_of(self.run.flags.count("duration"), ops)
     }
@@ -128,17 +128,17 @@ impl<'a> Thread<'a> {
     }
 }
 
-/// What the threads of one benchmark share while it runs.
+/// The state that the threads of one benchmark share.
 pub struct Crew {
     pub failed: AtomicBool,
     pub total: usize,
     pub finished: AtomicUsize,
-    /// The time of timeseries: one tick a write.
+    /// The time of timeseries: one tick for each write.
     pub ticks: AtomicU64,
     error: Mutex<Option<Error>>,
 }
 
-/// Tells a loop when to stop.
+/// Decides when a loop ends.
 pub struct Span<'a> {
     limit: Option<Duration>,
     max: u64,
@@ -149,7 +149,7 @@ pub struct Span<'a> {
 }
 
 impl Span<'_> {
-    /// Counts `ops` more; true when the loop is over. A time limit takes precedence over a count.
+    /// Counts `ops` more operations. Returns true if the loop is over. A time limit takes precedence over a count.
     #[inline]
     pub fn over(&mut self, ops: u64) -> bool {
         let ops = ops.max(1);
@@ -169,7 +169,7 @@ impl Span<'_> {
     }
 }
 
-/// A rate that threads keep together: units each second. The rate can change.
+/// A rate limit that all threads share, in units for each second. The rate can change.
 pub struct Limit {
     pace: Mutex<Pace>,
 }
@@ -177,7 +177,7 @@ pub struct Limit {
 struct Pace {
     rate: f64,
     since: Instant,
-    /// Units since `since`.
+    /// The number of units since `since`.
     used: u64,
 }
 
@@ -186,13 +186,13 @@ impl Limit {
         Limit { pace: Mutex::new(Pace { rate: rate.max(1) as f64, since: Instant::now(), used: 0 }) }
     }
 
-    /// Changes the rate. Units of the old rate are forgotten.
+    /// Changes the rate. Units that were used before no longer count.
     pub fn set(&self, rate: u64) {
         let pace = Pace { rate: rate.max(1) as f64, since: Instant::now(), used: 0 };
         *self.pace.lock().unwrap_or_else(PoisonError::into_inner) = pace;
     }
 
-    /// Waits until `units` more are within the rate.
+    /// Waits until the rate allows `units` more units.
     pub fn request(&self, units: u64) {
         let ahead = {
             let mut pace = self.pace.lock().unwrap_or_else(PoisonError::into_inner);
@@ -206,10 +206,10 @@ impl Limit {
     }
 }
 
-/// Runs `method` on `threads` threads at once and merges what they counted.
+/// Runs `method` on `threads` threads and merges their counters.
 ///
 /// # Errors
-/// The first error of any thread; the others stop at their next check.
+/// The first error of any thread. Each other thread stops at its next check.
 pub fn run(run: &Run, threads: usize, total_before: &mut u64, method: Method) -> Result<Stats> {
     let crew = Crew {
         failed: AtomicBool::new(false),

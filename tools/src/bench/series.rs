@@ -1,7 +1,8 @@
-//! timeseries: one thread writes events of random ids, all others look for an id's first event, or delete old ones.
+//! timeseries: one thread writes events with random ids. The other threads search the first event of an id, or delete
+//! old events.
 //!
-//! As in RocksDB, a reader stops at the first key that does not begin with the whole key sought, time included:
-//! what is measured is the seek.
+//! As in RocksDB, a reader seeks a key of id and time. The reader stops at the first key that does not begin with the
+//! whole key, so the benchmark measures the seek.
 
 use std::sync::atomic::Ordering;
 
@@ -10,7 +11,7 @@ use base::{Error, Result};
 use super::report::Op;
 use super::run::Thread;
 
-/// Bytes at either end of a key: the id, and the tick at which the event was written.
+/// The bytes of the id at the start of a key, and of the tick after it. The tick is the time of the write.
 const PART: usize = 8;
 
 pub fn time_series(thread: &mut Thread<'_>) -> Result<()> {

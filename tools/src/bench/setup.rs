@@ -1,7 +1,7 @@
-//! From flags to a database's options, as RocksDB's db_bench sets them.
+//! The options of the database, from the flags, as RocksDB's db_bench sets them.
 //!
-//! Most flags set an option of equal name. The tables below name the struct of each option, and list the
-//! flags with another name. The remaining flags need code of their own, further down.
+//! Most flags set an option of equal name. The tables below name the struct of each option, and list the flags whose
+//! option has another name. The remaining flags need code of their own, after the tables.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use mem::cache::{CacheOptions, Kind};
 
 use super::flags::Flags;
 
-/// Database options under the flag's own name.
+/// Database options that have the name of their flag.
 const DB: &[&str] = &[
     "wal_dir",
     "stats_dump_period_sec",
@@ -62,7 +62,7 @@ const DB: &[&str] = &[
     "allow_data_in_errors",
 ];
 
-/// Database options under another name: flag, option.
+/// Database options with another name: flag, option.
 const DB_RENAMED: &[(&str, &str)] = &[
     ("open_files", "max_open_files"),
     ("file_opening_threads", "max_file_opening_threads"),
@@ -72,7 +72,7 @@ const DB_RENAMED: &[(&str, &str)] = &[
     ("mmap_read", "allow_mmap_reads"),
 ];
 
-/// Family options under the flag's own name.
+/// Column family options that have the name of their flag.
 const FAMILY: &[&str] = &[
     "arena_block_size",
     "write_buffer_size",
@@ -122,7 +122,7 @@ const FAMILY: &[&str] = &[
 const FAMILY_RENAMED: &[(&str, &str)] =
     &[("ttl_seconds", "ttl"), ("memtable_bloom_size_ratio", "memtable_prefix_bloom_size_ratio")];
 
-/// Options of block-based tables under the flag's own name.
+/// Options of block-based tables that have the name of their flag.
 const TABLE: &[&str] = &[
     "decouple_partitioned_filters",
     "metadata_block_size",
@@ -148,10 +148,10 @@ const TABLE: &[&str] = &[
     "verify_compression",
 ];
 
-/// The options that the flags ask for.
+/// Returns the options that the flags ask for.
 ///
 /// # Errors
-/// InvalidArgument for a value that does not exist, NotSupported for a feature that is not built.
+/// InvalidArgument for an unknown value. NotSupported for a feature that is not built.
 pub fn options(flags: &Flags, cache: Option<Arc<BlockCache>>) -> Result<Options> {
     let mut options = Options::default();
     match flags.text("options_file") {
@@ -196,7 +196,7 @@ fn from_file(path: &Path, options: &mut Options) -> Result<()> {
     Ok(())
 }
 
-/// Keeps each entry.
+/// A compaction filter that keeps each entry.
 struct KeepFilter;
 
 impl CompactionFilter for KeepFilter {
@@ -337,7 +337,8 @@ fn from_flags(flags: &Flags, options: &mut Options, cache: Option<&Arc<BlockCach
     table(flags, family)
 }
 
-/// As RocksDB's `CreateMemTableRepFactory`: the names are nicknames, each with the flag of its size.
+/// Sets the memtable of `--memtablerep`. The names are those of RocksDB's `CreateMemTableRepFactory`. Each has a flag
+/// for its size.
 fn memtable(flags: &Flags, family: &mut ironstone::FamilyOptions) -> Result<()> {
     let name = flags.text("memtablerep").to_ascii_lowercase();
     let size = match name.as_str() {
@@ -353,7 +354,7 @@ fn memtable(flags: &Flags, family: &mut ironstone::FamilyOptions) -> Result<()> 
     family.set("memtable_factory", &format!("{name}:{size}"))
 }
 
-/// The factory that `--use_plain_table` or `--use_cuckoo_table` asks for.
+/// Returns the table factory of `--use_plain_table` or `--use_cuckoo_table`.
 fn other_table(flags: &Flags) -> Result<Option<TableFactory>> {
     if flags.bool("use_plain_table") {
         let bits = match flags.int("bloom_bits") {
@@ -407,10 +408,10 @@ fn blobs(flags: &Flags, family: &mut ironstone::FamilyOptions) -> Result<()> {
     Ok(())
 }
 
-/// The cache of values in blob files, as the flags ask for it. `cache`: the block cache.
+/// Returns the cache for values of blob files that the flags ask for. `cache` is the block cache.
 ///
 /// # Errors
-/// InvalidArgument for a size of a separate cache that is not above 0.
+/// InvalidArgument if a separate cache has a size that is not above 0.
 pub fn blob_cache(flags: &Flags, cache: Option<&Arc<BlockCache>>) -> Result<Option<Arc<BlockCache>>> {
     if !flags.bool("use_blob_cache") {
         return Ok(None);
@@ -495,7 +496,8 @@ fn table(flags: &Flags, family: &mut ironstone::FamilyOptions) -> Result<()> {
     };
     table.set("index_type", index)?;
     table.set("partition_filters", &flags.bool("partition_index_and_filters").to_string())?;
-    // The flag's numbers: 0 none, 1 separators, 2 separators and successor; RocksDB keeps its own default for 2.
+    // The values of the flag: 0 none, 1 separators, 2 separators and successor. For 2, RocksDB uses the default of
+    // the option.
     table.set(
         "index_shortening",
         by_number(
@@ -527,7 +529,7 @@ fn table(flags: &Flags, family: &mut ironstone::FamilyOptions) -> Result<()> {
     Ok(())
 }
 
-/// What `--statistics`, or `--statistics_string`, counts with, from `--stats_level` on.
+/// Returns the statistics of `--statistics` or `--statistics_string`, with the level of `--stats_level`.
 fn statistics(flags: &Flags, db: &ironstone::DbOptions) -> Result<Option<Arc<Statistics>>> {
     let text = flags.text("statistics_string");
     let statistics = match (flags.bool("statistics"), text.is_empty()) {
@@ -548,17 +550,17 @@ fn statistics(flags: &Flags, db: &ironstone::DbOptions) -> Result<Option<Arc<Sta
     Ok(statistics)
 }
 
-/// The name at the place that a numeric flag gives.
+/// Returns the name whose index is the value of a numeric flag.
 fn by_number(flags: &Flags, flag: &str, names: &[&'static str]) -> Result<&'static str> {
     usize::try_from(flags.int(flag)).ok().and_then(|at| names.get(at).copied()).ok_or_else(|| {
         Error::invalid_argument(format!("--{flag}={} is none of 0 to {}", flags.int(flag), names.len() - 1))
     })
 }
 
-/// The block cache of `--cache_size` and `--cache_type`; none for 0.
+/// Returns the block cache of `--cache_size` and `--cache_type`, or `None` if the size is 0.
 ///
 /// # Errors
-/// InvalidArgument for a type that does not exist.
+/// InvalidArgument for an unknown type.
 pub fn cache(flags: &Flags) -> Result<Option<Arc<BlockCache>>> {
     let capacity = flags.count("cache_size") as usize;
     if capacity == 0 {
@@ -587,7 +589,7 @@ pub fn cache(flags: &Flags) -> Result<Option<Arc<BlockCache>>> {
     BlockCache::new(settings).map(Some)
 }
 
-/// A compression flag's kind.
+/// Returns the compression type that a flag names.
 ///
 /// # Errors
 /// InvalidArgument for an unknown name.
@@ -599,18 +601,18 @@ pub fn compression(flags: &Flags, flag: &str) -> Result<Compression> {
     })
 }
 
-/// The compressor of `--compression_type` for the benchmarks of compression alone.
+/// Returns the compressor of `--compression_type`, for the benchmarks that only compress.
 ///
 /// # Errors
-/// As for the type; NotSupported where it is not built in.
+/// InvalidArgument for an unknown name. NotSupported if the compression is not built in.
 pub fn compressor(flags: &Flags) -> Result<(Compression, Compressor)> {
     compressor_with(flags, CompressionOptions::default())
 }
 
-/// As [`compressor`], giving up on what does not shrink to `share` of its size.
+/// Returns the compressor of `--compression_type`. It rejects data that does not shrink to `share` of its size.
 ///
 /// # Errors
-/// As there.
+/// The errors of [`compressor`].
 pub fn picky_compressor(flags: &Flags, share: f64) -> Result<(Compression, Compressor)> {
     let most = (share * 1024.0) as i32;
     compressor_with(

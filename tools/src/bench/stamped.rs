@@ -1,6 +1,7 @@
 //! The reads and writes of the benchmarks that support `--user_timestamp_size=8`.
 //!
-//! Without the flag, they are the plain calls. A benchmark that writes without these functions gets the error of the engine.
+//! Without the flag, the functions call the functions without timestamps. With the flag, a benchmark that does not
+//! use these functions gets the error of the engine.
 
 use base::Result;
 use ironstone::{Family, ReadOptions};
@@ -22,7 +23,7 @@ impl Run {
     /// Puts one value.
     ///
     /// # Errors
-    /// As `Family::put_with`.
+    /// The errors of `Family::put_with`.
     #[inline]
     pub fn put(&self, family: &Family, key: &[u8], value: &[u8]) -> Result<()> {
         match &self.stamps {
@@ -31,10 +32,10 @@ impl Run {
         }
     }
 
-    /// Deletes one key; `single`: with a single deletion.
+    /// Deletes one key. If `single` is true, the deletion is a single deletion.
     ///
     /// # Errors
-    /// As `Family::delete_with`.
+    /// The errors of `Family::delete_with`.
     pub fn delete(&self, family: &Family, key: &[u8], single: bool) -> Result<()> {
         match (&self.stamps, single) {
             (None, false) => family.delete_with(key, &self.write_options),
@@ -46,7 +47,7 @@ impl Run {
         }
     }
 
-    /// Bytes of a timestamp: what a report adds to the bytes of a key.
+    /// Returns the bytes of a timestamp. A report adds them to the bytes of each key.
     #[inline]
     pub fn timestamp_len(&self) -> u64 {
         if self.stamps.is_some() { 8 } else { 0 }

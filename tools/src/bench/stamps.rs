@@ -1,7 +1,7 @@
 //! User-defined timestamps of `--user_timestamp_size=8`: one counter for all threads, as RocksDB's `TimestampEmulator`
 //! (`tools/db_bench_tool.cc`).
 //!
-//! Not here: the calls that take timestamps (`stamped`).
+//! The calls that take timestamps are in `stamped`.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -10,7 +10,7 @@ use super::dice::Dice;
 /// The source of timestamps.
 pub struct Stamps {
     next: AtomicU64,
-    /// Reads take the newest timestamp. False: a timestamp of the past, at random.
+    /// True: reads take the newest timestamp. False: reads take a random timestamp of the past.
     latest: bool,
 }
 

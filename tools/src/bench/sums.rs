@@ -1,4 +1,4 @@
-//! Benchmarks of parts: checksums, compression, an atomic load.
+//! Benchmarks of parts of the engine: checksums, compression, an atomic load.
 
 use base::Result;
 use compress::Compression;
@@ -99,7 +99,8 @@ pub fn uncompress(thread: &mut Thread<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Compression that is given up each time: its output may take a tenth less than the data will come to.
+/// Compresses data that does not shrink enough, so that the compressor rejects each output. The limit is a tenth of
+/// the input below the expected size.
 pub fn compress_reject(thread: &mut Thread<'_>) -> Result<()> {
     let run = thread.run;
     let share = (run.flags.double("compression_ratio") - 0.1).max(0.0);

@@ -13,7 +13,7 @@ use super::flags::Flags;
 /// The database that begins the transactions.
 #[derive(Clone)]
 pub enum Transactions {
-    /// Write batches stand for transactions.
+    /// The benchmark uses write batches instead of transactions.
     None,
     Optimistic(OptimisticTransactionDb),
     Pessimistic(TransactionDb),
@@ -23,7 +23,8 @@ impl Transactions {
     /// Opens a database with the transactions that the flags ask for.
     ///
     /// # Errors
-    /// InvalidArgument for both kinds at once, and for transactions in a database opened for reading; those of the open.
+    /// InvalidArgument if the flags ask for both kinds of transactions, or for transactions in a database that is
+    /// opened for reading. Errors of the open.
     pub fn open(
         flags: &Flags,
         path: &Path,
@@ -57,10 +58,10 @@ impl Transactions {
         Ok((Db::open_with_families(path, options, families)?, Transactions::None))
     }
 
-    /// Begins a transaction. Returns `None` if write batches stand for transactions.
+    /// Begins a transaction. Returns `None` if the benchmark uses write batches instead of transactions.
     ///
     /// # Errors
-    /// Errors of [`TransactionDb::begin_with`].
+    /// The errors of [`TransactionDb::begin_with`].
     pub fn begin(&self, flags: &Flags, write_options: &WriteOptions) -> Result<Option<Transaction>> {
         let set_snapshot = flags.bool("transaction_set_snapshot");
         match self {

@@ -1,7 +1,7 @@
 //! randomtransaction: each transaction adds to one key in each of `--transaction_sets` sets.
 //!
-//! With `--transaction_db` or `--optimistic_transaction_db` the keys are read for update and written in a transaction;
-//! without them, in a write batch. Facts: RocksDB `test_util/transaction_test_util.cc`.
+//! With `--transaction_db` or `--optimistic_transaction_db`, a transaction reads the keys for update and writes them.
+//! Without these flags, a write batch writes the keys. Facts: RocksDB `test_util/transaction_test_util.cc`.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ use super::transaction_db::Transactions;
 /// Runs transactions until the time or the count is over.
 ///
 /// # Errors
-/// InvalidArgument for `--transaction_sets` outside of 1 to 9999; errors other than conflicts.
+/// InvalidArgument if `--transaction_sets` is not in 1 to 9999. Errors of the transactions, except conflicts.
 pub fn random_transaction(thread: &mut Thread<'_>) -> Result<()> {
     let run = thread.run;
     let sets = run.flags.int("transaction_sets");
@@ -52,7 +52,7 @@ pub fn random_transaction(thread: &mut Thread<'_>) -> Result<()> {
     Ok(())
 }
 
-/// One transaction.
+/// The state of the transactions of one thread.
 struct Insert<'a> {
     run: &'a Run,
     dice: &'a mut Dice,
@@ -61,7 +61,7 @@ struct Insert<'a> {
 }
 
 impl Insert<'_> {
-    /// Draws the keys in random order: one key of each set. The number is added to each key.
+    /// Draws one key of each set, in random order, and the number to add to each key.
     fn draw(&mut self) -> (Vec<Vec<u8>>, u64) {
         let number = self.dice.below(self.run.num.max(1));
         let mut keys: Vec<_> = (1..=self.sets).map(|set| format!("{set:04}{number}").into_bytes()).collect();

@@ -1,4 +1,4 @@
-//! Benchmarks of files in and out: backup, restore, ingestexternalfile.
+//! Benchmarks that copy or move files: backup, restore, ingestexternalfile.
 
 use std::path::PathBuf;
 
@@ -13,12 +13,12 @@ use super::flags::Flags;
 use super::report::Op;
 use super::run::{Run, Thread};
 
-/// The directory of the backups: `--backup_dir`, or `backup` in the database.
+/// Returns the directory of the backups: `--backup_dir`, or `backup` in the database.
 pub fn backup_dir(run: &Run) -> PathBuf {
     directory(run, "backup_dir", "backup")
 }
 
-/// The directory that `restore` fills: `--restore_dir`, or `restore` in the database.
+/// Returns the directory that `restore` fills: `--restore_dir`, or `restore` in the database.
 pub fn restore_dir(run: &Run) -> PathBuf {
     directory(run, "restore_dir", "restore")
 }
@@ -30,7 +30,7 @@ fn directory(run: &Run, flag: &str, default: &str) -> PathBuf {
     }
 }
 
-/// The limiter of a flag in bytes each second; none for 0. Counts reads and writes.
+/// Returns the rate limiter of a flag in bytes per second, or `None` for 0. The limiter counts reads and writes.
 fn limiter(run: &Run, flags: &Flags, flag: &str) -> Result<Option<Arc<RateLimiter>>> {
     if flags.int(flag) <= 0 {
         return Ok(None);
@@ -40,7 +40,7 @@ fn limiter(run: &Run, flags: &Flags, flag: &str) -> Result<Option<Arc<RateLimite
     RateLimiter::new(options, run.options.db.env.clock.clone()).map(Arc::new).map(Some)
 }
 
-/// One backup of the whole database. Older backups in the directory are deleted.
+/// Makes one backup of the whole database. Older backups in the directory are deleted.
 pub fn backup(thread: &mut Thread<'_>) -> Result<()> {
     let run = thread.run;
     let options = BackupEngineOptions {
@@ -63,7 +63,7 @@ pub fn restore(thread: &mut Thread<'_>) -> Result<()> {
     engine.restore_db_from_latest_backup(&to, &to, &RestoreOptions::default())
 }
 
-/// Writes batches of files over the same keys, and ingests each batch by one call that moves the files.
+/// Writes batches of files with the same keys. Ingests each batch by one call that moves the files.
 pub fn ingest_external_file(thread: &mut Thread<'_>) -> Result<()> {
     let run = thread.run;
     let flags = &run.flags;

@@ -7,7 +7,7 @@ use super::dice::{Dice, Trials, shuffled};
 use super::report::Op;
 use super::run::Thread;
 
-/// In which order keys are written.
+/// The order in which keys are written.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Order {
     Sequential,
@@ -15,7 +15,7 @@ pub enum Order {
     UniqueRandom,
 }
 
-/// Numbers of keys, one after another.
+/// The numbers of keys, in the order in which they are written.
 pub struct KeyNumbers {
     order: Order,
     num: u64,
@@ -29,7 +29,7 @@ impl KeyNumbers {
         KeyNumbers { order, num, next: 0, shuffled }
     }
 
-    /// The `at`th of numbers in unique random order.
+    /// Returns the number at the position `at` of the unique random order.
     pub fn fetch(&self, at: usize) -> u64 {
         self.shuffled.get(at % self.shuffled.len().max(1)).copied().unwrap_or_default()
     }
@@ -67,7 +67,7 @@ fn writes_of(thread: &Thread<'_>) -> u64 {
     if thread.run.writes == 0 { thread.run.num } else { thread.run.writes }
 }
 
-/// Writes `ops` values in this order.
+/// Writes `ops` values in the given order.
 pub fn fill(thread: &mut Thread<'_>, order: Order, ops: u64) -> Result<()> {
     let run = thread.run;
     let db = run.db()?.clone();
@@ -213,7 +213,7 @@ fn delete(thread: &mut Thread<'_>, sequential: bool) -> Result<()> {
     Ok(())
 }
 
-/// The writer beside readers: writes until the other threads are done.
+/// The writer of readwhilewriting and similar benchmarks: writes until the other threads end.
 pub fn background_writer(thread: &mut Thread<'_>, merge: bool) -> Result<()> {
     let run = thread.run;
     thread.stats.excluded = true;
@@ -254,7 +254,7 @@ pub fn background_writer(thread: &mut Thread<'_>, merge: bool) -> Result<()> {
     Ok(())
 }
 
-/// Which read-modify-write an update benchmark does.
+/// The kind of read-modify-write of an update benchmark.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Change {
     Replace,

@@ -40,7 +40,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>, out: &mut dyn Write, err: &
     match command(args, out) {
         Ok(status) => status,
         Err(text) => {
-            // Without standard error nobody reads the message.
+            // Standard error is not writable, so the message is lost.
             let _ = writeln!(err, "ironstone: {text}");
             2
         }
@@ -94,7 +94,7 @@ fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Args, String> {
 }
 
 impl Args {
-    /// Refuses a flag that the command would ignore.
+    /// Rejects a flag that the command would ignore.
     fn check(&self) -> Result<(), String> {
         let command = self.command.as_str();
         let of_pages = self.secondary || self.write || self.with.is_some();

@@ -1,4 +1,4 @@
-//! Builds the filters, and times it.
+//! Builds the filters, and measures the time.
 
 use std::time::Instant;
 
@@ -11,7 +11,7 @@ use super::general::general;
 use super::keys::KeyMaker;
 use super::twister::{Twister, fast_range};
 
-/// A filter and what it was asked.
+/// A filter and the results of its queries.
 pub struct Built {
     pub filter_id: u32,
     pub keys_added: u32,
@@ -21,14 +21,14 @@ pub struct Built {
     pub false_positives: u64,
 }
 
-/// How the bits are read.
+/// The format of the filter.
 #[derive(Clone, Copy)]
 pub enum Kind {
     Table(Filter),
     Plain(bloom_plain::Layout),
 }
 
-/// Probes of a plain table's filter.
+/// The number of probes of a plain table's filter.
 const PLAIN_PROBES: u8 = 6;
 
 struct Builder {
@@ -43,7 +43,7 @@ impl Builder {
     }
 }
 
-/// All filters, and bits stored a key.
+/// Builds all filters. Returns the filters, and the stored bits for each key.
 pub fn build(flags: &Flags, dice: &mut Twister) -> Result<(Vec<Built>, f64), String> {
     let most_keys = match flags.m_keys_total_max > 0.0 {
         true => (1e6 * flags.m_keys_total_max) as usize,
@@ -111,7 +111,8 @@ fn one(
         _ => (0..count).for_each(|i| hashes.add(hash::hash64(keys.get(filter, i)))),
     }
     let mut hashes = hashes.as_slice();
-    // Ribbon filters have as many columns as fit; a Bloom filter may have the wrong number of probes.
+    // A Ribbon filter always fits its columns to its memory. The flag fits a Bloom filter to its memory: the filter
+    // gets the number of probes that suits its rounded length.
     let fitted =
         if flags.optimize_filters_for_memory { bloom_local::fitted(hashes.len(), bits) } else { bits };
     match kind {
@@ -130,8 +131,9 @@ fn one(
     Ok(Kind::Table(parsed))
 }
 
-/// Whether a cache of the given size, charged for construction, refuses what banding needs: then, as in
-/// RocksDB, Bloom steps in. The charge comes in steps of 256 KiB; a cache without a strict limit grows.
+/// Returns true if a cache with `-block_cache_capacity_MB` rejects the memory that a Ribbon filter needs for its
+/// construction. As in RocksDB, the filter is then a Bloom filter. The cache is charged in steps of 256 KiB. A cache
+/// without a strict limit never rejects a charge.
 fn refused(flags: &Flags, entries: usize) -> bool {
     const STEP: usize = 256 << 10;
     let charge = |bytes: usize| bytes.next_multiple_of(STEP);

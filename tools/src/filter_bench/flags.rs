@@ -1,6 +1,6 @@
-//! The 26 flags, in gflags' syntax: `-name=value`, `--name value`, `-name`, `-noname`.
+//! The 26 flags in the syntax of gflags: `-name=value`, `--name value`, `-name`, `-noname`.
 
-/// Which filter is measured.
+/// The filter that is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Impl {
     Legacy,
@@ -10,7 +10,7 @@ pub enum Impl {
 
 macro_rules! flags {
     ($($name:ident : $type:ty = $default:expr, $doc:literal;)*) => {
-        /// The command line.
+        /// The values of the flags.
         #[allow(non_snake_case)] // The fields are the flags' names.
         #[derive(Clone, Debug, PartialEq)]
         pub struct Flags { $(#[doc = $doc] pub $name: $type,)* }
@@ -20,7 +20,7 @@ macro_rules! flags {
         }
 
         impl Flags {
-            /// Gives a flag that exists its value.
+            /// Sets the value of a flag that exists.
             fn set(&mut self, name: &str, text: &str) -> Result<(), String> {
                 match name {
                     $(stringify!($name) => {
@@ -82,7 +82,7 @@ flags! {
     runs: u32 = 1, "Number of times to rebuild and run benchmark tests";
 }
 
-/// The text of `-impl`; what it means depends on `-use_plain_table_bloom`.
+/// The text of `-impl`. Its meaning depends on `-use_plain_table_bloom`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ImplFlag(String);
 
@@ -124,7 +124,7 @@ impl FlagValue for ImplFlag {
 }
 
 impl Flags {
-    /// Reads the arguments after the program's name and checks them against each other.
+    /// Reads the arguments after the program's name, and checks that they fit each other.
     ///
     /// # Errors
     /// The text for standard error.
@@ -182,7 +182,7 @@ impl Flags {
         Ok(())
     }
 
-    /// The filter of block-based tables that `-impl` names.
+    /// Returns the filter of block-based tables that `-impl` names.
     pub fn filter(&self) -> Result<Impl, String> {
         match self.implementation.0.as_str() {
             "0" | "legacy" => Ok(Impl::Legacy),
@@ -195,7 +195,7 @@ impl Flags {
         }
     }
 
-    /// Whether a plain table's Bloom filter has locality.
+    /// Returns true if `-impl` names a plain table's Bloom filter with locality.
     pub fn locality(&self) -> Result<bool, String> {
         match self.implementation.0.as_str() {
             "0" => Ok(false),

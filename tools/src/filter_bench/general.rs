@@ -1,6 +1,7 @@
-//! Numbers as C++ streams write them.
+//! Numbers in the form of C++ streams.
 
-/// Six significant digits, no trailing zeros, an exponent where the number is far from 1 (`%g`).
+/// Formats a number as `%g` does: six significant digits, no trailing zeros, and an exponent if the number is very
+/// large or very small.
 pub fn general(value: f64) -> String {
     if value == 0.0 {
         return "0".into();

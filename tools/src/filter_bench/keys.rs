@@ -1,30 +1,29 @@
-//! Keys: unique by filter and number, of varying length and alignment, their variance spread so that no
-//! 32-bit hash can do better than chance.
+//! The keys. Each pair of a filter and a number has its own key. Keys vary in length and alignment. The numbers are
+//! spread over the bytes, so that a 32-bit hash is not better than a random hash.
 
 use super::flags::Flags;
 use super::twister::fast_range;
 
-/// Makes keys in place, as many at a time as there are slots.
+/// Makes keys in place, one key in each slot.
 ///
 /// ```text
 /// slot:   lane of alignment 0 | 1 | 2 | 3       lane:   number u32, filter + number u32, then zeros to the end
 /// ```
-/// Each alignment has a lane of its own. Only one word of eight bytes changes in a lane, and one store
-/// writes the word. If several stores made the word, the hash would wait until the stores leave the store
-/// queue, behind the cache misses of the previous query. The program would then measure this wait instead
-/// of the filter.
+/// Each alignment has its own lane. Only one word of eight bytes changes in a lane, and one store writes the word. If
+/// several stores wrote the word, the hash would wait until the stores leave the store queue. The stores wait there
+/// for the cache misses of the previous query. The program would then measure this wait instead of the filter.
 pub struct KeyMaker {
     buffer: Vec<u8>,
     lane: u32,
     smallest: u32,
-    /// 3 where keys lie on all alignments, else 0.
+    /// 3 if keys have all four alignments, 0 otherwise.
     alignments: u32,
-    /// 2 to this many keys have one size; how many sizes there are.
+    /// Groups of 2^`log2_interval` consecutive numbers have one key size. There are `sizes` sizes.
     log2_interval: u32,
     sizes: u32,
 }
 
-/// Where a key lies in its maker's buffer.
+/// The position of a key in the buffer of its [`KeyMaker`].
 #[derive(Clone, Copy, Default)]
 pub struct Span {
     start: u32,
@@ -46,7 +45,7 @@ impl KeyMaker {
         }
     }
 
-    /// The key of `number` in a filter, in the first slot.
+    /// Returns the key of `number` in a filter. The key is in the first slot.
     #[inline(always)]
     pub fn get(&mut self, filter: u32, number: u32) -> &[u8] {
         let Shape { at, len, word } = self.shape(filter, number);
@@ -55,7 +54,7 @@ impl KeyMaker {
         &lane[..len as usize]
     }
 
-    /// Makes a key in each slot, from its draw; see [`Self::at`].
+    /// Makes a key in each slot, from the drawn number of the slot. [`Self::at`] returns the bytes.
     #[inline(always)]
     pub fn set_each(&mut self, spans: &mut [Span], filter: u32, draws: &[u32], number: impl Fn(u32) -> u32) {
         let mut slot = 0;
@@ -80,14 +79,14 @@ impl KeyMaker {
         }
     }
 
-    /// The bytes of a key.
+    /// Returns the bytes of a key.
     #[inline(always)]
     pub fn at(&self, span: Span) -> &[u8] {
         &self.buffer[span.start as usize..span.start as usize + span.len as usize]
     }
 }
 
-/// A key, and where it goes in its slot.
+/// The word of a key, its length, and its position in a slot.
 struct Shape {
     at: u32,
     len: u32,

@@ -1,11 +1,10 @@
-//! `filter_bench` measures how fast filters are built and queried, and how often they give false positives.
-//! It has the flags, the random numbers and the report of RocksDB's program, so both programs can run side
-//! by side.
+//! `filter_bench` measures the speed of building and querying filters, and their rate of false positives. It has the
+//! flags, the random numbers and the report of RocksDB's program, so the results of both programs can be compared.
 //!
 //! ```text
 //! flags    the command line        keys    the keys, from filter and number        twister  RocksDB's dice
 //! build    many filters, timed     query   six ways of asking, timed, less the cost of asking nothing
-//! ```
+//! The filters are in a `mem::shelf`, as in a block cache that keeps filters.
 //! Filters lie on a `mem::shelf`, as in a block cache that keeps them.
 
 mod build;
@@ -17,7 +16,7 @@ mod twister;
 
 use flags::Flags;
 
-/// Runs the program with its arguments (without its name); the result is the exit status.
+/// Runs the program with its arguments, without the program's name. Returns the exit status.
 pub fn main(args: impl IntoIterator<Item = String>) -> i32 {
     let mut flags = match Flags::parse(args) {
         Ok(flags) => flags,

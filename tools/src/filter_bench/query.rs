@@ -1,4 +1,5 @@
-//! Asks the filters: first that they are right, then how fast, six ways times three mixes.
+//! Queries the filters. The first queries check the answers. The next queries measure the time, in six modes with
+//! three mixes of keys.
 
 use std::fmt::Write;
 use std::hint::black_box;
@@ -13,7 +14,7 @@ use super::general::general;
 use super::keys::{KeyMaker, Span};
 use super::twister::{Twister, fast_range};
 
-/// Which filters are asked.
+/// The choice of the filters that are queried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mode {
     SingleFilter,
@@ -35,7 +36,7 @@ const ALL: &[Mode] = &[
 const QUICK: &[Mode] = &[Mode::SingleFilter, Mode::RandomFilter];
 const BEST_CASE: &[Mode] = &[Mode::SingleFilter];
 
-/// Numbers of keys that were not added have this bit.
+/// The numbers of keys that were not added to a filter have this bit.
 const OUTSIDE: u32 = 0x8000_0000;
 const RULE: &str = "----------------------------";
 
@@ -51,7 +52,8 @@ impl Mode {
         }
     }
 
-    /// Filters asked more often, the share of questions they get (of 2^32 − 1), or `None`: too few filters.
+    /// Returns the number of filters that are queried more often, and their share of the queries as a part of 2^32 −
+    /// 1. Returns `None` if there are too few filters.
     fn primaries(self, filters: u32) -> Option<(u32, u32)> {
         const ALWAYS: u32 = u32::MAX;
         match self {
@@ -64,10 +66,10 @@ impl Mode {
     }
 }
 
-/// One whole run: building, verifying, asking.
+/// Builds the filters, verifies them, and measures the queries.
 ///
 /// # Errors
-/// What would be an assertion's text: a key forgotten, a false-positive rate beyond what is tolerable.
+/// A text, if a filter does not find a key that was added, or if the rate of false positives is too high.
 pub fn run(flags: &Flags) -> Result<(), String> {
     let modes = match (flags.best_case, flags.quick) {
         (true, _) => BEST_CASE,
@@ -90,7 +92,7 @@ pub fn run(flags: &Flags) -> Result<(), String> {
     println!("{RULE}\nMixed inside/outside queries...");
     bench.mix(u32::MAX / 2, 1, modes)?;
     if !flags.quick {
-        // Not quite all, so that the branch predictor cannot learn the answer.
+        // A few queries have the other answer, so that the branch predictor cannot learn the answer.
         println!("{RULE}\nInside queries (mostly)...");
         bench.mix(u32::MAX / 20 * 19, 1, modes)?;
         println!("{RULE}\nOutside queries (mostly)...");
@@ -107,7 +109,7 @@ const SINGLE: u8 = 0;
 const ONE_BY_ONE: u8 = 1;
 const AT_ONCE: u8 = 2;
 
-/// Who is asked next.
+/// The draw of the next filter and key.
 struct Draw {
     dice: Twister,
     inside_threshold: u32,
@@ -117,7 +119,7 @@ struct Draw {
 }
 
 impl Draw {
-    /// Whether for a key that was added, and the filter's number.
+    /// Returns true if the next key is a key that was added, and the index of the next filter.
     #[inline(always)]
     fn filter(&mut self) -> (bool, u32) {
         let [inside, share, number] = self.dice.take();
@@ -177,7 +179,7 @@ impl Bench<'_> {
         Ok(())
     }
 
-    /// Asks as a mode asks; a dry run does all but ask. Nanoseconds a question.
+    /// Queries in one mode. A dry run does all of the work except the queries. Returns nanoseconds per query.
     fn timed<const DRY: bool>(
         &mut self,
         inside_threshold: u32,
@@ -210,8 +212,8 @@ impl Bench<'_> {
         Ok(nanos)
     }
 
-    /// The timed loop: draws a filter and keys, makes the keys, then asks. The result keeps the work of a dry
-    /// run alive.
+    /// The measured loop: draws a filter and keys, makes the keys, and queries the filter. The compiler would remove
+    /// the work of a dry run, so the result depends on it.
     #[inline(never)]
     fn ask<const DRY: bool, const HOW: u8>(&mut self, mut draw: Draw) -> Result<u32, String> {
         let dry_hash = dry_hash(self.flags);
@@ -250,7 +252,8 @@ impl Bench<'_> {
                     keys.for_each(|key| found += u64::from(one(key)));
                 }
             }
-            // Both kinds of question in one way: which it was is a coin's toss, and no branch can foresee it.
+            // One code path counts both kinds of queries. The kind of a query is random, so a branch would be
+            // mispredicted.
             let (inside, outside) = (u64::from(inside), u64::from(!inside));
             if found < inside * u64::from(batch) {
                 return Err(format!("filter {id:#x} forgot a key"));
@@ -321,7 +324,7 @@ fn may_match_plain(layout: &bloom_plain::Layout, bits: &[u8], key: &[u8]) -> boo
     layout.may_match(bits, hash::slice_hash(key))
 }
 
-/// What a dry run does with a key: as much as the net times are to leave out.
+/// Returns the work for a key in a dry run: the work that the net times exclude.
 fn dry_hash(flags: &Flags) -> fn(&[u8]) -> u32 {
     if flags.net_includes_hashing {
         return |key| key.len() as u32 + key.get(3).map_or(0, |&byte| u32::from(byte));

@@ -4,13 +4,13 @@
 const N: usize = 624;
 const M: usize = 397;
 
-/// `std::mt19937`. A whole turn is tempered at once, which vectors do well: a number is then one load, and
-/// the dice take little of the window in which the CPU could already be asking the next question.
+/// The generator `std::mt19937`. It computes all numbers of a turn at once, with vector instructions. A number is
+/// then one load, so the generator takes few instructions of the window in which the CPU can start the next query.
 pub struct Twister {
     state: [u32; N],
     tempered: [u32; N],
     next: u32,
-    /// Numbers that were asked for together and lie in two turns.
+    /// The numbers of the last call of [`Self::run`] whose numbers were in two turns.
     across: Vec<u32>,
 }
 
@@ -24,13 +24,13 @@ impl Twister {
         Twister { state, tempered: [0; N], next: N as u32, across: Vec::new() }
     }
 
-    /// 32 random bits.
+    /// Returns 32 random bits.
     #[inline]
     pub fn next(&mut self) -> u32 {
         self.take::<1>()[0]
     }
 
-    /// As many numbers, in their order.
+    /// Returns the next `COUNT` numbers in order.
     #[inline(always)]
     pub fn take<const COUNT: usize>(&mut self) -> [u32; COUNT] {
         let from = self.next as usize;
@@ -41,7 +41,7 @@ impl Twister {
         std::array::from_fn(|_| self.next_of_any_turn())
     }
 
-    /// [`Self::take`] of a count known late.
+    /// Returns the next `count` numbers in order. Unlike in [`Self::take`], the count is known only at run time.
     #[inline(always)]
     pub fn run(&mut self, count: u32) -> &[u32] {
         let from = self.next as usize;
@@ -97,7 +97,7 @@ fn twist(high: u32, low: u32) -> u32 {
     (y >> 1) ^ (0x9908_b0df & 0u32.wrapping_sub(y & 1))
 }
 
-/// A 32-bit number scaled to `0..range`.
+/// Scales a 32-bit number to `0..range`.
 #[inline]
 pub fn fast_range(number: u32, range: u32) -> u32 {
     ((u64::from(number) * u64::from(range)) >> 32) as u32

@@ -1,4 +1,4 @@
-//! Families created and dropped, compaction, checks, sizes, properties.
+//! Creation and drop of column families, compaction, checks, sizes, properties.
 
 use engine::components::FamilyDescriptor;
 use engine::options::{BottommostLevelCompaction, CompactRangeOptions, SizeApproximationOptions};
@@ -111,7 +111,7 @@ pub(crate) fn reduce_levels(s: &mut Session, io: &mut Io<'_>) -> Outcome {
     if new <= 1 {
         return Err(Failure::new("Invalid number of levels.\n"));
     }
-    // The open below writes its options to the OPTIONS file. The last open writes the options of before again.
+    // The open below writes its options to the OPTIONS file. The last open writes the original options again.
     let mut after = s.settings(io)?;
     let mut settings = s.settings(io)?;
     let families = settings.families.iter_mut().map(|(_, options)| options);
@@ -148,7 +148,7 @@ pub(crate) fn reduce_levels(s: &mut Session, io: &mut Io<'_>) -> Outcome {
     s.open_with(after).map(|_| ())
 }
 
-/// Opens the database, and every file that it needs: present, whole, and of the size recorded.
+/// Opens the database, and opens every file that the database needs. Each file must exist and have the recorded size.
 pub(crate) fn check_consistency(s: &mut Session, io: &mut Io<'_>) -> Outcome {
     let mut settings = s.settings(io)?;
     settings.db.paranoid_checks = true;

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use super::outcome::Failure;
 
-/// A command line taken apart. Values are bytes: keys need not be text.
+/// A parsed command line. Values are bytes, because keys need not be text.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Args {
     pub command: String,
@@ -42,7 +42,7 @@ impl Args {
         Ok(parsed)
     }
 
-    /// Whether `--name` or `--name=true` was given.
+    /// Returns true if `--name` or `--name=true` is given.
     ///
     /// # Errors
     /// A value that is neither true nor false.
@@ -57,10 +57,10 @@ impl Args {
         self.flags.iter().any(|f| f == name)
     }
 
-    /// `--name=true|false`, if given.
+    /// Returns the value of `--name=true|false`, or `None` if the option is not given.
     ///
     /// # Errors
-    /// A value that is neither.
+    /// A value that is neither true nor false.
     pub fn boolean(&self, name: &str) -> Result<Option<bool>, Failure> {
         let Some(value) = self.option(name) else { return Ok(None) };
         match value.to_ascii_lowercase().as_slice() {
@@ -82,10 +82,10 @@ impl Args {
         self.option(name).map(|bytes| PathBuf::from(OsStr::from_bytes(bytes)))
     }
 
-    /// A number, if given.
+    /// Returns the value of `--name=NUMBER`, or `None` if the option is not given.
     ///
     /// # Errors
-    /// A value that is none, or does not fit.
+    /// A value that is not a number, or is out of range.
     pub fn number<N: std::str::FromStr>(&self, name: &str) -> Result<Option<N>, Failure> {
         let Some(value) = self.text(name) else { return Ok(None) };
         match value.trim().parse() {

@@ -1,5 +1,5 @@
-//! A blob file, record by record, as RocksDB's `blob_dump` shows it. Files, not values: nothing follows
-//! references into them.
+//! Prints a blob file record by record, as RocksDB's `blob_dump` does. It reads the file alone, without the SST files
+//! that refer to its records.
 
 use std::path::Path;
 
@@ -11,16 +11,16 @@ use table::dump::hex;
 
 use super::{Failure, Io, Outcome};
 
-/// What is printed.
+/// The form of the output.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct How {
     pub key_hex: bool,
     pub value_hex: bool,
-    /// Blobs as they were before compression.
+    /// True prints the decompressed blobs.
     pub uncompressed: bool,
 }
 
-/// The largest record that is read at once.
+/// The size of the largest record that is read.
 const RECORD_BYTES_MAX: u64 = 1 << 32;
 
 pub(crate) fn dump(env: &Env, path: &Path, how: How, io: &mut Io<'_>) -> Outcome {
@@ -79,7 +79,7 @@ struct Sums {
     raw_bytes: u64,
 }
 
-/// Prints the record at `at`; where the next one starts. The inner error is the file's.
+/// Prints the record at `at`. Returns the position of the next record. The inner error is an error of the file.
 fn record(
     file: &dyn RandomRead,
     at: u64,

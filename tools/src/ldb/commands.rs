@@ -1,4 +1,4 @@
-//! The table of commands, what each takes, and the help text, which comes from the table.
+//! The table of commands and of their options. The help text is made from the table.
 
 use super::args::Args;
 use super::session::Session;
@@ -8,16 +8,16 @@ use super::{admin, data, files, idump, load, manifest, query, repair, scan, tran
 /// One command.
 pub(crate) struct Command {
     pub name: &'static str,
-    /// What follows the name in the help text.
+    /// The text after the name in the help text.
     usage: &'static str,
     section: Section,
-    /// Opens the database for writing.
+    /// True if the command opens the database for writing.
     pub writes: bool,
-    /// Does without `--db`.
+    /// True if the command runs without `--db`.
     db_optional: bool,
-    /// Shows its progress.
+    /// True if the command shows its progress.
     pub long: bool,
-    /// Options and flags beside the common ones.
+    /// The options and flags of this command, without the common ones.
     takes: &'static [&'static str],
     pub run: fn(&mut Session, &mut Io<'_>) -> Outcome,
 }
@@ -28,7 +28,7 @@ enum Section {
     Admin,
 }
 
-/// What every command takes.
+/// The options of all commands.
 const COMMON: &[&str] = &[
     "db",
     "column_family",
@@ -61,14 +61,14 @@ const COMMON: &[&str] = &[
     "prepopulate_blob_cache",
 ];
 
-/// What RocksDB's tool takes and this release refuses: option and feature.
+/// Options of RocksDB's tool that this release rejects: the option and the feature that is not built.
 const REFUSED_OPTIONS: &[(&str, &str)] = &[
     ("env_uri", "environments by URI"),
     ("fs_uri", "file systems by URI"),
     ("get_write_unix_time", "write times of entries"),
 ];
 
-/// Commands of RocksDB's tool that this release refuses: name and feature.
+/// Commands of RocksDB's tool that this release rejects: the name and the feature that is not built.
 const REFUSED: &[(&str, &str)] = &[
     ("compaction_progress_dump", "progress files of remote compactions"),
     ("update_manifest", "rewriting the MANIFEST"),
@@ -158,17 +158,17 @@ const COMMANDS: &[Command] = commands! {
     Admin read "list_live_files_metadata" " [--sort_by_filename] [--json]" ["sort_by_filename" "json"] files::list_live;
 };
 
-/// The command of that name; one of RocksDB's that is not built refuses when it is run.
+/// Returns the command with this name.
 pub(crate) fn find(name: &str) -> Option<&'static Command> {
     COMMANDS.iter().find(|c| c.name == name)
 }
 
 impl Command {
-    /// Whether the options given are this command's.
+    /// Checks that the command takes the options of the command line.
     ///
     /// # Errors
-    /// An option or flag that the command does not take, with those it takes; one that is not built, by
-    /// name; no database.
+    /// An option or flag that the command does not take. The error lists the options that the command takes. An
+    /// option whose feature is not built. A missing database.
     pub fn check(&self, args: &Args) -> Outcome {
         let known = |name: &str| COMMON.contains(&name) || HEX.contains(&name) || self.takes.contains(&name);
         let names = args.options.keys().map(|n| ("option", n)).chain(args.flags.iter().map(|n| ("flag", n)));
@@ -192,7 +192,7 @@ impl Command {
     }
 }
 
-/// The refusal of a command that RocksDB's tool has.
+/// Returns the error for a command of RocksDB's tool that is not built.
 pub(crate) fn refusal(name: &str) -> Option<Failure> {
     let (name, feature) = REFUSED.iter().find(|(refused, _)| *refused == name)?;
     Some(not_built(&format!("command {name}"), feature))
@@ -202,7 +202,7 @@ fn not_built(what: &str, feature: &str) -> Failure {
     Failure::new(format!("Failed: Not implemented: {what}: {feature} is not built in this release"))
 }
 
-/// What `ldb --help` prints.
+/// Returns the text of `ldb --help`.
 pub(crate) fn help() -> String {
     let mut text = String::from(HEAD);
     for (title, section) in [("Data Access Commands:", Section::Data), ("Admin Commands:", Section::Admin)] {

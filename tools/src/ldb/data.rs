@@ -1,4 +1,4 @@
-//! One key, or a few: put, get, delete.
+//! Commands for one key or a few keys: put, get, delete.
 
 use engine::batch::WriteBatch;
 use engine::db::DbIterator;
@@ -9,7 +9,7 @@ use super::session::Session;
 use super::show::{self, Row};
 use super::{Failure, Io, Outcome};
 
-/// The family is opened, `fill` makes the batch, it is written, and the answer is `OK`.
+/// Opens the column family, lets `fill` make the write batch, writes it, and prints `OK`.
 fn write(
     s: &mut Session,
     io: &mut Io<'_>,
@@ -23,7 +23,7 @@ fn write(
     Ok(io.out.write_all(b"OK\n")?)
 }
 
-/// Keys of such families carry the time of the write, which these commands do not have.
+/// Rejects a column family with timestamps: its keys need a timestamp, and these commands have none.
 pub(crate) fn refuse_timestamps(family: &engine::family::Family) -> Outcome {
     if family.order().user.timestamp_size() == 0 {
         return Ok(());
@@ -200,7 +200,7 @@ pub(crate) fn get_entity(s: &mut Session, io: &mut Io<'_>) -> Outcome {
     Ok(io.out.write_all(b"\n")?)
 }
 
-/// The columns of a key. A plain value is the column without a name.
+/// Returns the columns of a key. A plain value becomes the column without a name.
 fn columns_at(iter: &mut DbIterator, key: &[u8]) -> base::Result<Option<Vec<(Vec<u8>, Vec<u8>)>>> {
     iter.seek(key);
     iter.status()?;

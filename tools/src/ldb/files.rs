@@ -15,10 +15,10 @@ use super::session::{Session, normal};
 use super::{Failure, Io, Outcome, blob, manifest, wal};
 use crate::sst;
 
-/// The largest file that is annotated.
+/// The size of the largest file that `--annotate` prints.
 const ANNOTATED_BYTES_MAX: u64 = 256 << 20;
 
-/// Where a table of an open database lies.
+/// Returns the path of an SST file of an open database.
 pub(crate) fn table_path(db: &Db, paths: &[DbPath], file: &FileMetaData) -> PathBuf {
     let dir = paths.get(file.path_id as usize).or(paths.last()).map_or(db.path(), |p| p.path.as_path());
     dir.join(names::table(file.number))
@@ -79,7 +79,7 @@ pub(crate) fn list_live(s: &mut Session, io: &mut Io<'_>) -> Outcome {
     Ok(writeln!(io.out, "------------------------------")?)
 }
 
-/// Range tombstones told unless `--max_keys` says otherwise.
+/// The limit of the printed range tombstones, unless `--max_keys` sets another limit.
 const TOMBSTONES_MAX: u64 = 1000;
 
 pub(crate) fn range_deletes(s: &mut Session, io: &mut Io<'_>) -> Outcome {
@@ -116,7 +116,7 @@ pub(crate) fn range_deletes(s: &mut Session, io: &mut Io<'_>) -> Outcome {
     Ok(writeln!(io.out)?)
 }
 
-/// The MANIFEST, every live table, every log.
+/// Prints the MANIFEST, every live SST file, and every WAL.
 pub(crate) fn dump_live(s: &mut Session, io: &mut Io<'_>) -> Outcome {
     const RULE: &str = "==============================";
     let settings = s.settings(io)?;
@@ -144,7 +144,7 @@ pub(crate) fn dump_live(s: &mut Session, io: &mut Io<'_>) -> Outcome {
     let dir = if wal_dir.is_empty() { db.path().to_path_buf() } else { PathBuf::from(wal_dir) };
     let how = wal::How { header: true, values: true, gaps_only: false };
     let orders = wal::orders(&db);
-    // What was put aside is older.
+    // The archived WALs are older, so they come first.
     for dir in [dir.join(names::ARCHIVE_DIR), dir] {
         for path in logs_in(s, &dir)? {
             writeln!(io.out, "{}", normal(&path))?;
@@ -154,7 +154,7 @@ pub(crate) fn dump_live(s: &mut Session, io: &mut Io<'_>) -> Outcome {
     Ok(())
 }
 
-/// A directory's logs with anything in them, by number; none if there is no such directory.
+/// Returns the WALs of a directory that are not empty, by number. Returns no WAL if the directory does not exist.
 fn logs_in(s: &Session, dir: &Path) -> Result<Vec<PathBuf>, Failure> {
     if !s.env.fs.exists(dir)? {
         return Ok(Vec::new());
@@ -171,12 +171,12 @@ fn logs_in(s: &Session, dir: &Path) -> Result<Vec<PathBuf>, Failure> {
     Ok(logs.into_iter().map(|(_, path)| path).collect())
 }
 
-/// `--decode_blob_index`, and keys and values in hexadecimal.
+/// Returns how to print an SST file: keys and values in hexadecimal, and `--decode_blob_index`.
 fn table_how(s: &Session, as_hex: bool) -> sst::FileDump {
     sst::FileDump { hex: as_hex, decode_blobs: s.args.has_flag("decode_blob_index"), from: None, to: None }
 }
 
-/// One file, by what its name says it is: `dump --path`.
+/// Prints one file. Its name gives its type: `dump --path`.
 pub(crate) fn dump_by_name(s: &Session, io: &mut Io<'_>, path: &Path) -> Outcome {
     let shown = path.display();
     let Some(kind) = path.file_name().and_then(|n| n.to_str()).and_then(FileName::parse) else {
@@ -204,7 +204,7 @@ pub(crate) fn dump_by_name(s: &Session, io: &mut Io<'_>, path: &Path) -> Outcome
     }
 }
 
-/// `file_dump FILE`; without a file the whole database.
+/// Prints one file: `file_dump FILE`. Without a file, prints the whole database.
 pub(crate) fn dump_file(s: &mut Session, io: &mut Io<'_>) -> Outcome {
     use std::os::unix::ffi::OsStrExt;
     let Some(param) = s.args.params.first() else { return dump_live(s, io) };

@@ -1,4 +1,4 @@
-//! `idump`: every version of every key.
+//! `idump`: prints every version of every key.
 
 use base::ValueType;
 use base::key::{MAX_SEQUENCE, parse, seek_key};
@@ -25,7 +25,7 @@ pub(crate) fn idump(s: &mut Session, io: &mut Io<'_>) -> Outcome {
     let mut versions = db.versions(&family)?;
     match from {
         Some(mut from) => {
-            // The newest timestamp stands first.
+            // The newest timestamp of a key comes first.
             from.resize(from.len() + size, 0xff);
             versions.seek(&seek_key(&from, MAX_SEQUENCE));
         }

@@ -1,11 +1,11 @@
-//! JSON for scripts, one object a line.
+//! JSON for scripts, one object in each line.
 //!
-//! Bytes that are text stand under their name; under `name_hex`, as capital digits, if they are not text or
-//! hexadecimal was asked for.
+//! Bytes that are text have their plain name. Bytes that are not text have the name with the suffix `_hex` and are
+//! capital hexadecimal digits. All bytes have this form if the command line asks for hexadecimal.
 
 use table::dump::hex;
 
-/// An object being written: `{"a": 1, "b": "x"}`, spaced as RocksDB's.
+/// An object that is being written: `{"a": 1, "b": "x"}`. The spaces are those of RocksDB.
 #[derive(Default)]
 pub(crate) struct Object(String);
 
@@ -20,7 +20,7 @@ impl Object {
         self.raw(name, quoted(value))
     }
 
-    /// A number or nothing.
+    /// Adds a number, or nothing if there is no value.
     pub fn maybe(&mut self, name: &str, value: Option<impl std::fmt::Display>) -> &mut Self {
         if let Some(value) = value {
             self.raw(name, value);
@@ -45,7 +45,7 @@ impl Object {
     }
 }
 
-/// A JSON string.
+/// Returns a JSON string.
 pub(crate) fn quoted(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     out.push('"');

@@ -1,4 +1,4 @@
-//! `load`: lines of `key ==> value` from standard input, as `dump` and `scan` print them.
+//! `load`: reads lines of the form `key ==> value` from standard input, as `dump` and `scan` print them.
 
 use engine::batch::WriteBatch;
 use engine::options::{CompactRangeOptions, WriteOptions};
@@ -6,7 +6,7 @@ use engine::options::{CompactRangeOptions, WriteOptions};
 use super::session::Session;
 use super::{Failure, Io, Outcome, data, show};
 
-/// Said by `dump` beside its rows.
+/// Starts of lines that `dump` prints and that are not rows.
 const NOT_ROWS: [&[u8]; 2] = [b"Keys in range:", b"Created bg thread 0x"];
 
 pub(crate) fn load(s: &mut Session, io: &mut Io<'_>) -> Outcome {
@@ -42,7 +42,7 @@ pub(crate) fn load(s: &mut Session, io: &mut Io<'_>) -> Outcome {
         writeln!(io.out, "Warning: {bad_lines} bad lines ignored.")?;
     }
     if options.disableWAL {
-        // Nothing else keeps what was loaded.
+        // The entries are not in a WAL, so only the flush makes them durable.
         db.flush(std::slice::from_ref(&family), &Default::default())
             .map_err(|e| Failure::of("Load failed", crate::advice::told(&e)))?;
     }

@@ -1,4 +1,4 @@
-//! What a MANIFEST says: `manifest_dump`, `list_column_families`, `file_checksum_dump`.
+//! Prints a MANIFEST: `manifest_dump`, `list_column_families`, `file_checksum_dump`.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ use super::session::{Session, normal};
 use super::tree::{self, Blobs};
 use super::{Failure, Io, Outcome, show};
 
-/// Levels shown of a family whose options are not known.
+/// The number of levels that is printed for a column family whose options are unknown.
 const LEVELS_UNKNOWN: usize = 64;
 
 pub(crate) fn command(s: &mut Session, io: &mut Io<'_>) -> Outcome {
@@ -42,7 +42,7 @@ pub(crate) fn command(s: &mut Session, io: &mut Io<'_>) -> Outcome {
     dumped.map_err(|error| Failure::new(format!("Error in processing file {shown} {error}")))
 }
 
-/// The directory's MANIFEST.
+/// Returns the MANIFEST of the directory. Fails if there is no MANIFEST, or more than one.
 fn only_manifest(env: &Env, dir: &Path) -> Result<PathBuf, Failure> {
     let names = env
         .fs
@@ -56,7 +56,7 @@ fn only_manifest(env: &Env, dir: &Path) -> Result<PathBuf, Failure> {
     }
 }
 
-/// What is printed.
+/// The form of the output.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct How {
     pub verbose: bool,
@@ -64,8 +64,8 @@ pub(crate) struct How {
     pub json: bool,
 }
 
-/// Prints the edits, if asked for, then every family's tree, then the counters. The inner error is the
-/// file's: it is told after what could be read.
+/// Prints the edits if the command line asks for them, then the tree of every column family, then the counters. The
+/// inner error is an error of the file. The caller reports it after the output.
 pub(crate) fn dump(
     env: &Env,
     path: &Path,
@@ -130,7 +130,7 @@ pub(crate) fn dump(
     Ok(Ok(()))
 }
 
-/// Walks the records. The inner error is the file's.
+/// Reads the records. The inner error is an error of the file.
 fn edits(
     env: &Env,
     path: &Path,
@@ -149,7 +149,7 @@ fn edits(
             Ok(Item::Record { bytes, offset, .. }) => {
                 VersionEdit::decode(bytes).map_err(|e| e.shifted(offset).file(path))
             }
-            // What is wrong here is told by the recovery that follows.
+            // The recovery that follows reports the error.
             Ok(_) => return Ok(Ok(())),
             Err(error) => Err(error),
         };
@@ -167,7 +167,7 @@ fn edits(
     }
 }
 
-/// One edit as an object, with RocksDB's names.
+/// Formats one edit as an object with RocksDB's names.
 fn json(e: &VersionEdit, count: usize, hex: bool) -> String {
     let key = |bytes: &[u8]| String::from_utf8_lossy(&tree::internal_key(bytes, hex)).into_owned();
     let mut out = Object::default();

@@ -1,5 +1,5 @@
-//! `ldb`: looks into a database and changes it from the shell. RocksDB's program of that name: its commands,
-//! its flags, its lines.
+//! `ldb`: shows and changes a database from the shell. The commands, flags and output lines are those of RocksDB's
+//! `ldb`.
 //!
 //! ```text
 //! args      the command line          commands  the table of commands and the help text
@@ -8,9 +8,10 @@
 //! repair    damage                           ttl       values with a time
 //! manifest wal files blob  files       show      how bytes are printed        json   the same for scripts
 //! ```
-//! Commands that only read open the database for reading: no lock, nothing on disk changes. Where RocksDB's
-//! tool guesses, this one does not: a family without a merge operator is read without one (theirs takes
-//! `stringappend` with `:`), and keys and values are printed whole where theirs end at a zero byte.
+//! A command that only reads opens the database for reading. It takes no lock and changes nothing on disk. RocksDB's
+//! tool guesses in two cases, and this tool does not. RocksDB's tool ends a key or a value at its first zero byte,
+//! and this tool prints all bytes. A command that writes opens a column family without a merge operator without an
+//! operator, and RocksDB's tool uses `stringappend` with `:`.
 
 mod admin;
 mod args;
@@ -43,7 +44,7 @@ pub use outcome::Io;
 pub(crate) use outcome::{Failure, Outcome};
 use session::Session;
 
-/// The program, on the process's own streams; the result is its exit status.
+/// Runs the program on the streams of the process. Returns its exit status.
 pub fn main() -> i32 {
     let args: Vec<_> = std::env::args_os().skip(1).map(OsStringExt::into_vec).collect();
     // The thread of the progress writes to standard error too, so its lock is not held.
@@ -53,8 +54,7 @@ pub fn main() -> i32 {
     run(&args, &mut Io { input: &mut input, out: &mut out, err: &mut err, err_is_terminal })
 }
 
-/// Runs one command line (without the program's name); the result is the exit status: 0, or 1 with a reason
-/// on `err`.
+/// Runs one command line, without the program's name. Returns the exit status: 0, or 1 with a message on `err`.
 pub fn run(args: &[Vec<u8>], io: &mut Io<'_>) -> i32 {
     let outcome = match args {
         [] => return help(io, true),
@@ -71,7 +71,7 @@ pub fn run(args: &[Vec<u8>], io: &mut Io<'_>) -> i32 {
     match outcome.and(flushed) {
         Ok(()) => 0,
         Err(Failure(text)) => {
-            // Nobody is left to tell if this fails.
+            // Standard error is not writable, so the message is lost.
             let _ = if text.is_empty() { Ok(()) } else { writeln!(io.err, "{text}") };
             1
         }
@@ -129,7 +129,7 @@ fn command(args: &[Vec<u8>], io: &mut Io<'_>) -> Outcome {
     let mut session = Session::new(args, command.writes).map_err(failed)?;
     let outcome =
         if command.long { run_long(command, &mut session, io) } else { (command.run)(&mut session, io) };
-    // Closing can fail too: a flush of the log, say.
+    // The close can fail too, for example if it flushes the WAL.
     let closed = session.close().map_err(Failure::from);
     outcome.and(closed).map_err(failed)
 }

@@ -2,16 +2,16 @@
 
 use std::io::{self, BufRead, Write};
 
-/// Where a command reads from and prints to.
+/// The input and the outputs of a command.
 pub struct Io<'a> {
     pub input: &'a mut dyn BufRead,
     pub out: &'a mut dyn Write,
     pub err: &'a mut dyn Write,
-    /// A person sees `err`: long work shows its progress there.
+    /// True if `err` is a terminal. Long work then shows its progress there.
     pub err_is_terminal: bool,
 }
 
-/// A command that failed: what to say. Printed as `Failed: ...`.
+/// The error of a command, printed as `Failed: ...`.
 #[derive(Debug)]
 pub(crate) struct Failure(pub(super) String);
 
@@ -20,7 +20,7 @@ impl Failure {
         Failure(text.into())
     }
 
-    /// What was being done in front of an error.
+    /// Makes an error whose text begins with the action that failed.
     pub(crate) fn of(what: &str, error: impl std::fmt::Display) -> Self {
         Failure(format!("{what}: {error}"))
     }
@@ -41,7 +41,7 @@ impl From<base::Error> for Failure {
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
         if error.kind() == io::ErrorKind::BrokenPipe {
-            // Whoever reads has seen enough.
+            // The reader of the output has closed it, and needs no message.
             return Failure(String::new());
         }
         Failure(format!("IO error: while writing what was asked for: {error}"))

@@ -1,4 +1,4 @@
-//! `query`: a shell on standard input: get, put, delete, count.
+//! `query`: an interactive shell on standard input with the commands get, put, delete and count.
 
 use base::Kind;
 use engine::batch::WriteBatch;
@@ -38,7 +38,7 @@ pub(crate) fn query(s: &mut Session, io: &mut Io<'_>) -> Outcome {
         };
         io.out.write_all(&answer)?;
         io.out.write_all(b"\n")?;
-        // Whoever drives the shell waits for the answer.
+        // A program may write the next line only after it has read the answer.
         io.out.flush()?;
     }
 }
@@ -53,10 +53,10 @@ struct Shell<'a> {
 }
 
 impl Shell<'_> {
-    /// The answer to one line.
+    /// Runs one line and returns the answer.
     ///
     /// # Errors
-    /// Those of the database that end the session.
+    /// Errors of the database that end the session.
     fn run(&self, args: &Args, line: &[u8]) -> Result<Vec<u8>, Failure> {
         match (args.command.as_str(), args.params.len()) {
             ("help", _) => Ok(HELP.trim_end().as_bytes().to_vec()),
@@ -205,7 +205,7 @@ impl Shell<'_> {
     }
 }
 
-/// The shell outlives what only the line is to blame for.
+/// Returns true if only the line is wrong, so that the shell continues.
 fn goes_on(error: &base::Error) -> bool {
     matches!(error.kind(), Kind::NotFound | Kind::InvalidArgument)
 }

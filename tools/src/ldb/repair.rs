@@ -1,4 +1,4 @@
-//! A database looked through, and repaired.
+//! `fsck` checks a database, and `repair` repairs it.
 
 use engine::components::FamilyDescriptor;
 use engine::db::{self, OpenRequest};
@@ -9,7 +9,7 @@ use super::json::Object;
 use super::session::Session;
 use super::{Failure, Io, Outcome, show};
 
-/// Reads everything and changes nothing. Fails if anything but notes is found.
+/// Reads all files and changes nothing. Fails if it finds any problem that is more than a note.
 pub(crate) fn fsck(s: &mut Session, io: &mut Io<'_>) -> Outcome {
     let report = db::fsck(&request(s, io)?).map_err(|e| Failure::new(e.to_string()))?;
     tell(s, io, &report)?;
@@ -20,7 +20,8 @@ pub(crate) fn fsck(s: &mut Session, io: &mut Io<'_>) -> Outcome {
     }
 }
 
-/// RocksDB's `repair`, which says `OK`; with `--verbose`, and where anything was found, what was done.
+/// Repairs as RocksDB's `repair`, and prints `OK`. Prints the report if there were problems, or with `--verbose` or
+/// `--json`.
 pub(crate) fn repair(s: &mut Session, io: &mut Io<'_>) -> Outcome {
     let verbose = s.args.flag("verbose")?;
     let report = db::repair(request(s, io)?).map_err(|e| Failure::new(e.to_string()))?;
@@ -34,7 +35,7 @@ fn request(s: &mut Session, io: &mut Io<'_>) -> Result<OpenRequest, Failure> {
     let settings = match s.settings(io) {
         Ok(settings) => settings,
         Err(Failure(text)) => {
-            // A damaged OPTIONS file is one of the things to be repaired.
+            // The repair also replaces a damaged OPTIONS file.
             writeln!(io.err, "{text}\nGoing on with default options.")?;
             s.default_settings()?
         }

@@ -45,7 +45,7 @@ pub(crate) fn scan(s: &mut Session, io: &mut Io<'_>) -> Outcome {
             print(s, io, &iter, value)?;
         }
         count += 1;
-        // As theirs: at least one, whatever the limit.
+        // As in RocksDB, a limit of 0 prints one key.
         if max.is_some_and(|max| count >= max) {
             break;
         }
@@ -70,7 +70,7 @@ fn row_of<'a>(iter: &'a DbIterator, value: &'a [u8], columns: Option<&'a [(Vec<u
 }
 
 fn print(s: &Session, io: &mut Io<'_>, iter: &DbIterator, value: &[u8]) -> Outcome {
-    // Of a database with a time to live, the columns would hold the time too.
+    // In a database with a time to live, the columns would contain the time too.
     let columns = if s.ttl.on { None } else { iter.columns() };
     io.out.write_all(&row_of(iter, value, columns.as_deref()).line(s.key_hex, s.value_hex))?;
     Ok(io.out.write_all(b"\n")?)
@@ -109,7 +109,7 @@ fn timed_row(row: &Row<'_>, (key_hex, value_hex): (bool, bool), time: &str) -> S
     object.finish()
 }
 
-/// A database, or with `--path` and without `--db` one file.
+/// Prints a database. With `--path` and without `--db`, prints one file.
 pub(crate) fn dump(s: &mut Session, io: &mut Io<'_>) -> Outcome {
     if let (Some(path), None) = (s.args.path("path"), s.args.path("db")) {
         return files::dump_by_name(s, io, &path);
@@ -122,7 +122,7 @@ pub(crate) fn dump(s: &mut Session, io: &mut Io<'_>) -> Outcome {
         print_stats(&db, &family, io)?;
     }
     let size = family.order().user.timestamp_size();
-    // The newest moment there is.
+    // The newest timestamp that is possible.
     let timestamp = (size > 0).then(|| vec![0xff; size]);
     let mut iter =
         db.iter(&family, ReadOptions { timestamp, total_order_seek: true, ..ReadOptions::default() })?;
@@ -169,7 +169,7 @@ pub(crate) fn dump(s: &mut Session, io: &mut Io<'_>) -> Outcome {
     iter.status().map_err(|e| Failure::of("Iterator error", crate::advice::told(&e)))
 }
 
-/// `--stats`.
+/// Prints the statistics of `--stats`.
 pub(crate) fn print_stats(
     db: &engine::db::Db,
     family: &std::sync::Arc<engine::family::Family>,
@@ -181,7 +181,7 @@ pub(crate) fn print_stats(
     Ok(())
 }
 
-/// Keys counted by what stands before a delimiter: `--count_delim`.
+/// Counts keys by the bytes before a delimiter: `--count_delim`.
 pub(crate) struct Groups {
     delimiter: u8,
     group: Option<Vec<u8>>,
@@ -190,7 +190,7 @@ pub(crate) struct Groups {
 }
 
 impl Groups {
-    /// If the command line asks for it; the delimiter is a dot by default.
+    /// Returns the counter if the command line asks for it. The default delimiter is a dot.
     pub fn asked(s: &Session) -> Option<Groups> {
         let delimiter = match s.args.option("count_delim") {
             Some(given) => given.first().copied().unwrap_or(0),

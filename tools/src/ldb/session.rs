@@ -1,4 +1,4 @@
-//! One command at work: what was asked, and the database it was asked about.
+//! One run of a command: its arguments and its database.
 
 use std::path::{Path, PathBuf};
 
@@ -19,7 +19,7 @@ use super::show;
 use super::ttl::Ttl;
 use std::sync::Arc;
 
-/// The database belongs to another process.
+/// The settings for a database that another process writes.
 struct Follows {
     /// The directory of the info log.
     log_dir: PathBuf,
@@ -57,10 +57,10 @@ impl Session {
         })
     }
 
-    /// The directory of the database: `--db`, or with `--leader_path` the directory of the leader.
+    /// Returns the directory of the database: `--db`, or with `--leader_path` the directory of the leader.
     ///
     /// # Errors
-    /// None was given.
+    /// No directory was given.
     pub fn dir(&self) -> std::result::Result<PathBuf, Failure> {
         let dir = self
             .args
@@ -70,10 +70,10 @@ impl Session {
         dir.ok_or_else(|| Failure::new("Either db or path must be specified."))
     }
 
-    /// What the database is, or would be, opened with.
+    /// Returns the settings with which the command opens the database.
     ///
     /// # Errors
-    /// As [`Settings::find`].
+    /// The errors of [`Settings::find`].
     pub fn settings(&self, io: &mut Io<'_>) -> std::result::Result<Settings, Failure> {
         let dir = self.args.path("leader_path").or_else(|| self.args.path("db"));
         let settings = Settings::find(&self.args, &self.env, dir.as_deref(), &self.family)?;
@@ -83,30 +83,30 @@ impl Session {
         Ok(settings)
     }
 
-    /// As if the database had no OPTIONS file.
+    /// Returns the settings of a database without an OPTIONS file.
     ///
     /// # Errors
-    /// As [`Settings::find`].
+    /// The errors of [`Settings::find`].
     pub fn default_settings(&self) -> std::result::Result<Settings, Failure> {
         Settings::find(&self.args, &self.env, None, &self.family)
     }
 
-    /// Opens the database: for reading only, unless the command writes.
+    /// Opens the database. Unless the command writes, the open is for reading only.
     ///
     /// # Errors
-    /// As [`Session::settings`]; those of opening.
+    /// The errors of [`Session::settings`], and of the open.
     pub fn open(&mut self, io: &mut Io<'_>) -> std::result::Result<Db, Failure> {
         let settings = self.settings(io)?;
         self.open_with(settings)
     }
 
-    /// The same with settings that were looked at, or changed, before.
+    /// Opens the database with settings that the caller has read or changed.
     pub fn open_with(&mut self, mut settings: Settings) -> std::result::Result<Db, Failure> {
         if !self.writes && !self.ttl.on && self.args.flag("use_txn")? {
             return Err(Failure::new("TransactionDB does not support read-only mode"));
         }
         if !self.writes {
-            // Every iterator here asks for total order.
+            // Every iterator of the tool uses total order.
             settings.db.prefix_seek_opt_in_only = false;
             settings.join_operands()?;
         }
@@ -202,7 +202,7 @@ impl Session {
         Ok(opened)
     }
 
-    /// `--txn_write_policy`.
+    /// Returns the value of `--txn_write_policy`.
     fn write_policy(&self) -> std::result::Result<TxnDbWritePolicy, Failure> {
         match self.args.number::<i64>("txn_write_policy")? {
             None | Some(0) => Ok(TxnDbWritePolicy::WriteCommitted),
@@ -214,7 +214,8 @@ impl Session {
         }
     }
 
-    /// How the database of another process is read: `--secondary_path` or `--leader_path`.
+    /// Returns the settings of `--secondary_path` or `--leader_path`, with which the database of another process is
+    /// read.
     fn follows(&self) -> std::result::Result<Option<Follows>, Failure> {
         match (self.args.path("secondary_path"), self.args.path("leader_path")) {
             (Some(_), Some(_)) => Err(Failure::new("Cannot provide both secondary and leader paths")),
@@ -227,10 +228,10 @@ impl Session {
         }
     }
 
-    /// The database opened, and the family that the command line names.
+    /// Opens the database and finds the column family that the command line names.
     ///
     /// # Errors
-    /// As [`Session::open`]; there is no such family.
+    /// The errors of [`Session::open`]. An unknown column family.
     pub fn open_family(&mut self, io: &mut Io<'_>) -> std::result::Result<(Db, Arc<Family>), Failure> {
         let db = self.open(io)?;
         let family = self.family_of(&db)?;
@@ -238,56 +239,58 @@ impl Session {
     }
 
     /// # Errors
-    /// There is no family of the name that the command line gives.
+    /// The command line names an unknown column family.
     pub fn family_of(&self, db: &Db) -> std::result::Result<Arc<Family>, Failure> {
         db.family(&self.family)
             .ok_or_else(|| Failure::new(format!("Non-existing column family {}", self.family)))
     }
 
-    /// Closes the database, if one is open.
+    /// Closes the database if it is open.
     ///
     /// # Errors
-    /// The first thing that went wrong while closing.
+    /// The first error of the close.
     pub fn close(&mut self) -> Result<()> {
         self.db.take().map_or(Ok(()), |db| db.close())
     }
 
-    /// The `n`th parameter as a key.
+    /// Returns the `n`th parameter as a key.
     ///
     /// # Errors
-    /// Hexadecimal was announced and is not there.
+    /// The key should be hexadecimal and is not.
     pub fn key(&self, n: usize) -> std::result::Result<Vec<u8>, Failure> {
         show::parse(self.args.params.get(n).map_or(&[][..], Vec::as_slice), self.key_hex)
     }
 
-    /// The `n`th parameter as a value.
+    /// Returns the `n`th parameter as a value.
     ///
     /// # Errors
-    /// As [`Session::key`].
+    /// The value should be hexadecimal and is not.
     pub fn value(&self, n: usize) -> std::result::Result<Vec<u8>, Failure> {
         show::parse(self.args.params.get(n).map_or(&[][..], Vec::as_slice), self.value_hex)
     }
 
-    /// `--from` or `--to` as a key, if given.
+    /// Returns `--from` or `--to` as a key, or `None` if the option is not given.
     ///
     /// # Errors
-    /// As [`Session::key`].
+    /// The errors of [`Session::key`].
     pub fn bound(&self, name: &str) -> std::result::Result<Option<Vec<u8>>, Failure> {
         self.args.option(name).map(|key| show::parse(key, self.key_hex)).transpose()
     }
 
-    /// How many keys `--max_keys` allows, if it is given and not negative.
+    /// Returns the number of keys that `--max_keys` allows. Returns `None` if the option is not given, or is
+    /// negative.
     ///
     /// # Errors
-    /// No number.
+    /// The value is not a number.
     pub fn max_keys(&self) -> std::result::Result<Option<u64>, Failure> {
         Ok(self.args.number::<i32>("max_keys")?.and_then(|n| u64::try_from(n).ok()))
     }
 
-    /// Read options with `--read_timestamp`, which families with timestamps need and others refuse.
+    /// Returns read options with the timestamp of `--read_timestamp`. A column family with timestamps needs the
+    /// timestamp, and another column family rejects it.
     ///
     /// # Errors
-    /// It is missing, given where it is not needed, or no number.
+    /// The timestamp is missing, or is given where it is not needed, or is not a number.
     pub fn read_options(&self, family: &Family) -> std::result::Result<ReadOptions, Failure> {
         let size = family.order().user.timestamp_size();
         let given = self.args.text("read_timestamp");
@@ -319,7 +322,7 @@ impl Session {
     }
 }
 
-/// A path as people read it, with one slash where it has several.
+/// Returns a readable path: several slashes in a row become one slash.
 pub(crate) fn normal(path: &Path) -> String {
     let mut out = String::new();
     for c in path.display().to_string().chars() {

@@ -1,7 +1,7 @@
-//! What a database is opened with: its own OPTIONS file first, then the command line.
+//! The options of the open: first the OPTIONS file of the database, then the command line.
 //!
-//! The file names comparators, merge operators and prefix extractors; those that exist here are made from
-//! their names. One that does not is left out: where it is needed the database refuses, naming it.
+//! The OPTIONS file names comparators, merge operators and prefix extractors. The tool makes the built-in ones from
+//! their names. If a name is unknown, the option stays empty. If the database needs the option, an error names it.
 
 use std::path::Path;
 
@@ -13,24 +13,27 @@ use env::Env;
 use super::args::Args;
 use super::outcome::{Failure, Outcome};
 
-/// Options for all that is opened.
+/// The options of the database and of its column families.
 pub(crate) struct Settings {
     pub db: DbOptions,
-    /// Of families that the OPTIONS file does not know, and of new ones.
+    /// The options of new column families, and of column families that the OPTIONS file does not contain.
     pub family: FamilyOptions,
-    /// By name: as the OPTIONS file has them, or, without one, as the MANIFEST does.
+    /// The options of each column family by name. The names come from the OPTIONS file, or from the MANIFEST without
+    /// such a file.
     pub families: Vec<(String, FamilyOptions)>,
-    /// What the OPTIONS file names and nobody here can make.
+    /// The objects that the OPTIONS file names and that the tool cannot make.
     pub missing: Vec<Missing>,
-    /// Said on standard error.
+    /// The notes that are printed on standard error.
     pub notes: Vec<String>,
 }
 
 impl Settings {
-    /// Options for the database in `dir`, of which the command line speaks about `family`.
+    /// Returns the options for the database in `dir`. The command line sets the options of the column family
+    /// `family`.
     ///
     /// # Errors
-    /// An OPTIONS file that cannot be taken, a value out of range, a family that the file does not know.
+    /// An OPTIONS file that is not readable, a value out of range, a column family that the OPTIONS file does not
+    /// contain.
     pub fn find(args: &Args, env: &Env, dir: Option<&Path>, family: &str) -> Result<Settings, Failure> {
         let mut settings = Settings {
             db: DbOptions { env: env.clone(), ..DbOptions::default() },
@@ -55,12 +58,13 @@ impl Settings {
         Ok(settings)
     }
 
-    /// Gives each column family without a merge operator the operator that joins operands by a colon, so that a read prints
-    /// the keys of an operator of the application. RocksDB's `ldb` does so for every command. A compaction of a
-    /// command that writes would join the operands in an SST file permanently. Here only commands that read join operands.
+    /// Gives each column family without a merge operator an operator that joins the operands by a colon. A read can
+    /// then print the keys whose operator belongs to the application. RocksDB's `ldb` does this for every command. If
+    /// a command that writes did this, a compaction would join the operands in an SST file permanently, so only
+    /// commands that read join operands.
     ///
     /// # Errors
-    /// None today; those of the option text.
+    /// None today. The function returns the errors of the option text.
     pub fn join_operands(&mut self) -> base::Result<()> {
         let families = self.families.iter_mut().map(|(_, family)| family).chain([&mut self.family]);
         for family in families.filter(|family| family.merge_operator.is_none()) {
@@ -101,7 +105,7 @@ impl Settings {
         Ok(())
     }
 
-    /// The command line's own options; those of families go to the one it names.
+    /// Applies the options of the command line. The options of a column family apply to the column family `name`.
     fn apply(&mut self, args: &Args, name: &str, creates: bool) -> Outcome {
         self.db.create_if_missing = creates;
         number::<i32>(
@@ -117,7 +121,7 @@ impl Settings {
             let num_levels = both.family.num_levels;
             both.prepare_for_bulk_load();
             if !creates {
-                // Two levels would not hold a tree that is there.
+                // The tree of an existing database may have more than two levels.
                 both.family.num_levels = num_levels;
             }
             (self.db, self.family) = (both.db, both.family);
@@ -139,7 +143,7 @@ impl Settings {
     }
 }
 
-/// Options of a family that are numbers: flag (which is the option's name), least value, its words.
+/// Options of a column family that are numbers: the flag and name of the option, the least value, the error text.
 const NUMBERS: &[(&str, i32, &str)] = &[
     ("min_blob_size", 0, "must be >= 0."),
     ("blob_file_size", 1, "must be > 0."),

@@ -1,4 +1,4 @@
-//! How keys and values are printed and read: as they are, or as `0x` and capital digits.
+//! The printed form of keys and values: the plain bytes, or `0x` and capital hexadecimal digits.
 
 use base::Order;
 use table::dump;
@@ -7,15 +7,15 @@ use super::outcome::Failure;
 
 pub(crate) const DELIMITER: &[u8] = b" ==> ";
 
-/// `0x6B31`, or the bytes as they are.
+/// Returns the printed form of bytes: `0x6B31`, or the bytes themselves.
 pub(crate) fn bytes(bytes: &[u8], as_hex: bool) -> Vec<u8> {
     if as_hex { format!("0x{}", dump::hex(bytes)).into_bytes() } else { bytes.to_vec() }
 }
 
-/// The bytes that a parameter stands for.
+/// Returns the bytes of a parameter.
 ///
 /// # Errors
-/// Not hexadecimal where that was announced.
+/// The parameter should be hexadecimal and is not.
 pub(crate) fn parse(text: &[u8], is_hex: bool) -> Result<Vec<u8>, Failure> {
     if !is_hex {
         return Ok(text.to_vec());
@@ -32,7 +32,7 @@ pub(crate) fn parse(text: &[u8], is_hex: bool) -> Result<Vec<u8>, Failure> {
     digits.chunks_exact(2).map(|pair| Ok(digit(pair[0])? << 4 | digit(pair[1])?)).collect()
 }
 
-/// What a timestamp is printed as: a number if it is eight bytes.
+/// Returns the printed form of a timestamp: a number if it has eight bytes, hexadecimal digits otherwise.
 pub(crate) fn timestamp(bytes: &[u8]) -> String {
     match bytes.try_into() {
         Ok(eight) => u64::from_le_bytes(eight).to_string(),
@@ -40,7 +40,7 @@ pub(crate) fn timestamp(bytes: &[u8]) -> String {
     }
 }
 
-/// `:0x666F6F 0x61:0x62`, or without hexadecimal.
+/// Returns the printed form of columns: `:0x666F6F 0x61:0x62`, or the plain bytes.
 pub(crate) fn columns<'a>(columns: impl IntoIterator<Item = (&'a [u8], &'a [u8])>, as_hex: bool) -> Vec<u8> {
     let shown = |b: &[u8]| if b.is_empty() { Vec::new() } else { bytes(b, as_hex) };
     let mut out = Vec::new();
@@ -58,19 +58,19 @@ pub(crate) fn columns<'a>(columns: impl IntoIterator<Item = (&'a [u8], &'a [u8])
 /// One row of a scan.
 pub(crate) struct Row<'a> {
     pub key: &'a [u8],
-    /// Empty in families without.
+    /// Empty in a column family without timestamps.
     pub timestamp: &'a [u8],
     pub value: &'a [u8],
     pub columns: Option<&'a [(Vec<u8>, Vec<u8>)]>,
 }
 
 impl Row<'_> {
-    /// The columns, unless the entity says no more than a plain value.
+    /// Returns the columns. Returns `None` if the entity has only the column without a name, as a plain value has.
     pub fn wide(&self) -> Option<&[(Vec<u8>, Vec<u8>)]> {
         self.columns.filter(|c| !c.is_empty() && !matches!(c, [(name, _)] if name.is_empty()))
     }
 
-    /// `key|timestamp:7 ==> value`, without a line end.
+    /// Returns the row as `key|timestamp:7 ==> value`, without a line end.
     pub fn line(&self, key_hex: bool, value_hex: bool) -> Vec<u8> {
         let mut out = bytes(self.key, key_hex);
         if !self.timestamp.is_empty() {
@@ -86,7 +86,7 @@ impl Row<'_> {
     }
 }
 
-/// A key and its timestamp as a WAL dump shows them.
+/// Formats a key and its timestamp as a WAL dump prints them.
 pub(crate) fn wal_key(key: &[u8], order: Option<&Order>) -> String {
     let size = order.map_or(0, Order::timestamp_size);
     let Some(at) = key.len().checked_sub(size) else { return "CORRUPT KEY".to_string() };

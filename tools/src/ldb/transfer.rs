@@ -1,4 +1,4 @@
-//! Files in and out: checkpoints, backups, restores, external SST files. The lines of RocksDB's tool.
+//! Checkpoints, backups, restores and external SST files. The output lines are those of RocksDB's tool.
 
 use ironstone::{
     BackupEngine, BackupEngineOptions, Checkpoint, Db, IngestExternalFileArg, IngestExternalFileOptions,

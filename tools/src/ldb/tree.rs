@@ -1,4 +1,4 @@
-//! A tree as a MANIFEST dump shows it: levels, files, blob files.
+//! Prints a tree in the form of a MANIFEST dump: levels, files, blob files.
 
 use std::fmt::Write;
 use std::sync::Arc;
@@ -12,11 +12,11 @@ use table::dump;
 
 use super::Failure;
 
-/// The levels of a family's tree, and its files in RocksDB's order. `number` is what RocksDB's dump numbers
-/// the version with.
+/// Returns the lines of the levels of a tree, with its files in RocksDB's order. `number` is the version number that
+/// RocksDB's dump prints.
 ///
 /// # Errors
-/// Corruption of a tree that cannot be.
+/// Corruption if the files do not form a tree.
 pub(crate) fn levels(
     record: &FamilyRecord,
     order: &Order,
@@ -56,7 +56,7 @@ pub(crate) fn levels(
     Ok(out)
 }
 
-/// A family's blob files: what the MANIFEST added and called garbage since.
+/// The blob files of a column family: each file that the MANIFEST added, with the garbage that later edits recorded.
 #[derive(Default)]
 pub(crate) struct Blobs(std::collections::BTreeMap<u64, Blob>);
 
@@ -80,7 +80,7 @@ impl Blobs {
         }
     }
 
-    /// The lines of those that are still needed; nothing if there are none.
+    /// Returns a line for each blob file that is still needed. Returns an empty text if there is no such file.
     pub fn lines(&self, record: &FamilyRecord, number: usize) -> String {
         let oldest = record.files.values().map(|f| f.oldest_blob_file_number).filter(|&n| n != 0).min();
         let linked = |n: u64| {
@@ -117,7 +117,7 @@ impl Blobs {
     }
 }
 
-/// `'6b' seq:3, type:1`; what is no internal key says so.
+/// Formats an internal key as `'6b' seq:3, type:1`. Other bytes begin with `(bad)`.
 pub(crate) fn internal_key(bytes: &[u8], hex: bool) -> Vec<u8> {
     match parse(bytes) {
         Ok(key) => dump::internal_key_text(&key, &Order::Bytewise, hex),

@@ -1,7 +1,7 @@
-//! Databases with a time to live: `--ttl`, and what it adds to reads, writes and scans.
+//! Databases with a time to live: `--ttl` for reads, writes and scans.
 //!
-//! A stored value ends with the time of its write, four bytes. Nothing expires here: the tool knows no time to live. Times
-//! are printed in UTC. Facts: RocksDB `tools/ldb_cmd.cc`, `utilities/ttl/db_ttl_impl.h`.
+//! A stored value ends with the time of its write in four bytes. No value expires in the tool, because the tool knows
+//! no time to live. Times are printed in UTC. Facts: RocksDB `tools/ldb_cmd.cc`, `utilities/ttl/db_ttl_impl.h`.
 
 use base::{Error, Result};
 use env::Env;
@@ -11,16 +11,16 @@ use super::{Failure, Io, Outcome};
 use crate::bench::ctime_of;
 
 const TIME_LEN: usize = 4;
-/// The oldest time that a value can have, and the newest.
+/// The least and the largest time of a value, in seconds since 1970-01-01.
 const TIME_MIN: i32 = 1_368_146_402;
 const TIME_MAX: i32 = i32::MAX;
 
-/// What the command line says of a time to live.
+/// The flags of the command line for a time to live.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ttl {
     /// The values of the database end with a time.
     pub on: bool,
-    /// Rows start with their time.
+    /// True if each row starts with its time.
     timestamp: bool,
     start: i32,
     end: i32,
@@ -28,7 +28,7 @@ pub(crate) struct Ttl {
 
 impl Ttl {
     /// # Errors
-    /// A time that is no number, or an end before the start.
+    /// A time that is not a number, or an end before the start.
     pub fn asked(args: &Args) -> std::result::Result<Ttl, Failure> {
         let start = args.number::<i32>("start_time")?.unwrap_or(TIME_MIN);
         let end = args.number::<i32>("end_time")?.unwrap_or(TIME_MAX);
@@ -38,7 +38,7 @@ impl Ttl {
         Ok(Ttl { on: args.flag("ttl")?, timestamp: args.flag("timestamp")?, start, end })
     }
 
-    /// The value of the application in a stored value.
+    /// Returns the part of a stored value that the application wrote.
     ///
     /// # Errors
     /// Corruption if the stored value has no time.
@@ -46,7 +46,7 @@ impl Ttl {
         if self.on { split(stored).map(|(value, _)| value) } else { Ok(stored) }
     }
 
-    /// What is stored for a value of the application.
+    /// Returns the stored value for a value of the application: the value and the time.
     pub fn stored(&self, value: &[u8], env: &Env) -> Vec<u8> {
         let mut stored = value.to_vec();
         if self.on {
@@ -55,10 +55,11 @@ impl Ttl {
         stored
     }
 
-    /// The value of a row, and the text before the row. `None`: the time of the row is not asked for.
+    /// Returns the value of a row, and the text before the row. Returns `None` if the time of the row is outside the
+    /// range of the command line.
     ///
     /// # Errors
-    /// As [`Ttl::value`].
+    /// The errors of [`Ttl::value`].
     pub fn row<'a>(&self, stored: &'a [u8]) -> Result<Option<(&'a [u8], String)>> {
         if !self.on {
             return Ok(Some((stored, String::new())));
@@ -71,10 +72,10 @@ impl Ttl {
         Ok(Some((value, shown)))
     }
 
-    /// The line before the rows, if rows start with their time.
+    /// Prints the line before the rows, if rows start with their time.
     ///
     /// # Errors
-    /// Those of the output.
+    /// Errors of the output.
     pub fn head(&self, verb: &str, io: &mut Io<'_>) -> Outcome {
         if self.on && self.timestamp {
             writeln!(io.out, "{verb} key-values from {} to {}", shown(self.start), shown(self.end))?;
@@ -91,10 +92,10 @@ pub(crate) struct Buckets {
 }
 
 impl Buckets {
-    /// `None` without `--ttl`, and if one bucket takes all times.
+    /// Returns the counters of `--bucket`. Returns `None` without `--ttl`, and if one bucket contains all times.
     ///
     /// # Errors
-    /// No number; more than a million buckets.
+    /// A value that is not a number, or more than a million buckets.
     pub fn asked(ttl: Ttl, args: &Args) -> std::result::Result<Option<Buckets>, Failure> {
         const BUCKETS_MAX: i64 = 1_000_000;
         let range = i64::from(ttl.end) - i64::from(ttl.start);
@@ -110,7 +111,7 @@ impl Buckets {
     /// Counts a stored value.
     ///
     /// # Errors
-    /// As [`Ttl::value`].
+    /// The errors of [`Ttl::value`].
     pub fn add(&mut self, stored: &[u8]) -> Result<()> {
         let (_, time) = split(stored)?;
         let at = (i64::from(time) - i64::from(self.ttl.start)) / i64::from(self.seconds);
@@ -123,7 +124,7 @@ impl Buckets {
     /// Prints a line for each bucket.
     ///
     /// # Errors
-    /// Those of the output.
+    /// Errors of the output.
     pub fn finish(self, io: &mut Io<'_>) -> Outcome {
         let mut from = i64::from(self.ttl.start);
         let last = i64::from(self.ttl.end);

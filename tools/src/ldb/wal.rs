@@ -1,4 +1,4 @@
-//! Logs, batch by batch: `dump_wal`.
+//! Prints WALs batch by batch: `dump_wal`.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ use super::session::{Session, normal};
 use super::show::{self, wal_key};
 use super::{Failure, Io, Outcome};
 
-/// What is printed.
+/// The form of the output.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct How {
     pub header: bool,
@@ -44,12 +44,12 @@ pub(crate) fn command(s: &mut Session, io: &mut Io<'_>) -> Outcome {
     dump(s, &path, how, &orders, io)
 }
 
-/// The order of each family of an open database.
+/// Returns the key order of each column family of an open database.
 pub(crate) fn orders(db: &engine::db::Db) -> BTreeMap<FamilyId, Order> {
     db.families().iter().map(|f| (f.id(), f.order().user.clone())).collect()
 }
 
-/// One log, or all of a directory by number.
+/// Prints one WAL, or all WALs of a directory by number.
 pub(crate) fn dump(
     s: &Session,
     path: &Path,
@@ -93,11 +93,11 @@ struct Walk<'a> {
     session: &'a Session,
     how: How,
     orders: &'a BTreeMap<FamilyId, Order>,
-    /// Sequence number and count of the batch before.
+    /// The sequence number and the entry count of the previous write batch.
     previous: Option<(u64, u32)>,
 }
 
-/// A block's rest that is shorter than this may be filler.
+/// The end of a block may be filler if it has fewer bytes than this.
 const HEADER_LEN_MAX: u64 = format::wal::RECYCLABLE_HEADER_LEN as u64;
 
 impl Walk<'_> {
@@ -120,13 +120,15 @@ impl Walk<'_> {
         }
         let mut reader = Reader::new(FileSource(file), options);
         let mut sizes: BTreeMap<FamilyId, u16> = BTreeMap::new();
-        // Families as they turn up, the latest first: the order RocksDB names them in.
+        // The column families in the order in which RocksDB names them: the column family that was found last is
+        // first.
         let mut met: VecDeque<FamilyId> = VecDeque::new();
         let mut before = 0;
         loop {
             match reader.next().map_err(|e| e.file(path))? {
                 Item::Record { bytes, offset, end } => {
-                    // RocksDB's offset is where the search for the record began: before a block's filler.
+                    // RocksDB's offset is the position where the search for the record began, before the filler of a
+                    // block.
                     let filler = offset.saturating_sub(before) < HEADER_LEN_MAX;
                     let offset = if filler { before } else { offset };
                     before = end;
@@ -163,7 +165,7 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// Timestamps in the log are those that the families' comparators expect.
+    /// Checks that the timestamps in the WAL have the sizes that the comparators of the column families expect.
     fn check_sizes(&self, sizes: &BTreeMap<FamilyId, u16>) -> Outcome {
         let differs = |(id, order): (&FamilyId, &Order)| {
             let recorded = sizes.get(id).copied().unwrap_or(0);

@@ -14,13 +14,13 @@ pub(super) enum Command {
     Raw,
     Verify,
     Identify,
-    /// Properties only.
+    /// Print only the properties.
     None,
     Help,
     Version,
 }
 
-/// A command line taken apart.
+/// A parsed command line.
 #[derive(Clone, Debug)]
 pub(super) struct Args {
     pub command: Command,
@@ -34,15 +34,15 @@ pub(super) struct Args {
     pub list_meta_blocks: bool,
     pub from: Option<Vec<u8>>,
     pub to: Option<Vec<u8>>,
-    /// `from` is a prefix that all keys share.
+    /// True if `from` is a prefix: only keys with the prefix are printed.
     pub prefix: bool,
-    /// `None`: all.
+    /// The limit of the entries that are read. `None` sets no limit.
     pub read_num: Option<u64>,
     pub readahead: usize,
     pub parse_internal_key: Option<Vec<u8>>,
 }
 
-/// What RocksDB's tool takes and this release refuses: start of the option, and the feature.
+/// Options of RocksDB's tool that this release rejects: the start of the option, and the feature that is not built.
 const REFUSED: &[(&str, &str)] = &[
     ("--env_uri=", "environments by URI"),
     ("--fs_uri=", "file systems by URI"),
@@ -57,7 +57,7 @@ const REFUSED: &[(&str, &str)] = &[
 
 impl Args {
     /// # Errors
-    /// What is not known, with all that is; what is not built, by name; values that are wrong.
+    /// An unknown option: the error lists all options. An option whose feature is not built. A wrong value.
     pub fn parse(args: &[Vec<u8>]) -> Result<Args, Failure> {
         let mut out = Args {
             command: Command::Check,

@@ -1,7 +1,7 @@
-//! A table file opened on its own.
+//! Opens an SST file without its database.
 //!
-//! Its properties name the comparator, and it is opened with a comparator of that name: opened first with
-//! the usual one, which is enough to read properties, and again if the table wants another.
+//! The first open uses the default comparator, which is enough to read the properties. The properties name the
+//! comparator of the file. If it is another comparator, the file is opened again with that comparator.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ pub(super) struct Table {
 }
 
 impl Table {
-    /// The format as RocksDB's `sst_dump` prints it.
+    /// Returns the name of the format that RocksDB's `sst_dump` prints.
     pub(super) fn format(&self) -> &'static str {
         match self.reader {
             AnyReader::Block(_) => "block-based",
@@ -28,10 +28,10 @@ impl Table {
         }
     }
 
-    /// The reader of a block-based table.
+    /// Returns the reader of a block-based table.
     ///
     /// # Errors
-    /// NotSupported for the other kinds: they have no blocks to dump.
+    /// NotSupported for the other kinds of tables, because they have no blocks to print.
     pub(super) fn block_based(&self) -> Result<&Reader> {
         let reader = self.reader.block_based().map(|reader| &**reader);
         reader.ok_or_else(|| Error::not_supported("DumpTable() not supported"))

@@ -18,10 +18,10 @@ use crate::ldb::{Failure, Io, Outcome};
 
 const RULE: &str = "------------------------------";
 
-/// Runs what was asked for; the exit status.
+/// Runs the command. Returns the exit status.
 ///
 /// # Errors
-/// What stops the whole run: a path that does not exist, an output that cannot be written.
+/// An error that ends the whole run: a path that does not exist, or an output that cannot be written.
 pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<i32, Failure> {
     match args.command {
         Command::Help => {
@@ -55,7 +55,7 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<i32, Failure> {
     run.finish(any_dir, io)
 }
 
-/// The tables among what was named, and whether a directory was named.
+/// Returns the SST files of the given paths, and true if one of the paths is a directory.
 fn find(env: &Env, paths: &[PathBuf]) -> Result<(Vec<PathBuf>, bool), Failure> {
     let (mut files, mut any_dir) = (Vec::new(), false);
     for path in paths {
@@ -87,16 +87,16 @@ struct Sums {
 struct Run<'a> {
     args: &'a Args,
     env: &'a Env,
-    /// Entries read so far.
+    /// The number of entries that were read.
     read: u64,
     sums: Sums,
     valid: Vec<PathBuf>,
-    /// A table was not as it should be.
+    /// True if an SST file was damaged.
     bad: bool,
 }
 
 impl Run<'_> {
-    /// One table; false if enough was read.
+    /// Processes one SST file. Returns false if the limit of entries is reached.
     fn file(&mut self, path: &Path, io: &mut Io<'_>) -> Result<bool, Failure> {
         let args = self.args;
         let shown = path.display();
@@ -189,7 +189,7 @@ impl Run<'_> {
 
     fn complain(&mut self, io: &mut Io<'_>, text: &str) -> Outcome {
         self.bad = true;
-        // In order with what was printed.
+        // The error must come after the output before it.
         io.out.flush()?;
         Ok(writeln!(io.err, "{text}")?)
     }
@@ -236,12 +236,12 @@ impl Run<'_> {
             }
             return Ok(0);
         }
-        // Theirs ends with 0 as soon as one table opened; a script wants to know.
+        // RocksDB's tool returns 0 if one file could be opened. A script needs the result of all files.
         Ok(i32::from(self.bad))
     }
 }
 
-/// A walk over a table's entries.
+/// The settings of a walk over the entries of an SST file.
 struct Walk<'a> {
     print: bool,
     hex: bool,
@@ -253,14 +253,14 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    /// Entries read, and what the table is to blame for.
+    /// Walks the entries. Returns the number of entries, and the error of the SST file if there is one.
     fn run(&self, table: &Table, ctx: ReadCtx, io: &mut Io<'_>) -> Result<(u64, base::Result<()>), Failure> {
         let order = &table.order;
         let size = order.timestamp_size();
         let mut iter = table.reader.iter(&Arc::new(ctx));
         match self.from {
             Some(from) => {
-                // The newest timestamp stands first.
+                // The newest timestamp of a key comes first.
                 let mut from = from.to_vec();
                 from.resize(from.len() + size, 0xff);
                 iter.seek(&seek_key(&from, MAX_SEQUENCE));
@@ -315,7 +315,7 @@ fn count_is_right(table: &Table, count: u64) -> base::Result<()> {
     )))
 }
 
-/// `000012.sst` to `000012_dump.txt` beside it.
+/// Prints the SST file `000012.sst` to the text file `000012_dump.txt` in the same directory.
 fn raw_file(path: &Path, table: &Table, show_sequence: bool) -> Result<PathBuf, Failure> {
     let mut name = path.file_stem().unwrap_or_default().to_os_string();
     name.push("_dump.txt");
@@ -330,7 +330,7 @@ fn raw_file(path: &Path, table: &Table, show_sequence: bool) -> Result<PathBuf, 
     Ok(out)
 }
 
-/// How `ldb` prints one table.
+/// The form in which `ldb` prints an SST file.
 pub(crate) struct FileDump {
     pub hex: bool,
     pub decode_blobs: bool,
@@ -338,7 +338,7 @@ pub(crate) struct FileDump {
     pub to: Option<Vec<u8>>,
 }
 
-/// A table's entries and properties, as `ldb dump --path` prints them.
+/// Prints the entries and properties of an SST file in the form of `ldb dump --path`.
 pub(crate) fn dump_file(env: &Env, path: &Path, how: FileDump, io: &mut Io<'_>) -> Outcome {
     if FileName::parse(&path.file_name().unwrap_or_default().to_string_lossy()).is_none() {
         return Err(Failure::new("Invalid sst file name."));
@@ -362,7 +362,7 @@ pub(crate) fn dump_file(env: &Env, path: &Path, how: FileDump, io: &mut Io<'_>) 
     Ok(())
 }
 
-/// All of a table, block by block.
+/// Prints all blocks of an SST file.
 pub(crate) fn raw_to(env: &Env, path: &Path, io: &mut Io<'_>) -> Outcome {
     let table = open::open(env, path)?;
     Ok(dump::raw(table.block_based()?, io.out, true)?)

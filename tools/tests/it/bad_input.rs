@@ -1,4 +1,4 @@
-//! What bad input gets: one clear error, status 1, nothing changed on disk, and an end to the run.
+//! Bad input gets one clear error and status 1. It changes nothing on disk, and the run ends.
 
 use std::path::Path;
 use std::sync::mpsc;
@@ -8,7 +8,7 @@ use testkit::golden;
 
 use crate::support::{Ran, copy_of, files, ldb, ldb_on, sst_dump};
 
-/// Runs it, and gives up on a run that does not end.
+/// Runs a tool in a thread. Fails the test if the run does not end.
 fn ends(what: &str, run: impl FnOnce() -> Ran + Send + 'static) -> Ran {
     let (done, wait) = mpsc::channel();
     std::thread::spawn(move || done.send(run()));
@@ -110,7 +110,7 @@ fn a_database_that_is_not_as_asked_is_refused_and_left_as_it_is() {
     let cases: &[(&str, &[&str], &str)] = &[
         ("cfs", &["scan", "--column_family=nobody"], "Non-existing column family nobody"),
         ("cfs", &["drop_column_family", "nobody"], "Column family: nobody doesn't exist in db."),
-        // Its OPTIONS file has the right ones.
+        // The OPTIONS file of the database names the right comparators.
         (
             "cfs",
             &["scan", "--try_load_options=false"],
@@ -148,7 +148,7 @@ fn a_database_in_use_is_not_written_to() {
     let ran = ldb_on(&dir, &["put", "k", "v"]);
     assert!(ran.status == 1 && ran.err.contains("LOCK"), "{}", ran.err);
     assert_eq!(files(&dir), before);
-    // Reading takes no lock.
+    // A read takes no lock.
     assert_eq!(ldb_on(&dir, &["scan", "--hex", "--max_keys=1"]).good().lines().count(), 1);
     open.close().unwrap();
     assert_eq!(ldb_on(&dir, &["put", "k", "v"]).good(), "OK\n");
@@ -173,7 +173,7 @@ fn options_of_a_later_release_are_refused_until_told_to_pass_over_them() {
     assert!(ldb_on(&dir, &["scan", "--ignore_unknown_options"]).good().lines().count() > 10);
 }
 
-/// Damaged databases: the rows that RocksDB gives from a read-only opening, or an error.
+/// Damaged databases: the rows that RocksDB reads from a read-only open, or an error.
 #[test]
 fn damage_gives_rocksdbs_rows_or_an_error_and_changes_nothing() {
     let mut names: Vec<_> = std::fs::read_dir(golden::root().join("corrupt"))
@@ -243,7 +243,7 @@ fn damage_gives_rocksdbs_rows_or_an_error_and_changes_nothing() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Every file of a damaged database through every dump: an end, whatever it says.
+/// Prints every file of a damaged database. Each command ends, with or without an error.
 fn dump_every_file(name: &str, dir: &Path) {
     for path in files(dir).into_keys() {
         let file = path.display().to_string();

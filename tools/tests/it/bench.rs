@@ -1,4 +1,4 @@
-//! db_bench: every benchmark runs, and every one of RocksDB's is there or is said to be missing.
+//! db_bench: every benchmark runs. Every benchmark of RocksDB exists here or is listed as missing.
 
 use std::process::{Command, Output};
 
@@ -105,7 +105,8 @@ fn ran(args: &[&str]) -> String {
     text
 }
 
-/// The names in the listing of an unknown benchmark: those there are, and those that are missing.
+/// Returns the names in the listing of an unknown benchmark: the benchmarks that exist, and the benchmarks that are
+/// missing.
 fn listed() -> (Vec<String>, Vec<String>) {
     let scratch = tempfile::tempdir().unwrap();
     let output = run(scratch.path(), &["--benchmarks=nosuch"]);
@@ -134,7 +135,7 @@ fn every_benchmark_of_rocksdb_is_here_or_said_to_be_missing() {
 
 #[test]
 fn every_benchmark_runs() {
-    // These have tests of their own, or go through gigabytes whatever is asked for.
+    // These benchmarks have tests of their own, or process gigabytes with every setting.
     let alone = [
         "fillseqdeterministic",
         "filluniquerandomdeterministic",

@@ -1,5 +1,5 @@
-//! db_bench: the benchmarks and flags of backups, ingestion, blob files, timestamps, entities and instances beside a
-//! writer.
+//! db_bench: the benchmarks and flags of backups, ingestion, blob files, timestamps, entities, and instances that
+//! follow a writer.
 
 use std::path::Path;
 use std::process::{Command, Output};
@@ -221,7 +221,7 @@ fn families_get_keys_by_their_shares() {
         let family = format!("--column_family={family}");
         ldb_on(&db, &[&family, "scan", "--hex"]).good().lines().count()
     };
-    // RocksDB gives a family the remainders up to its share, the remainder 0 included.
+    // RocksDB gives a column family the remainders up to its share, with the remainder 0 included.
     let counts = ["default", "column_family_name_000001", "column_family_name_000002"].map(count);
     assert_eq!(counts, [810, 150, 40]);
     let wrong = ["--benchmarks=fillseq", "--num_column_families=3", "--column_family_distribution=80,15"];

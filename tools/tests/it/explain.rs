@@ -1,4 +1,4 @@
-//! The program `ironstone` from outside: facts, findings, bundles, plans, and the server of the pages.
+//! The program `ironstone` as a process: facts, findings, bundles, plans, and the server of the pages.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;

@@ -1,13 +1,14 @@
-//! Every golden database through `ldb`: exactly the rows that RocksDB gave, or a refusal that names the
-//! feature. Reading changes nothing on disk.
+//! `ldb` on every golden database: exactly the rows that RocksDB read, or an error that names the feature. A read
+//! changes nothing on disk.
 
 use testkit::golden::{self, Family, Golden, Row, hex};
 
 use crate::support::{copy_of, files, ldb_on, oracle, theirs};
 
-/// What this release cannot read, and what it says.
+/// The golden databases that this release cannot read, and the text in the error.
 const REFUSED: &[(&str, &str)] = &[
-    // Where its tables lie stands in no file: whoever opens it has to say, and ldb cannot.
+    // No file records the directories of its SST files, so only the caller of the open can name them, and `ldb` has
+    // no option for them.
     ("multi-path", "000016.sst"),
 ];
 
@@ -23,7 +24,7 @@ fn scan(family: &Family, args: &mut Vec<String>) {
     }
 }
 
-/// A row as `scan --hex` prints it.
+/// Formats a row as `scan --hex` prints it.
 fn line(row: &Row) -> String {
     let shown = |bytes: &[u8]| format!("0x{}", hex(bytes));
     let part = |bytes: &[u8]| if bytes.is_empty() { String::new() } else { shown(bytes) };
@@ -90,7 +91,7 @@ fn a_key_put_into_a_golden_database_is_there_for_rocksdb_too() {
             continue;
         }
         let (_scratch, dir) = copy_of(&golden.name);
-        // No comparator orders these eight bytes beside a golden key in two ways.
+        // Every comparator gives this key one place among the golden keys.
         let put = ldb_on(&dir, &["put", "--hex", "0xF0E0D0C0B0A09080", "0x6E6577"]);
         if put.status == 1 && put.err.starts_with("Failed: Not implemented: option ") {
             continue;

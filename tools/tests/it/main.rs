@@ -1,4 +1,4 @@
-//! The tools from outside: one binary, one module a subject.
+//! The tools are tested through their command lines: one test program, with a module for each subject.
 //!
 //! `IRONSTONE_ORACLE` names the directory of RocksDB 11.8.1's tools. Without the variable, the tests print
 //! a message and skip the parts that need the tools.

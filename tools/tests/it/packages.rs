@@ -1,4 +1,4 @@
-//! The package records: in by `ldb load`, back by key and by range, after a kill, and by RocksDB.
+//! The package records: `ldb load` loads them, and they are read by key and by range, after a kill, and by RocksDB.
 
 use std::io::Write;
 use std::path::Path;
@@ -13,7 +13,7 @@ fn records() -> Vec<Row> {
     golden::load("levels-dynamic").rows
 }
 
-/// The records as `load --hex` takes them and `scan --hex` gives them.
+/// Returns the records in the form that `load --hex` reads and `scan --hex` prints.
 fn lines(rows: &[Row]) -> Vec<u8> {
     let line = |row: &Row| format!("0x{} ==> 0x{}\n", hex(&row.key), hex(&row.value));
     rows.iter().map(line).collect::<String>().into_bytes()
@@ -25,7 +25,7 @@ fn load(dir: &Path, rows: &[Row], more: &[&str]) -> String {
     ldb(&args, &lines(rows)).good()
 }
 
-/// By key, all at once, and by range.
+/// Reads the records by a scan, by key, and by range.
 fn read_back(dir: &Path, rows: &[Row]) {
     assert!(ldb_on(dir, &["scan", "--hex"]).out == lines(rows), "a scan gives other rows");
     for row in rows.iter().step_by(rows.len() / 20) {
@@ -38,7 +38,7 @@ fn read_back(dir: &Path, rows: &[Row]) {
     assert!(range.out == lines(&rows[from..to]), "a range gives other rows");
 }
 
-/// RocksDB's `ldb` reads the same, of a copy: it opens for writing too when asked to.
+/// RocksDB's `ldb` reads the same records, from a copy, because it may open the database for writing.
 fn rocksdb_reads(dir: &Path, rows: &[Row]) {
     let Some(ldb) = oracle("ldb") else {
         eprintln!("SKIPPED: RocksDB reads what was loaded: set IRONSTONE_ORACLE to the folder of its tools");
@@ -51,7 +51,7 @@ fn rocksdb_reads(dir: &Path, rows: &[Row]) {
     assert!(read.out == lines(rows), "RocksDB reads other rows: {}", read.err);
     assert_eq!(theirs(&ldb, [&db, "checkconsistency"]).text(), "OK\n");
     assert_eq!(theirs(&ldb, [&db, "put", "zzz", "after us"]).text(), "OK\n");
-    // And back: what RocksDB left is read here.
+    // Ironstone reads the entries that RocksDB wrote.
     assert_eq!(ldb_on(copy.path(), &["get", "zzz"]).good(), "after us\n");
     assert_eq!(ldb_on(copy.path(), &["scan", "--no_value"]).good().lines().count(), rows.len() + 1);
 }
@@ -88,7 +88,7 @@ fn records_survive_a_kill_in_the_middle_of_loading() {
         .unwrap();
     let mut input = loading.stdin.take().unwrap();
     input.write_all(&lines(&rows)).unwrap();
-    // It waits for more now. A reader beside it sees when all has arrived.
+    // The load waits for more input. A second process reads until the last record is there.
     let last = format!("0x{}", hex(&rows[rows.len() - 1].key));
     let started = Instant::now();
     while ldb_on(dir.path(), &["get", "--hex", &last]).text()
@@ -156,7 +156,7 @@ fn flags_reach_the_tables() {
         sst_dump(&[&format!("--file={}", dir.path().display()), "--command=none", "--show_properties"])
             .good();
     for line in [
-        // Since format version 7: the built-in scheme, and the types in use.
+        // Format version 7 prints the built-in scheme, and the compression types in use.
         "  SST file compression algo: BuiltinV2;02;",
         "  filter policy name: bloomfilter",
         "  prefix extractor name: rocksdb.FixedPrefix.3",
@@ -166,7 +166,7 @@ fn flags_reach_the_tables() {
     let blocks =
         shown.lines().find_map(|l| l.trim().strip_prefix("# data blocks: ")?.parse::<u64>().ok()).unwrap();
     assert!(blocks > 300, "{blocks} blocks of 512 bytes");
-    // They are in the OPTIONS file now.
+    // The options are in the OPTIONS file after this command.
     assert_eq!(ldb_on(dir.path(), &["put", "k", "v"]).good(), "OK\n");
     let options =
         std::fs::read_dir(dir.path()).unwrap().filter_map(|e| e.ok()?.file_name().into_string().ok());

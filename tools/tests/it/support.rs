@@ -1,4 +1,4 @@
-//! Running the tools in this process, and directories to run them on.
+//! Runs the tools in this process, and makes directories for them.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -8,7 +8,7 @@ use std::process::Command;
 use ironstone_tools::ldb::{self, Io};
 use ironstone_tools::sst;
 
-/// What a run gave.
+/// The result of a run.
 pub struct Ran {
     pub status: i32,
     pub out: Vec<u8>,
@@ -20,7 +20,7 @@ impl Ran {
         String::from_utf8_lossy(&self.out).into_owned()
     }
 
-    /// The output of a run that went well.
+    /// Returns the output of a run that must succeed.
     #[track_caller]
     pub fn good(self) -> String {
         assert_eq!((self.status, self.err.as_str()), (0, ""), "{}", self.text());
@@ -36,7 +36,7 @@ fn run(program: fn(&[Vec<u8>], &mut Io<'_>) -> i32, args: &[&str], mut input: &[
     Ran { status, out, err: String::from_utf8_lossy(&err).into_owned() }
 }
 
-/// `ldb --db=DIR args...`.
+/// Runs `ldb --db=DIR args...`.
 pub fn ldb_on(dir: &Path, args: &[&str]) -> Ran {
     let db = format!("--db={}", dir.display());
     let args: Vec<_> = std::iter::once(db.as_str()).chain(args.iter().copied()).collect();
@@ -51,7 +51,7 @@ pub fn sst_dump(args: &[&str]) -> Ran {
     run(sst::run, args, b"")
 }
 
-/// RocksDB's tool of that name, if the oracle is there.
+/// Returns the path of RocksDB's tool with this name, if the oracle exists.
 pub fn oracle(tool: &str) -> Option<PathBuf> {
     let place = PathBuf::from(std::env::var_os("IRONSTONE_ORACLE")?);
     let tool = if place.is_dir() { place.join(tool) } else { place.with_file_name(tool) };
@@ -59,7 +59,7 @@ pub fn oracle(tool: &str) -> Option<PathBuf> {
     Some(tool)
 }
 
-/// RocksDB's tool run on a directory.
+/// Runs RocksDB's tool.
 pub fn theirs(tool: &Path, args: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Ran {
     let ran = Command::new(tool).args(args).output().expect("the oracle runs");
     Ran {
@@ -69,7 +69,7 @@ pub fn theirs(tool: &Path, args: impl IntoIterator<Item = impl AsRef<OsStr>>) ->
     }
 }
 
-/// Every file below a directory with its bytes.
+/// Returns every file of a directory, with its bytes.
 pub fn files(dir: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut found = BTreeMap::new();
     let mut waiting = vec![dir.to_path_buf()];
@@ -87,7 +87,7 @@ pub fn files(dir: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     found
 }
 
-/// A scratch copy of a directory of fixtures; the second is where its CURRENT is.
+/// Copies a directory of fixtures. Returns the scratch directory, and the directory of the file CURRENT in it.
 pub fn copy_of(name: &str) -> (tempfile::TempDir, PathBuf) {
     let scratch = tempfile::tempdir().expect("a scratch directory");
     testkit::golden::copy_dir(&testkit::golden::root().join(name), scratch.path());

@@ -1,4 +1,4 @@
-//! What the tools print, compared with what RocksDB's print.
+//! Compares the output of the tools with the output of RocksDB's tools.
 //!
 //! A page in `testdata` names a golden database in its first line. Then, for each command line after a `$`,
 //! the page has the output of RocksDB 11.8.1's tool. `DIR` stands for the directory of the database. With
@@ -30,7 +30,7 @@ fn check(page: &str) {
             _ => sst_dump(&args).out,
         };
         let out = String::from_utf8_lossy(&out).replace(&dir, "DIR");
-        // Where their environment lies in memory is told nobody.
+        // The address of RocksDB's environment differs in each run.
         let out: String = out.split_inclusive('\n').filter(|l| !l.starts_with("options.env is")).collect();
         write!(printed, "$ {command}\n{out}").unwrap();
     }

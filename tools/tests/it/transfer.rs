@@ -1,4 +1,4 @@
-//! `ldb` takes files out of databases and puts files in.
+//! `ldb` copies files out of databases and ingests files.
 
 use crate::support::{ldb, ldb_on};
 
@@ -38,7 +38,8 @@ fn ldb_makes_checkpoints_backups_and_external_files() {
     assert!(out.err.contains("missing backup_dir"), "{}", out.err);
 }
 
-/// The merge operator of an application is no part of the tool. RocksDB's `ldb` joins the operands by a colon too.
+/// The tool does not contain the merge operator of the application. RocksDB's `ldb` joins the operands by a colon
+/// too.
 #[test]
 fn operands_of_an_unknown_merge_operator_are_joined_by_a_colon() {
     let dir = tempfile::tempdir().expect("a directory");
