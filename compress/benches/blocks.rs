@@ -1,8 +1,8 @@
-//! Megabytes a second of each compression on blocks as `db_bench` makes them: half of each 100 bytes random,
-//! the other half its copy. Best of many short runs.
+//! Measures the megabytes per second of each compression. The blocks are like those of `db_bench`: of each
+//! 100 bytes half is random, and the other half is a copy of the first. The best of many short runs counts.
 //!
-//! `cargo bench -p ironstone-compress --bench blocks [snappy|lz4|..] [block bytes]`; RocksDB's side is
-//! `db_bench --benchmarks=compress,uncompress --compression_type=snappy`.
+//! `cargo bench -p ironstone-compress --bench blocks [snappy|lz4|..] [block bytes]`. The corresponding
+//! command for RocksDB is `db_bench --benchmarks=compress,uncompress --compression_type=snappy`.
 
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "a bench")]
 

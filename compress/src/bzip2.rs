@@ -1,4 +1,5 @@
-//! BZip2 by the `bzip2` crate on `libbz2-rs`: whole streams, level 1, work factor 30, as RocksDB writes them.
+//! BZip2 with the `bzip2` crate and `libbz2-rs`. Each block is one complete stream with level 1 and work
+//! factor 30, as RocksDB writes them.
 
 use base::Result;
 use bzip2::{Action, Compress, Decompress, Status};
@@ -6,7 +7,7 @@ use bzip2::{Action, Compress, Decompress, Status};
 use crate::Compression;
 use crate::decompress::damaged;
 
-/// Streams cannot be reset, so there is nothing to keep: each block makes its own.
+/// The encoder has no state: a stream cannot be reset, so each block creates its own stream.
 pub(crate) struct Encoder;
 
 impl Encoder {
@@ -24,7 +25,8 @@ pub(crate) fn decode(stream: &[u8], block: &mut [u8]) -> Result<()> {
     let mut decoder = Decompress::new(false);
     let status =
         decoder.decompress(stream, block).map_err(|error| damaged(Compression::Bzip2, &error.to_string()))?;
-    // A stream that ends with the buffer may want one more call to say so.
+    // If a stream ends exactly at the end of the buffer, the decoder may report the end only in one more
+    // call.
     let ended = status == Status::StreamEnd
         || (decoder.total_out() == block.len() as u64
             && matches!(

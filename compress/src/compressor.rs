@@ -1,19 +1,20 @@
-//! Blocks to payloads. One `Compressor` for each thread that writes a file; its contexts, hash tables and
-//! digested dictionary live as long as it does, so that a block costs no allocation.
+//! Compressors: from blocks to payloads. Each thread that writes a file has its own `Compressor`. The
+//! contexts, hash tables and the digested dictionary live as long as the compressor, so compressing a block
+//! allocates no memory.
 
 use base::coding::put_varint32;
 use base::{Error, Result};
 
 use crate::{Compression, CompressionOptions};
 
-/// Compresses blocks one way.
+/// Compresses blocks with one compression type and one set of options.
 pub struct Compressor {
     stored: Compression,
     options: CompressionOptions,
     encoder: Encoder,
 }
 
-#[allow(clippy::large_enum_variant)] // One a writer; a box would cost a hop a block.
+#[allow(clippy::large_enum_variant)] // A writer has only one; a box would cost a pointer access per block.
 enum Encoder {
     None,
     #[cfg(feature = "snappy")]
@@ -35,11 +36,11 @@ impl std::fmt::Debug for Compressor {
 }
 
 impl Compressor {
-    /// A compressor of `kind`. `dict` is the file's dictionary for its data blocks; Snappy and BZip2 have no
-    /// use for one and ignore it, as RocksDB does.
+    /// Creates a compressor of type `kind`. `dict` is the file's dictionary for data blocks. Snappy and BZip2
+    /// cannot use a dictionary and ignore it, as RocksDB does.
     ///
     /// # Errors
-    /// `NotSupported` when this build lacks the type.
+    /// `NotSupported` if this build does not contain the compression type.
     pub fn new(kind: Compression, options: &CompressionOptions, dict: Option<&[u8]>) -> Result<Compressor> {
         let dict = dict.filter(|dict| !dict.is_empty());
         #[allow(unused_mut)] // Only LZ4 changes it.
@@ -67,28 +68,30 @@ impl Compressor {
         Ok(Compressor { stored, options: *options, encoder })
     }
 
-    /// The type to store beside the payloads: LZ4 and LZ4HC say which of them worked, the level decides.
+    /// Returns the type to store with the payloads. For LZ4 and LZ4HC the level decides which of the two it
+    /// is.
     pub fn stored_kind(&self) -> Compression {
         self.stored
     }
 
-    /// Replaces `payload` by the compressed form of `block` and answers true; or answers false when that
-    /// would not be short enough to be worth it (then `payload` is scratch and the block is stored raw).
+    /// Replaces `payload` with the compressed form of `block` and returns true. Returns false if the
+    /// compressed form is not small enough; `payload` then has no meaning, and the block must be stored
+    /// uncompressed.
     ///
     /// # Errors
-    /// Only where the library itself fails, which it has no cause to.
+    /// An error of the library. It has no known cause.
     pub fn compress(&mut self, block: &[u8], payload: &mut Vec<u8>) -> Result<bool> {
         let limit = self.options.limit(block.len());
         self.compress_within(block, payload, limit)
     }
 
-    /// Replaces `payload` by the compressed form of `block`, even if the compressed form is longer: blob files store
-    /// one compression type for all their values.
+    /// Replaces `payload` with the compressed form of `block`, even if the compressed form is longer. Blob
+    /// files need this, because they store one compression type for all their values.
     ///
     /// # Errors
     /// `InvalidArgument` if `block` has 2 GiB or more, or the library fails.
     pub fn compress_always(&mut self, block: &[u8], payload: &mut Vec<u8>) -> Result<()> {
-        // More than any format adds to bytes that do not compress: bzip2 adds the most, 1 % and 600 bytes.
+        // This is more than any format adds to incompressible bytes. bzip2 adds the most: 1 % and 600 bytes.
         let limit = block.len() + block.len() / 32 + 1024;
         if self.compress_within(block, payload, limit)? {
             return Ok(());

@@ -1,11 +1,13 @@
-//! Payloads to blocks. Any payload gives a block of the length it announces, or an error.
+//! Decompression: from payloads to blocks. Every payload gives a block of the length that the payload states,
+//! or an error.
 
 use base::coding::get_varint64;
 use base::{Error, Result};
 
 use crate::{Compression, Dictionary};
 
-/// The length of the block behind `payload` (which is without its type byte), in bytes.
+/// Returns the length in bytes of the block that is compressed in `payload`. `payload` does not contain the
+/// type byte.
 ///
 /// # Errors
 ///
@@ -15,11 +17,11 @@ pub fn uncompressed_len(kind: Compression, payload: &[u8]) -> Result<usize> {
     split(kind, payload).map(|(len, _)| len)
 }
 
-/// The block behind `payload`, which is without its type byte.
+/// Returns the block that is compressed in `payload`. `payload` does not contain the type byte.
 ///
 /// # Errors
-/// `Corruption` for anything that is not exactly one well-formed stream of the announced length;
-/// `NotSupported` when this build lacks the type.
+/// `Corruption` if the payload is not exactly one well-formed stream of the stated length. `NotSupported` if
+/// this build does not contain the compression type.
 pub fn decompress(kind: Compression, payload: &[u8], dict: Option<&Dictionary>) -> Result<Vec<u8>> {
     let (len, stream) = split(kind, payload)?;
     let mut block = vec![0; len];
@@ -27,10 +29,11 @@ pub fn decompress(kind: Compression, payload: &[u8], dict: Option<&Dictionary>) 
     Ok(block)
 }
 
-/// [`decompress`] into a buffer of exactly [`uncompressed_len`] bytes.
+/// Like [`decompress`], but into a buffer of exactly [`uncompressed_len`] bytes.
 ///
 /// # Errors
-/// As `decompress`; also `Corruption` when `block` has another length than the payload announces.
+/// The same as `decompress`. Also `Corruption` if the length of `block` differs from the length that the
+/// payload states.
 pub fn decompress_into(
     kind: Compression,
     payload: &[u8],
@@ -44,15 +47,16 @@ pub fn decompress_into(
     decode(kind, stream, dict, block)
 }
 
-/// Most bytes that one byte of stream can stand for, rounded up generously.
+/// Returns the largest number of bytes that one byte of a stream can stand for, rounded up generously.
 fn expansion_max(kind: Compression) -> u64 {
     match kind {
         Compression::Snappy => 64,
         Compression::Lz4 | Compression::Lz4hc => 256,
         Compression::Zlib => 1040,
-        // A run of 255 equal bytes costs five before the transform, and the transform loves them.
+        // A run of 255 equal bytes becomes five bytes before the Burrows-Wheeler transform, and the transform
+        // makes such input very small.
         Compression::Bzip2 => 1 << 18,
-        // A block of 128 KiB of one byte costs four.
+        // A block of 128 KiB of one repeated byte becomes four bytes.
         _ => 1 << 16,
     }
 }
@@ -71,7 +75,7 @@ fn split(kind: Compression, payload: &[u8]) -> Result<(usize, &[u8])> {
     if len > possible || len > u64::from(u32::MAX) {
         return Err(damaged(kind, &format!("impossible length {len} for {} bytes", payload.len())));
     }
-    // Snappy's own prefix is part of its stream.
+    // For Snappy, the length is part of the stream.
     let stream = if kind == Compression::Snappy { payload } else { &payload[prefix..] };
     Ok((len as usize, stream))
 }
@@ -98,7 +102,7 @@ fn decode(kind: Compression, stream: &[u8], dict: Option<&Dictionary>, block: &m
     }
 }
 
-/// Corruption in a stream of `kind`.
+/// Returns a corruption error for a stream of type `kind`.
 #[cold]
 pub(crate) fn damaged(kind: Compression, what: &str) -> Error {
     Error::corruption(format!("{kind} block: {what}"))

@@ -1,10 +1,12 @@
-//! A file's dictionary: raw bytes in its `rocksdb.compression_dict` block, for data blocks only.
+//! The dictionary of a file: raw bytes in the file's `rocksdb.compression_dict` block. It is used for data
+//! blocks only.
 
 use base::Result;
 
 use crate::{Compression, CompressionOptions};
 
-/// A dictionary ready for decompression. ZSTD digests it once, here; share it by reference or `Arc`.
+/// A dictionary for decompression. ZSTD digests it once, on first use. Share the dictionary by reference or
+/// `Arc`.
 pub struct Dictionary {
     raw: Vec<u8>,
     #[cfg(any(feature = "zstd", feature = "zstd-pure"))]
@@ -18,7 +20,7 @@ impl std::fmt::Debug for Dictionary {
 }
 
 impl Dictionary {
-    /// Takes the contents of the dictionary block.
+    /// Creates a dictionary from the contents of the dictionary block.
     pub fn new(raw: Vec<u8>) -> Dictionary {
         Dictionary {
             raw,
@@ -27,18 +29,20 @@ impl Dictionary {
         }
     }
 
-    /// The bytes as they lie in the file.
+    /// Returns the bytes as they are stored in the file.
     pub fn raw(&self) -> &[u8] {
         &self.raw
     }
 
-    /// Bytes held, roughly: a digested ZSTD dictionary adds about 27 KiB of tables.
+    /// Returns the approximate memory usage in bytes. The tables of a digested ZSTD dictionary (about 27 KiB)
+    /// are not counted.
     pub fn memory_usage_bytes(&self) -> usize {
         self.raw.capacity() + size_of::<Dictionary>()
     }
 }
 
-/// How many bytes of samples [`make_dict`] wants for `kind`; 0 when these options make no dictionary.
+/// Returns how many bytes of samples [`make_dict`] needs for `kind`; 0 if no dictionary is made with these
+/// options.
 pub fn dict_sample_bytes_max(kind: Compression, options: &CompressionOptions) -> usize {
     match kind {
         Compression::None | Compression::Disabled | Compression::Xpress => 0,
@@ -48,12 +52,13 @@ pub fn dict_sample_bytes_max(kind: Compression, options: &CompressionOptions) ->
     }
 }
 
-/// The dictionary for a file from `samples`, whole data blocks one after the other, `lens[i]` bytes each.
-/// Empty when there is nothing to learn from them; a file then has no dictionary.
+/// Makes the dictionary for a file from `samples`. The samples are complete data blocks, one after another;
+/// `lens[i]` is the length of block `i`. The result is empty if the samples are unsuitable; the file then has
+/// no dictionary.
 ///
 /// # Errors
-/// `NotSupported` when training needs the `zstd` feature and it is off; `InvalidArgument` when `lens` do not
-/// add up to `samples`.
+/// `NotSupported` if training needs the feature `zstd` and this build does not contain it. `InvalidArgument`
+/// if the sum of `lens` is not the length of `samples`.
 pub fn make_dict(
     kind: Compression,
     options: &CompressionOptions,

@@ -1,10 +1,11 @@
-//! The compression type: a byte on disk, a word in options, another word in table properties.
+//! The compression type. It is a byte on disk, and it has one name in options and another name in table
+//! properties.
 
 use std::fmt;
 
 use base::{Error, Result};
 
-/// How a block is compressed. The number is the block's type byte.
+/// The compression of a block. The number is the type byte of the block.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Compression {
@@ -14,12 +15,12 @@ pub enum Compression {
     Zlib = 2,
     Bzip2 = 3,
     Lz4 = 4,
-    /// Another effort at LZ4's format; shares its decoder.
+    /// The same format as LZ4 and the same decoder, but another encoder.
     Lz4hc = 5,
-    /// Windows only; named in options and refused in data.
+    /// Exists on Windows only. The name is accepted in options; data with this type is rejected.
     Xpress = 6,
     Zstd = 7,
-    /// "No such setting" in options (`bottommost_compression`); never on disk.
+    /// "Not set" in options (`bottommost_compression`). Never on disk.
     Disabled = 0xff,
 }
 
@@ -27,7 +28,8 @@ pub enum Compression {
 /// writes this byte today.
 const ZSTD_NOT_FINAL: u8 = 0x40;
 
-/// Byte, word in OPTIONS, word in properties of files before format_version 7, word of `db_bench`.
+/// For each type: the type, the name in OPTIONS files, the name in properties of files before format_version
+/// 7, and the name in `db_bench`.
 const NAMES: [(Compression, &str, &str, &str); 9] = [
     (Compression::None, "kNoCompression", "NoCompression", "none"),
     (Compression::Snappy, "kSnappyCompression", "Snappy", "snappy"),
@@ -41,10 +43,10 @@ const NAMES: [(Compression, &str, &str, &str); 9] = [
 ];
 
 impl Compression {
-    /// The type behind a block's type byte.
+    /// Returns the compression type of a block's type byte.
     ///
     /// # Errors
-    /// `NotSupported` for custom types (0x80 to 0xfe), `Corruption` for reserved bytes and 0xff.
+    /// `NotSupported` for custom types (0x80 to 0xfe). `Corruption` for reserved bytes and 0xff.
     pub fn from_byte(byte: u8) -> Result<Compression> {
         match (Compression::from_u8(byte), byte) {
             (Some(kind), _) => Ok(kind),
@@ -55,7 +57,7 @@ impl Compression {
         }
     }
 
-    /// The types with a byte on disk, by that byte.
+    /// The types that exist on disk. The index is the type byte.
     pub const ALL: [Compression; 8] = [
         Compression::None,
         Compression::Snappy,
@@ -67,7 +69,8 @@ impl Compression {
         Compression::Zstd,
     ];
 
-    /// The type of a type byte, or `None` for one that no release has written by itself.
+    /// Returns the compression type of a type byte. Returns `None` for a byte that no release writes without
+    /// custom compression.
     #[inline]
     pub const fn from_u8(byte: u8) -> Option<Compression> {
         if byte == ZSTD_NOT_FINAL {
@@ -76,42 +79,44 @@ impl Compression {
         if (byte as usize) < Self::ALL.len() { Some(Self::ALL[byte as usize]) } else { None }
     }
 
-    /// The byte on disk.
+    /// Returns the byte on disk.
     #[inline]
     pub const fn byte(self) -> u8 {
         self as u8
     }
 
-    /// The word in OPTIONS files: `kSnappyCompression`.
+    /// Returns the name in OPTIONS files, for example `kSnappyCompression`.
     pub fn option_name(self) -> &'static str {
         self.names().1
     }
 
-    /// The word in the table property `rocksdb.compression` before format_version 7: `Snappy`.
+    /// Returns the name in the table property `rocksdb.compression` before format_version 7, for example
+    /// `Snappy`.
     pub fn name(self) -> &'static str {
         self.names().2
     }
 
-    /// The word on `db_bench`'s command line: `snappy`.
+    /// Returns the name on the command line of `db_bench`, for example `snappy`.
     pub fn flag_name(self) -> &'static str {
         self.names().3
     }
 
-    /// The type an OPTIONS word names.
+    /// Returns the type with this name in OPTIONS files.
     pub fn by_option_name(name: &str) -> Option<Compression> {
-        // Older OPTIONS files say kZSTDNotFinalCompression for the same frames.
+        // Older OPTIONS files have the name kZSTDNotFinalCompression for the same frames.
         let name = if name == "kZSTDNotFinalCompression" { "kZSTD" } else { name };
         NAMES.iter().find(|names| names.1 == name).map(|names| names.0)
     }
 
-    /// The type a table property names.
+    /// Returns the type with this name in table properties.
     pub fn by_name(name: &str) -> Option<Compression> {
         // Releases up to 9.11 write this name for the type byte 0x40. The blocks are ZSTD frames.
         let name = if name == "ZSTDNotFinal" { "ZSTD" } else { name };
         NAMES.iter().find(|names| names.2 == name).map(|names| names.0)
     }
 
-    /// The type a `db_bench` flag names, in any case.
+    /// Returns the type with this name on the command line of `db_bench`. Upper case and lower case are the
+    /// same.
     pub fn by_flag_name(name: &str) -> Option<Compression> {
         NAMES.iter().find(|names| names.3.eq_ignore_ascii_case(name)).map(|names| names.0)
     }
@@ -120,7 +125,7 @@ impl Compression {
         NAMES.iter().find(|names| names.0 == self).unwrap_or(&NAMES[0])
     }
 
-    /// Whether this build can read and write it.
+    /// Returns true if this build can read and write the type.
     pub const fn is_supported(self) -> bool {
         match self {
             Compression::None => true,
@@ -133,7 +138,7 @@ impl Compression {
         }
     }
 
-    /// The refusal of a type that this build cannot handle.
+    /// Returns the error for a type that this build does not contain.
     #[cold]
     pub(crate) fn not_supported(self) -> Error {
         Error::not_supported(match self {
@@ -157,7 +162,7 @@ impl fmt::Display for Compression {
     }
 }
 
-/// The types this build can read and write, in order of their bytes, `None` included.
+/// Returns the types that this build can read and write, ordered by type byte, including `None`.
 pub fn supported() -> Vec<Compression> {
     NAMES.iter().map(|names| names.0).filter(|kind| kind.is_supported()).collect()
 }

@@ -1,16 +1,17 @@
-//! One face over every block compression RocksDB knows.
+//! One interface for every block compression of RocksDB.
 //!
 //! ```text
 //! kind        the type byte, its names            options     CompressionOptions, RocksDB's defaults
-//! compressor  block in, payload out, or "not worth it"         decompress  payload in, block of known length out
-//! dict        a file's dictionary: digested once; made of samples
-//! snappy zlib bzip2 lz4 zstd zstd_pure      one adapter each, behind the feature of that name
+//! compressor  from block to payload, or "not small enough"     decompress  from payload to block of known length
+//! dict        a file's dictionary: digested once; made from samples
+//! snappy zlib bzip2 lz4 zstd zstd_pure      one adapter each, in the feature of that name
 //! ```
-//! A payload is what lies in a block before its type byte: for Snappy the raw stream, for all others the
-//! uncompressed size as a varint and the stream. Sizes are checked against what the algorithm can possibly
-//! produce before anything is allocated; an output of another size is corruption.
+//! A payload is what a block contains before its type byte: for Snappy the raw stream, for all other types
+//! the uncompressed size as a varint and then the stream. Before memory is allocated, the size is compared
+//! with the largest output that the algorithm can produce. If the output has another size, the block is
+//! corrupt.
 //!
-//! A type whose feature is off is refused with a `NotSupported` error that names the feature.
+//! A type whose feature is off is rejected with a `NotSupported` error that contains the name of the feature.
 
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::disallowed_methods, clippy::disallowed_types))]
@@ -42,7 +43,7 @@ pub use kind::{Compression, supported};
 pub use options::CompressionOptions;
 pub use stream::{FrameDecoder, FrameEncoder, frames_supported};
 
-/// Frees the buffers that this thread keeps between blocks and between tables: up to 768 KiB.
+/// Frees the buffers that this thread keeps between blocks and between tables. They have up to 768 KiB.
 pub fn forget_spares() {
     #[cfg(feature = "zlib")]
     zlib::forget();

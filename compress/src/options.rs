@@ -1,9 +1,9 @@
-//! The settings of compression, with RocksDB's names and defaults, and their text in options.
+//! Compression options with RocksDB's names and defaults, and their text form.
 
 use base::Result;
 use base::option::{not_a, parse_map};
 
-/// The settings of compression: RocksDB's `CompressionOptions`.
+/// The options of compression: RocksDB's `CompressionOptions`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CompressionOptions {
     /// zlib only: the size of the window in bits. A negative value asks for a raw stream. Blocks are always raw, so the
@@ -42,7 +42,7 @@ base::option_struct!(
     ignored
 );
 
-/// Splits `{level=3;..}`, or the older form `window_bits:level:strategy[:max_dict_bytes[:..]]`.
+/// Splits the text form `{level=3;..}` or the older form `window_bits:level:strategy[:max_dict_bytes[:..]]`.
 fn split(text: &str) -> Result<Vec<(String, String)>> {
     if text.contains('=') || text.trim().is_empty() || text.trim() == "{}" {
         return parse_map(text);
@@ -89,10 +89,11 @@ impl Default for CompressionOptions {
 }
 
 impl CompressionOptions {
-    /// "The library's own default level", as OPTIONS files write it.
+    /// The level in OPTIONS files that means the default level of each library.
     pub const DEFAULT_LEVEL: i32 = 32767;
 
-    /// Longest payload worth storing for a block of `len` bytes, size prefix included.
+    /// Returns the largest payload that is stored compressed for a block of `len` bytes. The payload includes
+    /// the size prefix.
     pub fn limit(&self, len: usize) -> usize {
         let per_kb = self.max_compressed_bytes_per_kb.clamp(0, 1023) as u64;
         (len as u64 * per_kb / 1024) as usize

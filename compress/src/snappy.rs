@@ -1,4 +1,4 @@
-//! Snappy by the `snap` crate: raw blocks, their length in front as their own format has it.
+//! Snappy with the `snap` crate: raw blocks. The length at the start is part of Snappy's own format.
 
 use base::Result;
 

@@ -1,11 +1,11 @@
-//! Frames of ZSTD for records that lie in pieces: what compressed WALs are made of.
+//! ZSTD frames for records that consist of fragments. Compressed WALs use them.
 //!
-//! A record is one frame, written whole and read piece by piece, as the pieces come. Only the C library can
-//! read that way; without the feature `zstd` both directions are refused.
+//! A record is one frame. It is written at once and read fragment by fragment. Only the C library can read in
+//! this way. Without the feature `zstd`, reading and writing fail with an error.
 
 use base::Result;
 
-/// Makes frames.
+/// Writes frames.
 pub struct FrameEncoder {
     #[cfg(feature = "zstd")]
     encoder: crate::zstd::Encoder,
@@ -15,7 +15,7 @@ pub struct FrameEncoder {
 pub struct FrameDecoder {
     #[cfg(feature = "zstd")]
     context: zstd_safe::DCtx<'static>,
-    /// The frame ended; bytes behind its end are damage.
+    /// True if the frame has ended. Bytes after the end are corrupt.
     #[cfg(feature = "zstd")]
     ended: bool,
 }
@@ -31,7 +31,7 @@ mod built {
 
     impl FrameEncoder {
         /// # Errors
-        /// Aborted without memory; NotSupported in a build without the feature `zstd`.
+        /// Aborted if there is no memory. NotSupported if this build does not contain the feature `zstd`.
         pub fn new() -> Result<FrameEncoder> {
             let encoder = crate::zstd::Encoder::new(&CompressionOptions::default(), None)?;
             Ok(FrameEncoder { encoder })
@@ -40,7 +40,7 @@ mod built {
         /// Appends the frame of `record` to `out`.
         ///
         /// # Errors
-        /// Aborted if the library fails, which it has no cause to.
+        /// Aborted for an error of the library. It has no known cause.
         pub fn encode(&mut self, record: &[u8], out: &mut Vec<u8>) -> Result<()> {
             let limit = out.len() + zstd_safe::compress_bound(record.len());
             match self.encoder.encode(record, out, limit)? {
@@ -52,25 +52,25 @@ mod built {
 
     impl FrameDecoder {
         /// # Errors
-        /// Aborted without memory; NotSupported in a build without the feature `zstd`.
+        /// Aborted if there is no memory. NotSupported if this build does not contain the feature `zstd`.
         pub fn new() -> Result<FrameDecoder> {
             let context =
                 DCtx::try_create().ok_or_else(|| Error::aborted("ZSTD: no memory for a context"))?;
             Ok(FrameDecoder { context, ended: false })
         }
 
-        /// A new frame begins.
+        /// Prepares the decoder for a new frame.
         pub fn reset(&mut self) {
-            // Resetting the session alone cannot fail.
+            // A reset of the session alone cannot fail.
             let _ = self.context.reset(ResetDirective::SessionOnly);
             self.ended = false;
         }
 
-        /// Appends what the next piece of the frame gives to `out`. What comes out is bounded by what goes in:
-        /// a block of at most 128 KiB for each of its headers.
+        /// Decompresses the next piece of the frame and appends the result to `out`. The size of the result
+        /// is limited: each block header in the piece gives at most 128 KiB.
         ///
         /// # Errors
-        /// Corruption if the piece is no continuation of a frame.
+        /// Corruption if the piece does not continue the frame.
         pub fn decode(&mut self, piece: &[u8], out: &mut Vec<u8>) -> Result<()> {
             const STEP: usize = 128 << 10;
             let mut input = InBuffer::around(piece);
@@ -131,7 +131,7 @@ mod built {
             Err(lacking())
         }
 
-        /// A new frame begins.
+        /// Prepares the decoder for a new frame.
         pub fn reset(&mut self) {}
 
         /// # Errors
@@ -142,10 +142,10 @@ mod built {
     }
 }
 
-/// Whether this build has them.
+/// Checks that this build contains ZSTD frames.
 ///
 /// # Errors
-/// NotSupported naming the feature.
+/// NotSupported with the name of the feature.
 pub fn frames_supported() -> Result<()> {
     FrameDecoder::new().map(|_| ())
 }

@@ -17,7 +17,7 @@ fn hex(value: &Value) -> Vec<u8> {
     (0..digits.len()).step_by(2).map(|i| u8::from_str_radix(&digits[i..i + 2], 16).unwrap()).collect()
 }
 
-/// Text with repeats near and far, as blocks of keys have them.
+/// Returns text with near and far repetitions, like blocks of keys.
 fn text(len: usize) -> Vec<u8> {
     let mut out = Vec::with_capacity(len + 64);
     let mut i = 0u64;
@@ -30,7 +30,7 @@ fn text(len: usize) -> Vec<u8> {
     out
 }
 
-/// Everything this build can write, in its variants.
+/// Returns every compression type of this build with several sets of options.
 fn variants() -> Vec<(Compression, CompressionOptions)> {
     let mut variants = Vec::new();
     for kind in supported() {
@@ -117,7 +117,7 @@ fn dictionaries_shorten_and_come_back() {
         if !matches!(kind, Compression::Snappy | Compression::Bzip2) {
             assert!(with.len() < without.len(), "{kind} {}", options.level);
         }
-        // The compressor and its dictionary serve the next block as well.
+        // The compressor and its dictionary also work for the next block.
         assert!(primed.compress(&block, &mut without).unwrap());
         assert_eq!(with, without);
     }
@@ -210,7 +210,7 @@ fn names_round_trip_and_bytes_are_fixed() {
         assert_eq!(Compression::from_byte(kind.byte()).unwrap(), kind);
     }
     assert!(Compression::from_byte(8).unwrap_err().is_corruption());
-    // kZSTDNotFinalCompression of releases before 10.0.
+    // The type byte of kZSTDNotFinalCompression, from releases before 10.0.
     assert_eq!(Compression::from_byte(0x40).unwrap(), Compression::Zstd);
     assert_eq!(Compression::by_name("ZSTDNotFinal"), Some(Compression::Zstd));
     assert_eq!(Compression::from_byte(0x80).unwrap_err().kind(), base::Kind::NotSupported);

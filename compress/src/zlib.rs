@@ -1,7 +1,7 @@
-//! zlib by `zlib-rs`: raw deflate streams, the dictionary preset.
+//! zlib with `zlib-rs`: raw deflate streams, with the dictionary as a preset dictionary.
 //!
-//! Written with the window the options say (16 KiB by default), read with the largest one: RocksDB's reader
-//! takes both, and so do files that come from elsewhere.
+//! Streams are written with the window size of the options (16 KiB by default) and read with the largest
+//! window size. So files with every window size can be read.
 
 use std::cell::RefCell;
 
@@ -11,23 +11,23 @@ use zlib_rs::{Deflate, DeflateConfig, DeflateFlush, Inflate, InflateFlush, Statu
 use crate::decompress::damaged;
 use crate::{Compression, CompressionOptions, Dictionary};
 
-/// Reads any window a raw stream can have.
+/// Every window size of a raw stream can be read with this one.
 const LARGEST_WINDOW_BITS: u8 = 15;
 
 pub(crate) struct Encoder {
-    /// `None` only while it is dropped.
+    /// `None` only during `drop`.
     stream: Option<Deflate>,
     config: DeflateConfig,
     dict: Vec<u8>,
 }
 
 thread_local! {
-    /// The last streams that this thread was done with: to make one clears a quarter of a megabyte, more than a small
-    /// table takes to write, and a table has one for its blocks and one for its index.
+    /// The last streams that this thread no longer uses. A new stream clears a quarter of a megabyte, which
+    /// takes longer than writing a small table. A table has one stream for its blocks and one for its index.
     static DEFLATE: RefCell<Vec<(DeflateConfig, Deflate)>> = const { RefCell::new(Vec::new()) };
 }
 
-/// So many are kept, each of a quarter of a megabyte.
+/// The number of streams that are kept. Each has a quarter of a megabyte.
 const KEPT_MAX: usize = 2;
 
 impl Encoder {
@@ -48,7 +48,7 @@ impl Encoder {
             let at = kept.iter().position(|(of, _)| *of == config)?;
             Some(kept.swap_remove(at).1)
         });
-        // A thread that is ending keeps no streams any more.
+        // If the thread is ending, it keeps no streams any more.
         let stream = Some(kept.ok().flatten().unwrap_or_else(|| Deflate::new_with_config(config)));
         Encoder { stream, config, dict: dict.unwrap_or_default().to_vec() }
     }
@@ -89,7 +89,7 @@ fn drain(stream: &mut Deflate) -> bool {
 impl Drop for Encoder {
     fn drop(&mut self) {
         let Some(stream) = self.stream.take() else { return };
-        // A thread that ends keeps nothing.
+        // A thread that is ending keeps no streams.
         let _ = DEFLATE.try_with(|kept| {
             let mut kept = kept.borrow_mut();
             if kept.len() == KEPT_MAX {
@@ -106,7 +106,7 @@ thread_local! {
 
 /// Frees the streams that this thread keeps.
 pub(crate) fn forget() {
-    // A thread that is ending does so itself.
+    // If the thread is ending, it frees them itself.
     drop(DEFLATE.try_with(RefCell::take));
     drop(INFLATE.try_with(RefCell::take));
 }

@@ -1,5 +1,5 @@
-//! ZSTD by the reference library. A compressor keeps its context with the dictionary digested in it; readers
-//! share a digested dictionary and keep one context a thread.
+//! ZSTD with the reference library. A compressor keeps its context with the digested dictionary. Readers
+//! share a digested dictionary, and each thread keeps one decompression context.
 
 use std::cell::RefCell;
 
@@ -9,10 +9,10 @@ use zstd_safe::{CCtx, CParameter, DCtx, DDict, get_error_name};
 use crate::decompress::damaged;
 use crate::{Compression, CompressionOptions, Dictionary};
 
-/// A dictionary as the decoder wants it.
+/// A dictionary in the form that the decoder uses.
 pub(crate) type Digested = Option<DDict<'static>>;
 
-/// Samples smaller than this teach the trainer nothing.
+/// The trainer needs at least this number of samples.
 const SAMPLES_MIN: usize = 8;
 
 pub(crate) struct Encoder {
@@ -23,7 +23,7 @@ impl Encoder {
     pub(crate) fn new(options: &CompressionOptions, dict: Option<&[u8]>) -> Result<Encoder> {
         let mut context =
             CCtx::try_create().ok_or_else(|| Error::aborted("ZSTD: no memory for a context"))?;
-        // RocksDB says −1 where ZSTD's own 0 would mean its default.
+        // RocksDB replaces level 0 by -1. In ZSTD, 0 means the default level.
         let level = match options.level {
             CompressionOptions::DEFAULT_LEVEL => 3,
             0 => -1,
@@ -46,7 +46,7 @@ impl Encoder {
                 payload.truncate(start + len);
                 Ok(true)
             }
-            // The one error with a cause: the output would be longer than the limit.
+            // The only error that occurs: the output would be longer than the limit.
             Err(_) => Ok(false),
         }
     }
@@ -58,7 +58,7 @@ thread_local! {
 
 /// Frees the context that this thread keeps.
 pub(crate) fn forget() {
-    // A thread that is ending does so itself.
+    // If the thread is ending, it frees the context itself.
     drop(CONTEXT.try_with(RefCell::take));
 }
 
@@ -88,9 +88,9 @@ pub(crate) fn decode(stream: &[u8], dict: Option<&Dictionary>, block: &mut [u8])
     }
 }
 
-/// A dictionary from samples. The trainer picks the content, or (`use_zstd_dict_trainer` off) the samples
-/// are the content: the safe bindings offer no way to the library's "finalize", which would put statistics
-/// in front of it; ZSTD takes such raw content as a dictionary too.
+/// Makes a dictionary from samples. The trainer chooses the content. If `use_zstd_dict_trainer` is false, the
+/// samples are the content. The library could also add statistics to such content ("finalize"), but the safe
+/// bindings do not have this function. ZSTD also accepts raw content as a dictionary.
 pub(crate) fn train(options: &CompressionOptions, samples: &[u8], lens: &[usize]) -> Result<Vec<u8>> {
     let longest = options.max_dict_bytes as usize;
     if !options.use_zstd_dict_trainer {
@@ -105,7 +105,7 @@ pub(crate) fn train(options: &CompressionOptions, samples: &[u8], lens: &[usize]
             dict.truncate(len);
             Ok(dict)
         }
-        // Too little or too uniform to learn from: no dictionary, as in RocksDB.
+        // The samples are too small or too uniform: no dictionary, as in RocksDB.
         Err(_) => Ok(Vec::new()),
     }
 }

@@ -1,5 +1,6 @@
-//! ZSTD without C, by `ruzstd`: reads all frames (trained dictionaries included), writes at its one effort.
-//! What it lacks is refused: writing with a dictionary, dictionaries of raw content, and training.
+//! ZSTD without C, with `ruzstd`. It reads all frames, also with trained dictionaries, and writes with one
+//! fixed level. These operations fail with an error: writing with a dictionary, dictionaries of raw content,
+//! and training.
 
 use std::cell::RefCell;
 
@@ -10,7 +11,7 @@ use ruzstd::encoding::{CompressionLevel, compress_to_vec};
 use crate::decompress::damaged;
 use crate::{Compression, CompressionOptions, Dictionary};
 
-/// A dictionary is parsed by each decoder; there is nothing to share.
+/// Each decoder parses the dictionary itself, so nothing is shared.
 pub(crate) type Digested = ();
 
 const TRAINED_MAGIC: [u8; 4] = [0x37, 0xa4, 0x30, 0xec];
@@ -38,9 +39,9 @@ thread_local! {
     static DECODER: RefCell<FrameDecoder> = RefCell::new(FrameDecoder::new());
 }
 
-/// Frees the windows that this thread keeps.
+/// Frees the decoder windows that this thread keeps.
 pub(crate) fn forget() {
-    // A thread that is ending does so itself.
+    // If the thread is ending, it frees them itself.
     drop(DECODER.try_with(|kept| kept.replace(FrameDecoder::new())));
 }
 

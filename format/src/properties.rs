@@ -1,6 +1,6 @@
 //! The properties of a table: facts that the writer knew about the table, and facts that a reader needs.
 //!
-//! A sorted-string block with a single restart. One list below ([`NUMBERS`], [`TEXTS`]) contains all names,
+//! A sorted-string block with a single restart. One list below (`NUMBERS`, `TEXTS`) contains all names,
 //! and the rule when each property is written. Numbers are varints, texts are raw bytes. A number that cannot
 //! be decoded is skipped, as in RocksDB. A property with an unknown name is kept as user-collected. RocksDB
 //! source: `table/meta_blocks.cc`, `include/rocksdb/table_properties.h`.

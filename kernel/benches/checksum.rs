@@ -1,4 +1,4 @@
-//! Bytes a second of each checksum by buffer size, best of many short runs.
+//! Measures the bytes per second of each checksum by buffer size. The best of many short runs counts.
 //!
 //! `cargo bench -p ironstone-kernel --bench checksum [crc32c|xxh3|paths|...]`; `paths` shows every variant
 //! of CRC32C that this CPU can run. The table shows the best run, because other work on the machine can
@@ -56,7 +56,8 @@ fn table(name: &str, bound: f64, data: &[u8], sum: impl Fn(&[u8]) -> u64) {
     }
 }
 
-/// GB/s of the CRC instruction, from chains that only wait for each other; 0 where there is none.
+/// Returns the limit of the CRC instruction in GB/s, measured with chains that wait only for themselves. 0 if
+/// the CPU has no such instruction.
 #[cfg(target_arch = "x86_64")]
 fn instruction_limit() -> f64 {
     use std::arch::x86_64::_mm_crc32_u64;
@@ -86,7 +87,7 @@ fn instruction_limit() -> f64 {
     (8 * CHAINS * LINKS) as f64 / best
 }
 
-/// Not measured there.
+/// There is no measurement on other processors.
 #[cfg(not(target_arch = "x86_64"))]
 fn instruction_limit() -> f64 {
     0.0

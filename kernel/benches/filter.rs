@@ -1,7 +1,8 @@
-//! Nanoseconds a key of building and asking each filter, in cache: best of several runs.
+//! Measures the nanoseconds per key of building and querying each filter, in the CPU cache. The best of
+//! several runs counts.
 //!
-//! `cargo bench -p ironstone-kernel --bench filter [bloom|ribbon|legacy] [keys]`. The far memory and the
-//! mixes of filters are `filter_bench`'s business.
+//! `cargo bench -p ironstone-kernel --bench filter [bloom|ribbon|legacy] [keys]`. `filter_bench` measures
+//! filters outside of the CPU cache and mixes of filters.
 
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "a bench")]
 

@@ -1,5 +1,5 @@
-//! RocksDB's hash functions, bit for bit. They decide which filter bits a key has and how a file is
-//! named in a cache, so none of them can ever change.
+//! RocksDB's hash functions with the same results. They determine the filter bits of a key and the name of a
+//! file in a cache, so they must never change.
 //!
 //! ```text
 //! hash64          filters (local Bloom, Ribbon), in-memory sharding      a frozen XXH3 preview ("XXPH3")
@@ -17,18 +17,18 @@ const P1: u64 = 0x9e37_79b1_85eb_ca87;
 const P2: u64 = 0xc2b2_ae3d_27d4_eb4f;
 const P3: u64 = 0x1656_67b1_9e37_79f9;
 
-/// Seed of [`bloom_hash`].
+/// The seed of [`bloom_hash`].
 pub const BLOOM_SEED: u32 = 0xbc9f_1d34;
-/// Seed of [`slice_hash`].
+/// The seed of [`slice_hash`].
 pub const SLICE_SEED: u32 = 397;
 
-/// The 64-bit key hash of filters (RocksDB's `GetSliceHash64`).
+/// Returns the 64-bit key hash of filters (RocksDB's `GetSliceHash64`).
 #[inline(always)]
 pub fn hash64(data: &[u8]) -> u64 {
     hash64_seeded(data, 0)
 }
 
-/// [`hash64`] under another seed. The lengths that keys mostly have are tested first, and alone are inlined.
+/// Like [`hash64`] with a seed. The most frequent key lengths are tested first, and only they are inlined.
 #[inline(always)]
 pub fn hash64_seeded(data: &[u8], seed: u64) -> u64 {
     match hash64_usual(data, seed) {
@@ -38,7 +38,7 @@ pub fn hash64_seeded(data: &[u8], seed: u64) -> u64 {
     }
 }
 
-/// The hash where it takes few instructions and no call: of 9 to 32 bytes.
+/// Returns the hash if `data` has 9 to 32 bytes. These lengths need few instructions and no call.
 #[inline(always)]
 pub(crate) fn hash64_usual(data: &[u8], seed: u64) -> Option<u64> {
     let n = data.len();
@@ -109,8 +109,9 @@ fn hash64_beyond_32(data: &[u8], seed: u64) -> u64 {
     finish(acc)
 }
 
-/// The lanes of the preview: no swap between neighbours, full blocks counted by `n / 1024`, and a last
-/// stripe only when the length is not a multiple of 64.
+/// Computes the lanes of the preview version of XXH3. Differences from the final XXH3: neighbours are not
+/// swapped, the number of full blocks is `n / 1024`, and there is a last stripe only if the length is not a
+/// multiple of 64.
 fn preview_lanes(data: &[u8], secret: &[u8; secret::LEN]) -> [u64; 8] {
     let mut lanes = LANES;
     for block in data.chunks(1024) {
@@ -138,14 +139,16 @@ fn preview_stripe(lanes: &mut [u64; 8], stripe: &[u8], key: &[u8]) {
     }
 }
 
-/// The preview's finishing mix: one digit pair of its multiplier differs from the final XXH3's.
+/// The final mix of the preview version. One pair of digits of its multiplier differs from that of the final
+/// XXH3.
 #[inline(always)]
 fn finish(mut h: u64) -> u64 {
     h = (h ^ (h >> 37)).wrapping_mul(P3);
     h ^ (h >> 32)
 }
 
-/// RocksDB's 32-bit `Hash`. The one to three bytes of a tail enter as signed ones: that is the format.
+/// RocksDB's 32-bit `Hash`. The last one to three bytes are added as signed numbers; this is part of the
+/// format.
 #[inline]
 pub fn hash32(data: &[u8], seed: u32) -> u32 {
     const M: u32 = 0xc6a4_a793;
@@ -166,19 +169,19 @@ pub fn hash32(data: &[u8], seed: u32) -> u32 {
     h
 }
 
-/// The key hash of legacy Bloom filters.
+/// Returns the key hash of legacy Bloom filters.
 #[inline]
 pub fn bloom_hash(data: &[u8]) -> u32 {
     hash32(data, BLOOM_SEED)
 }
 
-/// The key hash of data-block hash indexes and plain tables (RocksDB's `GetSliceHash`).
+/// Returns the key hash of data-block hash indexes and plain tables (RocksDB's `GetSliceHash`).
 #[inline]
 pub fn slice_hash(data: &[u8]) -> u32 {
     hash32(data, SLICE_SEED)
 }
 
-/// 128 bits of hash as `(high, low)`: final XXH3-128.
+/// Returns a 128-bit hash as `(high, low)`: the final XXH3-128.
 pub fn hash2x64(data: &[u8], seed: u64) -> (u64, u64) {
     xxh3::hash128_with_seed(data, seed)
 }
@@ -187,8 +190,8 @@ const BIJECTIVE_LOW: u64 = 0x5997_3f00_3336_2349;
 const BIJECTIVE_HIGH: u64 = 0xc202_7976_92d6_3d58;
 const BIJECTIVE_LENGTH: u64 = 0x3c0_0000_0000_0000;
 
-/// A bijection of 128 bits, `(high, low)` to `(high, low)`, seed 0: what stands between the internal and
-/// the public unique id of a table.
+/// A bijection of 128 bits with seed 0, from `(high, low)` to `(high, low)`. It converts the internal unique
+/// id of a table to the public one.
 pub fn bijective2x64(high: u64, low: u64) -> (u64, u64) {
     let (mut top, mut bottom) = product(low ^ high ^ BIJECTIVE_LOW, P1);
     bottom = bottom.wrapping_add(BIJECTIVE_LENGTH);
@@ -208,7 +211,8 @@ pub fn bijective2x64_inverse(high: u64, low: u64) -> (u64, u64) {
     let bottom = (bottom ^ top.swap_bytes()).wrapping_sub(BIJECTIVE_LENGTH);
     let mixed = bottom.wrapping_mul(const { inverse(P1) });
     let sum = top.wrapping_sub(product(mixed, P1).0);
-    // sum = keyed + low32(keyed)·(P32_2 − 1): the low half is low32(keyed)·P32_2, the rest follows.
+    // sum = keyed + low32(keyed)·(P32_2 − 1). The low half of the sum is low32(keyed)·P32_2; from this the
+    // rest is computed.
     let low32 = sum.wrapping_mul(const { inverse(P32_2) }) & 0xffff_ffff;
     let keyed = sum.wrapping_sub(low32.wrapping_mul(P32_2 - 1));
     let high = keyed ^ BIJECTIVE_HIGH;
@@ -221,7 +225,7 @@ fn unavalanche(mut h: u64) -> u64 {
     h ^ (h >> 37)
 }
 
-/// The multiplicative inverse of an odd number modulo 2^64, by Newton's iteration.
+/// Returns the multiplicative inverse of an odd number modulo 2^64, with Newton's iteration.
 const fn inverse(odd: u64) -> u64 {
     let mut x = odd;
     let mut i = 0;
@@ -232,7 +236,7 @@ const fn inverse(odd: u64) -> u64 {
     x
 }
 
-/// MurmurHash64A as the cuckoo table uses it; `data` is read in whole words, then its tail.
+/// MurmurHash64A as the cuckoo table uses it. `data` is read in whole words, then the remaining bytes.
 pub fn murmur64a(data: &[u8], seed: u32) -> u64 {
     const M: u64 = 0xc6a4_a793_5bd1_e995;
     let mut h = u64::from(seed) ^ (data.len() as u64).wrapping_mul(M);

@@ -1,9 +1,9 @@
-//! Checksums, hashes and filter bits: pure computation over bytes, bit for bit RocksDB's.
+//! Checksums, hashes and filter bits: pure computation over bytes, with the same results as RocksDB.
 //!
-//! Nothing here frames, allocates behind the caller's back, or does I/O; there is no dependency at all.
-//! Each fast path (SSE4.2, PCLMULQDQ, AVX2, AVX-512, ARMv8) computes the same function as the scalar
-//! module beside it, which is the specification; the choice is made once, at run time, from what the
-//! CPU offers. Under Miri only the scalar paths run.
+//! This crate has no framing, no I/O and no dependencies. It allocates memory only for the filters it builds.
+//! Each fast path (SSE4.2, PCLMULQDQ, AVX2, AVX-512, ARMv8) computes the same function as the scalar code in
+//! the same module, which is the specification. The path is chosen once, at run time, from the features of
+//! the CPU. Under Miri only the scalar paths run.
 
 #![cfg_attr(test, allow(clippy::disallowed_methods, clippy::disallowed_types))]
 

@@ -12,13 +12,13 @@
 //! Source: the block format of LZ4 (`doc/lz4_Block_format.md`), and the idea of `LZ4_wildCopy32` (`lib/lz4.c`). Large
 //! blocks of `db_bench`: 11 GB/s, the crate `lz4_flex` 7, the reference 11.7.
 
-/// Shortest match.
+/// The shortest match.
 const MATCH_MIN: usize = 4;
-/// Bytes that a literal copy of the fast path reads and writes.
+/// The number of bytes that a literal copy of the fast path reads and writes.
 const LITERALS: usize = 16;
-/// Bytes that a match copy of the fast path writes: 14 and [`MATCH_MIN`].
+/// The number of bytes that a match copy of the fast path writes: 14 and [`MATCH_MIN`].
 const MATCH: usize = 18;
-/// Bytes of one step of a long copy.
+/// The number of bytes of one step of a long copy.
 const STEP: usize = 32;
 
 /// Decodes `stream` into the front of `output`. Returns the length; `None` if the stream is damaged, or if `output` is too
@@ -85,7 +85,7 @@ pub fn decode(stream: &[u8], output: &mut [u8]) -> Option<usize> {
     }
 }
 
-/// The bytes of a length after its 15.
+/// Reads the additional bytes of a length that starts with 15. Returns their sum.
 #[inline]
 fn more(stream: &[u8], at: &mut usize) -> Option<usize> {
     let mut sum = 0usize;
@@ -100,7 +100,7 @@ fn more(stream: &[u8], at: &mut usize) -> Option<usize> {
     }
 }
 
-/// Copies `len` bytes, which both slices have.
+/// Copies `len` bytes. Both slices have at least `len` bytes.
 #[inline(always)]
 fn copy_literals(from: &[u8], to: &mut [u8], len: usize) {
     let steps = len.next_multiple_of(STEP);
@@ -117,7 +117,8 @@ fn copy_literals(from: &[u8], to: &mut [u8], len: usize) {
     }
 }
 
-/// Repeats the bytes that lie `offset` before `end`: `1 <= offset <= end`, and `len` bytes fit after `end`.
+/// Repeats the bytes that are `offset` bytes before `end`. `1 <= offset <= end`, and `len` bytes fit after
+/// `end`.
 #[inline(always)]
 fn copy_match(output: &mut [u8], end: usize, offset: usize, len: usize) {
     assert!(offset <= end && end <= output.len() && len <= output.len() - end);
@@ -158,13 +159,13 @@ unsafe fn repeat<const N: usize>(output: &mut [u8], end: usize, offset: usize, l
     }
 }
 
-/// Copies `N` bytes by registers.
+/// Copies `N` bytes with registers.
 ///
 /// # Safety
 /// `from` is valid for reads and `to` for writes of `N` bytes, and the two ranges do not overlap.
 #[inline(always)]
 unsafe fn copy<const N: usize>(from: *const u8, to: *mut u8) {
-    // SAFETY: the caller's promise. Arrays of bytes have no alignment.
+    // SAFETY: the caller guarantees it. Arrays of bytes need no alignment.
     unsafe { to.cast::<[u8; N]>().write(from.cast::<[u8; N]>().read()) }
 }
 
@@ -172,7 +173,7 @@ unsafe fn copy<const N: usize>(from: *const u8, to: *mut u8) {
 mod tests {
     use super::decode;
 
-    /// The format read literally.
+    /// Decodes a stream byte by byte, exactly as the format describes it.
     fn decode_slowly(stream: &[u8], room: usize) -> Option<Vec<u8>> {
         let (mut at, mut out) = (0, Vec::new());
         let byte = |at: &mut usize| {
@@ -216,7 +217,7 @@ mod tests {
         (*state >> 33) as usize
     }
 
-    /// Sequences of all lengths and offsets, some damaged.
+    /// Makes sequences of all lengths and offsets. Some are damaged.
     fn stream(state: &mut u64) -> Vec<u8> {
         let mut stream = Vec::new();
         let mut written = 0;

@@ -83,7 +83,7 @@ mod raw {
         if SOURCE.load(Ordering::Relaxed) == COUNTER { counter() } else { other() }
     }
 
-    /// As [`now`], while the origin is not known: a clock counts from `origin`.
+    /// Like [`now`], but works before the origin is known: a clock counts from `origin`.
     pub fn read(origin: Instant) -> u64 {
         if is_counter() { counter() } else { origin.elapsed().as_nanos() as u64 }
     }
@@ -144,7 +144,7 @@ mod raw {
         super::origin().clock.elapsed().as_nanos() as u64
     }
 
-    /// A clock counts from the origin.
+    /// The clock counts from `origin`.
     pub fn read(origin: Instant) -> u64 {
         origin.elapsed().as_nanos() as u64
     }

@@ -1,15 +1,15 @@
-//! Sequences of an LZ4 block.
+//! Writes the sequences of an LZ4 block.
 //!
 //! ```text
 //! token: literal length (4 bits) | match length - 4 (4 bits); 15 in either: 255-bytes and a last one follow
 //! [more literal length]  literals  offset u16 LE  [more match length]        the last sequence: literals only
 //! ```
 
-/// Shortest match.
+/// The shortest match.
 pub(super) const MATCH_MIN: usize = 4;
-/// The last so many bytes are literals.
+/// This many bytes at the end are always literals.
 pub(super) const LITERALS_AT_END: usize = 5;
-/// No match starts in the last so many bytes.
+/// No match starts in this many bytes at the end.
 pub(super) const MARGIN: usize = 12;
 
 pub(super) fn sequence(out: &mut Vec<u8>, literals: &[u8], offset: usize, match_len: usize) {

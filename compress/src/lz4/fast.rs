@@ -1,16 +1,16 @@
-//! The fast search: one candidate for each hash, and longer steps the longer nothing is found. Acceleration
-//! is where the steps start.
+//! The fast search: one candidate for each hash. The longer no match is found, the longer the steps become.
+//! The acceleration is the first step length.
 
 use super::emit::{LITERALS_AT_END, MARGIN, MATCH_MIN, last, sequence};
 use super::{WINDOW, common, read32};
 
 const HASH_BITS: u32 = 12;
-/// Fruitless tries after which a step grows by one.
+/// The logarithm of the number of failed tries after which the step grows by one.
 const SKIP_TRIGGER: u32 = 6;
 
 pub(super) struct Searcher {
     acceleration: u32,
-    /// Position + 1 of the last place with this hash; 0 is none.
+    /// The last position with this hash, plus 1. 0 means none.
     table: Vec<u32>,
 }
 
@@ -19,7 +19,7 @@ impl Searcher {
         Searcher { acceleration: acceleration.max(1), table: vec![0; 1 << HASH_BITS] }
     }
 
-    /// Compresses `text[start..]`; what lies before it may be referred to.
+    /// Compresses `text[start..]`. Matches may refer to the text before `start`.
     pub(super) fn compress(&mut self, text: &[u8], start: usize, out: &mut Vec<u8>) {
         out.clear();
         self.table.fill(0);

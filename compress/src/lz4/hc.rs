@@ -1,25 +1,25 @@
-//! The high-compression search: chains of all places with the same hash, newest first, and a look at the next
-//! position before a match is taken (Storer-Szymanski with lazy evaluation). The level sets how many links
-//! are followed, as in LZ4HC: 2^(level-1), and how far ahead is looked.
+//! The high-compression search. It keeps chains of all positions with the same hash, newest first, and looks
+//! at the next position before it takes a match (Storer-Szymanski with lazy evaluation). The level sets how
+//! many links of a chain are followed, as in LZ4HC (2^(level-1)), and how many positions ahead are tried.
 
 use super::emit::{LITERALS_AT_END, MARGIN, MATCH_MIN, last, sequence};
 use super::{WINDOW, common, read32};
 
 const HASH_BITS_MAX: u32 = 15;
-/// A match this long is taken without looking on.
+/// A match of this length is taken without trying the next position.
 const GOOD_ENOUGH: usize = 256;
-/// From this level on, two positions ahead are looked at.
+/// From this level on, two positions ahead are tried.
 const PATIENT: u32 = 10;
 
 pub(super) struct Searcher {
     links_max: u32,
     ahead: usize,
     hash_bits: u32,
-    /// Position + 1 of the newest place with a hash; 0 is none.
+    /// The newest position with a hash, plus 1. 0 means none.
     newest: Vec<u32>,
-    /// Position + 1 of the place before one, by position modulo the window.
+    /// For each position modulo the window: the previous position with the same hash, plus 1.
     older: Vec<u32>,
-    /// Positions below this are in the chains.
+    /// All positions below this one are in the chains.
     inserted: usize,
 }
 
@@ -41,7 +41,7 @@ impl Searcher {
         }
     }
 
-    /// Compresses `text[start..]`; what lies before it may be referred to.
+    /// Compresses `text[start..]`. Matches may refer to the text before `start`.
     pub(super) fn compress(&mut self, text: &[u8], start: usize, out: &mut Vec<u8>) {
         out.clear();
         if text.len() - start <= MARGIN {
@@ -79,7 +79,8 @@ impl Searcher {
         last(out, &text[literals..]);
     }
 
-    /// Empty chains, sized for the text: small blocks must not pay for a large table.
+    /// Empties the chains and sets their size for the text, so that small blocks do not pay for a large
+    /// table.
     fn reset(&mut self, len: usize) {
         self.hash_bits = (usize::BITS - len.leading_zeros()).clamp(8, HASH_BITS_MAX);
         self.newest.clear();
@@ -89,7 +90,8 @@ impl Searcher {
         self.inserted = 0;
     }
 
-    /// The longest match for `at` of more than `beat` bytes; the nearest of the longest ones.
+    /// Returns the longest match for `at` that is longer than `beat` bytes. Of several longest matches it
+    /// returns the nearest one.
     fn longest(&mut self, text: &[u8], at: usize, match_end: usize, beat: usize) -> Match {
         self.insert_up_to(text, at);
         let word = read32(text, at);
@@ -115,7 +117,7 @@ impl Searcher {
                 }
             }
             let next = self.older[from % self.older.len()] as usize;
-            // A slot used again by a newer position ends the chain.
+            // If the slot was reused by a newer position, the chain ends.
             if next >= candidate {
                 break;
             }
@@ -125,7 +127,7 @@ impl Searcher {
         if best.len > beat { best } else { Match::default() }
     }
 
-    /// Puts all positions before `at` into the chains.
+    /// Inserts all positions before `at` into the chains.
     fn insert_up_to(&mut self, text: &[u8], at: usize) {
         let window = self.older.len();
         while self.inserted < at {

@@ -2,10 +2,10 @@
 //! match finders of this module encode at other accelerations and as LZ4HC, because no pure-Rust crate has them.
 //!
 //! ```text
-//! level ≤ 0   fast: one candidate a position, `-level` is the acceleration      stored as LZ4
-//! level ≥ 1   hc: hash chains, deeper with the level (1 to 12)                  stored as LZ4HC
+//! level ≤ 0   fast: one candidate per position, `-level` is the acceleration    stored as LZ4
+//! level ≥ 1   hc: hash chains, longer with a higher level (1 to 12)             stored as LZ4HC
 //! ```
-//! A dictionary is a prefix: its last 64 KiB lie before the block, and matches reach into them.
+//! A dictionary is a prefix: its last 64 KiB are placed before the block, and matches may refer to them.
 
 mod emit;
 mod fast;
@@ -17,13 +17,13 @@ use lz4_flex::block;
 use crate::decompress::damaged;
 use crate::{Compression, CompressionOptions, Dictionary};
 
-/// How far back a match may reach.
+/// The largest distance of a match.
 const WINDOW: usize = 64 * 1024;
 
 const ACCELERATION_MAX: u32 = 65_537;
 
 enum Effort {
-    /// `lz4_flex`'s encoder and its table.
+    /// The encoder of `lz4_flex` and its table.
     Library(block::CompressTable),
     Fast(fast::Searcher),
     Hc(hc::Searcher),
@@ -31,7 +31,7 @@ enum Effort {
 
 pub(crate) struct Encoder {
     effort: Effort,
-    /// The dictionary's end, then room for a block.
+    /// The end of the dictionary, then space for a block.
     text: Vec<u8>,
     dict_len: usize,
     scratch: Vec<u8>,
@@ -102,12 +102,12 @@ pub(crate) fn decode(stream: &[u8], dict: Option<&Dictionary>, output: &mut [u8]
     if len == output.len() { Ok(()) } else { Err(damaged(Compression::Lz4, "too short")) }
 }
 
-/// The part of a dictionary that matches can reach.
+/// Returns the part of a dictionary that matches can reach.
 fn tail(dict: &[u8]) -> &[u8] {
     &dict[dict.len().saturating_sub(WINDOW - 1)..]
 }
 
-/// Four bytes at `at`.
+/// Reads four bytes at `at`.
 #[inline(always)]
 fn read32(text: &[u8], at: usize) -> u32 {
     match text.get(at..).and_then(|rest| rest.first_chunk()) {
@@ -116,7 +116,7 @@ fn read32(text: &[u8], at: usize) -> u32 {
     }
 }
 
-/// How many bytes from `a` and from `b` on are equal, not looking past `end`. `a < b`.
+/// Returns the number of equal bytes from `a` and from `b` on. Stops at `end`. `a < b`.
 #[inline]
 fn common(text: &[u8], a: usize, b: usize, end: usize) -> usize {
     let (left, right) = (&text[a..], &text[b..end]);

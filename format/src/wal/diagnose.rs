@@ -31,7 +31,7 @@ impl Diagnosis {
     ///   is all zeros.
     /// - The file is a recycled WAL, and the rest of the record, or its part in that sector, has bytes of the
     ///   older WAL. Both WAL numbers are similar and their high bytes are zero, so a few bytes and any zeros
-    ///   may agree: at most [`OLD_MAX`] bytes of the record there are not zero.
+    ///   may agree: at most `OLD_MAX` bytes of the record there are not zero.
     pub fn could_be_torn(self, bytes: &[u8], offset: u64) -> bool {
         let Diagnosis::Bit { byte, bit } = self else { return false };
         let mended = |at: usize| bytes.get(at).map_or(0, |b| b ^ if at == byte { 1 << bit } else { 0 });

@@ -1,7 +1,7 @@
 use super::*;
 use crate::test_vectors::{hex, number, section};
 
-/// The stored checksum of a block, as the format combines one (the framing itself lives above).
+/// Returns the stored checksum of a block, combined in the same way as in the crate `format`.
 fn stored(kind: u64, payload: &[u8], type_byte: u8) -> u32 {
     let mut all = payload.to_vec();
     all.push(type_byte);
@@ -51,7 +51,7 @@ fn xxh3_is_the_final_one() {
     }
 }
 
-/// Answers of the reference implementation over all lengths up to 600.
+/// Compares with results of the reference implementation for all lengths up to 600.
 #[test]
 fn xxh32_and_xxh64_over_lengths() {
     let data: Vec<u8> = (0..600u64).map(|i| (i.wrapping_mul(0x9e37_79b1_85eb_ca87) >> 40) as u8).collect();
@@ -60,6 +60,6 @@ fn xxh32_and_xxh64_over_lengths() {
         short = short.rotate_left(7) ^ xxh32::hash(&data[..len], len as u32);
         long = long.rotate_left(7) ^ xxh64::hash(&data[..len], len as u64);
     }
-    // Miri looks at the memory alone.
+    // Miri checks only memory accesses here, because it tests fewer lengths.
     assert!(cfg!(miri) || (short, long) == (0x67a6_8607, 0x73cb_61d5_5387_a622), "{short:x} {long:x}");
 }

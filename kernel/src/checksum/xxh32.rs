@@ -1,4 +1,4 @@
-//! XXH32 (Yann Collet), seedable: block checksum type 2.
+//! XXH32 (Yann Collet) with a seed: block checksum type 2.
 
 use super::read32;
 
@@ -8,7 +8,7 @@ const P3: u32 = 0xc2b2_ae3d;
 const P4: u32 = 0x27d4_eb2f;
 const P5: u32 = 0x1656_67b1;
 
-/// XXH32 of `data`; RocksDB's blocks use seed 0.
+/// Returns the XXH32 of `data`. RocksDB's blocks use seed 0.
 pub fn hash(data: &[u8], seed: u32) -> u32 {
     let mut stripes = data.chunks_exact(16);
     let mut h = if data.len() >= 16 {

@@ -1,4 +1,4 @@
-//! XXH64 (Yann Collet), seedable: block checksum type 3 (its low 32 bits).
+//! XXH64 (Yann Collet) with a seed: its low 32 bits are block checksum type 3.
 
 pub(super) const P1: u64 = 0x9e37_79b1_85eb_ca87;
 pub(super) const P2: u64 = 0xc2b2_ae3d_27d4_eb4f;
@@ -6,7 +6,7 @@ pub(super) const P3: u64 = 0x1656_67b1_9e37_79f9;
 pub(super) const P4: u64 = 0x85eb_ca77_c2b2_ae63;
 pub(super) const P5: u64 = 0x27d4_eb2f_1656_67c5;
 
-/// XXH64 of `data`; RocksDB's blocks use seed 0.
+/// Returns the XXH64 of `data`. RocksDB's blocks use seed 0.
 #[inline]
 pub fn hash(data: &[u8], seed: u64) -> u64 {
     let (stripes, rest) = data.as_chunks::<32>();
@@ -51,7 +51,7 @@ fn round(lane: u64, input: u64) -> u64 {
     lane.wrapping_add(input.wrapping_mul(P2)).rotate_left(31).wrapping_mul(P1)
 }
 
-/// The finishing mix of XXH64, which XXH3 shares for its shortest inputs.
+/// The final mix of XXH64. XXH3 also uses it for its shortest inputs.
 #[inline(always)]
 pub(super) fn avalanche(mut h: u64) -> u64 {
     h = (h ^ (h >> 33)).wrapping_mul(P2);

@@ -1,9 +1,10 @@
-//! The Bloom filter of files before format_version 5: 32-bit hashes, one cache line a key.
+//! The Bloom filter of files before format_version 5. It uses 32-bit hashes and one cache line per key.
 //!
 //! ```text
 //! line = h mod lines;  delta = rotr32(h, 17);  each probe: bit = h mod line bits; h += delta
 //! ```
-//! Written with 64-byte lines; read with any power of two, because hosts with longer lines wrote those.
+//! It is written with 64-byte lines. Any power of two can be read, because hosts with longer cache lines
+//! wrote other lengths.
 
 use super::{BitsPerKey, METADATA_LEN, prefetch_line};
 
@@ -28,7 +29,7 @@ impl Reader {
         Some(Reader { lines, probes, log2_line_bytes: line_bytes.ilog2() as u8 })
     }
 
-    /// False only if no key with this hash was added.
+    /// Returns false only if no key with this hash was added.
     #[inline]
     pub fn may_match(&self, payload: &[u8], hash: u32) -> bool {
         let start = self.line_start(hash);
@@ -48,7 +49,7 @@ impl Reader {
         true
     }
 
-    /// Asks for the key's line.
+    /// Prefetches the line of the key.
     #[inline]
     pub fn prefetch(&self, payload: &[u8], hash: u32) {
         let start = self.line_start(hash);
@@ -62,12 +63,13 @@ impl Reader {
     }
 }
 
-/// The number of probes for a setting.
+/// Returns the number of probes for a setting.
 pub fn num_probes(bits: BitsPerKey) -> u8 {
     ((f64::from(bits.whole()) * 0.69) as i32).clamp(1, 30) as u8
 }
 
-/// Lines of 64 bytes for so many entries: odd, so that all bits of the hash take part in the modulo.
+/// Returns the number of 64-byte lines for `entries` entries. The number is odd, so all bits of the hash take
+/// part in the modulo.
 fn num_lines(entries: usize, bits: BitsPerKey) -> u32 {
     if entries == 0 {
         return 0;
@@ -76,13 +78,13 @@ fn num_lines(entries: usize, bits: BitsPerKey) -> u32 {
     total.div_ceil(512) as u32 | 1
 }
 
-/// Length of a payload for so many entries, metadata included.
+/// Returns the length of a payload for `entries` entries, including the metadata.
 pub fn payload_len(entries: usize, bits: BitsPerKey) -> usize {
     num_lines(entries, bits) as usize * 64 + METADATA_LEN
 }
 
-/// The filter of `hashes` (each a [`bloom_hash`](crate::hash::bloom_hash) in the low 32 bits); an empty
-/// payload for none.
+/// Builds the filter of `hashes`. Each hash is a [`bloom_hash`](crate::hash::bloom_hash) in the low 32 bits.
+/// Without hashes the payload is empty.
 pub fn build(hashes: &[u64], bits: BitsPerKey) -> Vec<u8> {
     if hashes.is_empty() {
         return Vec::new();

@@ -1,28 +1,28 @@
-//! The Bloom filter of plain tables: 32-bit hashes (`slice_hash`), with or without locality.
+//! The Bloom filter of plain tables. It uses 32-bit hashes (`slice_hash`), with or without locality.
 //!
 //! ```text
 //! delta = rotr32(h, 17)
 //! none      each probe: bit = h mod total bits;                                   h += delta
 //! locality  line = rotr32(h, 11) mod lines; each probe: bit = h mod 512;  h = rotr32(h, 9) + delta
 //! ```
-//! The size is fixed before the first key, and keys are added one at a time. There is no metadata.
+//! The size is set before the first key. Keys are added one at a time. There are no metadata.
 
 use super::prefetch_line;
 
 const LINE: usize = 64;
 
-/// How keys are laid out in bits that the caller keeps.
+/// The layout of the bits. The caller owns the bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Layout {
     total_bits: u32,
-    /// 0: no locality.
+    /// 0 means no locality.
     lines: u32,
     probes: u8,
 }
 
 impl Layout {
-    /// Room for about `total_bits` bits: whole bytes, or with locality an odd number of 64-byte lines.
-    /// At least one byte or line.
+    /// Creates a layout for about `total_bits` bits: whole bytes, or with locality an odd number of 64-byte
+    /// lines. It has at least one byte or line.
     pub fn new(total_bits: u32, probes: u8, locality: bool) -> Layout {
         if locality {
             let lines = total_bits.div_ceil(512).clamp(1, u32::MAX / 512 - 1) | 1;
@@ -46,12 +46,12 @@ impl Layout {
         self.lines
     }
 
-    /// Bytes of bits the caller has to provide, zeroed.
+    /// Returns the number of bytes that the caller must provide. They must be zero at the start.
     pub fn len_bytes(&self) -> usize {
         self.total_bits as usize / 8
     }
 
-    /// Adds a key by its hash. Bits of another length than [`Self::len_bytes`] are left alone.
+    /// Adds a key by its hash. Does nothing if the length of `bits` is not [`Self::len_bytes`].
     #[inline]
     pub fn add(&self, bits: &mut [u8], hash: u32) {
         if bits.len() == self.len_bytes() {
@@ -62,13 +62,13 @@ impl Layout {
         }
     }
 
-    /// False only if no key with this hash was added (to bits of the right length).
+    /// Returns false only if no key with this hash was added. Returns true if the length of `bits` is wrong.
     #[inline]
     pub fn may_match(&self, bits: &[u8], hash: u32) -> bool {
         bits.len() != self.len_bytes() || self.probes(hash, |bit| bits[bit / 8] & 1 << (bit % 8) != 0)
     }
 
-    /// Asks for the key's line, where it has one.
+    /// Prefetches the line of the key, if the layout has lines.
     #[inline]
     pub fn prefetch(&self, bits: &[u8], hash: u32) {
         if self.lines != 0 {
@@ -81,7 +81,7 @@ impl Layout {
         (hash.rotate_right(11) % self.lines) as usize * LINE
     }
 
-    /// Visits the key's bits until one is refused.
+    /// Visits the bits of the key until `visit` returns false.
     #[inline(always)]
     fn probes(&self, mut hash: u32, mut visit: impl FnMut(usize) -> bool) -> bool {
         let delta = hash.rotate_right(17);

@@ -1,10 +1,10 @@
-//! Which vector path the filters take: asked of the CPU once.
+//! The vector instructions that the filters use. The CPU is asked once.
 
-/// What vectors there are. Later ones include earlier ones.
+/// The available vector instructions. Larger values include the smaller ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub(super) enum Vectors {
-    /// Only the plain code.
+    /// None: only the plain code.
     #[cfg_attr(target_arch = "aarch64", allow(dead_code, reason = "64-bit ARM always has vectors"))]
     None = 1,
     /// NEON.
@@ -16,7 +16,7 @@ pub(super) enum Vectors {
     /// AVX-512 F, BW, VL, DQ.
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     Avx512 = 3,
-    /// And VPOPCNTDQ, VBMI2.
+    /// Also VPOPCNTDQ and VBMI2.
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     Avx512Popcnt = 4,
 }
@@ -58,7 +58,7 @@ pub(super) fn vectors() -> Vectors {
     }
 }
 
-/// Every 64-bit ARM that the standard library is built for has NEON: there is nothing to ask.
+/// Every 64-bit ARM for which the standard library is built has NEON, so no detection is necessary.
 #[cfg(all(target_arch = "aarch64", target_endian = "little", not(miri)))]
 #[inline(always)]
 pub(super) fn vectors() -> Vectors {
@@ -71,8 +71,9 @@ pub(super) fn vectors() -> Vectors {
     Vectors::None
 }
 
-/// [`vectors`], kept where a query looks first. Not the enum itself: the gaps in its values would be where
-/// `Filter` keeps its own discriminant, and each query would have to disentangle the two.
+/// The result of [`vectors`], stored in each reader where a query finds it first. It is a number and not the
+/// enum. Otherwise the compiler would store the discriminant of `Filter` in the unused values of the enum,
+/// and each query would have to separate the two.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Level(u8);
 
@@ -81,7 +82,7 @@ impl Level {
         Level(vectors() as u8)
     }
 
-    /// Whether the CPU was seen to have these vectors.
+    /// Returns true if the CPU has these vectors.
     #[cfg_attr(any(miri, not(any(target_arch = "x86_64", target_arch = "aarch64"))), allow(dead_code))]
     #[inline(always)]
     pub(super) fn has(self, least: Vectors) -> bool {

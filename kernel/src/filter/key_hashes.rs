@@ -1,13 +1,14 @@
-//! What goes into a filter: hashes in the order of the keys, without the repeats that sorted input makes.
+//! The entries of a filter: hashes in the order of the keys. Repeated hashes in sorted input are dropped.
 //!
 //! ```text
 //! add(k):                  push h(k) unless it is the last pushed
 //! add_with_prefix(k, p):   pk = last pushed, pa = the prefix hash of the call before
 //!                          push h(p) unless it is pk, pa or h(k);   push h(k) unless it is pk or pa
 //! ```
-//! The rules decide how many entries a filter counts, hence its size, hence its bytes.
+//! These rules determine how many entries a filter counts. The number of entries determines the size and the
+//! bytes of the filter.
 
-/// Hashes for one filter, de-duplicated on the way in.
+/// The hashes for one filter, without repetitions.
 #[derive(Debug, Clone, Default)]
 pub struct KeyHashes {
     hashes: Vec<u64>,
@@ -15,12 +16,12 @@ pub struct KeyHashes {
 }
 
 impl KeyHashes {
-    /// An empty list.
+    /// Creates an empty list.
     pub fn new() -> KeyHashes {
         KeyHashes::default()
     }
 
-    /// Adds one hash (of a key alone, or of a prefix alone).
+    /// Adds one hash, of a key alone or of a prefix alone.
     #[inline]
     pub fn add(&mut self, hash: u64) {
         if self.hashes.last() != Some(&hash) {
@@ -41,31 +42,31 @@ impl KeyHashes {
         }
     }
 
-    /// Number of entries.
+    /// Returns the number of entries.
     #[inline]
     pub fn len(&self) -> usize {
         self.hashes.len()
     }
 
-    /// Whether nothing was added.
+    /// Returns true if nothing was added.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.hashes.is_empty()
     }
 
-    /// The entries, in order.
+    /// Returns the entries in order.
     #[inline]
     pub fn as_slice(&self) -> &[u64] {
         &self.hashes
     }
 
-    /// Forgets all entries and keeps their memory.
+    /// Removes all entries and keeps the memory.
     pub fn clear(&mut self) {
         self.hashes.clear();
         self.previous_prefix = None;
     }
 
-    /// Bytes held.
+    /// Returns the memory usage in bytes.
     pub fn memory_usage_bytes(&self) -> usize {
         self.hashes.capacity() * size_of::<u64>()
     }

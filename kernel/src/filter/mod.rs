@@ -1,4 +1,4 @@
-//! Filters over key hashes: bits in, bits out; no framing, no I/O.
+//! Filters over key hashes. This module computes bits only; it has no framing and no I/O.
 //!
 //! ```text
 //! bloom_legacy   32-bit hashes, cache line by modulo     files of format_version below 5
@@ -42,23 +42,23 @@ pub const METADATA_LEN: usize = 5;
 /// Length of the pieces in which a batch is hashed, prefetched and probed.
 const BATCH: usize = 32;
 
-/// A payload's header, checked; cheap to copy, to be kept beside the payload it was parsed from.
+/// The checked header of a payload. It is cheap to copy and is stored together with the payload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Filter {
-    /// Says nothing: every key may be there (reserved or damaged metadata, or a filter that is full).
+    /// Every key may be present: the metadata are reserved or damaged, or the filter is full.
     AlwaysTrue,
-    /// The filter of no keys.
+    /// The filter without keys.
     AlwaysFalse,
-    /// Bloom filter of old files.
+    /// The Bloom filter of old files.
     BloomLegacy(bloom_legacy::Reader),
-    /// Cache-local Bloom filter.
+    /// The cache-local Bloom filter.
     BloomLocal(bloom_local::Reader),
-    /// Standard Ribbon filter, 128 bits wide.
+    /// The standard Ribbon filter, 128 bits wide.
     Ribbon(ribbon::Reader),
 }
 
 impl Filter {
-    /// Reads the metadata of a whole payload. Never fails: see [`Filter::AlwaysTrue`].
+    /// Reads the metadata of a complete payload. Never fails; see [`Filter::AlwaysTrue`].
     pub fn parse(payload: &[u8]) -> Filter {
         let Some((bits, metadata)) = payload.split_last_chunk::<METADATA_LEN>() else {
             return Filter::AlwaysFalse;
@@ -76,7 +76,7 @@ impl Filter {
         .unwrap_or(Filter::AlwaysTrue)
     }
 
-    /// The hash this filter wants of `key` (a user key without timestamp, or a prefix).
+    /// Returns the hash of `key` for this filter. `key` is a user key without timestamp, or a prefix.
     #[inline]
     pub fn hash(&self, key: &[u8]) -> u64 {
         match self {
@@ -85,8 +85,8 @@ impl Filter {
         }
     }
 
-    /// [`Self::hash`] of as many keys as there are hashes to fill, and each key's lines asked for as soon as its
-    /// hash is known: for [`Self::may_match_fetched`].
+    /// Hashes one key for each element of `hashes`, like [`Self::hash`], and prefetches the lines of each key
+    /// as soon as its hash is known. Then call [`Self::may_match_fetched`].
     #[inline]
     pub fn hash_and_fetch<'k>(
         &self,
@@ -108,7 +108,8 @@ impl Filter {
         }
     }
 
-    /// False only if no key with this hash was added. `payload` is the one parsed; a shorter one answers true.
+    /// Returns false only if no key with this hash was added. `payload` is the payload that was parsed; for a
+    /// shorter one the result is true.
     #[inline]
     pub fn may_match(&self, payload: &[u8], hash: u64) -> bool {
         match self {
@@ -120,7 +121,7 @@ impl Filter {
         }
     }
 
-    /// [`Self::may_match`] of a key: hashed and asked for in one go, in as few instructions as can be.
+    /// Like [`Self::may_match`], but hashes the key. Uses as few instructions as possible.
     #[inline(always)]
     pub fn may_match_key(&self, payload: &[u8], key: &[u8]) -> bool {
         if let Filter::BloomLocal(reader) = self {
@@ -138,8 +139,8 @@ impl Filter {
         self.may_match(payload, self.hash(key))
     }
 
-    /// [`Self::may_match`] for each hash, all lines fetched before the first is looked at.
-    /// Handles as many as the shorter of the two slices holds.
+    /// Like [`Self::may_match`] for each hash. All lines of a piece are prefetched before the first one is
+    /// read. If the slices have different lengths, the shorter one counts.
     pub fn may_match_batch(&self, payload: &[u8], hashes: &[u64], answers: &mut [bool]) {
         for (hashes, answers) in hashes.chunks(BATCH).zip(answers.chunks_mut(BATCH)) {
             hashes.iter().for_each(|&hash| self.prefetch(payload, hash));
@@ -147,7 +148,7 @@ impl Filter {
         }
     }
 
-    /// [`Self::may_match_batch`] where the lines were asked for before: [`Self::hash_and_fetch`].
+    /// Like [`Self::may_match_batch`], but the lines were already prefetched with [`Self::hash_and_fetch`].
     #[inline]
     pub fn may_match_fetched(&self, payload: &[u8], hashes: &[u64], answers: &mut [bool]) {
         match self {
@@ -161,7 +162,7 @@ impl Filter {
         }
     }
 
-    /// Asks the CPU for the lines that [`Self::may_match`] will read.
+    /// Prefetches the lines that [`Self::may_match`] will read.
     #[inline]
     pub fn prefetch(&self, payload: &[u8], hash: u64) {
         match self {
@@ -173,7 +174,7 @@ impl Filter {
     }
 }
 
-/// Asks for the cache line of the byte at `at`; where there is no such byte, for what happens to lie there.
+/// Prefetches the cache line of the byte at `at`. An index after the end is allowed.
 #[inline(always)]
 fn prefetch_line(bytes: &[u8], at: usize) {
     let line = bytes.as_ptr().wrapping_add(at);
@@ -185,7 +186,7 @@ fn prefetch_line(bytes: &[u8], at: usize) {
         _mm_prefetch::<_MM_HINT_T0>(line.cast());
     }
     #[cfg(all(target_arch = "aarch64", not(miri)))]
-    // SAFETY: the instruction only hints: it reads nothing and does not fault, whatever the address.
+    // SAFETY: the prefetch instruction is only a hint. It reads no data and does not fault at any address.
     unsafe {
         std::arch::asm!("prfm pldl1keep, [{0}]", in(reg) line, options(nostack, readonly));
     }
@@ -193,7 +194,7 @@ fn prefetch_line(bytes: &[u8], at: usize) {
     let _ = line;
 }
 
-/// `hash` scaled from 64 bits to `0..range`.
+/// Scales `hash` from 64 bits to the range `0..range`.
 #[inline(always)]
 fn fast_range64(hash: u64, range: u64) -> u64 {
     ((u128::from(hash) * u128::from(range)) >> 64) as u64

@@ -1,4 +1,5 @@
-//! CRC-32C with ARMv8's CRC instructions: three chains, combined by PMULL; one chain where there is no PMULL.
+//! CRC-32C with the CRC instructions of ARMv8: three chains that are combined with PMULL, or one chain if the
+//! CPU has no PMULL.
 
 use std::arch::aarch64::*;
 use std::arch::is_aarch64_feature_detected;
@@ -6,7 +7,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 
 use super::{gf, scalar};
 
-/// Multipliers that move a register by `i` words of eight bytes (see the x86_64 module for the −33).
+/// Multipliers that move a register by `i` words of eight bytes. The x86_64 module explains the number -33.
 static SHIFT: [u32; CHUNK_WORDS + 1] = gf::shift_table(8);
 const CHUNK_WORDS: usize = 1024;
 const THREE_WAY_MIN: usize = 96;
@@ -85,7 +86,7 @@ fn three_way(mut state: u32, mut data: &[u8]) -> u32 {
     serial(state, data)
 }
 
-/// `crc · x^(64·words − 32)`, to be pushed through the CRC instruction.
+/// Returns `crc · x^(64·words − 32)`. The caller passes it through the CRC instruction.
 #[target_feature(enable = "neon,aes")]
 #[inline]
 fn shifted(crc: u32, words: usize) -> u64 {

@@ -1,12 +1,12 @@
-//! Polynomials over GF(2) modulo the Castagnoli polynomial, in the reflected form a CRC register has:
+//! Polynomials over GF(2) modulo the Castagnoli polynomial P. They have the reflected form of a CRC register:
 //! bit `i` of a `u32` is the coefficient of `x^(31-i)`, so 0x8000_0000 is 1 and 0x4000_0000 is `x`.
 
-/// Reflected P without its leading term.
+/// P in reflected form, without its leading term.
 pub(super) const POLY: u32 = 0x82f6_3b78;
 
 const ONE: u32 = 0x8000_0000;
 
-/// `a · b mod P`.
+/// Returns `a · b mod P`.
 pub(super) const fn multiply(a: u32, mut b: u32) -> u32 {
     let mut product = 0;
     let mut bit = ONE;
@@ -20,7 +20,7 @@ pub(super) const fn multiply(a: u32, mut b: u32) -> u32 {
     product
 }
 
-/// `x^n mod P`.
+/// Returns `x^n mod P`.
 pub(super) const fn x_to(mut n: u64) -> u32 {
     let mut result = ONE;
     let mut square = ONE >> 1;
@@ -34,7 +34,7 @@ pub(super) const fn x_to(mut n: u64) -> u32 {
     result
 }
 
-/// `x^(8 · bytes) mod P`: what appending `bytes` zero bytes multiplies a register by.
+/// Returns `x^(8 · bytes) mod P`. Appending `bytes` zero bytes multiplies a register by this value.
 pub(super) const fn x_to_bytes(mut bytes: u64) -> u32 {
     let mut result = ONE;
     let mut square = ONE >> 8;
@@ -48,9 +48,11 @@ pub(super) const fn x_to_bytes(mut bytes: u64) -> u32 {
     result
 }
 
-/// `x^(8·step·i − 33) mod P` for each `i` below `N`; entry 0 is unused (the exponent would be negative).
+/// Returns `x^(8·step·i − 33) mod P` for each `i` below `N`. Entry 0 is unused, because its exponent would be
+/// negative.
 ///
-/// The 33 is what the carry-less product of two registers and a CRC instruction add: see `x86_64`.
+/// The number 33 comes from the carry-less product of two registers and from the CRC instruction; see
+/// `x86_64`.
 pub(super) const fn shift_table<const N: usize>(step: u64) -> [u32; N] {
     let mut table = [0; N];
     let each = x_to(8 * step);

@@ -1,10 +1,11 @@
-//! The specification, and the path where the CPU has no CRC instruction: slicing by eight.
+//! The specification. It is also used if the CPU has no CRC instruction. It computes eight bytes per step
+//! (slicing by eight).
 //!
 //! ```text
 //! for each byte b:   state ^= b;   eight times: state = state·x mod P
 //! ```
-//! `TABLES[k][b]` is that for byte `b` followed by `k` zero bytes, so eight bytes are eight look-ups
-//! with no dependence between them.
+//! `TABLES[k][b]` is the result for byte `b` followed by `k` zero bytes. So eight bytes need eight
+//! independent table lookups.
 
 use super::gf::POLY;
 

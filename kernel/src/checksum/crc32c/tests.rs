@@ -1,6 +1,6 @@
 use super::*;
 
-/// Bit by bit, straight from the definition.
+/// Computes the CRC bit by bit, according to the definition.
 fn plain(data: &[u8]) -> u32 {
     let mut state = !0u32;
     for &byte in data {

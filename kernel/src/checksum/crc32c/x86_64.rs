@@ -1,21 +1,23 @@
-//! CRC-32C with the CPU's CRC instruction and carry-less multiplication, in four steps of ability.
+//! CRC-32C with the CPU's CRC instruction and carry-less multiplication. The functions need different CPU
+//! features.
 //!
 //! ```text
-//! serial      one crc32q chain: 8 bytes each 3 cycles (its latency)
-//! three_way   three chains, combined by one PCLMULQDQ each (Intel's white paper): 8 bytes a cycle
-//! fused       three chains beside four 128-bit folding accumulators: two ports at work, ~16 bytes a cycle
-//! folded512   four 512-bit accumulators alone (VPCLMULQDQ): for pieces too short to share
-//! fused512    three chains beside four 512-bit accumulators
+//! serial      one chain of crc32q: 8 bytes in 3 cycles (the latency of the instruction)
+//! three_way   three chains, combined with one PCLMULQDQ each (Intel's white paper): 8 bytes per cycle
+//! fused       three chains and four 128-bit folding accumulators at once, on two ports: ~16 bytes per cycle
+//! folded512   four 512-bit accumulators alone (VPCLMULQDQ), for pieces that are too short for fused512
+//! fused512    three chains and four 512-bit accumulators at once
 //! ```
-//! The fused forms cut a chunk into `[chain 0 | chain 1 | chain 2 | folded]`; each part's register is then
-//! multiplied by `x^(bits behind it)` and all are added. The idea of sharing a chunk between the CRC port
-//! and the multiplier port, with its ratios, is Peter Cawley's (fast-crc32).
+//! The fused functions divide a chunk into `[chain 0 | chain 1 | chain 2 | folded]`. The register of each
+//! part is then multiplied by `x^(number of bits after the part)`, and the results are added. The idea to
+//! divide a chunk between the CRC port and the multiplier port, and the ratios, are from Peter Cawley
+//! (fast-crc32).
 //!
-//! Why exponents carry −33: with both factors in the low halves of their operands, the 128-bit product of
-//! two reflected registers `a`, `k` has `a·k·x` in its low 64 bits, and pushing those through `crc32q` on a
-//! zero register multiplies by `x^32`. So the constant for a shift by `n` bits is `x^(n−33)`. In folding,
-//! an accumulator is `lo·x^64 + hi`, and a 64×32-bit product again gains `x^33`: to move it `n` bits,
-//! `lo` takes `x^(n+64−33)` and `hi` takes `x^(n−33)`.
+//! Why the exponents contain −33: if both factors are in the low halves of their operands, the 128-bit
+//! product of two reflected registers `a` and `k` has `a·k·x` in its low 64 bits. Passing these 64 bits
+//! through `crc32q` on a zero register multiplies by `x^32`. So the constant for a shift by `n` bits is
+//! `x^(n−33)`. In folding, an accumulator is `lo·x^64 + hi`, and a 64×32-bit product again adds `x^33`. To
+//! move the accumulator by `n` bits, `lo` is multiplied by `x^(n+64−33)` and `hi` by `x^(n−33)`.
 
 use std::arch::x86_64::*;
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -25,11 +27,12 @@ use super::{gf, scalar};
 /// Multipliers that move a register by `i` words of eight bytes.
 static SHIFT: [u32; CHUNK_WORDS + 1] = gf::shift_table(8);
 
-/// Longest chunk one combination covers, in 8-byte words (the length of `SHIFT`).
+/// The longest chunk that one combination covers, in 8-byte words (the length of `SHIFT`).
 const CHUNK_WORDS: usize = 2048;
 
-/// Below this a single chain is at least as fast as three and a combination, where other work can go on
-/// beside its latency. (At 128 bytes, back to back: 3.4 ns, against 7.9 three ways.)
+/// For shorter data, a single chain is at least as fast as three chains and a combination if the CPU can do
+/// other work during the latency of the chain. (For 128 bytes, one call directly after another: 3.4 ns with
+/// one chain, 7.9 ns with three chains.)
 const THREE_WAY_MIN: usize = 208;
 
 const UNKNOWN: u8 = 0;
@@ -64,13 +67,14 @@ fn choose() -> u8 {
     choice
 }
 
-/// AMD's processors make four micro-operations of a PCLMULQDQ, one each two cycles: folding beside the chains
-/// then gains nothing (0.9 of three ways at 4 KiB on Zen 5, measured) where there are no wider registers.
+/// Returns true for AMD processors. They split a PCLMULQDQ into four micro-operations and start one every two
+/// cycles. Without wider registers, folding at the same time as the chains is then not faster (measured on
+/// Zen 5: 0.9 of the speed of three chains at 4 KiB).
 fn multiplies_slowly() -> bool {
     // SAFETY: every x86-64 has the instruction.
     #[allow(unused_unsafe)]
     let vendor = unsafe { __cpuid(0) };
-    // "AuthenticAMD", in the order in which its letters are told.
+    // "AuthenticAMD" in the order of the registers.
     [vendor.ebx, vendor.edx, vendor.ecx] == [*b"Auth", *b"enti", *b"cAMD"].map(u32::from_le_bytes)
 }
 
@@ -82,7 +86,7 @@ pub(super) fn name() -> &'static str {
 pub(super) fn update(state: u32, data: &[u8]) -> u32 {
     // SAFETY: each arm is taken only when `choose` saw every feature that its callee enables.
     unsafe {
-        // What is short goes the short way: no wide register is touched.
+        // Short data use one chain and no wide registers.
         if data.len() < SHORT && CHOICE.load(Ordering::Relaxed) >= SSE42 {
             return serial(state, data);
         }
@@ -95,7 +99,7 @@ pub(super) fn update(state: u32, data: &[u8]) -> u32 {
     }
 }
 
-/// Below this every path is a single chain.
+/// For data below this length, every path uses a single chain.
 const SHORT: usize = THREE_WAY_MIN;
 
 #[target_feature(enable = "sse4.2")]
@@ -106,7 +110,7 @@ fn serial(state: u32, data: &[u8]) -> u32 {
     for block in blocks {
         state = chained(state, block);
     }
-    // What is left, halved again and again: no loop, and no test more than its length has bits.
+    // The rest is processed in pieces of half the previous size. This needs no loop and few tests.
     if let Some((piece, behind)) = rest.split_first_chunk::<32>() {
         (state, rest) = (chained(state, piece), behind);
     }
@@ -132,7 +136,7 @@ fn serial(state: u32, data: &[u8]) -> u32 {
     }
 }
 
-/// A piece of whole words, its loop unrolled.
+/// Processes a piece of whole words. The loop is unrolled.
 #[target_feature(enable = "sse4.2")]
 #[inline]
 fn chained<const N: usize>(state: u64, piece: &[u8; N]) -> u64 {
@@ -160,7 +164,7 @@ fn three_way(mut state: u32, mut data: &[u8]) -> u32 {
     serial(state, data)
 }
 
-/// `crc · x^(64·words − 32)`, to be pushed through `crc32q`. `words` is 1 to `CHUNK_WORDS`.
+/// Returns `crc · x^(64·words − 32)`. The caller passes it through `crc32q`. `words` is 1 to `CHUNK_WORDS`.
 #[target_feature(enable = "pclmulqdq")]
 #[inline]
 fn shifted(crc: u64, words: usize) -> u64 {
@@ -169,7 +173,7 @@ fn shifted(crc: u64, words: usize) -> u64 {
     _mm_cvtsi128_si64(product) as u64
 }
 
-/// `(lo, hi)` multipliers that move an accumulator by `bytes`.
+/// Returns the multipliers `(lo, hi)` that move an accumulator by `bytes`.
 const fn fold_by(bytes: u64) -> (i64, i64) {
     (gf::x_to(8 * bytes + 64 - 33) as i64, gf::x_to(8 * bytes - 33) as i64)
 }
@@ -188,7 +192,7 @@ fn fold128(x: __m128i, k: __m128i) -> __m128i {
     _mm_xor_si128(_mm_clmulepi64_si128::<0x00>(x, k), _mm_clmulepi64_si128::<0x11>(x, k))
 }
 
-/// The register that an accumulator stands for.
+/// Returns the register that is equivalent to an accumulator.
 #[target_feature(enable = "avx,sse4.2")]
 #[inline]
 fn reduce128(x: __m128i) -> u64 {
@@ -196,7 +200,8 @@ fn reduce128(x: __m128i) -> u64 {
     _mm_crc32_u64(low, _mm_extract_epi64::<1>(x) as u64)
 }
 
-/// Bytes of one chain, and of the folded part, in one turn of [`fused`]: 15 CRCs beside 16 products.
+/// The number of bytes of one chain and of the folded part in one turn of [`fused`]: 15 CRC instructions and
+/// 16 products.
 const CHAIN: usize = 40;
 const FOLDED: usize = 128;
 const TURN: usize = 3 * CHAIN + FOLDED;
@@ -212,7 +217,7 @@ fn update_fused(mut state: u32, mut data: &[u8]) -> u32 {
     three_way(state, data)
 }
 
-/// One chunk of exactly `turns · TURN` bytes, `turns` at least 1.
+/// Processes one chunk of exactly `turns · TURN` bytes. `turns` is at least 1.
 #[target_feature(enable = "avx,sse4.2,pclmulqdq")]
 #[inline]
 fn fused(state: u32, chunk: &[u8], turns: usize) -> u32 {
@@ -220,9 +225,10 @@ fn fused(state: u32, chunk: &[u8], turns: usize) -> u32 {
     let chain = turns * CHAIN;
     let base = chunk.as_ptr();
     let k = _mm_set_epi64x(FOLD_64.1, FOLD_64.0);
-    // SAFETY: the three chains read [0, 3·chain) and the folded part [3·chain, 3·chain + turns·FOLDED), which
-    // together are exactly the chunk, as asserted; the loads are the unaligned kind. The first 64 folded
-    // bytes seed the accumulators and each half turn reads the next 64, the last half turn none.
+    // SAFETY: the three chains read [0, 3·chain), and the folded part reads [3·chain, 3·chain +
+    // turns·FOLDED). Together this is exactly the chunk, as asserted above. All loads are unaligned loads.
+    // The first 64 folded bytes initialize the accumulators. Each half turn reads the next 64 bytes, but the
+    // last half turn reads none.
     unsafe {
         let folded = base.add(3 * chain);
         let mut acc = [_mm_setzero_si128(); 4];
@@ -261,7 +267,8 @@ fn fused(state: u32, chunk: &[u8], turns: usize) -> u32 {
     }
 }
 
-/// Adds the registers of three chains of `chain` words each and a folded part of `folded` words behind them.
+/// Adds the registers of three chains of `chain` words each and of a folded part of `folded` words after the
+/// chains.
 #[target_feature(enable = "sse4.2,pclmulqdq")]
 #[inline]
 fn joined(a: u64, b: u64, c: u64, tail: u64, chain: usize, folded: usize) -> u32 {
@@ -283,14 +290,14 @@ fn everywhere((lo, hi): (i64, i64)) -> __m512i {
     _mm512_set_epi64(hi, lo, hi, lo, hi, lo, hi, lo)
 }
 
-/// Words of each chain that go beside 256 folded bytes.
+/// The number of words of each chain that are processed with 256 folded bytes.
 const WORDS_BESIDE: usize = 3;
 
 #[target_feature(enable = "avx512f,avx512vl,avx,sse4.2,pclmulqdq,vpclmulqdq")]
 fn update_fused512(mut state: u32, mut data: &[u8]) -> u32 {
     while data.len() >= 2 * TURN512 {
         let turns = (data.len() / TURN512).min(CHUNK_WORDS * 8 / TURN512 - 1);
-        // What is left over in blocks of 64 bytes goes to the folded part too.
+        // The folded part also gets the remaining whole blocks of 64 bytes.
         let blocks = ((data.len() - turns * TURN512) / 64).min(4);
         let (chunk, rest) = data.split_at(turns * TURN512 + blocks * 64);
         state = fused512(state, chunk, turns, blocks);
@@ -304,12 +311,12 @@ fn update_fused512(mut state: u32, mut data: &[u8]) -> u32 {
     serial(state, data)
 }
 
-/// A chunk of whole blocks of 64 bytes, at least one.
+/// Processes a chunk of whole blocks of 64 bytes, at least one block.
 #[target_feature(enable = "avx512f,avx512vl,avx,sse4.2,pclmulqdq,vpclmulqdq")]
 #[inline]
 fn folded512(state: u32, chunk: &[u8]) -> u32 {
     let (blocks, _) = chunk.as_chunks::<64>();
-    // SAFETY: each load is of a whole block, and of the unaligned kind.
+    // SAFETY: each load reads a whole block and is an unaligned load.
     let load = |block: &[u8; 64]| unsafe { _mm512_loadu_si512(block.as_ptr().cast()) };
     let start = _mm512_castsi128_si512(_mm_cvtsi32_si128(state as i32));
     let start = _mm512_maskz_mov_epi64(1, start);
@@ -335,7 +342,7 @@ fn folded512(state: u32, chunk: &[u8]) -> u32 {
     reduce512(last) as u32
 }
 
-/// Four neighbouring accumulators as one, at the place of the last.
+/// Combines four neighbouring accumulators into one, at the position of the last.
 #[target_feature(enable = "avx512f,vpclmulqdq")]
 #[inline]
 fn combined512(acc: [__m512i; 4]) -> __m512i {
@@ -344,7 +351,7 @@ fn combined512(acc: [__m512i; 4]) -> __m512i {
     _mm512_xor_si512(low, fold512(acc[2], everywhere(FOLD_64), acc[3]))
 }
 
-/// The register that an accumulator stands for.
+/// Returns the register that is equivalent to an accumulator.
 #[target_feature(enable = "avx512f,avx512vl,avx,sse4.2,vpclmulqdq")]
 #[inline]
 fn reduce512(last: __m512i) -> u64 {
@@ -358,7 +365,7 @@ fn reduce512(last: __m512i) -> u64 {
 
 const TURN512: usize = 256 + 24 * WORDS_BESIDE;
 
-/// One chunk of exactly `turns · TURN512 + blocks · 64` bytes, `turns` at least 1.
+/// Processes one chunk of exactly `turns · TURN512 + blocks · 64` bytes. `turns` is at least 1.
 #[target_feature(enable = "avx512f,avx512vl,avx,sse4.2,pclmulqdq,vpclmulqdq")]
 #[inline]
 fn fused512(state: u32, chunk: &[u8], turns: usize, blocks: usize) -> u32 {
@@ -366,8 +373,9 @@ fn fused512(state: u32, chunk: &[u8], turns: usize, blocks: usize) -> u32 {
     let chain = turns * 8 * WORDS_BESIDE;
     let base = chunk.as_ptr();
     let k = everywhere(FOLD_256);
-    // SAFETY: the chains read [0, 3·chain), the folded part the rest: 256 bytes to seed, 256 for each turn but
-    // the last, 64 for each block; together the whole chunk, as asserted. All loads are the unaligned kind.
+    // SAFETY: the chains read [0, 3·chain), and the folded part reads the rest: 256 bytes for the start, 256
+    // bytes for each turn except the last, 64 bytes for each block. Together this is the whole chunk, as
+    // asserted above. All loads are unaligned loads.
     unsafe {
         let folded = base.add(3 * chain);
         let mut acc = [_mm512_setzero_si512(); 4];
@@ -406,23 +414,27 @@ pub(super) fn paths() -> Vec<(&'static str, super::Path)> {
     let best = choice();
     if best >= SSE42 {
         paths.push(("serial", |state, data| {
-            // SAFETY: listed only where the CPU has what the callee enables.
+            // SAFETY: the CPU has the features that the callee enables; otherwise the path is not in the
+            // list.
             unsafe { serial(state, data) }
         }));
         paths.push(("three_way", |state, data| {
-            // SAFETY: listed only where the CPU has what the callee enables.
+            // SAFETY: the CPU has the features that the callee enables; otherwise the path is not in the
+            // list.
             unsafe { three_way(state, data) }
         }));
     }
     if best >= SSE42 && is_x86_feature_detected!("avx") {
         paths.push(("fused", |state, data| {
-            // SAFETY: listed only where the CPU has what the callee enables.
+            // SAFETY: the CPU has the features that the callee enables; otherwise the path is not in the
+            // list.
             unsafe { update_fused(state, data) }
         }));
     }
     if best >= FUSED512 {
         paths.push(("fused512", |state, data| {
-            // SAFETY: listed only where the CPU has what the callee enables.
+            // SAFETY: the CPU has the features that the callee enables; otherwise the path is not in the
+            // list.
             unsafe { update_fused512(state, data) }
         }));
     }

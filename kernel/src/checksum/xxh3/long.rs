@@ -1,4 +1,4 @@
-//! The lanes of XXH3 for inputs above 240 bytes.
+//! The lanes of XXH3, for inputs of more than 240 bytes.
 //!
 //! ```text
 //! for each 1024-byte block but the last:
@@ -7,7 +7,8 @@
 //! for each whole stripe of the rest but the last byte's:   accumulate
 //! accumulate(lanes, the last 64 bytes, secret + 121)
 //! ```
-//! The loop is written once, over what accumulates and scrambles; `x86_64` gives it vectors.
+//! The loop exists once and is generic over the two functions `accumulate` and `scramble`. The module
+//! `x86_64` has vector versions.
 
 use super::{LANES, P1, P32_1, merge, secret};
 use crate::checksum::read64;
@@ -17,28 +18,28 @@ const STRIPES_A_BLOCK: usize = (secret::LEN - STRIPE) / 8;
 
 type Secret = [u8; secret::LEN];
 
-/// The eight lanes after all of `data`, which must be longer than one stripe.
+/// Returns the eight lanes after all of `data`. `data` must be longer than one stripe.
 pub(super) fn lanes(data: &[u8], secret: &Secret) -> [u64; 8] {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     {
-        // The detection macro caches its answer: a relaxed load and a bit test.
+        // The detection macro caches its result: a call costs a relaxed load and a bit test.
         if std::arch::is_x86_feature_detected!("avx512f") {
-            // SAFETY: the CPU has what the function enables.
+            // SAFETY: the CPU has the features that the function enables.
             return unsafe { x86_64::lanes_avx512(data, secret) };
         }
         if std::arch::is_x86_feature_detected!("avx2") {
-            // SAFETY: the CPU has what the function enables.
+            // SAFETY: the CPU has the features that the function enables.
             return unsafe { x86_64::lanes_avx2(data, secret) };
         }
     }
     lanes_plain(data, secret)
 }
 
-/// The 64-bit hash of `data`, which must be longer than one stripe.
+/// Returns the 64-bit hash of `data`. `data` must be longer than one stripe.
 pub(super) fn merged(data: &[u8], secret: &Secret) -> u64 {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     if std::arch::is_x86_feature_detected!("avx512f") {
-        // SAFETY: the CPU has what the function enables.
+        // SAFETY: the CPU has the features that the function enables.
         return unsafe { x86_64::merged_avx512(data, secret) };
     }
     finished(&lanes(data, secret), data.len(), secret)
@@ -62,7 +63,8 @@ fn walk<L>(
     scramble: impl Fn(&mut L, &[u8; STRIPE]),
 ) -> L {
     let (stripes, _) = data.as_chunks::<STRIPE>();
-    // The last byte always belongs to the closing stripe, so an exact multiple keeps one stripe back.
+    // The last byte always belongs to the last, separate stripe. So if the length is a multiple of the stripe
+    // length, the last stripe is not accumulated here.
     let stripes = &stripes[..(data.len() - 1) / STRIPE];
     let keys: [&[u8; STRIPE]; STRIPES_A_BLOCK] =
         std::array::from_fn(|j| secret[8 * j..].first_chunk().unwrap());
@@ -99,8 +101,8 @@ fn scramble(lanes: &mut [u64; 8], key: &[u8; STRIPE]) {
 
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 pub(super) mod x86_64 {
-    //! Departures from the plain form: the neighbours' swap is a shuffle; a 64×32-bit product is two
-    //! 32×32-bit ones.
+    //! Differences from the plain form: a shuffle swaps the neighbours, and a 64×32-bit product is computed
+    //! as two 32×32-bit products.
 
     use std::arch::x86_64::*;
 
@@ -108,7 +110,8 @@ pub(super) mod x86_64 {
 
     #[target_feature(enable = "avx2")]
     pub(in super::super) fn lanes_avx2(data: &[u8], secret: &Secret) -> [u64; 8] {
-        // SAFETY: the arrays are 64 bytes, two vectors each, and the loads and stores the unaligned kind.
+        // SAFETY: the arrays have 64 bytes, which are two vectors each. The loads and stores are unaligned
+        // ones.
         unsafe {
             let load = |from: &[u8; STRIPE], half: usize| {
                 _mm256_loadu_si256(from.as_ptr().cast::<__m256i>().add(half))
@@ -125,7 +128,7 @@ pub(super) mod x86_64 {
                         let keyed = _mm256_xor_si256(value, load(key, half));
                         let product = _mm256_mul_epu32(keyed, _mm256_srli_epi64::<32>(keyed));
                         let swapped = _mm256_shuffle_epi32::<0x4e>(value);
-                        // Only one addition waits for the stripe before.
+                        // Only one addition depends on the previous stripe.
                         *lane = _mm256_add_epi64(*lane, _mm256_add_epi64(swapped, product));
                     }
                 },
@@ -143,25 +146,28 @@ pub(super) mod x86_64 {
         }
     }
 
-    /// A third departure: the keys of a block's sixteen stripes stay in registers from block to block, so that a
-    /// stripe costs one load, not two.
+    /// Another difference: the keys of a block's sixteen stripes stay in registers for all blocks, so a
+    /// stripe needs one load instead of two.
     #[target_feature(enable = "avx512f")]
     #[inline]
     pub(in super::super) fn lanes_avx512(data: &[u8], secret: &Secret) -> [u64; 8] {
         let (stripes, _) = data.as_chunks::<STRIPE>();
-        // The last byte always belongs to the closing stripe, so an exact multiple keeps one stripe back.
+        // The last byte always belongs to the last, separate stripe. So if the length is a multiple of the
+        // stripe length, the last stripe is not accumulated here.
         let stripes = &stripes[..(data.len() - 1) / STRIPE];
-        // SAFETY: two arrays of one size.
+        // SAFETY: both arrays have the same size.
         let mut lanes = load(&unsafe { std::mem::transmute::<[u64; 8], [u8; STRIPE]>(LANES) });
         let (blocks, rest) = stripes.as_chunks::<STRIPES_A_BLOCK>();
         if !blocks.is_empty() {
             let keys: [__m512i; STRIPES_A_BLOCK] = std::array::from_fn(|j| load(key(secret, 8 * j)));
             let last_key = load(key(secret, secret::LEN - STRIPE));
             for block in blocks {
-                // Four sums, so that an addition waits for the fourth before it, not for the last.
+                // Four sums: an addition then depends on the fourth addition before it, not on the previous
+                // one.
                 let zero = _mm512_setzero_si512();
                 let (mut a, mut b, mut c, mut d) = (lanes, zero, zero, zero);
-                // Written out: with a loop, keys and sums lie in memory (24 ns a block, not 17).
+                // The loop is unrolled by hand. With a loop, keys and sums are in memory (24 ns per block
+                // instead of 17 ns).
                 macro_rules! four {
                     ($j:literal) => {
                         a = accumulated(a, load(&block[$j]), keys[$j]);
@@ -190,7 +196,7 @@ pub(super) mod x86_64 {
             lanes = accumulated(lanes, load(stripe), load(key(secret, 16 * pairs.len())));
         }
         lanes = _mm512_add_epi64(lanes, odd);
-        // SAFETY: two arrays of one size.
+        // SAFETY: both arrays have the same size.
         unsafe { std::mem::transmute(lanes) }
     }
 
@@ -209,7 +215,7 @@ pub(super) mod x86_64 {
     #[target_feature(enable = "avx512f")]
     #[inline]
     fn load(from: &[u8; STRIPE]) -> __m512i {
-        // SAFETY: 64 bytes, one vector, and the load is the unaligned kind.
+        // SAFETY: 64 bytes are one vector, and the load is an unaligned load.
         unsafe { _mm512_loadu_si512(from.as_ptr().cast()) }
     }
 

@@ -1,12 +1,12 @@
-//! XXH3 (Yann Collet), the final 0.8 form, 64 and 128 bits, seedable.
+//! XXH3 (Yann Collet), the final version 0.8, with 64 and 128 bits and with a seed.
 //!
 //! ```text
 //! short   0 to 16 bytes: three tailor-made mixes        medium  17 to 240: folded 128-bit products
 //! long    above: eight 64-bit lanes over 64-byte stripes, 16 stripes a block, scrambled between blocks
 //! secret  the keys
 //! ```
-//! The 64-bit form is block checksum type 4; the 128-bit form makes unique ids. RocksDB's *filter* hash is
-//! an older relative with other results and lives in `hash`.
+//! The 64-bit form is block checksum type 4. The 128-bit form makes unique ids. RocksDB's *filter* hash is an
+//! older version of XXH3 with other results; it is in `hash`.
 
 mod long;
 pub(crate) mod secret;
@@ -19,24 +19,25 @@ pub(crate) const P32_1: u64 = 0x9e37_79b1;
 pub(crate) const P32_2: u64 = 0x85eb_ca77;
 pub(crate) const P32_3: u64 = 0xc2b2_ae3d;
 const MIX: u64 = 0x9fb2_1c65_1e98_df25;
-/// Longest input that is mixed without the lanes.
+/// The longest input that is hashed without the lanes.
 const MEDIUM_MAX: usize = 240;
-/// What the lanes start from.
+/// The initial values of the lanes.
 pub(crate) const LANES: [u64; 8] = [P32_3, P1, P2, P3, P4, P32_2, P5, P32_1];
 
-/// XXH3-64 with the default secret and seed 0.
+/// Returns the XXH3-64 of `data` with the default secret and seed 0.
 #[inline]
 pub fn hash64(data: &[u8]) -> u64 {
     hashed(data, 0)
 }
 
-/// XXH3-64 under `seed`.
+/// Returns the XXH3-64 of `data` with `seed`.
 #[inline]
 pub fn hash64_with_seed(data: &[u8], seed: u64) -> u64 {
     hashed(data, seed)
 }
 
-/// Once for seed 0, which then costs nothing, and once for any. The frequent lengths are tested first.
+/// Compiled once for seed 0, where the seed then costs nothing, and once for any seed. The most frequent
+/// lengths are tested first.
 #[inline(always)]
 fn hashed(data: &[u8], seed: u64) -> u64 {
     let n = data.len();
@@ -70,7 +71,8 @@ fn hashed(data: &[u8], seed: u64) -> u64 {
     xxh64::avalanche(u64::from(packed3(data)) ^ key)
 }
 
-/// 17 to 128 bytes: pieces from both ends towards the middle. Written out, because then no access is checked.
+/// Hashes 17 to 128 bytes: pieces from both ends towards the middle. The loop is unrolled by hand, because
+/// then no access needs a bounds check.
 #[inline(always)]
 fn hash64_pairs(data: &[u8], seed: u64) -> u64 {
     let n = data.len();
@@ -96,7 +98,7 @@ fn hash64_pairs(data: &[u8], seed: u64) -> u64 {
     avalanche(acc)
 }
 
-/// 129 to 240 bytes.
+/// Hashes 129 to 240 bytes.
 #[inline(always)]
 fn hash64_medium(data: &[u8], seed: u64) -> u64 {
     let n = data.len();
@@ -111,7 +113,7 @@ fn hash64_medium(data: &[u8], seed: u64) -> u64 {
     avalanche(acc.wrapping_add(mix16(data, n - 16, &DEFAULT, 136 - 17, seed)))
 }
 
-/// XXH3-128 under `seed`, as `(high, low)`.
+/// Returns the XXH3-128 of `data` with `seed`, as `(high, low)`.
 pub fn hash128_with_seed(data: &[u8], seed: u64) -> (u64, u64) {
     let n = data.len();
     match n {
@@ -187,28 +189,28 @@ fn hash64_long(data: &[u8], seed: u64) -> u64 {
     long::merged(data, secret)
 }
 
-/// XXH3's finishing mix.
+/// The final mix of XXH3.
 #[inline(always)]
 pub(crate) fn avalanche(mut h: u64) -> u64 {
     h = (h ^ (h >> 37)).wrapping_mul(0x1656_6791_9e37_79f9);
     h ^ (h >> 32)
 }
 
-/// `(high, low)` of the 128-bit product.
+/// Returns `(high, low)` of the 128-bit product.
 #[inline(always)]
 pub(crate) fn product(a: u64, b: u64) -> (u64, u64) {
     let product = u128::from(a) * u128::from(b);
     ((product >> 64) as u64, product as u64)
 }
 
-/// The halves of the 128-bit product, added without carry.
+/// Returns the exclusive or of the two halves of the 128-bit product.
 #[inline(always)]
 pub(crate) fn fold(a: u64, b: u64) -> u64 {
     let (high, low) = product(a, b);
     high ^ low
 }
 
-/// Sixteen bytes of input against sixteen of the secret.
+/// Mixes sixteen bytes of input with sixteen bytes of the secret.
 #[inline(always)]
 pub(crate) fn mix16(data: &[u8], at: usize, secret: &[u8; secret::LEN], key: usize, seed: u64) -> u64 {
     fold(
@@ -217,7 +219,7 @@ pub(crate) fn mix16(data: &[u8], at: usize, secret: &[u8; secret::LEN], key: usi
     )
 }
 
-/// Lanes and the secret from `key` on, folded to one value that starts from `start`.
+/// Folds the lanes and the secret from `key` on into one value. The sum starts with `start`.
 #[inline(always)]
 pub(crate) fn merge_unfinished(lanes: &[u64; 8], secret: &[u8; secret::LEN], key: usize, start: u64) -> u64 {
     (0..4).fold(start, |sum, i| {
@@ -233,7 +235,8 @@ fn merge(lanes: &[u64; 8], secret: &[u8; secret::LEN], key: usize, start: u64) -
     avalanche(merge_unfinished(lanes, secret, key, start))
 }
 
-/// One step of the 128-bit medium path on `(high, low)`: two 16-byte pieces at `a` and `b`.
+/// One step of the 128-bit hash for medium lengths, on `(high, low)`: mixes two 16-byte pieces at `a` and
+/// `b`.
 #[inline(always)]
 fn mix32((high, low): (u64, u64), data: &[u8], a: usize, b: usize, key: usize, seed: u64) -> (u64, u64) {
     let low = low.wrapping_add(mix16(data, a, &DEFAULT, key, seed))
@@ -249,14 +252,14 @@ fn finish128((high, low): (u64, u64), n: usize, seed: u64) -> (u64, u64) {
     (0u64.wrapping_sub(avalanche(top)), avalanche(low.wrapping_add(high)))
 }
 
-/// One to three bytes and their count in one word.
+/// Packs one to three bytes and their count into one word.
 #[inline(always)]
 fn packed3(data: &[u8]) -> u32 {
     let n = data.len();
     u32::from(data[0]) << 16 | u32::from(data[n >> 1]) << 24 | u32::from(data[n - 1]) | (n as u32) << 8
 }
 
-/// The seed with its byte-swapped low half added to the high one, as the 4-to-8-byte paths want it.
+/// Returns the seed with its byte-swapped low half combined into the high half, for inputs of 4 to 8 bytes.
 #[inline(always)]
 fn widened(seed: u64) -> u64 {
     seed ^ u64::from((seed as u32).swap_bytes()) << 32

@@ -1,11 +1,12 @@
-//! The 192 bytes XXH3 draws its keys from, and the variant a seed makes of them for long inputs.
+//! The secret: the 192 bytes from which XXH3 takes its keys, and its variant with a seed for long inputs.
 
 use crate::checksum::read64;
 
-/// Length of a secret in bytes.
+/// The length of a secret in bytes.
 pub(crate) const LEN: usize = 192;
 
-/// XXH3's default secret (also that of the preview which RocksDB froze as its 64-bit hash).
+/// XXH3's default secret. The preview version of XXH3, which RocksDB uses as its 64-bit hash, has the same
+/// secret.
 #[rustfmt::skip]
 pub(crate) const DEFAULT: [u8; LEN] = [
     0xb8, 0xfe, 0x6c, 0x39, 0x23, 0xa4, 0x4b, 0xbe, 0x7c, 0x01, 0x81, 0x2c, 0xf7, 0x21, 0xad, 0x1c,
@@ -22,7 +23,7 @@ pub(crate) const DEFAULT: [u8; LEN] = [
     0x45, 0xcb, 0x3a, 0x8f, 0x95, 0x16, 0x04, 0x28, 0xaf, 0xd7, 0xfb, 0xca, 0xbb, 0x4b, 0x40, 0x7e,
 ];
 
-/// Word of the default secret at byte `at`, at compile time.
+/// Returns the word of the default secret at byte `at`, at compile time.
 pub(crate) const fn word(at: usize) -> u64 {
     let mut bytes = [0; 8];
     let mut i = 0;
@@ -33,7 +34,7 @@ pub(crate) const fn word(at: usize) -> u64 {
     u64::from_le_bytes(bytes)
 }
 
-/// The secret for inputs above 240 bytes under a seed.
+/// Returns the secret with a seed, for inputs of more than 240 bytes.
 pub(crate) fn seeded(seed: u64) -> [u8; LEN] {
     let mut secret = DEFAULT;
     for at in (0..LEN).step_by(16) {

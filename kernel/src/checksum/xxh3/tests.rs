@@ -23,7 +23,7 @@ fn vector_lanes_equal_plain_ones() {
     }
 }
 
-/// Answers of the reference implementation (xxhash 0.8): sums over all lengths up to 600.
+/// Compares with results of the reference implementation (xxhash 0.8), summed over all lengths up to 600.
 #[test]
 fn sums_over_lengths_are_the_reference_ones() {
     let data = noise(600);
@@ -36,7 +36,7 @@ fn sums_over_lengths_are_the_reference_ones() {
             low128 = low128.rotate_left(7) ^ low;
         }
     }
-    // Miri looks at the memory alone.
+    // Miri checks only memory accesses here, because it tests fewer lengths.
     assert!(
         cfg!(miri) || (sum64, high128, low128) == (SUM64, HIGH128, LOW128),
         "{sum64:x} {high128:x} {low128:x}"

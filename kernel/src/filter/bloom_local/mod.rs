@@ -1,10 +1,10 @@
-//! The cache-local Bloom filter: every probe of a key falls into one 64-byte line.
+//! The cache-local Bloom filter: all probes of a key go to one 64-byte line.
 //!
 //! ```text
 //! line = lo32(h) · lines >> 32
 //! g = hi32(h);  each probe: bit = g >> 23 (of 512);  g *= 0x9e3779b9 (u32)
 //!
-//! mod    sizes, building      query    asking, plain and by vectors
+//! mod    sizes, building      query    queries, plain and with vectors
 //! ```
 
 #[cfg(all(target_arch = "aarch64", target_endian = "little", not(miri)))]
@@ -16,18 +16,18 @@ use super::{BitsPerKey, METADATA_LEN, prefetch_line};
 
 const GOLDEN: u32 = 0x9e37_79b9;
 const LINE: usize = 64;
-/// Most bytes of bits this format can address.
+/// The largest number of bytes (without metadata) that this format can address.
 const MAX_BITS_LEN: u64 = 0xffff_ffc0;
 
-/// A parsed header, and how this CPU asks.
+/// A parsed header, and the vector instructions that queries on this CPU use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Reader {
     lines: u32,
     probes: u8,
     level: Level,
-    /// A bit for each of the first sixteen probes.
+    /// One bit for each probe, for the first sixteen probes.
     wanted: u16,
-    /// Bytes of lines: what every query must find in the payload it is given.
+    /// The number of bytes of all lines. Every query checks that its payload has at least this length.
     lines_len: usize,
 }
 
@@ -44,7 +44,8 @@ impl Reader {
         Reader { lines, probes, level: Level::found(), wanted, lines_len: lines as usize * LINE }
     }
 
-    /// Asks for the key's line (both of the CPU's, where the payload is not aligned to 64 bytes).
+    /// Prefetches the line of the key. These are two cache lines of the CPU if the payload is not aligned to
+    /// 64 bytes.
     #[inline(always)]
     pub fn prefetch(&self, payload: &[u8], hash: u64) {
         let start = self.line_start(hash);
@@ -60,7 +61,7 @@ impl Reader {
     }
 }
 
-/// The number of probes for so many thousandths of bits a key.
+/// Returns the number of probes for the thousandths of bits per key.
 pub fn num_probes(millibits: u32) -> u8 {
     const LIMITS: [u32; 12] = [2080, 3580, 5100, 6640, 8300, 10070, 11720, 14001, 16050, 18300, 22001, 25501];
     match LIMITS.iter().position(|&limit| millibits <= limit) {
@@ -70,20 +71,21 @@ pub fn num_probes(millibits: u32) -> u8 {
     }
 }
 
-/// Length of a payload for so many entries, metadata included.
+/// Returns the length of a payload for `entries` entries, including the metadata.
 pub fn payload_len(entries: usize, bits: BitsPerKey) -> usize {
     let wanted = (entries as u128 * u128::from(bits.millibits())).div_ceil(8000);
     wanted.min(u128::from(MAX_BITS_LEN)).next_multiple_of(64) as usize + METADATA_LEN
 }
 
-/// How many entries a payload of so many bytes is meant for.
+/// Returns the number of entries for which a payload of this length is built.
 pub fn approximate_num_entries(payload_len: usize, bits: BitsPerKey) -> usize {
     let usable = (payload_len.saturating_sub(METADATA_LEN) as u64).min(MAX_BITS_LEN) & !63;
     (8000 * usable / u64::from(bits.millibits())) as usize
 }
 
-/// The bits a key that a filter of so many entries really has, rounding included, if another number of probes suits
-/// them better and the length stays; else `bits`.
+/// Returns the real number of bits per key of a filter with `entries` entries, which includes rounding.
+/// Returns `bits` instead if the number of probes for the real number is the same, or if the length would
+/// change.
 pub fn fitted(entries: usize, bits: BitsPerKey) -> BitsPerKey {
     let len = payload_len(entries, bits);
     let real = ((len - METADATA_LEN) as u64 * 8000 / entries.max(1) as u64).min(100_000);
@@ -93,14 +95,15 @@ pub fn fitted(entries: usize, bits: BitsPerKey) -> BitsPerKey {
     better.unwrap_or(bits)
 }
 
-/// The filter of `hashes` (each a [`hash64`](crate::hash::hash64)); an empty payload for none.
+/// Builds the filter of `hashes`. Each hash is a [`hash64`](crate::hash::hash64). Without hashes the payload
+/// is empty.
 pub fn build(hashes: &[u64], bits: BitsPerKey) -> Vec<u8> {
     let mut payload = Vec::new();
     build_into(hashes, bits, &mut payload);
     payload
 }
 
-/// [`build`] into a buffer whose contents are replaced and whose memory is used again.
+/// Like [`build`], but into a buffer. The contents are replaced and the memory is reused.
 pub fn build_into(hashes: &[u64], bits: BitsPerKey, payload: &mut Vec<u8>) {
     payload.clear();
     if hashes.is_empty() {
@@ -113,7 +116,7 @@ pub fn build_into(hashes: &[u64], bits: BitsPerKey, payload: &mut Vec<u8>) {
     payload[end..].copy_from_slice(&[0xff, 0, probes, 0, 0]);
 }
 
-/// How far ahead of its turn a key's line is fetched.
+/// The number of keys between the prefetch of a line and its use.
 const AHEAD: usize = 16;
 
 fn set_bits(bits: &mut [u8], hashes: &[u64], probes: u8) {
@@ -133,8 +136,9 @@ fn set_bits(bits: &mut [u8], hashes: &[u64], probes: u8) {
     }
 }
 
-/// Expected false-positive rate with `probes` probes into lines of 512 bits at `bits_per_key`: the mean of
-/// the standard formula for lines one standard deviation fuller and emptier than the average one.
+/// Returns the expected false-positive rate for `probes` probes into lines of 512 bits with `bits_per_key`.
+/// It is the mean of the standard formula for two lines: one standard deviation fuller and one emptier than
+/// the average line.
 pub(super) fn cache_local_fp_rate(bits_per_key: f64, probes: u8) -> f64 {
     if bits_per_key <= 0.0 {
         return 1.0;

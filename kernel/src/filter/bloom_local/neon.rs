@@ -1,6 +1,7 @@
-//! Queries with NEON, which every 64-bit ARM has: eight probes at once, the line as one table of 64 bytes.
+//! Queries with NEON, which every 64-bit ARM has. It tests eight probes at the same time; the line is one
+//! table of 64 bytes.
 //!
-//! The nine bits of a probe are six for the byte, which the table look-up takes, and three for the bit in it.
+//! A probe has nine bits. Six are the index of the byte for the table lookup; three are the bit in the byte.
 
 use std::arch::aarch64::*;
 
@@ -8,7 +9,7 @@ use super::{GOLDEN, LINE, Reader};
 
 const LANES: usize = 8;
 
-/// `GOLDEN^i` for lane `i`, and what takes all lanes eight probes on.
+/// `GOLDEN^i` for lane `i`. The last value moves all lanes eight probes on.
 const POWERS: [u32; LANES + 1] = {
     let mut powers = [1u32; LANES + 1];
     let mut i = 1;
@@ -26,7 +27,7 @@ pub(super) fn ask(reader: &Reader, payload: &[u8], hash: u64) -> bool {
     if payload.len() < reader.lines_len || start + LINE > payload.len() {
         return true;
     }
-    // SAFETY: the line ends within the payload, as was found above; POWERS has eight words and more.
+    // SAFETY: the line ends within the payload, as was checked above. POWERS has at least eight words.
     let (line, lanes) = unsafe {
         (
             vld1q_u8_x4(payload.as_ptr().add(start)),
@@ -37,7 +38,7 @@ pub(super) fn ask(reader: &Reader, payload: &[u8], hash: u64) -> bool {
     let mut left = usize::from(reader.probes);
     loop {
         let absent = absent(line, [vmulq_n_u32(lanes[0], g), vmulq_n_u32(lanes[1], g)]);
-        // A byte a probe, the first one lowest.
+        // One byte for each probe; the first probe is the lowest byte.
         if left <= LANES {
             return absent << (8 * (LANES - left)) == 0;
         }
@@ -49,7 +50,7 @@ pub(super) fn ask(reader: &Reader, payload: &[u8], hash: u64) -> bool {
     }
 }
 
-/// A byte for each probe, zero where its bit is there.
+/// Returns one byte for each probe. The byte is zero if the bit of the probe is set.
 #[target_feature(enable = "neon")]
 #[inline]
 fn absent(line: uint8x16x4_t, g: [uint32x4_t; 2]) -> u64 {

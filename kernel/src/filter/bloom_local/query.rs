@@ -1,9 +1,9 @@
-//! Queries: all probes of a key at once, and no branch on what they find.
+//! Queries: all probes of a key at the same time, and no branch that depends on the result.
 //!
-//! A vector query's lane `i` starts from `g · 0x9e3779b9^i`, picks its word of the line by the top four bits
-//! and its bit by the next five. The answer is a value: where many queries follow each other, the misses of
-//! as many overlap as fit into the CPU's window, so what counts beside branches is how few instructions a
-//! query takes, from the key on. That is why each path has one function that hashes as well.
+//! Lane `i` of a vector query starts from `g · 0x9e3779b9^i`. Its top four bits select the word of the line,
+//! and the next five bits select the bit. If many queries follow each other, the CPU overlaps the cache
+//! misses of as many queries as fit into its window. So a query should have no branches and few instructions,
+//! including the hash. This is why each path has a function that also hashes.
 
 use super::super::cpu::Vectors;
 use super::{GOLDEN, LINE, Reader};
@@ -12,60 +12,60 @@ use crate::hash::hash64;
 use crate::hash::hash64_usual;
 
 impl Reader {
-    /// False only if no key with this hash was added.
+    /// Returns false only if no key with this hash was added.
     #[inline]
     pub fn may_match(&self, payload: &[u8], hash: u64) -> bool {
         #[cfg(all(target_arch = "x86_64", not(miri)))]
         if self.level.has(Vectors::Avx512) {
-            // SAFETY: the CPU has them.
+            // SAFETY: the CPU has these vectors.
             return unsafe { x86_64::ask_avx512(self, payload, hash) };
         }
         #[cfg(all(target_arch = "x86_64", not(miri)))]
         if self.level.has(Vectors::Avx2) {
-            // SAFETY: the CPU has them.
+            // SAFETY: the CPU has these vectors.
             return unsafe { x86_64::ask_avx2(self, payload, hash) };
         }
         #[cfg(all(target_arch = "aarch64", target_endian = "little", not(miri)))]
         if self.level.has(Vectors::Neon) {
-            // SAFETY: the CPU has it.
+            // SAFETY: the CPU has NEON.
             return unsafe { super::neon::ask(self, payload, hash) };
         }
         self.ask(payload, hash)
     }
 
-    /// [`Self::may_match`] of a key, hashed here.
+    /// Like [`Self::may_match`], but hashes the key.
     #[inline(always)]
     pub fn may_match_key(&self, payload: &[u8], key: &[u8]) -> bool {
         #[cfg(all(target_arch = "x86_64", not(miri)))]
         if self.level.has(Vectors::Avx512) {
-            // SAFETY: the CPU has them.
+            // SAFETY: the CPU has these vectors.
             return unsafe { x86_64::ask_key_avx512(self, payload, key) };
         }
         #[cfg(all(target_arch = "x86_64", not(miri)))]
         if self.level.has(Vectors::Avx2) {
-            // SAFETY: the CPU has them.
+            // SAFETY: the CPU has these vectors.
             return unsafe { x86_64::ask_key_avx2(self, payload, key) };
         }
         self.hash_and_ask(payload, key)
     }
 
-    /// For keys of unusual lengths, out of the way of the others.
+    /// For keys of unusual lengths. The function is cold, so it does not slow down the other lengths.
     #[cold]
     #[inline(never)]
     fn hash_and_ask(&self, payload: &[u8], key: &[u8]) -> bool {
         self.may_match(payload, hash64(key))
     }
 
-    /// [`Self::may_match`] of each hash, whose lines were asked for before.
+    /// Like [`Self::may_match`] for each hash. The lines must have been prefetched.
     pub(in super::super) fn may_match_fetched(&self, payload: &[u8], hashes: &[u64], answers: &mut [bool]) {
         #[cfg(all(target_arch = "x86_64", not(miri)))]
         if self.level.has(Vectors::Avx512) {
-            // SAFETY: the CPU has them.
+            // SAFETY: the CPU has these vectors.
             return unsafe { x86_64::ask_each_avx512(self, payload, hashes, answers) };
         }
         #[cfg(all(target_arch = "x86_64", not(miri)))]
         if self.level.has(Vectors::Avx2) {
-            // SAFETY: the CPU has them.
+            // SAFETY: the CPU has these vectors.
             return unsafe { x86_64::ask_each_avx2(self, payload, hashes, answers) };
         }
         hashes.iter().zip(answers).for_each(|(&hash, answer)| *answer = self.may_match(payload, hash));
@@ -95,7 +95,7 @@ mod x86_64 {
 
     use super::{GOLDEN, LINE, Reader, hash64_usual};
 
-    /// `GOLDEN^i` for lane `i`, and what takes all lanes eight or sixteen probes on.
+    /// `GOLDEN^i` for lane `i`. Values 8 and 16 move all lanes eight or sixteen probes on.
     const POWERS: [u32; 17] = {
         let mut powers = [1u32; 17];
         let mut i = 1;
@@ -106,7 +106,7 @@ mod x86_64 {
         powers
     };
     static LANES: [u32; 17] = POWERS;
-    /// Sliding a window of eight over this gives the lanes in use.
+    /// A window of eight words into this array gives the lanes in use.
     static ACTIVE: [u32; 16] = [1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0];
 
     #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx2,bmi1,bmi2,popcnt,lzcnt")]
@@ -129,14 +129,15 @@ mod x86_64 {
         }
     }
 
-    /// Sixteen probes into the whole line in one register.
+    /// Tests sixteen probes at the same time. The whole line is in one register.
     #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx2,bmi1,bmi2,popcnt,lzcnt")]
     #[inline]
     fn one_avx512(reader: &Reader, payload: &[u8], hash: u64) -> bool {
         if payload.len() < reader.lines_len {
             return true;
         }
-        // SAFETY: the line is one of `lines`, all of which the payload has; LANES has sixteen words and more.
+        // SAFETY: the line is one of `lines`, and the payload has all of them. LANES has at least sixteen
+        // words.
         let (words, lanes) = unsafe {
             let line = payload.as_ptr().add(reader.line_start(hash));
             (_mm512_loadu_si512(line.cast()), _mm512_loadu_si512(LANES.as_ptr().cast()))
@@ -150,11 +151,11 @@ mod x86_64 {
         all & (absent(words, further) & _bzhi_u32(0xffff, u32::from(reader.probes) - 16) == 0)
     }
 
-    /// Which lanes' bits are not there.
+    /// Returns the lanes whose bits are not set.
     #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq")]
     #[inline]
     fn absent(words: __m512i, spread: __m512i) -> u32 {
-        // Nine bits: the permutation takes four of them, the rotation the five below.
+        // Nine bits: the permutation uses the top four, the rotation uses the five below.
         let bit = _mm512_srli_epi32::<23>(spread);
         let found = _mm512_permutexvar_epi32(_mm512_srli_epi32::<28>(spread), words);
         u32::from(_mm512_testn_epi32_mask(_mm512_rorv_epi32(found, bit), _mm512_set1_epi32(1)))
@@ -180,15 +181,15 @@ mod x86_64 {
         }
     }
 
-    /// Eight probes at once, and a round more for each further eight.
+    /// Tests eight probes at the same time, with one more round for each further eight probes.
     #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
     #[inline]
     fn one_avx2(reader: &Reader, payload: &[u8], hash: u64) -> bool {
         if payload.len() < reader.lines_len {
             return true;
         }
-        // SAFETY: the line, two vectors, is one of `lines`, all of which the payload has; LANES has eight words
-        // and more.
+        // SAFETY: the line (two vectors) is one of `lines`, and the payload has all of them. LANES has at
+        // least eight words.
         let (low, high, lanes) = unsafe {
             let words = payload.as_ptr().add(reader.line_start(hash)).cast::<__m256i>();
             (
@@ -208,17 +209,17 @@ mod x86_64 {
         all
     }
 
-    /// Whether the bits of the first `left` lanes are there.
+    /// Returns true if the bits of the first `left` lanes are set.
     #[target_feature(enable = "avx2")]
     #[inline]
     fn has_avx2(low: __m256i, high: __m256i, spread: __m256i, left: usize) -> bool {
-        // SAFETY: the window into ACTIVE starts at 8 − min(8, left), at most 8, and is eight words long.
+        // SAFETY: the window into ACTIVE starts at 8 − min(8, left), which is at most 8. It has eight words.
         let one = unsafe { _mm256_loadu_si256(ACTIVE.as_ptr().add(8 - left.min(8)).cast()) };
         let word = _mm256_srli_epi32::<28>(spread);
         let bit = _mm256_srli_epi32::<27>(_mm256_slli_epi32::<4>(spread));
         let from_low = _mm256_castsi256_ps(_mm256_permutevar8x32_epi32(low, word));
         let from_high = _mm256_castsi256_ps(_mm256_permutevar8x32_epi32(high, word));
-        // The sign bit is the top bit of the word's number: set for words 8 to 15.
+        // The sign bit is the top bit of the word index. It is set for words 8 to 15.
         let found = _mm256_blendv_ps(from_low, from_high, _mm256_castsi256_ps(spread));
         let wanted = _mm256_sllv_epi32(one, bit);
         _mm256_testc_si256(_mm256_castps_si256(found), wanted) != 0
@@ -239,15 +240,16 @@ mod tests {
     type AskKey = fn(&Reader, &[u8], &[u8]) -> bool;
     type AskEach = fn(&Reader, &[u8], &[u64], &mut [bool]);
 
-    /// The queries this CPU can run, by name.
+    /// Returns the queries that this CPU can run, with their names.
     fn paths() -> Vec<(&'static str, Ask, AskKey, AskEach)> {
-        // On 64-bit ARM the chosen ones are those of NEON.
+        // On 64-bit ARM, "chosen" is NEON.
         #[cfg_attr(any(miri, not(target_arch = "x86_64")), allow(unused_mut))]
         let mut paths: Vec<(&'static str, Ask, AskKey, AskEach)> =
             vec![("chosen", Reader::may_match, |r, p, k| r.may_match_key(p, k), Reader::may_match_fetched)];
         #[cfg(all(target_arch = "x86_64", not(miri)))]
         if cpu::vectors() >= Vectors::Avx2 {
-            // SAFETY: listed only where the CPU has what the callee enables.
+            // SAFETY: the CPU has the features that the callee enables; otherwise the path is not in the
+            // list.
             let ask: Ask = |r, p, h| unsafe { x86_64::ask_avx2(r, p, h) };
             // SAFETY: as above.
             let ask_key: AskKey = |r, p, k| unsafe { x86_64::ask_key_avx2(r, p, k) };
@@ -285,7 +287,7 @@ mod tests {
             let Filter::BloomLocal(reader) = Filter::parse(&payload) else {
                 panic!("{bits} bits a key gave no local Bloom filter");
             };
-            // Off the line too, and cut short.
+            // Also test a payload that is not aligned, and a shortened payload.
             let mut moved = vec![0; 3];
             moved.extend_from_slice(&payload);
             for payload in [&payload[..], &moved[3..], &payload[..payload.len() / 2]] {

@@ -1,4 +1,4 @@
-//! On-the-fly Gaussian elimination: each equation finds the slot that it determines.
+//! Gaussian elimination that adds one equation at a time. Each equation determines one slot.
 //!
 //! ```text
 //! band: coeff[slot] = 0, fingerprint[slot] = 0
@@ -8,15 +8,16 @@
 //!            if c = 0:  f = 0? redundant, done : the system has no solution
 //!            z = trailing zeros of c;  i += z;  c >>= z
 //! ```
-//! Departure: the keys come not in their own order but in that of their start slots, roughly. The set of
-//! slots that end up determined, and so the solution (free slots are zero), depends only on the space the
-//! equations span, not on their order; so the bytes are the same. But a window of the band stays in the
-//! first-level cache while all its keys come by, where the order of the keys costs a miss each, and chains
-//! are shorter since what lies ahead of the window is still empty.
+//! Difference from RocksDB: the keys are not processed in their own order, but roughly in the order of their
+//! start slots. The bytes of the filter are the same: the set of determined slots and the solution (free
+//! slots are zero) depend only on the space that the equations span, not on their order. The advantage: a
+//! window of the band stays in the first-level cache while all its keys are processed. In the keys' own
+//! order, each key costs a cache miss. Chains are also shorter, because the slots after the window are still
+//! empty.
 
 use super::layout::{Layout, Row, mixed};
 
-/// The triangular system, and the scratch to order keys.
+/// The triangular system, and scratch memory for sorting the keys.
 #[derive(Default)]
 pub(super) struct Banding {
     coeff: Vec<u128>,
@@ -26,7 +27,7 @@ pub(super) struct Banding {
 }
 
 impl Banding {
-    /// Bands all keys under a seed; false when their equations contradict each other.
+    /// Adds the equations of all keys with a seed. Returns false if the equations contradict each other.
     pub(super) fn solve_for(&mut self, hashes: &[u64], raw_seed: u32, layout: Layout) -> bool {
         let slots = layout.num_slots() as usize;
         self.coeff.clear();
@@ -39,7 +40,8 @@ impl Banding {
         })
     }
 
-    /// Mixed hashes into `ordered`, by start slot up to the width of a bucket (a counting sort on top bits).
+    /// Stores the mixed hashes in `ordered`, sorted by start slot into buckets (a counting sort by the top
+    /// bits).
     fn order(&mut self, hashes: &[u64], raw_seed: u32, layout: Layout) {
         let buckets_log2 = (layout.blocks / 2).max(2).ilog2().min(11);
         let shift = 64 - buckets_log2;

@@ -1,17 +1,17 @@
-//! The layout of a Ribbon filter, the row of a key, and the hashes that choose both. Source: RocksDB `util/ribbon_impl.h`,
-//! `util/ribbon_config.h`.
+//! The layout of a Ribbon filter, the row of a key, and the hashes that determine the row. RocksDB source:
+//! `util/ribbon_impl.h`, `util/ribbon_config.h`.
 
 use crate::filter::fast_range64;
 
-/// Slots a block, and the width of a row of coefficients.
+/// The number of slots per block. It is also the width of a row of coefficients.
 pub(super) const BLOCK_SLOTS: u32 = 128;
 
 pub(super) const SEGMENT: usize = 16;
 
-/// Most columns a solution has: the width of a fingerprint.
+/// The largest number of columns of a solution: the width of a fingerprint.
 pub(super) const MAX_COLUMNS: u32 = 32;
 
-/// How segments are dealt to blocks.
+/// How the segments are distributed over the blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Layout {
     pub(super) blocks: u32,
@@ -20,7 +20,7 @@ pub(super) struct Layout {
 }
 
 impl Layout {
-    /// `None` where a segment count fits no solution of so many blocks.
+    /// Returns `None` if a solution with this number of blocks cannot have this number of segments.
     pub(super) fn of(segments: usize, blocks: u32) -> Option<Layout> {
         let segments = u64::try_from(segments).ok()?;
         let columns = segments.div_ceil(u64::from(blocks));
@@ -28,7 +28,8 @@ impl Layout {
             return None;
         }
         if columns > u64::from(MAX_COLUMNS) {
-            // More than can be used: all blocks have all columns, the rest lies idle.
+            // There are more segments than can be used: all blocks have all columns, and the remaining
+            // segments are unused.
             return Some(Layout { blocks, upper_columns: MAX_COLUMNS, upper_start_block: 0 });
         }
         let upper_start_block = columns * u64::from(blocks) - segments;
@@ -44,7 +45,7 @@ impl Layout {
     }
 }
 
-/// The equation a key adds to the system.
+/// The equation that a key adds to the system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Row {
     pub(super) start: u32,
@@ -69,7 +70,7 @@ impl Row {
     }
 }
 
-/// What the high half of the coefficients differs by from the low one.
+/// The difference (exclusive or) between the high half and the low half of the coefficients.
 pub(super) const COEFF_FLIP: u64 = 0xc367_844a_6e52_731d;
 
 #[inline(always)]
@@ -77,19 +78,19 @@ pub(super) fn start(mixed: u64, num_starts: u32) -> u32 {
     fast_range64(mixed, u64::from(num_starts)) as u32
 }
 
-/// The high half of the coefficients; the fingerprint is its other end.
+/// Returns the high half of the coefficients. The fingerprint comes from the opposite end of the same number.
 #[inline(always)]
 pub(super) fn spread(mixed: u64) -> u64 {
     mixed.wrapping_mul(0xc28f_8282_2b65_0bed)
 }
 
-/// The hash under a seed. Its order is the order of start slots.
+/// Mixes a hash with a seed. The order of mixed hashes is the order of their start slots.
 #[inline(always)]
 pub(super) fn mixed(hash: u64, raw_seed: u32) -> u64 {
     (hash ^ u64::from(raw_seed)).wrapping_mul(0x6193_d459_236a_3a0d)
 }
 
-/// Spreads the stored 8-bit seed.
+/// Spreads the stored 8-bit seed to 32 bits.
 pub(super) const fn raw_seed(ordinal: u8) -> u32 {
     let t = (ordinal as u64).wrapping_mul(0xc782_19a2_3eea_dd03);
     (t ^ ((t & 0xf0f0_f0f0_f0f0_f0f0) >> 4)) as u32

@@ -1,14 +1,15 @@
 //! The Standard Ribbon filter with 128-bit rows (Dillinger and Walzer, "Ribbon filter: practically smaller
-//! than Bloom and Xor", 2021), bit for bit RocksDB's `Standard128Ribbon`.
+//! than Bloom and Xor", 2021). It has the same bits as RocksDB's `Standard128Ribbon`.
 //!
 //! ```text
-//! A key's hash names a start slot, 128 coefficients and a fingerprint. The filter stores a solution: rows of
-//! bits, one a slot, such that for each key added
-//!         XOR over i of  coeff[i] · solution[start + i]  =  fingerprint        (in each column)
-//! A query computes the left side. Keys not added agree by chance, 2^-columns of the time.
+//! A key's hash determines a start slot, 128 coefficients and a fingerprint. The filter stores a solution:
+//! rows of bits, one per slot. For each added key the following is true (in each column):
+//!         XOR over i of  coeff[i] · solution[start + i]  =  fingerprint
+//! A query computes the left side. For a key that was not added, both sides are equal with probability
+//! 2^-columns.
 //!
-//! sizing    entries and bits a key → slots → bytes          hashing (here)   hash → start, coeff, fingerprint
-//! banding   on-the-fly Gaussian elimination                 solve            back-substitution to columns
+//! sizing    entries and bits per key → slots → bytes        hashing (here)   hash → start, coeff, fingerprint
+//! banding   Gaussian elimination, one key at a time         solve            back-substitution to columns
 //! query     plain and vector
 //!
 //! layout: blocks of 128 slots, in order; a block is its columns, each a 16-byte LE segment whose bit i is
@@ -31,9 +32,9 @@ use banding::Banding;
 use layout::{BLOCK_SLOTS, COEFF_FLIP, Layout, Row, SEGMENT, mixed, raw_seed, spread, start};
 pub use sizing::{approximate_num_entries, payload_len};
 
-/// Beyond this a Ribbon filter is not tried: the slots must fit 24 bits of blocks.
+/// The largest number of entries of a Ribbon filter: the number of blocks must fit into 24 bits.
 const MAX_ENTRIES: usize = 950_000_000;
-/// A parsed header, and how this CPU asks.
+/// A parsed header, and the vector instructions that queries on this CPU use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Reader {
     raw_seed: u32,
@@ -41,9 +42,9 @@ pub struct Reader {
     upper_start_block: u32,
     upper_columns: u8,
     level: Level,
-    /// `bits_len` where each block has four to eight columns; else more than any payload has.
+    /// Equal to `bits_len` if each block has four to eight columns. Otherwise larger than any payload.
     narrow_len: usize,
-    /// Bytes of bits: what every query must find in the payload it is given.
+    /// The number of bytes of the bits. Every query checks that its payload has at least this length.
     bits_len: usize,
 }
 
@@ -68,13 +69,13 @@ impl Reader {
         })
     }
 
-    /// The equation of a key.
+    /// Returns the equation of a key.
     #[inline(always)]
     fn row(&self, hash: u64) -> Row {
         Row::of(hash, self.raw_seed, self.num_starts)
     }
 
-    /// Where the block of slot `start` begins, in bytes, and how many columns it has.
+    /// Returns the offset in bytes of the block of slot `start`, and the number of columns of this block.
     #[inline(always)]
     fn block(&self, start: u32) -> (usize, usize) {
         let block = start / BLOCK_SLOTS;
@@ -85,7 +86,7 @@ impl Reader {
     }
 }
 
-/// Builds filters one after the other in the same scratch memory.
+/// Builds filters one after another in the same scratch memory.
 #[derive(Default)]
 pub struct Builder {
     banding: Banding,
@@ -98,16 +99,18 @@ impl fmt::Debug for Builder {
 }
 
 impl Builder {
-    /// A builder without scratch memory yet; it grows to about 28 bytes a key of the largest filter.
+    /// Creates a builder without scratch memory. The memory grows to about 28 bytes per key of the largest
+    /// filter.
     pub fn new() -> Builder {
         Builder::default()
     }
 
-    /// The filter of `hashes` (each a [`hash64`](crate::hash::hash64)), replacing what `payload` held; an
-    /// empty payload for none.
+    /// Builds the filter of `hashes` and replaces the contents of `payload`. Each hash is a
+    /// [`hash64`](crate::hash::hash64). Without hashes the payload is empty.
     ///
-    /// A local Bloom filter comes instead, as in RocksDB, when there are more than 950 million entries, when
-    /// fewer than 1024 slots are needed and Bloom is smaller, and when no seed gives a solvable system.
+    /// As in RocksDB, a local Bloom filter is built instead in three cases: there are more than 950 million
+    /// entries; fewer than 1024 slots are needed and the Bloom filter is smaller; or no seed gives a solvable
+    /// system.
     pub fn build_into(&mut self, hashes: &[u64], bits: BitsPerKey, payload: &mut Vec<u8>) {
         payload.clear();
         let Some(&first) = hashes.first() else { return };
@@ -138,13 +141,13 @@ impl Builder {
         bloom_local::build_into(hashes, bits, payload);
     }
 
-    /// Bytes of scratch memory held.
+    /// Returns the number of bytes of scratch memory.
     pub fn memory_usage_bytes(&self) -> usize {
         self.banding.memory_usage_bytes()
     }
 }
 
-/// One filter with a builder of its own; see [`Builder::build_into`].
+/// Builds one filter with its own builder; see [`Builder::build_into`].
 pub fn build(hashes: &[u64], bits: BitsPerKey) -> Vec<u8> {
     let mut payload = Vec::new();
     Builder::new().build_into(hashes, bits, &mut payload);

@@ -1,4 +1,4 @@
-//! Queries: the key's equation against the stored columns.
+//! Queries: compare the equation of a key with the stored columns.
 //!
 //! ```text
 //! for each column j of the start's block:
@@ -6,9 +6,10 @@
 //!     if s > 0:  x ^= segment[columns + j] & (coeff >> (128 - s))        s = start mod 128
 //!     parity(x) must be bit j of the fingerprint
 //! ```
-//! The second segment lies in the next block, whose column `j` is always `columns` further on: blocks with a
-//! column less come first. Departure: the vector forms test all columns at once and so read more than a plain
-//! query that fails early, but have no branch to mispredict: misses of one query overlap those of the next.
+//! The second segment is in the next block. Its column `j` is always `columns` segments further on, because
+//! blocks with one column less are at the start. Difference from RocksDB: the vector forms test all columns
+//! at the same time. They read more than a plain query that fails early, but they have no branch that can be
+//! mispredicted. So the cache misses of one query overlap with those of the next query.
 
 use super::{Reader, SEGMENT};
 use crate::filter::cpu::Vectors;
@@ -18,38 +19,38 @@ use crate::hash::hash64;
 use crate::hash::hash64_usual;
 
 impl Reader {
-    /// False only if no key with this hash was added.
+    /// Returns false only if no key with this hash was added.
     #[inline]
     pub fn may_match(&self, payload: &[u8], hash: u64) -> bool {
         #[cfg(all(target_arch = "x86_64", not(miri)))]
         if self.level.has(Vectors::Avx512Popcnt) {
-            // SAFETY: the CPU has them.
+            // SAFETY: the CPU has these vectors.
             return unsafe { x86_64::ask_popcnt(self, payload, hash) };
         }
         #[cfg(all(target_arch = "x86_64", not(miri)))]
         if self.level.has(Vectors::Avx512) {
-            // SAFETY: the CPU has them.
+            // SAFETY: the CPU has these vectors.
             return unsafe { x86_64::ask_avx512(self, payload, hash) };
         }
         #[cfg(all(target_arch = "x86_64", not(miri)))]
         if self.level.has(Vectors::Avx2) {
-            // SAFETY: the CPU has them.
+            // SAFETY: the CPU has these vectors.
             return unsafe { x86_64::ask_avx2(self, payload, hash) };
         }
         #[cfg(all(target_arch = "aarch64", target_endian = "little", not(miri)))]
         if self.level.has(Vectors::Neon) {
-            // SAFETY: the CPU has it.
+            // SAFETY: the CPU has NEON.
             return unsafe { super::neon::ask(self, payload, hash) };
         }
         self.ask(payload, hash)
     }
 
-    /// [`Self::may_match`] of a key, hashed here.
+    /// Like [`Self::may_match`], but hashes the key.
     #[inline(always)]
     pub fn may_match_key(&self, payload: &[u8], key: &[u8]) -> bool {
         #[cfg(all(target_arch = "x86_64", not(miri)))]
         if self.level.has(Vectors::Avx512Popcnt) {
-            // SAFETY: the CPU has them.
+            // SAFETY: the CPU has these vectors.
             return unsafe { x86_64::ask_key_popcnt(self, payload, key) };
         }
         self.hash_and_ask(payload, key)
@@ -60,11 +61,11 @@ impl Reader {
         self.may_match(payload, hash64(key))
     }
 
-    /// [`Self::may_match`] of each hash, whose lines were asked for before.
+    /// Like [`Self::may_match`] for each hash. The lines must have been prefetched.
     pub(in super::super) fn may_match_fetched(&self, payload: &[u8], hashes: &[u64], answers: &mut [bool]) {
         #[cfg(all(target_arch = "x86_64", not(miri)))]
         if self.level.has(Vectors::Avx512Popcnt) {
-            // SAFETY: the CPU has them.
+            // SAFETY: the CPU has these vectors.
             return unsafe { x86_64::ask_each_popcnt(self, payload, hashes, answers) };
         }
         for (&hash, answer) in hashes.iter().zip(answers) {
@@ -72,8 +73,8 @@ impl Reader {
         }
     }
 
-    /// Asks for the lines of the key's two blocks, at once: how many they are depends on where the blocks
-    /// begin, but up to ten columns no branch does.
+    /// Prefetches the lines of the key's two blocks. The number of lines depends on where the blocks start,
+    /// but up to ten columns there is no branch that depends on it.
     #[inline(always)]
     pub fn prefetch(&self, payload: &[u8], hash: u64) {
         let (at, columns) = self.block(self.row(hash).start);
@@ -126,11 +127,11 @@ mod x86_64 {
     use super::super::{BLOCK_SLOTS, COEFF_FLIP, mixed, spread, start};
     use super::{Reader, SEGMENT, hash64_usual};
 
-    /// A query as the vectors want it.
+    /// A query in the form that the vector functions use.
     ///
-    /// Shifting the coefficients left for the start's block and right for the next one is rotating them once
-    /// and telling the halves apart by `next_mask`: `(a & c << s) ^ (b & c >> (128 - s))` is
-    /// `rotated & (next_mask ? b : a)`.
+    /// The coefficients must be shifted left for the block of the start slot, and right for the next block.
+    /// This is the same as one rotation; `next_mask` separates the two parts: `(a & c << s) ^ (b & c >> (128
+    /// - s))` is `rotated & (next_mask ? b : a)`.
     #[derive(Clone, Copy)]
     struct Ready {
         at: usize,
@@ -163,15 +164,16 @@ mod x86_64 {
     }
 
     impl Ready {
-        /// Whether all of the query's segments are within a payload of so many bytes.
+        /// Returns true if all segments of the query are within a payload of `len` bytes.
         #[inline(always)]
         fn is_within(&self, len: usize) -> bool {
             self.at + self.next + self.columns * SEGMENT <= len
         }
     }
 
-    /// Eight columns without a branch on what they hold: the lines of all are on their way at once, and the
-    /// next query starts while they come. Rarer wider filters go on in a loop.
+    /// Tests eight columns without a branch that depends on their contents. The lines of all columns are
+    /// loaded at the same time, and the next query starts during the loads. The rare filters with more
+    /// columns continue in a loop.
     #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx2,bmi1,bmi2,popcnt,lzcnt")]
     #[inline]
     pub(super) fn ask_avx512(reader: &Reader, payload: &[u8], hash: u64) -> bool {
@@ -184,9 +186,10 @@ mod x86_64 {
         let differ = |done: usize| {
             let columns = query.columns.saturating_sub(done).min(4) as u32;
             let mask = _bzhi_u32(0xff, 2 * columns) as __mmask8;
-            // SAFETY: the mask leaves the words of columns below `columns`, which end within the payload, as
-            // `is_within` found; masked-out words are not read. `done` is at most 28, so that the address,
-            // made without `add`'s promise, is only ever one that is read where the mask has bits.
+            // SAFETY: the mask selects only words of columns below `columns`. These end within the payload,
+            // as `is_within` checked; words outside of the mask are not read. `done` is at most 28. The
+            // address is computed with `wrapping_add`, so it may be outside of the payload if the mask is
+            // empty.
             let (a, b) = unsafe {
                 let from = payload.as_ptr().wrapping_add(query.at + done * SEGMENT);
                 let next = from.wrapping_add(query.next);
@@ -195,7 +198,7 @@ mod x86_64 {
             // mask ? b : a
             let taken = _mm512_ternarylogic_epi64::<0xca>(next_mask, b, a);
             let odd = odd_words(_mm512_and_si512(taken, rotated));
-            // Bits 2j and 2j+1 are the halves of column j.
+            // Bits 2j and 2j+1 belong to the two halves of column j.
             let found = _pext_u32(odd ^ odd >> 1, 0x55);
             found ^ _bzhi_u32(query.fingerprint >> done, columns)
         };
@@ -208,7 +211,7 @@ mod x86_64 {
         differs == 0
     }
 
-    /// One bit for each 64-bit word: whether it has an odd number of ones.
+    /// Returns one bit for each 64-bit word: 1 if the word has an odd number of ones.
     #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq")]
     #[inline]
     fn odd_words(x: __m512i) -> u32 {
@@ -220,7 +223,7 @@ mod x86_64 {
         u32::from(_mm512_test_epi64_mask(ones, _mm512_set1_epi64(1)))
     }
 
-    /// The plain form with the population count of the CPU, all columns without a branch.
+    /// The plain form with the CPU's population count. It tests all columns without a branch.
     #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
     #[inline]
     pub(super) fn ask_avx2(reader: &Reader, payload: &[u8], hash: u64) -> bool {
@@ -279,13 +282,13 @@ mod x86_64 {
         let (start, a) = (start(mixed, reader.num_starts), spread(mixed));
         let (at, columns) = reader.block(start);
         let len = columns * SEGMENT;
-        // The next block is read even where the key has no part in it; the last has none.
+        // The next block is read even if the query has no part in it. The last block has no next block.
         if payload.len() < reader.narrow_len || at + 2 * len > reader.narrow_len {
             return rest(reader, payload, hash);
         }
         let (here, next) = coefficients(start % BLOCK_SLOTS, a);
-        // SAFETY: `narrow_len` is no more than the payload has, so that each block has four columns, 64 bytes,
-        // and more; and the two blocks end within it, as was found above.
+        // SAFETY: `narrow_len` is at most the length of the payload, so each block has at least four columns
+        // (64 bytes). Both blocks end within the payload, as was checked above.
         let load = |from: usize| unsafe { _mm512_loadu_si512(payload.as_ptr().add(from).cast()) };
         let odd = |first: usize| {
             let sum = _mm512_and_si512(load(at + first), here);
@@ -293,12 +296,13 @@ mod x86_64 {
             let sum = _mm512_ternarylogic_epi64::<0x78>(sum, load(at + len + first), next);
             u32::from(_mm512_test_epi64_mask(_mm512_popcnt_epi64(sum), _mm512_set1_epi64(1)))
         };
-        // Bits 2j and 2j+1 are the halves of column j.
+        // Bits 2j and 2j+1 belong to the two halves of column j.
         let odd = odd(0) | odd(len - 64) << (2 * columns - 8);
         _bzhi_u32(_pext_u32(odd ^ odd >> 1, 0x5555) ^ a.swap_bytes() as u32, columns as u32) == 0
     }
 
-    /// What [`narrow`] is not made for, out of its way.
+    /// Handles the cases for which [`narrow`] is not made. The function is cold, so it does not slow down
+    /// `narrow`.
     #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx2,bmi1,bmi2,popcnt,lzcnt")]
     #[cold]
     #[inline(never)]
@@ -306,8 +310,8 @@ mod x86_64 {
         ask_avx512(reader, payload, hash)
     }
 
-    /// The 128 coefficients of a key that starts at slot `shift` of a block, in each quarter of the registers:
-    /// `coeff << shift` for this block and `coeff >> (128 - shift)` for the next.
+    /// Returns the 128 coefficients of a key that starts at slot `shift` of a block, in each quarter of the
+    /// registers: `coeff << shift` for this block and `coeff >> (128 - shift)` for the next block.
     #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx512vbmi2")]
     #[inline]
     fn coefficients(shift: u32, a: u64) -> (__m512i, __m512i) {
@@ -317,12 +321,12 @@ mod x86_64 {
         let shift = _mm512_set1_epi64(i64::from(shift));
         // (a ^ flip) | least
         let coeff = _mm512_ternarylogic_epi64::<0xbe>(_mm512_set1_epi64(a as i64), flip, least);
-        // Rotated left by `shift`: by whole words, then within them.
+        // Rotate left by `shift`: first by whole words, then within the words.
         let swapped = _mm512_shuffle_epi32::<0x4e>(coeff);
         let far = _mm512_test_epi64_mask(shift, _mm512_set1_epi64(64));
         let words = _mm512_mask_mov_epi64(coeff, far, swapped);
         let rotated = _mm512_shldv_epi64(words, _mm512_shuffle_epi32::<0x4e>(words), shift);
-        // Bits from `shift` on belong to this block: counts of 64 and above shift all ones out.
+        // Bits from `shift` on belong to this block. Counts of 64 and more shift out all ones.
         let counts = _mm512_subs_epu8(shift, _mm512_setr_epi64(0, 64, 0, 64, 0, 64, 0, 64));
         let this_block = _mm512_sllv_epi64(_mm512_set1_epi64(-1), counts);
         (_mm512_and_si512(rotated, this_block), _mm512_andnot_si512(this_block, rotated))
@@ -335,16 +339,17 @@ use crate::filter::cpu;
 #[cfg(test)]
 pub(super) type Ask = fn(&Reader, &[u8], u64) -> bool;
 
-/// The queries this CPU can run, by name.
+/// Returns the queries that this CPU can run, with their names.
 #[cfg(test)]
 pub(super) fn paths() -> Vec<(&'static str, Ask)> {
-    // On 64-bit ARM the chosen one is that of NEON.
+    // On 64-bit ARM, "chosen" is NEON.
     #[cfg_attr(any(miri, not(target_arch = "x86_64")), allow(unused_mut))]
     let mut paths: Vec<(&'static str, Ask)> = vec![("chosen", Reader::may_match)];
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     {
         if cpu::vectors() >= Vectors::Avx2 {
-            // SAFETY: listed only where the CPU has what the callee enables.
+            // SAFETY: the CPU has the features that the callee enables; otherwise the path is not in the
+            // list.
             paths.push(("avx2", |r, p, h| unsafe { x86_64::ask_avx2(r, p, h) }));
         }
         if cpu::vectors() >= Vectors::Avx512 {

@@ -1,18 +1,19 @@
-//! How many slots for so many entries, how many bytes for a wanted false-positive rate.
+//! The number of slots for a number of entries, and the number of bytes for a false-positive rate.
 //!
-//! The numbers are measurements by the Ribbon filter's authors: how many entries fit 2^i slots so that one
-//! system in twenty is unsolvable. Between them it is interpolated, above them extrapolated.
+//! The numbers are measurements of the Ribbon filter's authors: how many entries fit into 2^i slots so that
+//! one system in twenty is unsolvable. Values between them are interpolated, values above them are
+//! extrapolated.
 
 use super::{BLOCK_SLOTS, MAX_ENTRIES, SEGMENT, bloom_local};
 use crate::filter::{BitsPerKey, METADATA_LEN};
 
-/// Entries that fit 2^i slots, from i = 8 on; fewer slots than 256 are not used.
+/// The number of entries that fit into 2^i slots, for i = 8 and above. Fewer than 256 slots are not used.
 const FIT: [f64; 10] =
     [248.851, 499.532, 1001.26, 2003.97, 4005.59, 8000.39, 15966.6, 31828.1, 63447.3, 126_506.0];
 const FIRST_FIT: u32 = 8;
 const KNOWN: u32 = FIRST_FIT + FIT.len() as u32;
 const GROWTH: f64 = 0.0038;
-/// 1 / ln 2 as RocksDB rounds it: more digits could move a size.
+/// 1 / ln 2, rounded as in RocksDB. With more digits, some sizes could differ.
 #[allow(clippy::approx_constant)]
 const LOG2_E: f64 = 1.442_695_040_9;
 
@@ -24,13 +25,13 @@ fn fit(log2_slots: u32) -> f64 {
     }
 }
 
-/// Slots an entry, for large systems.
+/// Returns the slots per entry for large systems.
 fn factor(log2_slots: f64) -> f64 {
     let base = 131_072.0 / FIT[FIT.len() - 1] - f64::from(KNOWN - 1) * GROWTH;
     base + log2_slots * GROWTH
 }
 
-/// Slots for `entries`, before rounding to whole blocks.
+/// Returns the slots for `entries`, before rounding to whole blocks.
 pub(super) fn num_slots(entries: u32) -> u32 {
     if entries == 0 {
         return 0;
@@ -53,12 +54,12 @@ pub(super) fn num_slots(entries: u32) -> u32 {
     ((entries - low) / (high - low) * slots + slots + 0.999_999_999) as u32
 }
 
-/// Slots for `entries` in whole blocks, at least two.
+/// Returns the slots for `entries` in whole blocks, at least two blocks.
 pub(super) fn rounded_slots(entries: u32) -> u32 {
     num_slots(entries).next_multiple_of(BLOCK_SLOTS).max(2 * BLOCK_SLOTS)
 }
 
-/// Entries that `slots` are good for.
+/// Returns the number of entries that fit into `slots`.
 fn num_entries(slots: u32) -> u32 {
     if slots == 0 {
         return 0;
@@ -73,14 +74,15 @@ fn num_entries(slots: u32) -> u32 {
     }
 }
 
-/// The inverse of the wanted false-positive rate: that of a local Bloom filter of the same setting.
+/// Returns the inverse of the wanted false-positive rate. It is the rate of a local Bloom filter with the
+/// same setting.
 fn one_in(bits: BitsPerKey) -> f64 {
     let probes = bloom_local::num_probes(bits.millibits());
     1.0 / bloom_local::cache_local_fp_rate(f64::from(bits.millibits()) / 1000.0, probes)
 }
 
-/// Bytes of solution for `slots` at one false positive in `one_in`. The mix of columns is rounded at random,
-/// the dice being `rounding`.
+/// Returns the bytes of a solution for `slots` with one false positive in `one_in`. The average number of
+/// columns is rounded at random; `rounding` is the random number.
 fn solution_len(slots: u32, one_in: f64, rounding: u32) -> usize {
     if one_in.is_nan() || one_in <= 1.0 {
         return SEGMENT;
@@ -104,9 +106,9 @@ pub(super) fn payload_len_for_slots(slots: u32, bits: BitsPerKey, rounding: u32)
     solution_len(slots, one_in(bits), rounding) + METADATA_LEN
 }
 
-/// Length of the payload [`build`](super::build) makes for so many entries, metadata included, Bloom
-/// fallback considered. `rounding` is the upper half of the first hash (0 where it is not known yet: the
-/// difference is one segment at most).
+/// Returns the length of the payload that [`build`](super::build) makes for `entries` entries, including the
+/// metadata. The length takes the Bloom filters into account that are built instead. `rounding` is the upper
+/// half of the first hash, or 0 if the hash is not known yet. The difference is at most one segment.
 pub fn payload_len(entries: usize, bits: BitsPerKey, rounding: u32) -> usize {
     if entries == 0 {
         return METADATA_LEN;
@@ -120,7 +122,7 @@ pub fn payload_len(entries: usize, bits: BitsPerKey, rounding: u32) -> usize {
     if slots < 1024 && bloom < len { bloom } else { len }
 }
 
-/// How many entries a payload of so many bytes is meant for.
+/// Returns the number of entries for which a payload of this length is built.
 pub fn approximate_num_entries(payload_len: usize, bits: BitsPerKey) -> usize {
     let one_in = one_in(bits);
     if one_in.is_nan() || one_in <= 1.0 {
@@ -139,7 +141,7 @@ pub fn approximate_num_entries(payload_len: usize, bits: BitsPerKey) -> usize {
         return MAX_ENTRIES;
     }
     let mut slots = (most as u32).next_multiple_of(BLOCK_SLOTS);
-    // An overestimate by a few blocks at most.
+    // This is too large by a few blocks at most.
     while slots > 0 && (slots < 2 * BLOCK_SLOTS || solution_len(slots, one_in, 0) > usable) {
         slots = (slots - 1) / BLOCK_SLOTS * BLOCK_SLOTS;
     }

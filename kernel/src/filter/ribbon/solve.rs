@@ -1,4 +1,4 @@
-//! Back-substitution: from the triangular system to columns of bits, last slot first.
+//! Back-substitution: from the triangular system to columns of bits. It starts with the last slot.
 //!
 //! ```text
 //! state[column] = 0          the 128 bits of the column from the current slot on
@@ -6,32 +6,32 @@
 //!     state[j] = state[j] << 1 | parity(state[j] << 1 & coeff[i]) ^ bit j of fingerprint[i]
 //! at the block's first slot the states are its segments
 //! ```
-//! Differences from RocksDB: eight columns at a time are the lanes of vectors, with their low and high
-//! halves in separate vectors. A ninth column takes another pass. A block with one column less computes the
-//! column, but does not store it.
+//! Differences from RocksDB: eight columns at a time are the lanes of vectors, with their low and high halves
+//! in separate vectors. A ninth column takes another pass. A block with one column less computes the column,
+//! but does not store it.
 
 use super::banding::Banding;
 use super::{BLOCK_SLOTS, Layout, SEGMENT};
 use crate::filter::cpu::{self, Vectors};
 
-/// Columns of one pass.
+/// The number of columns of one pass.
 const LANES: usize = 8;
-/// Low halves of the lanes' states, then high halves.
+/// The low halves of the lanes' states, then the high halves.
 type State = [[u64; LANES]; 2];
 
 pub(super) fn back_substitute(banding: &Banding, layout: Layout, solution: &mut [u8]) {
     for first_column in (0..layout.upper_columns as usize).step_by(LANES) {
         match cpu::vectors() {
             Vectors::None => pass(banding, layout, solution, first_column, block_plain),
-            // The compiler makes NEON of the plain lanes.
+            // The compiler makes NEON instructions from the plain code.
             #[cfg(all(target_arch = "aarch64", target_endian = "little", not(miri)))]
             Vectors::Neon => pass(banding, layout, solution, first_column, block_plain),
-            // SAFETY: the chooser saw the features that the callee enables.
+            // SAFETY: `cpu::vectors` found the features that the callee enables.
             #[cfg(all(target_arch = "x86_64", not(miri)))]
             Vectors::Avx512Popcnt => unsafe {
                 x86_64::pass_avx512(banding, layout, solution, first_column);
             },
-            // SAFETY: the chooser saw the features that the callee enables.
+            // SAFETY: `cpu::vectors` found the features that the callee enables.
             #[cfg(all(target_arch = "x86_64", not(miri)))]
             Vectors::Avx2 | Vectors::Avx512 => unsafe {
                 x86_64::pass_avx2(banding, layout, solution, first_column);
@@ -40,7 +40,7 @@ pub(super) fn back_substitute(banding: &Banding, layout: Layout, solution: &mut 
     }
 }
 
-/// Columns `first_column..` of all blocks, `step` doing the slots of one.
+/// Computes the columns from `first_column` on for all blocks. `step` processes the slots of one block.
 #[inline(always)]
 fn pass(
     banding: &Banding,
@@ -91,7 +91,7 @@ mod x86_64 {
     pub(super) fn pass_avx512(banding: &Banding, layout: Layout, solution: &mut [u8], first_column: usize) {
         pass(banding, layout, solution, first_column, |state, coeff, fingerprint, first_column| {
             let one = _mm512_set1_epi64(1);
-            // SAFETY: each half of the state is one vector; loads and stores are the unaligned kind.
+            // SAFETY: each half of the state is one vector. Loads and stores are unaligned ones.
             let (mut low, mut high) = unsafe {
                 (_mm512_loadu_si512(state[0].as_ptr().cast()), _mm512_loadu_si512(state[1].as_ptr().cast()))
             };
@@ -124,7 +124,7 @@ mod x86_64 {
             let parity =
                 _mm256_broadcastsi128_si256(_mm_setr_epi8(0, 1, 1, 0, 1, 0, 0, 1, 1, 0, 0, 1, 0, 1, 1, 0));
             let numbers = [_mm256_setr_epi64x(0, 1, 2, 3), _mm256_setr_epi64x(4, 5, 6, 7)];
-            // SAFETY: each half of the state is two vectors; loads and stores are the unaligned kind.
+            // SAFETY: each half of the state is two vectors. Loads and stores are unaligned ones.
             let load = |half: &[u64; LANES]| unsafe {
                 let from = half.as_ptr().cast::<__m256i>();
                 [_mm256_loadu_si256(from), _mm256_loadu_si256(from.add(1))]
@@ -164,7 +164,7 @@ mod x86_64 {
     }
 }
 
-/// The specification over all columns, for tests.
+/// The specification for all columns, for tests.
 #[cfg(test)]
 pub(super) fn back_substitute_plain(banding: &Banding, layout: Layout, solution: &mut [u8]) {
     for first_column in (0..layout.upper_columns as usize).step_by(LANES) {
@@ -175,19 +175,21 @@ pub(super) fn back_substitute_plain(banding: &Banding, layout: Layout, solution:
 #[cfg(all(test, target_arch = "x86_64", not(miri)))]
 type Pass = fn(&Banding, Layout, &mut [u8], usize);
 
-/// The vector passes this CPU can run.
+/// Returns the vector passes that this CPU can run.
 #[cfg(all(test, target_arch = "x86_64", not(miri)))]
 pub(super) fn vector_paths() -> Vec<Pass> {
     let mut paths: Vec<Pass> = Vec::new();
     if cpu::vectors() >= Vectors::Avx2 {
         paths.push(|b, l, s, c| {
-            // SAFETY: listed only where the CPU has what the callee enables.
+            // SAFETY: the CPU has the features that the callee enables; otherwise the path is not in the
+            // list.
             unsafe { x86_64::pass_avx2(b, l, s, c) }
         });
     }
     if cpu::vectors() >= Vectors::Avx512Popcnt {
         paths.push(|b, l, s, c| {
-            // SAFETY: listed only where the CPU has what the callee enables.
+            // SAFETY: the CPU has the features that the callee enables; otherwise the path is not in the
+            // list.
             unsafe { x86_64::pass_avx512(b, l, s, c) }
         });
     }

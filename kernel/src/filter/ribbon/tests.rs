@@ -19,12 +19,12 @@ fn every_query_path_equals_the_plain_one() {
         let inside: Vec<u64> = (0..keys).map(hash).collect();
         let payload = build(&inside, BitsPerKey::new(bits).unwrap());
         let crate::filter::Filter::Ribbon(reader) = crate::filter::Filter::parse(&payload) else {
-            // The few keys that Miri has time for make none at few bits.
+            // Miri is slow, so it uses few keys. With few keys and few bits there is no Ribbon filter.
             assert!(keys < 1000, "{bits} bits a key gave no Ribbon filter");
             continue;
         };
         let asked: Vec<u64> = (0..asked).map(hash).collect();
-        // Whole, with nothing behind the bits, and cut short.
+        // The whole payload, the payload without the metadata, and a shortened payload.
         let bits_len = payload.len() - crate::filter::METADATA_LEN;
         for payload in [&payload[..], &payload[..bits_len], &payload[..bits_len / 2]] {
             let plain: Vec<bool> = asked.iter().map(|&hash| reader.ask(payload, hash)).collect();
@@ -44,7 +44,7 @@ fn every_query_path_equals_the_plain_one() {
     }
 }
 
-/// The textbook order: keys as they come, no ordering, no vectors.
+/// Builds the filter of the same keys in another order.
 #[test]
 fn order_of_keys_does_not_change_the_solution() {
     let hashes: Vec<u64> =
@@ -54,7 +54,7 @@ fn order_of_keys_does_not_change_the_solution() {
     let first = hashes[0];
     let mut turned = hashes;
     turned.reverse();
-    // The first hash picks seed and rounding, so it stays first.
+    // The first hash determines seed and rounding, so it stays first.
     turned.pop();
     turned.insert(0, first);
     assert_eq!(build(&turned, bits), forward);
