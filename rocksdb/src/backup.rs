@@ -9,13 +9,13 @@ use crate::{DBCommon, Env, Error, ThreadMode};
 
 /// A backup.
 pub struct BackupEngineInfo {
-    /// The time of the backup, in seconds since 1970.
+    /// The time at which the backup was created, in seconds since 1970.
     pub timestamp: i64,
     /// The number of the backup.
     pub backup_id: u32,
-    /// The bytes of the files.
+    /// The total size of the files of the backup, in bytes.
     pub size: u64,
-    /// The count of the files.
+    /// The number of files of the backup.
     pub num_files: u32,
 }
 
@@ -52,15 +52,15 @@ pub struct RestoreOptions {
 }
 
 impl BackupEngine {
-    /// Opens the directory of the options. Creates a directory that does not exist.
+    /// Opens the backup directory that the options name. Creates the directory if it does not exist.
     ///
     /// # Errors
-    /// IOError of the directory; Corruption of the file of a backup.
+    /// IOError if the directory cannot be read or created; Corruption if the meta file of a backup does not decode.
     pub fn open(opts: &BackupEngineOptions, env: &Env) -> Result<Self, Error> {
         Ok(BackupEngine { engine: ironstone::BackupEngine::open(opts.inner.clone(), &env.0)? })
     }
 
-    /// Creates a backup. The backup has the memtables by its copy of the WAL.
+    /// Creates a backup without a flush. The backup includes unflushed writes because it has a copy of the WALs.
     ///
     /// # Errors
     /// IOError of a file.
@@ -82,7 +82,7 @@ impl BackupEngine {
         Ok(())
     }
 
-    /// Deletes all backups but the newest.
+    /// Deletes all backups except the newest `num_backups_to_keep` backups.
     ///
     /// # Errors
     /// IOError of a file.
@@ -93,7 +93,7 @@ impl BackupEngine {
     /// Writes the newest backup to a directory. The database of the directory must not be open.
     ///
     /// # Errors
-    /// NotFound without a backup; Corruption if a file has another checksum than the backup says.
+    /// NotFound if the directory has no backup; Corruption if the checksum of a file differs from its recorded checksum.
     pub fn restore_from_latest_backup<D: AsRef<Path>, W: AsRef<Path>>(
         &mut self,
         db_dir: D,
@@ -117,10 +117,10 @@ impl BackupEngine {
         Ok(self.engine.restore_db_from_backup(backup_id, db_dir, wal_dir, &opts.inner)?)
     }
 
-    /// Compares the files of a backup with the sizes that the backup says.
+    /// Checks that each file of a backup exists and has its recorded size. Does not compare checksums.
     ///
     /// # Errors
-    /// NotFound without the backup; Corruption of a file.
+    /// NotFound if the backup does not exist; Corruption if a file is missing or has another size.
     pub fn verify_backup(&self, backup_id: u32) -> Result<(), Error> {
         Ok(self.engine.verify_backup(backup_id, false)?)
     }
@@ -146,24 +146,25 @@ impl BackupEngineOptions {
         Ok(BackupEngineOptions { inner: ironstone::BackupEngineOptions::new(backup_dir.as_ref()) })
     }
 
-    /// A hint: files are copied one after the other.
+    /// Has no effect: a backup copies its files one after the other.
     pub fn set_max_background_operations(&mut self, max_background_operations: i32) {
         let _ = max_background_operations;
     }
 
-    /// Sets if files are synced.
+    /// Sets whether a backup syncs the files that it writes. Default: true.
     pub fn set_sync(&mut self, sync: bool) {
         self.inner.sync = sync;
     }
 
-    /// Returns if files are synced.
+    /// Returns true if a backup syncs the files that it writes.
     pub fn get_sync(&mut self) -> bool {
         self.inner.sync
     }
 }
 
 impl RestoreOptions {
-    /// Sets if the WAL files of the directory stay.
+    /// Sets whether a restore keeps the WALs that are in the database directory. Default: false. Use true only for backups
+    /// without WALs.
     pub fn set_keep_log_files(&mut self, keep_log_files: bool) {
         self.inner.keep_log_files = keep_log_files;
     }

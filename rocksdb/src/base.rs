@@ -1,7 +1,9 @@
-//! What a handle of a database holds: a plain database, a secondary instance, or a database with a time to live.
+//! [`Base`]: the open database inside each database handle. It is a plain database, a secondary instance, or a database
+//! whose values have a time to live.
 //!
-//! Each call names a column family, or means the default column family. A handle of another open database is refused.
-//! A secondary instance replaces its view at each catch-up, so the column family of a call is found in the newest view.
+//! A call takes the handle of a column family. `None` means the default column family. A call rejects a handle of another
+//! open database. A secondary instance replaces its view at each catch-up, so each call looks up its column family by name
+//! in the newest view.
 
 use std::sync::Arc;
 
@@ -89,7 +91,8 @@ impl Base {
         if Arc::ptr_eq(&self.owner, &cf.owner) { Ok(cf) } else { Err(foreign(cf)) }
     }
 
-    /// Calls a function with the column family. The function sees values as they are stored.
+    /// Calls a function with the column family. In a database with a time to live, the function reads and writes stored
+    /// values: each value ends with the 4 bytes of its write time.
     pub(crate) fn with_family<R>(
         &self,
         cf: Option<&CfHandle>,
@@ -106,7 +109,7 @@ impl Base {
         }
     }
 
-    /// The column family with a time to live, if the database has times to live.
+    /// Returns the column family as a family with a time to live. Returns `None` if the database has no time to live.
     fn ttl<'a>(&'a self, cf: Option<&'a CfHandle>) -> Option<&'a ironstone::ttl::TtlFamily> {
         match (&self.kind, cf) {
             (Kind::Ttl(db), None) => Some(db),
@@ -143,7 +146,7 @@ impl Base {
         }
     }
 
-    /// Reads keys of one column family. An error that concerns all keys is the answer of each key.
+    /// Reads keys of one column family. If the whole call fails, the result of each key is the error of the call.
     pub(crate) fn multi_get(&self, cf: Option<&CfHandle>, keys: &[&[u8]], options: &ReadOptions) -> Answers {
         let read = || {
             cf.map(|cf| self.check(cf)).transpose()?;
@@ -189,7 +192,7 @@ impl Base {
         read().unwrap_or_else(|error: Error| keys.iter().map(|_| Err(error.clone())).collect())
     }
 
-    /// Returns false if the key does not exist. The value is there if it was found without I/O.
+    /// Returns false if the key does not exist. Also returns the value if memtables or cached blocks hold it.
     pub(crate) fn key_may_exist(
         &self,
         cf: Option<&CfHandle>,

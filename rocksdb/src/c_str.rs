@@ -1,4 +1,4 @@
-//! Arguments that are strings for C: [`CStrLike`]. A value that outlives its call: [`CSlice`].
+//! Names that the crate `rocksdb` passes to C: [`CStrLike`]. The value that `key_may_exist_cf_opt_value` returns: [`CSlice`].
 
 use std::convert::Infallible;
 use std::ffi::{CStr, CString, NulError};
@@ -6,13 +6,13 @@ use std::ops::Deref;
 
 use ironstone::Pinned;
 
-/// A name that can become a string with NUL at its end.
+/// A name that can be converted to a C string.
 ///
-/// Ironstone needs no NUL. The trait exists because signatures of the crate `rocksdb` name it.
+/// Ironstone does not need C strings. The trait exists because signatures of the crate `rocksdb` name the trait.
 pub trait CStrLike {
     /// The string with NUL at its end.
     type Baked: Deref<Target = CStr>;
-    /// The error of a name with NUL inside.
+    /// The error if the name contains NUL.
     type Error: std::fmt::Debug + std::fmt::Display;
 
     /// Returns the string, without a copy where possible.
@@ -28,7 +28,7 @@ pub trait CStrLike {
     fn into_c_string(self) -> Result<CString, Self::Error>;
 }
 
-/// Implements the trait for names that are text without NUL at the end.
+/// Implements the trait for the types of Rust strings.
 macro_rules! text {
     ($($ty:ty),*) => {$(
         impl CStrLike for $ty {

@@ -20,7 +20,7 @@ pub struct ColumnFamilyDescriptor {
 }
 
 impl ColumnFamilyDescriptor {
-    /// Returns a descriptor with the time to live of the database.
+    /// Returns a descriptor. The values of the column family have the time to live of the database.
     pub fn new<S>(name: S, options: Options) -> Self
     where
         S: Into<String>,
@@ -28,7 +28,8 @@ impl ColumnFamilyDescriptor {
         Self::new_with_ttl(name, options, ColumnFamilyTtl::SameAsDb)
     }
 
-    /// Returns a descriptor with a time to live. The time acts in a database that is opened with a time to live.
+    /// Returns a descriptor with a time to live. The time to live has an effect only if the database is opened with
+    /// `open_cf_descriptors_with_ttl`.
     pub fn new_with_ttl<S>(name: S, options: Options, ttl: ColumnFamilyTtl) -> Self
     where
         S: Into<String>,
@@ -58,14 +59,14 @@ pub enum ColumnFamilyTtl {
     /// Values do not expire.
     #[default]
     Disabled,
-    /// Values expire after this time. The unit is one second.
+    /// Values expire after this time. Fractions of a second are ignored.
     Duration(Duration),
     /// The time to live of the database.
     SameAsDb,
 }
 
 impl ColumnFamilyTtl {
-    /// Returns seconds. `same` is the time of the database.
+    /// Returns the time to live in seconds. `same` is the time to live of the database.
     pub(crate) fn seconds(self, same: Duration) -> i32 {
         let time = match self {
             ColumnFamilyTtl::Disabled => return i32::MAX,
@@ -76,20 +77,20 @@ impl ColumnFamilyTtl {
     }
 }
 
-/// What a handle of a column family holds.
+/// A column family of an open database: the content of each column family handle.
 pub struct CfHandle {
     pub(crate) family: Family,
     pub(crate) ttl: Option<TtlFamily>,
-    /// The open database that the handle belongs to. Compared by address.
+    /// Identifies the open database that the handle belongs to. `Base::check` compares the addresses of owners.
     pub(crate) owner: Arc<str>,
 }
 
-/// A column family of a database that is used by one thread at a time.
+/// A column family handle of a [`crate::SingleThreaded`] database.
 pub struct ColumnFamily {
     pub(crate) inner: CfHandle,
 }
 
-/// A column family of a database whose column families are created and dropped by several threads.
+/// A column family handle of a [`crate::MultiThreaded`] database.
 pub struct BoundColumnFamily<'a> {
     pub(crate) inner: CfHandle,
     pub(crate) multi_threaded_cfs: PhantomData<&'a MultiThreaded>,

@@ -1,11 +1,11 @@
-//! Compaction filters: a function that decides about each value that a compaction reads.
+//! Compaction filters: functions of the application that keep, remove or replace the values that a compaction reads.
 
 use std::ffi::{CStr, CString};
 
 use env::sync::Mutex;
 use ironstone::{FilterInput, FilterKind};
 
-/// What happens to a value.
+/// The decision of a compaction filter about a value.
 pub enum Decision {
     /// The value stays.
     Keep,
@@ -17,19 +17,19 @@ pub enum Decision {
 
 /// A filter that a factory makes for one compaction.
 pub trait CompactionFilter {
-    /// Decides about a value of a key. `level` is the level that the compaction reads.
+    /// Decides whether the value of a key is kept, removed or replaced. `level` is the level that the compaction reads.
     fn filter(&mut self, level: u32, key: &[u8], value: &[u8]) -> Decision;
 
     /// Returns the name of the filter.
     fn name(&self) -> &CStr;
 }
 
-/// A function that is a filter.
+/// A function that can be used as a filter.
 pub trait CompactionFilterFn: FnMut(u32, &[u8], &[u8]) -> Decision {}
 
 impl<F> CompactionFilterFn for F where F: FnMut(u32, &[u8], &[u8]) -> Decision + Send + 'static {}
 
-/// A filter that is a name and a function.
+/// A filter made of a name and a function.
 pub struct CompactionFilterCallback<F>
 where
     F: CompactionFilterFn,
@@ -53,7 +53,7 @@ where
     }
 }
 
-/// A filter as `ironstone` takes it. The calls of concurrent subcompactions run one after the other.
+/// Adapts a filter to the trait of `ironstone`. A mutex serializes the calls of concurrent subcompactions.
 pub(crate) struct Filter<F> {
     name: String,
     filter: Mutex<F>,
@@ -70,7 +70,7 @@ impl<F: CompactionFilter + Send> ironstone::CompactionFilter for Filter<F> {
         &self.name
     }
 
-    /// Merge operands and entities are kept, as by filters of RocksDB's C interface.
+    /// Calls the filter for plain values only. Keeps merge operands and wide-column entities, as RocksDB's C interface does.
     fn filter(&self, input: &FilterInput<'_>) -> ironstone::Decision {
         if input.kind != FilterKind::Value {
             return ironstone::Decision::Keep;

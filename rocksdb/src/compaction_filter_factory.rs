@@ -8,7 +8,7 @@ use crate::compaction_filter::{CompactionFilter, Filter};
 
 /// Makes a filter for each compaction.
 pub trait CompactionFilterFactory {
-    /// The filters.
+    /// The type of the filters.
     type Filter: CompactionFilter;
 
     /// Makes the filter of a compaction.
@@ -18,7 +18,7 @@ pub trait CompactionFilterFactory {
     fn name(&self) -> &CStr;
 }
 
-/// What a factory knows of a compaction.
+/// Describes the compaction for which a factory makes a filter.
 pub struct CompactionFilterContext {
     /// True if the compaction reads all files of the column family.
     pub is_full_compaction: bool,
@@ -26,7 +26,7 @@ pub struct CompactionFilterContext {
     pub is_manual_compaction: bool,
 }
 
-/// A factory as `ironstone` takes it. Calls of concurrent compactions run one after the other.
+/// Adapts a factory to the trait of `ironstone`. A mutex serializes the calls of concurrent compactions.
 pub(crate) struct Factory<F> {
     name: String,
     factory: Mutex<F>,

@@ -1,7 +1,8 @@
 //! Comparators of the application: the order of keys, with or without timestamps.
 //!
-//! Several threads call the functions at a time. The types of the crate `rocksdb` do not say so, and programs name these
-//! types. [`Shared`] is the only `unsafe` code of this crate.
+//! Several threads call a comparator concurrently. The function types of the crate `rocksdb` do not require `Send` and
+//! `Sync`, and programs name these types, so this crate cannot add the bounds. [`Shared`] adds `Send` and `Sync` instead.
+//! [`Shared`] is the only `unsafe` code of this crate.
 
 use std::cmp::Ordering;
 
@@ -16,7 +17,7 @@ pub type CompareTsFn = dyn Fn(&[u8], &[u8]) -> Ordering;
 /// Compares keys without their timestamps. A flag says if the key carries a timestamp.
 pub type CompareWithoutTsFn = dyn Fn(&[u8], bool, &[u8], bool) -> Ordering;
 
-/// A function that threads of the database call, and that the last thread drops.
+/// A function that several threads of the database call. Any of these threads may drop the function.
 pub(crate) struct Shared<F: ?Sized>(pub Box<F>);
 
 // SAFETY: the types do not prove that the function may move to another thread. The documentation of

@@ -1,4 +1,4 @@
-//! Iterators over a column family, over what a transaction sees, and over the write batches of the WAL.
+//! Iterators over a column family, over the entries that a transaction sees, and over the write batches of the WAL.
 
 use std::marker::PhantomData;
 
@@ -9,14 +9,14 @@ use crate::column_family::CfHandle;
 use crate::db::DBAccess;
 use crate::{DB, Error, ReadOptions, WriteBatch};
 
-/// An iterator of the database, or the error of its creation.
+/// An iterator of the engine. If its creation failed, the error: `status` returns the error.
 pub struct RawIter(Result<Kind, ironstone::Error>);
 
 enum Kind {
     Db(Box<Iter>),
-    /// What a transaction sees.
+    /// Entries of a transaction: the writes of the transaction over the entries of the database.
     Batch(Box<BaseDeltaIter>),
-    /// Values without the time of their write.
+    /// Entries of a database with a time to live. The iterator removes the write time from each value.
     Ttl(Box<TtlIter>),
 }
 
@@ -103,7 +103,7 @@ impl RawIter {
 /// A raw iterator of [`DB`].
 pub type DBRawIterator<'a> = DBRawIteratorWithThreadMode<'a, DB>;
 
-/// An iterator that the caller moves. It begins without a position.
+/// An iterator that the caller moves with `seek`, `next` and `prev`. A new iterator is at no entry.
 ///
 /// ```
 /// # let dir = tempfile::tempdir().unwrap();
@@ -138,7 +138,7 @@ impl<'a, D: DBAccess> DBRawIteratorWithThreadMode<'a, D> {
         self.inner.valid()
     }
 
-    /// Returns `Ok` at either end of the data.
+    /// Returns `Ok` if no error ended the iteration. The end of the data is not an error.
     ///
     /// # Errors
     /// The error that ended the iteration.
@@ -146,7 +146,7 @@ impl<'a, D: DBAccess> DBRawIteratorWithThreadMode<'a, D> {
         Ok(self.inner.status()?)
     }
 
-    /// Moves the iterator to the newest sequence number. The iterator has no position afterwards.
+    /// Changes the iterator to read at the newest visible sequence number. The iterator is at no entry afterwards.
     ///
     /// # Errors
     /// NotSupported for an iterator of a transaction or of a database with a time to live.
@@ -182,7 +182,7 @@ impl<'a, D: DBAccess> DBRawIteratorWithThreadMode<'a, D> {
         }
     }
 
-    /// Moves to the next entry. Does nothing without a position.
+    /// Moves to the next entry. Does nothing if the iterator is at no entry.
     #[inline]
     pub fn next(&mut self) {
         if self.valid()
@@ -192,7 +192,7 @@ impl<'a, D: DBAccess> DBRawIteratorWithThreadMode<'a, D> {
         }
     }
 
-    /// Moves to the previous entry. Does nothing without a position.
+    /// Moves to the previous entry. Does nothing if the iterator is at no entry.
     #[inline]
     pub fn prev(&mut self) {
         if self.valid()
@@ -229,7 +229,7 @@ impl<'a, D: DBAccess> DBRawIteratorWithThreadMode<'a, D> {
 /// An iterator of [`DB`].
 pub type DBIterator<'a> = DBIteratorWithThreadMode<'a, DB>;
 
-/// An iterator over keys and values, as Rust's iterators. An error is the last item.
+/// A Rust [`Iterator`] over keys and values. If an error ends the iteration, the error is the last item.
 ///
 /// ```
 /// use rocksdb::{DB, Direction, IteratorMode};
@@ -269,7 +269,7 @@ pub enum IteratorMode<'a> {
     Start,
     /// At the last key, in reverse.
     End,
-    /// At a key: at the next key in the direction if the key does not exist.
+    /// At the given key. If the key does not exist, at the next key in the given direction.
     From(&'a [u8], Direction),
 }
 
@@ -343,7 +343,8 @@ impl<'a, D: DBAccess> Into<DBRawIteratorWithThreadMode<'a, D>> for DBIteratorWit
     }
 }
 
-/// An iterator over the write batches of the WAL after a sequence number, with the number of their first entries.
+/// An iterator over the write batches of the WAL from a sequence number. Each item is the sequence number of the first entry
+/// of a batch, and the batch.
 pub struct DBWALIterator {
     updates: Updates,
     current: Option<Update>,

@@ -60,18 +60,18 @@ impl Env {
         self.set_threads(Pool::Bottom, n);
     }
 
-    /// Returns at once: no thread outlives its job after the databases are closed.
+    /// Has no effect: the close of a database already waits for its background jobs.
     pub fn join_all_threads(&mut self) {}
 
-    /// A hint: the threads keep their I/O priority.
+    /// Has no effect: the threads keep their I/O priority.
     pub fn lower_thread_pool_io_priority(&mut self) {}
 
-    /// A hint: the threads keep their I/O priority.
+    /// Has no effect: the threads keep their I/O priority.
     pub fn lower_high_priority_thread_pool_io_priority(&mut self) {}
 
-    /// A hint: the threads keep their CPU priority.
+    /// Has no effect: the threads keep their CPU priority.
     pub fn lower_thread_pool_cpu_priority(&mut self) {}
 
-    /// A hint: the threads keep their CPU priority.
+    /// Has no effect: the threads keep their CPU priority.
     pub fn lower_high_priority_thread_pool_cpu_priority(&mut self) {}
 }

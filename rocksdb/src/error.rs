@@ -1,6 +1,6 @@
-//! The error of each call: the text of RocksDB's status, and its kind.
+//! The error type of this crate: the text of a RocksDB status, and its [`ErrorKind`].
 //!
-//! The kind is read from the text, as callers of the crate `rocksdb` expect. RocksDB: `Status::ToString`.
+//! The crate `rocksdb` derives the kind from the text, and this crate does the same. RocksDB: `Status::ToString`.
 
 use std::fmt;
 
@@ -11,7 +11,7 @@ pub enum ErrorKind {
     NotFound,
     /// Bytes on disk are damaged.
     Corruption,
-    /// A feature is not built.
+    /// Ironstone does not have the feature.
     NotSupported,
     /// An argument or an option is wrong.
     InvalidArgument,
@@ -23,11 +23,11 @@ pub enum ErrorKind {
     Incomplete,
     /// The database is closing.
     ShutdownInProgress,
-    /// A lock or a deadline was missed.
+    /// A wait for a lock, or a call with a deadline, took too long.
     TimedOut,
     /// The operation was canceled.
     Aborted,
-    /// Another holder has the resource.
+    /// The resource is in use, for example a lock of another transaction.
     Busy,
     /// A transaction lived too long.
     Expired,
@@ -41,7 +41,7 @@ pub enum ErrorKind {
     Unknown,
 }
 
-/// The words before the first colon of a status, and the code.
+/// The text before the first colon of a status, and its code.
 const PREFIXES: [(&str, ErrorKind); 15] = [
     ("NotFound", ErrorKind::NotFound),
     ("Corruption", ErrorKind::Corruption),
@@ -76,7 +76,7 @@ impl Error {
         self.message
     }
 
-    /// Returns the code that the text begins with.
+    /// Returns the code at the begin of the text.
     pub fn kind(&self) -> ErrorKind {
         let code = self.message.split(':').next().unwrap_or_default();
         let known = PREFIXES.iter().find(|(prefix, _)| *prefix == code);

@@ -4,7 +4,8 @@ use std::ops::{Range, RangeFrom, RangeFull, RangeTo};
 
 /// A value that gives the bounds of an iterator.
 pub trait IterateBounds {
-    /// Returns the first key that is shown, and the first key after it that is not shown. `None` means no bound.
+    /// Returns the lower bound and the upper bound of the iterator. The iterator returns keys from the lower bound up to the
+    /// upper bound, without the upper bound. `None` means no bound.
     fn into_bounds(self) -> (Option<Vec<u8>>, Option<Vec<u8>>);
 }
 

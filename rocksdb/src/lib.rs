@@ -21,17 +21,17 @@
 //! # Ok::<(), rocksdb::Error>(())
 //! ```
 //!
-//! The crate needs no C++ compiler. A C compiler is needed only for the feature `zstd`. Databases keep their files: RocksDB
-//! opens what this crate wrote, and this crate opens what RocksDB wrote.
+//! The crate needs no C++ compiler. A C compiler is needed only for the feature `zstd`. The file formats are the same:
+//! RocksDB opens databases that this crate wrote, and this crate opens databases that RocksDB wrote.
 //!
 //! # Differences
 //!
 //! - Factories of compaction filters, and their filters, must be `Send`: threads of the database call them.
-//! - A panic in such a function fails the call or the job, and never leaves the process.
-//! - [`Env::from_raw`] and the feature `raw-ptr` know values of `ironstone`, not pointers of the C library.
-//! - A column family handle of another database is refused.
+//! - A panic in a function of the application fails the call or the background job. The process continues.
+//! - [`Env::from_raw`] and the feature `raw-ptr` use values of `ironstone` instead of pointers of the C library.
+//! - A call rejects a column family handle of another database.
 //! - An iterator is `Send`, but not `Sync`.
-//! - [`Options::set_row_cache`] and `set_max_background_operations` of a backup engine are hints.
+//! - [`Options::set_row_cache`] and `set_max_background_operations` of a backup engine have no effect.
 //!
 //! `docs/moving-from-rocksdb.md` in the repository has the whole list, and the way back.
 

@@ -29,7 +29,7 @@
 //! };
 //! ```
 //!
-//! A list of databases whose memory is asked for:
+//! A list of databases for a report of their memory:
 //!
 //! ```compile_fail,E0597
 //! let mut builder = rocksdb::perf::MemoryUsageBuilder::new().unwrap();
@@ -74,7 +74,7 @@
 //! };
 //! ```
 //!
-//! Column families of the mode of one thread are created with `&mut` access:
+//! In the thread mode `SingleThreaded`, creating a column family needs `&mut` access:
 //!
 //! ```compile_fail,E0596
 //! use rocksdb::{DBWithThreadMode, Options, SingleThreaded};

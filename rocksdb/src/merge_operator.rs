@@ -21,7 +21,7 @@
 //! # Ok::<(), rocksdb::Error>(())
 //! ```
 //!
-//! A function that panics, or that returns `None`, fails the read, flush or compaction with Corruption.
+//! If a function panics or returns `None`, the read, flush or compaction fails with Corruption.
 
 use std::ffi::CString;
 
@@ -40,7 +40,7 @@ impl<F> MergeFn for F where
 
 /// A merge operator: its name and its functions.
 pub struct MergeOperatorCallback<F: MergeFn, PF: MergeFn> {
-    /// The name that OPTIONS files keep.
+    /// The name of the operator in OPTIONS files.
     pub name: CString,
     /// Merges operands onto the existing value.
     pub full_merge_fn: F,
@@ -79,7 +79,7 @@ impl<F: MergeFn, PF: MergeFn> MergeOperator for MergeOperatorCallback<F, PF> {
 
 /// The operands of a merge, oldest first.
 ///
-/// The operands are copied into one buffer, because the type has no lifetime in the crate `rocksdb`.
+/// The type has no lifetime parameter in the crate `rocksdb`, so the operands are copied into one buffer.
 pub struct MergeOperands {
     bytes: Vec<u8>,
     /// The end of each operand in `bytes`.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use crate::db::DBInner;
 use crate::{Cache, DB, DBCommon, Error, ThreadMode, TransactionDB};
 
-/// What the perf context of a thread counts. Each level adds to the level before.
+/// The counters and times that the perf context of a thread collects. Each level includes the level before.
 #[derive(Debug, Copy, Clone, PartialEq, Eq)]
 #[repr(i32)]
 pub enum PerfStatsLevel {
@@ -18,17 +18,17 @@ pub enum PerfStatsLevel {
     Disable,
     /// Counts.
     EnableCount,
-    /// Times too, without the times of mutexes.
+    /// Also times, except the times of waits for mutexes.
     EnableTimeExceptForMutex,
-    /// CPU times too.
+    /// Also CPU times.
     EnableTimeAndCPUTimeExceptForMutex,
-    /// Times of mutexes too.
+    /// Also the times of waits for mutexes.
     EnableTime,
     /// Not a level.
     OutOfBound,
 }
 
-/// Sets what the perf context of this thread counts. `Uninitialized` and `OutOfBound` change nothing.
+/// Sets the level of the perf context of this thread. `Uninitialized` and `OutOfBound` change nothing.
 pub fn set_perf_stats(lvl: PerfStatsLevel) {
     stats::set_perf_level(match lvl {
         PerfStatsLevel::Uninitialized | PerfStatsLevel::OutOfBound => return,
@@ -40,7 +40,7 @@ pub fn set_perf_stats(lvl: PerfStatsLevel) {
     });
 }
 
-/// Defines the metrics: variant, number, name of the counter.
+/// Defines the metrics. A row has the variant, its number and the name of the counter.
 macro_rules! metrics {
     ($($variant:ident = $number:literal => $name:literal,)*) => {
         /// A counter of the perf context.
@@ -52,7 +52,7 @@ macro_rules! metrics {
                 #[doc = concat!("`", $name, "`")]
                 $variant = $number,
             )*
-            /// The count of the metrics above.
+            /// Not a metric: the number of metrics.
             TotalMetricCount = 68,
         }
 
@@ -138,7 +138,7 @@ metrics! {
     EnvNewLoggerNanos = 67 => "env_new_logger_nanos",
 }
 
-/// The perf context of each thread that uses the value.
+/// Gives access to the perf context of the calling thread.
 #[derive(Default)]
 pub struct PerfContext {
     _private: (),
@@ -200,7 +200,7 @@ impl MemoryUsage {
     }
 }
 
-/// A list of databases and caches whose memory is asked for.
+/// Collects databases and caches for a report of their memory.
 pub struct MemoryUsageBuilder<'a> {
     databases: Vec<ironstone::Db>,
     caches: Vec<Arc<BlockCache>>,
@@ -208,7 +208,7 @@ pub struct MemoryUsageBuilder<'a> {
 }
 
 impl<'a> MemoryUsageBuilder<'a> {
-    /// Returns an empty list.
+    /// Returns a builder without databases and caches.
     ///
     /// # Errors
     /// None.

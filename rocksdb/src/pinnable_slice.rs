@@ -1,4 +1,4 @@
-//! A value that stays where it is: in a memtable or in a cached block.
+//! A pinned value: a view into a memtable or into a cached block.
 
 use std::marker::PhantomData;
 use std::ops::Deref;
@@ -7,7 +7,7 @@ use ironstone::Pinned;
 
 use crate::DB;
 
-/// A value of a database, without a copy.
+/// A pinned value of a database. Reading the value makes no copy.
 pub struct DBPinnableSlice<'a> {
     value: Pinned,
     db: PhantomData<&'a DB>,

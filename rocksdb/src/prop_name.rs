@@ -1,7 +1,7 @@
 //! Names of properties: [`PropName`] is borrowed, [`PropertyName`] is owned.
 //!
-//! The crate `rocksdb` has an unsized `PropName`. Ours is a type of known size: the type needs no `unsafe` code. Both have
-//! the same methods.
+//! In the crate `rocksdb`, `PropName` is an unsized type. Here it is a sized type with the same methods, because a sized type
+//! needs no `unsafe` code.
 
 use std::borrow::{Borrow, Cow};
 use std::convert::Infallible;
@@ -87,12 +87,12 @@ impl<'a> CStrLike for &'a PropName {
     }
 }
 
-/// A name of a property that was made at run time, for example for a level.
+/// A property name that is built at run time, for example the name with a level number.
 #[derive(PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PropertyName(PropName);
 
 impl PropertyName {
-    /// Makes the name of a property of a level.
+    /// Returns the name of a property of a level.
     pub(crate) fn of_level(name: &str, level: usize) -> PropertyName {
         let text = CString::new(format!("rocksdb.{name}{level}")).unwrap_or_default(); // no NUL inside
         PropertyName(PropName(Cow::Owned(text)))
@@ -176,7 +176,7 @@ impl<'a> CStrLike for &'a PropertyName {
     }
 }
 
-/// Implements the traits that both kinds of names have in the same way.
+/// Implements the traits that both types of names have.
 macro_rules! shown {
     ($($ty:ty),*) => {$(
         impl AsRef<CStr> for $ty {

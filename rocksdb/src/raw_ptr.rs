@@ -1,4 +1,4 @@
-//! Pointers to what a handle holds, for the cargo feature `raw-ptr`.
+//! Pointers to the value inside a handle, for the cargo feature `raw-ptr`.
 //!
 //! The crate `rocksdb` returns pointers of the C library. There is no C library here: the pointers are to values of
 //! `ironstone`. A pointer is valid until the handle changes or is dropped.
@@ -7,9 +7,9 @@ use std::ptr::from_ref;
 
 use crate::{DB, Env, Options};
 
-/// A handle that can show what it holds.
+/// A handle that can return a pointer to its inner value.
 pub trait AsRawPtr<T> {
-    /// Returns a pointer to what the handle holds. The handle keeps the value.
+    /// Returns a pointer to the inner value. The handle still owns the value.
     fn as_raw_ptr(&self) -> *mut T;
 }
 

@@ -19,7 +19,7 @@ pub type TransformFn = for<'a> fn(&'a [u8]) -> &'a [u8];
 pub type InDomainFn = fn(&[u8]) -> bool;
 
 impl SliceTransform {
-    /// Returns an extractor that calls functions. Without `in_domain_fn` each key has a prefix.
+    /// Returns an extractor that calls functions of the application. Without `in_domain_fn`, each key has a prefix.
     ///
     /// # Panics
     /// The name has NUL inside.

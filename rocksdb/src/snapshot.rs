@@ -31,7 +31,7 @@ impl<'a, D: DBAccess> SnapshotWithThreadMode<'a, D> {
         SnapshotWithThreadMode { db, inner: db.create_snapshot() }
     }
 
-    /// Lets reads with these options see the snapshot. The options keep the snapshot.
+    /// Sets the snapshot of reads with these options. The options hold a reference to the snapshot.
     pub(crate) fn apply(&self, options: &mut ironstone::ReadOptions) {
         options.snapshot = self.inner.as_ref().and_then(Into::into);
     }

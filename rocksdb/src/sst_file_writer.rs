@@ -1,4 +1,4 @@
-//! SST files that are written outside of a database, for `ingest_external_file`.
+//! Writes SST files outside of a database, for `ingest_external_file`.
 
 use std::marker::PhantomData;
 use std::path::Path;
@@ -7,14 +7,14 @@ use env::sync::Mutex;
 
 use crate::{Error, Options};
 
-/// The file that is written, and the size of the last file.
+/// The file that is being written, and the size of the last finished file in bytes.
 #[derive(Default)]
 struct State {
     file: Option<ironstone::SstFileWriter>,
     size: u64,
 }
 
-/// Writes SST files, one after the other. Keys come in the order of the comparator.
+/// Writes SST files, one after the other. The caller must add the keys in the order of the comparator.
 ///
 /// ```
 /// use rocksdb::{DB, Options, SstFileWriter};
@@ -32,7 +32,7 @@ struct State {
 /// ```
 pub struct SstFileWriter<'a> {
     options: Options,
-    /// `open` takes `&self` in the crate `rocksdb`.
+    /// A mutex, because `open` takes `&self` in the crate `rocksdb`.
     state: Mutex<State>,
     phantom: PhantomData<&'a Options>,
 }
@@ -63,7 +63,7 @@ impl<'a> SstFileWriter<'a> {
         Ok(call(file)?)
     }
 
-    /// Ends the file.
+    /// Finishes the file.
     ///
     /// # Errors
     /// InvalidArgument if the file has no entry; IOError of the file.
@@ -73,7 +73,7 @@ impl<'a> SstFileWriter<'a> {
         Ok(())
     }
 
-    /// Returns the bytes of the file, also after its end.
+    /// Returns the size of the file in bytes. After `finish`, returns the size of the finished file.
     pub fn file_size(&self) -> u64 {
         let state = self.state.lock();
         state.file.as_ref().map_or(state.size, ironstone::SstFileWriter::file_size)

@@ -23,7 +23,7 @@ pub type WriteBatch = WriteBatchWithTransaction<false>;
 /// ```
 pub struct WriteBatchWithTransaction<const TRANSACTION: bool> {
     inner: ironstone::WriteBatch,
-    /// Bytes that no batch has, and what is wrong with the bytes.
+    /// The bytes of [`Self::from_data`] and the decode error, if the bytes are not a batch.
     fault: Option<(Vec<u8>, ironstone::Error)>,
 }
 
@@ -35,7 +35,7 @@ pub trait WriteBatchIterator {
     fn delete(&mut self, key: &[u8]);
 }
 
-/// Receives the changes of a batch, with the numbers of column families.
+/// Receives the changes of a batch, with the id of each column family.
 pub trait WriteBatchIteratorCf {
     /// Receives a put.
     fn put_cf(&mut self, cf_id: u32, key: &[u8], value: &[u8]);
@@ -51,12 +51,12 @@ impl<const TRANSACTION: bool> WriteBatchWithTransaction<TRANSACTION> {
         Self::of_ironstone(ironstone::WriteBatch::new())
     }
 
-    /// Returns an empty batch with room for so many bytes.
+    /// Returns an empty batch with room for `capacity_bytes` bytes.
     pub fn with_capacity_bytes(capacity_bytes: usize) -> Self {
         Self::of_ironstone(ironstone::WriteBatch::with_capacity(capacity_bytes))
     }
 
-    /// Returns a batch with the bytes of [`Self::data`]. If the bytes are not a batch, the write fails.
+    /// Returns a batch from bytes that [`Self::data`] returned. If the bytes are not a batch, the write of the batch fails.
     pub fn from_data(data: &[u8]) -> Self {
         match ironstone::WriteBatch::from_bytes(data) {
             Ok(inner) => Self::of_ironstone(inner),
@@ -89,17 +89,17 @@ impl<const TRANSACTION: bool> WriteBatchWithTransaction<TRANSACTION> {
         }
     }
 
-    /// Returns the count of the changes.
+    /// Returns the number of changes.
     pub fn len(&self) -> usize {
         self.inner.count() as usize
     }
 
-    /// Returns the bytes of the batch in the WAL.
+    /// Returns the size of the batch in the WAL, in bytes.
     pub fn size_in_bytes(&self) -> usize {
         self.data().len()
     }
 
-    /// Returns the batch as it is in the WAL.
+    /// Returns the bytes of the batch, in the format of the WAL.
     pub fn data(&self) -> &[u8] {
         self.fault.as_ref().map_or(self.inner.bytes(), |(bytes, _)| bytes)
     }
@@ -109,14 +109,14 @@ impl<const TRANSACTION: bool> WriteBatchWithTransaction<TRANSACTION> {
         self.len() == 0
     }
 
-    /// The records up to the first record that does not decode.
+    /// Returns the records before the first record that does not decode.
     fn records(&self) -> impl Iterator<Item = Record<'_>> {
         let batch = self.fault.is_none().then_some(&self.inner);
         batch.into_iter().flat_map(|batch| batch.iter().map_while(Result::ok))
     }
 
-    /// Hands out the puts and deletions of the default column family. A change of another column family, and a range
-    /// tombstone, end the iteration, as in RocksDB.
+    /// Calls `callbacks` for the puts and deletions of the default column family. A change of another column family or a range
+    /// tombstone ends the iteration, as in RocksDB.
     pub fn iterate<T: WriteBatchIterator>(&self, callbacks: &mut T) {
         for record in self.records() {
             match record {
@@ -131,8 +131,8 @@ impl<const TRANSACTION: bool> WriteBatchWithTransaction<TRANSACTION> {
         }
     }
 
-    /// Hands out the puts, deletions and operands of all column families. A range tombstone ends the iteration, as in
-    /// RocksDB.
+    /// Calls `callbacks` for the puts, deletions and merge operands of all column families. A range tombstone ends the
+    /// iteration, as in RocksDB.
     pub fn iterate_cf<T: WriteBatchIteratorCf>(&self, callbacks: &mut T) {
         for record in self.records() {
             match record {
@@ -198,7 +198,7 @@ impl<const TRANSACTION: bool> WriteBatchWithTransaction<TRANSACTION> {
         self.inner.delete(key.as_ref());
     }
 
-    /// Deletes a key that was put once.
+    /// Deletes a key. The key must have been put only once since its last deletion.
     pub fn single_delete<K: AsRef<[u8]>>(&mut self, key: K) {
         self.inner.single_delete(key.as_ref());
     }
@@ -208,7 +208,7 @@ impl<const TRANSACTION: bool> WriteBatchWithTransaction<TRANSACTION> {
         self.inner.delete_in(cf.inner().family.id(), key.as_ref());
     }
 
-    /// Deletes a key of a column family that was put once.
+    /// Deletes a key of a column family. The key must have been put only once since its last deletion.
     pub fn single_delete_cf<K: AsRef<[u8]>>(&mut self, cf: &impl AsColumnFamilyRef, key: K) {
         self.inner.single_delete_in(cf.inner().family.id(), key.as_ref());
     }
@@ -223,7 +223,7 @@ impl<const TRANSACTION: bool> WriteBatchWithTransaction<TRANSACTION> {
         self.inner.delete_at(cf.inner().family.id(), key.as_ref(), ts.as_ref());
     }
 
-    /// Adds bytes that go to the WAL only.
+    /// Adds bytes that are written to the WAL but not to memtables.
     pub fn put_log_data<V: AsRef<[u8]>>(&mut self, log_data: V) {
         self.inner.put_log_data(log_data.as_ref());
     }

@@ -14,7 +14,7 @@ use rocksdb::{IteratorMode, Options, WriteBatch, DB};
 const RUNS: usize = 3;
 
 fn key(n: u64) -> [u8; 16] {
-    let mixed = n.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 1; // a permutation: each key once
+    let mixed = n.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 1; // scatters the numbers, without duplicates
     let mut key = [b'k'; 16];
     key[..8].copy_from_slice(&mixed.to_be_bytes());
     key

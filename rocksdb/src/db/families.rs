@@ -31,7 +31,7 @@ impl<I: DBInner> DBCommon<SingleThreaded, I> {
         Ok(())
     }
 
-    /// Drops a column family. The handle is gone afterwards, also after an error.
+    /// Drops a column family. The database removes its handle of the column family even if the call returns an error.
     ///
     /// # Errors
     /// InvalidArgument for the default column family.
@@ -52,13 +52,13 @@ impl<I: DBInner> DBCommon<MultiThreaded, I> {
     /// # Errors
     /// InvalidArgument if the column family exists.
     pub fn create_cf<N: AsRef<str>>(&self, name: N, opts: &Options) -> Result<(), Error> {
-        let mut cfs = self.cfs.cfs.write(); // held during the creation: the name has one handle
+        let mut cfs = self.cfs.cfs.write(); // the lock is held during the creation, so that each name gets only one handle
         let inner = self.create_family(name.as_ref(), opts)?;
         cfs.insert(name.as_ref().to_string(), bound(inner));
         Ok(())
     }
 
-    /// Drops a column family. Handles that others hold stay valid; writes to them fail.
+    /// Drops a column family. Handles that the program still holds can be read. Writes with these handles fail.
     ///
     /// # Errors
     /// InvalidArgument for the default column family.

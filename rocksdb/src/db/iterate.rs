@@ -18,7 +18,7 @@ pub(crate) fn same_prefix() -> ReadOptions {
     opts
 }
 
-/// Defines the methods that make iterators, which databases and transactions have in the same way.
+/// Defines the methods that make iterators. Databases and transactions have the same methods.
 macro_rules! iterators {
     () => {
         /// Returns an iterator over the default column family.
@@ -45,12 +45,13 @@ macro_rules! iterators {
             DBIteratorWithThreadMode::new_cf(self, cf_handle.inner(), readopts, mode)
         }
 
-        /// Returns an iterator over all keys, also with a prefix extractor.
+        /// Returns an iterator over all keys in total order, even if the column family has a prefix extractor.
         pub fn full_iterator<'a: 'b, 'b>(&'a self, mode: IteratorMode) -> DBIteratorWithThreadMode<'b, Self> {
             self.iterator_opt(mode, $crate::db::total_order())
         }
 
-        /// Returns an iterator over the keys with the prefix of a key. Needs a prefix extractor to end at the prefix.
+        /// Returns an iterator that begins at `prefix`. If the column family has a prefix extractor, the iterator ends after the
+        /// last key with the prefix. Without a prefix extractor, the iterator continues to the last key.
         pub fn prefix_iterator<'a: 'b, 'b, P: AsRef<[u8]>>(
             &'a self,
             prefix: P,
@@ -68,7 +69,7 @@ macro_rules! iterators {
             self.iterator_cf_opt(cf_handle, ReadOptions::default(), mode)
         }
 
-        /// Returns an iterator over all keys of a column family, also with a prefix extractor.
+        /// Returns an iterator over all keys of a column family in total order, even if it has a prefix extractor.
         pub fn full_iterator_cf<'a: 'b, 'b>(
             &'a self,
             cf_handle: &impl AsColumnFamilyRef,

@@ -12,7 +12,8 @@ use crate::{
 };
 
 impl<T: ThreadMode> DBWithThreadMode<T> {
-    /// Keeps obsolete files until [`Self::enable_file_deletions`] was called as often.
+    /// Stops the deletion of obsolete files. Calls are counted: deletion starts again after [`Self::enable_file_deletions`] was
+    /// called as often as this function.
     ///
     /// # Errors
     /// None.
@@ -53,7 +54,7 @@ pub(crate) fn number(text: Option<String>) -> Result<Option<u64>, Error> {
 }
 
 impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
-    /// Returns the names of the column families of a database, which need not be open.
+    /// Returns the names of the column families of a database. The database need not be open.
     ///
     /// # Errors
     /// IOError if there is no database.
@@ -70,7 +71,7 @@ impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
         Ok(ironstone::destroy_with(path, &options.db, &[options.family])?)
     }
 
-    /// Builds a MANIFEST from the files that are left of a database. Writes can be lost; the LOG names them.
+    /// Rebuilds the MANIFEST of a database from its remaining files. Writes can be lost. The info log reports the lost writes.
     ///
     /// # Errors
     /// IOError if the database is open.
@@ -79,7 +80,7 @@ impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
         Ok(())
     }
 
-    /// Hands buffered WAL records to the system. With `sync`, the records are durable afterwards.
+    /// Writes buffered WAL records to the WAL file. With `sync`, also syncs the file, so that the records are durable.
     ///
     /// # Errors
     /// IOError of the WAL.
@@ -111,7 +112,7 @@ impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
         Ok(self.base().with_family(Some(cf.inner()), |family| family.flush_with(&flushopts.inner))?)
     }
 
-    /// Flushes column families. With `atomic_flush`, the column families are flushed together.
+    /// Flushes column families. With the option `atomic_flush`, one MANIFEST commit adds the SST files of all of them.
     ///
     /// # Errors
     /// As [`Self::flush`].
@@ -131,7 +132,7 @@ impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
         self.flush_cf_opt(cf, &FlushOptions::default())
     }
 
-    /// Compacts. An error goes to the LOG, because the signature has no place for an error.
+    /// Compacts a key range. Writes an error to the info log, because the signature cannot return an error.
     fn compact(
         &self,
         cf: Option<&CfHandle>,
@@ -143,7 +144,7 @@ impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
         let _ = self.base().with_family(cf, |family| family.compact_range(start, end, options));
     }
 
-    /// Compacts the keys from `start` to `end`. `None` means no bound. An error is in the LOG.
+    /// Compacts the keys from `start` to `end`. `None` means no bound. Writes an error to the info log.
     pub fn compact_range<S: AsRef<[u8]>, E: AsRef<[u8]>>(&self, start: Option<S>, end: Option<E>) {
         self.compact_range_opt(start, end, &CompactOptions::default());
     }
@@ -180,10 +181,11 @@ impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
         self.compact(Some(cf.inner()), start, end, opts);
     }
 
-    /// Waits until no flush and no compaction runs or is due.
+    /// Waits until no flush and no compaction is running or pending.
     ///
     /// # Errors
-    /// The background error that stops jobs; Aborted if jobs are paused and `abort_on_pause` is set; TimedOut.
+    /// The background error that stops jobs; Aborted if jobs are paused and `abort_on_pause` is set; TimedOut if the timeout
+    /// of the options ends.
     pub fn wait_for_compact(&self, opts: &WaitForCompactOptions) -> Result<(), Error> {
         Ok(self.base().plain().wait_for_compact_with(&opts.inner)?)
     }
@@ -267,7 +269,7 @@ impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
         self.base().with_family(cf, size).unwrap_or_else(|_| vec![0; ranges.len()])
     }
 
-    /// Returns about how many bytes of SST files hold each range. 0 after an error.
+    /// Returns the approximate size of each range in SST files, in bytes. Returns 0 for each range if the call fails.
     pub fn get_approximate_sizes(&self, ranges: &[Range<'_>]) -> Vec<u64> {
         self.sizes(None, ranges)
     }
@@ -285,10 +287,10 @@ impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
         Ok(DBWALIterator::new(self.base().plain().updates_since(seq_number)?, seq_number))
     }
 
-    /// Lets a secondary instance see what the writer did since the open or the last call.
+    /// Updates a secondary instance: later reads see the writes of the primary instance up to this call.
     ///
     /// # Errors
-    /// NotSupported if the database is not a secondary instance; TryAgain if the writer deletes files meanwhile.
+    /// NotSupported if the database is not a secondary instance; TryAgain if the primary instance deletes files during the call.
     pub fn try_catch_up_with_primary(&self) -> Result<(), Error> {
         Ok(self.base().try_catch_up_with_primary()?)
     }
@@ -357,12 +359,13 @@ impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
         }
     }
 
-    /// Returns the size of the default column family.
+    /// Returns the name, the size and the number of SST files of the default column family.
     pub fn get_column_family_metadata(&self) -> ColumnFamilyMetaData {
         self.metadata(None)
     }
 
-    /// Returns the size of a column family. Empty for a column family of another database.
+    /// Returns the name, the size and the number of SST files of a column family. Returns an empty value if the handle belongs
+    /// to another database.
     pub fn get_column_family_metadata_cf(&self, cf: &impl AsColumnFamilyRef) -> ColumnFamilyMetaData {
         self.metadata(Some(cf.inner()))
     }
@@ -396,7 +399,7 @@ impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
         Ok(self.base().with_family(cf, delete)?)
     }
 
-    /// Deletes the SST files whose keys all lie between two keys. Keys in other files stay.
+    /// Deletes each SST file whose keys are all between `from` and `to`. Keys of the range in other SST files are not deleted.
     ///
     /// # Errors
     /// IOError of the MANIFEST.
@@ -417,18 +420,19 @@ impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
         self.delete_files(Some(cf.inner()), from.as_ref(), to.as_ref())
     }
 
-    /// Ends background work before the database is dropped. Flushes and compactions fail afterwards, and so do writes that
-    /// would wait for them. The call waits for running jobs, also if `wait` is false.
+    /// Stops background work before the database is dropped. Later flushes and compactions fail. Later writes fail if they must
+    /// wait for a flush or a compaction. The call waits for running jobs even if `wait` is false.
     pub fn cancel_all_background_work(&self, wait: bool) {
         let _ = wait;
-        // A database for reading has no background work, and reports NotSupported.
+        // A database that is open for reading only has no background work and returns NotSupported.
         let _ = self.base().plain().cancel_all_background_work();
     }
 
-    /// Raises the low mark of timestamps. Compactions may remove history below the mark.
+    /// Raises `full_history_ts_low` of a column family to `ts`. Compactions may drop an entry whose timestamp is below it if the
+    /// key has a newer entry below it.
     ///
     /// # Errors
-    /// InvalidArgument if the column family has no timestamps, or if the mark is higher.
+    /// InvalidArgument if the column family has no timestamps, or if `full_history_ts_low` is already higher than `ts`.
     pub fn increase_full_history_ts_low<S: AsRef<[u8]>>(
         &self,
         cf: &impl AsColumnFamilyRef,
@@ -438,7 +442,7 @@ impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
         Ok(self.base().with_family(Some(cf.inner()), raise)?)
     }
 
-    /// Returns the low mark of timestamps. Empty if no mark was set.
+    /// Returns `full_history_ts_low` of a column family. Returns an empty value if it was never set.
     ///
     /// # Errors
     /// InvalidArgument if the column family has no timestamps.
@@ -450,7 +454,7 @@ impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
         Ok(self.base().with_family(Some(cf.inner()), low)?)
     }
 
-    /// Returns the identity of the database.
+    /// Returns the identity of the database: the text of the file IDENTITY.
     ///
     /// # Errors
     /// None.

@@ -44,7 +44,7 @@ impl<'a> Range<'a> {
     }
 }
 
-/// How column families are created and dropped: [`SingleThreaded`] or [`MultiThreaded`].
+/// The access that creating or dropping a column family needs: [`SingleThreaded`] or [`MultiThreaded`].
 pub trait ThreadMode {
     /// Returns the mode with these column families.
     fn new_cf_map_internal(cf_map: BTreeMap<String, CfHandle>) -> Self;
@@ -53,12 +53,12 @@ pub trait ThreadMode {
     fn drop_all_cfs_internal(&mut self);
 }
 
-/// Column families are created and dropped with `&mut` access to the database.
+/// The thread mode in which creating or dropping a column family needs `&mut` access to the database.
 pub struct SingleThreaded {
     pub(crate) cfs: BTreeMap<String, ColumnFamily>,
 }
 
-/// Column families are created and dropped with shared access to the database.
+/// The thread mode in which creating or dropping a column family needs only shared access to the database.
 pub struct MultiThreaded {
     pub(crate) cfs: RwLock<BTreeMap<String, Arc<BoundColumnFamily<'static>>>>,
 }
@@ -90,7 +90,7 @@ impl ThreadMode for MultiThreaded {
     }
 }
 
-/// What a kind of database holds.
+/// The content of a [`DBCommon`]: a database without transactions or an optimistic transaction database.
 pub trait DBInner {
     /// Returns the open database.
     fn inner(&self) -> &Base;
@@ -98,14 +98,15 @@ pub trait DBInner {
 
 /// A database with column families in a thread mode.
 ///
-/// The database closes when the value is dropped. Lifetimes end iterators, snapshots and transactions before.
+/// The database closes when the value is dropped. Iterators, snapshots and transactions borrow the value, so the compiler
+/// makes sure that they are dropped first.
 pub struct DBCommon<T: ThreadMode, D: DBInner> {
     pub(crate) inner: D,
     pub(crate) cfs: T,
     path: PathBuf,
 }
 
-/// What iterators and snapshots need of a database or of a transaction.
+/// The functions of a database or a transaction that iterators and snapshots call.
 pub trait DBAccess {
     /// Takes a snapshot.
     fn create_snapshot(&self) -> Option<ironstone::Snapshot>;
@@ -268,7 +269,7 @@ access!(
     }
 );
 
-/// What a database without transactions holds.
+/// The content of a database without transactions.
 pub struct DBWithThreadModeInner {
     base: Base,
 }
@@ -281,7 +282,7 @@ impl DBInner for DBWithThreadModeInner {
 }
 
 impl Drop for DBWithThreadModeInner {
-    /// Closes the database. An error of the close is in the LOG.
+    /// Closes the database. Ignores the error of the close, because the engine writes it to the info log.
     fn drop(&mut self) {
         let _ = self.base.close();
     }
@@ -320,14 +321,14 @@ impl<T: ThreadMode, D: DBInner> fmt::Debug for DBCommon<T, D> {
     }
 }
 
-/// The size of a column family.
+/// The name, the size and the number of SST files of a column family.
 #[derive(Debug, Clone)]
 pub struct ColumnFamilyMetaData {
-    /// The bytes of the SST files.
+    /// The total size of the SST files, in bytes.
     pub size: u64,
     /// The name of the column family.
     pub name: String,
-    /// The count of the SST files.
+    /// The number of SST files.
     pub file_count: usize,
 }
 
@@ -336,9 +337,9 @@ pub struct ColumnFamilyMetaData {
 pub struct LiveFile {
     /// The column family of the file.
     pub column_family_name: String,
-    /// The name of the file, with a slash before: `/000012.sst`.
+    /// The name of the file with a leading slash: `/000012.sst`.
     pub name: String,
-    /// The bytes of the file.
+    /// The size of the file in bytes.
     pub size: usize,
     /// The level of the file.
     pub level: i32,
@@ -346,8 +347,8 @@ pub struct LiveFile {
     pub start_key: Option<Vec<u8>>,
     /// The largest key.
     pub end_key: Option<Vec<u8>>,
-    /// The entries of all kinds.
+    /// The number of entries of all value types.
     pub num_entries: u64,
-    /// The point tombstones and range tombstones.
+    /// The number of point tombstones and range tombstones.
     pub num_deletions: u64,
 }

@@ -11,7 +11,7 @@ use super::{DBWithThreadMode, DBWithThreadModeInner, ThreadMode};
 use crate::base::Base;
 use crate::{ColumnFamilyDescriptor, DEFAULT_COLUMN_FAMILY_NAME, Error, Options};
 
-/// The kind of an open.
+/// How a database is opened.
 enum Access<'a> {
     ReadWrite,
     ReadOnly { error_if_log_file_exist: bool },
@@ -19,11 +19,13 @@ enum Access<'a> {
     WithTtl { ttl: Duration },
 }
 
-/// Returns the descriptors of an open, and the names for handles. Without column families, the default column family has
-/// the options of the database and no handle. With column families, the default column family is added.
+/// Returns the descriptors of the column families to open, and the names of the column families that get handles.
+///
+/// If `cfs` is empty, the open uses `opts` for the default column family, and no column family gets a handle. If `cfs` does
+/// not name the default column family, the default column family is added with default options.
 ///
 /// # Errors
-/// The first value that an option cannot have.
+/// InvalidArgument for the first option with a value that the option cannot have.
 pub(crate) fn descriptors(
     opts: &Options,
     cfs: &[ColumnFamilyDescriptor],
@@ -105,7 +107,7 @@ impl<T: ThreadMode> DBWithThreadMode<T> {
         Self::open_cf(opts, path, None::<&str>)
     }
 
-    /// Opens a database for reading. With `error_if_log_file_exist`, a WAL with records is an error.
+    /// Opens a database for reading only. With `error_if_log_file_exist`, the open fails if a WAL has records.
     ///
     /// # Errors
     /// As [`Self::open`].
@@ -117,7 +119,8 @@ impl<T: ThreadMode> DBWithThreadMode<T> {
         Self::open_cf_for_read_only(opts, path, None::<&str>, error_if_log_file_exist)
     }
 
-    /// Opens a secondary instance: a reader that follows the writer. The secondary instance writes no file.
+    /// Opens a secondary instance: a reader of a database that another process may write. The secondary instance changes no file
+    /// of the database.
     ///
     /// # Errors
     /// As [`Self::open`]. InvalidArgument if `max_open_files` is not -1.
@@ -129,7 +132,7 @@ impl<T: ThreadMode> DBWithThreadMode<T> {
         Self::open_cf_as_secondary(opts, primary_path, secondary_path, None::<&str>)
     }
 
-    /// Opens a database whose values expire. The unit of the time is one second.
+    /// Opens a database whose values expire after `ttl`. Fractions of a second are ignored.
     ///
     /// # Errors
     /// As [`Self::open`].

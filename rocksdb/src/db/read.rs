@@ -71,8 +71,8 @@ impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
     /// Returns the value of a key. `None` if the key does not exist.
     ///
     /// # Errors
-    /// IOError or Corruption of an SST file; Corruption of a merge operator that failed; the error of options that forbid
-    /// the read.
+    /// IOError or Corruption of an SST file; Corruption if the merge operator fails; InvalidArgument if an option has a value
+    /// that the option cannot have; Incomplete if the read needs a file and `read_tier` forbids this.
     pub fn get<K: AsRef<[u8]>>(&self, key: K) -> Result<Option<Vec<u8>>, Error> {
         self.get_opt(key, &ReadOptions::default())
     }
@@ -147,7 +147,7 @@ impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
         self.get_pinned_cf_opt(cf, key, &ReadOptions::default())
     }
 
-    /// Returns the values of keys, in the order of the keys. All belong to one sequence number.
+    /// Returns the values of keys, in the order of the keys. All values are read at one sequence number.
     pub fn multi_get<K, I>(&self, keys: I) -> Vec<Result<Option<Vec<u8>>, Error>>
     where
         K: AsRef<[u8]>,
@@ -165,7 +165,7 @@ impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
         multi_get(self.base(), keys, readopts)
     }
 
-    /// Returns the values of keys of column families. All belong to one sequence number.
+    /// Returns the values of keys of column families. All values are read at one sequence number.
     pub fn multi_get_cf<'a, 'b: 'a, K, I, W>(&'a self, keys: I) -> Vec<Result<Option<Vec<u8>>, Error>>
     where
         K: AsRef<[u8]>,
@@ -189,7 +189,7 @@ impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
         multi_get_cf(self.base(), keys, readopts)
     }
 
-    /// Returns the values of keys of a column family without copies. `sorted_input` is a hint.
+    /// Returns the values of keys of a column family without copies. `sorted_input` has no effect.
     pub fn batched_multi_get_cf<'a, K, I>(
         &self,
         cf: &impl AsColumnFamilyRef,
@@ -203,7 +203,7 @@ impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
         self.batched_multi_get_cf_opt(cf, keys, sorted_input, &ReadOptions::default())
     }
 
-    /// Returns the values of keys of a column family without copies, with options. `sorted_input` is a hint.
+    /// Returns the values of keys of a column family without copies, with options. `sorted_input` has no effect.
     pub fn batched_multi_get_cf_opt<'a, K, I>(
         &self,
         cf: &impl AsColumnFamilyRef,
@@ -227,7 +227,7 @@ impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
     }
 
     fn may_exist(&self, cf: Option<&CfHandle>, key: &[u8], readopts: &ReadOptions) -> (bool, Option<Pinned>) {
-        // A call that cannot answer says that the key may exist.
+        // If the call fails, report that the key may exist.
         let answer = readopts.get().ok().and_then(|options| self.base().key_may_exist(cf, key, options).ok());
         answer.unwrap_or((true, None))
     }
@@ -257,7 +257,7 @@ impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
         self.may_exist(Some(cf.inner()), key.as_ref(), readopts).0
     }
 
-    /// As [`Self::key_may_exist_cf_opt`]. Also returns the value if the value was found without a file.
+    /// As [`Self::key_may_exist_cf_opt`]. Also returns the value if memtables or cached blocks hold it.
     pub fn key_may_exist_cf_opt_value<K: AsRef<[u8]>>(
         &self,
         cf: &impl AsColumnFamilyRef,

@@ -51,7 +51,7 @@ impl<T: ThreadMode> DBWithThreadMode<T> {
         self.write_opt(batch, &WriteOptions::default())
     }
 
-    /// Writes a batch to memtables only. A crash loses the batch if it was not flushed.
+    /// Writes a batch to memtables but not to the WAL. A crash before the flush of the memtables loses the batch.
     ///
     /// # Errors
     /// As [`DBCommon::put`].
@@ -228,8 +228,8 @@ impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
     /// Sets the value of a key.
     ///
     /// # Errors
-    /// IOError of the WAL, and the background error that stops writes; Incomplete if `no_slowdown` is set and the write
-    /// would wait; InvalidArgument if keys have timestamps and the call has none.
+    /// IOError of the WAL; the background error that stops writes; Incomplete if `no_slowdown` is set and the write must wait;
+    /// InvalidArgument if the column family has timestamps but the call does not pass a timestamp.
     pub fn put<K, V>(&self, key: K, value: V) -> Result<(), Error>
     where
         K: AsRef<[u8]>,

@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use ironstone::{BlockCache, CacheKind, CacheOptions};
 
-/// A cache that databases share. A clone is the same cache.
+/// A block cache that databases share. A clone shares the cache.
 #[derive(Clone)]
 pub struct Cache(pub(crate) Arc<BlockCache>);
 
 impl Cache {
-    /// Makes a cache. A value that no cache can have is replaced by the default.
+    /// Makes a cache. Replaces a value that a cache cannot have by its default.
     fn make(options: CacheOptions) -> Cache {
         let made = BlockCache::new(options);
         let or_default = || BlockCache::new(CacheOptions::lru(options.capacity));
@@ -29,19 +29,19 @@ impl Cache {
         Cache::make(opts.options)
     }
 
-    /// Returns a hyper clock cache of `capacity` bytes. `estimated_entry_charge` is the bytes of a usual entry; 0: the
-    /// cache adapts.
+    /// Returns a hyper clock cache of `capacity` bytes. `estimated_entry_charge` is the expected size of an entry in bytes. 0:
+    /// the cache adapts to the sizes of its entries.
     pub fn new_hyper_clock_cache(capacity: usize, estimated_entry_charge: usize) -> Cache {
         let kind = CacheKind::HyperClock { estimated_entry_charge };
         Cache::make(CacheOptions { kind, ..CacheOptions::hyper_clock(capacity) })
     }
 
-    /// Returns the bytes of all entries.
+    /// Returns the total size of all entries, in bytes.
     pub fn get_usage(&self) -> usize {
         self.0.usage()
     }
 
-    /// Returns the bytes of the entries that iterators and values use.
+    /// Returns the total size of the entries that iterators and pinned values use, in bytes.
     pub fn get_pinned_usage(&self) -> usize {
         self.0.pinned_usage()
     }
@@ -69,18 +69,19 @@ impl LruCacheOptions {
         self.options.capacity = cap;
     }
 
-    /// Sets the shards: 2 to the power of this number. -1: the cache chooses.
+    /// Sets the number of shards to 2 to the power of `val`. -1: the cache chooses the number by its capacity.
     pub fn set_num_shard_bits(&mut self, val: i32) {
         self.options.num_shard_bits = val;
     }
 }
 
-/// A memory limit for the memtables of several databases. A clone is the same limit.
+/// A memory limit for the memtables of several databases. A clone shares the limit.
 #[derive(Clone)]
 pub struct WriteBufferManager(pub(crate) Arc<ironstone::WriteBufferManager>);
 
 impl WriteBufferManager {
-    /// Returns a manager. `buffer_size` is in bytes; 0: no limit. With `allow_stall`, writers wait at the limit.
+    /// Returns a manager. `buffer_size` is the limit in bytes. 0: no limit. With `allow_stall`, writers wait if memtables use
+    /// more than the limit.
     pub fn new_write_buffer_manager(buffer_size: usize, allow_stall: bool) -> Self {
         WriteBufferManager(Arc::new(ironstone::WriteBufferManager::new(buffer_size, None, allow_stall)))
     }
@@ -111,7 +112,7 @@ impl WriteBufferManager {
         self.0.enabled()
     }
 
-    /// Sets if writers wait at the limit.
+    /// Sets whether writers wait if memtables use more than the limit.
     pub fn set_allow_stall(&self, allow_stall: bool) {
         self.0.set_allow_stall(allow_stall);
     }

@@ -1,4 +1,4 @@
-//! The options of single calls: reads, writes, flushes, compactions, ingestions.
+//! Options that are passed to a call: to reads, writes, flushes, compactions and ingestions.
 
 use crate::db::DBAccess;
 use crate::{BottommostLevelCompaction, Error, IterateBounds, ReadTier, SnapshotWithThreadMode};
@@ -75,44 +75,45 @@ setters! {
 
 impl ReadOptions {
     /// # Errors
-    /// A value that an option cannot have.
+    /// InvalidArgument for the first option with a value that the option cannot have.
     pub(crate) fn get(&self) -> Result<&ironstone::ReadOptions, Error> {
         self.rejected.check()?;
         Ok(&self.inner)
     }
 
-    /// Reads see the snapshot. The options keep the snapshot.
+    /// Sets the snapshot of reads. The options hold a reference to the snapshot.
     pub fn set_snapshot<D: DBAccess>(&mut self, snapshot: &SnapshotWithThreadMode<D>) {
         snapshot.apply(&mut self.inner);
     }
 
-    /// Iterators begin at this key.
+    /// Sets the lower bound of iterators: iterators return no key before this key.
     pub fn set_iterate_lower_bound<K: Into<Vec<u8>>>(&mut self, key: K) {
         self.inner.iterate_lower_bound = Some(key.into());
     }
 
-    /// Iterators end before this key.
+    /// Sets the upper bound of iterators: iterators return only keys before this key.
     pub fn set_iterate_upper_bound<K: Into<Vec<u8>>>(&mut self, key: K) {
         self.inner.iterate_upper_bound = Some(key.into());
     }
 
-    /// Sets both bounds of iterators. A side without a bound loses its bound.
+    /// Sets both bounds of iterators. If the range has no bound on a side, removes the bound of this side.
     pub fn set_iterate_range(&mut self, range: impl IterateBounds) {
         (self.inner.iterate_lower_bound, self.inner.iterate_upper_bound) = range.into_bounds();
     }
 
-    /// Range tombstones are ignored.
+    /// Sets whether reads ignore range tombstones. Default: false.
     #[deprecated(note = "deprecated in RocksDB 10.2.1, no performance impact if DeleteRange is not used")]
     pub fn set_ignore_range_deletions(&mut self, v: bool) {
         self.inner.ignore_range_deletions = v;
     }
 
-    /// Reads see entries up to this timestamp.
+    /// Sets the timestamp of reads. Reads ignore entries with a newer timestamp.
     pub fn set_timestamp<S: Into<Vec<u8>>>(&mut self, ts: S) {
         self.inner.timestamp = Some(ts.into());
     }
 
-    /// Iterators show all versions from this timestamp.
+    /// Sets the oldest timestamp of iterators. An iterator then returns each entry of a key whose timestamp is between this
+    /// timestamp and the timestamp of the read, instead of the newest entry only.
     pub fn set_iter_start_ts<S: Into<Vec<u8>>>(&mut self, ts: S) {
         self.inner.iter_start_ts = Some(ts.into());
     }
@@ -150,20 +151,21 @@ setters! {
 }
 
 impl CompactOptions {
-    /// Versions with timestamps below this timestamp may be removed.
+    /// Sets `full_history_ts_low` before the compaction. The compaction may drop an entry whose timestamp is below it if the key
+    /// has a newer entry below it.
     pub fn set_full_history_ts_low<S: Into<Vec<u8>>>(&mut self, ts: S) {
         self.inner.full_history_ts_low = Some(ts.into());
     }
 
     /// # Errors
-    /// A value that an option cannot have.
+    /// InvalidArgument for the first option with a value that the option cannot have.
     pub(crate) fn get(&self) -> Result<&ironstone::CompactRangeOptions, Error> {
         self.rejected.check()?;
         Ok(&self.inner)
     }
 }
 
-/// Options of waiting for the end of compactions.
+/// Options of `wait_for_compact`.
 #[derive(Default)]
 pub struct WaitForCompactOptions {
     pub(crate) inner: ironstone::WaitForCompactOptions,

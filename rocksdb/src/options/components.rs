@@ -1,4 +1,4 @@
-//! The setters of objects: operators, filters, caches, tables, loggers, paths.
+//! The setters of [`Options`] that take objects: operators, filters, caches, tables, loggers, paths.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::comparator::{CompareFn, CompareTsFn, CompareWithoutTsFn, Plain, Share
 use crate::merge_operator::{MergeFn, MergeOperatorCallback};
 use crate::{CStrLike, Env, MemtableFactory, PlainTableFactoryOptions, SliceTransform};
 
-/// Returns the name of an object. A name with NUL inside is replaced by the error.
+/// Returns the name of an object. If the name contains NUL, returns the text of the error instead.
 pub(crate) fn name_of(name: impl CStrLike) -> String {
     match name.into_c_string() {
         Ok(name) => name.to_string_lossy().into_owned(),
@@ -57,7 +57,7 @@ impl Options {
         self.inner.db.wal_dir = path.as_ref().to_string_lossy().into_owned();
     }
 
-    /// Sets a merge operator of one function: a merge of operands is an operand.
+    /// Sets an associative merge operator: one function merges operands with a value and operands with each other.
     pub fn set_merge_operator_associative<F: MergeFn + Clone>(
         &mut self,
         name: impl CStrLike,
@@ -66,7 +66,7 @@ impl Options {
         self.set_merge_operator(name, full_merge_fn.clone(), full_merge_fn);
     }
 
-    /// Sets a merge operator of two functions.
+    /// Sets a merge operator with two functions: one merges operands with a value, the other merges operands with each other.
     pub fn set_merge_operator<F: MergeFn, PF: MergeFn>(
         &mut self,
         name: impl CStrLike,
@@ -93,7 +93,7 @@ impl Options {
         self.inner.family.compaction_filter = Some(Arc::new(filter));
     }
 
-    /// Sets a factory of compaction filters. The factory and its filters go to threads of the database (`Send`).
+    /// Sets a factory of compaction filters. Background threads call the factory and its filters, so they must be `Send`.
     pub fn set_compaction_filter_factory<F>(&mut self, factory: F)
     where
         F: CompactionFilterFactory + Send + 'static,
@@ -104,15 +104,15 @@ impl Options {
 
     /// Sets the order of keys. The order of a database must never change.
     ///
-    /// Several threads call the function at a time, and any thread may drop the function. The function must allow both,
-    /// although the type does not say so: use no `Rc`, no `Cell`, and no variable of a thread.
+    /// Several threads call the function concurrently, and any thread may drop the function. The type does not require `Send`
+    /// and `Sync`, so the caller must make sure that the function is safe: use no `Rc`, no `Cell`, and no thread-local variable.
     pub fn set_comparator(&mut self, name: impl CStrLike, compare_fn: Box<CompareFn>) {
         let comparator = Plain { name: name_of(name), compare: Shared(compare_fn) };
         self.inner.family.comparator = Order::custom(comparator);
     }
 
-    /// Sets the order of keys that end with a timestamp of `timestamp_size` bytes. Several threads call the functions at a
-    /// time; see [`Self::set_comparator`].
+    /// Sets the order of keys that end with a timestamp of `timestamp_size` bytes. Several threads call the functions
+    /// concurrently; see [`Self::set_comparator`].
     pub fn set_comparator_with_ts(
         &mut self,
         name: impl CStrLike,
@@ -154,7 +154,7 @@ impl Options {
         self.rejected.note_result("memtable_factory", made);
     }
 
-    /// Tables are block-based. Shares the block cache of the table options.
+    /// Sets the table format to block-based. The options share the block cache of `factory`.
     pub fn set_block_based_table_factory(&mut self, factory: &BlockBasedOptions) {
         self.inner.family.table_factory = TableFactory::BlockBased(factory.inner.clone());
         self.inner.block_cache = factory.block_cache.as_ref().map(|cache| cache.0.clone());
@@ -167,17 +167,17 @@ impl Options {
         self.rejected.note_result("table_factory", made);
     }
 
-    /// Tables are cuckoo tables.
+    /// Sets the table format to cuckoo.
     pub fn set_cuckoo_table_factory(&mut self, factory: &CuckooTableOptions) {
         self.set_table_factory(factory.factory());
     }
 
-    /// Tables are plain tables.
+    /// Sets the table format to plain.
     pub fn set_plain_table_factory(&mut self, options: &PlainTableFactoryOptions) {
         self.set_table_factory(plain_table(options));
     }
 
-    /// A hint: there is no row cache. Reads use the block cache.
+    /// Has no effect: Ironstone has no row cache. Reads use the block cache.
     pub fn set_row_cache(&mut self, cache: &Cache) {
         let _ = cache;
     }
@@ -187,7 +187,7 @@ impl Options {
         self.blob_cache = Some(cache.0.clone());
     }
 
-    /// Limits the writes of flushes and compactions to a rate. An open rejects a rate or a period that is not above 0.
+    /// Limits the rate at which flushes and compactions write. The open fails if the rate or the period is 0 or less.
     pub fn set_ratelimiter(&mut self, rate_bytes_per_sec: i64, refill_period_us: i64, fairness: i32) {
         self.set_rate_options(RateOptions {
             refill_period_us,
@@ -213,7 +213,7 @@ impl Options {
         self.rejected.note_result("rate_limiter", made);
     }
 
-    /// Files with many deletions are compacted soon. See RocksDB's `NewCompactOnDeletionCollectorFactory`.
+    /// Marks SST files with many tombstones for compaction. See RocksDB's `NewCompactOnDeletionCollectorFactory`.
     pub fn add_compact_on_deletion_collector_factory(
         &mut self,
         window_size: usize,

@@ -1,4 +1,4 @@
-//! The setters of options of the whole database that are one value: a row for each.
+//! The setters of database options with a single value. One row defines one setter.
 
 use super::Options;
 use super::place::setters;

@@ -1,4 +1,4 @@
-//! The setters of options of a column family that are one value: a row for each.
+//! The setters of column family options with a single value. One row defines one setter.
 
 use super::Options;
 use super::place::setters;

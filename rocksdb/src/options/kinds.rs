@@ -1,10 +1,10 @@
-//! The values of options that are names, and the values of `ironstone` that they mean.
+//! Enums for the values of options, and their conversion to the enums of `ironstone`.
 
 use ironstone::env as world;
 
 use super::place::Place;
 
-/// Defines an enum and what its variants mean.
+/// Defines an enum and the value of `ironstone` for each variant.
 macro_rules! kinds {
     ($($(#[$doc:meta])* pub enum $ty:ident for $meant:ty { $($(#[$about:meta])* $variant:ident $(= $number:literal)? => $value:expr,)* })*) => {$(
         $(#[$doc])*
@@ -32,7 +32,7 @@ macro_rules! kinds {
 }
 
 kinds! {
-    /// What a read may use.
+    /// The sources that a read may use.
     #[derive(Debug, Copy, Clone, PartialEq, Eq)]
     #[cfg_attr(feature = "serde1", derive(serde::Serialize, serde::Deserialize))]
     #[repr(i32)]
@@ -47,26 +47,26 @@ kinds! {
         Memtable = 3 => ironstone::ReadTier::Memtable,
     }
 
-    /// Which file of a level is compacted first.
+    /// The order in which the SST files of a level are compacted.
     #[derive(Debug, Copy, Clone)]
     #[repr(i32)]
     pub enum CompactionPri for ironstone::CompactionPri {
-        /// The largest file; deletions count more.
+        /// The largest file first. Tombstones increase the size that is compared.
         ByCompensatedSize = 0 => ironstone::CompactionPri::ByCompensatedSize,
-        /// The file whose newest entry is oldest.
+        /// First the file whose largest sequence number is smallest.
         OldestLargestSeqFirst = 1 => ironstone::CompactionPri::OldestLargestSeqFirst,
-        /// The file whose oldest entry is oldest.
+        /// First the file whose smallest sequence number is smallest.
         OldestSmallestSeqFirst = 2 => ironstone::CompactionPri::OldestSmallestSeqFirst,
-        /// The file with the least overlap in the next level.
+        /// First the file with the smallest ratio of overlapping bytes in the next level to its own size.
         MinOverlappingRatio = 3 => ironstone::CompactionPri::MinOverlappingRatio,
-        /// The next file in the order of keys.
+        /// The file after the last compacted file, in the order of keys.
         RoundRobin = 4 => ironstone::CompactionPri::RoundRobin,
     }
 
     /// The index of a block-based table.
     #[derive(Debug, Copy, Clone)]
     pub enum BlockBasedIndexType for ironstone::IndexType {
-        /// One index block, searched by halves.
+        /// One index block with binary search.
         BinarySearch => ironstone::IndexType::BinarySearch,
         /// A hash table of prefixes over the index block.
         HashSearch => ironstone::IndexType::HashSearch,
@@ -74,7 +74,7 @@ kinds! {
         TwoLevelIndexSearch => ironstone::IndexType::TwoLevelIndexSearch,
     }
 
-    /// The index in a data block.
+    /// The index inside a data block.
     #[derive(Debug, Copy, Clone)]
     #[repr(C)]
     pub enum DataBlockIndexType for ironstone::DataBlockIndexType {
@@ -84,11 +84,11 @@ kinds! {
         BinaryAndHash = 1 => ironstone::DataBlockIndexType::BinaryAndHash,
     }
 
-    /// Which tables keep their metadata in the block cache.
+    /// The tables whose index and filter blocks are pinned in the block cache.
     #[derive(Debug, Copy, Clone)]
     #[repr(C)]
     pub enum BlockBasedTablePinningTier for ironstone::PinningTier {
-        /// As the older options say.
+        /// The older options `pin_l0_filter_and_index_blocks_in_cache` and `pin_top_level_index_and_filter` decide.
         Fallback = 0 => ironstone::PinningTier::Fallback,
         /// No table.
         None = 1 => ironstone::PinningTier::None,
@@ -145,27 +145,27 @@ kinds! {
         Fifo = 2 => ironstone::CompactionStyle::Fifo,
     }
 
-    /// How recovery treats a damaged WAL.
+    /// How recovery treats torn and corrupt records of a WAL.
     #[derive(Debug, Copy, Clone, PartialEq, Eq)]
     #[cfg_attr(feature = "serde1", derive(serde::Serialize, serde::Deserialize))]
     pub enum DBRecoveryMode for ironstone::WalRecoveryMode {
-        /// A torn end is accepted. Other damage fails the open.
+        /// Accepts a torn record at the end of a WAL. Another corrupt record fails the open.
         TolerateCorruptedTailRecords = 0 => ironstone::WalRecoveryMode::TolerateCorruptedTailRecords,
-        /// All damage fails the open.
+        /// A torn or corrupt record fails the open.
         AbsoluteConsistency = 1 => ironstone::WalRecoveryMode::AbsoluteConsistency,
-        /// Recovery stops at the first damage.
+        /// Recovery stops at the first torn or corrupt record.
         PointInTime = 2 => ironstone::WalRecoveryMode::PointInTimeRecovery,
-        /// Recovery skips damaged records.
+        /// Recovery skips corrupt records.
         SkipAnyCorruptedRecord = 3 => ironstone::WalRecoveryMode::SkipAnyCorruptedRecords,
     }
 
-    /// When universal compaction stops to add sorted runs.
+    /// The condition at which universal compaction adds no more sorted runs to a compaction.
     #[derive(Debug, Copy, Clone, PartialEq, Eq)]
     #[cfg_attr(feature = "serde1", derive(serde::Serialize, serde::Deserialize))]
     pub enum UniversalCompactionStopStyle for ironstone::CompactionStopStyle {
-        /// The next run has another size.
+        /// The size of the next sorted run is not similar to the size of the run before it.
         Similar = 0 => ironstone::CompactionStopStyle::SimilarSize,
-        /// The next run is larger than all runs before.
+        /// The next sorted run is larger than all runs of the compaction together.
         Total = 1 => ironstone::CompactionStopStyle::TotalSize,
     }
 
@@ -180,7 +180,7 @@ kinds! {
         IfHaveCompactionFilter = 1 => ironstone::BottommostLevelCompaction::IfHaveCompactionFilter,
         /// The level is compacted.
         Force = 2 => ironstone::BottommostLevelCompaction::Force,
-        /// The level is compacted, without files that this compaction wrote.
+        /// The level is compacted, except files that this manual compaction wrote.
         ForceOptimized = 3 => ironstone::BottommostLevelCompaction::ForceOptimized,
     }
 
@@ -192,13 +192,13 @@ kinds! {
         Debug = 0 => world::LogLevel::Debug,
         /// Jobs and options.
         Info = 1 => world::LogLevel::Info,
-        /// Faults that the database handles.
+        /// Errors that the database handles itself.
         Warn = 2 => world::LogLevel::Warn,
         /// Failed operations.
         Error = 3 => world::LogLevel::Error,
         /// Failures of the whole database.
         Fatal = 4 => world::LogLevel::Fatal,
-        /// Lines at the begin of each LOG file.
+        /// Lines at the begin of each info log file.
         Header = 5 => world::LogLevel::Header,
     }
 }
@@ -222,16 +222,16 @@ pub enum MemtableFactory {
     Vector,
     /// A hash table of skip lists. Needs a prefix extractor.
     HashSkipList {
-        /// The count of the lists.
+        /// The number of hash buckets. Each bucket has a skip list.
         bucket_count: usize,
-        /// The levels of a list.
+        /// The maximum height of a skip list.
         height: i32,
-        /// One of so many entries of a level is in the next level.
+        /// One in `branching_factor` entries of a skip list level is also in the next level.
         branching_factor: i32,
     },
     /// A hash table of linked lists. Needs a prefix extractor.
     HashLinkList {
-        /// The count of the lists.
+        /// The number of hash buckets. Each bucket has a linked list.
         bucket_count: usize,
     },
 }
@@ -239,10 +239,10 @@ pub enum MemtableFactory {
 /// How a plain table stores keys.
 #[derive(Debug, Copy, Clone, PartialEq, Eq, Default)]
 pub enum KeyEncodingType {
-    /// Each key in full.
+    /// Stores each key in full.
     #[default]
     Plain = 0,
-    /// A shared prefix once.
+    /// Stores a prefix that consecutive keys share only once.
     Prefix = 1,
 }
 
@@ -250,18 +250,18 @@ pub enum KeyEncodingType {
 pub struct PlainTableFactoryOptions {
     /// The length of each key in bytes; 0: keys have different lengths.
     pub user_key_length: u32,
-    /// The bits of the Bloom filter for each key.
+    /// The size of the Bloom filter in bits for each key. 0: no Bloom filter.
     pub bloom_bits_per_key: i32,
-    /// The filling of the hash table; 0: binary search.
+    /// The ratio of prefixes to hash buckets. 0: binary search instead of a hash table.
     pub hash_table_ratio: f64,
-    /// So many keys have one entry in the index.
+    /// The number of keys of a prefix for each entry of the index.
     pub index_sparseness: usize,
     /// The size of huge pages in bytes; 0: none.
     pub huge_page_tlb_size: usize,
     /// How keys are stored.
     pub encoding_type: KeyEncodingType,
-    /// The table has no index.
+    /// Whether the table has no index. Such a table can only be read from its begin to its end.
     pub full_scan_mode: bool,
-    /// The index is in the file.
+    /// Whether the index is stored in the file. Otherwise an open of the table builds the index.
     pub store_index_in_file: bool,
 }

@@ -1,9 +1,9 @@
 //! The options of a database and of a column family: [`Options`].
 //!
 //! ```text
-//!  database, family   setters of one value, a row for each       components   objects: operators, caches, loggers
+//!  database, family   setters of options with a single value     components   objects: operators, caches, loggers
 //!  styles, tables     options that become a part of `Options`    calls        options of reads, writes, compactions
-//!  kinds              values that are names                      place        how a setter stores a value
+//!  kinds              enums for the values of options            place        how a setter stores a value
 //! ```
 
 mod cache;
@@ -52,10 +52,10 @@ pub struct Options {
 }
 
 impl Options {
-    /// Returns the options as `ironstone` takes them.
+    /// Returns the options of `ironstone`.
     ///
     /// # Errors
-    /// The first value that an option cannot have.
+    /// InvalidArgument for the first option with a value that the option cannot have.
     pub(crate) fn get(&self) -> Result<ironstone::Options, Error> {
         self.rejected.check()?;
         Ok(self.inner.clone())
@@ -73,8 +73,8 @@ impl Options {
         Ok(descriptor)
     }
 
-    /// Reads the options of the newest OPTIONS file of a database: of the database, and of each column family. `cache` is
-    /// the block cache of all tables.
+    /// Reads the newest OPTIONS file of a database. Returns the options of the database, and a descriptor for each column
+    /// family. All tables use the block cache `cache`.
     ///
     /// # Errors
     /// NotFound if there is no OPTIONS file; InvalidArgument for an unknown option, unless `ignore_unknown_options`.
@@ -113,7 +113,7 @@ impl Options {
         Ok(options)
     }
 
-    /// Allows so many background jobs.
+    /// Sets the maximum number of background jobs to `parallelism`, and adds threads to the pools for as many jobs.
     pub fn increase_parallelism(&mut self, parallelism: i32) {
         use ironstone::env::Pool;
         self.inner.db.increase_parallelism(parallelism);
@@ -122,17 +122,17 @@ impl Options {
         self.inner.db.env.executor.grow_threads(Pool::High, 1);
     }
 
-    /// Sets options for level compaction with so many bytes of memtables.
+    /// Sets options for level compaction. `memtable_memory_budget` is the memory of the memtables, in bytes.
     pub fn optimize_level_style_compaction(&mut self, memtable_memory_budget: usize) {
         self.inner.family.optimize_level_style_compaction(memtable_memory_budget as u64);
     }
 
-    /// Sets options for universal compaction with so many bytes of memtables.
+    /// Sets options for universal compaction. `memtable_memory_budget` is the memory of the memtables, in bytes.
     pub fn optimize_universal_style_compaction(&mut self, memtable_memory_budget: usize) {
         self.inner.family.optimize_universal_style_compaction(memtable_memory_budget as u64);
     }
 
-    /// Sets options for look-ups without range scans, with a block cache of so many MiB.
+    /// Sets options for point look-ups without range scans. `block_cache_size_mb` is the capacity of the block cache, in MiB.
     pub fn optimize_for_point_lookup(&mut self, block_cache_size_mb: u64) {
         self.inner.family.optimize_for_point_lookup(block_cache_size_mb);
         self.inner.block_cache = None;
@@ -146,7 +146,7 @@ impl Options {
     /// Sets the compression of WAL records: none or ZSTD.
     ///
     /// # Panics
-    /// Another compression is given, as in the crate `rocksdb`.
+    /// Panics for all other compressions, as the crate `rocksdb` does.
     pub fn set_wal_compression_type(&mut self, t: DBCompressionType) {
         let is_known = matches!(t, DBCompressionType::None | DBCompressionType::Zstd);
         assert!(is_known, "not implemented: {t:?} is not supported for WAL compression");
@@ -158,8 +158,8 @@ impl Options {
         self.inner.family.compression_per_level = level_types.iter().map(|&kind| kind.into()).collect();
     }
 
-    /// Level 0 to `lvl` - 1 are not compressed. The levels from `lvl` have the compression of the column family. A negative
-    /// level changes nothing.
+    /// Disables compression for level 0 to `lvl` - 1. The levels from `lvl` use the compression of the column family. A negative
+    /// `lvl` changes nothing.
     pub fn set_min_level_to_compress(&mut self, lvl: i32) {
         let Ok(lvl) = usize::try_from(lvl) else { return };
         let count = usize::try_from(self.inner.family.num_levels).unwrap_or(0);
@@ -168,7 +168,7 @@ impl Options {
             (0..count).map(|at| if at < lvl { CompressionType::NONE } else { compression }).collect();
     }
 
-    /// Sets the window, the level and the strategy of compressions, and the bytes of a dictionary.
+    /// Sets the window, level and strategy of compression, and the maximum size of a compression dictionary in bytes.
     pub fn set_compression_options(
         &mut self,
         window_bits: i32,
@@ -198,7 +198,7 @@ impl Options {
         self.rejected.note("bottommost_compression_opts.max_dict_bytes", is_stored, max_dict_bytes);
     }
 
-    /// Sets the sample bytes for the trainer of ZSTD dictionaries of the bottommost level.
+    /// Sets the size of the samples that train the ZSTD dictionaries of the bottommost level, in bytes.
     pub fn set_bottommost_zstd_max_train_bytes(&mut self, value: i32, enabled: bool) {
         let options = &mut self.inner.family.bottommost_compression_opts;
         options.enabled = enabled;
@@ -206,7 +206,7 @@ impl Options {
         self.rejected.note("bottommost_compression_opts.zstd_max_train_bytes", is_stored, value);
     }
 
-    /// Sets the factor of each level, in the order of the levels.
+    /// Sets an additional factor for the target size of each level, in the order of the levels.
     pub fn set_max_bytes_for_level_multiplier_additional(&mut self, level_values: &[i32]) {
         self.inner.family.max_bytes_for_level_multiplier_additional = level_values.to_vec();
     }
@@ -223,7 +223,7 @@ impl Options {
         self.rejected.take("compaction_options_fifo", &fco.rejected);
     }
 
-    /// Sets both options of direct I/O to the contrary.
+    /// Sets `use_direct_reads` and `use_direct_io_for_flush_and_compaction` to the opposite of `is_allow`.
     #[deprecated(
         since = "0.7.0",
         note = "replaced with set_use_direct_reads/set_use_direct_io_for_flush_and_compaction methods"
@@ -271,25 +271,25 @@ impl Options {
         self.inner.db.statistics = Some(Arc::new(ironstone::Statistics::new()));
     }
 
-    /// Returns the statistics as text. `None` without statistics.
+    /// Returns the statistics as text. Returns `None` if statistics are not enabled.
     pub fn get_statistics(&self) -> Option<String> {
         self.inner.db.statistics.as_ref().map(ToString::to_string)
     }
 
-    /// Sets what the statistics count. Changes nothing without statistics.
+    /// Sets the statistics that are collected. Changes nothing if statistics are not enabled.
     pub fn set_statistics_level(&self, level: StatsLevel) {
         if let Some(statistics) = &self.inner.db.statistics {
             statistics.set_level(level.of_ironstone());
         }
     }
 
-    /// Returns a ticker. 0 without statistics.
+    /// Returns the count of a ticker. Returns 0 if statistics are not enabled.
     pub fn get_ticker_count(&self, ticker: Ticker) -> u64 {
         let known = ironstone::stats::Ticker::by_name(ticker.name());
         self.inner.db.statistics.as_ref().zip(known).map_or(0, |(statistics, known)| statistics.ticker(known))
     }
 
-    /// Returns the numbers of a histogram. All are 0 without statistics.
+    /// Returns the data of a histogram. All numbers are 0 if statistics are not enabled.
     pub fn get_histogram_data(&self, histogram: Histogram) -> HistogramData {
         let known = HistogramKind::by_name(histogram.name());
         let data = self.inner.db.statistics.as_ref().zip(known);

@@ -1,7 +1,7 @@
-//! How a setter stores a value in a field of another type, and what an open rejects.
+//! Storing the value of a setter in a field of another type, and remembering the values that a field cannot hold.
 //!
-//! A setter of the crate `rocksdb` reports no error. A value that the field cannot hold is kept as rejected; each use of
-//! the options reports the value by the name of the option.
+//! The setters of the crate `rocksdb` return no error. If a field cannot hold the value of a setter, [`Rejected`] records
+//! the option. Each later use of the options fails with an error that names the option.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -21,7 +21,7 @@ impl<V> Place<V> for V {
     }
 }
 
-/// Numbers of another width or sign.
+/// Implements [`Place`] for number fields whose width or sign differs from the argument of the setter.
 macro_rules! converted {
     ($($field:ty as $value:ty),* $(,)?) => {$(
         impl Place<$value> for $field {
@@ -33,7 +33,7 @@ macro_rules! converted {
 }
 converted!(u64 as usize, usize as u64, u32 as i32, u32 as usize, u64 as i32, usize as i32);
 
-/// Microseconds.
+/// The value is in microseconds.
 impl Place<u64> for Duration {
     fn store(&mut self, value: u64) -> bool {
         *self = Duration::from_micros(value);
@@ -41,12 +41,12 @@ impl Place<u64> for Duration {
     }
 }
 
-/// The rejected options, by name.
+/// The error text of each option whose value was rejected, by the name of the option.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Rejected(BTreeMap<&'static str, String>);
 
 impl Rejected {
-    /// Keeps if the value of the option was stored.
+    /// Records the outcome of a setter: an error if the value could not be stored, and no error otherwise.
     pub fn note(&mut self, option: &'static str, is_stored: bool, value: impl std::fmt::Debug) {
         if is_stored {
             self.0.remove(option);
@@ -58,7 +58,7 @@ impl Rejected {
         }
     }
 
-    /// Keeps the error of an option that could not be set.
+    /// Records the outcome of a setter: its error, or no error.
     pub fn note_result(&mut self, option: &'static str, outcome: ironstone::Result<()>) {
         match outcome {
             Ok(()) => self.0.remove(option),
@@ -66,7 +66,8 @@ impl Rejected {
         };
     }
 
-    /// Takes the faults of options that become a part of these options.
+    /// Records the first error of `part` under the name `option`. `part` becomes a part of these options. If `part` has no
+    /// error, removes the error of `option`.
     pub fn take(&mut self, option: &'static str, part: &Rejected) {
         match part.0.values().next() {
             None => self.0.remove(option),
@@ -75,7 +76,7 @@ impl Rejected {
     }
 
     /// # Errors
-    /// The first rejected value. The message names the option.
+    /// InvalidArgument for the first rejected option, in the order of names. The message names the option.
     pub fn check(&self) -> Result<(), Error> {
         match self.0.values().next() {
             None => Ok(()),
@@ -84,7 +85,8 @@ impl Rejected {
     }
 }
 
-/// Defines setters: name, type of the argument, field. The doc names the option that the field is.
+/// Defines setters. A row has the name of the setter, the type of its argument and the field. The doc comment of the setter
+/// names the option.
 macro_rules! setters {
     ($ty:ty, |$o:ident|; $($name:ident($value:ty) => $($place:ident).+;)*) => {
         impl $ty {

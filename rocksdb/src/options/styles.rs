@@ -34,7 +34,7 @@ setters! {
     set_stop_style(UniversalCompactionStopStyle) => inner.stop_style;
 }
 
-/// A directory for SST files, and the bytes of files that belong there.
+/// A directory for SST files, and the target size of the files in the directory, in bytes.
 pub struct DBPath {
     pub(crate) path: ironstone::DbPath,
 }

@@ -51,19 +51,21 @@ impl BlockBasedOptions {
         self.inner.no_block_cache = true;
     }
 
-    /// Sets Bloom filters with so many bits for each key. `block_based` has no effect: RocksDB removed filters of single
-    /// blocks.
+    /// Sets Bloom filters with `bits_per_key` bits for each key. `block_based` has no effect: RocksDB removed block-based
+    /// filters, and each table has one full filter.
     pub fn set_bloom_filter(&mut self, bits_per_key: f64, block_based: bool) {
         let _ = block_based;
         self.inner.filter_policy = Some(FilterPolicy::bloom(bits_per_key));
     }
 
-    /// Sets Ribbon filters with the rate of false positives of Bloom filters with so many bits.
+    /// Sets Ribbon filters. Their false positive rate is the rate of a Bloom filter with `bloom_equivalent_bits_per_key` bits
+    /// for each key.
     pub fn set_ribbon_filter(&mut self, bloom_equivalent_bits_per_key: f64) {
         self.inner.filter_policy = Some(FilterPolicy::ribbon(bloom_equivalent_bits_per_key, -1));
     }
 
-    /// Sets Bloom filters on the levels before `bloom_before_level`, and Ribbon filters from there. A flush is level -1.
+    /// Sets Bloom filters for the levels below `bloom_before_level`, and Ribbon filters for the other levels. The files of a
+    /// flush count as level -1.
     pub fn set_hybrid_ribbon_filter(&mut self, bloom_equivalent_bits_per_key: f64, bloom_before_level: i32) {
         self.inner.filter_policy =
             Some(FilterPolicy::ribbon(bloom_equivalent_bits_per_key, bloom_before_level));
@@ -80,7 +82,7 @@ pub struct CuckooTableOptions {
 }
 
 impl Default for CuckooTableOptions {
-    /// RocksDB's defaults.
+    /// Returns RocksDB's defaults.
     fn default() -> Self {
         CuckooTableOptions {
             hash_ratio: 0.9,
@@ -93,27 +95,28 @@ impl Default for CuckooTableOptions {
 }
 
 impl CuckooTableOptions {
-    /// Sets the filling of the hash table.
+    /// Sets the ratio of entries to buckets of the hash table. Default: 0.9.
     pub fn set_hash_ratio(&mut self, ratio: f64) {
         self.hash_ratio = ratio;
     }
 
-    /// Sets how many entries an insert may move.
+    /// Sets how deep an insert searches for entries that it can move to free a bucket.
     pub fn set_max_search_depth(&mut self, depth: u32) {
         self.max_search_depth = depth;
     }
 
-    /// Sets how many neighbours a look-up reads.
+    /// Sets the number of consecutive buckets that a look-up reads for each hash.
     pub fn set_cuckoo_block_size(&mut self, size: u32) {
         self.cuckoo_block_size = size;
     }
 
-    /// Sets if the first hash of a key is its first 8 bytes.
+    /// Sets whether the first hash of a key is its first 8 bytes.
     pub fn set_identity_as_first_hash(&mut self, flag: bool) {
         self.identity_as_first_hash = flag;
     }
 
-    /// Sets if a hash becomes a bucket by a division.
+    /// Sets whether the bucket of a hash is the hash modulo the number of buckets. Otherwise the bucket is the low bits of the
+    /// hash.
     pub fn set_use_module_hash(&mut self, flag: bool) {
         self.use_module_hash = flag;
     }

@@ -8,7 +8,7 @@ use std::fmt;
 pub use histogram::Histogram;
 pub use ticker::Ticker;
 
-/// The error of a text that is no name of a ticker or histogram.
+/// The error if a text is not the name of a ticker or histogram.
 #[derive(Debug, Clone)]
 pub struct NameParseError;
 
@@ -66,7 +66,7 @@ macro_rules! named {
 }
 use named;
 
-/// What statistics count. Each level adds to the level before.
+/// The statistics that are collected. Each level includes the level before.
 #[derive(Debug, Copy, Clone, PartialEq, Eq)]
 #[repr(u8)]
 pub enum StatsLevel {
@@ -74,13 +74,13 @@ pub enum StatsLevel {
     DisableAll = 0,
     /// Tickers.
     ExceptHistogramOrTimers = 2,
-    /// Histograms of sizes too.
+    /// Also histograms, except histograms of times.
     ExceptTimers,
-    /// Timers too, without the timers of mutexes and compression.
+    /// Also timers, except the timers of mutexes and compression.
     ExceptDetailedTimers,
-    /// All timers, without the timers of mutexes.
+    /// All statistics except the timers of mutexes.
     ExceptTimeForMutex,
-    /// All.
+    /// All statistics.
     All,
 }
 
@@ -98,7 +98,7 @@ impl StatsLevel {
     }
 }
 
-/// The numbers of a histogram at one time.
+/// The data of a histogram at the time of the call.
 #[derive(Default)]
 pub struct HistogramData {
     pub(crate) data: ironstone::stats::HistogramData,
@@ -170,7 +170,8 @@ mod tests {
         assert!(ironstone::stats::Ticker::from_number(Ticker::iter().count()).is_none());
     }
 
-    /// rust-rocksdb 0.25 has no variant for `rocksdb.compaction.prefetch.bytes`, so its last numbers are too small.
+    /// rust-rocksdb 0.25 has no variant for `rocksdb.compaction.prefetch.bytes`, so the numbers of its last variants are smaller
+    /// than RocksDB's numbers. The test therefore compares names.
     #[test]
     fn each_histogram_is_known_by_its_name() {
         for histogram in Histogram::iter() {

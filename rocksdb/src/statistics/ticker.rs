@@ -1,6 +1,6 @@
 //! The tickers: counters of a database. The variants are in the order of RocksDB's `Tickers` (`include/rocksdb/statistics.h`).
 //!
-//! A test compares each name with the name that `ironstone` has for the number.
+//! A test compares each name with the name of the ticker of `ironstone` that has the same number.
 
 use super::named;
 

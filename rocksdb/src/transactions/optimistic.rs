@@ -1,4 +1,4 @@
-//! Databases whose transactions find conflicts at commit.
+//! Optimistic transaction databases: transactions take no locks and check for conflicts at commit.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use crate::{
     ThreadMode, Transaction, WriteBatchWithTransaction, WriteOptions,
 };
 
-/// A database whose transactions take no locks and find conflicts at commit.
+/// A database whose transactions take no locks and check for conflicts at commit.
 ///
 /// ```
 /// use rocksdb::{OptimisticTransactionDB, SingleThreaded};
@@ -28,11 +28,11 @@ use crate::{
 #[cfg(not(feature = "multi-threaded-cf"))]
 pub type OptimisticTransactionDB<T = crate::SingleThreaded> = DBCommon<T, OptimisticTransactionDBInner>;
 
-/// A database whose transactions take no locks and find conflicts at commit.
+/// A database whose transactions take no locks and check for conflicts at commit.
 #[cfg(feature = "multi-threaded-cf")]
 pub type OptimisticTransactionDB<T = crate::MultiThreaded> = DBCommon<T, OptimisticTransactionDBInner>;
 
-/// What an optimistic database holds.
+/// The content of an optimistic transaction database.
 pub struct OptimisticTransactionDBInner {
     base: Base,
     db: OptimisticTransactionDb,
@@ -46,7 +46,7 @@ impl DBInner for OptimisticTransactionDBInner {
 }
 
 impl Drop for OptimisticTransactionDBInner {
-    /// Closes the database. An error of the close is in the LOG.
+    /// Closes the database. Ignores the error of the close, because the engine writes it to the info log.
     fn drop(&mut self) {
         let _ = self.base.close();
     }
@@ -139,7 +139,7 @@ impl<T: ThreadMode> OptimisticTransactionDB<T> {
         self.write_opt(batch, &WriteOptions::default())
     }
 
-    /// Writes a batch to memtables only. A crash loses the batch if it was not flushed.
+    /// Writes a batch to memtables but not to the WAL. A crash before the flush of the memtables loses the batch.
     ///
     /// # Errors
     /// As [`DBCommon::put`].
@@ -149,7 +149,8 @@ impl<T: ThreadMode> OptimisticTransactionDB<T> {
         self.write_opt(batch, &wo)
     }
 
-    /// Deletes the keys of a column family from `from` up to `to`, without `to`, with options. RocksDB rejects the call.
+    /// Deletes the keys of a column family from `from` up to `to`, without `to`, with options. RocksDB rejects this call for
+    /// optimistic transaction databases; Ironstone accepts it.
     ///
     /// # Errors
     /// As [`DBCommon::put`].

@@ -14,7 +14,7 @@ use crate::{
     Error, IteratorMode, ReadOptions, SnapshotWithThreadMode, WriteBatchWithTransaction,
 };
 
-/// A transaction. A transaction that is dropped before its commit is rolled back, unless it is prepared.
+/// A transaction. If a transaction is dropped before its commit, it is rolled back, unless it is prepared.
 ///
 /// ```
 /// use rocksdb::{SingleThreaded, TransactionDB};
@@ -29,7 +29,7 @@ use crate::{
 /// # Ok::<(), rocksdb::Error>(())
 /// ```
 pub struct Transaction<'db, DB> {
-    /// The error of a begin: each call reports the error.
+    /// If the begin failed, the error: each call returns the error.
     txn: Result<ironstone::Transaction, Error>,
     default: Family,
     owner: Arc<str>,
@@ -98,7 +98,7 @@ impl<DB> Transaction<'_, DB> {
         Ok(value.map(DBPinnableSlice::new))
     }
 
-    /// Makes the writes visible and durable as the write options say. Frees the locks.
+    /// Makes the writes visible, and durable if the write options require a sync. Releases the locks.
     ///
     /// # Errors
     /// Busy or TryAgain for a conflict of an optimistic transaction; Expired; the errors of a write.
@@ -119,7 +119,8 @@ impl<DB> Transaction<'_, DB> {
         self.txn.as_ref().ok().map(ironstone::Transaction::name)
     }
 
-    /// Makes the writes durable, but not visible. A commit or a rollback follows, also after a crash.
+    /// Writes the transaction to the WAL, but does not make its writes visible. A prepared transaction survives a crash. The
+    /// program must commit it or roll it back.
     ///
     /// # Errors
     /// InvalidArgument without a name; the errors of a write.
@@ -127,7 +128,7 @@ impl<DB> Transaction<'_, DB> {
         Ok(self.txn()?.prepare()?)
     }
 
-    /// Undoes the writes and frees the locks.
+    /// Undoes the writes and releases the locks.
     ///
     /// # Errors
     /// The errors of a write, for a prepared transaction.
@@ -150,7 +151,7 @@ impl<DB> Transaction<'_, DB> {
         Ok(self.txn()?.rollback_to_save_point()?)
     }
 
-    /// Returns the value of a key as the transaction sees the key.
+    /// Returns the value of a key. Sees the writes of this transaction.
     ///
     /// # Errors
     /// As [`crate::DBCommon::get`].

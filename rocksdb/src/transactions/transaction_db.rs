@@ -1,4 +1,4 @@
-//! Databases whose transactions lock their keys.
+//! Transaction databases: each transaction locks the keys that it writes.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -25,7 +25,7 @@ type DefaultThreadMode = SingleThreaded;
 #[cfg(feature = "multi-threaded-cf")]
 type DefaultThreadMode = MultiThreaded;
 
-/// A database whose transactions lock their keys. Writes outside of transactions lock their keys too.
+/// A database whose transactions lock the keys that they write. Writes outside of transactions also lock their keys.
 ///
 /// See [`Transaction`] for an example.
 pub struct TransactionDB<T: ThreadMode = DefaultThreadMode> {
@@ -33,7 +33,7 @@ pub struct TransactionDB<T: ThreadMode = DefaultThreadMode> {
     base: Base,
     cfs: T,
     path: PathBuf,
-    /// Transactions that were prepared before the open.
+    /// Transactions that were prepared but not committed before the open.
     prepared: Mutex<Vec<ironstone::Transaction>>,
 }
 
@@ -47,7 +47,7 @@ access!(
 );
 
 impl<T: ThreadMode> Drop for TransactionDB<T> {
-    /// Closes the database. An error of the close is in the LOG.
+    /// Closes the database. Ignores the error of the close, because the engine writes it to the info log.
     fn drop(&mut self) {
         self.prepared.lock().clear();
         self.cfs.drop_all_cfs_internal();
@@ -220,7 +220,7 @@ impl<T: ThreadMode> TransactionDB<T> {
         Transaction::new(self.db.begin_with(&write_opts.inner, &txn_opts.inner), &self.base)
     }
 
-    /// Returns the transactions that were prepared before the open. Each is returned once.
+    /// Returns the transactions that were prepared but not committed before the open. Only the first call returns them.
     pub fn prepared_transactions(&self) -> Vec<Transaction<'_, Self>> {
         let prepared = std::mem::take(&mut *self.prepared.lock());
         prepared.into_iter().map(|txn| Transaction::new(Ok(txn), &self.base)).collect()
@@ -566,7 +566,7 @@ impl TransactionDB<MultiThreaded> {
     /// # Errors
     /// InvalidArgument if the column family exists.
     pub fn create_cf<N: AsRef<str>>(&self, name: N, opts: &Options) -> Result<(), Error> {
-        let mut cfs = self.cfs.cfs.write(); // held during the creation: the name has one handle
+        let mut cfs = self.cfs.cfs.write(); // the lock is held during the creation, so that each name gets only one handle
         let inner = self.create_family(name.as_ref(), opts)?;
         cfs.insert(name.as_ref().to_string(), bound(inner));
         Ok(())

@@ -1,4 +1,4 @@
-//! Handles of column families, batches, snapshots and iterators that are used where they do not belong.
+//! Misuse of handles: handles of column families, batches, snapshots and iterators of one database are used with another.
 
 use rocksdb::{DB, ErrorKind, Options, ReadOptions, TransactionDB, WriteBatch, WriteBatchIterator};
 

@@ -1,4 +1,4 @@
-//! Tests of the crate as a program sees the crate.
+//! Tests of the public API of the crate.
 
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "tests use the machine")]
 
