@@ -16,7 +16,7 @@ pub struct Clipped<I> {
     order: InternalOrder,
     /// A user key with the newest timestamp. `None`: the source is not bounded.
     upper: Option<Vec<u8>>,
-    /// Whether the input stands at or after `upper`.
+    /// True if the input is at or after `upper`.
     is_past: bool,
 }
 

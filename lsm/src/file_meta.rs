@@ -47,7 +47,7 @@ pub struct FileStats {
     pub num_deletions: u64,
     /// The number of range tombstones.
     pub num_range_deletions: u64,
-    /// Whether `num_entries` includes range tombstones.
+    /// True if `num_entries` includes range tombstones.
     pub entry_count: EntryCount,
     /// Bytes of all internal keys before compression.
     pub raw_key_size: u64,

@@ -5,7 +5,7 @@
 //!
 //! entry  : v32 shared, v32 non_shared, v32 value_len, key[non_shared], value[value_len]
 //! values : only when bit 28 is set; entries then carry no value bytes, and those at restart points have
-//!          a v32 value offset behind value_len
+//!          a v32 value offset after value_len
 //! hash   : u8 bucket[n], u16 n
 //! packed : bit 31 hash index, bit 30 zero, bit 29 uniform keys, bit 28 separated values,
 //!          bits 27..0 number of restarts

@@ -6,7 +6,7 @@
 //! entry               v32 shared, v32 non_shared, v32 value_len, key[non_shared], value[value_len]
 //! with delta values   v32 shared, v32 non_shared, key[non_shared], value       (delta iff shared != 0)
 //! separated           v32 shared, v32 non_shared, v32 value_len, [v32 value_offset at restarts], key
-//!                     and all values behind the last key
+//!                     and all values after the last key
 //! packed              bit 31 hash index, bit 29 uniform keys, bit 28 separated, bits 27..0 restarts
 //! ```
 //! Bits 28 and 29 make releases before 11.0 and 11.1 report corruption. Bit 30 must stay 0. There is a
@@ -37,7 +37,7 @@ const HASH_INDEX_BLOCK_MAX: usize = 1 << 16;
 pub struct BlockConfig {
     /// Number of entries between two restart points; at least 1.
     pub restart_interval: usize,
-    /// Whether keys omit the bytes that they share with the previous key.
+    /// True if keys omit the bytes that they share with the previous key.
     pub delta_keys: bool,
     /// Whether values have two forms, whose lengths are not stored (index blocks).
     pub delta_values: bool,

@@ -24,7 +24,7 @@ pub struct SalvageFault {
     /// Number of skipped bytes; 0 if the record was repaired.
     pub lost_bytes: u64,
     pub what: String,
-    /// Whether no whole record follows in the file. A torn tail looks like this too.
+    /// True if no whole record follows in the file. A torn tail looks like this too.
     pub at_end: bool,
 }
 

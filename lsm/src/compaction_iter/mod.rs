@@ -303,7 +303,7 @@ impl<I: InternalIterator, B: Below> CompactionIter<I, B> {
         self.prepare_output();
     }
 
-    /// Returns true if the iterator stands on an entry of the output.
+    /// Returns true if the iterator is at an entry of the output.
     #[inline]
     pub fn valid(&self) -> bool {
         self.valid

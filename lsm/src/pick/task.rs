@@ -149,7 +149,7 @@ pub struct Task {
     pub next_cursor: Option<Vec<u8>>,
     /// Round-robin: an output file ends before this internal key, the cursor of the output level.
     pub output_split_key: Option<Vec<u8>>,
-    /// Whether the compaction relocates values of old blob files.
+    /// True if the compaction relocates values of old blob files.
     pub blob_gc: BlobGc,
     /// Drops all entries with a timestamp that is newer than this timestamp. `None`, the default, drops none.
     pub trim_timestamp: Option<Vec<u8>>,

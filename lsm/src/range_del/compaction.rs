@@ -38,7 +38,7 @@ pub struct CompactionTombstones {
     full_history_ts_low: Option<Vec<u8>>,
     cuts: Vec<Cut>,
     fragments: Vec<Fragment>,
-    /// Whether `fragments` lacks some of `cuts`.
+    /// True if `fragments` lacks some of `cuts`.
     dirty: bool,
     /// The first fragment that ends after the last key of `should_delete`.
     at: usize,

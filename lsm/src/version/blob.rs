@@ -121,10 +121,10 @@ impl BlobTotals {
 /// All blob files, by number.
 pub type BlobFiles = BTreeMap<FileNumber, Arc<BlobFile>>;
 
-/// SST files that are linked to blob file `oldest` and may be compacted, if the blob files that go with it hold garbage
-/// of at least `policy.force_threshold`. These blob files are the oldest blob file and the blob files after it, up to
-/// the next blob file with a link. All these blob files must be within the age cutoff. A compaction then relocates all
-/// of their values. Returns the level with each file.
+/// Returns the SST files that are linked to the oldest blob file and may be compacted, each with its level. A batch of
+/// blob files is the oldest blob file and the blob files after it, up to the next blob file with a link. If the batch
+/// has too little garbage (`force_threshold`) or is not within the age cutoff, the result is empty. A compaction of the
+/// SST files relocates all values of the batch.
 pub(crate) fn forced_gc(
     version: &super::Version,
     age_cutoff: f64,

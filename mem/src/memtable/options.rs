@@ -74,13 +74,13 @@ pub struct MemTableOptions {
     pub protection_bytes_per_key: u8,
     /// Whether searches and iterations check the order of the entries. Default false.
     pub paranoid_checks: bool,
-    /// Whether searches verify the protection bytes of all entries in the leaf where the search ends. Default
+    /// True if searches verify the protection bytes of all entries in the leaf where the search ends. Default
     /// false.
     pub verify_on_seek: bool,
     /// In-place updates: the number of locks for values that puts overwrite. Default `None`: each put adds an
     /// entry.
     pub inplace_locks: Option<usize>,
-    /// Whether the memtable records the newest timestamp of its keys, as a number. For orders with timestamps
+    /// True if the memtable records the newest timestamp of its keys, as a number. For orders with timestamps
     /// of 8 bytes. Default false.
     pub tracks_timestamps: bool,
     /// Whether error texts may contain user keys. Default false.

@@ -87,7 +87,7 @@ pub struct OtherTables {
     pub plain: PlainTableOptions,
     /// The options of cuckoo tables.
     pub cuckoo: CuckooTableOptions,
-    /// Whether the Bloom filters of plain tables put all bits of a key into one cache line
+    /// True if the Bloom filters of plain tables put all bits of a key into one cache line
     /// (`bloom_locality`).
     pub bloom_locality: bool,
     /// Whether plain and cuckoo tables are read into memory when they are opened (`allow_mmap_reads`). If

@@ -1,4 +1,4 @@
-//! One row of a plain table: key, then value.
+//! The entries of a plain table: key, then value.
 //!
 //! ```text
 //! kPlain    [varint32 length of the user key] user key, tail, varint32 length of the value, value

@@ -38,7 +38,7 @@ pub struct TableIter {
     ctx: ReadCtx,
     ahead: ReadAhead,
     look_ahead: LookAhead,
-    /// Whether a seek ends at once if the filter excludes the prefix.
+    /// True if a seek ends at once if the filter excludes the prefix.
     check_prefix: bool,
     /// The state of the last seek, for the counters.
     sought: Sought,

@@ -333,7 +333,7 @@ struct Pins {
     unpartitioned: bool,
     /// Whether metadata blocks are in the block cache.
     cached: bool,
-    /// Whether the open loads all metadata blocks.
+    /// True if the open loads all metadata blocks.
     load_all: bool,
 }
 

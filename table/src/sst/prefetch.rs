@@ -77,7 +77,7 @@ pub(super) struct ReadAhead {
     handed: Option<u64>,
     /// The offset after which the reader needs no bytes, because of its upper bound.
     trimmed: u64,
-    /// Whether the system is asked to prefetch the bytes after the window.
+    /// True if the system is asked to prefetch the bytes after the window.
     announce: bool,
     /// Whether bytes further ahead than [`WINDOW`] are left to the system, if it can prefetch them.
     delegate: bool,

@@ -19,7 +19,7 @@ pub struct ReadCtx {
     /// Whether the read may use memory only. If the read needs the file, it fails with `Incomplete`. Default
     /// false.
     pub cache_only: bool,
-    /// Whether iterators ignore prefix filters. Default false.
+    /// True if iterators ignore prefix filters. Default false.
     pub total_order_seek: bool,
     /// The prefix extractor of iterators. If the filter of a table has other prefixes, iterators do not query
     /// it. Default `None`: the extractor with which the table was opened.

@@ -7,7 +7,7 @@
 //! +-----------------------+------------------------+
 //! | view 0: order of slots, prefix, high, next | 1 |  one is current, the other is being prepared
 //! +-----------------------+------------------------+
-//! | heads  [u32; CAP]                              |  four bytes of each key behind the prefix
+//! | heads  [u32; CAP]                              |  four bytes of each key after the prefix
 //! | refs   [u32; CAP]                              |  entries in a leaf, nodes above
 //! +------------------------------------------------+
 //! ```

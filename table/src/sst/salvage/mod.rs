@@ -6,7 +6,7 @@
 //!                                                    where the index is silent: blocks found by their checksums
 //! ```
 //! If the checksum of a block does not match, and exactly one flipped bit makes it match, the block is read
-//! with this bit flipped back. For a footer, a change of each byte is tried. Data behind a valid checksum
+//! with this bit flipped back. For a footer, a change of each byte is tried. Data with a valid checksum
 //! is still untrusted: entries must parse, and keys must ascend. This module writes nothing.
 
 mod mend;

@@ -85,7 +85,7 @@ pub struct FinishedTable {
     pub unique_id: Option<UniqueId>,
     /// CRC-32C of the whole file, if the file writer computes it.
     pub file_checksum: Option<u32>,
-    /// Whether a collector wants the table to be compacted soon.
+    /// True if a collector wants the table to be compacted soon.
     pub needs_compaction: bool,
 }
 
