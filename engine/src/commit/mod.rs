@@ -208,9 +208,10 @@ impl Committer {
         let mut old_super_versions = Vec::with_capacity(parts.len());
         // Make these values before the memtables leave: a caller that waits for the memtables then waits for the
         // listeners too.
-        let is_flush = |part: &&Part| part.change.flushed.is_some();
-        let flushes =
-            parts.iter().filter(is_flush).map(|part| Unannounced::new(&part.change.family)).collect();
+        let flush_of = |part: &Part| {
+            part.change.flushed.as_ref().map(|pick| Unannounced::new(&part.change.family, pick))
+        };
+        let flushes = parts.iter().filter_map(flush_of).collect();
         for part in &parts {
             if !part.change.keeps_keys && part.change.flushed.is_none() {
                 part.change.family.empty_ranges().clear();

@@ -29,6 +29,7 @@ pub use super_version::SuperVersion;
 pub use unannounced::Unannounced;
 
 use std::borrow::Cow;
+use std::ops::RangeInclusive;
 
 use base::key::{self, InternalOrder};
 use base::{Error, FamilyId, Result};
@@ -40,7 +41,9 @@ use crate::options::FamilyOptions;
 use crate::ranks;
 use crate::release_notifier::ReleaseNotifier;
 use crate::stats::FamilyStats;
-use crate::sync::{Arc, ArcSwap, AtomicBool, AtomicUsize, OnceLock, Ordering, RankedGuard, RankedMutex};
+use crate::sync::{
+    Arc, ArcSwap, AtomicBool, AtomicUsize, Mutex, OnceLock, Ordering, RankedGuard, RankedMutex,
+};
 
 /// One column family of an open database. Handles, jobs and readers share it. It lives until the last of them drops
 /// it, also if the column family is dropped from the database.
@@ -55,8 +58,8 @@ pub struct Family {
     dropped: AtomicBool,
     /// True from the first write with `disableWAL` on.
     unlogged: AtomicBool,
-    /// Flushes whose memtables are in SST files, and whose listeners were not all called yet.
-    unannounced: AtomicUsize,
+    /// The memtable ids of flushes whose memtables are in SST files, and whose listeners were not all called yet.
+    unannounced: Mutex<Vec<RangeInclusive<u64>>>,
     /// Bytes of the active memtable that the write-buffer manager knows of.
     charged: AtomicUsize,
     /// The write buffer manager that received the reservation of `charged`, after the first entry.
@@ -108,7 +111,7 @@ impl Family {
             ),
             dropped: AtomicBool::new(false),
             unlogged: AtomicBool::new(false),
-            unannounced: AtomicUsize::new(0),
+            unannounced: Mutex::default(),
             charged: AtomicUsize::new(0),
             buffers: OnceLock::new(),
             release_notifier,

@@ -290,6 +290,11 @@ impl State {
             .any(|sealed| sealed.mem.newest_timestamp().is_some_and(|ts| ts >= low))
     }
 
+    /// Returns the id of the oldest memtable that is not in an SST file. Without immutable memtables, this is the active memtable.
+    pub fn oldest_memtable(&self) -> u64 {
+        self.immutable_memtables.first().map_or(self.mem_id, |oldest| oldest.id)
+    }
+
     /// Returns the id of the newest immutable memtable.
     pub fn newest_immutable(&self) -> Option<u64> {
         self.immutable_memtables.iter().map(|m| m.id).max()

@@ -1,35 +1,48 @@
 //! Flushes between their commit and the end of their listener calls.
 //!
-//! A commit removes the flushed memtables, and a caller that waits for the flush would return. RocksDB wakes such a
-//! caller at the end of the job, after `OnFlushCompleted` and after the check of the space limit
-//! (`DBImpl::BackgroundCallFlush`). So the commit counts the flush here, under the lock of the MANIFEST and before
-//! the memtables are removed. Invariant: a thread that sees that the memtables are gone also sees this count, until
-//! the job drops its [`Unannounced`].
+//! A commit removes the flushed memtables, and a caller that waits for the flush would return. RocksDB wakes such a caller at the
+//! end of the job, after `OnFlushCompleted` and after the check of the space limit (`DBImpl::BackgroundCallFlush`). So the commit
+//! records the ids of the flushed memtables here, under the lock of the MANIFEST and before the memtables leave. Invariant: a
+//! thread that sees a memtable gone sees its id here, until the job drops its [`Unannounced`].
+//!
+//! A caller waits only for the flushes of memtables that it covers. A listener can join a thread that flushes: the memtables of
+//! this thread are newer than the memtables of the flush that calls the listener.
 
-use super::Family;
-use crate::sync::{Arc, Ordering};
+use std::ops::RangeInclusive;
+
+use super::{Family, FlushPick};
+use crate::sync::Arc;
 
 /// A committed flush of a column family whose listeners were not all called yet. The drop ends the state. The owner wakes the
 /// waiting threads after the drop.
-pub struct Unannounced(Arc<Family>);
+pub struct Unannounced {
+    family: Arc<Family>,
+    ids: RangeInclusive<u64>,
+}
 
 impl Unannounced {
-    pub fn new(family: &Arc<Family>) -> Unannounced {
-        family.unannounced.fetch_add(1, Ordering::AcqRel);
-        Unannounced(family.clone())
+    pub fn new(family: &Arc<Family>, flushed: &FlushPick) -> Unannounced {
+        let oldest = flushed.memtables.first().map_or(1, |memtable| memtable.id);
+        let ids = oldest..=flushed.newest_id();
+        family.unannounced.lock().push(ids.clone());
+        Unannounced { family: family.clone(), ids }
     }
 }
 
 impl Drop for Unannounced {
     fn drop(&mut self) {
-        let before = self.0.unannounced.fetch_sub(1, Ordering::AcqRel);
-        base::invariant!(before > 0, "more flushes of {:?} end than began", self.0);
+        let mut unannounced = self.family.unannounced.lock();
+        let at = unannounced.iter().position(|ids| *ids == self.ids);
+        base::invariant!(at.is_some(), "a flush of {:?} ends that did not begin", self.family);
+        if let Some(at) = at {
+            unannounced.swap_remove(at);
+        }
     }
 }
 
 impl Family {
-    /// Returns true if a committed flush has not called all listeners yet.
-    pub fn has_unannounced_flush(&self) -> bool {
-        self.unannounced.load(Ordering::Acquire) > 0
+    /// Returns true if a committed flush of one of these memtables has not called all listeners yet.
+    pub fn has_unannounced_flush(&self, of: &RangeInclusive<u64>) -> bool {
+        self.unannounced.lock().iter().any(|ids| ids.start() <= of.end() && of.start() <= ids.end())
     }
 }

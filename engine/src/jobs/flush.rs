@@ -271,9 +271,10 @@ impl Flushes {
         };
         let failures: Vec<u64> = families.iter().map(|f| self.failures(f).0).collect();
         // A job that flushes in a callback of a listener must not wait for the end of this callback.
-        // A caller without entries to flush does not wait, as in RocksDB.
-        let waits = !self.schedule.pool().runs_here();
-        let waits: Vec<bool> = families.iter().map(|family| waits && family.holds_entries()).collect();
+        let waits_for_listeners = !self.schedule.pool().runs_here();
+        // The call covers the memtables from here on, up to the memtables that the switch makes immutable. A call waits for
+        // the listeners of these memtables alone, and without entries for none, as in RocksDB.
+        let oldest: Vec<u64> = families.iter().map(|family| family.state().oldest_memtable()).collect();
         writer.switch_for_flush(families, reason)?;
         if !wait {
             return Ok(());
@@ -283,8 +284,8 @@ impl Flushes {
         let only = if let [only] = families { Some(only) } else { None };
         let targets: Vec<_> = families
             .iter()
-            .zip(waits)
-            .map(|(f, waits)| (f.clone(), f.state().immutable_memtables.last().map_or(0, |s| s.id), waits))
+            .zip(oldest)
+            .map(|(f, oldest)| (f.clone(), oldest..=f.state().mem_id.saturating_sub(1)))
             .collect();
         self.schedule.pool().wait_until(|| {
             if let Err(error) = self.context.check_families(families) {
@@ -293,9 +294,9 @@ impl Flushes {
             if self.context.tools.shutting_down.load(Ordering::Acquire) {
                 return Some(Err(Error::shutdown_in_progress("the database is closing")));
             }
-            let done = targets.iter().all(|(f, id, waits_for_listeners)| {
-                let flushed = f.state().immutable_memtables.first().is_none_or(|oldest| oldest.id > *id);
-                f.is_dropped() || flushed && !(*waits_for_listeners && f.has_unannounced_flush())
+            let done = targets.iter().all(|(f, ids)| {
+                let flushed = f.state().oldest_memtable() > *ids.end();
+                f.is_dropped() || flushed && !(waits_for_listeners && f.has_unannounced_flush(ids))
             });
             if done {
                 let dropped = only.filter(|family| family.is_dropped());
@@ -361,8 +362,7 @@ impl Flushes {
         }
         let (unflushed, oldest) = {
             let state = family.state();
-            let immutable = state.immutable_memtables.len();
-            (immutable, state.immutable_memtables.first().map_or(state.mem_id, |oldest| oldest.id))
+            (state.immutable_memtables.len(), state.oldest_memtable())
         };
         if oldest > active {
             return Some(Ok(false));

@@ -4,7 +4,7 @@
 //! has released its resources. A thread that waits for a job first helps the executor, so the engine also runs in one
 //! thread.
 
-use std::cell::Cell;
+use std::cell::RefCell;
 
 use env::executor::{Job, Pool, Tag};
 
@@ -76,9 +76,10 @@ impl JobPool {
         })
     }
 
-    /// Returns true if the calling thread runs a background job of this database.
+    /// Returns true if the calling thread runs a background job of this database, also if it runs jobs of other databases above
+    /// this job.
     pub fn runs_here(&self) -> bool {
-        running_job() == Some(self.tag)
+        RUNNING.try_with(|running| running.borrow().contains(&self.tag)).unwrap_or(false)
     }
 
     /// Runs `job` on the calling thread as a background job of this database. A listener that `job` calls can then not wait
@@ -136,32 +137,27 @@ impl JobPool {
 
 /// Returns true if the calling thread runs a background job of any database.
 pub fn is_job_thread() -> bool {
-    running_job().is_some()
+    RUNNING.try_with(|running| !running.borrow().is_empty()).unwrap_or(false)
 }
 
 crate::sync::thread_local! {
-    /// The database whose job this thread runs.
-    static RUNNING: Cell<Option<Tag>> = const { Cell::new(None) };
+    /// The databases whose jobs this thread runs, the newest job last.
+    static RUNNING: RefCell<Vec<Tag>> = const { RefCell::new(Vec::new()) };
 }
 
-fn running_job() -> Option<Tag> {
-    RUNNING.try_with(Cell::get).ok().flatten()
-}
-
-/// Marks the calling thread until the drop. A job that helps the executor can run another job on its own thread, so the
-/// drop restores the mark before.
-struct RunningJob {
-    before: Option<Tag>,
-}
+/// Marks the calling thread until the drop. A job that helps the executor can run another job on its own thread, also a job
+/// of another database.
+struct RunningJob;
 
 impl RunningJob {
     fn begin(tag: Tag) -> RunningJob {
-        RunningJob { before: RUNNING.try_with(|running| running.replace(Some(tag))).ok().flatten() }
+        let _ = RUNNING.try_with(|running| running.borrow_mut().push(tag));
+        RunningJob
     }
 }
 
 impl Drop for RunningJob {
     fn drop(&mut self) {
-        let _ = RUNNING.try_with(|running| running.set(self.before));
+        let _ = RUNNING.try_with(|running| running.borrow_mut().pop());
     }
 }

@@ -1,7 +1,9 @@
 //! Listeners of flushes: the state that they see, the calls that they may make, and the return of the flush.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use env::Env;
 use env::executor::Threads;
@@ -43,6 +45,46 @@ fn a_listener_of_a_flush_on_the_callers_thread_may_flush_and_may_not_close() {
     let closed = restless.closed.lock().unwrap().take().expect("the listener was called");
     assert_eq!(closed.unwrap_err().kind(), base::Kind::Aborted);
     assert_eq!(get(&db, "k").as_deref(), Some("1"));
+}
+
+/// Joins a thread that writes and flushes, when the first flush has ended.
+#[derive(Default)]
+struct Joins {
+    db: Mutex<Option<Db>>,
+    outcome: Mutex<Option<Result<(), RecvTimeoutError>>>,
+}
+
+impl Listener for Joins {
+    fn on_event(&self, event: &Event) {
+        if !matches!(event, Event::FlushFinished(_)) {
+            return;
+        }
+        let Some(db) = self.db.lock().unwrap().take() else { return };
+        let (sender, done) = channel();
+        std::thread::spawn(move || {
+            put(&db, "b", "2");
+            db.flush(&[db.default_family().unwrap()], &FlushOptions::default()).unwrap();
+            // Nobody may be waiting any more.
+            let _ = sender.send(());
+        });
+        // Only a bound for a run that would hang.
+        *self.outcome.lock().unwrap() = Some(done.recv_timeout(Duration::from_secs(60)));
+    }
+}
+
+#[test]
+fn a_listener_of_a_flush_may_join_a_thread_that_writes_and_flushes() {
+    let env = Env { executor: Arc::new(Threads::new()), ..Env::memory(16) };
+    let joins = Arc::new(Joins::default());
+    let options = DbOptions { max_background_jobs: 8, ..options(&env) };
+    let mut request = OpenRequest::new("/db", options, FamilyOptions::default());
+    request.components.listeners.push(joins.clone());
+    let db = Db::open(request).unwrap();
+    *joins.db.lock().unwrap() = Some(db.clone());
+    put(&db, "a", "1");
+    db.flush(&[db.default_family().unwrap()], &FlushOptions::default()).unwrap();
+    assert_eq!(*joins.outcome.lock().unwrap(), Some(Ok(())), "the second flush waited for the listener");
+    assert_eq!(db.default_family().unwrap().pin().version.num_files(), 2);
 }
 
 /// Counts finished flushes. The callback ends only after `go`.
