@@ -128,11 +128,13 @@ impl Db {
     }
 
     /// Ends all background work for good; the database stays open. Entries that are in no WAL are flushed first, unless
-    /// `avoid_flush_during_shutdown` is set. Returns when no background job runs. RocksDB: `CancelAllBackgroundWork`.
+    /// `avoid_flush_during_shutdown` is set. With `wait`, returns when no background job runs, also if another thread canceled
+    /// the work. Without `wait`, running jobs end after the call; a close waits for them. RocksDB: `CancelAllBackgroundWork`.
     ///
     /// Afterwards flushes and compactions return ShutdownInProgress. Writes go to the WAL and the memtable. A write that
-    /// would wait for the end of a flush or a compaction returns ShutdownInProgress. Entries that are written without WAL
-    /// afterwards are lost at the close, and the close returns ShutdownInProgress.
+    /// would wait for the end of a flush or a compaction returns ShutdownInProgress. If the write buffer manager stops the
+    /// write, RocksDB waits instead until another database frees memory, without end if there is none. Entries that are
+    /// written without WAL afterwards are lost at the close, and the close returns ShutdownInProgress.
     ///
     /// # Errors
     /// NotSupported if the database is open for reading only. Aborted, without an effect, in a callback on a background
@@ -140,13 +142,13 @@ impl Db {
     ///
     /// ```
     /// # let db = ironstone::Db::open("data", ironstone::Options::in_memory())?;
-    /// db.cancel_all_background_work()?;
+    /// db.cancel_all_background_work(true)?;
     /// db.put(b"k", b"v")?;
     /// assert!(db.flush().is_err());
     /// # Ok::<(), ironstone::Error>(())
     /// ```
-    pub fn cancel_all_background_work(&self) -> Result<()> {
-        self.engine().cancel_all_background_work()
+    pub fn cancel_all_background_work(&self, wait: bool) -> Result<()> {
+        self.engine().cancel_all_background_work(wait)
     }
 
     /// Waits until no flush and no compaction runs or is due.

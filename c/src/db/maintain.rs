@@ -276,10 +276,9 @@ c_api! {
     }
 
     /// Ends background work before the database is closed. Flushes and compactions fail afterwards, and so do writes that
-    /// would wait for them. The call always waits for running jobs, also with `wait` of 0.
+    /// would wait for them. With a `wait` other than 0, waits for running jobs.
     fn rocksdb_cancel_all_background_work(db: at rocksdb_t, wait: flag) {
-        let _ = wait;
-        db.db()?.cancel_all_background_work()?;
+        db.db()?.cancel_all_background_work(wait)?;
     }
 
     /// Waits until no flush and no compaction runs or is due.

@@ -47,16 +47,19 @@ impl Db {
     }
 
     /// Ends all background work for good; the database stays open. Flushes first if entries are in no WAL, unless
-    /// `avoid_flush_during_shutdown` is set. Returns when no job runs.
+    /// `avoid_flush_during_shutdown` is set. With `wait`, returns when no job runs, also if another thread canceled the work.
+    /// Without `wait`, running jobs end after the call; a close waits for them.
     ///
     /// Afterwards flushes and compactions return ShutdownInProgress. Writes go to the WAL and the memtable. A write that
-    /// would wait for the end of a flush or a compaction returns ShutdownInProgress. Entries that are written without WAL
-    /// afterwards are lost at the close, and the close returns ShutdownInProgress. RocksDB: `CancelAllBackgroundWork`.
+    /// would wait for the end of a flush or a compaction returns ShutdownInProgress. If the write buffer manager stops the
+    /// write, RocksDB waits instead until another database frees memory, without end if there is none. Entries that are
+    /// written without WAL afterwards are lost at the close, and the close returns ShutdownInProgress. RocksDB:
+    /// `CancelAllBackgroundWork`.
     ///
     /// # Errors
     /// The error of the flush; the work ends also then. Aborted, without an effect, if a listener or another callback
     /// calls this function in a background job of this database. NotSupported for a database that is open for reading.
-    pub fn cancel_all_background_work(&self) -> Result<()> {
+    pub fn cancel_all_background_work(&self, wait: bool) -> Result<()> {
         let writing = self.writing()?;
         if writing.schedule.pool().runs_here() {
             return Err(Error::aborted(
@@ -64,12 +67,16 @@ impl Db {
                  Cancel the work on another thread",
             ));
         }
-        if writing.schedule.queues().closing {
-            return Ok(());
-        }
         let Inner { tools, families, errors, .. } = &*self.inner;
-        let outcome = flush_unlogged(writing, tools, families, errors);
-        writing.jobs.close();
+        let canceled = writing.schedule.queues().closing;
+        let outcome = match canceled {
+            true => Ok(()),
+            false => flush_unlogged(writing, tools, families, errors),
+        };
+        match wait {
+            true => writing.jobs.close(),
+            false => writing.jobs.begin_close(),
+        }
         outcome
     }
 }

@@ -49,8 +49,22 @@ impl Jobs {
 
     /// Ends the background work: removes the queued jobs, and waits until the running jobs have released
     /// their resources. After a close, the caller is the only owner of the objects that it passed to the
-    /// open.
+    /// open. A second call waits too.
     pub fn close(&self) {
+        self.begin_close();
+        self.schedule.pool().wait_until(|| {
+            let state = self.schedule.queues();
+            let purges = self.purge.running();
+            let jobs = state.flush.running + state.compaction.running;
+            let opening = usize::from(self.table_opener.is_opening());
+            let running = jobs + opening + state.manual.running + state.resume.running + purges;
+            (running == 0).then_some(())
+        });
+        self.schedule.pool().drain();
+    }
+
+    /// Lets no job start from now on, and asks the running jobs to end.
+    pub fn begin_close(&self) {
         self.context.obsolete.release_notifier().silence();
         {
             let mut state = self.schedule.queues();
@@ -61,14 +75,5 @@ impl Jobs {
         self.context.tools.shutting_down.store(true, Ordering::Release);
         self.context.tools.flush_priority.close();
         self.schedule.pool().unschedule();
-        self.schedule.pool().wait_until(|| {
-            let state = self.schedule.queues();
-            let purges = self.purge.running();
-            let jobs = state.flush.running + state.compaction.running;
-            let opening = usize::from(self.table_opener.is_opening());
-            let running = jobs + opening + state.manual.running + state.resume.running + purges;
-            (running == 0).then_some(())
-        });
-        self.schedule.pool().drain();
     }
 }

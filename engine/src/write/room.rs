@@ -148,6 +148,9 @@ impl Writer {
         if !self.buffers.should_stall() {
             return Ok(());
         }
+        if self.controller.is_closing() {
+            return Err(Error::shutdown_in_progress("stalled writes"));
+        }
         self.stats.database.add(DatabaseCounter::BufferManagerStops, 1);
         let start = self.env.clock.now_nanos();
         let ends = || {
@@ -165,6 +168,9 @@ impl Writer {
         match ends() {
             Some(error) if self.buffers.should_stall() => {
                 self.errors.check().and(Err(Error::incomplete(error.to_string())))
+            }
+            _ if self.controller.is_closing() && self.buffers.should_stall() => {
+                Err(Error::shutdown_in_progress("stalled writes"))
             }
             _ => Ok(()),
         }

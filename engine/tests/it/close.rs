@@ -2,12 +2,18 @@
 //! failed close.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::channel;
+use std::time::Duration;
 
 use base::Kind;
+use env::Env;
+use env::executor::Threads;
 use env::fault::FaultFs;
 use ironstone_engine::batch::WriteBatch;
 use ironstone_engine::components::FamilyDescriptor;
 use ironstone_engine::db::{Db, OpenRequest};
+use ironstone_engine::event::{Event, Listener};
 use ironstone_engine::options::{
     CompactRangeOptions, DbOptions, FamilyOptions, FlushOptions, ReadOptions, WriteOptions,
 };
@@ -61,7 +67,7 @@ fn canceled_background_work_refuses_flushes_and_ends_stalls() {
     let family = db.default_family().unwrap();
     let unlogged = WriteOptions { disableWAL: true, ..WriteOptions::default() };
     db.put(&family, b"unlogged", b"1", &unlogged).unwrap();
-    db.cancel_all_background_work().unwrap();
+    db.cancel_all_background_work(true).unwrap();
     let refused = [
         db.flush(std::slice::from_ref(&family), &FlushOptions::default()),
         db.compact_range(&family, None, None, &CompactRangeOptions::default()),
@@ -81,7 +87,7 @@ fn canceled_background_work_refuses_flushes_and_ends_stalls() {
     };
     assert_eq!(full.kind(), Kind::ShutdownInProgress, "{full}");
     assert!(written > 0);
-    db.cancel_all_background_work().unwrap();
+    db.cancel_all_background_work(true).unwrap();
     // The column family took an entry without WAL once: the close cannot tell that no such entry is lost.
     assert_eq!(db.close().unwrap_err().kind(), Kind::ShutdownInProgress);
     let again = open(&env, small());
@@ -90,6 +96,81 @@ fn canceled_background_work_refuses_flushes_and_ends_stalls() {
     for at in 0..written {
         assert!(again.get(&family, &at.to_be_bytes(), &ReadOptions::default()).unwrap().is_some(), "{at}");
     }
+}
+
+/// Holds the first compaction until `go`.
+#[derive(Default)]
+struct Held {
+    begun: AtomicBool,
+    go: AtomicBool,
+    ended: AtomicBool,
+}
+
+impl Listener for Held {
+    fn on_event(&self, event: &Event) {
+        if !matches!(event, Event::CompactionStarted(_)) {
+            return;
+        }
+        self.begun.store(true, Ordering::SeqCst);
+        while !self.go.load(Ordering::SeqCst) {
+            std::thread::yield_now();
+        }
+        self.ended.store(true, Ordering::SeqCst);
+    }
+}
+
+#[test]
+fn each_cancel_that_waits_returns_after_the_running_jobs() {
+    let env = Env { executor: Arc::new(Threads::new()), ..Env::memory(10) };
+    let held = Arc::new(Held::default());
+    let family = FamilyOptions { level0_file_num_compaction_trigger: 2, ..FamilyOptions::default() };
+    let mut request = OpenRequest::new("/db", options(&env), family);
+    request.components.listeners.push(held.clone());
+    let db = Db::open(request).unwrap();
+    for value in ["1", "2"] {
+        put(&db, "a", value);
+        db.flush(&[db.default_family().unwrap()], &FlushOptions::default()).unwrap();
+    }
+    while !held.begun.load(Ordering::SeqCst) {
+        std::thread::yield_now();
+    }
+    db.cancel_all_background_work(false).unwrap();
+    assert!(!held.ended.load(Ordering::SeqCst), "the call without a wait returns before the job");
+    let (sender, done) = channel();
+    let threads: Vec<_> = (0..2)
+        .map(|_| {
+            let (db, held, sender) = (db.clone(), held.clone(), sender.clone());
+            std::thread::spawn(move || {
+                db.cancel_all_background_work(true).unwrap();
+                sender.send(held.ended.load(Ordering::SeqCst)).unwrap();
+            })
+        })
+        .collect();
+    // A call that does not wait returns in this time. Calls that wait return after `go`.
+    let early = done.recv_timeout(Duration::from_millis(100)).ok();
+    held.go.store(true, Ordering::SeqCst);
+    threads.into_iter().for_each(|thread| thread.join().unwrap());
+    drop(sender);
+    assert_eq!(early.into_iter().chain(done).collect::<Vec<_>>(), [true, true]);
+    assert_eq!(get(&db, "a").as_deref(), Some("2"));
+}
+
+/// RocksDB stops this write too, until another database frees memory.
+#[test]
+fn a_write_that_the_write_buffer_manager_stops_fails_after_a_cancel() {
+    let env = Env::memory(11);
+    let buffers = Arc::new(WriteBufferManager::new(1 << 20, None, true));
+    let options = DbOptions { write_buffer_manager: Some(buffers.clone()), ..options(&env) };
+    let db = Db::open(OpenRequest::new("/db", options, FamilyOptions::default())).unwrap();
+    db.cancel_all_background_work(true).unwrap();
+    let family = db.default_family().unwrap();
+    let write = |i: u32| db.put(&family, &i.to_be_bytes(), &[7; 100_000], &WriteOptions::default());
+    let (written, error) = (0..100).find_map(|i| write(i).err().map(|error| (i, error))).unwrap();
+    assert_eq!(error.kind(), Kind::ShutdownInProgress, "{error}");
+    assert!(buffers.memory_usage() < 3 << 20, "{} bytes", buffers.memory_usage());
+    assert!(written > 0);
+    buffers.set_buffer_size(64 << 20);
+    write(written).unwrap();
 }
 
 #[test]

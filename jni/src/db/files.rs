@@ -157,8 +157,8 @@ natives! {
     }
 
     /// Stops background work before the close. The call always waits for running jobs. A later flush fails.
-    fn RocksDB_cancelAllBackgroundWork[_](db: Handle, _wait: bool) {
-        database(db)?.cancel_background_work()?;
+    fn RocksDB_cancelAllBackgroundWork[_](db: Handle, wait: bool) {
+        database(db)?.cancel_background_work(wait)?;
     }
 
     fn RocksDB_clipColumnFamily[java](

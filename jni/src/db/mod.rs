@@ -147,13 +147,13 @@ impl DatabaseObject {
         }
     }
 
-    /// Stops background work before the close. The call waits for running jobs.
+    /// Stops background work before the close. With `wait`, waits for running jobs.
     ///
     /// # Errors
     /// NotSupported for a database that is open for reading only.
-    fn cancel_background_work(&self) -> Result<()> {
+    fn cancel_background_work(&self, wait: bool) -> Result<()> {
         self.is_canceled.store(true, Ordering::Relaxed);
-        self.db.cancel_all_background_work()
+        self.db.cancel_all_background_work(wait)
     }
 
     /// Fails if background work was canceled.

@@ -421,11 +421,10 @@ impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
     }
 
     /// Stops background work before the database is dropped. Later flushes and compactions fail. Later writes fail if they must
-    /// wait for a flush or a compaction. The call waits for running jobs even if `wait` is false.
+    /// wait for a flush or a compaction. With `wait`, the call waits for running jobs.
     pub fn cancel_all_background_work(&self, wait: bool) {
-        let _ = wait;
         // A database that is open for reading only has no background work and returns NotSupported.
-        let _ = self.base().plain().cancel_all_background_work();
+        let _ = self.base().plain().cancel_all_background_work(wait);
     }
 
     /// Raises `full_history_ts_low` of a column family to `ts`. Compactions may drop an entry whose timestamp is below it if the
