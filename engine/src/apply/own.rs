@@ -1,6 +1,6 @@
-//! Applies the records of one batch to memtables that no reader has yet.
+//! Applies the records of batches to memtables that no reader has yet.
 
-use base::{Result, ValueType};
+use base::{Result, SequenceNumber, ValueType};
 use format::batch::Batch;
 use mem::memtable::MemTable;
 
@@ -12,22 +12,37 @@ use crate::sync::Arc;
 /// A memtable that is filled, and its column family.
 pub type OwnMemtable = (Arc<Family>, Arc<MemTable>);
 
-/// Applies a batch to new memtables, one for each column family of the batch. The first counted record has the sequence
-/// number 1. The batch has passed [`super::check`], and has no range deletions. Records of missing column families take their
-/// sequence numbers, if `skip_missing` is set.
+/// Applies batches to new memtables, one for each column family. The first counted record has the sequence number 1. The
+/// batches have passed [`super::check`], and have no range deletions. Records of missing column families take their sequence
+/// numbers, if `skip_missing` is set.
 ///
 /// # Errors
 /// InvalidArgument for a missing column family. Corruption for a record that does not decode. An error of the
 /// memtable.
 pub fn to_own_memtables(
-    batch: &WriteBatch,
+    batches: &[&WriteBatch],
     families: &FamilySet,
     skip_missing: bool,
 ) -> Result<Vec<OwnMemtable>> {
     let mut own: Vec<OwnMemtable> = Vec::new();
+    let mut seq = 1;
+    for batch in batches {
+        seq = add_batch(batch, seq, &mut own, families, skip_missing)?;
+    }
+    own.retain(|(_, mem)| !mem.is_empty());
+    Ok(own)
+}
+
+/// Adds a batch at a sequence number. Returns the sequence number after the batch.
+fn add_batch(
+    batch: &WriteBatch,
+    mut seq: SequenceNumber,
+    own: &mut Vec<OwnMemtable>,
+    families: &FamilySet,
+    skip_missing: bool,
+) -> Result<SequenceNumber> {
     let mut records = Batch::new(batch.bytes())?.records();
     let mut next = records.next().transpose()?;
-    let mut seq = 1;
     while let Some(first) = next {
         let Some(id) = first.family() else {
             next = records.next().transpose()?;
@@ -59,8 +74,7 @@ pub fn to_own_memtables(
             }
         };
     }
-    own.retain(|(_, mem)| !mem.is_empty());
-    Ok(own)
+    Ok(seq)
 }
 
 /// Reports the live keys of a batch to the column families that know key ranges without keys.

@@ -63,14 +63,15 @@ impl<'a> LargeBatches<'a> {
         before_visible: Option<BeforeVisible<'_>>,
     ) -> Result<Option<SequenceNumber>> {
         let filler = Filler::new(&self.db.writing()?.writer);
-        let Some(filled) = filler.fill(batch, options, &self.db.inner.tools.snapshots)? else {
+        let snapshots = &self.db.inner.tools.snapshots;
+        let Some(filled) = filler.fill(Some(commit_time), batch, options, snapshots)? else {
             return Ok(None);
         };
         let mut front = commit_time.clone();
         front.marker(Marker::Commit(prepared.name));
         let section = Some((self.db.inner.committer.prepared(), prepared.wal));
         let hook = Install { filled, section, before_visible };
-        filler.write(&mut front, options, &hook)?;
+        filler.write(&mut front, &hook.filled, options, &hook)?;
         if options.disableWAL {
             // After a crash, recovery restores the transaction as prepared. Until then no reader needs the WAL of its
             // section.
@@ -90,10 +91,10 @@ impl<'a> LargeBatches<'a> {
             return Err(Error::not_supported("IngestWriteBatchWithIndex without disableWAL"));
         }
         let filler = Filler::new(&self.db.writing()?.writer);
-        match filler.fill(batch, options, &self.db.inner.tools.snapshots)? {
+        match filler.fill(None, batch, options, &self.db.inner.tools.snapshots)? {
             Some(filled) => {
                 let hook = Install { filled, section: None, before_visible: None };
-                filler.write(&mut WriteBatch::new(), options, &hook)
+                filler.write(&mut WriteBatch::new(), &hook.filled, options, &hook)
             }
             None if batch.count() == 0 => Ok(()),
             None => Err(Error::not_supported(

@@ -182,8 +182,12 @@ impl State {
         self.mem_id + u64::from(!self.mem.is_empty())
     }
 
-    /// Does the work of [`State::seal`], and puts a filled memtable between the active memtable and `fresh`. The
-    /// active memtable may be empty. Requests a flush.
+    /// Does the work of [`State::seal`], and puts a filled memtable between the active memtable and `fresh`. Requests a
+    /// flush.
+    ///
+    /// The filled memtable has the id that [`State::next_immutable_id`] returned. If this is the id of the active memtable, the
+    /// active memtable leaves: it had no entries. It may have a derived range tombstone since, and loses it: the tombstone says
+    /// nothing that older entries do not say.
     pub fn seal_with(
         &mut self,
         own: SealedOwn,
@@ -192,7 +196,13 @@ impl State {
         charge: Option<Arc<Charge>>,
         atomic_group: Option<u64>,
     ) {
-        if self.mem.is_empty() {
+        let id = own.mem.id();
+        base::invariant!(
+            id == self.mem_id || id == self.mem_id + 1,
+            "a filled memtable has the id {id}, and the active memtable has the id {}",
+            self.mem_id
+        );
+        if id == self.mem_id {
             self.mem = own.mem;
         } else {
             self.push_immutable(own.mem, next_wal, charge, atomic_group);

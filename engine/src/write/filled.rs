@@ -9,6 +9,10 @@
 //!
 //! The own memtables are immutable before their entries are visible. A flush in between must not drop the older entries that
 //! readers still see, so the visible sequence number is held as if by a snapshot.
+//!
+//! A reader without a snapshot pins a super version first, and reads the visible sequence number then. The own
+//! memtables hold all entries of a write, also the entries of a commit-time batch. So one super version of a column
+//! family has all of them, or none.
 //! Facts: RocksDB `db/db_impl/db_impl_write.cc`, `IngestWBWIAsMemtable`, and `memtable/wbwi_memtable.h`, which uses
 //! the index of the batch as a memtable.
 
@@ -30,20 +34,16 @@ use crate::prepared::Numbering;
 use crate::sequence::Snapshots;
 use crate::sync::{Arc, Mutex};
 
-/// The memtables of one batch, filled and not yet part of their column families.
+/// The memtables of one write, filled and not yet part of their column families.
 pub struct FilledMemtables<'a> {
-    batch: &'a WriteBatch,
+    /// In the order of their sequence numbers.
+    batches: Vec<&'a WriteBatch>,
+    /// The sequence numbers that the batches take.
+    seqs: u32,
     own: Mutex<Vec<apply::OwnMemtable>>,
     snapshots: &'a Arc<Snapshots>,
     /// Works as a snapshot: flushes keep the older entries until the batch is visible.
     kept: Mutex<Option<Box<dyn Any + Send + Sync>>>,
-}
-
-impl<'a> FilledMemtables<'a> {
-    /// Returns the number of sequence numbers that the batch takes.
-    pub fn seqs(&self) -> u32 {
-        self.batch.count()
-    }
 }
 
 /// Fills and installs memtables, as a part of the write path.
@@ -57,48 +57,59 @@ impl<'w> Filler<'w> {
         Filler { writer }
     }
 
-    /// Fills own memtables with the entries of a batch. Returns `None` if the batch must go to the active
-    /// memtables: it is empty, has range deletions, touches a column family with timestamps, or shares sequence
-    /// numbers between its entries.
+    /// Fills own memtables with the entries of a batch, after the entries of `front`. Returns `None` if the batches must
+    /// go to the active memtables: `batch` is empty, or a batch has range deletions, touches a column family with
+    /// timestamps, or shares sequence numbers between its entries.
     ///
     /// # Errors
     /// InvalidArgument for a batch that cannot be written.
     pub fn fill<'a>(
         self,
+        front: Option<&'a WriteBatch>,
         batch: &'a WriteBatch,
         options: &WriteOptions,
         snapshots: &'a Arc<Snapshots>,
     ) -> Result<Option<FilledMemtables<'a>>> {
+        let batches: Vec<&WriteBatch> = front.into_iter().chain([batch]).collect();
+        let is_unfit = |batch: &&WriteBatch| batch.contents().range_deletions || batch.has_timestamps();
         let separate = self.writer.settings.numbering == Numbering::PerBatch;
-        if batch.count() == 0 || batch.contents().range_deletions || separate || batch.has_timestamps() {
+        if batch.count() == 0 || separate || batches.iter().any(is_unfit) {
             return Ok(None);
         }
         let missing = if options.ignore_missing_column_families { Missing::Skip } else { Missing::Refuse };
-        batch.check()?;
-        batch.verify_protection()?;
-        check_memory(batch)?;
-        apply::check(batch, &self.writer.families, missing, Markers::Refused)?;
-        let own = apply::to_own_memtables(batch, &self.writer.families, missing == Missing::Skip)?;
+        let mut seqs = 0u32;
+        for batch in &batches {
+            batch.check()?;
+            batch.verify_protection()?;
+            check_memory(batch)?;
+            apply::check(batch, &self.writer.families, missing, Markers::Refused)?;
+            let sum = seqs.checked_add(batch.count());
+            seqs = sum.ok_or_else(|| Error::invalid_argument("too many entries"))?;
+        }
+        let own = apply::to_own_memtables(&batches, &self.writer.families, missing == Missing::Skip)?;
         if own.is_empty() || own.iter().any(|(family, _)| family.order().user.timestamp_size() > 0) {
             return Ok(None);
         }
-        Ok(Some(FilledMemtables { batch, own: Mutex::new(own), snapshots, kept: Mutex::new(None) }))
+        Ok(Some(FilledMemtables { batches, seqs, own: Mutex::new(own), snapshots, kept: Mutex::new(None) }))
     }
 
-    /// Writes `front` and installs the memtables that `hook` returns in [`WriteHook::filled`]. The entries of these
-    /// memtables come after the entries of `front`.
+    /// Writes `logged` to the WAL as every batch, and installs `filled`, which `hook` returns in [`WriteHook::filled`]. The
+    /// entries of `logged` are in the filled memtables: nothing goes to the active memtables.
     ///
     /// # Errors
     /// The errors of [`Writer::write`].
-    pub fn write(self, front: &mut WriteBatch, options: &WriteOptions, hook: &dyn WriteHook) -> Result<()> {
-        if let Some(filled) = hook.filled().filter(|_| options.disableWAL) {
-            // `write_as` marks only the column families of `front`.
+    pub fn write(
+        self,
+        logged: &mut WriteBatch,
+        filled: &FilledMemtables<'_>,
+        options: &WriteOptions,
+        hook: &dyn WriteHook,
+    ) -> Result<()> {
+        if options.disableWAL {
+            // `write_as` marks only the column families of `logged`.
             filled.own.lock().iter().for_each(|(family, _)| family.note_unlogged());
         }
-        let seqs = hook.filled().map_or(0, FilledMemtables::seqs);
-        let seqs =
-            front.count().checked_add(seqs).ok_or_else(|| Error::invalid_argument("too many entries"))?;
-        self.writer.write_as(front, seqs, options, Some(hook))
+        self.writer.write_as(logged, filled.seqs, options, Some(hook))
     }
 
     /// Checks that no column family of the memtables is stopped. The leader calls this before the WAL append.
@@ -113,17 +124,23 @@ impl<'w> Filler<'w> {
     /// # Errors
     /// An error of the memtables. The write is then in the WAL, and a memtable lacks entries.
     pub(super) fn install(self, filled: &FilledMemtables<'_>, last: SequenceNumber) -> Result<()> {
-        let offset = last - u64::from(filled.seqs());
+        let offset = last - u64::from(filled.seqs);
         if let Err(error) = self.writer.roll_wal() {
             self.writer.events.warn(format_args!("a large write goes to the active memtables: {error}"));
-            return self.writer.insert(filled.batch.bytes(), offset + 1, None).map(|_| ());
+            let mut seq = offset + 1;
+            for batch in &filled.batches {
+                self.writer.insert(batch.bytes(), seq, None)?;
+                seq += u64::from(batch.count());
+            }
+            return Ok(());
         }
         let visible = self.writer.sequence.visible();
         let kept = Snapshots::keep(filled.snapshots, &self.writer.sequence, visible);
         *filled.kept.lock() = Some(kept);
         let mut own = std::mem::take(&mut *filled.own.lock());
         for (family, mem) in &mut own {
-            // Only the leader switches memtables, so no other thread takes this id.
+            // Only the leader switches memtables, so no other thread takes this id. A scan can still add a derived range
+            // tombstone to an active memtable without entries: `State::seal_with` decides by the id.
             let id = family.state().next_immutable_id();
             let mem = Arc::get_mut(mem).ok_or_else(|| Error::aborted("a filled memtable is shared"))?;
             renumber(mem, id, offset)?;
@@ -138,7 +155,7 @@ impl<'w> Filler<'w> {
         self.writer.switch_behind(last, &victims, own, wal);
         // After the entries are in the column families, and before they are visible: until this call, an iterator of
         // an older state can record the range around a key as empty.
-        apply::report_live_keys(filled.batch, &families);
+        filled.batches.iter().for_each(|batch| apply::report_live_keys(batch, &families));
         self.writer.flush_requests.flush_due(&victims, FlushReason::ExternalFileIngestion);
         self.writer.stats.add(Ticker::NumberWbwiIngest, 1);
         Ok(())

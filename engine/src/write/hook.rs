@@ -11,8 +11,7 @@ pub trait WriteHook: Send + Sync {
         Parts::All
     }
 
-    /// Returns the memtables that the leader installs after the batch is in the memtables. Only for
-    /// [`Filler::write`].
+    /// Returns the memtables that the leader installs instead of an insertion of the batch. Only for [`Filler::write`].
     ///
     /// [`Filler::write`]: super::Filler::write
     fn filled(&self) -> Option<&FilledMemtables<'_>> {

@@ -549,7 +549,8 @@ impl Writer {
         merged: &[u8],
         hook: Option<&dyn WriteHook>,
     ) -> Result<()> {
-        let wal_only = hook.is_some_and(|hook| hook.parts() == Parts::WalOnly);
+        // Filled memtables have the entries of the batch.
+        let wal_only = hook.is_some_and(|hook| hook.parts() == Parts::WalOnly || hook.filled().is_some());
         base::invariant!(first > 0, "a write group begins at the sequence number 0");
         let applied = if wal_only {
             Ok(())

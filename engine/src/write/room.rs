@@ -272,7 +272,9 @@ impl Writer {
         if state.mem.is_empty() && own.is_none() {
             return;
         }
-        let sealed = [Some(state.mem.clone()), own.as_ref().map(|own| own.mem.clone())];
+        // A filled memtable with the id of the active memtable takes its place.
+        let active = own.as_ref().is_none_or(|own| own.mem.id() != state.mem_id).then(|| state.mem.clone());
+        let sealed = [active, own.as_ref().map(|own| own.mem.clone())];
         let newest_id = own.as_ref().map_or(state.mem_id, |own| own.mem.id());
         let fresh = family.parts().new_memtable(newest_id + 1, last_seq);
         let charge = family.buffer_immutable(&self.buffers);

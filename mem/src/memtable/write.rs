@@ -68,16 +68,17 @@ impl MemTable {
         if self.options.tracks_timestamps {
             self.track_timestamp(start);
         }
+        let size = start.len() + end.len() + TRAILER_LEN + 2;
+        let mut one = Added::default();
+        one.span(seq);
+        one.data_size = size as u64;
+        // First the numbers: a flush can read a derived tombstone at once, and its sequence number must be in them.
+        self.tally.take(&one);
         if derived {
             self.tombstones.add_derived(tombstone)
         } else {
             self.tombstones.add(tombstone)
         }
-        let size = start.len() + end.len() + TRAILER_LEN + 2;
-        let mut one = Added::default();
-        one.span(seq);
-        one.data_size = size as u64;
-        self.tally.take(&one);
         Ok(())
     }
 

@@ -1,8 +1,9 @@
 //! Commits that fill separate memtables, and ingested batches.
 
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
+use ironstone::event::{Event, Listener};
 use ironstone::stats::Ticker;
 use ironstone::{
     Db, Family, FamilyDescriptor, Kind, Options, ReadOptions, Statistics, Transaction, TransactionDb,
@@ -148,6 +149,99 @@ fn thresholds_decide_which_commits_are_large() {
         });
         assert_eq!(found, expected, "{of:?}");
     }
+}
+
+/// A reader without a snapshot that pins a super version before the commit must see nothing of the commit.
+#[test]
+fn large_commit_and_its_commit_time_batch_are_in_one_memtable() {
+    let scratch = tempfile::tempdir().unwrap();
+    let db = open(scratch.path());
+    db.pause_background_work().unwrap();
+    let transaction = with(large(), &db);
+    transaction.set_name(b"x").unwrap();
+    transaction.put(b"a", b"1").unwrap();
+    transaction.prepare().unwrap();
+    transaction.with_commit_time_batch(|batch| {
+        batch.put(b"b", b"2");
+    });
+    transaction.commit().unwrap();
+    let properties =
+        ["num-immutable-mem-table", "num-entries-imm-mem-tables", "num-entries-active-mem-table"];
+    let found = properties.map(|name| db.property(&format!("rocksdb.{name}")).unwrap());
+    assert_eq!(found, ["1", "2", "0"]);
+    let expected = [("a", "1"), ("b", "2")].map(|(key, value)| (key.to_string(), value.to_string()));
+    assert_eq!(rows(db.iter().unwrap()), expected);
+    db.continue_background_work().unwrap();
+}
+
+/// Scans a column family when a memtable of the default column family becomes immutable.
+#[derive(Default)]
+struct Scans(Mutex<Option<Family>>);
+
+impl Listener for Scans {
+    fn on_event(&self, event: &Event) {
+        if let Event::MemtableSealed { family, .. } = event
+            && family.name == "default"
+            && let Some(family) = self.0.lock().unwrap().take()
+        {
+            assert!(rows(family.iter().unwrap()).iter().all(|(key, _)| key != "k2000"));
+        }
+    }
+}
+
+/// Commits `k2000` in the column family `other`, and scans `other` after its place in the super version is decided and before
+/// it is taken. Returns the database, `other` and the number of derived range tombstones.
+fn commit_during_a_scan(path: &Path, keys: std::ops::Range<u32>, text: &str) -> (TransactionDb, Family, u64) {
+    let mut options = options();
+    let statistics = Arc::new(Statistics::default());
+    options.db.statistics = Some(statistics.clone());
+    let scans = Arc::new(Scans::default());
+    options.listeners.push(scans.clone());
+    let db = TransactionDb::open(path, options, impatient(false)).unwrap();
+    let mut family = super::options().family;
+    family.update("disable_auto_compactions=true").unwrap();
+    family.update(text).unwrap();
+    let other = db.create_family(FamilyDescriptor::new("other", family)).unwrap();
+    other.put(b"a", b"first").unwrap();
+    keys.clone().for_each(|i| other.put(format!("k{i:04}").as_bytes(), b"old").unwrap());
+    other.put(b"z", b"last").unwrap();
+    other.flush().unwrap();
+    keys.for_each(|i| other.delete(format!("k{i:04}").as_bytes()).unwrap());
+    other.flush().unwrap();
+    let transaction = with(large(), &db);
+    transaction.set_name(b"x").unwrap();
+    transaction.put(b"k", b"1").unwrap();
+    transaction.put_in(&other, b"k2000", b"live").unwrap();
+    transaction.prepare().unwrap();
+    *scans.0.lock().unwrap() = Some(other.clone());
+    transaction.commit().unwrap();
+    assert!(scans.0.lock().unwrap().is_none(), "the listener scanned");
+    (db, other, statistics.ticker(Ticker::ReadPathRangeTombstonesInserted))
+}
+
+fn survivors() -> Vec<(String, String)> {
+    [("a", "first"), ("k2000", "live"), ("z", "last")].map(|(k, v)| (k.to_string(), v.to_string())).to_vec()
+}
+
+#[test]
+fn scan_during_a_large_commit_hides_no_key_from_later_scans() {
+    let scratch = tempfile::tempdir().unwrap();
+    let (db, other, _) = commit_during_a_scan(scratch.path(), 0..4000, "");
+    assert_eq!(rows(other.iter().unwrap()), survivors());
+    assert_eq!(rows(other.iter().unwrap()), survivors());
+    drop(db);
+}
+
+#[test]
+fn scan_during_a_large_commit_may_derive_a_range_tombstone() {
+    let scratch = tempfile::tempdir().unwrap();
+    let text = "min_tombstones_for_range_conversion=2";
+    let (db, other, derived) = commit_during_a_scan(scratch.path(), 1990..2010, text);
+    assert_eq!(derived, 1);
+    assert_eq!(rows(other.iter().unwrap()), survivors());
+    other.flush().unwrap();
+    assert_eq!(rows(other.iter().unwrap()), survivors());
+    drop(db);
 }
 
 fn indexed(overwrite_key: bool) -> WriteBatchWithIndex {
