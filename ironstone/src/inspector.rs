@@ -32,7 +32,8 @@ pub struct InspectorOptions {
     pub allow_changes: bool,
 }
 
-/// A server of pages. The server ends when the value is dropped. The server keeps the database open.
+/// A server of pages. The server ends when the value is dropped: the drop closes the connections and waits for the pages that
+/// are being made. The server keeps the database open.
 pub struct Inspector {
     serving: Serving,
 }

@@ -33,7 +33,8 @@ pub struct Server {
     stopped: Arc<AtomicBool>,
 }
 
-/// A server that runs on its own threads. The server ends when the value is dropped.
+/// A server that runs on its own threads. The server ends when the value is dropped: the drop closes the connections and waits
+/// for the pages that are being made.
 pub struct Serving {
     url: String,
     port: u16,
@@ -117,6 +118,7 @@ impl Server {
     /// The error of the listener that ends the server.
     pub fn run(self) -> std::io::Result<()> {
         let open = Arc::new(AtomicUsize::new(0));
+        let mut pages = Pages::default();
         let _samples = Sampler::start(&self.site);
         for stream in self.listener.incoming() {
             if self.stopped.load(Ordering::SeqCst) {
@@ -134,13 +136,42 @@ impl Server {
             }
             let (secrets, site) = (Arc::clone(&self.secrets), Arc::clone(&self.site));
             let limit = self.head_time_max;
-            // Without a thread the connection is closed.
-            let _ = std::thread::Builder::new().name("page".to_string()).spawn(move || {
+            // Without a second descriptor or a thread the connection is closed.
+            let Ok(connection) = stream.try_clone() else { continue };
+            let thread = std::thread::Builder::new().name("page".to_string()).spawn(move || {
                 let _slot = slot;
                 answer(stream, &secrets, &site, limit);
             });
+            pages.remove_ended();
+            if let Ok(thread) = thread {
+                pages.running.push((thread, connection));
+            }
         }
         Ok(())
+    }
+}
+
+/// The threads that make pages, with their connections. The drop closes the connections and waits for the threads.
+#[derive(Default)]
+struct Pages {
+    running: Vec<(JoinHandle<()>, TcpStream)>,
+}
+
+impl Pages {
+    /// Closes the connections of threads that ended.
+    fn remove_ended(&mut self) {
+        self.running.retain(|(thread, _)| !thread.is_finished());
+    }
+}
+
+impl Drop for Pages {
+    fn drop(&mut self) {
+        for (thread, connection) in self.running.drain(..) {
+            // A connection that the client closed is closed already.
+            let _ = connection.shutdown(std::net::Shutdown::Both);
+            // A panic of the thread was reported by the thread.
+            let _ = thread.join();
+        }
     }
 }
 
@@ -211,6 +242,8 @@ fn answer(mut stream: TcpStream, secrets: &Secrets, site: &Site, limit: Duration
         let _ = stream.shutdown(std::net::Shutdown::Write);
         drain(&mut stream);
     }
+    // The server has a second descriptor of the connection.
+    let _ = stream.shutdown(std::net::Shutdown::Both);
 }
 
 /// Reads what the client still sends, for a short time, so that the system does not discard the answer.

@@ -1,5 +1,7 @@
 //! The pages of a running database: memory, jobs, slow operations, curves, changes, two times compared.
 
+use std::io::Write;
+use std::net::TcpStream;
 use std::sync::Arc;
 
 use ironstone::inspector::{Inspector, InspectorOptions};
@@ -166,4 +168,20 @@ fn secondary_serves_the_writes_of_the_writer_and_refuses_changes() {
     db.flush_wal(false).unwrap();
     assert!(site.page("/memory").body.contains("active memtable"));
     assert!(secondary.view().latest_sequence() > before, "the page catches up with the writer");
+}
+
+#[test]
+fn dropped_inspector_holds_the_database_no_longer_though_a_client_is_slow() {
+    let dir = tempfile::tempdir().unwrap();
+    let db = open(dir.path(), "");
+    let inspector = Inspector::serve(&db, &InspectorOptions::default()).unwrap();
+    let site = client_of(inspector.url());
+    let mut slow = TcpStream::connect(site.host()).unwrap();
+    slow.write_all(b"GET / HT").unwrap();
+    // The server accepts connections in their order: a thread waits for the rest of the slow request now.
+    assert_eq!(site.page("/").status, 200);
+    drop(inspector);
+    drop(db);
+    drop(open(dir.path(), ""));
+    drop(slow);
 }

@@ -1,5 +1,7 @@
-//! The facts of earlier times, to compare two times. At most twelve; the first time stays.
+//! The facts of earlier times, to compare two times. The first time stays. At most twelve times, and at most 64 MiB: if more
+//! would be kept, every second time between the first and the newest goes. The first and the newest always stay.
 
+use std::io::Write;
 use std::sync::Arc;
 
 use crate::model::Database;
@@ -7,42 +9,83 @@ use crate::model::Database;
 /// More moments are thinned.
 const MOMENTS_MAX: usize = 12;
 
+/// Moments with more bytes are thinned.
+const BYTES_MAX: usize = 64 << 20;
+
 /// Moments are at least so many seconds apart.
 const GAP_SECONDS: u64 = 5;
 
-/// A database with more SST files is kept at two moments only. No budget counts the memory of the moments.
-const FILES_MAX: usize = 20_000;
+/// One moment, and its bytes.
+struct Moment {
+    db: Arc<Database>,
+    bytes: usize,
+}
 
 /// See the module.
-#[derive(Default)]
 pub(super) struct Moments {
-    kept: Vec<Arc<Database>>,
+    kept: Vec<Moment>,
+    bytes_max: usize,
+}
+
+impl Default for Moments {
+    fn default() -> Self {
+        Moments { kept: Vec::new(), bytes_max: BYTES_MAX }
+    }
 }
 
 impl Moments {
     /// Adds the present facts. Facts of nearly the same time replace the newest moment, except for the first moment.
     pub fn add(&mut self, db: Arc<Database>) {
-        let is_near =
-            self.kept.last().is_some_and(|last| db.taken_at < last.taken_at.saturating_add(GAP_SECONDS));
-        let is_large = db.sst_count() > FILES_MAX;
-        if self.kept.len() > 1 && (is_near || is_large) {
+        let is_near = |last: &Moment| db.taken_at < last.db.taken_at.saturating_add(GAP_SECONDS);
+        if self.kept.len() > 1 && self.kept.last().is_some_and(is_near) {
             self.kept.pop();
         }
-        self.kept.push(db);
-        if self.kept.len() > MOMENTS_MAX {
-            // The first and the last stay; of the others, every second one goes.
-            let last = self.kept.len() - 1;
-            let mut at = 0;
-            self.kept.retain(|_| {
-                at += 1;
-                at - 1 == last || (at - 1) % 2 == 0
-            });
+        let bytes = bytes_of(&db);
+        self.kept.push(Moment { db, bytes });
+        while self.kept.len() > 2 && (self.kept.len() > MOMENTS_MAX || self.bytes() > self.bytes_max) {
+            self.thin();
         }
+    }
+
+    /// Removes every second moment between the first and the newest.
+    fn thin(&mut self) {
+        let last = self.kept.len() - 1;
+        let mut at = 0;
+        self.kept.retain(|_| {
+            at += 1;
+            at - 1 == last || (at - 1) % 2 == 0
+        });
+    }
+
+    fn bytes(&self) -> usize {
+        self.kept.iter().map(|moment| moment.bytes).sum()
     }
 
     /// Returns the moments, oldest first.
     pub fn all(&self) -> Vec<Arc<Database>> {
-        self.kept.clone()
+        self.kept.iter().map(|moment| Arc::clone(&moment.db)).collect()
+    }
+}
+
+/// The bytes of the facts as JSON, which is about their size in memory.
+fn bytes_of(db: &Database) -> usize {
+    let mut counter = Counter(0);
+    // The counter takes all bytes. Facts without a JSON form do not exist.
+    let _ = serde_json::to_writer(&mut counter, db);
+    counter.0
+}
+
+/// Counts bytes and forgets them.
+struct Counter(usize);
+
+impl Write for Counter {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0 += bytes.len();
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
     }
 }
 
@@ -61,5 +104,20 @@ mod tests {
         let times: Vec<u64> = moments.all().iter().map(|db| db.taken_at).collect();
         assert!(times.len() <= MOMENTS_MAX && times.len() > 3, "{times:?}");
         assert_eq!((times[0], times[times.len() - 1]), (100, 100 + 999 * 7));
+    }
+
+    #[test]
+    fn bytes_of_the_moments_have_a_limit() {
+        for (name_bytes, most) in [(1_000, 9), (20_000, 2)] {
+            let mut moments = Moments { bytes_max: 10_000, ..Moments::default() };
+            for seconds in 0..1000 {
+                let db = Database::empty(Source::Directory, "n".repeat(name_bytes), 100 + seconds * 7);
+                moments.add(Arc::new(db));
+                assert!(moments.bytes() <= 10_000 || moments.kept.len() <= 2);
+            }
+            let times: Vec<u64> = moments.all().iter().map(|db| db.taken_at).collect();
+            assert!(times.len() <= most && times.len() >= 2, "{times:?}");
+            assert_eq!((times[0], times[times.len() - 1]), (100, 100 + 999 * 7));
+        }
     }
 }
