@@ -5,7 +5,8 @@
 //!                                               bytes in total ─┴─► thread: one line in a period ─► standard error
 //! ```
 //! The work itself is not changed: a thread reads a counter. On a terminal, one line is rewritten in place, and is
-//! removed at the end. With `--json`, each line is an object, and the last line says that the work ended.
+//! removed at the end. With `--json`, each line is an object, and the last line says that the work ended, and whether the
+//! work failed.
 
 use std::io::{BufRead, Read, Write};
 use std::path::Path;
@@ -44,11 +45,15 @@ struct State {
     /// `None` if the end is unknown, as for a pipe.
     total_bytes: Option<u64>,
     is_over: bool,
+    /// All of the work is done.
+    is_whole: bool,
 }
 
-/// The thread that writes the lines. The thread ends when the value is dropped.
+/// The thread that writes the lines. The thread ends when the value is dropped. The work failed then, unless
+/// [`Progress::succeeded`] was called.
 pub(crate) struct Progress {
     over: Arc<AtomicBool>,
+    whole: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -60,15 +65,17 @@ impl Progress {
         total_bytes: Option<u64>,
         done: impl Fn() -> u64 + Send + 'static,
     ) -> Progress {
-        let (over, what) = (Arc::new(AtomicBool::new(false)), what.to_string());
-        let ended = Arc::clone(&over);
+        let (over, whole, what) =
+            (Arc::<AtomicBool>::default(), Arc::<AtomicBool>::default(), what.to_string());
+        let (ended, succeeded) = (Arc::clone(&over), Arc::clone(&whole));
         let thread = std::thread::Builder::new().name("progress".to_string()).spawn(move || {
             let start = Instant::now();
             loop {
                 std::thread::park_timeout(form.period());
                 let is_over = ended.load(Ordering::SeqCst);
                 let seconds = start.elapsed().as_secs_f64();
-                let state = State { seconds, done_bytes: done(), total_bytes, is_over };
+                let is_whole = succeeded.load(Ordering::SeqCst);
+                let state = State { seconds, done_bytes: done(), total_bytes, is_over, is_whole };
                 // Standard error is not writable, so the line is lost.
                 let _ = std::io::stderr().write_all(line(form, &what, &state).as_bytes());
                 if is_over {
@@ -76,7 +83,12 @@ impl Progress {
                 }
             }
         });
-        Progress { over, thread: thread.ok() }
+        Progress { over, whole, thread: thread.ok() }
+    }
+
+    /// All of the work is done.
+    pub fn succeeded(&self) {
+        self.whole.store(true, Ordering::SeqCst);
     }
 }
 
@@ -94,8 +106,8 @@ impl Drop for Progress {
 /// Returns one line.
 fn line(form: Form, what: &str, state: &State) -> String {
     let rate = state.done_bytes as f64 / state.seconds.max(0.001);
-    // Work may read a byte twice, so only the end of the work is 100 %.
-    let share = match (state.is_over, state.total_bytes) {
+    // Work may read a byte twice, so only the end of work that succeeded is 100 %.
+    let share = match (state.is_over && state.is_whole, state.total_bytes) {
         (true, _) => Some(1.0),
         (false, Some(total)) if total > 0 => Some((state.done_bytes as f64 / total as f64).min(0.99)),
         (false, _) => None,
@@ -116,6 +128,7 @@ fn line(form: Form, what: &str, state: &State) -> String {
                 "bytes_per_second": rate as u64,
                 "seconds_left": left.map(round),
                 "over": state.is_over,
+                "failed": state.is_over && !state.is_whole,
             });
             format!("{object}\n")
         }
@@ -204,8 +217,13 @@ impl BufRead for CountedInput<'_> {
 mod tests {
     use super::*;
 
-    const HALF: State =
-        State { seconds: 10.0, done_bytes: 50 << 20, total_bytes: Some(100 << 20), is_over: false };
+    const HALF: State = State {
+        seconds: 10.0,
+        done_bytes: 50 << 20,
+        total_bytes: Some(100 << 20),
+        is_over: false,
+        is_whole: false,
+    };
 
     #[test]
     fn terminal_line_has_rate_share_and_time_left() {
@@ -227,8 +245,14 @@ mod tests {
         assert_eq!((half["share"].as_f64(), half["seconds_left"].as_f64()), (Some(0.5), Some(10.0)));
         let twice = of(&State { done_bytes: 200 << 20, ..HALF });
         assert_eq!(twice["share"].as_f64(), Some(0.99));
-        let end = of(&State { is_over: true, ..HALF });
-        assert_eq!((end["share"].as_f64(), end["over"].as_bool()), (Some(1.0), Some(true)));
+        let ended = |line: serde_json::Value| {
+            (line["share"].as_f64(), line["over"].as_bool(), line["failed"].as_bool())
+        };
+        let whole = of(&State { is_over: true, is_whole: true, ..HALF });
+        assert_eq!(ended(whole), (Some(1.0), Some(true), Some(false)));
+        let failed = of(&State { is_over: true, ..HALF });
+        assert_eq!(ended(failed), (Some(0.5), Some(true), Some(true)));
+        assert_eq!(ended(half), (Some(0.5), Some(false), Some(false)));
     }
 
     #[test]

@@ -1,7 +1,13 @@
 //! Creation and drop of column families, compaction, checks, sizes, properties.
 
+use std::sync::Arc;
+
 use engine::components::FamilyDescriptor;
-use engine::options::{BottommostLevelCompaction, CompactRangeOptions, SizeApproximationOptions};
+use engine::db::Db;
+use engine::family::Family;
+use engine::options::{
+    BottommostLevelCompaction, CompactRangeOptions, FamilyOptions, SizeApproximationOptions,
+};
 
 use super::json::Object;
 use super::session::Session;
@@ -71,6 +77,7 @@ pub(crate) fn change_style(s: &mut Session, io: &mut Io<'_>) -> Outcome {
         _ => {}
     }
     let mut settings = s.settings(io)?;
+    let before = (settings.families.clone(), settings.family.clone());
     let families = settings.families.iter_mut().map(|(_, options)| options);
     for options in families.chain([&mut settings.family]) {
         options.disable_auto_compactions = true;
@@ -81,6 +88,31 @@ pub(crate) fn change_style(s: &mut Session, io: &mut Io<'_>) -> Outcome {
     }
     let db = s.open_with(settings)?;
     let family = s.family_of(&db)?;
+    let converted = to_one_file(&db, &family, io);
+    converted.and(give_back(&db, &before.0, &before.1))
+}
+
+/// Gives the column families the options that they had before a change of the compaction style. RocksDB leaves the options of
+/// the change in the OPTIONS file.
+fn give_back(db: &Db, families: &[(String, FamilyOptions)], other: &FamilyOptions) -> Outcome {
+    const CHANGED: [&str; 5] = [
+        "disable_auto_compactions",
+        "target_file_size_base",
+        "target_file_size_multiplier",
+        "max_bytes_for_level_base",
+        "max_bytes_for_level_multiplier",
+    ];
+    // An automatic compaction could move the file away from level 0.
+    db.pause_background_work()?;
+    for family in db.families() {
+        let options = families.iter().find(|(name, _)| name == family.name()).map_or(other, |(_, own)| own);
+        let values = CHANGED.map(|name| (name, options.get(name).unwrap_or_default()));
+        db.set_options(&family, &values.each_ref().map(|(name, value)| (*name, &value[..])))?;
+    }
+    Ok(())
+}
+
+fn to_one_file(db: &Db, family: &Arc<Family>, io: &mut Io<'_>) -> Outcome {
     let files = || -> Vec<usize> {
         let version = family.pin_owned().version.clone();
         (0..version.num_levels()).map(|level| version.level(level).len()).collect()
@@ -89,7 +121,7 @@ pub(crate) fn change_style(s: &mut Session, io: &mut Io<'_>) -> Outcome {
     writeln!(io.out, "files per level before compaction: {}", shown(&files()))?;
     let options =
         CompactRangeOptions { change_level: true, target_level: 0, ..CompactRangeOptions::default() };
-    db.compact_range(&family, None, None, &options)
+    db.compact_range(family, None, None, &options)
         .map_err(|e| Failure::of("Compaction failed", crate::advice::told(&e)))?;
     let after = files();
     for (level, (found, wanted)) in after.iter().zip([1].into_iter().chain(std::iter::repeat(0))).enumerate()

@@ -53,6 +53,11 @@ impl Args {
         }
     }
 
+    /// Whether `--name` was given, with a value or without.
+    pub fn has(&self, name: &str) -> bool {
+        self.option(name).is_some() || self.has_flag(name)
+    }
+
     pub fn has_flag(&self, name: &str) -> bool {
         self.flags.iter().any(|f| f == name)
     }

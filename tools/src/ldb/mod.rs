@@ -91,9 +91,9 @@ fn run_long(command: &commands::Command, session: &mut Session, io: &mut Io<'_>)
         let total = std::fs::metadata("/dev/stdin").ok().filter(std::fs::Metadata::is_file).map(|m| m.len());
         let (mut input, bytes) = progress::CountedInput::new(io.input);
         let done = move || bytes.load(std::sync::atomic::Ordering::Relaxed);
-        let _progress = progress::Progress::start(form, command.name, total, done);
+        let progress = progress::Progress::start(form, command.name, total, done);
         let mut io = Io { input: &mut input, out: io.out, err: io.err, err_is_terminal: io.err_is_terminal };
-        return (command.run)(session, &mut io);
+        return (command.run)(session, &mut io).inspect(|()| progress.succeeded());
     }
     // A restore reads the backup, and the other commands read the database.
     let dir = match command.name {
@@ -103,8 +103,8 @@ fn run_long(command: &commands::Command, session: &mut Session, io: &mut Io<'_>)
     let total = dir.map(|dir| progress::directory_bytes(&session.env, &dir));
     let counters = progress::counted(&mut session.env);
     let done = move || progress::read_bytes(&counters);
-    let _progress = progress::Progress::start(form, command.name, total, done);
-    (command.run)(session, io)
+    let progress = progress::Progress::start(form, command.name, total, done);
+    (command.run)(session, io).inspect(|()| progress.succeeded())
 }
 
 fn help(io: &mut Io<'_>, as_error: bool) -> i32 {

@@ -41,9 +41,12 @@ pub(crate) struct Session {
 
 impl Session {
     /// # Errors
-    /// A flag whose value is neither true nor false.
+    /// A flag whose value is neither true nor false; an option that has no effect without another option.
     pub fn new(args: Args, writes: bool) -> std::result::Result<Session, Failure> {
         let hex = args.flag("hex")?;
+        if args.has("txn_write_policy") && !args.flag("use_txn")? {
+            return Err(Failure::new("--txn_write_policy needs --use_txn"));
+        }
         Ok(Session {
             key_hex: hex || args.flag("key_hex")?,
             value_hex: hex || args.flag("value_hex")?,

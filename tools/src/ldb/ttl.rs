@@ -28,14 +28,22 @@ pub(crate) struct Ttl {
 
 impl Ttl {
     /// # Errors
-    /// A time that is not a number, or an end before the start.
+    /// A time that is not a number, or an end before the start. An option of times without `--ttl`, which RocksDB ignores.
     pub fn asked(args: &Args) -> std::result::Result<Ttl, Failure> {
+        let (on, timestamp) = (args.flag("ttl")?, args.flag("timestamp")?);
+        let of_times = ["start_time", "end_time", "bucket"].into_iter().find(|name| args.has(name));
+        let of_times = of_times.or(timestamp.then_some("timestamp"));
+        if let Some(name) = of_times.filter(|_| !on) {
+            return Err(Failure::new(format!(
+                "--{name} needs --ttl: values have a time only in a database with a time to live"
+            )));
+        }
         let start = args.number::<i32>("start_time")?.unwrap_or(TIME_MIN);
         let end = args.number::<i32>("end_time")?.unwrap_or(TIME_MAX);
         if end < start {
             return Err(Failure::new("Error: End time can't be less than start time"));
         }
-        Ok(Ttl { on: args.flag("ttl")?, timestamp: args.flag("timestamp")?, start, end })
+        Ok(Ttl { on, timestamp, start, end })
     }
 
     /// Returns the part of a stored value that the application wrote.

@@ -40,7 +40,12 @@ fn a_command_line_that_is_wrong_says_what_there_is() {
             "Unknown compression algorithm: brotli",
         ),
         (&[&db, "scan", "--env_uri=x"], "Not implemented: --env_uri: environments by URI"),
-        (&[&db, "scan", "--start_time=2", "--end_time=1"], "End time can't be less than start time"),
+        (&[&db, "scan", "--ttl", "--start_time=2", "--end_time=1"], "End time can't be less than start time"),
+        (&[&db, "scan", "--start_time=1"], "--start_time needs --ttl"),
+        (&[&db, "dump", "--end_time=1"], "--end_time needs --ttl"),
+        (&[&db, "dump", "--count_only", "--bucket=10"], "--bucket needs --ttl"),
+        (&[&db, "scan", "--timestamp"], "--timestamp needs --ttl"),
+        (&[&db, "put", "k", "v", "--txn_write_policy=1"], "--txn_write_policy needs --use_txn"),
         (&[&db, "scan", "--ttl", "--use_txn"], "Cannot use both --ttl and --use_txn flags together"),
         (&[&db, "reduce_levels"], "Use --new_levels to specify a new level number"),
         (

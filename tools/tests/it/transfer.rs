@@ -1,5 +1,7 @@
 //! `ldb` copies files out of databases and ingests files.
 
+use std::path::Path;
+
 use crate::support::{ldb, ldb_on};
 
 fn text(bytes: &[u8]) -> String {
@@ -83,12 +85,33 @@ fn ldb_reads_beside_a_writer_as_a_secondary_and_as_a_follower() {
     assert_eq!(db.get(b"c").unwrap().as_deref(), None);
 }
 
+/// The lines of the newest OPTIONS file that decide when files are compacted, and how large files become.
+fn sizes_of_levels(path: &Path) -> Vec<String> {
+    let names =
+        std::fs::read_dir(path).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let newest = names.filter(|name| name.starts_with("OPTIONS-")).max().unwrap();
+    let text = std::fs::read_to_string(path.join(newest)).unwrap();
+    let lines = text.lines().map(str::trim).filter(|line| {
+        [
+            "disable_auto_compactions=",
+            "target_file_size_",
+            "max_bytes_for_level_base=",
+            "max_bytes_for_level_mult",
+        ]
+        .iter()
+        .any(|name| line.starts_with(name))
+    });
+    lines.map(str::to_string).collect()
+}
+
 #[test]
 fn ldb_moves_all_entries_to_one_file_for_universal_compaction() {
     let scratch = tempfile::tempdir().unwrap();
     let path = scratch.path().join("data");
     let mut options = ironstone::Options::default();
-    options.update("create_if_missing=true;compression=kNoCompression").unwrap();
+    options
+        .update("create_if_missing=true;compression=kNoCompression;target_file_size_base=1000000")
+        .unwrap();
     {
         let db = ironstone::Db::open(&path, options.clone()).unwrap();
         for i in 0..1000u32 {
@@ -103,8 +126,11 @@ fn ldb_moves_all_entries_to_one_file_for_universal_compaction() {
         assert_eq!(db.live_files().len(), 2);
     }
     let styles = ["--old_compaction_style=0", "--new_compaction_style=1"];
+    let before = sizes_of_levels(&path);
+    assert!(before.contains(&"target_file_size_base=1000000".to_string()), "{before:?}");
     let out = ldb_on(&path, &[&["change_compaction_style"], &styles[..]].concat()).good();
     assert!(out.ends_with("files per level after compaction: 1,0,0,0,0,0,0\n"), "{out}");
+    assert_eq!(sizes_of_levels(&path), before, "the OPTIONS file has the options of before");
     options.update("compaction_style=kCompactionStyleUniversal").unwrap();
     let db = ironstone::Db::open(&path, options).unwrap();
     assert_eq!(db.range::<[u8], _>(..).count(), 1000);
