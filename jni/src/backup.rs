@@ -17,7 +17,7 @@ static NEW_INFO: Method = Class::new("org/rocksdb/BackupInfo").method("<init>", 
 /// `BackupEngineOptions`.
 struct Settings {
     options: BackupEngineOptions,
-    /// One thread copies the files. The number is kept for the getter.
+    /// Has no effect, because one thread copies the files. Stored for the getter.
     max_background_operations: i32,
 }
 

@@ -13,7 +13,7 @@ use crate::native::{disposers, natives};
 #[derive(Default)]
 pub struct BatchObject {
     pub batch: WriteBatch,
-    /// The most bytes of the batch; 0: no limit.
+    /// The maximum size of the batch in bytes. 0: no limit.
     max_bytes: usize,
 }
 
@@ -22,7 +22,7 @@ impl BatchObject {
         BatchObject { batch, max_bytes: 0 }
     }
 
-    /// Changes the batch. If the batch is then larger than its limit, the change is undone.
+    /// Applies a change to the batch. Undoes the change if the batch is then larger than its limit.
     ///
     /// # Errors
     /// Aborted with the subcode MemoryLimit, as RocksDB.

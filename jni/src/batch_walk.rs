@@ -1,4 +1,4 @@
-//! What a write batch holds: `WriteBatch.iterate` with a handler of Java, `WriteBatch.hasPut` and its relatives.
+//! Reading the content of a write batch: `WriteBatch.iterate` with a Java handler, and `WriteBatch.hasPut`, `hasDelete` etc.
 //!
 //! A handler is called for each record in order, until `shouldContinue` returns false or a method throws. The exception of the
 //! method is the exception of `iterate`.
@@ -56,7 +56,7 @@ fn call(
     answer
 }
 
-/// Shows a record to a handler.
+/// Calls the method of the handler for a record.
 fn show(java: Java<'_>, object: JObject<'_>, record: &Record<'_>, is_first: bool) -> Outcome<()> {
     let family = record.family().map(|family| family.0);
     match *record {
@@ -102,7 +102,7 @@ mod content {
     pub const TIMED_PUT: i64 = 1 << 13;
 }
 
-/// Returns the kinds of the first `count` records. Markers and log data do not count as records.
+/// Returns the content flags of the first `count` records. Markers and log data do not count as records.
 fn flags(batch: &WriteBatch, count: usize) -> Outcome<i64> {
     let (mut flags, mut seen) = (0, 0);
     for record in batch.iter() {
@@ -162,7 +162,7 @@ natives! {
         Handle::new(HandlerObject(Global::new(java, this)?))
     }
 
-    /// The handler may use the batch: the walk has a copy.
+    /// Iterates over a copy of the batch, because the handler may change the batch.
     fn WriteBatch_iterate[java](handle: Handle, handler: Handle) {
         let batch: WriteBatch = handle.shared::<BatchObject>()?.batch.clone();
         let handler = handler.shared::<HandlerObject>()?;
@@ -177,12 +177,12 @@ natives! {
         }
     }
 
-    /// The records after the point do not go to the WAL.
+    /// Marks the WAL termination point: records that are added later are not written to the WAL.
     fn WriteBatch_markWalTerminationPoint[_](handle: Handle) {
         handle.exclusive::<BatchObject>()?.batch.mark_wal_termination_point();
     }
 
-    /// Returns zeros if no point was marked.
+    /// Returns the WAL termination point. All its numbers are 0 if no point was marked.
     fn WriteBatch_getWalTerminationPoint[java](handle: Handle) -> JObject<'j> {
         let object = handle.shared::<BatchObject>()?;
         let (len, count) = object.batch.wal_termination_point().unwrap_or((0, 0));

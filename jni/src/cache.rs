@@ -29,7 +29,7 @@ disposers! {
     WriteBufferManager: BufferManager;
 }
 
-/// Makes an LRU cache. The ratios of the pools are documented hints: the cache of the engine has no pools.
+/// Makes an LRU cache. The ratios of the priority pools have no effect, because the cache of the engine has no pools.
 fn lru(capacity: i64, num_shard_bits: i32, strict_capacity_limit: bool) -> base::Result<Handle> {
     let options =
         CacheOptions { strict_capacity_limit, num_shard_bits, ..CacheOptions::lru(capacity as usize) };
@@ -43,7 +43,7 @@ natives! {
         lru(capacity, num_shard_bits, strict)?
     }
 
-    /// RocksDB makes an LRU cache too: the clock cache is gone.
+    /// Makes an LRU cache, as RocksDB does: RocksDB removed its old clock cache.
     fn ClockCache_newClockCache[_](capacity: i64, num_shard_bits: i32, strict: bool) -> Handle {
         lru(capacity, num_shard_bits, strict)?
     }
@@ -75,8 +75,8 @@ natives! {
         Handle::new(BufferManager(Arc::new(manager)))
     }
 
-    /// Returns bytes by `MemoryUsageType`: memtables, memtables that are not flushed, table readers, caches. Without a
-    /// database, or without a cache, there is no such entry.
+    /// Returns the memory in bytes for each `MemoryUsageType`: memtables, unflushed memtables, table readers, caches. If the
+    /// call passes no database or no cache, the map lacks the entries of databases or caches.
     fn MemoryUtil_getApproximateMemoryUsageByType[java](dbs: JLongs, caches: JLongs) -> JObject<'j> {
         let dbs: Vec<Shared<DatabaseObject>> =
             java.longs(dbs)?.into_iter().map(|handle| database(Handle(handle))).collect::<Outcome<_>>()?;

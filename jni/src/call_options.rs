@@ -10,11 +10,11 @@ use crate::handle::Handle;
 use crate::native::{disposers, natives, rows};
 use crate::parts::SliceObject;
 
-/// `ReadOptions`. Java objects of bounds and timestamps are slices; the options keep copies of the bytes.
+/// `ReadOptions`. Java passes bounds and timestamps as slices. The options keep copies of their bytes.
 #[derive(Clone, Default)]
 pub struct ReadObject {
     pub options: ReadOptions,
-    /// RocksDB keeps this option and never acts on the option. Releases before 11 have a getter.
+    /// Has no effect, as in RocksDB. Stored for the getter of the releases before 11.
     managed: bool,
 }
 
@@ -81,7 +81,7 @@ disposers! {
     FlushOptions: FlushObject;
 }
 
-/// Reads the bytes of a slice; the null handle is no bytes.
+/// Returns a copy of the bytes of a slice. Returns `None` for the null handle.
 fn slice(handle: Handle) -> crate::fault::Outcome<Option<Vec<u8>>> {
     if handle.is_null() {
         return Ok(None);
@@ -89,7 +89,7 @@ fn slice(handle: Handle) -> crate::fault::Outcome<Option<Vec<u8>>> {
     Ok(Some(handle.shared::<SliceObject>()?.bytes().to_vec()))
 }
 
-/// Makes the object of a getter that returns a slice.
+/// Makes a slice with a copy of the bytes, for a getter. Returns the null handle for `None`.
 fn shown(bytes: Option<&Vec<u8>>) -> Handle {
     bytes.map_or(Handle::NULL, |bytes| Handle::new(SliceObject::copied(bytes.clone())))
 }

@@ -1,9 +1,11 @@
 //! Java objects that the engine calls: comparators, compaction filters and their factories; and built-in operators.
 //!
-//! A callback object holds a global reference to its Java object. The engine calls from its own threads; `load::callback`
-//! attaches such a thread as a daemon and bounds the local references. An exception in a callback is kept for the native
-//! that runs in the same thread (`throw::keep`), which throws the exception when the native ends. In a thread of the engine
-//! the exception is printed. A comparator that throws also fails the operation or the job.
+//! A callback object holds a global reference to its Java object. The engine calls the object in a thread of Java or in its
+//! own threads. `load::callback` attaches a thread of the engine as a daemon and bounds its local references.
+//!
+//! If a callback throws while a native runs in the same thread, `throw::keep` stores the exception, and the native throws
+//! the exception when it ends. In a thread of the engine, the exception is printed. If a comparator throws, the operation or
+//! the background job also fails.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -20,14 +22,14 @@ use crate::java::{JObject, JString, Java};
 use crate::load::callback;
 use crate::native::{disposers, natives};
 
-/// A comparator: of Java, or built in.
+/// A comparator: a Java object or a built-in order.
 pub struct ComparatorObject {
     pub order: Order,
     uses_direct_buffers: bool,
 }
 
 impl ComparatorObject {
-    /// A comparator that calls no Java.
+    /// Returns a built-in comparator. It does not call Java.
     pub fn built_in(order: Order) -> Self {
         ComparatorObject { order, uses_direct_buffers: false }
     }
@@ -42,7 +44,7 @@ pub struct FilterFactoryObject(pub Arc<dyn CompactionFilterFactory>);
 /// A merge operator.
 pub struct MergeOperatorObject(pub Arc<dyn MergeOperator>);
 
-/// `ComparatorOptions`. The engine makes a buffer for each call, so the reuse of buffers is a hint.
+/// `ComparatorOptions`. The options for the reuse of buffers have no effect, because each call makes new buffers.
 struct ComparatorOptions {
     synchronisation: i8,
     uses_direct_buffers: bool,
@@ -81,7 +83,7 @@ fn name_of(java: Java<'_>, method: &'static Method, object: JObject<'_>) -> Outc
     java.text(unsafe { JString::from_raw(name.raw()) })
 }
 
-/// A comparator of Java.
+/// A comparator that calls a Java object.
 struct JavaComparator {
     object: Global,
     name: String,
@@ -97,8 +99,9 @@ impl JavaComparator {
         WRAP.call_static_object(java, &[java.new_bytes(bytes)?.object().into()])
     }
 
-    /// Ends the operation that needs an order which the comparator did not give. No order of ours may reach a file. The
-    /// engine turns the panic of a write, a flush or a compaction into an error; the frame of natives catches all others.
+    /// Fails the operation because the comparator threw an exception. An invented order of the two keys could reach a file, so
+    /// this function panics instead. The engine turns a panic in a write, a flush or a compaction into an error. The frame of
+    /// natives catches all other panics.
     #[cold]
     fn fail(&self) -> ! {
         std::panic::resume_unwind(Box::new(format!("the comparator {} threw an exception", self.name)))
@@ -121,7 +124,7 @@ impl Comparator for JavaComparator {
     }
 }
 
-/// A factory of Java.
+/// A factory that calls a Java object.
 struct JavaFilterFactory {
     object: Global,
     name: String,
@@ -138,7 +141,7 @@ impl CompactionFilterFactory for JavaFilterFactory {
                 [Value::bool(context.is_full_compaction), Value::bool(context.is_manual_compaction)];
             CREATE_FILTER.call_long(java, self.object.object(java), &arguments)
         })?;
-        // The Java object gave its handle away.
+        // The Java object no longer owns the handle of the filter, so this call closes the handle.
         let filter = Handle(handle).take::<FilterObject>().ok()?.0.clone();
         Some(Box::new(Delegate(filter)))
     }

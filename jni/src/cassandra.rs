@@ -7,8 +7,8 @@
 //! tombstone  mask 1 | index 1 | local deletion time 4 | marked for delete at 8           mask 1
 //! ```
 //!
-//! Numbers are big-endian. Timestamps are microseconds, deletion times are seconds. A value that does not decode fails a
-//! merge, and a filter keeps the value. Facts: RocksDB `utilities/cassandra`.
+//! Numbers are big-endian. Timestamps are in microseconds, deletion times in seconds. If a value does not decode, a merge
+//! fails and the filter keeps the value. Facts: RocksDB `utilities/cassandra`.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -77,7 +77,7 @@ impl<'a> Column<'a> {
         self.bytes.last_chunk().map_or(0, |bytes| i64::from(i32::from_be_bytes(*bytes)))
     }
 
-    /// Returns when an expiring column ends, in microseconds.
+    /// Returns the time at which an expiring column expires, in microseconds.
     fn end(&self) -> i64 {
         self.timestamp.saturating_add(self.ttl() * MICROS)
     }
@@ -93,7 +93,7 @@ impl<'a> Column<'a> {
         self.mask == DELETION && (deleted + grace_seconds).saturating_mul(MICROS) < now_us
     }
 
-    /// Writes the tombstone of an expiring column that ended.
+    /// Writes the tombstone that replaces an expired column.
     fn encode_tombstone(&self, out: &mut Vec<u8>) {
         out.extend([DELETION, self.index as u8]);
         out.extend(((self.end() / MICROS) as i32).to_be_bytes());
@@ -125,13 +125,13 @@ impl<'a> Row<'a> {
         if self.is_tombstone() { self.deletion.1 } else { self.last_modified }
     }
 
-    /// Returns the row of some columns.
+    /// Makes a row of the given columns.
     fn of(columns: Vec<Column<'a>>) -> Row<'a> {
         let last_modified = columns.iter().map(|column| column.timestamp).fold(0, i64::max);
         Row { deletion: NOT_DELETED, columns, last_modified }
     }
 
-    /// Keeps of each column the newest version, and drops what the newest row tombstone deletes.
+    /// Merges rows: keeps the newest entry of each column, and drops the columns that the newest row tombstone deletes.
     fn merge(mut rows: Vec<Row<'a>>) -> Option<Row<'a>> {
         if rows.len() < 2 {
             return rows.pop();
@@ -217,14 +217,15 @@ impl MergeOperator for CassandraMerge {
 
 /// `CassandraCompactionFilter`.
 struct CassandraFilter {
-    /// Removes columns that expired. Otherwise the columns become tombstones.
+    /// If true, expired columns are removed. If false, expired columns become tombstones.
     purges_expired: bool,
     grace_seconds: i64,
     clock: Arc<dyn Clock>,
 }
 
 impl CassandraFilter {
-    /// Follows RocksDB: a tombstone that is collected does not alone change the stored value.
+    /// Decides whether the row is kept, removed or replaced. As in RocksDB, the row is replaced only if a column expired. The
+    /// removal of an old tombstone alone does not replace the row.
     fn decide(&self, row: &Row<'_>, is_value: bool) -> Decision {
         let now_us = self.clock.now_micros() as i64;
         let (mut count, mut is_changed) = (0, false);

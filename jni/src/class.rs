@@ -1,9 +1,10 @@
 //! Classes, constructors and methods of the Java side, found once and kept.
 //!
-//! The class loader of `org.rocksdb.RocksDB` finds the classes (`load` remembers this loader). A thread of the engine has
-//! no Java frame, so `FindClass` there would ask the loader of the application's main class, and an engine that loads the
-//! RocksDB classes with its own loader (Flink, Spark) would fail. Method identifiers stay valid as long as the class is
-//! loaded; the global reference to the class keeps the class loaded.
+//! Classes are found with the class loader of `org.rocksdb.RocksDB`, which `load` stores. `FindClass` would not work in a
+//! thread of the engine: this thread has no Java frame, so `FindClass` would ask the system class loader. Programs such as
+//! Flink and Spark load the RocksDB classes with another loader.
+//!
+//! Method identifiers are valid while the class is loaded. The global reference to the class keeps the class loaded.
 
 use std::ffi::CString;
 
@@ -102,7 +103,8 @@ impl Class {
         Method { class: self, name, descriptor, is_static: true, found: OnceLock::new() }
     }
 
-    /// Returns the class. Finds the class at the first call. Only a class in a static keeps its reference long enough.
+    /// Returns the class. The first call finds the class and stores a global reference. `self` must be a static, because the
+    /// result is valid only while `self` holds the reference.
     ///
     /// # Errors
     /// NoClassDefFoundError.

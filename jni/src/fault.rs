@@ -1,6 +1,6 @@
 //! The reasons why a native fails, and the result of natives.
 //!
-//! A fault is a plain value. `throw` turns a fault into an exception of Java; its text has the table of exceptions.
+//! A fault is a plain value. The module `throw` converts a fault to a Java exception and documents the conversion.
 
 use base::Error;
 
@@ -14,7 +14,7 @@ pub type Outcome<T> = Result<T, Fault>;
 pub enum Fault {
     /// An error of the engine.
     Rocks(Error),
-    /// An exception waits in the JVM.
+    /// An exception is already pending in the JVM.
     Thrown,
     /// An exception of this class, with this text.
     Other(&'static str, String),

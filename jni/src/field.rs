@@ -1,7 +1,7 @@
-//! The field of an option as Java sees it.
+//! Conversion between the fields of options and the numbers of Java.
 //!
-//! Java has no unsigned numbers: `long` and `int` carry the bits of `size_t`, `uint64_t` and `uint32_t`. So -1 is the largest
-//! number, as in RocksDB. An enum is a `byte`; the numbers are those of the C interface (`ironstone::binding`).
+//! Java has no unsigned numbers, so `long` and `int` hold the bits of `size_t`, `uint64_t` and `uint32_t`. -1 therefore means
+//! the largest number, as in RocksDB. An enum is a `byte` with the number of the C interface (`ironstone::binding`).
 
 use engine::options::{
     CompactionPri, CompactionStopStyle, CompactionStyle, CompressionType, PrepopulateBlobCache, ReadTier,
@@ -12,11 +12,11 @@ use ironstone::binding::Place;
 
 use crate::fault::Fault;
 
-/// A field that Java reads and writes as a `J`.
+/// A field whose getter and setter in Java use the type `J`.
 pub trait Field<J> {
     fn load(&self) -> J;
 
-    /// Returns false, and changes nothing, if the number is not a value of the field.
+    /// Stores the number. Returns false and changes nothing if the field cannot hold the number.
     fn store(&mut self, value: J) -> bool;
 }
 
@@ -82,7 +82,7 @@ impl Field<i8> for CompressionType {
     }
 }
 
-/// The exception of a setter that got a number without meaning.
+/// Returns the exception of a setter whose argument is not a value of the option.
 #[cold]
 pub fn not_a_value(setter: &str, value: impl std::fmt::Display) -> Fault {
     Fault::illegal_argument(format!("{setter}: {value} is not a value of this option"))

@@ -1,4 +1,5 @@
-//! Filters of Java for reads and for recovery: `AbstractTableFilter`, `AbstractWalFilter`, and `AbstractTransactionNotifier`.
+//! Callbacks to Java during reads, recovery and transactions: `AbstractTableFilter`, `AbstractWalFilter`,
+//! `AbstractTransactionNotifier`.
 //!
 //! Facts: RocksDB `java/rocksjni/table_filter_jnicallback.cc`, `wal_filter_jnicallback.cc`,
 //! `transaction_notifier_jnicallback.cc`.
@@ -97,7 +98,8 @@ impl WalFilter for JavaWalFilter {
         });
     }
 
-    /// A filter that throws, or that answers without meaning, makes the record damage, as in RocksDB.
+    /// Asks the Java filter about a record. If the filter throws or returns an unknown number, recovery treats the record as
+    /// corrupt, as RocksDB does.
     fn record(&self, wal: FileNumber, path: &Path, batch: &Batch<'_>) -> WalFilterDecision {
         let Ok(record) = WriteBatch::from_bytes(batch.bytes()) else {
             return WalFilterDecision::CorruptedRecord;
@@ -116,8 +118,8 @@ impl WalFilter for JavaWalFilter {
     }
 }
 
-/// A notifier of Java. The Java object of a snapshot does not own its handle. The notifier closes the handle when the next
-/// snapshot is created, and when the notifier ends.
+/// A notifier that calls a Java object. The Java object of a snapshot does not own its handle, so the notifier closes the
+/// handle: when the next snapshot is created, and when the notifier is dropped.
 struct JavaNotifier {
     object: Global,
     last: Mutex<Handle>,
@@ -139,8 +141,8 @@ impl Drop for JavaNotifier {
     }
 }
 
-/// Calls Java with the properties of an SST file. A filter that throws skips the file, as in RocksDB; the exception reaches
-/// the caller of the read.
+/// Asks the Java filter whether a read may skip an SST file. Returns false if the read skips the file. If the filter throws,
+/// the file is skipped, as in RocksDB, and the caller of the read gets the exception.
 fn is_read(object: &Global, properties: &format::properties::Properties) -> bool {
     let answer = callback(|java| {
         let properties = table_properties::object(java, properties)?;

@@ -1,14 +1,16 @@
 //! `FlinkCompactionFilter` of frocksdb: removes entries of Flink's state whose time to live has ended.
 //!
-//! A value starts with user bytes, then the time of the last access: 8 bytes, big-endian, in milliseconds. A list value has
-//! elements one after another, oldest first; the filter removes the elements before the first that is alive.
+//! A value contains the time of its last access at a configured offset: 8 bytes, big-endian, in milliseconds. A list value is
+//! a sequence of elements, oldest first. The filter removes the elements before the first unexpired element.
 //!
-//! - A configuration holder is shared by the filters of one column family. Flink configures the holder once, also after the
-//!   first filters exist. Without a configuration a filter keeps each entry.
-//! - The time comes from a Java object, asked again after a number of entries.
-//! - Elements of a fixed length are compared here. Otherwise a Java object finds the first element that is alive.
+//! - The filters of one column family share a configuration holder. Flink configures the holder once, possibly after the
+//!   first filters exist. Until the holder is configured, a filter keeps each entry.
+//! - A Java object returns the current time. The filter asks the object again after a configured number of entries.
+//! - If list elements have a fixed length, the filter reads their timestamps itself. Otherwise a Java object finds the first
+//!   unexpired element.
 //!
-//! An entry is kept if Java throws, and if the value is too short. Facts: frocksdb `utilities/flink/flink_compaction_filter.cc`.
+//! If a Java object throws, or if the value is too short, the entry is kept. Facts: frocksdb
+//! `utilities/flink/flink_compaction_filter.cc`.
 
 use std::sync::Arc;
 
@@ -43,9 +45,9 @@ enum StateType {
     List,
 }
 
-/// How the elements of a list are found.
+/// How the filter finds the elements of a value.
 enum Elements {
-    /// The list is one value.
+    /// The value is not a list.
     Whole,
     /// Each element has this many bytes and starts with its timestamp.
     Fixed(usize),
@@ -57,12 +59,12 @@ struct Config {
     state: StateType,
     timestamp_offset: usize,
     ttl: i64,
-    /// The number of entries after which the time is asked again.
+    /// The number of entries after which the filter asks Java for the time again.
     query_time_after: i64,
     elements: Elements,
 }
 
-/// The configuration that filters share. Set once.
+/// The configuration that filters share. It can be set only once.
 #[derive(Default)]
 struct ConfigHolder(OnceLock<Config>);
 
@@ -83,19 +85,20 @@ struct FlinkFilter {
     running: Mutex<Running>,
 }
 
-/// Returns the timestamp at an offset; `None` if the bytes end before.
+/// Returns the timestamp at an offset. Returns `None` if the bytes are too short.
 fn timestamp(bytes: &[u8], offset: usize) -> Option<i64> {
     let bytes = bytes.get(offset..)?.get(..TIMESTAMP_LEN)?;
     Some(i64::from_be_bytes(bytes.try_into().ok()?))
 }
 
-/// Returns true if the time to live ended. The sum of timestamp and time to live does not overflow.
+/// Returns true if the timestamp plus the time to live is in the past. Limits the time to live so that the sum does not
+/// overflow.
 fn is_expired(timestamp: i64, ttl: i64, now: i64) -> bool {
     let ttl = if timestamp > 0 { ttl.min(i64::MAX - timestamp) } else { ttl };
     timestamp.wrapping_add(ttl) <= now
 }
 
-/// Returns the offset of the first element that is alive. Elements have `len` bytes and start with a timestamp.
+/// Returns the offset of the first unexpired element. Elements have `len` bytes and start with a timestamp.
 fn first_alive(list: &[u8], len: usize, ttl: i64, now: i64) -> usize {
     let mut offset = 0;
     while timestamp(list, offset).is_some_and(|timestamp| is_expired(timestamp, ttl, now)) {
@@ -111,8 +114,8 @@ impl FlinkFilter {
         running.now = now.unwrap_or(running.now);
     }
 
-    /// Asks Java for the offset of the first element that is alive. The list is kept if Java throws or answers with a
-    /// negative offset.
+    /// Asks Java for the offset of the first unexpired element. The whole list is kept if Java throws or returns a negative
+    /// offset.
     fn ask_java(&self, factory: &Global, list: &[u8], ttl: i64, running: &mut Running) -> Option<usize> {
         if running.list_filter.is_none() {
             running.list_filter = callback(|java| {
@@ -224,13 +227,13 @@ natives! {
             true => None,
             false => Some(logger.shared::<LoggerObject>()?.0.clone()),
         };
-        // The first entry asks for the time.
+        // With these numbers, the filter asks for the time at the first entry.
         let running = Mutex::new(Running { now: i64::MAX, entries: i64::MAX, list_filter: None });
         let filter = FlinkFilter { holder, time: Global::new(java, time)?, logger, running };
         Handle::new(FilterObject(Arc::new(filter)))
     }
 
-    /// Configures the filters of a holder. Returns false if the holder was configured before; then nothing changes.
+    /// Configures the filters of a holder. Returns false and changes nothing if the holder was configured before.
     fn FlinkCompactionFilter_configureFlinkCompactionFilter[java](
         holder: Handle, state: i32, timestamp_offset: i32, ttl: i64, query_time_after: i64, element_len: i32,
         factory: JObject

@@ -19,9 +19,10 @@
 //!    └────────────────── dying ── the user that leaves last drops the object ────────────────────────────┘
 //! ```
 //!
-//! A call enters the slot, works with the object, and leaves the slot. `take` closes the slot for new calls; calls that run
-//! keep the object. The last user drops the object, then frees the slot with the next generation. So a call on a closed
-//! handle fails, and a close during a call waits for nobody. After the last generation a slot is never used again.
+//! A call enters the slot, works with the object, and leaves the slot. `take` closes the slot: new calls fail, but running
+//! calls still use the object. The last user drops the object, then frees the slot with the next generation. Therefore a
+//! call on a closed handle fails, and a close does not wait for running calls. After the last generation, a slot is never
+//! used again.
 //!
 //! Slots are in chunks that never move and are never freed: a stale handle always points to a valid slot.
 //!
@@ -49,7 +50,7 @@ const CHUNKS: usize = 1 << 14;
 #[repr(transparent)]
 pub struct Handle(pub i64);
 
-/// The reason why a handle gives no object.
+/// The reason why a handle has no object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stale {
     Null,
@@ -96,7 +97,7 @@ pub struct Shared<T: 'static> {
     object: PhantomData<&'static T>,
 }
 
-/// The only use of an object.
+/// Exclusive use of an object. No other guard of the object exists.
 pub struct Exclusive<T: 'static> {
     slot: &'static Slot,
     number: u32,
@@ -109,7 +110,7 @@ impl Handle {
     /// Puts an object into the table.
     ///
     /// # Panics
-    /// If 2^26 objects are live. The frame of the native makes an exception of the panic.
+    /// If 2^26 objects are live. The frame of the native converts the panic to an exception.
     pub fn new<T: Send + Sync + 'static>(object: T) -> Handle {
         let pointer = Box::into_raw(Box::new(object)).cast();
         let number = TABLE.free.lock().take();
@@ -128,7 +129,7 @@ impl Handle {
         self.0 == 0
     }
 
-    /// Uses the object together with other users. Waits while a user uses the object alone.
+    /// Uses the object together with other users. Waits while an [`Exclusive`] guard of the object exists.
     ///
     /// # Errors
     /// [`Stale`] if the handle is not the handle of a live object of this type.
@@ -138,7 +139,8 @@ impl Handle {
         Ok(Shared { slot, number, object: PhantomData })
     }
 
-    /// Uses the object alone. Waits for all other users. A thread must not hold another guard of the handle.
+    /// Uses the object exclusively. Waits for all other users. The thread must not hold another guard of the handle, because it
+    /// would wait for itself.
     ///
     /// # Errors
     /// As [`Self::shared`].
@@ -261,8 +263,8 @@ impl<T> Drop for Exclusive<T> {
     }
 }
 
-/// Lets the thread run that uses the object. Java forbids the shared use of these objects without a lock of the caller, so
-/// a wait is an error of the program.
+/// Yields to the thread that uses the object. The documentation of the Java classes forbids the concurrent use of these
+/// objects, so only a wrong program waits here.
 #[cold]
 #[allow(clippy::disallowed_methods, reason = "threads of Java, not of an Env")]
 fn give_way() {
@@ -332,7 +334,7 @@ unsafe fn drop_box<T>(pointer: *mut ()) {
 }
 
 /// # Safety
-/// None. The object of a slot that was never used.
+/// None. This is the drop function of a slot that was never used.
 unsafe fn drop_nothing(_pointer: *mut ()) {}
 
 /// Returns the number of live objects. For tests of leaks.

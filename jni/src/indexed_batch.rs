@@ -24,9 +24,9 @@ static NEW_BATCH: Method = Class::new("org/rocksdb/WriteBatch").method("<init>",
 /// A write batch with an index, or the batch of a transaction.
 pub struct IndexedObject {
     pub batch: WriteBatchWithIndex,
-    /// Of the batch of a transaction: the children of the database.
+    /// The children of the database. `None` if the batch does not belong to a transaction.
     owner: Option<Arc<Children>>,
-    /// The object that shows the batch without its index; 0 until the program asks.
+    /// The handle of the batch without its index. 0 until the program calls `getWriteBatch`.
     plain: Handle,
 }
 
@@ -42,12 +42,12 @@ impl Drop for IndexedObject {
     }
 }
 
-/// Uses a batch for a change.
+/// Uses a batch exclusively, for a change.
 fn batch(handle: Handle) -> Outcome<Exclusive<IndexedObject>> {
     Ok(handle.exclusive::<IndexedObject>()?)
 }
 
-/// Uses the column family of a handle; `None` is the default column family.
+/// Uses the column family of a handle. Returns `None` for the null handle: the default column family.
 fn family(object: &IndexedObject, handle: Handle) -> Outcome<Option<Shared<FamilyObject>>> {
     if handle.is_null() {
         return Ok(None);
@@ -101,7 +101,7 @@ fn single_delete(handle: Handle, cf: Handle, key: &[u8]) -> Outcome<()> {
     Ok(())
 }
 
-/// Range tombstones have no place in the index.
+/// Rejects a range deletion, because the index cannot hold range tombstones.
 fn no_ranges(handle: Handle) -> Outcome<()> {
     drop(batch(handle)?);
     Err(Error::not_supported("DeleteRange unsupported in WriteBatchWithIndex").into())
@@ -111,7 +111,8 @@ fn array<'j>(java: Java<'j>, value: Option<Pinned>) -> Outcome<JBytes<'j>> {
     value.map_or(Ok(JBytes::NULL), |value| java.new_bytes(&value))
 }
 
-/// Reads a key from the batch alone. RocksDB takes the merge operator from the options of the column family too.
+/// Reads a key from the batch alone. Uses the merge operator of the column family, as RocksDB does. `options` only needs to
+/// be a valid handle.
 fn get_alone(handle: Handle, options: Handle, cf: Handle, key: &[u8]) -> Outcome<Option<Pinned>> {
     drop(options.shared::<OptionSet>()?);
     let object = handle.shared::<IndexedObject>()?;
@@ -152,7 +153,7 @@ natives! {
         create(Order::default(), 0, overwrite_key)
     }
 
-    /// The comparator orders keys of column families that the batch does not know.
+    /// Makes a batch. The batch uses the comparator for column families whose own comparator it does not know.
     fn WriteBatchWithIndex_newWriteBatchWithIndex__JBIZ[_](
         comparator: Handle, _kind: i8, reserved: i32, overwrite_key: bool
     ) -> Handle {
@@ -263,8 +264,8 @@ natives! {
         batch(handle)?.batch.set_max_bytes(usize::try_from(bytes).unwrap_or(0));
     }
 
-    /// Returns the batch without its index. The object shows the records at the time of the call, and ends with the indexed
-    /// batch. A change of the object does not change the indexed batch.
+    /// Returns a copy of the records without the index. The object is closed together with the indexed batch. A change of the
+    /// copy does not change the indexed batch.
     fn WriteBatchWithIndex_getWriteBatch | WriteBatchWithIndex_getWriteBatchJni[java](handle: Handle) -> JObject<'j> {
         let mut object = batch(handle)?;
         let copy = BatchObject::from_batch(object.batch.to_batch());
@@ -312,7 +313,7 @@ natives! {
         Handle::new(IteratorObject::records(iter))
     }
 
-    /// Takes the base iterator over: its handle ends.
+    /// Makes an iterator over the batch and a base iterator. Takes ownership of the base iterator and closes its handle.
     fn WriteBatchWithIndex_iteratorWithBase[_](handle: Handle, cf: Handle, base: Handle, options: Handle) -> Handle {
         let (object, family) = (handle.shared::<IndexedObject>()?, cf.shared::<FamilyObject>()?);
         let options = if options.is_null() { None } else { Some(options.shared::<ReadObject>()?) };

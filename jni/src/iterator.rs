@@ -1,6 +1,6 @@
 //! Iterators: `RocksIterator`, `SstFileReaderIterator`, `WBWIRocksIterator`.
 //!
-//! One object serves the three classes. A native that only one class has checks the kind of the iterator.
+//! One object type serves the three classes. A native of one class checks the kind of the iterator.
 
 use std::sync::Arc;
 
@@ -18,19 +18,19 @@ use crate::native::{disposers, natives};
 use crate::parts::SliceObject;
 use crate::trace::SeekTracer;
 
-/// The first key that is shown, and the first key that is not shown.
+/// The lower bound (inclusive) and the upper bound (exclusive) of an iterator.
 type Bounds = (Option<Vec<u8>>, Option<Vec<u8>>);
 
 /// An iterator. An iterator that could not be created reports the error as its status.
 pub struct IteratorObject {
     iter: Result<Kind>,
-    /// Set for an iterator that was made during a trace.
+    /// Traces the seeks. Set if the iterator was made during a trace.
     tracer: Option<Box<SeekTracer>>,
 }
 
 enum Kind {
     Family(Box<DbIterator>, Bounds),
-    /// A column family whose values end with a time.
+    /// A column family of a database with a time to live. Stored values end with their write time.
     Ttl(Box<DbIterator>),
     /// A column family under a transaction or a batch.
     Delta(Box<BaseDeltaIter>),
@@ -81,8 +81,9 @@ impl IteratorObject {
         IteratorObject::new(Ok(Kind::Table(Box::new(iter))))
     }
 
-    /// Takes the iterator out of the object, and returns an iterator over the same entries as if a batch were written. The
-    /// bounds of `options` replace the bounds of the base for the batch.
+    /// Takes the iterator out of the object as the base of a new iterator. The new iterator returns the entries of the base as
+    /// if the batch were written. The bounds of `options` limit the entries of the batch. Without `options`, the bounds of the
+    /// base limit them.
     pub fn under_batch(
         &mut self,
         batch: &WriteBatchWithIndex,
@@ -126,7 +127,7 @@ impl IteratorObject {
         }
     }
 
-    /// Returns the key; no bytes if the iterator is not valid.
+    /// Returns the key. Returns an empty key if the iterator is not valid.
     fn key(&self) -> &[u8] {
         match &self.iter {
             Ok(Kind::Family(iter, _)) => iter.raw_key(),
@@ -167,19 +168,19 @@ impl IteratorObject {
     }
 }
 
-/// Uses an iterator for a move.
+/// Uses an iterator exclusively, for a move.
 #[inline]
 fn moving(iter: Handle) -> Outcome<Exclusive<IteratorObject>> {
     Ok(iter.exclusive::<IteratorObject>()?)
 }
 
-/// Uses an iterator for a read of the current entry.
+/// Uses an iterator exclusively, for a read of the current entry.
 #[inline]
 fn reading(iter: Handle) -> Outcome<Exclusive<IteratorObject>> {
     Ok(iter.exclusive::<IteratorObject>()?)
 }
 
-/// Moves an iterator to the newest state, or to a snapshot.
+/// Changes an iterator to read the newest entries, or the entries of a snapshot.
 fn refresh(iter: Handle, snapshot: Option<Arc<Snapshot>>) -> Outcome<()> {
     match &mut moving(iter)?.iter {
         Ok(Kind::Family(iter, _) | Kind::Ttl(iter)) => Ok(iter.refresh_at(snapshot)?),
@@ -304,7 +305,7 @@ natives! {
         refresh(iter, None)?;
     }
 
-    /// The snapshot 0 is the newest state.
+    /// Changes the iterator to read the entries of a snapshot. The handle 0 means the newest entries.
     fn RocksIterator_refresh1 | SstFileReaderIterator_refresh1 | WBWIRocksIterator_refresh1[_](iter: Handle, snapshot: Handle) {
         if snapshot.is_null() {
             return refresh(iter, None);
@@ -337,7 +338,8 @@ natives! {
         java.fill_direct(value, Part { offset, len }, reading(iter)?.value())?
     }
 
-    /// Returns the kind of the record, a slice with its key, and a slice with its value or 0. Java closes the slices.
+    /// Returns the number of the record type, the handle of a slice with the key, and the handle of a slice with the value. The
+    /// last handle is 0 if the record has no value. Java closes the slices.
     fn WBWIRocksIterator_entry1[java](iter: Handle) -> JLongs<'j> {
         let object = reading(iter)?;
         let Ok(Kind::Records(iter)) = &object.iter else {

@@ -1,8 +1,8 @@
 //! The JVM as Rust values: the environment of a call, references, arrays, strings, direct buffers.
 //!
-//! [`Java`] is the environment of one call of one thread. The reference types here have the layout of the JNI's pointers, so
-//! natives take and return them. A reference comes from the JVM and lives until the native returns; the lifetime `'j` says
-//! so. Java's types are checked by the JVM: a native gets an array where its descriptor says array, or null.
+//! [`Java`] is the environment of one call in one thread. The reference types have the layout of the pointers of the JNI, so
+//! natives take and return them. A reference comes from the JVM and is valid until the native returns: the lifetime `'j`. The
+//! JVM checks types: if the descriptor of a native says array, the native gets an array or null.
 //!
 //! Not here: exceptions (`throw`), classes and methods (`class`), calls from other threads (`attach`).
 //!
@@ -90,7 +90,7 @@ pub struct Part {
     pub len: i32,
 }
 
-/// Bytes copied out of a `byte[]`. Few bytes are on the stack.
+/// Bytes copied out of a `byte[]`. Up to [`Copied::INLINE`] bytes are stored on the stack.
 pub struct Copied {
     inline: [u8; Copied::INLINE],
     heap: Vec<u8>,
@@ -123,7 +123,7 @@ impl<'j> Java<'j> {
         self.env
     }
 
-    /// Returns true if an exception waits to be thrown.
+    /// Returns true if an exception is pending.
     #[inline]
     pub fn has_exception(self) -> bool {
         // SAFETY: `env` belongs to this thread. The function has no other condition.
@@ -131,13 +131,13 @@ impl<'j> Java<'j> {
         answer != 0
     }
 
-    /// Removes an exception that waits.
+    /// Removes a pending exception.
     pub fn clear_exception(self) {
         // SAFETY: `env` belongs to this thread. The function has no other condition.
         unsafe { jni!(self, ExceptionClear) };
     }
 
-    /// Fails if an exception waits.
+    /// Fails if an exception is pending.
     ///
     /// # Errors
     /// [`Fault::Thrown`].
@@ -146,7 +146,7 @@ impl<'j> Java<'j> {
         if self.has_exception() { Err(Fault::Thrown) } else { Ok(()) }
     }
 
-    /// Returns the length of an array. The length of null is an error.
+    /// Returns the length of an array. Fails for null.
     ///
     /// # Errors
     /// NullPointerException.
@@ -173,7 +173,7 @@ impl<'j> Java<'j> {
         let place = if len <= Copied::INLINE {
             copied.inline.as_mut_ptr()
         } else {
-            // The array is checked before the memory is allocated: a length of 2 GiB is cheap to ask for.
+            // Check the array before the allocation, because a program can pass any length up to 2 GiB.
             if self.length(array.raw())? < len {
                 return Err(Fault::bounds(format!("{len} bytes are more than the array has")));
             }
@@ -227,7 +227,7 @@ impl<'j> Java<'j> {
         Ok(unsafe { JBytes::from_raw(array) })
     }
 
-    /// Copies as many bytes as fit into a part of a `byte[]`. Returns the number of all bytes.
+    /// Copies as many bytes as fit into a part of a `byte[]`. Returns the length of `bytes`.
     ///
     /// # Errors
     /// IndexOutOfBoundsException if the part is not in the array; NullPointerException.
@@ -297,7 +297,7 @@ impl<'j> Java<'j> {
         call(unsafe { std::slice::from_raw_parts(data, len) })
     }
 
-    /// Copies as many bytes as fit into a part of a direct buffer. Returns the number of all bytes.
+    /// Copies as many bytes as fit into a part of a direct buffer. Returns the length of `bytes`.
     ///
     /// # Errors
     /// As [`Self::with_direct`].
@@ -467,7 +467,7 @@ impl<'j> Java<'j> {
         Ok(unsafe { JObject::from_raw(item) })
     }
 
-    /// Calls a function with each item of an array of `byte[]`.
+    /// Copies the items of an array of `byte[]`.
     ///
     /// # Errors
     /// The errors of [`Self::bytes`].
@@ -483,7 +483,7 @@ impl<'j> Java<'j> {
         Ok(arrays)
     }
 
-    /// Copies the items of an array of `byte[]`, of which some may be null.
+    /// Copies the items of an array of `byte[]`. A null item becomes `None`.
     ///
     /// # Errors
     /// OutOfMemoryError.

@@ -1,4 +1,4 @@
-//! `CompactionJobInfo` and `CompactionJobStats`: what a compaction read and wrote.
+//! `CompactionJobInfo` and `CompactionJobStats`: the description of a compaction.
 //!
 //! Facts: RocksDB `java/rocksjni/compaction_job_info.cc`, `compaction_job_stats.cc`, `portal.h` (`CompactionReasonJni`).
 
@@ -11,7 +11,7 @@ use crate::java::{JBytes, JObject, JObjects};
 use crate::native::{disposers, natives};
 use crate::{table_properties, throw};
 
-/// `CompactionJobInfo`. A new object of Java describes no compaction.
+/// `CompactionJobInfo`. A new object describes no compaction until `compactFiles` fills it.
 #[derive(Clone, Default)]
 pub struct JobInfo {
     pub finished: Option<CompactionFinished>,
@@ -27,12 +27,12 @@ pub struct JobStats {
 }
 
 impl JobInfo {
-    /// Describes a compaction that ended in this thread.
+    /// Makes the description of a compaction that ended in this thread.
     pub fn new(finished: CompactionFinished) -> Self {
         JobInfo { finished: Some(finished), thread: env::posix::thread_id() }
     }
 
-    /// Describes a compaction that begins in this thread.
+    /// Makes the description of a compaction that begins in this thread.
     pub fn started(started: &CompactionStarted) -> Self {
         let base = started.inputs.first().map_or(0, |(level, _)| *level);
         let at_output = started.input_files.iter().filter(|file| file.level == started.output_level).count();
@@ -74,7 +74,7 @@ impl JobInfo {
     }
 }
 
-/// Returns the number of a reason in `CompactionReason` of Java. The numbers are not RocksDB's.
+/// Returns the number of a reason in Java's `CompactionReason`. These numbers differ from the numbers of RocksDB's C++ enum.
 pub fn reason(word: &str) -> i8 {
     const WORDS: [&str; 20] = [
         "Unknown",
@@ -159,14 +159,14 @@ natives! {
         stats.shared::<JobStats>()?.is_manual
     }
 
-    /// RocksDB measures these times only with `report_bg_io_stats`. The engine does not measure the times: 0.
+    /// Returns 0: the engine does not measure these times. RocksDB measures them only with `report_bg_io_stats`.
     fn CompactionJobStats_fileWriteNanos | CompactionJobStats_fileRangeSyncNanos | CompactionJobStats_fileFsyncNanos
         | CompactionJobStats_filePrepareWriteNanos[_](stats: Handle) -> i64 {
         drop(stats.shared::<JobStats>()?);
         0
     }
 
-    /// The engine does not keep the first bytes of the smallest and of the largest key: an empty array.
+    /// Returns an empty array: the engine does not keep the first bytes of the smallest and of the largest key.
     fn CompactionJobStats_smallestOutputKeyPrefix | CompactionJobStats_largestOutputKeyPrefix[java](
         stats: Handle
     ) -> JBytes<'j> {
@@ -232,7 +232,7 @@ natives! {
         CompressionType::by_log_name(name).map_or(0, |compression| compression.0 as i8)
     }
 
-    /// Returns the handle of a new object, which the Java object closes.
+    /// Returns the handle of a new object. The Java object closes the handle.
     fn CompactionJobInfo_stats[_](info: Handle) -> Handle {
         let info = info.shared::<JobInfo>()?;
         let stats = info.finished.as_ref().map(|finished| JobStats {

@@ -8,14 +8,14 @@
 //! native ──► native::frame (catches panics) ──► body: Outcome ──► throw (the exception of a fault)
 //! ```
 //!
-//! - [`load`]: what happens when the JVM loads the library. [`variants`]: natives that differ between the releases.
+//! - [`load`]: the work when the JVM loads the library. [`variants`]: natives that differ between the releases.
 //! - [`handle`]: the table behind the `long` handles. A closed handle is an exception, never a crash.
 //! - [`native`]: the macros that declare natives, rows of options, and disposers.
 //! - [`java`], [`class`], [`fault`], [`throw`]: arrays, strings, classes, exceptions.
-//! - [`missing`]: the natives that are not built; each throws NotSupported with its name.
-//! - Each other module is one subject, as in the Java package.
+//! - [`missing`]: the natives that Ironstone does not implement. Each throws NotSupported with its name.
+//! - Each other module implements related classes of the Java package.
 //!
-//! Not here: what a database does. Facts: RocksDB `java/rocksjni`.
+//! Not here: the behaviour of databases (crate `ironstone`). Facts: RocksDB `java/rocksjni`.
 
 #![recursion_limit = "512"]
 

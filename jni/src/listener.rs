@@ -1,11 +1,12 @@
 //! Event listeners of Java: `AbstractEventListener`.
 //!
-//! The Java object names the events that it wants; the engine calls Java for no other event. Events come from the thread of
-//! the job. An exception of a listener does not change the job: `load::callback` keeps the exception for the native of the
-//! same thread, or prints the exception in a thread of the engine.
+//! The Java object lists the events that it wants. The engine calls Java only for these events, in the thread of the job. An
+//! exception of a listener does not fail the job. If a native runs in the thread, `load::callback` stores the exception for
+//! this native. In a thread of the engine, the exception is printed.
 //!
-//! An event has the handle of its database. An open binds the listeners of its options ([`Bound`]); the database gives its
-//! handle to them ([`give_handle`]). An event before that, and an event of a closed database, has a handle whose use throws.
+//! An event passes the handle of its database. An open makes a [`Bound`] for each listener of its options. When the open
+//! ends, [`give_handle`] stores the handle of the database in each [`Bound`]. The handle of an earlier event, or of an event
+//! after the close, is not valid: a call with this handle throws.
 //!
 //! Facts: RocksDB `java/rocksjni/event_listener_jnicallback.cc`, `portal.h`.
 
@@ -32,7 +33,7 @@ use crate::load::callback;
 use crate::native::natives;
 use crate::{table_properties, throw};
 
-/// A listener of Java, with the set of events that it wants: bit n is the event n of `EnabledEventCallback`.
+/// A listener of Java and the set of events that it wants. Bit n is the event n of `EnabledEventCallback`.
 pub struct JavaListener {
     object: Global,
     enabled: u64,
@@ -41,7 +42,7 @@ pub struct JavaListener {
 /// A handle of a listener.
 pub struct ListenerObject(pub Arc<JavaListener>);
 
-/// A listener of one database.
+/// A listener bound to one database.
 pub struct Bound {
     listener: Arc<JavaListener>,
     db: AtomicI64,
@@ -128,7 +129,7 @@ pub fn objects<'j>(java: Java<'j>, listeners: &[Arc<JavaListener>]) -> Outcome<J
     java.new_objects(class, listeners.len(), |at| listeners[at].object.local(java))
 }
 
-/// Binds listeners to the database that this thread opens next.
+/// Makes a [`Bound`] for each listener. They belong to the database that this thread opens next.
 pub fn bind(listeners: &[Arc<JavaListener>]) -> Vec<Arc<dyn Listener>> {
     let bind =
         |listener: &Arc<JavaListener>| Arc::new(Bound { listener: listener.clone(), db: AtomicI64::new(0) });
@@ -142,7 +143,7 @@ pub fn take_bound() -> Vec<Arc<Bound>> {
     OPENING.take()
 }
 
-/// Tells the listeners the handle of their database.
+/// Stores the handle of the database in its listeners.
 pub fn give_handle(listeners: &[Arc<Bound>], db: Handle) {
     listeners.iter().for_each(|listener| listener.db.store(db.0, Ordering::Relaxed));
 }
@@ -160,7 +161,7 @@ fn path_text<'j>(java: Java<'j>, path: &Path) -> Outcome<Value> {
     Ok(java.new_text(&path.to_string_lossy())?.into())
 }
 
-/// Returns the text of the directory of a file: RocksDB's name of the database.
+/// Returns the directory of a file as text. RocksDB uses the directory as the name of the database.
 fn dir_text<'j>(java: Java<'j>, path: &Path) -> Outcome<Value> {
     path_text(java, path.parent().unwrap_or(Path::new("")))
 }
@@ -177,14 +178,14 @@ fn properties<'j>(java: Java<'j>, properties: Option<&Properties>) -> Outcome<Va
     Ok(object.into())
 }
 
-/// Returns the number of a reason to flush. RocksDB has the number 7 for tests.
+/// Returns the number of a flush reason. RocksDB uses the number 7 only in tests.
 fn flush_reason(reason: FlushReason) -> i8 {
     let number = reason as i8;
     if number < 7 { number } else { number + 1 }
 }
 
-/// Returns the number of a reason in `BackgroundErrorReason`. Java has names for the first four reasons; the other reasons are
-/// failures of a flush that RocksDB's Java classes reject.
+/// Returns the number of a reason in `BackgroundErrorReason`. Java has names for the first four reasons only, so the other
+/// reasons are reported as `FLUSH`.
 fn error_reason(reason: ErrorReason) -> i8 {
     let number = reason as i8;
     if number < 4 { number } else { ErrorReason::Flush as i8 }
@@ -201,7 +202,7 @@ fn stall_number(stall: StallCondition) -> i8 {
 fn flush_info<'j>(java: Java<'j>, arguments: &mut [Value; 11]) -> Outcome<JObject<'j>> {
     match FLUSH_INFO.construct(java, &arguments[..]) {
         Ok(info) => Ok(info),
-        // A release may lack the name of a newer reason.
+        // An older release may have no name for a newer reason.
         Err(_) => {
             java.clear_exception();
             arguments[10] = Value::byte(0);
@@ -311,7 +312,7 @@ impl Bound {
         }
     }
 
-    /// Asks a method that returns a boolean.
+    /// Calls a method that returns a boolean.
     fn ask<'a>(
         &self,
         event: &'static Callback,
@@ -394,7 +395,7 @@ impl Listener for Bound {
         }
     }
 
-    /// A listener of Java cannot suppress the error: its `Status` is a copy.
+    /// Notifies the listener of a background error. A Java listener cannot suppress the error, because its `Status` is a copy.
     fn on_background_error(&self, reason: ErrorReason, error: &Error) -> ErrorDecision {
         self.call(&BACKGROUND_ERROR, |java| {
             Ok(vec![Value::byte(error_reason(reason)), status(java, Some(error))?])

@@ -1,12 +1,13 @@
-//! Loading: the JVM, the class loader, and the natives whose descriptors differ between the Java sides.
+//! Loading of the library: stores the JVM and the class loader, and registers the natives whose descriptors differ between
+//! the releases of the Java classes.
 //!
-//! The JVM finds a native by its name: each native is an exported symbol. The name says whether the native is overloaded,
-//! not whether the method is static; for both the second argument is one pointer. Four symbols have another descriptor in
-//! another release of the Java classes. For these symbols [`JNI_OnLoad`] asks the loaded classes: it registers the function
-//! whose descriptor the class declares.
+//! The JVM finds a native by its name: each native is an exported symbol. Some natives have another descriptor in another
+//! release of the Java classes (`variants` lists them). For these natives, [`JNI_OnLoad`] registers the function whose
+//! descriptor the loaded class declares. A static method and an instance method need no distinction: the second argument is
+//! a pointer for both.
 //!
-//! The class `RocksDB` loads the library while a state says "loading", and the initializers of other classes wait for the
-//! end of this state. So nothing here initializes a class that waits: `Class.forName` is called without initialization.
+//! While the class `RocksDB` loads the library, the static initializers of other classes wait until the load ends. An
+//! initialization of such a class from here would never end, so [`JNI_OnLoad`] calls `Class.forName` without initialization.
 //!
 //! Facts: the JNI specification, chapter 5; RocksDB `java/src/main/java/org/rocksdb/RocksDB.java` (`loadLibrary`).
 
@@ -36,7 +37,7 @@ unsafe impl Sync for Loaded {}
 
 static LOADED: OnceLock<Loaded> = OnceLock::new();
 
-/// A native that has this descriptor in some Java sides.
+/// A native with the descriptor that some releases of the Java classes declare.
 pub struct Variant {
     pub class: &'static str,
     pub name: &'static str,
@@ -92,7 +93,7 @@ fn load(java: Java<'_>, vm: *mut JavaVM) -> Outcome<()> {
     register(java, &crate::variants::all())
 }
 
-/// Registers of each native the variant that the class declares.
+/// Registers, for each native, the variant whose descriptor the loaded class declares.
 fn register(java: Java<'_>, variants: &[Variant]) -> Outcome<()> {
     for (at, first) in variants.iter().enumerate() {
         let is_same = |other: &Variant| (first.class, first.name) == (other.class, other.name);
@@ -146,7 +147,7 @@ fn register_one(java: Java<'_>, class: JClass<'_>, variant: &Variant) -> Outcome
     Ok(answer == JNI_OK)
 }
 
-/// Finds a class of the Java side and initializes the class.
+/// Finds a RocksDB class with the stored class loader and initializes the class.
 ///
 /// # Errors
 /// ClassNotFoundException.
@@ -191,8 +192,8 @@ thread_local! {
     static ATTACHED: Attached = const { Attached(Cell::new(false)) };
 }
 
-/// Calls a function with the environment of this thread. Attaches a thread of the engine as a daemon; the thread is
-/// detached when it ends. Returns `None` without a JVM.
+/// Calls a function with the environment of this thread. If the thread is not attached to the JVM, attaches it as a daemon
+/// and detaches it when the thread ends. Returns `None` if there is no JVM.
 pub fn with_java<R>(call: impl FnOnce(Java<'_>) -> R) -> Option<R> {
     let loaded = LOADED.get()?;
     let mut env: *mut c_void = null_mut();
@@ -210,11 +211,13 @@ pub fn with_java<R>(call: impl FnOnce(Java<'_>) -> R) -> Option<R> {
     Some(call(unsafe { Java::from_raw(env.cast::<JNIEnv>()) }))
 }
 
-/// Calls Java from a callback. Local references of the call end with the call. An exception is kept for the native that
-/// runs in this thread; in a thread of the engine the exception is printed. Then, and without a JVM, returns `None`.
+/// Calls Java from a callback of the engine. Deletes the local references of the call afterwards.
+///
+/// Returns `None` if there is no JVM or if the call throws. If a native runs in this thread, the native throws the exception
+/// when it ends, and until then this function does not call Java. In a thread of the engine, the exception is printed.
 pub fn callback<R>(call: impl FnOnce(Java<'_>) -> Outcome<R>) -> Option<R> {
     let answer = with_java(|java| {
-        // After a first exception of this native, Java is not called again.
+        // If an earlier callback of this native threw, do not call Java again.
         if java.has_exception() || crate::throw::has_kept() {
             return None;
         }

@@ -1,7 +1,7 @@
 //! Info logs of Java: `Logger`, and `StdErrLogger`.
 //!
-//! A logger of Java takes the place of the `LOG` files. The engine logs from each of its threads; `load::callback` attaches
-//! the thread. Facts: RocksDB `java/rocksjni/loggerjnicallback.cc`, `util/stderr_logger.cc`.
+//! A Java logger replaces the `LOG` files. The engine writes lines from each of its threads; `load::callback` attaches the
+//! thread to the JVM. Facts: RocksDB `java/rocksjni/loggerjnicallback.cc`, `util/stderr_logger.cc`.
 
 use std::fmt;
 use std::sync::Arc;
@@ -26,7 +26,7 @@ static LOG: Method =
 static LEVEL: Method =
     Class::new("org/rocksdb/InfoLogLevel").static_method("getInfoLogLevel", "(B)Lorg/rocksdb/InfoLogLevel;");
 
-/// The least level that a logger writes.
+/// The lowest level that a logger writes.
 struct Level(AtomicU8);
 
 impl Level {
@@ -64,7 +64,7 @@ impl Logger for JavaLogger {
         self.level.set(level);
     }
 
-    /// A line of the header has the level Info, as RocksDB hands header lines to a logger of a program.
+    /// Passes a line to the Java logger. Header lines get the level Info, as in RocksDB.
     fn log(&self, level: LogLevel, message: fmt::Arguments<'_>) {
         let level = if level == LogLevel::Header { LogLevel::Info } else { level };
         if level < self.level.get() {
@@ -108,7 +108,7 @@ natives! {
         java_logger(java, this, level_of(level)?)?
     }
 
-    /// The logger has the level that the options have now.
+    /// Makes a logger with the current `info_log_level` of the options.
     fn Logger_createNewLoggerOptions | Logger_createNewLoggerDbOptions[java, this](options: Handle) -> Handle {
         let level = options.shared::<OptionSet>()?.db.info_log_level;
         java_logger(java, this, level)?

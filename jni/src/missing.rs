@@ -1,15 +1,17 @@
-//! The natives that are not built yet, by name: each throws `RocksDBException` with the code NotSupported and its name.
+//! The natives that Ironstone does not implement. Each throws a `RocksDBException` with the code NotSupported and its name.
 //!
-//! A native without a symbol is an `UnsatisfiedLinkError`, and programs do not expect an error of the linker. So each native of
-//! the four releases has a symbol. A native that gets built leaves this list: the compiler refuses a symbol that exists twice.
+//! If a native had no symbol, its call would throw `UnsatisfiedLinkError`, and programs do not expect this error. So each native
+//! of the four releases has a symbol. When a native is implemented, it must be removed from this list: the compiler rejects a
+//! symbol that exists twice.
 //!
 //! ```text
 //! refused! { i64: Checkpoint_newCheckpoint ...; }   // throws, and returns zero
 //! closed! { Checkpoint_disposeInternal ... }        // does nothing: no object of the class exists
 //! ```
 //!
-//! The natives take no arguments after the object: the caller of a C function removes the arguments. The JVM looks up the short
-//! name of a native before the name with the arguments. So no short name in the list may hide a built native.
+//! The functions declare no arguments after the object. This is safe because the caller of a C function removes the arguments.
+//! The JVM looks up the short name of a native before the name with the argument types, so a short name in the list must not
+//! hide an implemented native.
 //!
 //! Facts: the `native` methods of the classes of the four releases; the JNI specification, chapter 2 (names of natives).
 

@@ -9,8 +9,9 @@
 //! }
 //! ```
 //!
-//! A name is a symbol without `Java_org_rocksdb_`. Two names are the names of one native in two releases. The body returns
-//! its value with `?` for faults. The frame catches panics and throws the fault; the native then returns zero or null.
+//! A name is a symbol without `Java_org_rocksdb_`. Two names are the names of one native in two releases. The body returns its
+//! value and uses `?` for faults. If the body fails or panics, the frame throws an exception, and the native returns zero or
+//! null.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -23,14 +24,14 @@ use crate::handle::Handle;
 use crate::java::{JBuffer, JBytes, JClass, JInts, JLongs, JObject, JObjects, JString, Java};
 use crate::throw::Running;
 
-/// A type of an argument: how Java passes it, and the value in the body.
+/// An argument type: converts the value that Java passes to the value that the body gets.
 pub trait Argument {
     type Raw;
 
     fn from_raw(raw: Self::Raw) -> Self;
 }
 
-/// A type of a result, with the value after a fault.
+/// A result type, with the value that a native returns after a fault.
 pub trait Answer {
     type Raw;
 
@@ -148,13 +149,13 @@ fn thrown_panic(java: Java<'_>, name: &str, panic: Box<dyn Any + Send>) {
         (_, Some(text)) => text.clone(),
         _ => "no message".to_string(),
     };
-    // Dropping a payload can panic again. The payload is a few bytes.
+    // Leak the payload: its drop could panic again, and it has only a few bytes.
     std::mem::forget(panic);
     let error = Error::aborted(format!("{name}: panic: {text}"));
     let _ = catch_unwind(AssertUnwindSafe(|| crate::throw::throw(java, &Fault::Rocks(error))));
 }
 
-/// Declares natives. The module text describes the form.
+/// Declares natives. The documentation of the module describes the form.
 macro_rules! natives {
     () => {};
     ($(#[$doc:meta])* fn $($name:ident)|+ [$java:tt] $arguments:tt -> $answer:ty $body:block $($rest:tt)*) => {
@@ -262,7 +263,7 @@ macro_rules! getter {
     };
 }
 
-/// Declares the natives that close a handle, under the two names of the releases. A closed handle is accepted.
+/// Declares the natives that close a handle, under the names of all releases. The natives accept a closed handle.
 macro_rules! disposers {
     ($($class:ident: $t:ty;)*) => {
         $($crate::native::disposer! { $class disposeInternal $t }

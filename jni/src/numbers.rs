@@ -1,8 +1,9 @@
 //! The numbers of tickers and histograms in Java.
 //!
-//! Java's enums give each ticker and histogram a `byte`. RocksDB numbers its own enums by position. The tables are pairs of
-//! both, in Java's order. A number without a pair is not known to RocksDB 11.8.1. The releases 9.8.4, 10.1.3 and 11.8.1 have the
-//! same numbers. Release 8.10.0 has other numbers, which are first changed to the numbers of 11.8.1.
+//! Java's enums give each ticker and histogram a `byte`. These numbers differ from the numbers of RocksDB's C++ enums. The
+//! tables map a number of Java to the ticker or histogram of the engine. A number that is not in the table does not exist in
+//! RocksDB 11.8.1. The releases 9.8.4, 10.1.3 and 11.8.1 have the same numbers. The numbers of release 8.10.0 are first
+//! converted to the numbers of 11.8.1.
 //!
 //! Facts: RocksDB `java/rocksjni/portal.h` (`TickerTypeJni`, `HistogramTypeJni`).
 
@@ -13,12 +14,12 @@ use base::stats::{HistogramKind, Ticker};
 /// True if the loaded classes are those of release 8.10.0.
 static ARE_OLD: AtomicBool = AtomicBool::new(false);
 
-/// From now on, the numbers are those of release 8.10.0. For the load of the library.
+/// Selects the numbers of release 8.10.0. Called when the library is loaded.
 pub fn use_old() {
     ARE_OLD.store(true, Ordering::Relaxed);
 }
 
-/// Changes a number of the loaded classes to the number in 11.8.1. `None`: 11.8.1 has no such ticker or histogram.
+/// Converts a number of the loaded classes to the number in 11.8.1. Returns `None` if 11.8.1 has no such ticker or histogram.
 fn newest(number: i8, old: &[Same]) -> Option<i8> {
     if ARE_OLD.load(Ordering::Relaxed) { renumbered(number, old) } else { Some(number) }
 }
@@ -41,7 +42,7 @@ pub fn histogram(number: i8) -> Option<HistogramKind> {
     HISTOGRAMS.iter().find(|(java, _)| *java == number).map(|(_, kind)| *kind)
 }
 
-/// The numbers of 8.10.0 from the first to the last, and the difference to the numbers of the same names in 11.8.1.
+/// A range of numbers of 8.10.0: the first number, the last number, and the difference that gives the number in 11.8.1.
 type Same = (i16, i16, i16);
 
 /// NUMBER_BLOCK_NOT_COMPRESSED (85) is NUMBER_BLOCK_COMPRESSION_REJECTED in newer releases.

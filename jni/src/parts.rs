@@ -19,7 +19,7 @@ use crate::native::{disposers, natives, rows};
 static ALLOCATE: Method =
     Class::new("java/nio/ByteBuffer").static_method("allocateDirect", "(I)Ljava/nio/ByteBuffer;");
 
-/// `Slice` and `DirectSlice`: bytes of their own, from which a prefix can be removed.
+/// `Slice` and `DirectSlice`: a copy of bytes. A prefix can be removed from the slice.
 pub struct SliceObject {
     bytes: Vec<u8>,
     start: usize,
@@ -40,8 +40,8 @@ pub struct EnvObject(pub Env);
 
 static DEFAULT_ENV: Mutex<Handle> = Mutex::new(Handle::NULL);
 
-/// Returns the handle of the default environment. Java programs compare handles: all calls return the same handle until Java
-/// closes the handle.
+/// Returns the handle of the default environment. All calls return the same handle until Java closes the handle, because Java
+/// programs compare handles.
 fn default_env() -> Handle {
     let mut default = DEFAULT_ENV.lock();
     if !default.is_live() {
@@ -62,7 +62,7 @@ pub struct RateLimiterObject(pub Arc<RateLimiter>);
 /// `ConcurrentTaskLimiterImpl`.
 pub struct TaskLimiter(pub Arc<ConcurrentTaskLimiter>);
 
-/// A memtable factory on its way from a `MemTableConfig` to options.
+/// A memtable factory that a `MemTableConfig` made. It is later moved into options.
 pub struct MemtableConfig(pub MemtableFactory);
 
 /// `ConfigOptions`.
@@ -89,7 +89,7 @@ disposers! {
 }
 
 natives! {
-    /// The default environment. Java keeps its handle for the life of the process.
+    /// Returns the default environment. Java keeps this handle until the process ends.
     fn Env_getDefaultEnvInternal[_]() -> Handle {
         default_env()
     }
@@ -127,7 +127,7 @@ natives! {
         limiter.shared::<RateLimiterObject>()?.0.total_requests(IoPriority::Total)
     }
 
-    /// Waits until the bytes may go, as a write of the highest priority.
+    /// Waits until the rate limiter permits the bytes, with the highest priority.
     fn RateLimiter_request[_](limiter: Handle, bytes: i64) {
         let limiter = limiter.shared::<RateLimiterObject>()?.0.clone();
         let burst = limiter.single_burst_bytes();
@@ -159,7 +159,7 @@ natives! {
         options.exclusive::<ConfigOptions>()?.env = Some(env);
     }
 
-    /// Only the delimiter of RocksDB's texts is built.
+    /// Accepts only the default delimiter of RocksDB, ";".
     fn ConfigOptions_setDelimiter[java](options: Handle, delimiter: JString) {
         drop(options.exclusive::<ConfigOptions>()?);
         if java.text(delimiter)? != ";" {
@@ -167,7 +167,7 @@ natives! {
         }
     }
 
-    /// Texts are always escaped.
+    /// Accepts only true, because option texts are always escaped.
     fn ConfigOptions_setInputStringsEscaped[_](options: Handle, escaped: bool) {
         drop(options.exclusive::<ConfigOptions>()?);
         if !escaped {
@@ -175,7 +175,7 @@ natives! {
         }
     }
 
-    /// The level of a comparison of options, which no call of Java makes. 0xff is the default, the exact match.
+    /// Accepts only the default -1 (0xff, exact match). The level is for comparisons of options, and no Java call compares them.
     fn ConfigOptions_setSanityLevel[_](options: Handle, level: i8) {
         drop(options.exclusive::<ConfigOptions>()?);
         if level != -1 {
@@ -183,21 +183,21 @@ natives! {
         }
     }
 
-    /// An empty environment in memory. The clock and the threads are those of the base environment.
+    /// Makes an empty environment in memory. It uses the clock and the threads of the base environment.
     fn RocksMemEnv_createMemEnv[_](base: Handle) -> Handle {
         let machine = base.shared::<EnvObject>()?.0.clone();
         let fs = Arc::new(env::memory::MemoryFs::new(machine.clock.clone()));
         Handle::new(EnvObject(Env { fs, ..machine }))
     }
 
-    /// An environment whose file calls are timed in the perf context.
+    /// Makes an environment that adds the times of its file calls to the perf context.
     fn TimedEnv_createTimedEnv[_](base: Handle) -> Handle {
         let base = base.shared::<EnvObject>()?.0.clone();
         let fs = TimedFs::wrap(base.fs.clone());
         Handle::new(EnvObject(Env { fs, ..base }))
     }
 
-    /// A negative number sets no limit.
+    /// Makes a limiter of concurrent tasks. A negative number means no limit.
     fn ConcurrentTaskLimiterImpl_newConcurrentTaskLimiterImpl0[java](name: JString, tasks_max: i32) -> Handle {
         Handle::new(TaskLimiter(ConcurrentTaskLimiter::new(java.text(name)?, tasks_max)))
     }
@@ -311,14 +311,14 @@ natives! {
         slice.start += len.ok_or_else(|| Fault::bounds("the prefix is longer than the slice".to_string()))?;
     }
 
-    /// The bytes are freed with the slice.
+    /// Does nothing: the bytes are freed together with the slice.
     fn Slice_disposeInternalBuf | DirectSlice_disposeInternalBuf[_](_slice: Handle, _offset: i64) {}
 
     fn DirectSlice_createNewDirectSlice0[java](data: JBuffer, len: i32) -> Handle {
         java.with_direct(data, Part { offset: 0, len }, |bytes| Ok(Handle::new(SliceObject::copied(bytes.to_vec()))))?
     }
 
-    /// The slice ends before the first zero byte of the buffer, as in RocksDB.
+    /// Makes a slice of the bytes before the first zero byte of the buffer, as RocksDB does.
     fn DirectSlice_createNewDirectSlice1[java](data: JBuffer) -> Handle {
         let len = i32::try_from(java.direct_capacity(data)?).unwrap_or(i32::MAX);
         java.with_direct(data, Part { offset: 0, len }, |bytes| {
@@ -327,7 +327,7 @@ natives! {
         })?
     }
 
-    /// Returns a buffer with a copy of the bytes: a buffer over the slice's memory would end with the slice.
+    /// Returns a buffer with a copy of the bytes. A buffer over the memory of the slice would be invalid after its close.
     fn DirectSlice_data0[java](slice: Handle) -> JObject<'j> {
         let slice = slice.shared::<SliceObject>()?;
         let len = i32::try_from(slice.bytes().len()).unwrap_or(i32::MAX);

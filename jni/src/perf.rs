@@ -1,7 +1,8 @@
 //! `PerfContext` and the perf level: counters of the calling thread.
 //!
-//! RocksDB's handle is the address of the counters of the thread that asks. Here a handle is a mark without an object: each
-//! getter reads the counters of the thread that calls the getter. Facts: RocksDB `java/rocksjni/jni_perf_context.cc`.
+//! In RocksDB, the handle is the address of the counters of the thread that called `getPerfContext`. Here the handle is a
+//! constant without an object: each getter reads the counters of the thread that calls the getter. Facts: RocksDB
+//! `java/rocksjni/jni_perf_context.cc`.
 
 use base::stats::{self, PerfCounter};
 
@@ -131,7 +132,7 @@ natives! {
     }
 
     fn RocksDB_setPerfLevel[_](level: i8) {
-        // Java has no number for the level that only counts waits (3 of RocksDB).
+        // Java has no number for RocksDB's level 3, which counts only waits.
         stats::set_perf_level_number(i64::from(if level >= 3 { level + 1 } else { level }));
     }
 

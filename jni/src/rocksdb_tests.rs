@@ -1,8 +1,7 @@
 //! Natives of RocksDB's own Java tests: `RocksDBExceptionTest`, `WriteBatchTest`, `NativeComparatorWrapperTest`.
 //!
-//! RocksDB's library has these natives, so its tests run with the library of the jar. With them here the tests run unchanged
-//! on this library. Facts: RocksDB `java/rocksjni/rocksdb_exception_test.cc`, `write_batch_test.cc`,
-//! `native_comparator_wrapper_test.cc`.
+//! RocksDB's library exports these natives for its own tests. This library exports them too, so that the tests run unchanged.
+//! Facts: RocksDB `java/rocksjni/rocksdb_exception_test.cc`, `write_batch_test.cc`, `native_comparator_wrapper_test.cc`.
 
 use base::order::Order;
 use base::{Error, Subcode};
@@ -23,7 +22,7 @@ static NEW_EXCEPTION: Method =
 
 const MESSAGE: &str = "test message";
 
-/// Throws an exception with a message of its own beside the status.
+/// Throws an exception with a status and a separate message.
 fn raise(java: Java<'_>, error: &Error) -> Fault {
     let thrown = || -> Outcome<JObject<'_>> {
         let (message, status) = (java.new_text(MESSAGE)?, throw::status(java, Some(error))?);
@@ -130,7 +129,7 @@ natives! {
     }
 }
 
-/// The bytewise order under the name of the test.
+/// The bytewise order, with the name that the test expects.
 struct Named;
 
 impl base::order::Comparator for Named {

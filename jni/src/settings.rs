@@ -1,4 +1,4 @@
-//! Options of compactions, ingestions, compression, backups of single calls: rows of plain values.
+//! Small option classes: compression, compactions, ingestions, imports. One row defines one setter and one getter.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -154,7 +154,7 @@ natives! {
         Handle::new(CompactRange { options, canceled })
     }
 
-    /// The two numbers are one text of 16 bytes, low byte first.
+    /// Sets a timestamp of 16 bytes. The two numbers are its bytes, lowest byte first.
     fn CompactRangeOptions_setFullHistoryTSLow[_](options: Handle, start: i64, range: i64) {
         let low = [start.to_le_bytes(), range.to_le_bytes()].concat();
         options.exclusive::<CompactRange>()?.options.full_history_ts_low = Some(low);

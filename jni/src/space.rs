@@ -28,7 +28,7 @@ fn change(manager: Handle, change: impl FnOnce(&mut SstFileOptions)) -> Outcome<
 }
 
 natives! {
-    /// A logger of its own is not built.
+    /// Makes an SST file manager. Fails if the call passes a logger, because Ironstone does not support it.
     fn SstFileManager_newSstFileManager[_](
         env: Handle, logger: Handle, rate_bytes_per_sec: i64, max_trash_db_ratio: f64, bytes_max_delete_chunk: i64
     ) -> Handle {

@@ -16,7 +16,7 @@ use crate::options::OptionSet;
 use crate::parts::{RateLimiterObject, SliceObject};
 use crate::table_properties;
 
-/// `EnvOptions`: the options of a database that are about files.
+/// `EnvOptions`: the database options that concern files.
 struct FileSettings {
     db: DbOptions,
     fallocate_with_keep_size: bool,
@@ -27,7 +27,7 @@ struct FileSettings {
 struct WriterObject {
     options: OptionSet,
     writer: Option<ExternalWriter>,
-    /// The size of the last file that was finished.
+    /// The size of the last finished file in bytes.
     size: u64,
 }
 
@@ -48,10 +48,10 @@ impl Default for FileSettings {
 }
 
 impl FileSettings {
-    /// Puts these options into the options of a writer.
+    /// Copies these options into the options of a writer.
     ///
     /// # Errors
-    /// NotSupported for an option that is not built.
+    /// NotSupported for an option that Ironstone does not have.
     fn apply(&self, db: &mut DbOptions) -> Result<()> {
         if !self.fallocate_with_keep_size {
             return Err(Error::not_supported("EnvOptions.fallocateWithKeepSize = false"));
@@ -130,7 +130,7 @@ natives! {
         Handle::new(WriterObject::new(settings, options)?)
     }
 
-    /// The comparator replaces the comparator of the options.
+    /// Makes a writer. `comparator` replaces the comparator of the options.
     fn SstFileWriter_newSstFileWriter__JJJB[_](
         settings: Handle, options: Handle, comparator: Handle, _kind: i8
     ) -> Handle {
@@ -210,7 +210,7 @@ natives! {
         object.file = Some(file);
     }
 
-    /// The iterator keeps the file open.
+    /// Makes an iterator. The file stays open until the iterator is closed.
     fn SstFileReader_newIterator[_](handle: Handle, options: Handle) -> Handle {
         let file = reader(handle)?;
         Handle::new(IteratorObject::table(file.iter(options.shared::<ReadObject>()?.options.clone())?))

@@ -1,6 +1,6 @@
 //! `Statistics` and histograms.
 //!
-//! Java numbers tickers and histograms in its own way; [`crate::numbers`] has the tables.
+//! Java has its own numbers for tickers and histograms; [`crate::numbers`] has the tables.
 
 use std::sync::Arc;
 
@@ -31,7 +31,7 @@ fn histogram(number: i8) -> Outcome<HistogramKind> {
         .ok_or_else(|| Fault::illegal_argument(format!("{number} is not a HistogramType")))
 }
 
-/// Makes statistics. The ignored histograms stay empty.
+/// Makes statistics. Ignored histograms are not collected.
 fn create(ignored: JBytes<'_>, java: crate::java::Java<'_>) -> Outcome<Handle> {
     let numbers = if ignored.is_null() { Vec::new() } else { java.bytes(ignored)? };
     let ignored = numbers.into_iter().map(|number| histogram(number as i8)).collect::<Outcome<Vec<_>>>()?;

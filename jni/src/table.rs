@@ -13,7 +13,7 @@ use crate::fault::{Fault, Outcome};
 use crate::handle::Handle;
 use crate::native::{disposers, natives};
 
-/// A table factory on its way from a `TableFormatConfig` to options.
+/// A table factory that a `TableFormatConfig` made. It is later moved into options.
 pub struct TableConfig {
     pub factory: TableFactory,
     pub block_cache: Option<Arc<BlockCache>>,
@@ -27,8 +27,8 @@ disposers! {
     Filter: FilterPolicyObject;
 }
 
-/// The arguments of `BlockBasedTableConfig.newTableFactoryHandle` of all releases, with the defaults of the arguments
-/// that a release lacks.
+/// The arguments of `BlockBasedTableConfig.newTableFactoryHandle` of all releases. An argument that the loaded release does
+/// not pass has its default.
 pub struct BlockBased {
     pub cache_index_and_filter_blocks: bool,
     pub cache_index_and_filter_blocks_with_high_priority: bool,
@@ -62,7 +62,7 @@ pub struct BlockBased {
     pub newest: Option<Newest>,
 }
 
-/// The arguments of 11.8.1 that older releases lack.
+/// The arguments of 11.8.1 that older releases do not pass.
 pub struct Newest {
     pub separate_key_value_in_data_block: bool,
     pub uniform_cv_threshold: f64,
@@ -98,7 +98,7 @@ impl BlockBased {
     /// Makes the table factory.
     ///
     /// # Errors
-    /// IllegalArgumentException for a number without meaning; IllegalStateException for a closed cache or filter.
+    /// IllegalArgumentException for an unknown number; IllegalStateException for a closed cache or filter.
     pub fn make(self) -> Outcome<Handle> {
         let block_cache = self.cache()?;
         let mut options = BlockBasedTableOptions {

@@ -78,7 +78,7 @@ pub fn object<'j>(java: Java<'j>, properties: &Properties) -> Outcome<JObject<'j
         let name = java.new_text(&String::from_utf8_lossy(name))?;
         Ok((name.object(), java.new_text(&String::from_utf8_lossy(value))?.object()))
     })?;
-    // RocksDB fills the readable properties only in its tools.
+    // RocksDB fills the readable properties only in its tools, so Java gets an empty map.
     let readable =
         collections::map(java, std::iter::empty::<()>(), |_, ()| Ok((JObject::NULL, JObject::NULL)))?;
     arguments.extend([Value::from(collected), Value::from(readable)]);

@@ -15,7 +15,7 @@ use crate::parts::EnvObject;
 static STATUS: Class = Class::new("org/rocksdb/ThreadStatus");
 static NEW_STATUS: Method = Class::new("org/rocksdb/ThreadStatus")
     .method("<init>", "(JBLjava/lang/String;Ljava/lang/String;BJB[JB)V");
-/// No thread waits for a lock of RocksDB's kind.
+/// The state of each thread. RocksDB's other state is the wait for one of its mutexes, which the engine does not have.
 const STATE_UNKNOWN: i8 = 0;
 
 const THREADS: [&str; 4] = ["High Pri", "Low Pri", "User", "Bottom Pri"];

@@ -8,7 +8,7 @@
 //! | handle of a closed object | `java.lang.IllegalStateException` |
 //! | index, length | `java.lang.IndexOutOfBoundsException` |
 //! | null | `java.lang.NullPointerException` |
-//! | an exception that already waits | no change |
+//! | an exception is already pending | no change |
 //!
 //! Facts: RocksDB `java/rocksjni/portal.h` (`RocksDBExceptionJni`, `StatusJni`): the numbers of codes and subcodes.
 
@@ -24,7 +24,7 @@ use crate::class::{Class, Global, Method, Value};
 use crate::fault::{Fault, Outcome};
 use crate::java::{JObject, JString, Java, jni};
 
-/// Throws the exception of the fault. An exception that already waits stays.
+/// Throws the exception of the fault. Does not replace an exception that is already pending.
 #[cold]
 pub fn throw(java: Java<'_>, fault: &Fault) {
     if java.has_exception() {
@@ -76,7 +76,8 @@ impl Drop for Running<'_> {
     }
 }
 
-/// Set after the first exception of a callback. Natives look at the exceptions of their thread only after that.
+/// Set after the first exception of a callback in the process. Until then, natives do not need to check the stored
+/// exception of their thread.
 static ANY_KEPT: AtomicBool = AtomicBool::new(false);
 
 #[cold]
@@ -92,12 +93,13 @@ fn rethrow(java: Java<'_>) {
     }
 }
 
-/// Returns true if an exception of a callback waits for the end of the native of this thread.
+/// Returns true if a stored exception of a callback will be thrown when the native of this thread ends.
 pub fn has_kept() -> bool {
     ANY_KEPT.load(Ordering::Relaxed) && KEPT.with_borrow(Option::is_some)
 }
 
-/// Takes the exception of a callback out of the JVM: keeps the exception for the native of this thread, or prints it.
+/// Removes the pending exception of a callback from the JVM. Stores the exception for the native that runs in this thread. If
+/// no native runs in this thread, prints the exception.
 #[cold]
 pub fn keep(java: Java<'_>, fault: Fault) {
     throw(java, &fault);
@@ -159,8 +161,9 @@ pub fn status<'j>(java: Java<'j>, error: Option<&Error>) -> Outcome<JObject<'j>>
     STATUS.construct(java, &[Value::byte(code), Value::byte(subcode), state.object().into()])
 }
 
-/// The texts that RocksDB gives with the codes Busy, TimedOut, Expired and MergeInProgress. Other statuses of these codes, and the
-/// NotFound of a save point, have no text in RocksDB, and programs compare the message with the name of the code.
+/// The only texts that RocksDB uses with the codes Busy, TimedOut, Expired and MergeInProgress. Other statuses with these codes
+/// have no text in RocksDB, and neither has the NotFound of a missing save point. Programs compare the message of such an
+/// exception with the name of the code, so Ironstone's own text must be left out.
 const RARE_TEXTS: [&str; 3] = ["Recovery in progress", "Recovery already in progress", "Deadline exceeded"];
 
 /// Returns the text of an error without the text of its code and subcode: `Status::getState` of RocksDB.

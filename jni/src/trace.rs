@@ -10,10 +10,10 @@
 //! multi   map u64 │ number of keys u32 │ column families │ keys
 //! ```
 //!
-//! The bits of the map name the parts that follow. A part has its length before it. Bounds that are empty are left out.
+//! A bit of the map is set for each part that follows. Each part begins with its length. Empty bounds are left out.
 //!
-//! The natives of `RocksDB` and the iterators that are made during the trace are traced; a call of the writer itself is not.
-//! After the first failure of the writer, and above the size limit, no record is written.
+//! A trace records the calls of the natives of `RocksDB`, and the seeks of iterators that are made during the trace. Calls that
+//! the writer itself makes are not recorded. After a failure of the writer, or above the size limit, no record is written.
 //!
 //! Facts: RocksDB `trace_replay/trace_replay.cc`, `java/rocksjni/trace_writer_jnicallback.cc`.
 
@@ -56,7 +56,7 @@ enum Kind {
 /// A writer of Java.
 pub struct WriterObject(pub Arc<Global>);
 
-/// A trace that runs.
+/// A running trace.
 pub struct Trace {
     pub writer: Arc<Global>,
     pub bytes_max: u64,
@@ -64,14 +64,14 @@ pub struct Trace {
     pub has_failed: bool,
 }
 
-/// The trace of a database. Any thread.
+/// The trace of a database. Several threads use it concurrently.
 #[derive(Default)]
 pub struct Tracer {
     is_on: AtomicBool,
     trace: Mutex<Option<Trace>>,
 }
 
-/// What an iterator needs to trace its seeks.
+/// The data that an iterator needs to trace its seeks.
 pub struct SeekTracer {
     tracer: Arc<Tracer>,
     family: FamilyId,
@@ -137,7 +137,7 @@ fn multi_get_payload<'a>(keys: impl Iterator<Item = (FamilyId, &'a [u8])>) -> Ve
     bytes
 }
 
-/// Runs a call of the writer. Calls of the writer itself are not traced.
+/// Calls a method of the writer. While the method runs, calls of this thread are not traced.
 fn in_writer<R>(call: impl FnOnce() -> R) -> R {
     IN_WRITER.set(true);
     let answer = call();
@@ -245,7 +245,7 @@ impl Tracer {
 }
 
 impl SeekTracer {
-    /// Returns what an iterator of a column family needs, if a trace runs.
+    /// Returns the tracer for the seeks of an iterator. Returns `None` if no trace is running.
     #[inline]
     pub fn new(
         tracer: &Arc<Tracer>,

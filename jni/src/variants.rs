@@ -73,7 +73,7 @@ unsafe extern "system" fn enable_file_deletions(env: *mut JNIEnv, _: JObject<'_>
     }
 }
 
-/// With `force`, deletions are enabled however often they were disabled.
+/// Enables file deletions. With `force`, undoes all calls that disabled them; otherwise undoes one call.
 ///
 /// # Safety
 /// The JVM calls this function as a native.

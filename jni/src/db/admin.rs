@@ -26,7 +26,7 @@ fn create(db: &DatabaseObject, name: &[u8], options: Handle) -> Outcome<Handle> 
     Ok(db.create_family(descriptor)?)
 }
 
-/// Makes column families until the first error. Families that were made stay, as in RocksDB.
+/// Creates column families until the first error. As in RocksDB, an error does not drop the column families created before.
 fn create_all<'j>(
     java: Java<'j>,
     db: Handle,
@@ -46,7 +46,7 @@ fn create_all<'j>(
     java.new_longs(&handles)
 }
 
-/// Reads a property name; Java passes its length too.
+/// Returns the error of an unknown property: NotFound without a text, as in RocksDB.
 fn unknown_property() -> Fault {
     Error::not_found("").into()
 }
@@ -167,7 +167,7 @@ natives! {
         database(db)?.db.resume_all_compactions()?;
     }
 
-    /// A bound of length 0 or less is open.
+    /// Compacts a key range. A bound with a length of 0 or less means no bound.
     fn RocksDB_compactRange[java](
         db: Handle, begin: JBytes, begin_len: i32, end: JBytes, end_len: i32, options: Handle, family: Handle
     ) {
@@ -204,7 +204,7 @@ natives! {
         InFamily::new(&db, family)?.get(&db).options().level0_stop_writes_trigger
     }
 
-    /// Always 0: memtables are flushed to level 0.
+    /// Returns 0, because memtables are always flushed to level 0.
     fn RocksDB_maxMemCompactionLevel[_](_db: Handle, _family: Handle) -> i32 {
         0
     }
@@ -224,7 +224,7 @@ natives! {
         database(db)?.db.verify_checksum()?;
     }
 
-    /// A null bound is open.
+    /// Deletes the SST files whose keys are all in the ranges. A null bound means no bound.
     fn RocksDB_deleteFilesInRanges[java](db: Handle, family: Handle, ranges: JObjects, include_end: bool) {
         let (db, bounds) = (database(db)?, java.byte_arrays_or_null(ranges)?);
         let pairs: Vec<_> = bounds.chunks_exact(2).map(|pair| (pair[0].as_deref(), pair[1].as_deref())).collect();

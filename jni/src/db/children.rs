@@ -1,22 +1,22 @@
-//! Handles of objects that end with a database.
+//! Handles of objects that are closed together with their database.
 //!
-//! The Java classes leave iterators, column families, snapshots and transactions open after the close of their database. The
-//! drop of the database closes these objects.
+//! A Java program may close a database before its iterators, column families, snapshots and transactions. When the database
+//! object is dropped, it closes the handles of these objects.
 
 use env::sync::Mutex;
 
 use crate::handle::Handle;
 
-/// The handles that end with one database, or with one transaction.
+/// The handles that are closed together with one database or one transaction.
 #[derive(Default)]
 pub struct Children(Mutex<State>);
 
 #[derive(Default)]
 struct State {
     handles: Vec<Handle>,
-    /// The number of handles at which the closed handles are removed.
+    /// The number of handles at which [`Children::add`] removes closed handles from the list.
     prune_at: usize,
-    /// Set at the end. A child of a closed database is closed at once.
+    /// True after [`Children::close`]. A handle that is added later is closed at once.
     is_closed: bool,
 }
 
@@ -38,7 +38,7 @@ impl Children {
         handle
     }
 
-    /// Closes the objects. The last object goes first: an iterator ends before its transaction.
+    /// Closes the objects, newest first, so that an iterator is closed before its transaction.
     pub fn close(&self) {
         let handles = {
             let mut state = self.0.lock();

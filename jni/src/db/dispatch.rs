@@ -1,8 +1,10 @@
 //! Kinds of databases: plain, with a time to live, with transactions, and secondary instances.
 //!
-//! All kinds are one object, because each Java class of a database calls the natives of `RocksDB`. A value of a database
-//! with a time to live ends with the time of its write: writes add the time, reads cut the time off. Writes of a transaction
-//! database outside of transactions lock their keys in the engine. A catch-up of a secondary instance replaces the view.
+//! All kinds have the same object type, because each Java class of a database calls the natives of `RocksDB`.
+//!
+//! - Time to live: a stored value ends with the time of its write. Writes append the time, and reads remove it.
+//! - Transactions: a write outside of transactions locks its keys in the engine.
+//! - Secondary instance: a catch-up replaces the view of the database.
 //!
 //! Facts: RocksDB `utilities/ttl/db_ttl_impl.cc`, `db/db_impl/db_impl_secondary.cc`.
 
@@ -108,7 +110,7 @@ impl DatabaseObject {
         self.value_of(self.db.get(family, key, options)?)
     }
 
-    /// Returns a stored value as the program wrote the value.
+    /// Removes the write time from a stored value if the database has a time to live.
     ///
     /// # Errors
     /// Corruption if the value has no time.
@@ -165,7 +167,7 @@ impl DatabaseObject {
         }
     }
 
-    /// Fails for a call that would show or write values without their times.
+    /// Fails if the database has a time to live, for calls that would return or write values without handling the write time.
     ///
     /// # Errors
     /// NotSupported.
@@ -177,8 +179,8 @@ impl DatabaseObject {
     }
 }
 
-/// The options of a secondary instance. Its info log is in `path`, because the instance changes nothing in the directory of
-/// the database.
+/// Returns the options of a secondary instance. Its info log is in `path`, because the instance must not write to the
+/// directory of the database.
 fn secondary_options(options: Handle, path: &Path) -> Outcome<ironstone::Options> {
     let mut options = options.shared::<OptionSet>()?.for_open()?;
     if options.db.info_log.is_none() {
@@ -256,7 +258,8 @@ natives! {
         families.handles(java, DatabaseObject::secondary(db)?)?
     }
 
-    /// Reads what the writer did. Calls that run keep their view; the replacement waits for these calls.
+    /// Updates a secondary instance with the newest writes of the primary instance. Waits for running calls, because these calls
+    /// use the old view, and then replaces the view.
     fn RocksDB_tryCatchUpWithPrimary[_](handle: Handle) {
         let secondary = match &database(handle)?.kind {
             Kind::Secondary(secondary) => secondary.clone(),

@@ -120,7 +120,7 @@ natives! {
         updates(handle)?.status.clone()?;
     }
 
-    /// Java owns the batch.
+    /// Returns the current batch and its sequence number. The Java object owns the batch.
     fn TransactionLogIterator_getBatch[java](handle: Handle) -> JObject<'j> {
         let object = updates(handle)?;
         let none = || Error::invalid_argument("the iterator is at no batch");
@@ -129,7 +129,7 @@ natives! {
         NEW_RESULT.construct(java, &[Value::long(update.sequence as i64), Value::long(batch.0)])?
     }
 
-    /// Compacts SST files to a level. Fills a `CompactionJobInfo`, if there is one.
+    /// Compacts SST files to a level. Fills the `CompactionJobInfo` if the call passes one.
     fn RocksDB_compactFiles[java](
         db: Handle, options: Handle, cf: Handle, names: JObjects, output_level: i32, output_path_id: i32,
         info: Handle
@@ -148,7 +148,7 @@ natives! {
         java.new_texts(&done.outputs.iter().map(|path| path.to_string_lossy().into_owned()).collect::<Vec<_>>())?
     }
 
-    /// RocksDB passes an empty range here, and returns the two empty slices.
+    /// Returns two empty slices. RocksDB's native passes an empty range to the engine and also returns two empty slices.
     fn RocksDB_suggestCompactRange[java](db: Handle, cf: Handle) -> JLongs<'j> {
         let db = database(db)?;
         db.db.suggest_compact_range(InFamily::new(&db, cf)?.get(&db), Some(b""), Some(b""))?;
@@ -187,7 +187,7 @@ natives! {
         db.family_handle(&name)?
     }
 
-    /// Java does not own the handle.
+    /// Returns the handle of the environment. Java does not own the handle.
     fn RocksDB_getEnv[_](db: Handle) -> Handle {
         let db = database(db)?;
         let env = db.db.env();

@@ -1,11 +1,11 @@
-//! The kind of a database, with the object that the kind needs. Not here: what each kind does (`dispatch`).
+//! The kind of a database, with the object that the kind needs. Not here: the behaviour of each kind (`dispatch`).
 
 use std::sync::Arc;
 
 use ironstone::ttl::TtlDb;
 use ironstone::{OptimisticTransactionDb, Secondary, TransactionDb};
 
-/// What a database does besides a plain database.
+/// The kind of a database: plain, with a time to live, with transactions, or a secondary instance.
 pub enum Kind {
     Plain,
     Ttl(TtlDb),

@@ -1,4 +1,4 @@
-//! What a database says of its files: `LiveFileMetaData`, `ColumnFamilyMetaData`, `TableProperties`, sizes and options.
+//! Descriptions of the files of a database: `LiveFileMetaData`, `ColumnFamilyMetaData`, `TableProperties`, sizes and options.
 //!
 //! Facts: RocksDB `java/rocksjni/portal.h` (the constructors), `include/rocksdb/table_properties.h`.
 
@@ -40,7 +40,8 @@ fn text<'j>(java: Java<'j>, path: Option<&Path>) -> Outcome<JString<'j>> {
     java.new_text(&path.map(Path::to_string_lossy).unwrap_or_default())
 }
 
-/// The arguments that both classes of files have. The JVM frees the references at the end of [`framed`].
+/// Returns the constructor arguments that both classes of SST files have. The JVM deletes the local references at the end of
+/// [`framed`].
 fn file_arguments(java: Java<'_>, file: &LiveFile) -> Outcome<Vec<Value>> {
     let name = file.path.file_name().map(|name| format!("/{}", name.to_string_lossy())).unwrap_or_default();
     Ok(vec![
@@ -194,7 +195,7 @@ natives! {
         java.new_text(&database(db)?.front.db_options().print())?
     }
 
-    /// Java owns the options of the descriptor.
+    /// Returns the descriptor of the column family. Java owns the options of the descriptor.
     fn ColumnFamilyHandle_getDescriptor[java](handle: Handle) -> JObject<'j> {
         let object = handle.shared::<FamilyObject>()?;
         let family = ironstone::FamilyOptions::clone(&object.family.options());

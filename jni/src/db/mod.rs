@@ -1,8 +1,9 @@
 //! Databases, column families, snapshots: `RocksDB`, `ColumnFamilyHandle`, `Snapshot`.
 //!
-//! [`open`] opens and closes; [`dispatch`] is what databases with a time to live, with transactions, or of another process do
-//! otherwise; [`read`] and [`write`] are the calls on keys; [`admin`] is the work on families and properties; [`files`] and
-//! [`metadata`] are about the files of a database; [`children`] are the objects that end with a database.
+//! - [`open`] opens and closes databases. [`children`] closes the objects of a database together with the database.
+//! - [`dispatch`] implements the behaviour of databases with a time to live, with transactions, and of secondary instances.
+//! - [`read`] and [`write`] are the calls on keys. [`admin`] has column families, flushes, compactions and properties.
+//! - [`files`] and [`metadata`] are the calls about the files of a database.
 
 mod admin;
 pub(crate) mod children;
@@ -37,16 +38,16 @@ pub struct DatabaseObject {
     pub db: Db,
     pub front: ironstone::Db,
     pub default: Arc<Family>,
-    /// What the database does besides a plain database.
+    /// Plain, with a time to live, with transactions, or a secondary instance.
     pub kind: Kind,
     /// The iterators, column families, snapshots and transactions of the database.
     pub children: Arc<Children>,
     pub tracer: Arc<Tracer>,
-    /// The listeners of the options of the open.
+    /// The listeners of the options with which the database was opened.
     listeners: Arc<[Arc<Bound>]>,
-    /// How often deletions of files were disabled and not enabled again.
+    /// The number of calls that disabled file deletions, minus the number of calls that enabled them again.
     deletions_disabled: AtomicU32,
-    /// Set by `cancelAllBackgroundWork`. A flush would then wait for a job that never runs.
+    /// Set by `cancelAllBackgroundWork`. Later flushes fail at once, because their background job would never run.
     is_canceled: AtomicBool,
 }
 
@@ -55,12 +56,13 @@ pub struct FamilyObject {
     pub db: Db,
     pub family: Arc<Family>,
     pub front: ironstone::Family,
-    /// The children of the database that the handle belongs to.
+    /// The children of the database. Identifies the database that the handle belongs to.
     pub owner: Arc<Children>,
     listeners: Arc<[Arc<Bound>]>,
 }
 
-/// A snapshot. `None`: the database has a column family with `inplace_update_support`, whose values have no older versions.
+/// A snapshot. `None`: the database has a column family with `inplace_update_support`. Such a column family overwrites values
+/// in memtables, so older entries do not exist.
 pub struct SnapshotObject(pub Option<Arc<Snapshot>>);
 
 impl DatabaseObject {
@@ -90,18 +92,19 @@ impl DatabaseObject {
         })
     }
 
-    /// Makes the handle of the database that this thread opened, and tells the listeners the handle.
+    /// Makes the handle of the database that this thread opened, and stores the handle in the listeners of the database.
     ///
     /// # Errors
-    /// NotFound if the database is closed. The exception of a callback that ran during the open: the database is closed.
+    /// NotFound if the database is closed. If a callback threw an exception during the open, closes the database and returns the
+    /// exception.
     pub fn opened(front: ironstone::Db) -> Outcome<Handle> {
         Self::new(front)?.into_handle()
     }
 
-    /// As [`Self::opened`], after the database object was used.
+    /// Makes the handle of this database object, as [`Self::opened`] does.
     ///
     /// # Errors
-    /// The exception of a callback that ran during the open: the database is closed.
+    /// If a callback threw an exception during the open, closes the database and returns the exception.
     pub fn into_handle(self) -> Outcome<Handle> {
         if crate::throw::has_kept() {
             return Err(Fault::Thrown);
@@ -112,7 +115,7 @@ impl DatabaseObject {
         Ok(handle)
     }
 
-    /// Makes the handle of an object that ends with the database.
+    /// Makes the handle of an object that is closed together with the database.
     pub fn child<T: Send + Sync + 'static>(&self, object: T) -> Handle {
         self.children.add(object)
     }
@@ -138,7 +141,7 @@ impl DatabaseObject {
         Ok(self.child(self.family_object(family)))
     }
 
-    /// Notifies the listeners of the end of a handle of the default column family.
+    /// Notifies the listeners that a handle of the default column family is closed.
     fn default_handle_closes(&self) {
         if !self.listeners.is_empty() {
             let family = self.child(self.family_object(self.default.clone()));
@@ -173,7 +176,7 @@ impl DatabaseObject {
         self.front.disable_file_deletions();
     }
 
-    /// Ends one stop of the deletion of files; with `force` all stops of this object.
+    /// Undoes one call that disabled file deletions. With `force`, undoes all such calls of this object.
     pub fn enable_file_deletions(&self, force: bool) {
         let stops = match force {
             true => self.deletions_disabled.swap(0, Ordering::Relaxed).max(1),
@@ -204,7 +207,7 @@ pub fn database(handle: Handle) -> Outcome<Shared<DatabaseObject>> {
     Ok(handle.shared::<DatabaseObject>()?)
 }
 
-/// The column family of a call: of a handle, or the default column family for 0.
+/// The column family of a call. The handle 0 means the default column family.
 pub enum InFamily {
     Default,
     Of(Shared<FamilyObject>),
@@ -256,7 +259,7 @@ impl InFamily {
     }
 }
 
-/// The error of a call with the column family of another database.
+/// Returns the error of a call with a column family handle of another database.
 #[cold]
 pub fn foreign(family: &FamilyObject) -> Error {
     let name = family.family.name();
@@ -272,7 +275,7 @@ natives! {
         (11 << 16) | (8 << 8) | 1
     }
 
-    /// A closed handle is accepted. The listeners of the database see the handle before its end.
+    /// Closes the handle of a column family. Accepts a closed handle. The listeners are notified before the close.
     fn ColumnFamilyHandle_disposeInternal | ColumnFamilyHandle_disposeInternalJni[_](family: Handle) {
         let listeners = family.shared::<FamilyObject>().ok().map(|object| object.listeners.clone());
         listener::family_handle_closes(&listeners.unwrap_or_default(), family);
@@ -294,7 +297,7 @@ natives! {
         db.child(SnapshotObject(snapshot))
     }
 
-    /// Read options and iterators that use the snapshot keep the snapshot.
+    /// Closes the handle of a snapshot. Read options and iterators that use the snapshot keep it alive.
     fn RocksDB_releaseSnapshot[_](_db: Handle, snapshot: Handle) {
         drop(snapshot.take::<SnapshotObject>());
     }

@@ -43,7 +43,7 @@ impl Families {
     /// Makes the result of an open: the handle of the database, and a handle of each column family.
     ///
     /// # Errors
-    /// OutOfMemoryError. Then the handles are closed.
+    /// OutOfMemoryError. The handles are then closed.
     pub fn handles<'j>(&self, java: Java<'j>, db: DatabaseObject) -> Outcome<JLongs<'j>> {
         let families = self.names.iter().map(|name| db.family_handle(name)).collect::<Result<Vec<_>>>()?;
         let mut handles = vec![db.into_handle()?.0];
@@ -72,7 +72,8 @@ fn read_only(options: ironstone::Options, path: &str, no_wal: bool) -> Result<ir
     Ok(options)
 }
 
-/// Opens a database with its default column family only. RocksDB's `DB::Open` refuses a database with more families.
+/// Opens a database with its default column family only. As with RocksDB's `DB::Open`, the open fails if the database has
+/// more column families.
 fn open_default(options: ironstone::Options, path: &str) -> Result<Db> {
     let descriptor = FamilyDescriptor {
         block_cache: options.block_cache.clone(),
@@ -82,8 +83,8 @@ fn open_default(options: ironstone::Options, path: &str) -> Result<Db> {
 }
 
 natives! {
-    /// RocksDB opens the database with a handle of the default column family and closes this handle, so the listeners see
-    /// the end of a handle (`DB::Open` in `db/db_impl/db_impl_open.cc`).
+    /// Opens a database with its default column family. Notifies the listeners that a handle was closed, as RocksDB does: its
+    /// `DB::Open` (`db/db_impl/db_impl_open.cc`) makes a handle of the default column family and closes this handle.
     fn RocksDB_open__JLjava_lang_String_2[java](options: Handle, path: JString) -> Handle {
         let (path, options) = (java.text(path)?, options.shared::<OptionSet>()?.for_open()?);
         let db = DatabaseObject::opened(open_default(options, &path)?)?;
@@ -127,8 +128,8 @@ natives! {
         engine::db::destroy(path.as_ref(), &options.db, std::slice::from_ref(&options.family))?;
     }
 
-    /// A directory without a database has no column families: RocksDB's native reports no error, and Kafka Streams relies
-    /// on the empty list.
+    /// Returns the names of the column families. Returns an empty list for a directory without a database, as RocksDB's native
+    /// does. Kafka Streams relies on the empty list.
     fn RocksDB_listColumnFamilies[java](options: Handle, path: JString) -> JObjects<'j> {
         let env = options.shared::<OptionSet>()?.db.env.clone();
         let names = engine::db::list_families(&env, java.text(path)?.as_ref()).unwrap_or_default();

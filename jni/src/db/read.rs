@@ -12,10 +12,10 @@ use crate::java::{JBuffer, JBytes, JInts, JLongs, JObject, JObjects, Java, Part}
 use crate::native::natives;
 use crate::throw;
 
-/// The length that Java gets for a key that does not exist.
+/// The length that a native returns to Java if the key does not exist.
 const NOT_FOUND: i32 = -1;
 
-/// Calls a function with the read options of a handle; with the defaults for 0.
+/// Calls a function with the read options of a handle. The handle 0 means the default options.
 #[inline]
 pub(super) fn with_read<R>(options: Handle, call: impl FnOnce(&ReadOptions) -> Outcome<R>) -> Outcome<R> {
     if options.is_null() {
@@ -254,7 +254,7 @@ natives! {
         java.new_byte_arrays(&parts)?
     }
 
-    /// Returns the kind (as above) and the length of the value. Fills the buffer.
+    /// Returns the kind, as `RocksDB_keyMayExistFoundValue` does, and the length of the value. Copies the value into the buffer.
     fn RocksDB_keyMayExistDirectFoundValue[java](
         db: Handle, family: Handle, options: Handle, key: JBuffer, offset: i32, len: i32, value: JBuffer,
         value_offset: i32, value_len: i32
@@ -290,7 +290,7 @@ natives! {
     }
 }
 
-/// Copies a value into a direct buffer, as much as fits. Returns the number of all bytes.
+/// Copies as much of a value as fits into a direct buffer. Returns the length of the whole value.
 fn store(java: Java<'_>, buffer: JObject<'_>, value: &[u8]) -> Outcome<i32> {
     // SAFETY: the descriptor of the native says that the items are `ByteBuffer`.
     let object = unsafe { JBuffer::from_raw(buffer.raw()) };

@@ -6,7 +6,7 @@ use crate::native::natives;
 use crate::trace::{Trace, WriterObject};
 
 natives! {
-    /// Takes the writer over. A trace that runs ends.
+    /// Starts a trace. Takes ownership of the writer. Ends a running trace first.
     fn RocksDB_startTrace[_](db: Handle, bytes_max: i64, writer: Handle) {
         let db = database(db)?;
         let writer = writer.take::<WriterObject>()?.0.clone();

@@ -19,7 +19,7 @@ use crate::statistics::StatisticsObject;
 use crate::table::TableConfig;
 
 natives! {
-    /// 0 is the bytewise comparator, 1 the reverse bytewise comparator.
+    /// Selects a built-in comparator: 0 is the bytewise comparator, 1 the reverse bytewise comparator.
     fn Options_setComparatorHandle__JI | ColumnFamilyOptions_setComparatorHandle__JI[_](options: Handle, builtin: i32) {
         let order = if builtin == 1 { Order::Reverse } else { Order::Bytewise };
         options.exclusive::<OptionSet>()?.family.comparator = order;
@@ -69,7 +69,7 @@ natives! {
         options.exclusive::<OptionSet>()?.family.prefix_extractor = Some(Arc::new(prefix));
     }
 
-    /// Takes the table factory over.
+    /// Moves the table factory into the options and closes its handle.
     fn Options_setTableFactory | ColumnFamilyOptions_setTableFactory[_](options: Handle, factory: Handle) {
         let table = factory.take::<TableConfig>()?;
         let mut options = options.exclusive::<OptionSet>()?;
@@ -78,7 +78,7 @@ natives! {
         options.want("persistent_cache", table.has_persistent_cache);
     }
 
-    /// Takes the memtable factory over.
+    /// Moves the memtable factory into the options and closes its handle.
     fn Options_setMemTableFactory | ColumnFamilyOptions_setMemTableFactory[_](options: Handle, factory: Handle) {
         let factory = factory.take::<MemtableConfig>()?;
         options.exclusive::<OptionSet>()?.family.memtable_factory = factory.0.clone();
@@ -136,7 +136,7 @@ natives! {
         statistics.map_or(Handle::NULL, |statistics| Handle::new(StatisticsObject(statistics)))
     }
 
-    /// Not built: an open with a row cache fails.
+    /// Records that the program wants a row cache. An open with a row cache fails, because Ironstone has no row cache.
     fn Options_setRowCache | DBOptions_setRowCache[_](options: Handle, cache: Handle) {
         if !cache.is_null() {
             drop(cache.shared::<CacheObject>()?);
@@ -151,7 +151,7 @@ natives! {
         options.exclusive::<OptionSet>()?.listeners = listeners;
     }
 
-    /// Returns the objects of Java themselves.
+    /// Returns the Java listeners that the program set, not copies.
     fn Options_eventListeners | DBOptions_eventListeners[java](options: Handle) -> JObjects<'j> {
         let listeners = options.shared::<OptionSet>()?.listeners.clone();
         crate::listener::objects(java, &listeners)?

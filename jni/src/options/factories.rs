@@ -18,7 +18,7 @@ struct PartitionerObject(Arc<dyn PartitionerFactory>);
 /// A collector of table properties.
 struct CollectorObject(Arc<dyn CollectorFactory>);
 
-/// Reads a count of Java.
+/// Converts a Java number to a count. Fails for a negative number.
 fn count(name: &str, value: i64) -> Outcome<usize> {
     usize::try_from(value).map_err(|_| Fault::illegal_argument(format!("{name}: {value} is negative")))
 }

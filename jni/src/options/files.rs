@@ -26,7 +26,7 @@ use crate::table::FilterPolicyObject;
 static ADD: Method = Class::new("java/util/List").method("add", "(Ljava/lang/Object;)Z");
 static NEW_TABLE: Method =
     Class::new("org/rocksdb/BlockBasedTableConfig").method("<init>", "(ZZZZBBDBZJIIIJZZZZZIIZDZZJJBBBJD)V");
-/// The constructor of the releases before 11.
+/// The constructor of `BlockBasedTableConfig` in the releases before 11.
 static OLD_TABLE: Method =
     Class::new("org/rocksdb/BlockBasedTableConfig").method("<init>", "(ZZZZBBDBZJIIIJZZZZZIIZZBBJD)V");
 
@@ -44,7 +44,8 @@ fn policy_handle(policy: &FilterPolicy) -> Handle {
     handle
 }
 
-/// Gives Java what a file says: the options of the database, and a descriptor of each column family.
+/// Copies the content of an OPTIONS file to Java objects: the options of the database to `db`, and a descriptor of each
+/// column family to `list`.
 fn give(java: Java<'_>, file: OptionsFile, db: Handle, list: JObject<'_>) -> Outcome<()> {
     for (name, family) in file.families {
         let object = descriptor(java, &name, OptionSet { family, ..OptionSet::default() })?;
@@ -58,14 +59,14 @@ fn give(java: Java<'_>, file: OptionsFile, db: Handle, list: JObject<'_>) -> Out
     Ok(())
 }
 
-/// Reads how a file is read, and the environment of the file.
+/// Converts a `ConfigOptions` to the settings for reading an OPTIONS file and the environment of the file.
 fn config(handle: Handle) -> Outcome<(ReadConfig, Env)> {
     let config = handle.shared::<ConfigOptions>()?;
     let read = ReadConfig { ignore_unknown_options: config.ignore_unknown_options, ..ReadConfig::default() };
     Ok((read, config.env.clone().unwrap_or_else(Env::posix)))
 }
 
-/// The values of a table as arguments of the constructor, up to the format version.
+/// Returns the arguments of the constructor from the table options, up to the format version.
 fn common(table: &BlockBasedTableOptions) -> Vec<Value> {
     let byte = |number: i32| Value::byte(number as i8);
     vec![
@@ -93,7 +94,7 @@ fn common(table: &BlockBasedTableOptions) -> Vec<Value> {
     ]
 }
 
-/// The type, the handle and the bits of the filter policy.
+/// Returns the number of the policy type, the handle of the policy, and its bits for each key.
 fn filter(table: &BlockBasedTableOptions) -> [Value; 3] {
     let Some(policy) = &table.filter_policy else {
         return [Value::byte(0), Value::long(0), Value::double(0.0)];

@@ -1,4 +1,4 @@
-//! Groups of values for a purpose, texts, lists, and options from properties.
+//! Setters that change several options for a purpose, options as text, lists, and options from Java properties.
 
 use std::path::PathBuf;
 
@@ -38,7 +38,7 @@ fn paths(java: Java<'_>, names: JObjects<'_>, sizes: JLongs<'_>) -> Outcome<Vec<
     Ok(names.into_iter().zip(sizes).map(path).collect())
 }
 
-/// Writes the paths into arrays that Java made as long as the list.
+/// Writes the paths into arrays. Java made the arrays as long as the list of paths.
 fn show_paths(java: Java<'_>, paths: &[DbPath], names: JObjects<'_>, sizes: JLongs<'_>) -> Outcome<()> {
     for (at, path) in paths.iter().enumerate() {
         java.set_item(names, at, java.new_text(&path.path.to_string_lossy())?.object())?;
@@ -70,7 +70,7 @@ natives! {
         options.exclusive::<OptionSet>()?.family.optimize_for_small_db();
     }
 
-    /// The cache is shared by the column families that these options open.
+    /// Sets options for point look-ups. The column families that are opened with these options share the block cache.
     fn Options_optimizeForSmallDb__JJ | ColumnFamilyOptions_optimizeForSmallDb__JJ[_](options: Handle, cache: Handle) {
         let cache = cache.shared::<crate::cache::CacheObject>()?.0.clone();
         let mut options = options.exclusive::<OptionSet>()?;

@@ -33,18 +33,18 @@ pub struct OptionSet {
     pub db: DbOptions,
     pub family: FamilyOptions,
     pub listeners: Vec<Arc<JavaListener>>,
-    /// Sees each WAL record at an open.
+    /// The WAL filter: it decides about each WAL record during recovery.
     pub wal_filter: Option<Arc<dyn WalFilter>>,
-    /// The block cache of the block-based table options. `None`: the database makes a cache.
+    /// The block cache of the block-based table options. `None`: the open makes a cache.
     pub block_cache: Option<Arc<BlockCache>>,
-    /// The options of older releases.
+    /// The options that only older releases have.
     pub(crate) retired: Retired,
-    /// Features that are not built. An open with these options fails and names the feature.
+    /// Requested features that Ironstone does not have. An open with these options fails, and its error names the option.
     pub rejected: Rejected,
 }
 
 impl OptionSet {
-    /// Returns the options for an open by this thread. The open binds the listeners to its database.
+    /// Returns the options for an open by this thread. Binds the listeners to the database of the open.
     ///
     /// # Errors
     /// NotSupported for a feature that is not built. The message names the option.
@@ -70,7 +70,7 @@ impl OptionSet {
         Ok(descriptor)
     }
 
-    /// Remembers that the option needs a feature that is not built, or that the option no longer does.
+    /// Records whether the option requests a feature that Ironstone does not have.
     pub fn want(&mut self, option: &'static str, is_wanted: bool) {
         if is_wanted {
             self.rejected.not_built(option);

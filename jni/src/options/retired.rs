@@ -1,7 +1,7 @@
-//! Options that older releases of the Java classes have and RocksDB 11.8.1 has no longer.
+//! Options of older releases of the Java classes that RocksDB 11.8.1 no longer has.
 //!
-//! `max_write_buffer_number_to_maintain` acts: the number times `write_buffer_size` is `max_write_buffer_size_to_maintain`.
-//! RocksDB 11.8.1 behaves in one fixed way for each of the others. A setter of these keeps the value for its getter.
+//! `max_write_buffer_number_to_maintain` has an effect: its value times `write_buffer_size` becomes
+//! `max_write_buffer_size_to_maintain`. The other options have no effect. Their setters store the value for the getters.
 //! Not here: the setters and getters (`retired_setters`).
 //!
 //! Facts: RocksDB `HISTORY.md` (removed options).
@@ -44,7 +44,7 @@ impl Retired {
         family
     }
 
-    /// Returns these options with the column family's options of `other`.
+    /// Returns these options with the column family options of `other`.
     pub fn with_family_of(&self, other: &Retired) -> Retired {
         let max_write_buffer_number_to_maintain = other.max_write_buffer_number_to_maintain;
         Retired { max_write_buffer_number_to_maintain, ..self.clone() }

@@ -53,7 +53,7 @@ fn with_locks(db: &DatabaseObject) -> Outcome<&TransactionDb> {
     }
 }
 
-/// Begins a transaction. The options 0 are the defaults.
+/// Begins a transaction. The handle 0 means the default options.
 fn begin(db: &DatabaseObject, write: Handle, options: Handle) -> Outcome<Transaction> {
     let write = write.shared::<WriteObject>()?.0;
     match &db.kind {
@@ -75,7 +75,8 @@ fn begin_new(db: Handle, write: Handle, options: Handle) -> Outcome<Handle> {
     Ok(db.child(TransactionObject::new(&db, txn)))
 }
 
-/// Begins a transaction in the place of an old one. The old transaction is rolled back if the program did not end it.
+/// Begins a transaction that reuses the Java object of an old transaction. Rolls back the old transaction if the program did
+/// not end it.
 fn begin_in_place(db: Handle, write: Handle, options: Handle, old: Handle) -> Outcome<Handle> {
     let db = database(db)?;
     drop(old.shared::<TransactionObject>()?);
@@ -84,7 +85,7 @@ fn begin_in_place(db: Handle, write: Handle, options: Handle, old: Handle) -> Ou
     Ok(old)
 }
 
-/// Returns bytes as RocksDB shows them to Java: as text.
+/// Converts bytes to text, as RocksDB does for Java.
 fn text<'j>(java: Java<'j>, bytes: &[u8]) -> Outcome<JString<'j>> {
     java.new_text(&String::from_utf8_lossy(bytes))
 }
@@ -164,8 +165,7 @@ natives! {
         database(db)?.db.close()?;
     }
 
-    /// The base database is the database itself: writes outside of transactions are the same calls. Java does not own the
-    /// handle.
+    /// Returns the base database: the handle of the database itself. Java does not own the handle.
     fn OptimisticTransactionDB_getBaseDB[_](db: Handle) -> Handle {
         drop(database(db)?);
         db
@@ -195,7 +195,7 @@ natives! {
         begin_in_place(db, write, options, old)?
     }
 
-    /// Returns 0 if no transaction has the name.
+    /// Returns the transaction with a name. Returns 0 if no transaction has the name.
     fn TransactionDB_getTransactionByName[java](db: Handle, name: JString) -> Handle {
         let (db, name) = (database(db)?, java.text(name)?);
         let found = with_locks(&db)?.transaction_by_name(name.as_bytes());
@@ -209,7 +209,8 @@ natives! {
         java.new_longs(&handles.collect::<Vec<_>>())?
     }
 
-    /// Returns a lock of each column family that has locks: the map of Java has one value for each key.
+    /// Returns one lock for each column family that has locks. The result cannot hold all locks, because the key of the Java map
+    /// is the column family.
     fn TransactionDB_getLockStatusData[java](db: Handle) -> JObject<'j> {
         let locks = with_locks(&*database(db)?)?.lock_status_data();
         collections::map(java, locks.iter(), |java, lock| {

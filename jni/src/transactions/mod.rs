@@ -1,10 +1,11 @@
 //! Transactions: databases with locks, optimistic databases, and their transactions.
 //!
-//! [`database`] opens databases and begins transactions; [`options`] are the three classes of options; [`write`] and [`read`]
-//! are the calls on keys; [`state`] is names, save points, commit, and what a transaction says of itself.
+//! [`database`] opens databases and begins transactions. [`options`] has the three classes of options. [`write`] and [`read`]
+//! are the calls on keys. [`state`] has names, save points, prepare, commit, and the properties of a transaction.
 //!
-//! RocksDB returns pointers into a transaction: its batch, its commit-time batch, its write options. Here each is an object of
-//! its own that ends with the transaction. A commit takes over what the program changed in these objects.
+//! RocksDB returns pointers into a transaction: to its batch, its commit-time batch and its write options. Here each of them is
+//! a separate object that is closed together with the transaction. A prepare or commit copies the changes that the program made
+//! in these objects into the transaction.
 
 mod database;
 mod options;
@@ -29,20 +30,20 @@ use crate::handle::{Handle, Shared};
 pub struct TransactionObject {
     txn: Transaction,
     default: ironstone::Family,
-    /// The children of the database. Iterators of the transaction are among them.
+    /// The children of the database. They include the iterators of the transaction.
     owner: Arc<Children>,
-    /// The objects that end with the transaction.
+    /// The objects that are closed together with the transaction.
     parts: Children,
     handles: Mutex<Handles>,
 }
 
-/// The handles of objects that a program got from the transaction; 0 until the program asks.
+/// The handles of objects that a getter of the transaction returned. A handle is 0 until the program calls the getter.
 struct Handles {
     commit_time_batch: Handle,
     write_options: Handle,
     indexed_batch: Handle,
     snapshot: Handle,
-    /// The number of `setLogNumber`.
+    /// The WAL number that `setLogNumber` set.
     wal_number: Option<i64>,
 }
 
@@ -72,15 +73,15 @@ impl Drop for TransactionObject {
 }
 
 thread_local! {
-    /// The transaction of the last call of this thread outside of a notifier.
+    /// The transaction that this thread used last outside of a notifier.
     static LAST: Cell<Handle> = const { Cell::new(Handle::NULL) };
 }
 
 /// Uses a transaction.
 ///
 /// # Errors
-/// IllegalStateException for a closed handle; InvalidArgument in the notifier of the transaction, whose lock the running call
-/// holds.
+/// IllegalStateException for a closed handle. InvalidArgument if a notifier calls its own transaction: the running call holds
+/// the lock of the transaction, so the call would wait forever.
 #[inline]
 fn transaction(handle: Handle) -> Outcome<Shared<TransactionObject>> {
     if !in_notifier() {
@@ -96,7 +97,7 @@ fn own_notifier() -> Fault {
     Error::invalid_argument("a transaction notifier called the transaction that notifies it").into()
 }
 
-/// The column family of a call: of a handle, or the default column family for 0.
+/// The column family of a call. The handle 0 means the default column family.
 enum In {
     Default,
     Of(Shared<FamilyObject>),

@@ -84,8 +84,7 @@ natives! {
         Handle::new(OptimisticSettings::default())
     }
 
-    /// The batch of a transaction always has the comparators of its column families. So another comparator of the default
-    /// column family than the one of the database has no use: only a valid handle is required.
+    /// Has no effect, but requires valid handles. The batch of a transaction always uses the comparators of its column families.
     fn OptimisticTransactionOptions_setComparator[_](options: Handle, comparator: Handle) {
         drop(options.exclusive::<OptimisticSettings>()?);
         drop(comparator.shared::<ComparatorObject>()?);

@@ -12,7 +12,7 @@ use crate::iterator::IteratorObject;
 use crate::java::{JBuffer, JBytes, JLongs, JObjects, Java, Part};
 use crate::native::natives;
 
-/// The length that Java gets for a key that does not exist.
+/// The length that a native returns to Java if the key does not exist.
 const NOT_FOUND: i32 = -1;
 
 /// How a read locks its key.
@@ -31,7 +31,7 @@ impl Lock {
     }
 }
 
-/// Calls a function with the read options of a handle; with the defaults for 0.
+/// Calls a function with the read options of a handle. The handle 0 means the default options.
 fn with_read<R>(options: Handle, call: impl FnOnce(&ReadOptions) -> Outcome<R>) -> Outcome<R> {
     if options.is_null() {
         return call(&ReadOptions::default());
@@ -190,7 +190,7 @@ natives! {
         object.txn.undo_get_for_update_in(In::new(&object, family)?.get(&object), &key);
     }
 
-    /// The iterator ends with the database. It does not see the end of the transaction.
+    /// Makes an iterator. The iterator is closed together with the database, not with the transaction.
     fn Transaction_getIterator[_](txn: Handle, options: Handle, family: Handle) -> Handle {
         let object = transaction(txn)?;
         let family = In::new(&object, family)?;

@@ -1,4 +1,4 @@
-//! The course of a transaction: snapshots, save points, names, prepare, commit, rollback; and what a transaction says of itself.
+//! The state of a transaction: snapshots, save points, names, prepare, commit, rollback, and the properties of a transaction.
 
 use super::{TransactionObject, transaction};
 use crate::batch::BatchObject;
@@ -16,7 +16,7 @@ static NEW_WAITING: Method =
     Class::new("org/rocksdb/Transaction$WaitingTransactions").method("<init>", "(JLjava/lang/String;[J)V");
 
 impl TransactionObject {
-    /// Takes over what the program changed in the commit-time batch and in the write options.
+    /// Copies the changes of the program in the commit-time batch and in the write options into the transaction.
     fn take_changes(&self) -> Outcome<()> {
         let handles = self.handles.lock();
         if let Ok(options) = handles.write_options.shared::<WriteObject>() {
@@ -39,14 +39,15 @@ natives! {
         transaction(txn)?.txn.set_snapshot_on_next_operation(None);
     }
 
-    /// The notifier is called when the transaction takes the snapshot. A call of the notifier on the same
-    /// transaction fails.
+    /// Sets a snapshot at the next operation, and notifies the notifier then. If the notifier calls the same transaction, the
+    /// call fails.
     fn Transaction_setSnapshotOnNextOperation__JJ[_](txn: Handle, notifier: Handle) {
         let notifier = notifier.shared::<NotifierObject>()?.0.clone();
         transaction(txn)?.txn.set_snapshot_on_next_operation(Some(notifier));
     }
 
-    /// Returns 0 without a snapshot. The handle ends with the transaction, or with the next call.
+    /// Returns the handle of the snapshot. Returns 0 if the transaction has no snapshot. Returns a new handle if the snapshot
+    /// changed since the last call. The handles are closed together with the transaction.
     fn Transaction_getSnapshot[_](txn: Handle) -> Handle {
         let object = transaction(txn)?;
         let Some(snapshot) = object.txn.snapshot() else { return Ok(Handle::NULL) };
@@ -118,7 +119,7 @@ natives! {
         transaction(txn)?.txn.elapsed_ms() as i64
     }
 
-    /// Returns the batch of the transaction. Java does not own the handle; the handle ends with the transaction.
+    /// Returns the batch of the transaction. The handle is closed together with the transaction; Java does not own it.
     fn Transaction_getWriteBatch[_](txn: Handle) -> Handle {
         let object = transaction(txn)?;
         let mut handles = object.handles.lock();
@@ -134,7 +135,7 @@ natives! {
         transaction(txn)?.txn.set_lock_timeout(timeout);
     }
 
-    /// Returns the write options of the transaction. A change acts at the next prepare or commit.
+    /// Returns the write options of the transaction. A change has an effect at the next prepare or commit.
     fn Transaction_getWriteOptions[_](txn: Handle) -> Handle {
         let object = transaction(txn)?;
         let mut handles = object.handles.lock();
@@ -158,7 +159,7 @@ natives! {
         object.txn.rebuild_from_batch(&batch.batch)?;
     }
 
-    /// Returns the batch that is written at commit, after a prepare.
+    /// Returns the commit-time batch: the commit of a prepared transaction also writes this batch.
     fn Transaction_getCommitTimeWriteBatch[_](txn: Handle) -> Handle {
         let object = transaction(txn)?;
         let mut handles = object.handles.lock();
@@ -168,14 +169,15 @@ natives! {
         handles.commit_time_batch
     }
 
-    /// Returns the number of the WAL of the prepared section; 0 before prepare. A number that the program set comes first.
+    /// Returns the WAL number that the program set. If it set none, returns the number of the WAL that holds the prepared
+    /// transaction, or 0 before the prepare.
     fn Transaction_getLogNumber[_](txn: Handle) -> i64 {
         let object = transaction(txn)?;
         let set = object.handles.lock().wal_number;
         set.unwrap_or_else(|| object.txn.wal_number() as i64)
     }
 
-    /// Sets the number that `getLogNumber` returns. The transaction keeps its own number for its commit.
+    /// Sets the number that `getLogNumber` returns. The commit does not use this number.
     fn Transaction_setLogNumber[_](txn: Handle, number: i64) {
         transaction(txn)?.handles.lock().wal_number = Some(number);
     }
@@ -190,13 +192,13 @@ natives! {
         java.new_text(&String::from_utf8_lossy(&name))?
     }
 
-    /// Returns the number of the transaction, unique in the process.
+    /// Returns the number of the transaction. The number is unique in the process.
     fn Transaction_getID[_](txn: Handle) -> i64 {
         transaction(txn)?.txn.id().0 as i64
     }
 
-    /// Returns the number that lock and deadlock information has for the transaction. An optimistic transaction has no such
-    /// number: the result is the sequence number of its commit, and 0 before.
+    /// Returns the number of the transaction in lock and deadlock information. An optimistic transaction has no such number:
+    /// returns the sequence number of its commit, or 0 before the commit.
     fn Transaction_getId[_](txn: Handle) -> i64 {
         let object = transaction(txn)?;
         match object.txn.id().0 {

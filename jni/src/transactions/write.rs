@@ -8,7 +8,7 @@ use crate::handle::Handle;
 use crate::java::{JBuffer, JBytes, JObjects, Java, Part};
 use crate::native::natives;
 
-/// What a write does to its key.
+/// The operation of a write.
 #[derive(Clone, Copy)]
 enum Write<'a> {
     Put(&'a [u8]),
@@ -21,9 +21,9 @@ enum Write<'a> {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Lock {
     Taken,
-    /// The program says that the transaction has the lock.
+    /// The program promises that the transaction already holds the lock.
     Assumed,
-    /// The write checks no conflict.
+    /// The write does not check for conflicts.
     Untracked,
 }
 

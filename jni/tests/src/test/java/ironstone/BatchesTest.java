@@ -1,4 +1,4 @@
-// Batches with an index and their iterators; the walk of a batch by a handler; what a batch holds.
+// Batches with an index and their iterators; the iteration over a batch with a handler; the content flags of a batch.
 package ironstone;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;

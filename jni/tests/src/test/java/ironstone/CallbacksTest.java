@@ -73,7 +73,7 @@ class CallbacksTest extends InDirectory {
       try (RocksDB db = RocksDB.open(options, dir.toString())) {
         db.put(b("k"), b("v"));
       }
-      // RocksDB hands the lines of the header to a logger of Java as information.
+      // RocksDB passes header lines to a Java logger with the level Info.
       assertFalse(logger.lines.stream().anyMatch(line -> line.contains("HEADER_LEVEL")), logger.lines.toString());
       assertTrue(logger.lines.stream().anyMatch(line -> line.startsWith("INFO_LEVEL")), logger.lines.toString());
       assertFalse(Files.exists(dir.resolve("LOG")));
@@ -107,7 +107,7 @@ class CallbacksTest extends InDirectory {
     }
   }
 
-  /** Keeps what happened. */
+  /** Records the events. */
   private static class Events extends AbstractEventListener {
     final List<String> events = Collections.synchronizedList(new ArrayList<>());
     final AtomicReference<Throwable> fault = new AtomicReference<>();
@@ -352,7 +352,7 @@ class CallbacksTest extends InDirectory {
     }
   }
 
-  /** Answers with one option, or replaces each record. */
+  /** Returns the same decision for each record, or replaces each record. */
   private static final class Records extends AbstractWalFilter {
     final WalProcessingOption option;
     final boolean replaces;

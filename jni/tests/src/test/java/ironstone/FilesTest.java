@@ -1,4 +1,4 @@
-// Backups, checkpoints, exports, SST files outside of databases, and what a database says of its files.
+// Backups, checkpoints, exports, SST files outside of databases, and the metadata of the files of a database.
 package ironstone;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;

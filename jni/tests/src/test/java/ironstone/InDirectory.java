@@ -1,4 +1,4 @@
-// What each test class has: the library, a directory, and texts as bytes.
+// The base of each test class: loads the library, makes a directory, and converts texts to bytes.
 package ironstone;
 
 import java.nio.charset.StandardCharsets;

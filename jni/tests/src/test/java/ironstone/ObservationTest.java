@@ -1,4 +1,4 @@
-// What a program sees of the work of a database: traces, statistics, limiters, environments.
+// Observation of a database: traces, statistics, limiters, environments.
 package ironstone;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
