@@ -1,7 +1,7 @@
 //! A support bundle: the facts of a database in one JSON file, without keys and values.
 //!
-//! Key bounds are replaced by their rank. Texts of the info log lose everything between quotes and long hexadecimal numbers,
-//! because messages can hold keys. Options lose secrets when they are read.
+//! Each key bound is replaced by its rank. Messages of the info log can contain keys, so each text loses the parts in
+//! quotes and the long hexadecimal numbers. Secrets are removed from the options when they are read.
 
 use std::path::Path;
 
@@ -14,10 +14,10 @@ use crate::model::{Database, LogLine, Source};
 /// The first bytes of a bundle.
 const MAGIC: &str = "{\"ironstone_bundle\":1,";
 
-/// A larger bundle is not read.
+/// The maximum size of a bundle in bytes. A larger bundle is not read.
 const BUNDLE_BYTES_MAX: u64 = 1 << 30;
 
-/// Lines of the info log in a bundle.
+/// The number of info log lines in a bundle.
 const TAIL_LINES_MAX: usize = 2000;
 
 /// The content of the file.
@@ -62,7 +62,7 @@ pub fn is_bundle(env: &Env, path: &Path) -> Result<bool> {
 /// Reads a bundle.
 ///
 /// # Errors
-/// Corruption for text that is no bundle; errors of the file system.
+/// Corruption if the text is not a bundle. Errors of the file system.
 pub fn read(env: &Env, path: &Path) -> Result<Database> {
     let file = env.fs.open_random(path, &ReadHints::default())?;
     let size = file.size()?;
@@ -97,7 +97,7 @@ fn tail(env: &Env, dir: &Path) -> Result<Vec<String>> {
     let mut bytes = vec![0; (size - from) as usize];
     let read = file.read_at(from, &mut bytes)?;
     let text = String::from_utf8_lossy(&bytes[..read]);
-    // Events and options are in the facts.
+    // The facts of the bundle already contain the events and the options.
     let kept = |line: &&str| !line.contains("EVENT_LOG_v1") && !line.contains("Options.");
     let lines: Vec<&str> = text.lines().filter(kept).collect();
     let first = lines.len().saturating_sub(TAIL_LINES_MAX);

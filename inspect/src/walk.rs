@@ -19,22 +19,22 @@ use table::sst::ReadCtx;
 use crate::model::open_table;
 use crate::words;
 
-/// Bytes that one call reads of a WAL or a MANIFEST.
+/// The bytes that one call reads of a WAL or a MANIFEST.
 const SCAN_MAX: u64 = 256 << 20;
 
-/// A record above this size is annotated up to this size.
+/// The largest length of an annotated record. Only its start is annotated.
 const ANNOTATED_MAX: usize = 256 << 10;
 
-/// Lines of an annotated record.
+/// The largest number of lines of an annotated record.
 const TREE_LINES_MAX: usize = 2000;
 
-/// A block above this size is not opened.
+/// The largest size of a block that is opened.
 const BLOCK_MAX: u64 = 64 << 20;
 
-/// Bytes of a key and of a value that are shown.
+/// The number of bytes of a key and of a value that are shown.
 const SHOWN_MAX: usize = 200;
 
-/// The two kinds of files made of records.
+/// The two kinds of files that consist of records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LogKind {
     Wal,
@@ -57,7 +57,7 @@ pub struct RecordRow {
     pub offset: u64,
     pub bytes: u64,
     pub text: String,
-    /// The record, or the place, is damaged.
+    /// True if the record, or the place between records, is damaged.
     pub is_fault: bool,
 }
 
@@ -302,10 +302,10 @@ impl Sst {
         open_table(env, &path).map(|(reader, order)| Sst { reader, order })
     }
 
-    /// Lists up to `limit` data blocks from block `first`. A table without blocks has none.
+    /// Lists up to `limit` data blocks from block `first`. A table that has no blocks gives an empty list.
     ///
     /// # Errors
-    /// Corruption of the index; errors of the file system.
+    /// Corruption of the index. Errors of the file system.
     pub fn blocks(&self, first: usize, limit: usize) -> Result<Blocks> {
         let mut out = Blocks { first, ..Blocks::default() };
         let Some(reader) = self.reader.block_based() else { return Ok(out) };
@@ -319,8 +319,8 @@ impl Sst {
         Ok(out)
     }
 
-    /// Lists entries of data block `block`, from entry `skip` of the block, up to `limit` entries. For a table without blocks,
-    /// lists entries of the table. The flag is true if more entries follow.
+    /// Lists up to `limit` entries of data block `block`, starting with entry `skip` of the block. A table that has
+    /// no blocks lists its entries. The flag is true if more entries follow.
     ///
     /// # Errors
     /// NotFound if the block does not exist. NotSupported for a block above 64 MiB. Corruption of the block.
@@ -412,7 +412,7 @@ impl EntryRow {
     }
 }
 
-/// Returns the internal key of a separator. A separator without trailer is behind all entries of its user key.
+/// Returns the internal key of a separator. A separator without trailer comes after all entries of its user key.
 fn bound(separator: &[u8], trailer: Option<u64>) -> Vec<u8> {
     let mut key = Vec::new();
     append_with_trailer(&mut key, separator, trailer.unwrap_or(0));

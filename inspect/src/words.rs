@@ -90,8 +90,8 @@ pub fn date(micros: u64) -> String {
     format!("{year:04}-{month:02}-{day:02} {:02}:{:02}:{:02}", second / 3600, second / 60 % 60, second % 60)
 }
 
-/// Returns bytes for people: printable ASCII as text in quotes, other bytes as hexadecimal digits. At most `max` bytes are
-/// shown, with the full length behind them.
+/// Returns bytes for people: printable ASCII as text in quotes, other bytes as hexadecimal digits. If more than `max`
+/// bytes exist, the rest is cut off and the full length follows.
 pub fn key(bytes: &[u8], max: usize) -> String {
     let cut = &bytes[..bytes.len().min(max)];
     let printable = !cut.is_empty() && cut.iter().all(|b| (0x20..0x7f).contains(b));

@@ -4,7 +4,7 @@ use super::finding::{Finding, Severity};
 use crate::model::{Database, Weight};
 use crate::words;
 
-/// Evidence lines of one finding.
+/// The largest number of evidence lines in one finding.
 const EVIDENCE_MAX: usize = 20;
 
 pub(super) fn rules(db: &Database) -> Vec<Finding> {

@@ -41,17 +41,17 @@ pub struct Finding {
 /// The change that removes the cause of a finding.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub enum Change {
-    /// Option text for `set_options` of the column family, or of the database if the finding names none. The database may
-    /// stay open.
+    /// The option text for `set_options` of the column family. If the finding names no column family, the text is for
+    /// `set_options` of the database. The database may stay open.
     Live(String),
-    /// Option text that needs a new open.
+    /// The option text. It takes effect at the next open of the database.
     Reopen(String),
     /// An action in words.
     Action(String),
 }
 
 impl Finding {
-    /// Returns a finding without evidence, cost and change.
+    /// Returns a finding without evidence, cost or change.
     pub(crate) fn new(rule: &'static str, severity: Severity, title: String) -> Finding {
         Finding {
             rule,

@@ -32,7 +32,7 @@ pub fn examine(db: &Database) -> Vec<Finding> {
     found.extend(settings::database(db));
     for family in &db.families {
         let facts = Facts { db, family };
-        // Values in blob files count although the SST files are small.
+        // Blobs count even if the SST files are small.
         found.extend(space::blobs(&facts));
         found.extend(settings::small_blobs(&facts));
         if family.bytes() < SMALL_BYTES {

@@ -17,7 +17,7 @@ pub(super) fn database(db: &Database) -> Vec<Finding> {
 
 fn open_files(db: &Database) -> Option<Finding> {
     let limit = db_number(db, "max_open_files").filter(|limit| *limit >= 0.0)?;
-    // A part of the limit is for other files.
+    // The limit also covers files that are not SST files.
     let tables = db.sst_count() as f64;
     if !db.knows_options() || tables + 10.0 <= limit.max(20.0) {
         return None;
@@ -74,7 +74,7 @@ pub(super) fn family(facts: &Facts<'_>) -> Vec<Finding> {
     out
 }
 
-/// Files whose properties were read.
+/// Returns the properties of the SST files whose properties were read.
 fn stats<'a>(facts: &'a Facts<'_>) -> impl Iterator<Item = &'a crate::model::TableStats> {
     facts.family.files.iter().filter_map(|file| file.stats.as_ref())
 }

@@ -95,7 +95,7 @@ fn restart_interval(facts: &Facts<'_>) -> Option<Finding> {
     let tables = facts.family.files.iter().filter_map(|file| file.stats.as_ref());
     let (entries, keys) =
         tables.fold((0, 0), |sum, stats| (sum.0 + stats.entries, sum.1 + stats.raw_key_bytes));
-    // Short keys have no long common prefix.
+    // Short keys share no long prefix.
     if interval != 1.0 || entries < 1000 || keys < entries.saturating_mul(16) {
         return None;
     }
@@ -125,7 +125,7 @@ fn compaction_bytes(facts: &Facts<'_>) -> Option<Finding> {
     )
 }
 
-/// Values in blob files that are smaller than a block.
+/// Reports blob files whose values are smaller than a block.
 pub(super) fn small_blobs(facts: &Facts<'_>) -> Option<Finding> {
     let bytes: u64 = facts.family.blobs.iter().map(|blob| blob.bytes).sum();
     let blobs: u64 = facts.family.blobs.iter().map(|blob| blob.blobs).sum();

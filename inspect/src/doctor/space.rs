@@ -5,7 +5,7 @@ use super::{Facts, SMALL_BYTES};
 use crate::model::{Database, FileKind};
 use crate::words;
 
-/// Bytes of info logs above which the rule reports.
+/// The rule reports info logs that have more bytes than this.
 const LOG_BYTES_MAX: u64 = 64 << 20;
 
 pub(super) fn database(db: &Database) -> Vec<Finding> {
@@ -28,7 +28,7 @@ fn info_logs(db: &Database) -> Option<Finding> {
 }
 
 fn orphans(db: &Database) -> Option<Finding> {
-    // A running writer needs time from the creation of a file to its entry in the MANIFEST.
+    // A running writer creates a file some time before it adds the file to the MANIFEST.
     let is_old = |modified: u64| db.taken_at.saturating_sub(modified) > 3600;
     let orphans: Vec<_> = db.files.iter().filter(|file| !file.live && is_old(file.modified)).collect();
     let bytes: u64 = orphans.iter().map(|file| file.size).sum();

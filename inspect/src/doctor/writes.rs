@@ -40,7 +40,7 @@ pub(super) fn database(db: &Database) -> Vec<Finding> {
     out
 }
 
-/// Messages of stalls in the info log.
+/// Reports the write stalls of the info log.
 fn stalls(db: &Database) -> Vec<Finding> {
     let mut sums: BTreeMap<(&str, &str), (u64, u64)> = BTreeMap::new();
     for stall in &db.log.stalls {
@@ -81,7 +81,7 @@ fn stalls(db: &Database) -> Vec<Finding> {
     out
 }
 
-/// A family without writes keeps the WALs of the other families.
+/// Reports a column family without writes. Its WAL number keeps the WALs of the other column families.
 fn pinned_wals(db: &Database) -> Option<Finding> {
     let wals: Vec<_> = db.files.iter().filter(|file| file.kind == FileKind::Wal).collect();
     let oldest = db.families.iter().min_by_key(|family| family.wal_number)?;

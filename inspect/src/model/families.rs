@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The length of the key axis.
+/// The number of units on the key axis.
 pub const AXIS: u32 = 1_000_000;
 
 /// A key as hexadecimal digits. `None` if the key was left out (in a bundle).
@@ -35,7 +35,7 @@ pub struct BlobFile {
 pub struct SstFile {
     pub number: u64,
     pub level: u32,
-    /// Bytes by the MANIFEST.
+    /// The bytes that the MANIFEST records.
     pub size: u64,
     /// The places of the first and of the last user key on the key axis, from 0 to [`AXIS`]. The distance of two places is
     /// the share of the data of the family between them.
@@ -54,16 +54,16 @@ pub struct SstFile {
     /// RocksDB's number of the temperature; 0 unknown.
     #[serde(default)]
     pub temperature: u8,
-    /// The file exists with the size of the MANIFEST.
+    /// True if the file exists with the size of the MANIFEST.
     pub present: bool,
     pub stats: Option<TableStats>,
 }
 
-/// Properties of a table.
+/// The properties of an SST file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TableStats {
     pub entries: u64,
-    /// Point tombstones and range tombstones.
+    /// The number of point tombstones and range tombstones.
     pub deletions: u64,
     pub range_deletions: u64,
     pub merge_operands: u64,
@@ -79,13 +79,13 @@ pub struct TableStats {
     pub format_version: u64,
 }
 
-/// Sums of one level.
+/// The sums over the files of one level.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct LevelSum {
     pub level: u32,
     pub files: usize,
     pub bytes: u64,
-    /// Of the files whose properties were read.
+    /// Summed over the files whose properties were read.
     pub entries: u64,
     pub deletions: u64,
     /// Seconds since 1970; 0 unknown.
@@ -130,7 +130,7 @@ impl Family {
         levels.iter().map(|sum| if sum.level == 0 { sum.files } else { 1 }).sum()
     }
 
-    /// Returns all bytes divided by the bytes of the last level. `None` without files.
+    /// Returns all bytes divided by the bytes of the last level. Returns `None` without files.
     pub fn space_amplification(&self) -> Option<f64> {
         let levels = self.levels();
         let last = levels.last()?;

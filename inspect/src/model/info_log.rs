@@ -16,16 +16,16 @@ use super::log_stats::{LogStats, Reader as StatsReader};
 use super::option_rows::LogOptions;
 use super::problems::{Weight, plain, problem};
 
-/// More events, stalls or messages of one kind are counted and not kept.
+/// The limit of events, stalls and messages of one kind. Later ones are only counted.
 const KEPT_MAX: usize = 4000;
 
-/// A longer message is cut.
+/// The largest length of a message. The rest is cut off.
 const TEXT_MAX: usize = 400;
 
 /// The facts of the info logs.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct InfoLog {
-    /// Bytes of all info logs, and the bytes that were read.
+    /// The bytes of all info logs, and the bytes that were read.
     pub bytes: u64,
     pub bytes_read: u64,
     pub lines: u64,
@@ -34,18 +34,18 @@ pub struct InfoLog {
     pub last_micros: u64,
     pub release: Option<String>,
     pub jobs: Vec<JobEvent>,
-    /// Jobs that started and did not end by the end of the info log. They run if the writer still runs.
+    /// Jobs that started and did not end in the info log. They still run if the writer still runs.
     #[serde(default)]
     pub running: Vec<RunningJob>,
     pub stalls: Vec<Stall>,
     pub warnings: Vec<LogLine>,
     pub errors: Vec<LogLine>,
-    /// Flushes by reason.
+    /// The number of flushes by reason.
     pub flush_reasons: BTreeMap<String, u64>,
-    /// Compactions by reason.
+    /// The number of compactions by reason.
     pub compaction_reasons: BTreeMap<String, u64>,
     pub stats: LogStats,
-    /// Events that were not kept because of the limit.
+    /// The number of events that were dropped because of the limit.
     pub skipped: u64,
 }
 
@@ -75,7 +75,7 @@ pub struct JobEvent {
     pub sorted_runs: Option<u64>,
 }
 
-/// A background job without an end in the info log.
+/// A background job whose end is not in the info log.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunningJob {
     pub kind: JobKind,
@@ -84,10 +84,10 @@ pub struct RunningJob {
     pub start_micros: u64,
     pub family: String,
     pub reason: String,
-    /// Numbers of the input files of a compaction.
+    /// The numbers of the input files of a compaction.
     pub inputs: Vec<u64>,
     pub input_bytes: u64,
-    /// Bytes of the output files that are finished.
+    /// The bytes of the finished output files.
     pub output_bytes: u64,
 }
 
@@ -98,13 +98,13 @@ pub enum StallKind {
     Stopped,
 }
 
-/// One message that writers are delayed or stopped.
+/// A message about delayed or stopped writers.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Stall {
     pub micros: u64,
     pub family: String,
     pub kind: StallKind,
-    /// `memtables`, `level-0 files` or `pending compaction bytes`.
+    /// The reason: `memtables`, `level-0 files` or `pending compaction bytes`.
     pub cause: String,
 }
 
@@ -122,14 +122,16 @@ impl InfoLog {
         (sum(JobKind::Flush), sum(JobKind::Compaction))
     }
 
-    /// Returns the bytes written by flushes and compactions for each byte written by flushes. `None` without flushes.
+    /// Returns the bytes that flushes and compactions wrote for each byte that flushes wrote. Returns `None` without
+    /// flushes.
     pub fn write_amplification(&self) -> Option<f64> {
         let (flushed, compacted) = self.written();
         (flushed > 0).then(|| (flushed + compacted) as f64 / flushed as f64)
     }
 }
 
-/// Reads the files, oldest first, and adds the facts to `db`. With more than `bytes_max` bytes, the oldest bytes are skipped.
+/// Reads the files, oldest first, and adds the facts to `db`. If the files have more than `bytes_max` bytes, the
+/// oldest bytes are skipped.
 ///
 /// # Errors
 /// Errors of the file system.
@@ -183,7 +185,7 @@ pub fn parse(text: &str) -> InfoLog {
     parser.finish().0
 }
 
-/// A job that has started.
+/// A job that started.
 #[derive(Default)]
 struct Started {
     is_compaction: bool,
@@ -402,7 +404,7 @@ fn time(line: &str) -> Option<(u64, &str)> {
     if !fits {
         return None;
     }
-    // The number of the thread says nothing to a reader.
+    // The number of the thread is not useful to a reader.
     let rest = match rest.split_once(' ') {
         Some((thread, rest)) if thread.len() > 3 && thread.bytes().all(|b| b.is_ascii_hexdigit()) => rest,
         _ => rest,

@@ -1,29 +1,29 @@
-//! The facts that only the process knows that has the database open: memory, running jobs, slow operations, counters.
+//! The facts that only the process with the open database knows: memory, running jobs, slow operations, counters.
 //!
 //! ```text
 //!  process ─► Running::facts ─► Live ─► pages
 //!                                └─► Counters ─► History: one sample for each period, at most 720 samples
 //! ```
-//! The values are plain data. The crate `ironstone` fills them, so a page depends on no handle.
+//! The values are plain data. The crate `ironstone` fills them, so a page does not depend on a handle.
 
 use serde::Serialize;
 
 /// A database that a process has open. The pages call the methods from several threads.
 pub trait Running: Send + Sync {
-    /// Returns the present facts.
+    /// Returns the current facts.
     fn facts(&self) -> Live;
 
-    /// Returns the present counters alone. The server calls this every two seconds.
+    /// Returns the current counters. The server calls this every two seconds.
     fn counters(&self) -> Counters;
 
-    /// Makes a change. The answer is a sentence for people.
+    /// Makes a change. Returns a sentence about the result.
     ///
     /// # Errors
-    /// A sentence that says why the change was refused.
+    /// A sentence that says why the change was rejected.
     fn change(&self, change: &Change) -> Result<String, String>;
 }
 
-/// A change that a person asks for in the pages.
+/// A change that a user of the pages asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Change {
     /// Flush the memtables of a column family.
@@ -34,7 +34,7 @@ pub enum Change {
     Set { family: Option<String>, text: String },
 }
 
-/// The facts of one time.
+/// The facts at one time.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Live {
     pub memory: Holder,
@@ -44,11 +44,11 @@ pub struct Live {
     pub slow: Vec<SlowKind>,
     pub stalls: Vec<SlowStall>,
     pub counters: Counters,
-    /// SST files that a compaction reads now, by number.
+    /// The numbers of the SST files that a running compaction reads.
     pub compacting: Vec<u64>,
 }
 
-/// A holder of memory. The bytes include the parts.
+/// A component that uses memory. Its bytes include the bytes of its parts.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Holder {
     pub name: String,
@@ -56,33 +56,33 @@ pub struct Holder {
     pub parts: Vec<Holder>,
 }
 
-/// SST files of one column family, level, age and temperature.
+/// The SST files of one column family, level, age and temperature.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct DiskShare {
     pub family: String,
     pub level: u64,
     pub age: &'static str,
-    /// RocksDB's number; 0 unknown.
+    /// RocksDB's number of the temperature; 0 unknown.
     pub temperature: u8,
     pub files: u64,
     pub bytes: u64,
 }
 
-/// The holders of files that the newest version does not need.
+/// The reasons why files exist that the newest version does not need.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Kept {
-    /// Column family, file numbers, bytes.
+    /// The column family, the numbers of the files, and their bytes.
     pub versions: Vec<(String, Vec<u64>, u64)>,
     pub snapshots: u64,
     /// Seconds since 1970.
     pub oldest_snapshot: Option<u64>,
     pub deletions_disabled: bool,
     pub obsolete_bytes: u64,
-    /// Bytes of block caches that readers hold.
+    /// The bytes of block caches that readers pin.
     pub pinned_bytes: u64,
 }
 
-/// Slow operations of one kind, in nanoseconds.
+/// The slow operations of one kind, in nanoseconds.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct SlowKind {
     pub operation: &'static str,
@@ -90,12 +90,12 @@ pub struct SlowKind {
     pub count: u64,
     pub nanos: u64,
     pub nanos_max: u64,
-    /// Cause, operations that met the cause, nanoseconds.
+    /// The cause, the number of operations that it slowed down, and the nanoseconds.
     pub causes: Vec<(&'static str, u64, u64)>,
     pub unexplained_nanos: u64,
 }
 
-/// Write stalls with one reason.
+/// The write stalls with one reason.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct SlowStall {
     pub family: Option<String>,
@@ -107,7 +107,7 @@ pub struct SlowStall {
     pub options: &'static str,
 }
 
-/// Counters since the open, and present sums.
+/// Counters since the open, and current sums.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Counters {
     /// Microseconds since 1970.
@@ -118,7 +118,7 @@ pub struct Counters {
     pub compacted_bytes: u64,
     pub compaction_read_bytes: u64,
     pub stall_micros: u64,
-    /// Sorted runs of the column family with the most.
+    /// The number of sorted runs of the column family that has the most.
     pub sorted_runs: u64,
     pub sst_bytes: u64,
     /// Bytes of live data, as an estimate of the database.
@@ -127,7 +127,7 @@ pub struct Counters {
     pub running_flushes: u64,
     pub running_compactions: u64,
     pub write_stopped: bool,
-    /// Bytes per second; 0 if writes are not delayed.
+    /// The delayed write rate in bytes per second; 0 if writes are not delayed.
     pub delayed_write_rate: u64,
 }
 
@@ -138,22 +138,22 @@ pub struct Sample {
     pub at_micros: u64,
     /// The counters at that time.
     pub counters: Counters,
-    /// SST bytes written for each byte flushed, since the sample before. `None` without flushed bytes.
+    /// SST bytes written for each byte flushed, since the previous sample. `None` without flushed bytes.
     pub write_amplification: Option<f64>,
     /// SST bytes for each byte of live data. `None` without live data.
     pub space_amplification: Option<f64>,
-    /// The share of the time since the sample before in which a writer waited; at most 1.
+    /// The share of the time since the previous sample in which a writer waited. At most 1.
     pub stalled: f64,
 }
 
-/// Samples of the whole life of a server. A full history drops every second sample and doubles its period.
+/// The samples of a server since its start. A full history drops every second sample and doubles its period.
 #[derive(Debug)]
 pub struct History {
     samples: Vec<Sample>,
     period_micros: u64,
 }
 
-/// More samples are thinned.
+/// A history with more samples drops every second sample.
 const SAMPLES_MAX: usize = 720;
 
 impl History {
@@ -174,7 +174,7 @@ impl History {
         }
     }
 
-    /// Keeps every second sample. The rates are those between the kept samples.
+    /// Keeps every second sample. The rates are then the rates between the kept samples.
     fn thin(&mut self) {
         let kept: Vec<Counters> = self.samples.iter().step_by(2).map(|sample| sample.counters).collect();
         let before = std::iter::once(None).chain(kept.iter().map(Some));
@@ -193,7 +193,7 @@ impl Sample {
         let since = |of: fn(&Counters) -> u64| of(now).saturating_sub(before.map_or(0, of));
         let (flushed, compacted) = (since(|c| c.flushed_bytes), since(|c| c.compacted_bytes));
         let ratio = |part: u64, whole: u64| (whole > 0).then(|| part as f64 / whole as f64);
-        // The first reading has no sample before it: its counters cover an unknown time.
+        // The counters of the first reading cover an unknown time, because no sample comes before it.
         let stalled = before.map_or(0.0, |before| {
             let elapsed = now.at_micros.saturating_sub(before.at_micros).max(1);
             (since(|c| c.stall_micros) as f64 / elapsed as f64).min(1.0)

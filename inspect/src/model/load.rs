@@ -1,7 +1,8 @@
 //! Reads a directory into a [`Database`].
 //!
-//! The loader opens files for reading only and takes no lock. A writer may change the directory at the same time: a file
-//! that disappears between the list and the read is not a problem if the next MANIFEST does not name the file.
+//! The loader opens files only for reading, and takes no lock. A writer may change the directory at the same time. A
+//! file may disappear between the list and the read. This is not a problem if the next MANIFEST does not name the
+//! file.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -20,11 +21,11 @@ use super::{Database, Manifest, Source, info_log, option_rows, tables};
 /// Limits of one load.
 #[derive(Clone, Copy, Debug)]
 pub struct Budget {
-    /// SST files whose properties are read.
+    /// The number of SST files whose properties are read.
     pub tables_max: usize,
-    /// Microseconds for the properties of SST files.
+    /// The microseconds for reading the properties of SST files.
     pub table_micros_max: u64,
-    /// Bytes of info logs, newest first.
+    /// The bytes of info logs that are read, newest first.
     pub log_bytes_max: u64,
 }
 
@@ -36,26 +37,27 @@ impl Budget {
         Budget { tables_max: 20_000, table_micros_max: 60_000_000, log_bytes_max: 64 << 20 };
 }
 
-/// More files than this are not listed.
+/// The largest number of files that are listed.
 const FILES_MAX: usize = 200_000;
 
-/// A key bound longer than this is cut.
+/// The largest length of a key bound in bytes. The rest is cut off.
 const KEY_SHOWN_MAX: usize = 64;
 
-/// Reads the database at `dir`, or the info log at `dir` if the path is a file. Changes nothing and takes no lock.
+/// Reads the database at `dir`. If the path is a file, reads it as an info log. Changes nothing and takes no lock.
 ///
-/// Damage is no error: the result lists the problems, with the facts that are readable.
+/// Damage is not an error: the result lists the problems, and the facts that are readable.
 ///
 /// # Errors
-/// NotFound if the path does not exist, or holds no file of a database. Errors of the file system.
+/// NotFound if the path does not exist, or contains no file of a database. Errors of the file system.
 pub fn load(env: &Env, dir: &Path, budget: &Budget) -> Result<Database> {
     load_after(env, dir, budget, None)
 }
 
-/// As [`load`]. Takes the properties of SST files that `before` has from `before`: an SST file never changes.
+/// Reads a directory as [`load`] does. If `before` has the properties of an SST file, they are taken from `before`,
+/// because an SST file never changes.
 ///
 /// # Errors
-/// As [`load`].
+/// The errors of [`load`].
 pub fn load_after(env: &Env, dir: &Path, budget: &Budget, before: Option<&Database>) -> Result<Database> {
     let mut attempts = 1;
     loop {
@@ -68,7 +70,7 @@ pub fn load_after(env: &Env, dir: &Path, budget: &Budget, before: Option<&Databa
     }
 }
 
-/// A running writer can delete files while they are read. Then the facts are read again, up to this many times in total.
+/// A running writer can delete files during the read. The read is then repeated. This is the largest number of reads.
 const ATTEMPTS_MAX: u32 = 5;
 
 /// Returns true if a writer has changed the MANIFEST since the read.
@@ -260,8 +262,8 @@ fn fill(record: &FamilyRecord, order: &Order, family: &mut Family) {
     }
 }
 
-/// Replaces ranks of key bounds by places on the key axis. The data of a file is spread evenly over the intervals between the
-/// bounds that the file covers.
+/// Replaces the ranks of key bounds by positions on the key axis. The data of a file is spread evenly over the
+/// intervals between the bounds that the file covers.
 fn spread(files: &mut [SstFile], bounds: usize) {
     let mut change = vec![0.0; bounds + 1];
     for file in files.iter() {
@@ -298,14 +300,14 @@ fn shown(key: &[u8]) -> String {
 fn presence(env: &Env, dir: &Path, db: &mut Database) {
     let sizes: HashMap<u64, u64> =
         db.files.iter().filter(|f| f.kind == FileKind::Table).map(|f| (f.number, f.size)).collect();
-    // A running writer makes and extends files after the list was read, and before the MANIFEST was read.
+    // A running writer creates and extends files between the list of files and the read of the MANIFEST.
     let size_of = |file: &SstFile, name: &str| match sizes.get(&file.number) {
         Some(size) if *size == file.size => Some(*size),
         _ => env.fs.file_size(&dir.join(name)).ok(),
     };
     let mut found = Vec::new();
     let mut live = base::map::HashSet::default();
-    // With several directories, the other files are elsewhere.
+    // If the database has several directories, the other files are in the other directories.
     let one_directory = db.db_option("db_paths").is_none_or(|paths| paths.is_empty() || paths == "{}");
     for file in db.families.iter_mut().flat_map(|family| family.files.iter_mut()) {
         live.insert(file.number);
@@ -342,7 +344,7 @@ fn presence(env: &Env, dir: &Path, db: &mut Database) {
     }
 }
 
-/// Reads properties of SST files, up to the limits. Files of the upper levels come first.
+/// Reads the properties of SST files, up to the limits. The files of the upper levels come first.
 fn statistics(env: &Env, dir: &Path, budget: &Budget, before: Option<&Database>, db: &mut Database) {
     let start = env.clock.now_nanos();
     let (mut read, mut known_count, mut faults) = (0, 0, Vec::new());

@@ -1,4 +1,4 @@
-//! The statistics that RocksDB writes into the info log every ten minutes. The last dump counts.
+//! The statistics that RocksDB writes into the info log every ten minutes. The last dump is used.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,11 +7,11 @@ use serde::{Deserialize, Serialize};
 pub struct LogStats {
     /// Seconds since the open.
     pub uptime_seconds: Option<f64>,
-    /// The share of the time in which writers were stalled.
+    /// The percentage of the time in which writers were stalled.
     pub stall_percent: Option<f64>,
-    /// Bytes of the block cache, from the options at the open.
+    /// The bytes of the block cache, as in the options at the open.
     pub block_cache_bytes: Option<u64>,
-    /// The share of lookups that the block cache answered.
+    /// The percentage of lookups that the block cache answered.
     pub block_cache_hit_percent: Option<f64>,
     /// Writes of the WAL for each sync.
     pub writes_per_sync: Option<f64>,
@@ -47,7 +47,7 @@ impl Reader {
 
     pub(super) fn finish(mut self) -> LogStats {
         let lookups = self.hits.saturating_add(self.misses);
-        // Fewer lookups say nothing about the size of the cache.
+        // With fewer lookups, the rate says nothing about the size of the cache.
         if lookups >= 1000 {
             self.stats.block_cache_hit_percent = Some(100.0 * self.hits as f64 / lookups as f64);
         }

@@ -5,8 +5,8 @@
 //!  bundle    ─► bundle ├─► Database ─► web pages, doctor, JSON, bundle
 //!  LOG alone ─► load ─┘
 //! ```
-//! [`Database`] holds no handle and no open file, so a page can be rendered after the directory is gone. The loader never
-//! changes a directory. Each list has a limit, so a damaged or a huge directory cannot fill the memory.
+//! [`Database`] has no handle and no open file, so a page can be rendered after the directory is gone. The loader
+//! never changes a directory. Each list has a limit, so a damaged or a huge directory cannot fill the memory.
 
 mod families;
 mod files;
@@ -51,14 +51,14 @@ pub struct Database {
     /// Seconds since 1970.
     pub taken_at: u64,
     pub manifest: Option<Manifest>,
-    /// By id.
+    /// Sorted by id.
     pub families: Vec<Family>,
     pub options: Option<OptionsText>,
     pub log: InfoLog,
-    /// By name.
+    /// Sorted by name.
     pub files: Vec<DiskFile>,
     pub problems: Vec<Problem>,
-    /// SST files whose properties were read.
+    /// The number of SST files whose properties were read.
     pub tables_read: usize,
 }
 

@@ -1,7 +1,7 @@
-//! The OPTIONS file as rows: value, default, unit and effect of each option.
+//! The OPTIONS file as rows: the value, default, unit and effect of each option.
 //!
-//! Sections are read without the checks of an open, so an OPTIONS file of another release, or of an application with own
-//! objects, is shown as it is. Texts that may be a secret are replaced before a row is made.
+//! The sections are read without the checks of an open. The pages can then show an OPTIONS file of another release,
+//! or of an application with its own objects. A text that may be a secret is replaced before a row is made.
 
 use std::path::Path;
 
@@ -12,27 +12,27 @@ use options::{DbOptions, FamilyOptions};
 use serde::{Deserialize, Serialize};
 use table::options::OPTIONS as TABLE_ROWS;
 
-/// A larger OPTIONS file is not read.
+/// The largest size of an OPTIONS file in bytes. A larger file is not read.
 const FILE_BYTES_MAX: u64 = 8 << 20;
 
-/// The text of an age that the engine chooses, and the texts of the ages that it chooses.
+/// The text that lets the engine choose an age, and the texts of the ages that the engine chooses.
 const AGE_AUTO_TEXT: &str = "18446744073709551614";
 const AGES_CHOSEN: [&str; 2] = ["2592000", "0"];
 
-/// A longer value is cut.
+/// The largest length of a value. The rest is cut off.
 const VALUE_MAX: usize = 2000;
 
 /// The options of a database.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct OptionsText {
-    /// File name: an OPTIONS file, or `LOG`.
+    /// The name of the file: an OPTIONS file, or `LOG`.
     pub file: String,
     /// The release that wrote the file.
     pub release: String,
     pub sections: Vec<OptionSection>,
 }
 
-/// The place of an option.
+/// The scope of an option.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Scope {
     Database,
@@ -42,7 +42,7 @@ pub enum Scope {
     Table(String),
 }
 
-/// The options of one place.
+/// The options of one scope.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct OptionSection {
     pub scope: Scope,
@@ -58,7 +58,7 @@ pub struct OptionRow {
     pub default: Option<String>,
     pub effect: String,
     pub unit: String,
-    /// The option may change while the database is open.
+    /// True if the option may change while the database is open.
     pub live: bool,
 }
 
@@ -81,7 +81,7 @@ impl OptionRow {
 /// Reads an OPTIONS file.
 ///
 /// # Errors
-/// Corruption for text that is no OPTIONS file; errors of the file system.
+/// Corruption if the text is not an OPTIONS file. Errors of the file system.
 pub(super) fn load(env: &Env, path: &Path, name: &str) -> Result<OptionsText> {
     let file = env.fs.open_random(path, &ReadHints::default())?;
     let size = file.size()?;
@@ -135,7 +135,7 @@ fn describe<T: Default>(row: Option<&base::option::Row<T>>) -> (Option<String>, 
     }
 }
 
-/// Compares two texts of a value: numbers by value, `{}` and `nullptr` as empty.
+/// Compares two texts of a value. Numbers compare by value, and `{}` and `nullptr` compare as empty.
 fn same_value(a: &str, b: &str) -> bool {
     let empty = |text: &str| matches!(text.trim(), "" | "{}" | "nullptr");
     let number = |text: &str| text.trim().parse::<f64>().ok();
@@ -149,8 +149,8 @@ fn same_value(a: &str, b: &str) -> bool {
 const SECRET_WORDS: [&str; 7] =
     ["password", "passwd", "secret", "token", "credential", "access_key", "private_key"];
 
-/// Returns the value of an option without secrets: a value whose name or whose inner name says password, secret, token,
-/// credential or key, and the user part of an address `scheme://user:password@host`.
+/// Returns the value of an option without secrets. A value is removed if its name or an inner name contains password,
+/// secret, token, credential or key. The user part of an address `scheme://user:password@host` is removed.
 pub fn redact(name: &str, value: &str) -> String {
     let is_secret = |name: &str| SECRET_WORDS.iter().any(|word| name.to_ascii_lowercase().contains(word));
     if is_secret(name) {
@@ -185,7 +185,7 @@ fn without_user(text: &str) -> String {
     }
 }
 
-/// Reads the options that the info log prints at the open. For an info log without its OPTIONS file.
+/// Reads the options that the info log prints at the open, for an info log without its OPTIONS file.
 #[derive(Default)]
 pub(super) struct LogOptions {
     scope: Option<Scope>,
@@ -194,7 +194,7 @@ pub(super) struct LogOptions {
 }
 
 impl LogOptions {
-    /// Forgets the options of an earlier open.
+    /// Discards the options of an earlier open.
     pub(super) fn restart(&mut self) {
         *self = LogOptions { scope: Some(Scope::Database), ..LogOptions::default() };
     }
@@ -225,7 +225,7 @@ impl LogOptions {
     fn add(&mut self, scope: Scope, name: &str, value: &str) {
         let mut new = row(&scope, name, value);
         let Some(default) = &new.default else { return };
-        // The info log prints flags as 0 and 1, and other values in words of its own.
+        // The info log prints flags as 0 and 1, and other values with its own texts.
         match (default.as_str(), value) {
             ("true" | "false", "1") => new.value = "true".to_string(),
             ("true" | "false", "0") => new.value = "false".to_string(),

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Database;
 
-/// More problems than this are not listed.
+/// The largest number of listed problems.
 pub(super) const PROBLEMS_MAX: usize = 200;
 
 /// The weight of a problem.
@@ -23,7 +23,7 @@ pub enum Weight {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Problem {
     pub weight: Weight,
-    /// File name without directory.
+    /// The file name without its directory.
     pub file: String,
     /// Bytes from the start of the file. `None` stands for the whole file.
     pub offset: Option<u64>,

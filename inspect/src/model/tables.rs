@@ -12,8 +12,8 @@ use table::sst::OpenOptions;
 
 use super::families::TableStats;
 
-/// Opens an SST file alone. A table without a comparator of this library is opened in bytewise order: its blocks and
-/// properties are readable, and a search is not.
+/// Opens an SST file without its database. If this library does not know the comparator, the file is opened with the
+/// bytewise order. Its blocks and properties are then readable, but a search is not possible.
 ///
 /// # Errors
 /// Aborted for an empty file. Corruption for a file that is not a complete table. NotSupported for an unknown kind.
@@ -35,8 +35,8 @@ pub(crate) fn open_table(env: &Env, path: &Path) -> Result<(AnyReader, Order)> {
     Ok((AnyReader::open(file, size, &options).map_err(|e| e.file(path))?, order))
 }
 
-/// Returns the names of the compressions of a table. Tables of format version 7 have `manager;types;`, with two hexadecimal
-/// digits for each type. Older tables have a name.
+/// Returns the names of the compressions of an SST file. Format version 7 writes `manager;types;`, with two
+/// hexadecimal digits for each type. Older versions write a name.
 fn compression(text: &str) -> String {
     let mut parts = text.split(';');
     let (Some(_), Some(types), Some("")) = (parts.next(), parts.next(), parts.next()) else {

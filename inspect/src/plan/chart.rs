@@ -4,7 +4,7 @@ use maud::html;
 
 use super::{Forecast, Sample};
 
-/// A curve: title, colour, value of a sample.
+/// A curve: its title, its colour, and the value of a sample.
 type Curve = (&'static str, &'static str, fn(&Sample) -> f64);
 
 const CURVES: [Curve; 4] = [

@@ -1,6 +1,6 @@
 //! The expected output of a merge of files with random keys.
 
-/// A part of the key space with some of its keys: a file, or a part of a file.
+/// A range of the key space with some of its keys: the range of a file, or of a part of a file.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Span {
     /// The first key.

@@ -4,9 +4,10 @@
 //!  writer ─► memtable ─► flush job ─► Version ─► lsm::pick ─► compaction job ─► lsm::cut ─► Version
 //!     ▲                                  └─► lsm::pressure ─► rate of the writer
 //! ```
-//! The pickers, the cutter and the write stalls are those of the engine. A file is a key range and a number of entries. The
-//! writer writes keys at random, each key with the same chance. So a merge of files has an expected number of entries:
-//! in a range of `w` keys, a file with the share `d` of the keys misses a key with the chance `1 - d`.
+//! The pickers, the cutter and the write stalls are those of the engine. A file is a key range and a number of
+//! entries. The writer writes random keys. Each key has the same probability. The number of entries after a merge is
+//! then an expected value: in a range of `w` keys, a file with a share `d` of the keys misses a key with the
+//! probability `1 - d`.
 //!
 //! Not modelled: reads, deletes, blob files, the speed of the memtable, and the cost of a sync.
 
@@ -29,11 +30,11 @@ pub struct Workload {
     pub entry_bytes: u64,
     /// Bytes that the writer writes.
     pub written_bytes: u64,
-    /// Bytes per second that the writer offers. `u64::MAX` stands for a writer without a limit of its own.
+    /// Bytes per second that the writer offers. `u64::MAX` stands for a writer that has no limit.
     pub write_rate: u64,
     /// Bytes per second that one background job writes.
     pub job_rate: u64,
-    /// Bytes in an SST file for one byte of the writer.
+    /// The number of bytes in an SST file for one byte of the writer.
     pub compression: f64,
 }
 
@@ -44,13 +45,13 @@ pub struct Sample {
     pub written_bytes: u64,
     pub write_amplification: f64,
     pub space_amplification: f64,
-    /// Sorted runs that a lookup may visit.
+    /// The number of sorted runs that a lookup may visit.
     pub sorted_runs: usize,
     /// The share of the time since the last sample in which the writer waited.
     pub stalled: f64,
 }
 
-/// The prediction.
+/// The result of a simulation.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Forecast {
     pub seconds: f64,
@@ -63,23 +64,23 @@ pub struct Forecast {
     pub write_amplification: f64,
     /// Bytes of SST files for each byte of live data.
     pub space_amplification: f64,
-    /// The mean of the sorted runs that a lookup may visit.
+    /// The mean number of sorted runs that a lookup may visit.
     pub read_amplification: f64,
     pub delayed_seconds: f64,
     pub stopped_seconds: f64,
-    /// Bytes per second that the background jobs wrote.
+    /// The bytes per second that the background jobs wrote.
     pub disk_bytes_per_second: f64,
-    /// Files and bytes by level.
+    /// The level, its number of files, and its bytes.
     pub levels: Vec<(usize, usize, u64)>,
     pub samples: Vec<Sample>,
-    /// Sentences about limits of the prediction.
+    /// Sentences about the limits of the prediction.
     pub notes: Vec<String>,
 }
 
 /// Predicts the amplifications and the stalls of a workload.
 ///
 /// # Errors
-/// InvalidArgument for a workload without bytes or speed, and for options that a database refuses.
+/// InvalidArgument for a workload without bytes or speed, and for options that a database rejects.
 pub fn predict(workload: &Workload, db: &DbOptions, family: &FamilyOptions) -> Result<Forecast> {
     let entries = workload.size_bytes / workload.entry_bytes.max(1);
     let is_valid = workload.entry_bytes > 0

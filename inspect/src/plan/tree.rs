@@ -16,19 +16,19 @@ use options::{DbOptions, FamilyOptions};
 use super::merge::{Span, distinct, merge};
 use super::{Forecast, Sample, Workload};
 
-/// Bytes of a memtable for an entry, in addition to key and value.
+/// The bytes that a memtable uses for an entry, in addition to key and value.
 const MEMTABLE_OVERHEAD: u64 = 32;
 
-/// Bytes of an SST file for an entry, in addition to key and value: the trailer and the lengths.
+/// The bytes that an SST file uses for an entry, in addition to key and value: the trailer and the lengths.
 const TABLE_OVERHEAD: f64 = 12.0;
 
-/// A simulation ends after this number of flushes.
+/// The largest number of flushes in a simulation.
 const FLUSHES_MAX: u64 = 20_000;
 
-/// A simulation ends after this number of events.
+/// The largest number of events in a simulation.
 const EVENTS_MAX: u64 = 4_000_000;
 
-/// Samples of the curves.
+/// The number of samples of the curves.
 const SAMPLES: u64 = 200;
 
 /// A job that runs.
@@ -48,14 +48,14 @@ struct Running {
     work: Work,
 }
 
-/// The parts that do not change.
+/// The part of the state that does not change.
 struct Setting {
     workload: Workload,
     pick: pick::Options,
     keys: u64,
-    /// Entries of a full memtable.
+    /// The number of entries of a full memtable.
     memtable_entries: f64,
-    /// Bytes of an SST file for an entry.
+    /// The number of bytes of an SST file for an entry.
     table_entry_bytes: f64,
     flush_jobs: usize,
     compaction_jobs: usize,
@@ -73,10 +73,10 @@ pub(super) struct Simulation {
     now: f64,
     next_number: u64,
     next_epoch: u64,
-    /// Entries of the active memtable.
+    /// The number of entries in the active memtable.
     active: f64,
     immutable: usize,
-    /// Immutable memtables that a flush job has.
+    /// The number of immutable memtables that a flush job writes.
     flushing: usize,
     written_entries: f64,
     runs_time: f64,
@@ -163,7 +163,7 @@ impl Simulation {
         self.finish(total)
     }
 
-    /// Returns the entries per second of the writer.
+    /// Returns the number of entries per second of the writer.
     fn rate(&self) -> f64 {
         let offered = self.set.workload.write_rate as f64;
         let bytes = match self.stall {
@@ -194,7 +194,7 @@ impl Simulation {
     }
 
     fn clock(&self) -> u64 {
-        // A time that is not 0, because 0 stands for an unknown time.
+        // The time is never 0, because 0 is an unknown time.
         1_000_000 + self.now as u64
     }
 
@@ -264,7 +264,7 @@ impl Simulation {
         self.running.push(Running { end, work: Work::Compaction { task: Box::new(task), outputs } });
     }
 
-    /// Cuts the merged spans into files, with the cutter of the engine.
+    /// Cuts the merged spans into files, as the cutter of the engine does.
     fn cut(&self, task: &Task, spans: &[Span]) -> Vec<Output> {
         let mut cutter = Cutter::new(self.set.order.clone(), task, &self.set.pick, self.clock());
         let step = (task.target_output_file_size.min(task.max_output_file_size) as f64
@@ -428,7 +428,7 @@ impl Simulation {
 }
 
 fn view<'a>(version: &'a Version, running: &'a [pick::Running]) -> View<'a> {
-    // With a snapshot of sequence number 0 no file of the last level is rewritten only to remove sequence numbers.
+    // A snapshot of sequence number 0 prevents rewrites of the last level that only remove sequence numbers.
     View { version, running, oldest_snapshot: 0, full_history_ts_low: None }
 }
 

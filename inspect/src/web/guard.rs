@@ -1,4 +1,4 @@
-//! Decides whether a request may be answered. The decision is a pure function of the request and of the secrets.
+//! Decides whether the server answers a request. The decision is a pure function of the request and of the secrets.
 //!
 //! ```text
 //!  bytes ─► httparse ─► Head ─► judge ─► Admit(Target)      a page
@@ -6,26 +6,27 @@
 //!                                    ├─► ReadForm(bytes)     a change, if changes are allowed ─► form ─► Asked
 //!                                    └─► Refuse(status)      everything else
 //! ```
-//! The server listens on the loopback address only. A page of another site can still send requests to this address, so each
-//! request must name the server in `Host`, must not come from another site by `Origin` and `Sec-Fetch-Site`, and must have
-//! the cookie. A target is a fixed page with parameters that are numbers or a search text. No parameter is a path.
+//! The server listens on the loopback address only. A page of another site can still send requests to this address,
+//! so each request must satisfy four conditions. Its `Host` names the server. Its `Origin` and `Sec-Fetch-Site` name
+//! no other site. It has the cookie. Its target is a fixed page, whose parameters are numbers or a search text. No
+//! parameter is a path.
 //!
-//! A change is a POST to `/change`. The server refuses each POST unless it was started with changes. Then the POST must also
-//! have an `Origin` of this server, the type of a form, a short body, and the second token, which only a page of this server
-//! shows. The fields of the form are the token and numbers.
+//! A change is a POST to `/change`. The server rejects each POST unless it was started with changes. The POST must
+//! also have an `Origin` of this server, the type of a form, a short body, and the second token. Only a page of this
+//! server shows the token. The fields of the form are the token and numbers.
 
 use std::collections::BTreeMap;
 
-/// A longer request line or a longer set of headers is refused.
+/// The largest length of the request line, and of the headers. A longer head is rejected.
 pub const HEAD_BYTES_MAX: usize = 16 << 10;
 
-/// More headers are refused.
+/// The largest number of headers. More headers are rejected.
 const HEADERS_MAX: usize = 64;
 
-/// A longer target is refused.
+/// The largest length of a target. A longer target is rejected.
 const TARGET_MAX: usize = 1024;
 
-/// A longer search text is refused.
+/// The largest length of a search text. A longer search text is rejected.
 const FIND_MAX: usize = 100;
 
 /// The secrets of one server.
@@ -36,7 +37,7 @@ pub struct Secrets {
     pub entry: String,
     /// The value of the cookie.
     pub cookie: String,
-    /// The token of a change. `None`: each change is refused.
+    /// The token of a change. `None` rejects each change.
     pub change: Option<String>,
 }
 
@@ -45,7 +46,7 @@ pub struct Secrets {
 pub struct Head {
     pub method: String,
     pub target: String,
-    /// Names in lower case.
+    /// The names are in lower case.
     pub headers: Vec<(String, Vec<u8>)>,
 }
 
@@ -57,14 +58,14 @@ pub struct Target {
     pub find: String,
 }
 
-/// What a person asks for with a form.
+/// The change that a form asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Asked {
     /// Flush the memtables of the column family with this id.
     Flush(u32),
     /// Compact the column family with this id.
     Compact(u32),
-    /// Make the change of this finding, by its place in the list and the check sum of its text.
+    /// Make the change of this finding. Its place in the list and the check sum of its text name the finding.
     Apply { finding: u64, check: u64 },
 }
 
@@ -73,12 +74,12 @@ pub enum Asked {
 pub enum Verdict {
     Admit(Target),
     Enter,
-    /// The request has a form of so many bytes.
+    /// The request has a form of this many bytes.
     ReadForm(usize),
     Refuse(u16, &'static str),
 }
 
-/// The pages.
+/// All pages.
 pub const PAGES: [&str; 18] = [
     "/",
     "/live",
@@ -100,11 +101,11 @@ pub const PAGES: [&str; 18] = [
     "/style.css",
 ];
 
-/// Parameters that are numbers.
+/// The parameters that are numbers.
 const NUMBERS: [&str; 10] =
     ["family", "number", "block", "from", "offset", "level", "manifest", "all", "before", "after"];
 
-/// A longer form is refused.
+/// The largest length of a form in bytes. A longer form is rejected.
 const FORM_MAX: usize = 512;
 
 impl Secrets {
@@ -120,10 +121,10 @@ impl Secrets {
         Ok(Secrets { port, entry, cookie, change: None })
     }
 
-    /// Allows changes: makes the second token.
+    /// Creates the second token, which allows changes.
     ///
     /// # Errors
-    /// An error of the system's entropy.
+    /// Errors of the system's entropy.
     pub fn allow_changes(&mut self) -> Result<(), getrandom::Error> {
         let mut bytes = [0; 32];
         getrandom::fill(&mut bytes)?;
@@ -131,16 +132,16 @@ impl Secrets {
         Ok(())
     }
 
-    /// Returns the name of the cookie. Cookies are shared between the ports of a host, so the name has the port.
+    /// Returns the name of the cookie. The ports of a host share cookies, so the name has the port.
     pub fn cookie_name(&self) -> String {
         format!("ironstone_{}", self.port)
     }
 }
 
-/// Reads the head of a request. Returns the head and its length. `Ok(None)` if the head is not complete yet.
+/// Reads the head of a request. Returns the head and its length, or `Ok(None)` if the head is not complete.
 ///
 /// # Errors
-/// The status of a head that is refused.
+/// The status of a head that is rejected.
 pub fn parse(bytes: &[u8]) -> Result<Option<(Head, usize)>, u16> {
     let mut headers = [httparse::EMPTY_HEADER; HEADERS_MAX];
     let mut request = httparse::Request::new(&mut headers);
@@ -196,9 +197,9 @@ pub fn judge(head: &Head, secrets: &Secrets) -> Verdict {
     }
 }
 
-/// Decides about a POST, before its body is read.
+/// Decides about a POST. The body is read after this decision.
 fn judge_form(head: &Head, secrets: &Secrets) -> Verdict {
-    // A browser names the origin of each form. `check_origin` has compared the name.
+    // A browser names the origin of each form, and `check_origin` has compared the name.
     if head.all("origin").count() != 1 {
         return Verdict::Refuse(403, "a change must name the page that it comes from");
     }
@@ -231,10 +232,10 @@ fn judge_form(head: &Head, secrets: &Secrets) -> Verdict {
     }
 }
 
-/// Reads a form: the second token, the change, and numbers, each at most once.
+/// Reads a form: the second token, the change, and numbers. Each occurs at most once.
 ///
 /// # Errors
-/// The status of a form that is refused.
+/// The status of a form that is rejected.
 pub fn form(body: &[u8], secrets: &Secrets) -> Result<Asked, u16> {
     let text = std::str::from_utf8(body).map_err(|_| 400_u16)?;
     let mut fields = BTreeMap::new();
@@ -299,12 +300,12 @@ fn has_cookie(head: &Head, secrets: &Secrets) -> bool {
     found.len() == 1 && same(found[0], secrets.cookie.as_bytes())
 }
 
-/// Compares in a time that does not depend on the content.
+/// Compares bytes. The time does not depend on the content.
 fn same(a: &[u8], b: &[u8]) -> bool {
     a.len() == b.len() && a.iter().zip(b).fold(0, |sum, (x, y)| sum | (x ^ y)) == 0
 }
 
-/// Reads a target: a fixed page and known parameters, each at most once.
+/// Reads a target: a fixed page and known parameters. Each parameter occurs at most once.
 fn target(text: &str) -> Result<Target, u16> {
     if text.len() > TARGET_MAX {
         return Err(414);
@@ -332,7 +333,7 @@ fn target(text: &str) -> Result<Target, u16> {
     Ok(out)
 }
 
-/// Decodes a search text. The text is compared with bytes and is shown as text.
+/// Decodes a search text. The text is compared with bytes, and is shown as text.
 fn decode(value: &str) -> Result<String, u16> {
     let (mut out, mut rest) = (Vec::new(), value.as_bytes());
     while let Some((first, tail)) = rest.split_first() {

@@ -6,7 +6,8 @@
 //!  pages    the HTML of each page
 //!  chart    the drawings
 //! ```
-//! The pages have no script. Keys, values, names and option texts are text nodes only: the templates escape each text.
+//! The pages have no script. Keys, values, names and option texts are only text nodes, because the templates escape
+//! each text.
 
 mod chart;
 pub mod guard;

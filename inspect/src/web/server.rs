@@ -1,4 +1,5 @@
-//! The server of the pages: loopback only, one answer for each connection, limits on sizes, times and connections.
+//! The server of the pages. It listens on loopback only, gives one answer for each connection, and limits sizes,
+//! times and connections.
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
@@ -10,18 +11,18 @@ use std::time::{Duration, Instant};
 use super::guard::{self, HEAD_BYTES_MAX, Secrets, Verdict};
 use super::pages::{Answer, Site};
 
-/// More connections at the same time are closed.
+/// The largest number of connections. More connections are closed.
 const CONNECTIONS_MAX: usize = 32;
 /// The pause after a failed accept.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(10);
 
-/// A client must send the head of its request within this time.
+/// The time in which a client must send the head of its request.
 const HEAD_TIME_MAX: Duration = Duration::from_secs(5);
 
-/// A client must read the answer within this time.
+/// The time in which a client must read the answer.
 const WRITE_TIME_MAX: Duration = Duration::from_secs(10);
 
-/// A larger page is replaced by a message.
+/// The largest size of a page in bytes. A larger page is replaced by a message.
 const PAGE_BYTES_MAX: usize = 16 << 20;
 
 /// A server that is bound to a port and does not run yet.
@@ -55,14 +56,14 @@ impl Drop for Serving {
         // The connection wakes the thread that accepts connections.
         let woken = TcpStream::connect((Ipv4Addr::LOCALHOST, self.port));
         if let (Ok(_), Some(thread)) = (woken, self.accepting.take()) {
-            // A panic of the thread was reported by the thread.
+            // The panic handler has printed a panic of the thread.
             let _ = thread.join();
         }
     }
 }
 
 impl Server {
-    /// Binds a port of 127.0.0.1 that the system chooses.
+    /// Binds a port of 127.0.0.1. The system chooses the port.
     ///
     /// # Errors
     /// Errors of the system.
@@ -74,7 +75,7 @@ impl Server {
         Ok(Server { listener, secrets, site, head_time_max: HEAD_TIME_MAX, stopped })
     }
 
-    /// Allows changes: pages of a running database show forms, and the server accepts these forms.
+    /// Allows changes. The pages of a running database then show forms, and the server accepts the forms.
     ///
     /// # Errors
     /// Errors of the system's entropy.
@@ -99,14 +100,14 @@ impl Server {
         Arc::clone(&self.secrets)
     }
 
-    /// Answers requests on threads of the server until the result is dropped.
+    /// Answers requests on threads of the server. The threads end when the result is dropped.
     ///
     /// # Errors
-    /// Errors of the system: no thread.
+    /// Errors of the system, if a thread cannot start.
     pub fn start(self) -> std::io::Result<Serving> {
         let (url, port, stopped) = (self.url(), self.secrets.port, Arc::clone(&self.stopped));
         let thread = std::thread::Builder::new().name("inspector".to_string()).spawn(move || {
-            // The server ends with the listener; without the listener no page is served.
+            // The thread ends with the listener. The listener then serves no page.
             let _ = self.run();
         })?;
         Ok(Serving { url, port, stopped, accepting: Some(thread) })
@@ -125,8 +126,8 @@ impl Server {
                 break;
             }
             let Ok(stream) = stream else {
-                // A client may close its connection before the server accepts the connection. Without a free file
-                // descriptor, each accept fails at once: the pause keeps the thread from using a whole processor.
+                // A client may close its connection before the server accepts it. If no file descriptor is free, each
+                // accept fails immediately, and the pause keeps the thread from using a whole processor.
                 std::thread::park_timeout(ACCEPT_PAUSE);
                 continue;
             };
@@ -136,7 +137,7 @@ impl Server {
             }
             let (secrets, site) = (Arc::clone(&self.secrets), Arc::clone(&self.site));
             let limit = self.head_time_max;
-            // Without a second descriptor or a thread the connection is closed.
+            // If no second descriptor is free or no thread can start, the connection is closed.
             let Ok(connection) = stream.try_clone() else { continue };
             let thread = std::thread::Builder::new().name("page".to_string()).spawn(move || {
                 let _slot = slot;
@@ -151,14 +152,14 @@ impl Server {
     }
 }
 
-/// The threads that make pages, with their connections. The drop closes the connections and waits for the threads.
+/// The threads that answer requests, with their connections. The drop closes the connections and waits for the threads.
 #[derive(Default)]
 struct Pages {
     running: Vec<(JoinHandle<()>, TcpStream)>,
 }
 
 impl Pages {
-    /// Closes the connections of threads that ended.
+    /// Removes the threads that ended, which closes their connections.
     fn remove_ended(&mut self) {
         self.running.retain(|(thread, _)| !thread.is_finished());
     }
@@ -167,22 +168,22 @@ impl Pages {
 impl Drop for Pages {
     fn drop(&mut self) {
         for (thread, connection) in self.running.drain(..) {
-            // A connection that the client closed is closed already.
+            // An error means that the client has closed the connection.
             let _ = connection.shutdown(std::net::Shutdown::Both);
-            // A panic of the thread was reported by the thread.
+            // The panic handler has printed a panic of the thread.
             let _ = thread.join();
         }
     }
 }
 
-/// The thread that reads the counters of a running database once in a period.
+/// The thread that reads the counters of a running database once in each period.
 struct Sampler {
     stopped: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Sampler {
-    /// Starts the thread. A site without a running database needs none.
+    /// Starts the thread, unless the site has no running database.
     fn start(site: &Arc<Site>) -> Sampler {
         let stopped = Arc::new(AtomicBool::new(false));
         let Some(period) = site.sample_period() else { return Sampler { stopped, thread: None } };
@@ -202,7 +203,7 @@ impl Drop for Sampler {
         self.stopped.store(true, Ordering::SeqCst);
         if let Some(thread) = self.thread.take() {
             thread.thread().unpark();
-            // A panic of the thread was reported by the thread.
+            // The panic handler has printed a panic of the thread.
             let _ = thread.join();
         }
     }
@@ -235,7 +236,7 @@ fn answer(mut stream: TcpStream, secrets: &Secrets, site: &Site, limit: Duration
         }
         Err(status) => (Answer::refusal(status, "the request is not valid"), false),
     };
-    // The client may be gone; the answer is then lost.
+    // If the client is gone, the answer is lost.
     let _ = stream.set_write_timeout(Some(WRITE_TIME_MAX));
     let bytes = bytes_of(&answer, is_head);
     if stream.write_all(&bytes).and_then(|()| stream.flush()).is_ok() {
@@ -246,7 +247,7 @@ fn answer(mut stream: TcpStream, secrets: &Secrets, site: &Site, limit: Duration
     let _ = stream.shutdown(std::net::Shutdown::Both);
 }
 
-/// Reads what the client still sends, for a short time, so that the system does not discard the answer.
+/// Reads the rest of the client's data for a short time. The system would discard the answer if data were unread.
 fn drain(stream: &mut TcpStream) {
     let _ = stream.set_read_timeout(Some(Duration::from_millis(200)));
     let (mut buffer, mut total) = ([0; 4096], 0);
@@ -258,13 +259,13 @@ fn drain(stream: &mut TcpStream) {
     }
 }
 
-/// Reads the head of a request. Returns the head, and the bytes of the body that came with the head.
+/// Reads the head of a request. Returns the head, and the bytes of the body that arrived with it.
 fn read_head(stream: &mut TcpStream, limit: Duration) -> Result<(guard::Head, Vec<u8>), u16> {
     let start = Instant::now();
     let mut bytes = Vec::new();
     loop {
         read_some(stream, start, limit, &mut bytes)?;
-        // A head that is complete may be followed by a body.
+        // Bytes after the head are the start of the body.
         if let Some((head, len)) = guard::parse(&bytes)? {
             return if len > HEAD_BYTES_MAX { Err(431) } else { Ok((head, bytes.split_off(len))) };
         }
@@ -274,7 +275,7 @@ fn read_head(stream: &mut TcpStream, limit: Duration) -> Result<(guard::Head, Ve
     }
 }
 
-/// Adds the next bytes of the client. Fails if the client has not sent them within `limit` after `start`.
+/// Reads the next bytes of the client. Fails if they do not arrive within `limit` after `start`.
 fn read_some(
     stream: &mut TcpStream,
     start: Instant,
@@ -337,8 +338,8 @@ fn decide(head: &guard::Head, body: Body<'_>, secrets: &Secrets, site: &Site) ->
     }
 }
 
-/// Headers of every answer. No script can run, no other site can embed a page, and nothing is stored. With `same-origin`, a
-/// browser names the origin of a form of these pages, and names no page to another site.
+/// The headers of every answer. A script cannot run, another site cannot embed a page, and no page is stored. With
+/// `same-origin`, a browser names the origin of a form of these pages, and names no page to another site.
 const HEADERS: &str = "\
 Content-Security-Policy: default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'\r\n\
 X-Content-Type-Options: nosniff\r\n\

@@ -1,4 +1,4 @@
-//! Attacks on the server: forged requests and forms, broken heads, slow clients, and contents that must stay text.
+//! Attacks on the server: forged requests and forms, malformed heads, slow clients, and contents that must stay text.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -8,7 +8,8 @@ use ironstone::{Db, FamilyDescriptor, FamilyOptions, Options};
 
 use crate::client::{Served, golden, serve, serve_counted};
 
-/// A request as an attacker sends it, without the secrets. `{host}` and `{cookie}` stand for the values of a real browser.
+/// A request of an attacker, without the secrets. `{host}` and `{cookie}` stand for the values that a real browser
+/// sends.
 struct Attack {
     name: &'static str,
     request: &'static str,
@@ -156,7 +157,7 @@ const ATTACKS: [Attack; 40] = [
     },
 ];
 
-/// A forged form. `{form}` stands for the headers of a real browser, and `{change}` for the second token.
+/// Forged forms. `{form}` stands for the headers of a real browser, and `{change}` stands for the second token.
 const FORGED_FORMS: [Attack; 18] = [
     Attack { name: "no second token", request: "{form}Content-Length: 17\r\n\r\ndo=flush&family=0" },
     Attack {
@@ -223,7 +224,7 @@ const FORGED_FORMS: [Attack; 18] = [
     },
 ];
 
-/// Headers of an honest form.
+/// The headers of an honest form.
 const FORM: &str = "POST /change HTTP/1.1\r\nHost: {host}\r\nOrigin: http://{host}\r\nSec-Fetch-Site: same-origin\r\n\
                     Sec-Fetch-Dest: document\r\nCookie: {cookie}\r\nContent-Type: application/x-www-form-urlencoded\r\n";
 
@@ -257,7 +258,7 @@ fn forged_requests_get_no_page() {
     }
 }
 
-/// Returns a request with the true length of its body, in place of the length in the text.
+/// Returns a request in which the length of the body is correct.
 fn with_length(request: &str) -> String {
     let (head, body) = request.split_once("\r\n\r\n").unwrap();
     let lines: Vec<String> = head
@@ -275,7 +276,7 @@ fn forged_forms_change_nothing() {
     let (site, counts) = serve_counted();
     for attack in FORGED_FORMS {
         let mut request = fill(attack.request, &site);
-        // The lengths of these attacks are the attack.
+        // These attacks have a wrong length.
         if !["huge form", "form with two lengths", "smuggling: bytes after the form"].contains(&attack.name) {
             request = with_length(&request);
         }
@@ -284,7 +285,7 @@ fn forged_forms_change_nothing() {
         assert!(status.is_none_or(|status| (400..500).contains(&status)), "{}: {status:?}", attack.name);
         assert_eq!(counts.changes(), 0, "{}", attack.name);
     }
-    // A page shows the token, and an address never has it.
+    // A page shows the token. An address never contains the token.
     for request in [
         "GET /change HTTP/1.1\r\nHost: {host}\r\nCookie: {cookie}\r\n\r\n",
         "GET /change?token={change}&do=flush&family=0 HTTP/1.1\r\nHost: {host}\r\nCookie: {cookie}\r\n\r\n",
@@ -363,7 +364,7 @@ fn slow_clients_end_and_do_not_block_the_pages() {
             stream
         })
         .collect();
-    // The server closes each slow connection, with an answer or without.
+    // The server closes each slow connection, with or without an answer.
     for stream in &mut slow {
         let mut answer = Vec::new();
         let _ = stream.read_to_end(&mut answer);
@@ -371,7 +372,7 @@ fn slow_clients_end_and_do_not_block_the_pages() {
     }
     drop(slow);
     let request = format!("GET / HTTP/1.1\r\nHost: {}\r\nCookie: {}\r\n\r\n", site.host(), site.cookie());
-    // A few requests may still meet the limit of connections.
+    // The limit of connections may reject the first requests.
     let answered = (0..1000).find_map(|_| site.raw(request.as_bytes()));
     assert_eq!(answered.map(|reply| reply.status), Some(200));
 }
@@ -430,7 +431,7 @@ fn scripts_in_keys_names_and_options_are_text() {
     let escaped = bodies.iter().filter(|body| body.contains("&lt;script&gt;")).count();
     assert!(escaped >= 6, "only {escaped} pages show the text");
     for body in bodies {
-        // A text of the database is never inside of a tag, so no text can end an attribute.
+        // A text of the database is never inside a tag, so it cannot end an attribute.
         for tag in body.split('<').skip(1).map(|part| part.split('>').next().unwrap()) {
             assert!(!tag.contains("alert("), "{tag} in {body}");
         }

@@ -1,8 +1,8 @@
 //! The pages in a real browser.
 //!
-//! The test drives Chromium by its driver (`chromedriver`), and is skipped with a message if one of them is missing.
-//! `IRONSTONE_SCREENSHOTS=DIR` writes an image of each page. `IRONSTONE_AXE=FILE` names `axe.min.js` of axe-core, and then
-//! each page must also pass the checks of axe-core.
+//! The test drives Chromium through `chromedriver`. If either is missing, the test prints a message and is skipped.
+//! `IRONSTONE_SCREENSHOTS=DIR` writes an image of each page. `IRONSTONE_AXE=FILE` names the file `axe.min.js` of
+//! axe-core. If the variable is set, each page must also pass the checks of axe-core.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use crate::client::{golden, serve};
 
-/// A session of the driver. The driver and the browser end with the value.
+/// A session of the driver. The driver and the browser end when the value is dropped.
 struct Browser {
     driver: Child,
     port: u16,
@@ -94,7 +94,8 @@ impl Browser {
         self.call("POST", &path, &json!({ "script": script, "args": [] }))
     }
 
-    /// Returns the faults of the open page by the checks of this file, and by axe-core if the variable names its file.
+    /// Returns the faults of the open page that this file checks, and the faults of axe-core if the variable names
+    /// its file.
     fn faults(&self) -> Vec<String> {
         let mut faults: Vec<String> = serde_json::from_value(self.run(ACCESSIBILITY)).unwrap();
         let Some(file) = std::env::var_os("IRONSTONE_AXE") else { return faults };
@@ -152,8 +153,8 @@ fn base64(text: &str) -> Vec<u8> {
     out
 }
 
-/// Returns the faults of a page for readers of screens, for the keyboard and for small screens. The contrast of each text is
-/// computed from the colours of the text and of the nearest ground.
+/// A script that returns the faults of a page for screen readers, for the keyboard and for small screens. The contrast of each text is
+/// computed from the colour of the text and the colour of the nearest background.
 const ACCESSIBILITY: &str = r#"
 const faults = [];
 const all = (selector) => Array.from(document.querySelectorAll(selector));
@@ -274,7 +275,7 @@ fn pages_of_a_running_database_are_accessible_during_a_load() {
         .unwrap();
     let db = Db::open(&path, options).unwrap();
     let stop = std::sync::atomic::AtomicBool::new(false);
-    /// Ends the load, also after a failed assertion.
+    /// Ends the load, even after a failed assertion.
     struct Ends<'a>(&'a std::sync::atomic::AtomicBool);
     impl Drop for Ends<'_> {
         fn drop(&mut self) {
@@ -305,13 +306,13 @@ fn visit_live(db: &Db) {
         let inspector = Inspector::serve(db, &allowed).unwrap();
         browser.open(inspector.url());
         let (root, _) = inspector.url().split_once("/?").unwrap();
-        // A few pages first: the curves need samples, and the comparison needs two times.
+        // Opens a few pages first, because the curves need samples and the comparison needs two times.
         for (page, title) in PAGES.iter().chain(&PAGES).skip(PAGES.len() / 2) {
             browser.open(&format!("{root}{page}"));
             assert_eq!(browser.faults(), [""; 0], "{page} {look}");
             browser.image(&format!("running-{title}-{look}.png"));
         }
-        // A form of the page works in a browser, which names the origin.
+        // A form works in a browser, because a browser sends the origin.
         browser.open(&format!("{root}/live"));
         browser.run("Array.from(document.querySelectorAll('button')).find(b => b.textContent.startsWith('Flush')).click()");
         let heading = (0..200).find_map(|_| {
@@ -323,7 +324,7 @@ fn visit_live(db: &Db) {
     }
 }
 
-/// Pages of single files of the database.
+/// Returns the pages of single files of the database.
 fn deep_pages(path: &Path) -> Vec<(String, &'static str)> {
     let db =
         ironstone_inspect::model::load(&env::Env::posix(), path, &ironstone_inspect::model::Budget::PAGE)

@@ -1,4 +1,4 @@
-//! Bundles: written, inspected and diagnosed; they hold no key and no value.
+//! Bundles are written, inspected and diagnosed. They contain no key and no value.
 
 use env::Env;
 use ironstone::{Db, Options};

@@ -18,7 +18,7 @@ pub struct Served {
     pub url: String,
 }
 
-/// An answer of the server.
+/// The answer of the server.
 #[derive(Debug)]
 pub struct Reply {
     pub status: u16,
@@ -32,14 +32,14 @@ pub fn serve(path: &Path) -> Served {
     start(server.with_head_time(Duration::from_millis(1500)))
 }
 
-/// A running database that counts changes and makes none.
+/// A running database that counts changes and does not make them.
 #[derive(Default)]
 pub struct Counts {
     changes: std::sync::atomic::AtomicU64,
 }
 
 impl Counts {
-    /// Returns the number of changes that were asked for.
+    /// Returns the number of changes that the server asked for.
     pub fn changes(&self) -> u64 {
         self.changes.load(std::sync::atomic::Ordering::SeqCst)
     }
@@ -60,7 +60,7 @@ impl Running for Counts {
     }
 }
 
-/// Starts a server that allows changes, for a golden database.
+/// Starts a server for a golden database that allows changes.
 pub fn serve_counted() -> (Served, Arc<Counts>) {
     let counts = Arc::new(Counts::default());
     let running: Arc<dyn Running> = Arc::clone(&counts) as Arc<dyn Running>;
@@ -76,7 +76,7 @@ pub fn start(server: Server) -> Served {
     Served { secrets, url }
 }
 
-/// Returns the client of a server whose first address is known.
+/// Returns the client of a server. `url` is the first address of the server.
 pub fn client_of(url: &str) -> Served {
     let (root, entry) = url.split_once("/?token=").unwrap();
     let port: u16 = root.rsplit(':').next().unwrap().parse().unwrap();
@@ -90,11 +90,11 @@ pub fn client_of(url: &str) -> Served {
 }
 
 impl Served {
-    /// Sends bytes, and returns the answer. `None` if the server closes the connection without an answer.
+    /// Sends bytes and returns the answer. Returns `None` if the server closes the connection without an answer.
     pub fn raw(&self, bytes: &[u8]) -> Option<Reply> {
         let mut stream = TcpStream::connect(("127.0.0.1", self.secrets.port)).unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
-        // The server may refuse and close before it has read all bytes.
+        // The server may close the connection before it has read all bytes.
         let _ = stream.write_all(bytes);
         let mut answer = Vec::new();
         let _ = stream.read_to_end(&mut answer);
@@ -104,17 +104,17 @@ impl Served {
         Some(Reply { status, head: head.to_string(), body: body.to_string() })
     }
 
-    /// The value of the `Host` header.
+    /// Returns the value of the `Host` header.
     pub fn host(&self) -> String {
         format!("127.0.0.1:{}", self.secrets.port)
     }
 
-    /// The value of the `Cookie` header.
+    /// Returns the value of the `Cookie` header.
     pub fn cookie(&self) -> String {
         format!("{}={}", self.secrets.cookie_name(), self.secrets.cookie)
     }
 
-    /// Asks for a page as a browser with the cookie does.
+    /// Requests a page as a browser with the cookie does.
     pub fn page(&self, target: &str) -> Reply {
         let text = format!(
             "GET {target} HTTP/1.1\r\nHost: {}\r\nCookie: {}\r\nSec-Fetch-Site: same-origin\r\n\r\n",
@@ -125,12 +125,12 @@ impl Served {
     }
 }
 
-/// The path of a golden database.
+/// Returns the path of a golden database.
 pub fn golden(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/golden").join(name)
 }
 
-/// The golden databases that are one sound directory.
+/// Returns the golden databases that consist of one sound directory.
 pub fn sound_databases() -> Vec<PathBuf> {
     let root = golden("");
     let mut names: Vec<String> = std::fs::read_dir(&root)
@@ -142,7 +142,7 @@ pub fn sound_databases() -> Vec<PathBuf> {
     names.into_iter().map(|name| root.join(name)).collect()
 }
 
-/// Names, sizes and bytes of a directory.
+/// Returns the names and bytes of the files of a directory.
 pub fn content(dir: &Path) -> Vec<(String, Vec<u8>)> {
     let mut out = Vec::new();
     for entry in std::fs::read_dir(dir).unwrap() {

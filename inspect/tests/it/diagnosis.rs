@@ -1,4 +1,5 @@
-//! The doctor over seeded databases: each wrong setting is found, its change is accepted, and sound databases have no finding.
+//! Tests the doctor on seeded databases. It finds each wrong setting, a database accepts the change, and a sound
+//! database has no finding.
 
 use std::path::Path;
 
@@ -19,7 +20,7 @@ fn rules(path: &Path) -> Vec<&'static str> {
     rules
 }
 
-/// A value that does not compress.
+/// Returns a value that does not compress.
 fn value(seed: u64, len: usize) -> Vec<u8> {
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     let mut next = || {
@@ -34,19 +35,19 @@ fn value(seed: u64, len: usize) -> Vec<u8> {
 /// The writes of a seeded database.
 #[derive(Clone, Copy)]
 struct Load {
-    /// Flushes; each writes the whole key range.
+    /// The number of flushes. Each flush writes the whole key range.
     flushes: u64,
-    /// Bytes of all values.
+    /// The bytes of all values.
     bytes: u64,
     compact: bool,
-    /// One of so many keys is deleted at the end; 0 deletes none.
+    /// If not 0, the load deletes one of each `delete_each` keys at the end.
     delete_each: u64,
     value_len: u64,
 }
 
 const PLAIN: Load = Load { flushes: 3, bytes: 6 << 20, compact: false, delete_each: 0, value_len: 2000 };
 
-/// Values of 200 bytes.
+/// A load with values of 200 bytes.
 const SMALL: Load = Load { value_len: 200, ..PLAIN };
 
 fn fill(db: &Db, writes: Load) {
@@ -78,7 +79,7 @@ fn seeded(path: &Path, text: &str, writes: Load) {
     fill(&db, writes);
 }
 
-/// Rule, options, writes.
+/// The seeded databases: the name of the rule, the options, and the writes.
 const SEEDS: [(&str, &str, Load); 29] = [
     (
         "small-write-buffer",
@@ -144,7 +145,8 @@ fn wrong_settings_are_found_and_their_changes_are_accepted() {
     }
 }
 
-/// The option text of a change is accepted by a database: while it is open, if the finding says so.
+/// Checks that a database accepts the option text of a change. If the finding allows a live change, the database is
+/// open.
 fn assert_acceptable(finding: &Finding) {
     assert!(!finding.evidence.is_empty() && !finding.cost.is_empty(), "{finding:?}");
     let (text, live) = match &finding.change {
@@ -224,7 +226,7 @@ fn garbage_in_blob_files_is_found() {
     let key = |n: u64| format!("key{n:08}");
     (0..3000).for_each(|n| db.put(key(n).as_bytes(), &value(n, 2000)).unwrap());
     db.flush().unwrap();
-    // Every fourth blob stays, so the compaction counts garbage and keeps the blob file.
+    // Every fourth blob stays, so the compaction counts garbage but keeps the blob file.
     (0..3000).filter(|n| n % 4 != 0).for_each(|n| db.put(key(n).as_bytes(), b"small").unwrap());
     db.compact_range(None, None, &Default::default()).unwrap();
     drop(db);

@@ -1,4 +1,4 @@
-//! The pages of a running database: memory, jobs, slow operations, curves, changes, two times compared.
+//! The pages of a running database: memory, jobs, slow operations, curves, changes, and two times that are compared.
 
 use std::io::Write;
 use std::net::TcpStream;
@@ -22,7 +22,7 @@ fn fill(db: &Db, from: u64, count: u64) {
     }
 }
 
-/// Sends the first form of a page whose text has `part`.
+/// Sends the first form whose text contains `part`, from this page.
 fn send_form(site: &Served, page: &str, part: &str) -> (u16, String) {
     let body = site.page(page).body;
     let form = body.split("<form method=\"post\"").skip(1).find(|form| {
@@ -140,7 +140,7 @@ fn two_times_of_a_running_database_are_compared() {
     let inspector = Inspector::serve(&db, &InspectorOptions::default()).unwrap();
     let site = client_of(inspector.url());
     assert!(site.page("/compare").body.contains("Only one time is known"));
-    // The pages know whole seconds.
+    // The pages show times in whole seconds.
     let second = || std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_secs();
     let before = second();
     while second() == before {

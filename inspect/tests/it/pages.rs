@@ -1,4 +1,4 @@
-//! Every page over the golden databases, sound and damaged.
+//! Opens every page of the golden databases, sound and damaged.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use ironstone_inspect::web::server::Server;
 
 use crate::client::{content, golden, serve, sound_databases, start};
 
-/// All pages without parameters.
+/// The pages that need no parameter.
 const PAGES: [&str; 13] = [
     "/",
     "/live",
@@ -107,7 +107,7 @@ fn records_of_wal_and_manifest_are_searched_and_annotated() {
         let tree = record_tree(&env, &dir, LogKind::Manifest, manifest, row.offset).unwrap();
         assert!(tree.len() > 3, "{tree:?}");
     }
-    // Page by page, the records are the same.
+    // A walk in pages returns the same records.
     let (mut from, mut paged) = (0, Vec::new());
     loop {
         let page = records(&env, &dir, LogKind::Manifest, manifest, from, "", 2).unwrap();
@@ -130,7 +130,7 @@ fn records_of_wal_and_manifest_are_searched_and_annotated() {
 
 #[test]
 fn damaged_databases_are_shown_with_the_damaged_file() {
-    // Damage in a data block is found by reading the block, not by the first page.
+    // The first page shows only some damage. Damage in a data block is found by reading the block.
     let damaged = [
         ("current-missing", "CURRENT"),
         ("manifest-bit-middle", "MANIFEST-"),
@@ -209,7 +209,7 @@ fn twenty_thousand_files_make_a_small_page() {
     let model = &facts.families[0].files[0];
     let from = golden.join(format::names::table(base::FileNumber(model.number)));
     write_manifest(path, 20_000, model.size);
-    // The files have one content: a link costs less than a copy.
+    // The files have equal content: a link costs less than a copy.
     std::fs::copy(from, path.join("content")).unwrap();
     for n in 0..20_000 {
         let name = format::names::table(base::FileNumber(n + 10));
@@ -218,7 +218,7 @@ fn twenty_thousand_files_make_a_small_page() {
     let db = load(&Env::posix(), path, &Budget::PAGE).unwrap();
     assert_eq!(db.sst_count(), 20_000);
     assert!(db.problems.is_empty(), "{:?}", db.problems);
-    // The properties that one read finds are kept by the next read, so in the end all properties are known.
+    // The next read keeps the properties that a read has found, so finally all properties are known.
     let again = load_after(&Env::posix(), path, &Budget::PAGE, Some(&db)).unwrap();
     assert!(again.tables_read >= db.tables_read && db.tables_read > 0);
     let site = serve(path);
@@ -243,7 +243,7 @@ fn two_directories_are_compared_by_level_and_option() {
     assert!(body.contains("The other path is not readable"), "{body}");
 }
 
-/// Writes a MANIFEST of `count` files with this size.
+/// Writes a MANIFEST that names `count` files of this size.
 fn write_manifest(dir: &Path, count: u64, file_size: u64) {
     use base::{FileNumber, ValueType};
     use format::edit::{NewFile, VersionEdit};

@@ -1,14 +1,14 @@
-//! One value over time as a line, with its least, last and greatest value in words.
+//! Draws one value over time as a line. Its least, last and greatest value are written in words.
 
 use maud::{Markup, html};
 
 use crate::words;
 
-/// Width and height of the drawing in its own units.
+/// The width and height of the drawing in its own units.
 const WIDTH: f64 = 1000.0;
 const HEIGHT: f64 = 60.0;
 
-/// One value over time. `times` are microseconds since 1970 in rising order, with one value for each time.
+/// A value over time. `times` are microseconds since 1970 in increasing order. Each time has one value.
 pub struct Curve<'a> {
     pub name: &'a str,
     pub unit: &'a str,
@@ -57,7 +57,7 @@ fn parts(curve: &Curve<'_>, most: f64) -> Vec<String> {
         }
     }
     parts.push(part);
-    // A point alone has no line: the point is drawn as a short line.
+    // A single point has no line, so it becomes a short line.
     let short = |part: &Vec<String>| match part.as_slice() {
         [point] => format!("{point} {point}"),
         points => points.join(" "),

@@ -1,4 +1,5 @@
-//! The drawings: the LSM tree by key range, bars, and a time line. Each drawing is SVG with a title for readers of screens.
+//! The drawings: the LSM tree by key range, bars, and a time line. Each drawing is SVG with a title for screen
+//! readers.
 //!
 //! The x axis of the tree is the data of the column family in key order. A level with more than 400 files is
 //! drawn as 200 cells, so a page stays small.
@@ -14,23 +15,22 @@ pub use curve::{Curve, curve};
 use crate::model::{AXIS, Family, InfoLog, JobKind, SstFile, StallKind};
 use crate::words;
 
-/// Width of the key axis in units of the drawing.
+/// The width of the key axis in units of the drawing.
 const WIDTH: f64 = 1000.0;
 
-/// Height of one lane.
+/// The height of one lane.
 const LANE: f64 = 16.0;
 
-/// More files of level 0 share the last lane.
+/// The largest number of lanes. More files of level 0 share the last lane.
 const LANES_MAX: usize = 24;
 
-/// A level with more files is drawn as cells.
+/// The largest number of files of a level that are drawn. A level with more files is drawn as cells.
 const FILES_DRAWN_MAX: usize = 400;
 
-/// Cells of a level with many files.
+/// The number of cells of a level with many files.
 const CELLS: u32 = 200;
 
-/// Draws one level of a family.
-/// `compacting` has the numbers of the files that a running compaction reads.
+/// Draws one level of a column family. `compacting` has the numbers of the files that a running compaction reads.
 pub fn level(family: &Family, level: u32, now: u64, compacting: &BTreeSet<u64>) -> Markup {
     let files: Vec<&SstFile> = family.level(level).collect();
     let lanes = if level == 0 { files.len().clamp(1, LANES_MAX) } else { 1 };
@@ -99,7 +99,7 @@ fn cells(files: &[&SstFile]) -> Markup {
     }
 }
 
-/// Returns x and width of a key range. Each file is wide enough to see.
+/// Returns x and width of a key range. Each file has a visible width.
 fn place(span: (u32, u32)) -> (f64, f64) {
     let at = |place: u32| f64::from(place) / f64::from(AXIS) * (WIDTH - 4.0);
     let (x, end) = (at(span.0), at(span.1));
@@ -145,7 +145,8 @@ pub fn activity(log: &InfoLog) -> Markup {
     let last = log.jobs.iter().map(|job| job.end_micros).max().unwrap_or(log.last_micros);
     let span = last.saturating_sub(first).max(1) as f64;
     let x = |micros: u64| micros.saturating_sub(first) as f64 / span * (WIDTH - 4.0);
-    // Stalls have the local time of the writer, and jobs have the time since 1970. Both axes have the same length.
+    // Stalls have the local time of the writer, and jobs have the time since 1970, so each has its own axis of the
+    // same length.
     let stall_span = log.last_micros.saturating_sub(log.first_micros).max(1) as f64;
     let stall_x = |micros: u64| micros.saturating_sub(log.first_micros) as f64 / stall_span * (WIDTH - 4.0);
     let jobs_drawn = log.jobs.len().min(2000);

@@ -1,7 +1,7 @@
 //! Changes of a running database: the forms in the pages, and the answer to a form.
 //!
-//! A form has the second token, the change, and numbers. A form has no option text: the server finds the text of a finding
-//! again, and compares the check sum of the text. So a change that a person did not see is not made.
+//! A form has the second token, the change, and numbers. A form has no option text. The server finds the text of a
+//! finding again and compares its check sum, so it never makes a change that the user did not see.
 
 use maud::{Markup, html};
 
@@ -12,7 +12,7 @@ use crate::model::Database;
 use crate::model::live::{Change, Running};
 use crate::web::guard::Asked;
 
-/// Column families with forms on one page.
+/// The largest number of column families with forms on a page.
 const FAMILIES_MAX: usize = 100;
 
 /// Makes a change, and returns the page with the result.
@@ -47,7 +47,7 @@ pub(super) fn answer(db: &Database, running: &dyn Running, asked: Asked) -> Answ
     }
 }
 
-/// Returns the option text of a finding that the running database takes.
+/// Returns the option text of a finding that the running database can set.
 fn live_text(finding: &Finding) -> Option<&str> {
     match &finding.change {
         doctor::Change::Live(text) => Some(text),
@@ -61,7 +61,8 @@ fn check_of(finding: &Finding) -> u64 {
     kernel::checksum::xxh3::hash64(text.as_bytes())
 }
 
-/// Returns the form that makes the change of a finding, if changes are allowed and the change needs no new open.
+/// Returns the form that makes the change of a finding. Returns no form if changes are not allowed, or if the change
+/// needs a new open.
 pub(super) fn apply(view: &View<'_>, at: usize, finding: &Finding) -> Markup {
     let token = view.token.filter(|_| view.live.is_some() && live_text(finding).is_some());
     html! {
@@ -77,7 +78,7 @@ pub(super) fn apply(view: &View<'_>, at: usize, finding: &Finding) -> Markup {
     }
 }
 
-/// Returns the forms of flush and compaction, if changes are allowed.
+/// Returns the forms for flush and compaction. Returns no form if changes are not allowed.
 pub(super) fn work(view: &View<'_>) -> Markup {
     let token = view.token.filter(|_| view.live.is_some());
     html! {

@@ -1,4 +1,4 @@
-//! Two directories or two times compared: column families, levels, files, options, findings.
+//! Compares two directories or two times: column families, levels, files, options, findings.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -11,10 +11,10 @@ use crate::doctor::examine;
 use crate::model::{Database, Family, Scope};
 use crate::words;
 
-/// Rows of one table.
+/// The largest number of rows in a table.
 const ROWS_MAX: usize = 200;
 
-/// The number of the other path, in place of a time.
+/// The number of the other path. It takes the place of a time.
 const OTHER: u64 = 1;
 
 /// One side of the comparison.
@@ -70,7 +70,7 @@ fn sides(view: &View<'_>) -> Result<Vec<Side>, String> {
         let title = format!("{} UTC", words::date(db.taken_at.saturating_mul(1_000_000)));
         sides.push(Side { id: db.taken_at, title, db });
     }
-    // Two moments of one second are one choice: the newer moment.
+    // If two moments have the same second, only the newer one can be selected.
     let mut seen = BTreeSet::new();
     sides.reverse();
     sides.retain(|side| seen.insert(side.id));
@@ -101,7 +101,7 @@ fn differences(before: &Side, after: &Side) -> Markup {
     }
 }
 
-/// Column family and level; `None` for the whole column family.
+/// A column family and a level; `None` for the whole column family.
 type Place = (String, Option<u32>);
 
 fn places(db: &Database) -> BTreeMap<Place, (u64, u64)> {
@@ -157,7 +157,7 @@ fn difference(before: u64, after: u64) -> String {
     }
 }
 
-/// Files that came and went. Numbers of files mean the same only within one database.
+/// Lists the files that were added and removed. File numbers are comparable only within one database.
 fn files(before: &Database, after: &Database) -> Markup {
     let id = |db: &Database| db.manifest.as_ref().and_then(|manifest| manifest.db_id.clone());
     if id(before) != id(after) {
@@ -210,7 +210,7 @@ fn options(before: &Database, after: &Database) -> Markup {
     }
 }
 
-/// The values of all options, by place and name.
+/// Returns the values of all options, by scope and name.
 fn values(db: &Database) -> BTreeMap<(String, String), String> {
     let sections = db.options.iter().flat_map(|options| &options.sections);
     let of = |scope: &Scope| match scope {

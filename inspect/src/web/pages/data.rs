@@ -8,7 +8,7 @@ use crate::model::{SstFile, TableStats};
 use crate::walk::Sst;
 use crate::words;
 
-/// Rows of one page.
+/// The number of rows of a page.
 const PAGE: usize = 200;
 
 pub(super) fn files(view: &View<'_>) -> (String, Markup) {
@@ -71,7 +71,7 @@ pub(super) fn files(view: &View<'_>) -> (String, Markup) {
     ("Files".to_string(), body)
 }
 
-/// Links to the page before and the page after.
+/// Returns the links to the previous page and the next page.
 fn pager(from: usize, page: usize, total: usize, query: &dyn Fn(usize) -> String) -> Markup {
     html! {
         nav aria-label="Pages of the list" class="pager" {

@@ -1,4 +1,4 @@
-//! Disk by level, age and temperature, live or dead, and what keeps files that the newest version does not need.
+//! Disk space by level, age and temperature, for live and dead files, and the reasons why dead files are kept.
 
 use std::collections::BTreeMap;
 
@@ -11,10 +11,10 @@ use crate::model::{Database, FileKind};
 use crate::web::chart;
 use crate::words;
 
-/// Rows of one table.
+/// The largest number of rows in a table.
 const ROWS_MAX: usize = 300;
 
-/// Column family, level, age, temperature.
+/// Column family, level, age, and temperature.
 type Key<'a> = (&'a str, u32, &'static str, u8);
 
 pub(super) fn render(view: &View<'_>) -> (String, Markup) {

@@ -5,7 +5,7 @@ use maud::{DOCTYPE, Markup, html};
 use crate::model::{Database, Source};
 use crate::words;
 
-/// The menu: page, name, and the pages below.
+/// The menu: the page, its name, and its subpages.
 const MENU: [(&str, &str, &[&str]); 12] = [
     ("/", "Overview", &[]),
     ("/live", "Now", &[]),
@@ -86,12 +86,12 @@ pub(super) fn message(title: &str, text: &str) -> Markup {
     }
 }
 
-/// Returns a sentence in place of content that this source does not have.
+/// Returns a sentence for content that the source of the facts does not have.
 pub(super) fn absent(text: &str) -> Markup {
     html! { p class="note" { (text) } }
 }
 
-/// Returns the line below a list of which a page shows `shown` entries at most.
+/// Returns the line below a list that shows at most `shown` entries.
 pub(super) fn more(whole: usize, shown: usize) -> Markup {
     html! { @if whole > shown { p { "and " (words::count((whole - shown) as u64)) " more" } } }
 }
@@ -106,7 +106,7 @@ pub(super) fn number(text: String) -> Markup {
     html! { td class="num" { (text) } }
 }
 
-/// Returns a term with its explanation.
+/// Returns a term and its explanation.
 pub(super) fn fact(name: &str, value: Markup, help: &str) -> Markup {
     html! {
         div class="fact" {

@@ -9,7 +9,7 @@ use crate::model::{JobKind, RunningJob};
 use crate::web::chart::{self, Curve};
 use crate::words;
 
-/// Rows of one table.
+/// The largest number of rows in a table.
 const ROWS_MAX: usize = 100;
 
 pub(super) fn render(view: &View<'_>) -> (String, Markup) {
@@ -36,7 +36,7 @@ pub(super) fn render(view: &View<'_>) -> (String, Markup) {
 
 fn jobs(view: &View<'_>) -> Markup {
     let running: Vec<&RunningJob> = view.db.log.running.iter().take(ROWS_MAX).collect();
-    // The info log has no end of a job if the process was killed.
+    // If the process was killed, the info log does not contain the end of its jobs.
     let is_known = view.live.as_ref().is_none_or(|live| {
         live.counters.running_flushes + live.counters.running_compactions > 0 || !live.compacting.is_empty()
     });

@@ -8,7 +8,7 @@ use crate::model::FileKind;
 use crate::walk::{self, LogKind};
 use crate::words;
 
-/// Records of one page.
+/// The number of records of a page.
 const PAGE: usize = 200;
 
 pub(super) fn list(view: &View<'_>) -> (String, Markup) {

@@ -1,4 +1,4 @@
-//! Memory by holder, as far as options and files say; tombstones by level and file.
+//! Memory by component, as far as options and files tell, and tombstones by level and file.
 
 use maud::{Markup, html};
 
@@ -40,7 +40,7 @@ pub(super) fn memory(view: &View<'_>) -> (String, Markup) {
     ("Memory".to_string(), body)
 }
 
-/// Returns the memory of a running database, as a tree by holder.
+/// Returns the memory of a running database, as a tree of components.
 fn held(memory: &live::Holder) -> Markup {
     let mut rows = Vec::new();
     flatten(memory, 0, &mut rows);
@@ -69,7 +69,7 @@ fn held(memory: &live::Holder) -> Markup {
     }
 }
 
-/// Rows of the tree of memory.
+/// The largest number of rows in the tree of memory.
 const ROWS_MAX: usize = 500;
 
 fn flatten<'a>(holder: &'a live::Holder, depth: usize, rows: &mut Vec<(usize, &'a live::Holder)>) {
@@ -83,7 +83,7 @@ struct Holder {
     reason: String,
 }
 
-/// The default of a block cache that the options do not name.
+/// The default size of a block cache that the options do not name.
 const CACHE_DEFAULT: u64 = 32 << 20;
 
 fn holders(db: &Database) -> Vec<Holder> {

@@ -29,7 +29,7 @@ use crate::model::{Budget, Database, load_after};
 use layout::{message, page};
 use moments::Moments;
 
-/// The counters of a running database are read once in this time.
+/// The period of reading the counters of a running database.
 const SAMPLE_PERIOD: Duration = Duration::from_secs(2);
 
 /// An answer of the server.
@@ -38,14 +38,14 @@ pub struct Answer {
     pub status: u16,
     pub kind: &'static str,
     pub body: String,
-    /// Location and cookie.
+    /// The location and the cookie.
     pub redirect: Option<(&'static str, String)>,
 }
 
 const HTML: &str = "text/html; charset=utf-8";
 
 impl Answer {
-    /// Returns an answer in place of a page.
+    /// Returns an answer for a request that gets no page.
     pub fn refusal(status: u16, why: &str) -> Answer {
         let kind = "text/plain; charset=utf-8";
         Answer { status, kind, body: format!("{status}: {why}\n"), redirect: None }
@@ -61,21 +61,21 @@ impl Answer {
 pub struct Site {
     env: Env,
     path: PathBuf,
-    /// A directory or a bundle to compare with.
+    /// The directory or bundle that the pages compare with.
     other: Option<PathBuf>,
-    /// The process that has the database open, if the process serves the pages itself.
+    /// The open database, if its process serves the pages.
     running: Option<Arc<dyn Running>>,
     cached: Mutex<Option<(Signature, Arc<Database>)>>,
-    /// Held during a read of the directory: one read at a time.
+    /// Held while the directory is read, so that only one read runs at a time.
     reading: Mutex<()>,
     moments: Mutex<Moments>,
     history: Mutex<History>,
 }
 
-/// Names, sizes and times of the files: the facts are read again if the signature changes.
+/// The names, sizes and times of the files. If they change, the facts are read again.
 type Signature = Vec<(String, u64, u64)>;
 
-/// What a page is made of.
+/// The input of a page.
 pub(crate) struct View<'a> {
     pub env: &'a Env,
     pub dir: &'a std::path::Path,
@@ -89,12 +89,13 @@ pub(crate) struct View<'a> {
 }
 
 impl View<'_> {
-    /// Returns a parameter, or 0.
+    /// Returns the parameter with this name, or 0.
     fn number(&self, name: &str) -> u64 {
         self.target.numbers.get(name).copied().unwrap_or(0)
     }
 
-    /// Returns the numbers of the files that a running compaction reads: from the process, or else from the info log.
+    /// Returns the numbers of the files that a running compaction reads. The source is the process, or the info log
+    /// without a process.
     fn compacting(&self) -> std::collections::BTreeSet<u64> {
         match &self.live {
             Some(live) => live.compacting.iter().copied().collect(),
@@ -123,19 +124,19 @@ impl Site {
         }
     }
 
-    /// Compares with a directory or a bundle.
+    /// Makes the pages compare with a directory or a bundle.
     pub fn with_other(mut self, other: PathBuf) -> Site {
         self.other = Some(other);
         self
     }
 
-    /// Shows also what the process knows that has the database open.
+    /// Makes the pages show the facts that only the process with the open database knows.
     pub fn with_running(mut self, running: Arc<dyn Running>) -> Site {
         self.running = Some(running);
         self
     }
 
-    /// Returns the period of the samples. `None` if no process is asked.
+    /// Returns the period of the samples. Returns `None` without a running database.
     pub(super) fn sample_period(&self) -> Option<Duration> {
         self.running.as_ref().map(|_| SAMPLE_PERIOD)
     }
@@ -148,7 +149,7 @@ impl Site {
         }
     }
 
-    /// Makes a change, and renders its result.
+    /// Makes a change and renders the result.
     pub(super) fn change(&self, asked: Asked) -> Answer {
         match (&self.running, self.database()) {
             (Some(running), Ok(db)) => change::answer(&db, running.as_ref(), asked),
@@ -193,7 +194,7 @@ impl Site {
         Answer { status: 200, kind: HTML, body: markup.into_string(), redirect: None }
     }
 
-    /// Returns the facts, from memory if no file changed.
+    /// Returns the facts. They come from memory if no file changed.
     fn database(&self) -> base::Result<Arc<Database>> {
         let _one = self.reading.lock();
         let signature = self.signature();
@@ -210,7 +211,7 @@ impl Site {
         Ok(db)
     }
 
-    /// Returns the facts of the path to compare with. `None` without such a path.
+    /// Returns the facts of the path that the pages compare with. Returns `None` without such a path.
     fn other(&self) -> Option<base::Result<Database>> {
         self.other.as_ref().map(|path| read(&self.env, path, None))
     }

@@ -1,27 +1,27 @@
-//! The facts of earlier times, to compare two times. The first time stays. At most twelve times, and at most 64 MiB: if more
-//! would be kept, every second time between the first and the newest goes. The first and the newest always stay.
+//! Keeps the facts of earlier times, so that two times can be compared. At most twelve times and at most 64 MiB are kept.
+//! Above a limit, every second time between the first and the newest is dropped. The first and the newest always stay.
 
 use std::io::Write;
 use std::sync::Arc;
 
 use crate::model::Database;
 
-/// More moments are thinned.
+/// The largest number of moments.
 const MOMENTS_MAX: usize = 12;
 
-/// Moments with more bytes are thinned.
+/// The largest sum of the bytes of the moments.
 const BYTES_MAX: usize = 64 << 20;
 
-/// Moments are at least so many seconds apart.
+/// The smallest distance between two moments in seconds.
 const GAP_SECONDS: u64 = 5;
 
-/// One moment, and its bytes.
+/// The facts of one time, and their bytes.
 struct Moment {
     db: Arc<Database>,
     bytes: usize,
 }
 
-/// See the module.
+/// The kept facts of earlier times.
 pub(super) struct Moments {
     kept: Vec<Moment>,
     bytes_max: usize,
@@ -34,7 +34,7 @@ impl Default for Moments {
 }
 
 impl Moments {
-    /// Adds the present facts. Facts of nearly the same time replace the newest moment, except for the first moment.
+    /// Adds the current facts. If their time is near the newest moment, they replace it, unless it is the first moment.
     pub fn add(&mut self, db: Arc<Database>) {
         let is_near = |last: &Moment| db.taken_at < last.db.taken_at.saturating_add(GAP_SECONDS);
         if self.kept.len() > 1 && self.kept.last().is_some_and(is_near) {
@@ -67,7 +67,7 @@ impl Moments {
     }
 }
 
-/// The bytes of the facts as JSON, which is about their size in memory.
+/// Returns the bytes of the facts as JSON, which is about their size in memory.
 fn bytes_of(db: &Database) -> usize {
     let mut counter = Counter(0);
     // The counter takes all bytes. Facts without a JSON form do not exist.
@@ -75,7 +75,7 @@ fn bytes_of(db: &Database) -> usize {
     counter.0
 }
 
-/// Counts bytes and forgets them.
+/// Counts bytes and discards them.
 struct Counter(usize);
 
 impl Write for Counter {

@@ -1,4 +1,4 @@
-//! The options: the values that differ from the default first, with their effect.
+//! The options with their effects. Values that differ from the default come first.
 
 use maud::{Markup, html};
 
@@ -6,7 +6,7 @@ use super::View;
 use super::layout::absent;
 use crate::model::{OptionRow, OptionSection, Scope};
 
-/// Sections of one page.
+/// The largest number of sections on a page.
 const SECTIONS_MAX: usize = 80;
 
 pub(super) fn render(view: &View<'_>) -> (String, Markup) {

@@ -8,7 +8,7 @@ use crate::model::Family;
 use crate::web::chart;
 use crate::words;
 
-/// Families of one page.
+/// The largest number of column families on a page.
 const FAMILIES_MAX: usize = 12;
 
 pub(super) fn render(view: &View<'_>) -> (String, Markup) {
