@@ -1,4 +1,4 @@
-//! A notebook: the same source compiles against rust-rocksdb and against this package.
+//! A notebook. The same source compiles with rust-rocksdb and with this package.
 //!
 //! `cargo run -p ironstone-rocksdb --example notes -- DIR` writes and reads a database at DIR.
 
@@ -15,7 +15,7 @@ fn append(_key: &[u8], existing: Option<&[u8]>, operands: &MergeOperands) -> Opt
     Some(lines)
 }
 
-/// Writes and reads the database. Returns what the notebook shows.
+/// Writes and reads the database. Returns the text of the notebook.
 ///
 /// # Errors
 /// The errors of the database.

@@ -1,4 +1,4 @@
-//! Checkpoints: a copy of an open database in another directory, with hard links to SST files.
+//! Checkpoints: copies of an open database in another directory. SST files are hard links.
 
 use std::marker::PhantomData;
 use std::path::Path;
@@ -8,7 +8,8 @@ use ironstone::CheckpointOptions;
 use crate::db::DBInner;
 use crate::{DBCommon, Error, ThreadMode, TransactionDB};
 
-/// Creates the checkpoint. A WAL below `log_size_for_flush` bytes is copied; a larger WAL is flushed. 0: always flushed.
+/// Creates the checkpoint. If the WAL has fewer than `log_size_for_flush` bytes, it is copied. Otherwise the
+/// memtables are flushed. With 0, they are always flushed.
 fn create(
     checkpoint: &ironstone::Checkpoint,
     path: impl AsRef<Path>,
@@ -19,7 +20,7 @@ fn create(
     Ok(())
 }
 
-/// Makes checkpoints of a database.
+/// Creates checkpoints of a database.
 ///
 /// ```
 /// use rocksdb::{DB, checkpoint::Checkpoint};
@@ -38,7 +39,7 @@ pub struct Checkpoint<'db> {
 }
 
 impl<'db> Checkpoint<'db> {
-    /// Returns a maker of checkpoints.
+    /// Returns a value that creates checkpoints.
     ///
     /// # Errors
     /// None.
@@ -46,18 +47,19 @@ impl<'db> Checkpoint<'db> {
         Ok(Checkpoint { inner: ironstone::Checkpoint::new(&db.base().plain()), _db: PhantomData })
     }
 
-    /// Creates a checkpoint. The directory must not exist.
+    /// Creates a checkpoint in a directory that must not exist.
     ///
     /// # Errors
-    /// InvalidArgument if the directory exists; IOError of a file.
+    /// InvalidArgument if the directory exists. IOError of a file.
     pub fn create_checkpoint<P: AsRef<Path>>(&self, path: P) -> Result<(), Error> {
         create(&self.inner, path, 0)
     }
 
-    /// Creates a checkpoint. A WAL below `log_size_for_flush` bytes is copied, without a flush.
+    /// Creates a checkpoint in a directory that must not exist. A WAL with fewer than `log_size_for_flush` bytes is
+    /// copied without a flush.
     ///
     /// # Errors
-    /// As [`Self::create_checkpoint`].
+    /// The errors of [`Self::create_checkpoint`].
     pub fn create_checkpoint_with_log_size<P: AsRef<Path>>(
         &self,
         path: P,
@@ -67,14 +69,14 @@ impl<'db> Checkpoint<'db> {
     }
 }
 
-/// Makes checkpoints of a [`TransactionDB`].
+/// Creates checkpoints of a [`TransactionDB`].
 pub struct TransactionDBCheckpoint<'db> {
     inner: ironstone::Checkpoint,
     _db: PhantomData<&'db ()>,
 }
 
 impl<'db> TransactionDBCheckpoint<'db> {
-    /// Returns a maker of checkpoints.
+    /// Returns a value that creates checkpoints.
     ///
     /// # Errors
     /// None.
@@ -83,18 +85,19 @@ impl<'db> TransactionDBCheckpoint<'db> {
         Ok(TransactionDBCheckpoint { inner, _db: PhantomData })
     }
 
-    /// As [`Checkpoint::create_checkpoint`].
+    /// Creates a checkpoint in a directory that must not exist.
     ///
     /// # Errors
-    /// As [`Checkpoint::create_checkpoint`].
+    /// The errors of [`Checkpoint::create_checkpoint`].
     pub fn create_checkpoint<P: AsRef<Path>>(&self, path: P) -> Result<(), Error> {
         create(&self.inner, path, 0)
     }
 
-    /// As [`Checkpoint::create_checkpoint_with_log_size`].
+    /// Creates a checkpoint in a directory that must not exist. A WAL with fewer than `log_size_for_flush` bytes is
+    /// copied without a flush.
     ///
     /// # Errors
-    /// As [`Checkpoint::create_checkpoint`].
+    /// The errors of [`Checkpoint::create_checkpoint`].
     pub fn create_checkpoint_with_log_size<P: AsRef<Path>>(
         &self,
         path: P,

@@ -1,6 +1,6 @@
-//! The names of properties, for `property_value` and `property_int_value`.
+//! The names of properties for `property_value` and `property_int_value`.
 //!
-//! `docs/options.md` does not list properties; RocksDB's `include/rocksdb/db.h` describes each of them.
+//! RocksDB's `include/rocksdb/db.h` describes each property. `docs/options.md` does not list properties.
 
 pub use crate::prop_name::{PropName, PropertyName};
 

@@ -153,8 +153,8 @@ fn base64(text: &str) -> Vec<u8> {
     out
 }
 
-/// A script that returns the faults of a page for screen readers, for the keyboard and for small screens. The contrast of each text is
-/// computed from the colour of the text and the colour of the nearest background.
+/// A script that returns the faults of a page for screen readers, for the keyboard and for small screens. The
+/// contrast of each text is computed from the colour of the text and the colour of the nearest background.
 const ACCESSIBILITY: &str = r#"
 const faults = [];
 const all = (selector) => Array.from(document.querySelectorAll(selector));

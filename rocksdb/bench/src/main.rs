@@ -1,5 +1,6 @@
-//! Measures calls of the crate `rocksdb`, in nanoseconds for each key: put, batch of 100, get, get_pinned, multi_get of 32,
-//! iterator, seek. Keys have 16 bytes, values 100 bytes. Each figure is the best of three runs.
+//! Measures the calls of the crate `rocksdb` in nanoseconds for each key. The calls are put, a batch of 100, get,
+//! get_pinned, a multi_get of 32, an iterator, and seek. Keys have 16 bytes, and values have 100 bytes. Each figure
+//! is the best of three runs.
 
 #[cfg(feature = "ours")]
 use ours as rocksdb;
@@ -20,7 +21,7 @@ fn key(n: u64) -> [u8; 16] {
     key
 }
 
-/// Prints the time of the best run for each of `count` keys.
+/// Prints the time for each of `count` keys in the best run.
 fn measure(name: &str, count: u64, mut run: impl FnMut(usize)) {
     let mut best = f64::MAX;
     for at in 0..RUNS {

@@ -1,4 +1,4 @@
-//! Loggers of the application: where the info log of a database goes.
+//! Loggers of the application: receivers of the info log of a database.
 
 use std::fmt;
 use std::sync::Arc;
@@ -14,7 +14,8 @@ pub struct InfoLogger {
 }
 
 impl InfoLogger {
-    /// Returns a logger that writes lines of at least this level to the standard error stream, each with a prefix.
+    /// Returns a logger that writes lines with at least this level to the standard error stream. Each line starts
+    /// with a prefix.
     pub fn new_stderr_logger<S: AsRef<str>>(log_level: LogLevel, prefix: Option<S>) -> Self {
         let prefix = prefix.map_or_else(String::new, |prefix| format!("{} ", prefix.as_ref()));
         let write = move |line: fmt::Arguments<'_>, level: LogLevel| {
@@ -23,7 +24,7 @@ impl InfoLogger {
         Self::of(log_level, Box::new(write))
     }
 
-    /// Returns a logger that calls a function for each line of at least this level.
+    /// Returns a logger that calls a function for each line with at least this level.
     pub fn new_callback_logger<F: Fn(LogLevel, &str) + Sync + Send + 'static>(
         level: LogLevel,
         cb: F,

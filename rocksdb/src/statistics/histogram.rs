@@ -1,4 +1,4 @@
-//! The histograms of a database, as rust-rocksdb 0.25 lists the histograms of RocksDB (`include/rocksdb/statistics.h`).
+//! The histograms of a database. The list is that of rust-rocksdb 0.25 (RocksDB `include/rocksdb/statistics.h`).
 
 use super::named;
 

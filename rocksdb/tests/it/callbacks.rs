@@ -1,4 +1,4 @@
-//! Functions of the application: a panic fails the call or the job, and the database stays usable.
+//! Functions of the application. A panic in a function fails the call or the job, and the database stays usable.
 
 use std::ffi::{CStr, CString};
 use std::sync::{Arc, Mutex};

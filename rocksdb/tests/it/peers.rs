@@ -1,4 +1,5 @@
-//! Databases that go to RocksDB and come back. The tests are skipped if `IRONSTONE_PEER` names no library of RocksDB.
+//! Databases that RocksDB opens, changes and returns. If `IRONSTONE_PEER` does not name a library of RocksDB, the
+//! tests are skipped.
 
 use std::path::{Path, PathBuf};
 

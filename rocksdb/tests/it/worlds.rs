@@ -1,4 +1,4 @@
-//! Opens of all kinds: thread modes, times to live, secondary instances, memory environments.
+//! Opens of all kinds: thread modes, times to live, secondary instances, and memory environments.
 
 use std::time::Duration;
 
