@@ -226,7 +226,9 @@ pub(crate) fn compaction_finished(
         ("num_corrupt_keys", stats.num_corrupt_keys),
         ("num_single_del_fallthru", stats.num_single_del_fallthru),
         ("num_single_del_mismatch", stats.num_single_del_mismatch),
-        ("num_output_files_blob", info.blobs.len() as u64),
+        ("num_output_files_blob", stats.num_output_files_blob as u64),
+        ("total_blob_bytes_read", stats.total_blob_bytes_read),
+        ("total_output_bytes_blob", stats.total_output_bytes_blob),
         ("has_accurate_num_input_records", 1),
         ("is_manual_compaction", u64::from(finished.reason == "ManualCompaction")),
     ]);

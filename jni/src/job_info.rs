@@ -60,6 +60,7 @@ impl JobInfo {
             num_single_delete_fallthrough: 0,
             num_merge_comparisons: 0,
             lsm_state: Vec::new(),
+            live_blob_files: None,
             base_input_level: base,
             input_files: started.input_files.clone(),
             output_files: Vec::new(),

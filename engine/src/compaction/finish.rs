@@ -13,18 +13,16 @@ use lsm::pick::Reason;
 use super::{Compacted, CompactionTools, Job, outputs, piece, sum};
 use crate::commit::Committed;
 use crate::event::{CompactionFinished, CompactionStarted, Event, JobFile, JobStats, Purpose, Subcompaction};
-use crate::output::{compression_text, created, named};
+use crate::output::{OutputFile, compression_text, created, input_summary, level_summary, named, rates};
 use crate::stats::LevelNumbers;
 
 pub(super) fn started(t: &CompactionTools<'_>, job: &Job) {
     let task = &job.task;
-    let shape: Vec<_> = task.inputs.iter().map(|i| format!("{}@{}", i.files.len(), i.level)).collect();
     t.tools.events.info(format_args!(
-        "[{}] [JOB {}] Compacting {} files to L{}, score {:.2}",
+        "[{}] [JOB {}] Compacting {}, score {:.2}",
         job.family.name(),
         job.id,
-        shape.join(" + "),
-        task.output_level,
+        input_summary(task),
         task.score
     ));
     t.tools.events.emit(&Event::CompactionStarted(start_of(t, job)));
@@ -121,18 +119,25 @@ pub(super) fn finished(
     start: (u64, u64),
 ) -> Compacted {
     for file in outputs(done) {
+        t.tools.events.info(format_args!(
+            "[{}] [JOB {}] Generated table #{}: {} keys, {} bytes, temperature: kUnknown",
+            job.family.name(),
+            job.id,
+            file.meta.number,
+            file.properties.num_entries,
+            file.meta.size
+        ));
         created(t.tools, job.id, &job.family, file, Purpose::Compaction);
     }
     let micros = micros_since(t, start);
     let event = report(t, job, done, None, micros);
     let (stats, records) = sum(done);
     t.tools.events.info(format_args!(
-        "[{}] [JOB {}] Compacted {} files to L{} => {} bytes",
+        "[{}] [JOB {}] Compacted {} => {} bytes",
         job.family.name(),
         job.id,
-        job.task.num_input_files(),
-        job.task.output_level,
-        event.total_output_size
+        input_summary(&job.task),
+        event.total_output_size + event.stats.total_output_bytes_blob
     ));
     let out = Compacted {
         committed: None,
@@ -145,6 +150,7 @@ pub(super) fn finished(
     };
     count(t, job, done, micros, &out);
     t.tools.events.emit(&Event::CompactionFinished(event));
+    t.tools.events.logger().flush();
     out
 }
 
@@ -175,6 +181,8 @@ fn count(
         bytes_read_output_level: of_output_level,
         bytes_written: out.bytes_written,
         bytes_written_pre_compression: outputs(done).map(|f| f.pre_compression_size).sum(),
+        bytes_read_blob: blob_bytes_read(done),
+        bytes_written_blob: outputs(done).map(OutputFile::blob_bytes).sum(),
         bytes_moved: 0,
         num_input_records: s.num_input_records,
         num_dropped_records: dropped,
@@ -182,6 +190,22 @@ fn count(
         count: 1,
     };
     job.family.stats.lock().add(task.output_level, Pool::Low as usize, &numbers);
+    if t.tools.events.writes_info() {
+        let at_output_level = task.files_of(task.output_level).len();
+        let files = [
+            task.num_input_files() - at_output_level,
+            at_output_level,
+            outputs(done).count(),
+            outputs(done).map(|f| f.blobs.len()).sum(),
+        ];
+        t.tools.events.info(format_args!(
+            "[{}] compacted to: {}, {} output_compression: {}",
+            job.family.name(),
+            level_summary(t.tools, &job.family),
+            rates(&numbers, task.output_level, files),
+            compression_text(task.compression)
+        ));
+    }
     let Some(statistics) = t.tools.stats.statistics() else { return };
     statistics.measure_time(HistogramKind::CompactionTime, micros);
     statistics.measure_time(HistogramKind::CompactionCpuTime, cpu_micros);
@@ -197,12 +221,12 @@ fn count(
         _ => (Ticker::CompactReadBytes, Ticker::CompactWriteBytes),
     };
     if read != Ticker::CompactReadBytes {
-        statistics.add(read, out.bytes_read);
-        statistics.add(written, out.bytes_written);
+        statistics.add(read, numbers.bytes_read_all());
+        statistics.add(written, numbers.bytes_written_all());
     }
     for (ticker, count) in [
-        (Ticker::CompactReadBytes, out.bytes_read),
-        (Ticker::CompactWriteBytes, out.bytes_written),
+        (Ticker::CompactReadBytes, numbers.bytes_read_all()),
+        (Ticker::CompactWriteBytes, numbers.bytes_written_all()),
         (Ticker::CompactionCpuTotalTime, cpu_micros),
         (Ticker::CompactionKeyDropNewerEntry, s.num_record_drop_hidden),
         (Ticker::CompactionKeyDropObsolete, s.num_record_drop_obsolete),
@@ -233,6 +257,11 @@ pub(super) fn job_file(job: &Job, level: usize, file: &FileMetaData) -> JobFile 
     }
 }
 
+/// Returns the bytes of the records that the subcompactions read from blob files.
+fn blob_bytes_read(done: &[piece::Done]) -> u64 {
+    done.iter().map(|piece| piece.blob_bytes_read).sum()
+}
+
 fn job_stats(job: &Job, done: &[piece::Done], micros: (u64, u64)) -> JobStats {
     let (stats, records) = sum(done);
     JobStats {
@@ -241,10 +270,13 @@ fn job_stats(job: &Job, done: &[piece::Done], micros: (u64, u64)) -> JobStats {
         num_input_files: job.task.num_input_files(),
         num_input_files_at_output_level: job.task.files_of(job.task.output_level).len(),
         num_output_files: outputs(done).count(),
+        num_output_files_blob: outputs(done).map(|f| f.blobs.len()).sum(),
         num_input_records: stats.num_input_records,
         num_output_records: records,
         total_input_bytes: job.task.input_bytes(),
+        total_blob_bytes_read: blob_bytes_read(done),
         total_output_bytes: outputs(done).map(|f| f.meta.size).sum(),
+        total_output_bytes_blob: outputs(done).map(OutputFile::blob_bytes).sum(),
         num_records_replaced: stats.num_record_drop_hidden,
         total_input_raw_key_bytes: stats.total_input_raw_key_bytes,
         total_input_raw_value_bytes: stats.total_input_raw_value_bytes,
@@ -301,6 +333,12 @@ pub(super) fn report(
         num_single_delete_fallthrough: stats.num_single_del_fallthru,
         num_merge_comparisons: done.iter().map(|piece| piece.comparisons).sum(),
         lsm_state: (0..version.num_levels()).map(|level| version.level(level).len()).collect(),
+        live_blob_files: version
+            .blobs()
+            .keys()
+            .next()
+            .copied()
+            .zip(version.blobs().keys().next_back().copied()),
         base_input_level: job.task.start_level(),
         input_files: input_files(job),
         output_files: outputs(done)

@@ -24,7 +24,7 @@ use crate::options::ReadOptions;
 use crate::output::{self, BlobCollection, OutputSettings, Outputs, SubcompactionRange};
 use crate::source::read_ahead::BlobsAhead;
 use crate::source::{BlobContext, LevelIter, Source};
-use crate::sync::Arc;
+use crate::sync::{Arc, AtomicU64, Ordering};
 
 /// The result of a subcompaction.
 pub struct Done {
@@ -34,6 +34,8 @@ pub struct Done {
     pub comparisons: u64,
     /// References of the inputs to blob files.
     pub blob_flow: BlobFlow,
+    /// Bytes of the records that were read from blob files.
+    pub blob_bytes_read: u64,
 }
 
 /// Returns the garbage that the subcompactions of a compaction make in blob files.
@@ -78,6 +80,7 @@ pub fn run(t: &CompactionTools<'_>, job: &Job, range: &SubcompactionRange) -> Re
     let db = t.tools.options.load_full();
     let filter = filter(job)?;
     let has_blobs = !job.version.blobs().is_empty();
+    let blob_bytes_read = Arc::new(AtomicU64::new(0));
     let config = Config {
         snapshots: stripes,
         compaction: Some(Compaction {
@@ -108,12 +111,12 @@ pub fn run(t: &CompactionTools<'_>, job: &Job, range: &SubcompactionRange) -> Re
     let rows = Trimmed::new(rows, job.parts.internal_order(), task.trim_timestamp.clone());
     let mut compaction_iter = CompactionIter::new(rows, below.clone(), tombstones, config);
     if has_blobs {
-        compaction_iter = compaction_iter.with_blobs(Box::new(blobs_ahead(t, job)));
+        compaction_iter = compaction_iter.with_blobs(Box::new(blobs_ahead(t, job, &blob_bytes_read)));
     }
     let written = output::write_all(
         &mut compaction_iter,
         &settings,
-        (Some(cutter), collection(t, job)),
+        (Some(cutter), collection(t, job, &blob_bytes_read)),
         range,
         &mut |start, end| below.range_not_exists(start, end),
     );
@@ -125,12 +128,13 @@ pub fn run(t: &CompactionTools<'_>, job: &Job, range: &SubcompactionRange) -> Re
         stats: compaction_iter.stats,
         comparisons: rows.input().input().stats.comparisons,
         blob_flow: rows.flow().cloned().unwrap_or_default(),
+        blob_bytes_read: blob_bytes_read.load(Ordering::Relaxed),
     })
 }
 
 /// Returns the reader of values in blob files for a compaction: it verifies checksums and does not fill the blob
 /// cache.
-fn blobs_ahead(t: &CompactionTools<'_>, job: &Job) -> BlobsAhead {
+fn blobs_ahead(t: &CompactionTools<'_>, job: &Job, bytes_read: &Arc<AtomicU64>) -> BlobsAhead {
     let options = ReadOptions {
         fill_cache: false,
         rate_limiter_priority: Some(IoPriority::Low),
@@ -143,11 +147,11 @@ fn blobs_ahead(t: &CompactionTools<'_>, job: &Job) -> BlobsAhead {
         family: job.family.id(),
         options,
     };
-    BlobsAhead::new(context, job.parts.blobs.compaction_readahead_bytes)
+    BlobsAhead::new(context, job.parts.blobs.compaction_readahead_bytes, bytes_read.clone())
 }
 
 /// Returns the garbage collection that the compaction does. `None`: the compaction does none.
-fn collection(t: &CompactionTools<'_>, job: &Job) -> Option<BlobCollection> {
+fn collection(t: &CompactionTools<'_>, job: &Job, bytes_read: &Arc<AtomicU64>) -> Option<BlobCollection> {
     let o = &job.parts.blobs;
     let (enabled, cutoff) = match job.task.blob_gc {
         BlobGc::Options => (o.enable_garbage_collection, o.age_cutoff),
@@ -161,7 +165,7 @@ fn collection(t: &CompactionTools<'_>, job: &Job) -> Option<BlobCollection> {
     }
     let first_kept = (cutoff * blobs.len() as f64) as usize;
     let cutoff = blobs.keys().nth(first_kept).copied().unwrap_or(FileNumber(u64::MAX));
-    Some(BlobCollection { cutoff, blobs: Box::new(blobs_ahead(t, job)) })
+    Some(BlobCollection { cutoff, blobs: Box::new(blobs_ahead(t, job, bytes_read)) })
 }
 
 fn settings(t: &CompactionTools<'_>, job: &Job) -> Result<OutputSettings> {

@@ -156,6 +156,11 @@ impl Events {
         asked.filter(|decided| *decided).count() > 0
     }
 
+    /// Returns true if the info log takes lines of the level `Info`: the caller may then make an expensive line.
+    pub fn writes_info(&self) -> bool {
+        self.logger.is_heard() && self.logger.level() <= LogLevel::Info
+    }
+
     pub fn info(&self, message: fmt::Arguments<'_>) {
         self.logger.log(LogLevel::Info, message);
     }

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use base::Error;
+use base::{Error, FileNumber};
 use format::properties::{COLUMN_FAMILY_ID_UNKNOWN, Properties};
 
 use super::json::Line;
@@ -73,7 +73,9 @@ fn flush_finished(line: &mut Line, e: &FlushFinished) {
     line.number("job", e.job)
         .text("event", "flush_finished")
         .text("output_compression", &e.output_compression);
-    line.list("lsm_state", &e.lsm_state).number("immutable_memtables", e.immutable_memtables);
+    line.list("lsm_state", &e.lsm_state);
+    blob_files(line, e.live_blob_files);
+    line.number("immutable_memtables", e.immutable_memtables);
 }
 
 fn compaction_started(line: &mut Line, e: &CompactionStarted) {
@@ -104,15 +106,27 @@ fn compaction_finished(line: &mut Line, e: &CompactionFinished) {
     line.number("compaction_time_micros", e.compaction_time_micros);
     line.number("compaction_time_cpu_micros", e.compaction_time_cpu_micros);
     line.number("output_level", e.output_level).number("num_output_files", e.outputs.len());
-    line.number("total_output_size", e.total_output_size).number("num_input_records", e.num_input_records);
+    line.number("total_output_size", e.total_output_size);
+    if e.stats.num_output_files_blob > 0 {
+        line.number("num_blob_output_files", e.stats.num_output_files_blob);
+        line.number("total_blob_output_size", e.stats.total_output_bytes_blob);
+    }
+    line.number("num_input_records", e.num_input_records);
     line.number("num_output_records", e.num_output_records)
         .number("num_subcompactions", e.num_subcompactions);
     line.text("output_compression", &e.output_compression);
     line.number("num_single_delete_mismatches", e.num_single_delete_mismatches);
     line.number("num_single_delete_fallthrough", e.num_single_delete_fallthrough);
     line.list("lsm_state", &e.lsm_state);
+    blob_files(line, e.live_blob_files);
     // The line of RocksDB ends before this field.
     line.number("num_merge_comparisons", e.num_merge_comparisons);
+}
+
+fn blob_files(line: &mut Line, files: Option<(FileNumber, FileNumber)>) {
+    if let Some((oldest, newest)) = files {
+        line.number("blob_file_head", oldest).number("blob_file_tail", newest);
+    }
 }
 
 fn table_created(line: &mut Line, e: &TableCreated) {

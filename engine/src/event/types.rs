@@ -273,6 +273,8 @@ pub struct FlushFinished {
     pub output_compression: String,
     /// The number of files on each level after the flush.
     pub lsm_state: Vec<usize>,
+    /// The oldest and the newest blob file after the job. `None` without blob files.
+    pub live_blob_files: Option<(FileNumber, FileNumber)>,
     pub immutable_memtables: usize,
     pub smallest_seqno: SequenceNumber,
     pub largest_seqno: SequenceNumber,
@@ -307,13 +309,20 @@ pub struct JobStats {
     pub cpu_micros: u64,
     pub num_input_files: usize,
     pub num_input_files_at_output_level: usize,
+    /// SST files that the compaction wrote.
     pub num_output_files: usize,
+    /// Blob files that the compaction wrote.
+    pub num_output_files_blob: usize,
     pub num_input_records: u64,
     pub num_output_records: u64,
-    /// Bytes of the input files.
+    /// Bytes of the input SST files.
     pub total_input_bytes: u64,
-    /// Bytes of the output files.
+    /// Bytes of the records that were read from blob files.
+    pub total_blob_bytes_read: u64,
+    /// Bytes of the output SST files.
     pub total_output_bytes: u64,
+    /// Bytes of the records in the output blob files.
+    pub total_output_bytes_blob: u64,
     /// Entries that a newer entry of the same key hides.
     pub num_records_replaced: u64,
     /// Bytes of the keys and of the values that were read.
@@ -378,6 +387,8 @@ pub struct CompactionFinished {
     /// each record.
     pub num_merge_comparisons: u64,
     pub lsm_state: Vec<usize>,
+    /// The oldest and the newest blob file after the job. `None` without blob files.
+    pub live_blob_files: Option<(FileNumber, FileNumber)>,
     /// The lowest level of the input files.
     pub base_input_level: usize,
     /// The input files with their paths.

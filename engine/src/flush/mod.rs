@@ -19,7 +19,8 @@ use crate::commit::{Change, Committed, Committer};
 use crate::event::{Event, FlushFinished, FlushReason, FlushStarted, StallCondition};
 use crate::family::{Family, FamilySet, FlushPick};
 use crate::output::{
-    JobTools, OutputFile, Purpose, compression_text, created, flush_compression, named, write_memtables,
+    JobTools, OutputFile, Purpose, compression_text, created, flush_compression, level_summary, named,
+    write_memtables,
 };
 use crate::source::TableCache;
 use crate::stats::LevelNumbers;
@@ -209,6 +210,7 @@ fn write_and_commit(
             cpu_micros: clock.cpu_nanos().saturating_sub(start.1) / 1000,
             bytes_written: part.files.iter().map(|f| f.meta.size).sum(),
             bytes_written_pre_compression: part.files.iter().map(|f| f.pre_compression_size).sum(),
+            bytes_written_blob: part.files.iter().map(OutputFile::blob_bytes).sum(),
             num_input_records: part.pick.memtables.iter().map(|m| m.mem.counts().entries).sum(),
             num_output_records: outputs.num_records,
             count: 1,
@@ -271,10 +273,10 @@ fn count(tools: &JobTools, part: &Part) {
     {
         let mut numbers = part.family.stats.lock();
         numbers.add(0, Pool::High as usize, &part.numbers);
-        numbers.bytes_flushed += part.numbers.bytes_written;
+        numbers.bytes_flushed += part.numbers.bytes_written_all();
     }
     if let Some(statistics) = tools.stats.statistics() {
-        statistics.add(Ticker::FlushWriteBytes, part.numbers.bytes_written);
+        statistics.add(Ticker::FlushWriteBytes, part.numbers.bytes_written_all());
         statistics.measure_time(HistogramKind::FlushTime, part.numbers.micros);
     }
 }
@@ -339,6 +341,16 @@ fn finished(tools: &JobTools, job: JobId, part: &Part, reason: FlushReason) {
             file.meta.size
         ));
     }
+    tools.events.info(format_args!(
+        "[{}] [JOB {job}] Flush lasted {} microseconds, and {} cpu microseconds.",
+        part.family.name(),
+        part.numbers.micros,
+        part.numbers.cpu_micros
+    ));
+    if tools.events.writes_info() {
+        let summary = level_summary(tools, &part.family);
+        tools.events.info(format_args!("[{}] Level summary: {summary}", part.family.name()));
+    }
     tools.events.emit(&Event::FlushFinished(FlushFinished {
         job,
         family: named(&part.family),
@@ -346,6 +358,12 @@ fn finished(tools: &JobTools, job: JobId, part: &Part, reason: FlushReason) {
         file: file.map(|f| f.meta.number),
         output_compression: compression_text(flush_compression(&part.family.parts())),
         lsm_state: (0..version.num_levels()).map(|level| version.level(level).len()).collect(),
+        live_blob_files: version
+            .blobs()
+            .keys()
+            .next()
+            .copied()
+            .zip(version.blobs().keys().next_back().copied()),
         immutable_memtables,
         smallest_seqno: file.map_or(0, |f| f.meta.smallest_seq),
         largest_seqno: file.map_or(0, |f| f.meta.largest_seq),
@@ -353,6 +371,7 @@ fn finished(tools: &JobTools, job: JobId, part: &Part, reason: FlushReason) {
         path: file.map(|f| f.path.clone()),
         properties: file.map(|f| f.properties.clone()),
     }));
+    tools.events.logger().flush();
 }
 
 /// Returns whether the level-0 files after a flush slow or stop writes. RocksDB's `NotifyOnFlushCompleted` compares the

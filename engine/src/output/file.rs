@@ -118,6 +118,11 @@ pub struct OutputFile {
 }
 
 impl OutputFile {
+    /// Returns the bytes of the records in its blob files.
+    pub fn blob_bytes(&self) -> u64 {
+        self.blobs.iter().map(|blob| blob.file.total_bytes).sum()
+    }
+
     /// Deletes the file, and its blob files: no version has them. A sweep deletes what cannot be deleted now.
     pub fn remove(&self, env: &Env) {
         let _ = env.fs.unlink(&self.path);

@@ -13,6 +13,7 @@ mod flush_priority;
 mod memtables;
 mod rewrite;
 mod stripped;
+mod summary;
 #[cfg(all(test, not(shuttle)))]
 mod tests;
 mod tools;
@@ -22,6 +23,7 @@ pub use file::{OutputFile, OutputSettings, Purpose};
 pub use flush_priority::FlushPriority;
 pub use memtables::{flush_compression, write_memtables};
 pub use rewrite::Rewrite;
+pub use summary::{input_summary, level_summary, rates};
 pub use tools::{JobTools, compression_text, created, edit_of, forget_spares, named};
 
 use std::collections::BTreeSet;

@@ -47,8 +47,9 @@ pub(super) fn text(context: &PropertyContext<'_>, family: &Family, periodic: boo
     let (last_uptime, last_flushed, last_total, last_stalls) = numbers.last_dump;
     let flushed = numbers.bytes_flushed;
     let recent = total.since(&last_total);
+    let recent_ingested = numbers.ingested.bytes.saturating_sub(numbers.last_ingested.bytes);
     let recent_flushed = flushed.saturating_sub(last_flushed);
-    let write_amp = recent.bytes_written as f64 / (recent_flushed + 1) as f64;
+    let write_amp = recent.bytes_written_all() as f64 / (recent_flushed + recent_ingested + 1) as f64;
     out += &line("Int", &Row { write_amp, numbers: recent, ..Row::default() });
     out += &header(family.name(), "Priority");
     for (pool, of_pool) in ["Bottom", "Low", "High", "User"].iter().zip(&numbers.by_pool) {
@@ -98,12 +99,12 @@ fn ingested_lines(all: &Ingested, before: &Ingested) -> String {
 }
 
 fn compaction_line(what: &str, n: &LevelNumbers, seconds: f64) -> String {
-    let read = n.bytes_read_output_level + n.bytes_read_non_output_levels;
+    let (read, written) = (n.bytes_read_all(), n.bytes_written_all());
     let seconds = seconds.max(0.001);
     format!(
         "{what} compaction: {:.2} GB write, {:.2} MB/s write, {:.2} GB read, {:.2} MB/s read, {:.1} seconds\n",
-        gb(n.bytes_written),
-        mb(n.bytes_written) / seconds,
+        gb(written),
+        mb(written) / seconds,
         gb(read),
         mb(read) / seconds,
         n.micros as f64 / 1e6
@@ -117,6 +118,8 @@ fn rows(context: &PropertyContext<'_>, family: &Family, numbers: &FamilyNumbers)
     let scores = scores(context, &pinned);
     let mut rows = Vec::new();
     let mut sum = Row::default();
+    // What came into the column family from outside of its levels.
+    let came = numbers.bytes_flushed + numbers.ingested.bytes;
     for level in 0..version.num_levels() {
         let files = version.level(level);
         let compacting = files.iter().filter(|f| f.being_compacted()).count();
@@ -128,19 +131,19 @@ fn rows(context: &PropertyContext<'_>, family: &Family, numbers: &FamilyNumbers)
         }
         sum.numbers = sum.numbers.plus(&own);
         sum.size += files.bytes();
-        let input = if level == 0 { numbers.bytes_flushed } else { own.bytes_read_non_output_levels };
+        let input = if level == 0 { came } else { own.bytes_read_non_output_levels + own.bytes_read_blob };
         let score = if level + 1 < version.num_levels() { scores.of(level) } else { 0.0 };
         let row = Row {
             files: files.len(),
             compacting,
             size: files.bytes(),
             score,
-            write_amp: share(own.bytes_written, input),
+            write_amp: share(own.bytes_written_all(), input),
             numbers: own,
         };
         rows.push((level, row));
     }
-    sum.write_amp = share(sum.numbers.bytes_written, numbers.bytes_flushed);
+    sum.write_amp = share(sum.numbers.bytes_written_all(), came);
     (rows, sum)
 }
 
@@ -156,7 +159,7 @@ fn header(family: &str, group_by: &str) -> String {
 /// Returns the values of a row with their names in the map property, in the order of the table.
 fn figures(row: &Row) -> [(&'static str, f64); 22] {
     let n = &row.numbers;
-    let read = n.bytes_read_non_output_levels + n.bytes_read_output_level;
+    let read = n.bytes_read_all();
     let seconds = (n.micros + 1) as f64 / 1e6;
     let gigabytes = |bytes: u64| bytes as f64 / 1_073_741_824.0;
     let new = (n.bytes_written as f64 - n.bytes_read_output_level as f64) / 1_073_741_824.0;
@@ -174,15 +177,15 @@ fn figures(row: &Row) -> [(&'static str, f64); 22] {
         ("MovedGB", gigabytes(n.bytes_moved)),
         ("WriteAmp", row.write_amp),
         ("ReadMBps", mb(read) / seconds),
-        ("WriteMBps", mb(n.bytes_written) / seconds),
+        ("WriteMBps", mb(n.bytes_written_all()) / seconds),
         ("CompSec", n.micros as f64 / 1e6),
         ("CompMergeCPU", n.cpu_micros as f64 / 1e6),
         ("CompCount", n.count as f64),
         ("AvgSec", if n.count == 0 { 0.0 } else { n.micros as f64 / 1e6 / n.count as f64 }),
         ("KeyIn", n.num_input_records as f64),
         ("KeyDrop", n.num_dropped_records as f64),
-        ("RblobGB", 0.0),
-        ("WblobGB", 0.0),
+        ("RblobGB", gigabytes(n.bytes_read_blob)),
+        ("WblobGB", gigabytes(n.bytes_written_blob)),
     ]
 }
 

@@ -6,10 +6,12 @@
 use std::collections::BTreeMap;
 
 use base::{FileNumber, Pinned, Result};
+use format::blob::BlobRef;
 use lsm::filter::FetchBlob;
 use table::blob::BlobAccess;
 
 use super::BlobContext;
+use crate::sync::{Arc, AtomicU64, Ordering};
 
 /// Blob reads of one thread with read-ahead: see the module.
 pub struct BlobsAhead {
@@ -18,11 +20,13 @@ pub struct BlobsAhead {
     readahead_bytes: usize,
     /// For each blob file: the offset and the bytes of the last read.
     ahead: BTreeMap<FileNumber, (u64, Vec<u8>)>,
+    /// Adds the bytes of each record that was read, with its header and key.
+    bytes_read: Arc<AtomicU64>,
 }
 
 impl BlobsAhead {
-    pub fn new(context: BlobContext, readahead_bytes: usize) -> Self {
-        BlobsAhead { context, readahead_bytes, ahead: BTreeMap::new() }
+    pub fn new(context: BlobContext, readahead_bytes: usize, bytes_read: Arc<AtomicU64>) -> Self {
+        BlobsAhead { context, readahead_bytes, ahead: BTreeMap::new(), bytes_read }
     }
 
     /// Returns the value that a blob index points to. `user_key` has its timestamp.
@@ -30,32 +34,39 @@ impl BlobsAhead {
     /// # Errors
     /// The errors of [`super::BlobReads::value`].
     pub fn value(&mut self, user_key: &[u8], index: &[u8]) -> Result<Pinned> {
+        let blob = self.context.reads().place(index)?;
+        let value = self.read(user_key, index, &blob)?;
+        let record = (format::blob::RECORD_HEADER_LEN + user_key.len()) as u64 + blob.size;
+        self.bytes_read.fetch_add(record, Ordering::Relaxed);
+        Ok(value)
+    }
+
+    fn read(&mut self, user_key: &[u8], index: &[u8], blob: &BlobRef) -> Result<Pinned> {
         let reads = self.context.reads();
         if self.readahead_bytes == 0 {
             return reads.value(user_key, index);
         }
-        let blob = reads.place(index)?;
         let number = FileNumber(blob.file_number);
         let reader = reads.open(number)?;
         let limits = reads.tables.limits(reads.options);
         let access =
             BlobAccess { verify_checksums: reads.options.verify_checksums, limits: limits.as_deref() };
         let held = self.ahead.get(&number).map(|(start, bytes)| (*start, &bytes[..]));
-        if let Some(found) = held.and_then(|held| reader.get_from(user_key, &blob, held, access)) {
+        if let Some(found) = held.and_then(|held| reader.get_from(user_key, blob, held, access)) {
             return found.map(Pinned::from_vec);
         }
         let head = (format::blob::RECORD_HEADER_LEN + user_key.len()) as u64;
         let start = blob.offset.saturating_sub(head);
         if head.saturating_add(blob.size) >= self.readahead_bytes as u64 {
-            return reader.get(user_key, &blob, access).map(Pinned::from_vec);
+            return reader.get(user_key, blob, access).map(Pinned::from_vec);
         }
         let bytes = reader.read_ahead(start, self.readahead_bytes, limits.as_deref())?;
-        let found = reader.get_from(user_key, &blob, (start, &bytes), access);
+        let found = reader.get_from(user_key, blob, (start, &bytes), access);
         self.ahead.insert(number, (start, bytes));
         match found {
             Some(value) => value.map(Pinned::from_vec),
             // The record extends past the end of the file. The plain read reports the damage.
-            None => reader.get(user_key, &blob, access).map(Pinned::from_vec),
+            None => reader.get(user_key, blob, access).map(Pinned::from_vec),
         }
     }
 }

@@ -12,6 +12,9 @@ pub struct LevelNumbers {
     pub bytes_read_output_level: u64,
     pub bytes_written: u64,
     pub bytes_written_pre_compression: u64,
+    /// Bytes of records that were read from blob files, and written to blob files.
+    pub bytes_read_blob: u64,
+    pub bytes_written_blob: u64,
     pub bytes_moved: u64,
     pub num_input_records: u64,
     pub num_dropped_records: u64,
@@ -33,6 +36,8 @@ macro_rules! each_field {
             bytes_written_pre_compression: $a
                 .bytes_written_pre_compression
                 .$op($b.bytes_written_pre_compression),
+            bytes_read_blob: $a.bytes_read_blob.$op($b.bytes_read_blob),
+            bytes_written_blob: $a.bytes_written_blob.$op($b.bytes_written_blob),
             bytes_moved: $a.bytes_moved.$op($b.bytes_moved),
             num_input_records: $a.num_input_records.$op($b.num_input_records),
             num_dropped_records: $a.num_dropped_records.$op($b.num_dropped_records),
@@ -43,6 +48,16 @@ macro_rules! each_field {
 }
 
 impl LevelNumbers {
+    /// Returns the bytes that the jobs read from SST files and blob files.
+    pub fn bytes_read_all(&self) -> u64 {
+        self.bytes_read_non_output_levels + self.bytes_read_output_level + self.bytes_read_blob
+    }
+
+    /// Returns the bytes that the jobs wrote to SST files and blob files.
+    pub fn bytes_written_all(&self) -> u64 {
+        self.bytes_written + self.bytes_written_blob
+    }
+
     pub fn plus(&self, other: &LevelNumbers) -> LevelNumbers {
         each_field!(self, other, wrapping_add)
     }

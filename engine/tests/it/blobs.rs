@@ -173,6 +173,49 @@ fn garbage_collection_relocates_the_values_of_old_files() {
 }
 
 #[test]
+fn the_numbers_and_the_info_log_of_jobs_count_the_bytes_of_blob_files() {
+    let env = Env::memory(8);
+    let db = open(&env, blobs("enable_blob_garbage_collection=true;blob_garbage_collection_age_cutoff=0.5"));
+    let family = db.default_family().unwrap();
+    let bytes_of = |at: usize| family.pin().version.blobs().values().nth(at).unwrap().total_bytes;
+    for key in ["a", "b"] {
+        put(&db, key, &large(key));
+        put(&db, &format!("{key}2"), &large(key));
+        flush(&db);
+    }
+    let flushed = (bytes_of(0), bytes_of(1));
+    compact(&db, CompactRangeOptions::default());
+    let numbers = |level| family.stats.lock().level(level);
+    assert_eq!(numbers(0).bytes_written_blob, flushed.0 + flushed.1);
+    assert_eq!(numbers(6).bytes_read_blob, flushed.0, "the values of the older file were moved");
+    assert_eq!(numbers(6).bytes_written_blob, flushed.0);
+    let flushed_all = numbers(0).bytes_written_all();
+    assert_eq!(family.stats.lock().bytes_flushed, flushed_all, "{:?}", numbers(0));
+    let write_amp = numbers(6).bytes_written_all() as f64
+        / (numbers(6).bytes_read_non_output_levels + numbers(6).bytes_read_blob) as f64;
+    let map = db.property_map(&family, "rocksdb.cfstats").unwrap();
+    assert_eq!(map["compaction.L6.WriteAmp"], format!("{write_amp:.6}"));
+    let info_log = env.fs.read_all(Path::new("/db/LOG"), 1 << 20).unwrap();
+    let info_log = String::from_utf8(info_log).unwrap();
+    for expected in [
+        "Flush lasted ",
+        "[default] Level summary: files[2 0 0 0 0 0 0] max score ",
+        "Compacting 2@6 files to L6, score ",
+        ": 4 keys, ",
+        " bytes, temperature: kUnknown",
+        "Compacted 2@6 files to L6 => ",
+        "[default] compacted to: base level 6 level multiplier 10.00 max bytes base 268435456 files[0 0 0 0 0 0 1] \
+         max score 0.00, estimated pending compaction bytes 0, MB/sec: ",
+        " level 6, files in(0, 2) filtered(0, 0) out(1 +1 blob) MB in(",
+        " OK, records in: 4, records dropped: 0 output_compression: ",
+        &format!("\"num_blob_output_files\": 1, \"total_blob_output_size\": {}, ", flushed.0),
+        "\"blob_file_head\": ",
+    ] {
+        assert!(info_log.contains(expected), "{expected}\n{info_log}");
+    }
+}
+
+#[test]
 fn a_manual_compaction_forces_or_disables_garbage_collection() {
     let env = Env::memory(8);
     let db = open(&env, blobs(""));
