@@ -33,13 +33,13 @@ pub trait InternalIterator {
     fn seek_for_prev(&mut self, target: &[u8]);
 
     /// Seeks in total order, independently of the options of the reader: no filter may skip the prefix of `target`.
-    /// For seeks inside of a scan, whose targets the user did not choose. Default: `seek`, for sources without a
-    /// filter.
+    /// Used for seeks inside a scan, because the user did not choose their targets. Default: `seek`, for sources without
+    /// a filter.
     fn seek_total(&mut self, target: &[u8]) {
         self.seek(target);
     }
 
-    /// As `seek_for_prev`, in total order.
+    /// Moves to the last entry at or before `target` in total order, independently of the options of the reader.
     fn seek_total_for_prev(&mut self, target: &[u8]) {
         self.seek_for_prev(target);
     }

@@ -27,7 +27,7 @@ mod tests;
 pub enum LogLevel {
     /// Details for the authors of the engine.
     Debug = 0,
-    /// What the engine does in its normal work. The default.
+    /// Actions of the engine in normal operation. The default.
     #[default]
     Info = 1,
     /// An event that a user should know about.

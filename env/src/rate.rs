@@ -64,21 +64,21 @@ pub enum Mode {
     AllIo = 2,
 }
 
-/// The settings of a limiter. The defaults are those of RocksDB.
+/// The settings of a rate limiter. The defaults are RocksDB's defaults.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RateOptions {
     /// The rate, above 0. With `auto_tuned`, the largest rate.
     pub rate_bytes_per_sec: i64,
     /// The time between two refills, above 0. Default: 100,000.
     pub refill_period_us: i64,
-    /// One in so many refills serves a lower priority before a higher priority. Above 0; values above 100 stand for
+    /// One refill of this many serves a lower priority before a higher priority. Above 0; values above 100 stand for
     /// 100. Default: 10.
     pub fairness: i32,
     /// The direction of I/O that the limit covers.
     pub mode: Mode,
     /// True if the limiter adapts its rate to the demand, below the given rate.
     pub auto_tuned: bool,
-    /// The most bytes that one request gets. 0 stands for the bytes of one period.
+    /// The maximum bytes that one request gets. 0 stands for the bytes of one period.
     pub single_burst_bytes: i64,
 }
 
@@ -351,7 +351,7 @@ impl RateLimiter {
         }
     }
 
-    /// Sets the most bytes that one request gets. 0 stands for the bytes of one period.
+    /// Sets the maximum bytes that one request gets. 0 stands for the bytes of one period.
     pub fn set_single_burst_bytes(&self, bytes: i64) -> Result<()> {
         if bytes < 0 {
             return Err(Error::invalid_argument("single_burst_bytes must not be negative"));
@@ -360,7 +360,7 @@ impl RateLimiter {
         Ok(())
     }
 
-    /// Returns the present rate in bytes per second.
+    /// Returns the current rate in bytes per second.
     pub fn bytes_per_second(&self) -> i64 {
         self.rate.load(Ordering::Relaxed)
     }

@@ -22,7 +22,7 @@ mod tests;
 
 const TRASH: &str = ".trash";
 
-/// The settings of a manager. The defaults are those of RocksDB. All settings can be changed later.
+/// The settings of a manager. The defaults are RocksDB's defaults. All settings can be changed later.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SstFileOptions {
     /// The deletion rate. 0 deletes files at once.

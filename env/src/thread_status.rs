@@ -48,7 +48,7 @@ impl ThreadType {
     }
 }
 
-/// What a thread does, numbered as RocksDB's `ThreadStatus::OperationType`. The operations of readers are not tracked.
+/// The operation of a thread, numbered as RocksDB's `ThreadStatus::OperationType`. The operations of readers are not tracked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Operation {
@@ -145,7 +145,7 @@ pub struct ThreadStatus {
     pub properties: Properties,
 }
 
-/// What a thread does now.
+/// The current state of a thread.
 #[derive(Debug)]
 struct Current {
     operation: Operation,

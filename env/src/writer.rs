@@ -26,14 +26,14 @@ mod tests;
 pub struct WriterOptions {
     /// The bytes to collect before a write. Default: 1 MiB (`writable_file_max_buffer_size`). 0 collects nothing.
     pub buffer_bytes: usize,
-    /// After so many written bytes, the writer starts to write the file to disk. 0 disables this.
+    /// The number of written bytes after which the writer starts to write the file to disk. 0 disables this.
     pub bytes_per_sync: u64,
     /// Before it starts to write the next bytes to disk, the writer waits for the bytes before
     /// (`strict_bytes_per_sync`).
     pub strict_bytes_per_sync: bool,
     /// The limiter that each append asks first. `None`: no limit.
     pub rate_limiter: Option<Arc<RateLimiter>>,
-    /// The priority with which the writer asks the limiter.
+    /// The priority of the writer's requests to the rate limiter.
     pub priority: IoPriority,
     /// The statistics that count the waits and the times of writes.
     pub statistics: Option<Arc<Statistics>>,
@@ -170,7 +170,7 @@ impl FileWriter {
         self.granted
     }
 
-    /// Changes the priority with which the writer asks the rate limiter.
+    /// Changes the priority of the writer's requests to the rate limiter.
     pub fn set_priority(&mut self, priority: IoPriority) {
         self.options.priority = priority;
     }

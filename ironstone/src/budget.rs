@@ -113,7 +113,7 @@ impl Options {
 /// Returns the options that [`Options::for_budget`] sets, each with its reason.
 ///
 /// # Errors
-/// As [`Options::for_budget`].
+/// The errors of [`Options::for_budget`].
 ///
 /// ```
 /// use ironstone::{BudgetGoal, explain_options};

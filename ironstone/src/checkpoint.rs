@@ -67,7 +67,7 @@ impl Checkpoint {
     /// Writes a checkpoint to the new directory `dir`, after a flush of all memtables.
     ///
     /// # Errors
-    /// As [`Checkpoint::create_with`].
+    /// The errors of [`Checkpoint::create_with`].
     pub fn create(&self, dir: impl AsRef<Path>) -> Result<SequenceNumber> {
         self.create_with(dir, &CheckpointOptions::default())
     }

@@ -51,7 +51,8 @@ impl Db {
     /// read the sequence number of the write from the batch afterwards.
     ///
     /// # Errors
-    /// As [`Family::put`], for each column family of the batch. InvalidArgument for a batch that cannot be written.
+    /// The errors of [`Family::put`], for each column family of the batch. InvalidArgument for a batch that cannot be
+    /// written.
     ///
     /// ```
     /// # use ironstone::WriteBatch;
@@ -70,7 +71,7 @@ impl Db {
     /// Writes a batch, with options. See [`Db::write`].
     ///
     /// # Errors
-    /// As [`Db::write`]. Incomplete if `no_slowdown` is set and the write would have to wait.
+    /// The errors of [`Db::write`]. Incomplete if `no_slowdown` is set and the write would have to wait.
     ///
     /// ```
     /// # use ironstone::{WriteBatch, WriteOptions};
@@ -131,7 +132,7 @@ impl Db {
     /// Writes the buffered WAL records to the file (`manual_wal_flush`). With `sync`, also syncs the WAL.
     ///
     /// # Errors
-    /// As [`Db::sync_wal`].
+    /// The errors of [`Db::sync_wal`].
     ///
     /// ```
     /// # use ironstone::{Db, Options};

@@ -35,7 +35,7 @@ pub struct ExportedFile {
     pub temperature: u8,
 }
 
-/// What an import needs to know about an export. RocksDB's `ExportImportFilesMetaData`.
+/// The facts about an export that an import needs. RocksDB's `ExportImportFilesMetaData`.
 ///
 /// The application must keep the value: no file of the export holds it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

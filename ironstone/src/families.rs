@@ -86,7 +86,7 @@ impl Db {
     /// files of all these column families.
     ///
     /// # Errors
-    /// As [`Family::flush`].
+    /// The errors of [`Family::flush`].
     ///
     /// ```
     /// # use ironstone::FlushOptions;
@@ -104,8 +104,8 @@ impl Db {
     /// `CreateColumnFamilies`.
     ///
     /// # Errors
-    /// As [`Db::create_family`], for the first column family that cannot be created. The column families before this
-    /// one exist; [`Db::family`] returns them.
+    /// The errors of [`Db::create_family`], for the first column family that cannot be created. The column families
+    /// before this one exist; [`Db::family`] returns them.
     ///
     /// ```
     /// # use ironstone::{FamilyDescriptor, FamilyOptions};
@@ -124,7 +124,7 @@ impl Db {
     /// Drops several column families, in the order of the list. RocksDB: `DropColumnFamilies`.
     ///
     /// # Errors
-    /// As [`Db::drop_family`], for the first column family that cannot be dropped.
+    /// The errors of [`Db::drop_family`], for the first column family that cannot be dropped.
     ///
     /// ```
     /// # use ironstone::{FamilyDescriptor, FamilyOptions};
@@ -163,7 +163,7 @@ impl Db {
     /// Returns one iterator for each column family. All iterators show one sequence number. RocksDB: `NewIterators`.
     ///
     /// # Errors
-    /// As [`Family::iter_with`], for the first column family whose iterator cannot be made.
+    /// The errors of [`Family::iter_with`], for the first column family whose iterator cannot be made.
     ///
     /// ```
     /// # use ironstone::{FamilyDescriptor, FamilyOptions, ReadOptions};

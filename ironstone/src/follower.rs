@@ -39,7 +39,7 @@ pub struct Follower {
     shared: Arc<Shared>,
 }
 
-/// What the job of the catch-ups and the handle share.
+/// The state that the handle and the job of the catch-ups share.
 struct Shared {
     secondary: Secondary,
     path: PathBuf,
@@ -55,7 +55,7 @@ impl Follower {
     /// `path`, which `create_if_missing` creates.
     ///
     /// # Errors
-    /// As [`Secondary::open`]. IoError if `path` does not exist and `create_if_missing` is not set.
+    /// The errors of [`Secondary::open`]. IoError if `path` does not exist and `create_if_missing` is not set.
     pub fn open(path: impl AsRef<Path>, leader_path: impl AsRef<Path>, options: Options) -> Result<Follower> {
         Follower::open_as(path.as_ref(), leader_path.as_ref(), options, None)
     }
@@ -63,7 +63,7 @@ impl Follower {
     /// Opens the database at `leader_path` with these column families. Other column families are not visible.
     ///
     /// # Errors
-    /// As [`Follower::open`]. InvalidArgument for a column family that does not exist.
+    /// The errors of [`Follower::open`]. InvalidArgument for a column family that does not exist.
     pub fn open_with_families(
         path: impl AsRef<Path>,
         leader_path: impl AsRef<Path>,
@@ -104,7 +104,7 @@ impl Follower {
         Ok(Follower { shared })
     }
 
-    /// Returns the newest view. The view stays the same when a catch-up replaces the view.
+    /// Returns the newest view. The returned value does not change when a later catch-up replaces the view.
     pub fn view(&self) -> Db {
         self.shared.secondary.view()
     }
@@ -112,7 +112,7 @@ impl Follower {
     /// Catches up now, without a wait for the period.
     ///
     /// # Errors
-    /// As [`Secondary::try_catch_up_with_primary`].
+    /// The errors of [`Secondary::try_catch_up_with_primary`].
     pub fn try_catch_up_with_leader(&self) -> Result<()> {
         self.shared.secondary.try_catch_up_with_primary()
     }

@@ -31,7 +31,7 @@ impl Db {
     /// columns of the key there. RocksDB: `PutEntity` with attribute groups.
     ///
     /// # Errors
-    /// As [`Family::put_entity_with`]. InvalidArgument if the list is empty.
+    /// The errors of [`Family::put_entity_with`]. InvalidArgument if the list is empty.
     ///
     /// ```
     /// # use ironstone::{FamilyDescriptor, FamilyOptions, WriteOptions};
@@ -109,7 +109,7 @@ impl Db {
     /// `NewCoalescingIterator`.
     ///
     /// # Errors
-    /// As [`Db::iterators`]. InvalidArgument if the list is empty or if the comparators differ.
+    /// The errors of [`Db::iterators`]. InvalidArgument if the list is empty or if the comparators differ.
     ///
     /// ```
     /// # use ironstone::{FamilyDescriptor, FamilyOptions, ReadOptions};

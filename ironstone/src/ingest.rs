@@ -87,7 +87,8 @@ impl FileIngestionHandle {
     /// Makes the files visible, in one commit for all column families. Writers wait during the commit.
     ///
     /// # Errors
-    /// As [`Db::ingest_external_files_with`]. After an error no file is visible, and the copies are removed.
+    /// The errors of [`Db::ingest_external_files_with`]. After an error no file is visible, and the copies are
+    /// removed.
     pub fn commit(self) -> Result<()> {
         self.prepared.commit()
     }
@@ -100,7 +101,7 @@ impl Family {
     /// `move_files` or `link_files`; writers wait while the level of each file is chosen and the MANIFEST is written.
     ///
     /// # Errors
-    /// As [`Db::ingest_external_files_with`].
+    /// The errors of [`Db::ingest_external_files_with`].
     ///
     /// ```
     /// # use ironstone::{Db, IngestExternalFileOptions, Options, SstFileWriter};
@@ -154,7 +155,7 @@ impl Db {
     /// `PrepareFileIngestion`.
     ///
     /// # Errors
-    /// As [`Db::ingest_external_files_with`].
+    /// The errors of [`Db::ingest_external_files_with`].
     ///
     /// ```
     /// # use ironstone::{Db, IngestExternalFileArg, IngestExternalFileOptions, Options, SstFileWriter};

@@ -21,7 +21,7 @@ use inspect::web::server::{Server, Serving};
 
 use crate::{CompactRangeOptions, DataAge, Db, Family, MemoryHolder, Secondary, StallCause};
 
-/// Slow operations of so many seconds are shown.
+/// The pages show the slow operations of this number of seconds.
 const SLOW_SECONDS: u64 = 600;
 
 /// Options of [`Inspector::serve`].
@@ -146,7 +146,7 @@ struct Copy(Arc<Secondary>);
 
 impl Running for Copy {
     fn facts(&self) -> Live {
-        // Without a catch-up, the facts are those of the view before.
+        // If the catch-up fails, the pages show the facts of the previous view.
         let _ = self.0.try_catch_up_with_primary();
         facts(&self.0.view())
     }

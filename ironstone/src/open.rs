@@ -46,8 +46,8 @@ impl Db {
     /// the list, and gets `options.family`.
     ///
     /// # Errors
-    /// As [`Db::open`]. InvalidArgument if the database has a column family that is not in the list, or if a column
-    /// family of the list does not exist and `create_missing_column_families` is false.
+    /// The errors of [`Db::open`]. InvalidArgument if the database has a column family that is not in the list, or if
+    /// a column family of the list does not exist and `create_missing_column_families` is false.
     ///
     /// ```
     /// use ironstone::{Db, FamilyDescriptor, FamilyOptions, Options};
@@ -74,8 +74,8 @@ impl Db {
     /// If the call fails after the open, some column families may be trimmed. Repeat the call.
     ///
     /// # Errors
-    /// As [`Db::open_with_families`]. InvalidArgument with `avoid_flush_during_recovery`, and if `trim_ts` does not have the
-    /// length of a timestamp.
+    /// The errors of [`Db::open_with_families`]. InvalidArgument with `avoid_flush_during_recovery`, and if `trim_ts`
+    /// does not have the length of a timestamp.
     ///
     /// ```
     /// use ironstone::{Db, Options, ReadOptions, WriteOptions};
@@ -114,7 +114,7 @@ impl Db {
     /// memtables. A writer may have the database open at the same time.
     ///
     /// # Errors
-    /// As [`Db::open`]. IoError if the database does not exist.
+    /// The errors of [`Db::open`]. IoError if the database does not exist.
     ///
     /// ```
     /// # use ironstone::{Db, Options};
@@ -135,7 +135,7 @@ impl Db {
     /// list are not opened.
     ///
     /// # Errors
-    /// As [`Db::open_read_only`].
+    /// The errors of [`Db::open_read_only`].
     ///
     /// ```
     /// # use ironstone::{Db, FamilyDescriptor, FamilyOptions, Options};
@@ -241,7 +241,7 @@ pub fn destroy(path: impl AsRef<Path>, options: &DbOptions) -> Result<()> {
 /// of the database names these directories. RocksDB: `DestroyDB` with column families.
 ///
 /// # Errors
-/// As [`destroy`].
+/// The errors of [`destroy`].
 ///
 /// ```
 /// # use ironstone::{Db, Options};

@@ -66,7 +66,7 @@ impl Family {
     /// memtables, SST files, or both. RocksDB: `GetApproximateSizes`.
     ///
     /// # Errors
-    /// As [`Self::approximate_size`]. InvalidArgument if the options choose neither memtables nor files.
+    /// The errors of [`Self::approximate_size`]. InvalidArgument if the options choose neither memtables nor files.
     ///
     /// ```
     /// # use ironstone::SizeApproximationOptions;

@@ -33,8 +33,8 @@ impl Family {
     /// Returns the value of a key, with options.
     ///
     /// # Errors
-    /// As [`Self::get`]. Incomplete if the read tier does not allow the I/O that the read needs. TimedOut after the
-    /// deadline.
+    /// The errors of [`Self::get`]. Incomplete if the read tier does not allow the I/O that the read needs. TimedOut
+    /// after the deadline.
     ///
     /// ```
     /// # use ironstone::{ReadOptions, ReadTier};
@@ -52,7 +52,7 @@ impl Family {
     /// more operands than `merge_operand_count_threshold`.
     ///
     /// # Errors
-    /// As [`Self::get_with`].
+    /// The errors of [`Self::get_with`].
     ///
     /// ```
     /// # use ironstone::ReadOptions;
@@ -142,7 +142,7 @@ impl Family {
     /// Returns the merge operands of a key, oldest first. A plain value below the operands is the first element.
     ///
     /// # Errors
-    /// As [`Self::get_with`].
+    /// The errors of [`Self::get_with`].
     ///
     /// ```
     /// # use ironstone::{Db, Options, ReadOptions};
@@ -184,7 +184,7 @@ impl Family {
     /// Returns an iterator, with options.
     ///
     /// # Errors
-    /// As [`Self::iter`]. InvalidArgument for options that do not fit the column family.
+    /// The errors of [`Self::iter`]. InvalidArgument for options that do not fit the column family.
     ///
     /// ```
     /// # use ironstone::ReadOptions;

@@ -55,8 +55,8 @@ pub fn fsck(path: impl AsRef<Path>, options: Options, families: Vec<FamilyDescri
 ///   the WAL goes to `lost/`.
 ///
 /// # Errors
-/// As [`fsck`]; IoError if a process has the database open or the file system fails; the error of the open, if the repaired
-/// database does not open.
+/// The errors of [`fsck`]; IoError if a process has the database open or the file system fails; the error of the
+/// open, if the repaired database does not open.
 pub fn repair(path: impl AsRef<Path>, options: Options, families: Vec<FamilyDescriptor>) -> Result<Report> {
     engine::db::repair(request(path.as_ref(), options, families, None))
 }

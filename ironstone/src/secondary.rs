@@ -64,8 +64,8 @@ impl Secondary {
     /// Opens the database at `path` with these column families. Other column families are not visible.
     ///
     /// # Errors
-    /// As [`Secondary::open`]. InvalidArgument for a column family that does not exist. A later catch-up fails if the
-    /// writer dropped one of the column families.
+    /// The errors of [`Secondary::open`]. InvalidArgument for a column family that does not exist. A later catch-up
+    /// fails if the writer dropped one of the column families.
     ///
     /// ```
     /// use ironstone::{Db, FamilyDescriptor, FamilyOptions, Options, Secondary};
@@ -107,16 +107,18 @@ impl Secondary {
         Ok(Secondary { path: path.to_path_buf(), options, families, skip_wals, view, catching_up })
     }
 
-    /// Returns the newest view. The view stays the same when the writer writes and when a catch-up replaces the view.
+    /// Returns the newest view. The returned value does not change when the writer writes or when a later catch-up
+    /// replaces the view.
     pub fn view(&self) -> Db {
         self.view.lock().clone()
     }
 
-    /// Reads what the writer did since the open or the last catch-up, and replaces the view. Writes that the writer has
-    /// not handed to the operating system are not visible. RocksDB's `TryCatchUpWithPrimary`.
+    /// Reads the changes of the writer since the open or the last catch-up, and replaces the view. Writes that the
+    /// writer has not passed to the operating system are not visible. RocksDB's `TryCatchUpWithPrimary`.
     ///
-    /// As [`Db::open_read_only`]. TryAgain if the writer deleted files during each attempt. After an error, the view
-    /// does not change.
+    /// # Errors
+    /// The errors of [`Db::open_read_only`]. TryAgain if the writer deleted files during each attempt. After an error,
+    /// the view does not change.
     pub fn try_catch_up_with_primary(&self) -> Result<()> {
         let _one = self.catching_up.lock();
         let doing = |error: Error| error.doing("catching up with the writer");

@@ -73,7 +73,7 @@ impl Snapshot {
     /// Returns the value that a key of the default column family has in the snapshot.
     ///
     /// # Errors
-    /// As [`Family::get`].
+    /// The errors of [`Family::get`].
     ///
     /// ```
     /// # let db = ironstone::Db::open("data", ironstone::Options::in_memory())?;
@@ -89,7 +89,7 @@ impl Snapshot {
     /// Returns the value that a key of a column family has in the snapshot.
     ///
     /// # Errors
-    /// As [`Family::get`].
+    /// The errors of [`Family::get`].
     ///
     /// ```
     /// # let db = ironstone::Db::open("data", ironstone::Options::in_memory())?;
@@ -131,7 +131,7 @@ impl Snapshot {
     /// Returns an iterator over the default column family as it is in the snapshot.
     ///
     /// # Errors
-    /// As [`Family::iter_with`].
+    /// The errors of [`Family::iter_with`].
     ///
     /// ```
     /// # let db = ironstone::Db::open("data", ironstone::Options::in_memory())?;
@@ -150,7 +150,7 @@ impl Snapshot {
     /// Returns an iterator over a column family as it is in the snapshot.
     ///
     /// # Errors
-    /// As [`Family::iter_with`].
+    /// The errors of [`Family::iter_with`].
     ///
     /// ```
     /// # let db = ironstone::Db::open("data", ironstone::Options::in_memory())?;

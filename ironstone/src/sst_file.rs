@@ -66,7 +66,7 @@ impl SstFileWriter {
     /// Adds a wide-column entity in its encoded form.
     ///
     /// # Errors
-    /// As [`SstFileWriter::put`].
+    /// The errors of [`SstFileWriter::put`].
     pub fn put_entity(&mut self, key: &[u8], entity: &[u8]) -> Result<()> {
         self.inner.entries()?.add(key, ValueType::WideColumnEntity, entity)
     }
@@ -84,7 +84,7 @@ impl SstFileWriter {
     /// ```
     ///
     /// # Errors
-    /// As [`SstFileWriter::put`].
+    /// The errors of [`SstFileWriter::put`].
     pub fn merge(&mut self, key: &[u8], operand: &[u8]) -> Result<()> {
         self.inner.entries()?.merge(key, operand)
     }
@@ -102,7 +102,7 @@ impl SstFileWriter {
     /// ```
     ///
     /// # Errors
-    /// As [`SstFileWriter::put`].
+    /// The errors of [`SstFileWriter::put`].
     pub fn delete(&mut self, key: &[u8]) -> Result<()> {
         self.inner.entries()?.delete(key)
     }
@@ -110,7 +110,7 @@ impl SstFileWriter {
     /// Adds a point tombstone with a timestamp. Keys of the column family have timestamps.
     ///
     /// # Errors
-    /// As [`SstFileWriter::put`].
+    /// The errors of [`SstFileWriter::put`].
     ///
     /// ```
     /// use ironstone::{Options, SstFileWriter};
@@ -161,7 +161,7 @@ impl SstFileWriter {
         self.inner.file_size()
     }
 
-    /// Writes the rest of the file, and makes the content of the file durable. Returns what the file holds.
+    /// Writes the rest of the file, and makes the content of the file durable. Returns a description of the file.
     ///
     /// ```
     /// # use ironstone::{Options, SstFileWriter};

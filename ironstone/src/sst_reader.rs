@@ -54,7 +54,7 @@ impl SstFileReader {
     /// Returns the value of a key, or `None` if the file has no value of the key.
     ///
     /// # Errors
-    /// As [`SstFileReader::get_with`].
+    /// The errors of [`SstFileReader::get_with`].
     pub fn get(&self, key: &[u8]) -> Result<Option<Pinned>> {
         self.get_with(key, &ReadOptions::default())
     }

@@ -50,7 +50,8 @@ impl Family {
     /// Sets the value of a key at a timestamp. Values at older timestamps stay readable.
     ///
     /// # Errors
-    /// As [`Family::put_with`]. InvalidArgument if the timestamp has another length than [`Family::timestamp_size`].
+    /// The errors of [`Family::put_with`]. InvalidArgument if the timestamp has another length than
+    /// [`Family::timestamp_size`].
     ///
     /// ```
     /// # use ironstone::{Db, Options, WriteOptions};
@@ -76,7 +77,7 @@ impl Family {
     /// Deletes a key at a timestamp. Values at older timestamps stay readable at these timestamps.
     ///
     /// # Errors
-    /// As [`Family::put_with_ts`].
+    /// The errors of [`Family::put_with_ts`].
     ///
     /// ```
     /// # use ironstone::{Db, Options, ReadOptions, WriteOptions};
@@ -99,7 +100,7 @@ impl Family {
     /// Deletes a key that was put exactly once, at a timestamp. See [`Family::single_delete`].
     ///
     /// # Errors
-    /// As [`Family::put_with_ts`].
+    /// The errors of [`Family::put_with_ts`].
     ///
     /// ```
     /// # use ironstone::{Db, Options, WriteOptions};
@@ -119,7 +120,7 @@ impl Family {
     /// Adds an operand for the merge operator at a timestamp.
     ///
     /// # Errors
-    /// As [`Family::put_with_ts`]. NotSupported if the column family has no merge operator.
+    /// The errors of [`Family::put_with_ts`]. NotSupported if the column family has no merge operator.
     ///
     /// ```
     /// # use ironstone::{Db, Options, ReadOptions, WriteOptions};
@@ -150,7 +151,7 @@ impl Family {
     /// Deletes the keys in `[begin, end)` at a timestamp. Values at older timestamps stay readable at these timestamps.
     ///
     /// # Errors
-    /// As [`Family::put_with_ts`]. InvalidArgument if `end` is before `begin`.
+    /// The errors of [`Family::put_with_ts`]. InvalidArgument if `end` is before `begin`.
     ///
     /// ```
     /// # use ironstone::{Db, Options, ReadOptions, WriteOptions};
@@ -179,7 +180,7 @@ impl Family {
     /// the key, or if a range tombstone deletes the key. `options.timestamp` bounds the read. Cost: a get and a seek.
     ///
     /// # Errors
-    /// As [`Family::get_with`]. InvalidArgument if the column family has no timestamps.
+    /// The errors of [`Family::get_with`]. InvalidArgument if the column family has no timestamps.
     ///
     /// ```
     /// # use ironstone::{Db, Options, ReadOptions, WriteOptions};

@@ -63,7 +63,7 @@ pub(crate) fn copy_file(
 /// write the copy to disk. The copy is durable after [`Unsynced::sync`].
 ///
 /// # Errors
-/// As [`copy_file`]. If `unsynced` is full, this call syncs all its files, and returns their errors too.
+/// The errors of [`copy_file`]. If `unsynced` is full, this call syncs all its files, and returns their errors too.
 pub(crate) fn copy_file_unsynced(
     (from_fs, from): (&dyn FileSystem, &Path),
     (to_fs, to): (&dyn FileSystem, &Path),
@@ -81,7 +81,7 @@ pub(crate) fn copy_file_unsynced(
     Ok(copied)
 }
 
-/// If so many files or bytes wait for a sync, `Unsynced` syncs them.
+/// The numbers of files and bytes that wait for a sync. At one of them, `Unsynced` syncs all its files.
 const UNSYNCED_FILES: usize = 64;
 const UNSYNCED_BYTES: u64 = 1 << 30;
 
@@ -163,7 +163,7 @@ pub(crate) fn read_file(
 /// the file system cannot link the two directories, the file is copied.
 ///
 /// # Errors
-/// As [`copy_file`].
+/// The errors of [`copy_file`].
 pub(crate) fn place(
     fs: &dyn FileSystem,
     file: &LiveFileStorageInfo,

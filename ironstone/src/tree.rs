@@ -29,7 +29,7 @@ impl Family {
     /// Flushes this column family, with options. If `wait` is false, the call returns when the flush is scheduled.
     ///
     /// # Errors
-    /// As [`Self::flush`].
+    /// The errors of [`Self::flush`].
     ///
     /// ```
     /// # use ironstone::FlushOptions;

@@ -11,7 +11,7 @@ impl Family {
     /// order; the empty name is the default column, which [`Family::get`] returns.
     ///
     /// # Errors
-    /// As [`Family::put`]. Corruption if two columns have the same name.
+    /// The errors of [`Family::put`]. Corruption if two columns have the same name.
     ///
     /// ```
     /// # let db = ironstone::Db::open("data", ironstone::Options::in_memory())?;
@@ -28,7 +28,7 @@ impl Family {
     /// Sets the columns of a key, with options.
     ///
     /// # Errors
-    /// As [`Family::put_entity`] and [`Family::put_with`].
+    /// The errors of [`Family::put_entity`] and [`Family::put_with`].
     ///
     /// ```
     /// # use ironstone::WriteOptions;
@@ -51,7 +51,7 @@ impl Family {
     /// Returns the columns of a key, or `None` if the key has no value. A plain value is one column with the empty name.
     ///
     /// # Errors
-    /// As [`Family::get`].
+    /// The errors of [`Family::get`].
     ///
     /// ```
     /// # let db = ironstone::Db::open("data", ironstone::Options::in_memory())?;
@@ -67,7 +67,7 @@ impl Family {
     /// Returns the columns of a key, with options.
     ///
     /// # Errors
-    /// As [`Family::get_with`].
+    /// The errors of [`Family::get_with`].
     ///
     /// ```
     /// # let db = ironstone::Db::open("data", ironstone::Options::in_memory())?;

@@ -81,7 +81,7 @@ impl Db {
     /// Sets `disable_auto_compactions` to false for these column families.
     ///
     /// # Errors
-    /// As [`Family::set_options`].
+    /// The errors of [`Family::set_options`].
     ///
     /// ```
     /// # use ironstone::{Db, Options};
@@ -168,7 +168,8 @@ impl Db {
     /// Waits until no flush and no compaction runs or is due, with options.
     ///
     /// # Errors
-    /// As [`Db::wait_for_compact`]. Aborted if background work is paused and `abort_on_pause` is set. TimedOut.
+    /// The errors of [`Db::wait_for_compact`]. Aborted if background work is paused and `abort_on_pause` is set.
+    /// TimedOut.
     ///
     /// ```
     /// # use ironstone::WaitForCompactOptions;

@@ -28,7 +28,7 @@ impl Family {
     /// Sets the value of a key, with options.
     ///
     /// # Errors
-    /// As [`Self::put`]. Incomplete if `no_slowdown` is set and the write would have to wait.
+    /// The errors of [`Self::put`]. Incomplete if `no_slowdown` is set and the write would have to wait.
     ///
     /// ```
     /// # use ironstone::WriteOptions;
@@ -45,7 +45,7 @@ impl Family {
     /// Deletes a key. Does nothing visible if the key does not exist.
     ///
     /// # Errors
-    /// As [`Self::put`].
+    /// The errors of [`Self::put`].
     ///
     /// ```
     /// # let db = ironstone::Db::open("data", ironstone::Options::in_memory())?;
@@ -61,7 +61,7 @@ impl Family {
     /// Deletes a key, with options.
     ///
     /// # Errors
-    /// As [`Self::put_with`].
+    /// The errors of [`Self::put_with`].
     ///
     /// ```
     /// # use ironstone::WriteOptions;
@@ -77,7 +77,7 @@ impl Family {
     /// deletion together, earlier than after [`Self::delete`]. For any other key the result is undefined.
     ///
     /// # Errors
-    /// As [`Self::put`].
+    /// The errors of [`Self::put`].
     ///
     /// ```
     /// # let db = ironstone::Db::open("data", ironstone::Options::in_memory())?;
@@ -93,7 +93,7 @@ impl Family {
     /// Deletes a key that was put exactly once since its last deletion, with options.
     ///
     /// # Errors
-    /// As [`Self::put_with`].
+    /// The errors of [`Self::put_with`].
     ///
     /// ```
     /// # use ironstone::WriteOptions;
@@ -109,7 +109,7 @@ impl Family {
     /// Adds an operand for the merge operator of the column family. A read applies the operand to the older value.
     ///
     /// # Errors
-    /// As [`Self::put`]. NotSupported if the column family has no merge operator.
+    /// The errors of [`Self::put`]. NotSupported if the column family has no merge operator.
     ///
     /// ```
     /// # use ironstone::{Db, Options};
@@ -128,7 +128,7 @@ impl Family {
     /// Adds an operand for the merge operator, with options.
     ///
     /// # Errors
-    /// As [`Self::merge`] and [`Self::put_with`].
+    /// The errors of [`Self::merge`] and [`Self::put_with`].
     ///
     /// ```
     /// # use ironstone::{Db, Options, WriteOptions};
@@ -146,7 +146,7 @@ impl Family {
     /// Deletes the keys in `[begin, end)` with one entry. The cost does not depend on the number of keys.
     ///
     /// # Errors
-    /// As [`Self::put`]. InvalidArgument if `end` is before `begin`.
+    /// The errors of [`Self::put`]. InvalidArgument if `end` is before `begin`.
     ///
     /// ```
     /// # let db = ironstone::Db::open("data", ironstone::Options::in_memory())?;
@@ -164,7 +164,7 @@ impl Family {
     /// Deletes the keys in `[begin, end)` with one entry, with options.
     ///
     /// # Errors
-    /// As [`Self::delete_range`] and [`Self::put_with`].
+    /// The errors of [`Self::delete_range`] and [`Self::put_with`].
     ///
     /// ```
     /// # use ironstone::WriteOptions;

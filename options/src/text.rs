@@ -118,7 +118,7 @@ impl DbOptions {
     /// changed.
     ///
     /// # Errors
-    /// As [`DbOptions::set`]. InvalidArgument for text that is no option string.
+    /// The errors of [`DbOptions::set`]. InvalidArgument for text that is no option string.
     pub fn update(&mut self, text: &str) -> Result<()> {
         let mut changed = self.clone();
         for (name, value) in parse_map(text)? {
@@ -238,7 +238,7 @@ impl FamilyOptions {
     /// changed.
     ///
     /// # Errors
-    /// As [`FamilyOptions::set`]. InvalidArgument for text that is no option string.
+    /// The errors of [`FamilyOptions::set`]. InvalidArgument for text that is no option string.
     pub fn update(&mut self, text: &str) -> Result<()> {
         let mut changed = self.clone();
         for (name, value) in parse_map(text)? {
@@ -252,7 +252,7 @@ impl FamilyOptions {
     /// error no option is changed.
     ///
     /// # Errors
-    /// As [`FamilyOptions::set`]. InvalidArgument for an option that cannot change after the open.
+    /// The errors of [`FamilyOptions::set`]. InvalidArgument for an option that cannot change after the open.
     pub fn set_live<'a>(&mut self, changes: impl IntoIterator<Item = (&'a str, &'a str)>) -> Result<()> {
         let mut changed = self.clone();
         for (name, text) in changes {

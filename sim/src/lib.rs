@@ -1,22 +1,22 @@
 //! A test rig that searches for faults of the engine. One seed determines one run.
 //!
 //! ```text
-//!  sample   options drawn from all that must not change an answer
-//!  script   operations drawn from a seed, as plain data that can be cut down
-//!  stamp    timestamps of a run whose column families have them
-//!  state    what must be read: the reference model of every family
-//!  look     everything a reader can do, compared with a state
-//!  random   script on a database that nobody harms: every answer equals the model's
-//!  damage   small databases, one place damaged: right rows or an error, never else
-//!  scene    scripted workloads as text; play runs one and notes what a crash may leave
+//!  sample   draws options: all options that must not change a result
+//!  script   draws operations from a seed, as plain data that can be shortened
+//!  stamp    timestamps for column families with timestamps
+//!  state    the expected rows: the reference model of every column family
+//!  look     every kind of read, compared with a state
+//!  random   runs a script without faults; every result equals the result of the model
+//!  damage   damages one place of a small database; a read returns the right rows or an error
+//!  scene    scripted workloads as text; play runs a scene and records the possible states after a crash
 //!  every    every crash and every failing call of the scenes
-//!  audit    what must hold of a database just opened: rows by every way of reading, levels, files
-//!  calls    calls of the front door that no other campaign makes, compared with models
-//!  copies   every crash and every failing call of checkpoints, backups and the like
-//!  hang     the end of a run that has none
+//!  audit    checks a database after an open: rows by every kind of read, levels, files
+//!  calls    calls of the public API that no other campaign makes, compared with models
+//!  copies   every crash and every failing call of checkpoints, backups and similar calls
+//!  hang     ends a run that does not end by itself
 //!  prepared prepared transactions on a disk that crashes or fails
-//!  refusals families dropped under jobs, directories of other databases, threads that are refused
-//!  crash    script on a disk that crashes or fails: one prefix state, between durable and attempted
+//!  refusals column families dropped during jobs, directories of other databases, failed starts of threads
+//!  crash    runs a script on a disk that crashes or fails; recovery finds a state from durable to attempted
 //! ```
 //! A run is a function of its seed. A failure is reported with its seed and the command that repeats it.
 

@@ -1,9 +1,9 @@
 //! Runs a scene on a database, and records the possible states after each step.
 //!
 //! ```text
-//!  moments   what a reader sees after each step that changes something; several where a step failed
+//!  moments   the rows after each step that changes rows; several moments after a failed step
 //!            0 ........ durable ........ now
-//!  a crash during a step may leave any moment from `durable` to the one that step would make
+//!  a crash during a step leaves a moment from `durable` to the moment after the step
 //! ```
 
 use std::sync::Arc;

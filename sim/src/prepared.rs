@@ -1,11 +1,11 @@
 //! Prepared transactions on a disk that crashes or fails.
 //!
 //! ```text
-//!  history   after each operation, the states the database may be in (two after an operation that failed)
+//!  history   after each operation, the possible states of the database (two after a failed operation)
 //!            durable ──────────── attempted
-//!               └── what is read after the crash is one state in here: rows and prepared transactions together
+//!               └── recovery finds one state of this range: rows and prepared transactions together
 //! ```
-//! So nothing prepared and durable is lost, nothing unprepared survives, and no commit is applied in part. The crash
+//! So no durable prepared transaction is lost, no unprepared transaction survives, and no commit is applied in part. The crash
 //! comes at a drawn call. The recovery can crash in the same way. Recovery uses the point-in-time mode, the default.
 //! Each world has one write policy.
 

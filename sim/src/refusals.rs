@@ -5,8 +5,8 @@
 //!               disk is an SST file of the database
 //!  directories  three databases; each open and each destroy names directories of the others by four options;
 //!               a database loses its entries only by its own destroy, and files of the user stay
-//!  threads      the system refuses threads for a while; every write ends, and every entry is there
-//!  beside       read-only opens, in which a writer writes, flushes and rolls the MANIFEST before any call
+//!  threads      starts of threads fail for some time; every write ends, and every entry exists
+//!  beside       read-only opens; a writer writes, flushes and starts a new MANIFEST before any call of the open
 //!  closers      several threads close one database; all get one result, after the close has ended
 //!  releases     databases of old releases of RocksDB are opened, changed, compacted and opened again
 //! ```
@@ -37,7 +37,7 @@ use testkit::chance::Chance;
 /// Runs a seed of `len` operations. Returns the number of operations.
 ///
 /// # Errors
-/// What went wrong, in words.
+/// The text of the failure.
 pub fn seed(seed: u64, len: usize) -> Result<u64, String> {
     let mut chance = Chance::new(seed);
     let run = match chance.below(6) {

@@ -1,16 +1,16 @@
 //! Scripted workloads as text. A reduced failure is kept in this form too.
 //!
 //! ```text
-//! options NAME=VALUE;...        of every opening; several lines add up
-//! put KEY VALUE                 KEY may be family:key; VALUE may be text*times; "sync" at the end asks for it
+//! options NAME=VALUE;...        options of every open; several lines add up
+//! put KEY VALUE                 KEY may be family:key; VALUE may be text*times; "sync" at the end syncs the write
 //! delete KEY | single KEY | merge KEY VALUE | delete-range FROM TO
 //! batch CHANGE ; CHANGE ...     one batch; "sync" before the first change
 //! flush [FAMILY] | compact [FAMILY] | flush-wal [sync]
 //! family NAME | drop NAME
-//! set NAME=VALUE                of the default family, live
-//! jobs N | settle               runs queued jobs: so many, or until nothing is due
+//! set NAME=VALUE                changes an option of the default column family while the database is open
+//! jobs N | settle               runs N queued jobs, or all jobs until none is due
 //! close | reopen [NAME=VALUE;...]
-//! snapshot                      holds one until the next close
+//! snapshot                      holds a snapshot until the next close
 //! ingest CHANGE ; CHANGE ...    the changes as external SST files, one for each family, keys ascending
 //! ```
 //! Lines that start with `#` are comments.

@@ -62,7 +62,7 @@ fn value(chance: &mut Chance) -> Vec<u8> {
     format!("{:020}", chance.below(1 << 40)).into_bytes()
 }
 
-/// What a writer does next.
+/// The next step of a writer.
 enum Change {
     Put(Vec<u8>, Vec<u8>),
     Delete(Vec<u8>),

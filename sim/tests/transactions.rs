@@ -92,7 +92,7 @@ struct Policy(TxnDbWritePolicy, WritePolicy, i64);
 /// Without compactions, so that an open database can be copied.
 const QUIET: &str = "create_if_missing=true;disable_auto_compactions=true;";
 
-/// Copies an open database: what a crash of the process leaves.
+/// Copies an open database, as a crash of the process leaves it.
 fn crash(directory: &mut tempfile::TempDir) {
     let copy = tempfile::tempdir().unwrap();
     for entry in std::fs::read_dir(directory.path()).unwrap() {

@@ -45,7 +45,7 @@ pub trait Nullable: Sized {
     /// Reads the text of a value that is present.
     ///
     /// # Errors
-    /// As [`Value::parse`].
+    /// The errors of [`Value::parse`].
     fn parse_some(text: &str) -> Result<Self>;
 
     /// Returns the text.

@@ -30,7 +30,7 @@ pub trait Value: Sized {
     /// unchanged.
     ///
     /// # Errors
-    /// As [`Value::parse`].
+    /// The errors of [`Value::parse`].
     fn update(&mut self, text: &str) -> Result<()> {
         *self = Self::parse(text)?;
         Ok(())

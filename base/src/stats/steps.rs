@@ -48,7 +48,7 @@ super::numbered! {
     }
 }
 
-/// The period of samples: one operation of a thread in so many is a sample.
+/// The period of samples: one operation of a thread of this many is a sample.
 pub const PERIOD: u32 = 64;
 /// The number of operations at the start of a thread that are all samples.
 const FIRST_OPERATIONS: u32 = 16;

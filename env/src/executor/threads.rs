@@ -106,8 +106,8 @@ impl Threads {
         Self::with_starter(Starter::default())
     }
 
-    /// As [`Threads::new`], but asks `may_start` before each start of a thread. A fault campaign refuses starts; a
-    /// program can limit its threads.
+    /// Makes an executor that calls `may_start` before each start of a thread. A test can let the start fail, and a
+    /// program can limit its threads. The pools are the pools of [`Threads::new`].
     pub fn asking(may_start: Arc<MayStart>) -> Threads {
         Self::with_starter(Starter(Some(may_start)))
     }

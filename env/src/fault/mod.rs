@@ -3,14 +3,14 @@
 //! A plan is a list of rules, one per line. The first rule that applies to a call decides the outcome:
 //!
 //! ```text
-//! # op    file         which   outcome
+//! # op    file         count   outcome
 //! append  *.log        #3      EIO          the third append to any .log
 //! sync    MANIFEST-*   #2..    EIO          every sync of a MANIFEST from the second on
 //! append  *            #5..7   ENOSPC       the fifth and sixth append to anything
 //! read    *.sst        *       short 10     each read gets at most ten bytes
 //! append  *.log        #9      torn 100     a hundred bytes arrive, then EIO
 //! sync    *.log        *       lie          reports success, does nothing
-//! sync    *.log        #2      forget       EIO, and what was unsynced will never be saved ([`FaultFs::wrap_disk`])
+//! sync    *.log        #2      forget       EIO; unsynced bytes are never written to the disk ([`FaultFs::wrap_disk`])
 //! *       *            #1200   crash        this and every later call fails
 //! write   *            #40..   ENOSPC       any call that changes the disk
 //! ```

@@ -62,7 +62,7 @@ pub struct Rule {
     pub file: String,
     /// The calls that the rule applies to, by number.
     pub which: Which,
-    /// What the rule does to a call.
+    /// The outcome of a call that the rule applies to.
     pub outcome: Outcome,
 }
 

@@ -19,7 +19,7 @@ use crate::clock::Clock;
 use crate::fs::{AppendHints, FileSystem};
 use crate::writer::{FileWriter, WriterOptions};
 
-/// When the logger starts a new file, and how many old files it keeps. The defaults are those of RocksDB.
+/// The conditions for a new info log file, and the limits for old files. The defaults are RocksDB's defaults.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LogFileOptions {
     /// The lowest level that the info log holds.

@@ -85,7 +85,7 @@ pub struct MeterHook {
 }
 
 impl MeterHook {
-    /// Returns what was counted for one kind of file and one operation.
+    /// Returns the counts for one kind of file and one operation.
     pub fn count(&self, kind: FileKind, op: Op) -> Count {
         let cell = &self.cells[kind as usize][op as usize];
         Count {

@@ -15,7 +15,7 @@ pub(super) struct AlignedBuffer {
     bytes: usize,
 }
 
-// SAFETY: the buffer owns its memory and hands out access by `&` and `&mut` alone, as `Vec<u8>` does.
+// SAFETY: the buffer owns its memory and gives access only through `&` and `&mut`, as `Vec<u8>` does.
 unsafe impl Send for AlignedBuffer {}
 
 impl AlignedBuffer {

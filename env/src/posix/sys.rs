@@ -71,7 +71,7 @@ pub fn process_id() -> u32 {
 /// Returns the free memory of the C library's allocator to the system.
 pub(super) fn return_free_memory() {
     #[cfg(all(target_os = "linux", target_env = "gnu", not(miri)))]
-    // SAFETY: the call takes a number, locks what it touches, and gives back only pages that nothing allocated lies in.
+    // SAFETY: the call takes a number, locks the data that it uses, and returns only pages without allocated memory.
     unsafe {
         libc::malloc_trim(0);
     }
@@ -246,8 +246,8 @@ pub(super) fn lock_holder(file: &File) -> Option<i32> {
 /// Returns the name of this machine; `None` if the system returns no name, or a name that is not UTF-8.
 pub(super) fn host_name() -> Option<String> {
     let mut name = [0u8; 256];
-    // SAFETY: the pointer and the length are one live array's; the last byte is kept back, so what the call writes,
-    // cut off or not, is followed by a zero.
+    // SAFETY: the pointer and the length belong to one live array. The length excludes the last byte, so a zero byte
+    // follows the name, even if the name is cut off.
     check(unsafe { libc::gethostname(name.as_mut_ptr().cast(), name.len() - 1) }).ok()?;
     let len = name.iter().position(|byte| *byte == 0)?;
     String::from_utf8(name[..len].to_vec()).ok()

@@ -67,7 +67,7 @@ impl Default for Patience {
 
 #[cfg(not(shuttle))]
 impl Patience {
-    /// One wait in so many is a sample.
+    /// One wait of this many is a sample.
     const SAMPLE: u32 = 16;
     const CREDIT_MAX: i32 = 8;
     const SLOW_YIELDS_MAX: u32 = 3;

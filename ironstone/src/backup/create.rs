@@ -25,7 +25,7 @@ impl BackupEngine {
     /// Creates a backup of a database. Returns the number of the backup.
     ///
     /// # Errors
-    /// As [`BackupEngine::create_new_backup_with`].
+    /// The errors of [`BackupEngine::create_new_backup_with`].
     pub fn create_new_backup(&self, db: &Db) -> Result<BackupId> {
         self.create_new_backup_with(db, &CreateBackupOptions::default())
     }

@@ -222,7 +222,7 @@ impl BackupEngine {
     /// Deletes the files that no backup needs: the rest of interrupted backups and deletions.
     ///
     /// # Errors
-    /// As [`BackupEngine::purge_old_backups`].
+    /// The errors of [`BackupEngine::purge_old_backups`].
     pub fn garbage_collect(&self) -> Result<()> {
         let state = self.inner.writing()?;
         self.inner.collect(&state)

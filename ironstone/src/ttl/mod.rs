@@ -52,7 +52,7 @@ impl TtlDb {
     /// not expire.
     ///
     /// # Errors
-    /// As [`Db::open`].
+    /// The errors of [`Db::open`].
     ///
     /// ```
     /// # use ironstone::{Options, ttl::TtlDb};
@@ -72,7 +72,7 @@ impl TtlDb {
     /// Opens the database at `path` for reading. Reads do not depend on the time to live.
     ///
     /// # Errors
-    /// As [`Db::open_read_only`].
+    /// The errors of [`Db::open_read_only`].
     ///
     /// ```
     /// # use ironstone::{Options, ttl::TtlDb};
@@ -95,7 +95,7 @@ impl TtlDb {
     /// column family is added without a time to live if it is not in the list.
     ///
     /// # Errors
-    /// As [`Db::open_with_families`].
+    /// The errors of [`Db::open_with_families`].
     ///
     /// ```
     /// # use ironstone::{FamilyDescriptor, FamilyOptions, Options, ttl::TtlDb};
@@ -178,7 +178,7 @@ impl TtlDb {
     /// Creates a column family whose values expire after `ttl` seconds. RocksDB: `CreateColumnFamilyWithTtl`.
     ///
     /// # Errors
-    /// As [`Db::create_family`].
+    /// The errors of [`Db::create_family`].
     ///
     /// ```
     /// # use ironstone::{FamilyDescriptor, FamilyOptions, Options, ttl::TtlDb};
@@ -200,7 +200,7 @@ impl TtlDb {
     /// Writes a batch, as a whole or not at all. Each value and merge operand gets the current time.
     ///
     /// # Errors
-    /// As [`Db::write_with`]. NotSupported for entries other than put, merge, deletions and log data.
+    /// The errors of [`Db::write_with`]. NotSupported for entries other than put, merge, deletions and log data.
     ///
     /// ```
     /// # use ironstone::{Options, WriteBatch, WriteOptions, ttl::TtlDb};
@@ -278,7 +278,7 @@ impl TtlFamily {
     /// Sets the value of a key. The value expires after the time to live.
     ///
     /// # Errors
-    /// As [`Family::put`].
+    /// The errors of [`Family::put`].
     ///
     /// ```
     /// # use ironstone::{Options, ttl::TtlDb};
@@ -293,7 +293,7 @@ impl TtlFamily {
     /// Sets the value of a key, with options.
     ///
     /// # Errors
-    /// As [`Family::put_with`].
+    /// The errors of [`Family::put_with`].
     ///
     /// ```
     /// # use ironstone::{Options, WriteOptions, ttl::TtlDb};
@@ -308,7 +308,7 @@ impl TtlFamily {
     /// Adds an operand for the merge operator. A merged value gets the time of the merge.
     ///
     /// # Errors
-    /// As [`Family::merge_with`].
+    /// The errors of [`Family::merge_with`].
     ///
     /// ```
     /// # use ironstone::{Options, WriteOptions, ttl::TtlDb};
@@ -327,7 +327,7 @@ impl TtlFamily {
     /// Deletes a key.
     ///
     /// # Errors
-    /// As [`Family::delete`].
+    /// The errors of [`Family::delete`].
     ///
     /// ```
     /// # use ironstone::{Options, ttl::TtlDb};
@@ -342,7 +342,7 @@ impl TtlFamily {
     /// Returns the value of a key, also of an expired key that no compaction has removed yet.
     ///
     /// # Errors
-    /// As [`Family::get`]. Corruption if the value has no time.
+    /// The errors of [`Family::get`]. Corruption if the value has no time.
     ///
     /// ```
     /// # use ironstone::{Options, ttl::TtlDb};
@@ -357,7 +357,7 @@ impl TtlFamily {
     /// Returns the value of a key, with options.
     ///
     /// # Errors
-    /// As [`TtlFamily::get`] and [`Family::get_with`].
+    /// The errors of [`TtlFamily::get`] and [`Family::get_with`].
     ///
     /// ```
     /// # use ironstone::{Options, ReadOptions, ttl::TtlDb};
@@ -387,7 +387,7 @@ impl TtlFamily {
     /// Returns an iterator.
     ///
     /// # Errors
-    /// As [`Family::iter_with`].
+    /// The errors of [`Family::iter_with`].
     ///
     /// ```
     /// # use ironstone::{Options, ReadOptions, ttl::TtlDb};

@@ -198,7 +198,7 @@ fn without_times<'a>(operands: &[&'a [u8]]) -> Option<Vec<&'a [u8]>> {
     operands.iter().map(|operand| split(operand).map(|(value, _)| value)).collect()
 }
 
-/// Replaces the compaction filter and the merge operator in the options by those of a TTL database, which call the
+/// Replaces the compaction filter and the merge operator in the options by operators of a TTL database, which call the
 /// original ones.
 pub(super) fn wrap(options: &mut engine::options::FamilyOptions, ttl: &Ttl) {
     match options.compaction_filter.take() {

@@ -20,8 +20,8 @@ pub enum TxnDbWritePolicy {
     /// At prepare. A commit then only writes a record to the WAL, and readers skip entries that are not committed.
     /// Range deletions, keys with timestamps and tailing iterators are rejected.
     WritePrepared,
-    /// As `WritePrepared`. The batch of a named transaction is also written before prepare, each time that it is larger than
-    /// the threshold ([`TransactionDbOptions::default_write_batch_flush_threshold`]). So the memory of a transaction is
+    /// At prepare, as for `WritePrepared`. In addition, the batch of a named transaction is written before prepare, each
+    /// time that it is larger than the threshold ([`TransactionDbOptions::default_write_batch_flush_threshold`]). So the memory of a transaction is
     /// limited, except for its locks. A transaction that is not prepared is rolled back by the open after a crash.
     WriteUnprepared,
 }
@@ -228,7 +228,7 @@ impl TransactionOptions {
     }
 }
 
-/// The sizes from which a commit fills separate memtables; 0: never.
+/// The sizes of a commit that fills separate memtables. 0 disables the rule.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct LargeCommit {
     records: u32,
@@ -236,7 +236,7 @@ pub(super) struct LargeCommit {
 }
 
 impl LargeCommit {
-    /// Returns true if a batch of so many records and bytes fills separate memtables.
+    /// Returns true if a batch with this number of records and bytes fills separate memtables.
     pub fn takes(self, records: u32, bytes: u64) -> bool {
         self.records > 0 && records >= self.records || self.bytes > 0 && bytes >= self.bytes
     }

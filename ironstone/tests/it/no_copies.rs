@@ -233,7 +233,7 @@ fn a_warm_scan_with_operands_allocates_nothing_a_row_either_way() {
     }
 }
 
-/// As [`Picks`], without a record of addresses.
+/// A merge operator that picks an operand as [`Picks`] does, without a record of addresses.
 struct Quiet;
 
 impl MergeOperator for Quiet {

@@ -19,7 +19,7 @@ impl FamilyOptions {
     /// family in this way, and checks the table factory at the next open (`ColumnFamilyData::ValidateOptions`).
     ///
     /// # Errors
-    /// As [`Self::validate`].
+    /// The errors of [`Self::validate`].
     pub fn validate_without_table(&self, name: &str, db: &DbOptions) -> Result<()> {
         self.validate_compression()?;
         self.validate_writes(name, db)?;

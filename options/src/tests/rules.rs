@@ -362,7 +362,7 @@ fn every_field_of_the_options_of_calls_is_read_or_a_hint() {
     assert!(count > 100, "{count} fields");
 }
 
-/// As [`sources`], with the modules that are called `options`.
+/// Collects the sources as [`sources`] does, but includes the modules that are called `options`.
 fn all_sources(dir: &Path, out: &mut String) {
     for path in std::fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path()) {
         let name = path.file_name().unwrap().to_string_lossy().into_owned();

@@ -3,10 +3,10 @@
 //! ```text
 //! simulate --random | --crash | --refusals | --calls      seeds from --seed on
 //! simulate --exhaustive            every crash and failing call of the scenes, then crashes of recoveries
-//! simulate --state NAME            one state of those, again
-//!   --cycles N     until there are N recoveries (--crash), N states (--exhaustive), N runs (--random)
-//!   --seconds S    until S seconds have gone; with --cycles, whichever comes first
-//!   --threads N    so many at once; 1 unless told
+//! simulate --state NAME            repeats one state of `--exhaustive`
+//!   --cycles N     ends after N recoveries (--crash), N states (--exhaustive) or N runs (--random)
+//!   --seconds S    ends after S seconds; with --cycles, the first limit ends the campaign
+//!   --threads N    the number of runs at the same time; default 1
 //!   --seed N --len N --failures N --commit TEXT --json FILE
 //! ```
 //! Each failure is printed with the command that repeats it. The last line is a summary as JSON, which is also
@@ -186,7 +186,7 @@ struct Sums {
     operations: u64,
     cycles: u64,
     failed_calls: u64,
-    /// As `crash::Ran::beside`.
+    /// The sum of `crash::Ran::beside`.
     written_beside: u64,
     shapes: BTreeSet<u64>,
     /// The failures by kind.

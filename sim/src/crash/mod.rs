@@ -1,9 +1,9 @@
 //! Runs a script on a disk that crashes or fails, opens the database again, and compares.
 //!
 //! ```text
-//!  history   after each write, the states the database may be in (two after a failed write)
+//!  history   after each write, the possible states of the database (two after a failed write)
 //!            durable ──────────── attempted
-//!               └── what is read after the crash is one state in here, in all families alike
+//!               └── recovery finds one state of this range, the same in all column families
 //! ```
 //! The crash comes at a drawn call that changes the disk. Crashes of the recovery, and of the recovery after this
 //! crash, come in the same way. A failing call fails once, or it fails until the machine stops; the script then
@@ -11,10 +11,10 @@
 //! case, point-in-time recovery must succeed.
 //!
 //! ```text
-//!  script ──┬──────┬───────┬─────► goes on, and crashes itself at the end of the round
-//!           │      │       └ a world of its own: crash, recovery, comparison
+//!  script ──┬──────┬───────┬─────► continues, and crashes at the end of the round
+//!           │      │       └ a separate world: crash, recovery, comparison
 //!           │      └ ...
-//!           └ the disk as it is at a drawn call of the step, forked
+//!           └ a copy of the disk at a drawn call of the step
 //! ```
 //! A script is long, and its writes stay. So the machine does not stop only once: at several calls the
 //! simulation copies the disk, crashes the copy, recovers the copy, and compares it like the original.

@@ -1,9 +1,9 @@
 //! The damage sweep: damages one place of a small database, opens the database, and reads everything.
 //!
 //! ```text
-//!  fixture   a database of every shape that is promised something: closed, idle, killed behind a sync
-//!  cases     every bit of every byte, sectors, cuts at every byte, files missing, swapped, older
-//!  judge     opens it, reads every way, compares with every state the database ever had
+//!  fixture   databases of every kind that has a promise: closed, idle, killed after a sync
+//!  cases     every bit of every byte, sectors, cuts at every byte, missing files, swapped files, older files
+//!  judge     opens the database, reads it in every way, compares with every state that the database ever had
 //! ```
 //! The rules: no damage may be silent, no case may panic or hang, an open that fails may delete no file, and an error
 //! must name file and offset.

@@ -19,7 +19,7 @@ use testkit::chance::Chance;
 
 use super::{options, rows, words};
 
-/// The number of changes during one open. A reader gives up after the writer has overtaken eight attempts.
+/// The number of changes during one open. The open of a reader fails after the writer has overtaken eight attempts.
 const CHANGES_MAX: usize = 6;
 
 type Rows = BTreeMap<Vec<u8>, Vec<u8>>;

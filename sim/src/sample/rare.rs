@@ -1,4 +1,4 @@
-//! Options that few applications set, drawn by a chance of their own. None of them may change an answer.
+//! Options that few applications set. Each has its own probability. No option may change a result.
 //!
 //! An open of [`crate::random`] takes them on top of a drawn [`super::Sample`]. Options that are accepted without effect
 //! are drawn too: a name that would not parse, or would not come back from the OPTIONS file, fails the open.

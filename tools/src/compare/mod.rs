@@ -32,7 +32,7 @@ use rows::{Row, Unit};
 const USAGE: &str = "usage: compare --peer DIR [--ours DIR] [--runs N] [--db DIR] [--json FILE] \
                      [--list | --sample N [--seed S] | RECIPE ...]";
 
-/// What the command line asks for.
+/// The arguments of the command line.
 struct Request {
     ours: PathBuf,
     peer: PathBuf,

@@ -102,7 +102,7 @@ pub fn growth() -> Vec<Recipe> {
     [1, 4, 16, 64].map(recipe).to_vec()
 }
 
-/// Returns all recipes but those of growth, in the order of the list.
+/// Returns all recipes except the recipes of growth, in the order of the list.
 pub fn all() -> Vec<Recipe> {
     [merges(), filters(), compactions(), estimates(), checksums(), plain()].concat()
 }

@@ -27,7 +27,7 @@ impl Unit {
         }
     }
 
-    /// Returns how much better `ours` is than `peer`: above 1 if `ours` is better.
+    /// Returns the ratio of `ours` to `peer`. It is above 1 if `ours` is better.
     pub fn ratio(self, ours: f64, peer: f64) -> f64 {
         match self {
             Unit::OperationsPerSecond => ours / peer,

@@ -1,4 +1,4 @@
-//! Recipes that are drawn by a seed: flags that nobody tuned for.
+//! Recipes that are drawn by a seed. Their flags have not been tuned.
 //!
 //! A draw chooses a benchmark, the sizes of keys and values, threads, compression, table options, the cache size and
 //! the compaction style. Every flag exists in RocksDB's `db_bench` and in Ironstone's. One seed gives one list.

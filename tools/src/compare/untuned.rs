@@ -1,6 +1,6 @@
-//! Recipes of operations that nobody tuned: each is small, so that a run of all takes minutes.
+//! Recipes of operations that have not been tuned. Each is small, so that a run of all recipes takes minutes.
 //!
-//! The names begin with `untuned-`, and `compare 'untuned-*'` runs all of them. The rows are iterators beside a writer, many
+//! The names begin with `untuned-`, and `compare 'untuned-*'` runs all of them. The rows are iterators during writes, many
 //! writing threads in each write mode, synced writes, large values, small compactions and memtables, MultiGet, seeks, range
 //! tombstones, the first seek after a compaction, and steps backward.
 

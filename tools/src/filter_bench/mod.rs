@@ -2,8 +2,8 @@
 //! flags, the random numbers and the report of RocksDB's program, so the results of both programs can be compared.
 //!
 //! ```text
-//! flags    the command line        keys    the keys, from filter and number        twister  RocksDB's dice
-//! build    many filters, timed     query   six ways of asking, timed, less the cost of asking nothing
+//! flags    the command line        keys    the keys, from filter and number        twister  RocksDB's random numbers
+//! build    many filters, timed     query   queries in six modes, timed, without the time of a dry run
 //! The filters are in a `mem::shelf`, as in a block cache that keeps filters.
 //! Filters lie on a `mem::shelf`, as in a block cache that keeps them.
 

@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! args      the command line          commands  the table of commands and the help text
-//! settings  options: OPTIONS file, flags         session   the open database and what was asked
+//! settings  options: OPTIONS file, flags         session   the open database and the arguments
 //! data scan idump query    keys        load      lines in      admin     families, compaction, sizes
 //! repair    damage                           ttl       values with a time
 //! manifest wal files blob  files       show      how bytes are printed        json   the same for scripts
@@ -47,7 +47,7 @@ use session::Session;
 /// Runs the program on the streams of the process. Returns its exit status.
 pub fn main() -> i32 {
     let args: Vec<_> = std::env::args_os().skip(1).map(OsStringExt::into_vec).collect();
-    // The thread of the progress writes to standard error too, so its lock is not held.
+    // The progress thread also writes to standard error, so this thread does not hold its lock.
     let (mut out, mut err) = (io::BufWriter::new(io::stdout().lock()), io::stderr());
     let mut input = io::BufReader::new(io::stdin());
     let err_is_terminal = io::IsTerminal::is_terminal(&err);

@@ -64,7 +64,7 @@ impl Settings {
     /// commands that read join operands.
     ///
     /// # Errors
-    /// None today. The function returns the errors of the option text.
+    /// Errors of the option text. The text is constant, so there is no error today.
     pub fn join_operands(&mut self) -> base::Result<()> {
         let families = self.families.iter_mut().map(|(_, family)| family).chain([&mut self.family]);
         for family in families.filter(|family| family.merge_operator.is_none()) {

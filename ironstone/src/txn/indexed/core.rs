@@ -151,7 +151,7 @@ impl Core {
     /// so no record may move.
     ///
     /// # Errors
-    /// As `WriteBatch::update_timestamps`; InvalidArgument if a record has no place for a timestamp.
+    /// The errors of `WriteBatch::update_timestamps`; InvalidArgument if a record has no place for a timestamp.
     pub fn update_timestamps(&mut self, timestamp: &[u8], size_of: impl Fn(FamilyId) -> usize) -> Result<()> {
         let mut stamped = self.batch.clone();
         stamped.update_timestamps(timestamp, size_of)?;

@@ -10,7 +10,7 @@ use super::core::Core;
 use super::index::{NIL, NodeId};
 use super::lookup::Latest;
 
-/// What a record of an indexed write batch does to its key.
+/// The effect of a record of an indexed write batch on its key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WriteType {
     /// Sets the value of the key.

@@ -97,7 +97,7 @@ impl Core {
         self.latest_from(id, family, key)
     }
 
-    /// As [`Core::latest`], starting at the newest record of the key.
+    /// Returns the state of a key in the batch. `newest` is the newest record of the key.
     pub(super) fn latest_from(&self, newest: NodeId, family: FamilyId, key: &[u8]) -> Result<Latest> {
         let mut latest = Latest::default();
         let mut id = newest;

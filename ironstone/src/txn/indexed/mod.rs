@@ -129,7 +129,7 @@ impl WriteBatchWithIndex {
     /// ```
     ///
     /// # Errors
-    /// As [`WriteBatchWithIndex::put`].
+    /// The errors of [`WriteBatchWithIndex::put`].
     pub fn put_in(&mut self, family: &Family, key: &[u8], value: &[u8]) -> Result<()> {
         self.write_in(family, key, Write::Put(value))
     }
@@ -147,7 +147,7 @@ impl WriteBatchWithIndex {
     /// ```
     ///
     /// # Errors
-    /// As [`WriteBatchWithIndex::put`]; Corruption if two columns have the same name.
+    /// The errors of [`WriteBatchWithIndex::put`]; Corruption if two columns have the same name.
     pub fn put_entity_in(&mut self, family: &Family, key: &[u8], columns: &[(&[u8], &[u8])]) -> Result<()> {
         let entity = encode_entity(columns)?;
         self.write_in(family, key, Write::Entity(&entity))
@@ -167,7 +167,7 @@ impl WriteBatchWithIndex {
     /// ```
     ///
     /// # Errors
-    /// As [`WriteBatchWithIndex::put`].
+    /// The errors of [`WriteBatchWithIndex::put`].
     pub fn delete(&mut self, key: &[u8]) -> Result<()> {
         self.write_default(key, Write::Delete)
     }
@@ -185,7 +185,7 @@ impl WriteBatchWithIndex {
     /// ```
     ///
     /// # Errors
-    /// As [`WriteBatchWithIndex::put`].
+    /// The errors of [`WriteBatchWithIndex::put`].
     pub fn delete_in(&mut self, family: &Family, key: &[u8]) -> Result<()> {
         self.write_in(family, key, Write::Delete)
     }
@@ -204,7 +204,7 @@ impl WriteBatchWithIndex {
     /// ```
     ///
     /// # Errors
-    /// As [`WriteBatchWithIndex::put`].
+    /// The errors of [`WriteBatchWithIndex::put`].
     pub fn single_delete(&mut self, key: &[u8]) -> Result<()> {
         self.write_default(key, Write::SingleDelete)
     }
@@ -222,7 +222,7 @@ impl WriteBatchWithIndex {
     /// ```
     ///
     /// # Errors
-    /// As [`WriteBatchWithIndex::put`].
+    /// The errors of [`WriteBatchWithIndex::put`].
     pub fn single_delete_in(&mut self, family: &Family, key: &[u8]) -> Result<()> {
         self.write_in(family, key, Write::SingleDelete)
     }
@@ -241,7 +241,7 @@ impl WriteBatchWithIndex {
     /// ```
     ///
     /// # Errors
-    /// As [`WriteBatchWithIndex::put`].
+    /// The errors of [`WriteBatchWithIndex::put`].
     pub fn merge(&mut self, key: &[u8], operand: &[u8]) -> Result<()> {
         self.write_default(key, Write::Merge(operand))
     }
@@ -259,7 +259,7 @@ impl WriteBatchWithIndex {
     /// ```
     ///
     /// # Errors
-    /// As [`WriteBatchWithIndex::put`].
+    /// The errors of [`WriteBatchWithIndex::put`].
     pub fn merge_in(&mut self, family: &Family, key: &[u8], operand: &[u8]) -> Result<()> {
         self.write_in(family, key, Write::Merge(operand))
     }
@@ -468,8 +468,8 @@ impl WriteBatchWithIndex {
     /// ```
     ///
     /// # Errors
-    /// As [`Family::get_with`]; InvalidArgument if the column family has timestamps and `options` has none, or if
-    /// operands must be merged and there is no merge operator.
+    /// The errors of [`Family::get_with`]; InvalidArgument if the column family has timestamps and `options` has
+    /// none, or if operands must be merged and there is no merge operator.
     pub fn get_from_batch_and_db(
         &self,
         family: &Family,
@@ -551,7 +551,7 @@ impl WriteBatchWithIndex {
     /// ```
     ///
     /// # Errors
-    /// As [`Family::iter_with`].
+    /// The errors of [`Family::iter_with`].
     pub fn iter_with_base(&self, family: &Family, options: ReadOptions) -> Result<BaseDeltaIter> {
         iter_over(&self.core, family, options)
     }
@@ -626,7 +626,7 @@ impl WriteBatchWithIndex {
     /// ```
     ///
     /// # Errors
-    /// As [`Db::write`].
+    /// The errors of [`Db::write`].
     pub fn write(&mut self, db: &Db, options: &WriteOptions) -> Result<()> {
         db.write_with(&mut self.core.lock().batch, options)
     }

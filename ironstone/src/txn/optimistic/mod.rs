@@ -62,16 +62,16 @@ impl OptimisticTransactionDb {
     /// ```
     ///
     /// # Errors
-    /// As [`Db::open`].
+    /// The errors of [`Db::open`].
     pub fn open(path: impl AsRef<Path>, options: Options) -> Result<Self> {
         Self::open_with(path, options, OptimisticTransactionDbOptions::default(), None)
     }
 
-    /// As [`OptimisticTransactionDb::open`], with options of the transactions and with column families. `None`: all
-    /// column families that exist, with the options of the default column family.
+    /// Opens a database with optimistic transactions, with options of the transactions and with column families. With
+    /// `None`, opens all existing column families with the options of the default column family.
     ///
     /// # Errors
-    /// As [`Db::open_with_families`].
+    /// The errors of [`Db::open_with_families`].
     pub fn open_with(
         path: impl AsRef<Path>,
         mut options: Options,

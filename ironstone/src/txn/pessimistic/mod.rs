@@ -70,8 +70,8 @@ impl TransactionDb {
     /// ```
     ///
     /// # Errors
-    /// As [`Db::open`]; NotSupported for options that are not built, and with `unordered_write`; InvalidArgument for a
-    /// column family whose timestamps do not have 8 bytes.
+    /// The errors of [`Db::open`]; NotSupported for options that are not built, and with `unordered_write`;
+    /// InvalidArgument for a column family whose timestamps do not have 8 bytes.
     pub fn open(
         path: impl AsRef<Path>,
         options: Options,
@@ -80,11 +80,11 @@ impl TransactionDb {
         Self::open_with(path, options, transactions, None)
     }
 
-    /// As [`TransactionDb::open`], with column families. `None`: all column families that exist, with the options of
-    /// the default column family.
+    /// Opens a database with pessimistic transactions and with column families. With `None`, opens all existing column
+    /// families with the options of the default column family.
     ///
     /// # Errors
-    /// As [`TransactionDb::open`] and [`Db::open_with_families`].
+    /// The errors of [`TransactionDb::open`] and [`Db::open_with_families`].
     pub fn open_with(
         path: impl AsRef<Path>,
         mut options: Options,
@@ -418,7 +418,7 @@ impl TransactionDb {
     /// ```
     ///
     /// # Errors
-    /// As [`Db::create_family`]; InvalidArgument for timestamps that do not have 8 bytes.
+    /// The errors of [`Db::create_family`]; InvalidArgument for timestamps that do not have 8 bytes.
     pub fn create_family(&self, mut descriptor: FamilyDescriptor) -> Result<Family> {
         check_family(&descriptor.options, self.options.write_policy)?;
         keep_history(&mut descriptor.options);
@@ -438,7 +438,7 @@ impl TransactionDb {
     /// ```
     ///
     /// # Errors
-    /// As [`Db::drop_family`].
+    /// The errors of [`Db::drop_family`].
     pub fn drop_family(&self, family: &Family) -> Result<()> {
         self.db.drop_family(family)?;
         self.locks.remove_family(family.id());
@@ -461,7 +461,7 @@ impl TransactionDb {
     /// ```
     ///
     /// # Errors
-    /// As [`Db::write`].
+    /// The errors of [`Db::write`].
     pub fn write_without_locks(&self, batch: &mut WriteBatch, options: &WriteOptions) -> Result<()> {
         self.db.engine().write_unguarded(batch, options, None)
     }

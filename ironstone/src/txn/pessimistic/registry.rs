@@ -33,7 +33,7 @@ impl Registry {
         self.add(name, Named { id, weak: Arc::downgrade(shared), _recovered: None })
     }
 
-    /// As [`Registry::register`], for a transaction that recovery found.
+    /// Registers the name of a prepared transaction that recovery found. The registry keeps the transaction alive.
     pub fn register_recovered(&self, name: &[u8], id: TransactionId, shared: Arc<Shared>) -> Result<()> {
         self.add(name, Named { id, weak: Arc::downgrade(&shared), _recovered: Some(shared) })
     }

@@ -391,7 +391,8 @@ impl Transaction {
     /// Commits, and takes a snapshot of exactly this commit, with `timestamp` or the commit timestamp that is set.
     ///
     /// # Errors
-    /// As [`Transaction::commit`]; InvalidArgument without a timestamp, or if both timestamps are given and differ.
+    /// The errors of [`Transaction::commit`]; InvalidArgument without a timestamp, or if both timestamps are given
+    /// and differ.
     pub fn commit_and_try_create_snapshot(
         &self,
         notifier: Option<Arc<dyn TransactionNotifier>>,

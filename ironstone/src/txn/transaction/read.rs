@@ -23,7 +23,7 @@ impl Transaction {
     /// ```
     ///
     /// # Errors
-    /// As [`Transaction::get_in`].
+    /// The errors of [`Transaction::get_in`].
     pub fn get(&self, key: &[u8]) -> Result<Option<Pinned>> {
         self.get_in(&self.default, key, &ReadOptions::default())
     }
@@ -44,7 +44,7 @@ impl Transaction {
     /// ```
     ///
     /// # Errors
-    /// As [`Family::get_with`]; InvalidArgument if operands must be merged and there is no merge operator.
+    /// The errors of [`Family::get_with`]; InvalidArgument if operands must be merged and there is no merge operator.
     pub fn get_in(&self, family: &Family, key: &[u8], options: &ReadOptions) -> Result<Option<Pinned>> {
         indexed::get_over(&self.shared.core, family, key, &self.with_own_sections(options))
     }
@@ -90,7 +90,7 @@ impl Transaction {
     /// ```
     ///
     /// # Errors
-    /// As [`Family::iter_with`].
+    /// The errors of [`Family::iter_with`].
     pub fn iter_in(&self, family: &Family, options: ReadOptions) -> Result<BaseDeltaIter> {
         let own = self.with_own_sections(&options).into_owned();
         let holds = self.shared.body.lock().iterators.clone();
@@ -111,7 +111,7 @@ impl Transaction {
     /// ```
     ///
     /// # Errors
-    /// As [`Transaction::iter_in`].
+    /// The errors of [`Transaction::iter_in`].
     pub fn iter(&self) -> Result<BaseDeltaIter> {
         self.iter_in(&self.default, ReadOptions::default())
     }
@@ -131,7 +131,7 @@ impl Transaction {
     /// ```
     ///
     /// # Errors
-    /// As [`Transaction::get_for_update_in`].
+    /// The errors of [`Transaction::get_for_update_in`].
     pub fn get_for_update(&self, key: &[u8]) -> Result<Option<Pinned>> {
         let options = ReadOptions::default();
         self.get_for_update_in(&self.default, key, &options, LockMode::Exclusive, Validation::Check)
@@ -153,8 +153,8 @@ impl Transaction {
     /// ```
     ///
     /// # Errors
-    /// As [`Transaction::put_in`] and [`Transaction::get_in`]; InvalidArgument with [`Validation::Skip`] and a snapshot in
-    /// `options`.
+    /// The errors of [`Transaction::put_in`] and [`Transaction::get_in`]; InvalidArgument with [`Validation::Skip`]
+    /// and a snapshot in `options`.
     pub fn get_for_update_in(
         &self,
         family: &Family,
@@ -184,7 +184,7 @@ impl Transaction {
     /// ```
     ///
     /// # Errors
-    /// As [`Transaction::put_in`]; InvalidArgument for options that contradict each other.
+    /// The errors of [`Transaction::put_in`]; InvalidArgument for options that contradict each other.
     pub fn lock_for_update_in(
         &self,
         family: &Family,
@@ -220,7 +220,7 @@ impl Transaction {
     /// ```
     ///
     /// # Errors
-    /// As [`Transaction::get_for_update_in`], for the first key that cannot be guarded.
+    /// The errors of [`Transaction::get_for_update_in`], for the first key that cannot be guarded.
     pub fn multi_get_for_update_in(
         &self,
         family: &Family,
@@ -278,7 +278,8 @@ impl Transaction {
     /// ```
     ///
     /// # Errors
-    /// As [`Transaction::get_for_update_in`]; NotFound if the key has no value; NotSupported in an optimistic transaction.
+    /// The errors of [`Transaction::get_for_update_in`]; NotFound if the key has no value; NotSupported in an
+    /// optimistic transaction.
     pub fn collapse_key_in(&self, family: &Family, key: &[u8], options: &ReadOptions) -> Result<()> {
         if self.shared.pessimistic().is_none() {
             return Err(Error::not_supported("collpase not supported"));

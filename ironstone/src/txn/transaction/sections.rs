@@ -125,7 +125,7 @@ impl Sections {
     /// Writes the records of a batch as a section.
     ///
     /// # Errors
-    /// As [`crate::Db::write`]. After an error, the sections are unchanged.
+    /// The errors of [`crate::Db::write`]. After an error, the sections are unchanged.
     pub fn write(
         &mut self,
         db: &Db,
@@ -143,7 +143,7 @@ impl Sections {
     /// Commits the sections, and writes `commit_time` with the commit. Returns the sequence number of the commit.
     ///
     /// # Errors
-    /// As [`crate::Db::write`]. After an error, the transaction is still prepared.
+    /// The errors of [`crate::Db::write`]. After an error, the transaction is still prepared.
     pub fn commit(
         &self,
         db: &Db,

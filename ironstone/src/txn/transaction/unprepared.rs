@@ -72,7 +72,7 @@ impl Transaction {
     /// Writes the rest of the batch as the section that prepares the transaction.
     ///
     /// # Errors
-    /// As [`crate::Db::write`].
+    /// The errors of [`crate::Db::write`].
     pub(super) fn write_last_section(&self, body: &mut Body, pessimistic: &Pessimistic) -> Result<()> {
         let mut core = self.shared.core.lock();
         let by = settings(&body.name, &body.write_options, pessimistic);

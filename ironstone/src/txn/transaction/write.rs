@@ -40,7 +40,7 @@ impl Transaction {
     /// ```
     ///
     /// # Errors
-    /// As [`Transaction::put_in`].
+    /// The errors of [`Transaction::put_in`].
     pub fn put(&self, key: &[u8], value: &[u8]) -> Result<()> {
         self.put_in(&self.default, key, value)
     }
@@ -81,7 +81,7 @@ impl Transaction {
     /// ```
     ///
     /// # Errors
-    /// As [`Transaction::put_in`]; Corruption if two columns have the same name.
+    /// The errors of [`Transaction::put_in`]; Corruption if two columns have the same name.
     pub fn put_entity_in(&self, family: &Family, key: &[u8], columns: &[(&[u8], &[u8])]) -> Result<()> {
         self.write(family, key, Write::Entity(&encode_entity(columns)?), Tracking::Validated)
     }
@@ -102,7 +102,7 @@ impl Transaction {
     /// ```
     ///
     /// # Errors
-    /// As [`Transaction::put_in`].
+    /// The errors of [`Transaction::put_in`].
     pub fn merge(&self, key: &[u8], operand: &[u8]) -> Result<()> {
         self.merge_in(&self.default, key, operand)
     }
@@ -124,7 +124,7 @@ impl Transaction {
     /// ```
     ///
     /// # Errors
-    /// As [`Transaction::put_in`].
+    /// The errors of [`Transaction::put_in`].
     pub fn merge_in(&self, family: &Family, key: &[u8], operand: &[u8]) -> Result<()> {
         self.write(family, key, Write::Merge(operand), Tracking::Validated)
     }
@@ -143,7 +143,7 @@ impl Transaction {
     /// ```
     ///
     /// # Errors
-    /// As [`Transaction::put_in`].
+    /// The errors of [`Transaction::put_in`].
     pub fn delete(&self, key: &[u8]) -> Result<()> {
         self.delete_in(&self.default, key)
     }
@@ -163,7 +163,7 @@ impl Transaction {
     /// ```
     ///
     /// # Errors
-    /// As [`Transaction::put_in`].
+    /// The errors of [`Transaction::put_in`].
     pub fn delete_in(&self, family: &Family, key: &[u8]) -> Result<()> {
         self.write(family, key, Write::Delete, Tracking::Validated)
     }
@@ -183,7 +183,7 @@ impl Transaction {
     /// ```
     ///
     /// # Errors
-    /// As [`Transaction::put_in`].
+    /// The errors of [`Transaction::put_in`].
     pub fn single_delete_in(&self, family: &Family, key: &[u8]) -> Result<()> {
         self.write(family, key, Write::SingleDelete, Tracking::Validated)
     }
@@ -201,7 +201,7 @@ impl Transaction {
     /// ```
     ///
     /// # Errors
-    /// As [`Transaction::put_in`], without the check against the snapshot.
+    /// The errors of [`Transaction::put_in`], without the check against the snapshot.
     pub fn put_untracked_in(&self, family: &Family, key: &[u8], value: &[u8]) -> Result<()> {
         self.write(family, key, Write::Put(value), Tracking::Untracked)
     }
@@ -219,7 +219,7 @@ impl Transaction {
     /// ```
     ///
     /// # Errors
-    /// As [`Transaction::put_untracked_in`].
+    /// The errors of [`Transaction::put_untracked_in`].
     pub fn put_entity_untracked_in(
         &self,
         family: &Family,
@@ -245,7 +245,7 @@ impl Transaction {
     /// ```
     ///
     /// # Errors
-    /// As [`Transaction::put_untracked_in`].
+    /// The errors of [`Transaction::put_untracked_in`].
     pub fn merge_untracked_in(&self, family: &Family, key: &[u8], operand: &[u8]) -> Result<()> {
         self.write(family, key, Write::Merge(operand), Tracking::Untracked)
     }
@@ -263,7 +263,7 @@ impl Transaction {
     /// ```
     ///
     /// # Errors
-    /// As [`Transaction::put_untracked_in`].
+    /// The errors of [`Transaction::put_untracked_in`].
     pub fn delete_untracked_in(&self, family: &Family, key: &[u8]) -> Result<()> {
         self.write(family, key, Write::Delete, Tracking::Untracked)
     }
@@ -281,7 +281,7 @@ impl Transaction {
     /// ```
     ///
     /// # Errors
-    /// As [`Transaction::put_untracked_in`].
+    /// The errors of [`Transaction::put_untracked_in`].
     pub fn single_delete_untracked_in(&self, family: &Family, key: &[u8]) -> Result<()> {
         self.write(family, key, Write::SingleDelete, Tracking::Untracked)
     }
@@ -304,7 +304,7 @@ impl Transaction {
     /// ```
     ///
     /// # Errors
-    /// As [`Transaction::put_in`]; InvalidArgument if the transaction has no lock of the key.
+    /// The errors of [`Transaction::put_in`]; InvalidArgument if the transaction has no lock of the key.
     pub fn write_assuming_tracked_in(
         &self,
         family: &Family,
@@ -381,8 +381,8 @@ impl Transaction {
     /// ```
     ///
     /// # Errors
-    /// As [`Transaction::put_in`]; InvalidArgument for a batch with markers of a two-phase commit, for an unknown column
-    /// family, and for range deletions.
+    /// The errors of [`Transaction::put_in`]; InvalidArgument for a batch with markers of a two-phase commit, for an
+    /// unknown column family, and for range deletions.
     pub fn rebuild_from_batch(&self, batch: &WriteBatch) -> Result<()> {
         for record in batch.iter() {
             self.repeat(&record?)?;
@@ -390,8 +390,8 @@ impl Transaction {
         Ok(())
     }
 
-    /// As [`Transaction::rebuild_from_batch`], for a recovered transaction. Records of column families that were dropped
-    /// since the prepare are skipped.
+    /// Adds the writes of the batch of a recovered transaction. Records of column families that were dropped since the
+    /// prepare are skipped.
     pub(in crate::txn) fn restore(&self, batch: &WriteBatch) -> Result<()> {
         let live: Vec<_> = self.db.families().iter().map(Family::id).collect();
         for record in batch.iter() {

@@ -74,7 +74,7 @@ impl Expected {
         self.open(family, key, if put { next } else { next | GONE })
     }
 
-    /// As [`Expected::begin`], for a put of a value of the fixed length.
+    /// Starts a put of a value of the fixed length. Returns the generation of the write.
     pub fn begin_full(&mut self, family: usize, key: usize) -> u64 {
         let next = self.next(family, key);
         let full = (next..).find(|generation| filler(*generation) == FULL);
