@@ -76,7 +76,7 @@ pub fn find(name: &str) -> Target {
 
 impl Target {
     /// # Panics
-    /// If a promise is broken. Whether memory is watched depends on [`meter::Meter`] being the allocator.
+    /// If a promise is broken. The memory limit is checked only if [`meter::Meter`] is the allocator.
     pub fn check(&self, data: &[u8]) {
         let most = meter::most_held(|| (self.run)(data));
         let bound = 4 * data.len() + self.room;

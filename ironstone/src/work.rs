@@ -127,14 +127,15 @@ impl Db {
         self.engine().continue_background_work()
     }
 
-    /// Ends all background work for good; the database stays open. Entries that are in no WAL are flushed first, unless
-    /// `avoid_flush_during_shutdown` is set. With `wait`, returns when no background job runs, also if another thread canceled
-    /// the work. Without `wait`, running jobs end after the call; a close waits for them. RocksDB: `CancelAllBackgroundWork`.
+    /// Stops all background work permanently. The database stays open. The call first flushes entries that are in no WAL,
+    /// unless `avoid_flush_during_shutdown` is set. If `wait` is true, the call returns when no background job runs, even
+    /// if another thread canceled the work. If `wait` is false, running jobs can end after the call, and a close waits for
+    /// them. RocksDB: `CancelAllBackgroundWork`.
     ///
-    /// Afterwards flushes and compactions return ShutdownInProgress. Writes go to the WAL and the memtable. A write that
-    /// would wait for the end of a flush or a compaction returns ShutdownInProgress. If the write buffer manager stops the
-    /// write, RocksDB waits instead until another database frees memory, without end if there is none. Entries that are
-    /// written without WAL afterwards are lost at the close, and the close returns ShutdownInProgress.
+    /// After the call, flushes and compactions return ShutdownInProgress. Writes go to the WAL and the memtable. A write
+    /// that must wait for a flush or a compaction returns ShutdownInProgress. If the write buffer manager stops a write,
+    /// RocksDB instead waits until another database frees memory. It waits without end if there is no other database. The
+    /// close loses entries that were written without WAL after the call, and then returns ShutdownInProgress.
     ///
     /// # Errors
     /// NotSupported if the database is open for reading only. Aborted, without an effect, in a callback on a background

@@ -49,8 +49,8 @@ struct State {
     is_whole: bool,
 }
 
-/// The thread that writes the lines. The thread ends when the value is dropped. The work failed then, unless
-/// [`Progress::succeeded`] was called.
+/// The thread that writes the lines. The thread ends when the value is dropped. The drop reports that the work failed,
+/// unless [`Progress::succeeded`] was called before.
 pub(crate) struct Progress {
     over: Arc<AtomicBool>,
     whole: Arc<AtomicBool>,

@@ -53,7 +53,7 @@ impl Args {
         }
     }
 
-    /// Whether `--name` was given, with a value or without.
+    /// Returns true if `--name` is given, with or without a value.
     pub fn has(&self, name: &str) -> bool {
         self.option(name).is_some() || self.has_flag(name)
     }
