@@ -1,4 +1,5 @@
-//! Gives the shared library the soname that programs linked to RocksDB ask for. Runs no tool.
+//! Sets the soname of the shared library to RocksDB's soname, so that programs linked to RocksDB load this library. Runs no
+//! tool.
 
 #![allow(clippy::disallowed_methods, reason = "a build script")]
 

@@ -1,8 +1,8 @@
 //! Backup engines: backups of a database in a directory, and their restore.
 //!
-//! `ironstone::BackupEngine` does the work. Three options change only the speed of RocksDB's copies, and have no effect
-//! here, because the calling thread copies the files: `max_background_operations`, and the two options for the CPU priority
-//! of background threads. Facts: RocksDB `db/c.cc`, `include/rocksdb/utilities/backup_engine.h`.
+//! `ironstone::BackupEngine` does the work. Three options have no effect, because the calling thread copies the files:
+//! `max_background_operations`, and the two options for the CPU priority of background threads. In RocksDB they change only
+//! the speed of copies. Facts: RocksDB `db/c.cc`, `include/rocksdb/utilities/backup_engine.h`.
 
 use std::ffi::c_void;
 use std::path::Path;
@@ -38,7 +38,7 @@ const INCLUDE_FILE_SIZE: u32 = 1 << 31;
 
 impl rocksdb_backup_engine_options_t {
     /// # Errors
-    /// InvalidArgument for a number that is not a value of an option; NotSupported for an option that is not built.
+    /// InvalidArgument for a number that is not a value of its option; NotSupported for an option that Ironstone does not have.
     fn engine_options(&self) -> Result<BackupEngineOptions> {
         self.rejected().check()?;
         if self.current_temperatures_override_manifest {
@@ -160,7 +160,7 @@ fn open(options: BackupEngineOptions, env: &Env) -> Result<Owned<rocksdb_backup_
 }
 
 c_api! {
-    /// Opens a directory of backups, and creates it if it is missing. The environment is that of `options`.
+    /// Opens a directory of backups. Creates the directory if it does not exist. Uses the environment of `options`.
     fn rocksdb_backup_engine_open(options: in rocksdb_options_t, path: path, err) -> Owned<rocksdb_backup_engine_t> {
         open(BackupEngineOptions::new(path), &options.db.env)
     }
@@ -176,7 +176,7 @@ c_api! {
         create(be, db, None, b"", &Out::none())
     }
 
-    /// With `flush_before_backup` the memtables are flushed first, and the backup needs no WAL.
+    /// Creates a backup. With `flush_before_backup` the memtables are flushed first, and the backup needs no WAL.
     fn rocksdb_backup_engine_create_new_backup_flush(
         be: at rocksdb_backup_engine_t, db: at rocksdb_t, flush_before_backup: flag, err
     ) {
@@ -184,7 +184,8 @@ c_api! {
         create(be, db, Some(&options), b"", &Out::none())
     }
 
-    /// Null options: the defaults. Writes the number of the backup to `backup_id`, which may be null.
+    /// Creates a backup with options. Null options mean the defaults. Writes the number of the backup to `backup_id`, which may
+    /// be null.
     fn rocksdb_backup_engine_create_new_backup_with_options(
         be: at rocksdb_backup_engine_t, db: at rocksdb_t, options: inmaybe rocksdb_create_backup_options_t,
         backup_id: out u32, err
@@ -192,7 +193,7 @@ c_api! {
         create(be, db, options, b"", &backup_id)
     }
 
-    /// As `rocksdb_backup_engine_create_new_backup_with_options`, with bytes of the program. Null: no bytes.
+    /// As `rocksdb_backup_engine_create_new_backup_with_options`. Also stores metadata of the program. Null: no metadata.
     fn rocksdb_backup_engine_create_new_backup_with_metadata(
         be: at rocksdb_backup_engine_t, db: at rocksdb_t, options: inmaybe rocksdb_create_backup_options_t,
         app_metadata: bound, backup_id: out u32, err
@@ -200,7 +201,7 @@ c_api! {
         create(be, db, options, app_metadata.unwrap_or_default(), &backup_id)
     }
 
-    /// Deletes all backups but the newest.
+    /// Deletes all backups except the newest `num_backups_to_keep` backups.
     fn rocksdb_backup_engine_purge_old_backups(
         be: at rocksdb_backup_engine_t, num_backups_to_keep: u32, err
     ) {
@@ -212,7 +213,7 @@ c_api! {
         be.engine.verify_backup(backup_id, false)
     }
 
-    /// Replaces the database in `db_dir` by the newest backup. The database must be closed.
+    /// Replaces the database in `db_dir` with the newest backup. The database must be closed.
     fn rocksdb_backup_engine_restore_db_from_latest_backup(
         be: at rocksdb_backup_engine_t, db_dir: path, wal_dir: path,
         restore_options: in rocksdb_restore_options_t, err
@@ -220,7 +221,7 @@ c_api! {
         be.engine.restore_db_from_latest_backup(db_dir, wal_dir, &restore_options.restore_options()?)
     }
 
-    /// Replaces the database in `db_dir` by a backup. The database must be closed.
+    /// Replaces the database in `db_dir` with a backup. The database must be closed.
     fn rocksdb_backup_engine_restore_db_from_backup(
         be: at rocksdb_backup_engine_t, db_dir: path, wal_dir: path,
         restore_options: in rocksdb_restore_options_t, backup_id: u32, err
@@ -248,7 +249,7 @@ c_api! {
         backup(info, index)?.id
     }
 
-    /// Returns the bytes of all files of the backup. Files that backups share count in each backup.
+    /// Returns the total size of the files of the backup, in bytes. A file that several backups share counts in each of them.
     fn rocksdb_backup_engine_info_size(info: in rocksdb_backup_engine_info_t, index: i32) -> u64 {
         backup(info, index)?.size
     }
@@ -257,7 +258,7 @@ c_api! {
         u32::try_from(backup(info, index)?.files.len()).unwrap_or(u32::MAX)
     }
 
-    /// Returns the bytes of the program. The bytes end with the handle.
+    /// Returns the metadata of the program. The bytes are valid until the handle is destroyed.
     fn rocksdb_backup_engine_info_app_metadata(
         info: in rocksdb_backup_engine_info_t, index: i32, len: out usize
     ) -> Text {
@@ -271,7 +272,7 @@ c_api! {
         drop(info)
     }
 
-    /// Ends the backup that runs, and rejects new backups of this handle.
+    /// Stops the running backup, and rejects new backups of this handle.
     fn rocksdb_backup_engine_stop_backup(be: at rocksdb_backup_engine_t) {
         be.engine.stop_backup();
     }

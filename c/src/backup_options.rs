@@ -75,7 +75,7 @@ c_api! {
         options.backup_dir = c_string(dir);
     }
 
-    /// The string ends with the handle, or with the next change.
+    /// Returns the backup directory. The string is valid until the option changes or the handle is destroyed.
     fn rocksdb_backup_engine_options_get_backup_dir(
         options: at rocksdb_backup_engine_options_t, size: out usize
     ) -> Text {
@@ -83,21 +83,21 @@ c_api! {
         Text::string(&options.backup_dir)
     }
 
-    /// Shares the environment of the backups. Null: the environment of the databases.
+    /// Sets the environment of the backups. The environment is shared. Null: the environment of the databases.
     fn rocksdb_backup_engine_options_set_env(
         options: mut rocksdb_backup_engine_options_t, env: maybe rocksdb_env_t
     ) {
         options.env = env.map(|env| env.env.clone());
     }
 
-    /// Shares the rate limiter. Null: the option `backup_rate_limit`.
+    /// Sets the rate limiter of backups. The limiter is shared. Null: the option `backup_rate_limit` limits the rate.
     fn rocksdb_backup_engine_options_set_backup_rate_limiter(
         options: mut rocksdb_backup_engine_options_t, limiter: maybe rocksdb_ratelimiter_t
     ) {
         options.backup_rate_limiter = limiter.map(|limiter| limiter.limiter.clone());
     }
 
-    /// Shares the rate limiter. Null: the option `restore_rate_limit`.
+    /// Sets the rate limiter of restores. The limiter is shared. Null: the option `restore_rate_limit` limits the rate.
     fn rocksdb_backup_engine_options_set_restore_rate_limiter(
         options: mut rocksdb_backup_engine_options_t, limiter: maybe rocksdb_ratelimiter_t
     ) {
@@ -112,7 +112,7 @@ c_api! {
         options.progress = callback.map(|callback| (state.expose_provenance(), callback));
     }
 
-    /// Asks a function which shared files to leave out. Null: none.
+    /// Sets a function that chooses the shared files that the backup leaves out. Null: no file is left out.
     fn rocksdb_create_backup_options_set_exclude_files_callback(
         options: mut rocksdb_create_backup_options_t, state: raw(*mut c_void),
         callback: call rocksdb_create_backup_options_exclude_files_cb

@@ -18,13 +18,13 @@ use crate::db::rocksdb_column_family_handle_t;
 #[derive(Default)]
 pub struct rocksdb_writebatch_t {
     batch: WriteBatch,
-    /// Bytes of records above which a change is dropped; 0: no limit.
+    /// The maximum size of the batch in bytes. A change past this size is dropped. 0: no limit.
     max_bytes: usize,
-    /// The bytes that no batch has, and what is wrong with them.
+    /// The bytes that the batch was created from and the decode error, if the bytes are not a batch.
     fault: Option<(Vec<u8>, Error)>,
-    /// The length of the timestamps of the default column family that the batch was created for; 0: not checked.
+    /// The expected length of the timestamps of the default column family. 0: not checked.
     default_timestamp_size: usize,
-    /// A write keeps checksums of the changes, whatever its options say.
+    /// If true, a write keeps checksums of the changes, even if its options do not request them.
     pub(crate) protected: bool,
 }
 
@@ -33,7 +33,7 @@ impl rocksdb_writebatch_t {
         rocksdb_writebatch_t { batch, ..Default::default() }
     }
 
-    /// The batch, to be written.
+    /// Returns the batch for a write.
     ///
     /// # Errors
     /// Corruption if the batch was created from bytes that are not a batch.
@@ -44,7 +44,7 @@ impl rocksdb_writebatch_t {
         }
     }
 
-    /// The batch, to be written to the database of this default column family.
+    /// Returns the batch for a write to a database with this default column family.
     ///
     /// # Errors
     /// As [`Self::batch_to_write`]. InvalidArgument if the batch was created for timestamps of another length.
@@ -58,14 +58,14 @@ impl rocksdb_writebatch_t {
         self.batch_to_write()
     }
 
-    /// Makes a change. A change past `max_bytes` is dropped, as in RocksDB.
+    /// Applies a change to the batch. Drops the change if the batch is then larger than `max_bytes`, as RocksDB does.
     fn change(&mut self, change: impl FnOnce(&mut WriteBatch)) {
         if self.max_bytes == 0 {
             return change(&mut self.batch);
         }
         self.batch.set_save_point();
         change(&mut self.batch);
-        // Both calls end the save point that was set above, so neither can fail.
+        // The save point was set above, so neither call can fail.
         let _ = if self.batch.data_size() > self.max_bytes {
             self.batch.rollback_to_save_point()
         } else {
@@ -73,19 +73,19 @@ impl rocksdb_writebatch_t {
         };
     }
 
-    /// The records up to the first record that does not decode.
+    /// Returns the records before the first record that does not decode.
     fn records(&self) -> impl Iterator<Item = Record<'_>> {
         let batch = self.fault.is_none().then_some(&self.batch);
         batch.into_iter().flat_map(|batch| batch.iter().map_while(Result::ok))
     }
 }
 
-/// A key or value in parts, as one byte string.
+/// Joins the parts of a key or value.
 fn joined(parts: &Slices<'_>) -> Vec<u8> {
     parts.0.concat()
 }
 
-/// The lengths of timestamps that a program knows.
+/// The callback that returns the length of the timestamps of a column family.
 pub(crate) struct TimestampSizes {
     state: *mut c_void,
     call: rocksdb_ts_size_cb,
@@ -106,7 +106,7 @@ impl TimestampSizes {
     }
 }
 
-/// What an iteration over a batch calls.
+/// The callbacks of an iteration over the default column family of a batch.
 pub(crate) struct Calls {
     pub state: *mut c_void,
     pub put: Option<rocksdb_batch_put_cb>,
@@ -155,7 +155,7 @@ fn call_log_data(state: *mut c_void, log_data: Option<rocksdb_batch_log_data_cb>
     }
 }
 
-/// What an iteration over a batch of several column families calls.
+/// The callbacks of an iteration over all column families of a batch.
 struct FamilyCalls {
     state: *mut c_void,
     put: Option<rocksdb_batch_put_cf_cb>,
@@ -208,10 +208,10 @@ c_api! {
         Owned(rocksdb_writebatch_t { batch, fault, ..Default::default() })
     }
 
-    /// Creates a batch with room for `reserved_bytes`. Changes past `max_bytes` are dropped; 0: no limit. With
-    /// `protection_bytes_per_key` above 0, a write of the batch keeps checksums of 8 bytes of the changes, whatever the
-    /// number is. `default_cf_ts_sz` is the length of the timestamps of the default column family. A write
-    /// fails if the default column family has timestamps of another length; 0: not checked.
+    /// Creates a batch with room for `reserved_bytes`. Changes past `max_bytes` are dropped; 0: no limit. With any
+    /// `protection_bytes_per_key` above 0, a write of the batch keeps a checksum of 8 bytes for each change.
+    /// `default_cf_ts_sz` is the length of the timestamps of the default column family. A write fails if the default column
+    /// family has timestamps of another length; 0: not checked.
     fn rocksdb_writebatch_create_with_params(
         reserved_bytes: usize, max_bytes: usize, protection_bytes_per_key: usize, default_cf_ts_sz: usize
     ) -> Owned<rocksdb_writebatch_t> {
@@ -227,12 +227,12 @@ c_api! {
         batch.fault = None;
     }
 
-    /// Returns the count of the changes.
+    /// Returns the number of changes.
     fn rocksdb_writebatch_count(batch: at rocksdb_writebatch_t) -> i32 {
         batch.batch.count() as i32
     }
 
-    /// Returns the bytes of the batch. The bytes end with the next change.
+    /// Returns the bytes of the batch. The bytes are valid until the next change of the batch.
     fn rocksdb_writebatch_data(batch: at rocksdb_writebatch_t, size: out usize) -> Text {
         let bytes = batch.fault.as_ref().map_or(batch.batch.bytes(), |(bytes, _)| bytes);
         size.set(bytes.len());
@@ -372,7 +372,7 @@ c_api! {
         batch.change(|batch| { batch.delete_range_in(id, &start, &end); });
     }
 
-    /// Adds bytes that go to the WAL only.
+    /// Adds bytes that are written to the WAL but not to memtables.
     fn rocksdb_writebatch_put_log_data(batch: mut rocksdb_writebatch_t, blob: bytes) {
         batch.change(|batch| { batch.put_log_data(blob); });
     }
@@ -391,9 +391,9 @@ c_api! {
         batch.batch.pop_save_point()
     }
 
-    /// Gives each key of a column family with timestamps the timestamp `ts`. `get_ts_size` returns the length of the timestamps
-    /// of a column family, by its id; 0: the column family has none. Removes all save points. InvalidArgument if a column
-    /// family has timestamps of another length than `ts`.
+    /// Sets the timestamp of each key to `ts`, in column families with timestamps. `get_ts_size` returns the length of the
+    /// timestamps of a column family by its id; 0: the column family has no timestamps. Removes all save points. Reports
+    /// InvalidArgument if a column family has timestamps of another length than `ts`.
     fn rocksdb_writebatch_update_timestamps(
         wb: mut rocksdb_writebatch_t, ts: bytes, state: raw(*mut c_void), get_ts_size: call rocksdb_ts_size_cb, err
     ) {
@@ -401,7 +401,7 @@ c_api! {
         wb.batch_to_write()?.update_timestamps(ts, |family| sizes.of(family))
     }
 
-    /// Reports Corruption if the records or the count of the batch are damaged.
+    /// Checks the records and the count of the batch. Reports Corruption if they are invalid.
     fn rocksdb_writebatch_verify_checksum(batch: mut rocksdb_writebatch_t, err) {
         WriteBatch::from_bytes(batch.batch_to_write()?.bytes()).map(|_| ())
     }

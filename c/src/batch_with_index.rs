@@ -17,19 +17,19 @@ use crate::options::rocksdb_options_t;
 use crate::read_options::rocksdb_readoptions_t;
 use crate::write_options::rocksdb_writeoptions_t;
 
-/// A write batch with an index: of its own, or the batch of a transaction.
+/// A write batch with an index: a separate batch, or the batch of a transaction.
 pub struct rocksdb_writebatch_wi_t {
     state: *mut State,
-    /// The handle drops the state. `false`: the state belongs to a transaction.
+    /// True if the handle owns the state and drops it. False if the state belongs to a transaction.
     owned: bool,
 }
 
-/// What a handle of a batch stands for.
+/// The content of a handle.
 pub struct State {
     pub(crate) batch: WriteBatchWithIndex,
     /// The bytes that `rocksdb_writebatch_wi_data` returned.
     data: Vec<u8>,
-    /// The bytes of checksum for each key that a write keeps; 0: as the options of the write say.
+    /// The size of the checksum that a write keeps for each key, in bytes. 0: the options of the write decide.
     protection_bytes_per_key: usize,
 }
 
@@ -39,7 +39,7 @@ impl rocksdb_writebatch_wi_t {
         rocksdb_writebatch_wi_t { state, owned: true }
     }
 
-    /// Returns a second handle of the same batch. The second handle needs no destruction: a program frees its memory only.
+    /// Returns a second handle of the same batch. The program must not destroy the second handle, but only free its memory.
     pub(crate) fn borrowed(&self) -> Self {
         rocksdb_writebatch_wi_t { state: self.state, owned: false }
     }
@@ -80,13 +80,13 @@ fn joined(parts: &Slices<'_>) -> Vec<u8> {
     parts.0.concat()
 }
 
-/// Range tombstones cannot be indexed: RocksDB ignores the call too.
+/// Ignores a range deletion, because the index cannot hold range tombstones. RocksDB also ignores the call.
 fn no_ranges() -> Result<()> {
     Err(Error::not_supported("range deletions in a write batch with an index"))
 }
 
 c_api! {
-    /// Creates a batch. With `overwrite_keys` only the last record of a key is indexed.
+    /// Creates a batch. With `overwrite_keys`, the index holds only the last record of each key.
     fn rocksdb_writebatch_wi_create(reserved_bytes: usize, overwrite_keys: flag) -> Owned<rocksdb_writebatch_wi_t> {
         create(WriteBatchWithIndexOptions {
             reserved_bytes: reserved_bytes.min(1 << 20),
@@ -95,9 +95,9 @@ c_api! {
         })
     }
 
-    /// As `rocksdb_writebatch_wi_create`. The comparator orders keys of column families that the batch does not know; null:
-    /// bytewise. Records past `max_bytes` are rejected; 0: no limit. With `protection_bytes_per_key` of 8 a write of the batch keeps
-    /// checksums of the records; other numbers above 0 make each write of the batch fail.
+    /// As `rocksdb_writebatch_wi_create`. The batch uses the comparator for column families whose own comparator it does not
+    /// know; null: bytewise. Records past `max_bytes` are rejected; 0: no limit. If `protection_bytes_per_key` is 8, a write
+    /// of the batch keeps checksums of the records. If it is another number above 0, each write of the batch fails.
     fn rocksdb_writebatch_wi_create_with_params(
         backup_index_comparator: maybe rocksdb_comparator_t, reserved_bytes: usize, overwrite_key: flag,
         max_bytes: usize, protection_bytes_per_key: usize
@@ -120,7 +120,7 @@ c_api! {
         batch.batch.clear();
     }
 
-    /// Returns the count of the records.
+    /// Returns the number of records.
     fn rocksdb_writebatch_wi_count(batch: at rocksdb_writebatch_wi_t) -> i32 {
         batch.batch.count() as i32
     }
@@ -229,7 +229,7 @@ c_api! {
         no_ranges()?;
     }
 
-    /// Adds bytes that go to the WAL only.
+    /// Adds bytes that are written to the WAL but not to memtables.
     fn rocksdb_writebatch_wi_put_log_data(batch: mut rocksdb_writebatch_wi_t, blob: bytes) {
         batch.batch.put_log_data(blob);
     }
@@ -243,7 +243,7 @@ c_api! {
         Calls { state, put, deleted, log_data: None }.visit(&plain);
     }
 
-    /// Returns the bytes of the batch. The bytes end with the next call of this function.
+    /// Returns the bytes of the batch. The bytes are valid until the next call of this function.
     fn rocksdb_writebatch_wi_data(batch: mut rocksdb_writebatch_wi_t, size: out usize) -> Text {
         batch.data = batch.batch.to_batch().bytes().to_vec();
         size.set(batch.data.len());
@@ -259,7 +259,7 @@ c_api! {
         batch.batch.rollback_to_save_point()
     }
 
-    /// As `rocksdb_writebatch_update_timestamps`. InvalidArgument too if a record of a column family with timestamps was added
+    /// As `rocksdb_writebatch_update_timestamps`. Also InvalidArgument if a record of a column family with timestamps was added
     /// without a handle of the column family.
     fn rocksdb_writebatch_wi_update_timestamps(
         wbwi: mut rocksdb_writebatch_wi_t, ts: bytes, state: raw(*mut c_void), get_ts_size: call rocksdb_ts_size_cb, err
@@ -268,7 +268,7 @@ c_api! {
         wbwi.batch.update_timestamps(ts, |family| sizes.of(base::FamilyId(family)))
     }
 
-    /// Returns a copy of the value that the batch alone gives a key, or null.
+    /// Returns a copy of the value of a key in the batch, or null. Does not read the database.
     fn rocksdb_writebatch_wi_get_from_batch(
         wbwi: at rocksdb_writebatch_wi_t, options: in rocksdb_options_t, key: bytes, vallen: out usize, err
     ) -> Option<Buffer> {
@@ -324,7 +324,7 @@ c_api! {
         Ok(value.map(|value| Owned(rocksdb_pinnableslice_t { value })))
     }
 
-    /// Writes the batch. The batch stays as it is.
+    /// Writes the batch. Does not change the batch.
     fn rocksdb_write_writebatch_wi(
         db: at rocksdb_t, options: in rocksdb_writeoptions_t, wbwi: mut rocksdb_writebatch_wi_t, err
     ) {
@@ -338,14 +338,15 @@ c_api! {
         wbwi.batch.write(&db.get()?.front, &options)
     }
 
-    /// Returns an iterator over the base iterator as if the batch were written. Takes the base iterator over.
+    /// Returns an iterator over the entries of the base iterator as if the batch were written. Takes ownership of the base
+    /// iterator.
     fn rocksdb_writebatch_wi_create_iterator_with_base(
         wbwi: at rocksdb_writebatch_wi_t, base_iterator: own rocksdb_iterator_t
     ) -> Option<Owned<rocksdb_iterator_t>> {
         base_iterator.map(|base| Owned(base.with_batch(&wbwi.batch, None)))
     }
 
-    /// As `rocksdb_writebatch_wi_create_iterator_with_base`. The bounds of the options hold for the batch too.
+    /// As `rocksdb_writebatch_wi_create_iterator_with_base`. The bounds of the options also limit the records of the batch.
     fn rocksdb_writebatch_wi_create_iterator_with_base_readopts(
         wbwi: at rocksdb_writebatch_wi_t, base_iterator: own rocksdb_iterator_t, options: in rocksdb_readoptions_t
     ) -> Option<Owned<rocksdb_iterator_t>> {

@@ -41,7 +41,7 @@ accessors! {
     num_shard_bits: i32 / none => o.options.num_shard_bits;
 }
 
-/// Returns null for options that no cache can have.
+/// Makes a cache. Returns null for invalid options.
 fn create(options: CacheOptions) -> base::Result<Owned<rocksdb_cache_t>> {
     Ok(Owned(rocksdb_cache_t { cache: Cache::new(options)? }))
 }
@@ -67,8 +67,8 @@ c_api! {
         create(options.options)?
     }
 
-    /// Creates a hyper clock cache of `capacity` bytes. `estimated_entry_charge` is the bytes of a usual entry; 0: the
-    /// cache adapts.
+    /// Creates a hyper clock cache of `capacity` bytes. `estimated_entry_charge` is the expected size of an entry in bytes; 0:
+    /// the cache adapts to the sizes of its entries.
     fn rocksdb_cache_create_hyper_clock(capacity: usize, estimated_entry_charge: usize) -> Owned<rocksdb_cache_t> {
         create(hyper_clock(capacity, estimated_entry_charge))?
     }
@@ -87,7 +87,7 @@ c_api! {
         drop(cache)
     }
 
-    /// Does not free the memory of the cache when the process ends. Destroy the handle afterwards.
+    /// Disowns the memory of the cache: its destruction does not free the memory. For a faster end of the process.
     fn rocksdb_cache_disown_data(cache: at rocksdb_cache_t) {
         cache.cache.clone().disown();
     }
@@ -100,22 +100,22 @@ c_api! {
         cache.cache.capacity()
     }
 
-    /// Returns the bytes of all entries.
+    /// Returns the total size of all entries, in bytes.
     fn rocksdb_cache_get_usage(cache: in rocksdb_cache_t) -> usize {
         cache.cache.usage()
     }
 
-    /// Returns the bytes of the entries that iterators and pinned values use.
+    /// Returns the total size of the entries that iterators and pinned values use, in bytes.
     fn rocksdb_cache_get_pinned_usage(cache: in rocksdb_cache_t) -> usize {
         cache.cache.pinned_usage()
     }
 
-    /// Returns the slots of the hash tables of the cache.
+    /// Returns the number of slots in the hash tables of the cache.
     fn rocksdb_cache_get_table_address_count(cache: in rocksdb_cache_t) -> usize {
         cache.cache.table_bytes() / size_of::<usize>()
     }
 
-    /// Returns the count of the entries.
+    /// Returns the number of entries.
     fn rocksdb_cache_get_occupancy_count(cache: in rocksdb_cache_t) -> usize {
         cache.cache.occupancy()
     }
@@ -128,7 +128,7 @@ c_api! {
         drop(options)
     }
 
-    /// Memory allocators are not built: a cache with an allocator is not created.
+    /// Rejects the allocator, because Ironstone has no memory allocators: no cache is created with these options.
     fn rocksdb_lru_cache_options_set_memory_allocator(
         options: mut rocksdb_lru_cache_options_t, allocator: maybe rocksdb_memory_allocator_t
     ) {
@@ -149,7 +149,7 @@ c_api! {
         drop(options)
     }
 
-    /// Memory allocators are not built: a cache with an allocator is not created.
+    /// Rejects the allocator, because Ironstone has no memory allocators: no cache is created with these options.
     fn rocksdb_hyper_clock_cache_options_set_memory_allocator(
         options: mut rocksdb_hyper_clock_cache_options_t, allocator: maybe rocksdb_memory_allocator_t
     ) {

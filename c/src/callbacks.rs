@@ -1,4 +1,4 @@
-//! The types of the functions that a program hands in. Each is called with the state of its object first.
+//! The types of the functions that a program passes. The first argument of each function is the state of its object.
 
 use std::ffi::{c_char, c_int, c_void};
 
@@ -13,10 +13,10 @@ use crate::jobs::{
 use crate::missing::rocksdb_compactionservice_jobinfo_t;
 use crate::table_properties::rocksdb_table_properties_t;
 
-/// Runs once, when nothing uses the state any more.
+/// Frees the state. Called once, after the last use of the state.
 pub type rocksdb_destructor_cb = unsafe extern "C" fn(state: *mut c_void);
 
-/// Returns the name of an object. The string ends with the object.
+/// Returns the name of an object. The string must be valid until the object is destroyed.
 pub type rocksdb_name_cb = unsafe extern "C" fn(state: *mut c_void) -> *const c_char;
 
 /// Returns a number below, equal to, or above 0 if `a` is before, equal to, or after `b`.
@@ -28,7 +28,7 @@ pub type rocksdb_compare_cb = unsafe extern "C" fn(
     blen: usize,
 ) -> c_int;
 
-/// Compares keys without their timestamps. A flag says if the key carries a timestamp.
+/// Compares keys without their timestamps. The flag of a key is 1 if the key ends with a timestamp.
 pub type rocksdb_compare_without_ts_cb = unsafe extern "C" fn(
     state: *mut c_void,
     a: *const c_char,
@@ -70,8 +70,8 @@ pub type rocksdb_partial_merge_cb = unsafe extern "C" fn(
 pub type rocksdb_delete_value_cb =
     unsafe extern "C" fn(state: *mut c_void, value: *const c_char, value_length: usize);
 
-/// Returns 1 to remove the entry. Sets `value_changed` to 1 and `new_value` to change the value; the function keeps the
-/// new value until its next call.
+/// Returns 1 to remove the entry. To change the value, sets `value_changed` to 1 and `new_value` to the new value. The new
+/// value must be valid until the next call of the function.
 pub type rocksdb_filter_cb = unsafe extern "C" fn(
     state: *mut c_void,
     level: c_int,
@@ -102,22 +102,22 @@ pub type rocksdb_transform_cb = unsafe extern "C" fn(
 pub type rocksdb_in_domain_cb =
     unsafe extern "C" fn(state: *mut c_void, key: *const c_char, length: usize) -> u8;
 
-/// Takes a line of the info log. The line has no NUL at its end.
+/// Receives a line of the info log. The line has no NUL at its end.
 pub type rocksdb_log_cb =
     unsafe extern "C" fn(state: *mut c_void, level: u32, message: *mut c_char, length: usize);
 
-/// Gets a put of a write batch.
+/// Receives a put of a write batch.
 pub type rocksdb_batch_put_cb =
     unsafe extern "C" fn(state: *mut c_void, k: *const c_char, klen: usize, v: *const c_char, vlen: usize);
 
-/// Gets a deletion of a write batch.
+/// Receives a deletion of a write batch.
 pub type rocksdb_batch_delete_cb = unsafe extern "C" fn(state: *mut c_void, k: *const c_char, klen: usize);
 
-/// Gets the log data of a write batch.
+/// Receives the log data of a write batch.
 pub type rocksdb_batch_log_data_cb =
     unsafe extern "C" fn(state: *mut c_void, blob: *const c_char, blob_len: usize);
 
-/// Gets a put or a merge of a write batch, with the column family.
+/// Receives a put or a merge of a write batch, with the id of the column family.
 pub type rocksdb_batch_put_cf_cb = unsafe extern "C" fn(
     state: *mut c_void,
     cfid: u32,
@@ -127,11 +127,11 @@ pub type rocksdb_batch_put_cf_cb = unsafe extern "C" fn(
     vlen: usize,
 );
 
-/// Gets a deletion of a write batch, with the column family.
+/// Receives a deletion of a write batch, with the id of the column family.
 pub type rocksdb_batch_delete_cf_cb =
     unsafe extern "C" fn(state: *mut c_void, cfid: u32, k: *const c_char, klen: usize);
 
-/// Returns the bytes of the timestamps of a column family.
+/// Returns the length of the timestamps of a column family in bytes. 0: the column family has no timestamps.
 pub type rocksdb_ts_size_cb = unsafe extern "C" fn(state: *mut c_void, cfid: u32) -> usize;
 
 pub type on_flush_begin_cb =

@@ -44,7 +44,7 @@ impl StoredFile {
     }
 }
 
-/// RocksDB's number of a kind of files.
+/// Returns RocksDB's number of a file type.
 fn file_type(kind: LiveFileKind) -> i32 {
     match kind {
         LiveFileKind::Wal => 0,
@@ -68,8 +68,8 @@ c_api! {
         Ok(Owned(rocksdb_checkpoint_t { checkpoint: Checkpoint::new(&db.get()?.front) }))
     }
 
-    /// Creates a copy of the database in a new directory. Files are linked where the file system can. Memtables are
-    /// flushed if the WALs have at least `log_size_for_flush` bytes.
+    /// Creates a copy of the database in a new directory. Links files if the file system supports links; copies them otherwise.
+    /// Flushes the memtables if the WALs have at least `log_size_for_flush` bytes.
     fn rocksdb_checkpoint_create(
         checkpoint: at rocksdb_checkpoint_t, checkpoint_dir: path, log_size_for_flush: u64, err
     ) {
@@ -120,7 +120,7 @@ c_api! {
         file(info, index)?.info.file_number.0
     }
 
-    /// 0: WAL. 2: SST file. 3: MANIFEST. 4: CURRENT. 8: OPTIONS file. 9: blob file.
+    /// Returns the type of the file. 0: WAL. 2: SST file. 3: MANIFEST. 4: CURRENT. 8: OPTIONS file. 9: blob file.
     fn rocksdb_livefiles_storage_info_file_type(
         info: in rocksdb_livefiles_storage_info_t, index: usize
     ) -> i32 {
@@ -137,7 +137,7 @@ c_api! {
         i32::from(file(info, index)?.info.temperature)
     }
 
-    /// A checksum with a NUL inside is an empty string.
+    /// Returns the checksum of the file. Returns an empty string if the checksum contains NUL.
     fn rocksdb_livefiles_storage_info_file_checksum(
         info: in rocksdb_livefiles_storage_info_t, index: usize
     ) -> Text {
@@ -150,7 +150,7 @@ c_api! {
         Text::string(&file(info, index)?.checksum_function)
     }
 
-    /// Returns the content that replaces the file. Of a file without a replacement the size is 0.
+    /// Returns the content that replaces the content of the file. If there is none, its size is 0.
     fn rocksdb_livefiles_storage_info_replacement_contents(
         info: in rocksdb_livefiles_storage_info_t, index: usize, size: out usize
     ) -> Text {

@@ -21,7 +21,7 @@ pub struct rocksdb_compactionfilterfactory_t {
     pub(crate) factory: Arc<dyn CompactionFilterFactory>,
 }
 
-/// The compaction that a filter is created for. Valid during the call of the factory.
+/// Describes the compaction for which a filter is created. Valid during the call of the factory.
 pub struct rocksdb_compactionfiltercontext_t {
     context: FilterContext,
 }
@@ -40,7 +40,7 @@ impl CompactionFilter for CFilter {
     }
 
     fn filter(&self, input: &FilterInput<'_>) -> Decision {
-        // RocksDB's C filters see plain values only.
+        // RocksDB also calls C filters for plain values only.
         if input.kind != FilterKind::Value {
             return Decision::Keep;
         }
@@ -78,7 +78,7 @@ impl CompactionFilter for CFilter {
     }
 }
 
-/// A filter of a factory, shared with the handle that the factory returned.
+/// A filter that a factory returned. Its state is shared with the handle.
 struct SharedFilter(Arc<CFilter>);
 
 impl CompactionFilter for SharedFilter {
@@ -133,7 +133,7 @@ c_api! {
         })
     }
 
-    /// Must stay 1: a compaction filter sees entries whether snapshots need them or not.
+    /// Must be 1: a compaction filter is also called for entries that snapshots need.
     fn rocksdb_compactionfilter_set_ignore_snapshots(filter: at rocksdb_compactionfilter_t, ignore: flag) {
         filter.filter.ignore_snapshots.store(ignore, std::sync::atomic::Ordering::Relaxed);
     }
@@ -143,19 +143,19 @@ c_api! {
         drop(filter)
     }
 
-    /// Returns 1 if the compaction takes all files of the column family.
+    /// Returns 1 if the compaction reads all files of the column family.
     fn rocksdb_compactionfiltercontext_is_full_compaction(context: at rocksdb_compactionfiltercontext_t) -> Flag {
         Flag(context.context.is_full_compaction)
     }
 
-    /// Returns 1 if the program asked for the compaction.
+    /// Returns 1 if the program requested the compaction.
     fn rocksdb_compactionfiltercontext_is_manual_compaction(
         context: at rocksdb_compactionfiltercontext_t
     ) -> Flag {
         Flag(context.context.is_manual_compaction)
     }
 
-    /// Creates a factory. `rocksdb_options_set_compaction_filter_factory` takes the handle over.
+    /// Creates a factory. `rocksdb_options_set_compaction_filter_factory` takes ownership of the handle.
     fn rocksdb_compactionfilterfactory_create(
         state: raw(*mut c_void), destructor: call rocksdb_destructor_cb,
         create_compaction_filter: call rocksdb_create_filter_cb, name: call rocksdb_name_cb
@@ -168,7 +168,7 @@ c_api! {
         })
     }
 
-    /// Destroys a factory that no options took over. Accepts null.
+    /// Destroys a factory. Options that took ownership of a factory destroy it themselves. Accepts null.
     fn rocksdb_compactionfilterfactory_destroy(factory: own rocksdb_compactionfilterfactory_t) {
         drop(factory)
     }

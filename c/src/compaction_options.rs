@@ -112,18 +112,19 @@ accessors! {
     abort_on_pause: flag => o.options.abort_on_pause;
     flush: flag => o.options.flush;
     close_db: flag => o.options.close_db;
-    /// Microseconds; 0: no limit.
+    /// Sets the maximum time to wait, in microseconds. 0: no limit.
     timeout: u64 => o.options.timeout;
     wait_for_purge: flag => o.options.wait_for_purge;
 }
 
 c_api! {
-    /// Versions with timestamps below `ts` may be collapsed by the compaction.
+    /// Sets `full_history_ts_low`. The compaction may drop an entry whose timestamp is below `ts` if the key has a newer entry
+    /// below `ts`.
     fn rocksdb_compactoptions_set_full_history_ts_low(options: mut rocksdb_compactoptions_t, ts: mbytes) {
         options.options.full_history_ts_low = Some(ts.to_vec());
     }
 
-    /// Creates a flag that cancels compactions. The flag is 0.
+    /// Creates a flag that cancels compactions. Its value is 0: compactions are not canceled.
     fn rocksdb_compaction_options_canceled_create() -> *mut u8 {
         Arc::into_raw(Arc::new(AtomicBool::new(false))).cast_mut().cast()
     }
@@ -145,7 +146,7 @@ c_api! {
         }
     }
 
-    /// Shares the flag. Null: compactions are not canceled.
+    /// Sets the flag that cancels the compaction. The flag is shared. Null: the compaction cannot be canceled.
     fn rocksdb_compaction_options_set_canceled(options: mut rocksdb_compaction_options_t, canceled: raw(*mut u8)) {
         options.options.canceled = if canceled.is_null() {
             None

@@ -1,6 +1,6 @@
-//! What a program and a compaction service exchange: responses to a schedule, and options of `rocksdb_open_and_compact`.
+//! Data for compaction services: responses to a schedule, and options of `rocksdb_open_and_compact`.
 //!
-//! Not here: the service itself, which is not built. An open with a service fails.
+//! Not here: the service itself. Ironstone does not support compaction services, and an open with a service fails.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -85,7 +85,7 @@ c_api! {
         response.status
     }
 
-    /// Returns the id of the job. The bytes end with the handle.
+    /// Returns the id of the job. The bytes are valid until the handle is destroyed.
     fn rocksdb_compactionservice_scheduleresponse_get_scheduled_job_id(
         response: in rocksdb_compactionservice_scheduleresponse_t, len: out usize
     ) -> Text {
@@ -122,7 +122,7 @@ c_api! {
         }
     }
 
-    /// Takes the merge operator over. Null changes nothing.
+    /// Sets the merge operator. Takes ownership of it. Null changes nothing.
     fn rocksdb_compaction_service_options_override_set_merge_operator(
         overrides: mut rocksdb_compaction_service_options_override_t, merge_operator: own rocksdb_mergeoperator_t
     ) {
@@ -141,7 +141,7 @@ c_api! {
         }
     }
 
-    /// Takes the factory over. Null changes nothing.
+    /// Sets the compaction filter factory. Takes ownership of it. Null changes nothing.
     fn rocksdb_compaction_service_options_override_set_compaction_filter_factory(
         overrides: mut rocksdb_compaction_service_options_override_t,
         compaction_filter_factory: own rocksdb_compactionfilterfactory_t
@@ -151,7 +151,7 @@ c_api! {
         }
     }
 
-    /// Takes the prefix extractor over. Null changes nothing.
+    /// Sets the prefix extractor. Takes ownership of it. Null changes nothing.
     fn rocksdb_compaction_service_options_override_set_prefix_extractor(
         overrides: mut rocksdb_compaction_service_options_override_t, prefix_extractor: own rocksdb_slicetransform_t
     ) {
@@ -179,7 +179,7 @@ c_api! {
         }
     }
 
-    /// Takes the listener over. Null changes nothing.
+    /// Adds a listener. Takes ownership of it. Null changes nothing.
     fn rocksdb_compaction_service_options_override_add_event_listener(
         overrides: mut rocksdb_compaction_service_options_override_t, event_listener: own rocksdb_eventlistener_t
     ) {
@@ -205,7 +205,7 @@ c_api! {
         }
     }
 
-    /// Keeps a change of an option by name. Null strings change nothing.
+    /// Stores a change of an option by name. Null strings change nothing.
     fn rocksdb_compaction_service_options_override_set_option(
         overrides: mut rocksdb_compaction_service_options_override_t, key: text, value: text
     ) {

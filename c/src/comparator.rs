@@ -10,7 +10,7 @@ use crate::callbacks::{
     rocksdb_compare_cb, rocksdb_compare_without_ts_cb, rocksdb_destructor_cb, rocksdb_name_cb,
 };
 
-/// An order of keys.
+/// A comparator.
 pub struct rocksdb_comparator_t {
     pub(crate) order: Order,
 }
@@ -92,9 +92,9 @@ impl Comparator for CComparator {
     }
 }
 
-/// Returns the name that a callback gives. The name of a null callback or of a null answer is `fallback`.
+/// Returns the name that the callback returns. Returns `fallback` if the callback or its result is null.
 ///
-/// The function is called once, when the object is created.
+/// The callback is called once, when the object is created.
 pub(crate) fn name_of(name: Option<rocksdb_name_cb>, state: *mut c_void, fallback: &str) -> String {
     let Some(name) = name else { return fallback.to_string() };
     // SAFETY: the program handed in this function for this state.

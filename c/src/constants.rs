@@ -9,7 +9,7 @@ macro_rules! constants {
 #[allow(non_upper_case_globals)]
 mod values {
     constants! {
-        /// What a size estimate includes.
+        /// The parts that a size estimate includes.
         {
             rocksdb_size_approximation_flags_none = 0;
             rocksdb_size_approximation_flags_include_memtable = 1;
@@ -27,25 +27,25 @@ mod values {
             rocksdb_block_based_table_index_type_hash_search = 1;
             rocksdb_block_based_table_index_type_two_level_index_search = 2;
         }
-        /// The index in a data block.
+        /// The index inside a data block.
         {
             rocksdb_block_based_table_data_block_index_type_binary_search = 0;
             rocksdb_block_based_table_data_block_index_type_binary_search_and_hash = 1;
         }
-        /// The search in an index block.
+        /// The search algorithm in an index block.
         {
             rocksdb_block_based_table_index_block_search_type_binary = 0;
             rocksdb_block_based_table_index_block_search_type_interpolation = 1;
             rocksdb_block_based_table_index_block_search_type_auto = 2;
         }
-        /// Which tables keep their metadata in the block cache.
+        /// The tables whose index and filter blocks are pinned in the block cache.
         {
             rocksdb_block_based_k_fallback_pinning_tier = 0;
             rocksdb_block_based_k_none_pinning_tier = 1;
             rocksdb_block_based_k_flush_and_similar_pinning_tier = 2;
             rocksdb_block_based_k_all_pinning_tier = 3;
         }
-        /// What statistics count.
+        /// The statistics that are collected.
         {
             rocksdb_statistics_level_disable_all = 0;
             rocksdb_statistics_level_except_tickers = 0;
@@ -55,12 +55,12 @@ mod values {
             rocksdb_statistics_level_except_time_for_mutex = 4;
             rocksdb_statistics_level_all = 5;
         }
-        /// Which new blobs go to the blob cache.
+        /// The new blobs that are added to the blob cache.
         {
             rocksdb_prepopulate_blob_disable = 0;
             rocksdb_prepopulate_blob_flush_only = 1;
         }
-        /// How recovery treats a damaged WAL.
+        /// How recovery treats torn and corrupt WAL records.
         {
             rocksdb_tolerate_corrupted_tail_records_recovery = 0;
             rocksdb_absolute_consistency_recovery = 1;
@@ -84,7 +84,7 @@ mod values {
             rocksdb_universal_compaction = 1;
             rocksdb_fifo_compaction = 2;
         }
-        /// Which file of a level is compacted first.
+        /// The order in which the SST files of a level are compacted.
         {
             rocksdb_k_by_compensated_size_compaction_pri = 0;
             rocksdb_k_oldest_largest_seq_first_compaction_pri = 1;
@@ -92,7 +92,7 @@ mod values {
             rocksdb_k_min_overlapping_ratio_compaction_pri = 3;
             rocksdb_k_round_robin_compaction_pri = 4;
         }
-        /// What the perf context counts.
+        /// The counters and times that the perf context collects.
         {
             rocksdb_uninitialized = 0;
             rocksdb_disable = 1;
@@ -101,14 +101,14 @@ mod values {
             rocksdb_enable_time = 4;
             rocksdb_out_of_bounds = 5;
         }
-        /// Answers of a WAL filter.
+        /// The decisions of a WAL filter.
         {
             rocksdb_wal_filter_continue_processing = 0;
             rocksdb_wal_filter_ignore_current_record = 1;
             rocksdb_wal_filter_stop_replay = 2;
             rocksdb_wal_filter_corrupted_record = 3;
         }
-        /// What a trace leaves out.
+        /// The calls that a trace leaves out.
         {
             rocksdb_trace_filter_none = 0;
             rocksdb_trace_filter_get = 1;
@@ -117,7 +117,7 @@ mod values {
             rocksdb_trace_filter_iterator_seek_for_prev = 8;
             rocksdb_trace_filter_multi_get = 16;
         }
-        /// When universal compaction stops to add runs.
+        /// The condition at which universal compaction adds no more sorted runs to a compaction.
         {
             rocksdb_similar_size_compaction_stop_style = 0;
             rocksdb_total_size_compaction_stop_style = 1;

@@ -16,7 +16,7 @@ pub struct rocksdb_env_t {
     pub(crate) env: Env,
 }
 
-/// A directory and the bytes of files that belong there.
+/// A directory for SST files, and the target size of the files in the directory, in bytes.
 pub struct rocksdb_dbpath_t {
     pub(crate) path: DbPath,
 }
@@ -39,7 +39,7 @@ pub struct rocksdb_envoptions_t {
 has_rejected!(rocksdb_envoptions_t);
 
 impl Default for rocksdb_envoptions_t {
-    /// RocksDB's defaults.
+    /// Returns RocksDB's defaults.
     fn default() -> Self {
         rocksdb_envoptions_t {
             use_mmap_reads: false,
@@ -89,7 +89,7 @@ c_api! {
         Owned(rocksdb_env_t { env: Env::posix() })
     }
 
-    /// Creates an environment whose files are in memory. Its databases end with the last handle.
+    /// Creates an environment whose files are in memory. The files are freed with the last handle that uses the environment.
     fn rocksdb_create_mem_env() -> Owned<rocksdb_env_t> {
         let real = Env::posix();
         let fs = Arc::new(env::memory::MemoryFs::new(real.clock.clone()));
@@ -137,7 +137,7 @@ c_api! {
         threads(env, Pool::Bottom)
     }
 
-    /// Does nothing: no thread outlives its job after the databases are closed.
+    /// Does nothing: the close of a database already waits for its background jobs.
     fn rocksdb_env_join_all_threads(env: mut rocksdb_env_t) {
         let _ = env;
     }
@@ -162,12 +162,12 @@ c_api! {
         let _ = env;
     }
 
-    /// Creates a directory. The parent must exist. A directory that exists is no error.
+    /// Creates a directory. The parent must exist. It is not an error if the directory exists.
     fn rocksdb_create_dir_if_missing(env: mut rocksdb_env_t, path: path, err) {
         create_dir_if_missing(&env.env, path)
     }
 
-    /// Creates a path with the bytes of files that belong there.
+    /// Creates a path for SST files, with the target size of the files in the directory, in bytes.
     fn rocksdb_dbpath_create(path: path, target_size: u64) -> Owned<rocksdb_dbpath_t> {
         Owned(rocksdb_dbpath_t { path: DbPath { path: path.to_path_buf(), target_size } })
     }
@@ -176,7 +176,7 @@ c_api! {
         drop(path)
     }
 
-    /// A hint: SST file writers are not limited.
+    /// Has no effect: SST file writers are not limited.
     fn rocksdb_envoptions_set_rate_limiter(options: mut rocksdb_envoptions_t, limiter: maybe rocksdb_ratelimiter_t) {
         let _ = (options, limiter);
     }

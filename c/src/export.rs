@@ -1,7 +1,7 @@
 //! Exports of a column family, and imports of an export into a database.
 //!
-//! An export is a directory of SST files and a description of the files. The program hands the description to the import.
-//! A program that keeps a description elsewhere builds it again from `rocksdb_livefile_t` handles.
+//! An export is a directory of SST files and a description of the files. The program passes the description to the import.
+//! A program that stores a description elsewhere can build the description again from `rocksdb_livefile_t` handles.
 //! Facts: RocksDB `db/c.cc`, `include/rocksdb/metadata.h`.
 
 use std::ffi::OsStr;
@@ -30,7 +30,7 @@ impl rocksdb_export_import_files_metadata_t {
     fn new(export: ExportImportFilesMetaData) -> Self {
         let file = |file: ExportedFile| {
             Arc::new(File {
-                // An export does not know its column family: the import names a new column family.
+                // An export has no column family name: the import creates a new column family with its own name.
                 family: c_string(b""),
                 level: i32::try_from(file.level).unwrap_or(i32::MAX),
                 name: c_string(format!("/{}", file.name).as_bytes()),

@@ -14,12 +14,12 @@ fn policy(policy: FilterPolicy) -> Owned<rocksdb_filterpolicy_t> {
 }
 
 c_api! {
-    /// Destroys a filter policy that no table options took over. Accepts null.
+    /// Destroys a filter policy. Table options that took ownership of a policy destroy it themselves. Accepts null.
     fn rocksdb_filterpolicy_destroy(policy: own rocksdb_filterpolicy_t) {
         drop(policy)
     }
 
-    /// Bloom filters. Below 0.5 bits for each key there is no filter; above 100 bits there are 100.
+    /// Creates a policy of Bloom filters with `bits_per_key` bits for each key. Below 0.5: no filter. Above 100: 100 bits.
     fn rocksdb_filterpolicy_create_bloom(bits_per_key: f64) -> Owned<rocksdb_filterpolicy_t> {
         policy(FilterPolicy::bloom(bits_per_key))
     }
@@ -29,20 +29,21 @@ c_api! {
         policy(FilterPolicy::bloom(bits_per_key))
     }
 
-    /// Ribbon filters with the false-positive rate of a Bloom filter of so many bits.
+    /// Creates a policy of Ribbon filters with the false positive rate of a Bloom filter with the given bits for each key.
     fn rocksdb_filterpolicy_create_ribbon(bloom_equivalent_bits_per_key: f64) -> Owned<rocksdb_filterpolicy_t> {
         policy(FilterPolicy::ribbon(bloom_equivalent_bits_per_key, -1))
     }
 
-    /// Bloom filters on the levels before `bloom_before_level`, Ribbon filters from there. A flush is level -1.
+    /// Creates a policy of Bloom filters for the levels below `bloom_before_level` and of Ribbon filters for the other levels.
+    /// The files of a flush count as level -1.
     fn rocksdb_filterpolicy_create_ribbon_hybrid(
         bloom_equivalent_bits_per_key: f64, bloom_before_level: i32
     ) -> Owned<rocksdb_filterpolicy_t> {
         policy(FilterPolicy::ribbon(bloom_equivalent_bits_per_key, bloom_before_level))
     }
 
-    /// As `rocksdb_filterpolicy_create_bloom`. The old format of filters is not written: `original_format` of 1 is also the
-    /// format of today. RocksDB 11.8.1 ignores the argument too.
+    /// As `rocksdb_filterpolicy_create_bloom`. `original_format` has no effect, because the old format of filters is never
+    /// written. RocksDB 11.8.1 also ignores the argument.
     fn rocksdb_filterpolicy_create_bloom_format(
         bits_per_key: f64, original_format: bool
     ) -> Owned<rocksdb_filterpolicy_t> {

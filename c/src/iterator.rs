@@ -18,17 +18,17 @@ pub struct rocksdb_iterator_t {
     iter: Result<Kind>,
 }
 
-/// What an iterator goes over.
+/// The source of an iterator.
 enum Kind {
-    /// A column family, and what a batch over the iterator needs to know.
+    /// A column family, with the data that an iterator of a batch over this iterator needs.
     Family { iter: Box<DbIterator>, family: ironstone::Family, bounds: Bounds },
-    /// A column family whose values end with a time.
+    /// A column family of a database with a time to live. Stored values end with their write time.
     Ttl(Box<DbIterator>),
     /// A column family under a batch or a transaction.
     Batch(Box<BaseDeltaIter>),
 }
 
-/// The first key that is shown, and the first key that is not shown.
+/// The lower bound (inclusive) and the upper bound (exclusive) of an iterator.
 #[derive(Clone, Default)]
 struct Bounds {
     lower: Option<Vec<u8>>,
@@ -52,7 +52,7 @@ macro_rules! either {
     };
 }
 
-/// Bytes of an iterator. They end with the next move of the iterator.
+/// Bytes of an iterator. The bytes are valid until the next move of the iterator.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct rocksdb_slice_t {
@@ -102,8 +102,8 @@ impl rocksdb_iterator_t {
         rocksdb_iterator_t { iter: iter.map(|iter| Kind::Batch(Box::new(iter))) }
     }
 
-    /// An iterator over this iterator as if a batch were written. The bounds of `options` replace the bounds of the base for
-    /// the batch.
+    /// Returns an iterator over the entries of this iterator as if a batch were written. The bounds of `options` limit the
+    /// entries of the batch. Without `options`, the bounds of this iterator limit them.
     pub(crate) fn with_batch(self, batch: &WriteBatchWithIndex, options: Option<&ReadOptions>) -> Self {
         let iter = self.iter.and_then(|kind| match kind {
             Kind::Family { iter, family, bounds } => {
@@ -166,7 +166,8 @@ c_api! {
         Owned(rocksdb_iterator_t::new(db, db.family(column_family), options))
     }
 
-    /// Creates iterators over several column families at one sequence number. `iterators` has `size` places.
+    /// Creates iterators over several column families. All iterators read at the same sequence number. `iterators` has `size`
+    /// places.
     fn rocksdb_create_iterators(
         db: at rocksdb_t, options: at rocksdb_readoptions_t,
         column_families: raw(*mut *mut rocksdb_column_family_handle_t),
@@ -245,22 +246,22 @@ c_api! {
         }
     }
 
-    /// Returns the key. The bytes end with the next move of the iterator. With `rocksdb_readoptions_set_iter_start_ts` the key
-    /// is an internal key: the key, the timestamp, and 8 bytes of sequence number and value type.
+    /// Returns the key. The bytes are valid until the next move of the iterator. With `rocksdb_readoptions_set_iter_start_ts`,
+    /// the key is an internal key: the key, the timestamp, and 8 bytes of sequence number and value type.
     fn rocksdb_iter_key(iter: in rocksdb_iterator_t, klen: out usize) -> Text {
         let key = iter.key();
         klen.set(key.len());
         Text::bytes(key)
     }
 
-    /// Returns the value. The bytes end with the next move of the iterator.
+    /// Returns the value. The bytes are valid until the next move of the iterator.
     fn rocksdb_iter_value(iter: in rocksdb_iterator_t, vlen: out usize) -> Text {
         let value = iter.value();
         vlen.set(value.len());
         Text::bytes(value)
     }
 
-    /// Returns the timestamp. The bytes end with the next move of the iterator.
+    /// Returns the timestamp. The bytes are valid until the next move of the iterator.
     fn rocksdb_iter_timestamp(iter: in rocksdb_iterator_t, tslen: out usize) -> Text {
         let timestamp = iter.timestamp();
         tslen.set(timestamp.len());
@@ -279,12 +280,12 @@ c_api! {
         rocksdb_slice_t::new(iter.timestamp())
     }
 
-    /// Reports the error that ended the iteration. No error: the iterator reached the end.
+    /// Reports the error that ended the iteration. Reports no error if the iterator reached the end.
     fn rocksdb_iter_get_error(iter: in rocksdb_iterator_t, err) {
         iter.status()
     }
 
-    /// Moves the iterator to the newest sequence number. The iterator is not valid afterwards.
+    /// Changes the iterator to read at the newest visible sequence number. The iterator is not valid afterwards.
     fn rocksdb_iter_refresh(iter: cmut rocksdb_iterator_t, err) {
         match &mut iter.iter {
             Ok(Kind::Family { iter, .. } | Kind::Ttl(iter)) => iter.refresh(),

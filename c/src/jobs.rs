@@ -1,6 +1,6 @@
-//! What listeners see of flushes, compactions and other jobs. The handles end with the callback.
+//! Descriptions of flushes, compactions and other jobs, for listeners.
 //!
-//! Numbers that the engine does not measure are 0.
+//! The handles are valid until the callback returns. Numbers that the engine does not measure are 0.
 
 use std::collections::BTreeMap;
 
@@ -51,11 +51,11 @@ pub struct JobFile {
 pub struct rocksdb_compaction_file_info_t {
     pub(crate) level: i32,
     pub(crate) number: u64,
-    /// 0: no entry of the file points to a blob file.
+    /// The number of the oldest blob file that the entries of the file point to. 0: no entry points to a blob file.
     pub(crate) oldest_blob_file: u64,
 }
 
-/// A part of a compaction.
+/// A subcompaction.
 #[derive(Default)]
 pub struct rocksdb_subcompactionjobinfo_t {
     pub(crate) family: (u32, Vec<u8>),
@@ -105,7 +105,7 @@ pub struct rocksdb_status_ptr_t {
     pub(crate) error: Option<Error>,
 }
 
-/// The numbers of a compaction, by name.
+/// The statistics of a compaction, by name.
 #[derive(Default)]
 pub struct rocksdb_compaction_job_stats_t {
     pub(crate) numbers: BTreeMap<&'static str, u64>,
@@ -116,7 +116,7 @@ pub struct rocksdb_compaction_job_stats_t {
 pub struct rocksdb_blob_file_addition_info_t {
     pub(crate) path: Vec<u8>,
     pub(crate) number: u64,
-    /// Values in the file.
+    /// The number of values in the file.
     pub(crate) count: u64,
     pub(crate) bytes: u64,
 }
@@ -335,7 +335,7 @@ fn outcome(error: Option<&Error>) -> Result<()> {
     error.map_or(Ok(()), |error| Err(error.clone()))
 }
 
-/// The path of the file at `pos`.
+/// Returns the path of the file at `pos`.
 fn path_at(files: &[JobFile], pos: usize, size: &crate::abi::Out<usize>) -> Option<Text> {
     let path = files.get(pos).map(|file| &file.path);
     size.set(path.map_or(0, Vec::len));
@@ -366,7 +366,7 @@ c_api! {
         outcome(status.error.as_ref())
     }
 
-    /// Clears the error that the listener sees. The background error of the database stays.
+    /// Clears the error in this description only. The background error of the database does not change.
     fn rocksdb_reset_status(status_ptr: mut rocksdb_status_ptr_t) {
         status_ptr.error = None;
     }

@@ -4,10 +4,10 @@
 //! all functions (ownership, errors, null pointers, panics) are at the head of the header. `cargo xtask install` lays out
 //! the library as RocksDB's `make install` does.
 //!
-//! [`abi`] turns C values into Rust values; its macros declare the functions. Each other module is one subject. The bodies
-//! are short: the work is done by the engine.
+//! [`abi`] converts C values to Rust values; its macros declare the functions. Each other module has the functions of one
+//! subject. The bodies are short, because the engine does the work.
 //!
-//! Not here: what a database does. Facts: RocksDB `db/c.cc`.
+//! Not here: the behaviour of databases (crate `ironstone`). Facts: RocksDB `db/c.cc`.
 
 #![recursion_limit = "512"]
 #![allow(non_camel_case_types, reason = "the names of C")]

@@ -1,4 +1,4 @@
-//! Event listeners: functions of the program that hear of jobs and errors.
+//! Event listeners: functions of the program that the engine calls at the begin and the end of jobs, and at errors.
 
 use std::collections::BTreeMap;
 use std::ffi::c_void;
@@ -66,7 +66,7 @@ fn int(number: impl TryInto<i32>) -> i32 {
     number.try_into().unwrap_or(i32::MAX)
 }
 
-/// The number of a stall as `rocksdb_writestallcondition_t` holds it.
+/// Returns the number of a stall condition for `rocksdb_writestallcondition_t`.
 fn stall_number(stall: StallCondition) -> i32 {
     match stall {
         StallCondition::Delayed => 0,
@@ -75,13 +75,13 @@ fn stall_number(stall: StallCondition) -> i32 {
     }
 }
 
-/// RocksDB's number of a reason to flush. RocksDB has the number 7 for tests.
+/// Returns RocksDB's number of a flush reason. RocksDB uses the number 7 only in tests.
 fn flush_reason(reason: FlushReason) -> u32 {
     let number = reason as u32;
     if number < 7 { number } else { number + 1 }
 }
 
-/// RocksDB's number of a reason to compact.
+/// Returns RocksDB's number of a compaction reason.
 fn compaction_reason(word: &str) -> u32 {
     const WORDS: [&str; 21] = [
         "Unknown",
@@ -178,12 +178,12 @@ fn compaction_started(started: &CompactionStarted) -> rocksdb_compactionjobinfo_
     info
 }
 
-/// The number of a compression in an event.
+/// Returns the number of a compression type.
 fn compression_number(name: &str) -> u32 {
     u32::from(engine::options::CompressionType::by_log_name(name).map_or(0, |compression| compression.0))
 }
 
-/// Describes a compaction that ended.
+/// Makes the description of a compaction that ended.
 pub(crate) fn compaction_finished(
     finished: &CompactionFinished,
     blobs: Vec<rocksdb_blob_file_addition_info_t>,
@@ -258,7 +258,8 @@ fn subcompaction(part: &Subcompaction) -> rocksdb_subcompactionjobinfo_t {
 }
 
 impl CListener {
-    /// Calls a function of two handles: a database whose calls fail, and a description that ends with the call.
+    /// Calls a function of the program with two handles: a database handle whose calls fail, and a description that is freed
+    /// when the function returns.
     fn call_with_db<I>(
         &self,
         callback: Option<unsafe extern "C" fn(*mut c_void, *mut rocksdb_t, *const I)>,
@@ -342,8 +343,8 @@ impl Listener for CListener {
 }
 
 c_api! {
-    /// Creates a listener. A null function is not called. The functions run on the thread of the job and must not wait for
-    /// background work. `rocksdb_options_add_eventlistener` takes the handle over.
+    /// Creates a listener. Null functions are not called. The functions run on the thread of the job and must not wait for
+    /// background work. `rocksdb_options_add_eventlistener` takes ownership of the handle.
     fn rocksdb_eventlistener_create(
         state: raw(*mut c_void), destructor: call rocksdb_destructor_cb, on_flush_begin: call on_flush_begin_cb,
         on_flush_completed: call on_flush_completed_cb, on_compaction_begin: call on_compaction_begin_cb,
@@ -371,7 +372,7 @@ c_api! {
         Owned(rocksdb_eventlistener_t { listener: Arc::new(listener) })
     }
 
-    /// Destroys a listener that no options took over. Accepts null.
+    /// Destroys a listener. Options that took ownership of a listener destroy it themselves. Accepts null.
     fn rocksdb_eventlistener_destroy(listener: own rocksdb_eventlistener_t) {
         drop(listener)
     }

@@ -1,4 +1,4 @@
-//! Loggers: where the info log of a database goes.
+//! Loggers: they receive the lines of the info log.
 
 use std::ffi::{CString, c_void};
 use std::fmt;
@@ -24,7 +24,7 @@ struct StderrLogger {
     prefix: String,
 }
 
-/// Hands lines to a function of the program.
+/// Passes lines to a function of the program.
 struct CallbackLogger {
     level: AtomicU8,
     state: State,

@@ -10,14 +10,14 @@ use crate::abi::Owned;
 use crate::cache::rocksdb_cache_t;
 use crate::db::rocksdb_t;
 
-/// Databases and caches whose memory is asked for.
+/// The databases and caches whose memory is measured.
 #[derive(Default)]
 pub struct rocksdb_memory_consumers_t {
     dbs: Vec<Db>,
     caches: Vec<Arc<BlockCache>>,
 }
 
-/// Bytes of memory, by use.
+/// The measured memory in bytes, by use.
 #[derive(Default)]
 pub struct rocksdb_memory_usage_t {
     mem_table_total: u64,
@@ -47,8 +47,8 @@ c_api! {
         }
     }
 
-    /// Measures the memory of the databases and caches. The memory of a cache is its usage, without its hash tables, as in
-    /// RocksDB.
+    /// Measures the memory of the databases and caches. As in RocksDB, the memory of a cache is the size of its entries, without
+    /// its hash tables.
     fn rocksdb_approximate_memory_usage_create(
         consumers: at rocksdb_memory_consumers_t, err
     ) -> Owned<rocksdb_memory_usage_t> {
@@ -65,7 +65,7 @@ c_api! {
         drop(usage)
     }
 
-    /// Frees memory that a function returned. The same as `free`. Accepts null.
+    /// Frees memory that a function of this library returned. Does the same as `free`. Accepts null.
     fn rocksdb_free(ptr: raw(*mut c_void)) {
         // SAFETY: the header requires null or memory that a function of this library returned for the caller to free.
         unsafe { crate::abi::returns::free(ptr) };

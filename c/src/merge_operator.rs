@@ -26,7 +26,7 @@ struct CMergeOperator {
     delete_value: Option<rocksdb_delete_value_cb>,
 }
 
-/// Operands as C takes them.
+/// Operands as the arrays that a C function gets.
 struct Operands {
     data: Vec<*const c_char>,
     lens: Vec<usize>,
@@ -34,7 +34,7 @@ struct Operands {
 }
 
 impl Operands {
-    /// `None` if C cannot count the operands.
+    /// Makes the arrays. Returns `None` if the number of operands does not fit in an `int`.
     fn new(operands: &[&[u8]]) -> Option<Operands> {
         Some(Operands {
             data: operands.iter().map(|operand| operand.as_ptr().cast()).collect(),
@@ -126,7 +126,7 @@ impl MergeOperator for CMergeOperator {
 }
 
 c_api! {
-    /// Creates a merge operator. `rocksdb_options_set_merge_operator` takes the handle over.
+    /// Creates a merge operator. `rocksdb_options_set_merge_operator` takes ownership of the handle.
     fn rocksdb_mergeoperator_create(
         state: raw(*mut c_void), destructor: call rocksdb_destructor_cb, full_merge: call rocksdb_full_merge_cb,
         partial_merge: call rocksdb_partial_merge_cb, delete_value: call rocksdb_delete_value_cb,
@@ -140,7 +140,7 @@ c_api! {
         })
     }
 
-    /// Destroys a merge operator that no options took over. Accepts null.
+    /// Destroys a merge operator. Options that took ownership of an operator destroy it themselves. Accepts null.
     fn rocksdb_mergeoperator_destroy(merge_operator: own rocksdb_mergeoperator_t) {
         drop(merge_operator)
     }

@@ -16,7 +16,7 @@ use crate::db::{rocksdb_column_family_handle_t, rocksdb_t};
 pub struct File {
     pub family: CString,
     pub level: i32,
-    /// `/000012.sst`, as RocksDB returns it.
+    /// The name with a leading slash, as in RocksDB: `/000012.sst`.
     pub name: CString,
     pub directory: CString,
     pub size: usize,
@@ -26,7 +26,7 @@ pub struct File {
     pub largest_seq: u64,
     pub entries: u64,
     pub deletions: u64,
-    /// The order of level 0. 0: not known.
+    /// The epoch number: the order of SST files in level 0. 0: not known.
     pub epoch_number: u64,
     /// The temperature as the MANIFEST stores it. 0: not known.
     pub temperature: u8,
@@ -59,7 +59,7 @@ pub struct rocksdb_livefiles_t {
     pub(crate) files: Vec<Arc<File>>,
 }
 
-/// The files that the metadata of a column family shows.
+/// Selects the files that the metadata of a column family includes.
 #[derive(Default)]
 pub struct rocksdb_column_family_metadata_options_t {
     level: i32,
@@ -73,7 +73,7 @@ pub(crate) fn c_string(text: &[u8]) -> CString {
     CString::new(text).unwrap_or_default()
 }
 
-/// The SST files of a column family, level by level.
+/// Returns the SST files of a column family, level by level.
 fn files_of(family: &Family) -> Vec<Arc<File>> {
     let pinned = family.pin_owned();
     let name = c_string(family.name().as_bytes());
@@ -102,7 +102,7 @@ fn files_of(family: &Family) -> Vec<Arc<File>> {
     pinned.version.files().map(file).collect()
 }
 
-/// The metadata of a column family. `options` choose a level (-1: all) and a range of keys.
+/// Returns the metadata of a column family. `options` select a level (-1: all levels) and a range of keys.
 fn describe(
     family: &Family,
     options: Option<&rocksdb_column_family_metadata_options_t>,
@@ -147,7 +147,7 @@ accessors! {
 }
 
 c_api! {
-    /// Creates options that choose all levels and all keys.
+    /// Creates options that select all levels and all keys.
     fn rocksdb_column_family_metadata_options_create() -> Owned<rocksdb_column_family_metadata_options_t> {
         Owned(rocksdb_column_family_metadata_options_t { level: -1, ..Default::default() })
     }
@@ -214,7 +214,7 @@ c_api! {
         drop(metadata)
     }
 
-    /// Returns the bytes of all SST files.
+    /// Returns the total size of all SST files, in bytes.
     fn rocksdb_column_family_metadata_get_size(metadata: at rocksdb_column_family_metadata_t) -> u64 {
         metadata.levels.iter().map(|level| sum(&level.files)).sum::<u64>()
     }
@@ -362,7 +362,7 @@ fn file(files: &rocksdb_livefiles_t, index: i32) -> Result<&Arc<File>> {
     file.ok_or_else(|| base::Error::invalid_argument(format!("there is no live file {index}")))
 }
 
-/// A live file that a program describes, to import it.
+/// The description of a live file that a program makes for an import.
 #[derive(Default)]
 pub struct rocksdb_livefile_t {
     family: CString,

@@ -16,7 +16,7 @@ use crate::table_properties::rocksdb_table_properties_t;
 pub struct rocksdb_readoptions_t {
     options: ReadOptions,
     rejected: Rejected,
-    /// 0 to 12 in RocksDB: what a read is for. Only kept; the engine counts reads by what they do.
+    /// The I/O activity of a read, 0 to 12 in RocksDB. Stored for the getter only.
     io_activity: i32,
     request_id: Option<Vec<u8>>,
     /// The name of the user-defined index. A read with such an index fails.
@@ -25,7 +25,7 @@ pub struct rocksdb_readoptions_t {
 has_rejected!(rocksdb_readoptions_t);
 
 impl rocksdb_readoptions_t {
-    /// The options for a read.
+    /// Returns the options for a read.
     ///
     /// # Errors
     /// InvalidArgument for a rejected value.
@@ -76,27 +76,28 @@ accessors! {
 }
 
 c_api! {
-    /// Reads see the snapshot. The options keep the snapshot. Null: reads see the newest entries.
+    /// Sets the snapshot of reads. The options hold a reference to the snapshot. Null: reads see the newest entries.
     fn rocksdb_readoptions_set_snapshot(options: mut rocksdb_readoptions_t, snapshot: inmaybe rocksdb_snapshot_t) {
         options.options.snapshot = snapshot.and_then(|snapshot| snapshot.snapshot.clone());
     }
 
-    /// Copies the key: iterators end before it. Null: no bound.
+    /// Sets the upper bound of iterators: they return only keys before it. Copies the key. Null: no bound.
     fn rocksdb_readoptions_set_iterate_upper_bound(options: mut rocksdb_readoptions_t, key: bound) {
         options.options.iterate_upper_bound = key.map(<[u8]>::to_vec);
     }
 
-    /// Copies the key: iterators begin at it. Null: no bound.
+    /// Sets the lower bound of iterators: they return no key before it. Copies the key. Null: no bound.
     fn rocksdb_readoptions_set_iterate_lower_bound(options: mut rocksdb_readoptions_t, key: bound) {
         options.options.iterate_lower_bound = key.map(<[u8]>::to_vec);
     }
 
-    /// Copies the timestamp: reads see entries up to it. Null: no timestamp.
+    /// Sets the timestamp of reads: they ignore entries with a newer timestamp. Copies the timestamp. Null: no timestamp.
     fn rocksdb_readoptions_set_timestamp(options: mut rocksdb_readoptions_t, ts: bound) {
         options.options.timestamp = ts.map(<[u8]>::to_vec);
     }
 
-    /// Copies the timestamp: iterators show all versions from it. Null: iterators show the newest version.
+    /// Sets the oldest timestamp of iterators. An iterator then returns each entry of a key whose timestamp is between this
+    /// timestamp and the timestamp of the read. Copies the timestamp. Null: iterators return only the newest entry of a key.
     fn rocksdb_readoptions_set_iter_start_ts(options: mut rocksdb_readoptions_t, ts: bound) {
         options.options.iter_start_ts = ts.map(<[u8]>::to_vec);
     }
@@ -124,7 +125,8 @@ c_api! {
         options.request_id = None;
     }
 
-    /// Iterators read only the SST files for which the filter returns 1. `destructor` runs once, after the last use.
+    /// Sets a table filter: iterators read only the SST files for which the filter returns 1. `destructor` runs once, after the
+    /// last use.
     fn rocksdb_readoptions_set_table_filter(
         options: mut rocksdb_readoptions_t, state: raw(*mut std::ffi::c_void),
         destructor: call rocksdb_destructor_cb, table_filter: call rocksdb_readoptions_table_filter_cb
@@ -148,8 +150,8 @@ c_api! {
         Flag(options.options.table_filter.is_some())
     }
 
-    /// Names the user-defined index of reads. Such indexes are not built: a read with an index fails. An empty text and
-    /// `nullptr` are no index.
+    /// Sets the name of the user-defined index of reads. Ironstone has no such indexes, so a read with an index fails. An empty
+    /// text and `nullptr` mean no index.
     fn rocksdb_readoptions_set_table_index_factory_from_string(
         options: mut rocksdb_readoptions_t, value: bytes, err
     ) {

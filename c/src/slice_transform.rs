@@ -26,7 +26,7 @@ impl PrefixExtractor for CExtractor {
         self.name.clone()
     }
 
-    /// A prefix must be a part of its key. A key whose transform is not a part of the key has no prefix.
+    /// Returns the prefix of a key. Returns `None` if the bytes that the program returns are not a part of the key.
     fn prefix<'a>(&self, key: &'a [u8]) -> Option<&'a [u8]> {
         let data: *const c_char = key.as_ptr().cast();
         if let Some(in_domain) = self.in_domain {
@@ -57,17 +57,17 @@ c_api! {
         })
     }
 
-    /// The prefix is the first `length` bytes. Shorter keys have no prefix.
+    /// Creates a prefix extractor of the first `length` bytes. Shorter keys have no prefix.
     fn rocksdb_slicetransform_create_fixed_prefix(length: usize) -> Owned<rocksdb_slicetransform_t> {
         Owned(rocksdb_slicetransform_t { extractor: Arc::new(BuiltinPrefix::Fixed(length)) })
     }
 
-    /// The prefix is the whole key.
+    /// Creates a prefix extractor of the whole key.
     fn rocksdb_slicetransform_create_noop() -> Owned<rocksdb_slicetransform_t> {
         Owned(rocksdb_slicetransform_t { extractor: Arc::new(BuiltinPrefix::Noop) })
     }
 
-    /// Destroys a prefix extractor that no options took over. Accepts null.
+    /// Destroys a prefix extractor. Options that took ownership of an extractor destroy it themselves. Accepts null.
     fn rocksdb_slicetransform_destroy(transform: own rocksdb_slicetransform_t) {
         drop(transform)
     }

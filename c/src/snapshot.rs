@@ -8,14 +8,14 @@ use engine::sequence::Snapshot;
 use crate::abi::ConstOwned;
 use crate::db::rocksdb_t;
 
-/// A snapshot. `None`: the database has a column family with `inplace_update_support`, whose values have no older versions.
-/// Reads with such a snapshot see the newest entries, as in RocksDB.
+/// A snapshot. `None`: the database has a column family with `inplace_update_support`. Such a column family overwrites values
+/// in memtables, so older entries do not exist. Reads with such a snapshot see the newest entries, as in RocksDB.
 pub struct rocksdb_snapshot_t {
     pub(crate) snapshot: Option<Arc<Snapshot>>,
 }
 
 impl rocksdb_snapshot_t {
-    /// Takes a snapshot, if the column families of the database can be read at one.
+    /// Takes a snapshot. Takes none if a column family of the database cannot be read at a snapshot.
     pub(crate) fn take(db: &Db) -> Self {
         let in_place = db.families().iter().any(|family| family.options().inplace_update_support);
         rocksdb_snapshot_t { snapshot: (!in_place).then(|| db.snapshot()) }
@@ -23,7 +23,7 @@ impl rocksdb_snapshot_t {
 }
 
 c_api! {
-    /// Reads with this snapshot see what is visible now.
+    /// Takes a snapshot. Reads with this snapshot see the entries that are visible at the time of this call.
     fn rocksdb_create_snapshot(db: at rocksdb_t) -> ConstOwned<rocksdb_snapshot_t> {
         ConstOwned(rocksdb_snapshot_t::take(&*db.db()?))
     }
@@ -34,7 +34,7 @@ c_api! {
         drop(snapshot)
     }
 
-    /// Returns the sequence number; 0 if the database cannot be read at a snapshot.
+    /// Returns the sequence number of the snapshot. Returns 0 if the database cannot be read at a snapshot.
     fn rocksdb_snapshot_get_sequence_number(snapshot: in rocksdb_snapshot_t) -> u64 {
         snapshot.snapshot.as_ref().map_or(0, |snapshot| snapshot.sequence())
     }

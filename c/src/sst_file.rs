@@ -19,7 +19,7 @@ use crate::write_options::rocksdb_ingestexternalfileoptions_t;
 pub struct rocksdb_sstfilewriter_t {
     options: rocksdb_options_t,
     writer: Option<ExternalWriter>,
-    /// The size of the last file that was finished.
+    /// The size of the last finished file in bytes.
     size: u64,
 }
 
@@ -45,7 +45,7 @@ fn ingest(
     db.db()?.ingest(vec![IngestRequest::new(family.clone(), files, options.options.clone())])
 }
 
-/// The paths of an array of C strings.
+/// Converts an array of C strings to paths.
 ///
 /// # Safety
 /// The array has `count` items that are null or end with NUL.
@@ -57,7 +57,7 @@ unsafe fn paths(list: *const *const c_char, count: usize) -> Result<Vec<PathBuf>
 }
 
 c_api! {
-    /// Creates a writer of SST files with these options. The options of files in `env` are hints without effect.
+    /// Creates a writer of SST files with these options. `env` has no effect.
     fn rocksdb_sstfilewriter_create(
         env: in rocksdb_envoptions_t, io_options: in rocksdb_options_t
     ) -> Owned<rocksdb_sstfilewriter_t> {
@@ -65,7 +65,7 @@ c_api! {
         Owned(rocksdb_sstfilewriter_t::new(io_options))
     }
 
-    /// As `rocksdb_sstfilewriter_create`, with another comparator than the comparator of the options.
+    /// As `rocksdb_sstfilewriter_create`. `comparator` replaces the comparator of the options.
     fn rocksdb_sstfilewriter_create_with_comparator(
         env: in rocksdb_envoptions_t, io_options: in rocksdb_options_t, comparator: in rocksdb_comparator_t
     ) -> Owned<rocksdb_sstfilewriter_t> {
@@ -88,7 +88,7 @@ c_api! {
         writer.writer()?.entries()?.put(key, val)
     }
 
-    /// Adds a key and its value. Keys come in the order of the comparator.
+    /// Adds a key and its value. The program must add the keys in the order of the comparator.
     fn rocksdb_sstfilewriter_put(writer: mut rocksdb_sstfilewriter_t, key: bytes, val: bytes, err) {
         writer.writer()?.entries()?.put(key, val)
     }
@@ -118,7 +118,7 @@ c_api! {
         writer.writer()?.entries()?.delete_range(begin_key, end_key)
     }
 
-    /// Ends the file. A file without entries is an error.
+    /// Finishes the file. Reports an error if the file has no entries.
     fn rocksdb_sstfilewriter_finish(writer: mut rocksdb_sstfilewriter_t, err) {
         let info = writer.writer()?.finish()?;
         writer.size = info.file_size;
@@ -126,7 +126,7 @@ c_api! {
         Ok(())
     }
 
-    /// Returns the bytes of the file, also after its end.
+    /// Returns the size of the file in bytes. After the finish, returns the size of the finished file.
     fn rocksdb_sstfilewriter_file_size(writer: mut rocksdb_sstfilewriter_t, file_size: out u64) {
         file_size.set(writer.writer.as_ref().map_or(writer.size, ExternalWriter::file_size));
     }

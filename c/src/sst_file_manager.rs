@@ -1,6 +1,6 @@
 //! SST file managers: limits of space and of the speed of deletions.
 //!
-//! An open with a manager fails: databases do not use managers yet.
+//! Databases do not use managers yet. An open with a manager fails.
 
 use std::sync::Arc;
 
@@ -29,14 +29,14 @@ c_api! {
         drop(manager)
     }
 
-    /// Bytes that all tracked files may have; 0: no limit.
+    /// The maximum total size of all tracked files in bytes. 0: no limit.
     fn rocksdb_sst_file_manager_set_max_allowed_space_usage(
         manager: at rocksdb_sst_file_manager_t, max_allowed_space: u64
     ) {
         change(manager, |options| options.max_allowed_space = max_allowed_space);
     }
 
-    /// Bytes that stay free for compactions.
+    /// The free space that is reserved for compactions, in bytes.
     fn rocksdb_sst_file_manager_set_compaction_buffer_size(
         manager: at rocksdb_sst_file_manager_t, compaction_buffer_size: u64
     ) {
@@ -53,7 +53,7 @@ c_api! {
         manager.manager.is_space_reached(0)
     }
 
-    /// Returns the bytes of the tracked files.
+    /// Returns the total size of the tracked files, in bytes.
     fn rocksdb_sst_file_manager_get_total_size(manager: at rocksdb_sst_file_manager_t) -> u64 {
         manager.manager.total_size()
     }
@@ -69,7 +69,7 @@ c_api! {
         change(manager, |options| options.rate_bytes_per_sec = u64::try_from(delete_rate).unwrap_or(0));
     }
 
-    /// Returns the share of trash in the tracked bytes above which files are deleted at once.
+    /// Returns the maximum ratio of trash to tracked files. Above this ratio, files are deleted at once.
     fn rocksdb_sst_file_manager_get_max_trash_db_ratio(manager: at rocksdb_sst_file_manager_t) -> f64 {
         manager.manager.options().max_trash_db_ratio
     }
@@ -78,7 +78,7 @@ c_api! {
         change(manager, |options| options.max_trash_db_ratio = ratio);
     }
 
-    /// Returns the bytes of the files that wait for their deletion.
+    /// Returns the total size of the files that wait for their deletion, in bytes.
     fn rocksdb_sst_file_manager_get_total_trash_size(manager: at rocksdb_sst_file_manager_t) -> u64 {
         manager.manager.trash_size()
     }

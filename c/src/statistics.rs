@@ -7,18 +7,18 @@ use crate::abi::{Buffer, Owned};
 use crate::constants::PERF_METRICS;
 use crate::options::rocksdb_options_t;
 
-/// The numbers of a histogram.
+/// The data of a histogram.
 #[derive(Default)]
 pub struct rocksdb_statistics_histogram_data_t {
     data: HistogramData,
 }
 
-/// The perf context of the thread that uses the handle.
+/// The perf context. Each call uses the counters of the calling thread.
 pub struct rocksdb_perfcontext_t {
     _private: (),
 }
 
-/// A kind of file checksums.
+/// A factory of checksums of whole files.
 pub struct rocksdb_file_checksum_gen_factory_t {
     pub(crate) kind: FileChecksumGen,
 }
@@ -57,7 +57,7 @@ c_api! {
         }
     }
 
-    /// Copies the numbers of a histogram. The numbers are 0 without statistics, and for an unknown histogram.
+    /// Copies the data of a histogram. All numbers are 0 without statistics, and for an unknown histogram.
     fn rocksdb_options_statistics_get_histogram_data(
         options: at rocksdb_options_t, histogram_type: u32, data: mut rocksdb_statistics_histogram_data_t
     ) {
@@ -68,12 +68,12 @@ c_api! {
         };
     }
 
-    /// Sets what the perf context of this thread counts: 0 to 6 as RocksDB's `PerfLevel`.
+    /// Sets the perf level of this thread: 0 to 6 as in RocksDB's `PerfLevel`.
     fn rocksdb_set_perf_level(level: i32) {
         stats::set_perf_level_number(i64::from(level));
     }
 
-    /// Returns a handle of the perf context of each thread that uses the handle.
+    /// Returns a handle of the perf context. Each call with the handle uses the counters of the calling thread.
     fn rocksdb_perfcontext_create() -> Owned<rocksdb_perfcontext_t> {
         Owned(rocksdb_perfcontext_t { _private: () })
     }
@@ -101,7 +101,7 @@ c_api! {
         drop(context)
     }
 
-    /// File checksums are CRC32C.
+    /// Creates a factory of CRC32C checksums.
     fn rocksdb_file_checksum_gen_crc32c_factory_create() -> Owned<rocksdb_file_checksum_gen_factory_t> {
         Owned(rocksdb_file_checksum_gen_factory_t { kind: FileChecksumGen::Crc32c })
     }

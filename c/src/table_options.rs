@@ -35,7 +35,7 @@ pub struct rocksdb_cuckoo_table_options_t {
 has_rejected!(rocksdb_block_based_table_options_t, rocksdb_cuckoo_table_options_t);
 
 impl Default for rocksdb_cuckoo_table_options_t {
-    /// RocksDB's defaults.
+    /// Returns RocksDB's defaults.
     fn default() -> Self {
         rocksdb_cuckoo_table_options_t {
             hash_table_ratio: 0.9,
@@ -48,7 +48,7 @@ impl Default for rocksdb_cuckoo_table_options_t {
     }
 }
 
-/// Reads the name of a user-defined index. An empty text and `nullptr` are no index.
+/// Checks the name of a user-defined index. An empty text and `nullptr` mean no index.
 ///
 /// # Errors
 /// NotSupported for an index that RocksDB does not have.
@@ -153,14 +153,14 @@ accessors! {
 }
 
 c_api! {
-    /// Takes the filter policy over. Null: no filters.
+    /// Sets the filter policy. Takes ownership of it. Null: no filters.
     fn rocksdb_block_based_options_set_filter_policy(
         options: mut rocksdb_block_based_table_options_t, policy: own rocksdb_filterpolicy_t
     ) {
         options.options.filter_policy = policy.map(|policy| policy.policy.clone());
     }
 
-    /// Shares the block cache. Null changes nothing.
+    /// Sets the block cache. It is shared. Null changes nothing.
     fn rocksdb_block_based_options_set_block_cache(
         options: mut rocksdb_block_based_table_options_t, cache: maybe rocksdb_cache_t
     ) {
@@ -170,8 +170,8 @@ c_api! {
         }
     }
 
-    /// Names the user-defined index. Such indexes are not built: an open with an index fails. An empty text and `nullptr`
-    /// are no index.
+    /// Sets the name of the user-defined index. Ironstone has no such indexes, so an open with an index fails. An empty text and
+    /// `nullptr` mean no index.
     fn rocksdb_block_based_options_set_user_defined_index_factory_from_string(
         options: mut rocksdb_block_based_table_options_t, value: bytes, err
     ) {

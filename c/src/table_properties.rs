@@ -1,4 +1,4 @@
-//! The properties of an SST file, as listeners and table filters see them.
+//! The properties of an SST file, for listeners and table filters.
 
 use std::sync::Arc;
 
@@ -102,7 +102,7 @@ c_api! {
         property.map(|(_, value)| Text::bytes(value))
     }
 
-    /// Returns null: no property has a readable form of its own.
+    /// Returns null, because Ironstone has no readable properties.
     fn rocksdb_table_properties_readable_properties_key_at(
         properties: in rocksdb_table_properties_t, pos: usize, key_len: out usize
     ) -> Option<Text> {

@@ -21,7 +21,7 @@ plain_options! {
 }
 
 plain_options! {
-    /// Options of a transaction. Times are in milliseconds where the name has no unit; -1: the value of the database.
+    /// Options of a transaction. A time without a unit in its name is in milliseconds. -1: the value of the database.
     rocksdb_transaction_options_t, "rocksdb_transaction_options_";
     @create rocksdb_transaction_options_create, rocksdb_transaction_options_destroy;
     set_snapshot: flag = false;

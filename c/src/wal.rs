@@ -49,10 +49,10 @@ impl rocksdb_wal_iterator_t {
 
 facts! {
     rocksdb_wal_file_t, "rocksdb_wal_file_", |f|;
-    /// The path below the WAL directory. The string ends with the handle.
+    /// Returns the path relative to the WAL directory. The string is valid until the handle is destroyed.
     path_name: Text => Text::string(&f.path);
     log_number: u64 => f.file.number.0;
-    /// `rocksdb_wal_file_type_archived_log` or `rocksdb_wal_file_type_alive_log`.
+    /// Returns `rocksdb_wal_file_type_archived_log` or `rocksdb_wal_file_type_alive_log`.
     type: i32 => i32::from(f.file.file_type == WalFileType::Live);
     start_sequence: u64 => f.file.start_sequence;
     size_file_bytes: u64 => f.file.size;
@@ -74,7 +74,7 @@ c_api! {
         files.files.len()
     }
 
-    /// Returns a WAL file, or null if there is no such file. The handle ends with the list.
+    /// Returns a WAL file, or null if there is no such file. The handle is valid until the list is destroyed.
     fn rocksdb_wal_files_get_wal_file(
         files: in rocksdb_wal_files_t, index: usize
     ) -> Option<Ref<rocksdb_wal_file_t>> {
@@ -90,8 +90,8 @@ c_api! {
         drop(file)
     }
 
-    /// Returns the write batches from the batch with this sequence number on. The iterator is at the first batch. Checksums
-    /// are verified always, also with `verify_checksums` of 0.
+    /// Returns an iterator over the write batches, beginning with the batch that contains this sequence number. The iterator is
+    /// at the first batch. Checksums are always verified, even if `verify_checksums` is 0.
     fn rocksdb_get_updates_since(
         db: at rocksdb_t, seq_number: u64, options: inmaybe rocksdb_wal_readoptions_t, err
     ) -> Owned<rocksdb_wal_iterator_t> {

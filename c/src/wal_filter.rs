@@ -1,7 +1,7 @@
-//! WAL filters of the program: functions that see each WAL record at an open, and skip, replace or reject the record.
+//! WAL filters: functions of the program that skip, replace or reject WAL records during recovery.
 //!
-//! RocksDB keeps a bare pointer to the filter. Here options and databases share the filter: its destructor runs when no
-//! handle, no options and no database use the filter. Source: RocksDB `db/c.cc` (`rocksdb_walfilter_t`).
+//! RocksDB stores a raw pointer to the filter. Here options and databases share the filter. Its destructor runs when no
+//! handle, no options and no database use the filter any longer. Source: RocksDB `db/c.cc` (`rocksdb_walfilter_t`).
 
 use std::ffi::{c_char, c_int, c_void};
 use std::path::Path;
@@ -29,7 +29,7 @@ pub struct rocksdb_walfilter_t {
     pub(crate) filter: Arc<dyn WalFilter>,
 }
 
-/// A filter that calls functions of the program. A null function leaves the replay as it is.
+/// A filter that calls functions of the program. If a function is null, replay continues as without a filter.
 struct CFilter {
     state: State,
     name: String,
@@ -42,7 +42,7 @@ impl WalFilter for CFilter {
         &self.name
     }
 
-    /// Hands the WAL numbers over in the order of the ids, and the names in their own order, as RocksDB does.
+    /// Passes the WAL numbers in the order of the column family ids, and the names in the order of names, as RocksDB does.
     fn families(&self, families: &[(FamilyId, String, FileNumber)]) {
         let Some(call) = self.families else { return };
         let mut by_id: Vec<_> = families.iter().collect();
@@ -95,7 +95,7 @@ impl WalFilter for CFilter {
     }
 }
 
-/// What the answer of the program means. `new` is the batch of a program that changed the record.
+/// Converts the number that the program returned to a decision. `new` is the new batch if the program changed the record.
 #[allow(non_upper_case_globals, reason = "the constants have the names of C")]
 fn decision(answer: c_int, new: Option<rocksdb_writebatch_t>) -> WalFilterDecision {
     match answer {
@@ -108,7 +108,7 @@ fn decision(answer: c_int, new: Option<rocksdb_writebatch_t>) -> WalFilterDecisi
     }
 }
 
-/// A new batch that cannot be written is damage.
+/// Replaces a record with a new batch. If the new batch cannot be written, the record counts as corrupt.
 fn replacement(mut new: rocksdb_writebatch_t) -> WalFilterDecision {
     match new.batch_to_write() {
         Ok(batch) => WalFilterDecision::Replace(batch.bytes().to_vec()),
@@ -117,7 +117,7 @@ fn replacement(mut new: rocksdb_writebatch_t) -> WalFilterDecision {
 }
 
 c_api! {
-    /// Creates a WAL filter. A null function leaves the replay as it is.
+    /// Creates a WAL filter. If a function is null, replay continues as without a filter.
     fn rocksdb_walfilter_create(
         state: raw(*mut c_void), destructor: call rocksdb_destructor_cb,
         column_family_log_number_map: call rocksdb_walfilter_column_family_log_number_map_cb,

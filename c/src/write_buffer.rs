@@ -13,7 +13,8 @@ pub struct rocksdb_write_buffer_manager_t {
 }
 
 c_api! {
-    /// Creates a manager. `buffer_size` is in bytes; 0: no limit. With `allow_stall` writers wait at the limit.
+    /// Creates a manager. `buffer_size` is the limit in bytes; 0: no limit. With `allow_stall`, writers wait if memtables use
+    /// more than the limit.
     fn rocksdb_write_buffer_manager_create(
         buffer_size: usize, allow_stall: bool
     ) -> Owned<rocksdb_write_buffer_manager_t> {
@@ -43,19 +44,19 @@ c_api! {
         manager.manager.charges_cache()
     }
 
-    /// Returns the bytes of all memtables.
+    /// Returns the memory of all memtables in bytes.
     fn rocksdb_write_buffer_manager_memory_usage(manager: at rocksdb_write_buffer_manager_t) -> usize {
         manager.manager.memory_usage()
     }
 
-    /// Returns the bytes of the active memtables.
+    /// Returns the memory of the active memtables in bytes.
     fn rocksdb_write_buffer_manager_mutable_memtable_memory_usage(
         manager: at rocksdb_write_buffer_manager_t
     ) -> usize {
         manager.manager.mutable_usage()
     }
 
-    /// Returns the bytes that are charged to the cache.
+    /// Returns the memory that is charged to the cache in bytes.
     fn rocksdb_write_buffer_manager_dummy_entries_in_cache_usage(
         manager: at rocksdb_write_buffer_manager_t
     ) -> usize {

@@ -13,7 +13,7 @@ use crate::abi::{Owned, Rejected};
 pub struct rocksdb_writeoptions_t {
     options: WriteOptions,
     rejected: Rejected,
-    /// 0 to 12 in RocksDB: what a write is for. Only kept.
+    /// The I/O activity of a write, 0 to 12 in RocksDB. Stored for the getter only.
     io_activity: i32,
 }
 
@@ -62,7 +62,7 @@ has_rejected!(
 );
 
 impl rocksdb_writeoptions_t {
-    /// The options for a write.
+    /// Returns the options for a write.
     ///
     /// # Errors
     /// InvalidArgument for a rejected value.
@@ -152,7 +152,7 @@ accessors! {
 }
 
 c_api! {
-    /// 1: writes go to the memtable only, and a crash loses writes that were not flushed.
+    /// Sets whether writes skip the WAL. With 1, a crash loses writes that were not flushed.
     fn rocksdb_writeoptions_disable_WAL(options: mut rocksdb_writeoptions_t, disable: i32) {
         options.options.disableWAL = disable != 0;
     }

@@ -4,14 +4,14 @@
  * The functions are the functions of RocksDB 11.8.1. The rules of all functions:
  *
  * 1. Handles. A handle is a pointer to an opaque struct. A function whose name ends with `_destroy`, `_close` or
- *    `_release...` ends the handle. Handles may be destroyed in any order: each handle counts its use of the database.
- *    After `rocksdb_close`, calls with the other handles of the database report errors. An open
- *    iterator continues: it shows the rows of its state.
- * 2. Null pointers. A null handle is an error where there is an `errptr`; without `errptr` the function does nothing
- *    and returns 0 or NULL. All `_destroy` functions accept NULL.
+ *    `_release...` destroys the handle. Handles may be destroyed in any order: each handle holds a reference to the
+ *    database. After `rocksdb_close`, calls with the other handles of the database report errors. An open iterator
+ *    continues to return the entries that were visible when it was created.
+ * 2. Null pointers. If a handle is null, a function with `errptr` reports an error. A function without `errptr` does
+ *    nothing and returns 0 or NULL. All `_destroy` functions accept NULL.
  * 3. Errors. `errptr` points to NULL, or to an error string that `malloc` allocated. On success `*errptr` does not
  *    change. On failure the old string is freed and `*errptr` is a new string, which the caller frees. `errptr` itself
- *    may be NULL: the error is dropped then.
+ *    may be NULL. The error is then dropped.
  * 4. Memory. The caller frees each returned `char*` with `free` or `rocksdb_free`. A returned `const char*` belongs to
  *    the handle that returned it. A NULL pointer with the length 0 is an empty byte string.
  * 5. Truth values are `unsigned char`: 0 is false, all other values are true.
@@ -20,9 +20,9 @@
  * 7. Callbacks. The destructor of a state runs once, after the last use. A callback must return; it must not unwind.
  * 8. Panics. A panic inside the library becomes an error that names the function. Without `errptr` the function
  *    returns 0 or NULL, and the panic message is on the standard error stream.
- * 9. Options. A setter takes every number. The use of a handle with a number that is not a value of its option is
- *    an InvalidArgument that names the option.
- * 10. Features that are not built. The function reports `Not implemented: NAME`. Without `errptr` it returns 0 or NULL.
+ * 9. Options. A setter accepts every number. If the number is not a value of the option, the call that uses the handle
+ *    reports InvalidArgument with the name of the option.
+ * 10. Features that Ironstone does not have. The function reports `Not implemented: NAME`. Without `errptr` it returns 0 or NULL.
  *
  * What the library cannot catch: pointers that are neither NULL nor valid, lengths that do not match their buffers,
  * handles that are used after their destruction, and handles of the wrong type.
@@ -153,7 +153,7 @@ typedef struct rocksdb_slice_t {
   size_t size;
 } rocksdb_slice_t;
 
-/* What a size estimate includes. */
+/* The parts that a size estimate includes. */
 enum {
   rocksdb_size_approximation_flags_none = 0,
   rocksdb_size_approximation_flags_include_memtable = 1,
@@ -174,20 +174,20 @@ enum {
   rocksdb_block_based_table_index_type_two_level_index_search = 2,
 };
 
-/* The index in a data block. */
+/* The index inside a data block. */
 enum {
   rocksdb_block_based_table_data_block_index_type_binary_search = 0,
   rocksdb_block_based_table_data_block_index_type_binary_search_and_hash = 1,
 };
 
-/* The search in an index block. */
+/* The search algorithm in an index block. */
 enum {
   rocksdb_block_based_table_index_block_search_type_binary = 0,
   rocksdb_block_based_table_index_block_search_type_interpolation = 1,
   rocksdb_block_based_table_index_block_search_type_auto = 2,
 };
 
-/* Which tables keep their metadata in the block cache. */
+/* The tables whose index and filter blocks are pinned in the block cache. */
 enum {
   rocksdb_block_based_k_fallback_pinning_tier = 0,
   rocksdb_block_based_k_none_pinning_tier = 1,
@@ -195,7 +195,7 @@ enum {
   rocksdb_block_based_k_all_pinning_tier = 3,
 };
 
-/* What statistics count. */
+/* The statistics that are collected. */
 enum {
   rocksdb_statistics_level_disable_all = 0,
   rocksdb_statistics_level_except_tickers = 0,
@@ -206,13 +206,13 @@ enum {
   rocksdb_statistics_level_all = 5,
 };
 
-/* Which new blobs go to the blob cache. */
+/* The new blobs that are added to the blob cache. */
 enum {
   rocksdb_prepopulate_blob_disable = 0,
   rocksdb_prepopulate_blob_flush_only = 1,
 };
 
-/* How recovery treats a damaged WAL. */
+/* How recovery treats torn and corrupt WAL records. */
 enum {
   rocksdb_tolerate_corrupted_tail_records_recovery = 0,
   rocksdb_absolute_consistency_recovery = 1,
@@ -239,7 +239,7 @@ enum {
   rocksdb_fifo_compaction = 2,
 };
 
-/* Which file of a level is compacted first. */
+/* The order in which the SST files of a level are compacted. */
 enum {
   rocksdb_k_by_compensated_size_compaction_pri = 0,
   rocksdb_k_oldest_largest_seq_first_compaction_pri = 1,
@@ -248,7 +248,7 @@ enum {
   rocksdb_k_round_robin_compaction_pri = 4,
 };
 
-/* What the perf context counts. */
+/* The counters and times that the perf context collects. */
 enum {
   rocksdb_uninitialized = 0,
   rocksdb_disable = 1,
@@ -258,7 +258,7 @@ enum {
   rocksdb_out_of_bounds = 5,
 };
 
-/* Answers of a WAL filter. */
+/* The decisions of a WAL filter. */
 enum {
   rocksdb_wal_filter_continue_processing = 0,
   rocksdb_wal_filter_ignore_current_record = 1,
@@ -266,7 +266,7 @@ enum {
   rocksdb_wal_filter_corrupted_record = 3,
 };
 
-/* What a trace leaves out. */
+/* The calls that a trace leaves out. */
 enum {
   rocksdb_trace_filter_none = 0,
   rocksdb_trace_filter_get = 1,
@@ -276,7 +276,7 @@ enum {
   rocksdb_trace_filter_multi_get = 16,
 };
 
-/* When universal compaction stops to add runs. */
+/* The condition at which universal compaction adds no more sorted runs to a compaction. */
 enum {
   rocksdb_similar_size_compaction_stop_style = 0,
   rocksdb_total_size_compaction_stop_style = 1,
@@ -387,14 +387,14 @@ enum {
 };
 
 /* The functions that a program hands in. */
-/* Runs once, when nothing uses the state any more. */
+/* Frees the state. Called once, after the last use of the state. */
 typedef void (*rocksdb_destructor_cb)(void* state);
-/* Returns the name of an object. The string ends with the object. */
+/* Returns the name of an object. The string must be valid until the object is destroyed. */
 typedef const char* (*rocksdb_name_cb)(void* state);
 /* Returns a number below, equal to, or above 0 if `a` is before, equal to, or after `b`. */
 typedef int (*rocksdb_compare_cb)(void* state, const char* a, size_t alen, const char* b,
     size_t blen);
-/* Compares keys without their timestamps. A flag says if the key carries a timestamp. */
+/* Compares keys without their timestamps. The flag of a key is 1 if the key ends with a timestamp. */
 typedef int (*rocksdb_compare_without_ts_cb)(void* state, const char* a, size_t alen,
     unsigned char a_has_ts, const char* b, size_t blen, unsigned char b_has_ts);
 /* Merges operands, oldest first, onto the existing value, which is null if there is none. Returns the new value, or null
@@ -409,8 +409,8 @@ typedef char* (*rocksdb_partial_merge_cb)(void* state, const char* key, size_t k
     unsigned char* success, size_t* new_value_length);
 /* Frees a value that a merge function returned. If the function is null, `free` frees the value. */
 typedef void (*rocksdb_delete_value_cb)(void* state, const char* value, size_t value_length);
-/* Returns 1 to remove the entry. Sets `value_changed` to 1 and `new_value` to change the value; the function keeps the
-   new value until its next call. */
+/* Returns 1 to remove the entry. To change the value, sets `value_changed` to 1 and `new_value` to the new value. The new
+   value must be valid until the next call of the function. */
 typedef unsigned char (*rocksdb_filter_cb)(void* state, int level, const char* key,
     size_t key_length, const char* existing_value, size_t value_length, char** new_value,
     size_t* new_value_length, unsigned char* value_changed);
@@ -422,21 +422,21 @@ typedef char* (*rocksdb_transform_cb)(void* state, const char* key, size_t lengt
     size_t* dst_length);
 /* Returns 1 if the key has a prefix. */
 typedef unsigned char (*rocksdb_in_domain_cb)(void* state, const char* key, size_t length);
-/* Takes a line of the info log. The line has no NUL at its end. */
+/* Receives a line of the info log. The line has no NUL at its end. */
 typedef void (*rocksdb_log_cb)(void* state, uint32_t level, char* message, size_t length);
-/* Gets a put of a write batch. */
+/* Receives a put of a write batch. */
 typedef void (*rocksdb_batch_put_cb)(void* state, const char* k, size_t klen, const char* v,
     size_t vlen);
-/* Gets a deletion of a write batch. */
+/* Receives a deletion of a write batch. */
 typedef void (*rocksdb_batch_delete_cb)(void* state, const char* k, size_t klen);
-/* Gets the log data of a write batch. */
+/* Receives the log data of a write batch. */
 typedef void (*rocksdb_batch_log_data_cb)(void* state, const char* blob, size_t blob_len);
-/* Gets a put or a merge of a write batch, with the column family. */
+/* Receives a put or a merge of a write batch, with the id of the column family. */
 typedef void (*rocksdb_batch_put_cf_cb)(void* state, uint32_t cfid, const char* k, size_t klen,
     const char* v, size_t vlen);
-/* Gets a deletion of a write batch, with the column family. */
+/* Receives a deletion of a write batch, with the id of the column family. */
 typedef void (*rocksdb_batch_delete_cf_cb)(void* state, uint32_t cfid, const char* k, size_t klen);
-/* Returns the bytes of the timestamps of a column family. */
+/* Returns the length of the timestamps of a column family in bytes. 0: the column family has no timestamps. */
 typedef size_t (*rocksdb_ts_size_cb)(void* state, uint32_t cfid);
 typedef void (*on_flush_begin_cb)(void* state, rocksdb_t* db, const rocksdb_flushjobinfo_t* info);
 typedef void (*on_flush_completed_cb)(void* state, rocksdb_t* db,
@@ -478,7 +478,7 @@ typedef int (*rocksdb_walfilter_log_record_found_cb)(void* state, unsigned long 
     rocksdb_writebatch_t* new_batch, unsigned char* batch_changed);
 
 /* ---- Backup engines: backups of a database in a directory, and their restore ---- */
-/* Opens a directory of backups, and creates it if it is missing. The environment is that of `options`. */
+/* Opens a directory of backups. Creates the directory if it does not exist. Uses the environment of `options`. */
 extern ROCKSDB_LIBRARY_API rocksdb_backup_engine_t* rocksdb_backup_engine_open(const rocksdb_options_t* options,
     const char* path, char** errptr);
 /* Opens a directory of backups. `env` is the environment of the databases. */
@@ -486,28 +486,29 @@ extern ROCKSDB_LIBRARY_API rocksdb_backup_engine_t* rocksdb_backup_engine_open_o
     rocksdb_env_t* env, char** errptr);
 extern ROCKSDB_LIBRARY_API void rocksdb_backup_engine_create_new_backup(rocksdb_backup_engine_t* be,
     rocksdb_t* db, char** errptr);
-/* With `flush_before_backup` the memtables are flushed first, and the backup needs no WAL. */
+/* Creates a backup. With `flush_before_backup` the memtables are flushed first, and the backup needs no WAL. */
 extern ROCKSDB_LIBRARY_API void rocksdb_backup_engine_create_new_backup_flush(rocksdb_backup_engine_t* be,
     rocksdb_t* db, unsigned char flush_before_backup, char** errptr);
-/* Null options: the defaults. Writes the number of the backup to `backup_id`, which may be null. */
+/* Creates a backup with options. Null options mean the defaults. Writes the number of the backup to `backup_id`, which may
+   be null. */
 extern ROCKSDB_LIBRARY_API void rocksdb_backup_engine_create_new_backup_with_options(rocksdb_backup_engine_t* be,
     rocksdb_t* db, const rocksdb_create_backup_options_t* options, uint32_t* backup_id,
     char** errptr);
-/* As `rocksdb_backup_engine_create_new_backup_with_options`, with bytes of the program. Null: no bytes. */
+/* As `rocksdb_backup_engine_create_new_backup_with_options`. Also stores metadata of the program. Null: no metadata. */
 extern ROCKSDB_LIBRARY_API void rocksdb_backup_engine_create_new_backup_with_metadata(rocksdb_backup_engine_t* be,
     rocksdb_t* db, const rocksdb_create_backup_options_t* options, const char* app_metadata,
     size_t app_metadata_len, uint32_t* backup_id, char** errptr);
-/* Deletes all backups but the newest. */
+/* Deletes all backups except the newest `num_backups_to_keep` backups. */
 extern ROCKSDB_LIBRARY_API void rocksdb_backup_engine_purge_old_backups(rocksdb_backup_engine_t* be,
     uint32_t num_backups_to_keep, char** errptr);
 /* Compares the sizes of the files of a backup with the recorded sizes. */
 extern ROCKSDB_LIBRARY_API void rocksdb_backup_engine_verify_backup(rocksdb_backup_engine_t* be,
     uint32_t backup_id, char** errptr);
-/* Replaces the database in `db_dir` by the newest backup. The database must be closed. */
+/* Replaces the database in `db_dir` with the newest backup. The database must be closed. */
 extern ROCKSDB_LIBRARY_API void rocksdb_backup_engine_restore_db_from_latest_backup(rocksdb_backup_engine_t* be,
     const char* db_dir, const char* wal_dir, const rocksdb_restore_options_t* restore_options,
     char** errptr);
-/* Replaces the database in `db_dir` by a backup. The database must be closed. */
+/* Replaces the database in `db_dir` with a backup. The database must be closed. */
 extern ROCKSDB_LIBRARY_API void rocksdb_backup_engine_restore_db_from_backup(rocksdb_backup_engine_t* be,
     const char* db_dir, const char* wal_dir, const rocksdb_restore_options_t* restore_options,
     uint32_t backup_id, char** errptr);
@@ -519,16 +520,16 @@ extern ROCKSDB_LIBRARY_API int64_t rocksdb_backup_engine_info_timestamp(const ro
     int index);
 extern ROCKSDB_LIBRARY_API uint32_t rocksdb_backup_engine_info_backup_id(const rocksdb_backup_engine_info_t* info,
     int index);
-/* Returns the bytes of all files of the backup. Files that backups share count in each backup. */
+/* Returns the total size of the files of the backup, in bytes. A file that several backups share counts in each of them. */
 extern ROCKSDB_LIBRARY_API uint64_t rocksdb_backup_engine_info_size(const rocksdb_backup_engine_info_t* info,
     int index);
 extern ROCKSDB_LIBRARY_API uint32_t rocksdb_backup_engine_info_number_files(const rocksdb_backup_engine_info_t* info,
     int index);
-/* Returns the bytes of the program. The bytes end with the handle. */
+/* Returns the metadata of the program. The bytes are valid until the handle is destroyed. */
 extern ROCKSDB_LIBRARY_API const char* rocksdb_backup_engine_info_app_metadata(const rocksdb_backup_engine_info_t* info,
     int index, size_t* len);
 extern ROCKSDB_LIBRARY_API void rocksdb_backup_engine_info_destroy(const rocksdb_backup_engine_info_t* info);
-/* Ends the backup that runs, and rejects new backups of this handle. */
+/* Stops the running backup, and rejects new backups of this handle. */
 extern ROCKSDB_LIBRARY_API void rocksdb_backup_engine_stop_backup(rocksdb_backup_engine_t* be);
 extern ROCKSDB_LIBRARY_API void rocksdb_backup_engine_close(rocksdb_backup_engine_t* be);
 
@@ -602,22 +603,22 @@ extern ROCKSDB_LIBRARY_API rocksdb_backup_engine_options_t* rocksdb_backup_engin
 extern ROCKSDB_LIBRARY_API void rocksdb_backup_engine_options_destroy(rocksdb_backup_engine_options_t* options);
 extern ROCKSDB_LIBRARY_API void rocksdb_backup_engine_options_set_backup_dir(rocksdb_backup_engine_options_t* options,
     const char* dir);
-/* The string ends with the handle, or with the next change. */
+/* Returns the backup directory. The string is valid until the option changes or the handle is destroyed. */
 extern ROCKSDB_LIBRARY_API const char* rocksdb_backup_engine_options_get_backup_dir(rocksdb_backup_engine_options_t* options,
     size_t* size);
-/* Shares the environment of the backups. Null: the environment of the databases. */
+/* Sets the environment of the backups. The environment is shared. Null: the environment of the databases. */
 extern ROCKSDB_LIBRARY_API void rocksdb_backup_engine_options_set_env(rocksdb_backup_engine_options_t* options,
     rocksdb_env_t* env);
-/* Shares the rate limiter. Null: the option `backup_rate_limit`. */
+/* Sets the rate limiter of backups. The limiter is shared. Null: the option `backup_rate_limit` limits the rate. */
 extern ROCKSDB_LIBRARY_API void rocksdb_backup_engine_options_set_backup_rate_limiter(rocksdb_backup_engine_options_t* options,
     rocksdb_ratelimiter_t* limiter);
-/* Shares the rate limiter. Null: the option `restore_rate_limit`. */
+/* Sets the rate limiter of restores. The limiter is shared. Null: the option `restore_rate_limit` limits the rate. */
 extern ROCKSDB_LIBRARY_API void rocksdb_backup_engine_options_set_restore_rate_limiter(rocksdb_backup_engine_options_t* options,
     rocksdb_ratelimiter_t* limiter);
 /* Calls a function after each `callback_trigger_interval_size` bytes. Null: no calls. */
 extern ROCKSDB_LIBRARY_API void rocksdb_create_backup_options_set_progress_callback(rocksdb_create_backup_options_t* options,
     void* state, rocksdb_create_backup_options_progress_cb callback);
-/* Asks a function which shared files to leave out. Null: none. */
+/* Sets a function that chooses the shared files that the backup leaves out. Null: no file is left out. */
 extern ROCKSDB_LIBRARY_API void rocksdb_create_backup_options_set_exclude_files_callback(rocksdb_create_backup_options_t* options,
     void* state, rocksdb_create_backup_options_exclude_files_cb callback);
 
@@ -627,17 +628,17 @@ extern ROCKSDB_LIBRARY_API void rocksdb_writebatch_destroy(rocksdb_writebatch_t*
 /* Creates a batch from the bytes of `rocksdb_writebatch_data`. If the bytes are not a batch, its write fails. */
 extern ROCKSDB_LIBRARY_API rocksdb_writebatch_t* rocksdb_writebatch_create_from(const char* rep,
     size_t rep_len);
-/* Creates a batch with room for `reserved_bytes`. Changes past `max_bytes` are dropped; 0: no limit. With
-   `protection_bytes_per_key` above 0, a write of the batch keeps checksums of 8 bytes of the changes, whatever the
-   number is. `default_cf_ts_sz` is the length of the timestamps of the default column family. A write
-   fails if the default column family has timestamps of another length; 0: not checked. */
+/* Creates a batch with room for `reserved_bytes`. Changes past `max_bytes` are dropped; 0: no limit. With any
+   `protection_bytes_per_key` above 0, a write of the batch keeps a checksum of 8 bytes for each change.
+   `default_cf_ts_sz` is the length of the timestamps of the default column family. A write fails if the default column
+   family has timestamps of another length; 0: not checked. */
 extern ROCKSDB_LIBRARY_API rocksdb_writebatch_t* rocksdb_writebatch_create_with_params(size_t reserved_bytes,
     size_t max_bytes, size_t protection_bytes_per_key, size_t default_cf_ts_sz);
 /* Removes all changes. */
 extern ROCKSDB_LIBRARY_API void rocksdb_writebatch_clear(rocksdb_writebatch_t* batch);
-/* Returns the count of the changes. */
+/* Returns the number of changes. */
 extern ROCKSDB_LIBRARY_API int rocksdb_writebatch_count(rocksdb_writebatch_t* batch);
-/* Returns the bytes of the batch. The bytes end with the next change. */
+/* Returns the bytes of the batch. The bytes are valid until the next change of the batch. */
 extern ROCKSDB_LIBRARY_API const char* rocksdb_writebatch_data(rocksdb_writebatch_t* batch,
     size_t* size);
 extern ROCKSDB_LIBRARY_API void rocksdb_writebatch_put(rocksdb_writebatch_t* batch, const char* key,
@@ -702,7 +703,7 @@ extern ROCKSDB_LIBRARY_API void rocksdb_writebatch_delete_rangev(rocksdb_writeba
 extern ROCKSDB_LIBRARY_API void rocksdb_writebatch_delete_rangev_cf(rocksdb_writebatch_t* batch,
     rocksdb_column_family_handle_t* column_family, int num_keys, const char* const* start_keys,
     const size_t* start_keys_sizes, const char* const* limit_keys, const size_t* limit_keys_sizes);
-/* Adds bytes that go to the WAL only. */
+/* Adds bytes that are written to the WAL but not to memtables. */
 extern ROCKSDB_LIBRARY_API void rocksdb_writebatch_put_log_data(rocksdb_writebatch_t* batch,
     const char* blob, size_t blob_len);
 extern ROCKSDB_LIBRARY_API void rocksdb_writebatch_set_save_point(rocksdb_writebatch_t* batch);
@@ -712,12 +713,12 @@ extern ROCKSDB_LIBRARY_API void rocksdb_writebatch_rollback_to_save_point(rocksd
 /* Removes the last save point. NotFound without a save point. */
 extern ROCKSDB_LIBRARY_API void rocksdb_writebatch_pop_save_point(rocksdb_writebatch_t* batch,
     char** errptr);
-/* Gives each key of a column family with timestamps the timestamp `ts`. `get_ts_size` returns the length of the timestamps
-   of a column family, by its id; 0: the column family has none. Removes all save points. InvalidArgument if a column
-   family has timestamps of another length than `ts`. */
+/* Sets the timestamp of each key to `ts`, in column families with timestamps. `get_ts_size` returns the length of the
+   timestamps of a column family by its id; 0: the column family has no timestamps. Removes all save points. Reports
+   InvalidArgument if a column family has timestamps of another length than `ts`. */
 extern ROCKSDB_LIBRARY_API void rocksdb_writebatch_update_timestamps(rocksdb_writebatch_t* wb,
     const char* ts, size_t ts_len, void* state, rocksdb_ts_size_cb get_ts_size, char** errptr);
-/* Reports Corruption if the records or the count of the batch are damaged. */
+/* Checks the records and the count of the batch. Reports Corruption if they are invalid. */
 extern ROCKSDB_LIBRARY_API void rocksdb_writebatch_verify_checksum(rocksdb_writebatch_t* batch,
     char** errptr);
 /* Calls a function for each put and each deletion of the default column family. */
@@ -737,18 +738,18 @@ extern ROCKSDB_LIBRARY_API void rocksdb_writebatch_iterate_cf_ld(rocksdb_writeba
     rocksdb_batch_put_cf_cb merge_cf, rocksdb_batch_log_data_cb log_data);
 
 /* ---- Write batches with an index: batches that can be read and iterated before they are written ---- */
-/* Creates a batch. With `overwrite_keys` only the last record of a key is indexed. */
+/* Creates a batch. With `overwrite_keys`, the index holds only the last record of each key. */
 extern ROCKSDB_LIBRARY_API rocksdb_writebatch_wi_t* rocksdb_writebatch_wi_create(size_t reserved_bytes,
     unsigned char overwrite_keys);
-/* As `rocksdb_writebatch_wi_create`. The comparator orders keys of column families that the batch does not know; null:
-   bytewise. Records past `max_bytes` are rejected; 0: no limit. With `protection_bytes_per_key` of 8 a write of the batch keeps
-   checksums of the records; other numbers above 0 make each write of the batch fail. */
+/* As `rocksdb_writebatch_wi_create`. The batch uses the comparator for column families whose own comparator it does not
+   know; null: bytewise. Records past `max_bytes` are rejected; 0: no limit. If `protection_bytes_per_key` is 8, a write
+   of the batch keeps checksums of the records. If it is another number above 0, each write of the batch fails. */
 extern ROCKSDB_LIBRARY_API rocksdb_writebatch_wi_t* rocksdb_writebatch_wi_create_with_params(rocksdb_comparator_t* backup_index_comparator,
     size_t reserved_bytes, unsigned char overwrite_key, size_t max_bytes,
     size_t protection_bytes_per_key);
 extern ROCKSDB_LIBRARY_API void rocksdb_writebatch_wi_destroy(rocksdb_writebatch_wi_t* batch);
 extern ROCKSDB_LIBRARY_API void rocksdb_writebatch_wi_clear(rocksdb_writebatch_wi_t* batch);
-/* Returns the count of the records. */
+/* Returns the number of records. */
 extern ROCKSDB_LIBRARY_API int rocksdb_writebatch_wi_count(rocksdb_writebatch_wi_t* batch);
 extern ROCKSDB_LIBRARY_API void rocksdb_writebatch_wi_put(rocksdb_writebatch_wi_t* batch,
     const char* key, size_t key_len, const char* val, size_t val_len);
@@ -805,24 +806,24 @@ extern ROCKSDB_LIBRARY_API void rocksdb_writebatch_wi_delete_rangev(rocksdb_writ
 extern ROCKSDB_LIBRARY_API void rocksdb_writebatch_wi_delete_rangev_cf(rocksdb_writebatch_wi_t* batch,
     rocksdb_column_family_handle_t* column_family, int num_keys, const char* const* start_keys,
     const size_t* start_keys_sizes, const char* const* limit_keys, const size_t* limit_keys_sizes);
-/* Adds bytes that go to the WAL only. */
+/* Adds bytes that are written to the WAL but not to memtables. */
 extern ROCKSDB_LIBRARY_API void rocksdb_writebatch_wi_put_log_data(rocksdb_writebatch_wi_t* batch,
     const char* blob, size_t blob_len);
 /* Calls a function for each put and each deletion of the default column family. */
 extern ROCKSDB_LIBRARY_API void rocksdb_writebatch_wi_iterate(rocksdb_writebatch_wi_t* batch,
     void* state, rocksdb_batch_put_cb put, rocksdb_batch_delete_cb deleted);
-/* Returns the bytes of the batch. The bytes end with the next call of this function. */
+/* Returns the bytes of the batch. The bytes are valid until the next call of this function. */
 extern ROCKSDB_LIBRARY_API const char* rocksdb_writebatch_wi_data(rocksdb_writebatch_wi_t* batch,
     size_t* size);
 extern ROCKSDB_LIBRARY_API void rocksdb_writebatch_wi_set_save_point(rocksdb_writebatch_wi_t* batch);
 /* Removes the records since the last save point, and the save point. NotFound without a save point. */
 extern ROCKSDB_LIBRARY_API void rocksdb_writebatch_wi_rollback_to_save_point(rocksdb_writebatch_wi_t* batch,
     char** errptr);
-/* As `rocksdb_writebatch_update_timestamps`. InvalidArgument too if a record of a column family with timestamps was added
+/* As `rocksdb_writebatch_update_timestamps`. Also InvalidArgument if a record of a column family with timestamps was added
    without a handle of the column family. */
 extern ROCKSDB_LIBRARY_API void rocksdb_writebatch_wi_update_timestamps(rocksdb_writebatch_wi_t* wbwi,
     const char* ts, size_t ts_len, void* state, rocksdb_ts_size_cb get_ts_size, char** errptr);
-/* Returns a copy of the value that the batch alone gives a key, or null. */
+/* Returns a copy of the value of a key in the batch, or null. Does not read the database. */
 extern ROCKSDB_LIBRARY_API char* rocksdb_writebatch_wi_get_from_batch(rocksdb_writebatch_wi_t* wbwi,
     const rocksdb_options_t* options, const char* key, size_t key_len, size_t* vallen,
     char** errptr);
@@ -844,13 +845,14 @@ extern ROCKSDB_LIBRARY_API rocksdb_pinnableslice_t* rocksdb_writebatch_wi_get_pi
 extern ROCKSDB_LIBRARY_API rocksdb_pinnableslice_t* rocksdb_writebatch_wi_get_pinned_from_batch_and_db_cf(rocksdb_writebatch_wi_t* wbwi,
     rocksdb_t* db, const rocksdb_readoptions_t* options,
     rocksdb_column_family_handle_t* column_family, const char* key, size_t key_len, char** errptr);
-/* Writes the batch. The batch stays as it is. */
+/* Writes the batch. Does not change the batch. */
 extern ROCKSDB_LIBRARY_API void rocksdb_write_writebatch_wi(rocksdb_t* db,
     const rocksdb_writeoptions_t* options, rocksdb_writebatch_wi_t* wbwi, char** errptr);
-/* Returns an iterator over the base iterator as if the batch were written. Takes the base iterator over. */
+/* Returns an iterator over the entries of the base iterator as if the batch were written. Takes ownership of the base
+   iterator. */
 extern ROCKSDB_LIBRARY_API rocksdb_iterator_t* rocksdb_writebatch_wi_create_iterator_with_base(rocksdb_writebatch_wi_t* wbwi,
     rocksdb_iterator_t* base_iterator);
-/* As `rocksdb_writebatch_wi_create_iterator_with_base`. The bounds of the options hold for the batch too. */
+/* As `rocksdb_writebatch_wi_create_iterator_with_base`. The bounds of the options also limit the records of the batch. */
 extern ROCKSDB_LIBRARY_API rocksdb_iterator_t* rocksdb_writebatch_wi_create_iterator_with_base_readopts(rocksdb_writebatch_wi_t* wbwi,
     rocksdb_iterator_t* base_iterator, const rocksdb_readoptions_t* options);
 extern ROCKSDB_LIBRARY_API rocksdb_iterator_t* rocksdb_writebatch_wi_create_iterator_with_base_cf(rocksdb_writebatch_wi_t* wbwi,
@@ -876,43 +878,43 @@ extern ROCKSDB_LIBRARY_API rocksdb_cache_t* rocksdb_cache_create_lru(size_t capa
 extern ROCKSDB_LIBRARY_API rocksdb_cache_t* rocksdb_cache_create_lru_with_strict_capacity_limit(size_t capacity);
 /* Creates an LRU cache. Returns null if `num_shard_bits` is above 19. */
 extern ROCKSDB_LIBRARY_API rocksdb_cache_t* rocksdb_cache_create_lru_opts(const rocksdb_lru_cache_options_t* options);
-/* Creates a hyper clock cache of `capacity` bytes. `estimated_entry_charge` is the bytes of a usual entry; 0: the
-   cache adapts. */
+/* Creates a hyper clock cache of `capacity` bytes. `estimated_entry_charge` is the expected size of an entry in bytes; 0:
+   the cache adapts to the sizes of its entries. */
 extern ROCKSDB_LIBRARY_API rocksdb_cache_t* rocksdb_cache_create_hyper_clock(size_t capacity,
     size_t estimated_entry_charge);
 /* Creates a hyper clock cache. Returns null if `num_shard_bits` is above 19. */
 extern ROCKSDB_LIBRARY_API rocksdb_cache_t* rocksdb_cache_create_hyper_clock_opts(const rocksdb_hyper_clock_cache_options_t* options);
 /* Destroys the handle. Databases that use the cache keep it. Accepts null. */
 extern ROCKSDB_LIBRARY_API void rocksdb_cache_destroy(rocksdb_cache_t* cache);
-/* Does not free the memory of the cache when the process ends. Destroy the handle afterwards. */
+/* Disowns the memory of the cache: its destruction does not free the memory. For a faster end of the process. */
 extern ROCKSDB_LIBRARY_API void rocksdb_cache_disown_data(rocksdb_cache_t* cache);
 extern ROCKSDB_LIBRARY_API void rocksdb_cache_set_capacity(rocksdb_cache_t* cache, size_t capacity);
 extern ROCKSDB_LIBRARY_API size_t rocksdb_cache_get_capacity(const rocksdb_cache_t* cache);
-/* Returns the bytes of all entries. */
+/* Returns the total size of all entries, in bytes. */
 extern ROCKSDB_LIBRARY_API size_t rocksdb_cache_get_usage(const rocksdb_cache_t* cache);
-/* Returns the bytes of the entries that iterators and pinned values use. */
+/* Returns the total size of the entries that iterators and pinned values use, in bytes. */
 extern ROCKSDB_LIBRARY_API size_t rocksdb_cache_get_pinned_usage(const rocksdb_cache_t* cache);
-/* Returns the slots of the hash tables of the cache. */
+/* Returns the number of slots in the hash tables of the cache. */
 extern ROCKSDB_LIBRARY_API size_t rocksdb_cache_get_table_address_count(const rocksdb_cache_t* cache);
-/* Returns the count of the entries. */
+/* Returns the number of entries. */
 extern ROCKSDB_LIBRARY_API size_t rocksdb_cache_get_occupancy_count(const rocksdb_cache_t* cache);
 extern ROCKSDB_LIBRARY_API rocksdb_lru_cache_options_t* rocksdb_lru_cache_options_create(void);
 extern ROCKSDB_LIBRARY_API void rocksdb_lru_cache_options_destroy(rocksdb_lru_cache_options_t* options);
-/* Memory allocators are not built: a cache with an allocator is not created. */
+/* Rejects the allocator, because Ironstone has no memory allocators: no cache is created with these options. */
 extern ROCKSDB_LIBRARY_API void rocksdb_lru_cache_options_set_memory_allocator(rocksdb_lru_cache_options_t* options,
     rocksdb_memory_allocator_t* allocator);
 extern ROCKSDB_LIBRARY_API rocksdb_hyper_clock_cache_options_t* rocksdb_hyper_clock_cache_options_create(size_t capacity,
     size_t estimated_entry_charge);
 extern ROCKSDB_LIBRARY_API void rocksdb_hyper_clock_cache_options_destroy(rocksdb_hyper_clock_cache_options_t* options);
-/* Memory allocators are not built: a cache with an allocator is not created. */
+/* Rejects the allocator, because Ironstone has no memory allocators: no cache is created with these options. */
 extern ROCKSDB_LIBRARY_API void rocksdb_hyper_clock_cache_options_set_memory_allocator(rocksdb_hyper_clock_cache_options_t* options,
     rocksdb_memory_allocator_t* allocator);
 
 /* ---- Checkpoints, and lists of the files that make up a database ---- */
 extern ROCKSDB_LIBRARY_API rocksdb_checkpoint_t* rocksdb_checkpoint_object_create(rocksdb_t* db,
     char** errptr);
-/* Creates a copy of the database in a new directory. Files are linked where the file system can. Memtables are
-   flushed if the WALs have at least `log_size_for_flush` bytes. */
+/* Creates a copy of the database in a new directory. Links files if the file system supports links; copies them otherwise.
+   Flushes the memtables if the WALs have at least `log_size_for_flush` bytes. */
 extern ROCKSDB_LIBRARY_API void rocksdb_checkpoint_create(rocksdb_checkpoint_t* checkpoint,
     const char* checkpoint_dir, uint64_t log_size_for_flush, char** errptr);
 extern ROCKSDB_LIBRARY_API void rocksdb_checkpoint_object_destroy(rocksdb_checkpoint_t* checkpoint);
@@ -927,19 +929,19 @@ extern ROCKSDB_LIBRARY_API const char* rocksdb_livefiles_storage_info_directory(
     size_t index);
 extern ROCKSDB_LIBRARY_API uint64_t rocksdb_livefiles_storage_info_file_number(const rocksdb_livefiles_storage_info_t* info,
     size_t index);
-/* 0: WAL. 2: SST file. 3: MANIFEST. 4: CURRENT. 8: OPTIONS file. 9: blob file. */
+/* Returns the type of the file. 0: WAL. 2: SST file. 3: MANIFEST. 4: CURRENT. 8: OPTIONS file. 9: blob file. */
 extern ROCKSDB_LIBRARY_API int rocksdb_livefiles_storage_info_file_type(const rocksdb_livefiles_storage_info_t* info,
     size_t index);
 extern ROCKSDB_LIBRARY_API uint64_t rocksdb_livefiles_storage_info_size(const rocksdb_livefiles_storage_info_t* info,
     size_t index);
 extern ROCKSDB_LIBRARY_API int rocksdb_livefiles_storage_info_temperature(const rocksdb_livefiles_storage_info_t* info,
     size_t index);
-/* A checksum with a NUL inside is an empty string. */
+/* Returns the checksum of the file. Returns an empty string if the checksum contains NUL. */
 extern ROCKSDB_LIBRARY_API const char* rocksdb_livefiles_storage_info_file_checksum(const rocksdb_livefiles_storage_info_t* info,
     size_t index);
 extern ROCKSDB_LIBRARY_API const char* rocksdb_livefiles_storage_info_file_checksum_func_name(const rocksdb_livefiles_storage_info_t* info,
     size_t index);
-/* Returns the content that replaces the file. Of a file without a replacement the size is 0. */
+/* Returns the content that replaces the content of the file. If there is none, its size is 0. */
 extern ROCKSDB_LIBRARY_API const char* rocksdb_livefiles_storage_info_replacement_contents(const rocksdb_livefiles_storage_info_t* info,
     size_t index, size_t* size);
 /* Returns 1 if only the first bytes of the file belong to the database. */
@@ -950,20 +952,20 @@ extern ROCKSDB_LIBRARY_API unsigned char rocksdb_livefiles_storage_info_trim_to_
 /* Creates a compaction filter. Returns null if `filter` is null. */
 extern ROCKSDB_LIBRARY_API rocksdb_compactionfilter_t* rocksdb_compactionfilter_create(void* state,
     rocksdb_destructor_cb destructor, rocksdb_filter_cb filter, rocksdb_name_cb name);
-/* Must stay 1: a compaction filter sees entries whether snapshots need them or not. */
+/* Must be 1: a compaction filter is also called for entries that snapshots need. */
 extern ROCKSDB_LIBRARY_API void rocksdb_compactionfilter_set_ignore_snapshots(rocksdb_compactionfilter_t* filter,
     unsigned char ignore);
 /* Destroys the handle. Databases that use the filter keep it. Accepts null. */
 extern ROCKSDB_LIBRARY_API void rocksdb_compactionfilter_destroy(rocksdb_compactionfilter_t* filter);
-/* Returns 1 if the compaction takes all files of the column family. */
+/* Returns 1 if the compaction reads all files of the column family. */
 extern ROCKSDB_LIBRARY_API unsigned char rocksdb_compactionfiltercontext_is_full_compaction(rocksdb_compactionfiltercontext_t* context);
-/* Returns 1 if the program asked for the compaction. */
+/* Returns 1 if the program requested the compaction. */
 extern ROCKSDB_LIBRARY_API unsigned char rocksdb_compactionfiltercontext_is_manual_compaction(rocksdb_compactionfiltercontext_t* context);
-/* Creates a factory. `rocksdb_options_set_compaction_filter_factory` takes the handle over. */
+/* Creates a factory. `rocksdb_options_set_compaction_filter_factory` takes ownership of the handle. */
 extern ROCKSDB_LIBRARY_API rocksdb_compactionfilterfactory_t* rocksdb_compactionfilterfactory_create(void* state,
     rocksdb_destructor_cb destructor, rocksdb_create_filter_cb create_compaction_filter,
     rocksdb_name_cb name);
-/* Destroys a factory that no options took over. Accepts null. */
+/* Destroys a factory. Options that took ownership of a factory destroy it themselves. Accepts null. */
 extern ROCKSDB_LIBRARY_API void rocksdb_compactionfilterfactory_destroy(rocksdb_compactionfilterfactory_t* factory);
 
 /* ---- Options of compactions: universal, FIFO, of a range, of files, and waiting for the end of compactions ---- */
@@ -1079,28 +1081,29 @@ extern ROCKSDB_LIBRARY_API unsigned char rocksdb_wait_for_compact_options_get_fl
 extern ROCKSDB_LIBRARY_API void rocksdb_wait_for_compact_options_set_close_db(rocksdb_wait_for_compact_options_t* handle,
     unsigned char value);
 extern ROCKSDB_LIBRARY_API unsigned char rocksdb_wait_for_compact_options_get_close_db(const rocksdb_wait_for_compact_options_t* handle);
-/* Microseconds; 0: no limit. */
+/* Sets the maximum time to wait, in microseconds. 0: no limit. */
 extern ROCKSDB_LIBRARY_API void rocksdb_wait_for_compact_options_set_timeout(rocksdb_wait_for_compact_options_t* handle,
     uint64_t value);
 extern ROCKSDB_LIBRARY_API uint64_t rocksdb_wait_for_compact_options_get_timeout(const rocksdb_wait_for_compact_options_t* handle);
 extern ROCKSDB_LIBRARY_API void rocksdb_wait_for_compact_options_set_wait_for_purge(rocksdb_wait_for_compact_options_t* handle,
     unsigned char value);
 extern ROCKSDB_LIBRARY_API unsigned char rocksdb_wait_for_compact_options_get_wait_for_purge(const rocksdb_wait_for_compact_options_t* handle);
-/* Versions with timestamps below `ts` may be collapsed by the compaction. */
+/* Sets `full_history_ts_low`. The compaction may drop an entry whose timestamp is below `ts` if the key has a newer entry
+   below `ts`. */
 extern ROCKSDB_LIBRARY_API void rocksdb_compactoptions_set_full_history_ts_low(rocksdb_compactoptions_t* options,
     char* ts, size_t ts_len);
-/* Creates a flag that cancels compactions. The flag is 0. */
+/* Creates a flag that cancels compactions. Its value is 0: compactions are not canceled. */
 extern ROCKSDB_LIBRARY_API unsigned char* rocksdb_compaction_options_canceled_create(void);
 /* Destroys the flag. Options that use the flag keep it. Accepts null. */
 extern ROCKSDB_LIBRARY_API void rocksdb_compaction_options_canceled_destroy(unsigned char* canceled);
 /* Sets the flag. 1 cancels the compactions of the options that use the flag. */
 extern ROCKSDB_LIBRARY_API void rocksdb_compaction_options_canceled_set(unsigned char* canceled,
     unsigned char value);
-/* Shares the flag. Null: compactions are not canceled. */
+/* Sets the flag that cancels the compaction. The flag is shared. Null: the compaction cannot be canceled. */
 extern ROCKSDB_LIBRARY_API void rocksdb_compaction_options_set_canceled(rocksdb_compaction_options_t* options,
     unsigned char* canceled);
 
-/* ---- What a program and a compaction service exchange: responses to a schedule, and options of `rocksdb_open_and_compact` ---- */
+/* ---- Data for compaction services: responses to a schedule, and options of `rocksdb_open_and_compact` ---- */
 extern ROCKSDB_LIBRARY_API rocksdb_open_and_compact_options_t* rocksdb_open_and_compact_options_create(void);
 extern ROCKSDB_LIBRARY_API void rocksdb_open_and_compact_options_destroy(rocksdb_open_and_compact_options_t* handle);
 extern ROCKSDB_LIBRARY_API void rocksdb_open_and_compact_options_set_allow_resumption(rocksdb_open_and_compact_options_t* handle,
@@ -1114,7 +1117,7 @@ extern ROCKSDB_LIBRARY_API rocksdb_compactionservice_scheduleresponse_t* rocksdb
 extern ROCKSDB_LIBRARY_API rocksdb_compactionservice_scheduleresponse_t* rocksdb_compactionservice_scheduleresponse_create_with_status(int status,
     char** errptr);
 extern ROCKSDB_LIBRARY_API int rocksdb_compactionservice_scheduleresponse_getstatus(const rocksdb_compactionservice_scheduleresponse_t* response);
-/* Returns the id of the job. The bytes end with the handle. */
+/* Returns the id of the job. The bytes are valid until the handle is destroyed. */
 extern ROCKSDB_LIBRARY_API const char* rocksdb_compactionservice_scheduleresponse_get_scheduled_job_id(const rocksdb_compactionservice_scheduleresponse_t* response,
     size_t* len);
 extern ROCKSDB_LIBRARY_API void rocksdb_compactionservice_scheduleresponse_t_destroy(rocksdb_compactionservice_scheduleresponse_t* response);
@@ -1124,22 +1127,22 @@ extern ROCKSDB_LIBRARY_API void rocksdb_compaction_service_options_override_set_
     rocksdb_env_t* env);
 extern ROCKSDB_LIBRARY_API void rocksdb_compaction_service_options_override_set_comparator(rocksdb_compaction_service_options_override_t* overrides,
     rocksdb_comparator_t* comparator);
-/* Takes the merge operator over. Null changes nothing. */
+/* Sets the merge operator. Takes ownership of it. Null changes nothing. */
 extern ROCKSDB_LIBRARY_API void rocksdb_compaction_service_options_override_set_merge_operator(rocksdb_compaction_service_options_override_t* overrides,
     rocksdb_mergeoperator_t* merge_operator);
 extern ROCKSDB_LIBRARY_API void rocksdb_compaction_service_options_override_set_compaction_filter(rocksdb_compaction_service_options_override_t* overrides,
     rocksdb_compactionfilter_t* compaction_filter);
-/* Takes the factory over. Null changes nothing. */
+/* Sets the compaction filter factory. Takes ownership of it. Null changes nothing. */
 extern ROCKSDB_LIBRARY_API void rocksdb_compaction_service_options_override_set_compaction_filter_factory(rocksdb_compaction_service_options_override_t* overrides,
     rocksdb_compactionfilterfactory_t* compaction_filter_factory);
-/* Takes the prefix extractor over. Null changes nothing. */
+/* Sets the prefix extractor. Takes ownership of it. Null changes nothing. */
 extern ROCKSDB_LIBRARY_API void rocksdb_compaction_service_options_override_set_prefix_extractor(rocksdb_compaction_service_options_override_t* overrides,
     rocksdb_slicetransform_t* prefix_extractor);
 extern ROCKSDB_LIBRARY_API void rocksdb_compaction_service_options_override_set_block_based_table_factory(rocksdb_compaction_service_options_override_t* overrides,
     rocksdb_block_based_table_options_t* table_options);
 extern ROCKSDB_LIBRARY_API void rocksdb_compaction_service_options_override_set_cuckoo_table_factory(rocksdb_compaction_service_options_override_t* overrides,
     rocksdb_cuckoo_table_options_t* table_options);
-/* Takes the listener over. Null changes nothing. */
+/* Adds a listener. Takes ownership of it. Null changes nothing. */
 extern ROCKSDB_LIBRARY_API void rocksdb_compaction_service_options_override_add_event_listener(rocksdb_compaction_service_options_override_t* overrides,
     rocksdb_eventlistener_t* event_listener);
 /* Shares the statistics of options. */
@@ -1147,7 +1150,7 @@ extern ROCKSDB_LIBRARY_API void rocksdb_compaction_service_options_override_set_
     rocksdb_options_t* options);
 extern ROCKSDB_LIBRARY_API void rocksdb_compaction_service_options_override_set_info_log(rocksdb_compaction_service_options_override_t* overrides,
     rocksdb_logger_t* logger);
-/* Keeps a change of an option by name. Null strings change nothing. */
+/* Stores a change of an option by name. Null strings change nothing. */
 extern ROCKSDB_LIBRARY_API void rocksdb_compaction_service_options_override_set_option(rocksdb_compaction_service_options_override_t* overrides,
     const char* key, const char* value);
 extern ROCKSDB_LIBRARY_API void rocksdb_compaction_service_options_override_set_file_checksum_gen_factory(rocksdb_compaction_service_options_override_t* overrides,
@@ -1183,15 +1186,15 @@ extern ROCKSDB_LIBRARY_API void rocksdb_comparator_destroy(rocksdb_comparator_t*
 /* Creates a column family. The caller destroys the handle. */
 extern ROCKSDB_LIBRARY_API rocksdb_column_family_handle_t* rocksdb_create_column_family(rocksdb_t* db,
     const rocksdb_options_t* column_family_options, const char* column_family_name, char** errptr);
-/* Creates column families with the same options. `lencfs` is the count of the handles. After an error the handles of
-   the column families that were created are returned. Destroy each handle, then free the list with
+/* Creates column families with the same options. Writes the number of returned handles to `lencfs`. After an error, returns
+   the handles of the column families that were created before it. Destroy each handle, then free the list with
    `rocksdb_create_column_families_destroy`. */
 extern ROCKSDB_LIBRARY_API rocksdb_column_family_handle_t** rocksdb_create_column_families(rocksdb_t* db,
     const rocksdb_options_t* column_family_options, int num_column_families,
     const char* const* column_family_names, size_t* lencfs, char** errptr);
 /* Frees a list of handles, not the handles. */
 extern ROCKSDB_LIBRARY_API void rocksdb_create_column_families_destroy(rocksdb_column_family_handle_t** list);
-/* Drops a column family. Its handles can still read. */
+/* Drops a column family. Its handles can still be used for reads. */
 extern ROCKSDB_LIBRARY_API void rocksdb_drop_column_family(rocksdb_t* db,
     rocksdb_column_family_handle_t* handle, char** errptr);
 /* Returns a handle of the default column family. The caller destroys the handle. */
@@ -1199,7 +1202,7 @@ extern ROCKSDB_LIBRARY_API rocksdb_column_family_handle_t* rocksdb_get_default_c
 /* Destroys the handle, not the column family. Accepts null. */
 extern ROCKSDB_LIBRARY_API void rocksdb_column_family_handle_destroy(rocksdb_column_family_handle_t* handle);
 extern ROCKSDB_LIBRARY_API uint32_t rocksdb_column_family_handle_get_id(rocksdb_column_family_handle_t* handle);
-/* Returns the name and a NUL; `name_len` is without the NUL. */
+/* Returns the name with a NUL at its end. `name_len` does not count the NUL. */
 extern ROCKSDB_LIBRARY_API char* rocksdb_column_family_handle_get_name(rocksdb_column_family_handle_t* handle,
     size_t* name_len);
 /* Changes options of the default column family, by name. After an error nothing is changed. */
@@ -1220,22 +1223,23 @@ extern ROCKSDB_LIBRARY_API void rocksdb_flush(rocksdb_t* db, const rocksdb_flush
 extern ROCKSDB_LIBRARY_API void rocksdb_flush_cf(rocksdb_t* db,
     const rocksdb_flushoptions_t* options, rocksdb_column_family_handle_t* column_family,
     char** errptr);
-/* Flushes several column families. With the option `atomic_flush` they are flushed together. */
+/* Flushes several column families. With the option `atomic_flush`, one MANIFEST commit adds the SST files of all of them. */
 extern ROCKSDB_LIBRARY_API void rocksdb_flush_cfs(rocksdb_t* db,
     const rocksdb_flushoptions_t* options, rocksdb_column_family_handle_t** column_family,
     int num_column_families, char** errptr);
-/* Hands buffered WAL records to the system. With `sync` the records are durable afterwards. */
+/* Writes buffered WAL records to the WAL file. With `sync`, also syncs the file, so that the records are durable. */
 extern ROCKSDB_LIBRARY_API void rocksdb_flush_wal(rocksdb_t* db, unsigned char sync, char** errptr);
 extern ROCKSDB_LIBRARY_API void rocksdb_flush_wal_with_options(rocksdb_t* db,
     const rocksdb_flushwaloptions_t* options, char** errptr);
-/* Starts no flush and no compaction until `rocksdb_continue_background_work` was called as often. Waits for running
-   jobs. */
+/* Pauses flushes and compactions and waits for running jobs. Calls are counted: jobs start again after
+   `rocksdb_continue_background_work` was called as often as this function. */
 extern ROCKSDB_LIBRARY_API void rocksdb_pause_background_work(rocksdb_t* db, char** errptr);
 extern ROCKSDB_LIBRARY_API void rocksdb_continue_background_work(rocksdb_t* db, char** errptr);
-/* Keeps obsolete files until `rocksdb_enable_file_deletions` was called as often. */
+/* Stops the deletion of obsolete files. Calls are counted: deletion starts again after `rocksdb_enable_file_deletions` was
+   called as often as this function. */
 extern ROCKSDB_LIBRARY_API void rocksdb_disable_file_deletions(rocksdb_t* db, char** errptr);
 extern ROCKSDB_LIBRARY_API void rocksdb_enable_file_deletions(rocksdb_t* db, char** errptr);
-/* Reads all blocks of all tables and compares their checksums. */
+/* Reads all blocks of all SST files and verifies their checksums. */
 extern ROCKSDB_LIBRARY_API void rocksdb_verify_checksum(rocksdb_t* db, char** errptr);
 extern ROCKSDB_LIBRARY_API void rocksdb_verify_checksum_with_options(rocksdb_t* db,
     const rocksdb_readoptions_t* options, char** errptr);
@@ -1243,7 +1247,7 @@ extern ROCKSDB_LIBRARY_API void rocksdb_verify_checksum_with_options(rocksdb_t* 
 extern ROCKSDB_LIBRARY_API void rocksdb_verify_file_checksums(rocksdb_t* db, char** errptr);
 extern ROCKSDB_LIBRARY_API void rocksdb_verify_file_checksums_with_options(rocksdb_t* db,
     const rocksdb_readoptions_t* options, char** errptr);
-/* Compacts the keys from `start_key` to `limit_key`. A null key is no bound. Errors go to the LOG. */
+/* Compacts the keys from `start_key` to `limit_key`. A null key means no bound. Errors are written to the info log. */
 extern ROCKSDB_LIBRARY_API void rocksdb_compact_range(rocksdb_t* db, const char* start_key,
     size_t start_key_len, const char* limit_key, size_t limit_key_len);
 extern ROCKSDB_LIBRARY_API void rocksdb_compact_range_cf(rocksdb_t* db,
@@ -1255,14 +1259,14 @@ extern ROCKSDB_LIBRARY_API void rocksdb_compact_range_opt(rocksdb_t* db,
 extern ROCKSDB_LIBRARY_API void rocksdb_compact_range_cf_opt(rocksdb_t* db,
     rocksdb_column_family_handle_t* column_family, rocksdb_compactoptions_t* options,
     const char* start_key, size_t start_key_len, const char* limit_key, size_t limit_key_len);
-/* Marks the SST files of a range: they are compacted soon in the background. */
+/* Marks the SST files of a range for a compaction in the background. */
 extern ROCKSDB_LIBRARY_API void rocksdb_suggest_compact_range(rocksdb_t* db, const char* start_key,
     size_t start_key_len, const char* limit_key, size_t limit_key_len, char** errptr);
 extern ROCKSDB_LIBRARY_API void rocksdb_suggest_compact_range_cf(rocksdb_t* db,
     rocksdb_column_family_handle_t* column_family, const char* start_key, size_t start_key_len,
     const char* limit_key, size_t limit_key_len, char** errptr);
 /* Compacts SST files to a level. Returns the paths of the output files; free the list with
-   `rocksdb_compact_files_output_file_names_destroy`. A negative `output_path_id` lets the options choose the path. */
+   `rocksdb_compact_files_output_file_names_destroy`. If `output_path_id` is negative, the options choose the path. */
 extern ROCKSDB_LIBRARY_API void rocksdb_compact_files(rocksdb_t* db,
     const rocksdb_compaction_options_t* options, const char* const* input_file_names,
     size_t num_input_file_names, int output_level, int output_path_id, char*** output_file_names,
@@ -1274,7 +1278,7 @@ extern ROCKSDB_LIBRARY_API void rocksdb_compact_files_cf(rocksdb_t* db,
     rocksdb_compactionjobinfo_t* compaction_job_info, char** errptr);
 extern ROCKSDB_LIBRARY_API void rocksdb_compact_files_output_file_names_destroy(char** output_file_names,
     size_t num_output_file_names);
-/* Deletes the SST files that lie between two keys, without a compaction. Keys in other files stay. */
+/* Deletes each SST file whose keys are all between two keys. Keys of the range in other SST files are not deleted. */
 extern ROCKSDB_LIBRARY_API void rocksdb_delete_file_in_range(rocksdb_t* db, const char* start_key,
     size_t start_key_len, const char* limit_key, size_t limit_key_len, char** errptr);
 extern ROCKSDB_LIBRARY_API void rocksdb_delete_file_in_range_cf(rocksdb_t* db,
@@ -1283,14 +1287,14 @@ extern ROCKSDB_LIBRARY_API void rocksdb_delete_file_in_range_cf(rocksdb_t* db,
 /* Cancels manual compactions and rejects new ones until `rocksdb_enable_manual_compaction`. */
 extern ROCKSDB_LIBRARY_API void rocksdb_disable_manual_compaction(rocksdb_t* db);
 extern ROCKSDB_LIBRARY_API void rocksdb_enable_manual_compaction(rocksdb_t* db);
-/* Ends all running compactions, and starts none until `rocksdb_resume_all_compactions`. */
+/* Stops all running compactions. No compaction starts until `rocksdb_resume_all_compactions` is called. */
 extern ROCKSDB_LIBRARY_API void rocksdb_abort_all_compactions(rocksdb_t* db);
 extern ROCKSDB_LIBRARY_API void rocksdb_resume_all_compactions(rocksdb_t* db);
-/* Ends background work before the database is closed. Flushes and compactions fail afterwards, and so do writes that
-   would wait for them. The call always waits for running jobs, also with `wait` of 0. */
+/* Stops background work before the database is closed. Later flushes and compactions fail. Later writes fail if they must
+   wait for a flush or a compaction. If `wait` is not 0, the call waits for running jobs. */
 extern ROCKSDB_LIBRARY_API void rocksdb_cancel_all_background_work(rocksdb_t* db,
     unsigned char wait);
-/* Waits until no flush and no compaction runs or is due. */
+/* Waits until no flush and no compaction is running or pending. */
 extern ROCKSDB_LIBRARY_API void rocksdb_wait_for_compact(rocksdb_t* db,
     rocksdb_wait_for_compact_options_t* options, char** errptr);
 
@@ -1334,17 +1338,17 @@ extern ROCKSDB_LIBRARY_API void rocksdb_batched_multi_get_cf_slice(rocksdb_t* db
 /* Opens a database with its default column family. Fails if the database has more column families. */
 extern ROCKSDB_LIBRARY_API rocksdb_t* rocksdb_open(const rocksdb_options_t* options,
     const char* name, char** errptr);
-/* Opens a database for reading. Nothing on disk changes. With `error_if_wal_file_exists` a WAL with records is an
-   error. */
+/* Opens a database for reading only. Changes no file of the database. With `error_if_wal_file_exists`, the open fails if a
+   WAL has records. */
 extern ROCKSDB_LIBRARY_API rocksdb_t* rocksdb_open_for_read_only(const rocksdb_options_t* options,
     const char* name, unsigned char error_if_wal_file_exists, char** errptr);
-/* Opens a database with column families. All column families of the database must be named, `default` too. Writes a
-   handle for each name to `column_family_handles`; the caller destroys the handles. */
+/* Opens a database with column families. The names must include all column families of the database, also `default`. Writes
+   a handle for each name to `column_family_handles`; the caller destroys the handles. */
 extern ROCKSDB_LIBRARY_API rocksdb_t* rocksdb_open_column_families(const rocksdb_options_t* options,
     const char* name, int num_column_families, const char* const* column_family_names,
     const rocksdb_options_t* const* column_family_options,
     rocksdb_column_family_handle_t** column_family_handles, char** errptr);
-/* Opens a database for reading with some of its column families, `default` among them. */
+/* Opens a database for reading only, with some of its column families. The names must include `default`. */
 extern ROCKSDB_LIBRARY_API rocksdb_t* rocksdb_open_for_read_only_column_families(const rocksdb_options_t* options,
     const char* name, int num_column_families, const char* const* column_family_names,
     const rocksdb_options_t* const* column_family_options,
@@ -1362,10 +1366,10 @@ extern ROCKSDB_LIBRARY_API void rocksdb_close(rocksdb_t* db);
 /* Deletes the files of a database. */
 extern ROCKSDB_LIBRARY_API void rocksdb_destroy_db(const rocksdb_options_t* options,
     const char* name, char** errptr);
-/* Builds a MANIFEST from the files that are left of a database. Writes can be lost; the LOG names them. */
+/* Rebuilds the MANIFEST of a database from its remaining files. Writes can be lost. The info log reports the lost writes. */
 extern ROCKSDB_LIBRARY_API void rocksdb_repair_db(const rocksdb_options_t* options,
     const char* name, char** errptr);
-/* Returns the names of the column families of a database, which need not be open. Free the list with
+/* Returns the names of the column families of a database. The database need not be open. Free the list with
    `rocksdb_list_column_families_destroy`. */
 extern ROCKSDB_LIBRARY_API char** rocksdb_list_column_families(const rocksdb_options_t* options,
     const char* name, size_t* lencf, char** errptr);
@@ -1405,8 +1409,8 @@ extern ROCKSDB_LIBRARY_API rocksdb_pinnable_handle_t* rocksdb_get_pinned_cf_v2(r
 extern ROCKSDB_LIBRARY_API const char* rocksdb_pinnable_handle_get_value(const rocksdb_pinnable_handle_t* handle,
     size_t* vallen);
 extern ROCKSDB_LIBRARY_API void rocksdb_pinnable_handle_destroy(rocksdb_pinnable_handle_t* handle);
-/* Copies the value of a key to `buffer`. Returns 1 if the key exists and the value fits. `found` is 1 if the key
-   exists; `vallen` is the length of the value, also if the value does not fit. */
+/* Copies the value of a key to `buffer`. Returns 1 if the key exists and the value fits. Sets `found` to 1 if the key
+   exists. Sets `vallen` to the length of the value, even if the value does not fit. */
 extern ROCKSDB_LIBRARY_API unsigned char rocksdb_get_into_buffer(rocksdb_t* db,
     const rocksdb_readoptions_t* options, const char* key, size_t key_len, char* buffer,
     size_t buffer_size, size_t* vallen, unsigned char* found, char** errptr);
@@ -1414,8 +1418,8 @@ extern ROCKSDB_LIBRARY_API unsigned char rocksdb_get_into_buffer_cf(rocksdb_t* d
     const rocksdb_readoptions_t* options, rocksdb_column_family_handle_t* column_family,
     const char* key, size_t key_len, char* buffer, size_t buffer_size, size_t* vallen,
     unsigned char* found, char** errptr);
-/* Returns 0 if the key does not exist. Returns 1 if the key may exist. Reads no file. If `value_found` is not null,
-   it tells if the value was at hand, and `value` is then a copy that the caller frees. */
+/* Returns 0 if the key does not exist. Returns 1 if the key may exist. Reads no file. If `value_found` is not null, it is 1
+   if memtables or cached blocks hold the value. `value` is then a copy that the caller frees. */
 extern ROCKSDB_LIBRARY_API unsigned char rocksdb_key_may_exist(rocksdb_t* db,
     const rocksdb_readoptions_t* options, const char* key, size_t key_len, char** value,
     size_t* val_len, const char* timestamp, size_t timestamp_len, unsigned char* value_found);
@@ -1429,13 +1433,13 @@ extern ROCKSDB_LIBRARY_API unsigned char rocksdb_key_may_exist_cf(rocksdb_t* db,
    `max_open_files` of -1. */
 extern ROCKSDB_LIBRARY_API rocksdb_t* rocksdb_open_as_secondary(const rocksdb_options_t* options,
     const char* name, const char* secondary_path, char** errptr);
-/* As `rocksdb_open_as_secondary`, with some of the column families of the database, `default` among them. */
+/* As `rocksdb_open_as_secondary`, with some of the column families of the database. The names must include `default`. */
 extern ROCKSDB_LIBRARY_API rocksdb_t* rocksdb_open_as_secondary_column_families(const rocksdb_options_t* options,
     const char* name, const char* secondary_path, int num_column_families,
     const char* const* column_family_names, const rocksdb_options_t* const* column_family_options,
     rocksdb_column_family_handle_t** column_family_handles, char** errptr);
-/* Reads what the writer did since the open or the last call. The writes that the writer has not handed to the
-   operating system are not visible. Iterators, snapshots and pinned values keep their state. */
+/* Updates the instance: later reads see the newest writes of the primary instance. Writes that the primary instance has not
+   yet passed to the operating system are not visible. Iterators, snapshots and pinned values do not change. */
 extern ROCKSDB_LIBRARY_API void rocksdb_try_catch_up_with_primary(rocksdb_t* db, char** errptr);
 
 /* ---- Properties of a database, estimates of sizes, sequence numbers, identity ---- */
@@ -1443,12 +1447,13 @@ extern ROCKSDB_LIBRARY_API void rocksdb_try_catch_up_with_primary(rocksdb_t* db,
 extern ROCKSDB_LIBRARY_API char* rocksdb_property_value(rocksdb_t* db, const char* propname);
 extern ROCKSDB_LIBRARY_API char* rocksdb_property_value_cf(rocksdb_t* db,
     rocksdb_column_family_handle_t* column_family, const char* propname);
-/* Returns 0 and sets `out_val`, or returns -1 for an unknown name and for a property that is not a number. */
+/* Returns a property as a number: returns 0 and sets `out_val`. Returns -1 for an unknown name and for a property that is
+   not a number. */
 extern ROCKSDB_LIBRARY_API int rocksdb_property_int(rocksdb_t* db, const char* propname,
     uint64_t* out_val);
 extern ROCKSDB_LIBRARY_API int rocksdb_property_int_cf(rocksdb_t* db,
     rocksdb_column_family_handle_t* column_family, const char* propname, uint64_t* out_val);
-/* Estimates the bytes of SST files in each range. `sizes` has a place for each range. */
+/* Estimates the size of each range in SST files, in bytes. `sizes` has a place for each range. */
 extern ROCKSDB_LIBRARY_API void rocksdb_approximate_sizes(rocksdb_t* db, int num_ranges,
     const char* const* start_keys, const size_t* start_keys_sizes, const char* const* limit_keys,
     const size_t* limit_keys_sizes, uint64_t* sizes, char** errptr);
@@ -1456,7 +1461,7 @@ extern ROCKSDB_LIBRARY_API void rocksdb_approximate_sizes_cf(rocksdb_t* db,
     rocksdb_column_family_handle_t* column_family, int num_ranges, const char* const* start_keys,
     const size_t* start_keys_sizes, const char* const* limit_keys, const size_t* limit_keys_sizes,
     uint64_t* sizes, char** errptr);
-/* `include_flags` is a sum of `rocksdb_size_approximation_flags_...`. */
+/* Estimates the size of each range in bytes. `include_flags` is a sum of `rocksdb_size_approximation_flags_...`. */
 extern ROCKSDB_LIBRARY_API void rocksdb_approximate_sizes_cf_with_flags(rocksdb_t* db,
     rocksdb_column_family_handle_t* column_family, int num_ranges, const char* const* start_keys,
     const size_t* start_keys_sizes, const char* const* limit_keys, const size_t* limit_keys_sizes,
@@ -1472,19 +1477,19 @@ extern ROCKSDB_LIBRARY_API void rocksdb_approximate_sizes_cf_with_options(rocksd
     const size_t* limit_keys_sizes, uint64_t* sizes, char** errptr);
 /* Returns the newest visible sequence number. */
 extern ROCKSDB_LIBRARY_API uint64_t rocksdb_get_latest_sequence_number(rocksdb_t* db);
-/* Returns the identity of the database. The caller frees the text, which has a NUL after `id_len` bytes. */
+/* Returns the identity of the database. The text has a NUL after `id_len` bytes. The caller frees the text. */
 extern ROCKSDB_LIBRARY_API char* rocksdb_get_db_identity(rocksdb_t* db, size_t* id_len);
-/* Moves the oldest readable timestamp of a column family forward. */
+/* Raises `full_history_ts_low` of a column family: the oldest timestamp that reads may use. */
 extern ROCKSDB_LIBRARY_API void rocksdb_increase_full_history_ts_low(rocksdb_t* db,
     rocksdb_column_family_handle_t* column_family, const char* ts_low, size_t ts_low_len,
     char** errptr);
-/* Returns the oldest readable timestamp of a column family. The caller frees it. */
+/* Returns `full_history_ts_low` of a column family: the oldest timestamp that reads may use. The caller frees the timestamp. */
 extern ROCKSDB_LIBRARY_API char* rocksdb_get_full_history_ts_low(rocksdb_t* db,
     rocksdb_column_family_handle_t* column_family, size_t* ts_lowlen, char** errptr);
 
-/* ---- Databases whose values have a time to live. A value is stored with the time of its write at its end ---- */
-/* Opens a database whose values expire `ttl` seconds after their write. 0 and negative: values do not expire. A
-   compaction removes expired values. Always open such a database with a time to live. */
+/* ---- Databases whose values have a time to live. A stored value ends with the time of its write ---- */
+/* Opens a database whose values expire `ttl` seconds after their write. 0 or less: values do not expire. Compactions
+   remove expired values. Always open such a database with a time to live: other opens return values with their write time. */
 extern ROCKSDB_LIBRARY_API rocksdb_t* rocksdb_open_with_ttl(const rocksdb_options_t* options,
     const char* name, int ttl, char** errptr);
 /* As `rocksdb_open_column_families`, with a time to live for each column family. */
@@ -1512,7 +1517,7 @@ extern ROCKSDB_LIBRARY_API void rocksdb_put_cf_with_ts(rocksdb_t* db,
     const rocksdb_writeoptions_t* options, rocksdb_column_family_handle_t* column_family,
     const char* key, size_t key_len, const char* ts, size_t ts_len, const char* val, size_t val_len,
     char** errptr);
-/* Deletes a key. A key that does not exist is no error. */
+/* Deletes a key. It is not an error if the key does not exist. */
 extern ROCKSDB_LIBRARY_API void rocksdb_delete(rocksdb_t* db, const rocksdb_writeoptions_t* options,
     const char* key, size_t key_len, char** errptr);
 extern ROCKSDB_LIBRARY_API void rocksdb_delete_cf(rocksdb_t* db,
@@ -1525,7 +1530,7 @@ extern ROCKSDB_LIBRARY_API void rocksdb_delete_with_ts(rocksdb_t* db,
 extern ROCKSDB_LIBRARY_API void rocksdb_delete_cf_with_ts(rocksdb_t* db,
     const rocksdb_writeoptions_t* options, rocksdb_column_family_handle_t* column_family,
     const char* key, size_t key_len, const char* ts, size_t ts_len, char** errptr);
-/* Deletes a key that was put once since its last deletion. For other keys the result is undefined. */
+/* Deletes a key that was put exactly once since its last deletion. For other keys, the result is undefined. */
 extern ROCKSDB_LIBRARY_API void rocksdb_singledelete(rocksdb_t* db,
     const rocksdb_writeoptions_t* options, const char* key, size_t key_len, char** errptr);
 extern ROCKSDB_LIBRARY_API void rocksdb_singledelete_cf(rocksdb_t* db,
@@ -1548,7 +1553,7 @@ extern ROCKSDB_LIBRARY_API void rocksdb_merge(rocksdb_t* db, const rocksdb_write
 extern ROCKSDB_LIBRARY_API void rocksdb_merge_cf(rocksdb_t* db,
     const rocksdb_writeoptions_t* options, rocksdb_column_family_handle_t* column_family,
     const char* key, size_t key_len, const char* val, size_t val_len, char** errptr);
-/* Writes a batch: all of it, or nothing. The batch stays as it is and can be written again. */
+/* Writes a batch: all changes or none. Does not change the batch, so the batch can be written again. */
 extern ROCKSDB_LIBRARY_API void rocksdb_write(rocksdb_t* db, const rocksdb_writeoptions_t* options,
     rocksdb_writebatch_t* batch, char** errptr);
 
@@ -1590,7 +1595,7 @@ extern ROCKSDB_LIBRARY_API void rocksdb_envoptions_set_writable_file_max_buffer_
 extern ROCKSDB_LIBRARY_API size_t rocksdb_envoptions_get_writable_file_max_buffer_size(const rocksdb_envoptions_t* handle);
 /* Returns a handle of the environment of the machine. All handles share its threads. */
 extern ROCKSDB_LIBRARY_API rocksdb_env_t* rocksdb_create_default_env(void);
-/* Creates an environment whose files are in memory. Its databases end with the last handle. */
+/* Creates an environment whose files are in memory. The files are freed with the last handle that uses the environment. */
 extern ROCKSDB_LIBRARY_API rocksdb_env_t* rocksdb_create_mem_env(void);
 /* Destroys the handle. Databases that use the environment keep it. Accepts null. */
 extern ROCKSDB_LIBRARY_API void rocksdb_env_destroy(rocksdb_env_t* env);
@@ -1609,7 +1614,7 @@ extern ROCKSDB_LIBRARY_API int rocksdb_env_get_high_priority_background_threads(
 extern ROCKSDB_LIBRARY_API void rocksdb_env_set_bottom_priority_background_threads(rocksdb_env_t* env,
     int count);
 extern ROCKSDB_LIBRARY_API int rocksdb_env_get_bottom_priority_background_threads(const rocksdb_env_t* env);
-/* Does nothing: no thread outlives its job after the databases are closed. */
+/* Does nothing: the close of a database already waits for its background jobs. */
 extern ROCKSDB_LIBRARY_API void rocksdb_env_join_all_threads(rocksdb_env_t* env);
 /* A hint: the threads keep their I/O priority. */
 extern ROCKSDB_LIBRARY_API void rocksdb_env_lower_thread_pool_io_priority(rocksdb_env_t* env);
@@ -1619,14 +1624,14 @@ extern ROCKSDB_LIBRARY_API void rocksdb_env_lower_high_priority_thread_pool_io_p
 extern ROCKSDB_LIBRARY_API void rocksdb_env_lower_thread_pool_cpu_priority(rocksdb_env_t* env);
 /* A hint: the threads keep their CPU priority. */
 extern ROCKSDB_LIBRARY_API void rocksdb_env_lower_high_priority_thread_pool_cpu_priority(rocksdb_env_t* env);
-/* Creates a directory. The parent must exist. A directory that exists is no error. */
+/* Creates a directory. The parent must exist. It is not an error if the directory exists. */
 extern ROCKSDB_LIBRARY_API void rocksdb_create_dir_if_missing(rocksdb_env_t* env, const char* path,
     char** errptr);
-/* Creates a path with the bytes of files that belong there. */
+/* Creates a path for SST files, with the target size of the files in the directory, in bytes. */
 extern ROCKSDB_LIBRARY_API rocksdb_dbpath_t* rocksdb_dbpath_create(const char* path,
     uint64_t target_size);
 extern ROCKSDB_LIBRARY_API void rocksdb_dbpath_destroy(rocksdb_dbpath_t* path);
-/* A hint: SST file writers are not limited. */
+/* Has no effect: SST file writers are not limited. */
 extern ROCKSDB_LIBRARY_API void rocksdb_envoptions_set_rate_limiter(rocksdb_envoptions_t* options,
     rocksdb_ratelimiter_t* limiter);
 
@@ -1653,19 +1658,20 @@ extern ROCKSDB_LIBRARY_API void rocksdb_export_import_files_metadata_set_files(r
 extern ROCKSDB_LIBRARY_API void rocksdb_export_import_files_metadata_destroy(rocksdb_export_import_files_metadata_t* metadata);
 
 /* ---- Filter policies: Bloom and Ribbon filters of tables ---- */
-/* Destroys a filter policy that no table options took over. Accepts null. */
+/* Destroys a filter policy. Table options that took ownership of a policy destroy it themselves. Accepts null. */
 extern ROCKSDB_LIBRARY_API void rocksdb_filterpolicy_destroy(rocksdb_filterpolicy_t* policy);
-/* Bloom filters. Below 0.5 bits for each key there is no filter; above 100 bits there are 100. */
+/* Creates a policy of Bloom filters with `bits_per_key` bits for each key. Below 0.5: no filter. Above 100: 100 bits. */
 extern ROCKSDB_LIBRARY_API rocksdb_filterpolicy_t* rocksdb_filterpolicy_create_bloom(double bits_per_key);
 /* As `rocksdb_filterpolicy_create_bloom`. */
 extern ROCKSDB_LIBRARY_API rocksdb_filterpolicy_t* rocksdb_filterpolicy_create_bloom_full(double bits_per_key);
-/* Ribbon filters with the false-positive rate of a Bloom filter of so many bits. */
+/* Creates a policy of Ribbon filters with the false positive rate of a Bloom filter with the given bits for each key. */
 extern ROCKSDB_LIBRARY_API rocksdb_filterpolicy_t* rocksdb_filterpolicy_create_ribbon(double bloom_equivalent_bits_per_key);
-/* Bloom filters on the levels before `bloom_before_level`, Ribbon filters from there. A flush is level -1. */
+/* Creates a policy of Bloom filters for the levels below `bloom_before_level` and of Ribbon filters for the other levels.
+   The files of a flush count as level -1. */
 extern ROCKSDB_LIBRARY_API rocksdb_filterpolicy_t* rocksdb_filterpolicy_create_ribbon_hybrid(double bloom_equivalent_bits_per_key,
     int bloom_before_level);
-/* As `rocksdb_filterpolicy_create_bloom`. The old format of filters is not written: `original_format` of 1 is also the
-   format of today. RocksDB 11.8.1 ignores the argument too. */
+/* As `rocksdb_filterpolicy_create_bloom`. `original_format` has no effect, because the old format of filters is never
+   written. RocksDB 11.8.1 also ignores the argument. */
 extern ROCKSDB_LIBRARY_API rocksdb_filterpolicy_t* rocksdb_filterpolicy_create_bloom_format(double bits_per_key,
     bool original_format);
 /* As `rocksdb_filterpolicy_create_ribbon_hybrid`. */
@@ -1678,7 +1684,8 @@ extern ROCKSDB_LIBRARY_API rocksdb_iterator_t* rocksdb_create_iterator(rocksdb_t
     const rocksdb_readoptions_t* options);
 extern ROCKSDB_LIBRARY_API rocksdb_iterator_t* rocksdb_create_iterator_cf(rocksdb_t* db,
     const rocksdb_readoptions_t* options, rocksdb_column_family_handle_t* column_family);
-/* Creates iterators over several column families at one sequence number. `iterators` has `size` places. */
+/* Creates iterators over several column families. All iterators read at the same sequence number. `iterators` has `size`
+   places. */
 extern ROCKSDB_LIBRARY_API void rocksdb_create_iterators(rocksdb_t* db,
     rocksdb_readoptions_t* options, rocksdb_column_family_handle_t** column_families,
     rocksdb_iterator_t** iterators, size_t size, char** errptr);
@@ -1696,26 +1703,26 @@ extern ROCKSDB_LIBRARY_API void rocksdb_iter_seek_for_prev(rocksdb_iterator_t* i
     const char* key, size_t key_len);
 extern ROCKSDB_LIBRARY_API void rocksdb_iter_next(rocksdb_iterator_t* iter);
 extern ROCKSDB_LIBRARY_API void rocksdb_iter_prev(rocksdb_iterator_t* iter);
-/* Returns the key. The bytes end with the next move of the iterator. With `rocksdb_readoptions_set_iter_start_ts` the key
-   is an internal key: the key, the timestamp, and 8 bytes of sequence number and value type. */
+/* Returns the key. The bytes are valid until the next move of the iterator. With `rocksdb_readoptions_set_iter_start_ts`,
+   the key is an internal key: the key, the timestamp, and 8 bytes of sequence number and value type. */
 extern ROCKSDB_LIBRARY_API const char* rocksdb_iter_key(const rocksdb_iterator_t* iter,
     size_t* klen);
-/* Returns the value. The bytes end with the next move of the iterator. */
+/* Returns the value. The bytes are valid until the next move of the iterator. */
 extern ROCKSDB_LIBRARY_API const char* rocksdb_iter_value(const rocksdb_iterator_t* iter,
     size_t* vlen);
-/* Returns the timestamp. The bytes end with the next move of the iterator. */
+/* Returns the timestamp. The bytes are valid until the next move of the iterator. */
 extern ROCKSDB_LIBRARY_API const char* rocksdb_iter_timestamp(const rocksdb_iterator_t* iter,
     size_t* tslen);
 extern ROCKSDB_LIBRARY_API rocksdb_slice_t rocksdb_iter_key_slice(const rocksdb_iterator_t* iter);
 extern ROCKSDB_LIBRARY_API rocksdb_slice_t rocksdb_iter_value_slice(const rocksdb_iterator_t* iter);
 extern ROCKSDB_LIBRARY_API rocksdb_slice_t rocksdb_iter_timestamp_slice(const rocksdb_iterator_t* iter);
-/* Reports the error that ended the iteration. No error: the iterator reached the end. */
+/* Reports the error that ended the iteration. Reports no error if the iterator reached the end. */
 extern ROCKSDB_LIBRARY_API void rocksdb_iter_get_error(const rocksdb_iterator_t* iter,
     char** errptr);
-/* Moves the iterator to the newest sequence number. The iterator is not valid afterwards. */
+/* Changes the iterator to read at the newest visible sequence number. The iterator is not valid afterwards. */
 extern ROCKSDB_LIBRARY_API void rocksdb_iter_refresh(const rocksdb_iterator_t* iter, char** errptr);
 
-/* ---- What listeners see of flushes, compactions and other jobs. The handles end with the callback ---- */
+/* ---- Descriptions of flushes, compactions and other jobs, for listeners ---- */
 extern ROCKSDB_LIBRARY_API uint32_t rocksdb_flushjobinfo_cf_id(const rocksdb_flushjobinfo_t* handle);
 extern ROCKSDB_LIBRARY_API uint64_t rocksdb_flushjobinfo_file_number(const rocksdb_flushjobinfo_t* handle);
 extern ROCKSDB_LIBRARY_API uint64_t rocksdb_flushjobinfo_oldest_blob_file_number(const rocksdb_flushjobinfo_t* handle);
@@ -1854,7 +1861,7 @@ extern ROCKSDB_LIBRARY_API void rocksdb_subcompactionjobinfo_status(const rocksd
 /* Reports the background error. */
 extern ROCKSDB_LIBRARY_API void rocksdb_status_ptr_get_error(rocksdb_status_ptr_t* status,
     char** errptr);
-/* Clears the error that the listener sees. The background error of the database stays. */
+/* Clears the error in this description only. The background error of the database does not change. */
 extern ROCKSDB_LIBRARY_API void rocksdb_reset_status(rocksdb_status_ptr_t* status_ptr);
 /* Returns the path of an input file, or null if there is no such file. */
 extern ROCKSDB_LIBRARY_API const char* rocksdb_compactionjobinfo_input_file_at(const rocksdb_compactionjobinfo_t* info,
@@ -1886,9 +1893,9 @@ extern ROCKSDB_LIBRARY_API const rocksdb_blob_file_addition_info_t* rocksdb_comp
 extern ROCKSDB_LIBRARY_API const rocksdb_blob_file_garbage_info_t* rocksdb_compactionjobinfo_blob_file_garbage_info_at(const rocksdb_compactionjobinfo_t* info,
     size_t pos);
 
-/* ---- Event listeners: functions of the program that hear of jobs and errors ---- */
-/* Creates a listener. A null function is not called. The functions run on the thread of the job and must not wait for
-   background work. `rocksdb_options_add_eventlistener` takes the handle over. */
+/* ---- Event listeners: functions of the program that the engine calls at the begin and the end of jobs, and at errors ---- */
+/* Creates a listener. Null functions are not called. The functions run on the thread of the job and must not wait for
+   background work. `rocksdb_options_add_eventlistener` takes ownership of the handle. */
 extern ROCKSDB_LIBRARY_API rocksdb_eventlistener_t* rocksdb_eventlistener_create(void* state,
     rocksdb_destructor_cb destructor, on_flush_begin_cb on_flush_begin,
     on_flush_completed_cb on_flush_completed, on_compaction_begin_cb on_compaction_begin,
@@ -1899,10 +1906,10 @@ extern ROCKSDB_LIBRARY_API rocksdb_eventlistener_t* rocksdb_eventlistener_create
     on_background_error_cb on_background_error,
     on_stall_conditions_changed_cb on_stall_conditions_changed,
     on_memtable_sealed_cb on_memtable_sealed);
-/* Destroys a listener that no options took over. Accepts null. */
+/* Destroys a listener. Options that took ownership of a listener destroy it themselves. Accepts null. */
 extern ROCKSDB_LIBRARY_API void rocksdb_eventlistener_destroy(rocksdb_eventlistener_t* listener);
 
-/* ---- Loggers: where the info log of a database goes ---- */
+/* ---- Loggers: they receive the lines of the info log ---- */
 /* Creates a logger that writes to the standard error stream. `prefix` comes before each line; null: no prefix. */
 extern ROCKSDB_LIBRARY_API rocksdb_logger_t* rocksdb_logger_create_stderr_logger(int log_level,
     const char* prefix);
@@ -1923,28 +1930,28 @@ extern ROCKSDB_LIBRARY_API void rocksdb_memory_consumers_add_db(rocksdb_memory_c
     rocksdb_t* db);
 extern ROCKSDB_LIBRARY_API void rocksdb_memory_consumers_add_cache(rocksdb_memory_consumers_t* consumers,
     rocksdb_cache_t* cache);
-/* Measures the memory of the databases and caches. The memory of a cache is its usage, without its hash tables, as in
-   RocksDB. */
+/* Measures the memory of the databases and caches. As in RocksDB, the memory of a cache is the size of its entries, without
+   its hash tables. */
 extern ROCKSDB_LIBRARY_API rocksdb_memory_usage_t* rocksdb_approximate_memory_usage_create(rocksdb_memory_consumers_t* consumers,
     char** errptr);
 extern ROCKSDB_LIBRARY_API void rocksdb_approximate_memory_usage_destroy(rocksdb_memory_usage_t* usage);
-/* Frees memory that a function returned. The same as `free`. Accepts null. */
+/* Frees memory that a function of this library returned. Does the same as `free`. Accepts null. */
 extern ROCKSDB_LIBRARY_API void rocksdb_free(void* ptr);
 
 /* ---- Merge operators of the program ---- */
-/* Creates a merge operator. `rocksdb_options_set_merge_operator` takes the handle over. */
+/* Creates a merge operator. `rocksdb_options_set_merge_operator` takes ownership of the handle. */
 extern ROCKSDB_LIBRARY_API rocksdb_mergeoperator_t* rocksdb_mergeoperator_create(void* state,
     rocksdb_destructor_cb destructor, rocksdb_full_merge_cb full_merge,
     rocksdb_partial_merge_cb partial_merge, rocksdb_delete_value_cb delete_value,
     rocksdb_name_cb name);
-/* Destroys a merge operator that no options took over. Accepts null. */
+/* Destroys a merge operator. Options that took ownership of an operator destroy it themselves. Accepts null. */
 extern ROCKSDB_LIBRARY_API void rocksdb_mergeoperator_destroy(rocksdb_mergeoperator_t* merge_operator);
 
 /* ---- The levels and SST files of a column family, and the live files of a database ---- */
 extern ROCKSDB_LIBRARY_API void rocksdb_column_family_metadata_options_set_level(rocksdb_column_family_metadata_options_t* handle,
     int value);
 extern ROCKSDB_LIBRARY_API int rocksdb_column_family_metadata_options_get_level(const rocksdb_column_family_metadata_options_t* handle);
-/* Creates options that choose all levels and all keys. */
+/* Creates options that select all levels and all keys. */
 extern ROCKSDB_LIBRARY_API rocksdb_column_family_metadata_options_t* rocksdb_column_family_metadata_options_create(void);
 extern ROCKSDB_LIBRARY_API void rocksdb_column_family_metadata_options_destroy(rocksdb_column_family_metadata_options_t* options);
 /* Copies the key. Null: no bound. */
@@ -1969,7 +1976,7 @@ extern ROCKSDB_LIBRARY_API rocksdb_column_family_metadata_t* rocksdb_get_column_
     rocksdb_column_family_handle_t* column_family,
     const rocksdb_column_family_metadata_options_t* options);
 extern ROCKSDB_LIBRARY_API void rocksdb_column_family_metadata_destroy(rocksdb_column_family_metadata_t* metadata);
-/* Returns the bytes of all SST files. */
+/* Returns the total size of all SST files, in bytes. */
 extern ROCKSDB_LIBRARY_API uint64_t rocksdb_column_family_metadata_get_size(rocksdb_column_family_metadata_t* metadata);
 extern ROCKSDB_LIBRARY_API size_t rocksdb_column_family_metadata_get_file_count(rocksdb_column_family_metadata_t* metadata);
 extern ROCKSDB_LIBRARY_API char* rocksdb_column_family_metadata_get_name(rocksdb_column_family_metadata_t* metadata);
@@ -2046,7 +2053,7 @@ extern ROCKSDB_LIBRARY_API void rocksdb_livefile_set_largest_key(rocksdb_livefil
 extern ROCKSDB_LIBRARY_API void rocksdb_livefiles_add(rocksdb_livefiles_t* files,
     rocksdb_livefile_t* file);
 
-/* ---- Compaction services: not built. A function with `errptr` reports `Not implemented: NAME`. All others return zero or null ---- */
+/* ---- Compaction services, which Ironstone does not have ---- */
 extern ROCKSDB_LIBRARY_API const char* rocksdb_compactionservice_jobinfo_t_get_db_name(const rocksdb_compactionservice_jobinfo_t* info,
     size_t* len);
 extern ROCKSDB_LIBRARY_API const char* rocksdb_compactionservice_jobinfo_t_get_db_id(const rocksdb_compactionservice_jobinfo_t* info,
@@ -2079,12 +2086,12 @@ extern ROCKSDB_LIBRARY_API char* rocksdb_open_and_compact_with_options(const roc
     size_t* output_len, const rocksdb_compaction_service_options_override_t* override_options,
     char** errptr);
 
-/* ---- Other features: not built. A function with `errptr` reports `Not implemented: NAME`. All others return zero or null ---- */
+/* ---- Other features that Ironstone does not have ---- */
 extern ROCKSDB_LIBRARY_API void rocksdb_table_properties_collector_factory_destroy(rocksdb_table_properties_collector_factory_t* factory);
 extern ROCKSDB_LIBRARY_API rocksdb_memory_allocator_t* rocksdb_jemalloc_nodump_allocator_create(char** errptr);
 extern ROCKSDB_LIBRARY_API void rocksdb_memory_allocator_destroy(rocksdb_memory_allocator_t* arg0);
 
-/* ---- Traces and replays: not built. A function with `errptr` reports `Not implemented: NAME`. All others return zero or null ---- */
+/* ---- Traces and replays, which Ironstone does not have ---- */
 extern ROCKSDB_LIBRARY_API rocksdb_trace_reader_t* rocksdb_trace_reader_create(rocksdb_env_t* env,
     const rocksdb_envoptions_t* env_options, const char* trace_path, char** errptr);
 extern ROCKSDB_LIBRARY_API char* rocksdb_trace_reader_read(rocksdb_trace_reader_t* reader,
@@ -2135,50 +2142,50 @@ extern ROCKSDB_LIBRARY_API void rocksdb_get_options_from_string(const rocksdb_op
     const char* opts_str, rocksdb_options_t* new_options, char** errptr);
 
 /* ---- Objects that options hold: comparators, operators, filters, caches, loggers, environments ---- */
-/* Shares the comparator. */
+/* Sets the comparator. It is shared. */
 extern ROCKSDB_LIBRARY_API void rocksdb_options_set_comparator(rocksdb_options_t* options,
     rocksdb_comparator_t* comparator);
-/* Takes the merge operator over. Null: no merge operator. */
+/* Sets the merge operator. Takes ownership of it. Null: no merge operator. */
 extern ROCKSDB_LIBRARY_API void rocksdb_options_set_merge_operator(rocksdb_options_t* options,
     rocksdb_mergeoperator_t* merge_operator);
-/* Shares the compaction filter. Null: no compaction filter. */
+/* Sets the compaction filter. It is shared. Null: no compaction filter. */
 extern ROCKSDB_LIBRARY_API void rocksdb_options_set_compaction_filter(rocksdb_options_t* options,
     rocksdb_compactionfilter_t* filter);
-/* Takes the factory over. Null: no factory. */
+/* Sets the compaction filter factory. Takes ownership of it. Null: no factory. */
 extern ROCKSDB_LIBRARY_API void rocksdb_options_set_compaction_filter_factory(rocksdb_options_t* options,
     rocksdb_compactionfilterfactory_t* factory);
-/* Takes the prefix extractor over. Null: no prefix extractor. */
+/* Sets the prefix extractor. Takes ownership of it. Null: no prefix extractor. */
 extern ROCKSDB_LIBRARY_API void rocksdb_options_set_prefix_extractor(rocksdb_options_t* options,
     rocksdb_slicetransform_t* prefix_extractor);
-/* Copies the table options and shares their block cache. Null changes nothing. */
+/* Sets the table format to block-based. Copies the table options and shares their block cache. Null changes nothing. */
 extern ROCKSDB_LIBRARY_API void rocksdb_options_set_block_based_table_factory(rocksdb_options_t* options,
     rocksdb_block_based_table_options_t* table_options);
-/* Copies the table options. Null changes nothing. */
+/* Sets the table format to cuckoo. Copies the table options. Null changes nothing. */
 extern ROCKSDB_LIBRARY_API void rocksdb_options_set_cuckoo_table_factory(rocksdb_options_t* options,
     rocksdb_cuckoo_table_options_t* table_options);
-/* Tables are plain tables. */
+/* Sets the table format to plain. */
 extern ROCKSDB_LIBRARY_API void rocksdb_options_set_plain_table_factory(rocksdb_options_t* options,
     uint32_t user_key_len, int bloom_bits_per_key, double hash_table_ratio, size_t index_sparseness,
     size_t huge_page_tlb_size, char encoding_type, unsigned char full_scan_mode,
     unsigned char store_index_in_file);
-/* Shares the environment. Null: the default environment. */
+/* Sets the environment. It is shared. Null: the default environment. */
 extern ROCKSDB_LIBRARY_API void rocksdb_options_set_env(rocksdb_options_t* options,
     rocksdb_env_t* env);
-/* Shares the logger: the info log goes to it. Null changes nothing. */
+/* Sets the logger that receives the info log. It is shared. Null changes nothing. */
 extern ROCKSDB_LIBRARY_API void rocksdb_options_set_info_log(rocksdb_options_t* options,
     rocksdb_logger_t* logger);
 /* Returns a handle of the logger of these options. The caller destroys the handle. */
 extern ROCKSDB_LIBRARY_API rocksdb_logger_t* rocksdb_options_get_info_log(rocksdb_options_t* options);
-/* Shares the rate limiter. Null changes nothing. */
+/* Sets the rate limiter. It is shared. Null changes nothing. */
 extern ROCKSDB_LIBRARY_API void rocksdb_options_set_ratelimiter(rocksdb_options_t* options,
     rocksdb_ratelimiter_t* limiter);
-/* Shares the write buffer manager. */
+/* Sets the write buffer manager. It is shared. */
 extern ROCKSDB_LIBRARY_API void rocksdb_options_set_write_buffer_manager(rocksdb_options_t* options,
     rocksdb_write_buffer_manager_t* manager);
-/* Files get checksums of this kind. Null changes nothing. */
+/* Sets the factory of checksums of whole files. Null changes nothing. */
 extern ROCKSDB_LIBRARY_API void rocksdb_options_set_file_checksum_gen_factory(rocksdb_options_t* options,
     rocksdb_file_checksum_gen_factory_t* factory);
-/* Takes the listener over. Null changes nothing. */
+/* Adds a listener. Takes ownership of it. Null changes nothing. */
 extern ROCKSDB_LIBRARY_API void rocksdb_options_add_eventlistener(rocksdb_options_t* options,
     rocksdb_eventlistener_t* listener);
 /* Copies the paths. The target size of a path is in bytes. */
@@ -2187,33 +2194,33 @@ extern ROCKSDB_LIBRARY_API void rocksdb_options_set_db_paths(rocksdb_options_t* 
 /* Copies the paths. The target size of a path is in bytes. */
 extern ROCKSDB_LIBRARY_API void rocksdb_options_set_cf_paths(rocksdb_options_t* options,
     const rocksdb_dbpath_t** path_values, size_t num_paths);
-/* A hint without effect: reads use the block cache, and no cache of rows. Results are the same. */
+/* Has no effect: Ironstone has no row cache. Reads use the block cache and return the same results. */
 extern ROCKSDB_LIBRARY_API void rocksdb_options_set_row_cache(rocksdb_options_t* options,
     rocksdb_cache_t* cache);
-/* Shares the cache for values in blob files. The cache may be the block cache. Null: no blob cache. */
+/* Sets the cache for values in blob files. It is shared, and it may be the block cache. Null: no blob cache. */
 extern ROCKSDB_LIBRARY_API void rocksdb_options_set_blob_cache(rocksdb_options_t* options,
     rocksdb_cache_t* cache);
-/* Shares the WAL filter. Null: no WAL filter. */
+/* Sets the WAL filter. It is shared. Null: no WAL filter. */
 extern ROCKSDB_LIBRARY_API void rocksdb_options_set_wal_filter(rocksdb_options_t* options,
     rocksdb_walfilter_t* filter);
-/* Opens with these options use no WAL filter. */
+/* Removes the WAL filter. */
 extern ROCKSDB_LIBRARY_API void rocksdb_options_clear_wal_filter(rocksdb_options_t* options);
-/* Shares the manager. Null: no manager. */
+/* Sets the SST file manager. It is shared. Null: no manager. */
 extern ROCKSDB_LIBRARY_API void rocksdb_options_set_sst_file_manager(rocksdb_options_t* options,
     rocksdb_sst_file_manager_t* manager);
 /* Shares the factory. Null changes nothing. */
 extern ROCKSDB_LIBRARY_API void rocksdb_options_set_sst_partitioner_factory(rocksdb_options_t* options,
     rocksdb_sst_partitioner_factory_t* factory);
-/* Compaction services are not built: an open with a service fails. Null: no service. */
+/* Sets a compaction service. Ironstone does not have compaction services, so an open with a service fails. Null: no service. */
 extern ROCKSDB_LIBRARY_API void rocksdb_options_set_compaction_service(rocksdb_options_t* options,
     rocksdb_compactionservice_t* service);
-/* Shares the factory. No function creates such a factory. Null changes nothing. */
+/* Sets a factory of table properties collectors. No function creates such a factory. Null changes nothing. */
 extern ROCKSDB_LIBRARY_API void rocksdb_options_add_table_properties_collector_factory(rocksdb_options_t* options,
     rocksdb_table_properties_collector_factory_t* factory);
-/* Marks an SST file for compaction if `num_dels_trigger` of `window_size` entries in a row are deletions. */
+/* Marks an SST file for compaction if `num_dels_trigger` of `window_size` consecutive entries are tombstones. */
 extern ROCKSDB_LIBRARY_API void rocksdb_options_add_compact_on_deletion_collector_factory(rocksdb_options_t* options,
     size_t window_size, size_t num_dels_trigger);
-/* Marks a file also if the share of deletions is at least `deletion_ratio`, which is above 0 and at most 1. */
+/* Also marks a file if the ratio of tombstones to entries is at least `deletion_ratio` (above 0, at most 1). */
 extern ROCKSDB_LIBRARY_API void rocksdb_options_add_compact_on_deletion_collector_factory_del_ratio(rocksdb_options_t* options,
     size_t window_size, size_t num_dels_trigger, double deletion_ratio);
 /* Does not mark files of less than `min_file_size` bytes. */
@@ -2234,7 +2241,7 @@ extern ROCKSDB_LIBRARY_API void rocksdb_options_set_bottommost_compression_optio
 /* Sets the compression of each level. Levels past the array have the compression of its last item. */
 extern ROCKSDB_LIBRARY_API void rocksdb_options_set_compression_per_level(rocksdb_options_t* options,
     const int* level_values, size_t num_levels);
-/* Level 0 to `level` - 1 are not compressed. The levels from `level` have the compression of the option
+/* Disables compression for level 0 to `level` - 1. The levels from `level` use the compression of the option
    `compression`. A negative level changes nothing. */
 extern ROCKSDB_LIBRARY_API void rocksdb_options_set_min_level_to_compress(rocksdb_options_t* options,
     int level);
@@ -2246,12 +2253,12 @@ extern ROCKSDB_LIBRARY_API void rocksdb_options_set_universal_compaction_options
 /* Copies the FIFO options. */
 extern ROCKSDB_LIBRARY_API void rocksdb_options_set_fifo_compaction_options(rocksdb_options_t* options,
     rocksdb_fifo_compaction_options_t* fifo);
-/* Memtables are vectors that are sorted when they become immutable. */
+/* Sets the memtable format to a vector. The vector is sorted when the memtable becomes immutable. */
 extern ROCKSDB_LIBRARY_API void rocksdb_options_set_memtable_vector_rep(rocksdb_options_t* options);
-/* Memtables are hash tables of skip lists. */
+/* Sets the memtable format to a hash table of skip lists. */
 extern ROCKSDB_LIBRARY_API void rocksdb_options_set_hash_skip_list_rep(rocksdb_options_t* options,
     size_t bucket_count, int skiplist_height, int skiplist_branching_factor);
-/* Memtables are hash tables of linked lists. */
+/* Sets the memtable format to a hash table of linked lists. */
 extern ROCKSDB_LIBRARY_API void rocksdb_options_set_hash_link_list_rep(rocksdb_options_t* options,
     size_t bucket_count);
 
@@ -2770,8 +2777,8 @@ extern ROCKSDB_LIBRARY_API uint64_t rocksdb_options_get_compression_options_max_
 extern ROCKSDB_LIBRARY_API unsigned char rocksdb_options_get_bottommost_compression_options_use_zstd_dict_trainer(const rocksdb_options_t* handle);
 
 /* ---- The options of the newest OPTIONS file of a database ---- */
-/* Reads the options of a database: of the database itself, and of each column family. The block cache of all tables
-   is `cache`. Free the result with `rocksdb_load_latest_options_destroy`. */
+/* Reads the newest OPTIONS file of a database: the options of the database and of each column family. All tables use the
+   block cache `cache`. Free the result with `rocksdb_load_latest_options_destroy`. */
 extern ROCKSDB_LIBRARY_API void rocksdb_load_latest_options(const char* db_path, rocksdb_env_t* env,
     bool ignore_unknown_options, rocksdb_cache_t* cache, rocksdb_options_t** db_options,
     size_t* num_column_families, char*** column_family_names,
@@ -2798,17 +2805,17 @@ extern ROCKSDB_LIBRARY_API unsigned char rocksdb_options_calculate_sst_write_lif
     int compaction_style);
 extern ROCKSDB_LIBRARY_API size_t rocksdb_options_calculate_sst_write_lifetime_hint_set_count(rocksdb_options_t* options);
 
-/* ---- Groups of values for a purpose, as RocksDB's functions of the same names ---- */
-/* Allows `total_threads` background jobs. */
+/* ---- Functions that change several options for a purpose, as RocksDB's functions of the same names do ---- */
+/* Sets the maximum number of background jobs to `total_threads`. */
 extern ROCKSDB_LIBRARY_API void rocksdb_options_increase_parallelism(rocksdb_options_t* options,
     int total_threads);
-/* Sets options for point look-ups without range scans, with a block cache of this many MiB. */
+/* Sets options for point look-ups without range scans. `block_cache_size_mb` is the capacity of the block cache in MiB. */
 extern ROCKSDB_LIBRARY_API void rocksdb_options_optimize_for_point_lookup(rocksdb_options_t* options,
     uint64_t block_cache_size_mb);
-/* Sets options for level compaction with this many bytes of memtables. */
+/* Sets options for level compaction. `memtable_memory_budget` is the memory of the memtables in bytes. */
 extern ROCKSDB_LIBRARY_API void rocksdb_options_optimize_level_style_compaction(rocksdb_options_t* options,
     uint64_t memtable_memory_budget);
-/* Sets options for universal compaction with this many bytes of memtables. */
+/* Sets options for universal compaction. `memtable_memory_budget` is the memory of the memtables in bytes. */
 extern ROCKSDB_LIBRARY_API void rocksdb_options_optimize_universal_style_compaction(rocksdb_options_t* options,
     uint64_t memtable_memory_budget);
 /* Sets options for a bulk load without compaction. */
@@ -2823,7 +2830,7 @@ extern ROCKSDB_LIBRARY_API void rocksdb_options_set_statistics_level(rocksdb_opt
     int level);
 /* Returns the level of the statistics; 0 without statistics. */
 extern ROCKSDB_LIBRARY_API int rocksdb_options_get_statistics_level(rocksdb_options_t* options);
-/* Adds an integer of 8 little-endian bytes with each merge. */
+/* Sets a merge operator that adds integers of 8 little-endian bytes. */
 extern ROCKSDB_LIBRARY_API void rocksdb_options_set_uint64add_merge_operator(rocksdb_options_t* options);
 
 /* ---- Options that are strings ---- */
@@ -2939,19 +2946,20 @@ extern ROCKSDB_LIBRARY_API int rocksdb_readoptions_get_io_activity(const rocksdb
 extern ROCKSDB_LIBRARY_API void rocksdb_readoptions_set_merge_operand_count_threshold(rocksdb_readoptions_t* handle,
     size_t value);
 extern ROCKSDB_LIBRARY_API size_t rocksdb_readoptions_get_merge_operand_count_threshold(const rocksdb_readoptions_t* handle);
-/* Reads see the snapshot. The options keep the snapshot. Null: reads see the newest entries. */
+/* Sets the snapshot of reads. The options hold a reference to the snapshot. Null: reads see the newest entries. */
 extern ROCKSDB_LIBRARY_API void rocksdb_readoptions_set_snapshot(rocksdb_readoptions_t* options,
     const rocksdb_snapshot_t* snapshot);
-/* Copies the key: iterators end before it. Null: no bound. */
+/* Sets the upper bound of iterators: they return only keys before it. Copies the key. Null: no bound. */
 extern ROCKSDB_LIBRARY_API void rocksdb_readoptions_set_iterate_upper_bound(rocksdb_readoptions_t* options,
     const char* key, size_t key_len);
-/* Copies the key: iterators begin at it. Null: no bound. */
+/* Sets the lower bound of iterators: they return no key before it. Copies the key. Null: no bound. */
 extern ROCKSDB_LIBRARY_API void rocksdb_readoptions_set_iterate_lower_bound(rocksdb_readoptions_t* options,
     const char* key, size_t key_len);
-/* Copies the timestamp: reads see entries up to it. Null: no timestamp. */
+/* Sets the timestamp of reads: they ignore entries with a newer timestamp. Copies the timestamp. Null: no timestamp. */
 extern ROCKSDB_LIBRARY_API void rocksdb_readoptions_set_timestamp(rocksdb_readoptions_t* options,
     const char* ts, size_t ts_len);
-/* Copies the timestamp: iterators show all versions from it. Null: iterators show the newest version. */
+/* Sets the oldest timestamp of iterators. An iterator then returns each entry of a key whose timestamp is between this
+   timestamp and the timestamp of the read. Copies the timestamp. Null: iterators return only the newest entry of a key. */
 extern ROCKSDB_LIBRARY_API void rocksdb_readoptions_set_iter_start_ts(rocksdb_readoptions_t* options,
     const char* ts, size_t ts_len);
 extern ROCKSDB_LIBRARY_API void rocksdb_readoptions_clear_merge_operand_count_threshold(rocksdb_readoptions_t* options);
@@ -2963,14 +2971,15 @@ extern ROCKSDB_LIBRARY_API void rocksdb_readoptions_set_request_id(rocksdb_reado
 extern ROCKSDB_LIBRARY_API const char* rocksdb_readoptions_get_request_id(rocksdb_readoptions_t* options,
     size_t* request_id_len);
 extern ROCKSDB_LIBRARY_API void rocksdb_readoptions_clear_request_id(rocksdb_readoptions_t* options);
-/* Iterators read only the SST files for which the filter returns 1. `destructor` runs once, after the last use. */
+/* Sets a table filter: iterators read only the SST files for which the filter returns 1. `destructor` runs once, after the
+   last use. */
 extern ROCKSDB_LIBRARY_API void rocksdb_readoptions_set_table_filter(rocksdb_readoptions_t* options,
     void* state, rocksdb_destructor_cb destructor,
     rocksdb_readoptions_table_filter_cb table_filter);
 extern ROCKSDB_LIBRARY_API void rocksdb_readoptions_clear_table_filter(rocksdb_readoptions_t* options);
 extern ROCKSDB_LIBRARY_API unsigned char rocksdb_readoptions_has_table_filter(const rocksdb_readoptions_t* options);
-/* Names the user-defined index of reads. Such indexes are not built: a read with an index fails. An empty text and
-   `nullptr` are no index. */
+/* Sets the name of the user-defined index of reads. Ironstone has no such indexes, so a read with an index fails. An empty
+   text and `nullptr` mean no index. */
 extern ROCKSDB_LIBRARY_API void rocksdb_readoptions_set_table_index_factory_from_string(rocksdb_readoptions_t* options,
     const char* value, size_t value_len, char** errptr);
 extern ROCKSDB_LIBRARY_API void rocksdb_readoptions_clear_table_index_factory(rocksdb_readoptions_t* options);
@@ -2983,27 +2992,27 @@ extern ROCKSDB_LIBRARY_API const char* rocksdb_readoptions_get_table_index_facto
 extern ROCKSDB_LIBRARY_API rocksdb_slicetransform_t* rocksdb_slicetransform_create(void* state,
     rocksdb_destructor_cb destructor, rocksdb_transform_cb transform,
     rocksdb_in_domain_cb in_domain, rocksdb_name_cb name);
-/* The prefix is the first `length` bytes. Shorter keys have no prefix. */
+/* Creates a prefix extractor of the first `length` bytes. Shorter keys have no prefix. */
 extern ROCKSDB_LIBRARY_API rocksdb_slicetransform_t* rocksdb_slicetransform_create_fixed_prefix(size_t length);
-/* The prefix is the whole key. */
+/* Creates a prefix extractor of the whole key. */
 extern ROCKSDB_LIBRARY_API rocksdb_slicetransform_t* rocksdb_slicetransform_create_noop(void);
-/* Destroys a prefix extractor that no options took over. Accepts null. */
+/* Destroys a prefix extractor. Options that took ownership of an extractor destroy it themselves. Accepts null. */
 extern ROCKSDB_LIBRARY_API void rocksdb_slicetransform_destroy(rocksdb_slicetransform_t* transform);
 
 /* ---- Snapshots: fixed sequence numbers for reads ---- */
-/* Reads with this snapshot see what is visible now. */
+/* Takes a snapshot. Reads with this snapshot see the entries that are visible at the time of this call. */
 extern ROCKSDB_LIBRARY_API const rocksdb_snapshot_t* rocksdb_create_snapshot(rocksdb_t* db);
 /* Destroys the handle. Read options and iterators that use the snapshot keep it. Accepts null. */
 extern ROCKSDB_LIBRARY_API void rocksdb_release_snapshot(rocksdb_t* db,
     const rocksdb_snapshot_t* snapshot);
-/* Returns the sequence number; 0 if the database cannot be read at a snapshot. */
+/* Returns the sequence number of the snapshot. Returns 0 if the database cannot be read at a snapshot. */
 extern ROCKSDB_LIBRARY_API uint64_t rocksdb_snapshot_get_sequence_number(const rocksdb_snapshot_t* snapshot);
 
 /* ---- SST file writers, and ingestion of the files ---- */
-/* Creates a writer of SST files with these options. The options of files in `env` are hints without effect. */
+/* Creates a writer of SST files with these options. `env` has no effect. */
 extern ROCKSDB_LIBRARY_API rocksdb_sstfilewriter_t* rocksdb_sstfilewriter_create(const rocksdb_envoptions_t* env,
     const rocksdb_options_t* io_options);
-/* As `rocksdb_sstfilewriter_create`, with another comparator than the comparator of the options. */
+/* As `rocksdb_sstfilewriter_create`. `comparator` replaces the comparator of the options. */
 extern ROCKSDB_LIBRARY_API rocksdb_sstfilewriter_t* rocksdb_sstfilewriter_create_with_comparator(const rocksdb_envoptions_t* env,
     const rocksdb_options_t* io_options, const rocksdb_comparator_t* comparator);
 /* Begins a file. A file at the path is replaced. */
@@ -3012,7 +3021,7 @@ extern ROCKSDB_LIBRARY_API void rocksdb_sstfilewriter_open(rocksdb_sstfilewriter
 /* As `rocksdb_sstfilewriter_put`. */
 extern ROCKSDB_LIBRARY_API void rocksdb_sstfilewriter_add(rocksdb_sstfilewriter_t* writer,
     const char* key, size_t key_len, const char* val, size_t val_len, char** errptr);
-/* Adds a key and its value. Keys come in the order of the comparator. */
+/* Adds a key and its value. The program must add the keys in the order of the comparator. */
 extern ROCKSDB_LIBRARY_API void rocksdb_sstfilewriter_put(rocksdb_sstfilewriter_t* writer,
     const char* key, size_t key_len, const char* val, size_t val_len, char** errptr);
 extern ROCKSDB_LIBRARY_API void rocksdb_sstfilewriter_put_with_ts(rocksdb_sstfilewriter_t* writer,
@@ -3028,10 +3037,10 @@ extern ROCKSDB_LIBRARY_API void rocksdb_sstfilewriter_delete_with_ts(rocksdb_sst
 extern ROCKSDB_LIBRARY_API void rocksdb_sstfilewriter_delete_range(rocksdb_sstfilewriter_t* writer,
     const char* begin_key, size_t begin_key_len, const char* end_key, size_t end_key_len,
     char** errptr);
-/* Ends the file. A file without entries is an error. */
+/* Finishes the file. Reports an error if the file has no entries. */
 extern ROCKSDB_LIBRARY_API void rocksdb_sstfilewriter_finish(rocksdb_sstfilewriter_t* writer,
     char** errptr);
-/* Returns the bytes of the file, also after its end. */
+/* Returns the size of the file in bytes. After the finish, returns the size of the finished file. */
 extern ROCKSDB_LIBRARY_API void rocksdb_sstfilewriter_file_size(rocksdb_sstfilewriter_t* writer,
     uint64_t* file_size);
 /* Destroys the writer. A file that was not finished stays incomplete. Accepts null. */
@@ -3047,25 +3056,25 @@ extern ROCKSDB_LIBRARY_API void rocksdb_ingest_external_file_cf(rocksdb_t* db,
 /* ---- SST file managers: limits of space and of the speed of deletions ---- */
 extern ROCKSDB_LIBRARY_API rocksdb_sst_file_manager_t* rocksdb_sst_file_manager_create(rocksdb_env_t* env);
 extern ROCKSDB_LIBRARY_API void rocksdb_sst_file_manager_destroy(rocksdb_sst_file_manager_t* manager);
-/* Bytes that all tracked files may have; 0: no limit. */
+/* The maximum total size of all tracked files in bytes. 0: no limit. */
 extern ROCKSDB_LIBRARY_API void rocksdb_sst_file_manager_set_max_allowed_space_usage(rocksdb_sst_file_manager_t* manager,
     uint64_t max_allowed_space);
-/* Bytes that stay free for compactions. */
+/* The free space that is reserved for compactions, in bytes. */
 extern ROCKSDB_LIBRARY_API void rocksdb_sst_file_manager_set_compaction_buffer_size(rocksdb_sst_file_manager_t* manager,
     uint64_t compaction_buffer_size);
 extern ROCKSDB_LIBRARY_API bool rocksdb_sst_file_manager_is_max_allowed_space_reached(rocksdb_sst_file_manager_t* manager);
 extern ROCKSDB_LIBRARY_API bool rocksdb_sst_file_manager_is_max_allowed_space_reached_including_compactions(rocksdb_sst_file_manager_t* manager);
-/* Returns the bytes of the tracked files. */
+/* Returns the total size of the tracked files, in bytes. */
 extern ROCKSDB_LIBRARY_API uint64_t rocksdb_sst_file_manager_get_total_size(rocksdb_sst_file_manager_t* manager);
 /* Returns the rate of deletions in bytes per second; 0: no limit. */
 extern ROCKSDB_LIBRARY_API int64_t rocksdb_sst_file_manager_get_delete_rate_bytes_per_second(rocksdb_sst_file_manager_t* manager);
 extern ROCKSDB_LIBRARY_API void rocksdb_sst_file_manager_set_delete_rate_bytes_per_second(rocksdb_sst_file_manager_t* manager,
     int64_t delete_rate);
-/* Returns the share of trash in the tracked bytes above which files are deleted at once. */
+/* Returns the maximum ratio of trash to tracked files. Above this ratio, files are deleted at once. */
 extern ROCKSDB_LIBRARY_API double rocksdb_sst_file_manager_get_max_trash_db_ratio(rocksdb_sst_file_manager_t* manager);
 extern ROCKSDB_LIBRARY_API void rocksdb_sst_file_manager_set_max_trash_db_ratio(rocksdb_sst_file_manager_t* manager,
     double ratio);
-/* Returns the bytes of the files that wait for their deletion. */
+/* Returns the total size of the files that wait for their deletion, in bytes. */
 extern ROCKSDB_LIBRARY_API uint64_t rocksdb_sst_file_manager_get_total_trash_size(rocksdb_sst_file_manager_t* manager);
 
 /* ---- Statistics, histograms, the perf context, file checksums ---- */
@@ -3085,12 +3094,12 @@ extern ROCKSDB_LIBRARY_API char* rocksdb_options_statistics_get_string(rocksdb_o
 /* Returns the count of a ticker. Returns 0 without statistics, and for an unknown ticker. */
 extern ROCKSDB_LIBRARY_API uint64_t rocksdb_options_statistics_get_ticker_count(rocksdb_options_t* options,
     uint32_t ticker_type);
-/* Copies the numbers of a histogram. The numbers are 0 without statistics, and for an unknown histogram. */
+/* Copies the data of a histogram. All numbers are 0 without statistics, and for an unknown histogram. */
 extern ROCKSDB_LIBRARY_API void rocksdb_options_statistics_get_histogram_data(rocksdb_options_t* options,
     uint32_t histogram_type, rocksdb_statistics_histogram_data_t* data);
-/* Sets what the perf context of this thread counts: 0 to 6 as RocksDB's `PerfLevel`. */
+/* Sets the perf level of this thread: 0 to 6 as in RocksDB's `PerfLevel`. */
 extern ROCKSDB_LIBRARY_API void rocksdb_set_perf_level(int level);
-/* Returns a handle of the perf context of each thread that uses the handle. */
+/* Returns a handle of the perf context. Each call with the handle uses the counters of the calling thread. */
 extern ROCKSDB_LIBRARY_API rocksdb_perfcontext_t* rocksdb_perfcontext_create(void);
 extern ROCKSDB_LIBRARY_API void rocksdb_perfcontext_reset(rocksdb_perfcontext_t* context);
 /* Returns the counters of this thread as text. */
@@ -3100,7 +3109,7 @@ extern ROCKSDB_LIBRARY_API char* rocksdb_perfcontext_report(rocksdb_perfcontext_
 extern ROCKSDB_LIBRARY_API uint64_t rocksdb_perfcontext_metric(rocksdb_perfcontext_t* context,
     int metric);
 extern ROCKSDB_LIBRARY_API void rocksdb_perfcontext_destroy(rocksdb_perfcontext_t* context);
-/* File checksums are CRC32C. */
+/* Creates a factory of CRC32C checksums. */
 extern ROCKSDB_LIBRARY_API rocksdb_file_checksum_gen_factory_t* rocksdb_file_checksum_gen_crc32c_factory_create(void);
 extern ROCKSDB_LIBRARY_API void rocksdb_file_checksum_gen_factory_destroy(rocksdb_file_checksum_gen_factory_t* factory);
 
@@ -3245,14 +3254,14 @@ extern ROCKSDB_LIBRARY_API size_t rocksdb_block_based_options_get_initial_auto_r
 extern ROCKSDB_LIBRARY_API void rocksdb_block_based_options_set_num_file_reads_for_auto_readahead(rocksdb_block_based_table_options_t* handle,
     uint64_t value);
 extern ROCKSDB_LIBRARY_API uint64_t rocksdb_block_based_options_get_num_file_reads_for_auto_readahead(const rocksdb_block_based_table_options_t* handle);
-/* Takes the filter policy over. Null: no filters. */
+/* Sets the filter policy. Takes ownership of it. Null: no filters. */
 extern ROCKSDB_LIBRARY_API void rocksdb_block_based_options_set_filter_policy(rocksdb_block_based_table_options_t* options,
     rocksdb_filterpolicy_t* policy);
-/* Shares the block cache. Null changes nothing. */
+/* Sets the block cache. It is shared. Null changes nothing. */
 extern ROCKSDB_LIBRARY_API void rocksdb_block_based_options_set_block_cache(rocksdb_block_based_table_options_t* options,
     rocksdb_cache_t* cache);
-/* Names the user-defined index. Such indexes are not built: an open with an index fails. An empty text and `nullptr`
-   are no index. */
+/* Sets the name of the user-defined index. Ironstone has no such indexes, so an open with an index fails. An empty text and
+   `nullptr` mean no index. */
 extern ROCKSDB_LIBRARY_API void rocksdb_block_based_options_set_user_defined_index_factory_from_string(rocksdb_block_based_table_options_t* options,
     const char* value, size_t value_len, char** errptr);
 extern ROCKSDB_LIBRARY_API void rocksdb_block_based_options_clear_user_defined_index_factory(rocksdb_block_based_table_options_t* options);
@@ -3260,7 +3269,7 @@ extern ROCKSDB_LIBRARY_API void rocksdb_block_based_options_clear_user_defined_i
 extern ROCKSDB_LIBRARY_API const char* rocksdb_block_based_options_get_user_defined_index_factory_name(const rocksdb_block_based_table_options_t* options,
     size_t* name_len);
 
-/* ---- The properties of an SST file, as listeners and table filters see them ---- */
+/* ---- The properties of an SST file, for listeners and table filters ---- */
 extern ROCKSDB_LIBRARY_API uint64_t rocksdb_table_properties_orig_file_number(const rocksdb_table_properties_t* handle);
 extern ROCKSDB_LIBRARY_API uint64_t rocksdb_table_properties_data_size(const rocksdb_table_properties_t* handle);
 extern ROCKSDB_LIBRARY_API uint64_t rocksdb_table_properties_uncompressed_data_size(const rocksdb_table_properties_t* handle);
@@ -3332,7 +3341,7 @@ extern ROCKSDB_LIBRARY_API const char* rocksdb_table_properties_user_collected_p
     size_t pos, size_t* key_len);
 extern ROCKSDB_LIBRARY_API const char* rocksdb_table_properties_user_collected_properties_value_at(const rocksdb_table_properties_t* properties,
     size_t pos, size_t* value_len);
-/* Returns null: no property has a readable form of its own. */
+/* Returns null, because Ironstone has no readable properties. */
 extern ROCKSDB_LIBRARY_API const char* rocksdb_table_properties_readable_properties_key_at(const rocksdb_table_properties_t* properties,
     size_t pos, size_t* key_len);
 extern ROCKSDB_LIBRARY_API const char* rocksdb_table_properties_readable_properties_value_at(const rocksdb_table_properties_t* properties,
@@ -3503,7 +3512,7 @@ extern ROCKSDB_LIBRARY_API void rocksdb_transactiondb_close(rocksdb_transactiond
 /* Creates a column family. The caller destroys the handle. */
 extern ROCKSDB_LIBRARY_API rocksdb_column_family_handle_t* rocksdb_transactiondb_create_column_family(rocksdb_transactiondb_t* txn_db,
     const rocksdb_options_t* column_family_options, const char* column_family_name, char** errptr);
-/* Returns the database below. End the handle with `rocksdb_transactiondb_close_base_db`. */
+/* Returns a handle of the base database. Destroy the handle with `rocksdb_transactiondb_close_base_db`. */
 extern ROCKSDB_LIBRARY_API rocksdb_t* rocksdb_transactiondb_get_base_db(rocksdb_transactiondb_t* txn_db);
 /* Destroys the handle. The database stays open. */
 extern ROCKSDB_LIBRARY_API void rocksdb_transactiondb_close_base_db(rocksdb_t* base_db);
@@ -3513,10 +3522,11 @@ extern ROCKSDB_LIBRARY_API void rocksdb_transactiondb_release_snapshot(rocksdb_t
 /* Returns a property as text, or null for an unknown name. The caller frees the text. */
 extern ROCKSDB_LIBRARY_API char* rocksdb_transactiondb_property_value(rocksdb_transactiondb_t* db,
     const char* propname);
-/* Returns 0 and sets `out_val`, or returns -1. */
+/* Returns a property as a number: returns 0 and sets `out_val`. Returns -1 for an unknown name and for a property that is
+   not a number. */
 extern ROCKSDB_LIBRARY_API int rocksdb_transactiondb_property_int(rocksdb_transactiondb_t* db,
     const char* propname, uint64_t* out_val);
-/* Returns the prepared transactions. The caller destroys each transaction and frees the list; null if there is none. */
+/* Returns the prepared transactions, or null if there is none. The caller destroys each transaction and frees the list. */
 extern ROCKSDB_LIBRARY_API rocksdb_transaction_t** rocksdb_transactiondb_get_prepared_transactions(rocksdb_transactiondb_t* txn_db,
     size_t* cnt);
 extern ROCKSDB_LIBRARY_API char* rocksdb_transactiondb_get(rocksdb_transactiondb_t* txn_db,
@@ -3576,7 +3586,7 @@ extern ROCKSDB_LIBRARY_API rocksdb_iterator_t* rocksdb_transactiondb_create_iter
 extern ROCKSDB_LIBRARY_API rocksdb_checkpoint_t* rocksdb_transactiondb_checkpoint_object_create(rocksdb_transactiondb_t* txn_db,
     char** errptr);
 
-/* ---- Optimistic transaction databases: conflicts are found at commit ---- */
+/* ---- Optimistic transaction databases: transactions take no locks and check for conflicts at commit ---- */
 /* Opens an optimistic transaction database with its default column family. */
 extern ROCKSDB_LIBRARY_API rocksdb_optimistictransactiondb_t* rocksdb_optimistictransactiondb_open(const rocksdb_options_t* options,
     const char* name, char** errptr);
@@ -3593,11 +3603,12 @@ extern ROCKSDB_LIBRARY_API rocksdb_optimistictransactiondb_t* rocksdb_optimistic
     int num_column_families, const char* const* column_family_names,
     const rocksdb_options_t* const* column_family_options,
     rocksdb_column_family_handle_t** column_family_handles, char** errptr);
-/* Returns the database below. End the handle with `rocksdb_optimistictransactiondb_close_base_db`. */
+/* Returns a handle of the base database. Destroy the handle with `rocksdb_optimistictransactiondb_close_base_db`. */
 extern ROCKSDB_LIBRARY_API rocksdb_t* rocksdb_optimistictransactiondb_get_base_db(rocksdb_optimistictransactiondb_t* otxn_db);
 /* Destroys the handle. The database stays open. */
 extern ROCKSDB_LIBRARY_API void rocksdb_optimistictransactiondb_close_base_db(rocksdb_t* base_db);
-/* Begins a transaction. With `old_txn` the new transaction replaces it, and `old_txn` is returned. */
+/* Begins a transaction. If `old_txn` is not null, the new transaction replaces the transaction in this handle, and `old_txn`
+   is returned. */
 extern ROCKSDB_LIBRARY_API rocksdb_transaction_t* rocksdb_optimistictransaction_begin(rocksdb_optimistictransactiondb_t* otxn_db,
     const rocksdb_writeoptions_t* write_options,
     const rocksdb_optimistictransaction_options_t* otxn_options, rocksdb_transaction_t* old_txn);
@@ -3610,38 +3621,40 @@ extern ROCKSDB_LIBRARY_API rocksdb_checkpoint_t* rocksdb_optimistictransactiondb
 /* Returns a property as text, or null for an unknown name. The caller frees the text. */
 extern ROCKSDB_LIBRARY_API char* rocksdb_optimistictransactiondb_property_value(rocksdb_optimistictransactiondb_t* db,
     const char* propname);
-/* Returns 0 and sets `out_val`, or returns -1. */
+/* Returns a property as a number: returns 0 and sets `out_val`. Returns -1 for an unknown name and for a property that is
+   not a number. */
 extern ROCKSDB_LIBRARY_API int rocksdb_optimistictransactiondb_property_int(rocksdb_optimistictransactiondb_t* db,
     const char* propname, uint64_t* out_val);
-/* Creates locks. `cache_aligned` is a hint. */
+/* Creates locks. `cache_aligned` has no effect. */
 extern ROCKSDB_LIBRARY_API rocksdb_optimistictransactiondb_lock_buckets_t* rocksdb_optimistictransactiondb_lock_buckets_create(size_t bucket_count,
     unsigned char cache_aligned);
-/* Returns the bytes of the locks. */
+/* Returns the memory of the locks in bytes. */
 extern ROCKSDB_LIBRARY_API size_t rocksdb_optimistictransactiondb_lock_buckets_approximate_memory_usage(rocksdb_optimistictransactiondb_lock_buckets_t* lock_buckets);
 /* Destroys the handle. Databases that use the locks keep them. Accepts null. */
 extern ROCKSDB_LIBRARY_API void rocksdb_optimistictransactiondb_lock_buckets_destroy(rocksdb_optimistictransactiondb_lock_buckets_t* lock_buckets);
-/* Shares the locks. Null: the database makes its own. */
+/* Sets the locks. They are shared. Null: the database makes its own locks. */
 extern ROCKSDB_LIBRARY_API void rocksdb_optimistictransactiondb_options_set_shared_lock_buckets(rocksdb_optimistictransactiondb_options_t* options,
     rocksdb_optimistictransactiondb_lock_buckets_t* lock_buckets);
 
 /* ---- Transactions ---- */
-/* Begins a transaction. With `old_txn` the new transaction replaces it, and `old_txn` is returned. Returns null for
-   options that are not built. */
+/* Begins a transaction. If `old_txn` is not null, the new transaction replaces the transaction in this handle, and `old_txn`
+   is returned. Returns null for options that Ironstone does not have. */
 extern ROCKSDB_LIBRARY_API rocksdb_transaction_t* rocksdb_transaction_begin(rocksdb_transactiondb_t* txn_db,
     const rocksdb_writeoptions_t* write_options, const rocksdb_transaction_options_t* txn_options,
     rocksdb_transaction_t* old_txn);
-/* Destroys a transaction. A transaction that is not committed and not prepared is rolled back. Accepts null. */
+/* Destroys a transaction. If the transaction is neither committed nor prepared, it is rolled back. Accepts null. */
 extern ROCKSDB_LIBRARY_API void rocksdb_transaction_destroy(rocksdb_transaction_t* txn);
-/* Names a transaction, to prepare it. A name is unique among the live transactions. */
+/* Sets the name of a transaction. `rocksdb_transaction_prepare` needs a name. Live transactions must have different names. */
 extern ROCKSDB_LIBRARY_API void rocksdb_transaction_set_name(rocksdb_transaction_t* txn,
     const char* name, size_t name_len, char** errptr);
 /* Returns the name. The caller frees it. */
 extern ROCKSDB_LIBRARY_API char* rocksdb_transaction_get_name(rocksdb_transaction_t* txn,
     size_t* name_len);
-/* Makes the writes durable, but not visible. Commit or rollback follows, also after a crash. */
+/* Writes the transaction to the WAL, but does not make its writes visible. A prepared transaction survives a crash. The
+   program must commit it or roll it back. */
 extern ROCKSDB_LIBRARY_API void rocksdb_transaction_prepare(rocksdb_transaction_t* txn,
     char** errptr);
-/* Makes the writes visible. Busy: a conflict with another transaction. */
+/* Makes the writes visible. Reports Busy if the transaction conflicts with another transaction. */
 extern ROCKSDB_LIBRARY_API void rocksdb_transaction_commit(rocksdb_transaction_t* txn,
     char** errptr);
 extern ROCKSDB_LIBRARY_API void rocksdb_transaction_rollback(rocksdb_transaction_t* txn,
@@ -3664,7 +3677,7 @@ extern ROCKSDB_LIBRARY_API void rocksdb_transaction_delete(rocksdb_transaction_t
     const char* key, size_t key_len, char** errptr);
 extern ROCKSDB_LIBRARY_API void rocksdb_transaction_delete_cf(rocksdb_transaction_t* txn,
     rocksdb_column_family_handle_t* column_family, const char* key, size_t key_len, char** errptr);
-/* Adds bytes that go to the WAL only. */
+/* Adds bytes that are written to the WAL but not to memtables. */
 extern ROCKSDB_LIBRARY_API void rocksdb_transaction_put_log_data(rocksdb_transaction_t* txn,
     const char* blob, size_t blob_len);
 /* Adds the records of a batch, each as a write of the transaction. */
@@ -3723,17 +3736,17 @@ extern ROCKSDB_LIBRARY_API void rocksdb_transaction_multi_get_for_update_cf(rock
     const rocksdb_column_family_handle_t* const* column_families, size_t num_keys_list,
     const char* const* keys_list, const size_t* keys_list_sizes, char** values_list,
     size_t* values_list_sizes, char** errs);
-/* Creates an iterator over what the transaction sees: its writes over the database. */
+/* Creates an iterator over the entries of the database and the writes of the transaction. */
 extern ROCKSDB_LIBRARY_API rocksdb_iterator_t* rocksdb_transaction_create_iterator(rocksdb_transaction_t* txn,
     const rocksdb_readoptions_t* options);
 extern ROCKSDB_LIBRARY_API rocksdb_iterator_t* rocksdb_transaction_create_iterator_cf(rocksdb_transaction_t* txn,
     const rocksdb_readoptions_t* options, rocksdb_column_family_handle_t* column_family);
 
 /* ---- The WAL files of a database, and the write batches in them ---- */
-/* The path below the WAL directory. The string ends with the handle. */
+/* Returns the path relative to the WAL directory. The string is valid until the handle is destroyed. */
 extern ROCKSDB_LIBRARY_API const char* rocksdb_wal_file_path_name(const rocksdb_wal_file_t* handle);
 extern ROCKSDB_LIBRARY_API uint64_t rocksdb_wal_file_log_number(const rocksdb_wal_file_t* handle);
-/* `rocksdb_wal_file_type_archived_log` or `rocksdb_wal_file_type_alive_log`. */
+/* Returns `rocksdb_wal_file_type_archived_log` or `rocksdb_wal_file_type_alive_log`. */
 extern ROCKSDB_LIBRARY_API int rocksdb_wal_file_type(const rocksdb_wal_file_t* handle);
 extern ROCKSDB_LIBRARY_API uint64_t rocksdb_wal_file_start_sequence(const rocksdb_wal_file_t* handle);
 extern ROCKSDB_LIBRARY_API uint64_t rocksdb_wal_file_size_file_bytes(const rocksdb_wal_file_t* handle);
@@ -3744,14 +3757,14 @@ extern ROCKSDB_LIBRARY_API rocksdb_wal_files_t* rocksdb_get_sorted_wal_files(roc
 extern ROCKSDB_LIBRARY_API rocksdb_wal_file_t* rocksdb_get_current_wal_file(rocksdb_t* db,
     char** errptr);
 extern ROCKSDB_LIBRARY_API size_t rocksdb_wal_files_count(const rocksdb_wal_files_t* files);
-/* Returns a WAL file, or null if there is no such file. The handle ends with the list. */
+/* Returns a WAL file, or null if there is no such file. The handle is valid until the list is destroyed. */
 extern ROCKSDB_LIBRARY_API const rocksdb_wal_file_t* rocksdb_wal_files_get_wal_file(const rocksdb_wal_files_t* files,
     size_t index);
 extern ROCKSDB_LIBRARY_API void rocksdb_wal_files_destroy(rocksdb_wal_files_t* files);
 /* Destroys a file of `rocksdb_get_current_wal_file`. Accepts null. */
 extern ROCKSDB_LIBRARY_API void rocksdb_wal_file_destroy(rocksdb_wal_file_t* file);
-/* Returns the write batches from the batch with this sequence number on. The iterator is at the first batch. Checksums
-   are verified always, also with `verify_checksums` of 0. */
+/* Returns an iterator over the write batches, beginning with the batch that contains this sequence number. The iterator is
+   at the first batch. Checksums are always verified, even if `verify_checksums` is 0. */
 extern ROCKSDB_LIBRARY_API rocksdb_wal_iterator_t* rocksdb_get_updates_since(rocksdb_t* db,
     uint64_t seq_number, const rocksdb_wal_readoptions_t* options, char** errptr);
 extern ROCKSDB_LIBRARY_API void rocksdb_wal_iter_next(rocksdb_wal_iterator_t* iter);
@@ -3765,8 +3778,8 @@ extern ROCKSDB_LIBRARY_API rocksdb_writebatch_t* rocksdb_wal_iter_get_batch(cons
     uint64_t* seq);
 extern ROCKSDB_LIBRARY_API void rocksdb_wal_iter_destroy(const rocksdb_wal_iterator_t* iter);
 
-/* ---- WAL filters of the program: functions that see each WAL record at an open, and skip, replace or reject the record ---- */
-/* Creates a WAL filter. A null function leaves the replay as it is. */
+/* ---- WAL filters: functions of the program that skip, replace or reject WAL records during recovery ---- */
+/* Creates a WAL filter. If a function is null, replay continues as without a filter. */
 extern ROCKSDB_LIBRARY_API rocksdb_walfilter_t* rocksdb_walfilter_create(void* state,
     rocksdb_destructor_cb destructor,
     rocksdb_walfilter_column_family_log_number_map_cb column_family_log_number_map,
@@ -3775,7 +3788,8 @@ extern ROCKSDB_LIBRARY_API rocksdb_walfilter_t* rocksdb_walfilter_create(void* s
 extern ROCKSDB_LIBRARY_API void rocksdb_walfilter_destroy(rocksdb_walfilter_t* filter);
 
 /* ---- Write buffer managers: one memory limit for the memtables of several databases ---- */
-/* Creates a manager. `buffer_size` is in bytes; 0: no limit. With `allow_stall` writers wait at the limit. */
+/* Creates a manager. `buffer_size` is the limit in bytes; 0: no limit. With `allow_stall`, writers wait if memtables use
+   more than the limit. */
 extern ROCKSDB_LIBRARY_API rocksdb_write_buffer_manager_t* rocksdb_write_buffer_manager_create(size_t buffer_size,
     bool allow_stall);
 /* Creates a manager that charges the memory of memtables to the cache. */
@@ -3787,11 +3801,11 @@ extern ROCKSDB_LIBRARY_API void rocksdb_write_buffer_manager_destroy(rocksdb_wri
 extern ROCKSDB_LIBRARY_API bool rocksdb_write_buffer_manager_enabled(rocksdb_write_buffer_manager_t* manager);
 /* Returns true if the memory is charged to a cache. */
 extern ROCKSDB_LIBRARY_API bool rocksdb_write_buffer_manager_cost_to_cache(rocksdb_write_buffer_manager_t* manager);
-/* Returns the bytes of all memtables. */
+/* Returns the memory of all memtables in bytes. */
 extern ROCKSDB_LIBRARY_API size_t rocksdb_write_buffer_manager_memory_usage(rocksdb_write_buffer_manager_t* manager);
-/* Returns the bytes of the active memtables. */
+/* Returns the memory of the active memtables in bytes. */
 extern ROCKSDB_LIBRARY_API size_t rocksdb_write_buffer_manager_mutable_memtable_memory_usage(rocksdb_write_buffer_manager_t* manager);
-/* Returns the bytes that are charged to the cache. */
+/* Returns the memory that is charged to the cache in bytes. */
 extern ROCKSDB_LIBRARY_API size_t rocksdb_write_buffer_manager_dummy_entries_in_cache_usage(rocksdb_write_buffer_manager_t* manager);
 /* Returns the limit in bytes. */
 extern ROCKSDB_LIBRARY_API size_t rocksdb_write_buffer_manager_buffer_size(rocksdb_write_buffer_manager_t* manager);
@@ -3919,7 +3933,7 @@ extern ROCKSDB_LIBRARY_API int rocksdb_ingestexternalfileoptions_get_file_openin
 extern ROCKSDB_LIBRARY_API void rocksdb_import_column_family_options_set_move_files(rocksdb_import_column_family_options_t* handle,
     unsigned char value);
 extern ROCKSDB_LIBRARY_API unsigned char rocksdb_import_column_family_options_get_move_files(const rocksdb_import_column_family_options_t* handle);
-/* 1: writes go to the memtable only, and a crash loses writes that were not flushed. */
+/* Sets whether writes skip the WAL. With 1, a crash loses writes that were not flushed. */
 extern ROCKSDB_LIBRARY_API void rocksdb_writeoptions_disable_WAL(rocksdb_writeoptions_t* options,
     int disable);
 

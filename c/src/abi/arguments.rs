@@ -1,4 +1,4 @@
-//! Pointers from C as Rust values.
+//! Conversion of pointers from C to Rust values.
 //!
 //! The contract of every function here is the contract of the C interface (the head of `rocksdb/c.h`): a pointer is null,
 //! or points to a valid object of its type that no thread changes during the call.
@@ -82,7 +82,7 @@ pub unsafe fn array<'a, T>(data: *const T, count: usize) -> Result<&'a [T]> {
     Ok(unsafe { std::slice::from_raw_parts(data, count) })
 }
 
-/// Returns an array that the function fills.
+/// Returns an array that the called function fills with results.
 ///
 /// # Errors
 /// As [`array`].
@@ -111,7 +111,7 @@ fn check_array<T>(data: *const T, count: usize) -> Result<()> {
     Ok(())
 }
 
-/// Returns the count of items that C passes as `int`.
+/// Converts a number of items from `int`.
 ///
 /// # Errors
 /// InvalidArgument for a negative count.
@@ -119,11 +119,11 @@ pub fn count(count: i32) -> Result<usize> {
     usize::try_from(count).map_err(|_| Error::invalid_argument(format!("the count {count} is negative")))
 }
 
-/// A place that a function writes a second result to. Null: the result is dropped.
+/// The pointer of an output parameter. If the pointer is null, the result is dropped.
 pub struct Out<T>(*mut T);
 
 impl<T> Out<T> {
-    /// No place: the result is dropped.
+    /// Returns an output parameter that drops the result.
     pub fn none() -> Self {
         Out(std::ptr::null_mut())
     }

@@ -1,6 +1,6 @@
-//! State and functions that a program hands in: comparators, merge operators, filters, listeners, loggers.
+//! The state of callbacks that a program passes: comparators, merge operators, filters, listeners, loggers.
 //!
-//! The program promises that the functions may be called on any thread with the state. The destructor of the state runs
+//! The program promises that its functions may be called with the state on any thread. The destructor of the state runs
 //! once, when the last user of the state is dropped.
 
 use std::ffi::c_void;
@@ -15,12 +15,12 @@ pub struct State {
 }
 
 impl State {
-    /// Takes over the state. The destructor runs when this value is dropped.
+    /// Takes ownership of the state. The destructor runs when this value is dropped.
     pub fn new(pointer: *mut c_void, destructor: Destructor) -> State {
         State { pointer, destructor }
     }
 
-    /// The pointer that every callback gets first.
+    /// Returns the pointer that each callback gets as its first argument.
     pub fn pointer(&self) -> *mut c_void {
         self.pointer
     }

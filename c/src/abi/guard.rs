@@ -10,8 +10,8 @@ use super::returns::{Return, copy_to_malloc_with_nul};
 
 /// Runs the body of a C function.
 ///
-/// An error of the body goes to `errptr`, if the function has one, and the function returns the neutral value of its
-/// type: zero, or a null pointer. A panic becomes an error of the code `Aborted` that names the function.
+/// If the body fails, writes the error to `errptr`, if the function has an `errptr`. The function then returns the neutral
+/// value of its type: zero or a null pointer. A panic becomes an error with the code `Aborted` and the name of the function.
 ///
 /// # Safety
 /// `errptr` is null, or points to a null pointer, or points to a string that `malloc` allocated.
@@ -30,13 +30,13 @@ pub unsafe fn guard<R: Return>(
     R::neutral()
 }
 
-/// Why a body returned no value.
+/// The reason why a body returned no value.
 enum Failure {
     Error(Error),
     Panic(Box<dyn Any + Send>),
 }
 
-/// Reports a failure. One function serves all C functions: a copy in each of them makes the library larger by a tenth.
+/// Reports a failure. Not inlined: a copy in each C function would make the library larger by a tenth.
 ///
 /// # Safety
 /// As [`report`].
@@ -47,7 +47,7 @@ unsafe fn fail(function: &'static str, errptr: *mut *mut c_char, failure: Failur
         Failure::Error(error) => error,
         Failure::Panic(panic) => {
             let error = Error::aborted(format!("{function}: panic: {}", panic_text(&*panic)));
-            // Dropping a payload can panic again. The payload is a few bytes.
+            // Leak the payload: its drop could panic again, and it has only a few bytes.
             std::mem::forget(panic);
             error
         }
@@ -57,8 +57,8 @@ unsafe fn fail(function: &'static str, errptr: *mut *mut c_char, failure: Failur
     unsafe { report_text(errptr, &text) };
 }
 
-/// Returns the error string of a call. A transaction that meets another transaction gets an answer and not a fault: programs
-/// compare the whole string with RocksDB's and try again. So the string is RocksDB's, without the details of this library.
+/// Returns the error string of a call. If two transactions conflict, programs compare the whole string with RocksDB's string
+/// and try again. For these errors the result is therefore RocksDB's string, without the details of this library.
 fn text_of(function: &str, error: &Error) -> String {
     let conflict =
         matches!(error.kind(), Kind::Busy | Kind::TimedOut) || error.subcode() == Subcode::LockLimit;

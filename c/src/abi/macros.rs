@@ -41,8 +41,8 @@ macro_rules! c_api {
     };
 }
 
-/// Declares C functions whose feature is not built. With `err` the function reports `Not implemented: NAME`. Without `err`
-/// the function returns zero or a null pointer.
+/// Declares C functions of a feature that Ironstone does not have. A function with `err` reports `Not implemented: NAME`. A
+/// function without `err` returns zero or a null pointer.
 macro_rules! c_missing {
     ($($(#[$meta:meta])* fn $name:ident ( $($params:tt)* ) $(-> $ret:ty)? ;)*) => {
         $($crate::abi::macros::c_fn! {
@@ -62,9 +62,9 @@ macro_rules! ret_type {
     };
 }
 
-/// Turns one parameter after the other into C parameters and `let` statements, then writes the function.
+/// Converts each parameter to C parameters and a `let` statement, then writes the function.
 macro_rules! c_fn {
-    // All parameters are read.
+    // All parameters are converted: write the function.
     ([$($meta:tt)*] $name:ident [$ret:ty] $body:block [$($c:tt)*] [$($let:tt)*] [$err:expr] $mode:ident [$(,)?]) => {
         $($meta)*
         #[doc = "\n# Safety\nThe arguments follow the rules at the head of `rocksdb/c.h`."]
@@ -229,7 +229,7 @@ macro_rules! c_body {
     };
 }
 
-/// The C type of a parameter of two words.
+/// The C type of a parameter that is declared with two words, such as `in T`.
 macro_rules! c_type {
     (in $t:ident) => { *const $t };
     (cmut $t:ident) => { *const $t };
@@ -239,7 +239,7 @@ macro_rules! c_type {
     ($kind:ident $t:ident) => { *mut $t };
 }
 
-/// The value that the body sees of a parameter of two words.
+/// The value that the body gets for a parameter that is declared with two words.
 macro_rules! c_value {
     (shared $t:ident $x:ident $function:ident) => {{
         // SAFETY: the header requires null, or a live handle that no other thread changes.
@@ -362,7 +362,7 @@ macro_rules! getter {
     };
 }
 
-/// The C type of a word of a row.
+/// The C type for the type word of a row.
 macro_rules! word {
     (flag) => {
         u8
@@ -401,7 +401,7 @@ macro_rules! plain_options {
         $crate::abi::rejected::has_rejected!($t);
 
         impl Default for $t {
-            /// RocksDB's defaults.
+            /// Returns RocksDB's defaults.
             fn default() -> Self {
                 $t { $($($other: $value,)*)? $($field: $default,)* rejected: $crate::abi::Rejected::default() }
             }
@@ -416,7 +416,7 @@ macro_rules! plain_options {
     };
 }
 
-/// The type of the field of a word of a row.
+/// The field type for the type word of a row.
 macro_rules! field {
     (flag) => {
         bool
@@ -443,7 +443,7 @@ macro_rules! lifetime {
     };
 }
 
-/// Declares functions that return one fact of a handle: `name: type => expression;`.
+/// Declares functions that return one value of a handle: `name: type => expression;`.
 macro_rules! facts {
     ($t:ident, $prefix:literal, |$o:ident|; $($(#[$meta:meta])* $name:ident: $ret:ty => $value:expr;)*) => {
         $(

@@ -1,14 +1,14 @@
-//! How C values become Rust values and back. All rules of the C interface that hold for every function are here.
+//! Conversion between C values and Rust values. The code of all rules that hold for every C function is here.
 //!
 //! - [`macros`]: `c_api!` declares a C function, `accessors!` declares the setters and getters of one handle.
 //! - [`guard`]: no panic leaves a function; errors become strings.
 //! - [`arguments`]: pointers from C become references, slices and text.
 //! - [`returns`]: Rust values become C values.
-//! - [`place`]: the value of an option as C sees it; shared with the Java library.
-//! - [`rejected`]: values that an option handle holds and an open rejects.
-//! - [`callback`]: functions and state that the program hands in.
+//! - [`place`]: conversion between the field of an option and its C type; shared with the Java library.
+//! - [`rejected`]: option values that a setter accepts and an open rejects.
+//! - [`callback`]: functions and state that the program passes.
 //!
-//! Not here: what any function does.
+//! Not here: the work of the functions.
 
 #[macro_use]
 pub(crate) mod macros;

@@ -33,7 +33,7 @@ macro_rules! plain {
 }
 plain!(() = (), u8 = 0, i32 = 0, u32 = 0, i64 = 0, u64 = 0, usize = 0, f64 = 0.0, bool = false);
 
-/// A truth value as `unsigned char`. C's `bool` is Rust's `bool`.
+/// A truth value that is returned as `unsigned char`. For C's `bool`, use Rust's `bool`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Flag(pub bool);
 
@@ -49,7 +49,7 @@ impl Return for Flag {
     }
 }
 
-/// Success as `int`: 0, or -1 for a failure.
+/// A success that is returned as `int`: 0, or -1 for a failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Success(pub bool);
 
@@ -95,7 +95,7 @@ impl<T> Return for ConstOwned<T> {
     }
 }
 
-/// A view of a part of another handle. The view ends with that handle.
+/// A pointer to a part of another handle. The pointer is valid until that handle is destroyed.
 pub struct Ref<T>(*const T);
 
 impl<T> Ref<T> {
@@ -116,7 +116,7 @@ impl<T> Return for Ref<T> {
     }
 }
 
-/// Bytes that belong to a handle. The bytes end with that handle, or with the next change of it.
+/// Bytes that belong to a handle. The bytes are valid until the handle changes or is destroyed.
 pub struct Text(*const c_char);
 
 impl Text {
@@ -147,8 +147,8 @@ impl Return for Text {
 pub struct Buffer(*mut c_char);
 
 impl Buffer {
-    /// Copies bytes. There is no NUL at their end; the function also returns their length. The buffer of no bytes is
-    /// not null.
+    /// Copies bytes without a NUL at their end. The C function also returns their length. The buffer is not null even if
+    /// there are no bytes.
     pub fn bytes(bytes: &[u8]) -> Self {
         Buffer(copy_to_malloc(bytes))
     }
@@ -171,7 +171,7 @@ impl Return for Buffer {
     }
 }
 
-/// `None` is the neutral value.
+/// Returns the neutral value for `None`.
 impl<R: Return> Return for Option<R> {
     type C = R::C;
 
@@ -201,7 +201,7 @@ macro_rules! raw_pointer {
 }
 raw_pointer!(const, mut);
 
-/// Copies bytes to memory from `malloc`. Aborts the process if there is no memory, like every allocation of Rust.
+/// Copies bytes to memory from `malloc`. Aborts the process if the allocation fails, as Rust's allocator does.
 pub fn copy_to_malloc(bytes: &[u8]) -> *mut c_char {
     malloc_copy(bytes, bytes.len().max(1))
 }
@@ -214,7 +214,7 @@ pub fn copy_to_malloc_with_nul(bytes: &[u8]) -> *mut c_char {
     copy
 }
 
-/// Copies a list to an array from `malloc`. The array of no items is not null.
+/// Copies a list to an array from `malloc`. The result is not null even if the list is empty.
 pub fn malloc_array<T: Copy>(items: &[T]) -> *mut T {
     let size = size_of_val(items);
     let array: *mut T = malloc(size.max(size_of::<T>()).max(1)).cast();

@@ -10,7 +10,8 @@ use crate::abi::returns::malloc_array;
 use crate::abi::{Buffer, Owned, Return, arguments};
 use crate::options::rocksdb_options_t;
 
-/// Creates column families. After an error the column families that were created exist, and their handles are returned.
+/// Creates column families. After an error, the column families that were created before it exist, and their handles are
+/// returned.
 fn create_families(
     db: &rocksdb_t,
     options: &rocksdb_options_t,
@@ -24,7 +25,7 @@ fn create_families(
     Ok(())
 }
 
-/// The pairs of two arrays of C strings.
+/// Returns the pairs of two arrays of C strings.
 ///
 /// # Safety
 /// Both arrays have `count` items that are null or end with NUL.
@@ -61,8 +62,8 @@ c_api! {
         Ok(Owned(db.handle(family)?))
     }
 
-    /// Creates column families with the same options. `lencfs` is the count of the handles. After an error the handles of
-    /// the column families that were created are returned. Destroy each handle, then free the list with
+    /// Creates column families with the same options. Writes the number of returned handles to `lencfs`. After an error, returns
+    /// the handles of the column families that were created before it. Destroy each handle, then free the list with
     /// `rocksdb_create_column_families_destroy`.
     fn rocksdb_create_column_families(
         db: at rocksdb_t, column_family_options: in rocksdb_options_t, num_column_families: i32,
@@ -89,7 +90,7 @@ c_api! {
         unsafe { crate::abi::returns::free(list) };
     }
 
-    /// Drops a column family. Its handles can still read.
+    /// Drops a column family. Its handles can still be used for reads.
     fn rocksdb_drop_column_family(db: at rocksdb_t, handle: at rocksdb_column_family_handle_t, err) {
         db.db()?.drop_family(&*db.family(handle)?)
     }
@@ -108,7 +109,7 @@ c_api! {
         handle.family.id().0
     }
 
-    /// Returns the name and a NUL; `name_len` is without the NUL.
+    /// Returns the name with a NUL at its end. `name_len` does not count the NUL.
     fn rocksdb_column_family_handle_get_name(
         handle: at rocksdb_column_family_handle_t, name_len: out usize
     ) -> Buffer {

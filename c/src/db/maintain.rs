@@ -18,7 +18,7 @@ use crate::listener::compaction_finished;
 use crate::read_options::rocksdb_readoptions_t;
 use crate::write_options::{rocksdb_flushoptions_t, rocksdb_flushwaloptions_t};
 
-/// Deletes the SST files that lie between two keys, the second key included.
+/// Deletes the SST files whose keys are all between two keys, the second key included.
 fn delete_files(
     db: &rocksdb_t,
     family: &Arc<Family>,
@@ -28,7 +28,7 @@ fn delete_files(
     db.db()?.delete_files_in_ranges(family, &[(start, limit)], true)
 }
 
-/// What `rocksdb_compact_files` compacts.
+/// The arguments of `rocksdb_compact_files`.
 struct Files<'a> {
     family: &'a Arc<Family>,
     options: &'a rocksdb_compaction_options_t,
@@ -59,7 +59,7 @@ impl Files<'_> {
     }
 }
 
-/// The file number in the name or path of an SST file.
+/// Returns the file number in the name or path of an SST file.
 fn number_of(name: &str) -> Result<FileNumber> {
     let stem = name.rsplit('/').next().unwrap_or(name);
     let number = stem.split('.').next().and_then(|digits| digits.parse().ok());
@@ -78,7 +78,7 @@ fn return_names(paths: &[std::path::PathBuf], names: &Out<*mut *mut c_char>, cou
     }
 }
 
-/// The column families of an array of handles.
+/// Returns the column families of an array of handles.
 ///
 /// # Safety
 /// The array has `count` items that are null or live handles.
@@ -106,7 +106,7 @@ c_api! {
         db.db()?.flush(std::slice::from_ref(&*db.family(column_family)?), &options.options)
     }
 
-    /// Flushes several column families. With the option `atomic_flush` they are flushed together.
+    /// Flushes several column families. With the option `atomic_flush`, one MANIFEST commit adds the SST files of all of them.
     fn rocksdb_flush_cfs(
         db: at rocksdb_t, options: in rocksdb_flushoptions_t,
         column_family: raw(*mut *mut rocksdb_column_family_handle_t), num_column_families: i32, err
@@ -117,7 +117,7 @@ c_api! {
         db.db()?.flush(&families, &options.options)
     }
 
-    /// Hands buffered WAL records to the system. With `sync` the records are durable afterwards.
+    /// Writes buffered WAL records to the WAL file. With `sync`, also syncs the file, so that the records are durable.
     fn rocksdb_flush_wal(db: at rocksdb_t, sync: flag, err) {
         db.db()?.flush_wal(sync)
     }
@@ -127,8 +127,8 @@ c_api! {
         db.db()?.flush_wal(options.options.sync)
     }
 
-    /// Starts no flush and no compaction until `rocksdb_continue_background_work` was called as often. Waits for running
-    /// jobs.
+    /// Pauses flushes and compactions and waits for running jobs. Calls are counted: jobs start again after
+    /// `rocksdb_continue_background_work` was called as often as this function.
     fn rocksdb_pause_background_work(db: at rocksdb_t, err) {
         db.db()?.pause_background_work()
     }
@@ -137,7 +137,8 @@ c_api! {
         db.db()?.continue_background_work()
     }
 
-    /// Keeps obsolete files until `rocksdb_enable_file_deletions` was called as often.
+    /// Stops the deletion of obsolete files. Calls are counted: deletion starts again after `rocksdb_enable_file_deletions` was
+    /// called as often as this function.
     fn rocksdb_disable_file_deletions(db: at rocksdb_t, err) {
         db.db()?.disable_file_deletions();
         Ok(())
@@ -148,7 +149,7 @@ c_api! {
         Ok(())
     }
 
-    /// Reads all blocks of all tables and compares their checksums.
+    /// Reads all blocks of all SST files and verifies their checksums.
     fn rocksdb_verify_checksum(db: at rocksdb_t, err) {
         db.db()?.verify_checksum()
     }
@@ -168,7 +169,7 @@ c_api! {
         db.db()?.verify_file_checksums()
     }
 
-    /// Compacts the keys from `start_key` to `limit_key`. A null key is no bound. Errors go to the LOG.
+    /// Compacts the keys from `start_key` to `limit_key`. A null key means no bound. Errors are written to the info log.
     fn rocksdb_compact_range(db: at rocksdb_t, start_key: bound, limit_key: bound) {
         db.db()?.compact_range(&*db.default_family()?, start_key, limit_key, &CompactRangeOptions::default())?;
     }
@@ -195,7 +196,7 @@ c_api! {
         db.db()?.compact_range(&*db.family(column_family)?, start_key, limit_key, &options.options)?;
     }
 
-    /// Marks the SST files of a range: they are compacted soon in the background.
+    /// Marks the SST files of a range for a compaction in the background.
     fn rocksdb_suggest_compact_range(db: at rocksdb_t, start_key: bound, limit_key: bound, err) {
         db.db()?.suggest_compact_range(&*db.default_family()?, start_key, limit_key)
     }
@@ -207,7 +208,7 @@ c_api! {
     }
 
     /// Compacts SST files to a level. Returns the paths of the output files; free the list with
-    /// `rocksdb_compact_files_output_file_names_destroy`. A negative `output_path_id` lets the options choose the path.
+    /// `rocksdb_compact_files_output_file_names_destroy`. If `output_path_id` is negative, the options choose the path.
     fn rocksdb_compact_files(
         db: at rocksdb_t, options: in rocksdb_compaction_options_t,
         input_file_names: raw(*const *const c_char), num_input_file_names: usize, output_level: i32,
@@ -246,7 +247,7 @@ c_api! {
         unsafe { super::open::free_list(output_file_names, num_output_file_names)? };
     }
 
-    /// Deletes the SST files that lie between two keys, without a compaction. Keys in other files stay.
+    /// Deletes each SST file whose keys are all between two keys. Keys of the range in other SST files are not deleted.
     fn rocksdb_delete_file_in_range(db: at rocksdb_t, start_key: bound, limit_key: bound, err) {
         delete_files(db, &*db.default_family()?, start_key, limit_key)
     }
@@ -266,7 +267,7 @@ c_api! {
         db.db()?.enable_manual_compaction()?;
     }
 
-    /// Ends all running compactions, and starts none until `rocksdb_resume_all_compactions`.
+    /// Stops all running compactions. No compaction starts until `rocksdb_resume_all_compactions` is called.
     fn rocksdb_abort_all_compactions(db: at rocksdb_t) {
         db.db()?.abort_all_compactions()?;
     }
@@ -275,13 +276,13 @@ c_api! {
         db.db()?.resume_all_compactions()?;
     }
 
-    /// Ends background work before the database is closed. Flushes and compactions fail afterwards, and so do writes that
-    /// would wait for them. With a `wait` other than 0, waits for running jobs.
+    /// Stops background work before the database is closed. Later flushes and compactions fail. Later writes fail if they must
+    /// wait for a flush or a compaction. If `wait` is not 0, the call waits for running jobs.
     fn rocksdb_cancel_all_background_work(db: at rocksdb_t, wait: flag) {
         db.db()?.cancel_all_background_work(wait)?;
     }
 
-    /// Waits until no flush and no compaction runs or is due.
+    /// Waits until no flush and no compaction is running or pending.
     fn rocksdb_wait_for_compact(db: at rocksdb_t, options: at rocksdb_wait_for_compact_options_t, err) {
         options.rejected.check()?;
         let options: &WaitForCompactOptions = &options.options;

@@ -1,10 +1,10 @@
 //! `rocksdb_t` and `rocksdb_column_family_handle_t`: an open database and its column families.
 //!
-//! Each handle counts its use of the engine. A program may destroy the handles in any order. After `rocksdb_close`, calls
-//! with the other handles of the database report errors.
+//! Each handle holds a reference to the engine, so a program may destroy the handles in any order. After `rocksdb_close`,
+//! calls with the other handles of the database report errors.
 //!
-//! A call reads the database through a [`View`]. The view of a secondary instance stays the same during the call, also if
-//! another thread catches up with the writer.
+//! A call uses the database through a [`View`]. A secondary instance replaces its view at each catch-up. A call keeps its view
+//! even if another thread catches up during the call.
 
 mod families;
 mod maintain;
@@ -35,9 +35,9 @@ pub struct rocksdb_t {
     target: Target,
 }
 
-/// What a handle of a database stands for.
+/// The content of a database handle.
 enum Target {
-    /// In a listener, before the open returns.
+    /// The handle that a listener gets before the open returns. All calls with this handle fail.
     None,
     Open(Open),
     Secondary(Arc<Following>),
@@ -47,9 +47,9 @@ enum Target {
 pub struct rocksdb_column_family_handle_t {
     pub(crate) db: Db,
     pub(crate) family: Arc<Family>,
-    /// The column family as `ironstone` has it.
+    /// The column family of the crate `ironstone`.
     pub(crate) front: ironstone::Family,
-    /// The secondary instance whose view the handle was made from.
+    /// The secondary instance, if the handle belongs to a secondary instance.
     secondary: Option<Arc<Following>>,
 }
 
@@ -57,7 +57,7 @@ pub(crate) struct Open {
     pub db: Db,
     pub front: ironstone::Db,
     pub default: Arc<Family>,
-    /// The database if its values have a time to live.
+    /// The database with a time to live. `None` if values have no time to live.
     pub ttl: Option<TtlDb>,
 }
 
@@ -69,7 +69,7 @@ impl Open {
     }
 }
 
-/// The state of a database that a call uses.
+/// The open database that a call uses: the database itself, or the newest view of a secondary instance.
 pub(crate) enum View<'a> {
     Open(&'a Open),
     Secondary(Arc<Open>),
@@ -87,7 +87,7 @@ impl Deref for View<'_> {
     }
 }
 
-/// The engine's handle of the database that a call uses.
+/// The engine of the database that a call uses.
 pub(crate) struct DbView<'a>(View<'a>);
 
 impl Deref for DbView<'_> {
@@ -122,12 +122,12 @@ impl rocksdb_t {
         Ok(rocksdb_t { target: Target::Open(Open::new(db)?) })
     }
 
-    /// The database that a listener gets. Its calls report errors.
+    /// Returns the database handle for listeners. All calls with this handle report errors.
     pub(crate) fn not_open() -> Self {
         rocksdb_t { target: Target::None }
     }
 
-    /// The database and its default column family.
+    /// Returns the open database that a call uses.
     ///
     /// # Errors
     /// InvalidArgument in a listener.
@@ -155,7 +155,7 @@ impl rocksdb_t {
         }
     }
 
-    /// The column family of a handle.
+    /// Returns the column family of a handle.
     ///
     /// # Errors
     /// InvalidArgument if the handle belongs to another database; NotFound if the writer of a secondary instance dropped

@@ -15,7 +15,7 @@ use crate::read_options::rocksdb_readoptions_t;
 
 type Answers = Vec<Result<Option<Pinned>>>;
 
-/// The arrays for the answers. Each has as many places as there are keys.
+/// The arrays for the results. Each array has one place for each key.
 pub(crate) struct Places {
     pub values: *mut *mut c_char,
     pub lens: *mut usize,
@@ -23,10 +23,10 @@ pub(crate) struct Places {
 }
 
 impl Places {
-    /// Writes the answers. A key that does not exist has a null value and no error.
+    /// Writes the results. A key that does not exist has a null value and no error.
     ///
     /// # Safety
-    /// Each array has a writable place for each answer.
+    /// Each array has a writable place for each result.
     pub unsafe fn write(&self, answers: &[Result<Option<Pinned>>]) -> Result<()> {
         let count = answers.len();
         // SAFETY: each array has `count` writable places by the contract.
@@ -50,8 +50,8 @@ impl Places {
     }
 }
 
-/// The options of several reads at one sequence number. A column family that cannot be read at a snapshot is read at its
-/// newest sequence number.
+/// Returns options for several reads at one sequence number. If a column family cannot be read at a snapshot, the reads see
+/// its newest entries.
 fn at_one_sequence(db: &rocksdb_t, families: &[Arc<Family>], options: &ReadOptions) -> Result<ReadOptions> {
     let mut options = options.clone();
     if options.snapshot.is_none() && families.iter().all(|family| family.check_snapshot().is_ok()) {
@@ -88,10 +88,10 @@ fn get_families_with_ts(
     Ok(families.iter().zip(keys).map(read).collect())
 }
 
-/// Writes the timestamps of answers. A key without a value has a null timestamp.
+/// Writes the timestamps of the results. A key without a value has a null timestamp.
 ///
 /// # Safety
-/// Each array has a writable place for each answer.
+/// Each array has a writable place for each result.
 unsafe fn write_timestamps(
     answers: &Answers,
     timestamps: &[Vec<u8>],
@@ -109,7 +109,7 @@ unsafe fn write_timestamps(
     Ok(())
 }
 
-/// Reads keys with timestamps and writes all places. An error that concerns all keys is the answer of each key.
+/// Reads keys with timestamps and writes all places. If the whole call fails, the result of each key is the error.
 ///
 /// # Safety
 /// Each array has a writable place for each key.
@@ -132,7 +132,7 @@ unsafe fn multi_get_with_ts(
     }
 }
 
-/// The column families of an array of handles.
+/// Returns the column families of an array of handles.
 ///
 /// # Safety
 /// The array has `count` items that are null or live handles.
@@ -152,7 +152,7 @@ pub(crate) unsafe fn families(
     handles.iter().map(family).collect()
 }
 
-/// Reports an error that concerns all keys at each key.
+/// Returns the error of a whole call as the result of each key.
 fn all_failed(count: usize, error: &Error) -> Answers {
     (0..count).map(|_| Err(error.clone())).collect()
 }
@@ -182,7 +182,7 @@ unsafe fn write_pinned(
     Ok(())
 }
 
-/// Answers for keys of one column family. An error that concerns all keys is the answer of each key.
+/// Reads keys of one column family. If the whole call fails, the result of each key is the error.
 fn answers(
     db: &rocksdb_t,
     family: Result<FamilyView<'_>>,
@@ -286,7 +286,7 @@ c_api! {
     }
 }
 
-/// The byte strings of an array of slices.
+/// Converts an array of C slices.
 ///
 /// # Safety
 /// The array has `count` slices, each with as many readable bytes as its size says.

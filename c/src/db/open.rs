@@ -52,7 +52,7 @@ impl Request {
         Ok(Request { descriptors, handles })
     }
 
-    /// The column families as `ironstone` takes them.
+    /// Returns the descriptors of the column families.
     pub(super) fn front_descriptors(&self) -> Vec<ironstone::FamilyDescriptor> {
         let front = |descriptor: &FamilyDescriptor| ironstone::FamilyDescriptor {
             name: descriptor.name.clone(),
@@ -110,8 +110,8 @@ c_api! {
         Ok(Owned(rocksdb_t::new(Db::open(request)?)?))
     }
 
-    /// Opens a database for reading. Nothing on disk changes. With `error_if_wal_file_exists` a WAL with records is an
-    /// error.
+    /// Opens a database for reading only. Changes no file of the database. With `error_if_wal_file_exists`, the open fails if a
+    /// WAL has records.
     fn rocksdb_open_for_read_only(
         options: in rocksdb_options_t, name: path, error_if_wal_file_exists: flag, err
     ) -> Owned<rocksdb_t> {
@@ -122,8 +122,8 @@ c_api! {
         Ok(Owned(rocksdb_t::new(Db::open_read_only(request)?)?))
     }
 
-    /// Opens a database with column families. All column families of the database must be named, `default` too. Writes a
-    /// handle for each name to `column_family_handles`; the caller destroys the handles.
+    /// Opens a database with column families. The names must include all column families of the database, also `default`. Writes
+    /// a handle for each name to `column_family_handles`; the caller destroys the handles.
     fn rocksdb_open_column_families(
         options: in rocksdb_options_t, name: path, num_column_families: i32,
         column_family_names: raw(*const *const c_char),
@@ -137,7 +137,7 @@ c_api! {
         families.open(options.open_request(name)?, Db::open)
     }
 
-    /// Opens a database for reading with some of its column families, `default` among them.
+    /// Opens a database for reading only, with some of its column families. The names must include `default`.
     fn rocksdb_open_for_read_only_column_families(
         options: in rocksdb_options_t, name: path, num_column_families: i32,
         column_family_names: raw(*const *const c_char),
@@ -192,12 +192,12 @@ c_api! {
         engine::db::destroy(name, &options.db, std::slice::from_ref(&options.family))
     }
 
-    /// Builds a MANIFEST from the files that are left of a database. Writes can be lost; the LOG names them.
+    /// Rebuilds the MANIFEST of a database from its remaining files. Writes can be lost. The info log reports the lost writes.
     fn rocksdb_repair_db(options: in rocksdb_options_t, name: path, err) {
         engine::db::repair(options.open_request(name)?).map(|_| ())
     }
 
-    /// Returns the names of the column families of a database, which need not be open. Free the list with
+    /// Returns the names of the column families of a database. The database need not be open. Free the list with
     /// `rocksdb_list_column_families_destroy`.
     fn rocksdb_list_column_families(
         options: in rocksdb_options_t, name: path, lencf: out usize, err
@@ -230,7 +230,7 @@ pub(crate) unsafe fn free_list(list: *mut *mut c_char, len: usize) -> Result<()>
     Ok(())
 }
 
-/// The names of an array of C strings.
+/// Converts an array of C strings.
 ///
 /// # Safety
 /// `names` has `count` items that are null or end with NUL.

@@ -21,13 +21,14 @@ pub struct rocksdb_pinnable_handle_t {
     value: Pinned,
 }
 
-/// Copies a value for the caller. The length of a value that was not found is 0.
+/// Copies a value for the caller. If no value was found, returns null and the length 0.
 pub(crate) fn copied(value: Option<Pinned>, len: &Out<usize>) -> Option<Buffer> {
     len.set(value.as_ref().map_or(0, |value| value.len()));
     value.map(|value| Buffer::bytes(&value))
 }
 
-/// The value of a key and the timestamp of the value. The bounds and the prefix mode of the options concern iterators only.
+/// Returns the value of a key and the timestamp of the value. Ignores the bounds and the prefix mode of the options, because
+/// they concern iterators only.
 pub(super) fn get_with_ts(
     db: &rocksdb_t,
     family: &Arc<Family>,
@@ -90,7 +91,7 @@ unsafe fn copied_into(
     Ok(Flag(true))
 }
 
-/// Returns if a key may exist, and its value if the value was at hand.
+/// Returns whether a key may exist. Also returns the value if memtables or cached blocks hold it.
 fn may_exist(
     db: &rocksdb_t,
     family: &Family,
@@ -106,7 +107,7 @@ fn may_exist(
     let (exists, found) = open.db.key_may_exist(family, key, &options);
     let found = open.value_of(found)?;
     if !value_found.is_null() {
-        // The value of a key that certainly does not exist counts as found, and is empty.
+        // If the key certainly does not exist, report the value as found and empty.
         let known = found.is_some() || !exists;
         value_found.set(u8::from(known));
         if known {
@@ -212,8 +213,8 @@ c_api! {
         drop(handle)
     }
 
-    /// Copies the value of a key to `buffer`. Returns 1 if the key exists and the value fits. `found` is 1 if the key
-    /// exists; `vallen` is the length of the value, also if the value does not fit.
+    /// Copies the value of a key to `buffer`. Returns 1 if the key exists and the value fits. Sets `found` to 1 if the key
+    /// exists. Sets `vallen` to the length of the value, even if the value does not fit.
     fn rocksdb_get_into_buffer(
         db: at rocksdb_t, options: in rocksdb_readoptions_t, key: bytes, buffer: raw(*mut c_char),
         buffer_size: usize, vallen: out usize, found: out u8, err
@@ -235,8 +236,8 @@ c_api! {
         unsafe { copied_into(value, (buffer, buffer_size), &vallen, &found) }
     }
 
-    /// Returns 0 if the key does not exist. Returns 1 if the key may exist. Reads no file. If `value_found` is not null,
-    /// it tells if the value was at hand, and `value` is then a copy that the caller frees.
+    /// Returns 0 if the key does not exist. Returns 1 if the key may exist. Reads no file. If `value_found` is not null, it is 1
+    /// if memtables or cached blocks hold the value. `value` is then a copy that the caller frees.
     fn rocksdb_key_may_exist(
         db: at rocksdb_t, options: in rocksdb_readoptions_t, key: bytes, value: raw(*mut *mut c_char),
         val_len: out usize, timestamp: bytes, value_found: out u8

@@ -1,7 +1,7 @@
 //! Secondary instances: databases that another process writes.
 //!
-//! A catch-up replaces the view of a secondary instance. A call holds the view with which it began. A handle of a column
-//! family names the column family of each later view. Facts: RocksDB `db/db_impl/db_impl_secondary.cc`.
+//! A catch-up replaces the view of a secondary instance. A call uses one view until it ends. A call with a column family
+//! handle finds the column family by its name in the newest view. Facts: RocksDB `db/db_impl/db_impl_secondary.cc`.
 
 use std::ffi::c_char;
 use std::path::Path;
@@ -35,7 +35,7 @@ impl Following {
     }
 
     /// # Errors
-    /// NotFound if the writer dropped the column family.
+    /// NotFound if the primary instance dropped the column family.
     pub(super) fn family(&self, name: &str) -> Result<Arc<Family>> {
         let missing = || Error::not_found(format!("column family {name}"));
         self.view().db.family(name).ok_or_else(missing)
@@ -50,8 +50,8 @@ impl Following {
     }
 }
 
-/// The options of a secondary instance. Its info log is in `secondary_path`, because the instance changes nothing in the
-/// directory of the database.
+/// Returns the options of a secondary instance. Its info log is in `secondary_path`, because the instance must not write to
+/// the directory of the database.
 fn options_of(options: &rocksdb_options_t, secondary_path: &Path) -> Result<ironstone::Options> {
     let mut front = options.front_options()?;
     if front.db.info_log.is_none() {
@@ -78,7 +78,7 @@ c_api! {
         Ok(Owned(rocksdb_t::secondary(Secondary::open(name, front)?)?))
     }
 
-    /// As `rocksdb_open_as_secondary`, with some of the column families of the database, `default` among them.
+    /// As `rocksdb_open_as_secondary`, with some of the column families of the database. The names must include `default`.
     fn rocksdb_open_as_secondary_column_families(
         options: in rocksdb_options_t, name: path, secondary_path: path, num_column_families: i32,
         column_family_names: raw(*const *const c_char),
@@ -94,8 +94,8 @@ c_api! {
         request.finish(rocksdb_t::secondary(secondary)?)
     }
 
-    /// Reads what the writer did since the open or the last call. The writes that the writer has not handed to the
-    /// operating system are not visible. Iterators, snapshots and pinned values keep their state.
+    /// Updates the instance: later reads see the newest writes of the primary instance. Writes that the primary instance has not
+    /// yet passed to the operating system are not visible. Iterators, snapshots and pinned values do not change.
     fn rocksdb_try_catch_up_with_primary(db: at rocksdb_t, err) {
         match &db.target {
             Target::Secondary(following) => following.catch_up(),

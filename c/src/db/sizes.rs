@@ -9,7 +9,7 @@ use super::{rocksdb_column_family_handle_t, rocksdb_t};
 use crate::abi::{Buffer, Out, Ranges, Success, arguments};
 use crate::write_options::rocksdb_size_approximation_options_t;
 
-/// Estimates the bytes of each range.
+/// Estimates the size of each range in bytes.
 ///
 /// # Safety
 /// `sizes` has a writable place for each range.
@@ -31,7 +31,8 @@ unsafe fn approximate_sizes(
     Ok(())
 }
 
-/// The options of the flags of `rocksdb_approximate_sizes_cf_with_flags`: 1 memtables, 2 files, 4 blob files.
+/// Converts the flags of `rocksdb_approximate_sizes_cf_with_flags` to options. The bits: 1 memtables, 2 SST files, 4 blob
+/// files.
 fn options_of(include_flags: u8) -> SizeApproximationOptions {
     SizeApproximationOptions {
         include_memtables: include_flags & 1 != 0,
@@ -63,7 +64,8 @@ c_api! {
         value.map(|value| Buffer::string(value.as_bytes()))
     }
 
-    /// Returns 0 and sets `out_val`, or returns -1 for an unknown name and for a property that is not a number.
+    /// Returns a property as a number: returns 0 and sets `out_val`. Returns -1 for an unknown name and for a property that is
+    /// not a number.
     fn rocksdb_property_int(db: at rocksdb_t, propname: text, out_val: out u64) -> Success {
         int_property(db, &*db.default_family()?, propname, &out_val)?
     }
@@ -74,7 +76,7 @@ c_api! {
         int_property(db, &*db.family(column_family)?, propname, &out_val)?
     }
 
-    /// Estimates the bytes of SST files in each range. `sizes` has a place for each range.
+    /// Estimates the size of each range in SST files, in bytes. `sizes` has a place for each range.
     fn rocksdb_approximate_sizes(db: at rocksdb_t, ranges: ranges, sizes: raw(*mut u64), err) {
         let options = SizeApproximationOptions::default();
         // SAFETY: the header requires a place for each range.
@@ -89,7 +91,7 @@ c_api! {
         unsafe { approximate_sizes(db, &*db.family(column_family)?, &options, &ranges, sizes) }
     }
 
-    /// `include_flags` is a sum of `rocksdb_size_approximation_flags_...`.
+    /// Estimates the size of each range in bytes. `include_flags` is a sum of `rocksdb_size_approximation_flags_...`.
     fn rocksdb_approximate_sizes_cf_with_flags(
         db: at rocksdb_t, column_family: at rocksdb_column_family_handle_t, ranges: ranges, include_flags: u8,
         sizes: raw(*mut u64), err
@@ -119,7 +121,7 @@ c_api! {
         db.db()?.latest_sequence()
     }
 
-    /// Returns the identity of the database. The caller frees the text, which has a NUL after `id_len` bytes.
+    /// Returns the identity of the database. The text has a NUL after `id_len` bytes. The caller frees the text.
     fn rocksdb_get_db_identity(db: at rocksdb_t, id_len: out usize) -> Buffer {
         let db = db.db()?;
         let id = db.id();
@@ -127,14 +129,14 @@ c_api! {
         Buffer::string(id.as_bytes())
     }
 
-    /// Moves the oldest readable timestamp of a column family forward.
+    /// Raises `full_history_ts_low` of a column family: the oldest timestamp that reads may use.
     fn rocksdb_increase_full_history_ts_low(
         db: at rocksdb_t, column_family: at rocksdb_column_family_handle_t, ts_low: bytes, err
     ) {
         db.db()?.increase_full_history_ts_low(&*db.family(column_family)?, ts_low)
     }
 
-    /// Returns the oldest readable timestamp of a column family. The caller frees it.
+    /// Returns `full_history_ts_low` of a column family: the oldest timestamp that reads may use. The caller frees the timestamp.
     fn rocksdb_get_full_history_ts_low(
         db: at rocksdb_t, column_family: at rocksdb_column_family_handle_t, ts_lowlen: out usize, err
     ) -> Buffer {

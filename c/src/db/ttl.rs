@@ -1,6 +1,6 @@
-//! Databases whose values have a time to live. A value is stored with the time of its write at its end.
+//! Databases whose values have a time to live. A stored value ends with the time of its write.
 //!
-//! Writes go through `ironstone::ttl::TtlDb`, which adds the time. Reads cut the time off. Facts: RocksDB
+//! Writes go through `ironstone::ttl::TtlDb`, which appends the time. Reads remove the time. Facts: RocksDB
 //! `utilities/ttl/db_ttl_impl.cc`.
 
 use std::ffi::c_char;
@@ -77,7 +77,7 @@ impl Open {
         }
     }
 
-    /// Returns a stored value as the program wrote it.
+    /// Removes the write time from a stored value if the database has a time to live.
     ///
     /// # Errors
     /// Corruption if the value has no time.
@@ -104,8 +104,8 @@ impl rocksdb_t {
 }
 
 c_api! {
-    /// Opens a database whose values expire `ttl` seconds after their write. 0 and negative: values do not expire. A
-    /// compaction removes expired values. Always open such a database with a time to live.
+    /// Opens a database whose values expire `ttl` seconds after their write. 0 or less: values do not expire. Compactions
+    /// remove expired values. Always open such a database with a time to live: other opens return values with their write time.
     fn rocksdb_open_with_ttl(options: in rocksdb_options_t, name: path, ttl: i32, err) -> Owned<rocksdb_t> {
         let families = vec![(options.front_descriptor("default")?, ttl)];
         Ok(Owned(rocksdb_t::with_ttl(TtlDb::open_with_families(name, options.front_options()?, families)?)?))

@@ -9,7 +9,7 @@ use super::{rocksdb_column_family_handle_t, rocksdb_t};
 use crate::batch::rocksdb_writebatch_t;
 use crate::write_options::rocksdb_writeoptions_t;
 
-/// Writes a batch of one entry of a key with a timestamp.
+/// Writes one entry whose key has a timestamp, as a batch.
 fn write_one(
     db: &rocksdb_t,
     options: &WriteOptions,
@@ -21,7 +21,7 @@ fn write_one(
     db.get()?.write(&mut batch, options)
 }
 
-/// A key and its timestamp.
+/// Joins a key and its timestamp.
 fn stamped(key: &[u8], ts: &[u8]) -> Vec<u8> {
     [key, ts].concat()
 }
@@ -56,7 +56,7 @@ c_api! {
         write_one(db, options.get()?, family, |batch, id| { batch.put_at(id, key, ts, val); })
     }
 
-    /// Deletes a key. A key that does not exist is no error.
+    /// Deletes a key. It is not an error if the key does not exist.
     fn rocksdb_delete(db: at rocksdb_t, options: in rocksdb_writeoptions_t, key: bytes, err) {
         let open = db.get()?;
         open.db.delete(&open.default, key, options.get()?)
@@ -83,7 +83,7 @@ c_api! {
         write_one(db, options.get()?, family, |batch, id| { batch.delete_at(id, key, ts); })
     }
 
-    /// Deletes a key that was put once since its last deletion. For other keys the result is undefined.
+    /// Deletes a key that was put exactly once since its last deletion. For other keys, the result is undefined.
     fn rocksdb_singledelete(db: at rocksdb_t, options: in rocksdb_writeoptions_t, key: bytes, err) {
         let open = db.get()?;
         open.db.single_delete(&open.default, key, options.get()?)
@@ -132,7 +132,7 @@ c_api! {
         db.get()?.merge(&*db.family(column_family)?, key, val, options.get()?)
     }
 
-    /// Writes a batch: all of it, or nothing. The batch stays as it is and can be written again.
+    /// Writes a batch: all changes or none. Does not change the batch, so the batch can be written again.
     fn rocksdb_write(
         db: at rocksdb_t, options: in rocksdb_writeoptions_t, batch: mut rocksdb_writebatch_t, err
     ) {

@@ -1,4 +1,6 @@
-//! Compaction services: not built. A function with `errptr` reports `Not implemented: NAME`. All others return zero or null.
+//! Compaction services, which Ironstone does not have.
+//!
+//! A function with `errptr` reports `Not implemented: NAME`. All other functions return zero or null.
 
 use std::ffi::{c_char, c_void};
 

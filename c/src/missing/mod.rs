@@ -1,4 +1,4 @@
-//! Functions whose feature is not built.
+//! Functions of features that Ironstone does not have.
 //!
 //! The functions exist, so programs link. A function with `errptr` reports `Not implemented: NAME`. All other functions
 //! return zero or a null pointer.
@@ -7,7 +7,7 @@
 macro_rules! opaque {
     ($($name:ident),* $(,)?) => {
         $(
-            /// A handle of a feature that is not built. No function creates it.
+            /// A handle of a feature that Ironstone does not have. No function creates it.
             pub struct $name {
                 _private: (),
             }

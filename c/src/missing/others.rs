@@ -1,4 +1,6 @@
-//! Other features: not built. A function with `errptr` reports `Not implemented: NAME`. All others return zero or null.
+//! Other features that Ironstone does not have.
+//!
+//! A function with `errptr` reports `Not implemented: NAME`. All other functions return zero or null.
 
 use super::compaction_service::rocksdb_table_properties_collector_factory_t;
 use crate::abi::Owned;

@@ -1,6 +1,7 @@
 //! Objects that options hold: comparators, operators, filters, caches, loggers, environments.
 //!
-//! A function that takes an object over says so. All other objects are shared: the program still destroys its handle.
+//! Some functions take ownership of an object, and their comment says so. All other objects are shared: the program still
+//! destroys its handle.
 
 use std::sync::Arc;
 
@@ -28,19 +29,19 @@ use crate::wal_filter::rocksdb_walfilter_t;
 use crate::write_buffer::rocksdb_write_buffer_manager_t;
 
 c_api! {
-    /// Shares the comparator.
+    /// Sets the comparator. It is shared.
     fn rocksdb_options_set_comparator(options: mut rocksdb_options_t, comparator: at rocksdb_comparator_t) {
         options.family.comparator = comparator.order.clone();
     }
 
-    /// Takes the merge operator over. Null: no merge operator.
+    /// Sets the merge operator. Takes ownership of it. Null: no merge operator.
     fn rocksdb_options_set_merge_operator(
         options: mut rocksdb_options_t, merge_operator: own rocksdb_mergeoperator_t
     ) {
         options.family.merge_operator = merge_operator.map(|operator| operator.operator.clone());
     }
 
-    /// Shares the compaction filter. Null: no compaction filter.
+    /// Sets the compaction filter. It is shared. Null: no compaction filter.
     fn rocksdb_options_set_compaction_filter(
         options: mut rocksdb_options_t, filter: maybe rocksdb_compactionfilter_t
     ) {
@@ -48,21 +49,21 @@ c_api! {
         options.family.compaction_filter = filter.map(shared);
     }
 
-    /// Takes the factory over. Null: no factory.
+    /// Sets the compaction filter factory. Takes ownership of it. Null: no factory.
     fn rocksdb_options_set_compaction_filter_factory(
         options: mut rocksdb_options_t, factory: own rocksdb_compactionfilterfactory_t
     ) {
         options.family.compaction_filter_factory = factory.map(|factory| factory.factory.clone());
     }
 
-    /// Takes the prefix extractor over. Null: no prefix extractor.
+    /// Sets the prefix extractor. Takes ownership of it. Null: no prefix extractor.
     fn rocksdb_options_set_prefix_extractor(
         options: mut rocksdb_options_t, prefix_extractor: own rocksdb_slicetransform_t
     ) {
         options.family.prefix_extractor = prefix_extractor.map(|transform| transform.extractor.clone());
     }
 
-    /// Copies the table options and shares their block cache. Null changes nothing.
+    /// Sets the table format to block-based. Copies the table options and shares their block cache. Null changes nothing.
     fn rocksdb_options_set_block_based_table_factory(
         options: mut rocksdb_options_t, table_options: maybe rocksdb_block_based_table_options_t
     ) {
@@ -73,7 +74,7 @@ c_api! {
         }
     }
 
-    /// Copies the table options. Null changes nothing.
+    /// Sets the table format to cuckoo. Copies the table options. Null changes nothing.
     fn rocksdb_options_set_cuckoo_table_factory(
         options: mut rocksdb_options_t, table_options: maybe rocksdb_cuckoo_table_options_t
     ) {
@@ -82,7 +83,7 @@ c_api! {
         }
     }
 
-    /// Tables are plain tables.
+    /// Sets the table format to plain.
     fn rocksdb_options_set_plain_table_factory(
         options: mut rocksdb_options_t, user_key_len: u32, bloom_bits_per_key: i32, hash_table_ratio: f64,
         index_sparseness: usize, huge_page_tlb_size: usize, encoding_type: char, full_scan_mode: flag,
@@ -105,12 +106,12 @@ c_api! {
         options.family.table_factory = factory;
     }
 
-    /// Shares the environment. Null: the default environment.
+    /// Sets the environment. It is shared. Null: the default environment.
     fn rocksdb_options_set_env(options: mut rocksdb_options_t, env: maybe rocksdb_env_t) {
         options.db.env = env.map_or_else(env::Env::posix, |env| env.env.clone());
     }
 
-    /// Shares the logger: the info log goes to it. Null changes nothing.
+    /// Sets the logger that receives the info log. It is shared. Null changes nothing.
     fn rocksdb_options_set_info_log(options: mut rocksdb_options_t, logger: maybe rocksdb_logger_t) {
         if let Some(logger) = logger {
             options.db.info_log = Some(logger.logger.clone());
@@ -123,21 +124,21 @@ c_api! {
         options.logger.clone().map(|logger| Owned(rocksdb_logger_t { logger }))
     }
 
-    /// Shares the rate limiter. Null changes nothing.
+    /// Sets the rate limiter. It is shared. Null changes nothing.
     fn rocksdb_options_set_ratelimiter(options: mut rocksdb_options_t, limiter: maybe rocksdb_ratelimiter_t) {
         if let Some(limiter) = limiter {
             options.db.rate_limiter = Some(limiter.limiter.clone());
         }
     }
 
-    /// Shares the write buffer manager.
+    /// Sets the write buffer manager. It is shared.
     fn rocksdb_options_set_write_buffer_manager(
         options: mut rocksdb_options_t, manager: at rocksdb_write_buffer_manager_t
     ) {
         options.db.write_buffer_manager = Some(manager.manager.clone());
     }
 
-    /// Files get checksums of this kind. Null changes nothing.
+    /// Sets the factory of checksums of whole files. Null changes nothing.
     fn rocksdb_options_set_file_checksum_gen_factory(
         options: mut rocksdb_options_t, factory: maybe rocksdb_file_checksum_gen_factory_t
     ) {
@@ -146,7 +147,7 @@ c_api! {
         }
     }
 
-    /// Takes the listener over. Null changes nothing.
+    /// Adds a listener. Takes ownership of it. Null changes nothing.
     fn rocksdb_options_add_eventlistener(options: mut rocksdb_options_t, listener: own rocksdb_eventlistener_t) {
         if let Some(listener) = listener {
             options.listeners.push(listener.listener.clone());
@@ -169,27 +170,27 @@ c_api! {
         options.family.cf_paths = unsafe { paths(path_values, num_paths)? };
     }
 
-    /// A hint without effect: reads use the block cache, and no cache of rows. Results are the same.
+    /// Has no effect: Ironstone has no row cache. Reads use the block cache and return the same results.
     fn rocksdb_options_set_row_cache(options: mut rocksdb_options_t, cache: maybe rocksdb_cache_t) {
         let _ = (options, cache);
     }
 
-    /// Shares the cache for values in blob files. The cache may be the block cache. Null: no blob cache.
+    /// Sets the cache for values in blob files. It is shared, and it may be the block cache. Null: no blob cache.
     fn rocksdb_options_set_blob_cache(options: mut rocksdb_options_t, cache: maybe rocksdb_cache_t) {
         options.blob_cache = cache.map(|cache| cache.cache.clone());
     }
 
-    /// Shares the WAL filter. Null: no WAL filter.
+    /// Sets the WAL filter. It is shared. Null: no WAL filter.
     fn rocksdb_options_set_wal_filter(options: mut rocksdb_options_t, filter: maybe rocksdb_walfilter_t) {
         options.wal_filter = filter.map(|filter| filter.filter.clone());
     }
 
-    /// Opens with these options use no WAL filter.
+    /// Removes the WAL filter.
     fn rocksdb_options_clear_wal_filter(options: mut rocksdb_options_t) {
         options.wal_filter = None;
     }
 
-    /// Shares the manager. Null: no manager.
+    /// Sets the SST file manager. It is shared. Null: no manager.
     fn rocksdb_options_set_sst_file_manager(
         options: mut rocksdb_options_t, manager: maybe rocksdb_sst_file_manager_t
     ) {
@@ -205,14 +206,14 @@ c_api! {
         }
     }
 
-    /// Compaction services are not built: an open with a service fails. Null: no service.
+    /// Sets a compaction service. Ironstone does not have compaction services, so an open with a service fails. Null: no service.
     fn rocksdb_options_set_compaction_service(
         options: mut rocksdb_options_t, service: own rocksdb_compactionservice_t
     ) {
         options.want("compaction_service", service.is_some());
     }
 
-    /// Shares the factory. No function creates such a factory. Null changes nothing.
+    /// Sets a factory of table properties collectors. No function creates such a factory. Null changes nothing.
     fn rocksdb_options_add_table_properties_collector_factory(
         options: mut rocksdb_options_t, factory: maybe rocksdb_table_properties_collector_factory_t
     ) {
@@ -221,14 +222,14 @@ c_api! {
         }
     }
 
-    /// Marks an SST file for compaction if `num_dels_trigger` of `window_size` entries in a row are deletions.
+    /// Marks an SST file for compaction if `num_dels_trigger` of `window_size` consecutive entries are tombstones.
     fn rocksdb_options_add_compact_on_deletion_collector_factory(
         options: mut rocksdb_options_t, window_size: usize, num_dels_trigger: usize
     ) {
         options.compact_on_deletion(window_size, num_dels_trigger, 0.0, 0);
     }
 
-    /// Marks a file also if the share of deletions is at least `deletion_ratio`, which is above 0 and at most 1.
+    /// Also marks a file if the ratio of tombstones to entries is at least `deletion_ratio` (above 0, at most 1).
     fn rocksdb_options_add_compact_on_deletion_collector_factory_del_ratio(
         options: mut rocksdb_options_t, window_size: usize, num_dels_trigger: usize, deletion_ratio: f64
     ) {
@@ -260,7 +261,7 @@ impl rocksdb_options_t {
         }));
     }
 
-    /// Keeps if the options ask for a feature that is not built.
+    /// Records whether the option requests a feature that Ironstone does not have.
     pub(crate) fn want(&mut self, option: &'static str, is_wanted: bool) {
         if is_wanted {
             self.rejected.not_built(option);

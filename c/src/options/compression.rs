@@ -62,7 +62,7 @@ c_api! {
         options.family.compression_per_level = levels;
     }
 
-    /// Level 0 to `level` - 1 are not compressed. The levels from `level` have the compression of the option
+    /// Disables compression for level 0 to `level` - 1. The levels from `level` use the compression of the option
     /// `compression`. A negative level changes nothing.
     fn rocksdb_options_set_min_level_to_compress(options: mut rocksdb_options_t, level: i32) {
         if let Ok(level) = usize::try_from(level) {
@@ -97,12 +97,12 @@ c_api! {
         options.take_rejected(&fifo.rejected, "compaction_options_fifo");
     }
 
-    /// Memtables are vectors that are sorted when they become immutable.
+    /// Sets the memtable format to a vector. The vector is sorted when the memtable becomes immutable.
     fn rocksdb_options_set_memtable_vector_rep(options: mut rocksdb_options_t) {
         options.family.memtable_factory = MemtableFactory::Vector { count: 0 };
     }
 
-    /// Memtables are hash tables of skip lists.
+    /// Sets the memtable format to a hash table of skip lists.
     fn rocksdb_options_set_hash_skip_list_rep(
         options: mut rocksdb_options_t, bucket_count: usize, skiplist_height: i32, skiplist_branching_factor: i32
     ) {
@@ -114,7 +114,7 @@ c_api! {
         options.family.memtable_factory = other_memtable("HashSkipListRepFactory", &fields)?;
     }
 
-    /// Memtables are hash tables of linked lists.
+    /// Sets the memtable format to a hash table of linked lists.
     fn rocksdb_options_set_hash_link_list_rep(options: mut rocksdb_options_t, bucket_count: usize) {
         let fields = [("bucket_count", bucket_count.to_string())];
         options.family.memtable_factory = other_memtable("HashLinkListRepFactory", &fields)?;
@@ -127,7 +127,7 @@ fn other_memtable(name: &str, fields: &[(&str, String)]) -> base::Result<Memtabl
 }
 
 impl rocksdb_options_t {
-    /// Rejects the option `name` if the handle that was copied into it has a rejected value.
+    /// Rejects the option `name` if the handle that became its value has a rejected value.
     fn take_rejected(&mut self, from: &crate::abi::Rejected, name: &'static str) {
         match from.check() {
             Ok(()) => self.rejected.remove(name),

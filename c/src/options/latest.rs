@@ -12,15 +12,15 @@ use crate::abi::{Buffer, Out, Owned, Return, arguments};
 use crate::cache::rocksdb_cache_t;
 use crate::environment::rocksdb_env_t;
 
-/// What the file says of a column family.
+/// The name and the options of a column family in the file.
 struct Loaded {
     name: String,
     options: rocksdb_options_t,
 }
 
 c_api! {
-    /// Reads the options of a database: of the database itself, and of each column family. The block cache of all tables
-    /// is `cache`. Free the result with `rocksdb_load_latest_options_destroy`.
+    /// Reads the newest OPTIONS file of a database: the options of the database and of each column family. All tables use the
+    /// block cache `cache`. Free the result with `rocksdb_load_latest_options_destroy`.
     fn rocksdb_load_latest_options(
         db_path: path, env: at rocksdb_env_t, ignore_unknown_options: bool, cache: maybe rocksdb_cache_t,
         db_options: raw(*mut *mut rocksdb_options_t), num_column_families: out usize,

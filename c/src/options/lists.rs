@@ -1,6 +1,6 @@
 //! Options that are sets of numbers: file types with checksum handoff, compaction styles with lifetime hints.
 //!
-//! Both are hints about the file system. The engine gives no such hints, so the sets are only kept.
+//! Both are hints for the file system. The engine gives no such hints, so the sets are only stored for the getters.
 
 use std::collections::BTreeSet;
 

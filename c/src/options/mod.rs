@@ -1,7 +1,7 @@
 //! `rocksdb_options_t`: the options of a database and of a column family in one handle.
 //!
-//! [`db`] and [`family`] are the rows; [`text`] are the options that are strings; [`components`] are objects that options
-//! hold; [`compression`] are options of several numbers; [`presets`] are groups of values for a purpose.
+//! [`db`] and [`family`] are the options with a single value. [`text`] has the options that are strings. [`components`] are
+//! objects that options hold. [`compression`] has options of several numbers. [`presets`] changes several options for a purpose.
 
 mod components;
 mod compression;
@@ -38,11 +38,11 @@ pub struct rocksdb_options_t {
     pub(crate) block_cache: Option<Arc<BlockCache>>,
     /// The cache for values in blob files.
     pub(crate) blob_cache: Option<Arc<BlockCache>>,
-    /// Sees the WAL records at an open.
+    /// The WAL filter: it decides about each WAL record during recovery.
     pub(crate) wal_filter: Option<Arc<dyn WalFilter>>,
-    /// The rejected options of the tables.
+    /// The rejected values of the table options.
     pub(crate) table_rejected: Rejected,
-    /// The logger that the program handed in.
+    /// The logger that the program passed.
     pub(crate) logger: Option<SharedLogger>,
     /// The level of the statistics. Statistics exist after `rocksdb_options_enable_statistics`.
     pub(crate) lists: lists::Lists,
@@ -55,7 +55,8 @@ impl rocksdb_options_t {
     /// Makes the request to open a database at `path` with these options.
     ///
     /// # Errors
-    /// InvalidArgument for a rejected value, NotSupported for a feature that is not built. The message names the option.
+    /// InvalidArgument for a rejected value, NotSupported for a feature that Ironstone does not have. The message names the
+    /// option.
     pub(crate) fn open_request(&self, path: &Path) -> Result<OpenRequest> {
         self.check()?;
         let mut request = OpenRequest::new(path, self.db.clone(), self.family.clone());
@@ -84,7 +85,7 @@ impl rocksdb_options_t {
         Ok(descriptor)
     }
 
-    /// Makes the descriptor of a column family, as `ironstone` takes it.
+    /// Makes the descriptor of a column family for `ironstone`.
     ///
     /// # Errors
     /// As [`Self::open_request`].
@@ -93,7 +94,7 @@ impl rocksdb_options_t {
         Ok(ironstone::FamilyDescriptor { name, options, block_cache, blob_cache })
     }
 
-    /// Makes the options, as `ironstone` takes them.
+    /// Makes the options for `ironstone`.
     ///
     /// # Errors
     /// As [`Self::open_request`].
@@ -152,7 +153,7 @@ c_api! {
     }
 }
 
-/// A string for C. A NUL inside ends the string early.
+/// Converts text to a C string. Text after a NUL is dropped.
 pub(crate) fn c_string(text: &str) -> CString {
     let bytes: Vec<u8> = text.bytes().take_while(|byte| *byte != 0).collect();
     CString::new(bytes).unwrap_or_default()

@@ -1,4 +1,4 @@
-//! Groups of values for a purpose, as RocksDB's functions of the same names.
+//! Functions that change several options for a purpose, as RocksDB's functions of the same names do.
 
 use std::sync::Arc;
 
@@ -8,27 +8,27 @@ use super::rocksdb_options_t;
 use crate::abi::Place;
 
 c_api! {
-    /// Allows `total_threads` background jobs.
+    /// Sets the maximum number of background jobs to `total_threads`.
     fn rocksdb_options_increase_parallelism(options: mut rocksdb_options_t, total_threads: i32) {
         options.db.increase_parallelism(total_threads);
         options.db.env.executor.grow_threads(env::Pool::Low, usize::try_from(total_threads - 1).unwrap_or(0));
         options.db.env.executor.grow_threads(env::Pool::High, 1);
     }
 
-    /// Sets options for point look-ups without range scans, with a block cache of this many MiB.
+    /// Sets options for point look-ups without range scans. `block_cache_size_mb` is the capacity of the block cache in MiB.
     fn rocksdb_options_optimize_for_point_lookup(options: mut rocksdb_options_t, block_cache_size_mb: u64) {
         options.family.optimize_for_point_lookup(block_cache_size_mb);
         options.block_cache = None;
     }
 
-    /// Sets options for level compaction with this many bytes of memtables.
+    /// Sets options for level compaction. `memtable_memory_budget` is the memory of the memtables in bytes.
     fn rocksdb_options_optimize_level_style_compaction(
         options: mut rocksdb_options_t, memtable_memory_budget: u64
     ) {
         options.family.optimize_level_style_compaction(memtable_memory_budget);
     }
 
-    /// Sets options for universal compaction with this many bytes of memtables.
+    /// Sets options for universal compaction. `memtable_memory_budget` is the memory of the memtables in bytes.
     fn rocksdb_options_optimize_universal_style_compaction(
         options: mut rocksdb_options_t, memtable_memory_budget: u64
     ) {
@@ -68,7 +68,7 @@ c_api! {
         options.db.statistics.as_ref().map_or(0, |statistics| Place::<i32>::load(&statistics.level()))
     }
 
-    /// Adds an integer of 8 little-endian bytes with each merge.
+    /// Sets a merge operator that adds integers of 8 little-endian bytes.
     fn rocksdb_options_set_uint64add_merge_operator(options: mut rocksdb_options_t) {
         options.family.merge_operator = lsm::merge::by_name("uint64add");
     }

@@ -5,7 +5,7 @@ use std::ffi::CString;
 use super::{c_string, rocksdb_options_t};
 use crate::abi::{Out, Text};
 
-/// The strings that getters returned. A getter needs a place that outlives the call.
+/// The strings that getters returned. The options keep the strings, because the program reads them after the call.
 #[derive(Clone, Default)]
 pub struct Returned {
     db_log_dir: CString,

@@ -22,7 +22,7 @@ use crate::snapshot::rocksdb_snapshot_t;
 use crate::transaction_options::rocksdb_transactiondb_options_t;
 use crate::write_options::{rocksdb_flushoptions_t, rocksdb_flushwaloptions_t, rocksdb_writeoptions_t};
 
-/// A database whose transactions lock their keys.
+/// A database whose transactions lock the keys that they write.
 pub struct rocksdb_transactiondb_t {
     pub(super) db: TransactionDb,
     pub(super) base: rocksdb_t,
@@ -115,7 +115,7 @@ c_api! {
         Ok(Owned(txn_db.base.handle(family)?))
     }
 
-    /// Returns the database below. End the handle with `rocksdb_transactiondb_close_base_db`.
+    /// Returns a handle of the base database. Destroy the handle with `rocksdb_transactiondb_close_base_db`.
     fn rocksdb_transactiondb_get_base_db(txn_db: at rocksdb_transactiondb_t) -> Owned<rocksdb_t> {
         Owned(rocksdb_t::new(txn_db.engine()?.clone())?)
     }
@@ -142,7 +142,8 @@ c_api! {
         value.map(|value| Buffer::string(value.as_bytes()))
     }
 
-    /// Returns 0 and sets `out_val`, or returns -1.
+    /// Returns a property as a number: returns 0 and sets `out_val`. Returns -1 for an unknown name and for a property that is
+    /// not a number.
     fn rocksdb_transactiondb_property_int(
         db: at rocksdb_transactiondb_t, propname: text, out_val: out u64
     ) -> Success {
@@ -153,7 +154,7 @@ c_api! {
         Success(value.is_some())
     }
 
-    /// Returns the prepared transactions. The caller destroys each transaction and frees the list; null if there is none.
+    /// Returns the prepared transactions, or null if there is none. The caller destroys each transaction and frees the list.
     fn rocksdb_transactiondb_get_prepared_transactions(
         txn_db: at rocksdb_transactiondb_t, cnt: out usize
     ) -> *mut *mut rocksdb_transaction_t {

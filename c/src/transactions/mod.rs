@@ -1,7 +1,7 @@
 //! Transactions: databases with locks, optimistic databases, and their transactions.
 //!
-//! [`database`] has `rocksdb_transactiondb_t`; [`optimistic`] has `rocksdb_optimistictransactiondb_t`; [`transaction`] has
-//! `rocksdb_transaction_t`, which both create. Writes of a transaction database outside of transactions lock their keys.
+//! [`database`] has `rocksdb_transactiondb_t`; [`optimistic`] has `rocksdb_optimistictransactiondb_t`. Both create the
+//! `rocksdb_transaction_t` of [`transaction`]. Writes to a transaction database outside of transactions also lock their keys.
 
 mod database;
 mod optimistic;
@@ -27,7 +27,7 @@ struct Families {
 }
 
 impl Families {
-    /// The default column family alone, without a handle.
+    /// Returns the request for the default column family alone. It gets no handle.
     fn default_only(options: &rocksdb_options_t) -> Result<Families> {
         Ok(Families {
             descriptors: vec![options.front_descriptor("default")?],

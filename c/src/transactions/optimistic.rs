@@ -1,4 +1,4 @@
-//! Optimistic transaction databases: conflicts are found at commit.
+//! Optimistic transaction databases: transactions take no locks and check for conflicts at commit.
 
 use std::ffi::c_char;
 use std::path::Path;
@@ -22,13 +22,13 @@ use crate::transaction_options::{
 };
 use crate::write_options::rocksdb_writeoptions_t;
 
-/// A database whose transactions find conflicts at commit.
+/// A database whose transactions take no locks and check for conflicts at commit.
 pub struct rocksdb_optimistictransactiondb_t {
     db: OptimisticTransactionDb,
     base: rocksdb_t,
 }
 
-/// Locks for parallel validation that databases share.
+/// Locks for the parallel check of conflicts. Databases can share them.
 pub struct rocksdb_optimistictransactiondb_lock_buckets_t {
     buckets: Arc<OccLockBuckets>,
 }
@@ -108,7 +108,7 @@ c_api! {
         open(name, options, options_of(otxn_db_options)?, families)
     }
 
-    /// Returns the database below. End the handle with `rocksdb_optimistictransactiondb_close_base_db`.
+    /// Returns a handle of the base database. Destroy the handle with `rocksdb_optimistictransactiondb_close_base_db`.
     fn rocksdb_optimistictransactiondb_get_base_db(
         otxn_db: at rocksdb_optimistictransactiondb_t
     ) -> Owned<rocksdb_t> {
@@ -120,7 +120,8 @@ c_api! {
         drop(base_db)
     }
 
-    /// Begins a transaction. With `old_txn` the new transaction replaces it, and `old_txn` is returned.
+    /// Begins a transaction. If `old_txn` is not null, the new transaction replaces the transaction in this handle, and `old_txn`
+    /// is returned.
     fn rocksdb_optimistictransaction_begin(
         otxn_db: at rocksdb_optimistictransactiondb_t, write_options: in rocksdb_writeoptions_t,
         otxn_options: in rocksdb_optimistictransaction_options_t, old_txn: raw(*mut rocksdb_transaction_t)
@@ -161,7 +162,8 @@ c_api! {
         value.map(|value| Buffer::string(value.as_bytes()))
     }
 
-    /// Returns 0 and sets `out_val`, or returns -1.
+    /// Returns a property as a number: returns 0 and sets `out_val`. Returns -1 for an unknown name and for a property that is
+    /// not a number.
     fn rocksdb_optimistictransactiondb_property_int(
         db: at rocksdb_optimistictransactiondb_t, propname: text, out_val: out u64
     ) -> Success {
@@ -172,7 +174,7 @@ c_api! {
         Success(value.is_some())
     }
 
-    /// Creates locks. `cache_aligned` is a hint.
+    /// Creates locks. `cache_aligned` has no effect.
     fn rocksdb_optimistictransactiondb_lock_buckets_create(
         bucket_count: usize, cache_aligned: flag
     ) -> Owned<rocksdb_optimistictransactiondb_lock_buckets_t> {
@@ -181,7 +183,7 @@ c_api! {
         Owned(rocksdb_optimistictransactiondb_lock_buckets_t { buckets: OccLockBuckets::new(count) })
     }
 
-    /// Returns the bytes of the locks.
+    /// Returns the memory of the locks in bytes.
     fn rocksdb_optimistictransactiondb_lock_buckets_approximate_memory_usage(
         lock_buckets: at rocksdb_optimistictransactiondb_lock_buckets_t
     ) -> usize {
@@ -195,7 +197,7 @@ c_api! {
         drop(lock_buckets)
     }
 
-    /// Shares the locks. Null: the database makes its own.
+    /// Sets the locks. They are shared. Null: the database makes its own locks.
     fn rocksdb_optimistictransactiondb_options_set_shared_lock_buckets(
         options: mut rocksdb_optimistictransactiondb_options_t,
         lock_buckets: maybe rocksdb_optimistictransactiondb_lock_buckets_t

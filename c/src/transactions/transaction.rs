@@ -35,7 +35,7 @@ impl rocksdb_transaction_t {
         rocksdb_transaction_t { txn, default: db.default_family(), snapshots: Vec::new(), batch: None }
     }
 
-    /// Puts the transaction in the place of an old one, or in a new handle.
+    /// Stores the transaction in the handle of an old transaction, or in a new handle if `old` is null.
     ///
     /// # Safety
     /// `old` is null or a live transaction that no other thread uses.
@@ -44,7 +44,7 @@ impl rocksdb_transaction_t {
         match unsafe { old.as_mut() } {
             None => Box::into_raw(Box::new(self)),
             Some(place) => {
-                // A handle of the batch of the old transaction becomes a handle of the batch of the new transaction.
+                // A batch handle of the old transaction is now a handle of the batch of the new transaction.
                 let batch = place.batch.take();
                 *place = self;
                 place.batch = batch.map(|mut handle| {
@@ -90,7 +90,7 @@ fn options_of(options: &rocksdb_transaction_options_t) -> Result<TransactionOpti
     })
 }
 
-/// Moves a handle to memory that a program frees with `rocksdb_free`. Nothing drops the handle.
+/// Moves a handle to memory that a program frees with `rocksdb_free`. The handle is never dropped.
 fn malloc_handle<T>(handle: T) -> *mut T {
     const { assert!(align_of::<T>() <= align_of::<u64>()) };
     let memory: *mut T = malloc_bytes(size_of::<T>()).cast();
@@ -103,7 +103,7 @@ fn pinned(value: Option<Pinned>) -> Option<Owned<rocksdb_pinnableslice_t>> {
     value.map(|value| Owned(rocksdb_pinnableslice_t { value }))
 }
 
-/// The column families of an array of handles.
+/// Returns the column families of an array of handles.
 ///
 /// # Safety
 /// The array has `count` items that are null or live handles.
@@ -123,8 +123,8 @@ unsafe fn families(
 }
 
 c_api! {
-    /// Begins a transaction. With `old_txn` the new transaction replaces it, and `old_txn` is returned. Returns null for
-    /// options that are not built.
+    /// Begins a transaction. If `old_txn` is not null, the new transaction replaces the transaction in this handle, and `old_txn`
+    /// is returned. Returns null for options that Ironstone does not have.
     fn rocksdb_transaction_begin(
         txn_db: at rocksdb_transactiondb_t, write_options: in rocksdb_writeoptions_t,
         txn_options: in rocksdb_transaction_options_t, old_txn: raw(*mut rocksdb_transaction_t)
@@ -135,12 +135,12 @@ c_api! {
         unsafe { txn.replace(old_txn) }
     }
 
-    /// Destroys a transaction. A transaction that is not committed and not prepared is rolled back. Accepts null.
+    /// Destroys a transaction. If the transaction is neither committed nor prepared, it is rolled back. Accepts null.
     fn rocksdb_transaction_destroy(txn: own rocksdb_transaction_t) {
         drop(txn)
     }
 
-    /// Names a transaction, to prepare it. A name is unique among the live transactions.
+    /// Sets the name of a transaction. `rocksdb_transaction_prepare` needs a name. Live transactions must have different names.
     fn rocksdb_transaction_set_name(txn: at rocksdb_transaction_t, name: bytes, err) {
         txn.txn.set_name(name)
     }
@@ -152,12 +152,13 @@ c_api! {
         Buffer::bytes(&name)
     }
 
-    /// Makes the writes durable, but not visible. Commit or rollback follows, also after a crash.
+    /// Writes the transaction to the WAL, but does not make its writes visible. A prepared transaction survives a crash. The
+    /// program must commit it or roll it back.
     fn rocksdb_transaction_prepare(txn: at rocksdb_transaction_t, err) {
         txn.txn.prepare()
     }
 
-    /// Makes the writes visible. Busy: a conflict with another transaction.
+    /// Makes the writes visible. Reports Busy if the transaction conflicts with another transaction.
     fn rocksdb_transaction_commit(txn: at rocksdb_transaction_t, err) {
         txn.txn.commit()
     }
@@ -205,7 +206,7 @@ c_api! {
         txn.txn.delete_in(&column_family.front, key)
     }
 
-    /// Adds bytes that go to the WAL only.
+    /// Adds bytes that are written to the WAL but not to memtables.
     fn rocksdb_transaction_put_log_data(txn: at rocksdb_transaction_t, blob: bytes) {
         txn.txn.put_log_data(blob);
     }
@@ -357,7 +358,7 @@ c_api! {
         unsafe { places.write(&answers)? };
     }
 
-    /// Creates an iterator over what the transaction sees: its writes over the database.
+    /// Creates an iterator over the entries of the database and the writes of the transaction.
     fn rocksdb_transaction_create_iterator(
         txn: at rocksdb_transaction_t, options: in rocksdb_readoptions_t
     ) -> Owned<rocksdb_iterator_t> {

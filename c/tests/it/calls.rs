@@ -1,4 +1,4 @@
-//! The functions that the tests call, and what makes calls short: options, databases, error strings.
+//! The C functions that the tests call, and helpers: options, databases, error strings.
 
 use std::ffi::{CStr, CString, c_char, c_void};
 use std::path::Path;

@@ -1,7 +1,8 @@
-//! The programs in `examples/` and in `c/tests/programs/`, compiled by the compilers of their languages and run on the
-//! library. `bad_input.c` and `sequences.c` run on this library only: they make calls that end RocksDB. If `IRONSTONE_PEER` names
-//! RocksDB's library, each other program also runs on RocksDB with the directory that the program wrote on this library, and the
-//! other way round. A program with a file `.out` prints the text of this file on both libraries.
+//! Compiles the programs in `examples/` and in `c/tests/programs/` and runs them on the library.
+//!
+//! If `IRONSTONE_PEER` names RocksDB's library, each program runs on both libraries, and each library opens the directory that
+//! the program wrote with the other library. `bad_input.c` and `sequences.c` run on this library only, because their calls crash
+//! RocksDB. A program with a file `.out` must print the text of this file on both libraries.
 //!
 //! A program is skipped with a line if the tools of its language are missing.
 

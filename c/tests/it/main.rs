@@ -1,6 +1,6 @@
-//! The C library as a program sees it. [`interface`] has the rules of all functions; [`features`] has databases of special
-//! kinds; [`wal_filter`] has filters of WAL records; [`header`] compiles the header; [`promises`] checks names, dependencies
-//! and allocations; [`examples`] runs the programs in `examples/`; [`c_test`] runs RocksDB's own C test.
+//! Tests of the C library through its C functions. [`interface`] has the rules of all functions; [`features`] has databases of
+//! special kinds; [`wal_filter`] has WAL filters; [`header`] compiles the header; [`promises`] checks names, dependencies and
+//! allocations; [`examples`] runs the programs in `examples/`; [`c_test`] runs RocksDB's own C test.
 
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "tests of a library for programs")]
 #![allow(improper_ctypes, reason = "the handles are opaque")]

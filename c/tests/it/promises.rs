@@ -1,6 +1,6 @@
-//! What the shared library promises to the programs that load it: its names, its dependencies, no thread at the load, the
-//! number of allocations of each call, and a layout that `pkg-config` finds. A test is skipped with a line if its tool is
-//! missing.
+//! Promises of the shared library to the programs that load it: its exported names, its dependencies, no new thread at load, the
+//! number of allocations of each call, and an install layout that `pkg-config` finds. If the tool of a test is missing, the test
+//! prints a line and is skipped.
 
 use std::path::Path;
 use std::process::Command;

@@ -1,4 +1,4 @@
-//! WAL filters: functions of the program that see each WAL record at an open, and skip, replace or reject the record.
+//! WAL filters: functions of the program that skip, replace or reject WAL records during recovery.
 
 use std::ffi::{c_char, c_int, c_ulonglong, c_void};
 use std::ptr::null_mut;
@@ -46,7 +46,7 @@ unsafe extern "C" {
     );
 }
 
-/// The state of a filter: what the filter does with the record at [`State::at`], and what the filter saw.
+/// The state of a filter: the decision about the record at [`State::at`], and the records that the filter got.
 struct State {
     at: usize,
     answer: c_int,
