@@ -1,4 +1,4 @@
-//! Newtypes of numbers, so that one number cannot be passed in place of another.
+//! Newtypes of numbers. The compiler rejects a number of the wrong kind.
 
 use std::fmt;
 

@@ -82,8 +82,8 @@ pub enum ValueType {
     FamilyValuePreferredSeqno = 0x19,
 }
 
-/// The largest value type that is stored. A seek key has this type, so it sorts before every entry of its sequence
-/// number.
+/// The largest value type that is stored. A seek key has this type and sorts before every entry with the same
+/// sequence number.
 pub const TYPE_FOR_SEEK: u8 = ValueType::ValuePreferredSeqno as u8;
 /// The smallest value type. The key of a seek-for-prev has this type.
 pub const TYPE_FOR_SEEK_FOR_PREV: u8 = ValueType::Deletion as u8;

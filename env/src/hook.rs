@@ -403,7 +403,7 @@ impl<H: Hook> RandomRead for Handle<Arc<dyn RandomRead>, H> {
     }
 
     fn multi_read(&self, requests: &mut [ReadRequest<'_>]) {
-        // Run the requests one by one, so that the hook decides about each request.
+        // Run the requests one by one, because the hook decides about each request.
         for r in requests {
             r.outcome = self.read_at(r.offset, r.buffer);
         }

@@ -332,7 +332,7 @@ impl RateLimiter {
             });
             s.sleeper = false;
         }
-        // Wake one waiting thread, so that it sleeps until the next refill for all waiting threads.
+        // Wake one waiting thread. The thread sleeps until the next refill on behalf of all waiting threads.
         if let Some(front) = s.queues.iter().rev().find_map(VecDeque::front) {
             front.wake.notify_one();
         }

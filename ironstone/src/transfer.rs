@@ -63,7 +63,8 @@ pub(crate) fn copy_file(
 /// write the copy to disk. The copy is durable after [`Unsynced::sync`].
 ///
 /// # Errors
-/// The errors of [`copy_file`]. If `unsynced` is full, this call syncs all its files, and returns their errors too.
+/// The errors of [`copy_file`]. If `unsynced` is full, this call also syncs all files of `unsynced`, and returns
+/// errors of the syncs.
 pub(crate) fn copy_file_unsynced(
     (from_fs, from): (&dyn FileSystem, &Path),
     (to_fs, to): (&dyn FileSystem, &Path),

@@ -269,8 +269,8 @@ pub fn load(env: &Env, path: &Path, config: &ReadConfig) -> Result<OptionsFile> 
     Ok(file)
 }
 
-/// The checksums of texts that this process verified, so that an equal text is not verified again. The lowest bits of
-/// a checksum give its place. A newer checksum replaces an older checksum at the same place.
+/// The checksums of verified texts. A text with a known checksum is not verified again. The lowest bits of a checksum
+/// give its place. A newer checksum replaces an older checksum at the same place.
 static VERIFIED: [AtomicU64; 64] = [const { AtomicU64::new(0) }; 64];
 
 /// The number of older OPTIONS files that are kept.

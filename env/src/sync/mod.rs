@@ -1,9 +1,9 @@
 //! Locks, atomics and threads, from one place.
 //!
-//! Modules with threads take their primitives from here, so that a schedule explorer can replace the
-//! primitives. Under `--cfg shuttle` the primitives are Shuttle's: another thread may run at every call,
-//! and one seed is one schedule (`engine/tests/schedules`). Without this cfg, the module re-exports the
-//! primitives of the standard library and of `parking_lot`, at no cost.
+//! Modules with threads use the primitives of this module, because a schedule explorer can replace the primitives.
+//! Under `--cfg shuttle` the primitives are Shuttle's: another thread may run at every call, and one seed is one
+//! schedule (`engine/tests/schedules`). Without this cfg, the module re-exports the primitives of the standard
+//! library and of `parking_lot`, at no cost.
 //!
 //! Loom explores the memory layouts of `mem` instead. Under Shuttle, each call of `mem` is one step.
 
@@ -40,8 +40,8 @@ pub type Flag = std::sync::atomic::AtomicBool;
 /// Decides how long a waiting thread spins before it blocks. The decision adapts to earlier waits.
 ///
 /// A wait first checks its condition 200 times with a pause between two checks, about a microsecond. Then, if yields
-/// paid off in earlier waits, the thread yields until `max` has passed. A yield that takes at least `slow` shows that
-/// another thread wants this core. After three slow yields the thread should block, because switching a core between
+/// paid off in earlier waits, the thread yields until `max` has passed. A yield that takes at least `slow` means that
+/// a second thread uses this core. After three slow yields the thread should block, because switching a core between
 /// threads costs more than a sleep. Whether yields pay off depends on the machine and on the number of waiting
 /// threads. So one wait in sixteen is a sample that always yields, and the samples decide for the other waits.
 ///

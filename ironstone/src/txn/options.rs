@@ -164,8 +164,8 @@ pub struct TransactionOptions {
     /// Puts the entries of a prepared transaction into separate memtables at commit. The memtables are filled before
     /// the commit waits for its turn among the writers, and they are flushed at once. So other writers wait less for
     /// a large commit. Only for `WriteCommitted`: other policies reject `true`. Transactions with timestamps or range
-    /// deletions commit as without the option. Each such commit switches the memtables of its column families, so
-    /// many small commits can stall writers. Default false.
+    /// deletions commit as without the option. Each commit of this kind switches the memtables of its column
+    /// families. Many small commits can stall writers. Default false.
     pub commit_bypass_memtable: bool,
     /// The number of records from which a commit acts as with `commit_bypass_memtable`. Only for `WriteCommitted`:
     /// other policies reject values other than 0. Default 0: never.

@@ -73,7 +73,7 @@ fn operands_that_settle_a_look_up_end_it_in_memory_and_across_tables() {
             }
         }
         let told = value(&db, b"k");
-        // Each operand is alone in its memtable, so a flush writes it as a partial merge of one operand.
+        // Each operand has its own memtable, so a flush writes a partial merge of one operand.
         assert_eq!(told, if flush { "[old],[!reset],[1],[2]" } else { "!reset,1,2" });
         assert_eq!(operator.shown.load(Ordering::Relaxed), if flush { 4 } else { 3 });
         // Scans and `get_merge_operands` still use all operands.

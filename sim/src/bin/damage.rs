@@ -1,9 +1,9 @@
 //! `damage [--minutes N] [--cases N] [--threads N] [--writing N]`: the damage sweep, as JSON.
 //!
 //! Runs every case of every fixture, or at least the given number of cases that change a file. The order of the cases
-//! is random, so that a run that ends early covers all fixtures evenly. One case in `--writing` (default 16) is
-//! opened for writing, to check that no file is deleted. A case that takes longer than thirty seconds is a hang: the
-//! program reports the case and ends.
+//! is random. A run that ends early then covers all fixtures evenly. One case in `--writing` (default 16) is opened
+//! for writing, to check that no file is deleted. A case that takes longer than thirty seconds is a hang: the program
+//! reports the case and ends.
 
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "a program")]
 

@@ -234,7 +234,7 @@ impl Seeds {
         let until = self.asked.until(self.start);
         let (current, turns) = &self.at_work[at];
         let mut first = true;
-        // Run at least one seed, so that a command without a count or a time runs its seed.
+        // Run at least one seed: a command without a count or a time runs one seed.
         while at == 0 && first
             || !self.over.load(Ordering::Relaxed) && until.is_none_or(|until| Instant::now() < until)
         {

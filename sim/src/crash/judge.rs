@@ -65,9 +65,9 @@ impl World {
             .map_err(|e| format!("snapshot with a write since: {e}"))
     }
 
-    /// Checks a database that may have holes: each key must have a value that it had at some time since the durable
-    /// state. Two kinds of keys are exempt: keys with lost merge operands, and keys that reappear because the put
-    /// under a single deletion was lost.
+    /// Checks a database that may have holes: each key must have a value of the durable state or of a later state.
+    /// Two kinds of keys are exempt: keys with lost merge operands, and keys that reappear because the put under a
+    /// single deletion was lost.
     fn each_key_was_so(&self, found: &State) -> Result<(), String> {
         fn of<'a>(state: &'a State, name: &str, key: &[u8]) -> Option<&'a [u8]> {
             state.families.get(name).and_then(|model| model.get(key))

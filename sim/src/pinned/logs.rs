@@ -12,8 +12,8 @@ fn get(db: &Db, key: &[u8]) -> Option<Vec<u8>> {
 }
 
 /// Crash seeds 10403407 and 13202225. A sync failed, and the kernel dropped the unsynced bytes, although reads still
-/// returned them. The next open, without a crash between, kept the WAL. Its sync had nothing to write, and a mark
-/// then said that the WAL was durable.
+/// returned them. The next open, without a crash between, kept the WAL. The sync of the WAL had no bytes to write,
+/// and a mark then recorded the WAL as durable.
 #[test]
 fn a_log_that_is_kept_is_durable_though_a_sync_of_it_failed_before() {
     let world = World::new();

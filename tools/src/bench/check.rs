@@ -21,8 +21,8 @@ pub fn file_checksums(thread: &mut Thread<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Compares with the database of `--truth_db`. A get finds each of its entries here, and a scan here finds no other
-/// entry.
+/// Compares with the database of `--truth_db`. A get must find each entry of that database, and a scan must find no
+/// additional entry.
 pub fn against_truth(run: &Run) -> Result<()> {
     let db = run.db()?;
     let truth = Db::open_read_only(run.flags.text("truth_db"), setup::options(&run.flags, None)?)?;

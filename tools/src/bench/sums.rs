@@ -99,8 +99,8 @@ pub fn uncompress(thread: &mut Thread<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Compresses data that does not shrink enough, so that the compressor rejects each output. The limit is a tenth of
-/// the input below the expected size.
+/// Compresses data that does not shrink enough. The compressor rejects each output. The limit is a tenth of the input
+/// below the expected size.
 pub fn compress_reject(thread: &mut Thread<'_>) -> Result<()> {
     let run = thread.run;
     let share = (run.flags.double("compression_ratio") - 0.1).max(0.0);

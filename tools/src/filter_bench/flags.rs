@@ -124,7 +124,7 @@ impl FlagValue for ImplFlag {
 }
 
 impl Flags {
-    /// Reads the arguments after the program's name, and checks that they fit each other.
+    /// Reads the arguments after the program's name, and checks for contradictions between arguments.
     ///
     /// # Errors
     /// The text for standard error.

@@ -34,7 +34,8 @@ impl Default for Moments {
 }
 
 impl Moments {
-    /// Adds the current facts. If their time is near the newest moment, they replace it, unless it is the first moment.
+    /// Adds the current facts. Facts with a time near the newest moment replace that moment, unless that moment is
+    /// the first.
     pub fn add(&mut self, db: Arc<Database>) {
         let is_near = |last: &Moment| db.taken_at < last.db.taken_at.saturating_add(GAP_SECONDS);
         if self.kept.len() > 1 && self.kept.last().is_some_and(is_near) {

@@ -1,5 +1,5 @@
-//! Writes outside of transactions. These writes lock their keys too, so that a transaction never misses a conflict
-//! with them. Facts: RocksDB `pessimistic_transaction_db.cc` (`WriteWithConcurrencyControl`).
+//! Writes outside of transactions. The writes lock their keys, because a transaction must detect every conflict with
+//! a write. Facts: RocksDB `pessimistic_transaction_db.cc` (`WriteWithConcurrencyControl`).
 
 use std::collections::BTreeSet;
 
@@ -32,7 +32,7 @@ impl WriteGuard for KeyGuard {
             detect_depth: None,
         };
         let locked = Locked { locks: &self.locks, owner: Arc::new(Owner::new(0, patience)), keys };
-        // Lock the keys in a fixed order, so that two such writes never wait for each other.
+        // Lock the keys in a fixed order. Otherwise two writes could wait for each other.
         for (family, key) in &locked.keys {
             self.locks.lock(&locked.owner, *family, key, LockMode::Exclusive)?;
         }

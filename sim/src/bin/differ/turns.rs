@@ -1,9 +1,9 @@
 //! One directory that both engines write in turn.
 //!
 //! A turn is a child process. The child opens the directory with one engine and drawn options, reports every row that
-//! it reads, and runs steps until it closes the database or is killed. The parent knows the same steps, so it knows
-//! which rows the next turn must read. Every few turns, and at the end of each directory, RocksDB's tools check the
-//! directory.
+//! it reads, and runs steps until it closes the database or is killed. The parent computes the same steps, and
+//! derives the rows that the next turn must read. Every few turns, and at the end of each directory, RocksDB's tools
+//! check the directory.
 
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::process::ExitStatusExt;

@@ -4,10 +4,10 @@
 //!  reliability [--cycles N] [--states N] [--cases N] [--operations N] [--turns N] [--kills N] [--seed N] [--seconds S]
 //!              [--at-once N] [--peer DIR | --without-peer] [--scratch DIR] [--commit TEXT] [--json FILE]
 //! ```
-//! Each campaign is a program in the directory of this program. A number of campaigns run concurrently,
-//! each until its size is done, and this program collects their reports. The run fails if a campaign
-//! reports a lost, refused, silent, different, panicked or hung case, if a size was not reached in
-//! `--seconds`, or if RocksDB's library was missing without `--without-peer`.
+//! Each campaign is a program in the directory of this program. Several campaigns run concurrently until each has
+//! reached its size, and this program collects the reports. The run fails if a campaign reports a lost, refused,
+//! silent, different, panicked or hung case, if a size was not reached in `--seconds`, or if RocksDB's library was
+//! missing without `--without-peer`.
 
 #![forbid(unsafe_code)]
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "a program")]

@@ -41,8 +41,8 @@ pub(super) struct Own {
     pub saves: Vec<Saved>,
     pub name: Option<Vec<u8>>,
     pub prepared: bool,
-    /// True after a recovery: the transaction holds no locks. The program must commit it or roll it back before it
-    /// writes these keys again.
+    /// True after a recovery: the transaction holds no locks. The program must commit the transaction or roll it back
+    /// before the next write of these keys.
     pub is_recovered: bool,
 }
 
