@@ -99,7 +99,31 @@ macro_rules! integer_values {
         }
     )*};
 }
-integer_values!(u8, i32, u32, i64, u64, usize);
+integer_values!(u8, i32, u32, i64);
+
+/// Numbers of 64 bits without a sign. A negative number wraps: -1 is the largest number, as in RocksDB.
+macro_rules! wrapping_values {
+    ($($int:ty),*) => {$(
+        impl Value for $int {
+            fn parse(text: &str) -> Result<Self> {
+                let number = parse_scaled(text.trim()).ok_or_else(|| not_a(stringify!($int), text))?;
+                match i64::try_from(number) {
+                    Ok(number) => Ok(number as $int),
+                    Err(_) => <$int>::try_from(number).map_err(|_| not_a(stringify!($int), text)),
+                }
+            }
+
+            fn print(&self) -> String {
+                self.to_string()
+            }
+
+            fn is_same(&self, other: &Self) -> bool {
+                self == other
+            }
+        }
+    )*};
+}
+wrapping_values!(u64, usize);
 
 impl Value for f64 {
     fn parse(text: &str) -> Result<Self> {
