@@ -117,9 +117,10 @@ impl Reads {
         let found = found.as_ref().ok().and_then(Option::as_ref);
         place.count(statistics, found.is_some());
         let bytes = found.map_or(0, Found::len) as u64;
+        // A key that does not exist is a read of 0 bytes.
+        statistics.measure(HistogramKind::BytesPerRead, bytes);
         if found.is_some() {
             statistics.add(Ticker::BytesRead, bytes);
-            statistics.measure(HistogramKind::BytesPerRead, bytes);
             if operands > 0 {
                 statistics.measure(HistogramKind::ReadNumMergeOperands, operands as u64);
             }
