@@ -1,23 +1,31 @@
-//! `LRUCache`, `ClockCache`, `HyperClockCache`, `WriteBufferManager`: memory that databases share.
+//! `LRUCache`, `ClockCache`, `HyperClockCache`, `PersistentCache`, `WriteBufferManager`: memory and files that databases share.
 
 use std::sync::Arc;
 
+use base::Error;
 use mem::cache::{Cache, CacheOptions, Kind};
 use mem::write_buffer::WriteBufferManager;
-use table::sst::BlockCache;
+use table::sst::{BlockCache, PersistentCache};
 
 use crate::class::{Class, Method, Value};
 use crate::collections;
 use crate::db::{DatabaseObject, database};
 use crate::fault::Outcome;
 use crate::handle::{Handle, Shared};
-use crate::java::{JLongs, JObject};
+use crate::java::{JLongs, JObject, JString};
 use crate::native::{disposers, natives};
+use crate::parts::EnvObject;
 
 static BYTE: Method = Class::new("java/lang/Byte").method("<init>", "(B)V");
 
 /// A block cache.
 pub struct CacheObject(pub Arc<BlockCache>);
+
+/// `PersistentCache`: stored blocks in files.
+pub struct PersistentCacheObject(pub Arc<PersistentCache>);
+
+/// The smallest persistent cache of RocksDB: one of its files, in bytes.
+const PERSISTENT_CACHE_MIN: i64 = 100 << 20;
 
 /// A write buffer manager.
 pub struct BufferManager(pub Arc<WriteBufferManager>);
@@ -26,6 +34,7 @@ disposers! {
     LRUCache: CacheObject;
     ClockCache: CacheObject;
     HyperClockCache: CacheObject;
+    PersistentCache: PersistentCacheObject;
     WriteBufferManager: BufferManager;
 }
 
@@ -37,6 +46,18 @@ fn lru(capacity: i64, num_shard_bits: i32, strict_capacity_limit: bool) -> base:
 }
 
 natives! {
+    /// The logger and the setting for non-volatile memory have no effect: the cache logs nothing, and its files are not
+    /// written with direct I/O.
+    fn PersistentCache_newPersistentCache[java](
+        env: Handle, path: JString, size: i64, _logger: i64, _optimized_for_nvm: bool
+    ) -> Handle {
+        let (fs, path) = (env.shared::<EnvObject>()?.0.fs.clone(), java.text(path)?);
+        if size < PERSISTENT_CACHE_MIN {
+            return Err(Error::invalid_argument("invalid cache size").into());
+        }
+        Handle::new(PersistentCacheObject(PersistentCache::open(fs, path.as_ref(), size as u64)?))
+    }
+
     fn LRUCache_newLRUCache[_](
         capacity: i64, num_shard_bits: i32, strict: bool, _high_pri_pool: f64, _low_pri_pool: f64
     ) -> Handle {

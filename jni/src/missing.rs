@@ -6,7 +6,6 @@
 //!
 //! ```text
 //! refused! { i64: Checkpoint_newCheckpoint ...; }   // throws, and returns zero
-//! closed! { Checkpoint_disposeInternal ... }        // does nothing: no object of the class exists
 //! ```
 //!
 //! The functions declare no arguments after the object. This is safe because the caller of a C function removes the arguments.
@@ -53,35 +52,18 @@ macro_rules! refused {
     };
 }
 
-/// Exports natives that close objects of classes without objects. Such a native does nothing.
-macro_rules! closed {
-    ($($name:ident)+) => {
-        $(const _: () = {
-            #[unsafe(export_name = concat!("Java_org_rocksdb_", stringify!($name)))]
-            extern "system" fn native(_: *mut JNIEnv, _: JObject<'_>) {}
-        };)+
-
-        #[cfg(test)]
-        const CLOSED: &[&str] = &[$(stringify!($name),)+];
-    };
-}
-
-closed! {
-    PersistentCache_disposeInternal PersistentCache_disposeInternalJni
-}
-
 refused! {
     ():
         RocksDB_deleteFile;
     i64:
-        LiveFileMetaData_newLiveFileMetaDataHandle PersistentCache_newPersistentCache;
+        LiveFileMetaData_newLiveFileMetaDataHandle;
 }
 
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
 
-    use super::{CLOSED, REFUSED, text_of};
+    use super::{REFUSED, text_of};
 
     /// The modules whose natives have names with arguments, or whose names are written out.
     const SOURCES: &[&str] = &[
@@ -135,21 +117,21 @@ mod tests {
 
     #[test]
     fn a_native_is_listed_once() {
-        let names: BTreeSet<_> = REFUSED.iter().chain(CLOSED).collect();
-        assert_eq!(names.len(), REFUSED.len() + CLOSED.len());
+        let names: BTreeSet<_> = REFUSED.iter().collect();
+        assert_eq!(names.len(), REFUSED.len());
     }
 
     #[test]
     fn a_native_of_the_list_is_not_built() {
         let built = built();
         assert!(built.contains("RocksDB_flushWal"), "the sources were read");
-        let both: Vec<_> = REFUSED.iter().chain(CLOSED).filter(|name| built.contains(**name)).collect();
+        let both: Vec<_> = REFUSED.iter().filter(|name| built.contains(**name)).collect();
         assert!(both.is_empty(), "built and listed: {both:?}");
     }
 
     #[test]
     fn a_short_name_of_the_list_hides_no_built_native() {
-        let listed: BTreeSet<_> = REFUSED.iter().chain(CLOSED).copied().collect();
+        let listed: BTreeSet<_> = REFUSED.iter().copied().collect();
         let built = built();
         let with_arguments = built.iter().filter_map(|name| name.split_once("__"));
         let hidden: Vec<_> = with_arguments.filter(|(short, _)| listed.contains(short)).collect();

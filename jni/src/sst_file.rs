@@ -42,8 +42,11 @@ struct ReaderObject {
 
 impl Default for FileSettings {
     fn default() -> Self {
-        let db = DbOptions { compaction_readahead_size: 0, ..DbOptions::default() };
-        FileSettings { db, fallocate_with_keep_size: true, random_access_max_buffer_size: 0 }
+        FileSettings {
+            db: DbOptions::default(),
+            fallocate_with_keep_size: true,
+            random_access_max_buffer_size: 0,
+        }
     }
 }
 
@@ -141,7 +144,6 @@ natives! {
 
     fn SstFileWriter_open[java](handle: Handle, path: JString) {
         let (mut object, path) = (writer(handle)?, java.text(path)?);
-        object.options.rejected.check()?;
         let file = ExternalWriter::create(path.as_ref(), &object.options.db, &object.options.family)?;
         object.writer = Some(file);
     }
@@ -161,7 +163,7 @@ natives! {
     ) {
         let mut object = writer(handle)?;
         java.with_direct(key, Part { offset, len }, |key| {
-            java.with_direct(value, Part { offset: value_offset, len: value_len }, |value| {
+            java.with_direct_value(value, Part { offset: value_offset, len: value_len }, |value| {
                 Ok(object.file()?.entries()?.put(key, value)?)
             })
         })?;
@@ -206,7 +208,7 @@ natives! {
 
     fn SstFileReader_open[java](handle: Handle, path: JString) {
         let (mut object, path) = (handle.exclusive::<ReaderObject>()?, java.text(path)?);
-        let file = SstFileReader::open(path, &object.options.for_open()?)?;
+        let file = SstFileReader::open(path, &object.options.for_open())?;
         object.file = Some(file);
     }
 

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use engine::options::TableFactory;
 use ironstone::binding::Place;
 use mem::cache::{Cache, CacheOptions};
-use table::options::{BlockBasedTableOptions, FilterPolicy};
+use table::options::{BlockBasedTableOptions, FilterPolicy, SharedPersistentCache};
 use table::sst::BlockCache;
 
-use crate::cache::CacheObject;
+use crate::cache::{CacheObject, PersistentCacheObject};
 use crate::fault::{Fault, Outcome};
 use crate::handle::Handle;
 use crate::native::{disposers, natives};
@@ -17,7 +17,6 @@ use crate::native::{disposers, natives};
 pub struct TableConfig {
     pub factory: TableFactory,
     pub block_cache: Option<Arc<BlockCache>>,
-    pub has_persistent_cache: bool,
 }
 
 /// A filter policy.
@@ -140,12 +139,12 @@ impl BlockBased {
         if !self.filter_policy.is_null() {
             options.filter_policy = Some(self.filter_policy.shared::<FilterPolicyObject>()?.0.clone());
         }
-        let has_persistent_cache = !self.persistent_cache.is_null();
-        Ok(Handle::new(TableConfig {
-            factory: TableFactory::BlockBased(options),
-            block_cache,
-            has_persistent_cache,
-        }))
+        if !self.persistent_cache.is_null() {
+            let cache = self.persistent_cache.shared::<PersistentCacheObject>()?.0.clone();
+            options.persistent_cache = SharedPersistentCache(Some(cache));
+        }
+        options.sanitize();
+        Ok(Handle::new(TableConfig { factory: TableFactory::BlockBased(options), block_cache }))
     }
 }
 
@@ -172,6 +171,6 @@ natives! {
         ] {
             factory.set(name, &value)?;
         }
-        Handle::new(TableConfig { factory, block_cache: None, has_persistent_cache: false })
+        Handle::new(TableConfig { factory, block_cache: None })
     }
 }

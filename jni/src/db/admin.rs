@@ -22,7 +22,7 @@ fn families(java: Java<'_>, db: &DatabaseObject, handles: JLongs<'_>) -> Outcome
 
 /// Makes a column family and its handle.
 fn create(db: &DatabaseObject, name: &[u8], options: Handle) -> Outcome<Handle> {
-    let descriptor = options.shared::<OptionSet>()?.descriptor(&String::from_utf8_lossy(name))?;
+    let descriptor = options.shared::<OptionSet>()?.descriptor(&String::from_utf8_lossy(name));
     Ok(db.create_family(descriptor)?)
 }
 
@@ -58,6 +58,11 @@ fn changes(java: Java<'_>, names: JObjects<'_>, values: JObjects<'_>) -> Outcome
         return Err(Fault::illegal_argument(format!("{} names have {} values", names.len(), values.len())));
     }
     Ok(names.into_iter().zip(values).collect())
+}
+
+/// Refuses a change of no options, as RocksDB does.
+fn check_changes(changes: &[(String, String)]) -> base::Result<()> {
+    if changes.is_empty() { Err(Error::invalid_argument("empty input")) } else { Ok(()) }
 }
 
 fn as_pairs(changes: &[(String, String)]) -> Vec<(&str, &str)> {
@@ -142,12 +147,14 @@ natives! {
 
     fn RocksDB_setOptions[java](db: Handle, family: Handle, names: JObjects, values: JObjects) {
         let (db, changes) = (database(db)?, changes(java, names, values)?);
+        check_changes(&changes)?;
         let family = InFamily::new(&db, family)?;
         db.db.set_options(family.get(&db), &as_pairs(&changes))?;
     }
 
     fn RocksDB_setDBOptions[java](db: Handle, names: JObjects, values: JObjects) {
         let (db, changes) = (database(db)?, changes(java, names, values)?);
+        check_changes(&changes)?;
         db.db.set_db_options(&as_pairs(&changes))?;
     }
 

@@ -182,7 +182,7 @@ impl DatabaseObject {
 /// Returns the options of a secondary instance. Its info log is in `path`, because the instance must not write to the
 /// directory of the database.
 fn secondary_options(options: Handle, path: &Path) -> Outcome<ironstone::Options> {
-    let mut options = options.shared::<OptionSet>()?.for_open()?;
+    let mut options = options.shared::<OptionSet>()?.for_open();
     if options.db.info_log.is_none() {
         let log = LogFileOptions { level: options.db.info_log_level, ..LogFileOptions::default() };
         let env = &options.db.env;
@@ -199,10 +199,10 @@ disposers! {
 natives! {
     fn TtlDB_open[java](options: Handle, path: JString, ttl: i32, read_only: bool) -> Handle {
         let (path, set) = (java.text(path)?, options.shared::<OptionSet>()?);
-        let options = set.for_open()?;
+        let options = set.for_open();
         let db = match read_only {
             true => TtlDb::open_read_only(&path, options)?,
-            false => TtlDb::open_with_families(&path, options, vec![(set.descriptor("default")?, ttl)])?,
+            false => TtlDb::open_with_families(&path, options, vec![(set.descriptor("default"), ttl)])?,
         };
         DatabaseObject::with_ttl(db)?.into_handle()?
     }
@@ -211,7 +211,7 @@ natives! {
     fn TtlDB_openCF[java](
         options: Handle, path: JString, names: JObjects, family_options: JLongs, ttls: JInts, read_only: bool
     ) -> JLongs<'j> {
-        let (path, options) = (java.text(path)?, options.shared::<OptionSet>()?.for_open()?);
+        let (path, options) = (java.text(path)?, options.shared::<OptionSet>()?.for_open());
         let (mut families, ttls) = (Families::new(java, names, family_options)?, java.ints(ttls)?);
         let descriptors = std::mem::take(&mut families.descriptors);
         if ttls.len() != descriptors.len() {
@@ -231,7 +231,7 @@ natives! {
     fn TtlDB_createColumnFamilyWithTtl[java](db: Handle, name: JBytes, options: Handle, ttl: i32) -> Handle {
         let (db, name) = (database(db)?, java.bytes(name)?);
         let name = String::from_utf8_lossy(&name).into_owned();
-        let descriptor = options.shared::<OptionSet>()?.descriptor(&name)?;
+        let descriptor = options.shared::<OptionSet>()?.descriptor(&name);
         let Kind::Ttl(ttls) = &db.kind else {
             return Err(Error::invalid_argument("the database was not opened with a time to live").into());
         };

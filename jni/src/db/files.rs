@@ -63,12 +63,23 @@ fn log_file<'j>(java: Java<'j>, file: &WalFile) -> Outcome<JObject<'j>> {
     Ok(object)
 }
 
-/// Returns the file number in the name or the path of an SST file.
-fn number_of(name: &str) -> Result<FileNumber> {
+/// Returns the file number in the name or the path of an SST file. Another name has the number 0, which no file has.
+fn number_of(name: &str) -> FileNumber {
     let stem = name.rsplit('/').next().unwrap_or(name);
-    let number = stem.split('.').next().and_then(|digits| digits.parse().ok());
-    let wrong = || Error::invalid_argument(format!("{name} is not the name of an SST file"));
-    number.map(FileNumber).ok_or_else(wrong)
+    FileNumber(stem.split('.').next().and_then(|digits| digits.parse().ok()).unwrap_or(0))
+}
+
+/// Adds the name of the column family to the errors of a compaction of files, as in RocksDB's texts.
+fn named(error: Error, family: &str) -> Error {
+    let message = error.message();
+    let text = if let Some(start) = message.strip_suffix("does not exist in the column family.") {
+        format!("{start}does not exist in column family {family}.")
+    } else if let Some(end) = message.strip_prefix("Output level must be ") {
+        format!("Output level for column family {family} must {end}")
+    } else {
+        return error;
+    };
+    Error::new(error.kind(), text)
 }
 
 disposers! {
@@ -135,13 +146,14 @@ natives! {
         info: Handle
     ) -> JObjects<'j> {
         let (db, names) = (database(db)?, java.texts(names)?);
-        let numbers = names.iter().map(|name| number_of(name)).collect::<Result<Vec<_>>>()?;
+        let numbers = names.iter().map(|name| number_of(name)).collect::<Vec<_>>();
         let level = usize::try_from(output_level)
             .map_err(|_| Fault::illegal_argument(format!("the output level {output_level} is negative")))?;
         let options = options.shared::<Compaction>()?.0.clone();
         let family = InFamily::new(&db, cf)?;
         let path_id = u32::try_from(output_path_id).ok();
-        let done = db.db.compact_files_reported(family.get(&db), &numbers, level, path_id, &options)?;
+        let done = db.db.compact_files_reported(family.get(&db), &numbers, level, path_id, &options);
+        let done = done.map_err(|error| named(error, family.get(&db).name()))?;
         if let (false, Some(report)) = (info.is_null(), done.report) {
             *info.exclusive::<JobInfo>()? = JobInfo::new(*report);
         }
@@ -177,7 +189,7 @@ natives! {
         let (db, name) = (database(db)?, java.copy_first(name, len)?);
         db.refuse_ttl("the import of a column family")?;
         let name = String::from_utf8_lossy(&name).into_owned();
-        let descriptor = options.shared::<OptionSet>()?.descriptor(&name)?;
+        let descriptor = options.shared::<OptionSet>()?.descriptor(&name);
         let exports = java.longs(exports)?;
         let exports: Vec<Shared<ExportObject>> =
             exports.into_iter().map(|handle| Ok(Handle(handle).shared()?)).collect::<Outcome<_>>()?;

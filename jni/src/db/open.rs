@@ -31,7 +31,7 @@ impl Families {
         let mut families = Families { names: Vec::new(), descriptors: Vec::new() };
         for (name, options) in names.into_iter().zip(options) {
             let name = String::from_utf8_lossy(&name).into_owned();
-            families.descriptors.push(Handle(options).shared::<OptionSet>()?.descriptor(&name)?);
+            families.descriptors.push(Handle(options).shared::<OptionSet>()?.descriptor(&name));
             families.names.push(name);
         }
         if !families.names.iter().any(|name| name == "default") {
@@ -86,7 +86,7 @@ natives! {
     /// Opens a database with its default column family. Notifies the listeners that a handle was closed, as RocksDB does: its
     /// `DB::Open` (`db/db_impl/db_impl_open.cc`) makes a handle of the default column family and closes this handle.
     fn RocksDB_open__JLjava_lang_String_2[java](options: Handle, path: JString) -> Handle {
-        let (path, options) = (java.text(path)?, options.shared::<OptionSet>()?.for_open()?);
+        let (path, options) = (java.text(path)?, options.shared::<OptionSet>()?.for_open());
         let db = DatabaseObject::opened(open_default(options, &path)?)?;
         database(db)?.default_handle_closes();
         db
@@ -95,7 +95,7 @@ natives! {
     fn RocksDB_open__JLjava_lang_String_2_3_3B_3J[java](
         options: Handle, path: JString, names: JObjects, family_options: JLongs
     ) -> JLongs<'j> {
-        let (path, options) = (java.text(path)?, options.shared::<OptionSet>()?.for_open()?);
+        let (path, options) = (java.text(path)?, options.shared::<OptionSet>()?.for_open());
         let mut families = Families::new(java, names, family_options)?;
         let descriptors = std::mem::take(&mut families.descriptors);
         let db = Db::open_with_families(&path, options, descriptors)?;
@@ -103,7 +103,7 @@ natives! {
     }
 
     fn RocksDB_openROnly__JLjava_lang_String_2Z[java](options: Handle, path: JString, no_wal: bool) -> Handle {
-        let (path, options) = (java.text(path)?, options.shared::<OptionSet>()?.for_open()?);
+        let (path, options) = (java.text(path)?, options.shared::<OptionSet>()?.for_open());
         let db = Db::open_read_only(&path, read_only(options, &path, no_wal)?)?;
         DatabaseObject::opened(db)?
     }
@@ -111,7 +111,7 @@ natives! {
     fn RocksDB_openROnly__JLjava_lang_String_2_3_3B_3JZ[java](
         options: Handle, path: JString, names: JObjects, family_options: JLongs, no_wal: bool
     ) -> JLongs<'j> {
-        let (path, options) = (java.text(path)?, options.shared::<OptionSet>()?.for_open()?);
+        let (path, options) = (java.text(path)?, options.shared::<OptionSet>()?.for_open());
         let mut families = Families::new(java, names, family_options)?;
         let descriptors = std::mem::take(&mut families.descriptors);
         let db = Db::open_read_only_with_families(&path, read_only(options, &path, no_wal)?, descriptors)?;

@@ -75,7 +75,6 @@ natives! {
         let mut options = options.exclusive::<OptionSet>()?;
         options.family.table_factory = table.factory.clone();
         options.block_cache = table.block_cache.clone();
-        options.want("persistent_cache", table.has_persistent_cache);
     }
 
     /// Moves the memtable factory into the options and closes its handle.
@@ -136,12 +135,12 @@ natives! {
         statistics.map_or(Handle::NULL, |statistics| Handle::new(StatisticsObject(statistics)))
     }
 
-    /// Records that the program wants a row cache. An open with a row cache fails, because Ironstone has no row cache.
+    /// A hint without effect, as in C: the engine has no row cache.
     fn Options_setRowCache | DBOptions_setRowCache[_](options: Handle, cache: Handle) {
         if !cache.is_null() {
             drop(cache.shared::<CacheObject>()?);
         }
-        options.exclusive::<OptionSet>()?.want("row_cache", !cache.is_null());
+        drop(options.exclusive::<OptionSet>()?);
     }
 
     fn Options_setEventListeners | DBOptions_setEventListeners[java](options: Handle, listeners: JLongs) {

@@ -14,10 +14,8 @@ pub(crate) mod retired_setters;
 
 use std::sync::Arc;
 
-use base::Result;
 use engine::components::WalFilter;
 use engine::options::{DbOptions, FamilyOptions};
-use ironstone::binding::Rejected;
 use ironstone::{FamilyDescriptor, Options};
 use table::sst::BlockCache;
 
@@ -39,44 +37,25 @@ pub struct OptionSet {
     pub block_cache: Option<Arc<BlockCache>>,
     /// The options that only older releases have.
     pub(crate) retired: Retired,
-    /// Requested features that Ironstone does not have. An open with these options fails, and its error names the option.
-    pub rejected: Rejected,
 }
 
 impl OptionSet {
     /// Returns the options for an open by this thread. Binds the listeners to the database of the open.
-    ///
-    /// # Errors
-    /// NotSupported for a feature that is not built. The message names the option.
-    pub fn for_open(&self) -> Result<Options> {
-        self.rejected.check()?;
-        Ok(Options {
+    pub fn for_open(&self) -> Options {
+        Options {
             db: self.db.clone(),
             family: self.retired.apply(&self.family),
             block_cache: self.block_cache.clone(),
             listeners: listener::bind(&self.listeners),
             wal_filter: self.wal_filter.clone(),
-        })
+        }
     }
 
     /// Returns the descriptor of a column family with these options.
-    ///
-    /// # Errors
-    /// As [`Self::for_open`].
-    pub fn descriptor(&self, name: &str) -> Result<FamilyDescriptor> {
-        self.rejected.check()?;
+    pub fn descriptor(&self, name: &str) -> FamilyDescriptor {
         let mut descriptor = FamilyDescriptor::new(name, self.retired.apply(&self.family));
         descriptor.block_cache = self.block_cache.clone();
-        Ok(descriptor)
-    }
-
-    /// Records whether the option requests a feature that Ironstone does not have.
-    pub fn want(&mut self, option: &'static str, is_wanted: bool) {
-        if is_wanted {
-            self.rejected.not_built(option);
-        } else {
-            self.rejected.remove(option);
-        }
+        descriptor
     }
 }
 
@@ -99,7 +78,6 @@ natives! {
         both.family = family.family.clone();
         both.retired = both.retired.with_family_of(&family.retired);
         both.block_cache = family.block_cache.clone();
-        both.rejected.add(&family.rejected);
         Handle::new(both)
     }
 

@@ -131,15 +131,15 @@ natives! {
     fn TransactionDB_open__JJLjava_lang_String_2[java](options: Handle, settings: Handle, path: JString) -> Handle {
         let (path, set) = (java.text(path)?, options.shared::<OptionSet>()?);
         let settings = settings.shared::<DatabaseSettings>()?.0.clone();
-        let families = vec![set.descriptor("default")?];
-        let db = TransactionDb::open_with(path, set.for_open()?, settings, Some(families))?;
+        let families = vec![set.descriptor("default")];
+        let db = TransactionDb::open_with(path, set.for_open(), settings, Some(families))?;
         pessimistic(db)?.into_handle()?
     }
 
     fn TransactionDB_open__JJLjava_lang_String_2_3_3B_3J[java](
         options: Handle, settings: Handle, path: JString, names: JObjects, family_options: JLongs
     ) -> JLongs<'j> {
-        let (path, options) = (java.text(path)?, options.shared::<OptionSet>()?.for_open()?);
+        let (path, options) = (java.text(path)?, options.shared::<OptionSet>()?.for_open());
         let settings = settings.shared::<DatabaseSettings>()?.0.clone();
         let mut families = Families::new(java, names, family_options)?;
         let descriptors = std::mem::take(&mut families.descriptors);
@@ -149,13 +149,13 @@ natives! {
 
     fn OptimisticTransactionDB_open__JLjava_lang_String_2[java](options: Handle, path: JString) -> Handle {
         let (path, set) = (java.text(path)?, options.shared::<OptionSet>()?);
-        optimistic(set.for_open()?, &path, vec![set.descriptor("default")?])?.into_handle()?
+        optimistic(set.for_open(), &path, vec![set.descriptor("default")])?.into_handle()?
     }
 
     fn OptimisticTransactionDB_open__JLjava_lang_String_2_3_3B_3J[java](
         options: Handle, path: JString, names: JObjects, family_options: JLongs
     ) -> JLongs<'j> {
-        let (path, options) = (java.text(path)?, options.shared::<OptionSet>()?.for_open()?);
+        let (path, options) = (java.text(path)?, options.shared::<OptionSet>()?.for_open());
         let mut families = Families::new(java, names, family_options)?;
         let descriptors = std::mem::take(&mut families.descriptors);
         families.handles(java, optimistic(options, &path, descriptors)?)?

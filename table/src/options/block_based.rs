@@ -5,7 +5,8 @@ use format::checksum::ChecksumType;
 
 use super::{
     BlockSearchType, CacheText, CacheUsageOptions, DataBlockIndexType, FilterPolicy, FlushBlockPolicy,
-    IndexShortening, IndexType, MetadataCacheOptions, PrepopulateBlockCache, UserDefinedIndex,
+    IndexShortening, IndexType, MetadataCacheOptions, PrepopulateBlockCache, SharedPersistentCache,
+    UserDefinedIndex,
 };
 
 base::options! {
@@ -110,6 +111,9 @@ base::options! {
     components
     /// The kinds of memory that are charged to the block cache. Only code sets this option.
     cache_usage_options: CacheUsageOptions = CacheUsageOptions::default();
+    /// A cache of stored blocks in files of a fast device, behind the block cache. Default: none. Only code sets this
+    /// option.
+    persistent_cache: SharedPersistentCache = SharedPersistentCache::default();
 }
 
 /// All options that have a text.

@@ -4,11 +4,27 @@
 use base::option::Value;
 use base::{Error, Result};
 use mem::cache::{CacheOptions, Kind};
+use std::sync::Arc;
+
+use crate::sst::PersistentCache;
 
 /// The options of the block cache of a column family for which the application passes no cache. Default: 32
 /// MiB, HyperClock cache.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct CacheText(pub CacheOptions);
+
+/// The persistent cache of `persistent_cache`, if there is one. Two options are equal if they share the cache.
+#[derive(Clone, Debug, Default)]
+pub struct SharedPersistentCache(pub Option<Arc<PersistentCache>>);
+
+impl PartialEq for SharedPersistentCache {
+    fn eq(&self, other: &Self) -> bool {
+        match (&self.0, &other.0) {
+            (Some(a), Some(b)) => Arc::ptr_eq(a, b),
+            (a, b) => a.is_none() && b.is_none(),
+        }
+    }
+}
 
 impl Value for CacheText {
     /// Parses a size (`8M`) or `{capacity=8M;num_shard_bits=4;...}`. `nullptr` means the default.

@@ -15,7 +15,7 @@ mod rows;
 mod tests;
 
 pub use block_based::{BlockBasedTableOptions, OPTIONS};
-pub use cache::CacheText;
+pub use cache::{CacheText, SharedPersistentCache};
 pub use filter_policy::{COMPATIBILITY_NAME, FilterChoice, FilterLevel, FilterPolicy, PolicyKind};
 pub use other::{
     CUCKOO_OPTIONS, CuckooTableOptions, EncodingType, OtherTables, PLAIN_OPTIONS, PlainTableOptions,

@@ -105,6 +105,11 @@ impl Counts {
         }
     }
 
+    /// Counts a look-up in the persistent cache.
+    pub(super) fn persistent_cache(&self, is_hit: bool) {
+        self.add(if is_hit { Ticker::PersistentCacheHit } else { Ticker::PersistentCacheMiss }, 1);
+    }
+
     /// Counts a block that was not found in the cache.
     pub(super) fn cache_miss(&self, kind: BlockKind) {
         perf_add_at_level(LevelCounter::BlockCacheMissCount, 1, self.level);

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! cache ── hit ─────────────────────────────────────────────► block
-//!   └ miss ─► file or read-ahead window ─► checksum ─► decompress ─► parse ─► cache ─► block
+//!   └ miss ─► read-ahead window, persistent cache or file ─► checksum ─► decompress ─► parse ─► cache ─► block
 //! ```
 //! This file turns a block handle into a block. It does not choose the block.
 
@@ -196,7 +196,12 @@ impl Source {
         if matches!(raw, Cow::Owned(_)) {
             self.counts.read(kind, 1, raw.len());
         }
-        let block = self.decode(raw, handle, kind, ctx).map_err(|e| self.blame(e, handle, kind))?;
+        let block = self.decode(raw, handle, kind, ctx).map_err(|error| {
+            if let Some(cache) = &self.persistent_cache {
+                cache.erase(self.cache_key(handle));
+            }
+            self.blame(error, handle, kind)
+        })?;
         self.keep(block, handle, kind, ctx.fill_cache)
     }
 
@@ -251,7 +256,18 @@ impl Source {
         {
             return Ok(Cow::Borrowed(bytes));
         }
-        self.read(handle.offset, len, limits).map(Cow::Owned)
+        let Some(cache) = &self.persistent_cache else {
+            return self.read(handle.offset, len, limits).map(Cow::Owned);
+        };
+        let key = self.cache_key(handle);
+        let held = cache.lookup(key, len);
+        self.counts.persistent_cache(held.is_some());
+        if let Some(bytes) = held {
+            return Ok(Cow::Owned(bytes));
+        }
+        let bytes = self.read(handle.offset, len, limits)?;
+        cache.insert(key, &bytes);
+        Ok(Cow::Owned(bytes))
     }
 
     /// Reads from the file within the limits of the read. Returns fewer bytes only at the end of the file.

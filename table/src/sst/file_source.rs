@@ -13,6 +13,7 @@ use mem::cache::Priority;
 use super::block_cache::BlockCache;
 use super::cache_key::CacheKeyBase;
 use super::counts::Counts;
+use super::persistent_cache::PersistentCache;
 
 /// A file, and the facts that are necessary to read blocks from it.
 pub(super) struct Source {
@@ -21,6 +22,8 @@ pub(super) struct Source {
     pub checksum: ChecksumType,
     pub base_context: u32,
     pub cache: Option<Arc<BlockCache>>,
+    /// Stored blocks on a fast device.
+    pub persistent_cache: Option<Arc<PersistentCache>>,
     pub key_base: CacheKeyBase,
     /// The cache priority of index and filter blocks.
     pub metadata_priority: Priority,

@@ -551,6 +551,7 @@ fn source(file: Arc<dyn RandomRead>, size: u64, options: &OpenOptions) -> Source
         checksum: format::checksum::ChecksumType::None,
         base_context: 0,
         cache: None,
+        persistent_cache: None,
         key_base: CacheKeyBase::default(),
         metadata_priority: Priority::Low,
         order: InternalOrder::new(options.order.clone()),

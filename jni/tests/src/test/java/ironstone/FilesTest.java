@@ -293,7 +293,8 @@ class FilesTest extends InDirectory {
       assertThrows(RocksDBException.class, () -> db.getMapProperty("none"));
       final List<String> outputs = db.compactFiles(new CompactionOptions(), List.of(live.get(0).fileName()), 1, -1, null);
       assertEquals(1, outputs.size());
-      assertEquals(1, db.getLiveFilesMetaData().get(0).level());
+      // An automatic compaction may move the file down.
+      assertTrue(db.getLiveFilesMetaData().get(0).level() >= 1);
       db.suggestCompactRange();
       db.cancelAllBackgroundWork(true);
       db.put(b("n"), b("4"));

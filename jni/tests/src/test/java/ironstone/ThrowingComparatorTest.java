@@ -1,28 +1,21 @@
-// Natives that are not built throw NotSupported with their name. A comparator that throws fails the call.
+// A comparator that throws fails the call.
 package ironstone;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
-import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
-import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.nio.ByteBuffer;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.Test;
 import org.rocksdb.AbstractComparator;
 import org.rocksdb.ComparatorOptions;
-import org.rocksdb.Env;
 import org.rocksdb.FlushOptions;
-import org.rocksdb.InfoLogLevel;
-import org.rocksdb.Logger;
 import org.rocksdb.Options;
-import org.rocksdb.PersistentCache;
 import org.rocksdb.RocksDB;
 import org.rocksdb.RocksDBException;
 import org.rocksdb.RocksIterator;
-import org.rocksdb.Status;
 
-class RefusedTest extends InDirectory {
+class ThrowingComparatorTest extends InDirectory {
   /** An order of bytes that throws on demand. */
   private static final class Faulty extends AbstractComparator {
     final AtomicBoolean throwsNow = new AtomicBoolean();
@@ -42,22 +35,6 @@ class RefusedTest extends InDirectory {
         throw new ArithmeticException("no order");
       }
       return a.compareTo(b);
-    }
-  }
-
-  private static void assertRefused(final String name, final RocksDBException thrown) {
-    assertEquals(Status.Code.NotSupported, thrown.getStatus().getCode());
-    assertTrue(thrown.getMessage().contains(name), thrown.getMessage());
-  }
-
-  @Test
-  void nativeThatIsNotBuiltThrowsItsName() throws Exception {
-    try (Options options = new Options(); Logger logger = new Logger(options) {
-          @Override
-          protected void log(final InfoLogLevel level, final String text) {}
-        }) {
-      assertRefused("PersistentCache.newPersistentCache",
-          assertThrows(RocksDBException.class, () -> new PersistentCache(Env.getDefault(), dir.toString(), 1 << 20, logger, false)));
     }
   }
 
