@@ -259,6 +259,11 @@ impl Error {
         &self.0.message
     }
 
+    /// Returns what was being done, if the error says so: "opening a file".
+    pub fn activity(&self) -> Option<&str> {
+        self.0.doing.as_deref()
+    }
+
     /// Returns the file that the error names, if there is one.
     pub fn path(&self) -> Option<&Path> {
         self.0.file.as_deref()

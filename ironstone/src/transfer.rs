@@ -218,8 +218,9 @@ pub(crate) fn staging_dir(fs: &dyn FileSystem, dir: &Path, what: &str) -> Result
         return Err(Error::invalid_argument(format!("invalid {what} directory name")).file(dir));
     }
     if fs.exists(dir)? {
+        let article = if what.starts_with('e') { "an" } else { "a" };
         return Err(Error::invalid_argument(format!(
-            "Directory exists: a {what} is written to a new directory"
+            "Directory exists: {article} {what} is written to a new directory"
         ))
         .file(dir));
     }

@@ -114,7 +114,7 @@ natives! {
         let id = family_id(family)?;
         let mut object = batch(handle)?;
         java.with_direct(key, Part { offset: key_offset, len: key_len }, |key| {
-            java.with_direct(value, Part { offset: value_offset, len: value_len }, |value| {
+            java.with_direct_value(value, Part { offset: value_offset, len: value_len }, |value| {
                 Ok(object.change(|batch| { batch.put_in(id, key, value); })?)
             })
         })?;

@@ -181,7 +181,7 @@ natives! {
         cf: Handle
     ) {
         java.with_direct(key, Part { offset: key_offset, len: key_len }, |key| {
-            java.with_direct(value, Part { offset: value_offset, len: value_len }, |value| put(handle, cf, key, value))
+            java.with_direct_value(value, Part { offset: value_offset, len: value_len }, |value| put(handle, cf, key, value))
         })?;
     }
 

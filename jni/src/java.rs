@@ -246,11 +246,11 @@ impl<'j> Java<'j> {
         i32::try_from(bytes.len()).map_err(|_| too_large(bytes.len()))
     }
 
-    /// Returns the address of a part of a direct buffer.
+    /// Returns the address of a part of a direct buffer. `what` names the buffer in the text of an error.
     ///
     /// # Errors
     /// RocksDBException if the buffer is not direct or the part is not in the buffer.
-    fn address(self, buffer: JBuffer<'_>, part: Part) -> Outcome<(*mut u8, usize)> {
+    fn address(self, buffer: JBuffer<'_>, part: Part, what: &str) -> Outcome<(*mut u8, usize)> {
         if buffer.is_null() {
             return Err(Fault::null());
         }
@@ -262,7 +262,7 @@ impl<'j> Java<'j> {
             )
         };
         if data.is_null() {
-            return Err(Fault::invalid("Invalid argument: the ByteBuffer is not direct"));
+            return Err(Fault::invalid(&format!("Invalid {what} argument")));
         }
         let (Ok(offset), Ok(len)) = (usize::try_from(part.offset), usize::try_from(part.len)) else {
             return Err(Fault::bounds(format!(
@@ -290,7 +290,32 @@ impl<'j> Java<'j> {
         part: Part,
         call: impl FnOnce(&[u8]) -> Outcome<R>,
     ) -> Outcome<R> {
-        let (data, len) = self.address(buffer, part)?;
+        self.with_named(buffer, part, "key", call)
+    }
+
+    /// As [`Self::with_direct`], for the buffer of a value: the text of an error names the value.
+    ///
+    /// # Errors
+    /// As [`Self::with_direct`].
+    #[inline]
+    pub fn with_direct_value<R>(
+        self,
+        buffer: JBuffer<'_>,
+        part: Part,
+        call: impl FnOnce(&[u8]) -> Outcome<R>,
+    ) -> Outcome<R> {
+        self.with_named(buffer, part, "value", call)
+    }
+
+    #[inline]
+    fn with_named<R>(
+        self,
+        buffer: JBuffer<'_>,
+        part: Part,
+        what: &str,
+        call: impl FnOnce(&[u8]) -> Outcome<R>,
+    ) -> Outcome<R> {
+        let (data, len) = self.address(buffer, part, what)?;
         // SAFETY: the part is inside of the buffer's memory, which lives as long as the buffer. The caller's frame holds a
         // reference to the buffer. A program that writes the buffer during the call is at fault, as with RocksDB; the
         // engine reads each byte into its own memory and trusts no byte.
@@ -303,7 +328,7 @@ impl<'j> Java<'j> {
     /// As [`Self::with_direct`].
     #[inline]
     pub fn fill_direct(self, buffer: JBuffer<'_>, part: Part, bytes: &[u8]) -> Outcome<i32> {
-        let (data, room) = self.address(buffer, part)?;
+        let (data, room) = self.address(buffer, part, "value")?;
         let len = bytes.len().min(room);
         // SAFETY: the part has `room` writable bytes, `len` is at most `room`, and the engine's bytes are not in the
         // buffer.
@@ -547,8 +572,7 @@ impl<'j> Java<'j> {
         }
         // SAFETY: the environment belongs to this thread; `buffer` is a valid reference.
         let capacity = unsafe { jni!(self, GetDirectBufferCapacity, buffer.raw()) };
-        usize::try_from(capacity)
-            .map_err(|_| Fault::invalid("Invalid argument: the ByteBuffer is not direct"))
+        usize::try_from(capacity).map_err(|_| Fault::invalid("Invalid value argument"))
     }
 
     /// Returns the texts of a `String[]`.

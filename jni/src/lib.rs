@@ -12,6 +12,7 @@
 //! - [`handle`]: the table behind the `long` handles. A closed handle is an exception, never a crash.
 //! - [`native`]: the macros that declare natives, rows of options, and disposers.
 //! - [`java`], [`class`], [`fault`], [`throw`]: arrays, strings, classes, exceptions.
+//! - [`text`]: the texts of errors in RocksDB's words.
 //! - [`missing`]: the natives that Ironstone does not implement. Each throws NotSupported with its name.
 //! - Each other module implements related classes of the Java package.
 //!
@@ -31,6 +32,7 @@ pub mod load;
 pub mod missing;
 pub mod native;
 pub mod numbers;
+pub mod text;
 pub mod variants;
 
 pub mod backup;

@@ -16,6 +16,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use base::Error;
+use base::key::MAX_SEQUENCE;
 use engine::event::{
     ErrorDecision, ErrorReason, Event, ExternalFileIngested, FileOperation, FlushFinished, FlushReason,
     FlushStarted, Listener, Purpose, RecoveryDecision, StallCondition, TableCreated,
@@ -25,6 +26,7 @@ use env::sync::thread_local;
 use format::properties::Properties;
 
 use crate::class::{Class, Global, Method, Value};
+use crate::db::DatabaseObject;
 use crate::fault::Outcome;
 use crate::handle::Handle;
 use crate::java::{JClass, JObject, JObjects, Java};
@@ -110,11 +112,6 @@ infos! {
     FILE_INFO "FileOperationInfo" "(Ljava/lang/String;JJJJLorg/rocksdb/Status;)V";
 }
 
-/// Reasons of `TableFileCreationReason`.
-const CREATED_BY_FLUSH: i8 = 0;
-const CREATED_BY_COMPACTION: i8 = 1;
-const CREATED_BY_RECOVERY: i8 = 2;
-
 thread_local! {
     /// The listeners of the open that runs in this thread.
     static OPENING: RefCell<Vec<Arc<Bound>>> = const { RefCell::new(Vec::new()) };
@@ -191,6 +188,15 @@ fn error_reason(reason: ErrorReason) -> i8 {
     if number < 4 { number } else { ErrorReason::Flush as i8 }
 }
 
+/// Returns the number of a purpose in `TableFileCreationReason`.
+fn creation_reason(purpose: Purpose) -> i8 {
+    match purpose {
+        Purpose::Flush => 0,
+        Purpose::Compaction => 1,
+        Purpose::Open => 2,
+    }
+}
+
 fn stall_number(stall: StallCondition) -> i8 {
     match stall {
         StallCondition::Delayed => 0,
@@ -211,16 +217,19 @@ fn flush_info<'j>(java: Java<'j>, arguments: &mut [Value; 11]) -> Outcome<JObjec
     }
 }
 
-fn flush_started<'j>(java: Java<'j>, e: &FlushStarted) -> Outcome<JObject<'j>> {
+/// The file and its sequence numbers are not known yet: the number of the file is 0, and the smallest sequence number is the
+/// largest that exists, as in RocksDB.
+fn flush_started<'j>(java: Java<'j>, e: &FlushStarted, db: Handle) -> Outcome<JObject<'j>> {
+    let dir = db.shared::<DatabaseObject>().map(|db| db.db.path().to_path_buf()).unwrap_or_default();
     let mut arguments = [
         Value::long(i64::from(e.family.id.0)),
         java.new_text(&e.family.name)?.into(),
-        java.new_text("")?.into(),
+        path_text(java, &dir.join("000000.sst"))?,
         Value::long(env::posix::thread_id() as i64),
         Value::int(e.job.0 as i32),
         Value::bool(false),
         Value::bool(false),
-        Value::long(0),
+        Value::long(MAX_SEQUENCE as i64),
         Value::long(0),
         properties(java, None)?,
         Value::byte(flush_reason(e.reason)),
@@ -245,7 +254,7 @@ fn flush_finished<'j>(java: Java<'j>, e: &FlushFinished) -> Outcome<JObject<'j>>
     flush_info(java, &mut arguments)
 }
 
-fn table_created<'j>(java: Java<'j>, e: &TableCreated, reason: i8) -> Outcome<JObject<'j>> {
+fn table_created<'j>(java: Java<'j>, e: &TableCreated) -> Outcome<JObject<'j>> {
     CREATION_INFO.construct(
         java,
         &[
@@ -256,7 +265,7 @@ fn table_created<'j>(java: Java<'j>, e: &TableCreated, reason: i8) -> Outcome<JO
             java.new_text(&e.family.name)?.into(),
             path_text(java, &e.path)?,
             Value::int(e.job.0 as i32),
-            Value::byte(reason),
+            Value::byte(creation_reason(e.purpose)),
         ],
     )
 }
@@ -330,8 +339,8 @@ impl Bound {
 
     fn on_files(&self, event: &Event) {
         match event {
-            Event::TableCreationStarted { job, family, path, is_flush, .. } => {
-                let reason = if *is_flush { CREATED_BY_FLUSH } else { CREATED_BY_COMPACTION };
+            Event::TableCreationStarted { job, family, path, purpose, .. } => {
+                let reason = creation_reason(*purpose);
                 self.call(&TABLE_CREATION_STARTED, |java| {
                     let arguments = [
                         dir_text(java, path)?,
@@ -344,12 +353,7 @@ impl Bound {
                 });
             }
             Event::TableCreated(e) => {
-                let reason = match e.purpose {
-                    Purpose::Flush => CREATED_BY_FLUSH,
-                    Purpose::Compaction => CREATED_BY_COMPACTION,
-                    Purpose::Open => CREATED_BY_RECOVERY,
-                };
-                self.call(&TABLE_CREATED, |java| Ok(vec![table_created(java, e, reason)?.into()]));
+                self.call(&TABLE_CREATED, |java| Ok(vec![table_created(java, e)?.into()]));
             }
             Event::FileDeleted { job, path, error, .. } => self.call(&TABLE_DELETED, |java| {
                 let arguments = [
@@ -369,7 +373,10 @@ impl Bound {
 impl Listener for Bound {
     fn on_event(&self, event: &Event) {
         match event {
-            Event::FlushStarted(e) => self.call_with_db(&FLUSH_BEGIN, |java| flush_started(java, e)),
+            Event::FlushStarted(e) => {
+                let db = Handle(self.db.load(Ordering::Relaxed));
+                self.call_with_db(&FLUSH_BEGIN, |java| flush_started(java, e, db));
+            }
             Event::FlushFinished(e) => self.call_with_db(&FLUSH_COMPLETED, |java| flush_finished(java, e)),
             Event::CompactionStarted(e) => self.call_with_job(&COMPACTION_BEGIN, || JobInfo::started(e)),
             Event::CompactionFinished(e) => {

@@ -159,28 +159,20 @@ natives! {
         options.exclusive::<ConfigOptions>()?.env = Some(env);
     }
 
-    /// Accepts only the default delimiter of RocksDB, ";".
+    /// The delimiter of texts that are written. No call of Java writes texts with the options.
     fn ConfigOptions_setDelimiter[java](options: Handle, delimiter: JString) {
         drop(options.exclusive::<ConfigOptions>()?);
-        if java.text(delimiter)? != ";" {
-            return Err(Error::not_supported("ConfigOptions.setDelimiter: another text than \";\"").into());
-        }
+        java.text(delimiter)?;
     }
 
-    /// Accepts only true, because option texts are always escaped.
-    fn ConfigOptions_setInputStringsEscaped[_](options: Handle, escaped: bool) {
+    /// RocksDB reads this setting in texts of options of plugins only.
+    fn ConfigOptions_setInputStringsEscaped[_](options: Handle, _escaped: bool) {
         drop(options.exclusive::<ConfigOptions>()?);
-        if !escaped {
-            return Err(Error::not_supported("ConfigOptions.setInputStringsEscaped(false)").into());
-        }
     }
 
-    /// Accepts only the default -1 (0xff, exact match). The level is for comparisons of options, and no Java call compares them.
-    fn ConfigOptions_setSanityLevel[_](options: Handle, level: i8) {
+    /// The level of a comparison of options. No call of Java compares options.
+    fn ConfigOptions_setSanityLevel[_](options: Handle, _level: i8) {
         drop(options.exclusive::<ConfigOptions>()?);
-        if level != -1 {
-            return Err(Error::not_supported(format!("ConfigOptions.setSanityLevel({level})")).into());
-        }
     }
 
     /// Makes an empty environment in memory. It uses the clock and the threads of the base environment.

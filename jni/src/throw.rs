@@ -155,40 +155,10 @@ pub fn exception<'j>(java: Java<'j>, error: &Error) -> Outcome<JObject<'j>> {
 /// # Errors
 /// OutOfMemoryError.
 pub fn status<'j>(java: Java<'j>, error: Option<&Error>) -> Outcome<JObject<'j>> {
-    let state = error.map(state).filter(|state| !state.is_empty());
+    let state = error.map(crate::text::state).filter(|state| !state.is_empty());
     let state = state.map_or(Ok(JString::NULL), |state| java.new_text(&state))?;
     let (code, subcode) = error.map_or((0, 0), |error| (code(error.kind()), subcode(error.subcode())));
     STATUS.construct(java, &[Value::byte(code), Value::byte(subcode), state.object().into()])
-}
-
-/// The only texts that RocksDB uses with the codes Busy, TimedOut, Expired and MergeInProgress. Other statuses with these codes
-/// have no text in RocksDB, and neither has the NotFound of a missing save point. Programs compare the message of such an
-/// exception with the name of the code, so Ironstone's own text must be left out.
-const RARE_TEXTS: [&str; 3] = ["Recovery in progress", "Recovery already in progress", "Deadline exceeded"];
-
-/// Returns the text of an error without the text of its code and subcode: `Status::getState` of RocksDB.
-fn state(error: &Error) -> String {
-    let state = full_state(error);
-    let is_bare = match error.kind() {
-        Kind::Busy | Kind::TimedOut | Kind::Expired | Kind::MergeInProgress => {
-            !RARE_TEXTS.contains(&state.as_str())
-        }
-        Kind::NotFound => state == "no save point is set",
-        _ => false,
-    };
-    if is_bare { String::new() } else { state }
-}
-
-fn full_state(error: &Error) -> String {
-    let text = error.to_string();
-    let text = text.strip_prefix(error.kind().text()).unwrap_or(&text);
-    match error.subcode() {
-        Subcode::None => text.to_string(),
-        subcode => {
-            let text = text.strip_prefix(subcode.text()).unwrap_or(text);
-            text.strip_prefix(": ").unwrap_or(text).to_string()
-        }
-    }
 }
 
 /// Returns the number of a code in `Status.Code` of Java.

@@ -115,7 +115,7 @@ pub enum Event {
         family: Named,
         number: FileNumber,
         path: PathBuf,
-        is_flush: bool,
+        purpose: Purpose,
     },
     TableCreated(TableCreated),
     /// A new blob file is created.

@@ -161,7 +161,7 @@ impl OpenFile {
                 family: Named { id: s.family, name: s.family_name.clone() },
                 number: pending.number,
                 path: path.clone(),
-                is_flush: s.is_flush,
+                purpose: s.purpose,
             });
         }
         let file = s.env.fs.create_new(&path, &hints)?;

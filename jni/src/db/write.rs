@@ -133,7 +133,7 @@ natives! {
         value_len: i32, family: Handle
     ) {
         java.with_direct(key, Part { offset, len }, |key| {
-            java.with_direct(value, Part { offset: value_offset, len: value_len }, |value| {
+            java.with_direct_value(value, Part { offset: value_offset, len: value_len }, |value| {
                 writing(db, family, options, |db, family, options| db.put(family, key, value, options))
             })
         })?;
@@ -144,7 +144,7 @@ natives! {
         value_len: i32, family: Handle
     ) {
         java.with_direct(key, Part { offset, len }, |key| {
-            java.with_direct(value, Part { offset: value_offset, len: value_len }, |value| {
+            java.with_direct_value(value, Part { offset: value_offset, len: value_len }, |value| {
                 writing(db, family, options, |db, family, options| db.merge(family, key, value, options))
             })
         })?;

@@ -87,7 +87,7 @@ macro_rules! pairs {
                 txn: Handle, key: JBuffer, offset: i32, len: i32, value: JBuffer, value_offset: i32, value_len: i32
             ) {
                 java.with_direct(key, Part { offset, len }, |key| {
-                    java.with_direct(value, Part { offset: value_offset, len: value_len }, |value| {
+                    java.with_direct_value(value, Part { offset: value_offset, len: value_len }, |value| {
                         change(txn, Handle::NULL, key, Write::$write(value), Lock::Taken)
                     })
                 })?;
@@ -98,7 +98,7 @@ macro_rules! pairs {
                 family: Handle, assume_tracked: bool
             ) {
                 java.with_direct(key, Part { offset, len }, |key| {
-                    java.with_direct(value, Part { offset: value_offset, len: value_len }, |value| {
+                    java.with_direct_value(value, Part { offset: value_offset, len: value_len }, |value| {
                         change(txn, family, key, Write::$write(value), Lock::new(assume_tracked))
                     })
                 })?;
@@ -206,7 +206,7 @@ natives! {
         family: Handle
     ) {
         java.with_direct(key, Part { offset, len }, |key| {
-            java.with_direct(value, Part { offset: value_offset, len: value_len }, |value| {
+            java.with_direct_value(value, Part { offset: value_offset, len: value_len }, |value| {
                 change(txn, family, key, Write::Merge(value), Lock::Untracked)
             })
         })?;

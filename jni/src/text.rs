@@ -1,0 +1,181 @@
+//! The text of an error as RocksDB writes the text: the state of `Status`, and so the message of `RocksDBException`.
+//!
+//! An error of the engine says what was being done, what was found, and where. RocksDB has other words for some errors, and
+//! programs compare these words. So the words of RocksDB replace the words of the engine here:
+//!
+//! | error | text |
+//! |---|---|
+//! | of the file system | what was being done, the file, and the text of the system |
+//! | wrong call (`InvalidArgument`, `NotSupported`, `NotFound`) | the message alone |
+//! | Busy, TimedOut, Expired, MergeInProgress | none |
+//! | other | all that the engine knows |
+//!
+//! Facts: RocksDB `util/status.cc`, `env/io_posix.cc`, `env/fs_posix.cc`, and the messages of its calls.
+
+use base::{Error, Kind, Subcode};
+
+/// The texts that RocksDB gives with the codes Busy, TimedOut, Expired and MergeInProgress. Other statuses of these codes have no
+/// text in RocksDB, and programs compare the message with the name of the code.
+const RARE_TEXTS: [&str; 3] = ["Recovery in progress", "Recovery already in progress", "Deadline exceeded"];
+
+/// The start of a message of the engine, and the whole text of RocksDB.
+const TEXTS: [(&str, &str); 17] = [
+    ("no save point is set", ""),
+    ("range deletions in a database with pessimistic transactions", ""),
+    ("the write batch reached max_bytes", ""),
+    ("a transaction cannot take this record", "DeleteRangeCF not implemented"),
+    ("Backup not found", "Backup not found"),
+    ("Column family already dropped!", "Column family already dropped!\n"),
+    ("Column family already exists", "Column family already exists"),
+    ("Directory exists: a checkpoint", "Directory exists"),
+    ("Directory exists: an export", "Specified export_dir exists"),
+    ("Invalid column family specified in write batch", "Invalid column family specified in write batch"),
+    ("The list of files is empty", "external_files[0] is empty"),
+    ("WriteBatch has wrong count", "WriteBatch has wrong count"),
+    ("bad WriteBatch Put", "bad WriteBatch Put"),
+    ("bad WriteBatch Delete at", "bad WriteBatch Delete"),
+    ("bad WriteBatch SingleDelete", "bad WriteBatch SingleDelete"),
+    ("bad WriteBatch DeleteRange", "bad WriteBatch DeleteRange"),
+    ("bad WriteBatch Merge", "bad WriteBatch Merge"),
+];
+
+/// What the engine does with a file, and RocksDB's words.
+const DOINGS: [(&str, &str); 6] = [
+    ("creating a directory", "While mkdir if missing"),
+    ("creating a file", "While open a file for appending"),
+    ("listing a directory", "While opendir"),
+    ("locking a file", "While lock file"),
+    ("opening a file", "While opening a file for sequentially reading"),
+    ("reading a file's status", "while stat a file for size"),
+];
+
+/// Returns the state of the `Status` of an error: its text without the texts of code and subcode. Empty: no state.
+pub fn state(error: &Error) -> String {
+    let message = error.message();
+    if let Some((_, text)) = TEXTS.iter().find(|(start, _)| message.starts_with(start)) {
+        return (*text).to_string();
+    }
+    match error.kind() {
+        Kind::Busy | Kind::TimedOut | Kind::Expired | Kind::MergeInProgress => {
+            if RARE_TEXTS.contains(&message) { message.to_string() } else { String::new() }
+        }
+        Kind::InvalidArgument | Kind::NotSupported | Kind::NotFound => call(error),
+        Kind::IoError => file(error),
+        Kind::Corruption => table(error).unwrap_or_else(|| whole(error)),
+        _ => whole(error),
+    }
+}
+
+/// The text of a wrong call.
+fn call(error: &Error) -> String {
+    let message = error.message();
+    if let Some(family) = message
+        .strip_prefix("column family ")
+        .and_then(|text| text.strip_suffix(" has no timestamps, but ReadOptions::timestamp is given"))
+    {
+        return format!("cannot call this method on column family {family} that does not enable timestamp");
+    }
+    // The name of the option that has a wrong value is not in the message.
+    match error.activity().and_then(|doing| doing.strip_prefix("setting option ")) {
+        Some(option) => format!("Error parsing {option}: {message}"),
+        None => message.to_string(),
+    }
+}
+
+/// The text of an error of the file system.
+fn file(error: &Error) -> String {
+    let Some(doing) = error.activity() else { return whole(error) };
+    let message = error.message();
+    if message.starts_with("lock hold by current process") {
+        return message.to_string();
+    }
+    let (Some(path), Some((text, _))) = (error.path(), message.split_once(" (os error ")) else {
+        return whole(error);
+    };
+    let path = path.display();
+    match DOINGS.iter().find(|(ours, _)| *ours == doing) {
+        Some((_, theirs)) => format!("{theirs}: {path}: {text}"),
+        None => format!("While {doing}: {path}: {text}"),
+    }
+}
+
+/// The text of a file that is no SST file.
+fn table(error: &Error) -> Option<String> {
+    let (message, path) = (error.message(), error.path()?.display());
+    if message.ends_with("to be an sstable") {
+        return Some(format!("{message}: {path}"));
+    }
+    let numbers = message.strip_prefix("bad table magic number: expected 0x")?;
+    let (expected, found) = numbers.split_once(", found 0x")?;
+    let number = |text| u64::from_str_radix(text, 16).ok();
+    let (expected, found) = (number(expected)?, number(found)?);
+    Some(format!("Bad table magic number: expected {expected}, found {found} in {path}"))
+}
+
+/// The text with everything that the engine knows.
+fn whole(error: &Error) -> String {
+    let text = error.to_string();
+    let text = text.strip_prefix(error.kind().text()).unwrap_or(&text);
+    match error.subcode() {
+        Subcode::None => text.to_string(),
+        subcode => {
+            let text = text.strip_prefix(subcode.text()).unwrap_or(text);
+            text.strip_prefix(": ").unwrap_or(text).to_string()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+    use std::path::Path;
+
+    use super::*;
+
+    fn missing(doing: &str) -> Error {
+        Error::io(doing, Path::new("/a/CURRENT"), io::Error::from_raw_os_error(2))
+    }
+
+    #[test]
+    fn an_error_of_the_file_system_has_rocksdbs_words() {
+        let text = state(&missing("opening a file"));
+        assert_eq!(
+            text,
+            "While opening a file for sequentially reading: /a/CURRENT: No such file or directory"
+        );
+        let text = state(&missing("looking"));
+        assert_eq!(text, "While looking: /a/CURRENT: No such file or directory");
+    }
+
+    #[test]
+    fn a_wrong_call_has_the_message_alone() {
+        let error = Error::invalid_argument("no").doing("reading").file("/a").at(5);
+        assert_eq!(state(&error), "no");
+        let error = Error::invalid_argument("not a u64: \"x\"").doing("setting option ttl");
+        assert_eq!(state(&error), "Error parsing ttl: not a u64: \"x\"");
+    }
+
+    #[test]
+    fn a_corruption_keeps_file_and_offset() {
+        let error = Error::corruption("bad block").doing("reading").file("/a").at(5);
+        assert_eq!(state(&error), "while reading: bad block in file /a at offset 5");
+    }
+
+    #[test]
+    fn a_file_that_is_no_table_has_rocksdbs_words() {
+        let error = Error::corruption("bad table magic number: expected 0x10, found 0x2").file("/a").at(8);
+        assert_eq!(state(&error), "Bad table magic number: expected 16, found 2 in /a");
+    }
+
+    #[test]
+    fn the_subcode_is_no_part_of_the_text() {
+        let error = Error::incomplete("stopped").with_subcode(Subcode::ManualCompactionPaused);
+        assert_eq!(state(&error), "stopped");
+    }
+
+    #[test]
+    fn conflicts_have_no_text() {
+        assert_eq!(state(&Error::busy("key 5 is locked")), "");
+        assert_eq!(state(&Error::busy(RARE_TEXTS[0])), RARE_TEXTS[0]);
+    }
+}

@@ -1,0 +1,141 @@
+// Errors have RocksDB's texts: programs compare the message and the state of the status. The texts are those of RocksDB's library.
+package ironstone;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.nio.ByteBuffer;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.function.Executable;
+import org.rocksdb.Checkpoint;
+import org.rocksdb.ColumnFamilyDescriptor;
+import org.rocksdb.ColumnFamilyHandle;
+import org.rocksdb.CompactionOptions;
+import org.rocksdb.ConfigOptions;
+import org.rocksdb.DBOptions;
+import org.rocksdb.EnvOptions;
+import org.rocksdb.IngestExternalFileOptions;
+import org.rocksdb.MutableColumnFamilyOptions;
+import org.rocksdb.MutableDBOptions;
+import org.rocksdb.Options;
+import org.rocksdb.OptionsUtil;
+import org.rocksdb.ReadOptions;
+import org.rocksdb.RocksDB;
+import org.rocksdb.RocksDBException;
+import org.rocksdb.SanityLevel;
+import org.rocksdb.Slice;
+import org.rocksdb.SstFileReader;
+import org.rocksdb.SstFileWriter;
+import org.rocksdb.Status;
+import org.rocksdb.TransactionDB;
+import org.rocksdb.TransactionDBOptions;
+import org.rocksdb.WriteBatch;
+import org.rocksdb.WriteOptions;
+
+class ErrorTextTest extends InDirectory {
+  private static void assertFails(final Status.Code code, final String text, final Executable call) {
+    final RocksDBException thrown = assertThrows(RocksDBException.class, call);
+    assertEquals(text, thrown.getMessage());
+    assertEquals(code, thrown.getStatus().getCode());
+    assertEquals(text, thrown.getStatus().getState());
+  }
+
+  private static void assertInvalid(final String text, final Executable call) {
+    assertFails(Status.Code.InvalidArgument, text, call);
+  }
+
+  @Test
+  void filesThatAreMissingAreNamedWithTheTextOfTheSystem() {
+    final String absent = dir.resolve("absent").toString();
+    assertFails(Status.Code.IOError,
+        "While opening a file for sequentially reading: " + absent + "/CURRENT: No such file or directory",
+        () -> RocksDB.openReadOnly(absent));
+    assertFails(Status.Code.IOError, "While mkdir if missing: /proc/none/x: No such file or directory",
+        () -> RocksDB.open("/proc/none/x"));
+    try (Options options = new Options(); EnvOptions files = new EnvOptions(); SstFileWriter writer = new SstFileWriter(files, options)) {
+      assertFails(Status.Code.IOError, "While open a file for appending: " + absent + "/x.sst: No such file or directory",
+          () -> writer.open(absent + "/x.sst"));
+    }
+  }
+
+  @Test
+  void wrongCallsHaveTheMessageAlone() throws Exception {
+    try (Options options = new Options().setCreateIfMissing(true); RocksDB db = RocksDB.open(options, dir.resolve("db").toString());
+         WriteOptions write = new WriteOptions(); ReadOptions read = new ReadOptions();
+         IngestExternalFileOptions ingest = new IngestExternalFileOptions(); CompactionOptions compaction = new CompactionOptions()) {
+      final ColumnFamilyHandle family = db.createColumnFamily(new ColumnFamilyDescriptor(b("cf")));
+      assertInvalid("Column family already exists", () -> db.createColumnFamily(new ColumnFamilyDescriptor(b("cf"))));
+      db.dropColumnFamily(family);
+      assertInvalid("Invalid column family specified in write batch", () -> db.put(family, b("a"), b("b")));
+      assertInvalid("Column family already dropped!\n", () -> db.dropColumnFamily(family));
+      family.close();
+      assertInvalid("external_files[0] is empty", () -> db.ingestExternalFile(List.of(), ingest));
+      assertInvalid("Specified compaction input file /000099.sst does not exist in column family default.",
+          () -> db.compactFiles(compaction, List.of("/000099.sst"), 1, -1, null));
+      assertInvalid("empty input", () -> db.setOptions(MutableColumnFamilyOptions.builder().build()));
+      assertInvalid("empty input", () -> db.setDBOptions(MutableDBOptions.builder().build()));
+      read.setTimestamp(new Slice("12345678"));
+      assertInvalid("cannot call this method on column family default that does not enable timestamp", () -> db.get(read, b("a")));
+      final Checkpoint checkpoint = Checkpoint.create(db);
+      checkpoint.createCheckpoint(dir.resolve("copy").toString());
+      assertInvalid("Directory exists", () -> checkpoint.createCheckpoint(dir.resolve("copy").toString()));
+      assertInvalid("invalid checkpoint directory name", () -> checkpoint.createCheckpoint(""));
+      assertFails(Status.Code.Corruption, "WriteBatch has wrong count",
+          () -> db.write(write, new WriteBatch(new byte[] {0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0})));
+      final RocksDBException heap =
+          assertThrows(RocksDBException.class, () -> db.delete(write, ByteBuffer.wrap(b("a"))));
+      assertEquals("Invalid key argument", heap.getMessage());
+    }
+  }
+
+  @Test
+  void negativeNumbersOfOptionsWrapAsInRocksDB() throws Exception {
+    try (Options options = new Options().setCreateIfMissing(true); RocksDB db = RocksDB.open(options, dir.toString())) {
+      db.setOptions(MutableColumnFamilyOptions.parse("periodic_compaction_seconds=-2").build());
+      db.put(b("a"), b("b"));
+      assertEquals("b", new String(db.get(b("a"))));
+    }
+  }
+
+  @Test
+  void fileThatIsNoTableIsNamed() throws Exception {
+    final Path garbage = Files.writeString(dir.resolve("garbage"), "x".repeat(100));
+    final Path empty = Files.writeString(dir.resolve("empty"), "");
+    try (Options options = new Options(); SstFileReader reader = new SstFileReader(options)) {
+      assertFails(Status.Code.Corruption,
+          "Bad table magic number: expected 9863518390377041911, found 8680820740569200760 in " + garbage,
+          () -> reader.open(garbage.toString()));
+      assertFails(Status.Code.Corruption, "file is too short (0 bytes) to be an sstable: " + empty, () -> reader.open(empty.toString()));
+    }
+  }
+
+  @Test
+  void rangeDeletionOfATransactionDatabaseHasNoText() throws Exception {
+    try (Options options = new Options().setCreateIfMissing(true); TransactionDBOptions how = new TransactionDBOptions();
+         TransactionDB db = TransactionDB.open(options, how, dir.toString())) {
+      final RocksDBException thrown = assertThrows(RocksDBException.class, () -> db.deleteRange(b("a"), b("b")));
+      assertEquals("NotSupported", thrown.getMessage());
+    }
+  }
+
+  @Test
+  void allSettingsOfConfigOptionsAreAccepted() throws Exception {
+    try (Options options = new Options().setCreateIfMissing(true)) {
+      RocksDB.open(options, dir.toString()).close();
+    }
+    for (final SanityLevel level : SanityLevel.values()) {
+      try (ConfigOptions config = new ConfigOptions().setSanityLevel(level).setDelimiter(",").setInputStringsEscaped(false);
+           DBOptions options = new DBOptions()) {
+        final List<ColumnFamilyDescriptor> families = new ArrayList<>();
+        OptionsUtil.loadLatestOptions(config, dir.toString(), options, families);
+        assertTrue(options.createIfMissing());
+        assertEquals(1, families.size());
+      }
+    }
+  }
+}
