@@ -109,9 +109,9 @@ impl DatabaseObject {
         if crate::throw::has_kept() {
             return Err(Fault::Thrown);
         }
-        let listeners = self.listeners.clone();
+        let (listeners, dir) = (self.listeners.clone(), self.db.path().to_path_buf());
         let handle = Handle::new(self);
-        listener::give_handle(&listeners, handle);
+        listener::give_handle(&listeners, handle, &dir);
         Ok(handle)
     }
 
