@@ -159,18 +159,18 @@ natives! {
         options.exclusive::<ConfigOptions>()?.env = Some(env);
     }
 
-    /// The delimiter of texts that are written. No call of Java writes texts with the options.
+    /// Has no effect: the delimiter is for texts that are written, and no Java call writes texts with these options.
     fn ConfigOptions_setDelimiter[java](options: Handle, delimiter: JString) {
         drop(options.exclusive::<ConfigOptions>()?);
         java.text(delimiter)?;
     }
 
-    /// RocksDB reads this setting in texts of options of plugins only.
+    /// Has no effect: RocksDB uses this setting only for the option texts of plugins.
     fn ConfigOptions_setInputStringsEscaped[_](options: Handle, _escaped: bool) {
         drop(options.exclusive::<ConfigOptions>()?);
     }
 
-    /// The level of a comparison of options. No call of Java compares options.
+    /// Has no effect: the level is for comparisons of options, and no Java call compares options.
     fn ConfigOptions_setSanityLevel[_](options: Handle, _level: i8) {
         drop(options.exclusive::<ConfigOptions>()?);
     }
