@@ -214,7 +214,7 @@ impl<'a> Cursor<'a> {
     pub fn need<T>(&self, what: &'static str, value: Option<T>) -> Result<T> {
         match value {
             Some(value) => Ok(value),
-            None => Err(Error::corruption(format!("{what} is cut short")).at(self.offset() as u64)),
+            None => Err(Error::corruption(format!("{what} is truncated")).at(self.offset() as u64)),
         }
     }
 }

@@ -386,7 +386,10 @@ impl WriteBatch {
                     encoding::append(&mut out, &record.stamped(timestamp, &mut keys))
                 }
                 n => {
-                    let what = format!("a timestamp of {} bytes, where {n} are needed", timestamp.len());
+                    let what = format!(
+                        "a timestamp of {} bytes; the comparator of the column family needs {n} bytes",
+                        timestamp.len()
+                    );
                     return Err(Error::invalid_argument(what));
                 }
             }

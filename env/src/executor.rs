@@ -162,7 +162,7 @@ impl Panics {
                 .downcast_ref::<&str>()
                 .map(|s| (*s).to_owned())
                 .or_else(|| payload.downcast_ref::<String>().cloned())
-                .unwrap_or_else(|| "a panic without words".to_owned());
+                .unwrap_or_else(|| "a panic without a message".to_owned());
             let mut seen = self.seen.lock();
             seen.0 += 1;
             seen.1 = Some(words);

@@ -321,7 +321,7 @@ impl Properties {
             (Some(2), stored) => {
                 let own = match stored {
                     Some(bytes) => get_u64(bytes, 0)
-                        .ok_or_else(|| Error::corruption("global sequence number is cut short"))?,
+                        .ok_or_else(|| Error::corruption("global sequence number is truncated"))?,
                     None => 0,
                 };
                 match largest {

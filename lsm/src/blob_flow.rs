@@ -175,12 +175,12 @@ impl<I: InternalIterator> InternalIterator for CountBlobs<I> {
     }
     #[inline]
     fn next(&mut self) {
-        base::invariant!(self.valid(), "a counting iterator that stands on no entry is moved");
+        base::invariant!(self.valid(), "an invalid counting iterator is moved");
         self.input.next();
         self.count();
     }
     fn prev(&mut self) {
-        base::invariant!(self.valid(), "a counting iterator that stands on no entry is moved");
+        base::invariant!(self.valid(), "an invalid counting iterator is moved");
         self.input.prev();
     }
     #[inline]

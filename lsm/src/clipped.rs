@@ -79,13 +79,13 @@ impl<I: InternalIterator> InternalIterator for Clipped<I> {
 
     #[inline]
     fn next(&mut self) {
-        base::invariant!(self.valid(), "a source that stands on no entry before its bound is moved");
+        base::invariant!(self.valid(), "an invalid clipped source is moved");
         self.input.next();
         self.moved_forward();
     }
 
     fn prev(&mut self) {
-        base::invariant!(self.valid(), "a source that stands on no entry before its bound is moved");
+        base::invariant!(self.valid(), "an invalid clipped source is moved");
         self.input.prev();
     }
 

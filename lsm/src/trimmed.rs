@@ -95,13 +95,13 @@ impl<I: InternalIterator> InternalIterator for Trimmed<I> {
 
     #[inline]
     fn next(&mut self) {
-        base::invariant!(self.valid(), "a trimmed source that stands on no entry is moved");
+        base::invariant!(self.valid(), "an invalid trimmed source is moved");
         self.input.next();
         self.moved_forward();
     }
 
     fn prev(&mut self) {
-        base::invariant!(self.valid(), "a trimmed source that stands on no entry is moved");
+        base::invariant!(self.valid(), "an invalid trimmed source is moved");
         self.input.prev();
         self.moved_backward();
     }

@@ -539,7 +539,9 @@ fn a_mode_that_passes_over_an_older_logs_record_tells_of_it() {
     assert_eq!(found, [true, false, true]);
     let lines = lines.0.lock();
     assert!(
-        lines.iter().any(|line| line.starts_with("(ignoring error) ") && line.contains("an older log")),
+        lines
+            .iter()
+            .any(|line| line.starts_with("(ignoring error) ") && line.contains("records of the former WAL")),
         "{lines:?}"
     );
 }

@@ -272,7 +272,9 @@ impl Closing {
             Err(error) => error,
         };
         self.tools.stats.add(Ticker::ManifestValidationFailureCount, 1);
-        self.tools.events.error(format_args!("The MANIFEST does not read back and is written anew: {error}"));
+        self.tools
+            .events
+            .error(format_args!("The MANIFEST cannot be read back, and a new MANIFEST is written: {error}"));
         self.committer.roll(Vec::new()).map(|_| ())
     }
 }

@@ -50,6 +50,6 @@ pub fn panicked(what: &str, panic: &(dyn std::any::Any + Send)) -> Error {
         .downcast_ref::<&str>()
         .map(|s| (*s).to_string())
         .or_else(|| panic.downcast_ref::<String>().cloned())
-        .unwrap_or_else(|| "without words".to_string());
+        .unwrap_or_else(|| "no message".to_string());
     Error::aborted(format!("{what} panicked: {words}")).with_severity(base::Severity::Fatal)
 }

@@ -412,7 +412,7 @@ fn quarantined(version: &lsm::version::Version, request: &Request) -> Option<Err
 }
 
 fn given_up() -> Error {
-    Error::incomplete("the compaction was given up").with_subcode(Subcode::ManualCompactionPaused)
+    Error::incomplete("the compaction was canceled").with_subcode(Subcode::ManualCompactionPaused)
 }
 
 /// Returns the handling of values in old blob files that the options of a manual compaction ask for. An age cutoff

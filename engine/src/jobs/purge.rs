@@ -259,10 +259,7 @@ impl FilePurger {
         }
         for path in sweep.others {
             if let Err(error) = self.context.tools.env.fs.unlink(&path) {
-                self.context
-                    .tools
-                    .events
-                    .warn(format_args!("a file nobody needs could not be removed: {error}"));
+                self.context.tools.events.warn(format_args!("failed to delete an obsolete file: {error}"));
             }
         }
     }

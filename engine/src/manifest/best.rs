@@ -91,7 +91,8 @@ impl Best<'_> {
                 Item::OldRecord { offset, .. }
                 | Item::TimestampSizes { offset, .. }
                 | Item::Predecessor { offset, .. } => {
-                    return Err(Error::corruption("a WAL's record in a MANIFEST").at(offset));
+                    return Err(Error::corruption("a MANIFEST with a record of a type that only WALs have")
+                        .at(offset));
                 }
             }
         }

@@ -257,7 +257,7 @@ fn read_all(reader: &mut Reader<FileSource>, state: &mut Builder, claim: Option<
                     let first = own && mark.offset <= offset && mark.digest == reader.digest_before();
                     if !first && marked != Some(mark) {
                         let at = reader.gap().unwrap_or(offset);
-                        let what = "records before an edit are not those that it was written behind";
+                        let what = "the records before a mark do not match the digest of the mark";
                         return Err(Error::corruption(what).at(at));
                     }
                     marked = Some(mark);
@@ -286,10 +286,12 @@ fn read_all(reader: &mut Reader<FileSource>, state: &mut Builder, claim: Option<
             }
             Item::Hole { offset } => return Err(Error::corruption(HOLE).at(offset)),
             Item::OldRecord { offset, .. } => {
-                return Err(Error::corruption("a record of a recycled log in a MANIFEST").at(offset));
+                return Err(Error::corruption("a MANIFEST with a record of a recycled WAL").at(offset));
             }
             Item::TimestampSizes { offset, .. } | Item::Predecessor { offset, .. } => {
-                return Err(Error::corruption("a WAL's record in a MANIFEST").at(offset));
+                return Err(
+                    Error::corruption("a MANIFEST with a record of a type that only WALs have").at(offset)
+                );
             }
             Item::EndOfLog => break None,
         }
@@ -308,7 +310,7 @@ fn read_all(reader: &mut Reader<FileSource>, state: &mut Builder, claim: Option<
     if let Some(claim) = claim.filter(|_| !claim_met) {
         let bytes = claim.bytes.saturating_sub(at);
         let error = Error::corruption(format!(
-            "the MANIFEST was durable up to byte {}, but is not what was written from here: {bytes} bytes are lost",
+            "the MANIFEST was durable up to byte {}, but its bytes from here on were changed: {bytes} bytes are lost",
             claim.bytes
         ));
         state.out.end.lose(error.at(at), bytes, true);
@@ -345,7 +347,7 @@ fn mark_behind(reader: &mut Reader<FileSource>, at: u64, out: &mut Recovered) ->
     if durable > at {
         let bytes = durable - at;
         let error = Error::corruption(format!(
-            "a record of the MANIFEST is damaged, not torn: later edits were written when it was durable; {bytes} bytes are lost, and {edits} whole edits behind them"
+            "a record of the MANIFEST is corrupt, not torn: a mark in a later edit proves that the record was durable; {bytes} bytes are lost, and {edits} complete edits after them"
         ));
         out.end.lose(error.at(at), bytes, false);
     }
@@ -420,7 +422,7 @@ impl Builder {
         let Some(remaining) = edit.remaining_entries else {
             if !self.group.is_empty() {
                 self.group.clear();
-                return Err(Error::corruption("an edit outside of the atomic group that is open"));
+                return Err(Error::corruption("an atomic group ends before its last edit"));
             }
             return self.apply(edit);
         };
@@ -428,7 +430,7 @@ impl Builder {
             && last.remaining_entries != remaining.checked_add(1)
         {
             self.group.clear();
-            return Err(Error::corruption("an atomic group whose edits are miscounted"));
+            return Err(Error::corruption("an atomic group has a missing or a repeated edit"));
         }
         self.group.push(edit);
         if remaining == 0 {

@@ -44,7 +44,9 @@ impl Opening {
     /// MANIFEST.
     pub(super) fn unless_rolled(&self, number: FileNumber, error: Error) -> Error {
         if self.is_rolled(number) {
-            return Error::try_again("a writer began another MANIFEST while this one was read");
+            return Error::try_again(
+                "another process started a new MANIFEST during the read of the old MANIFEST; try again",
+            );
         }
         error
     }

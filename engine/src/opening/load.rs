@@ -79,7 +79,9 @@ impl Opening {
         for (place, error) in errors {
             let (_, _, file) = loading.files[place];
             if error.is_not_found() && self.is_compacted_away(recovered, file.number) {
-                return Err(Error::try_again("a writer made tables obsolete before they were opened"));
+                return Err(Error::try_again(
+                    "another process deleted obsolete SST files before this process opened them; try again",
+                ));
             }
             if self.options.paranoid_checks {
                 return Err(error);
@@ -111,7 +113,9 @@ impl Opening {
             }
             match shared.tables.blobs().get(&pin.parts, family.id(), *number, usize::MAX) {
                 Err(error) if error.is_not_found() && self.is_blob_dropped(recovered, *number) => {
-                    return Err(Error::try_again("a writer deleted blob files before they were opened"));
+                    return Err(Error::try_again(
+                        "another process deleted obsolete blob files before this process opened them; try again",
+                    ));
                 }
                 Err(error) => self.events.warn(format_args!("{error}")),
                 Ok(_) => {}

@@ -42,7 +42,7 @@ impl Opening {
         if let Err(error) = self.nothing_followed(&recovered) {
             let overtaken = self.is_overtaken(&recovered);
             return Err(if overtaken {
-                Error::try_again("a writer went on while the MANIFEST was read")
+                Error::try_again("another process wrote to the MANIFEST during the read; try again")
             } else {
                 error
             });
@@ -85,10 +85,9 @@ impl Opening {
             // There was no flush since the database was created.
             0 => String::new(),
             _ if self.env.fs.exists(&wal)? => return Ok(()),
-            _ => format!(": {}, which it may have made obsolete, is gone", wal.display()),
+            _ => format!(": {}, which it may have made obsolete, is missing", wal.display()),
         };
-        let error =
-            format!("the last record does not read, and nothing tells whether it was ever synced{error}");
+        let error = format!("the last record cannot be read, and it may have been synced{error}");
         Err(Error::corruption(error)
             .doing("reading the MANIFEST")
             .file(self.paths.manifest(recovered.number))
@@ -118,11 +117,13 @@ impl Opening {
             return Ok(None);
         }
         if self.read_only && self.is_overtaken(recovered) {
-            return Err(Error::try_again("a writer went on while the logs were read"));
+            return Err(Error::try_again(
+                "another process wrote to the MANIFEST during the read of the WALs; try again",
+            ));
         }
         let (durable, bytes) = (told.bytes, told.bytes - recovered.size);
         let what = format!(
-            "the MANIFEST was durable up to byte {durable} when a log went on: {bytes} bytes of edits are lost"
+            "a WAL says that the MANIFEST was durable up to byte {durable}: {bytes} bytes of edits are lost"
         );
         let error = |what: String| {
             let error = Error::corruption(what).doing("reading the MANIFEST").with_data_loss(true);
@@ -141,11 +142,9 @@ impl Opening {
     pub(super) fn set_aside(&self, found: &mut Sweep, read: Option<FileNumber>, replayed: &[FileNumber]) {
         let now_s = self.env.clock.now_seconds();
         let aside = |path: &Path| match move_aside(&*self.env.fs, path, now_s) {
-            Ok(()) => {
-                self.events.warn(format_args!("{}: nobody refers to it; moved to {LOST_DIR}", path.display()))
-            }
+            Ok(()) => self.events.warn(format_args!("{}: orphan file; moved to {LOST_DIR}", path.display())),
             Err(error) => {
-                self.events.warn(format_args!("a file nobody refers to could not be moved aside: {error}"))
+                self.events.warn(format_args!("failed to move an orphan file to {LOST_DIR}: {error}"))
             }
         };
         found.tables.drain(..).chain(found.blobs.drain(..)).for_each(|(_, path)| aside(&path));

@@ -117,7 +117,9 @@ impl Opening {
         let wals = self.wals_to_replay(&recovered, &shared);
         let oldest = min_wal(&recovered, &shared);
         if self.needs_newer_than(&recovered, oldest) {
-            return Err(Error::try_again("a writer made logs obsolete before they were read"));
+            return Err(Error::try_again(
+                "another process deleted obsolete WALs before this process read them; try again",
+            ));
         }
         let wals = wals?;
         self.check_prepared(&recovered, &shared)?;
@@ -132,7 +134,9 @@ impl Opening {
             Err(_) => self.is_overtaken(&recovered),
         };
         if overtaken {
-            return Err(Error::try_again("a writer made logs obsolete while they were read"));
+            return Err(Error::try_again(
+                "another process deleted obsolete WALs during the read of the WALs; try again",
+            ));
         }
         let replayed = replayed?;
         if let Some((error, bytes)) = self.told_by_wals(&mut recovered, &replayed)? {

@@ -30,8 +30,10 @@ pub fn create_database(env: &Env, paths: &Paths, db_id: Option<&str>) -> Result<
         let is_table =
             |kind| matches!(kind, FileName::Table(_) | FileName::LegacyTable(_) | FileName::Blob(_));
         if let Some((_, table)) = directory.list(&*env.fs)?.into_iter().find(|(kind, _)| is_table(*kind)) {
-            return Err(Error::corruption("While creating a new Db, there are tables; CURRENT is missing")
-                .file(table));
+            return Err(Error::corruption(
+                "While creating a new Db, a directory contains existing SST files; CURRENT is missing",
+            )
+            .file(table));
         }
     }
     let edit = VersionEdit {

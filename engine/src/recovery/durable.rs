@@ -115,7 +115,7 @@ impl<'a> Durable<'a> {
                     progress.ends.iter().rev().find(|(end, _)| *end == mark.bytes).map(|(_, digest)| *digest);
                 if written.is_some_and(|d| d != mark.digest) && !hole && mark.bytes > progress.verified {
                     let at = reader.gap().unwrap_or(0);
-                    self.lost(wal, at, mark.bytes, 0, "records are not those that were written")?;
+                    self.lost(wal, at, mark.bytes, 0, "the records do not match the digest of a mark")?;
                 }
                 progress.verified = mark.bytes;
             }
@@ -145,7 +145,7 @@ impl<'a> Durable<'a> {
                 if self.written_since(FileNumber(mark.wal_number), end)? {
                     return Ok(());
                 }
-                self.lost(FileNumber(mark.wal_number), end, mark.bytes, 0, "the log ends too early")
+                self.lost(FileNumber(mark.wal_number), end, mark.bytes, 0, "the WAL ends too early")
             }
             Some(_) => Ok(()),
         }
@@ -205,7 +205,7 @@ impl<'a> Durable<'a> {
         let what = match fault {
             Some((_, what)) => what,
             None if gap.is_some() => HOLE,
-            None => "the log ends too early",
+            None => "the WAL ends too early",
         };
         self.lost(wal, at, durable, records, what)
     }
@@ -303,7 +303,7 @@ impl<'a> Durable<'a> {
         if wal.0 < needed {
             return Ok(());
         }
-        self.lost(wal, 0, bytes, 0, "the log is missing")
+        self.lost(wal, 0, bytes, 0, "the WAL is missing")
     }
 
     fn lost(&mut self, wal: FileNumber, at: u64, durable: u64, records: u64, what: &str) -> Result<()> {
@@ -317,7 +317,7 @@ impl<'a> Durable<'a> {
         );
         let bytes = durable.saturating_sub(at);
         let behind =
-            if records > 0 { format!(", {records} whole records among them") } else { String::new() };
+            if records > 0 { format!(", {records} complete records among them") } else { String::new() };
         let error = Error::corruption(format!(
             "{what}: the WAL was durable up to byte {durable}; {bytes} bytes of acknowledged writes are lost{behind}. \
              open_despite_lost_writes opens without them"

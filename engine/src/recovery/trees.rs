@@ -183,8 +183,9 @@ fn tree(record: &FamilyRecord, parts: &Parts, stored: StoredTimestamps) -> Resul
         ..Edit::default()
     };
     let empty = Version::empty(parts.internal_order(), num_levels);
-    let version =
-        empty.apply(&[edit]).map_err(|e| e.doing(format!("building the tree of {}", record.name)))?;
+    let version = empty
+        .apply(&[edit])
+        .map_err(|e| e.doing(format!("building the version of column family {}", record.name)))?;
     let first_epoch = if parts.pick.allow_ingest_behind { 2 } else { 1 };
     Ok(version.infer_epochs(first_epoch).unwrap_or(version))
 }

@@ -173,7 +173,7 @@ impl<'a> Replay<'a> {
                 Item::Record { bytes, offset, .. } => {
                     if let Some(from) = older_at.take() {
                         self.tools.events.warn(format_args!(
-                            "{PASSED_OVER}WAL {:06} has records of an older log from {from} to {offset}, where its own were lost",
+                            "{PASSED_OVER}WAL {:06} has records of the former WAL of the recycled file from {from} to {offset}: its own records there are lost",
                             wal.0
                         ));
                     }
@@ -202,7 +202,7 @@ impl<'a> Replay<'a> {
                         &progress,
                         &reader,
                         offset,
-                        "the record at fault would leave the file",
+                        "a record is longer than the rest of the file",
                         later,
                     )?;
                     let finding = self.classify(Finding::TornEnd, reader.is_recycled(), &progress, &reader);
@@ -223,11 +223,11 @@ impl<'a> Replay<'a> {
                         &progress,
                         &reader,
                         offset,
-                        "a record of the log that the file was before",
+                        "a record of the former WAL of a recycled file",
                         later,
                     )?;
                     older_at.get_or_insert(offset);
-                    let error = Error::corruption("a record of the log that the file was before").at(offset);
+                    let error = Error::corruption("a record of the former WAL of a recycled file").at(offset);
                     (self.meet(wal, Finding::OldRecord, error)?, offset, None)
                 }
                 Item::Hole { offset } => {
@@ -327,7 +327,7 @@ impl<'a> Replay<'a> {
             self.done.damaged = true;
             if let Some((older, bytes)) = short.map(|mark| (mark.wal_number, mark.bytes)) {
                 self.tools.events.warn(format_args!(
-                    "{PASSED_OVER}WAL {:06} follows {older:06}, to which {bytes} bytes were written, and not all of them are there",
+                    "{PASSED_OVER}WAL {:06} follows WAL {older:06}: {bytes} bytes were written to WAL {older:06}, and some of them are missing",
                     wal.0
                 ));
                 self.doubt(older);
@@ -335,7 +335,7 @@ impl<'a> Replay<'a> {
         } else if let Some(short) = short.filter(|_| !self.dropping) {
             let (older, bytes) = (short.wal_number, short.bytes);
             self.tools.events.warn(format_args!(
-                "WAL {:06} follows {older:06}, to which {bytes} bytes were written, and not all of them are there: dropped",
+                "WAL {:06} follows WAL {older:06}: {bytes} bytes were written to WAL {older:06}, and some of them are missing: dropped",
                 wal.0
             ));
             self.stop(FileNumber(older));
@@ -366,7 +366,7 @@ impl<'a> Replay<'a> {
                 Err(error) if error.kind() == Kind::TryAgain => {
                     let next = self.next_seq.unwrap_or(seq);
                     return Err(Fault::Fatal(Error::corruption(format!(
-                        "sequence numbers go back: a batch at {seq} after the batch before {next} ({})",
+                        "sequence numbers go backwards: {seq} after {next} ({})",
                         error.message()
                     ))));
                 }
@@ -378,7 +378,7 @@ impl<'a> Replay<'a> {
         }
         if self.next_seq.is_some_and(|next| applied.next_seq < next) {
             return Err(Fault::Fatal(Error::corruption(format!(
-                "sequence numbers go back: {} after {}",
+                "sequence numbers go backwards: {} after {}",
                 applied.next_seq,
                 self.next_seq.unwrap_or(0)
             ))));
@@ -443,7 +443,7 @@ impl<'a> Replay<'a> {
         let lost = |id: &FamilyId| self.settings.max_family.is_some_and(|max| *id > max);
         let Some(id) = unknown.filter(lost) else { return Ok(()) };
         let what = format!(
-            "writes for column family {id}, which the last record of the MANIFEST must have added: it does not read"
+            "writes for column family {id}, which the last record of the MANIFEST must have added: this record cannot be read"
         );
         if self.settings.accept_lost {
             self.tools.events.warn(format_args!("{what}"));

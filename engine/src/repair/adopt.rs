@@ -105,7 +105,7 @@ impl Survey {
                     Weight::Note,
                     path,
                     None,
-                    "no record of the MANIFEST speaks of this table",
+                    "the MANIFEST does not name this SST file",
                 ));
                 continue;
             }
@@ -139,7 +139,7 @@ impl Survey {
                     continue;
                 }
                 if let Some(other) = strays.get(&number.0) {
-                    let what = format!("it has the number of {}, which is taken", other.display());
+                    let what = format!("another SST file has the same file number: {}", other.display());
                     self.put_aside(dir.join(&name), &what);
                     continue;
                 }
@@ -150,7 +150,7 @@ impl Survey {
     }
 
     fn put_aside(&mut self, path: PathBuf, why: &str) {
-        let what = format!("this table is not taken in: {why}");
+        let what = format!("this SST file is not added to the database: {why}");
         self.report.problems.push(problem(Weight::Loss, path.clone(), None, &what));
         self.aside.push(path);
     }
@@ -167,23 +167,27 @@ impl Survey {
         let is_silent = stray.id().is_none() || stray.is_external();
         let family = match own.or_else(|| only().filter(|_| is_silent)) {
             Some(family) => family,
-            None if is_silent => return Err("nothing says whose it is".to_string()),
+            None if is_silent => return Err("its column family is unknown".to_string()),
             None => {
                 let (id, name) = (stray.id().unwrap_or_default(), stray.family_name().unwrap_or_default());
                 return Err(match families.get(&id) {
                     Some(family) => {
-                        format!("it says that column family {id} is {name}, which is {}", family.name)
+                        format!(
+                            "its properties name column family {id} {name}, but the name of this column family is {}",
+                            family.name
+                        )
                     }
                     None => format!(
-                        "it is of column family {id}, {name}, which was dropped, for that name is another's"
+                        "its column family {id}, {name}, was dropped: another column family has this name"
                     ),
                 });
             }
         };
         match (stray.comparator(), family.comparator.as_deref()) {
-            (Some(own), Some(other)) if own != other => {
-                Err(format!("its comparator is {own}, and that of column family {} is {other}", family.name))
-            }
+            (Some(own), Some(other)) if own != other => Err(format!(
+                "its comparator is {own}, but the comparator of column family {} is {other}",
+                family.name
+            )),
             _ => Ok(family.clone()),
         }
     }
@@ -219,7 +223,7 @@ impl Survey {
         let rows = facts.rows();
         let blob_files = std::mem::take(&mut facts.blob_files);
         let Some(mut record) = facts.finish(&salvaged, proofs) else {
-            self.report.problems.push(problem(Weight::Note, path, None, "an unfinished table"));
+            self.report.problems.push(problem(Weight::Note, path, None, "an unfinished SST file"));
             return Ok(());
         };
         if !self.rebuilt && !stray.is_external() && self.wals.iter().any(|wal| wal.holds(&record)) {
@@ -227,7 +231,7 @@ impl Survey {
                 Weight::Note,
                 path,
                 None,
-                "an unknown table whose rows are still in a WAL",
+                "the MANIFEST does not name this SST file, and its entries are still in a WAL",
             ));
             return Ok(());
         }
@@ -305,11 +309,11 @@ impl Survey {
             let (rows, range_deletions) = (salvaged.num_rows, salvaged.tombstones.len());
             let (first, last) = (record.smallest_seqno, record.largest_seqno);
             let what = format!(
-                "taken in: {rows} rows and {range_deletions} range deletions with sequence numbers {first} to {last}"
+                "added to the database: {rows} entries and {range_deletions} range tombstones with sequence numbers {first} to {last}"
             );
             (Weight::Note, what)
         } else {
-            let what = "no record that is left of the MANIFEST speaks of this table: it is taken in; rows deleted since may be back";
+            let what = "no readable record of the MANIFEST names this SST file: the file is added to the database; entries that were deleted later may be back";
             (Weight::Loss, what.to_string())
         };
         let mut found = problem(weight, stray.path.clone(), None, &what);
@@ -318,16 +322,15 @@ impl Survey {
         if stray.lacks_number() {
             found.weight = Weight::Loss;
             found.what = format!(
-                "it was ingested, and the sequence number it was given stood in the MANIFEST alone: its rows are taken to \
-                 have {}, the least they can have had",
+                "only the MANIFEST had the sequence number of this ingested SST file: its entries get the sequence number \
+                 {}, the smallest possible one",
                 record.largest_seqno
             );
             self.report.problems.push(found.clone());
         }
         if salvaged.properties.is_none() {
             found.weight = Weight::Loss;
-            found.what =
-                "its properties do not read, so that it is this column family's is a guess".to_string();
+            found.what = "its properties cannot be read: its column family is assumed".to_string();
             self.report.problems.push(found);
         }
         self.table_problems(&stray.path, family, salvaged, &whole);

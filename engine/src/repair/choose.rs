@@ -53,8 +53,8 @@ pub(super) fn choose(scope: &Scope, report: &mut Report) -> Result<Chosen> {
         let faults = tell_faults(scope, report, *number, &read, named.is_none());
         if older {
             let path = scope.paths.manifest(*number);
-            let what = "an older MANIFEST, which is gone by since the newest does not read: tables that were deleted since \
-                        count as missing, and those that it does not know are taken in";
+            let what = "the newest MANIFEST cannot be read, so the repair uses this older MANIFEST: SST files that were deleted \
+                        later are reported as missing, and SST files that it does not name are added";
             report.problems.push(problem(Weight::Loss, path, None, what));
             read.lost_end = true;
         } else if let Some(named) = named.filter(|named| named != number) {
@@ -154,7 +154,7 @@ fn tell_faults(
         report.problems.push(found);
     }
     if unnamed {
-        let what = "CURRENT does not say which MANIFEST counts: the newest that reads, this one, is taken";
+        let what = "CURRENT does not name a MANIFEST: the repair uses this one, the newest MANIFEST that can be read";
         report.problems.push(problem(Weight::Note, path, None, what));
     }
     damaged
@@ -180,13 +180,13 @@ fn nothing(scope: &Scope, report: &mut Report, number: Option<FileNumber>) -> Re
     if !is_database {
         let path = scope.paths.db.display();
         return Err(Error::invalid_argument(format!(
-            "{path}: not a database: there is no MANIFEST, table or WAL"
+            "{path}: not a database: there is no MANIFEST, SST file or WAL"
         )));
     }
     let file = number.map_or(scope.paths.db.clone(), |number| scope.paths.manifest(number));
     let number = number.unwrap_or_default();
-    let what = "there is no MANIFEST to go by: the database is built anew from its tables and logs, as far as these tell; \
-                a table or log that is gone leaves no trace";
+    let what = "no MANIFEST can be read: the database is rebuilt from its SST files and WALs; the repair cannot detect \
+                that an SST file or a WAL is missing";
     report.problems.push(problem(Weight::Loss, file, None, what));
     Ok(Chosen {
         number,

@@ -60,13 +60,13 @@ impl Survey {
             let what = match cut {
                 Cut::Bounds(smallest, largest) => {
                     (table.record.smallest, table.record.largest) = (smallest, largest);
-                    "its range deletions count between its rows alone, for where they were cut off is not known: what they \
-                     deleted beyond may be back"
+                    "the bounds of its range tombstones are unknown: they are limited to the key range of its entries, and \
+                     entries that they deleted outside of it may be back"
                 }
                 Cut::Out => {
                     table.state = State::Gone;
-                    "it holds range deletions alone, and where they were cut off is not known: it is left out, and what they \
-                     deleted may be back"
+                    "it has only range tombstones, and the bounds of its range tombstones are unknown: it is not added, and \
+                     entries that they deleted may be back"
                 }
             };
             let mut found = problem(Weight::Loss, table.path.clone(), None, what);

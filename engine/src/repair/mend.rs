@@ -149,7 +149,7 @@ impl<'a> Mending<'a> {
         let path = self.scope.paths.db.join(names::IDENTITY);
         if self.survey.rebuilt && !self.db_id.is_empty() && !self.env.fs.exists(&path)? {
             write_identity(self.env, &self.scope.paths.db, &self.db_id)?;
-            self.actions.push("IDENTITY is written by what the tables say".to_string());
+            self.actions.push("IDENTITY is written from the properties of the SST files".to_string());
         }
         Ok(())
     }
@@ -186,12 +186,12 @@ impl<'a> Mending<'a> {
             Ok(salvaged) => salvaged,
             Err(error) => {
                 new.abandon();
-                return Err(error.doing("writing a damaged table anew").file(&table.path));
+                return Err(error.doing("rewriting a damaged SST file").file(&table.path));
             }
         };
         let new = new.finish()?;
         self.actions.push(format!(
-            "{:06}.sst is written anew as {:06}.sst: {} rows, {} range tombstones",
+            "{:06}.sst is rewritten as {:06}.sst: {} entries, {} range tombstones",
             table.record.number,
             new.meta.number.0,
             salvaged.num_rows,
@@ -268,7 +268,8 @@ impl<'a> Mending<'a> {
             out.extend(own);
             if let Some(record) = self.survey.manifest.recovered.families.get_mut(&family) {
                 record.cursors.clear();
-                self.actions.push(format!("all tables of column family {} are on level 0 now", record.name));
+                self.actions
+                    .push(format!("all SST files of column family {} are on level 0 now", record.name));
             }
         }
         Ok(out)
@@ -296,8 +297,7 @@ impl<'a> Mending<'a> {
         self.second_name(&path)?;
         self.env.fs.rename(&temp, &path)?;
         self.env.fs.open_dir(&self.scope.paths.wal)?.sync()?;
-        self.actions
-            .push(format!("{:06}.log is written anew with the {records} records that are left", number.0));
+        self.actions.push(format!("{:06}.log is rewritten with its {records} readable records", number.0));
         Ok(())
     }
 

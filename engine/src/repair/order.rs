@@ -133,14 +133,14 @@ impl Mending<'_> {
             Ok(rows) => rows,
             Err(error) => {
                 new.abandon();
-                return Err(error.doing("merging tables that overlap"));
+                return Err(error.doing("merging SST files that overlap"));
             }
         };
         let new = new.finish()?;
         let names: Vec<_> = group.members.iter().map(|t| format!("{:06}.sst", t.record.number)).collect();
         let number = new.meta.number;
         self.actions.push(format!(
-            "{} overlap in keys and numbers: merged as {number:06}.sst, {rows} rows",
+            "{} overlap in keys and sequence numbers: merged into {number:06}.sst, {rows} entries",
             names.join(", ")
         ));
         table.record = rewritten(&table.record, &new);

@@ -178,7 +178,7 @@ impl Survey {
             recovered
                 .families
                 .insert(id, FamilyRecord { id, name: name.to_string(), ..FamilyRecord::default() });
-            let what = "this column family is known from its tables alone";
+            let what = "this column family is known only from its SST files";
             let mut found = problem(Weight::Note, scope.paths.db.clone(), None, what);
             found.family = Some(name.to_string());
             self.report.problems.push(found);
@@ -205,15 +205,16 @@ impl Survey {
         let recovered = &mut self.manifest.recovered;
         if let Some((path, options)) = newest_options(scope)? {
             for family in recovered.families.values().filter(|f| options.family(&f.name).is_none()) {
-                let what = "it does not name this column family, which may have been dropped and is back";
+                let what = "the OPTIONS file does not name this column family, which may have been dropped and is back";
                 let mut found = problem(Weight::Loss, path.clone(), None, what);
                 found.family = Some(family.name.clone());
                 self.report.problems.push(found);
             }
             let known = recovered.families.values().map(|f| (f.name.as_str(), f.id)).collect();
             for (id, name) in self.in_wals.named_by_order(&options, &known) {
-                let what =
-                    format!("by the order of names, writes of column family {id} are taken for {name}'s");
+                let what = format!(
+                    "column family {id} is known only from WALs: its name is assumed to be {name}, from the order of names in the OPTIONS file"
+                );
                 recovered
                     .families
                     .insert(id, FamilyRecord { id, name: name.clone(), ..FamilyRecord::default() });
@@ -231,7 +232,7 @@ impl Survey {
             recovered
                 .families
                 .insert(id, FamilyRecord { id, name: descriptor.name.clone(), ..FamilyRecord::default() });
-            let what = "no table is of this column family: it is made anew, without rows";
+            let what = "no SST file belongs to this column family: it is created again, without entries";
             let mut found = problem(Weight::Note, scope.paths.db.clone(), None, what);
             found.family = Some(descriptor.name.clone());
             self.report.problems.push(found);
@@ -256,7 +257,7 @@ impl Survey {
         {
             for (wal, part) in wals {
                 let what = format!(
-                    "{} writes of column family {id}, whose name nothing tells, do not come back; the log is kept in lost/",
+                    "{} writes of column family {id}, whose name is unknown, are not recovered; the WAL is kept in lost/",
                     part.num_rows
                 );
                 self.report.problems.push(problem(
@@ -293,15 +294,15 @@ impl Survey {
         let is_own = |stray: &&Stray| own.iter().any(|t| t.record.number == stray.number);
         let properties = strays.iter().filter(is_own).filter_map(|stray| stray.properties.as_ref());
         let mut what = format!(
-            "{} tables are taken in: rows that were deleted or overwritten may be back, if a table among these was done away \
-             with and not yet deleted",
+            "{} SST files are added to the database: entries that were deleted or overwritten may be back, if one of these \
+             SST files was obsolete",
             own.len()
         );
         if properties.into_iter().any(|p| p.num_merge_operands > 0) || self.merges_twice(family) {
-            what.push_str("; merge operands may count twice");
+            what.push_str("; merge operands may be applied twice");
         }
         if order.timestamp_size() > 0 {
-            what.push_str("; before which timestamp history was given up is not known");
+            what.push_str("; the timestamp below which history was dropped is unknown");
         }
         let mut found = problem(Weight::Loss, scope.paths.db.clone(), None, &what);
         found.family = Some(family.name.clone());

@@ -50,8 +50,10 @@ pub(super) fn look(scope: &Scope) -> Result<Survey> {
     survey.blob_files(scope)?;
     survey.unneeded_blob_files(scope)?;
     if survey.next_number > NUMBER_MAX {
-        let what =
-            format!("a file, or a record, has number {}, which no database comes to", survey.next_number - 1);
+        let what = format!(
+            "a file or a record has the file number {}, which is too large for new files",
+            survey.next_number - 1
+        );
         return Err(Error::corruption(what).file(&scope.paths.db));
     }
     Ok(survey)
@@ -163,7 +165,7 @@ impl Survey {
             for found in
                 self.report.problems.iter_mut().filter(|p| p.file == table.path && p.weight == Weight::Loss)
             {
-                found.what = format!("{}; this one lies at {}", found.what, path.display());
+                found.what = format!("{}; this SST file was found at {}", found.what, path.display());
                 (found.weight, found.range, found.bytes) = (Weight::Mendable, None, 0);
             }
             (table.path, table.state) = (path.clone(), State::Rewrite);
@@ -198,7 +200,7 @@ impl Survey {
         let file = match scope.options.env.fs.open_random(&table.path, &ReadHints::default()) {
             Ok(file) => file,
             Err(error) if error.is_not_found() => {
-                let mut found = problem(Weight::Loss, table.path.clone(), None, "the table is missing");
+                let mut found = problem(Weight::Loss, table.path.clone(), None, "the SST file is missing");
                 (found.family, found.range, found.bytes) =
                     (Some(family.to_string()), Some(whole_range), table.record.file_size);
                 self.report.problems.push(found);
@@ -224,12 +226,7 @@ impl Survey {
             return Err(Error::not_supported("an SST file with embedded blobs").file(&table.path));
         }
         if rows.is_foreign(&salvaged) {
-            let mut found = problem(
-                Weight::Loss,
-                table.path.clone(),
-                None,
-                "another table's file is in this one's place",
-            );
+            let mut found = problem(Weight::Loss, table.path.clone(), None, "the path has another SST file");
             (found.family, found.range, found.bytes) =
                 (Some(family.to_string()), Some(whole_range), record.file_size);
             self.report.problems.push(found);
@@ -282,7 +279,7 @@ impl Survey {
             let weight = if loss.part.holds_data() { Weight::Loss } else { Weight::Mendable };
             let what = match loss.part {
                 Part::RangeTombstones => {
-                    format!("{}: rows that it deleted may be back: {}", loss.part.name(), loss.reason)
+                    format!("{}: entries that it deleted may be back: {}", loss.part.name(), loss.reason)
                 }
                 part => format!("{}: {}", part.name(), loss.reason),
             };

@@ -303,7 +303,7 @@ impl TableCache {
             if e.is_not_found() && file.path_id as usize >= paths {
                 // OPTIONS files do not store these paths, so every open must name them.
                 return Error::invalid_argument(format!(
-                    "the table lies in path {} of its family, while cf_paths or db_paths names {paths}",
+                    "the MANIFEST says that the SST file is in path {}, but cf_paths or db_paths has only {paths} paths; name all paths in the options",
                     file.path_id
                 ))
                 .file(&path);

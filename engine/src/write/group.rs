@@ -166,7 +166,7 @@ impl Insert {
                     false,
                     "a follower that inserted its batch gets another signal than the outcome"
                 );
-                Err(Error::aborted("a writer was given a second order"))
+                Err(Error::aborted("a follower got a second signal from its leader"))
             }
         }
     }
@@ -320,7 +320,7 @@ impl Queue {
             Signal::Done(result) => Role::Done(result),
             Signal::None | Signal::InsertsDone => {
                 base::invariant!(false, "a writer that waits in the queue wakes up without a role");
-                Role::Done(Err(Error::aborted("a writer was woken for nothing")))
+                Role::Done(Err(Error::aborted("a waiting writer woke up without a signal")))
             }
         }
     }
@@ -517,7 +517,7 @@ impl Queue {
             }
             _ => {
                 base::invariant!(false, "a resume that waits for the lead wakes up without the lead");
-                Err(Error::aborted("not led"))
+                Err(Error::aborted("a writer that must be alone did not become leader"))
             }
         }
     }

@@ -639,12 +639,14 @@ impl Writer {
                     outcome.is_err(),
                     "a batch that must be alone was written by another leader"
                 );
-                Err(outcome.err().unwrap_or_else(|| Error::aborted("not led")))
+                Err(outcome
+                    .err()
+                    .unwrap_or_else(|| Error::aborted("a writer that must be alone did not become leader")))
             }
             Role::Insert(order) => {
                 base::invariant!(false, "a batch that must be alone has a leader that is another writer");
                 order.finish(Ok(()))?;
-                Err(Error::aborted("not led"))
+                Err(Error::aborted("a writer that must be alone did not become leader"))
             }
         }
     }

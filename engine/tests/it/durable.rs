@@ -521,7 +521,7 @@ fn a_wal_whose_last_records_are_there_twice_fails_the_open_in_every_mode() {
         request.options.wal_recovery_mode = mode;
         let error = Db::open(request).err().unwrap_or_else(|| panic!("{mode:?} {recycled} {repeated}"));
         assert_eq!(error.kind(), Kind::Corruption, "{mode:?}: {error}");
-        assert!(error.message().contains("sequence numbers go back"), "{mode:?}: {error}");
+        assert!(error.message().contains("sequence numbers go backwards"), "{mode:?}: {error}");
         assert_eq!((error.path(), error.offset().is_some()), (Some(Path::new(&wal)), true));
     }
 }

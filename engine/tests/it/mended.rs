@@ -107,7 +107,7 @@ fn an_empty_batch_that_a_stopped_opening_left_is_nothing_where_damage_is_passed_
     assert_eq!(db.latest_sequence(), 5);
     let world = with_logs(&first, &framed(&[batch(2, Some("back"))]));
     let error = Db::open(in_mode(&world, WalRecoveryMode::SkipAnyCorruptedRecords)).err().unwrap();
-    assert!(error.is_corruption() && error.to_string().contains("go back"), "{error}");
+    assert!(error.is_corruption() && error.to_string().contains("go backwards"), "{error}");
 }
 
 /// Returns an edit that adds a column family. `left`: the number of edits of its atomic group after it.

@@ -40,7 +40,7 @@ fn physical(block: &[u8], offset: u64, content: Content, record: &mut Vec<u8>) -
         return Tree::leaf(offset, block, "zeros to the end of the block");
     }
     if block.len() < header + len {
-        return Tree::leaf(offset, block, format!("record of {len} bytes, cut short"));
+        return Tree::leaf(offset, block, format!("record of {len} bytes, truncated"));
     }
     let bytes = &block[..header + len];
     let kind = bytes[6];

@@ -169,7 +169,7 @@ impl RecordHeader {
     /// Corruption if the bytes are too short for a record header or the checksum is wrong.
     pub fn decode(bytes: &[u8]) -> Result<Self> {
         let Some(bytes) = bytes.first_chunk::<RECORD_HEADER_LEN>() else {
-            return Err(Error::corruption("blob record header is cut short"));
+            return Err(Error::corruption("blob record header is truncated"));
         };
         let mut c = Cursor::new(bytes);
         let mut next = || c.u64().unwrap_or_default();

@@ -68,7 +68,7 @@ pub enum Item<'r> {
 }
 
 /// The text that describes an [`Item::Hole`].
-pub const HOLE: &str = "zeros in the middle of the log";
+pub const HOLE: &str = "zeros in the middle of the file";
 
 /// How the last record is incomplete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

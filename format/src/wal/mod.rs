@@ -103,7 +103,7 @@ impl Predecessor {
     /// Corruption if fields are missing. Bytes after the fields are ignored.
     pub fn decode(payload: &[u8]) -> Result<Self> {
         let mut cursor = Cursor::new(payload);
-        let mut next = || cursor.u64().ok_or_else(|| Error::corruption("predecessor record is cut short"));
+        let mut next = || cursor.u64().ok_or_else(|| Error::corruption("predecessor record is truncated"));
         Ok(Predecessor { wal_number: next()?, size_bytes: next()?, last_seqno_recorded: next()? })
     }
 }

@@ -538,7 +538,7 @@ impl<S: Source> Reader<S> {
         let offset = self.block_offset + self.block.len() as u64;
         let wanted = BLOCK_LEN - (offset % BLOCK_LEN as u64) as usize;
         let read = self.block.fill(wanted, |room| self.source.read_at(offset, room));
-        read.map_err(|e| e.doing("reading a log").at(offset))?;
+        read.map_err(|e| e.doing("reading a WAL or a MANIFEST").at(offset))?;
         self.block_offset = offset;
         self.at = 0;
         self.eof = self.block.len() < wanted;
@@ -574,7 +574,7 @@ impl<S: Source> Reader<S> {
         if recyclable {
             if self.first_record_read && !self.recycled {
                 self.at = self.block.len();
-                return bad("recyclable record in a log that is not recycled");
+                return bad("recyclable record in a file that is not recycled");
             }
             self.recycled = true;
         }

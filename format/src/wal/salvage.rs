@@ -113,7 +113,7 @@ impl Run<'_> {
             let next = resume_at(rest).unwrap_or(rest.len());
             self.abandon_open();
             self.filler = None;
-            self.fault(offset, next as u64, "no record with a fitting checksum".to_string());
+            self.fault(offset, next as u64, "no record with a valid checksum".to_string());
             at += next;
         }
         Ok(())
@@ -160,7 +160,7 @@ impl Run<'_> {
             }
             SET_COMPRESSION => {
                 let number = get_u32(payload, 0)
-                    .ok_or_else(|| Error::corruption("compression record is cut short").at(offset))?;
+                    .ok_or_else(|| Error::corruption("compression record is truncated").at(offset))?;
                 let Some(make) = &self.options.decompressor else {
                     return Err(Error::not_supported(format!("a log compressed with type {number}")));
                 };

@@ -179,7 +179,7 @@ fn need<T>(what: &str, value: Option<T>) -> Result<T> {
 
 #[cold]
 fn cut_short(what: &str) -> Error {
-    Error::corruption(format!("wide column {what}: cut short"))
+    Error::corruption(format!("wide column {what}: truncated"))
 }
 
 #[cold]

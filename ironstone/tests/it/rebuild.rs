@@ -57,7 +57,7 @@ fn without_anything_to_read_in_a_manifest_tables_and_logs_are_all_it_takes() {
             assert_eq!(rows, expected, "{what}: {report:#?}");
             assert_eq!(report.weight(), Some(Weight::Loss));
             assert!(
-                says(&report, "rows that were deleted or overwritten may be back"),
+                says(&report, "entries that were deleted or overwritten may be back"),
                 "{what}: {report:#?}"
             );
         }
@@ -80,7 +80,7 @@ fn a_whole_manifest_is_used_whatever_has_become_of_current() {
         let (report, rows) = repaired("CURRENT", &damaged);
         assert_eq!(rows, expected);
         assert_eq!(report.weight(), Some(Weight::Mendable), "{report:#?}");
-        assert!(!says(&report, "taken in"), "{report:#?}");
+        assert!(!says(&report, "added to the database"), "{report:#?}");
     }
 }
 
@@ -111,7 +111,7 @@ fn what_a_damaged_table_lost_is_named_without_a_manifest_too() {
             let unknown = report
                 .problems
                 .iter()
-                .any(|p| p.file.ends_with(&name) && p.what.contains("nothing says whose it is"));
+                .any(|p| p.file.ends_with(&name) && p.what.contains("its column family is unknown"));
             if !unknown {
                 differs_only_where_named(&what, &report, &rows, &expected);
             }
@@ -243,7 +243,7 @@ fn every_family_comes_back_in_its_own_order() {
 
     let (options, families) = three_orders(&env);
     let report = repair(DIR, options, families).unwrap();
-    assert!(says(&report, "by the order of names"), "{report:#?}");
+    assert!(says(&report, "from the order of names"), "{report:#?}");
     let (options, families) = three_orders(&env);
     let db = Db::open_with_families(DIR, options, families).unwrap();
     for (name, first) in [("reverse", &b"99"[..]), ("by length", b"0"), ("log only", b"99")] {
@@ -271,7 +271,7 @@ fn writes_of_a_family_without_a_name_stay_in_a_log_that_is_kept() {
     left.retain(|name, _| !name.starts_with("OPTIONS"));
     let env = placed(&left);
     let report = repair(DIR, options(&env), Vec::new()).unwrap();
-    assert!(says(&report, "1 writes of column family 1, whose name nothing tells"), "{report:#?}");
+    assert!(says(&report, "1 writes of column family 1, whose name is unknown"), "{report:#?}");
     let db = Db::open(DIR, options(&env)).unwrap();
     assert_eq!(db.get(b"a").unwrap().as_deref(), Some(&b"1"[..]));
     assert_eq!(db.get(b"b").unwrap().as_deref(), Some(&b"3"[..]));
@@ -470,7 +470,7 @@ fn a_range_deletion_that_was_cut_off_deletes_no_newer_row() {
     for (row, value) in &expected {
         assert_eq!(rows.get(row), Some(value), "{:?}: {report:#?}", row.1.escape_ascii().to_string());
     }
-    assert!(says(&report, "where they were cut off is not known"), "{report:#?}");
+    assert!(says(&report, "the bounds of its range tombstones are unknown"), "{report:#?}");
     differs_only_where_named("cut off", &report, &rows, &expected);
 }
 
@@ -502,5 +502,5 @@ fn of_two_tables_neither_is_the_newer_one() {
     db.close().unwrap();
     let (report, rows) = repaired("two levels", &without_manifest(&files(&env)));
     assert_eq!(rows, expected, "{report:#?}");
-    assert!(report.actions.iter().any(|a| a.contains("overlap in keys and numbers")), "{report:#?}");
+    assert!(report.actions.iter().any(|a| a.contains("overlap in keys and sequence numbers")), "{report:#?}");
 }

@@ -287,7 +287,7 @@ impl<I: InternalIterator, B: Below> CompactionIter<I, B> {
     /// Moves to the next surviving entry. Call only while the iterator is valid.
     #[inline]
     pub fn next(&mut self) {
-        base::invariant!(self.valid, "a compaction iterator that stands on no entry is moved");
+        base::invariant!(self.valid, "an invalid compaction iterator is moved");
         if self.merge.valid() {
             self.next_of_merge();
         } else {
@@ -312,7 +312,7 @@ impl<I: InternalIterator, B: Below> CompactionIter<I, B> {
     /// Returns the internal key of the present entry. Call only while the iterator is valid.
     #[inline]
     pub fn key(&self) -> &[u8] {
-        base::invariant!(self.valid, "a compaction iterator that stands on no entry has no key");
+        base::invariant!(self.valid, "an invalid compaction iterator has no key");
         &self.current
     }
 
@@ -331,7 +331,7 @@ impl<I: InternalIterator, B: Below> CompactionIter<I, B> {
     /// Returns the value of the present entry. Call only while the iterator is valid.
     #[inline]
     pub fn value(&self) -> &[u8] {
-        base::invariant!(self.valid, "a compaction iterator that stands on no entry has no value");
+        base::invariant!(self.valid, "an invalid compaction iterator has no value");
         match self.value_at {
             ValueAt::Input(len) => {
                 base::invariant!(len <= self.input.value().len(), "the value has less than {len} bytes");

@@ -151,7 +151,7 @@ impl<I: InternalIterator> Merging<I> {
     /// Moves only the current source to `target` (an internal key), in the direction of the merge. The merge
     /// skips the entries in between. Call only while the merge is valid.
     pub fn skip_current_to(&mut self, target: &[u8]) {
-        base::invariant!(self.valid, "a merge that stands on no entry is moved");
+        base::invariant!(self.valid, "an invalid merging iterator is moved");
         let source = &mut self.sources[self.winner as usize];
         match self.direction {
             Direction::Forward => source.seek_total(target),
@@ -322,7 +322,7 @@ impl<I: InternalIterator> Merging<I> {
 
     /// Moves all other sources to the first entry after the current entry, in the new direction.
     fn turn(&mut self, to: Direction) {
-        base::invariant!(self.valid, "a merge that stands on no entry changes its direction");
+        base::invariant!(self.valid, "an invalid merging iterator changes its direction");
         let mut at = std::mem::take(&mut self.scratch);
         at.clear();
         at.extend_from_slice(self.sources[self.winner as usize].key());
@@ -401,7 +401,7 @@ impl<I: InternalIterator> InternalIterator for Merging<I> {
 
     #[inline]
     fn next(&mut self) {
-        base::invariant!(self.valid, "a merge that stands on no entry is moved");
+        base::invariant!(self.valid, "an invalid merging iterator is moved");
         if self.direction == Direction::Backward {
             return self.turn(Direction::Forward);
         }
@@ -418,7 +418,7 @@ impl<I: InternalIterator> InternalIterator for Merging<I> {
 
     #[inline]
     fn prev(&mut self) {
-        base::invariant!(self.valid, "a merge that stands on no entry is moved");
+        base::invariant!(self.valid, "an invalid merging iterator is moved");
         if self.direction == Direction::Forward {
             return self.turn(Direction::Backward);
         }

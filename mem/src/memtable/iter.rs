@@ -85,7 +85,7 @@ impl MemIter {
     /// Copies the value at the position out of its cell, because a later put may overwrite the cell.
     #[cold]
     fn copy_value(&mut self) {
-        base::invariant!(self.place != 0, "a value is copied, and the iterator stands on no entry");
+        base::invariant!(self.place != 0, "an invalid memtable iterator has no value");
         if let Some(cells) = self.table.cells.as_ref().filter(|_| Cells::hold(self.entry.trailer() as u8))
             && let Err(error) = cells.read(&self.table.entries, &self.entry, &mut self.copy)
         {
@@ -209,7 +209,7 @@ impl InternalIterator for MemIter {
 
     #[inline]
     fn next(&mut self) {
-        base::invariant!(self.place != 0, "a memtable iterator that stands on no entry is moved");
+        base::invariant!(self.place != 0, "an invalid memtable iterator is moved");
         perf_add(PerfCounter::NextOnMemtableCount, 1);
         if self.checked {
             return self.move_checked(true);
@@ -219,7 +219,7 @@ impl InternalIterator for MemIter {
 
     #[inline]
     fn prev(&mut self) {
-        base::invariant!(self.place != 0, "a memtable iterator that stands on no entry is moved");
+        base::invariant!(self.place != 0, "an invalid memtable iterator is moved");
         perf_add(PerfCounter::PrevOnMemtableCount, 1);
         if self.checked {
             return self.move_checked(false);

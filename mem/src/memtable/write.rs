@@ -200,7 +200,7 @@ impl MemTable {
 
     #[inline]
     fn check_open(&self) -> Result<()> {
-        if self.is_immutable() { Err(Error::invalid_argument("the memtable is sealed")) } else { Ok(()) }
+        if self.is_immutable() { Err(Error::invalid_argument("the memtable is immutable")) } else { Ok(()) }
     }
 
     #[inline]

@@ -82,7 +82,7 @@ pub fn scan(file: &Arc<dyn RandomRead>, mut visit: impl FnMut(BlobRecord) -> Res
 /// than the file has.
 fn read(file: &Arc<dyn RandomRead>, offset: u64, len: usize, end: u64) -> Result<Vec<u8>> {
     if offset.checked_add(len as u64).is_none_or(|last| last > end) {
-        return Err(Error::corruption("the blob file is cut short").at(offset));
+        return Err(Error::corruption("the blob file is truncated").at(offset));
     }
     let mut bytes = vec![0; len];
     match file.read_at(offset, &mut bytes)? {

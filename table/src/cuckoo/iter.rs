@@ -105,13 +105,13 @@ impl InternalIterator for CuckooIter {
     }
 
     fn next(&mut self) {
-        base::invariant!(self.at.is_some(), "a cuckoo iterator that stands on no entry is moved");
+        base::invariant!(self.at.is_some(), "an invalid cuckoo iterator is moved");
         let next = self.at.map(|at| at + 1);
         self.settle(Ok(next));
     }
 
     fn prev(&mut self) {
-        base::invariant!(self.at.is_some(), "a cuckoo iterator that stands on no entry is moved");
+        base::invariant!(self.at.is_some(), "an invalid cuckoo iterator is moved");
         let before = self.at.and_then(|at| at.checked_sub(1));
         self.settle(Ok(before));
     }

@@ -51,7 +51,7 @@ impl Shape {
         let get = |name: &str, what: &str| {
             properties.user(name).ok_or_else(|| Error::corruption(format!("{what} not found")))
         };
-        let cut = |what: &str| Error::corruption(format!("{what} is cut short"));
+        let cut = |what: &str| Error::corruption(format!("{what} is truncated"));
         let word =
             |name: &str, what: &str| get(name, what).and_then(|v| get_u32(v, 0).ok_or_else(|| cut(what)));
         let long =

@@ -130,13 +130,13 @@ impl InternalIterator for PlainIter {
     }
 
     fn next(&mut self) {
-        base::invariant!(self.valid, "a plain iterator that stands on no entry is moved");
+        base::invariant!(self.valid, "an invalid plain iterator is moved");
         let outcome = self.step();
         self.settle(outcome);
     }
 
     fn prev(&mut self) {
-        base::invariant!(self.valid, "a plain iterator that stands on no entry is moved");
+        base::invariant!(self.valid, "an invalid plain iterator is moved");
         let outcome = self.try_before(self.cursor.at);
         self.settle(outcome);
     }

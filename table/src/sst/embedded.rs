@@ -153,11 +153,11 @@ impl InternalIterator for EmbeddedIter {
         self.moved(|rows| rows.seek_total_for_prev(target));
     }
     fn next(&mut self) {
-        base::invariant!(self.valid(), "an iterator that stands on no entry is moved");
+        base::invariant!(self.valid(), "an invalid iterator is moved");
         self.moved(TableIter::next);
     }
     fn prev(&mut self) {
-        base::invariant!(self.valid(), "an iterator that stands on no entry is moved");
+        base::invariant!(self.valid(), "an invalid iterator is moved");
         self.moved(TableIter::prev);
     }
     fn key(&self) -> &[u8] {

@@ -162,7 +162,7 @@ impl IndexCursor {
     pub(super) fn handle(&self) -> BlockHandle {
         base::invariant!(
             self.index().is_none_or(|index| self.at < index.len()),
-            "an index cursor that stands on no block has no handle"
+            "an invalid index cursor has no handle"
         );
         self.index().map_or(BlockHandle::NULL, |index| index.handle(self.at))
     }

@@ -407,7 +407,7 @@ impl InternalIterator for TableIter {
 
     #[inline]
     fn next(&mut self) {
-        base::invariant!(self.rows.valid(), "an iterator that stands on no entry is moved");
+        base::invariant!(self.rows.valid(), "an invalid iterator is moved");
         self.rows.next();
         if !self.rows.valid() {
             self.next_block();
@@ -416,7 +416,7 @@ impl InternalIterator for TableIter {
 
     #[inline]
     fn prev(&mut self) {
-        base::invariant!(self.rows.valid(), "an iterator that stands on no entry is moved");
+        base::invariant!(self.rows.valid(), "an invalid iterator is moved");
         self.rows.prev();
         if !self.rows.valid() {
             self.prev_block();

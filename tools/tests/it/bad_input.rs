@@ -58,7 +58,7 @@ fn a_command_line_that_is_wrong_says_what_there_is() {
             "Convert from universal compaction to level compaction.",
         ),
         (&[&db, "backup"], "--backup_dir: missing backup_dir argument"),
-        (&[&db, "fsck"], "not a database: there is no MANIFEST, table or WAL"),
+        (&[&db, "fsck"], "not a database: there is no MANIFEST, SST file or WAL"),
         (&["dump_wal"], "Argument walfile must be specified."),
     ];
     for (args, words) in cases {

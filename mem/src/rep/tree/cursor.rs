@@ -82,7 +82,7 @@ impl Cursor {
 
     #[inline]
     pub(crate) fn next(&mut self, tree: &Tree, entries: &Entries) {
-        base::invariant!(self.at < self.len, "a cursor that stands on no entry is moved");
+        base::invariant!(self.at < self.len, "an invalid cursor is moved");
         self.at += 1;
         if self.at + AHEAD < self.len {
             entries.prefetch(self.places[(self.at + AHEAD) % CAP]);

@@ -158,7 +158,7 @@ pub fn salvage(
         None => scan::guess_checksum(&source)?,
     };
     let Some((checksum, base_context)) = guess else {
-        out.lose(Part::Data, 0, size, "no block with a fitting checksum".to_string());
+        out.lose(Part::Data, 0, size, "no block with a valid checksum".to_string());
         return Ok(out);
     };
     (source.checksum, source.base_context) = (checksum, base_context);

@@ -43,18 +43,18 @@ impl Run<'_> {
                 let next = self.resume(at, &window, reach);
                 match (next, end) {
                     (Some(next), _) => {
-                        self.lose_data(at, next - at, "no block with a fitting checksum".to_string());
+                        self.lose_data(at, next - at, "no block with a valid checksum".to_string());
                         at = next;
                         continue;
                     }
                     // The range up to `end` is known to be data, so all of it is lost.
                     (None, Some(end)) => {
-                        self.lose_data(at, end - at, "no block with a fitting checksum".to_string());
+                        self.lose_data(at, end - at, "no block with a valid checksum".to_string());
                         return Ok(());
                     }
                     (None, None) => {
                         if !self.out.losses.iter().any(|l| l.part == Part::Footer) {
-                            self.lose_data(at, limit - at, "no block with a fitting checksum".to_string());
+                            self.lose_data(at, limit - at, "no block with a valid checksum".to_string());
                         }
                         return self.behind_data(at);
                     }
