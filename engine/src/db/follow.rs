@@ -16,9 +16,10 @@ use crate::sync::{Arc, Ordering};
 /// The errors of [`Db::open_read_only`].
 pub fn open_to_follow(request: OpenRequest, before: Option<&Db>, skip_wals: bool) -> Result<Db> {
     let overrides = Overrides { skip_wals, ..Overrides::default() };
+    let tail = before.and_then(|before| before.inner.tails.manifest.clone()).unwrap_or_default();
     let before =
         before.map(|before| Before { tables: before.inner.tables.clone(), db_id: before.id().to_string() });
-    open(Opening::new(request, true, overrides)?.after(before))
+    open(Opening::new(request, true, overrides)?.after(before).following(tail))
 }
 
 /// Returns true if the writer of the database wrote nothing since this read-only open. False if this is unknown.
@@ -41,7 +42,7 @@ pub fn catch_up(db: &Db) -> Result<Option<Db>> {
     let inner = &*db.inner;
     let tools = &inner.tools;
     let Some(read) = &inner.read_up_to else { return Ok(None) };
-    let Some(mut tail) = inner.tail.lock().take() else { return Ok(None) };
+    let Some(mut tail) = inner.tails.wal.lock().take() else { return Ok(None) };
     // After a change of the MANIFEST, entries of the WALs may be in SST files too.
     if !read.is_manifest_unchanged(&tools.env, &tools.paths)? {
         return Ok(None);
@@ -73,6 +74,7 @@ pub fn catch_up(db: &Db) -> Result<Option<Db>> {
         missing: Vec::new(),
         read_up_to,
         tail: Some(tail),
+        manifest_tail: inner.tails.manifest.clone(),
         tenant,
     });
     next.inner.shares_tables.store(true, Ordering::Relaxed);

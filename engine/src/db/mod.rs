@@ -51,11 +51,10 @@ use crate::errors::ErrorState;
 use crate::event::{Event, FlushReason};
 use crate::family::{Family, FamilySet};
 use crate::files::{DbLock, Obsolete};
-use crate::opening::{Caches, ReadUpTo, Writing};
+use crate::opening::{Caches, ReadUpTo, Tails, Writing};
 use crate::options::{FlushOptions, WriteOptions};
 use crate::output::JobTools;
 use crate::read::Reads;
-use crate::recovery::Tail;
 use crate::release_notifier::ReleaseNotifier;
 use crate::sequence::{Snapshot, Snapshots};
 use crate::source::TableCache;
@@ -94,8 +93,7 @@ struct Inner {
     guard: OnceLock<Arc<dyn WriteGuard>>,
     /// The end of the files that a read-only open has read.
     read_up_to: Option<ReadUpTo>,
-    /// The state that the next catch-up of a secondary instance needs. The first catch-up takes it.
-    tail: Mutex<Option<Tail>>,
+    tails: Tails,
     /// True if another view of the same reader uses the table cache too. Then a close does not clear the table cache.
     shares_tables: AtomicBool,
     /// Declared last, so that this field is dropped after all others. `None` if the executor has no threads.

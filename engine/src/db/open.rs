@@ -3,7 +3,7 @@
 use base::Result;
 
 use super::{Db, Inner};
-use crate::opening::{OpenRequest, Opened, Opening, Overrides};
+use crate::opening::{OpenRequest, Opened, Opening, Overrides, Tails};
 use crate::ranks;
 use crate::sync::{Arc, AtomicBool, Mutex, OnceLock, RankedMutex};
 use crate::upkeep::write_options_file;
@@ -69,7 +69,7 @@ pub(super) fn assemble(opened: Opened) -> Db {
             history: Default::default(),
             guard: OnceLock::new(),
             read_up_to: opened.read_up_to,
-            tail: Mutex::new(opened.tail),
+            tails: Tails::new(opened.tail, opened.manifest_tail),
             shares_tables: AtomicBool::new(false),
             tenant: opened.tenant,
         }),

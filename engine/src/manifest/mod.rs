@@ -18,6 +18,7 @@ mod current;
 mod lenient;
 mod proof;
 mod recover;
+mod tail;
 
 pub use best::recover_best;
 pub use current::{read_current, write_current, write_identity};
@@ -26,6 +27,7 @@ pub use proof::{read_proof, write_proof};
 pub use recover::{
     FamilyRecord, FileSource, Lost, ManifestEnd, Recovered, recover, recover_file, recover_proved,
 };
+pub use tail::{ManifestTail, SharedTail, recover_following};
 
 use std::path::PathBuf;
 

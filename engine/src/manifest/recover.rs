@@ -21,7 +21,7 @@ use std::path::Path;
 use base::map::HashMap;
 use base::{Error, FamilyId, FileNumber, Result, SequenceNumber};
 use env::{Env, RandomRead, ReadHints};
-use format::edit::{BlobFileAddition, BlobFileGarbage, NewFile, VersionEdit};
+use format::edit::{BlobFileAddition, BlobFileGarbage, EditMark, NewFile, VersionEdit};
 use format::names;
 use format::proof::Extent;
 use format::wal::{Diagnosis, Digest, HOLE, Item, Reader, ReaderOptions, Source};
@@ -207,6 +207,13 @@ pub fn recover_proved(env: &Env, dir: &Path, number: FileNumber, claim: Option<E
 }
 
 fn read_file(env: &Env, path: &Path, number: FileNumber, claim: Option<Extent>) -> Result<Recovered> {
+    let mut reader = open_reader(env, path)?;
+    let mut state = Builder::new(number);
+    let read = read_all(&mut reader, &mut state, claim);
+    described(read, state, path)
+}
+
+pub(super) fn open_reader(env: &Env, path: &Path) -> Result<Reader<FileSource>> {
     let file = env.fs.open_random(path, &ReadHints::default()).map_err(|e| {
         if e.is_not_found() {
             Error::corruption("CURRENT points to a MANIFEST that does not exist").file(path).at(0)
@@ -214,9 +221,11 @@ fn read_file(env: &Env, path: &Path, number: FileNumber, claim: Option<Extent>) 
             e
         }
     })?;
-    let mut reader = Reader::new(FileSource(file), ReaderOptions::default());
-    let mut state = Builder::new(number);
-    let read = read_all(&mut reader, &mut state, claim);
+    Ok(Reader::new(FileSource(file), ReaderOptions::default()))
+}
+
+/// Returns the state after a read, with the file in each error.
+pub(super) fn described(read: Result<()>, state: Builder, path: &Path) -> Result<Recovered> {
     let end = state.out.size;
     let mut out = read
         .and_then(|()| state.finish().map_err(|e| e.at(end)))
@@ -236,18 +245,23 @@ impl Source for FileSource {
     }
 }
 
-fn read_all(reader: &mut Reader<FileSource>, state: &mut Builder, claim: Option<Extent>) -> Result<()> {
-    let mut claim_met = claim.is_none_or(|c| c.bytes == 0);
-    let (durable, mut has_marks) = (claim.map_or(0, |c| c.bytes), false);
-    // The last accepted mark. The seal after a sync and all edits of the next append have the same mark, so only the
-    // first of them is compared with the digest.
-    let mut marked = None;
+/// Reads from the position of the reader to the end.
+pub(super) fn read_all(
+    reader: &mut Reader<FileSource>,
+    state: &mut Builder,
+    claim: Option<Extent>,
+) -> Result<()> {
+    // An earlier read may have passed the claim.
+    let (start, before) = (reader.whole_end(), reader.digest());
+    let is_passed = |c: Extent| c.bytes < start || c.bytes == start && c.digest.is_none_or(|d| d == before);
+    let mut claim_met = claim.is_none_or(|c| c.bytes == 0 || is_passed(c));
+    let durable = claim.map_or(0, |c| c.bytes);
     let torn = loop {
         match reader.next()? {
             Item::Record { bytes, offset, end } => {
                 let edit = VersionEdit::decode(bytes).map_err(|e| e.shifted(offset))?;
                 let mark = edit.mark;
-                has_marks |= mark.is_some();
+                state.has_marks |= mark.is_some();
                 if !edit.is_seal() {
                     state.edit(edit).map_err(|e| e.at(offset))?;
                 }
@@ -255,12 +269,12 @@ fn read_all(reader: &mut Reader<FileSource>, state: &mut Builder, claim: Option<
                 if let Some(mark) = mark {
                     let own = mark.number.is_none_or(|number| number == state.out.number.0);
                     let first = own && mark.offset <= offset && mark.digest == reader.digest_before();
-                    if !first && marked != Some(mark) {
+                    if !first && state.marked != Some(mark) {
                         let at = reader.gap().unwrap_or(offset);
                         let what = "the records before a mark do not match the digest of the mark";
                         return Err(Error::corruption(what).at(at));
                     }
-                    marked = Some(mark);
+                    state.marked = Some(mark);
                 }
                 claim_met |=
                     claim.is_some_and(|c| c.bytes == end && c.digest.is_none_or(|d| d == reader.digest()));
@@ -272,7 +286,7 @@ fn read_all(reader: &mut Reader<FileSource>, state: &mut Builder, claim: Option<
             Item::Corruption(damage) => {
                 let reason = match damaged_not_torn(reader) {
                     Some(what) => format!("{}: {what}", damage.reason),
-                    None if has_marks && damage.offset >= durable => {
+                    None if state.has_marks && damage.offset >= durable => {
                         state.out.end = ManifestEnd::Unreadable { at: state.out.size, followed: false };
                         break Some(damage.offset);
                     }
@@ -280,7 +294,7 @@ fn read_all(reader: &mut Reader<FileSource>, state: &mut Builder, claim: Option<
                 };
                 return Err(Error::corruption(reason).at(damage.offset));
             }
-            Item::Hole { offset } if has_marks && offset >= durable => {
+            Item::Hole { offset } if state.has_marks && offset >= durable => {
                 state.out.end = ManifestEnd::Unreadable { at: state.out.size, followed: false };
                 break Some(offset);
             }
@@ -397,6 +411,7 @@ fn check_file_numbers(edit: &VersionEdit) -> Result<()> {
 }
 
 /// The state after the edits that were read so far.
+#[derive(Clone)]
 pub(super) struct Builder {
     out: Recovered,
     wal_numbers: bool,
@@ -404,6 +419,10 @@ pub(super) struct Builder {
     last_sequence: bool,
     /// Edits of an atomic group whose last edit was not read yet.
     group: Vec<VersionEdit>,
+    has_marks: bool,
+    /// The last accepted mark. The seal after a sync and all edits of the next append have the same mark, so only the
+    /// first of them is compared with the digest.
+    marked: Option<EditMark>,
 }
 
 impl Builder {
@@ -412,7 +431,25 @@ impl Builder {
         let default =
             FamilyRecord { id: FamilyId::DEFAULT, name: "default".to_string(), ..FamilyRecord::default() };
         out.families.insert(FamilyId::DEFAULT, default);
-        Builder { out, wal_numbers: false, next_file: false, last_sequence: false, group: Vec::new() }
+        Builder {
+            out,
+            wal_numbers: false,
+            next_file: false,
+            last_sequence: false,
+            group: Vec::new(),
+            has_marks: false,
+            marked: None,
+        }
+    }
+
+    /// Continues after a read that ended here.
+    pub(super) fn begin_again(&mut self) {
+        self.out.end = ManifestEnd::default();
+    }
+
+    /// Returns true if an atomic group is open.
+    pub(super) fn is_in_group(&self) -> bool {
+        !self.group.is_empty()
     }
 
     /// Applies an edit. Collects the edits of an atomic group, and applies them with the last edit of the group. If

@@ -16,6 +16,7 @@ use crate::components::{Components, FamilyDescriptor};
 use crate::event::{Events, watched};
 use crate::family::FamilySet;
 use crate::files::{DbLock, Paths, refuse_foreign};
+use crate::manifest::SharedTail;
 use crate::options::{DbOptions, FamilyOptions, refuse};
 use crate::output::JobTools;
 use crate::prepared::TwoPhase;
@@ -39,6 +40,8 @@ pub struct Opening {
     pub(super) lock: Option<DbLock>,
     /// The open files of an earlier read-only open.
     pub(super) before: Option<Before>,
+    /// The tail of the MANIFEST, if the reader follows a writer.
+    pub(super) manifest_tail: Option<SharedTail>,
 }
 
 impl Opening {
@@ -85,6 +88,7 @@ impl Opening {
             events,
             lock: None,
             before: None,
+            manifest_tail: None,
         };
         opening.check_existence(&path)?;
         opening.prepare(&mended)?;
@@ -95,6 +99,13 @@ impl Opening {
     #[must_use]
     pub fn after(mut self, before: Option<Before>) -> Self {
         self.before = before;
+        self
+    }
+
+    /// Continues the read of the MANIFEST at this tail, and leaves the new tail there.
+    #[must_use]
+    pub fn following(mut self, manifest_tail: SharedTail) -> Self {
+        self.manifest_tail = Some(manifest_tail);
         self
     }
 

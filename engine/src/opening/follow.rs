@@ -8,9 +8,10 @@ use format::names::FileName;
 use format::proof::Extent;
 
 use crate::files::Paths;
-use crate::manifest::{Recovered, read_current};
+use crate::manifest::{Recovered, SharedTail, read_current};
+use crate::recovery::Tail;
 use crate::source::TableCache;
-use crate::sync::Arc;
+use crate::sync::{Arc, Mutex};
 
 /// How far a read-only open read the MANIFEST and the WALs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -21,6 +22,20 @@ pub struct ReadUpTo {
     oldest_wal: Option<u64>,
     /// Number and bytes of each WAL that was read, ascending.
     wals: Vec<(u64, u64)>,
+}
+
+/// The state that the next catch-up of a reader needs.
+pub struct Tails {
+    /// Where the replay of the WALs continues. The first catch-up takes it.
+    pub wal: Mutex<Option<Tail>>,
+    /// Where the next read of the MANIFEST continues, if the reader follows a writer. The views of the reader share it.
+    pub manifest: Option<SharedTail>,
+}
+
+impl Tails {
+    pub fn new(wal: Option<Tail>, manifest: Option<SharedTail>) -> Tails {
+        Tails { wal: Mutex::new(wal), manifest }
+    }
 }
 
 /// The open files that an open takes over from an earlier open.

@@ -26,7 +26,7 @@ mod setup;
 mod stats_family;
 
 pub use context::Opening;
-pub use follow::{Before, ReadUpTo, tenant};
+pub use follow::{Before, ReadUpTo, Tails, tenant};
 pub use opened::{Opened, Writing};
 pub use request::{OpenRequest, Overrides};
 pub use setup::{

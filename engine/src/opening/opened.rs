@@ -10,6 +10,7 @@ use crate::errors::ErrorState;
 use crate::family::FamilySet;
 use crate::files::{DbLock, Obsolete};
 use crate::jobs::Jobs;
+use crate::manifest::SharedTail;
 use crate::output::JobTools;
 use crate::read::Reads;
 use crate::recovery::Tail;
@@ -51,6 +52,8 @@ pub struct Opened {
     pub read_up_to: Option<ReadUpTo>,
     /// Where a catch-up of a read-only open continues. `None` means that it must replay from the start.
     pub tail: Option<Tail>,
+    /// Where the next read of the MANIFEST continues, if the reader follows a writer.
+    pub manifest_tail: Option<SharedTail>,
     /// Drop this field last: the executor then frees the spare memory of its threads. `None` if the executor has no threads.
     pub tenant: Option<Tenant>,
 }

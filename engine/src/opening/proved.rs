@@ -9,7 +9,7 @@ use format::proof::Proof;
 
 use super::context::Opening;
 use crate::files::{LOST_DIR, Sweep, move_aside};
-use crate::manifest::{ManifestEnd, Recovered, read_current, read_proof, recover_proved};
+use crate::manifest::{ManifestEnd, Recovered, read_current, read_proof, recover_following, recover_proved};
 use crate::prepared::TwoPhase;
 use crate::recovery::Replayed;
 
@@ -37,8 +37,11 @@ impl Opening {
             None
         });
         let claim = proof.as_ref().map(|proof| proof.manifest);
-        let mut recovered = recover_proved(&self.env, &self.paths.db, number, claim)
-            .map_err(|error| self.unless_rolled(number, error))?;
+        let recovered = match &self.manifest_tail {
+            None => recover_proved(&self.env, &self.paths.db, number, claim),
+            Some(tail) => recover_following(&self.env, &self.paths.db, number, claim, tail),
+        };
+        let mut recovered = recovered.map_err(|error| self.unless_rolled(number, error))?;
         if let Err(error) = self.nothing_followed(&recovered) {
             let overtaken = self.is_overtaken(&recovered);
             return Err(if overtaken {

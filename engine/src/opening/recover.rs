@@ -189,6 +189,7 @@ impl Opening {
             missing: Vec::new(),
             read_up_to: None,
             tail: None,
+            manifest_tail: self.manifest_tail.clone(),
             tenant: self.tenant(),
         }
     }

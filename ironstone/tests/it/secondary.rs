@@ -1,5 +1,6 @@
 //! Secondary instances of a writer that flushes, compacts and deletes.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use ironstone::env::{Executor, Inline, ManualClock};
@@ -216,6 +217,70 @@ fn a_catch_up_between_flushes_reads_only_the_new_records() {
         assert!(bytes < 70_000, "{bytes} bytes for one record");
     }
     assert_eq!(count(&secondary.view()), 20_010);
+}
+
+/// Counts the bytes that are read of MANIFESTs.
+#[derive(Default)]
+struct ManifestBytes(std::sync::atomic::AtomicU64);
+
+impl Listener for ManifestBytes {
+    fn on_event(&self, _: &ironstone::Event) {}
+
+    fn watches_file_io(&self) -> bool {
+        true
+    }
+
+    fn on_file_io(&self, operation: &FileOperation<'_>) {
+        let name = operation.path.file_name().unwrap_or_default().to_string_lossy();
+        if operation.op == ironstone::env::Op::Read && name.starts_with("MANIFEST") {
+            self.0.fetch_add(operation.bytes as u64, std::sync::atomic::Ordering::Relaxed);
+        }
+    }
+}
+
+/// The size of the MANIFEST that CURRENT names.
+fn manifest_size(dir: &Path) -> u64 {
+    let current = std::fs::read_to_string(dir.join("CURRENT")).unwrap();
+    std::fs::metadata(dir.join(current.trim())).unwrap().len()
+}
+
+#[test]
+fn a_catch_up_after_a_flush_reads_only_the_new_edits() {
+    let scratch = tempfile::tempdir().unwrap();
+    let mut writing = options();
+    writing.update("disable_auto_compactions=true").unwrap();
+    let writer = Db::open(scratch.path(), writing.clone()).unwrap();
+    let fill = |round: u32| {
+        writer.put(&round.to_be_bytes(), &[b'x'; 100]).unwrap();
+        writer.flush().unwrap();
+    };
+    (0..100).for_each(fill);
+    let bytes = Arc::new(ManifestBytes::default());
+    writing.listeners = vec![bytes.clone()];
+    let secondary = Secondary::open(scratch.path(), writing).unwrap();
+    let read = || bytes.0.swap(0, std::sync::atomic::Ordering::Relaxed);
+    let mut size = manifest_size(scratch.path());
+    assert!(read() >= size && size > 10_000, "{size} bytes");
+    for round in 100..110 {
+        fill(round);
+        secondary.try_catch_up_with_primary().unwrap();
+        let (before, now) = (size, manifest_size(scratch.path()));
+        size = now;
+        assert_eq!(read(), now - before);
+        assert_eq!(count(&secondary.view()), round as usize + 1);
+    }
+    // A compaction, a new column family and a roll of the MANIFEST.
+    writer.compact_range(None, None, &Default::default()).unwrap();
+    writer.create_family(FamilyDescriptor::new("other", options().family)).unwrap();
+    secondary.try_catch_up_with_primary().unwrap();
+    assert!(read() < size, "less than the whole MANIFEST");
+    assert_eq!(count(&secondary.view()), 110);
+    drop(writer);
+    let writer = Db::open(scratch.path(), options()).unwrap();
+    writer.put(b"new", b"1").unwrap();
+    secondary.try_catch_up_with_primary().unwrap();
+    assert_eq!(read(), manifest_size(scratch.path()), "the new MANIFEST is read from its start");
+    assert_eq!(count(&secondary.view()), 111);
 }
 
 #[test]
