@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
+use base::FileNumber;
 use engine::components::FamilyDescriptor;
-use engine::db::Db;
+use engine::db::{Db, remove_table};
 use engine::family::Family;
 use engine::options::{
     BottommostLevelCompaction, CompactRangeOptions, FamilyOptions, SizeApproximationOptions,
@@ -227,4 +228,24 @@ pub(crate) fn get_property(s: &mut Session, io: &mut Io<'_>) -> Outcome {
         Some(value) => Ok(writeln!(io.out, "{name}: {value}")?),
         None => Err(Failure::new(format!("failed to get property: {name}"))),
     }
+}
+
+/// Removes an SST file from the MANIFEST. The entries of the file are lost. RocksDB: `UnsafeRemoveSstFileCommand`.
+pub(crate) fn remove_sst_file(s: &mut Session, io: &mut Io<'_>) -> Outcome {
+    let [number] = &s.args.params[..] else {
+        return Err(Failure::new("SST file number must be specified"));
+    };
+    let number = String::from_utf8_lossy(number).into_owned();
+    let Ok(parsed) = number.parse::<u64>() else {
+        return Err(Failure::new(format!("Failed to parse SST file number {number}")));
+    };
+    let settings = s.settings(io)?;
+    let removed = remove_table(&s.dir()?, &settings.db, FileNumber(parsed))
+        .map_err(|e| Failure::of("failed to unsafely remove SST file", crate::advice::told(&e)))?;
+    writeln!(
+        io.err,
+        "SST file {parsed} of column family [{}], level {}, {} bytes, is not in the MANIFEST any more",
+        removed.family, removed.level, removed.size
+    )?;
+    Ok(writeln!(io.err, "unsafely removed SST file")?)
 }

@@ -72,7 +72,6 @@ const REFUSED_OPTIONS: &[(&str, &str)] = &[
 const REFUSED: &[(&str, &str)] = &[
     ("compaction_progress_dump", "progress files of remote compactions"),
     ("update_manifest", "rewriting the MANIFEST"),
-    ("unsafe_remove_sst_file", "removing tables from the MANIFEST"),
     ("remote_compaction_primary", "remote compaction"),
     ("remote_compaction_worker", "remote compaction"),
 ];
@@ -153,6 +152,7 @@ const COMMANDS: &[Command] = commands! {
     Admin write "ingest_extern_sst" " <input_sst_path> [--move_files]  [--snapshot_consistency]  [--allow_global_seqno]  [--allow_blocking_flush]  [--ingest_behind]  [--write_global_seqno] "
         ["create_if_missing" "move_files" "snapshot_consistency" "allow_global_seqno" "allow_blocking_flush" "ingest_behind" "write_global_seqno"]
         transfer::ingest_external;
+    Admin write "unsafe_remove_sst_file" " <SST file number>      MUST NOT be used on a live DB." [] admin::remove_sst_file;
     Admin read "idump" " [--from] [--to]  [--input_key_hex] [--max_keys=<N>] [--count_only] [--count_delim=<char>] [--stats] [--decode_blob_index]"
         ["from" "to" "input_key_hex" "max_keys" "count_only" "count_delim" "stats" "decode_blob_index"] idump::idump;
     Admin read "list_live_files_metadata" " [--sort_by_filename] [--json]" ["sort_by_filename" "json"] files::list_live;

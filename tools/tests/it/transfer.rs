@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::support::{ldb, ldb_on};
+use crate::support::{ldb, ldb_on, oracle, theirs};
 
 fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
@@ -242,4 +242,47 @@ fn ldb_reads_the_columns_of_several_keys() {
     ldb_on(&path, &["put", "b", "plain"]).good();
     let found = ldb_on(&path, &["multi_get_entity", "a", "b", "q"]).good();
     assert_eq!(found, "a ==> x:1 y:2\nb ==> :plain\nKey not found: q\n");
+}
+
+/// A database with an entry `a` and an entry `b`, whose SST file of `b` is gone. Returns the number of the file.
+fn without_a_file(path: &Path) -> String {
+    let mut options = ironstone::Options::default();
+    options
+        .update("create_if_missing=true;disable_auto_compactions=true;compression=kNoCompression")
+        .unwrap();
+    let db = ironstone::Db::open(path, options).unwrap();
+    for (key, value) in [(b"a", b"1"), (b"b", b"2")] {
+        db.put(key, value).unwrap();
+        db.flush().unwrap();
+    }
+    let newest = db.live_files().into_iter().max_by_key(|file| file.number).unwrap();
+    drop(db);
+    let name = format!("{:06}.sst", newest.number.0);
+    std::fs::remove_file(path.join(name)).unwrap();
+    newest.number.0.to_string()
+}
+
+#[test]
+fn ldb_removes_a_missing_sst_file_from_the_manifest() {
+    let scratch = tempfile::tempdir().unwrap();
+    let (path, other) = (scratch.path().join("data"), scratch.path().join("other"));
+    let number = without_a_file(&path);
+    assert_ne!(ldb_on(&path, &["scan"]).status, 0, "the MANIFEST names a missing file");
+    let wrong = ldb_on(&path, &["unsafe_remove_sst_file", "999"]);
+    assert!(wrong.err.contains("File not present in any level"), "{}", wrong.err);
+    let removed = ldb_on(&path, &["unsafe_remove_sst_file", &number]);
+    assert_eq!((removed.status, removed.text().as_str()), (0, ""));
+    assert!(removed.err.ends_with("unsafely removed SST file\n"), "{}", removed.err);
+    if let Some(tool) = oracle("ldb") {
+        let of = |path: &Path| format!("--db={}", path.display());
+        assert_eq!(theirs(&tool, [&of(&path), "scan"]).text(), "a ==> 1\n");
+        assert_eq!(without_a_file(&other), number);
+        theirs(&tool, [&of(&other), "unsafe_remove_sst_file", &number]);
+        assert_eq!(ldb_on(&other, &["scan"]).good(), "a ==> 1\n");
+    } else {
+        eprintln!("SKIPPED half: set IRONSTONE_ORACLE to the folder of RocksDB's tools");
+    }
+    assert_eq!(ldb_on(&path, &["scan"]).good(), "a ==> 1\n");
+    assert_eq!(ldb_on(&path, &["put", "c", "3"]).good(), "OK\n");
+    assert_eq!(ldb_on(&path, &["scan"]).good(), "a ==> 1\nc ==> 3\n");
 }
