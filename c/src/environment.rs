@@ -142,22 +142,22 @@ c_api! {
         let _ = env;
     }
 
-    /// A hint: the threads keep their I/O priority.
+    /// Does nothing: the threads keep their I/O priority.
     fn rocksdb_env_lower_thread_pool_io_priority(env: mut rocksdb_env_t) {
         let _ = env;
     }
 
-    /// A hint: the threads keep their I/O priority.
+    /// Does nothing: the threads keep their I/O priority.
     fn rocksdb_env_lower_high_priority_thread_pool_io_priority(env: mut rocksdb_env_t) {
         let _ = env;
     }
 
-    /// A hint: the threads keep their CPU priority.
+    /// Does nothing: the threads keep their CPU priority.
     fn rocksdb_env_lower_thread_pool_cpu_priority(env: mut rocksdb_env_t) {
         let _ = env;
     }
 
-    /// A hint: the threads keep their CPU priority.
+    /// Does nothing: the threads keep their CPU priority.
     fn rocksdb_env_lower_high_priority_thread_pool_cpu_priority(env: mut rocksdb_env_t) {
         let _ = env;
     }

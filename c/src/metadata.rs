@@ -163,7 +163,7 @@ c_api! {
         options.start_key = key.map(<[u8]>::to_vec);
     }
 
-    /// Returns null if there is no bound. The bytes end with the handle or with the next change.
+    /// Returns the bound, or null if there is none. The bytes are valid until the next change or the end of the handle.
     fn rocksdb_column_family_metadata_options_get_start_key(
         options: in rocksdb_column_family_metadata_options_t, key_len: out usize
     ) -> Option<Text> {
@@ -178,7 +178,7 @@ c_api! {
         options.end_key = key.map(<[u8]>::to_vec);
     }
 
-    /// Returns null if there is no bound. The bytes end with the handle or with the next change.
+    /// Returns the bound, or null if there is none. The bytes are valid until the next change or the end of the handle.
     fn rocksdb_column_family_metadata_options_get_end_key(
         options: in rocksdb_column_family_metadata_options_t, key_len: out usize
     ) -> Option<Text> {

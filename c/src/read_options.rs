@@ -115,7 +115,7 @@ c_api! {
         options.request_id = Some(request_id.to_vec());
     }
 
-    /// Returns null if there is no request id. The text ends with the handle or with the next change.
+    /// Returns the request id, or null if there is none. The text is valid until the next change or the end of the handle.
     fn rocksdb_readoptions_get_request_id(options: at rocksdb_readoptions_t, request_id_len: out usize) -> Option<Text> {
         request_id_len.set(options.request_id.as_ref().map_or(0, Vec::len));
         options.request_id.as_deref().map(Text::bytes)
@@ -164,7 +164,7 @@ c_api! {
         options.set_table_index(None);
     }
 
-    /// Returns null if there is no user-defined index. The text ends with the handle or with the next change.
+    /// Returns the name of the user-defined index, or null. The text is valid until the next change or the end of the handle.
     fn rocksdb_readoptions_get_table_index_factory_name(
         options: in rocksdb_readoptions_t, name_len: out usize
     ) -> Option<Text> {

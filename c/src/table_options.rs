@@ -185,7 +185,7 @@ c_api! {
         options.set_index(None);
     }
 
-    /// Returns null if there is no user-defined index. The text ends with the handle or with the next change.
+    /// Returns the name of the user-defined index, or null. The text is valid until the next change or the end of the handle.
     fn rocksdb_block_based_options_get_user_defined_index_factory_name(
         options: in rocksdb_block_based_table_options_t, name_len: out usize
     ) -> Option<Text> {

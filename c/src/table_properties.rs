@@ -85,7 +85,7 @@ byte_facts! {
 }
 
 c_api! {
-    /// Returns null if there is no such property. The bytes end with the handle.
+    /// Returns the name of a property, or null if `pos` is too large. The bytes are valid until the handle is destroyed.
     fn rocksdb_table_properties_user_collected_properties_key_at(
         properties: in rocksdb_table_properties_t, pos: usize, key_len: out usize
     ) -> Option<Text> {

@@ -316,7 +316,7 @@ impl Bound {
         self.call(event, |java| Ok(vec![Value::long(db), info(java)?.into()]));
     }
 
-    /// Calls a method with a description of a compaction. The handle of the description ends with the call.
+    /// Calls a method with a description of a compaction. Closes the handle of the description after the call.
     fn call_with_job(&self, event: &'static Callback, info: impl FnOnce() -> JobInfo) {
         if self.wants(event) {
             let handle = Handle::new(info());

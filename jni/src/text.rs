@@ -1,24 +1,24 @@
-//! The text of an error as RocksDB writes the text: the state of `Status`, and so the message of `RocksDBException`.
+//! Converts the text of an error to RocksDB's text: the state of `Status`, which becomes the message of `RocksDBException`.
 //!
-//! An error of the engine says what was being done, what was found, and where. RocksDB has other words for some errors, and
-//! programs compare these words. So the words of RocksDB replace the words of the engine here:
+//! An error of the engine names the operation, the fault and its place. RocksDB has other words for some errors, and
+//! programs compare these words. So this module replaces the words of the engine by the words of RocksDB:
 //!
 //! | error | text |
 //! |---|---|
-//! | of the file system | what was being done, the file, and the text of the system |
+//! | error of the file system | the operation, the file, and the text of the operating system |
 //! | wrong call (`InvalidArgument`, `NotSupported`, `NotFound`) | the message alone |
 //! | Busy, TimedOut, Expired, MergeInProgress | none |
-//! | other | all that the engine knows |
+//! | all other errors | the whole text of the engine |
 //!
 //! Facts: RocksDB `util/status.cc`, `env/io_posix.cc`, `env/fs_posix.cc`, and the messages of its calls.
 
 use base::{Error, Kind, Subcode};
 
-/// The texts that RocksDB gives with the codes Busy, TimedOut, Expired and MergeInProgress. Other statuses of these codes have no
-/// text in RocksDB, and programs compare the message with the name of the code.
+/// The only texts that RocksDB uses with the codes Busy, TimedOut, Expired and MergeInProgress. Other statuses with these codes
+/// have no text in RocksDB, and programs compare the message with the name of the code.
 const RARE_TEXTS: [&str; 3] = ["Recovery in progress", "Recovery already in progress", "Deadline exceeded"];
 
-/// The start of a message of the engine, and the whole text of RocksDB.
+/// Pairs: the start of a message of the engine, and the whole text that RocksDB uses instead.
 const TEXTS: [(&str, &str); 17] = [
     ("no save point is set", ""),
     ("range deletions in a database with pessimistic transactions", ""),
@@ -39,7 +39,7 @@ const TEXTS: [(&str, &str); 17] = [
     ("bad WriteBatch Merge", "bad WriteBatch Merge"),
 ];
 
-/// What the engine does with a file, and RocksDB's words.
+/// The operations of the engine on a file, with the words of RocksDB.
 const DOINGS: [(&str, &str); 6] = [
     ("creating a directory", "While mkdir if missing"),
     ("creating a file", "While open a file for appending"),
@@ -49,7 +49,7 @@ const DOINGS: [(&str, &str); 6] = [
     ("reading a file's status", "while stat a file for size"),
 ];
 
-/// Returns the state of the `Status` of an error: its text without the texts of code and subcode. Empty: no state.
+/// Returns the state of the `Status` of an error: its text without the texts of code and subcode. An empty text means no state.
 pub fn state(error: &Error) -> String {
     let message = error.message();
     if let Some((_, text)) = TEXTS.iter().find(|(start, _)| message.starts_with(start)) {
@@ -66,7 +66,7 @@ pub fn state(error: &Error) -> String {
     }
 }
 
-/// The text of a wrong call.
+/// Returns the text of a wrong call.
 fn call(error: &Error) -> String {
     let message = error.message();
     if let Some(family) = message
@@ -75,14 +75,14 @@ fn call(error: &Error) -> String {
     {
         return format!("cannot call this method on column family {family} that does not enable timestamp");
     }
-    // The name of the option that has a wrong value is not in the message.
+    // The message lacks the name of the option with the wrong value, so take the name from the operation.
     match error.activity().and_then(|doing| doing.strip_prefix("setting option ")) {
         Some(option) => format!("Error parsing {option}: {message}"),
         None => message.to_string(),
     }
 }
 
-/// The text of an error of the file system.
+/// Returns the text of an error of the file system.
 fn file(error: &Error) -> String {
     let Some(doing) = error.activity() else { return whole(error) };
     let message = error.message();
@@ -99,7 +99,7 @@ fn file(error: &Error) -> String {
     }
 }
 
-/// The text of a file that is no SST file.
+/// Returns the text of the error that a file is not an SST file. Returns `None` for another corruption.
 fn table(error: &Error) -> Option<String> {
     let (message, path) = (error.message(), error.path()?.display());
     if message.ends_with("to be an sstable") {
@@ -112,7 +112,7 @@ fn table(error: &Error) -> Option<String> {
     Some(format!("Bad table magic number: expected {expected}, found {found} in {path}"))
 }
 
-/// The text with everything that the engine knows.
+/// Returns the whole text of the engine, without the texts of code and subcode.
 fn whole(error: &Error) -> String {
     let text = error.to_string();
     let text = text.strip_prefix(error.kind().text()).unwrap_or(&text);

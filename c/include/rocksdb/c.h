@@ -1395,7 +1395,7 @@ extern ROCKSDB_LIBRARY_API rocksdb_pinnableslice_t* rocksdb_get_pinned(rocksdb_t
 extern ROCKSDB_LIBRARY_API rocksdb_pinnableslice_t* rocksdb_get_pinned_cf(rocksdb_t* db,
     const rocksdb_readoptions_t* options, rocksdb_column_family_handle_t* column_family,
     const char* key, size_t key_len, char** errptr);
-/* Returns the bytes of the value. The bytes end with the handle. */
+/* Returns the bytes of the value. The bytes are valid until the handle is destroyed. */
 extern ROCKSDB_LIBRARY_API const char* rocksdb_pinnableslice_value(const rocksdb_pinnableslice_t* slice,
     size_t* vlen);
 extern ROCKSDB_LIBRARY_API void rocksdb_pinnableslice_destroy(rocksdb_pinnableslice_t* slice);
@@ -1405,7 +1405,7 @@ extern ROCKSDB_LIBRARY_API rocksdb_pinnable_handle_t* rocksdb_get_pinned_v2(rock
 extern ROCKSDB_LIBRARY_API rocksdb_pinnable_handle_t* rocksdb_get_pinned_cf_v2(rocksdb_t* db,
     const rocksdb_readoptions_t* options, rocksdb_column_family_handle_t* column_family,
     const char* key, size_t key_len, char** errptr);
-/* Returns the bytes of the value. The bytes end with the handle. */
+/* Returns the bytes of the value. The bytes are valid until the handle is destroyed. */
 extern ROCKSDB_LIBRARY_API const char* rocksdb_pinnable_handle_get_value(const rocksdb_pinnable_handle_t* handle,
     size_t* vallen);
 extern ROCKSDB_LIBRARY_API void rocksdb_pinnable_handle_destroy(rocksdb_pinnable_handle_t* handle);
@@ -1616,13 +1616,13 @@ extern ROCKSDB_LIBRARY_API void rocksdb_env_set_bottom_priority_background_threa
 extern ROCKSDB_LIBRARY_API int rocksdb_env_get_bottom_priority_background_threads(const rocksdb_env_t* env);
 /* Does nothing: the close of a database already waits for its background jobs. */
 extern ROCKSDB_LIBRARY_API void rocksdb_env_join_all_threads(rocksdb_env_t* env);
-/* A hint: the threads keep their I/O priority. */
+/* Does nothing: the threads keep their I/O priority. */
 extern ROCKSDB_LIBRARY_API void rocksdb_env_lower_thread_pool_io_priority(rocksdb_env_t* env);
-/* A hint: the threads keep their I/O priority. */
+/* Does nothing: the threads keep their I/O priority. */
 extern ROCKSDB_LIBRARY_API void rocksdb_env_lower_high_priority_thread_pool_io_priority(rocksdb_env_t* env);
-/* A hint: the threads keep their CPU priority. */
+/* Does nothing: the threads keep their CPU priority. */
 extern ROCKSDB_LIBRARY_API void rocksdb_env_lower_thread_pool_cpu_priority(rocksdb_env_t* env);
-/* A hint: the threads keep their CPU priority. */
+/* Does nothing: the threads keep their CPU priority. */
 extern ROCKSDB_LIBRARY_API void rocksdb_env_lower_high_priority_thread_pool_cpu_priority(rocksdb_env_t* env);
 /* Creates a directory. The parent must exist. It is not an error if the directory exists. */
 extern ROCKSDB_LIBRARY_API void rocksdb_create_dir_if_missing(rocksdb_env_t* env, const char* path,
@@ -1957,13 +1957,13 @@ extern ROCKSDB_LIBRARY_API void rocksdb_column_family_metadata_options_destroy(r
 /* Copies the key. Null: no bound. */
 extern ROCKSDB_LIBRARY_API void rocksdb_column_family_metadata_options_set_start_key(rocksdb_column_family_metadata_options_t* options,
     const char* key, size_t key_len);
-/* Returns null if there is no bound. The bytes end with the handle or with the next change. */
+/* Returns the bound, or null if there is none. The bytes are valid until the next change or the end of the handle. */
 extern ROCKSDB_LIBRARY_API const char* rocksdb_column_family_metadata_options_get_start_key(const rocksdb_column_family_metadata_options_t* options,
     size_t* key_len);
 /* Copies the key. Null: no bound. */
 extern ROCKSDB_LIBRARY_API void rocksdb_column_family_metadata_options_set_end_key(rocksdb_column_family_metadata_options_t* options,
     const char* key, size_t key_len);
-/* Returns null if there is no bound. The bytes end with the handle or with the next change. */
+/* Returns the bound, or null if there is none. The bytes are valid until the next change or the end of the handle. */
 extern ROCKSDB_LIBRARY_API const char* rocksdb_column_family_metadata_options_get_end_key(const rocksdb_column_family_metadata_options_t* options,
     size_t* key_len);
 /* Returns the levels and SST files of the default column family. */
@@ -2836,22 +2836,22 @@ extern ROCKSDB_LIBRARY_API void rocksdb_options_set_uint64add_merge_operator(roc
 /* ---- Options that are strings ---- */
 extern ROCKSDB_LIBRARY_API void rocksdb_options_set_db_log_dir(rocksdb_options_t* options,
     const char* dir);
-/* The string ends with the handle, or with the next call of this function. */
+/* Returns the option. The string is valid until the next call of this function, or until the handle is destroyed. */
 extern ROCKSDB_LIBRARY_API const char* rocksdb_options_get_db_log_dir(rocksdb_options_t* options,
     size_t* size);
 extern ROCKSDB_LIBRARY_API void rocksdb_options_set_wal_dir(rocksdb_options_t* options,
     const char* dir);
-/* The string ends with the handle, or with the next call of this function. */
+/* Returns the option. The string is valid until the next call of this function, or until the handle is destroyed. */
 extern ROCKSDB_LIBRARY_API const char* rocksdb_options_get_wal_dir(rocksdb_options_t* options,
     size_t* size);
 extern ROCKSDB_LIBRARY_API void rocksdb_options_set_db_host_id(rocksdb_options_t* options,
     const char* id);
-/* The string ends with the handle, or with the next call of this function. */
+/* Returns the option. The string is valid until the next call of this function, or until the handle is destroyed. */
 extern ROCKSDB_LIBRARY_API const char* rocksdb_options_get_db_host_id(rocksdb_options_t* options,
     size_t* size);
 extern ROCKSDB_LIBRARY_API void rocksdb_options_set_daily_offpeak_time_utc(rocksdb_options_t* options,
     const char* range);
-/* The string ends with the handle, or with the next call of this function. */
+/* Returns the option. The string is valid until the next call of this function, or until the handle is destroyed. */
 extern ROCKSDB_LIBRARY_API const char* rocksdb_options_get_daily_offpeak_time_utc(rocksdb_options_t* options,
     size_t* size);
 
@@ -2967,7 +2967,7 @@ extern ROCKSDB_LIBRARY_API unsigned char rocksdb_readoptions_has_merge_operand_c
 /* Copies a text that names the read for the program. The library does not use it. */
 extern ROCKSDB_LIBRARY_API void rocksdb_readoptions_set_request_id(rocksdb_readoptions_t* options,
     const char* request_id, size_t request_id_len);
-/* Returns null if there is no request id. The text ends with the handle or with the next change. */
+/* Returns the request id, or null if there is none. The text is valid until the next change or the end of the handle. */
 extern ROCKSDB_LIBRARY_API const char* rocksdb_readoptions_get_request_id(rocksdb_readoptions_t* options,
     size_t* request_id_len);
 extern ROCKSDB_LIBRARY_API void rocksdb_readoptions_clear_request_id(rocksdb_readoptions_t* options);
@@ -2983,7 +2983,7 @@ extern ROCKSDB_LIBRARY_API unsigned char rocksdb_readoptions_has_table_filter(co
 extern ROCKSDB_LIBRARY_API void rocksdb_readoptions_set_table_index_factory_from_string(rocksdb_readoptions_t* options,
     const char* value, size_t value_len, char** errptr);
 extern ROCKSDB_LIBRARY_API void rocksdb_readoptions_clear_table_index_factory(rocksdb_readoptions_t* options);
-/* Returns null if there is no user-defined index. The text ends with the handle or with the next change. */
+/* Returns the name of the user-defined index, or null. The text is valid until the next change or the end of the handle. */
 extern ROCKSDB_LIBRARY_API const char* rocksdb_readoptions_get_table_index_factory_name(const rocksdb_readoptions_t* options,
     size_t* name_len);
 
@@ -3265,7 +3265,7 @@ extern ROCKSDB_LIBRARY_API void rocksdb_block_based_options_set_block_cache(rock
 extern ROCKSDB_LIBRARY_API void rocksdb_block_based_options_set_user_defined_index_factory_from_string(rocksdb_block_based_table_options_t* options,
     const char* value, size_t value_len, char** errptr);
 extern ROCKSDB_LIBRARY_API void rocksdb_block_based_options_clear_user_defined_index_factory(rocksdb_block_based_table_options_t* options);
-/* Returns null if there is no user-defined index. The text ends with the handle or with the next change. */
+/* Returns the name of the user-defined index, or null. The text is valid until the next change or the end of the handle. */
 extern ROCKSDB_LIBRARY_API const char* rocksdb_block_based_options_get_user_defined_index_factory_name(const rocksdb_block_based_table_options_t* options,
     size_t* name_len);
 
@@ -3336,7 +3336,7 @@ extern ROCKSDB_LIBRARY_API const char* rocksdb_table_properties_compression_opti
     size_t* size);
 extern ROCKSDB_LIBRARY_API const char* rocksdb_table_properties_seqno_to_time_mapping(const rocksdb_table_properties_t* handle,
     size_t* size);
-/* Returns null if there is no such property. The bytes end with the handle. */
+/* Returns the name of a property, or null if `pos` is too large. The bytes are valid until the handle is destroyed. */
 extern ROCKSDB_LIBRARY_API const char* rocksdb_table_properties_user_collected_properties_key_at(const rocksdb_table_properties_t* properties,
     size_t pos, size_t* key_len);
 extern ROCKSDB_LIBRARY_API const char* rocksdb_table_properties_user_collected_properties_value_at(const rocksdb_table_properties_t* properties,

@@ -176,7 +176,7 @@ c_api! {
         Ok(value.map(|value| Owned(rocksdb_pinnableslice_t { value })))
     }
 
-    /// Returns the bytes of the value. The bytes end with the handle.
+    /// Returns the bytes of the value. The bytes are valid until the handle is destroyed.
     fn rocksdb_pinnableslice_value(slice: in rocksdb_pinnableslice_t, vlen: out usize) -> Text {
         vlen.set(slice.value.len());
         Text::bytes(&slice.value)
@@ -203,7 +203,7 @@ c_api! {
         Ok(value.map(|value| Owned(rocksdb_pinnable_handle_t { value })))
     }
 
-    /// Returns the bytes of the value. The bytes end with the handle.
+    /// Returns the bytes of the value. The bytes are valid until the handle is destroyed.
     fn rocksdb_pinnable_handle_get_value(handle: in rocksdb_pinnable_handle_t, vallen: out usize) -> Text {
         vallen.set(handle.value.len());
         Text::bytes(&handle.value)

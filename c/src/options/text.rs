@@ -25,7 +25,7 @@ c_api! {
         options.db.db_log_dir = dir.to_string();
     }
 
-    /// The string ends with the handle, or with the next call of this function.
+    /// Returns the option. The string is valid until the next call of this function, or until the handle is destroyed.
     fn rocksdb_options_get_db_log_dir(options: mut rocksdb_options_t, size: out usize) -> Text {
         show(&options.db.db_log_dir, &mut options.returned.db_log_dir, &size)
     }
@@ -34,7 +34,7 @@ c_api! {
         options.db.wal_dir = dir.to_string();
     }
 
-    /// The string ends with the handle, or with the next call of this function.
+    /// Returns the option. The string is valid until the next call of this function, or until the handle is destroyed.
     fn rocksdb_options_get_wal_dir(options: mut rocksdb_options_t, size: out usize) -> Text {
         show(&options.db.wal_dir, &mut options.returned.wal_dir, &size)
     }
@@ -43,7 +43,7 @@ c_api! {
         options.db.db_host_id = id.to_string();
     }
 
-    /// The string ends with the handle, or with the next call of this function.
+    /// Returns the option. The string is valid until the next call of this function, or until the handle is destroyed.
     fn rocksdb_options_get_db_host_id(options: mut rocksdb_options_t, size: out usize) -> Text {
         show(&options.db.db_host_id, &mut options.returned.db_host_id, &size)
     }
@@ -52,7 +52,7 @@ c_api! {
         options.db.daily_offpeak_time_utc = range.to_string();
     }
 
-    /// The string ends with the handle, or with the next call of this function.
+    /// Returns the option. The string is valid until the next call of this function, or until the handle is destroyed.
     fn rocksdb_options_get_daily_offpeak_time_utc(options: mut rocksdb_options_t, size: out usize) -> Text {
         show(&options.db.daily_offpeak_time_utc, &mut options.returned.daily_offpeak_time_utc, &size)
     }

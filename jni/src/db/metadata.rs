@@ -123,7 +123,7 @@ fn ranges(java: Java<'_>, slices: JLongs<'_>) -> Outcome<Vec<(Vec<u8>, Vec<u8>)>
     handles.chunks_exact(2).map(|pair| Ok((bytes(pair[0])?, bytes(pair[1])?))).collect::<Outcome<_>>()
 }
 
-/// Returns the options that the flags of `SizeApproximationFlag` ask for.
+/// Converts the flags of `SizeApproximationFlag` to options.
 fn size_options(flags: i8) -> Outcome<SizeApproximationOptions> {
     match flags {
         0..=3 => Ok(SizeApproximationOptions {

@@ -135,7 +135,7 @@ natives! {
         statistics.map_or(Handle::NULL, |statistics| Handle::new(StatisticsObject(statistics)))
     }
 
-    /// A hint without effect, as in C: the engine has no row cache.
+    /// Has no effect, as in the C library: the engine has no row cache.
     fn Options_setRowCache | DBOptions_setRowCache[_](options: Handle, cache: Handle) {
         if !cache.is_null() {
             drop(cache.shared::<CacheObject>()?);

@@ -102,7 +102,7 @@ impl<T: ThreadMode> DBWithThreadMode<T> {
     ///
     /// # Errors
     /// InvalidArgument if the database does not exist or has other column families; IOError if another handle or process
-    /// has the database open; Corruption; NotSupported, with the name of a feature that is not built.
+    /// has the database open; Corruption; NotSupported, with the name of a missing feature.
     pub fn open<P: AsRef<Path>>(opts: &Options, path: P) -> Result<Self, Error> {
         Self::open_cf(opts, path, None::<&str>)
     }

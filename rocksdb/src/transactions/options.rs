@@ -93,7 +93,7 @@ impl OptimisticTransactionOptions {
         OptimisticTransactionOptions::default()
     }
 
-    /// Sets if the transaction takes a snapshot at its begin.
+    /// Sets whether the transaction takes a snapshot at its begin.
     pub fn set_snapshot(&mut self, snapshot: bool) {
         self.inner.set_snapshot = snapshot;
     }
