@@ -1,6 +1,6 @@
 //! SST file managers: limits of space and of the speed of deletions.
 //!
-//! Databases do not use managers yet. An open with a manager fails.
+//! `rocksdb_options_set_sst_file_manager` sets the manager of a database. Databases can share a manager.
 
 use std::sync::Arc;
 
@@ -29,14 +29,14 @@ c_api! {
         drop(manager)
     }
 
-    /// The maximum total size of all tracked files in bytes. 0: no limit.
+    /// Sets the maximum total size of all tracked files, in bytes. 0: no limit.
     fn rocksdb_sst_file_manager_set_max_allowed_space_usage(
         manager: at rocksdb_sst_file_manager_t, max_allowed_space: u64
     ) {
         change(manager, |options| options.max_allowed_space = max_allowed_space);
     }
 
-    /// The free space that is reserved for compactions, in bytes.
+    /// Sets the free space that is reserved for compactions, in bytes.
     fn rocksdb_sst_file_manager_set_compaction_buffer_size(
         manager: at rocksdb_sst_file_manager_t, compaction_buffer_size: u64
     ) {

@@ -3056,10 +3056,10 @@ extern ROCKSDB_LIBRARY_API void rocksdb_ingest_external_file_cf(rocksdb_t* db,
 /* ---- SST file managers: limits of space and of the speed of deletions ---- */
 extern ROCKSDB_LIBRARY_API rocksdb_sst_file_manager_t* rocksdb_sst_file_manager_create(rocksdb_env_t* env);
 extern ROCKSDB_LIBRARY_API void rocksdb_sst_file_manager_destroy(rocksdb_sst_file_manager_t* manager);
-/* The maximum total size of all tracked files in bytes. 0: no limit. */
+/* Sets the maximum total size of all tracked files, in bytes. 0: no limit. */
 extern ROCKSDB_LIBRARY_API void rocksdb_sst_file_manager_set_max_allowed_space_usage(rocksdb_sst_file_manager_t* manager,
     uint64_t max_allowed_space);
-/* The free space that is reserved for compactions, in bytes. */
+/* Sets the free space that is reserved for compactions, in bytes. */
 extern ROCKSDB_LIBRARY_API void rocksdb_sst_file_manager_set_compaction_buffer_size(rocksdb_sst_file_manager_t* manager,
     uint64_t compaction_buffer_size);
 extern ROCKSDB_LIBRARY_API bool rocksdb_sst_file_manager_is_max_allowed_space_reached(rocksdb_sst_file_manager_t* manager);
