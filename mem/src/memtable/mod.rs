@@ -35,7 +35,7 @@ use crate::rep::vector::Vector;
 
 pub use iter::MemIter;
 pub use options::{MemTableOptions, RepKind};
-pub use read::Version;
+pub use read::FoundEntry;
 pub use renumber::renumber;
 pub use write::{Inserted, Writer};
 
@@ -85,8 +85,9 @@ struct Tally {
     /// `u64::MAX` minus the smallest added sequence number, so that zero means "no entry".
     first_seq_inverted: AtomicU64,
     largest_seq: AtomicU64,
-    /// The newest timestamp plus 1; 0 means "no entry". The addition saturates for the timestamp `u64::MAX`.
-    newest_timestamp_next: AtomicU64,
+    newest_timestamp: AtomicU64,
+    /// Set after the first change of `newest_timestamp`.
+    has_timestamp: AtomicBool,
     /// The leaf where the last single insert ended.
     hint: AtomicU32,
     sealed: AtomicBool,
@@ -238,7 +239,8 @@ impl MemTable {
     /// Returns the newest timestamp that was added, as a number. `None` without an entry, and if
     /// [`MemTableOptions::tracks_timestamps`] is not set.
     pub fn newest_timestamp(&self) -> Option<u64> {
-        self.tally.newest_timestamp_next.load(Ordering::Acquire).checked_sub(1)
+        let has_timestamp = self.tally.has_timestamp.load(Ordering::Acquire);
+        has_timestamp.then(|| self.tally.newest_timestamp.load(Ordering::Acquire))
     }
 
     /// Returns the bytes of the arena, the filter and the range tombstones. The engine compares this number
@@ -324,7 +326,7 @@ impl MemTable {
 }
 
 /// A memtable as the owner of pinned values. A token is an address in the arena, made only by
-/// [`Version::pin`] and [`MemIter`]. The type is private, so no other module can request a region.
+/// [`FoundEntry::pin`] and [`MemIter`]. The type is private, so no other module can request a region.
 #[repr(transparent)]
 struct Pins(MemTable);
 

@@ -241,10 +241,11 @@ fn checked_memtables_find_what_memory_did() {
         iter.seek_for_prev(&seek_key(b"k4", 9));
         assert_eq!(user_key(iter.key()), b"k3");
         spoil(&table, b"k5", b'8');
-        let error = table.get(b"k1", 9, |_: Version<'_>| ControlFlow::Break(())).err().unwrap().to_string();
+        let error =
+            table.get(b"k1", 9, |_: FoundEntry<'_>| ControlFlow::Break(())).err().unwrap().to_string();
         let named = ["k7", "k8"].iter().any(|key| error.contains(key));
         assert_eq!((named, error.contains("a key of 2 bytes")), (shows, !shows), "{error}");
-        let visit = |_: Version<'_>| ControlFlow::Break(());
+        let visit = |_: FoundEntry<'_>| ControlFlow::Break(());
         // The searched key is not the changed key, but the search compares the changed key.
         assert!(table.get(b"k1", 9, visit).is_err());
         assert!(table.multi_get(&[b"k1"], 9, |_, _| ControlFlow::Break(())).is_err());
@@ -286,6 +287,22 @@ fn timestamps_bound_what_a_look_up_sees() {
     assert_eq!(newest(&table, &key("a", 15), 9), Some(b"ten".to_vec()));
     assert_eq!(newest(&table, &key("a", 25), 1), Some(b"ten".to_vec()), "an older snapshot");
     assert_eq!(newest(&table, &key("a", 5), 9), None);
+}
+
+#[test]
+fn the_newest_timestamp_is_exact_up_to_the_largest_number() {
+    let order = Order::by_name("leveldb.BytewiseComparator.u64ts").unwrap();
+    let options =
+        MemTableOptions { tracks_timestamps: true, ..MemTableOptions::new(InternalOrder::new(order)) };
+    let table = MemTable::new(options, 1, 1);
+    assert_eq!(table.newest_timestamp(), None);
+    for (seq, timestamp, newest) in
+        [(1, 0, 0), (2, 7, 7), (3, 5, 7), (4, u64::MAX, u64::MAX), (5, 1, u64::MAX)]
+    {
+        let key = [&b"k"[..], &u64::to_le_bytes(timestamp)].concat();
+        table.add(seq, ValueType::Value, &key, b"v").unwrap();
+        assert_eq!(table.newest_timestamp(), Some(newest), "after {timestamp}");
+    }
 }
 
 #[test]

@@ -193,8 +193,8 @@ impl MemTable {
             "the newest timestamp is tracked, and no option asks for it"
         );
         if let Some(bytes) = user_key.last_chunk::<8>() {
-            let next = u64::from_le_bytes(*bytes).saturating_add(1);
-            self.tally.newest_timestamp_next.fetch_max(next, Ordering::AcqRel);
+            self.tally.newest_timestamp.fetch_max(u64::from_le_bytes(*bytes), Ordering::AcqRel);
+            self.tally.has_timestamp.store(true, Ordering::Release);
         }
     }
 
