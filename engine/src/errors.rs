@@ -49,7 +49,7 @@ pub struct Recovery {
 }
 
 /// The column families whose writes are rejected: none, some, or all.
-const NOBODYS: u8 = 0;
+const NONE: u8 = 0;
 const SOME: u8 = 1;
 const ALL: u8 = 2;
 
@@ -119,7 +119,7 @@ impl Inner {
         match (&self.all, self.families.values().any(Noted::stops)) {
             (Some(all), _) if all.stops() => ALL,
             (_, true) => SOME,
-            _ => NOBODYS,
+            _ => NONE,
         }
     }
 
@@ -154,7 +154,7 @@ impl ErrorState {
     pub fn new(paranoid_checks: bool) -> Self {
         ErrorState {
             paranoid_checks,
-            stopped: AtomicU8::new(NOBODYS),
+            stopped: AtomicU8::new(NONE),
             inner: RankedMutex::new(&ranks::ERRORS, Inner::default()),
         }
     }
@@ -162,7 +162,7 @@ impl ErrorState {
     /// Returns true if the writes of at least one column family are rejected. Costs one load.
     #[inline]
     pub fn is_stopped(&self) -> bool {
-        self.stopped.load(Ordering::Acquire) != NOBODYS
+        self.stopped.load(Ordering::Acquire) != NONE
     }
 
     /// Returns true if the writes of some column families are rejected, but not of all.
@@ -216,7 +216,7 @@ impl ErrorState {
     }
 
     /// Returns the stopped column families whose error no resume is trying to clear.
-    pub fn given_up(&self) -> Vec<(FamilyId, Error)> {
+    pub fn unrecoverable(&self) -> Vec<(FamilyId, Error)> {
         let inner = self.inner.lock();
         let planned = inner.recovering || inner.resume_planned;
         let lost = inner.families.iter().filter(|(_, noted)| noted.stops() && (!planned || noted.lasts()));
@@ -291,10 +291,10 @@ impl ErrorState {
             note(&mut inner.all, &error, count)
         };
         if !noted {
-            self.tell(&inner);
+            self.update_stopped(&inner);
             return (error, Remedy::None);
         }
-        self.tell(&inner);
+        self.update_stopped(&inner);
         if !auto_resume {
             remedy = Remedy::None;
         }
@@ -336,7 +336,7 @@ impl ErrorState {
         }
     }
 
-    fn tell(&self, inner: &Inner) {
+    fn update_stopped(&self, inner: &Inner) {
         base::invariant!(
             inner.noted().all(|noted| noted.first <= noted.last && noted.last <= inner.count),
             "a background error is counted after the newest of {} errors",
@@ -418,12 +418,12 @@ impl ErrorState {
 
     /// Clears the error of a column family after the resume has flushed its memtables. `last` is the error count at
     /// the start of the resume: an error that was reported later stays.
-    pub fn got_over(&self, family: FamilyId, last: u64) {
+    pub fn clear_family(&self, family: FamilyId, last: u64) {
         let mut inner = self.inner.lock();
         if inner.families.get(&family).is_some_and(|own| own.last == last && !own.lasts()) {
             inner.families.remove(&family);
         }
-        self.tell(&inner);
+        self.update_stopped(&inner);
     }
 
     /// Returns the error of the column family, if the family failed after its error count was `last`.
@@ -437,7 +437,7 @@ impl ErrorState {
     pub fn forget(&self, family: FamilyId) -> Option<Error> {
         let mut inner = self.inner.lock();
         let gone = inner.families.remove(&family)?;
-        self.tell(&inner);
+        self.update_stopped(&inner);
         Some(gone.error)
     }
 
@@ -455,7 +455,7 @@ impl ErrorState {
         inner.all.take_if(|all| !all.lasts());
         inner.families.retain(|_, own| own.lasts());
         inner.no_jobs = false;
-        self.tell(&inner);
+        self.update_stopped(&inner);
         inner.error().map_or(Ok(()), |error| Err(error.clone()))
     }
 

@@ -13,19 +13,19 @@ use crate::sync::{AtomicBool, AtomicU64, Mutex, Ordering, fence};
 pub struct ReleaseNotifier {
     /// The number of files that left the current versions and were in use at the last look.
     waiting: AtomicU64,
-    rung: AtomicBool,
+    notified: AtomicBool,
     wake: Mutex<Option<Box<dyn Fn() + Send + Sync>>>,
 }
 
 impl ReleaseNotifier {
     /// Sets the function that is called when files may be deleted. Any thread may call the function; it plans a
     /// purge.
-    pub fn on_ring(&self, wake: Box<dyn Fn() + Send + Sync>) {
+    pub fn on_release(&self, wake: Box<dyn Fn() + Send + Sync>) {
         *self.wake.lock() = Some(wake);
     }
 
-    /// Removes the function of `on_ring`.
-    pub fn silence(&self) {
+    /// Removes the function of `on_release`.
+    pub fn remove_callback(&self) {
         *self.wake.lock() = None;
     }
 
@@ -33,21 +33,21 @@ impl ReleaseNotifier {
         self.waiting.store(files, Ordering::Release);
     }
 
-    /// Calls the function of `on_ring` if files wait for deletion. The caller has released its pointers before.
+    /// Calls the function of `on_release` if files wait for deletion. The caller has released its pointers before.
     #[inline]
-    pub fn ring(&self) {
+    pub fn notify(&self) {
         fence(Ordering::SeqCst);
         if self.waiting.load(Ordering::Acquire) > 0
-            && !self.rung.swap(true, Ordering::AcqRel)
+            && !self.notified.swap(true, Ordering::AcqRel)
             && let Some(wake) = &*self.wake.lock()
         {
             wake();
         }
     }
 
-    /// Allows a later `ring` to call the function again. The purge calls this before it looks at the waiting files.
-    pub fn answered(&self) {
-        self.rung.swap(false, Ordering::AcqRel);
+    /// Allows a later `notify` to call the function again. The purge calls this before it looks at the waiting files.
+    pub fn reset(&self) {
+        self.notified.swap(false, Ordering::AcqRel);
         fence(Ordering::SeqCst);
     }
 }

@@ -638,7 +638,7 @@ impl WalSet {
     }
 
     /// Accepts records again, after a resume has started a new WAL. Syncs fail while the failed WAL is needed.
-    pub fn forgive(&self) {
+    pub fn clear_failure(&self) {
         *self.failed.lock() = None;
         self.has_failed.store(false, Ordering::Release);
     }
@@ -684,8 +684,8 @@ impl WalSet {
     }
 
     /// Marks the failed WALs as not needed: all entries that were in memory at the failure are in SST files.
-    pub fn pass_failed(&self) {
-        self.closed.lock().iter_mut().for_each(Closed::pass_failure);
+    pub fn mark_failed_flushed(&self) {
+        self.closed.lock().iter_mut().for_each(Closed::mark_flushed);
     }
 
     /// Returns the error of acknowledged writes that were still in the memory buffer when their WAL failed. Until

@@ -110,7 +110,7 @@ impl Committer {
     }
 
     /// Reports the durable size of the MANIFEST to these WALs from now on. The WALs write it as marks.
-    pub fn tell(&self, wals: Arc<WalSet>) {
+    pub fn set_wals(&self, wals: Arc<WalSet>) {
         let _ = self.wals.set(wals);
     }
 
@@ -284,7 +284,7 @@ impl Committer {
     ///
     /// # Errors
     /// An error of the file system.
-    pub fn go_on(&self, tracked: BTreeMap<u64, Option<u64>>) -> Result<Committed> {
+    pub fn continue_manifest(&self, tracked: BTreeMap<u64, Option<u64>>) -> Result<Committed> {
         let families = self.families.all();
         let wal_number = |family: &Arc<Family>| family.state().wal_number;
         let by_families = families.iter().map(wal_number).min().unwrap_or(0);
@@ -311,16 +311,16 @@ impl Committer {
 
     /// Allows the MANIFEST to record the WALs that each column family needs after the recovery. The open calls this
     /// after older WALs were read from disk and kept WALs were synced.
-    pub fn tell_wal_numbers(&self) {
+    pub fn record_wal_numbers(&self) {
         for family in self.families.all() {
             let mut state = family.state();
             base::invariant!(
-                state.told_wal_number <= state.wal_number,
+                state.recorded_wal_number <= state.wal_number,
                 "the MANIFEST names WAL {} for {family:?}, which needs WAL {}",
-                state.told_wal_number,
+                state.recorded_wal_number,
                 state.wal_number
             );
-            state.told_wal_number = state.wal_number;
+            state.recorded_wal_number = state.wal_number;
         }
     }
 
@@ -333,11 +333,11 @@ impl Committer {
             return self.roll_locked(manifest, records);
         }
         manifest.append(&records)?;
-        self.tell_durable(manifest);
+        self.report_durable_size(manifest);
         Ok(())
     }
 
-    fn tell_durable(&self, manifest: &Manifest) {
+    fn report_durable_size(&self, manifest: &Manifest) {
         if let Some(wals) = self.wals.get() {
             wals.note_manifest(&manifest.durable());
         }
@@ -372,7 +372,7 @@ impl Committer {
         );
         manifest.roll(number, &snapshot, &records)?;
         self.old_manifests.lock().push(old);
-        self.tell_durable(manifest);
+        self.report_durable_size(manifest);
         Ok(())
     }
 

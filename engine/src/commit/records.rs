@@ -90,9 +90,9 @@ pub(super) fn snapshot(
         records.push((add, timestamp_size));
         let state = family.state();
         base::invariant!(
-            state.told_wal_number <= state.wal_number,
+            state.recorded_wal_number <= state.wal_number,
             "the MANIFEST names WAL {} for {family:?}, which needs WAL {}",
-            state.told_wal_number,
+            state.recorded_wal_number,
             state.wal_number
         );
         let version = &state.version;
@@ -104,7 +104,7 @@ pub(super) fn snapshot(
             compact_cursors: (0..version.num_levels())
                 .filter_map(|level| Some((level as u32, version.cursor(level)?.to_vec())))
                 .collect(),
-            wal_number: Some(state.told_wal_number),
+            wal_number: Some(state.recorded_wal_number),
             min_log_number_to_keep: (is_default && min_wal_to_keep > 0).then_some(min_wal_to_keep),
             full_history_ts_low: state.full_history_ts_low.clone(),
             last_sequence: Some(last_sequence),

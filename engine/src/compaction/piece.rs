@@ -171,7 +171,7 @@ fn collection(t: &CompactionTools<'_>, job: &Job, bytes_read: &Arc<AtomicU64>) -
 fn settings(t: &CompactionTools<'_>, job: &Job) -> Result<OutputSettings> {
     let task = &job.task;
     let mut s = t.tools.output(&job.family, job.parts.clone(), task.output_level, false, task.compression)?;
-    s.told = Some((t.tools.events.clone(), job.id));
+    s.events = Some((t.tools.events.clone(), job.id));
     if task.use_bottommost_compression_opts {
         s.compression_options = job.family.options().bottommost_compression_opts;
     }

@@ -91,7 +91,7 @@ impl Db {
         let mut batch = WriteBatch::new();
         batch.put_in(family.id(), FORMAT_VERSION_KEY, version.as_bytes());
         batch.put_in(family.id(), COMPATIBLE_VERSION_KEY, version.as_bytes());
-        self.write(&mut batch, &giving_way())
+        self.write(&mut batch, &low_priority())
     }
 
     fn knows_version(&self, family: &Family) -> bool {
@@ -173,7 +173,7 @@ impl Keeper {
             let key = format!("{second:010}#{name}");
             batch.put_in(family.id(), key.as_bytes(), rise.to_string().as_bytes());
         }
-        writer.write(&mut batch, &giving_way(), None)
+        writer.write(&mut batch, &low_priority(), None)
     }
 }
 
@@ -229,7 +229,7 @@ impl Iterator for StatsHistory {
 }
 
 /// Options of writes that never delay writes of the user.
-fn giving_way() -> WriteOptions {
+fn low_priority() -> WriteOptions {
     WriteOptions { low_pri: true, no_slowdown: true, ..WriteOptions::default() }
 }
 

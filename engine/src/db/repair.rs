@@ -26,7 +26,7 @@ pub fn fsck(request: &OpenRequest) -> Result<Report> {
 /// its own `wal_recovery_mode` (`kAbsoluteConsistency` counts as `kPointInTimeRecovery`).
 ///
 /// # Errors
-/// The errors of [`repair::mend`], and the errors of the open if the database still does not open.
+/// The errors of [`repair::run`], and the errors of the open if the database still does not open.
 pub fn repair(mut request: OpenRequest) -> Result<Report> {
     refuse_empty_path(&request.path)?;
     request.families.extend(repair::families_of_options(&scope(&request))?);
@@ -35,7 +35,7 @@ pub fn repair(mut request: OpenRequest) -> Result<Report> {
         refuse(&family_gaps(&family.name, &family.options, false))?;
     }
     refuse_foreign_dirs(&request)?;
-    let report = repair::mend(&scope(&request))?;
+    let report = repair::run(&scope(&request))?;
     // The report names the losses, so the open must not fail because of lost bytes. A rewritten WAL does not match
     // the predecessor record of the next WAL, and a WAL in the middle may be gone. Recovery must replay the WALs
     // after such a WAL nevertheless. It must not replay WALs after a hole that a crash left in the WALs of a sound

@@ -115,7 +115,7 @@ pub struct State {
     /// The WAL number that the MANIFEST has for the column family. It grows only at a flush, and at the end of a
     /// recovery, after older WALs are synced. If it grew earlier, a power failure could tear an older WAL, and the
     /// open would reject this column family, whose SST files would be newer than the torn WAL.
-    pub told_wal_number: u64,
+    pub recorded_wal_number: u64,
     pub next_epoch: u64,
     /// The history below this timestamp may be gone: compaction may have merged its entries.
     pub full_history_ts_low: Option<Vec<u8>>,
@@ -147,7 +147,7 @@ impl State {
             version,
             super_version_number: 1,
             wal_number,
-            told_wal_number: wal_number,
+            recorded_wal_number: wal_number,
             next_epoch,
             full_history_ts_low: None,
             flush_requested: false,
@@ -361,22 +361,22 @@ impl State {
     }
 
     /// Reserves the immutable memtables that no job has for one flush of several column families.
-    pub fn hold_together(&mut self) {
+    pub fn reserve_together(&mut self) {
         self.immutable_memtables.iter_mut().filter(|m| !m.flushing).for_each(|m| m.together = true);
     }
 
-    /// Returns true if [`State::hold_together`] has reserved a memtable.
-    pub fn holds_together(&self) -> bool {
+    /// Returns true if [`State::reserve_together`] has reserved a memtable.
+    pub fn is_reserved_together(&self) -> bool {
         self.immutable_memtables.iter().any(|m| m.together)
     }
 
-    /// Undoes [`State::hold_together`]: any flush may take the memtables.
-    pub fn let_go(&mut self) {
+    /// Undoes [`State::reserve_together`]: any flush may take the memtables.
+    pub fn release_together(&mut self) {
         self.immutable_memtables.iter_mut().for_each(|m| m.together = false);
         self.flush_requested |= !self.immutable_memtables.is_empty();
     }
 
-    /// Takes all immutable memtables that no job has, including memtables that [`State::hold_together`]
+    /// Takes all immutable memtables that no job has, including memtables that [`State::reserve_together`]
     /// keeps.
     pub fn pick_together(&mut self) -> FlushPick {
         self.immutable_memtables.iter_mut().for_each(|m| m.together = false);
@@ -446,16 +446,16 @@ impl State {
             pick.next_wal()
         );
         base::invariant!(
-            self.told_wal_number <= self.wal_number,
+            self.recorded_wal_number <= self.wal_number,
             "the MANIFEST says that a column family needs no WAL below {}, and it needs WAL {}",
-            self.told_wal_number,
+            self.recorded_wal_number,
             self.wal_number
         );
         self.flushed.retain(|mem| mem.strong_count() > 0);
         self.flushed.extend(flushed.iter().map(|sealed| Arc::downgrade(&sealed.mem)));
         self.immutable_memtables = sealed;
         self.wal_number = self.wal_number.max(pick.next_wal());
-        self.told_wal_number = self.told_wal_number.max(pick.next_wal());
+        self.recorded_wal_number = self.recorded_wal_number.max(pick.next_wal());
         flushed
     }
 

@@ -105,7 +105,7 @@ struct Ring(Arc<ReleaseNotifier>);
 
 impl Drop for Ring {
     fn drop(&mut self) {
-        self.0.ring();
+        self.0.notify();
     }
 }
 

@@ -79,11 +79,11 @@ fn a_flush_is_due_only_if_one_would_take_something() {
     assert!(state.flush_due(1, None));
     state.remove_flushed(&pick);
     assert!(state.flush_due(2, Some(2)));
-    state.hold_together();
+    state.reserve_together();
     seal(&mut state, None);
     assert!(!state.flush_due(1, None), "not before what is kept for others");
     assert!(state.pick_flush(None).memtables.is_empty());
-    state.let_go();
+    state.release_together();
     assert!(state.flush_due(2, None));
     assert_eq!(state.pick_flush(None).memtables.len(), 2);
 }

@@ -78,7 +78,7 @@ impl Obsolete {
             return Vec::new();
         }
         let mut waiting = self.waiting.lock();
-        self.release_notifier.answered();
+        self.release_notifier.reset();
         let (free, held) = std::mem::take(&mut *waiting).into_iter().partition(Waiting::is_free);
         *waiting = held;
         self.release_notifier.set_waiting(waiting.len() as u64);

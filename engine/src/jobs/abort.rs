@@ -46,7 +46,7 @@ impl ManualCompactions {
     }
 
     /// Gives the error of a canceled manual compaction the subcode of the abort, if an abort canceled the compaction.
-    pub(super) fn told_of_abort<T>(&self, outcome: Result<T>) -> Result<T> {
+    pub(super) fn with_abort_subcode<T>(&self, outcome: Result<T>) -> Result<T> {
         outcome.map_err(|error| match error.subcode() {
             Subcode::ManualCompactionPaused if self.schedule.queues().aborts > 0 => aborted(),
             _ => error,

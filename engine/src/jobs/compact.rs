@@ -106,7 +106,7 @@ impl Compactions {
             // The dropped job released its input files.
             self.purge.schedule();
         }
-        self.schedule.tell_pressure();
+        self.schedule.report_pressure();
         self.schedule.pool().notify();
     }
 

@@ -65,7 +65,7 @@ impl Jobs {
 
     /// Lets no job start from now on, and asks the running jobs to end.
     pub fn begin_close(&self) {
-        self.context.obsolete.release_notifier().silence();
+        self.context.obsolete.release_notifier().remove_callback();
         {
             let mut state = self.schedule.queues();
             state.closing = true;

@@ -107,7 +107,7 @@ impl Failures {
             let _state = self.schedule.queues();
             let held = self.context.errors.held();
             let others = self.context.families.all().iter().any(|family| !held.contains(&family.id()));
-            self.context.controller.pass_over(if others { held } else { Vec::new() });
+            self.context.controller.exclude_families(if others { held } else { Vec::new() });
         }
         self.wake_stalled();
         self.schedule.pool().notify();

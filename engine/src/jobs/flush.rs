@@ -96,7 +96,7 @@ impl Flushes {
         } else {
             families.iter().for_each(|family| self.schedule.reconsider(family));
         }
-        self.schedule.tell_pressure();
+        self.schedule.report_pressure();
         self.schedule.pool().notify();
     }
 
@@ -191,7 +191,7 @@ impl Flushes {
         let outcome =
             catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|panic| Err(panicked("a flush", &*panic)));
         if outcome.is_err() {
-            families.iter().for_each(|family| family.state().let_go());
+            families.iter().for_each(|family| family.state().release_together());
         }
         {
             let mut state = self.schedule.queues();

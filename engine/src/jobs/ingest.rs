@@ -291,7 +291,7 @@ impl Ingestions {
                         "the ingested file is in the database, but the original could not be removed: {error}"
                     ));
                 }
-                self.tell_ingested(job, file, &pin);
+                self.report_ingested(job, file, &pin);
             }
             let mut totals = job.family.stats.lock();
             totals.ingested.files += job.files.len() as u64;
@@ -314,7 +314,7 @@ impl Ingestions {
         self.purge.schedule();
     }
 
-    fn tell_ingested(&self, job: &Prepared, file: &PreparedFile, pin: &SuperVersion) {
+    fn report_ingested(&self, job: &Prepared, file: &PreparedFile, pin: &SuperVersion) {
         let number = file.pending.number;
         let found = pin.version.files().find(|(_, meta)| meta.number == number);
         let (level, seq) = found.map_or((0, 0), |(level, meta)| (level, meta.largest_seq));

@@ -122,7 +122,7 @@ impl ManualCompactions {
         self.end_manual(&canceled, options.exclusive_manual_compaction);
         self.schedule.reconsider(family);
         self.schedule.pool().notify();
-        let (done, level) = self.told_of_abort(outcome)?;
+        let (done, level) = self.with_abort_subcode(outcome)?;
         if let Some(level) = level.filter(|_| options.change_level) {
             // A running job could add files to the target level, or take the files of the source level.
             self.disable_manual();
@@ -148,7 +148,7 @@ impl ManualCompactions {
                 return Some(Err(error));
             }
             if state.manual.disabled > 0 || canceled.load(Ordering::Acquire) {
-                return Some(Err(given_up()));
+                return Some(Err(canceled_error()));
             }
             if state.manual.exclusive > 0 || (exclusive && state.manual.running > 0) {
                 return None;
@@ -395,7 +395,7 @@ impl ManualCompactions {
 
     fn check_canceled(&self, options: &CompactRangeOptions) -> Result<()> {
         match &options.canceled {
-            Some(flag) if flag.load(Ordering::Acquire) => Err(given_up()),
+            Some(flag) if flag.load(Ordering::Acquire) => Err(canceled_error()),
             _ => Ok(()),
         }
     }
@@ -411,7 +411,7 @@ fn quarantined(version: &lsm::version::Version, request: &Request) -> Option<Err
     Some(set_aside(number))
 }
 
-fn given_up() -> Error {
+fn canceled_error() -> Error {
     Error::incomplete("the compaction was canceled").with_subcode(Subcode::ManualCompactionPaused)
 }
 

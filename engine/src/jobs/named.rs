@@ -52,7 +52,7 @@ impl ManualCompactions {
             let outputs = made.outputs.into_iter().map(|(number, path)| dirs.table_path(number, path));
             Ok(FilesCompacted { outputs: outputs.collect(), report: made.report })
         });
-        let outcome = self.told_of_abort(outcome);
+        let outcome = self.with_abort_subcode(outcome);
         self.end_manual(&canceled, false);
         self.schedule.reconsider(family);
         self.purge.schedule();
@@ -179,11 +179,11 @@ impl ManualCompactions {
             if files.iter().any(|f| f.being_compacted()) {
                 return invalid("PromoteL0 called during L0 compaction");
             }
-            let meet = |a: &FileMetaData, b: &FileMetaData| {
+            let overlap = |a: &FileMetaData, b: &FileMetaData| {
                 let ends = order.user.compare_without_timestamp(a.largest_user_key(), b.smallest_user_key());
                 ends.is_gt() || ends.is_eq() && !a.largest_is_exclusive()
             };
-            if files.windows(2).any(|w| meet(&w[0], &w[1])) {
+            if files.windows(2).any(|w| overlap(&w[0], &w[1])) {
                 return invalid("L0 has overlapping files");
             }
             let written_to = |level| state.running_of(family.id()).iter().any(|r| r.output_level == level);

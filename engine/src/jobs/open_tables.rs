@@ -36,26 +36,26 @@ impl TableOpener {
     /// Opens every SST file in a job. Reads open the SST files that they need first. The first failure ends the job, and
     /// becomes a background error by its kind and by `paranoid_checks`.
     pub fn open_tables(&self) {
-        let moments: Vec<_> =
+        let super_versions: Vec<_> =
             self.context.families.all().into_iter().map(|family| (family.pin_owned(), family)).collect();
         self.schedule.pool().spawn(Pool::High, &self.me, move |me| {
             me.opening.store(true, Ordering::Release);
-            let tables = moments.iter().flat_map(|(moment, family)| {
-                moment.version.files().map(move |(level, file)| (moment, family, level, file))
+            let tables = super_versions.iter().flat_map(|(super_version, family)| {
+                super_version.version.files().map(move |(level, file)| (super_version, family, level, file))
             });
-            for (moment, family, level, file) in tables {
+            for (super_version, family, level, file) in tables {
                 if me.context.tools.shutting_down.load(Ordering::Acquire) {
                     break;
                 }
                 if family.is_dropped() {
                     continue;
                 }
-                if let Err(error) = me.context.tables.get_at_open(&moment.parts, level, file) {
+                if let Err(error) = me.context.tables.get_at_open(&super_version.parts, level, file) {
                     me.failures.failed(error, ErrorReason::AsyncFileOpen);
                     break;
                 }
             }
-            drop(moments);
+            drop(super_versions);
             me.opening.store(false, Ordering::Release);
             me.schedule.pool().notify();
         });

@@ -37,7 +37,7 @@ impl FilePurger {
     /// Plans a purge each time a reader releases the last reference to an obsolete file.
     pub fn start(&self) {
         let me = self.me.clone();
-        self.context.obsolete.release_notifier().on_ring(Box::new(move || {
+        self.context.obsolete.release_notifier().on_release(Box::new(move || {
             if let Some(me) = me.upgrade() {
                 me.schedule();
             }

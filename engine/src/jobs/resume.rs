@@ -91,7 +91,7 @@ impl Resumes {
                 None => Ok(()),
             };
             match flushed {
-                Ok(()) => self.context.errors.got_over(*id, *noted),
+                Ok(()) => self.context.errors.clear_family(*id, *noted),
                 Err(error) => outcome = outcome.and(Err(error)),
             }
         }
@@ -103,7 +103,7 @@ impl Resumes {
     /// durable, but still keeps the memtables.
     fn needs_one_commit(&self) -> bool {
         self.context.wals.needs_failed()
-            || self.context.families.all().iter().any(|family| family.state().holds_together())
+            || self.context.families.all().iter().any(|family| family.state().is_reserved_together())
     }
 
     fn recover_everything(&self) -> Result<()> {
@@ -121,7 +121,7 @@ impl Resumes {
         sealed.inspect_err(|error| self.failures.flush_failed(error.clone(), &[]))?;
         let families = self.context.families.all();
         if together {
-            self.flush_behind_failed(&families)?;
+            self.flush_in_one_commit(&families)?;
         }
         self.flush_immutable(&families, &[], &|| self.context.errors.during_recovery())?;
         // Start a new MANIFEST, whether or not the failed record was written. The new MANIFEST needs no WAL
@@ -129,7 +129,7 @@ impl Resumes {
         // sequence numbers of this record will be used again.
         writer.pass_old_wals()?;
         let committed = self.context.committer.roll(Vec::new())?;
-        self.context.wals.pass_failed();
+        self.context.wals.mark_failed_flushed();
         self.purge.committed(&committed);
         Ok(())
     }
@@ -190,7 +190,7 @@ impl Resumes {
 
     /// Flushes all immutable memtables of these column families in one commit. After an error, keeps the memtables
     /// together for the next attempt.
-    fn flush_behind_failed(&self, families: &[Arc<Family>]) -> Result<()> {
+    fn flush_in_one_commit(&self, families: &[Arc<Family>]) -> Result<()> {
         let picks = self.schedule.pool().wait_until(|| match self.context.errors.during_recovery() {
             Some(error) => Some(Err(error)),
             None => self.flushes.pick_together(families).map(Ok),
@@ -207,7 +207,7 @@ impl Resumes {
                 Ok(())
             }
             Err(error) => {
-                families.iter().for_each(|family| family.state().hold_together());
+                families.iter().for_each(|family| family.state().reserve_together());
                 self.failures.flush_failed(error.clone(), &[]);
                 Err(error)
             }

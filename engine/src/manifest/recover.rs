@@ -270,7 +270,7 @@ pub(super) fn read_all(
                     let own = mark.number.is_none_or(|number| number == state.out.number.0);
                     let first = own && mark.offset <= offset && mark.digest == reader.digest_before();
                     if !first && state.marked != Some(mark) {
-                        let at = reader.gap().unwrap_or(offset);
+                        let at = reader.hole().unwrap_or(offset);
                         let what = "the records before a mark do not match the digest of the mark";
                         return Err(Error::corruption(what).at(at));
                     }
@@ -317,7 +317,7 @@ pub(super) fn read_all(
     }
     state.out.digest = reader.running_digest();
     let end = reader.whole_end();
-    let at = reader.gap().filter(|gap| *gap < end || torn.is_none()).or(torn).unwrap_or(end);
+    let at = reader.hole().filter(|hole| *hole < end || torn.is_none()).or(torn).unwrap_or(end);
     if torn.is_none() && claim_met && claim.is_some_and(|c| c.bytes == end) {
         state.out.end = ManifestEnd::Proved;
     }
@@ -329,7 +329,7 @@ pub(super) fn read_all(
         ));
         state.out.end.lose(error.at(at), bytes, true);
     }
-    if torn.is_some() || reader.gap().is_some() {
+    if torn.is_some() || reader.hole().is_some() {
         mark_behind(reader, at, &mut state.out)?;
     }
     Ok(())

@@ -78,6 +78,6 @@ impl ManifestTail {
     /// Returns true if the next read can continue here.
     fn is_at_end(&self, recovered: &Recovered) -> bool {
         let is_whole = matches!(recovered.end, ManifestEnd::Proved | ManifestEnd::Complete);
-        is_whole && !self.state.is_in_group() && self.reader.gap().is_none()
+        is_whole && !self.state.is_in_group() && self.reader.hole().is_none()
     }
 }

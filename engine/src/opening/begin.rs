@@ -55,7 +55,7 @@ impl Opening {
             min_wal,
         ));
         let wals = Arc::new(WalSet::new(self.env.clone(), wal_settings(o, &self.paths)?));
-        committer.tell(wals.clone());
+        committer.set_wals(wals.clone());
         let may_keep = o.avoid_flush_during_recovery && self.overrides.mode.is_none();
         let keep_wals = may_keep && replayed.files.is_empty() && !replayed.damaged;
         self.trim_last_wal(found_wals)?;
@@ -93,14 +93,14 @@ impl Opening {
         committer.prepared().recover(sections);
         // The MANIFEST names the oldest WAL that is needed, so the name of this WAL must be durable first.
         wals.sync_dir()?;
-        committer.tell_wal_numbers();
+        committer.record_wal_numbers();
         if !changes.is_empty() {
             committer.commit(changes, false)?;
         } else if !reuses {
             committer.roll(Vec::new())?;
         }
         if reuses && committer.manifest_number() == recovered.number {
-            committer.go_on(recovered.wals.clone())?;
+            committer.continue_manifest(recovered.wals.clone())?;
         }
         // Forget the MANIFEST of the earlier session: `sweep` decides whether it is deleted.
         committer.take_old_manifests();

@@ -105,15 +105,15 @@ impl Opening {
     /// # Errors
     /// Corruption, unless `open_despite_lost_writes` is set. TryAgain if a writer has changed the MANIFEST since it
     /// was read.
-    pub(super) fn told_by_wals(
+    pub(super) fn check_manifest_marks(
         &self,
         recovered: &mut Recovered,
         replayed: &Replayed,
     ) -> Result<Option<(Error, u64)>> {
-        let told = replayed
+        let mark = replayed
             .manifest
-            .filter(|told| told.bytes > recovered.size && !self.options.best_efforts_recovery);
-        let Some(told) = told else { return Ok(None) };
+            .filter(|mark| mark.bytes > recovered.size && !self.options.best_efforts_recovery);
+        let Some(mark) = mark else { return Ok(None) };
         let size = self.env.fs.file_size(&self.paths.manifest(recovered.number));
         // A writer may have rolled the MANIFEST and deleted this file: the read-only open then reads the new MANIFEST.
         if size.map_err(|error| self.unless_rolled(recovered.number, error))? <= recovered.size {
@@ -124,7 +124,7 @@ impl Opening {
                 "another process wrote to the MANIFEST during the read of the WALs; try again",
             ));
         }
-        let (durable, bytes) = (told.bytes, told.bytes - recovered.size);
+        let (durable, bytes) = (mark.bytes, mark.bytes - recovered.size);
         let what = format!(
             "a WAL says that the MANIFEST was durable up to byte {durable}: {bytes} bytes of edits are lost"
         );

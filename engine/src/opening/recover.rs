@@ -29,7 +29,7 @@ use crate::manifest::{Manifest, Recovered, write_identity};
 use crate::output::{FlushPriority, JobTools};
 use crate::prepared::{Numbering, TwoPhase};
 use crate::recovery::{
-    Replay, ReplaySettings, Replayed, build_families, create_database, new_db_id, tell_lost, undecided,
+    Replay, ReplaySettings, Replayed, build_families, create_database, new_db_id, report_lost, undecided,
 };
 use crate::release_notifier::ReleaseNotifier;
 use crate::sequence::{LastSequence, Snapshots};
@@ -112,7 +112,7 @@ impl Opening {
         missing.iter().try_for_each(|i| check_new_name(&requested[*i].name))?;
         let shared = self.shared(&recovered, families, db_id, release_notifier)?;
         if let Some((error, bytes)) = lost {
-            tell_lost(&shared.tools, error, bytes);
+            report_lost(&shared.tools, error, bytes);
         }
         let wals = self.wals_to_replay(&recovered, &shared);
         let oldest = min_wal(&recovered, &shared);
@@ -139,8 +139,8 @@ impl Opening {
             ));
         }
         let replayed = replayed?;
-        if let Some((error, bytes)) = self.told_by_wals(&mut recovered, &replayed)? {
-            tell_lost(&shared.tools, error, bytes);
+        if let Some((error, bytes)) = self.check_manifest_marks(&mut recovered, &replayed)? {
+            report_lost(&shared.tools, error, bytes);
         }
         let last_seq = recovered.last_sequence.max(replayed.last_seq).max(largest_seq(&shared.families));
         shared.tools.sequence.publish(last_seq);

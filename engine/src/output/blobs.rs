@@ -266,7 +266,7 @@ impl OpenBlob {
     fn create(s: &OutputSettings, policy: &BlobPolicy) -> Result<Self> {
         let pending = s.numbers.take_pending();
         let path = s.parts.blob_path(pending.number);
-        if let Some((events, job)) = s.told.as_ref().filter(|(events, _)| events.has_listeners()) {
+        if let Some((events, job)) = s.events.as_ref().filter(|(events, _)| events.has_listeners()) {
             events.emit(&Event::BlobCreationStarted {
                 job: *job,
                 family: Named { id: s.family, name: s.family_name.clone() },
@@ -331,7 +331,7 @@ impl OpenBlob {
             checksum_value: done.file_checksum.map_or_else(Vec::new, |crc| crc.to_be_bytes().to_vec()),
             ..BlobFile::default()
         };
-        if let Some((events, job)) = &s.told {
+        if let Some((events, job)) = &s.events {
             events.info(format_args!(
                 "[{}] [JOB {job}] Generated blob file #{}: {} total blobs, {} total bytes",
                 s.family_name, file.number, file.total_count, file.total_bytes

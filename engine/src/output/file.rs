@@ -93,7 +93,7 @@ pub struct OutputSettings {
     pub file_checksum: bool,
     pub stats: Arc<Stats>,
     /// The receiver of events about new SST files, and the job that writes the files.
-    pub told: Option<(Arc<Events>, JobId)>,
+    pub events: Option<(Arc<Events>, JobId)>,
     /// Decides which job of this database writes first.
     pub flush_priority: Arc<FlushPriority>,
 }
@@ -155,7 +155,7 @@ impl OpenFile {
             preallocate_bytes: s.preallocate_bytes,
             ..AppendHints::default()
         };
-        if let Some((events, job)) = s.told.as_ref().filter(|(events, _)| events.has_listeners()) {
+        if let Some((events, job)) = s.events.as_ref().filter(|(events, _)| events.has_listeners()) {
             events.emit(&Event::TableCreationStarted {
                 job: *job,
                 family: Named { id: s.family, name: s.family_name.clone() },

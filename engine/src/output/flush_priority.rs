@@ -51,26 +51,26 @@ impl FlushPriority {
     pub fn set_hurry(&self, hurry: bool) {
         self.hurry.store(hurry, Ordering::Relaxed);
         if hurry {
-            self.tell();
+            self.wake_all();
         }
     }
 
     /// Ends all waits, because the database closes.
     pub fn close(&self) {
         self.closing.store(true, Ordering::Relaxed);
-        self.tell();
+        self.wake_all();
     }
 
     /// Registers a job that builds blocks. `first` is true for a flush, and false for a compaction, which waits for
     /// flushes.
-    pub(super) fn enter(&self, first: bool) -> Place<'_> {
+    pub(super) fn enter(&self, first: bool) -> JobGuard<'_> {
         if first {
             self.begun.fetch_add(1, Ordering::Relaxed);
             self.flushes.fetch_add(1, Ordering::Relaxed);
         } else {
             self.compactions.fetch_add(1, Ordering::Relaxed);
         }
-        Place { of: self, first, rows: 0, tired_of: 0 }
+        JobGuard { of: self, first, entries: 0, flushes_waited_for: 0 }
     }
 
     fn crowded(&self) -> bool {
@@ -81,34 +81,34 @@ impl FlushPriority {
             && !self.closing.load(Ordering::Relaxed)
     }
 
-    fn tell(&self) {
+    fn wake_all(&self) {
         drop(self.lock.lock());
         self.ended.notify_all();
     }
 }
 
 /// The registration of one job. Ends with the drop.
-pub(super) struct Place<'a> {
+pub(super) struct JobGuard<'a> {
     of: &'a FlushPriority,
     first: bool,
-    rows: u64,
+    entries: u64,
     /// The number of flushes that had begun when this job last ended a wait by timeout.
-    tired_of: u64,
+    flushes_waited_for: u64,
 }
 
-impl Place<'_> {
+impl JobGuard<'_> {
     /// Counts one more entry. At some entries, a compaction waits here.
     #[inline]
-    pub(super) fn row(&mut self) {
-        self.rows += 1;
-        if self.rows.is_multiple_of(EVERY) && !self.first && self.of.crowded() {
+    pub(super) fn count_entry(&mut self) {
+        self.entries += 1;
+        if self.entries.is_multiple_of(EVERY) && !self.first && self.of.crowded() {
             self.wait();
         }
     }
 
     #[cold]
     fn wait(&mut self) {
-        if self.of.begun.load(Ordering::Relaxed) == self.tired_of {
+        if self.of.begun.load(Ordering::Relaxed) == self.flushes_waited_for {
             return;
         }
         let mut held = self.of.lock.lock();
@@ -123,15 +123,15 @@ impl Place<'_> {
             }
         }
         // Do not wait again for the flushes that have begun so far.
-        self.tired_of = self.of.begun.load(Ordering::Relaxed);
+        self.flushes_waited_for = self.of.begun.load(Ordering::Relaxed);
     }
 }
 
-impl Drop for Place<'_> {
+impl Drop for JobGuard<'_> {
     fn drop(&mut self) {
         let count = if self.first { &self.of.flushes } else { &self.of.compactions };
         let before = count.fetch_sub(1, Ordering::Relaxed);
         base::invariant!(before > 0, "more jobs have ended their output than began it");
-        self.of.tell();
+        self.of.wake_all();
     }
 }

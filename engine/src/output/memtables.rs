@@ -34,7 +34,7 @@ pub fn write_memtables(
     let compression = flush_compression(&parts);
     let mut settings = tools.output(family, parts.clone(), 0, true, compression)?;
     settings.purpose = purpose;
-    settings.told = Some((tools.events.clone(), job));
+    settings.events = Some((tools.events.clone(), job));
     let mut state = family.state();
     settings.epoch = match pick.epoch() {
         0 => state.take_epoch(),

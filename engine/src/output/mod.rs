@@ -124,7 +124,7 @@ impl Run<'_> {
         }
         let mut place = self.settings.flush_priority.enter(self.settings.is_flush);
         while rows.valid() {
-            place.row();
+            place.count_entry();
             let row = rows.key();
             base::invariant!(
                 self.range.lower.as_ref().is_none_or(|lower| self

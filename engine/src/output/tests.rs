@@ -5,7 +5,7 @@ const MANY_ROWS: usize = 10_000;
 
 fn turn_rows(flush_priority: &FlushPriority, first: bool) {
     let mut place = flush_priority.enter(first);
-    (0..MANY_ROWS).for_each(|_| place.row());
+    (0..MANY_ROWS).for_each(|_| place.count_entry());
 }
 
 #[test]

@@ -170,7 +170,7 @@ impl JobTools {
             preallocate_bytes: 0,
             file_checksum: db.file_checksum_gen_factory.is_some(),
             stats: self.stats.clone(),
-            told: None,
+            events: None,
             flush_priority: self.flush_priority.clone(),
         })
     }

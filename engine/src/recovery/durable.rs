@@ -42,7 +42,7 @@ pub(super) struct Durable<'a> {
     /// before.
     ends: HashMap<u64, u64>,
     /// WALs whose loss was reported.
-    told: Vec<u64>,
+    reported: Vec<u64>,
 }
 
 /// The state of reading one WAL, compared with the claims about the WAL.
@@ -74,8 +74,8 @@ impl<'a> Durable<'a> {
         let (min_wal, beside_writer) = (settings.min_wal, !settings.may_flush);
         let claims = settings.proved.iter().filter(|e| e.number >= min_wal).map(|e| (e.number, *e)).collect();
         let two_phase = settings.two_phase;
-        let (ends, told) = (HashMap::default(), Vec::new());
-        Durable { tools, accept, beside_writer, min_wal, two_phase, claims, ends, told }
+        let (ends, reported) = (HashMap::default(), Vec::new());
+        Durable { tools, accept, beside_writer, min_wal, two_phase, claims, ends, reported }
     }
 
     pub(super) fn begin(&self, wal: FileNumber) -> Progress {
@@ -110,11 +110,11 @@ impl<'a> Durable<'a> {
                 self.of_other(mark)?;
             } else if mark.bytes <= offset {
                 // Bytes that were not synced at the time of the mark may be a hole that a crash left.
-                let hole = reader.gap().is_some_and(|gap| gap >= mark.bytes);
+                let hole = reader.hole().is_some_and(|hole| hole >= mark.bytes);
                 let written =
                     progress.ends.iter().rev().find(|(end, _)| *end == mark.bytes).map(|(_, digest)| *digest);
                 if written.is_some_and(|d| d != mark.digest) && !hole && mark.bytes > progress.verified {
-                    let at = reader.gap().unwrap_or(0);
+                    let at = reader.hole().unwrap_or(0);
                     self.lost(wal, at, mark.bytes, 0, "the records do not match the digest of a mark")?;
                 }
                 progress.verified = mark.bytes;
@@ -164,7 +164,7 @@ impl<'a> Durable<'a> {
         fault: Option<(u64, &str)>,
         later: &[FileNumber],
     ) -> Result<()> {
-        if self.told.contains(&wal.0) {
+        if self.reported.contains(&wal.0) {
             return Ok(());
         }
         let whole = reader.whole_end();
@@ -173,11 +173,11 @@ impl<'a> Durable<'a> {
         let met = progress.met || progress.is_all(reader);
         let progress =
             &Progress { claim: progress.claim, met, verified: progress.verified, ends: VecDeque::new() };
-        let gap = reader.gap().filter(|gap| *gap >= progress.verified);
-        let at = match (fault, gap) {
-            (Some((at, _)), Some(gap)) => at.min(gap),
+        let hole = reader.hole().filter(|hole| *hole >= progress.verified);
+        let at = match (fault, hole) {
+            (Some((at, _)), Some(hole)) => at.min(hole),
             (Some((at, _)), None) => at,
-            (None, Some(gap)) if gap < whole || !progress.met => gap,
+            (None, Some(hole)) if hole < whole || !progress.met => hole,
             (None, _) => whole,
         };
         self.ends.insert(wal.0, at);
@@ -192,11 +192,11 @@ impl<'a> Durable<'a> {
             return Ok(());
         }
         let mut records = 0;
-        if fault.is_some() || gap.is_some() {
-            let behind = self.behind(wal, at)?;
-            (records, durable) = (behind.records, durable.max(behind.durable));
+        if fault.is_some() || hole.is_some() {
+            let records_after = self.records_after(wal, at)?;
+            (records, durable) = (records_after.records, durable.max(records_after.durable));
             for later in later {
-                durable = durable.max(self.told_by(*later, wal)?);
+                durable = durable.max(self.durable_size_in(*later, wal)?);
             }
         }
         if durable <= at || (progress.met && self.written_since(wal, at)?) {
@@ -204,7 +204,7 @@ impl<'a> Durable<'a> {
         }
         let what = match fault {
             Some((_, what)) => what,
-            None if gap.is_some() => HOLE,
+            None if hole.is_some() => HOLE,
             None => "the WAL ends too early",
         };
         self.lost(wal, at, durable, records, what)
@@ -224,7 +224,7 @@ impl<'a> Durable<'a> {
                 Item::Record { .. } | Item::TimestampSizes { .. } | Item::Predecessor { .. } => {}
                 _ => return Ok(false),
             }
-            if reader.gap().is_some_and(|gap| gap <= at) {
+            if reader.hole().is_some_and(|hole| hole <= at) {
                 return Ok(false);
             }
             if reader.whole_end() > at {
@@ -234,7 +234,7 @@ impl<'a> Durable<'a> {
     }
 
     /// Returns the durable size of `wal` in the first marks of a later WAL; 0 if these marks do not name `wal`.
-    fn told_by(&self, later: FileNumber, wal: FileNumber) -> Result<u64> {
+    fn durable_size_in(&self, later: FileNumber, wal: FileNumber) -> Result<u64> {
         let path = self.tools.paths.wal(later);
         let Ok(file) = self.tools.env.fs.open_random(&path, &ReadHints::default()) else { return Ok(0) };
         let mut reader = Reader::new(FileSource(file), options(later));
@@ -252,8 +252,8 @@ impl<'a> Durable<'a> {
     }
 
     /// Returns the valid records after a fault, and the largest durable size in their marks.
-    fn behind(&self, wal: FileNumber, at: u64) -> Result<Behind> {
-        let mut out = Behind { records: 0, durable: 0 };
+    fn records_after(&self, wal: FileNumber, at: u64) -> Result<RecordsAfter> {
+        let mut out = RecordsAfter { records: 0, durable: 0 };
         let file = self.tools.env.fs.open_random(&self.tools.paths.wal(wal), &ReadHints::default())?;
         let mut reader = Reader::new(FileSource(file), options(wal));
         // The first record of a compressed WAL announces the compression: read it before the search.
@@ -307,7 +307,7 @@ impl<'a> Durable<'a> {
     }
 
     fn lost(&mut self, wal: FileNumber, at: u64, durable: u64, records: u64, what: &str) -> Result<()> {
-        if self.told.contains(&wal.0) {
+        if self.reported.contains(&wal.0) {
             return Ok(());
         }
         base::invariant!(
@@ -316,10 +316,10 @@ impl<'a> Durable<'a> {
             wal.0
         );
         let bytes = durable.saturating_sub(at);
-        let behind =
+        let records_after =
             if records > 0 { format!(", {records} complete records among them") } else { String::new() };
         let error = Error::corruption(format!(
-            "{what}: the WAL was durable up to byte {durable}; {bytes} bytes of acknowledged writes are lost{behind}. \
+            "{what}: the WAL was durable up to byte {durable}; {bytes} bytes of acknowledged writes are lost{records_after}. \
              open_despite_lost_writes opens without them"
         ))
         .file(self.tools.paths.wal(wal))
@@ -328,14 +328,14 @@ impl<'a> Durable<'a> {
         if !self.accept {
             return Err(error);
         }
-        self.told.push(wal.0);
-        tell(self.tools, error, bytes);
+        self.reported.push(wal.0);
+        report_lost(self.tools, error, bytes);
         Ok(())
     }
 }
 
 /// Reports durable writes that are lost: in the info log, to the listeners, and in a property.
-pub fn tell(tools: &JobTools, error: Error, bytes: u64) {
+pub fn report_lost(tools: &JobTools, error: Error, bytes: u64) {
     tools.events.warn(format_args!("Opened without writes that were durable: {error}"));
     tools.stats.database.note_lost(bytes);
     tools.events.emit(&Event::WritesLost { error, bytes });
@@ -349,7 +349,7 @@ pub(super) fn options(wal: FileNumber) -> ReaderOptions {
     }
 }
 
-struct Behind {
+struct RecordsAfter {
     records: u64,
     durable: u64,
 }

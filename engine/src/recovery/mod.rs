@@ -20,7 +20,7 @@ mod trees;
 mod wals;
 
 pub use create::{create_database, new_db_id};
-pub use durable::tell as tell_lost;
+pub use durable::report_lost;
 pub use flush::flush_family;
 pub use keep::keep_wal;
 pub use prepared::undecided;

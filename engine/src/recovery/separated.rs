@@ -41,7 +41,7 @@ pub(super) fn ends_with_placeholder(batch: &Batch<'_>) -> bool {
 
 /// Where and how the batches are replayed.
 #[derive(Clone, Copy)]
-pub(super) struct Place<'a> {
+pub(super) struct ReplayContext<'a> {
     pub tools: &'a JobTools,
     pub families: &'a FamilySet,
     pub two_phase: TwoPhase,
@@ -66,11 +66,12 @@ impl Sections {
     pub fn replay_separated(
         &mut self,
         batch: Batch<'_>,
-        place: Place<'_>,
+        context: ReplayContext<'_>,
         source: Source<'_>,
     ) -> Result<Outcome> {
         let source = Source { numbering: Numbering::PerBatch, ..source };
-        let separated = apply::separate(&batch.bytes()[format::batch::HEADER_LEN..], place.families)?.records;
+        let separated =
+            apply::separate(&batch.bytes()[format::batch::HEADER_LEN..], context.families)?.records;
         let mut outcome = Outcome::default();
         outcome.applied.next_seq = batch.sequence();
         let mut records = Records::behind_header(&separated);
@@ -80,7 +81,7 @@ impl Sections {
             let Some(record) = records.next().transpose()? else { break };
             let Record::Marker(marker) = record else { continue };
             let end = records.offset() - format::batch::HEADER_LEN;
-            check_marker(&marker, place, begun.is_some()).map_err(|error| error.at(start as u64))?;
+            check_marker(&marker, context, begun.is_some()).map_err(|error| error.at(start as u64))?;
             match marker {
                 Marker::BeginPersistedPrepare => {
                     begun = Some(Begun { at: end, kind: SectionKind::Prepared });
@@ -92,7 +93,7 @@ impl Sections {
                         name,
                         &separated,
                         (&section, from..start, end),
-                        place,
+                        context,
                         source,
                         &mut outcome,
                     )?;
@@ -101,8 +102,8 @@ impl Sections {
                 Marker::Commit(name)
                 | Marker::CommitWithTimestamp { xid: name, .. }
                 | Marker::Rollback(name) => {
-                    outcome.apply_separated(&separated[from..end], place.families, source)?;
-                    self.decide(name, place.tools);
+                    outcome.apply_separated(&separated[from..end], context.families, source)?;
+                    self.decide(name, context.tools);
                     from = end;
                 }
                 _ => {}
@@ -111,7 +112,7 @@ impl Sections {
         if begun.is_some() {
             return Err(Error::corruption("a prepared section has no end").at(from as u64));
         }
-        outcome.apply_separated(&separated[from..], place.families, source)?;
+        outcome.apply_separated(&separated[from..], context.families, source)?;
         outcome.next_counted = outcome.applied.next_seq;
         Ok(outcome)
     }
@@ -122,7 +123,7 @@ impl Sections {
         name: &[u8],
         bytes: &[u8],
         (begun, inside, end): (&Begun, Range<usize>, usize),
-        place: Place<'_>,
+        context: ReplayContext<'_>,
         source: Source<'_>,
         outcome: &mut Outcome,
     ) -> Result<()> {
@@ -134,14 +135,14 @@ impl Sections {
             outcome.repeated = true;
             return Ok(());
         }
-        outcome.apply_separated(&bytes[inside.start..end], place.families, source)?;
+        outcome.apply_separated(&bytes[inside.start..end], context.families, source)?;
         let records = without_placeholders(&bytes[begun.at..inside.end])?;
         let section = self
             .waiting
             .entry(name.to_vec())
-            .or_insert_with(|| Section { wal: place.wal, ..Section::new(name) });
+            .or_insert_with(|| Section { wal: context.wal, ..Section::new(name) });
         section.parts.push(SectionPart { first, last, records, kind: begun.kind });
-        let (snapshots, sequence) = (&place.tools.snapshots, &place.tools.sequence);
+        let (snapshots, sequence) = (&context.tools.snapshots, &context.tools.sequence);
         Snapshots::add_undecided(snapshots, sequence, first, last, &section.decision);
         Ok(())
     }
@@ -166,10 +167,10 @@ impl Outcome {
     }
 }
 
-fn check_marker(marker: &Marker<'_>, place: Place<'_>, inside: bool) -> Result<()> {
+fn check_marker(marker: &Marker<'_>, context: ReplayContext<'_>, inside: bool) -> Result<()> {
     match marker {
         Marker::Noop => Ok(()),
-        Marker::BeginPrepare if place.policy == WritePolicy::Unprepared => Err(Error::not_supported(
+        Marker::BeginPrepare if context.policy == WritePolicy::Unprepared => Err(Error::not_supported(
             "WriteCommitted txn tag when write_before_prepare_ is enabled (in WriteUnprepared mode). If it is not due to \
              corruption, the WAL must be emptied before changing the WritePolicy.",
         )),
@@ -177,11 +178,11 @@ fn check_marker(marker: &Marker<'_>, place: Place<'_>, inside: bool) -> Result<(
             "WriteCommitted txn tag when write_after_commit_ is disabled (in WritePrepared/WriteUnprepared mode). If it is \
              not due to corruption, the WAL must be emptied before changing the WritePolicy.",
         )),
-        Marker::BeginUnprepare if place.policy != WritePolicy::Unprepared => Err(Error::not_supported(
+        Marker::BeginUnprepare if context.policy != WritePolicy::Unprepared => Err(Error::not_supported(
             "WriteUnprepared txn tag when write_before_prepare_ is disabled (in WriteCommitted/WritePrepared mode). If it is \
              not due to corruption, the WAL must be emptied before changing the WritePolicy.",
         )),
-        Marker::BeginPersistedPrepare | Marker::BeginUnprepare if place.two_phase == TwoPhase::Refused => {
+        Marker::BeginPersistedPrepare | Marker::BeginUnprepare if context.two_phase == TwoPhase::Refused => {
             Err(Error::not_supported("WAL contains prepared transactions. Open with TransactionDB::Open()."))
         }
         _ if inside == matches!(marker, Marker::EndPrepare(_)) => Ok(()),

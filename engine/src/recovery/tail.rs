@@ -128,7 +128,7 @@ impl Tail {
                 }
             }
         }
-        let is_unknown = self.reader.is_recycled() || self.reader.gap().is_some();
+        let is_unknown = self.reader.is_recycled() || self.reader.hole().is_some();
         self.read.insert(self.wal.0, (self.reader.whole_end(), self.reader.digest()));
         Ok(if is_unknown { Ended::Unknown } else { Ended::Here })
     }

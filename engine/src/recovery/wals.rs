@@ -92,8 +92,8 @@ pub struct Replay<'a> {
 
 /// Whether replay reads more records of this WAL.
 enum Verdict {
-    GoOn,
-    EndOfThisLog,
+    Continue,
+    EndOfWal,
 }
 
 impl<'a> Replay<'a> {
@@ -190,7 +190,7 @@ impl<'a> Replay<'a> {
                                 Some((offset, error.message())),
                                 later,
                             )?;
-                            self.meet(wal, Finding::Damage, error.at(offset))?
+                            self.handle(wal, Finding::Damage, error.at(offset))?
                         }
                         Err(Fault::Fatal(error)) => return Err(error.at(offset)),
                     };
@@ -207,14 +207,14 @@ impl<'a> Replay<'a> {
                     )?;
                     let finding = self.classify(Finding::TornEnd, reader.is_recycled(), &progress, &reader);
                     let error = format!("the WAL ends in the middle of a record; {dropped} bytes are lost");
-                    let verdict = self.meet(wal, finding, Error::corruption(error).at(offset))?;
+                    let verdict = self.handle(wal, finding, Error::corruption(error).at(offset))?;
                     (verdict, offset, None)
                 }
                 Item::Corruption(damage) => {
                     self.fault(wal, &progress, &reader, damage.offset, &damage.reason, later)?;
                     let finding = self.classify(Finding::Damage, damage.recycled, &progress, &reader);
                     let error = Error::corruption(damage.reason).at(damage.offset);
-                    let verdict = self.meet(wal, finding, error)?;
+                    let verdict = self.handle(wal, finding, error)?;
                     (verdict, damage.offset, None)
                 }
                 Item::OldRecord { offset, .. } => {
@@ -228,18 +228,18 @@ impl<'a> Replay<'a> {
                     )?;
                     older_at.get_or_insert(offset);
                     let error = Error::corruption("a record of the former WAL of a recycled file").at(offset);
-                    (self.meet(wal, Finding::OldRecord, error)?, offset, None)
+                    (self.handle(wal, Finding::OldRecord, error)?, offset, None)
                 }
                 Item::Hole { offset } => {
                     self.durable.end(wal, &progress, &reader, Some((offset, HOLE)), later)?;
-                    match self.meet(wal, Finding::Hole, Error::corruption(HOLE).at(offset))? {
-                        Verdict::GoOn => continue,
-                        Verdict::EndOfThisLog => break,
+                    match self.handle(wal, Finding::Hole, Error::corruption(HOLE).at(offset))? {
+                        Verdict::Continue => continue,
+                        Verdict::EndOfWal => break,
                     }
                 }
                 Item::TimestampSizes { sizes, offset } => {
                     self.check_timestamps(&sizes).map_err(|e| e.at(offset))?;
-                    (Verdict::GoOn, offset, None)
+                    (Verdict::Continue, offset, None)
                 }
                 Item::Predecessor { info, offset } => match self.predecessor_fault(&info) {
                     Some(error) if self.verifies_predecessors() => {
@@ -247,11 +247,11 @@ impl<'a> Replay<'a> {
                         // this WAL is lost.
                         let behind = reader.whole_end();
                         self.durable.end(wal, &progress, &reader, Some((behind, error.message())), later)?;
-                        (self.meet(wal, Finding::Damage, error.at(offset))?, offset, None)
+                        (self.handle(wal, Finding::Damage, error.at(offset))?, offset, None)
                     }
                     fault => {
                         self.done.damaged |= fault.is_some();
-                        (Verdict::GoOn, offset, None)
+                        (Verdict::Continue, offset, None)
                     }
                 },
                 Item::EndOfLog => {
@@ -260,13 +260,13 @@ impl<'a> Replay<'a> {
                 }
             };
             self.durable.read(wal, &mut progress, &reader, offset, &marks.unwrap_or_default().durable)?;
-            if matches!(verdict, Verdict::EndOfThisLog) {
+            if matches!(verdict, Verdict::EndOfWal) {
                 break;
             }
         }
         self.durable.pass(wal);
         if self.done.damaged || reader.is_recycled() {
-            self.doubt(wal.0);
+            self.set_in_doubt(wal.0);
         }
         let (bytes, digest) = (reader.whole_end(), Some(reader.digest()));
         if !was_dropping || !self.dropping {
@@ -283,7 +283,7 @@ impl<'a> Replay<'a> {
         }
         let read = Predecessor { wal_number: wal.0, size_bytes: size, last_seqno_recorded: last_in_wal };
         self.previous = Some((read, bytes));
-        if later.is_empty() && self.can_continue() && !reader.is_recycled() && reader.gap().is_none() {
+        if later.is_empty() && self.can_continue() && !reader.is_recycled() && reader.hole().is_none() {
             let read = std::mem::take(&mut self.replayed);
             self.done.tail = Some(Tail::new(wal, reader, read, self.settings.min_wal));
         }
@@ -317,7 +317,7 @@ impl<'a> Replay<'a> {
             return Err(Fault::Report(Error::corruption(format!("sequence {seq} is too large"))));
         }
         let short = older.iter().find(|mark| self.is_short(mark));
-        if self.goes_on(seq, older) || (!older.is_empty() && short.is_none()) {
+        if self.continues(seq, older) || (!older.is_empty() && short.is_none()) {
             self.dropping = false;
             self.cut_off = None;
         } else if !self.dropping && short.is_some() && !self.is_point_in_time() {
@@ -330,7 +330,7 @@ impl<'a> Replay<'a> {
                     "{PASSED_OVER}WAL {:06} follows WAL {older:06}: {bytes} bytes were written to WAL {older:06}, and some of them are missing",
                     wal.0
                 ));
-                self.doubt(older);
+                self.set_in_doubt(older);
             }
         } else if let Some(short) = short.filter(|_| !self.dropping) {
             let (older, bytes) = (short.wal_number, short.bytes);
@@ -341,11 +341,11 @@ impl<'a> Replay<'a> {
             self.stop(FileNumber(older));
         }
         if self.dropping {
-            return Ok(Verdict::EndOfThisLog);
+            return Ok(Verdict::EndOfWal);
         }
         Batch::new(bytes).and_then(|b| b.verify()).map_err(Fault::Fatal)?;
         if self.is_left_at_a_hole(seq, batch::count(bytes)) {
-            return Ok(Verdict::GoOn);
+            return Ok(Verdict::Continue);
         }
         *last_in_wal = seq;
         let filtered = self.filter(bytes, wal)?;
@@ -374,7 +374,7 @@ impl<'a> Replay<'a> {
             };
         self.check_family(applied.unknown)?;
         if repeated {
-            return Ok(Verdict::GoOn);
+            return Ok(Verdict::Continue);
         }
         if self.next_seq.is_some_and(|next| applied.next_seq < next) {
             return Err(Fault::Fatal(Error::corruption(format!(
@@ -397,7 +397,7 @@ impl<'a> Replay<'a> {
         if (applied.memtable_full || crowded) && self.settings.may_flush {
             self.flush_full(crowded).map_err(Fault::Fatal)?;
         }
-        Ok(Verdict::GoOn)
+        Ok(Verdict::Continue)
     }
 
     /// Returns the batch that the WAL filter puts in the place of `bytes`. A WAL that a filter changed is never replayed
@@ -419,7 +419,7 @@ impl<'a> Replay<'a> {
         if self.settings.policy.numbering() == Numbering::PerBatch || unmarked() {
             let ReplaySettings { two_phase, policy, .. } = self.settings;
             let (tools, families) = (self.tools, self.families);
-            let place = separated::Place { tools, families, two_phase, policy, wal };
+            let place = separated::ReplayContext { tools, families, two_phase, policy, wal };
             return self.sections.replay_separated(batch, place, source);
         }
         if has_markers {
@@ -480,7 +480,7 @@ impl<'a> Replay<'a> {
     /// replayed, the batch must follow the last sequence number of the MANIFEST and must name no older WAL, as
     /// after a recovery. If the batch names older WALs, its sequence number proves nothing: the MANIFEST may know
     /// the sequence number of a record that these WALs have lost.
-    fn goes_on(&self, seq: SequenceNumber, older: &[Mark]) -> bool {
+    fn continues(&self, seq: SequenceNumber, older: &[Mark]) -> bool {
         let Some(next) = self.next_seq.or_else(|| older.is_empty().then_some(self.settings.last_seq + 1))
         else {
             return false;
@@ -489,7 +489,7 @@ impl<'a> Replay<'a> {
     }
 
     /// Does what the recovery mode decides about a finding. `error` describes the finding.
-    fn meet(&mut self, wal: FileNumber, finding: Finding, error: Error) -> Result<Verdict> {
+    fn handle(&mut self, wal: FileNumber, finding: Finding, error: Error) -> Result<Verdict> {
         base::invariant!(error.offset().is_some(), "{finding:?} in WAL {} has no offset", wal.0);
         let is_known = finding == Finding::Hole && self.waived.contains(&wal.0);
         let decision = match is_known {
@@ -500,7 +500,7 @@ impl<'a> Replay<'a> {
         self.done.damaged = true;
         let error = error.file(self.tools.paths.wal(wal));
         if !is_known {
-            self.tell(finding, decision, &error);
+            self.log_finding(finding, decision, &error);
         }
         match decision {
             Decision::Fail => return Err(error),
@@ -508,7 +508,7 @@ impl<'a> Replay<'a> {
                 if finding != Finding::OldRecord {
                     self.waived.insert(wal.0);
                 }
-                return Ok(Verdict::GoOn);
+                return Ok(Verdict::Continue);
             }
             Decision::EndOfWal => {}
             Decision::Stop => self.stop(wal),
@@ -518,12 +518,12 @@ impl<'a> Replay<'a> {
                 self.cut_off = cut_off;
             }
         }
-        Ok(Verdict::EndOfThisLog)
+        Ok(Verdict::EndOfWal)
     }
 
     /// Writes a finding to the info log. A torn end at which point-in-time recovery stops is the usual result
     /// of a crash, and old records are the usual end of a recycled WAL.
-    fn tell(&self, finding: Finding, decision: Decision, error: &Error) {
+    fn log_finding(&self, finding: Finding, decision: Decision, error: &Error) {
         let events = &self.tools.events;
         match (finding, decision) {
             (Finding::OldRecord, _) | (Finding::TornEnd | Finding::Hole, Decision::Fail) => {}
@@ -583,11 +583,11 @@ impl<'a> Replay<'a> {
         self.done.damaged = true;
         self.done.stopped_at = Some(wal.0);
         self.cut_off = Some(wal.0);
-        self.doubt(wal.0);
+        self.set_in_doubt(wal.0);
     }
 
     /// Records that this WAL is in doubt. See [`Replayed::in_doubt`].
-    fn doubt(&mut self, wal: u64) {
+    fn set_in_doubt(&mut self, wal: u64) {
         self.done.in_doubt = Some(self.done.in_doubt.map_or(wal, |oldest| oldest.min(wal)));
     }
 

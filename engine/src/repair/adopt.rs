@@ -23,21 +23,21 @@ use table::sst::salvage::{Part, Salvaged};
 
 use super::found::{Edges, FoundWal, Proofs, State, Survey, Table};
 use super::terms::{descriptor_of, newest_options, problem, table_dirs};
-use super::{Scope, Weight, whose};
+use super::{Scope, Weight, identity};
 use crate::components::FamilyDescriptor;
 use crate::manifest::FamilyRecord;
 use crate::options::file::OptionsFile;
 
 /// An SST file that may be added.
-pub(super) struct Stray {
+pub(super) struct OrphanFile {
     pub number: u64,
     pub path: PathBuf,
     /// `None` if the properties cannot be read.
     pub properties: Option<Properties>,
 }
 
-impl Stray {
-    fn probe(scope: &Scope, number: u64, path: PathBuf) -> Result<Stray> {
+impl OrphanFile {
+    fn probe(scope: &Scope, number: u64, path: PathBuf) -> Result<OrphanFile> {
         let file = scope.options.env.fs.open_random(&path, &ReadHints::default())?;
         let size = file.size()?;
         let options = OpenOptions { file_number: FileNumber(number), ..OpenOptions::default() };
@@ -49,7 +49,7 @@ impl Stray {
             }
             Err(error) => return Err(error.file(&path)),
         };
-        Ok(Stray { number, path, properties })
+        Ok(OrphanFile { number, path, properties })
     }
 
     /// Returns the column family that the properties name.
@@ -93,12 +93,12 @@ impl Stray {
 impl Survey {
     /// Handles SST files that no record of the MANIFEST names. If edits may be lost, adds the SST files; otherwise
     /// only notes them.
-    pub(super) fn strays(&mut self, scope: &Scope) -> Result<()> {
-        let strays = self.find_strays(scope)?;
+    pub(super) fn orphans(&mut self, scope: &Scope) -> Result<()> {
+        let orphans = self.find_strays(scope)?;
         let lost_records =
             self.manifest.lost_end || self.manifest.faults.iter().any(|f| f.lost_bytes > 0 && !f.at_end);
         let mut wanted = Vec::new();
-        for (number, path) in strays {
+        for (number, path) in orphans {
             let deleted = self.manifest.deleted.contains(&number);
             if !self.manifest_damaged || deleted || !(lost_records || self.current_damaged) {
                 self.report.problems.push(problem(
@@ -109,19 +109,19 @@ impl Survey {
                 ));
                 continue;
             }
-            wanted.push(Stray::probe(scope, number, path)?);
+            wanted.push(OrphanFile::probe(scope, number, path)?);
         }
         self.found_families(scope, &wanted)?;
         let mut proofs = self.in_wals.proofs();
-        for stray in &wanted {
-            self.adopt(scope, stray, &mut proofs)?;
+        for orphan in &wanted {
+            self.adopt(scope, orphan, &mut proofs)?;
         }
         if self.rebuilt { self.finish_rebuild(scope, &wanted, &proofs) } else { Ok(()) }
     }
 
     fn find_strays(&mut self, scope: &Scope) -> Result<BTreeMap<u64, PathBuf>> {
         let known: HashSet<u64> = self.tables.iter().map(|t| t.record.number).collect();
-        let mut strays: BTreeMap<u64, PathBuf> = BTreeMap::new();
+        let mut orphans: BTreeMap<u64, PathBuf> = BTreeMap::new();
         let of_families: Vec<_> = scope.families.iter().flat_map(|f| table_dirs(scope, f)).collect();
         for dir in scope.paths.all_with(&of_families) {
             let found = match scope.options.env.fs.list(dir) {
@@ -138,15 +138,15 @@ impl Survey {
                 if known.contains(&number.0) {
                     continue;
                 }
-                if let Some(other) = strays.get(&number.0) {
+                if let Some(other) = orphans.get(&number.0) {
                     let what = format!("another SST file has the same file number: {}", other.display());
                     self.put_aside(dir.join(&name), &what);
                     continue;
                 }
-                strays.insert(number.0, dir.join(&name));
+                orphans.insert(number.0, dir.join(&name));
             }
         }
-        Ok(strays)
+        Ok(orphans)
     }
 
     fn put_aside(&mut self, path: PathBuf, why: &str) {
@@ -156,20 +156,20 @@ impl Survey {
     }
 
     /// Returns the column family of an SST file, or the reason why the column family is unknown.
-    fn owner(&self, stray: &Stray) -> std::result::Result<FamilyRecord, String> {
+    fn owner(&self, orphan: &OrphanFile) -> std::result::Result<FamilyRecord, String> {
         let families = &self.manifest.recovered.families;
         let only = || {
             (families.len() == 1 && self.in_wals.only_default())
                 .then(|| families.get(&FamilyId::DEFAULT))
                 .flatten()
         };
-        let own = stray.id().and_then(|id| families.get(&id)).filter(|family| stray.is_of(family));
-        let is_silent = stray.id().is_none() || stray.is_external();
+        let own = orphan.id().and_then(|id| families.get(&id)).filter(|family| orphan.is_of(family));
+        let is_silent = orphan.id().is_none() || orphan.is_external();
         let family = match own.or_else(|| only().filter(|_| is_silent)) {
             Some(family) => family,
             None if is_silent => return Err("its column family is unknown".to_string()),
             None => {
-                let (id, name) = (stray.id().unwrap_or_default(), stray.family_name().unwrap_or_default());
+                let (id, name) = (orphan.id().unwrap_or_default(), orphan.family_name().unwrap_or_default());
                 return Err(match families.get(&id) {
                     Some(family) => {
                         format!(
@@ -183,7 +183,7 @@ impl Survey {
                 });
             }
         };
-        match (stray.comparator(), family.comparator.as_deref()) {
+        match (orphan.comparator(), family.comparator.as_deref()) {
             (Some(own), Some(other)) if own != other => Err(format!(
                 "its comparator is {own}, but the comparator of column family {} is {other}",
                 family.name
@@ -192,16 +192,16 @@ impl Survey {
         }
     }
 
-    fn adopt(&mut self, scope: &Scope, stray: &Stray, proofs: &mut Proofs) -> Result<()> {
-        let path = stray.path.clone();
-        let family = match self.owner(stray) {
+    fn adopt(&mut self, scope: &Scope, orphan: &OrphanFile, proofs: &mut Proofs) -> Result<()> {
+        let path = orphan.path.clone();
+        let family = match self.owner(orphan) {
             Ok(family) => family,
             Err(why) => {
                 self.put_aside(path, &why);
                 return Ok(());
             }
         };
-        if stray.says(names::EMBEDDED_BLOB_STATS) {
+        if orphan.says(names::EMBEDDED_BLOB_STATS) {
             return Err(
                 Error::not_supported("an SST file with embedded blobs, without its MANIFEST").file(&path)
             );
@@ -214,10 +214,10 @@ impl Survey {
         self.report.num_bytes += size;
         let options = OpenOptions {
             order: order.clone(),
-            file_number: FileNumber(stray.number),
+            file_number: FileNumber(orphan.number),
             ..OpenOptions::default()
         };
-        let mut facts = Facts::new(&family, order.clone(), stray, size);
+        let mut facts = Facts::new(&family, order.clone(), orphan, size);
         let salvaged = salvage(file.clone(), size, &options, &mut |row, value| facts.row(row, value, proofs))
             .map_err(|e| e.file(&path))?;
         let rows = facts.rows();
@@ -226,7 +226,7 @@ impl Survey {
             self.report.problems.push(problem(Weight::Note, path, None, "an unfinished SST file"));
             return Ok(());
         };
-        if !self.rebuilt && !stray.is_external() && self.wals.iter().any(|wal| wal.holds(&record)) {
+        if !self.rebuilt && !orphan.is_external() && self.wals.iter().any(|wal| wal.holds(&record)) {
             self.report.problems.push(problem(
                 Weight::Note,
                 path,
@@ -235,7 +235,7 @@ impl Survey {
             ));
             return Ok(());
         }
-        if stray.lacks_number() {
+        if orphan.lacks_number() {
             self.number(scope, &family, &order, &mut record)?;
         }
         origin(&mut record, &salvaged);
@@ -243,8 +243,8 @@ impl Survey {
             record.file_checksum = crc_of(&*file)?.to_be_bytes().to_vec();
             record.file_checksum_func_name = "FileChecksumCrc32c".to_string();
         }
-        let in_place = self.place(scope, &descriptor, stray, &mut record);
-        self.tell_adopted(stray, &family.name, &record, &salvaged);
+        let in_place = self.place(scope, &descriptor, orphan, &mut record);
+        self.report_added(orphan, &family.name, &record, &salvaged);
         self.report.num_rows += salvaged.num_rows;
         self.last_seq = self.last_seq.max(record.largest_seqno);
         let state = if salvaged.is_whole() && in_place { State::Whole } else { State::Rewrite };
@@ -296,14 +296,20 @@ impl Survey {
 
     /// Sets the path id of the SST file. Returns false if the file is in no directory of its column family, or has an
     /// old name.
-    fn place(&self, scope: &Scope, family: &FamilyDescriptor, stray: &Stray, record: &mut NewFile) -> bool {
+    fn place(
+        &self,
+        scope: &Scope,
+        family: &FamilyDescriptor,
+        orphan: &OrphanFile,
+        record: &mut NewFile,
+    ) -> bool {
         let dirs = table_dirs(scope, family);
-        let place = stray.path.parent().and_then(|own| dirs.iter().position(|dir| dir == own));
+        let place = orphan.path.parent().and_then(|own| dirs.iter().position(|dir| dir == own));
         record.path_id = place.unwrap_or(0) as u32;
-        place.is_some() && stray.path.extension().is_some_and(|extension| extension == "sst")
+        place.is_some() && orphan.path.extension().is_some_and(|extension| extension == "sst")
     }
 
-    fn tell_adopted(&mut self, stray: &Stray, family: &str, record: &NewFile, salvaged: &Salvaged) {
+    fn report_added(&mut self, orphan: &OrphanFile, family: &str, record: &NewFile, salvaged: &Salvaged) {
         let whole = (Some(user_key(&record.smallest).to_vec()), Some(user_key(&record.largest).to_vec()));
         let (weight, what) = if self.rebuilt {
             let (rows, range_deletions) = (salvaged.num_rows, salvaged.tombstones.len());
@@ -316,10 +322,10 @@ impl Survey {
             let what = "no readable record of the MANIFEST names this SST file: the file is added to the database; entries that were deleted later may be back";
             (Weight::Loss, what.to_string())
         };
-        let mut found = problem(weight, stray.path.clone(), None, &what);
+        let mut found = problem(weight, orphan.path.clone(), None, &what);
         (found.family, found.range) = (Some(family.to_string()), Some(whole.clone()));
         self.report.problems.push(found.clone());
-        if stray.lacks_number() {
+        if orphan.lacks_number() {
             found.weight = Weight::Loss;
             found.what = format!(
                 "only the MANIFEST had the sequence number of this ingested SST file: its entries get the sequence number \
@@ -333,7 +339,7 @@ impl Survey {
             found.what = "its properties cannot be read: its column family is assumed".to_string();
             self.report.problems.push(found);
         }
-        self.table_problems(&stray.path, family, salvaged, &whole);
+        self.table_problems(&orphan.path, family, salvaged, &whole);
     }
 }
 
@@ -355,9 +361,9 @@ struct Facts<'a> {
 }
 
 impl<'a> Facts<'a> {
-    fn new(family: &'a FamilyRecord, order: Order, stray: &Stray, file_size: u64) -> Self {
+    fn new(family: &'a FamilyRecord, order: Order, orphan: &OrphanFile, file_size: u64) -> Self {
         let record =
-            NewFile { number: stray.number, file_size, smallest_seqno: u64::MAX, ..NewFile::default() };
+            NewFile { number: orphan.number, file_size, smallest_seqno: u64::MAX, ..NewFile::default() };
         Facts { family, order, record, blob_files: BTreeSet::new() }
     }
 
@@ -413,7 +419,7 @@ impl<'a> Facts<'a> {
 
 /// Adds the origin of the SST file to the record, from the table properties.
 fn origin(record: &mut NewFile, salvaged: &Salvaged) {
-    record.unique_id = whose::id(salvaged).unwrap_or_default();
+    record.unique_id = identity::id(salvaged).unwrap_or_default();
     let Some(properties) = &salvaged.properties else { return };
     record.oldest_ancester_time = properties.creation_time;
     record.file_creation_time = properties.file_creation_time;

@@ -32,13 +32,13 @@ use crate::sync::Arc;
 ///
 /// # Errors
 /// The errors of [`super::survey`]. `IoError` if the database is open elsewhere. Errors of writing files.
-pub fn mend(scope: &Scope) -> Result<Report> {
+pub fn run(scope: &Scope) -> Result<Report> {
     let _lock = DbLock::take(&*scope.options.env.fs, &scope.paths.db)?;
     let survey = look(scope)?;
     if survey.report.is_sound() && !survey.current_damaged {
         return Ok(survey.report);
     }
-    Mending::new(scope, survey)?.run()
+    Repair::new(scope, survey)?.run()
 }
 
 /// Returns the record of the SST file that replaces `old`. The old bounds stay: they limit range tombstones that
@@ -58,7 +58,7 @@ pub(super) fn rewritten(old: &NewFile, new: &OutputFile) -> NewFile {
     }
 }
 
-pub(super) struct Mending<'a> {
+pub(super) struct Repair<'a> {
     pub(super) scope: &'a Scope,
     pub(super) env: &'a Env,
     pub(super) survey: Survey,
@@ -73,12 +73,12 @@ pub(super) struct Mending<'a> {
     replaced: Vec<PathBuf>,
 }
 
-impl<'a> Mending<'a> {
+impl<'a> Repair<'a> {
     fn new(scope: &'a Scope, survey: Survey) -> Result<Self> {
         let env = &scope.options.env;
         let lost = scope.paths.db.join(LOST_DIR);
         env.fs.create_dir_all(&lost)?;
-        Ok(Mending {
+        Ok(Repair {
             scope,
             env,
             numbers: Numbers::new(survey.next_number),
@@ -246,7 +246,7 @@ impl<'a> Mending<'a> {
             preallocate_bytes: 0,
             file_checksum: o.file_checksum_gen_factory.is_some(),
             stats: Stats::new(None, self.env.clock.clone()),
-            told: None,
+            events: None,
             flush_priority: Arc::new(FlushPriority::new(usize::MAX)),
         }
     }

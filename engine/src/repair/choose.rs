@@ -50,7 +50,7 @@ pub(super) fn choose(scope: &Scope, report: &mut Report) -> Result<Chosen> {
             continue;
         }
         let older = named.or(newest).is_some_and(|latest| *number < latest) && !is_proved(scope, *number);
-        let faults = tell_faults(scope, report, *number, &read, named.is_none());
+        let faults = report_faults(scope, report, *number, &read, named.is_none());
         if older {
             let path = scope.paths.manifest(*number);
             let what = "the newest MANIFEST cannot be read, so the repair uses this older MANIFEST: SST files that were deleted \
@@ -133,7 +133,7 @@ fn read(scope: &Scope, report: &mut Report, number: FileNumber) -> Result<Option
 
 /// Reports the damage of the MANIFEST. If `unnamed`, also reports that CURRENT names no MANIFEST. Returns true
 /// if edits are missing.
-fn tell_faults(
+fn report_faults(
     scope: &Scope,
     report: &mut Report,
     number: FileNumber,

@@ -88,7 +88,7 @@ impl Survey {
         let own = |(i, t): &(usize, &Table)| *i != at && t.family == table.family && t.state != State::Gone;
         let others: Vec<_> = self.tables.iter().enumerate().filter(own).map(|(_, t)| t).collect();
         if !others.iter().any(|t| {
-            t.record.smallest_seqno == 0 && t.record.number > table.record.number && meet(&order, t, table)
+            t.record.smallest_seqno == 0 && t.record.number > table.record.number && overlap(&order, t, table)
         }) {
             return Ok(None);
         }
@@ -119,7 +119,7 @@ impl Survey {
 }
 
 /// Returns true if the key ranges of the SST files overlap.
-fn meet(order: &Order, a: &Table, b: &Table) -> bool {
+fn overlap(order: &Order, a: &Table, b: &Table) -> bool {
     let before = |a: &Table, b: &Table| {
         order.compare(user_key(&a.record.largest), user_key(&b.record.smallest)).is_lt()
     };

@@ -11,21 +11,21 @@ use table::sst::salvage::{Part, Salvaged};
 use table::unique_id::UniqueId;
 
 /// Compares the entries of an SST file with its record in the MANIFEST.
-pub(super) struct Rows<'a> {
+pub(super) struct RecordCheck<'a> {
     order: &'a Order,
     record: &'a NewFile,
     /// The number of entries that do not fit the record.
-    strangers: u64,
+    misfits: u64,
     /// The internal key of the last entry. Empty before the first entry.
     last: Vec<u8>,
 }
 
-impl<'a> Rows<'a> {
+impl<'a> RecordCheck<'a> {
     pub(super) fn new(order: &'a Order, record: &'a NewFile) -> Self {
-        Rows { order, record, strangers: 0, last: Vec::new() }
+        RecordCheck { order, record, misfits: 0, last: Vec::new() }
     }
 
-    pub(super) fn row(&mut self, key: &[u8]) {
+    pub(super) fn entry(&mut self, key: &[u8]) {
         let record = self.record;
         let beside = |bound: &[u8]| self.order.compare_without_timestamp(user_key(key), user_key(bound));
         let seq: SequenceNumber = sequence(key);
@@ -33,7 +33,7 @@ impl<'a> Rows<'a> {
             && beside(&record.largest).is_le()
             && seq <= record.largest_seqno;
         // With timestamps, skip the check: if they are not persisted, the keys of the record have none.
-        self.strangers += u64::from(!inside && self.order.timestamp_size() == 0);
+        self.misfits += u64::from(!inside && self.order.timestamp_size() == 0);
         self.last.clear();
         self.last.extend_from_slice(key);
     }
@@ -42,7 +42,7 @@ impl<'a> Rows<'a> {
     pub(super) fn is_foreign(&self, salvaged: &Salvaged) -> bool {
         match id(salvaged) {
             Some(found) if self.record.unique_id != [0; 2] => found != self.record.unique_id,
-            _ => self.strangers > 0,
+            _ => self.misfits > 0,
         }
     }
 
@@ -50,13 +50,13 @@ impl<'a> Rows<'a> {
     /// reported loss. Inner `None`: entries may be missing from the start of the file. Outer `None`: no such entry is
     /// missing.
     pub(super) fn cut_behind(&self, salvaged: &Salvaged) -> Option<Option<Vec<u8>>> {
-        let told = salvaged.losses.iter().any(|loss| loss.part == Part::Data && loss.until.is_none());
+        let reported = salvaged.losses.iter().any(|loss| loss.part == Part::Data && loss.until.is_none());
         let all = salvaged
             .properties
             .as_ref()
             .is_some_and(|p| p.num_entries == salvaged.num_rows + p.num_range_deletions);
         let complete = all || self.last == self.record.largest;
-        (!told && !complete).then(|| (!self.last.is_empty()).then(|| user_key(&self.last).to_vec()))
+        (!reported && !complete).then(|| (!self.last.is_empty()).then(|| user_key(&self.last).to_vec()))
     }
 }
 

@@ -4,7 +4,7 @@
 //!  survey   CURRENT ─► MANIFEST ─► every SST file, block by block ─► every WAL, record by record      reads only
 //!             └ no usable MANIFEST? column families, SST files and needed WALs from SST files, WALs and OPTIONS
 //!     └ a report: each problem with file, offset and the key range that is lost
-//!  mend     rewrites damaged SST files and WALs with what is left; writes a new MANIFEST for the files that exist
+//!  apply    rewrites damaged SST files and WALs with what is left; writes a new MANIFEST for the files that exist
 //! ```
 //! Repair deletes no file: a replaced file goes to `lost/` in the directory of the database. If one flipped
 //! bit explains the damage, repair flips the bit back, and nothing is lost. If the MANIFEST lost records,
@@ -19,17 +19,17 @@
 //! an SST file.
 
 mod adopt;
+mod apply;
 mod blobs;
 mod choose;
 mod edges;
 mod found;
-mod mend;
+mod identity;
 mod order;
 mod rebuild;
 mod survey;
 mod terms;
 mod wals;
-mod whose;
 
 use std::path::{Path, PathBuf};
 
@@ -40,12 +40,12 @@ use crate::components::FamilyDescriptor;
 use crate::files::Paths;
 use crate::options::DbOptions;
 
-pub use mend::mend;
+pub use apply::run;
 pub use rebuild::families_of_options;
 pub use terms::descriptor_of as descriptor;
 pub use wals::policy_of_sections;
 
-/// The input of [`survey`] and [`mend`].
+/// The input of [`survey`] and [`run`].
 pub struct Scope {
     pub paths: Paths,
     pub options: DbOptions,

@@ -17,8 +17,8 @@ use lsm::merging::Merging;
 use table::any::AnyReader;
 use table::sst::ReadCtx;
 
+use super::apply::{Repair, rewritten};
 use super::found::{State, Table};
-use super::mend::{Mending, rewritten};
 use super::terms::{descriptor_of, table_options};
 use crate::family::Parts;
 use crate::output::{OutputSettings, Rewrite};
@@ -79,7 +79,7 @@ fn groups(order: &Order, tables: Vec<Table>) -> Vec<Group> {
     done
 }
 
-impl Mending<'_> {
+impl Repair<'_> {
     /// Returns SST files of a column family that have a valid order on level 0. Merges SST files where necessary.
     pub(super) fn with_one_order(&mut self, family: FamilyId, tables: Vec<Table>) -> Result<Vec<Table>> {
         let recovered = &self.survey.manifest.recovered;

@@ -28,7 +28,7 @@ use format::batch::{Batch, Record};
 use format::names::{self};
 use format::properties::COLUMN_FAMILY_ID_UNKNOWN;
 
-use super::adopt::Stray;
+use super::adopt::OrphanFile;
 use super::choose::choose;
 use super::found::{InWals, Proofs, State, Survey};
 use super::terms::{descriptor_of, newest_options, problem};
@@ -156,13 +156,13 @@ pub fn families_of_options(scope: &Scope) -> Result<Vec<FamilyDescriptor>> {
 
 impl Survey {
     /// Adds the column families that SST files name and the MANIFEST (if there is one) does not name.
-    pub(super) fn found_families(&mut self, scope: &Scope, strays: &[Stray]) -> Result<()> {
-        let own_word: Vec<_> = strays.iter().filter(|s| !s.is_external()).collect();
+    pub(super) fn found_families(&mut self, scope: &Scope, orphans: &[OrphanFile]) -> Result<()> {
+        let own_word: Vec<_> = orphans.iter().filter(|s| !s.is_external()).collect();
         let mut named: BTreeMap<FamilyId, BTreeMap<&str, (usize, u64)>> = BTreeMap::new();
-        for stray in &own_word {
-            let (Some(id), Some(name)) = (stray.id(), stray.family_name()) else { continue };
+        for orphan in &own_word {
+            let (Some(id), Some(name)) = (orphan.id(), orphan.family_name()) else { continue };
             let (tables, newest) = named.entry(id).or_default().entry(name).or_default();
-            (*tables, *newest) = (*tables + 1, stray.number);
+            (*tables, *newest) = (*tables + 1, orphan.number);
         }
         let recovered = &mut self.manifest.recovered;
         let ids = named.keys().chain(self.in_wals.families.keys()).map(|id| id.0);
@@ -184,13 +184,14 @@ impl Survey {
             self.report.problems.push(found);
         }
         for family in recovered.families.values_mut().filter(|f| f.comparator.is_none()) {
-            let own = own_word.iter().rev().filter(|stray| stray.is_of(family));
-            family.comparator = own.filter_map(|stray| stray.comparator()).next().map(str::to_string);
-            let cut = |stray: &&Stray| {
-                stray.properties.as_ref().is_some_and(|p| p.user_defined_timestamps_persisted == 0)
+            let own = own_word.iter().rev().filter(|orphan| orphan.is_of(family));
+            family.comparator = own.filter_map(|orphan| orphan.comparator()).next().map(str::to_string);
+            let cut = |orphan: &&OrphanFile| {
+                orphan.properties.as_ref().is_some_and(|p| p.user_defined_timestamps_persisted == 0)
             };
             let order = descriptor_of(scope, &family.name, family.comparator.as_deref())?.options.comparator;
-            if order.timestamp_size() > 0 && own_word.iter().any(|stray| stray.is_of(family) && cut(stray)) {
+            if order.timestamp_size() > 0 && own_word.iter().any(|orphan| orphan.is_of(family) && cut(orphan))
+            {
                 let what =
                     format!("persist_user_defined_timestamps=false, which column family {} has", family.name);
                 return Err(Error::not_supported(what));
@@ -242,14 +243,19 @@ impl Survey {
 
     /// Runs after every SST file was added. Finds the WALs whose entries are in SST files, and reports
     /// unknown facts.
-    pub(super) fn finish_rebuild(&mut self, scope: &Scope, strays: &[Stray], proofs: &Proofs) -> Result<()> {
+    pub(super) fn finish_rebuild(
+        &mut self,
+        scope: &Scope,
+        orphans: &[OrphanFile],
+        proofs: &Proofs,
+    ) -> Result<()> {
         self.cut_range_deletions(scope)?;
-        self.identity(scope, strays);
+        self.identity(scope, orphans);
         for family in self.manifest.recovered.families.values_mut() {
             family.wal_number = proofs.flushed(family.id).map_or(0, |wal| wal.saturating_add(1));
         }
         for family in self.manifest.recovered.families.values().cloned().collect::<Vec<_>>() {
-            self.tell_unknown(scope, &family, strays)?;
+            self.report_unknown(scope, &family, orphans)?;
         }
         let in_wals = std::mem::take(&mut self.in_wals);
         for (id, wals) in
@@ -273,26 +279,26 @@ impl Survey {
     }
 
     /// Takes the id of the database from the file IDENTITY, or from the SST files.
-    fn identity(&mut self, scope: &Scope, strays: &[Stray]) {
+    fn identity(&mut self, scope: &Scope, orphans: &[OrphanFile]) {
         let path = scope.paths.db.join(names::IDENTITY);
         let bytes = scope.options.env.fs.read_all(&path, 4096);
         let own = bytes.and_then(|bytes| names::parse_identity(&bytes)).ok();
-        let newest = strays.iter().rev().filter(|s| !s.is_external()).filter_map(|s| s.properties.as_ref());
+        let newest = orphans.iter().rev().filter(|s| !s.is_external()).filter_map(|s| s.properties.as_ref());
         let by_tables =
             || newest.filter_map(|p| String::from_utf8(p.db_id.clone()).ok()).find(|id| !id.is_empty());
         self.manifest.recovered.db_id = own.filter(|id| !id.is_empty()).or_else(by_tables);
     }
 
     /// For a column family with SST files, reports the entries that may differ from their former state.
-    fn tell_unknown(&mut self, scope: &Scope, family: &FamilyRecord, strays: &[Stray]) -> Result<()> {
+    fn report_unknown(&mut self, scope: &Scope, family: &FamilyRecord, orphans: &[OrphanFile]) -> Result<()> {
         let order = descriptor_of(scope, &family.name, family.comparator.as_deref())?.options.comparator;
         let own: Vec<_> =
             self.tables.iter().filter(|t| t.family == family.id && t.state != State::Gone).collect();
         let smallest = own.iter().map(|t| user_key(&t.record.smallest)).min_by(|a, b| order.compare(a, b));
         let largest = own.iter().map(|t| user_key(&t.record.largest)).max_by(|a, b| order.compare(a, b));
         let (Some(smallest), Some(largest)) = (smallest, largest) else { return Ok(()) };
-        let is_own = |stray: &&Stray| own.iter().any(|t| t.record.number == stray.number);
-        let properties = strays.iter().filter(is_own).filter_map(|stray| stray.properties.as_ref());
+        let is_own = |orphan: &&OrphanFile| own.iter().any(|t| t.record.number == orphan.number);
+        let properties = orphans.iter().filter(is_own).filter_map(|orphan| orphan.properties.as_ref());
         let mut what = format!(
             "{} SST files are added to the database: entries that were deleted or overwritten may be back, if one of these \
              SST files was obsolete",

@@ -15,8 +15,8 @@ use table::sst::salvage::{Part, Salvaged};
 
 use super::choose::{Chosen, choose};
 use super::found::{BlobReferences, InWals, State, Survey, Table};
+use super::identity::{self, RecordCheck};
 use super::terms::{descriptor_of, order_of, problem, table_dirs, table_options};
-use super::whose::{self, Rows};
 use super::{Report, Scope, Weight};
 use crate::manifest::read_proof;
 use crate::options::file;
@@ -46,7 +46,7 @@ pub(super) fn look(scope: &Scope) -> Result<Survey> {
     survey.small_files(scope)?;
     survey.wals(scope)?;
     survey.tables(scope)?;
-    survey.strays(scope)?;
+    survey.orphans(scope)?;
     survey.blob_files(scope)?;
     survey.unneeded_blob_files(scope)?;
     if survey.next_number > NUMBER_MAX {
@@ -87,7 +87,7 @@ impl Survey {
 
     /// Handles a mark in a WAL that states a durable size of the MANIFEST. Ignores the mark if no bytes follow the
     /// last record of the MANIFEST: the WAL may have been copied after the MANIFEST.
-    pub(super) fn manifest_told(&mut self, scope: &Scope, durable: u64) -> Result<()> {
+    pub(super) fn check_manifest_size(&mut self, scope: &Scope, durable: u64) -> Result<()> {
         if !self.rebuilt
             && scope.options.env.fs.file_size(&scope.paths.manifest(self.number))? > self.manifest.last_end
         {
@@ -214,9 +214,9 @@ impl Survey {
         self.report.num_bytes += size;
         let options = table_options(order, &table.record);
         let record = table.record.clone();
-        let mut rows = Rows::new(order, &record);
+        let mut check = RecordCheck::new(order, &record);
         let salvaged = salvage(file, size, &options, &mut |key, _| {
-            rows.row(key);
+            check.entry(key);
             Ok(())
         });
         let salvaged = salvaged.map_err(|e| e.file(&table.path))?;
@@ -225,12 +225,12 @@ impl Survey {
             // values.
             return Err(Error::not_supported("an SST file with embedded blobs").file(&table.path));
         }
-        if rows.is_foreign(&salvaged) {
+        if check.is_foreign(&salvaged) {
             let mut found = problem(Weight::Loss, table.path.clone(), None, "the path has another SST file");
             (found.family, found.range, found.bytes) =
                 (Some(family.to_string()), Some(whole_range), record.file_size);
             self.report.problems.push(found);
-            self.misplaced.extend(whose::id(&salvaged).map(|id| (id, table.path.clone())));
+            self.misplaced.extend(identity::id(&salvaged).map(|id| (id, table.path.clone())));
             table.state = State::Gone;
             return Ok(table);
         }
@@ -239,7 +239,7 @@ impl Survey {
             let what = format!("the file has {size} bytes; the MANIFEST says {}", record.file_size);
             let mut found = problem(Weight::Mendable, table.path.clone(), None, &what);
             found.family = Some(family.to_string());
-            let cut = (size < record.file_size).then(|| rows.cut_behind(&salvaged)).flatten();
+            let cut = (size < record.file_size).then(|| check.cut_behind(&salvaged)).flatten();
             if let Some(behind) = cut {
                 found.weight = Weight::Loss;
                 (found.offset, found.bytes) = (Some(size), record.file_size - size);

@@ -110,8 +110,8 @@ impl Survey {
         }
         self.claimed_wals(scope, min);
         for (number, synced) in self.manifest.recovered.wals.range(min..) {
-            let told = self.claims.contains_key(number);
-            if !told
+            let claimed = self.claims.contains_key(number);
+            if !claimed
                 && self.wals.iter().all(|wal| wal.number.0 != *number)
                 && synced.is_none_or(|size| size > 0)
             {
@@ -142,11 +142,11 @@ impl Survey {
         let mut in_wals = self.rebuilt.then_some(&mut self.in_wals);
         let mut faults = salvage_wal(&mut FileSource(file), &options, &mut |record, offset, end| {
             last_end = end;
-            let told = marks_of(record).unwrap_or_default();
-            if let Some(of) = told.manifest.filter(|of| of.wal_number == manifest) {
+            let claimed = marks_of(record).unwrap_or_default();
+            if let Some(of) = claimed.manifest.filter(|of| of.wal_number == manifest) {
                 manifest_bytes = of.bytes.max(manifest_bytes);
             }
-            for mark in told.durable {
+            for mark in claimed.durable {
                 let of = if mark.wal_number == 0 { number.0 } else { mark.wal_number };
                 let claim = marks.entry(of).or_insert(0);
                 *claim = mark.bytes.max(*claim);
@@ -166,7 +166,7 @@ impl Survey {
             Ok(())
         })?;
         mark_end(&mut faults, last_end);
-        self.manifest_told(scope, manifest_bytes)?;
+        self.check_manifest_size(scope, manifest_bytes)?;
         wal.last_end = last_end;
         for (number, bytes) in marks {
             let claim = self.claims.entry(number).or_insert(0);

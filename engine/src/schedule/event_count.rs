@@ -19,7 +19,7 @@ impl EventCount {
     }
 
     /// Counts an event, and wakes the waiting threads.
-    pub fn tell(&self) {
+    pub fn notify(&self) {
         *self.count.lock() += 1;
         self.moved.notify_all();
     }
@@ -53,6 +53,6 @@ impl Drop for Out {
     fn drop(&mut self) {
         let before = self.count.fetch_sub(1, Ordering::AcqRel);
         base::invariant!(before > 0, "more background jobs end than began");
-        self.event_count.tell();
+        self.event_count.notify();
     }
 }

@@ -200,7 +200,7 @@ impl Schedule {
             Some(next) => state.stalls.bottommost_next.insert(family.id(), next),
             None => state.stalls.bottommost_next.remove(&family.id()),
         };
-        self.tools.snapshots.tell_past(state.stalls.bottommost_next.values().min().copied());
+        self.tools.snapshots.notify_past(state.stalls.bottommost_next.values().min().copied());
         self.start_due(&mut state);
         drop(state);
         if from != after {

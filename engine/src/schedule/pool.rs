@@ -91,7 +91,7 @@ impl JobPool {
 
     /// Wakes the threads that wait for a job or for an error.
     pub fn notify(&self) {
-        self.changed.tell();
+        self.changed.notify();
     }
 
     /// Calls `ready` after each event until `ready` returns a value. Helps the executor: with an inline executor the

@@ -7,7 +7,7 @@ use crate::event::{Event, JobPressure};
 
 impl Schedule {
     /// Calls the listeners with the present pressure. The caller holds no lock.
-    pub fn tell_pressure(&self) {
+    pub fn report_pressure(&self) {
         let events = &self.tools.events;
         if events.has_listeners() {
             events.notify(&Event::JobPressureChanged(self.job_pressure()));

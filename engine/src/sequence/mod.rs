@@ -211,9 +211,9 @@ pub struct Snapshots {
     live: Mutex<LiveSnapshots>,
     /// See [`Snapshots::released_below`].
     released_below: AtomicU64,
-    /// See [`Snapshots::tell_past`]. The value is one more than the sequence number; 0 requests no notification.
-    tell_past: AtomicU64,
-    tell: OnceLock<Box<dyn Fn() + Send + Sync>>,
+    /// See [`Snapshots::notify_past`]. The value is one more than the sequence number; 0 requests no notification.
+    notify_past: AtomicU64,
+    notify: OnceLock<Box<dyn Fn() + Send + Sync>>,
 }
 
 impl Snapshots {
@@ -300,16 +300,16 @@ impl Snapshots {
     }
 
     /// Sets the function to call when a release frees something. The call comes on any thread, without locks held.
-    pub fn on_release(&self, tell: Box<dyn Fn() + Send + Sync>) {
-        let _ = self.tell.set(tell);
+    pub fn on_release(&self, notify: Box<dyn Fn() + Send + Sync>) {
+        let _ = self.notify.set(notify);
     }
 
     /// Requests a notification when no snapshot at or below `seq` is live. An SST file whose newest entry
     /// is at `seq` is then worth a compaction. `None` requests no notification. RocksDB's
     /// `bottommost_files_mark_threshold_`.
-    pub fn tell_past(&self, seq: Option<SequenceNumber>) {
-        self.tell_past.store(seq.map_or(0, |seq| seq.saturating_add(1)), Ordering::SeqCst);
-        self.tell_if_past();
+    pub fn notify_past(&self, seq: Option<SequenceNumber>) {
+        self.notify_past.store(seq.map_or(0, |seq| seq.saturating_add(1)), Ordering::SeqCst);
+        self.notify_if_past();
     }
 
     fn released(&self, live: &LiveSnapshots, visible: SequenceNumber) {
@@ -320,14 +320,14 @@ impl Snapshots {
         self.released_below.fetch_max(live.oldest_needed(visible), Ordering::SeqCst);
     }
 
-    fn tell_if_past(&self) {
-        let past = self.tell_past.load(Ordering::SeqCst);
+    fn notify_if_past(&self) {
+        let past = self.notify_past.load(Ordering::SeqCst);
         if past > 0
             && self.released_below.load(Ordering::SeqCst) >= past
-            && self.tell_past.compare_exchange(past, 0, Ordering::SeqCst, Ordering::SeqCst).is_ok()
-            && let Some(tell) = self.tell.get()
+            && self.notify_past.compare_exchange(past, 0, Ordering::SeqCst, Ordering::SeqCst).is_ok()
+            && let Some(notify) = self.notify.get()
         {
-            tell();
+            notify();
         }
     }
 
@@ -349,7 +349,7 @@ impl Drop for RangeEnds {
         self.ends.iter().for_each(|end| live.release_end(*end));
         self.owner.released(&live, self.sequence.visible());
         drop(live);
-        self.owner.tell_if_past();
+        self.owner.notify_if_past();
     }
 }
 
@@ -397,7 +397,7 @@ impl Drop for Snapshot {
         live.release(self.seq);
         self.owner.released(&live, self.sequence.visible());
         drop(live);
-        self.owner.tell_if_past();
+        self.owner.notify_if_past();
     }
 }
 

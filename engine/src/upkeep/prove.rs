@@ -13,13 +13,13 @@ use crate::sync::Ordering;
 use crate::write::ErrorSink;
 
 /// The state of the files: number of the MANIFEST, its size, active WAL, bytes in WALs, number of the OPTIONS file.
-type Moment = (u64, u64, u64, u64, u64);
+type FileState = (u64, u64, u64, u64, u64);
 
 /// The state at the last look, and the state of the last proof.
 #[derive(Default)]
 pub(super) struct Looks {
-    last: Option<Moment>,
-    proved: Option<Moment>,
+    last: Option<FileState>,
+    proved: Option<FileState>,
 }
 
 impl Upkeep {
@@ -29,7 +29,7 @@ impl Upkeep {
         if self.context.tools.shutting_down.load(Ordering::Acquire) || self.context.errors.get().is_some() {
             return;
         }
-        let now = self.moment();
+        let now = self.file_state();
         let idle = looks.last.replace(now) == Some(now);
         if idle && looks.proved != Some(now) {
             match self.prove(false) {
@@ -40,7 +40,7 @@ impl Upkeep {
         }
     }
 
-    fn moment(&self) -> Moment {
+    fn file_state(&self) -> FileState {
         let (manifest, size) = self.context.committer.manifest_extent();
         let options = self.context.tools.options_file.lock().as_ref().map_or(0, |file| file.number);
         (manifest, size, self.context.wals.active_number().0, self.context.wals.total_bytes(), options)

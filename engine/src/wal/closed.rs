@@ -75,7 +75,7 @@ impl Closed {
     }
 
     /// Records that all entries of a failed WAL are in SST files.
-    pub fn pass_failure(&mut self) {
+    pub fn mark_flushed(&mut self) {
         if let ClosedState::Failed { .. } = self.state {
             self.state = ClosedState::Abandoned;
         }

@@ -373,7 +373,7 @@ impl Queue {
     /// Rejects each follower for whose records `refused` returns an error. The follower gets this error, and its
     /// records leave the group.
     #[cold]
-    pub fn turn_away(&self, group: &mut Group, refused: impl Fn(&[u8]) -> Option<Error>) {
+    pub fn reject_followers(&self, group: &mut Group, refused: impl Fn(&[u8]) -> Option<Error>) {
         group.check();
         let records = mem::take(&mut group.records);
         let (mut rest, mut kept, mut gone, mut gone_seqs) = (&records[..], Vec::new(), 0, 0);

@@ -343,7 +343,7 @@ impl Writer {
         let bytes = batch.data_size() + group.records.len();
         let room = self.ensure_room(leader_state, bytes as u64, group.flags);
         if self.errors.is_partly_stopped() {
-            self.queue.turn_away(group, |records| self.refusal(records));
+            self.queue.reject_followers(group, |records| self.refusal(records));
         }
         room
     }
@@ -704,7 +704,7 @@ impl Writer {
                 self.roll_wal()?;
             }
             self.switch_quietly(leader_state, families);
-            families.iter().for_each(|family| family.state().hold_together());
+            families.iter().for_each(|family| family.state().reserve_together());
             Ok(())
         })?
     }
@@ -716,10 +716,10 @@ impl Writer {
             let all = self.with_data();
             self.publisher.wait_for(leader_state.ticket);
             self.roll_wal()?;
-            self.wals.forgive();
+            self.wals.clear_failure();
             self.switch_quietly(leader_state, &all);
             if together {
-                all.iter().for_each(|family| family.state().hold_together());
+                all.iter().for_each(|family| family.state().reserve_together());
             }
             Ok(())
         })?
@@ -729,11 +729,6 @@ impl Writer {
     /// resume calls this after it has flushed all memtables.
     pub fn pass_old_wals(&self) -> Result<()> {
         self.alone_ahead(|_| self.pass_empty_families(self.wals.active_number().0, &[]))
-    }
-
-    /// Rolls the WAL although the active WAL is not full.
-    pub fn new_wal(&self) -> Result<()> {
-        self.alone(|_| self.roll_wal())?
     }
 
     /// Returns the last allocated sequence number, visible or not.

@@ -189,7 +189,7 @@ impl Writer {
     fn ends_wait_for_buffers(&self) -> Option<Error> {
         let concerns_all = self.errors.ends_stalls(&[]);
         concerns_all.or_else(|| {
-            let mut lost = self.errors.given_up();
+            let mut lost = self.errors.unrecoverable();
             let held =
                 lost.iter().filter_map(|(id, _)| self.families.get(*id)).map(|family| family.buffered());
             if held.sum::<usize>() < self.buffers.buffer_size() {

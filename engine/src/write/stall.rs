@@ -45,7 +45,7 @@ pub struct Controller {
 struct Inner {
     families: HashMap<FamilyId, Decision>,
     /// Column families whose decisions are ignored: a background error rejects their writes.
-    passed_over: Vec<FamilyId>,
+    excluded: Vec<FamilyId>,
     /// The error for each stopped column family that no job can make room for.
     hopeless: HashMap<FamilyId, Error>,
     /// Locks that stop all writes (`lock_wal`).
@@ -59,12 +59,12 @@ struct Inner {
 }
 
 impl Inner {
-    /// Returns the decisions that count: those of all column families except `passed_over`.
+    /// Returns the decisions that count: those of all column families except `excluded`.
     fn held(&self) -> impl Iterator<Item = (FamilyId, &Decision)> {
         self.families
             .iter()
             .map(|(id, decision)| (*id, decision))
-            .filter(|(id, _)| !self.passed_over.contains(id))
+            .filter(|(id, _)| !self.excluded.contains(id))
     }
 
     /// Returns the column families that delay or stop writers.
@@ -85,7 +85,7 @@ impl Inner {
     }
 
     fn hopeless(&self) -> Option<&Error> {
-        self.hopeless.iter().find(|(id, _)| !self.passed_over.contains(id)).map(|(_, error)| error)
+        self.hopeless.iter().find(|(id, _)| !self.excluded.contains(id)).map(|(_, error)| error)
     }
 }
 
@@ -112,9 +112,9 @@ impl Controller {
 
     /// Excludes these column families from stall decisions. Their writes are already rejected, so a stall
     /// for their memtables or level-0 files would only delay writers of other column families.
-    pub fn pass_over(&self, families: Vec<FamilyId>) {
+    pub fn exclude_families(&self, families: Vec<FamilyId>) {
         let mut inner = self.inner.lock();
-        inner.passed_over = families;
+        inner.excluded = families;
         self.sum_up(&mut inner);
     }
 

@@ -164,7 +164,7 @@ impl Purge {
             due: AtomicBool::new(false),
         });
         let rung = purge.clone();
-        family.release_notifier.on_ring(Box::new(move || rung.due.store(true, Ordering::Release)));
+        family.release_notifier.on_release(Box::new(move || rung.due.store(true, Ordering::Release)));
         purge
     }
 
@@ -229,7 +229,7 @@ fn readers_let_go(preemptions_max: Option<usize>, readers: usize, retired_before
             deleted = purge.run(&used);
         }
         assert_eq!(deleted, 1);
-        family.release_notifier.silence();
+        family.release_notifier.remove_callback();
     });
 }
 

@@ -18,8 +18,6 @@ pub const INFO_LOG: &str = "LOG";
 pub const ARCHIVE_DIR: &str = "archive";
 /// The temporary file that is renamed to IDENTITY.
 pub const IDENTITY_TEMP: &str = "000000.dbtmp";
-/// The suffix that a file gets before it is deleted slowly.
-pub const TRASH_SUFFIX: &str = ".trash";
 
 /// The largest file number. No RocksDB database can have a larger number: the upper two bits of a packed file
 /// number hold the path id (`kFileNumberMask` in `db/version_edit.h`). If a larger number were accepted from

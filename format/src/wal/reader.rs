@@ -54,7 +54,7 @@ pub struct Reader<S> {
     digest_resume: Digest,
     /// The end of the last whole physical record.
     whole_end: u64,
-    gap: Option<u64>,
+    hole: Option<u64>,
     /// The zeros that were skipped since the last whole physical record: the offset where the zeros start,
     /// and how many of them a writer may have left before a record that is never fragmented.
     filler: Option<(u64, usize)>,
@@ -130,7 +130,7 @@ impl<S: Source> Reader<S> {
             digest_before: Digest::default(),
             digest_resume: Digest::default(),
             whole_end: 0,
-            gap: None,
+            hole: None,
             filler: None,
         }
     }
@@ -214,8 +214,8 @@ impl<S: Source> Reader<S> {
     }
 
     /// Returns the offset of the first hole, or of the first zeros that no whole record has followed yet.
-    pub fn gap(&self) -> Option<u64> {
-        self.gap.or(self.filler.map(|(offset, _)| offset))
+    pub fn hole(&self) -> Option<u64> {
+        self.hole.or(self.filler.map(|(offset, _)| offset))
     }
 
     /// Searches the block for the next whole physical record after byte `offset` of the file, so that reading
@@ -307,7 +307,7 @@ impl<S: Source> Reader<S> {
     /// left them.
     fn keep_gap(&mut self) {
         if let Some((offset, _)) = self.filler.take() {
-            self.gap.get_or_insert(offset);
+            self.hole.get_or_insert(offset);
         }
     }
 
@@ -601,7 +601,7 @@ impl<S: Source> Reader<S> {
         if let Some((offset, zeros)) = self.filler.take()
             && is_hole(zeros, kind, header + len)
         {
-            self.gap.get_or_insert(offset);
+            self.hole.get_or_insert(offset);
             return Physical::Hole { offset };
         }
         self.at = at + header + len;

@@ -389,14 +389,14 @@ fn zeros_that_a_writer_leaves_are_no_gap() {
         let mut count = 0;
         while !matches!(reader.next().unwrap(), Item::EndOfLog) {
             count += 1;
-            assert_eq!(reader.gap(), None, "{left} bytes left");
+            assert_eq!(reader.hole(), None, "{left} bytes left");
         }
         assert_eq!(count, 2);
         // Zeros at the end of the file may have any cause, so the reader reports a gap.
         file.resize(2 * BLOCK_LEN, 0);
         let mut reader = Reader::new(&file[..], options(3));
         while !matches!(reader.next().unwrap(), Item::EndOfLog) {}
-        assert!(reader.gap().is_some());
+        assert!(reader.hole().is_some());
     }
 }
 

@@ -29,7 +29,7 @@ pub(super) fn bytes_of(files: &[Arc<FileMetaData>]) -> u64 {
     files.iter().map(|f| f.size).sum()
 }
 
-pub(super) fn any_taken(files: &[Arc<FileMetaData>]) -> bool {
+pub(super) fn any_reserved(files: &[Arc<FileMetaData>]) -> bool {
     files.iter().any(|f| f.being_compacted())
 }
 
@@ -74,7 +74,7 @@ impl<'a> Picker<'a> {
             "a clean cut of level {level} lost a file"
         );
         *files = wider;
-        !any_taken(files)
+        !any_reserved(files)
     }
 
     /// Returns true if a running compaction writes to `level` in the range.
@@ -96,7 +96,7 @@ impl<'a> Picker<'a> {
     pub fn overlapping_l0(&self, files: &mut Files, output_level: usize) -> bool {
         base::invariant!(!files.is_empty(), "no level-0 file is chosen");
         *files = self.overlapping(0, files);
-        !any_taken(&self.overlapping(output_level, files))
+        !any_reserved(&self.overlapping(output_level, files))
     }
 
     /// Returns the overlapping files of the output level. Also adds files of the input level, if that adds no
@@ -116,7 +116,7 @@ impl<'a> Picker<'a> {
             return Some(Vec::new());
         }
         let mut outputs = self.overlapping(output_level, inputs);
-        if any_taken(&outputs) || !self.clean_cut(output_level, &mut outputs) {
+        if any_reserved(&outputs) || !self.clean_cut(output_level, &mut outputs) {
             return None;
         }
         if outputs.is_empty() {
@@ -133,11 +133,13 @@ impl<'a> Picker<'a> {
         let free = self.clean_cut(input_level, &mut expanded);
         if free
             && expanded.len() > inputs.len()
-            && !any_taken(&expanded)
+            && !any_reserved(&expanded)
             && bytes_of(&outputs).saturating_add(bytes_of(&expanded)) < limit
         {
             let mut below = self.overlapping(output_level, &expanded);
-            if !any_taken(&below) && self.clean_cut(output_level, &mut below) && below.len() == outputs.len()
+            if !any_reserved(&below)
+                && self.clean_cut(output_level, &mut below)
+                && below.len() == outputs.len()
             {
                 *inputs = expanded;
                 return Some(outputs);
@@ -146,7 +148,7 @@ impl<'a> Picker<'a> {
         if input_level > 0 {
             let expanded = self.within(input_level, all);
             if expanded.len() > inputs.len()
-                && !any_taken(&expanded)
+                && !any_reserved(&expanded)
                 && bytes_of(&outputs).saturating_add(bytes_of(&expanded)) < limit
             {
                 *inputs = expanded;

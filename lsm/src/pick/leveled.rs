@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use base::key::user_key;
 
-use super::expand::{Files, Picker, any_taken, bytes_of};
+use super::expand::{Files, Picker, any_reserved, bytes_of};
 use super::score::Scores;
 use super::{Inputs, Options, Priority, Reason, Task, View};
 use crate::file_meta::FileMetaData;
@@ -149,7 +149,7 @@ impl Picker<'_> {
     fn beside_quarantine(&self, output_level: usize) -> Option<Files> {
         self.version.level(0).iter().find_map(|file| {
             let mut files = vec![file.clone()];
-            let free = self.overlapping_l0(&mut files, output_level) && !any_taken(&files);
+            let free = self.overlapping_l0(&mut files, output_level) && !any_reserved(&files);
             free.then(|| vec![file.clone()])
         })
     }
@@ -363,7 +363,7 @@ impl Picker<'_> {
             } else {
                 self.output_inputs(start_level, &mut files, output_level, round_robin)?
             };
-            if self.inputs_meet_running(&[&files, &below], output_level) || any_taken(&files) {
+            if self.inputs_meet_running(&[&files, &below], output_level) || any_reserved(&files) {
                 return None;
             }
             inputs.push(Inputs { level: start_level, files });

@@ -11,7 +11,7 @@ use base::error::{Error, Result};
 use base::ids::FileNumber;
 use base::key::{MAX_SEQUENCE, TRAILER_LEN, ValueType, append_internal, seek_key, user_key};
 
-use super::expand::{Files, Picker, any_taken};
+use super::expand::{Files, Picker, any_reserved};
 use super::{BlobGc, Inputs, Options, Reason, Style, Task, View};
 use crate::file_meta::FileMetaData;
 use crate::version::{Extent, KeyRange, compare_boundaries};
@@ -91,7 +91,7 @@ impl Picker<'_> {
         );
         let all: Vec<&Files> = inputs.iter().map(|i| &i.files).collect();
         if start == 0 && self.l0_is_busy()
-            || all.iter().any(|files| any_taken(files))
+            || all.iter().any(|files| any_reserved(files))
             || self.inputs_meet_running(&all, output_level)
         {
             return Step::Conflict;
@@ -128,7 +128,9 @@ impl Picker<'_> {
         let Some(below) = self.output_inputs(level, &mut files, output_level, false) else {
             return Step::Conflict;
         };
-        if any_taken(&files) || any_taken(&below) || self.inputs_meet_running(&[&files, &below], output_level)
+        if any_reserved(&files)
+            || any_reserved(&below)
+            || self.inputs_meet_running(&[&files, &below], output_level)
         {
             return Step::Conflict;
         }

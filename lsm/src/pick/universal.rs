@@ -9,7 +9,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::expand::{Files, Picker, any_taken, bytes_of};
+use super::expand::{Files, Picker, any_reserved, bytes_of};
 use super::score::Scores;
 use super::{Inputs, Options, Reason, StopStyle, Task, View};
 use crate::file_meta::FileMetaData;
@@ -21,7 +21,7 @@ struct Run {
     file: Option<Arc<FileMetaData>>,
     bytes: u64,
     compensated: u64,
-    taken: bool,
+    reserved: bool,
 }
 
 /// Returns true if universal compaction has work. `now` is in seconds since 1970.
@@ -79,7 +79,7 @@ impl Picker<'_> {
                 file: Some(f.clone()),
                 bytes: f.size,
                 compensated: f.compensated_size(average),
-                taken: f.being_compacted(),
+                reserved: f.being_compacted(),
             })
             .collect();
         for level in 1..=self.last_level() {
@@ -90,7 +90,7 @@ impl Picker<'_> {
                     file: None,
                     bytes: files.bytes(),
                     compensated: files.iter().map(|f| f.compensated_size(average)).sum(),
-                    taken: files.iter().any(|f| f.being_compacted()),
+                    reserved: files.iter().any(|f| f.being_compacted()),
                 });
             }
         }
@@ -102,7 +102,7 @@ impl Picker<'_> {
         if self.scores.periodic.is_empty() {
             return None;
         }
-        let start = runs.iter().rposition(|r| r.taken).map_or(0, |i| i + 1);
+        let start = runs.iter().rposition(|r| r.reserved).map_or(0, |i| i + 1);
         let first = runs.get(start)?;
         let is_due = |(level, file): &(usize, Arc<FileMetaData>)| match &first.file {
             Some(own) => own.number == file.number,
@@ -119,13 +119,13 @@ impl Picker<'_> {
         base::invariant!(!runs.is_empty(), "universal compaction without sorted runs");
         let end = runs.len() - 1;
         let base = &runs[end];
-        if base.taken {
+        if base.reserved {
             return None;
         }
         let mut start = end;
         let mut newer = 0u64;
         let mut l0_files = 0;
-        while start > 0 && !runs[start - 1].taken {
+        while start > 0 && !runs[start - 1].reserved {
             start -= 1;
             newer = newer.saturating_add(runs[start].compensated);
             l0_files += usize::from(runs[start].level == 0);
@@ -158,14 +158,14 @@ impl Picker<'_> {
         let files = self.version.level(above.level).as_slice();
         let stretch = self.cheapest_stretch(files, oldest.level, worst)?;
         let mut own: Files = files[stretch].to_vec();
-        if any_taken(&own) || !self.clean_cut(above.level, &mut own) {
+        if any_reserved(&own) || !self.clean_cut(above.level, &mut own) {
             return None;
         }
         let below = self.output_inputs(above.level, &mut own, oldest.level, false)?;
         let mut inputs = vec![Inputs { level: above.level, files: own }];
         for run in runs[..runs.len() - 2].iter().rev().take_while(|r| r.level > 0) {
             let inside = self.within(run.level, self.extent(&inputs[0].files));
-            if any_taken(&inside) {
+            if any_reserved(&inside) {
                 return None;
             }
             if !inside.is_empty() {
@@ -259,13 +259,13 @@ impl Picker<'_> {
         let factor = (100.0 + ratio as f64) / 100.0;
         let mut start = 0;
         while start < runs.len() {
-            if runs[start].taken {
+            if runs[start].reserved {
                 start += 1;
                 continue;
             }
             let mut size = runs[start].compensated;
             let mut end = start + 1;
-            while end < runs.len() && end - start < max_runs && !runs[end].taken {
+            while end < runs.len() && end - start < max_runs && !runs[end].reserved {
                 let next = &runs[end];
                 if (size as f64) * factor < next.bytes as f64 {
                     break;
@@ -318,7 +318,7 @@ impl Picker<'_> {
             0 => trigger,
             n => n as usize,
         };
-        let free = runs.iter().filter(|r| !r.taken).count();
+        let free = runs.iter().filter(|r| !r.reserved).count();
         if free <= max_runs {
             return None;
         }
@@ -330,8 +330,8 @@ impl Picker<'_> {
         if self.version.num_levels() == 1 {
             let start = runs[..runs.len() - 1]
                 .iter()
-                .position(|r| !r.taken && r.file.as_ref().is_some_and(|f| f.is_marked()))?;
-            let end = runs[start + 1..].iter().position(|r| r.taken).map_or(runs.len(), |i| start + 1 + i);
+                .position(|r| !r.reserved && r.file.as_ref().is_some_and(|f| f.is_marked()))?;
+            let end = runs[start + 1..].iter().position(|r| r.reserved).map_or(runs.len(), |i| start + 1 + i);
             if end - start < 2 {
                 return None;
             }

@@ -65,7 +65,7 @@ impl<V: Send + Sync + 'static> Cache<V> {
     /// # Errors
     /// `InvalidArgument` for options out of range.
     pub fn new(options: CacheOptions) -> Result<Arc<Cache<V>>> {
-        let count = options.shard_count()?;
+        let count = options.num_shards()?;
         let limit = options.capacity.div_ceil(count);
         base::invariant!(count.is_power_of_two(), "a cache has {count} shards");
         Ok(Arc::new(Cache {
@@ -210,11 +210,6 @@ impl<V: Send + Sync + 'static> Cache<V> {
     /// Returns the number of entries that were evicted to make room.
     pub fn evictions(&self) -> u64 {
         self.shards().map(Shard::evictions).sum()
-    }
-
-    /// Returns the number of shards.
-    pub fn shard_count(&self) -> usize {
-        self.shards.len()
     }
 
     /// Returns the bytes of the hash tables.

@@ -86,7 +86,7 @@ impl CacheOptions {
     /// # Errors
     /// `InvalidArgument` if `num_shard_bits` is above 19, a pool ratio is not from 0 to 1, or both ratios
     /// together exceed 1.
-    pub(super) fn shard_count(&self) -> Result<usize> {
+    pub(super) fn num_shards(&self) -> Result<usize> {
         if self.num_shard_bits > 19 {
             return Err(Error::invalid_argument("a cache has at most 2^19 shards"));
         }

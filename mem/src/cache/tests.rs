@@ -303,7 +303,7 @@ fn options_out_of_range_are_refused() {
     {
         assert!(Cache::<u64>::new(options(kind, 1000, bits)).is_err());
     }
-    let shards = |o: CacheOptions| Cache::<u64>::new(o).unwrap().shard_count();
+    let shards = |o: CacheOptions| Cache::<u64>::new(o).unwrap().num_shards();
     assert_eq!(shards(CacheOptions::default()), 1);
     assert_eq!(shards(CacheOptions::hyper_clock(1 << 30)), 32);
     assert_eq!(shards(CacheOptions::hyper_clock(1 << 40)), 64);

@@ -16,7 +16,7 @@ use super::{MemTable, Pins, Rep};
 
 /// One entry of a key, as [`MemTable::get`] passes it to the visitor.
 #[derive(Clone, Copy)]
-pub struct Version<'a> {
+pub struct FoundEntry<'a> {
     /// The stored key, timestamp included.
     pub user_key: &'a [u8],
     /// The sequence number.
@@ -30,7 +30,7 @@ pub struct Version<'a> {
     place: u64,
 }
 
-impl Version<'_> {
+impl FoundEntry<'_> {
     /// Returns the value without a copy; `table` keeps the value alive. Copies the value if the entry is in
     /// another memtable, or if a put may overwrite the value.
     pub fn pin(&self, table: &Arc<MemTable>) -> Pinned {
@@ -53,7 +53,7 @@ impl MemTable {
         &self,
         user_key: &[u8],
         seq: SequenceNumber,
-        visit: impl FnMut(Version<'_>) -> ControlFlow<()>,
+        visit: impl FnMut(FoundEntry<'_>) -> ControlFlow<()>,
     ) -> Result<()> {
         base::invariant!(seq <= MAX_SEQUENCE, "the sequence number {seq} has more than 56 bits");
         if self.definitely_misses(self.without_timestamp(user_key)) {
@@ -78,7 +78,7 @@ impl MemTable {
         &self,
         user_keys: &[&[u8]],
         seq: SequenceNumber,
-        mut visit: impl FnMut(usize, Version<'_>) -> ControlFlow<()>,
+        mut visit: impl FnMut(usize, FoundEntry<'_>) -> ControlFlow<()>,
     ) -> Result<()> {
         base::invariant!(seq <= MAX_SEQUENCE, "the sequence number {seq} has more than 56 bits");
         let Some(tree) = self.rep.tree().filter(|_| !self.is_checked()) else {
@@ -108,7 +108,7 @@ impl MemTable {
                 targets.len()
             );
             for ((&i, target), &found) in indexes.iter().zip(&targets).zip(&found) {
-                let visit = |version: Version<'_>| visit(i, version);
+                let visit = |found: FoundEntry<'_>| visit(i, found);
                 let user_key = target.user_key;
                 let mut answer = Answer { table: self, user_key, seq, visit, result: Ok(()), last: None };
                 answer.search_tree(tree, target, Some(found));
@@ -195,7 +195,7 @@ struct Answer<'a, 'k, F> {
     last: Option<Entry<'a>>,
 }
 
-impl<'a, F: FnMut(Version<'_>) -> ControlFlow<()>> Answer<'a, '_, F> {
+impl<'a, F: FnMut(FoundEntry<'_>) -> ControlFlow<()>> Answer<'a, '_, F> {
     #[inline]
     fn search_tree(&mut self, tree: &Tree, target: &Target<'_>, found: Option<Found>) {
         let entries = &self.table.entries;
@@ -277,7 +277,7 @@ impl<'a, F: FnMut(Version<'_>) -> ControlFlow<()>> Answer<'a, '_, F> {
         if self.table.cells.is_some() && Cells::hold(trailer as u8) {
             return self.take_copy(&entry, kind);
         }
-        let version = Version {
+        let found = FoundEntry {
             user_key: entry.user_key(),
             seq: trailer >> 8,
             kind,
@@ -285,7 +285,7 @@ impl<'a, F: FnMut(Version<'_>) -> ControlFlow<()>> Answer<'a, '_, F> {
             table: self.table,
             place,
         };
-        (self.visit)(version).is_continue()
+        (self.visit)(found).is_continue()
     }
 
     /// Does the same as [`Answer::take`] for an entry whose value may be overwritten: visits a copy of the
@@ -299,7 +299,7 @@ impl<'a, F: FnMut(Version<'_>) -> ControlFlow<()>> Answer<'a, '_, F> {
             return false;
         }
         let (user_key, seq) = (entry.user_key(), entry.trailer() >> 8);
-        let version = Version { user_key, seq, kind, value: &value, table: self.table, place: 0 };
-        (self.visit)(version).is_continue()
+        let found = FoundEntry { user_key, seq, kind, value: &value, table: self.table, place: 0 };
+        (self.visit)(found).is_continue()
     }
 }

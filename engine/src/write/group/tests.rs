@@ -34,7 +34,9 @@ fn who_is_turned_away_leaves_the_group_as_if_it_had_not_joined() {
                 panic!("the first to wait leads")
             };
             assert_eq!(&group.records, b"aabaaabb");
-            queue.turn_away(&mut group, |records| records.starts_with(b"b").then(|| Error::busy("refused")));
+            queue.reject_followers(&mut group, |records| {
+                records.starts_with(b"b").then(|| Error::busy("refused"))
+            });
             assert_eq!((&group.records[..], group.count, group.writers()), (&b"aaaaa"[..], 5, 3));
             queue.hand_over(leader_state);
             queue.finish(group, &Ok(()));

@@ -65,7 +65,7 @@ fn an_estimate_stays_within_half_where_leaves_are_filled_unevenly() {
 
 /// A group of keys in one insertion order.
 #[derive(Clone, Debug)]
-enum Stretch {
+enum KeyRun {
     Up(u32, u16),
     Down(u32, u16),
     Scattered(u32, u16),
@@ -73,29 +73,29 @@ enum Stretch {
     Versions(u32, u16),
 }
 
-impl Stretch {
+impl KeyRun {
     fn keys(&self) -> Vec<u32> {
         match *self {
-            Stretch::Up(from, n) => (0..u32::from(n)).map(|i| from + i).collect(),
-            Stretch::Down(from, n) => (0..u32::from(n)).rev().map(|i| from + i).collect(),
-            Stretch::Scattered(from, n) => {
+            KeyRun::Up(from, n) => (0..u32::from(n)).map(|i| from + i).collect(),
+            KeyRun::Down(from, n) => (0..u32::from(n)).rev().map(|i| from + i).collect(),
+            KeyRun::Scattered(from, n) => {
                 (0..u32::from(n)).map(|i| from.wrapping_add(i.wrapping_mul(0x9e37_79b9))).collect()
             }
-            Stretch::Versions(key, n) => vec![key; n.into()],
+            KeyRun::Versions(key, n) => vec![key; n.into()],
         }
     }
 }
 
-fn stretch() -> impl Strategy<Value = Stretch> {
+fn stretch() -> impl Strategy<Value = KeyRun> {
     // The key ranges overlap, so that leaves split at many different positions.
     let from = prop_oneof![0u32..3000, any::<u32>().prop_map(|n| n / 2)];
     let many = if cfg!(miri) { 90 } else { 1500 };
     let n = prop_oneof![1u16..60, 1u16..many];
     (from, n, 0..4).prop_map(|(from, n, how)| match how {
-        0 => Stretch::Up(from, n),
-        1 => Stretch::Down(from, n),
-        2 => Stretch::Scattered(from, n),
-        _ => Stretch::Versions(from, n / 8 + 1),
+        0 => KeyRun::Up(from, n),
+        1 => KeyRun::Down(from, n),
+        2 => KeyRun::Scattered(from, n),
+        _ => KeyRun::Versions(from, n / 8 + 1),
     })
 }
 
@@ -111,7 +111,7 @@ proptest! {
         rep in prop::sample::select(vec![RepKind::SkipList, RepKind::Vector]),
     ) {
         let table = table(rep);
-        let mut keys: Vec<u32> = stretches.iter().flat_map(Stretch::keys).collect();
+        let mut keys: Vec<u32> = stretches.iter().flat_map(KeyRun::keys).collect();
         let mut writer = table.writer();
         for (seq, key) in (1..).zip(&keys) {
             writer.add(seq, ValueType::Value, &key.to_be_bytes(), b"v").unwrap();
