@@ -394,6 +394,12 @@ impl WriteBatch {
                 }
             }
         }
+        base::invariant!(
+            encoding::count(&out) == self.count(),
+            "a batch of {} entries has {} with other timestamps",
+            self.count(),
+            encoding::count(&out)
+        );
         self.bytes = out;
         self.save_points.clear();
         Ok(())
@@ -455,7 +461,14 @@ impl WriteBatch {
         self.protection = None;
         if on {
             let entry = |record: Result<Record<'_>>| record.map(|r| checksum(&r)).transpose();
-            self.protection = Some(self.iter().filter_map(entry).collect::<Result<_>>()?);
+            let sums: Box<[u64]> = self.iter().filter_map(entry).collect::<Result<_>>()?;
+            base::invariant!(
+                sums.len() == self.count() as usize,
+                "a batch of {} entries has {} checksums",
+                self.count(),
+                sums.len()
+            );
+            self.protection = Some(sums);
         }
         Ok(())
     }
@@ -501,6 +514,12 @@ impl WriteBatch {
 
     /// Saves the state of the batch for [`WriteBatch::rollback_to_save_point`]. Save points nest.
     pub fn set_save_point(&mut self) {
+        base::invariant!(
+            self.save_points
+                .last()
+                .is_none_or(|last| last.len <= self.bytes.len() && last.count <= self.count()),
+            "a save point is set before the end of the last save point"
+        );
         self.save_points.push(SavePoint {
             len: self.bytes.len(),
             count: self.count(),
@@ -528,6 +547,14 @@ impl WriteBatch {
     /// NotFound without a save point.
     pub fn rollback_to_save_point(&mut self) -> Result<()> {
         let Some(save) = self.save_points.pop() else { return Err(no_save_point()) };
+        base::invariant!(
+            (HEADER_LEN..=self.bytes.len()).contains(&save.len) && save.count <= self.count(),
+            "a save point of {} bytes and {} entries in a batch of {} bytes and {} entries",
+            save.len,
+            save.count,
+            self.bytes.len(),
+            self.count()
+        );
         self.bytes.truncate(save.len);
         encoding::set_count(&mut self.bytes, save.count);
         self.contents = save.contents;

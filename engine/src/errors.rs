@@ -298,6 +298,10 @@ impl ErrorState {
         if !auto_resume {
             remedy = Remedy::None;
         }
+        base::invariant!(
+            remedy != Remedy::Resume || severity < Severity::Fatal,
+            "a resume is planned for an error of severity {severity:?}"
+        );
         inner.resume_planned |= remedy == Remedy::Resume;
         (error, remedy)
     }

@@ -156,6 +156,10 @@ impl Section {
     /// Encodes each part as a batch for the WAL, with its own sequence number in the header. The sub-batches have
     /// no markers: a replay finds repeated keys again.
     pub fn encoded_parts(&self) -> Vec<(SequenceNumber, Vec<u8>)> {
+        base::invariant!(
+            self.parts.is_sorted_by(|a, b| a.last < b.first),
+            "the parts of a transaction share sequence numbers"
+        );
         let encoded = |part: &SectionPart| encode(part.kind.begin(), &self.name, &part.records, part.first);
         self.parts.iter().map(|part| (part.first, encoded(part))).collect()
     }
@@ -195,11 +199,18 @@ struct Tracked {
 impl PreparedSections {
     /// Adds a section in `wal`.
     pub fn add(&self, wal: FileNumber) {
+        base::invariant!(wal.0 > 0, "a section is added without its WAL");
         *self.state.lock().outstanding.entry(wal).or_insert(0) += 1;
     }
 
     /// Records that the transaction of a section in `wal` was committed by a record in `commit`.
     pub fn committed(&self, wal: FileNumber, commit: FileNumber) {
+        base::invariant!(
+            wal <= commit,
+            "the section is in WAL {}, its commit in the older WAL {}",
+            wal.0,
+            commit.0
+        );
         let mut state = self.state.lock();
         state.remove(wal);
         // A section in the same WAL as its commit is kept with this WAL.
@@ -217,6 +228,7 @@ impl PreparedSections {
     pub fn recover(&self, sections: Vec<Section>) {
         let mut state = self.state.lock();
         for section in &sections {
+            base::invariant!(!section.parts.is_empty(), "recovery found a section without parts");
             *state.outstanding.entry(section.wal).or_insert(0) += 1;
         }
         state.recovered.extend(sections);
@@ -240,6 +252,7 @@ impl PreparedSections {
 impl Tracked {
     fn remove(&mut self, wal: FileNumber) {
         if let Some(count) = self.outstanding.get_mut(&wal) {
+            base::invariant!(*count > 0, "WAL {} is kept for no section", wal.0);
             *count -= 1;
             if *count == 0 {
                 self.outstanding.remove(&wal);

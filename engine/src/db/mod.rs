@@ -258,6 +258,7 @@ impl Db {
         let mut batch = BATCH.try_with(|kept| kept.take()).ok().flatten().unwrap_or_default();
         batch.clear();
         fill(&mut batch);
+        base::invariant!(batch.count() <= 1, "a batch of one record has {} entries", batch.count());
         let outcome = self.write(&mut batch, options);
         const KEEP_BYTES_MAX: usize = 1 << 20;
         if batch.data_size() <= KEEP_BYTES_MAX {

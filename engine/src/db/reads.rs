@@ -123,12 +123,13 @@ impl Db {
     /// overlap one of the ranges `[begin, end]`.
     ///
     /// # Errors
-    /// Errors of opening an SST file.
+    /// InvalidArgument for a handle of another database. Errors of opening an SST file.
     pub fn table_properties(
         &self,
         family: &Family,
         ranges: Option<&[(&[u8], &[u8])]>,
     ) -> Result<BTreeMap<PathBuf, Arc<Properties>>> {
+        self.own(family)?;
         let pinned = family.pin_owned();
         let order = &family.order().user;
         let overlaps = |file: &FileMetaData| {

@@ -156,6 +156,11 @@ impl ManualCompactions {
             state.manual.running += 1;
             state.manual.exclusive += usize::from(exclusive);
             state.manual.flags.push(canceled.clone());
+            base::invariant!(
+                state.manual.exclusive <= 1 && (state.manual.exclusive == 0 || state.manual.running == 1),
+                "{} manual compactions run beside an exclusive one",
+                state.manual.running
+            );
             Some(Ok(()))
         })?;
         if exclusive {
@@ -171,6 +176,10 @@ impl ManualCompactions {
 
     pub(super) fn end_manual(&self, canceled: &Arc<Flag>, exclusive: bool) {
         let mut state = self.schedule.queues();
+        base::invariant!(
+            state.manual.running > 0 && state.manual.exclusive >= usize::from(exclusive),
+            "a manual compaction ends that did not begin"
+        );
         state.manual.running -= 1;
         state.manual.exclusive -= usize::from(exclusive);
         if let Some(at) = state.manual.flags.iter().position(|flag| Arc::ptr_eq(flag, canceled)) {

@@ -265,6 +265,11 @@ pub(super) fn read_all(
                 if !edit.is_seal() {
                     state.edit(edit).map_err(|e| e.at(offset))?;
                 }
+                base::invariant!(
+                    state.out.size <= offset && offset < end,
+                    "the edit at {offset} ends at {end}, after an edit that ends at {}",
+                    state.out.size
+                );
                 state.out.size = end;
                 if let Some(mark) = mark {
                     let own = mark.number.is_none_or(|number| number == state.out.number.0);
@@ -471,6 +476,10 @@ impl Builder {
         }
         self.group.push(edit);
         if remaining == 0 {
+            base::invariant!(
+                self.group.is_sorted_by(|a, b| a.remaining_entries > b.remaining_entries),
+                "the edits of an atomic group do not count down"
+            );
             for edit in std::mem::take(&mut self.group) {
                 self.apply(edit)?;
             }

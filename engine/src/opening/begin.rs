@@ -62,6 +62,12 @@ impl Opening {
         let undecided = self.undecided_parts(&replayed.prepared, keep_wals);
         let sections_wal = (!undecided.is_empty()).then(|| tools.numbers.take());
         let wal = tools.numbers.take();
+        base::invariant!(
+            found_wals.last().is_none_or(|last| *last < wal)
+                && sections_wal.is_none_or(|sections| sections < wal),
+            "the new WAL {} has a smaller number than an older WAL",
+            wal.0
+        );
         let oldest = found_wals.first().filter(|_| keep_wals).copied().unwrap_or(wal);
         let changes = self.recovery_changes(&shared, replayed.files, keep_wals, oldest, job)?;
         if keep_wals {
@@ -102,6 +108,12 @@ impl Opening {
         if reuses && committer.manifest_number() == recovered.number {
             committer.continue_manifest(recovered.wals.clone())?;
         }
+        base::invariant!(
+            committer.min_wal_to_keep() <= wals.active_number().0,
+            "the MANIFEST keeps WALs from {} on, and the active WAL is {}",
+            committer.min_wal_to_keep(),
+            wals.active_number().0
+        );
         // Forget the MANIFEST of the earlier session: `sweep` decides whether it is deleted.
         committer.take_old_manifests();
         let errors = Arc::new(ErrorState::new(o.paranoid_checks));
@@ -279,6 +291,11 @@ impl Opening {
             let full_history_ts_low = raised.then(|| family.state().full_history_ts_low.clone()).flatten();
             changes.push(Change { flushed, full_history_ts_low, ..Change::new(family.clone(), edit) });
         }
+        base::invariant!(
+            by_family.is_empty(),
+            "the replay wrote SST files for {} column families that do not exist",
+            by_family.len()
+        );
         Ok(changes)
     }
 

@@ -159,6 +159,7 @@ impl Opening {
 
     /// Returns the parts of a database that is open for reading only.
     fn opened_for_reading(&mut self, shared: Shared, caches: Caches) -> Opened {
+        base::invariant!(self.read_only, "an open for writing gets the parts of an open for reading");
         let reads = self.reads(&shared, Arc::default());
         let Shared { tools, families, tables, release_notifier } = shared;
         let settings = manifest_settings(&self.options, &self.paths);
@@ -395,6 +396,7 @@ impl Opening {
         if wals.is_empty() {
             return replay.run(wals);
         }
+        base::invariant!(wals.is_sorted_by(|a, b| a < b), "the WALs are replayed out of order");
         self.events.emit(&Event::RecoveryStarted { job, wal_files: wals.iter().map(|n| n.0).collect() });
         let replayed = replay.run(wals);
         self.events.emit(&Event::RecoveryFinished { job, error: replayed.as_ref().err().cloned() });

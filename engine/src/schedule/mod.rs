@@ -92,7 +92,8 @@ impl Schedule {
 
     /// Starts the schedule at the end of the open, and considers every column family once.
     pub fn start(&self, runner: Weak<dyn JobRunner>) {
-        let _ = self.runner.set(runner);
+        let is_first = self.runner.set(runner).is_ok();
+        base::invariant!(is_first, "the schedule of a database starts twice");
         self.open.store(true, Ordering::Release);
         let me = self.me.clone();
         self.tools.snapshots.on_release(Box::new(move || {

@@ -73,6 +73,8 @@ fn calls(db: &Db, f: &Arc<Family>) -> Vec<(&'static str, Option<Kind>)> {
         ("iterators", code(db.iterators(std::slice::from_ref(f), &ReadOptions::default()).map(drop))),
         ("iter", code(db.iter(f, ReadOptions::default()).map(drop))),
         ("versions", code(db.versions(f).map(drop))),
+        ("table_properties", code(db.table_properties(f, None).map(drop))),
+        ("trim_history", code(db.trim_history(f, &[0; 8]))),
         ("flush", code(db.flush(std::slice::from_ref(f), &FlushOptions::default()))),
         ("compact_range", code(db.compact_range(f, None, None, &CompactRangeOptions::default()))),
         (
