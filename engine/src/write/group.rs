@@ -3,14 +3,18 @@
 //! ```text
 //!  idle ──join──► busy: this thread leads                         (two short locks, nothing allocated)
 //!  busy ──join──► waiting: [group 1: a b c] [group 2: d] ...      records copied once into the group
-//!                      leader done ──► a leads group 1; b, c wait for the outcome, or insert their own batches
+//!                      leader done ──► a is called to lead group 1, takes the group, and leads; b, c wait for the
+//!                                      outcome, or insert their own batches
 //! ```
 //! If the queue is idle, a new writer becomes leader and leads its own batch. If the queue is busy, the new
 //! writer appends its records to the last waiting group that accepts them (matching flags, size limit), and
-//! waits. At its end, the leader wakes the first member of the first waiting group. This member becomes
-//! leader. Its group has its own batch first, then the records of the group, which are already one byte
-//! string in the form of the WAL. So no writer reads the batch of another thread, and the order in the WAL
-//! is the order of joining.
+//! waits. At its end, the leader calls the first member of the first waiting group. This member becomes
+//! leader. The group stays open until its leader is awake and takes the group. Its group has its own batch
+//! first, then the records of the group, which are already one byte string in the form of the WAL. So no
+//! writer reads the batch of another thread, and the order in the WAL is the order of joining.
+//!
+//! Before a group with a sync is taken, its leader may wait a moment for writers that come back from the group
+//! before ([`Gather`]).
 //!
 //! A leader that waits for room lends the leader state ([`Queue::hold_back`]) to a resume that clears a background
 //! error ([`Queue::enter_ahead`]): only the resume may be able to make room. At this time no batch of the leader's
@@ -25,11 +29,15 @@
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::mem;
+use std::time::Duration;
 
 use base::stats::{Cause, Step};
 use base::{Error, Result, SequenceNumber};
 
-use crate::sync::{Arc, AtomicBool, AtomicUsize, Condvar, Mutex, MutexGuard, Ordering, Patience};
+use super::gather::Gather;
+use crate::sync::{
+    Arc, AtomicBool, AtomicUsize, Condvar, Mutex, MutexGuard, Ordering, Patience, wait_briefly,
+};
 
 #[cfg(all(test, not(shuttle), not(loom)))]
 mod tests;
@@ -93,6 +101,8 @@ pub struct LeaderState {
     pub ticket: u64,
     /// The leader's batch with the records of the followers, for the WAL append.
     pub scratch: Vec<u8>,
+    /// The writers that the next sync may expect.
+    pub gather: Gather,
 }
 
 /// A write group. `records` does not have the leader's own records: the leader holds its own batch.
@@ -107,11 +117,15 @@ pub struct Group {
     pub seqs: u32,
     /// The number of sequence numbers that the leader's batch takes.
     pub lead_seqs: u32,
+    /// How many of its writers asked for a sync.
+    pub syncs: usize,
     followers: Vec<Follower>,
     concurrent: bool,
     alone: bool,
     /// The group of [`Queue::enter_ahead`], which leads before all writers.
     ahead: bool,
+    /// Its leader has the lead, and did not take the group yet. Such a group is the first one.
+    called: bool,
     /// The size of the leader's records in bytes, for the size limit of the group.
     lead_bytes: usize,
     /// The writer that will lead the group. Set only while the group waits.
@@ -195,7 +209,8 @@ impl InsertGroup {
 
 enum Signal {
     None,
-    Lead(Group, Box<LeaderState>),
+    /// The writer has the lead now, and takes its group from the queue.
+    Lead(Box<LeaderState>),
     Insert(SequenceNumber, Arc<InsertGroup>),
     Done(Result<()>),
     InsertsDone,
@@ -255,6 +270,8 @@ pub struct Queue {
     inner: Mutex<Inner>,
     /// Notified when a lent leader state is returned.
     returned: Condvar,
+    /// Notified when the first group has all expected writers, or can take no more writers.
+    gathered: Condvar,
     group_bytes_max: usize,
     patience: Arc<Patience>,
 }
@@ -268,6 +285,8 @@ struct Inner {
     /// state is here, [`Queue::enter_ahead`] takes it without a wait.
     lent: Option<Box<LeaderState>>,
     waiting: VecDeque<Group>,
+    /// While a leader gathers the first group: how many writers that ask for a sync end the wait. Otherwise 0.
+    wanted: usize,
     /// The record buffers of finished groups, for the next groups.
     spare: Vec<Vec<u8>>,
 }
@@ -287,9 +306,11 @@ impl Queue {
                 held_back: false,
                 lent: None,
                 waiting: VecDeque::new(),
+                wanted: 0,
                 spare: Vec::new(),
             }),
             returned: Condvar::new(),
+            gathered: Condvar::new(),
             group_bytes_max: usize::try_from(group_bytes_max).unwrap_or(usize::MAX),
             patience,
         }
@@ -304,8 +325,17 @@ impl Queue {
                 "no writer leads, and {} write groups wait",
                 inner.waiting.len()
             );
-            if let Some(leader_state) = inner.leader_state.take() {
-                return Role::Lead(Group::led_by(entry, None), leader_state);
+            if let Some(mut leader_state) = inner.leader_state.take() {
+                let mut group = Group::led_by(entry, None);
+                if group.may_gather()
+                    && let Some(limit) = leader_state.gather.wait_limit(group.syncs)
+                {
+                    group.called = true;
+                    inner.waiting.push_back(group);
+                    self.gather(&mut inner, &mut leader_state.gather, limit);
+                    group = Inner::take_called(&mut inner);
+                }
+                return Role::Lead(group, leader_state);
             }
             if entry.flags.no_slowdown && inner.held_back {
                 return Role::Done(Err(would_stall()));
@@ -315,7 +345,10 @@ impl Queue {
             waiter
         };
         match waiter.wait(&self.patience) {
-            Signal::Lead(group, leader_state) => Role::Lead(group, leader_state),
+            Signal::Lead(mut leader_state) => {
+                let group = self.take_own_group(&mut leader_state.gather);
+                Role::Lead(group, leader_state)
+            }
             Signal::Insert(seq, group_of_inserts) => Role::Insert(Insert { seq, waiter, group_of_inserts }),
             Signal::Done(result) => Role::Done(result),
             Signal::None | Signal::InsertsDone => {
@@ -323,6 +356,32 @@ impl Queue {
                 Role::Done(Err(Error::aborted("a waiting writer woke up without a signal")))
             }
         }
+    }
+
+    /// Takes the group of a writer that has just got the lead, after a wait for more writers if the wait is expected to
+    /// save a sync.
+    fn take_own_group(&self, gather: &mut Gather) -> Group {
+        let mut inner = self.inner.lock();
+        let group = inner.waiting.front().filter(|group| group.may_gather());
+        if let Some(limit) = group.and_then(|group| gather.wait_limit(group.syncs)) {
+            self.gather(&mut inner, gather, limit);
+        }
+        Inner::take_called(&mut inner)
+    }
+
+    /// Waits for writers to join the first group, whose leader is this thread. Ends when the group has its expected writers,
+    /// when the group can take no more writers, or after `limit`.
+    #[cold]
+    fn gather(&self, inner: &mut MutexGuard<'_, Inner>, gather: &mut Gather, limit: Duration) {
+        let _step = Step::begin(Cause::WriteGroup);
+        let before = inner.first_syncs();
+        // A second group takes all later writers.
+        if inner.waiting.len() == 1 {
+            inner.wanted = gather.expected();
+            wait_briefly(&self.gathered, inner, limit);
+            inner.wanted = 0;
+        }
+        gather.record_wait(before, inner.first_syncs());
     }
 
     fn enqueue(&self, inner: &mut Inner, entry: Entry<'_>, waiter: &Arc<Waiter>) {
@@ -339,8 +398,13 @@ impl Queue {
             last.records.extend_from_slice(entry.records);
             last.count += entry.count;
             last.seqs += entry.seqs;
+            last.syncs += usize::from(entry.flags.sync);
             last.concurrent &= entry.concurrent;
             last.check();
+            let complete = last.syncs >= inner.wanted;
+            if inner.wanted > 0 && complete {
+                self.gathered.notify_one();
+            }
             return;
         }
         let mut group = Group::led_by(entry, Some(waiter.clone()));
@@ -348,6 +412,14 @@ impl Queue {
             group.records = buffer;
         }
         inner.waiting.push_back(group);
+        self.end_gather(inner);
+    }
+
+    /// Ends the wait of a leader that gathers: its group can take no more writers.
+    fn end_gather(&self, inner: &Inner) {
+        if inner.wanted > 0 {
+            self.gathered.notify_one();
+        }
     }
 
     /// Signals the followers to insert their own batches. The first follower inserts at `seq`. The leader inserts
@@ -412,19 +484,18 @@ impl Queue {
     }
 
     /// Hands the lead over to the first waiting group. If no group waits, the queue becomes idle.
-    pub fn hand_over(&self, leader_state: Box<LeaderState>) {
+    pub fn hand_over(&self, mut leader_state: Box<LeaderState>) {
         let mut inner = self.inner.lock();
         base::invariant!(inner.leader_state.is_none(), "a second leader hands the lead over");
         base::invariant!(inner.lent.is_none(), "the lead is handed over while it is lent");
-        while let Some(mut group) = inner.waiting.pop_front() {
-            base::invariant!(group.leader.is_some(), "a write group waits that no writer can lead");
-            if let Some(leader) = group.leader.take() {
+        leader_state.gather.record_waiting(inner.first_syncs());
+        match Inner::call_first(&mut inner) {
+            Some(leader) => {
                 drop(inner);
-                leader.signal(Signal::Lead(group, leader_state));
-                return;
+                leader.signal(Signal::Lead(leader_state));
             }
+            None => inner.leader_state = Some(leader_state),
         }
-        inner.leader_state = Some(leader_state);
     }
 
     /// Runs `wait`, in which the leader waits for room. During the wait, writers with `no_slowdown` get an error,
@@ -466,11 +537,10 @@ impl Queue {
     /// waits for room can take the state back.
     fn pass_ahead(&self, mut inner: MutexGuard<'_, Inner>, leader_state: Box<LeaderState>) {
         if inner.waiting.front().is_some_and(|group| group.ahead)
-            && let Some(mut group) = inner.waiting.pop_front()
-            && let Some(leader) = group.leader.take()
+            && let Some(leader) = Inner::call_first(&mut inner)
         {
             drop(inner);
-            leader.signal(Signal::Lead(group, leader_state));
+            leader.signal(Signal::Lead(leader_state));
             return;
         }
         base::invariant!(inner.held_back, "the lead is lent, and no leader waits for it");
@@ -505,12 +575,14 @@ impl Queue {
                 alone: true,
                 concurrent: false,
             };
-            let at = inner.waiting.iter().take_while(|group| group.ahead).count();
+            let at = inner.waiting.iter().take_while(|group| group.ahead || group.called).count();
             inner.waiting.insert(at, Group { ahead: true, ..Group::led_by(entry, Some(waiter.clone())) });
+            self.end_gather(&inner);
             waiter
         };
         match waiter.wait(&self.patience) {
-            Signal::Lead(group, leader_state) => {
+            Signal::Lead(leader_state) => {
+                let group = Inner::take_called(&mut self.inner.lock());
                 base::invariant!(group.ahead, "a resume leads the write group of another writer");
                 base::invariant!(group.writers() == 1, "a resume leads {} writers", group.writers());
                 Ok(leader_state)
@@ -531,6 +603,32 @@ impl Queue {
         }
         drop(inner);
         self.hand_over(leader_state);
+    }
+}
+
+impl Inner {
+    /// How many writers of the first group asked for a sync; 0 without a group.
+    fn first_syncs(&self) -> usize {
+        self.waiting.front().map_or(0, |group| group.syncs)
+    }
+
+    /// Calls the leader of the first group, if a group waits. The group stays open until its leader takes the group.
+    fn call_first(&mut self) -> Option<Arc<Waiter>> {
+        let group = self.waiting.front_mut()?;
+        base::invariant!(!group.called, "the leader of a write group is called twice");
+        base::invariant!(group.leader.is_some(), "a write group waits that no writer can lead");
+        group.called = true;
+        group.leader.take()
+    }
+
+    /// Takes the group whose leader has the lead.
+    fn take_called(&mut self) -> Group {
+        let group = self.waiting.pop_front();
+        base::invariant!(
+            group.as_ref().is_some_and(|group| group.called),
+            "a writer that has the lead finds no group to lead"
+        );
+        group.unwrap_or_default()
     }
 }
 
@@ -594,9 +692,15 @@ impl Group {
             alone: entry.alone,
             lead_bytes: entry.records.len(),
             lead_seqs: entry.seqs,
+            syncs: usize::from(entry.flags.sync),
             leader,
             ..Group::default()
         }
+    }
+
+    /// Returns true if a wait for more writers can save a sync.
+    fn may_gather(&self) -> bool {
+        self.flags.sync && !self.alone
     }
 
     fn has_room_for(&self, entry: Entry<'_>, bytes_max: usize) -> bool {

@@ -11,6 +11,7 @@
 //! (see `limits`).
 
 mod filled;
+pub mod gather;
 pub mod group;
 pub mod hook;
 mod limits;
@@ -46,6 +47,7 @@ use crate::sequence::LastSequence;
 use crate::stats::{DatabaseCounter, Stats};
 use crate::sync::{Arc, AtomicBool, AtomicU64, Ordering, Patience};
 use crate::wal::WalSet;
+use gather::Gather;
 use group::{Entry, Flags, Group, LeaderState, Queue, Role};
 use limits::{check_memory, check_priority, check_sequence_room, is_long_insert, slow_low_pri};
 use publish::Publisher;
@@ -473,7 +475,9 @@ impl Writer {
             let time = PerfTimer::start(PerfCounter::WriteWalTime);
             let step = Step::begin(Cause::WalWrite);
             let logged = self.wals.append(record, first, &self.families.timestamped());
-            let logged = logged.and_then(|_| if group.flags.sync { self.sync_wal() } else { Ok(()) });
+            let logged = logged.and_then(|_| {
+                if group.flags.sync { self.sync_wal(&mut leader_state.gather) } else { Ok(()) }
+            });
             step.stop();
             time.stop();
             self.count_logged(record.len() as u64, writers);
@@ -488,14 +492,17 @@ impl Writer {
         let _time = PerfTimer::start(PerfCounter::WritePreAndPostProcessTime);
         leader_state.last_seq += seqs;
         leader_state.ticket += 1;
+        leader_state.gather.record_group(group.syncs);
         self.count_group(bytes as u64, count, writers);
         Ok(first)
     }
 
-    fn sync_wal(&self) -> Result<()> {
+    fn sync_wal(&self, gather: &mut Gather) -> Result<()> {
         let began = self.stats.begin();
         let step = Step::begin(Cause::WalSync);
+        let start = self.env.clock.now_nanos();
         self.wals.sync()?;
+        gather.record_sync(self.env.clock.now_nanos().saturating_sub(start));
         step.stop();
         self.stats.end(began, HistogramKind::WalFileSyncMicros);
         self.stats.add(Ticker::WalFileSynced, 1);

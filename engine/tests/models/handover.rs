@@ -35,7 +35,9 @@ impl Base {
 
     /// Writes a batch of `count` records, as `Writer::write` does.
     fn write(&self, count: u32, way: Way) -> Result<()> {
-        match self.queue.join(entry(&vec![b'r'; count as usize])) {
+        let records = vec![b'r'; count as usize];
+        let flags = Flags { sync: matches!(way, Way::Synced), ..Flags::default() };
+        match self.queue.join(Entry { flags, ..entry(&records) }) {
             Role::Lead(group, leader_state) => self.lead(group, leader_state, count, way),
             Role::Insert(order) => {
                 self.insert(order.seq, count);
@@ -52,6 +54,11 @@ impl Base {
         self.logged.set(self.logged.get() + all);
         leader_state.last_seq += all;
         leader_state.ticket += 1;
+        if matches!(way, Way::Synced) {
+            // A sync of a millisecond: worth a wait for more writers.
+            leader_state.gather.record_sync(1_000_000);
+        }
+        leader_state.gather.record_group(group.syncs);
         let (ticket, last) = (leader_state.ticket, leader_state.last_seq);
         let outcome = match way {
             Way::Pipelined => {
@@ -60,7 +67,7 @@ impl Base {
                 self.publisher.publish(ticket, last, &self.sequence);
                 inserted
             }
-            Way::InTurn => {
+            Way::InTurn | Way::Synced => {
                 let inserted = self.memtables(&group, first, count);
                 self.publisher.publish_next(ticket, last, &self.sequence);
                 self.queue.hand_over(leader_state);
@@ -116,6 +123,8 @@ fn entry(records: &[u8]) -> Entry<'_> {
 enum Way {
     InTurn,
     Pipelined,
+    /// In turn, and each write asks for a sync.
+    Synced,
 }
 
 /// Runs writers and a reader concurrently. The first writer is this thread.
@@ -157,6 +166,28 @@ fn three_writers_share_groups_and_each_reads_what_it_wrote() {
 #[test]
 fn three_pipelined_writers_are_visible_in_order() {
     writers(Some(2), 2, 1, Way::Pipelined);
+}
+
+/// Each of two writers writes twice. A leader may wait for the second write of the writer before. No write is lost in any order.
+#[test]
+fn leaders_that_wait_for_returning_writers_lead_every_write() {
+    explore(Some(3), || {
+        let base = Base::new();
+        let twice = |base: &Base| {
+            for written in 1..=2 {
+                base.write(1, Way::Synced).unwrap();
+                assert!(base.look() >= written, "a writer reads what it wrote");
+            }
+        };
+        let other = {
+            let base = base.clone();
+            thread::spawn(move || twice(&base))
+        };
+        twice(&base);
+        other.join().unwrap();
+        assert_eq!(base.look(), 4);
+        assert_eq!(base.logged.get(), 4);
+    });
 }
 
 /// While this thread leads, the other writers join the queue. One of them leads the next group. Their batches of

@@ -14,7 +14,10 @@ extern crate self as mem;
 
 #[path = "../../src/release_notifier.rs"]
 mod release_notifier;
-// rustfmt would look for the unit tests of this file next to the copy.
+// rustfmt would look for the unit tests of these two files next to the copies.
+#[rustfmt::skip]
+#[path = "../../src/write/gather.rs"]
+mod gather;
 #[rustfmt::skip]
 #[path = "../../src/write/group.rs"]
 mod group;

@@ -20,7 +20,7 @@ pub(crate) use each_thread as thread_local;
 pub struct Mutex<T>(loom::sync::Mutex<T>);
 
 /// Holds the lock. `None` only during a wait.
-pub struct MutexGuard<'a, T>(Option<loom::sync::MutexGuard<'a, T>>);
+pub struct MutexGuard<'a, T>(Option<loom::sync::MutexGuard<'a, T>>, &'a Mutex<T>);
 
 impl<T> Mutex<T> {
     pub fn new(value: T) -> Self {
@@ -28,7 +28,7 @@ impl<T> Mutex<T> {
     }
 
     pub fn lock(&self) -> MutexGuard<'_, T> {
-        MutexGuard(Some(self.0.lock().unwrap_or_else(PoisonError::into_inner)))
+        MutexGuard(Some(self.0.lock().unwrap_or_else(PoisonError::into_inner)), self)
     }
 }
 
@@ -66,6 +66,14 @@ impl Condvar {
     pub fn notify_all(&self) {
         self.0.notify_all();
     }
+}
+
+/// Releases the lock for one step of the schedule: the limit of the wait has passed then, with or without a notification.
+pub fn wait_briefly<T>(_: &Condvar, guard: &mut MutexGuard<'_, T>, _limit: std::time::Duration) {
+    guard.0 = None;
+    loom::thread::yield_now();
+    let mutex = guard.1;
+    guard.0 = mutex.lock().0;
 }
 
 /// Checks once. Longer waits are a part of the schedule.

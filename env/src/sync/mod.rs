@@ -30,6 +30,18 @@ pub use explored::*;
 
 mod ranked;
 
+/// Waits for a notification, or until `limit` has passed. Under the explorer, where time stands still, the limit has passed
+/// after one step of another thread.
+pub fn wait_briefly<T>(condvar: &Condvar, guard: &mut MutexGuard<'_, T>, limit: std::time::Duration) {
+    #[cfg(not(shuttle))]
+    condvar.wait_for(guard, limit);
+    #[cfg(shuttle)]
+    {
+        let _ = (condvar, limit);
+        MutexGuard::unlocked(guard, thread::yield_now);
+    }
+}
+
 pub use ranked::{Rank, RankedGuard, RankedMutex};
 pub use std::sync::{Arc, Weak};
 

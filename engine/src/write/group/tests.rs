@@ -55,3 +55,57 @@ fn who_is_turned_away_leaves_the_group_as_if_it_had_not_joined() {
         assert_eq!(heard, [true, false, true, false]);
     });
 }
+
+/// Four writers write twice, with a sync. The queue is idle at first, so the first group has one writer. Each later leader waits
+/// for all four writers.
+#[test]
+fn a_leader_waits_for_the_writers_of_the_group_before() {
+    const WRITERS: usize = 4;
+    let synced = Entry { flags: Flags { sync: true, ..Flags::default() }, ..entry(b"r") };
+    let queue = Queue::new(1 << 20, 0, Arc::new(Patience::new(0, 0)));
+    let Role::Lead(first, mut leader_state) = queue.join(synced) else { panic!("an idle queue") };
+    assert_eq!(first.writers(), 1, "no other writer is known");
+    let groups = std::sync::Mutex::new(Vec::new());
+    let write = || match queue.join(synced) {
+        Role::Lead(group, mut leader_state) => {
+            groups.lock().unwrap().push(group.writers());
+            leader_state.gather.record_group(group.syncs);
+            queue.hand_over(leader_state);
+            queue.finish(group, &Ok(()));
+        }
+        Role::Done(outcome) => outcome.unwrap(),
+        Role::Insert(_) => panic!("no batch is worth an insert of its own"),
+    };
+    std::thread::scope(|scope| {
+        for _ in 1..WRITERS {
+            scope.spawn(|| (0..2).for_each(|_| write()));
+        }
+        while queue.inner.lock().waiting.front().map_or(0, |group| group.writers()) < WRITERS - 1 {
+            std::thread::yield_now();
+        }
+        // With a sync of many hours, only the arrival of all writers ends a wait.
+        leader_state.gather.set_wait_max(Duration::from_secs(1 << 20));
+        leader_state.gather.record_sync(u64::MAX);
+        leader_state.gather.record_group(first.syncs);
+        queue.hand_over(leader_state);
+        queue.finish(first, &Ok(()));
+        (0..2).for_each(|_| write());
+    });
+    assert_eq!(*groups.lock().unwrap(), [WRITERS, WRITERS]);
+}
+
+/// The others do not come back: the wait ends, and the leader writes its group.
+#[test]
+fn a_leader_whose_writers_do_not_return_leads_its_group_alone() {
+    let synced = Entry { flags: Flags { sync: true, ..Flags::default() }, ..entry(b"r") };
+    let queue = Queue::new(1 << 20, 0, Arc::new(Patience::new(0, 0)));
+    let Role::Lead(group, mut leader_state) = queue.join(synced) else { panic!("an idle queue") };
+    leader_state.gather.record_sync(1_000_000);
+    leader_state.gather.record_group(3);
+    queue.hand_over(leader_state);
+    queue.finish(group, &Ok(()));
+    let Role::Lead(group, leader_state) = queue.join(synced) else { panic!("an idle queue") };
+    assert_eq!((group.writers(), group.syncs), (1, 1));
+    queue.hand_over(leader_state);
+    queue.finish(group, &Ok(()));
+}
