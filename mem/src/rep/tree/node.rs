@@ -331,23 +331,16 @@ impl Node {
     ) -> usize {
         let n = snap.len();
         let head = self.head(snap, first);
-        // Either few items have equal heads, or nearly all. So test the neighbour first, then use a binary
-        // search.
-        let mut end = first + 1;
-        if end < n && self.head(snap, end) == head {
-            let mut size = n - end;
-            while size > 0 {
-                let half = size / 2;
-                if self.head(snap, end + half) == head {
-                    end += half + 1;
-                    size -= half + 1;
-                } else {
-                    size = half;
-                }
-            }
-        }
+        // Either few items have equal heads, or nearly all. So test the neighbour first. Heads ascend, so an item with
+        // another head is after the target.
+        let has_neighbour = first + 1 < n && self.head(snap, first + 1) == head;
+        let mut end = if has_neighbour { n } else { first + 1 };
         while first < end {
             let middle = first + (end - first) / 2;
+            if self.head(snap, middle) != head {
+                end = middle;
+                continue;
+            }
             let order = match self.key_of(entries, self.item(snap, middle)) {
                 0 => Order3::Less,
                 // SAFETY: the place was read with Acquire from a slot or from the `low` of a node. Both are
