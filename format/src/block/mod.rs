@@ -111,10 +111,55 @@ impl Block {
     /// Corruption if the parts contradict each other.
     pub fn parse_for_later(payload: &[u8], room: impl FnOnce(usize) -> Arc<[u8]>) -> Result<Block> {
         let mut shape = Shape::parse(payload)?;
-        if shape.num_restarts > 0 {
+        if shape.is_worth_an_array(payload.len()) {
             shape.anchors.flags = anchors::LATER;
         }
         Ok(Block::join(payload, &mut shape, &[], &[], room))
+    }
+
+    /// As [`Block::parse`], for a payload of `len` bytes that `fill` writes into the memory of the block. So a decompressed
+    /// payload is not copied again. `room` as in [`Block::parse_into`].
+    ///
+    /// # Errors
+    /// Those of `fill`; Corruption if the parts do not fit into each other.
+    pub fn fill(
+        len: usize,
+        room: impl FnOnce(usize) -> Arc<[u8]>,
+        fill: impl FnOnce(&mut [u8]) -> Result<()>,
+    ) -> Result<Block> {
+        Block::filled(len, 0, room, fill)
+    }
+
+    /// As [`Block::fill`], for a block that gets its search array later, as in [`Block::parse_for_later`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn fill_for_later(
+        len: usize,
+        room: impl FnOnce(usize) -> Arc<[u8]>,
+        fill: impl FnOnce(&mut [u8]) -> Result<()>,
+    ) -> Result<Block> {
+        Block::filled(len, anchors::LATER, room, fill)
+    }
+
+    fn filled(
+        len: usize,
+        flags: u8,
+        room: impl FnOnce(usize) -> Arc<[u8]>,
+        fill: impl FnOnce(&mut [u8]) -> Result<()>,
+    ) -> Result<Block> {
+        let mut bytes = memory(HEADER + len, room);
+        let payload_at = bytes.len() - len;
+        if let Some(own) = Arc::get_mut(&mut bytes) {
+            fill(&mut own[payload_at..])?;
+            let mut shape = Shape::parse(&own[payload_at..])?;
+            shape.payload_at = payload_at as u32;
+            if shape.is_worth_an_array(len) {
+                shape.anchors.flags = flags;
+            }
+            own[..HEADER].copy_from_slice(&shape.encode());
+        }
+        Ok(Block { bytes })
     }
 
     /// Returns true if [`Block::searchable`] can turn this block into a block with a faster search.
@@ -183,10 +228,7 @@ impl Block {
     ) -> Block {
         let array_end = HEADER + array.len();
         let needed = array_end + checksums.len() + payload.len();
-        let mut bytes = room(needed);
-        if bytes.len() < needed || u32::try_from(bytes.len()).is_err() || Arc::get_mut(&mut bytes).is_none() {
-            bytes = zeroed(needed);
-        }
+        let mut bytes = memory(needed, room);
         // Unused memory is after the search array. The parts after it are found from the end of the memory.
         let payload_at = bytes.len() - payload.len();
         let checksums_at = payload_at - checksums.len();
@@ -259,6 +301,15 @@ impl Block {
     }
 }
 
+/// Returns `needed` bytes or more, which no other thread has: those of `room`, if they fit.
+fn memory(needed: usize, room: impl FnOnce(usize) -> Arc<[u8]>) -> Arc<[u8]> {
+    let mut bytes = room(needed);
+    if bytes.len() < needed || u32::try_from(bytes.len()).is_err() || Arc::get_mut(&mut bytes).is_none() {
+        bytes = zeroed(needed);
+    }
+    bytes
+}
+
 fn zeroed(len: usize) -> Arc<[u8]> {
     std::iter::repeat_n(0, len).collect()
 }
@@ -275,7 +326,16 @@ const PAYLOAD_AT: usize = 12;
 /// The offset of the flags of the search array in the header.
 const ANCHOR_FLAGS_AT: usize = 21;
 
+/// A block with more bytes for each restart has large values, and gets no search array.
+const RESTART_BYTES_MAX: usize = 16 << 10;
+
 impl Shape {
+    /// Returns true if searches of the block gain more from a search array than the copy of the block costs. With large
+    /// values, a search walks over few entries: a block of 1 MiB with one value took a millisecond for its copy.
+    fn is_worth_an_array(&self, payload_len: usize) -> bool {
+        payload_len <= (self.num_restarts as usize).saturating_mul(RESTART_BYTES_MAX)
+    }
+
     fn encode(&self) -> [u8; HEADER] {
         let counts = self.num_restarts
             | if self.separated { SEPARATED } else { 0 }

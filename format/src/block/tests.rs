@@ -385,3 +385,38 @@ fn an_entry_that_changed_in_memory_is_not_shown() {
         }
     }
 }
+
+/// The copy of a large block costs more than its search array saves, if the block has few entries.
+#[test]
+fn a_block_of_large_values_gets_no_search_array_later() {
+    let later = |value_len: usize| {
+        let mut builder = BlockBuilder::new(BlockConfig::default());
+        let key = |i: u32| [format!("key{i:05}").as_bytes(), &pack(3, 1).to_le_bytes()].concat();
+        (0..3).for_each(|i| builder.add(&key(i), &vec![7; value_len]));
+        Block::parse_for_later(builder.finish(), zeroed).unwrap().wants_array()
+    };
+    assert!(later(100));
+    assert!(!later(64 << 10));
+}
+
+/// The two ways to make a block differ in one copy.
+#[test]
+fn a_filled_block_equals_a_parsed_block() {
+    let mut builder = BlockBuilder::new(BlockConfig::default());
+    let key = |i: u32| [format!("key{i:05}").as_bytes(), &pack(3, 1).to_le_bytes()].concat();
+    (0..60).for_each(|i| builder.add(&key(i), &[7; 90]));
+    let payload = builder.finish();
+    let copy = |memory: &mut [u8]| {
+        memory.copy_from_slice(payload);
+        Ok(())
+    };
+    let longer = |len: usize| zeroed(len + 100);
+    let later = Block::fill_for_later(payload.len(), longer, copy).unwrap();
+    assert_eq!(later.payload(), payload);
+    assert!(later.wants_array());
+    let plain = Block::fill(payload.len(), zeroed, copy).unwrap();
+    assert_eq!(&plain.bytes()[..], &Block::parse(payload).unwrap().bytes()[..]);
+    let failed = Block::fill(payload.len(), zeroed, |_| Err(Error::corruption("not filled")));
+    assert!(failed.unwrap_err().to_string().contains("not filled"));
+    assert!(Block::fill(0, zeroed, |_| Ok(())).is_err(), "a block without its last word");
+}

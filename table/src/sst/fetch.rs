@@ -24,7 +24,7 @@ use mem::cache::{CacheKey, Handle, Priority, Role};
 use super::block_cache::{CachedBlock, FilterBlock, Other};
 use super::block_kind::BlockKind;
 use super::file_source::Source;
-use super::inflate::inflate;
+use super::inflate::{inflate, known};
 use super::limits::ReadLimits;
 use super::prefetch::Window;
 use super::read_ctx::ReadCtx;
@@ -317,7 +317,14 @@ impl Source {
         let heads = self.heads.filter(|_| ctx.fill_cache && self.cache.is_some());
         let verify = ctx.verify_checksums;
         let dict = if kind == BlockKind::Data { self.dict.as_ref() } else { None };
-        let payload = self.payload(raw, handle, verify, dict)?;
+        let compression = self.checked(&raw, handle, verify)?;
+        if compression != 0 && kind == BlockKind::Data && self.protection == 0 {
+            let block =
+                self.inflate_data(compression, &raw[..raw.len() - trailer::LEN], heads.is_some(), dict);
+            give_back(raw);
+            return block.map(CachedBlock::Data).map_err(|e| e.shifted(handle.offset));
+        }
+        let payload = self.bare(raw, compression, dict)?;
         let block = match kind {
             BlockKind::Data if heads.is_some() && self.protection == 0 => CachedBlock::Data(
                 Block::parse_for_later(&payload, room_for_later).map_err(|e| e.shifted(handle.offset))?,
@@ -368,18 +375,32 @@ impl Source {
     /// Checks and decompresses the bytes of a block. Returns the payload.
     pub(super) fn payload<'a>(
         &self,
-        mut raw: Cow<'a, [u8]>,
+        raw: Cow<'a, [u8]>,
         handle: BlockHandle,
         verify: bool,
         dict: Option<&Dictionary>,
     ) -> Result<Cow<'a, [u8]>> {
-        let compression = if verify {
-            let _time = PerfTimer::start(PerfCounter::BlockChecksumTime);
-            let verified = trailer::verify(self.checksum, self.base_context, handle.offset, &raw);
-            self.counts.verified(verified).map_err(|e| self.diagnose(e, handle, &raw))?
-        } else {
-            trailer::compression_type(&raw)?
-        };
+        let compression = self.checked(&raw, handle, verify)?;
+        self.bare(raw, compression, dict)
+    }
+
+    /// The compression type of a block with its trailer, after the check of its checksum if `verify` is true.
+    fn checked(&self, raw: &[u8], handle: BlockHandle, verify: bool) -> Result<u8> {
+        if !verify {
+            return trailer::compression_type(raw);
+        }
+        let _time = PerfTimer::start(PerfCounter::BlockChecksumTime);
+        let verified = trailer::verify(self.checksum, self.base_context, handle.offset, raw);
+        self.counts.verified(verified).map_err(|e| self.diagnose(e, handle, raw))
+    }
+
+    /// The payload of a checked block, without its trailer and decompressed.
+    fn bare<'a>(
+        &self,
+        mut raw: Cow<'a, [u8]>,
+        compression: u8,
+        dict: Option<&Dictionary>,
+    ) -> Result<Cow<'a, [u8]>> {
         base::invariant!(raw.len() >= trailer::LEN, "a block of {} bytes has a checked trailer", raw.len());
         let len = raw.len() - trailer::LEN;
         if compression != 0 {
@@ -395,15 +416,46 @@ impl Source {
     }
 
     fn inflate(&self, compression: u8, payload: &[u8], dict: Option<&Dictionary>) -> Result<Vec<u8>> {
+        self.count_inflate(payload.len(), || inflate(compression, payload, dict), Vec::len)
+    }
+
+    /// Decompresses a data block into the memory that it keeps. With `later`, the block gets its search array when it is
+    /// used again.
+    fn inflate_data(
+        &self,
+        compression: u8,
+        payload: &[u8],
+        later: bool,
+        dict: Option<&Dictionary>,
+    ) -> Result<Block> {
+        let compression = known(compression)?;
+        let len = compress::uncompressed_len(compression, payload)?;
+        let fill = |block: &mut [u8]| {
+            let run = || compress::decompress_into(compression, payload, dict, block);
+            self.count_inflate(payload.len(), run, |()| len)
+        };
+        match later {
+            true => Block::fill_for_later(len, room_for_later, fill),
+            false => Block::fill(len, spare::take, fill),
+        }
+    }
+
+    /// Runs a decompression of `stored` bytes, and counts its time and its bytes.
+    fn count_inflate<T>(
+        &self,
+        stored: usize,
+        run: impl FnOnce() -> Result<T>,
+        len: impl FnOnce(&T) -> usize,
+    ) -> Result<T> {
         let _time = PerfTimer::start(PerfCounter::BlockDecompressTime);
         let _step = Step::begin(Cause::Decompression);
         let start = self.counts.times_decompression().then(Stopwatch::start);
-        let block = inflate(compression, payload, dict)?;
+        let done = run()?;
         if let Some(start) = start {
             self.counts.decompression_took(start.nanos());
         }
-        self.counts.decompressed(payload.len(), block.len());
-        Ok(block)
+        self.counts.decompressed(stored, len(&done));
+        Ok(done)
     }
 
     /// Adds the one wrong bit to a checksum error, if one bit explains the error.

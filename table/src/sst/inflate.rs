@@ -11,12 +11,19 @@ use super::scratch;
 /// Corruption if the block does not decompress. NotSupported, with the name of the type, if this build does
 /// not have the compression type.
 pub(super) fn inflate(kind: u8, payload: &[u8], dict: Option<&Dictionary>) -> Result<Vec<u8>> {
+    let kind = known(kind)?;
+    let mut block = scratch::take(compress::uncompressed_len(kind, payload)?);
+    compress::decompress_into(kind, payload, dict, &mut block)?;
+    Ok(block)
+}
+
+/// The compression of type `kind`.
+///
+/// # Errors
+/// Those of [`inflate`] for an unknown type.
+pub(super) fn known(kind: u8) -> Result<Compression> {
     match Compression::from_u8(kind) {
-        Some(kind) => {
-            let mut block = scratch::take(compress::uncompressed_len(kind, payload)?);
-            compress::decompress_into(kind, payload, dict, &mut block)?;
-            Ok(block)
-        }
+        Some(kind) => Ok(kind),
         None if kind >= 0x80 => Err(Error::not_supported(format!("custom compression type {kind:#04x}"))),
         None => Err(Error::corruption(format!("unknown compression type {kind:#04x}"))),
     }

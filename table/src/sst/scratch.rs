@@ -7,8 +7,8 @@
 
 use std::cell::RefCell;
 
-/// Maximum capacity of a buffer that is kept.
-const LARGEST: usize = 64 << 10;
+/// Maximum capacity of a buffer that is kept. A block with one value of 64 KiB is a little longer than 64 KiB.
+const LARGEST: usize = 80 << 10;
 /// Maximum number of buffers that a thread keeps: one for a read, one for decompression, and the windows of
 /// an iterator over some tables.
 const KEPT: usize = 8;

@@ -8,8 +8,8 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
-/// Maximum length of a piece that is kept.
-const LARGEST: usize = 64 << 10;
+/// Maximum length of a piece that is kept. A block with one value of 64 KiB is a little longer than 64 KiB.
+const LARGEST: usize = 80 << 10;
 /// Maximum number of pieces that a thread keeps. With this number, one of them usually has the right length.
 const KEPT: usize = 16;
 /// Maximum number of bytes that a thread keeps.
