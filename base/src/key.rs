@@ -186,6 +186,46 @@ pub fn seek_key(user_key: &[u8], seq: SequenceNumber) -> Vec<u8> {
     key
 }
 
+/// The internal key that a reader seeks, as [`seek_key`] makes it. A user key of up to 56 bytes needs no allocation.
+///
+/// ```
+/// use base::key::{SeekKey, seek_key};
+/// for len in [0, 56, 57, 1000] {
+///     assert_eq!(SeekKey::new(&vec![b'k'; len], 7).bytes(), seek_key(&vec![b'k'; len], 7));
+/// }
+/// ```
+#[derive(Debug)]
+pub struct SeekKey {
+    len: usize,
+    short: [u8; SeekKey::SHORT],
+    /// The key, if it is longer than `short`.
+    long: Vec<u8>,
+}
+
+impl SeekKey {
+    const SHORT: usize = 64;
+
+    /// The key before every entry of `user_key` that a reader at `seq` may see.
+    #[inline]
+    pub fn new(user_key: &[u8], seq: SequenceNumber) -> SeekKey {
+        let len = user_key.len() + TRAILER_LEN;
+        let mut key = SeekKey { len, short: [0; SeekKey::SHORT], long: Vec::new() };
+        if len <= SeekKey::SHORT {
+            key.short[..user_key.len()].copy_from_slice(user_key);
+            key.short[user_key.len()..len].copy_from_slice(&pack(seq, TYPE_FOR_SEEK).to_le_bytes());
+        } else {
+            key.long = seek_key(user_key, seq);
+        }
+        key
+    }
+
+    /// The internal key.
+    #[inline]
+    pub fn bytes(&self) -> &[u8] {
+        self.short.get(..self.len).unwrap_or(&self.long)
+    }
+}
+
 /// Returns a user key with the newest timestamp. The key sorts before all entries of the user key. The newest
 /// timestamp has all bits set. RocksDB assumes the same for every comparator (`kTsMax`).
 pub fn with_newest_timestamp(key: &[u8], timestamp_size: usize) -> Vec<u8> {

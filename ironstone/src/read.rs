@@ -27,7 +27,7 @@ impl Family {
     /// ```
     #[inline]
     pub fn get(&self, key: &[u8]) -> Result<Option<Pinned>> {
-        self.get_with(key, &ReadOptions::default())
+        self.get_with(key, ReadOptions::defaults())
     }
 
     /// Returns the value of a key, with options.
@@ -78,7 +78,7 @@ impl Family {
     /// # Ok::<(), ironstone::Error>(())
     /// ```
     pub fn multi_get(&self, keys: &[&[u8]]) -> Vec<Result<Option<Pinned>>> {
-        self.multi_get_with(keys, &ReadOptions::default())
+        self.multi_get_with(keys, ReadOptions::defaults())
     }
 
     /// Returns the values of several keys, with options. After `value_size_soft_limit` bytes of values, the answers
@@ -122,7 +122,7 @@ impl Family {
     /// # Ok::<(), ironstone::Error>(())
     /// ```
     pub fn key_may_exist(&self, key: &[u8]) -> (bool, Option<Pinned>) {
-        self.key_may_exist_with(key, &ReadOptions::default())
+        self.key_may_exist_with(key, ReadOptions::defaults())
     }
 
     /// Returns false if the key certainly does not exist, with options: for example at a snapshot or at a timestamp.

@@ -131,39 +131,51 @@ pub struct ReadOptions {
     pub auto_refresh_iterator_with_snapshot: bool,
 }
 
+static READ_OPTIONS: ReadOptions = ReadOptions::DEFAULT;
+
+impl ReadOptions {
+    const DEFAULT: ReadOptions = ReadOptions {
+        snapshot: None,
+        timestamp: None,
+        iter_start_ts: None,
+        deadline: Duration::ZERO,
+        io_timeout: Duration::ZERO,
+        read_tier: ReadTier::All,
+        rate_limiter_priority: None,
+        value_size_soft_limit: u64::MAX,
+        merge_operand_count_threshold: None,
+        verify_checksums: true,
+        fill_cache: true,
+        ignore_range_deletions: false,
+        async_io: false,
+        optimize_multiget_for_io: true,
+        readahead_size: 0,
+        max_skippable_internal_keys: 0,
+        iterate_lower_bound: None,
+        iterate_upper_bound: None,
+        table_filter: None,
+        tailing: false,
+        total_order_seek: false,
+        auto_prefix_mode: false,
+        prefix_same_as_start: false,
+        pin_data: false,
+        adaptive_readahead: false,
+        background_purge_on_iterator_cleanup: false,
+        auto_readahead_size: true,
+        allow_unprepared_value: false,
+        auto_refresh_iterator_with_snapshot: false,
+    };
+
+    /// Returns the default options without making them: a lookup in memory takes few instructions more than that.
+    #[inline]
+    pub fn defaults() -> &'static ReadOptions {
+        &READ_OPTIONS
+    }
+}
+
 impl Default for ReadOptions {
     fn default() -> Self {
-        ReadOptions {
-            snapshot: None,
-            timestamp: None,
-            iter_start_ts: None,
-            deadline: Duration::ZERO,
-            io_timeout: Duration::ZERO,
-            read_tier: ReadTier::All,
-            rate_limiter_priority: None,
-            value_size_soft_limit: u64::MAX,
-            merge_operand_count_threshold: None,
-            verify_checksums: true,
-            fill_cache: true,
-            ignore_range_deletions: false,
-            async_io: false,
-            optimize_multiget_for_io: true,
-            readahead_size: 0,
-            max_skippable_internal_keys: 0,
-            iterate_lower_bound: None,
-            iterate_upper_bound: None,
-            table_filter: None,
-            tailing: false,
-            total_order_seek: false,
-            auto_prefix_mode: false,
-            prefix_same_as_start: false,
-            pin_data: false,
-            adaptive_readahead: false,
-            background_purge_on_iterator_cleanup: false,
-            auto_readahead_size: true,
-            allow_unprepared_value: false,
-            auto_refresh_iterator_with_snapshot: false,
-        }
+        ReadOptions::DEFAULT
     }
 }
 

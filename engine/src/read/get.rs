@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use base::key::{MAX_SEQUENCE, SequenceNumber, TYPE_FOR_SEEK, append_with_trailer, pack};
+use base::key::{MAX_SEQUENCE, SeekKey, SequenceNumber};
 use base::stats::{
     HistogramKind, OperationKind, PerfCounter, PerfTimer, Statistics, Ticker, perf_add, perf_counting,
 };
@@ -250,9 +250,8 @@ impl Reads {
             return Ok(Place::Nowhere);
         }
         let ctx = self.ctx(options);
-        let mut seek_key = Vec::with_capacity(full.len() + 8);
         base::invariant!(seq <= MAX_SEQUENCE, "a read is at the sequence number {seq}");
-        append_with_trailer(&mut seek_key, full, pack(seq, TYPE_FOR_SEEK));
+        let seek_key = SeekKey::new(full, seq);
         let counted = super_version.parts.pick.read_triggered_compaction_threshold > 0.0 && sample::look_up();
         let mut level_before = 0;
         for (level, file) in super_version.version.candidates(full, seq) {
@@ -272,7 +271,7 @@ impl Reads {
                 let at = answer.tombstone_seq(seq);
                 answer.cover(covering(fragments, key, at, options.timestamp.as_deref()));
             }
-            reader.get(&seek_key, &ctx, |entry| {
+            reader.get(seek_key.bytes(), &ctx, |entry| {
                 // Entries with older timestamps can be newer than the snapshot.
                 if entry.sequence() > seq {
                     return ControlFlow::Continue(());
