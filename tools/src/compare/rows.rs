@@ -66,6 +66,8 @@ const FILTER_ROWS: [&str; 10] = [
 pub fn parse(report: &str) -> Vec<(Row, f64)> {
     let mut rows: Vec<(Row, f64)> = Vec::new();
     let mut last = String::new();
+    // The histogram of `--histogram` has the same line, for times.
+    let mut is_estimate = false;
     for line in report.split(['\r', '\n']) {
         if let Some((p99, p999)) = percentiles(line) {
             let unit = Unit::Nanoseconds;
@@ -73,10 +75,12 @@ pub fn parse(report: &str) -> Vec<(Row, f64)> {
             rows.push((Row { name: format!("{last} p99.9"), unit }, p999));
             continue;
         }
-        let Some((name, unit, figure)) = benchmark(line).or_else(|| deviation(line)).or_else(|| filter(line))
-        else {
+        is_estimate |= line.starts_with("Reported entry count stats");
+        let estimate = || deviation(line).filter(|_| is_estimate);
+        let Some((name, unit, figure)) = benchmark(line).or_else(estimate).or_else(|| filter(line)) else {
             continue;
         };
+        is_estimate = false;
         let earlier = |row: &Row| row.name == name || row.name.starts_with(&format!("{name} #"));
         let name = match rows.iter().filter(|(row, _)| earlier(row)).count() {
             0 => name,

@@ -23,7 +23,10 @@ fn a_report_line_of_db_bench_becomes_a_row() {
 
 #[test]
 fn report_lines_of_filter_bench_have_their_units() {
-    let rows = parse("Build avg ns/key: 66.4\n  Bits/key stored: 7.025\nAverage: 1000.0  StdDev: 31.0\n");
+    let rows = parse(
+        "Build avg ns/key: 66.4\n  Bits/key stored: 7.025\nReported entry count stats (expected 1000):\n\
+         Count: 9 Average: 1000.0  StdDev: 31.0\n",
+    );
     assert_eq!(
         rows,
         [
@@ -32,6 +35,13 @@ fn report_lines_of_filter_bench_have_their_units() {
             (Row { name: "relative std. deviation".into(), unit: Unit::Error }, 0.031),
         ]
     );
+}
+
+#[test]
+fn the_deviation_of_a_histogram_of_times_is_no_row() {
+    let rows =
+        parse("fillseq : 2.0 micros/op 500000 ops/sec 0.1 seconds\nCount: 9 Average: 5.0  StdDev: 31.0\n");
+    assert_eq!(rows, [(Row { name: "fillseq".into(), unit: Unit::OperationsPerSecond }, 500_000.0)]);
 }
 
 #[test]
