@@ -101,8 +101,7 @@ impl Db {
             &inner.tools.events,
             FamilyUse::Create,
         )?;
-        let default = inner.families.get(FamilyId::DEFAULT).map(|family| RequestedFamily::of(&family));
-        log_family(&inner.tools.events, &request, default.as_ref(), inner.families.len() + before);
+        log_family(&inner.tools.events, &request, inner.families.len() + before);
         let dirs = family_dirs(std::slice::from_ref(descriptor));
         refuse_foreign(&*inner.tools.env.fs, &inner.tools.paths, &dirs)?;
         for dir in dirs {

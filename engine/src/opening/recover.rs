@@ -101,7 +101,7 @@ impl Opening {
             .map(|d| request_of(d, &self.options, &self.paths.db, &caches, &self.events, call))
             .collect::<Result<Vec<_>>>()?;
         for (at, request) in requested.iter().enumerate() {
-            log_family(&self.events, request, requested.first().filter(|_| at > 0), at);
+            log_family(&self.events, request, at);
         }
         let release_notifier = Arc::new(ReleaseNotifier::default());
         let (families, missing) = build_families(&recovered, &requested, &release_notifier, !self.read_only)?;

@@ -2,7 +2,6 @@
 
 use std::path::{Path, PathBuf};
 
-use base::map::HashSet;
 use base::{Error, Result};
 use env::Env;
 use env::logger::{FileLogger, LogFileOptions, Logger, NullLogger};
@@ -166,13 +165,13 @@ pub fn request_of(
     Ok(RequestedFamily { name: d.name.clone(), options: Arc::new(options), parts: Arc::new(parts) })
 }
 
-/// Column families whose options are written to the info log, as in RocksDB. The options of all column families are in the
-/// OPTIONS file.
+/// The number of column families whose options are written to the info log, as in RocksDB. The options of all column
+/// families are in the OPTIONS file.
 const LOGGED_FAMILIES: usize = 10;
 
-/// Writes the options of a column family to the info log. `index` is its position among the column families. All
-/// options take 22 KB. So with `known`, only the lines that differ from those of `known` are written.
-pub fn log_family(events: &Events, request: &RequestedFamily, known: Option<&RequestedFamily>, index: usize) {
+/// Writes the options of a column family to the info log: 22 KB. `index` is its position among the column families.
+/// Programs read the options from the info log, so each of the first column families has all lines.
+pub fn log_family(events: &Events, request: &RequestedFamily, index: usize) {
     let name = &request.name;
     if index >= LOGGED_FAMILIES {
         events.info(format_args!(
@@ -181,14 +180,7 @@ pub fn log_family(events: &Events, request: &RequestedFamily, known: Option<&Req
         return;
     }
     events.header(format_args!("--------------- Options for column family [{name}]:"));
-    match known {
-        None => events.headers(|| request.log_lines()),
-        Some(known) => {
-            events.header(format_args!("  as for column family [{}], but for these lines:", known.name));
-            let lines: HashSet<_> = known.log_lines().into_iter().collect();
-            events.headers(|| request.log_lines().into_iter().filter(|line| !lines.contains(line)).collect());
-        }
-    }
+    events.headers(|| request.log_lines());
 }
 
 /// Returns how many SST files may be open: `max_open_files` less ten for other files, as in RocksDB. `None` means
