@@ -329,8 +329,8 @@ c_api! {
     fn rocksdb_writebatch_singledelete_cf_with_ts(
         batch: mut rocksdb_writebatch_t, column_family: at rocksdb_column_family_handle_t, key: bytes, ts: bytes
     ) {
-        let (id, key) = (column_family.family.id(), [key, ts].concat());
-        batch.change(|batch| { batch.single_delete_in(id, &key); });
+        let id = column_family.family.id();
+        batch.change(|batch| { batch.single_delete_at(id, key, ts); });
     }
 
     /// Deletes a key that is given in parts.

@@ -51,8 +51,8 @@ fn file_type(kind: LiveFileKind) -> i32 {
         LiveFileKind::Table => 2,
         LiveFileKind::Manifest => 3,
         LiveFileKind::Current => 4,
-        LiveFileKind::Options => 8,
-        LiveFileKind::Blob => 9,
+        LiveFileKind::Options => 9,
+        LiveFileKind::Blob => 10,
     }
 }
 

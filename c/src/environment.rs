@@ -43,7 +43,7 @@ impl Default for rocksdb_envoptions_t {
     fn default() -> Self {
         rocksdb_envoptions_t {
             use_mmap_reads: false,
-            use_mmap_writes: true,
+            use_mmap_writes: false,
             use_direct_reads: false,
             use_direct_writes: false,
             allow_fallocate: true,
@@ -51,7 +51,7 @@ impl Default for rocksdb_envoptions_t {
             bytes_per_sync: 0,
             strict_bytes_per_sync: false,
             fallocate_with_keep_size: true,
-            compaction_readahead_size: 0,
+            compaction_readahead_size: 2 << 20,
             writable_file_max_buffer_size: 1 << 20,
             rejected: Rejected::default(),
         }

@@ -1429,8 +1429,8 @@ extern ROCKSDB_LIBRARY_API unsigned char rocksdb_key_may_exist_cf(rocksdb_t* db,
     size_t timestamp_len, unsigned char* value_found);
 
 /* ---- Secondary instances: databases that another process writes ---- */
-/* Opens a database that another process writes. The info log of this instance is in `secondary_path`. Requires
-   `max_open_files` of -1. */
+/* Opens a database that another process writes. The info log of this instance is in `secondary_path`.
+   `max_open_files` acts as -1. */
 extern ROCKSDB_LIBRARY_API rocksdb_t* rocksdb_open_as_secondary(const rocksdb_options_t* options,
     const char* name, const char* secondary_path, char** errptr);
 /* As `rocksdb_open_as_secondary`, with some of the column families of the database. The names must include `default`. */

@@ -51,9 +51,11 @@ impl Following {
 }
 
 /// Returns the options of a secondary instance. Its info log is in `secondary_path`, because the instance must not write to
-/// the directory of the database.
+/// the directory of the database. The instance keeps its SST files open, because the writer may delete them: `max_open_files`
+/// acts as -1.
 fn options_of(options: &rocksdb_options_t, secondary_path: &Path) -> Result<ironstone::Options> {
     let mut front = options.front_options()?;
+    (front.db.max_open_files, front.db.open_files_async) = (-1, false);
     if front.db.info_log.is_none() {
         let log = LogFileOptions { level: front.db.info_log_level, ..LogFileOptions::default() };
         let (fs, clock) = (front.db.env.fs.clone(), front.db.env.clock.clone());
@@ -69,8 +71,8 @@ impl rocksdb_t {
 }
 
 c_api! {
-    /// Opens a database that another process writes. The info log of this instance is in `secondary_path`. Requires
-    /// `max_open_files` of -1.
+    /// Opens a database that another process writes. The info log of this instance is in `secondary_path`.
+    /// `max_open_files` acts as -1.
     fn rocksdb_open_as_secondary(
         options: in rocksdb_options_t, name: path, secondary_path: path, err
     ) -> Owned<rocksdb_t> {

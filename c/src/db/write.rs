@@ -21,11 +21,6 @@ fn write_one(
     db.get()?.write(&mut batch, options)
 }
 
-/// Joins a key and its timestamp.
-fn stamped(key: &[u8], ts: &[u8]) -> Vec<u8> {
-    [key, ts].concat()
-}
-
 c_api! {
     /// Sets the value of a key.
     fn rocksdb_put(db: at rocksdb_t, options: in rocksdb_writeoptions_t, key: bytes, val: bytes, err) {
@@ -100,7 +95,7 @@ c_api! {
         db: at rocksdb_t, options: in rocksdb_writeoptions_t, key: bytes, ts: bytes, err
     ) {
         let family = &db.default_family()?;
-        write_one(db, options.get()?, family, |batch, id| { batch.single_delete_in(id, &stamped(key, ts)); })
+        write_one(db, options.get()?, family, |batch, id| { batch.single_delete_at(id, key, ts); })
     }
 
     fn rocksdb_singledelete_cf_with_ts(
@@ -108,7 +103,7 @@ c_api! {
         key: bytes, ts: bytes, err
     ) {
         let family = &db.family(column_family)?;
-        write_one(db, options.get()?, family, |batch, id| { batch.single_delete_in(id, &stamped(key, ts)); })
+        write_one(db, options.get()?, family, |batch, id| { batch.single_delete_at(id, key, ts); })
     }
 
     /// Deletes the keys from `start_key` up to `end_key`, `end_key` not included.

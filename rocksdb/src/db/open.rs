@@ -120,10 +120,10 @@ impl<T: ThreadMode> DBWithThreadMode<T> {
     }
 
     /// Opens a secondary instance: a reader of a database that another process may write. The secondary instance changes no file
-    /// of the database.
+    /// of the database. `max_open_files` acts as -1.
     ///
     /// # Errors
-    /// As [`Self::open`]. InvalidArgument if `max_open_files` is not -1.
+    /// As [`Self::open`].
     pub fn open_as_secondary<P: AsRef<Path>>(
         opts: &Options,
         primary_path: P,
@@ -306,7 +306,7 @@ impl<T: ThreadMode> DBWithThreadMode<T> {
     ) -> Result<Self, Error> {
         let cfs: Vec<ColumnFamilyDescriptor> = cfs.into_iter().collect();
         let (families, names) = descriptors(opts, &cfs)?;
-        let options = opts.get()?;
+        let mut options = opts.get()?;
         let base = match access {
             Access::ReadWrite => Base::of_db(Db::open_with_families(path, options, families)?),
             Access::ReadOnly { error_if_log_file_exist } => {
@@ -317,6 +317,8 @@ impl<T: ThreadMode> DBWithThreadMode<T> {
             }
             Access::Secondary { secondary_path } => {
                 options.db.env.fs.create_dir_all(secondary_path)?;
+                // The instance keeps its SST files open, because the writer may delete them.
+                (options.db.max_open_files, options.db.open_files_async) = (-1, false);
                 Base::of_secondary(Secondary::open_with_families(path, options, families)?)
             }
             Access::WithTtl { ttl } => {
