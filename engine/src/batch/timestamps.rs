@@ -90,7 +90,7 @@ impl KeyTimestamps {
 #[cold]
 pub fn missing(name: &str) -> Error {
     Error::invalid_argument(format!(
-        "cannot write without a timestamp to column family {name}, which has timestamps"
+        "cannot call this method on column family {name} that enables timestamp: the write has no timestamp"
     ))
 }
 
@@ -99,7 +99,9 @@ pub fn missing(name: &str) -> Error {
 #[cold]
 fn mismatch(name: &str, size: usize, given: usize) -> Error {
     Error::invalid_argument(match size {
-        0 => format!("cannot write with a timestamp to column family {name}, which has no timestamps"),
-        _ => format!("a timestamp has {given} bytes; column family {name} needs {size}"),
+        0 => format!(
+            "cannot call this method on column family {name} that does not enable timestamp: the write has a timestamp"
+        ),
+        _ => format!("Timestamp sizes mismatch: expect {size}, {given} given for column family {name}"),
     })
 }

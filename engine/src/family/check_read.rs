@@ -31,15 +31,15 @@ impl Family {
             None if size == 0 => Ok(()),
             Some(timestamp) if size > 0 && timestamp.len() == size => Ok(()),
             None => Err(Error::invalid_argument(format!(
-                "column family {} has timestamps: reading it needs ReadOptions::timestamp",
+                "cannot call this method on column family {} that enables timestamp: ReadOptions::timestamp is not set",
                 self.name()
             ))),
             Some(_) if size == 0 => Err(Error::invalid_argument(format!(
-                "column family {} has no timestamps, but ReadOptions::timestamp is given",
+                "cannot call this method on column family {} that does not enable timestamp: ReadOptions::timestamp is set",
                 self.name()
             ))),
             Some(timestamp) => Err(Error::invalid_argument(format!(
-                "ReadOptions::timestamp has {} bytes; column family {} needs {size}",
+                "Timestamp sizes mismatch: expect {size}, {} given: ReadOptions::timestamp for column family {}",
                 timestamp.len(),
                 self.name()
             ))),

@@ -178,7 +178,7 @@ impl Source {
     ) -> Result<BlockRef> {
         if ctx.cache_only {
             return Err(Error::incomplete(format!(
-                "a {} block is not in memory and no I/O is allowed",
+                "no blocking io: a {} block is not in memory",
                 kind.name()
             )));
         }
