@@ -197,6 +197,40 @@ static void conflicts(const char* directory, rocksdb_options_t* options) {
   rocksdb_optimistictransactiondb_close(optimistic);
 }
 
+/* The numbers of kinds of files, single deletions with a timestamp, defaults of EnvOptions, and a secondary instance with a
+ * limit of open files. */
+static void objects(const char* directory, rocksdb_options_t* options) {
+  rocksdb_t* db = open_new(directory, "objects", options);
+  put(db, "k12345678", "kept");
+  rocksdb_singledelete_with_ts(db, write_options, "k", 1, "12345678", 8, &error);
+  answer("a single deletion with a timestamp");
+  get(db, "k12345678");
+  rocksdb_livefiles_storage_info_options_t* all = rocksdb_livefiles_storage_info_options_create();
+  rocksdb_livefiles_storage_info_t* files = rocksdb_get_livefiles_storage_info(db, all, &error);
+  for (size_t at = 0; at < rocksdb_livefiles_storage_info_count(files); at++) {
+    const char* name = rocksdb_livefiles_storage_info_relative_filename(files, at);
+    if (strncmp(name, "OPTIONS", 7) == 0) {
+      printf("kind of the OPTIONS file: %d\n", rocksdb_livefiles_storage_info_file_type(files, at));
+    }
+  }
+  rocksdb_livefiles_storage_info_destroy(files);
+  rocksdb_livefiles_storage_info_options_destroy(all);
+  rocksdb_envoptions_t* env = rocksdb_envoptions_create();
+  printf("mmap for writes: %d, read-ahead of compactions: %d\n", rocksdb_envoptions_get_use_mmap_writes(env),
+         (int)rocksdb_envoptions_get_compaction_readahead_size(env));
+  rocksdb_envoptions_destroy(env);
+  char other[1100];
+  snprintf(other, sizeof other, "%s-secondary", path);
+  rocksdb_options_t* few = rocksdb_options_create();
+  rocksdb_options_set_max_open_files(few, 10);
+  rocksdb_t* secondary = rocksdb_open_as_secondary(few, path, other, &error);
+  answer("a secondary instance with few open files");
+  get(secondary, "k12345678");
+  rocksdb_close(secondary);
+  rocksdb_options_destroy(few);
+  rocksdb_close(db);
+}
+
 static void no_options(const char* directory) {
   snprintf(path, sizeof path, "%s/missing", directory);
   rocksdb_options_t* options;
@@ -223,6 +257,7 @@ int main(int argc, char** argv) {
   end_of_background_work(argv[1], options);
   export(argv[1], options);
   conflicts(argv[1], options);
+  objects(argv[1], options);
   no_options(argv[1]);
   rocksdb_readoptions_destroy(read_options);
   rocksdb_writeoptions_destroy(write_options);
