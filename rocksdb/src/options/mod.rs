@@ -64,9 +64,12 @@ impl Options {
     /// Returns the descriptor of a column family with these options.
     ///
     /// # Errors
-    /// As [`Self::get`].
+    /// As [`Self::get`]. The name has NUL inside: programs in C could not open the column family.
     pub(crate) fn descriptor(&self, name: &str) -> Result<FamilyDescriptor, Error> {
         self.rejected.check()?;
+        if let Err(error) = std::ffi::CString::new(name) {
+            return Err(Error::new(format!("Failed to convert path to CString when creating cf: {error}")));
+        }
         let mut descriptor = FamilyDescriptor::new(name, self.inner.family.clone());
         descriptor.block_cache = self.inner.block_cache.clone();
         descriptor.blob_cache = self.blob_cache.clone();

@@ -39,6 +39,26 @@ fn a_column_family_of_another_database_is_refused_in_a_transaction() {
 }
 
 #[test]
+fn a_name_with_nul_inside_is_no_column_family() {
+    let (dir, mut first, _second) = two();
+    let text =
+        "Failed to convert path to CString when creating cf: nul byte found in provided data at position: 1";
+    assert_eq!(first.create_cf("a\0b", &Options::default()).unwrap_err().into_string(), text);
+    assert!(DB::open_cf(&Options::default(), dir.path().join("second"), ["a\0b"]).is_err());
+}
+
+#[test]
+fn a_secondary_instance_takes_any_max_open_files() {
+    let (dir, first, _second) = two();
+    first.put(b"k", b"1").unwrap();
+    let mut options = Options::default();
+    options.set_max_open_files(10);
+    let secondary =
+        DB::open_as_secondary(&options, dir.path().join("first"), dir.path().join("follower")).unwrap();
+    assert_eq!(secondary.get(b"k").unwrap().as_deref(), Some(&b"1"[..]));
+}
+
+#[test]
 fn read_options_keep_a_snapshot_that_was_dropped() {
     let (_dir, db, _second) = two();
     db.put(b"k", b"1").unwrap();
