@@ -189,7 +189,7 @@ pub fn seek_key(user_key: &[u8], seq: SequenceNumber) -> Vec<u8> {
 /// The internal key that a reader seeks, as [`seek_key`] makes it. A user key of up to 56 bytes needs no allocation.
 ///
 /// ```
-/// use base::key::{SeekKey, seek_key};
+/// use ironstone_base::key::{SeekKey, seek_key};
 /// for len in [0, 56, 57, 1000] {
 ///     assert_eq!(SeekKey::new(&vec![b'k'; len], 7).bytes(), seek_key(&vec![b'k'; len], 7));
 /// }
