@@ -278,7 +278,7 @@ fn what_a_doubtful_end_may_have_named_outlives_later_openings() {
 /// A session continued an old MANIFEST. Its edits had no marks about the earlier edits, so the open could
 /// take an earlier edit for an edit that was never synced.
 #[test]
-fn edits_behind_a_manifest_that_goes_on_prove_those_before_them() {
+fn edits_of_a_continued_manifest_prove_the_edits_before_them() {
     let world = World::new();
     let db = world.open("");
     db.create_family(FamilyDescriptor::new("other", options("").unwrap().family)).unwrap();
@@ -510,7 +510,7 @@ fn logs_that_do_not_follow_are_not_kept_for_an_opening_that_asks() {
 /// Crash seed 9104224: a record of a recycled WAL was lost. A record of the older WAL, of equal length, lay
 /// in its place. The recovery mode that skips corrupt records continued after it without a message.
 #[test]
-fn a_mode_that_passes_over_an_older_logs_record_tells_of_it() {
+fn a_mode_that_skips_a_record_of_an_older_wal_reports_the_record() {
     let world = World::new();
     let db = world.open("recycle_log_file_num=1");
     let fill = |first: u8| (0..3).for_each(|n| db.put(&[first, n], b"of one length").unwrap());
@@ -616,7 +616,7 @@ fn a_repaired_log_holds_back_no_later_one() {
 
 /// Crash seed 1662. Buffered writes were lost when the WAL failed, and the close reported success.
 #[test]
-fn closing_tells_of_gathered_writes_that_never_came_to_the_log() {
+fn closing_reports_buffered_writes_that_never_reached_the_wal() {
     let world = World::new();
     let db = world.open("manual_wal_flush=true");
     db.put(b"a", b"gathered").unwrap();

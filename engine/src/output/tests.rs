@@ -26,7 +26,7 @@ fn a_compaction_lets_a_flush_go_first_where_processors_are_short() {
 }
 
 #[test]
-fn a_compaction_goes_on_beside_a_flush_where_there_are_processors_for_all() {
+fn a_compaction_continues_during_a_flush_if_all_jobs_have_processors() {
     let flush_priority = FlushPriority::new(3);
     let _flush = flush_priority.enter(true);
     turn_rows(&flush_priority, false);

@@ -179,7 +179,7 @@ fn goes_on(db: &Db, name: &str, round: &str) {
 }
 
 #[test]
-fn families_go_on_beside_one_that_a_full_disk_keeps_from_being_flushed() {
+fn families_continue_while_a_full_disk_stops_the_flush_of_another() {
     let apart = Apart::new(|_| ());
     let db = apart.open(|_| ());
     NAMES.iter().for_each(|name| put(&db, name, "before").unwrap());
@@ -421,7 +421,7 @@ fn a_close_beside_a_stopped_family_flushes_what_is_in_no_log() {
 
 /// The disk of the stopped column family is still full at the close.
 #[test]
-fn a_close_tells_that_it_loses_the_unlogged_writes_of_a_stopped_family() {
+fn a_close_reports_that_it_loses_the_unlogged_writes_of_a_stopped_family() {
     let apart = Apart::new(|_| ());
     let db = apart.open(|_| ());
     let around = WriteOptions { disableWAL: true, ..WriteOptions::default() };

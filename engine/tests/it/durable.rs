@@ -189,7 +189,7 @@ fn a_copy_whose_manifest_is_older_than_its_logs_opens() {
 }
 
 #[test]
-fn open_despite_lost_writes_tells_what_it_opens_without() {
+fn open_despite_lost_writes_reports_what_it_opens_without() {
     let world = closed();
     let wal = world.file("", ".log");
     let size = world.bytes(&wal).len() as u64;
@@ -252,7 +252,7 @@ fn a_manifest_cut_anywhere_after_a_clean_close_fails_the_open_and_nothing_is_del
 }
 
 #[test]
-fn marks_alone_tell_damage_below_the_last_sync_from_what_a_crash_left() {
+fn marks_alone_separate_damage_below_the_last_sync_from_a_torn_end() {
     let world = World::new();
     let db = world.open().unwrap();
     ["a", "b", "c"].into_iter().for_each(|key| synced(&db, key, &key.repeat(40)));
@@ -293,7 +293,7 @@ fn only_the_first_batch_behind_a_sync_carries_a_mark() {
 
 /// Another thread appends a record during the sync. The mark is then one record after the offset that it states.
 #[test]
-fn a_mark_tells_of_the_place_where_its_sync_began_whatever_was_appended_meanwhile() {
+fn a_mark_names_the_offset_where_its_sync_began_whatever_was_appended_meanwhile() {
     let world = World::new();
     let db = world.open().unwrap();
     synced(&db, "a", "1");

@@ -187,7 +187,7 @@ fn a_listener_can_flush_and_wait() {
 }
 
 #[test]
-fn a_finished_flush_tells_whether_level_0_slows_or_stops_writes() {
+fn a_finished_flush_reports_whether_level_0_slows_or_stops_writes() {
     let own = FamilyOptions {
         disable_auto_compactions: true,
         level0_file_num_compaction_trigger: 1,

@@ -68,7 +68,7 @@ fn lost(db: &Db) -> Vec<usize> {
 }
 
 #[test]
-fn compaction_sets_the_table_aside_and_everything_else_goes_on() {
+fn compaction_quarantines_the_sst_file_and_all_else_continues() {
     let (env, db) = damaged(1);
     let other = db.create_family(FamilyDescriptor::new("other", FamilyOptions::default())).unwrap();
     // Put keys next to the damaged SST file, so that a compaction needs these files and the damaged file.
@@ -167,7 +167,7 @@ fn a_manual_compaction_whose_inputs_need_it_says_so_though_the_range_does_not() 
 }
 
 #[test]
-fn writes_go_on_though_every_table_of_level_0_overlaps_it() {
+fn writes_continue_though_every_sst_file_of_level_0_overlaps_it() {
     for trigger in [2, 4] {
         let family = FamilyOptions {
             level0_file_num_compaction_trigger: trigger,

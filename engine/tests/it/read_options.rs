@@ -137,7 +137,7 @@ fn writes_with_a_priority_charge_their_log() {
 }
 
 #[test]
-fn more_merge_operands_than_the_threshold_are_told_by_the_subcode() {
+fn more_merge_operands_than_the_threshold_are_reported_by_the_subcode() {
     let env = env::Env::memory(44);
     let mut family = FamilyOptions::default();
     family.set("merge_operator", "stringappend").unwrap();

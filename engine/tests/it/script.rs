@@ -230,7 +230,7 @@ fn what_files_are_left_makes_an_older_state() {
 }
 
 #[test]
-fn an_old_manifest_goes_on() {
+fn an_old_manifest_is_continued() {
     check("reuse_manifest_on_open.txt");
 }
 

@@ -258,7 +258,7 @@ fn every_statistic_is_fed_or_listed_with_what_is_missing() {
 }
 
 #[test]
-fn the_io_context_tells_what_this_thread_moved() {
+fn the_io_context_counts_what_this_thread_moved() {
     let dir = tempfile::tempdir().unwrap();
     let options = DbOptions { create_if_missing: true, ..DbOptions::default() };
     let mut family = FamilyOptions::default();

@@ -173,7 +173,7 @@ fn what_was_acknowledged_before_a_close_is_there_after_it() {
 }
 
 #[test]
-fn background_work_goes_on_after_a_pause() {
+fn background_work_continues_after_a_pause() {
     explore(|| {
         let env = world();
         let db = open(drawn(&env));

@@ -79,7 +79,7 @@ fn pools_grow_and_shrink() {
 }
 
 #[test]
-fn a_panic_is_caught_and_told() {
+fn a_panic_is_caught_and_reported() {
     for ex in both() {
         ex.spawn(Pool::Low, Tag(0), Box::new(|| std::panic::resume_unwind(Box::new("gone wrong"))));
         let count = Arc::new(AtomicUsize::new(0));

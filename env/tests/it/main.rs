@@ -65,7 +65,7 @@ each_world! {
     multi_read_answers_each_request
     create_empties_and_reopen_continues
     reuse_overwrites_and_keeps_the_tail
-    truncate_cuts_and_appends_go_on
+    truncate_cuts_and_appends_continue
     names_move_link_and_go
     directories_nest
     missing_things_say_path_not_found

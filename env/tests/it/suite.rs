@@ -99,7 +99,7 @@ pub fn reuse_overwrites_and_keeps_the_tail(fs: &dyn FileSystem, dir: &Path) {
     assert!(fs.reuse(&old, &new, &AppendHints::default()).unwrap_err().is_not_found());
 }
 
-pub fn truncate_cuts_and_appends_go_on(fs: &dyn FileSystem, dir: &Path) {
+pub fn truncate_cuts_and_appends_continue(fs: &dyn FileSystem, dir: &Path) {
     let path = dir.join("f");
     let mut f = fs.create(&path, &AppendHints::default()).unwrap();
     f.append(b"0123456789").unwrap();

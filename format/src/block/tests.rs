@@ -89,7 +89,7 @@ fn check(payload: &[u8], order: &Order, rows: &[Row], targets: &[Vec<u8>]) {
 }
 
 #[test]
-fn blocks_of_rocksdb_read_on_every_road() {
+fn blocks_of_rocksdb_read_on_every_path() {
     for v in vectors("data_block") {
         let rows: Vec<Row> =
             v["kvs"].as_array().unwrap().iter().map(|kv| (hex(&kv[0]), hex(&kv[1]))).collect();
@@ -236,7 +236,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
 
     #[test]
-    fn what_is_built_reads_on_every_road(
+    fn what_is_built_reads_on_every_path(
         mut rows in rows(), targets in rows(), interval in 1usize..20, delta_keys: bool, separated: bool,
         hash: bool, reverse: bool,
     ) {

@@ -292,7 +292,7 @@ fn a_torn_body_says_where_it_and_its_record_begin() {
 }
 
 #[test]
-fn reading_goes_on_in_the_block_behind_damage() {
+fn reading_continues_in_the_block_after_damage() {
     let (mut file, all) = log(Framing::Classic, &[10, 10, BLOCK_LEN, 30]);
     file[20] ^= 1;
     let got = read(&file, 0);
@@ -317,7 +317,7 @@ fn a_recyclable_record_in_a_classic_log_comes_to_an_end() {
 }
 
 #[test]
-fn an_older_logs_records_are_told_apart() {
+fn records_of_an_older_wal_are_recognized() {
     let (mut file, _) = log(Framing::Recyclable { wal_number: 3 }, &[100, 100, 100]);
     let (new, all) = log(Framing::Recyclable { wal_number: 8 }, &[100]);
     file[..new.len()].copy_from_slice(&new);
@@ -447,7 +447,7 @@ fn zeros_where_a_writer_would_have_gone_on_are_a_hole() {
 }
 
 #[test]
-fn timestamp_sizes_are_told_once() {
+fn timestamp_sizes_are_reported_once() {
     let mut writer = Writer::new(Framing::Classic);
     let mut file = Vec::new();
     writer.timestamp_sizes(&mut file, &[(FamilyId(0), 0), (FamilyId(1), 8)]);

@@ -129,7 +129,7 @@ fn a_closed_database_answers_with_an_error() {
 /// Each batch writes one number under all keys of a group. A reader at one sequence number must see one number in a
 /// group, and later reads never see a smaller number.
 #[test]
-fn readers_see_whole_batches_while_all_else_goes_on() {
+fn readers_see_whole_batches_while_all_else_continues() {
     const GROUPS: u64 = 4;
     const KEYS: u64 = 8;
     for text in [

@@ -383,7 +383,7 @@ fn listeners_hear_of_each_file() {
 }
 
 #[test]
-fn writers_go_on_while_files_are_ingested_into_their_range() {
+fn writers_continue_while_files_are_ingested_into_their_range() {
     let w = World::with("write_buffer_size=65536");
     let stop = std::sync::atomic::AtomicBool::new(false);
     std::thread::scope(|scope| {

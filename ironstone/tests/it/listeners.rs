@@ -140,7 +140,7 @@ fn a_vetoed_recovery_leaves_the_error_until_resume() {
 }
 
 #[test]
-fn file_operations_are_told_to_listeners_that_watch() {
+fn file_operations_are_reported_to_listeners_that_watch() {
     let (mut options, notes) = heard(Notes { watch: true, ..Notes::default() });
     let deaf = Arc::new(Notes::default());
     options.listeners.push(deaf.clone());

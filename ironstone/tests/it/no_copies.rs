@@ -96,7 +96,7 @@ fn filled(path: &std::path::Path, operator: Arc<dyn MergeOperator>, tables: bool
 }
 
 #[test]
-fn no_byte_is_copied_between_memory_and_operator_and_caller_on_any_road() {
+fn no_byte_is_copied_between_memory_and_operator_and_caller_on_any_path() {
     for tables in [false, true] {
         let scratch = tempfile::tempdir().unwrap();
         let operator = Arc::new(Picks::default());

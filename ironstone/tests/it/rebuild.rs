@@ -286,7 +286,7 @@ fn writes_of_a_family_without_a_name_stay_in_a_log_that_is_kept() {
 /// The SST file of a dropped column family was not deleted yet. The repair restores the column family, and reports
 /// it.
 #[test]
-fn a_family_that_options_do_not_name_is_told_of() {
+fn a_family_that_options_do_not_name_is_reported() {
     let (files, expected) = built();
     let mut left = without_manifest(&files);
     let newest = left.keys().filter(|name| name.starts_with("OPTIONS")).max().unwrap().clone();

@@ -193,7 +193,7 @@ pub(crate) fn tables(files: &Files) -> Vec<String> {
 }
 
 #[test]
-fn another_tables_file_in_a_tables_place_is_told_and_kept_out() {
+fn another_sst_file_under_the_name_of_an_sst_file_is_reported_and_kept_out() {
     let (files, expected) = built();
     for name in tables(&files) {
         for other in tables(&files).iter().filter(|other| **other != name) {
@@ -246,7 +246,7 @@ fn what_a_table_that_was_cut_off_lost_is_named() {
 
 /// The rows of an unreadable WAL record are unknown, but the sequence numbers of the record are known.
 #[test]
-fn a_damaged_log_tells_the_sequence_numbers_that_are_gone() {
+fn a_damaged_wal_reports_the_sequence_numbers_that_are_lost() {
     let (mut files, expected) = built();
     let name = files.keys().find(|name| name.ends_with(".log")).unwrap().clone();
     let bytes = files.get_mut(&name).unwrap();
@@ -285,7 +285,7 @@ fn a_missing_file_is_named_and_the_rest_stays() {
 }
 
 #[test]
-fn a_log_or_manifest_that_was_cut_off_is_told_from_a_torn_end() {
+fn a_wal_or_manifest_that_was_cut_off_differs_from_a_torn_end() {
     let (files, expected) = built();
     for (name, bytes) in files.iter().filter(|(n, _)| n.ends_with(".log") || n.starts_with("MANIFEST")) {
         for len in (0..bytes.len()).step_by(97) {

@@ -47,7 +47,7 @@ fn refused<T>(outcome: Result<T>) {
 }
 
 /// Checks that every kind of read fails for `rogue`, and returns the values of its neighbours.
-fn check_roads(db: &Db) {
+fn check_paths(db: &Db) {
     refused(db.get(b"rogue"));
     assert_eq!(db.get(b"after").unwrap().as_deref(), Some(&b"1,2"[..]));
     let keys: [&[u8]; 3] = [b"after", b"rogue", b"tame"];
@@ -84,10 +84,10 @@ fn an_operator_that_fails_or_panics_is_an_error_where_its_key_is_read_and_nowher
                 db.merge(key, operand).unwrap();
             }
         }
-        check_roads(&db);
+        check_paths(&db);
         // The key has no base value. The flush keeps operands that the operator fails to merge.
         db.flush().unwrap();
-        check_roads(&db);
+        check_paths(&db);
         operator.rogue.store(false, Ordering::Relaxed);
         assert_eq!(db.get(b"rogue").unwrap().as_deref(), Some(&b"1,2"[..]));
         drop(db);

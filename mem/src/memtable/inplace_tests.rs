@@ -53,7 +53,7 @@ fn a_put_that_fits_overwrites_and_keeps_the_sequence_number() {
 
 /// If failing memory changed the place of a cell, the entry is rejected before the cell is read.
 #[test]
-fn an_entry_whose_cell_is_lost_is_corruption_on_every_road() {
+fn an_entry_whose_cell_is_lost_is_corruption_on_every_path() {
     let table = table(RepKind::SkipList, Some(3), 8);
     table.add(1, ValueType::Value, b"k", b"value").unwrap();
     let mut cursor = Cursor::new();

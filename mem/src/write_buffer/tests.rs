@@ -49,7 +49,7 @@ fn the_cache_is_charged_in_steps_and_slow_to_be_paid_back() {
 }
 
 #[test]
-fn stalled_writers_go_on_when_memory_is_freed_or_they_give_up() {
+fn stalled_writers_continue_when_memory_is_freed_or_the_wait_is_canceled() {
     let m = WriteBufferManager::new(100, None, true);
     m.reserve(100);
     assert!(m.should_stall());

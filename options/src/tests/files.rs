@@ -152,7 +152,7 @@ fn unknown_options_are_refused_unless_they_are_from_the_future() {
 }
 
 #[test]
-fn objects_that_cannot_be_made_are_told() {
+fn objects_that_cannot_be_made_are_reported() {
     let text = format!("{OK}merge_operator=MyMerge\ncomparator=my.Comparator\nwrite_buffer_size=1m\n");
     let file = read(&text, &ReadConfig::default()).unwrap();
     let told: Vec<_> = file.missing.iter().map(|m| (m.option.as_str(), m.object.as_str())).collect();
@@ -215,7 +215,7 @@ fn empty_db_host_id_is_written_as_no_line() {
 
 /// The text is that of `db_bench`.
 #[test]
-fn listeners_that_a_file_names_are_told_and_left_out() {
+fn listeners_that_a_file_names_are_reported_and_left_out() {
     let read_one = |value: &str| {
         read(&format!("[DBOptions]\nlisteners={value}\n[CFOptions \"default\"]\n"), &ReadConfig::default())
     };

@@ -59,7 +59,7 @@ fn a_log_that_cannot_be_copied_leaves_nothing_behind() {
 
 /// The same fault for a MANIFEST: the open continues a MANIFEST only if all its records are proved durable.
 #[test]
-fn a_manifest_goes_on_only_where_it_is_proved_durable() {
+fn a_manifest_is_continued_only_if_it_is_proved_durable() {
     for closes in [false, true] {
         let world = World::new();
         let db = world.open("max_bgerror_resume_count=0");
@@ -145,7 +145,7 @@ fn an_empty_range_deletion_takes_no_number_in_a_family_that_is_passed_over() {
 /// Crash seed 12103818. A crash lost blocks of a WAL that was never synced. The recovery replayed the records after
 /// the hole without a message.
 #[test]
-fn a_hole_in_a_log_ends_it_or_is_told() {
+fn a_hole_in_a_wal_ends_the_wal_or_is_reported() {
     let outcomes = [
         ("kTolerateCorruptedTailRecords", Some(false), true),
         ("kAbsoluteConsistency", None, false),

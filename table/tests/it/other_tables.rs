@@ -67,7 +67,7 @@ fn get(reader: &AnyReader, key: &[u8]) -> Vec<(Vec<u8>, u64, Vec<u8>)> {
 }
 
 /// Reads the table forwards, backwards, by seeks and by gets. Returns the entries.
-fn check_roads(reader: &AnyReader) -> Vec<Row> {
+fn check_paths(reader: &AnyReader) -> Vec<Row> {
     let order = InternalOrder::new(Order::Bytewise);
     let mut rows = reader.iter(&ctx());
     let all = forward(&mut rows);
@@ -121,11 +121,11 @@ fn extractor_of(properties: &Properties) -> Option<Arc<dyn PrefixExtractor>> {
 fn every_golden_table_reads_the_same_in_every_way() {
     for (path, bytes) in all_golden() {
         let plain = OpenOptions::default();
-        let rows = check_roads(&open(&bytes, &plain).unwrap());
+        let rows = check_paths(&open(&bytes, &plain).unwrap());
         let extractor = extractor_of(open(&bytes, &plain).unwrap().properties());
         let with_prefix = OpenOptions { prefix_extractor: extractor, ..OpenOptions::default() };
         for options in ways(&plain).into_iter().chain(ways(&with_prefix)) {
-            assert_eq!(check_roads(&open(&bytes, &options).unwrap()), rows, "{}", path.display());
+            assert_eq!(check_paths(&open(&bytes, &options).unwrap()), rows, "{}", path.display());
         }
     }
 }
@@ -240,7 +240,7 @@ fn plain_tables_of_all_options_keep_their_rows() {
         let way = &ways(&open_options)[case as usize % 3];
         assert_eq!(forward(&mut open(&bytes, way).unwrap().iter(&ctx())), rows, "case {case}");
         if case % 5 == 0 {
-            check_roads(&open(&bytes, way).unwrap());
+            check_paths(&open(&bytes, way).unwrap());
         }
     }
 }
@@ -268,7 +268,7 @@ fn cuckoo_tables_of_all_options_keep_their_rows() {
             let reader = open(&bytes, &way).unwrap();
             match count {
                 3000 => assert_eq!(forward(&mut reader.iter(&ctx())), rows, "case {case}"),
-                _ => assert_eq!(check_roads(&reader), rows, "case {case}"),
+                _ => assert_eq!(check_paths(&reader), rows, "case {case}"),
             }
             for (key, value) in rows.iter().step_by(7) {
                 let expected = vec![(user_key(key).to_vec(), base::key::trailer(key), value.clone())];

@@ -9,7 +9,7 @@ use ironstone_table::sst::{BlockCache, OpenOptions};
 use mem::cache::CacheOptions;
 use serde_json::Value;
 
-use crate::reader_support::{check_all_roads, open, options, options_for};
+use crate::reader_support::{check_all_paths, open, options, options_for};
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/golden")
@@ -64,7 +64,7 @@ fn expected(database: &str) -> Option<HashMap<String, Expected>> {
 }
 
 #[test]
-fn every_golden_table_reads_the_same_on_every_road() {
+fn every_golden_table_reads_the_same_on_every_path() {
     let mut paths = Vec::new();
     tables_under(&root(), &mut paths);
     assert!(paths.len() > 300, "the golden set is there");
@@ -87,7 +87,7 @@ fn every_golden_table_reads_the_same_on_every_road() {
         let options = OpenOptions { cache: (read % 2 == 0).then(|| cache.clone()), ..options };
         let reader = open(&path, bytes, &options).unwrap();
         eprintln!("{}", relative.display());
-        let rows = check_all_roads(&reader, &options.order);
+        let rows = check_all_paths(&reader, &options.order);
         read += 1;
         let Some(expected) = expected(&database) else { continue };
         let Some(file) = expected.get(path.file_name().unwrap().to_str().unwrap()) else { continue };

@@ -107,7 +107,7 @@ pub fn get(reader: &Reader, key: &[u8]) -> Vec<(u64, Vec<u8>)> {
 }
 
 /// Checks that all read operations return the same entries. Returns the entries.
-pub fn check_all_roads(reader: &Arc<Reader>, order: &Order) -> Vec<Row> {
+pub fn check_all_paths(reader: &Arc<Reader>, order: &Order) -> Vec<Row> {
     let total = ReadCtx { total_order_seek: true, ..ReadCtx::default() };
     let mut iter = reader.iter(&total);
     let rows = forward(&mut iter);

@@ -5,7 +5,7 @@ use ironstone_table::sst::{BlockCache, OpenOptions};
 use mem::cache::CacheOptions;
 use serde_json::Value;
 
-use crate::reader_support::{check_all_roads, open, options_for};
+use crate::reader_support::{check_all_paths, open, options_for};
 
 fn files() -> Vec<Value> {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../fixtures/formats/vectors-sst.json");
@@ -34,9 +34,9 @@ fn whole_files_read_as_rocksdb_reads_them() {
         let options = options_for(name.as_ref(), &bytes).unwrap_or_else(|| panic!("{name} does not open"));
         let cached = OpenOptions { cache: Some(cache), ..options.clone() };
         let reader = open(name, bytes.clone(), &cached).unwrap();
-        let rows = check_all_roads(&reader, &options.order);
-        assert_eq!(check_all_roads(&reader, &options.order), rows, "{name} from the cache");
-        assert_eq!(check_all_roads(&open(name, bytes, &options).unwrap(), &options.order), rows, "{name}");
+        let rows = check_all_paths(&reader, &options.order);
+        assert_eq!(check_all_paths(&reader, &options.order), rows, "{name} from the cache");
+        assert_eq!(check_all_paths(&open(name, bytes, &options).unwrap(), &options.order), rows, "{name}");
         let cut = if name == "mini_udt_stripped" { options.order.timestamp_size() } else { 0 };
         let expected: Vec<_> =
             v["entries"].as_array().unwrap().iter().map(|e| (padded(&hex(&e[0]), cut), hex(&e[1]))).collect();
@@ -58,7 +58,7 @@ fn an_ingested_files_number_comes_from_the_manifest() {
     let mut options = options_for("a.sst".as_ref(), &bytes).unwrap();
     options.largest_seqno = Some(77);
     let reader = open("a.sst", bytes, &options).unwrap();
-    let rows = check_all_roads(&reader, &Order::Bytewise);
+    let rows = check_all_paths(&reader, &Order::Bytewise);
     assert!(rows.iter().all(|(key, _)| base::key::sequence(key) == 77));
     assert_eq!(base::key::sequence(&reader.range_tombstones()[0].0), 77);
 }
