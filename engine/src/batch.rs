@@ -63,6 +63,7 @@ impl Default for WriteBatch {
 }
 
 impl WriteBatch {
+    /// Makes an empty batch without save points and without a size limit.
     pub fn new() -> Self {
         WriteBatch::with_capacity(0)
     }
@@ -116,6 +117,8 @@ impl WriteBatch {
         }
     }
 
+    /// Adds a put to the default column family. If key or value is too long for the format, the write of the
+    /// batch fails.
     #[inline]
     pub fn put(&mut self, key: &[u8], value: &[u8]) -> &mut Self {
         self.put_in(FamilyId::DEFAULT, key, value)
@@ -138,10 +141,12 @@ impl WriteBatch {
         self
     }
 
+    /// Adds a deletion to the default column family. A deletion of a key that does not exist is not an error.
     pub fn delete(&mut self, key: &[u8]) -> &mut Self {
         self.delete_in(FamilyId::DEFAULT, key)
     }
 
+    /// Adds a deletion of a key without timestamp to this column family.
     pub fn delete_in(&mut self, family: FamilyId, key: &[u8]) -> &mut Self {
         if self.fits(family, key.len(), 0) {
             encoding::delete(&mut self.bytes, family, key, &[]);
@@ -163,6 +168,8 @@ impl WriteBatch {
         self.single_delete_in(FamilyId::DEFAULT, key)
     }
 
+    /// Adds a single deletion to this column family. [`WriteBatch::single_delete`] states which keys it may
+    /// delete.
     pub fn single_delete_in(&mut self, family: FamilyId, key: &[u8]) -> &mut Self {
         if self.fits(family, key.len(), 0) {
             encoding::single_delete(&mut self.bytes, family, key, &[]);
@@ -183,6 +190,8 @@ impl WriteBatch {
         self.merge_in(FamilyId::DEFAULT, key, operand)
     }
 
+    /// Adds a merge operand for the merge operator of this column family. The batch does not check that an
+    /// operator exists.
     pub fn merge_in(&mut self, family: FamilyId, key: &[u8], operand: &[u8]) -> &mut Self {
         if self.fits(family, key.len(), operand.len()) {
             self.contents.merges = true;
@@ -206,6 +215,7 @@ impl WriteBatch {
         self.delete_range_in(FamilyId::DEFAULT, begin, end)
     }
 
+    /// Adds a range deletion of the keys in `[begin, end)` of this column family. Adds no timestamp.
     pub fn delete_range_in(&mut self, family: FamilyId, begin: &[u8], end: &[u8]) -> &mut Self {
         if self.fits(family, begin.len(), end.len()) {
             self.contents.range_deletions = true;
@@ -422,6 +432,8 @@ impl WriteBatch {
         self.bytes.len()
     }
 
+    /// Returns which types of records the batch has. A record that was rolled back to a save point does not
+    /// count.
     pub fn contents(&self) -> Contents {
         self.contents
     }

@@ -70,6 +70,7 @@ pub struct FamilyDescriptor {
 }
 
 impl FamilyDescriptor {
+    /// Makes a descriptor with the block cache of the database and without a cache for values of blob files.
     pub fn new(name: impl Into<String>, options: FamilyOptions) -> Self {
         FamilyDescriptor { name: name.into(), options, block_cache: None, blob_cache: None }
     }

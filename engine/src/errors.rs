@@ -151,6 +151,7 @@ fn note(slot: &mut Option<Noted>, error: &Error, count: u64) -> bool {
 }
 
 impl ErrorState {
+    /// Makes the state without an error. `paranoid_checks` is the option of the database.
     pub fn new(paranoid_checks: bool) -> Self {
         ErrorState {
             paranoid_checks,
@@ -463,6 +464,7 @@ impl ErrorState {
         inner.error().map_or(Ok(()), |error| Err(error.clone()))
     }
 
+    /// Returns true while a resume runs.
     pub fn is_recovering(&self) -> bool {
         self.inner.lock().recovering
     }

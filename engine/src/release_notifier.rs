@@ -29,6 +29,7 @@ impl ReleaseNotifier {
         *self.wake.lock() = None;
     }
 
+    /// Sets the number of files that wait for deletion. With 0, [`ReleaseNotifier::notify`] calls no function.
     pub fn set_waiting(&self, files: u64) {
         self.waiting.store(files, Ordering::Release);
     }

@@ -11,10 +11,9 @@
 //! batch of a WAL names the written bytes of closed WALs that are not synced yet: a crash may keep this batch and lose the
 //! ends of the closed WALs.
 //!
-//! The first failed append or sync poisons the live WALs: they take no more records. No record is appended after
-//! bytes that may be lost, and no failed sync is repeated. A resume starts a new WAL and switches all memtables.
-//! Until all of these memtables are flushed, the failed WAL is still needed, and every request for a sync gets its
-//! error.
+//! The first failed append or sync poisons the live WALs: they take no more records. No record is appended after bytes
+//! that may be lost, and no failed sync is repeated. A resume starts a new WAL and switches all memtables. Until all
+//! these memtables are flushed, the failed WAL is still needed, and every request for a sync gets its error.
 
 mod closed;
 pub mod compression;
@@ -70,6 +69,7 @@ impl WalSettings {
     }
 }
 
+/// Makes the compressor of one WAL. A compressor keeps state between records, so each WAL has its own compressor.
 pub type MakeCompressor = Arc<dyn Fn() -> Result<Box<dyn StreamCompressor>> + Send + Sync>;
 
 struct Active {
@@ -126,6 +126,7 @@ pub struct ObsoleteWal {
 }
 
 impl WalSet {
+    /// Makes the set without an active WAL and without closed WALs. Creates no file.
     pub fn new(env: Env, settings: WalSettings) -> Self {
         WalSet {
             env,
@@ -160,6 +161,7 @@ impl WalSet {
         self.bytes_per_sync.store(bytes_per_sync, Ordering::Relaxed);
     }
 
+    /// Returns the path of the WAL with this number in the WAL directory. The file may not exist.
     pub fn path(&self, number: FileNumber) -> PathBuf {
         self.settings.dir.join(names::wal(number))
     }
@@ -471,8 +473,7 @@ impl WalSet {
         self.names_synced.fetch_max(made, Ordering::AcqRel);
     }
 
-    /// Returns when all file names that exist now are durable. This thread or another thread syncs the
-    /// directory.
+    /// Returns when all file names that exist now are durable. This thread or another thread syncs the directory.
     ///
     /// # Errors
     /// An error of the file system, which poisons the WALs.

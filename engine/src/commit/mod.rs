@@ -43,6 +43,8 @@ pub struct Change {
 }
 
 impl Change {
+    /// Makes a change that flushes no memtable and that may change the keys that readers see (`keeps_keys` is
+    /// false).
     pub fn new(family: Arc<Family>, edit: Edit) -> Self {
         Change { family, edit, flushed: None, full_history_ts_low: None, keeps_keys: false }
     }
@@ -80,6 +82,8 @@ pub struct Committer {
 }
 
 impl Committer {
+    /// Makes the committer of one database. `min_wal_to_keep` is the oldest WAL that is needed now. `db_id` is
+    /// the first record of each new MANIFEST, if it is given.
     pub fn new(
         manifest: Manifest,
         numbers: Arc<Numbers>,
@@ -124,6 +128,7 @@ impl Committer {
         std::mem::take(&mut *self.old_manifests.lock())
     }
 
+    /// Returns the number of the MANIFEST that CURRENT names. Waits for a commit that is in progress.
     pub fn manifest_number(&self) -> FileNumber {
         self.manifest.lock().number()
     }
@@ -162,6 +167,7 @@ impl Committer {
         self.manifest.lock().set_settings(settings);
     }
 
+    /// Returns the size of the current MANIFEST in bytes. Waits for a commit that is in progress.
     pub fn manifest_size(&self) -> u64 {
         self.manifest.lock().size()
     }
@@ -324,6 +330,10 @@ impl Committer {
         }
     }
 
+    /// Closes the MANIFEST without a sync. Later commits fail.
+    ///
+    /// # Errors
+    /// An error of closing the file.
     pub fn close(&self) -> Result<()> {
         self.manifest.lock().close()
     }

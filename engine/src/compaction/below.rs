@@ -21,6 +21,8 @@ pub struct Below {
 }
 
 impl Below {
+    /// Makes the positions for a compaction, before the first file of each level. If files may be ingested
+    /// behind the existing data (`ingest_behind`), older entries can never be excluded.
     pub fn new(version: Arc<Version>, task: &Task, ingest_behind: bool) -> Self {
         let levels = version.num_levels();
         base::invariant!(

@@ -60,6 +60,10 @@ pub fn read_ctx(t: &CompactionTools<'_>) -> ReadCtx {
     }
 }
 
+/// Runs one subcompaction: merges the inputs in the key range and writes the output files. Commits nothing.
+///
+/// # Errors
+/// An error of reading the inputs or of writing the outputs.
 pub fn run(t: &CompactionTools<'_>, job: &Job, range: &SubcompactionRange) -> Result<Done> {
     let task = &job.task;
     let order = job.parts.internal_order();

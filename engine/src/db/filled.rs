@@ -44,6 +44,7 @@ pub struct LargeBatches<'a> {
 }
 
 impl<'a> LargeBatches<'a> {
+    /// Makes a view of the database with the calls for large batches. Allocates nothing.
     pub fn new(db: &'a Db) -> Self {
         LargeBatches { db }
     }

@@ -133,6 +133,10 @@ impl Db {
         self.inner.tools.options.load_full()
     }
 
+    /// Returns the column family `default`, which every database has.
+    ///
+    /// # Errors
+    /// NotFound if the database has no such column family.
     pub fn default_family(&self) -> Result<Arc<Family>> {
         self.inner
             .families
@@ -202,6 +206,11 @@ impl Db {
         self.writing()?.writer.write(batch, options, Some(hook))
     }
 
+    /// Writes one value. Replaces an older value of the key.
+    ///
+    /// # Errors
+    /// InvalidArgument if the handle of the column family is of another database or of an earlier open. The
+    /// errors of [`Db::write`].
     pub fn put(&self, family: &Family, key: &[u8], value: &[u8], options: &WriteOptions) -> Result<()> {
         self.own(family)?;
         self.single(options, |batch| {
@@ -209,6 +218,10 @@ impl Db {
         })
     }
 
+    /// Deletes one key. A key that does not exist is not an error.
+    ///
+    /// # Errors
+    /// The errors of [`Db::put`].
     pub fn delete(&self, family: &Family, key: &[u8], options: &WriteOptions) -> Result<()> {
         self.own(family)?;
         self.single(options, |batch| {
@@ -216,6 +229,11 @@ impl Db {
         })
     }
 
+    /// Deletes a key that was put exactly once since its last deletion. In all other cases the result is
+    /// undefined.
+    ///
+    /// # Errors
+    /// The errors of [`Db::put`].
     pub fn single_delete(&self, family: &Family, key: &[u8], options: &WriteOptions) -> Result<()> {
         self.own(family)?;
         self.single(options, |batch| {
@@ -223,6 +241,11 @@ impl Db {
         })
     }
 
+    /// Writes one merge operand. The merge operator of the column family applies the operand at a read or a
+    /// compaction.
+    ///
+    /// # Errors
+    /// NotSupported if the column family has no merge operator. The errors of [`Db::put`].
     pub fn merge(&self, family: &Family, key: &[u8], operand: &[u8], options: &WriteOptions) -> Result<()> {
         self.own(family)?;
         // Checked here as in RocksDB's `DBImpl::Merge`. If a batch has the merge operand, only the read or a merge at
@@ -235,6 +258,11 @@ impl Db {
         })
     }
 
+    /// Deletes the keys in `[begin, end)` with one range tombstone. The cost does not depend on the number of
+    /// keys.
+    ///
+    /// # Errors
+    /// InvalidArgument if `end` is before `begin`. The errors of [`Db::put`].
     pub fn delete_range(
         &self,
         family: &Family,
@@ -356,6 +384,7 @@ impl Db {
         self.inner.obsolete.disable();
     }
 
+    /// Undoes one call of [`Db::disable_file_deletions`]. After the last call, the waiting files are deleted.
     pub fn enable_file_deletions(&self) {
         if self.inner.obsolete.enable(false)
             && let Some(writing) = &self.inner.writing

@@ -93,6 +93,7 @@ pub struct SectionWriter<'a> {
 }
 
 impl<'a> SectionWriter<'a> {
+    /// Makes a view of the database with the calls for sections. Allocates nothing.
     pub fn new(db: &'a Db) -> Self {
         SectionWriter { db }
     }

@@ -193,6 +193,10 @@ impl Db {
         Ok(())
     }
 
+    /// Undoes one [`Db::pause_background_work`]. After the last call, background jobs start again.
+    ///
+    /// # Errors
+    /// InvalidArgument if background work is not paused.
     pub fn continue_background_work(&self) -> Result<()> {
         if self.writing()?.schedule.unpause() {
             Ok(())

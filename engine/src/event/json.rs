@@ -23,18 +23,22 @@ impl Line {
         let _ = write!(self.text, "{comma}\"{name}\": ");
     }
 
+    /// Adds a field whose value is printed without quotes: a number, or text that is already JSON.
     pub fn number(&mut self, name: &str, value: impl Display) -> &mut Self {
         self.name(name);
         let _ = write!(self.text, "{value}");
         self
     }
 
+    /// Adds a field whose value is printed in quotes. Quotes and control characters in the value are not
+    /// escaped.
     pub fn text(&mut self, name: &str, value: impl Display) -> &mut Self {
         self.name(name);
         let _ = write!(self.text, "\"{value}\"");
         self
     }
 
+    /// Adds an array. Its values are printed without quotes, with a comma and a space between them.
     pub fn list<T: Display>(&mut self, name: &str, values: impl IntoIterator<Item = T>) -> &mut Self {
         self.name(name);
         self.text.push('[');
@@ -53,12 +57,14 @@ impl Line {
         self
     }
 
+    /// Ends the object that [`Line::open`] started.
     pub fn close(&mut self) -> &mut Self {
         self.text.push('}');
         self.first = false;
         self
     }
 
+    /// Ends the outermost object and returns the line, without a line break.
     pub fn finish(mut self) -> String {
         self.text.push('}');
         self.text

@@ -91,6 +91,7 @@ pub struct Events {
 }
 
 impl Events {
+    /// Makes the receivers. The listeners are called in this order.
     pub fn new(
         logger: Arc<dyn Logger>,
         clock: Arc<dyn Clock>,
@@ -161,14 +162,17 @@ impl Events {
         self.logger.is_heard() && self.logger.level() <= LogLevel::Info
     }
 
+    /// Writes a line of the level `Info` to the info log. No listener is called.
     pub fn info(&self, message: fmt::Arguments<'_>) {
         self.logger.log(LogLevel::Info, message);
     }
 
+    /// Writes a line of the level `Warn` to the info log. No listener is called.
     pub fn warn(&self, message: fmt::Arguments<'_>) {
         self.logger.log(LogLevel::Warn, message);
     }
 
+    /// Writes a line of the level `Error` to the info log. No listener is called.
     pub fn error(&self, message: fmt::Arguments<'_>) {
         self.logger.log(LogLevel::Error, message);
     }
@@ -185,10 +189,13 @@ impl Events {
         }
     }
 
+    /// Returns the logger of the info log.
     pub fn logger(&self) -> &Arc<dyn Logger> {
         &self.logger
     }
 
+    /// Returns true if the application registered a listener. Some events are expensive to make and have no
+    /// other use.
     pub fn has_listeners(&self) -> bool {
         !self.listeners.is_empty()
     }

@@ -39,6 +39,7 @@ pub enum FlushReason {
 }
 
 impl FlushReason {
+    /// Returns RocksDB's text of the reason, as events of the info log print it.
     pub fn word(self) -> &'static str {
         match self {
             FlushReason::Others => "Other Reasons",
@@ -250,6 +251,7 @@ pub struct Named {
     pub name: String,
 }
 
+/// A flush job begins. The counts cover all memtables of the flush, and the sizes are in bytes.
 #[derive(Clone, Debug)]
 pub struct FlushStarted {
     pub job: JobId,
@@ -263,6 +265,7 @@ pub struct FlushStarted {
     pub reason: FlushReason,
 }
 
+/// A flush is committed. It wrote an SST file, or it dropped all entries of the memtables.
 #[derive(Clone, Debug)]
 pub struct FlushFinished {
     pub job: JobId,
@@ -336,6 +339,7 @@ pub struct JobStats {
     pub num_single_del_mismatch: u64,
 }
 
+/// A compaction begins. The inputs are reserved.
 #[derive(Clone, Debug)]
 pub struct CompactionStarted {
     pub job: JobId,
@@ -366,6 +370,7 @@ pub struct Subcompaction {
     pub error: Option<Error>,
 }
 
+/// A compaction has ended, with success or with `error`. Sizes are in bytes and times are in microseconds.
 #[derive(Clone, Debug)]
 pub struct CompactionFinished {
     pub job: JobId,
@@ -416,6 +421,7 @@ pub struct ExternalFileIngested {
     pub properties: Arc<Properties>,
 }
 
+/// An SST file was written, or its writing failed with `error`.
 #[derive(Clone, Debug)]
 pub struct TableCreated {
     pub job: JobId,

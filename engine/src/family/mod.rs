@@ -131,10 +131,13 @@ impl Family {
         Arc::ptr_eq(&self.release_notifier, notifier)
     }
 
+    /// Returns the id, which the MANIFEST and the WALs store. The id never changes, and no later column family
+    /// gets it.
     pub fn id(&self) -> FamilyId {
         self.id
     }
 
+    /// Returns the name that the application chose. The name never changes.
     pub fn name(&self) -> &str {
         &self.name
     }

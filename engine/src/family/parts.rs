@@ -150,6 +150,8 @@ impl Parts {
         &self.table_dirs[(path_id as usize).min(self.table_dirs.len() - 1)]
     }
 
+    /// Returns the order of internal keys: user keys by the comparator of the column family, and newer entries
+    /// first.
     pub fn internal_order(&self) -> InternalOrder {
         InternalOrder::new(self.order.clone())
     }

@@ -28,6 +28,7 @@ struct List {
 }
 
 impl FamilySet {
+    /// Makes the set. `max_id` is the largest id that was ever assigned; dropped column families count.
     pub fn new(mut families: Vec<Arc<Family>>, max_id: u32) -> Self {
         families.sort_by_key(|f| f.id());
         base::invariant!(
@@ -86,6 +87,7 @@ impl FamilySet {
         sizes.map(|f| (f.id(), f.order().user.timestamp_size().min(usize::from(u16::MAX)) as u16)).collect()
     }
 
+    /// Returns true if a column family has user-defined timestamps. Takes no lock.
     #[inline]
     pub fn any_timestamps(&self) -> bool {
         self.any_timestamps.load(Ordering::Relaxed)
@@ -103,6 +105,7 @@ impl FamilySet {
         Some(list.by_id[at].clone())
     }
 
+    /// Returns the column family with this name, if it is not dropped. Names are compared byte by byte.
     pub fn by_name(&self, name: &str) -> Option<Arc<Family>> {
         let id = self.names.lock().get(name).copied()?;
         self.get(id)
@@ -113,10 +116,13 @@ impl FamilySet {
         self.list.load().by_id.clone()
     }
 
+    /// Returns the number of column families that are not dropped.
     pub fn len(&self) -> usize {
         self.list.load().by_id.len()
     }
 
+    /// Returns true if the set has no column family. The set of an open database always has the default column
+    /// family.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

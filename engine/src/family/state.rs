@@ -57,6 +57,7 @@ pub struct FlushPick {
 }
 
 impl FlushPick {
+    /// Returns the id of the newest memtable, or 0 if the flush has no memtable.
     pub fn newest_id(&self) -> u64 {
         base::invariant!(
             self.memtables.is_sorted_by(|a, b| a.id < b.id),
@@ -493,6 +494,8 @@ impl State {
         newest_first(&self.history)
     }
 
+    /// Returns the next epoch number. Each call returns a larger number; the first number is 1 or the number
+    /// after recovery.
     pub fn take_epoch(&mut self) -> u64 {
         base::invariant!(self.next_epoch > 0, "a column family gives the epoch number 0");
         let epoch = self.next_epoch;

@@ -21,6 +21,8 @@ pub struct Unannounced {
 }
 
 impl Unannounced {
+    /// Records that the listeners of this flush must still be called. The caller holds the lock of the
+    /// MANIFEST.
     pub fn new(family: &Arc<Family>, flushed: &FlushPick) -> Unannounced {
         let oldest = flushed.memtables.first().map_or(1, |memtable| memtable.id);
         let ids = oldest..=flushed.newest_id();

@@ -86,6 +86,7 @@ impl Directory {
         Directory { path: paths.wal.join(names::ARCHIVE_DIR), uses: vec![Use::Wals] }
     }
 
+    /// Returns the path as the options give it.
     pub fn path(&self) -> &Path {
         &self.path
     }

@@ -37,6 +37,7 @@ pub struct Numbers {
 }
 
 impl Numbers {
+    /// Makes the counter. `next` is the number of the next file.
     pub fn new(next: u64) -> Arc<Self> {
         Arc::new(Numbers { next: AtomicU64::new(next), pending: Mutex::default() })
     }
@@ -46,6 +47,10 @@ impl Numbers {
         self.next.load(Ordering::Acquire)
     }
 
+    /// Assigns the next file number. No number is assigned twice.
+    ///
+    /// # Panics
+    /// If the number exceeds [`names::FILE_NUMBER_MAX`].
     pub fn take(&self) -> FileNumber {
         let number = self.next.fetch_add(1, Ordering::AcqRel);
         assert!(number <= names::FILE_NUMBER_MAX, "file number {number} is too large");

@@ -50,6 +50,7 @@ impl Waiting {
 }
 
 impl Obsolete {
+    /// Makes an empty list, with deletions enabled.
     pub fn new(release_notifier: Arc<ReleaseNotifier>) -> Self {
         Obsolete {
             waiting: Mutex::default(),
@@ -59,6 +60,7 @@ impl Obsolete {
         }
     }
 
+    /// Returns the notifier that plans a purge when a reader releases a super version.
     pub fn release_notifier(&self) -> &Arc<ReleaseNotifier> {
         &self.release_notifier
     }
@@ -113,6 +115,7 @@ impl Obsolete {
         self.waiting.lock().iter().map(bytes).sum()
     }
 
+    /// Returns the numbers of the SST files and blob files that wait for deletion, in no order.
     pub fn waiting_numbers(&self) -> Vec<u64> {
         self.waiting.lock().iter().map(|w| w.number.0).collect()
     }

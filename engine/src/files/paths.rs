@@ -21,6 +21,8 @@ pub struct Paths {
 }
 
 impl Paths {
+    /// Takes the directories from the options. `db` is used in place of an empty `wal_dir`, `db_log_dir` and
+    /// `db_paths`.
     pub fn new(db: &Path, options: &DbOptions) -> Self {
         let or_db = |dir: &str| if dir.is_empty() { db.to_path_buf() } else { PathBuf::from(dir) };
         let tables: Vec<_> = options.db_paths.iter().map(|p| p.path.clone()).collect();
@@ -32,14 +34,17 @@ impl Paths {
         }
     }
 
+    /// Returns the path of the WAL with this number. The file may not exist.
     pub fn wal(&self, number: FileNumber) -> PathBuf {
         self.wal.join(names::wal(number))
     }
 
+    /// Returns the path of the MANIFEST with this number. The file may not exist.
     pub fn manifest(&self, number: FileNumber) -> PathBuf {
         self.db.join(names::manifest(number))
     }
 
+    /// Returns the path of CURRENT, the file that names the MANIFEST.
     pub fn current(&self) -> PathBuf {
         self.db.join(names::CURRENT)
     }

@@ -18,6 +18,7 @@ pub struct Recycle {
 }
 
 impl Recycle {
+    /// Makes an empty list for at most `wals_max` WALs; 0 keeps none. WALs before `first` are never kept.
     pub fn new(wals_max: usize, first: FileNumber) -> Self {
         Recycle { wals_max, first, waiting: Mutex::default() }
     }
@@ -47,6 +48,7 @@ impl Recycle {
         self.waiting.lock().pop_front()
     }
 
+    /// Returns true if the WAL waits for its reuse. Its file must not be deleted.
     pub fn contains(&self, wal: FileNumber) -> bool {
         self.waiting.lock().contains(&wal)
     }

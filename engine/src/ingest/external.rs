@@ -196,10 +196,15 @@ pub(super) struct Bounds<'a> {
 }
 
 impl<'a> Bounds<'a> {
+    /// Makes an empty key range. With `any_seq`, entries may have any sequence number; without, only 0.
     pub fn new(parts: &'a Parts, any_seq: bool) -> Self {
         Bounds { parts, any_seq, smallest: None, largest: None }
     }
 
+    /// Takes the first and the last key of the file. A file without point entries leaves the range empty.
+    ///
+    /// # Errors
+    /// Corruption if a key has a sequence number that is not allowed. An error of reading the file.
     pub fn points(&mut self, reader: &AnyReader, ctx: &ReadCtx) -> Result<()> {
         let mut iter = reader.iter(ctx);
         iter.seek_to_first();
@@ -218,6 +223,10 @@ impl<'a> Bounds<'a> {
         Ok(())
     }
 
+    /// Extends the key range by the range tombstones of the file.
+    ///
+    /// # Errors
+    /// Corruption if a range tombstone has a sequence number that is not allowed.
     pub fn tombstones(&mut self, reader: &AnyReader) -> Result<()> {
         let order = self.parts.internal_order();
         for (start, end) in reader.range_tombstones() {

@@ -24,6 +24,7 @@ pub(super) struct UserRange {
 }
 
 impl UserRange {
+    /// Makes the range from two internal keys. Both ends belong to the range.
     pub fn new(order: &InternalOrder, smallest: &[u8], largest: &[u8]) -> Self {
         let size = order.user.timestamp_size();
         let start = key::without_timestamp(key::user_key(smallest), size).to_vec();
@@ -33,6 +34,7 @@ impl UserRange {
         UserRange { start, limit, seek }
     }
 
+    /// Makes the range from the smallest and the largest key of an external file.
     pub fn of(order: &InternalOrder, file: &ExternalFile) -> Self {
         UserRange::new(order, &file.smallest, &file.largest)
     }

@@ -30,6 +30,7 @@ pub struct Counts {
 }
 
 impl Counts {
+    /// Counts the new iterator (`NO_ITERATOR_CREATED`) and starts all counts at 0.
     pub fn new(stats: Arc<Stats>) -> Self {
         stats.add(Ticker::NoIteratorCreated, 1);
         let statistics = stats.statistics().is_some();

@@ -212,10 +212,14 @@ impl Iter {
         }
     }
 
+    /// Moves to the first key of the column family, or to the first key at or after the lower bound. Without a
+    /// key, the iterator is not valid afterwards.
     pub fn seek_to_first(&mut self) {
         self.positioned(|walk| walk.seek_to_first());
     }
 
+    /// Moves to the last key of the column family, or to the last key before the upper bound. Without a key,
+    /// the iterator is not valid afterwards.
     pub fn seek_to_last(&mut self) {
         self.positioned(|walk| walk.seek_to_last());
     }

@@ -30,6 +30,7 @@ impl Held {
         }
     }
 
+    /// Keeps a pinned value in place of the present value. Copies nothing.
     pub fn set(&mut self, value: Pinned) {
         self.pin = Some(value);
     }
@@ -42,6 +43,7 @@ impl Held {
         }
     }
 
+    /// Returns the bytes that were kept last, or an empty slice if nothing was kept.
     #[inline]
     pub fn bytes(&self) -> &[u8] {
         match &self.pin {
@@ -50,6 +52,7 @@ impl Held {
         }
     }
 
+    /// Returns the value as a view. Copies the value if `take` copied it.
     pub fn pinned(&self) -> Pinned {
         match &self.pin {
             Some(pin) => pin.clone(),

@@ -31,6 +31,8 @@ impl Versions {
         Ok(Versions { tree, _moment: moment })
     }
 
+    /// Returns true if the iterator is at an entry. False at the end, after an error, and before the first
+    /// positioning call.
     pub fn valid(&self) -> bool {
         self.tree.valid()
     }
@@ -51,6 +53,7 @@ impl Versions {
         self.tree.value()
     }
 
+    /// Moves to the newest entry of the smallest key.
     pub fn seek_to_first(&mut self) {
         self.tree.seek_to_first();
     }

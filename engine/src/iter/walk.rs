@@ -103,6 +103,7 @@ struct Empty {
 }
 
 impl<I: InternalIterator> Walk<I> {
+    /// Makes a walk that is not valid before it is positioned. `view` says which entries the reader sees.
     pub fn new(source: I, view: View) -> Self {
         let timestamp_size = view.order.timestamp_size();
         Walk {
@@ -183,6 +184,8 @@ impl<I: InternalIterator> Walk<I> {
         std::mem::take(&mut self.reseeks)
     }
 
+    /// Returns true if the walk is at a key. False at both ends, after an error, and before the first
+    /// positioning call.
     #[inline]
     pub fn valid(&self) -> bool {
         self.valid
@@ -316,6 +319,7 @@ impl<I: InternalIterator> Walk<I> {
         self.valid && self.place == Place::Source
     }
 
+    /// Moves to the first visible key at or after the lower bound.
     pub fn seek_to_first(&mut self) {
         match self.view.lower.take() {
             Some(lower) => {
@@ -332,6 +336,7 @@ impl<I: InternalIterator> Walk<I> {
         }
     }
 
+    /// Moves to the last visible key before the upper bound.
     pub fn seek_to_last(&mut self) {
         self.start(Direction::Reverse);
         match &self.view.upper {

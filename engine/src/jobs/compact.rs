@@ -26,6 +26,7 @@ pub struct Compactions {
 }
 
 impl Compactions {
+    /// Makes the runner of compactions. No compaction starts before the schedule asks for it.
     pub fn new(
         context: Arc<JobContext>,
         schedule: Arc<Schedule>,

@@ -25,6 +25,7 @@ pub struct Failures {
 }
 
 impl Failures {
+    /// Makes the handler of failures. Without a resumer, which is set later, no resume is planned.
     pub fn new(context: Arc<JobContext>, schedule: Arc<Schedule>) -> Self {
         Failures { context, schedule, resumer: OnceLock::new() }
     }

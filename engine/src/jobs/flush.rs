@@ -26,6 +26,7 @@ pub struct Flushes {
 }
 
 impl Flushes {
+    /// Makes the runner of flushes. No flush starts before a caller or the schedule asks for it.
     pub fn new(
         context: Arc<JobContext>,
         schedule: Arc<Schedule>,

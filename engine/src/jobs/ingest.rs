@@ -54,6 +54,7 @@ pub struct Ingestions {
 }
 
 impl Ingestions {
+    /// Makes the runner of ingestions. `flushes` flushes memtables whose keys overlap an ingested file.
     pub fn new(
         context: Arc<JobContext>,
         schedule: Arc<Schedule>,

@@ -36,6 +36,8 @@ pub struct ManualCompactions {
 }
 
 impl ManualCompactions {
+    /// Makes the runner of manual compactions. `flushes` flushes the range first, and `compactions` runs each
+    /// step.
     pub fn new(
         context: Arc<JobContext>,
         schedule: Arc<Schedule>,

@@ -57,6 +57,7 @@ pub struct Jobs {
 }
 
 impl Jobs {
+    /// Makes all types of jobs over one context and one schedule. Starts no job.
     pub fn new(context: Arc<JobContext>, schedule: Arc<Schedule>) -> Arc<Self> {
         let purge = FilePurger::new(context.clone(), schedule.clone());
         let failures = Arc::new(Failures::new(context.clone(), schedule.clone()));

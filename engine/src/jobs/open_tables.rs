@@ -18,6 +18,7 @@ pub struct TableOpener {
 }
 
 impl TableOpener {
+    /// Makes the opener. Opens no file before its job runs.
     pub fn new(context: Arc<JobContext>, schedule: Arc<Schedule>, failures: Arc<Failures>) -> Arc<Self> {
         Arc::new_cyclic(|me| Self {
             me: me.clone(),

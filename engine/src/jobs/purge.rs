@@ -24,6 +24,7 @@ pub struct FilePurger {
 }
 
 impl FilePurger {
+    /// Makes the purger. Plans no purge.
     pub fn new(context: Arc<JobContext>, schedule: Arc<Schedule>) -> Arc<Self> {
         Arc::new_cyclic(|me| FilePurger {
             me: me.clone(),

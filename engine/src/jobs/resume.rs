@@ -25,6 +25,7 @@ pub struct Resumes {
 }
 
 impl Resumes {
+    /// Makes the runner of resumes. `flushes` flushes the memtables of each resume.
     pub fn new(
         context: Arc<JobContext>,
         schedule: Arc<Schedule>,

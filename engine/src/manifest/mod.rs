@@ -137,6 +137,7 @@ impl Manifest {
         self.number
     }
 
+    /// Returns the size of the file in bytes, or 0 if the MANIFEST has no open file.
     pub fn size(&self) -> u64 {
         self.file.as_ref().map_or(0, |(_, writer)| writer.offset())
     }

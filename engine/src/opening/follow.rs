@@ -33,6 +33,7 @@ pub struct Tails {
 }
 
 impl Tails {
+    /// Makes the state after a read-only open. `manifest` is `None` if the reader does not follow a writer.
     pub fn new(wal: Option<Tail>, manifest: Option<SharedTail>) -> Tails {
         Tails { wal: Mutex::new(wal), manifest }
     }

@@ -54,6 +54,11 @@ fn is_permission_denied(error: &Error) -> bool {
     source.is_some_and(|e| e.kind() == std::io::ErrorKind::PermissionDenied)
 }
 
+/// Returns the logger of the options, or opens the info log. A read-only open without a logger writes no info
+/// log.
+///
+/// # Errors
+/// An error of creating the info log.
 pub fn logger(options: &DbOptions, paths: &Paths, read_only: bool) -> Result<Arc<dyn Logger>> {
     if let Some(logger) = &options.info_log {
         return Ok(logger.clone());
@@ -98,6 +103,7 @@ impl Clone for Caches {
 }
 
 impl Caches {
+    /// Takes the block cache of the application, if there is one. Makes no cache.
     pub fn new(components: &Components) -> Self {
         Caches { given: components.block_cache.clone(), made: Mutex::new(Vec::new()) }
     }
@@ -202,6 +208,7 @@ pub fn replay_memory_max(o: &DbOptions) -> Option<usize> {
     bounded.then(|| (budget - budget / 8).saturating_sub(used).max(LEAST))
 }
 
+/// Returns the settings of the MANIFEST. A negative `max_manifest_space_amp_pct` counts as 0.
 pub fn manifest_settings(o: &DbOptions, paths: &Paths) -> ManifestSettings {
     ManifestSettings {
         dir: paths.db.clone(),
@@ -212,6 +219,7 @@ pub fn manifest_settings(o: &DbOptions, paths: &Paths) -> ManifestSettings {
     }
 }
 
+/// Returns the settings of the WALs. A `wal_compression` other than ZSTD writes uncompressed WALs.
 pub fn wal_settings(o: &DbOptions, paths: &Paths) -> Result<WalSettings> {
     Ok(WalSettings {
         recyclable: o.recycle_log_file_num > 0,

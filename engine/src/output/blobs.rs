@@ -88,6 +88,8 @@ struct OpenBlob {
 }
 
 impl<'a> BlobOutput<'a> {
+    /// Makes the output without an open blob file. `collection` is `None` if garbage collection moves no
+    /// values.
     pub fn new(settings: &'a OutputSettings, collection: Option<BlobCollection>) -> Self {
         BlobOutput {
             settings,

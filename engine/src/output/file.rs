@@ -147,6 +147,10 @@ pub(super) struct OpenFile {
 }
 
 impl OpenFile {
+    /// Creates a file with a new file number, and calls the listeners.
+    ///
+    /// # Errors
+    /// An error of creating the file or of beginning the table.
     pub fn create(s: &OutputSettings) -> Result<Self> {
         let pending = s.numbers.take_pending();
         let path = s.parts.table_path(pending.number, s.path_id);
@@ -191,6 +195,10 @@ impl OpenFile {
         })
     }
 
+    /// Adds one entry with its internal key. Keys come in ascending order.
+    ///
+    /// # Errors
+    /// An error of the table or of the file.
     #[inline]
     pub fn add(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
         base::invariant!(key.len() >= base::key::TRAILER_LEN, "an internal key has {} bytes", key.len());
@@ -216,6 +224,10 @@ impl OpenFile {
         self.writer.add(key, value)
     }
 
+    /// Adds range tombstones and extends the key range of the file by their bounds.
+    ///
+    /// # Errors
+    /// An error of the table or of the file.
     pub fn add_tombstones(&mut self, ranges: &OutputTombstones) -> Result<()> {
         for t in &ranges.tombstones {
             self.writer.add(&t.key, &t.end)?;
@@ -250,15 +262,22 @@ impl OpenFile {
         &self.smallest
     }
 
+    /// Returns the largest internal key of the point entries, or an empty slice without entries.
     pub fn largest(&self) -> &[u8] {
         &self.largest
     }
 
+    /// Returns the expected size of the finished file in bytes.
     #[inline]
     pub fn estimated_size(&self) -> u64 {
         self.writer.estimated_size()
     }
 
+    /// Ends the table, syncs and closes the file, and verifies the file if the options ask for it. Deletes the
+    /// file after an error.
+    ///
+    /// # Errors
+    /// An error of writing or of syncing. Corruption if the written file does not verify.
     pub fn finish(self, s: &OutputSettings) -> Result<OutputFile> {
         let path = s.parts.table_path(self.pending.number, s.path_id);
         let order = self.writer.order().clone();
@@ -379,6 +398,7 @@ impl OpenFile {
         })
     }
 
+    /// Deletes the incomplete file. An error of the deletion is ignored: a sweep deletes the file later.
     pub fn abandon(self, s: &OutputSettings) {
         drop(self.writer.abandon());
         // The file is incomplete, and no version has it.

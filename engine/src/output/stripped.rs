@@ -24,6 +24,8 @@ pub struct Stripped<I> {
 }
 
 impl<I: InternalIterator> Stripped<I> {
+    /// Makes the iterator. `timestamp_size` is the number of bytes of each timestamp. The iterator is not valid
+    /// yet.
     pub fn new(source: I, timestamp_size: usize) -> Self {
         Stripped { source, timestamp_size, entries: Vec::new(), at: 0, error: None }
     }

@@ -36,6 +36,7 @@ pub struct Answer<'a> {
 }
 
 impl<'a> Answer<'a> {
+    /// Makes an incomplete result for one key. Without an operator, a key with merge operands gives an error.
     #[inline]
     pub fn new(
         operator: Option<&'a Arc<dyn MergeOperator>>,
@@ -96,6 +97,7 @@ impl<'a> Answer<'a> {
         matches!(self.outcome, Some(Ok(Some(_))))
     }
 
+    /// Returns true if the result is complete: a value, no value, or an error. Older entries cannot change it.
     #[inline]
     pub fn settled(&self) -> bool {
         self.outcome.is_some()
@@ -227,6 +229,7 @@ impl<'a> Answer<'a> {
         self.outcome = Some(outcome);
     }
 
+    /// Completes the result with an error. Replaces an earlier outcome.
     pub fn fail(&mut self, error: Error) {
         self.outcome = Some(Err(error));
     }

@@ -97,6 +97,7 @@ enum Verdict {
 }
 
 impl<'a> Replay<'a> {
+    /// Makes a replay that has read no WAL. `job` is the id in the lines of the info log.
     pub fn new(
         tools: &'a JobTools,
         families: &'a FamilySet,

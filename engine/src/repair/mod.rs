@@ -67,6 +67,7 @@ pub enum Weight {
 }
 
 impl Weight {
+    /// Returns the word of the severity in lower case, as the report of a repair prints it.
     pub fn name(self) -> &'static str {
         match self {
             Weight::Note => "note",

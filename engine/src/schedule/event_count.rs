@@ -14,6 +14,8 @@ pub struct EventCount {
 }
 
 impl EventCount {
+    /// Returns the number of events so far. Read it before the check of the condition, then call
+    /// [`EventCount::wait_past`].
     pub fn now(&self) -> u64 {
         *self.count.lock()
     }
@@ -43,6 +45,8 @@ pub struct Out {
 }
 
 impl Out {
+    /// Adds 1 to `count`. The drop of the returned guard subtracts 1 and wakes the threads that wait for
+    /// `event_count`.
     pub fn one(count: &Arc<AtomicUsize>, event_count: &Arc<EventCount>) -> Out {
         count.fetch_add(1, Ordering::AcqRel);
         Out { count: count.clone(), event_count: event_count.clone() }

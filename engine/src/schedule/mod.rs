@@ -73,6 +73,7 @@ pub struct Schedule {
 }
 
 impl Schedule {
+    /// Makes the schedule. No job starts before the end of the open.
     pub fn new(parts: ScheduleParts) -> Arc<Self> {
         Arc::new_cyclic(|me| Schedule {
             me: me.clone(),

@@ -24,10 +24,12 @@ pub struct LastSequence {
 }
 
 impl LastSequence {
+    /// Makes the state after recovery: all entries at or below `seq` are visible.
     pub fn new(seq: SequenceNumber) -> Self {
         LastSequence { visible: AtomicU64::new(seq), undecided: Undecided::default() }
     }
 
+    /// Returns the visible sequence number. Takes no lock.
     #[inline]
     pub fn visible(&self) -> SequenceNumber {
         self.visible.load(Ordering::Acquire)
@@ -331,6 +333,7 @@ impl Snapshots {
         }
     }
 
+    /// Returns the number of snapshots that are not released.
     pub fn count(&self) -> u64 {
         self.live.lock().snapshots
     }

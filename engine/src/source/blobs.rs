@@ -45,6 +45,7 @@ pub struct OpenBlobs {
 }
 
 impl OpenBlobs {
+    /// Makes the set without an open file. A blob file is opened at its first read.
     pub fn new(env: Env, settings: BlobSettings) -> Self {
         OpenBlobs { env, settings, readers: RwLock::default() }
     }
@@ -218,6 +219,7 @@ pub struct BlobContext {
 }
 
 impl BlobContext {
+    /// Returns the context as a borrowed view. Copies nothing.
     pub fn reads(&self) -> BlobReads<'_> {
         BlobReads {
             tables: &self.tables,

@@ -18,6 +18,7 @@ pub struct BucketsIter {
 }
 
 impl BucketsIter {
+    /// Makes the iterator at no bucket: it is not valid before a seek.
     pub fn new(entries: MemIter) -> Self {
         BucketsIter { entries, at_no_bucket: true }
     }

@@ -68,6 +68,7 @@ pub struct TableCache {
 }
 
 impl TableCache {
+    /// Makes a cache without open tables. A table is opened at its first use.
     pub fn new(env: Env, settings: TableCacheSettings) -> Arc<Self> {
         let tables_max = AtomicUsize::new(settings.tables_max.unwrap_or(usize::MAX));
         let shards = (0..SHARDS).map(|_| RwLock::default()).collect();
@@ -354,6 +355,7 @@ impl TableCache {
         self.count.load(Ordering::Relaxed)
     }
 
+    /// Returns true if the cache has no open table.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

@@ -25,6 +25,8 @@ pub struct BlobsAhead {
 }
 
 impl BlobsAhead {
+    /// Makes the reader without read-ahead data. `bytes_read` counts the bytes of the records that the
+    /// compaction reads.
     pub fn new(context: BlobContext, readahead_bytes: usize, bytes_read: Arc<AtomicU64>) -> Self {
         BlobsAhead { context, readahead_bytes, ahead: BTreeMap::new(), bytes_read }
     }

@@ -32,6 +32,7 @@ impl Found {
         bytes.len()
     }
 
+    /// Returns true if the stored value has no bytes.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

@@ -18,6 +18,7 @@ pub enum DatabaseCounter {
 }
 
 impl DatabaseCounter {
+    /// All counters, in the order of [`DatabaseNumbers`].
     pub const ALL: [DatabaseCounter; 9] = [
         DatabaseCounter::WalBytes,
         DatabaseCounter::WalSyncs,
@@ -30,6 +31,7 @@ impl DatabaseCounter {
         DatabaseCounter::BufferManagerStops,
     ];
 
+    /// Returns RocksDB's name of the counter, as the property `rocksdb.dbstats` uses it.
     pub const fn name(self) -> &'static str {
         match self {
             DatabaseCounter::WalBytes => "db.wal_bytes_written",
@@ -81,15 +83,20 @@ impl DatabaseCounts {
         cell.store(cell.load(Ordering::Relaxed).wrapping_add(count), Ordering::Relaxed);
     }
 
+    /// Returns the counter since the open or the last reset. Counts of concurrent writers may be missing.
     #[inline]
     pub fn get(&self, counter: DatabaseCounter) -> u64 {
         self.cells[counter as usize].load(Ordering::Relaxed)
     }
 
+    /// Returns all counters since the open or the last reset, by [`DatabaseCounter`]. The counters are not read
+    /// at one instant.
     pub fn all(&self) -> DatabaseNumbers {
         DatabaseCounter::ALL.map(|counter| self.get(counter))
     }
 
+    /// Returns when the uptime began: the time of the open or of the last reset, in microseconds since the
+    /// epoch.
     pub fn opened_us(&self) -> u64 {
         self.inner.lock().opened_us
     }

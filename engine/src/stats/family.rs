@@ -58,6 +58,7 @@ impl LevelNumbers {
         self.bytes_written + self.bytes_written_blob
     }
 
+    /// Returns the sum of both, field by field. A sum that overflows wraps.
     pub fn plus(&self, other: &LevelNumbers) -> LevelNumbers {
         each_field!(self, other, wrapping_add)
     }
@@ -86,10 +87,12 @@ pub struct StallCounts {
 }
 
 impl StallCounts {
+    /// Returns the number of delays, of all causes together.
     pub fn delays(&self) -> u64 {
         self.causes.iter().map(|(delays, _)| delays).sum()
     }
 
+    /// Returns the number of stops, of all causes together.
     pub fn stops(&self) -> u64 {
         self.causes.iter().map(|(_, stops)| stops).sum()
     }
@@ -157,6 +160,7 @@ impl FamilyNumbers {
 pub struct FamilyStats(Mutex<FamilyNumbers>);
 
 impl FamilyStats {
+    /// Locks the numbers for a read or an update. A leaf lock: take no ranked lock while you hold it.
     pub fn lock(&self) -> MutexGuard<'_, FamilyNumbers> {
         self.0.lock()
     }

@@ -32,6 +32,8 @@ pub struct Stats {
 }
 
 impl Stats {
+    /// Makes the counters, and stores the present time as the time of the open. Without `statistics`, tickers
+    /// and histograms count nothing.
     pub fn new(statistics: Option<Arc<Statistics>>, clock: Arc<dyn Clock>) -> Arc<Stats> {
         let database = DatabaseCounts::new(clock.now_micros());
         let slow = SlowOperations::new(clock.clone());
@@ -44,6 +46,7 @@ impl Stats {
         self.statistics.as_ref()
     }
 
+    /// Adds `count` to a ticker. Does nothing without `statistics`.
     #[inline]
     pub fn add(&self, ticker: Ticker, count: u64) {
         if let Some(statistics) = &self.statistics {
@@ -51,6 +54,7 @@ impl Stats {
         }
     }
 
+    /// Adds one value to a histogram, in the unit of the histogram. Does nothing without `statistics`.
     #[inline]
     pub fn measure(&self, kind: HistogramKind, value: u64) {
         if let Some(statistics) = &self.statistics {

@@ -83,6 +83,7 @@ pub struct Upkeep {
 }
 
 impl Upkeep {
+    /// Makes the tasks without a plan. No task runs before it is planned.
     pub fn new(context: Arc<JobContext>, schedule: Arc<Schedule>, failures: Arc<Failures>) -> Arc<Self> {
         Arc::new_cyclic(|me| Upkeep {
             me: me.clone(),

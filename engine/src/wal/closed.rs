@@ -59,6 +59,8 @@ impl std::fmt::Debug for ClosedState {
 }
 
 impl Closed {
+    /// Returns true if the bytes of the WAL are synced; its name may still need a sync of the directory.
+    /// Returns false while a sync runs, after a failed sync, and if no sync was tried.
     pub fn is_durable(&self) -> bool {
         matches!(self.state, ClosedState::Durable)
     }

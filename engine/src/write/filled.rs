@@ -53,6 +53,7 @@ pub struct Filler<'w> {
 }
 
 impl<'w> Filler<'w> {
+    /// Makes a view of the write path that fills memtables. Allocates nothing.
     pub fn new(writer: &'w Writer) -> Self {
         Filler { writer }
     }

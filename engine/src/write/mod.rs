@@ -116,6 +116,7 @@ pub struct Writer {
 }
 
 impl Writer {
+    /// Makes the write path. The first write gets the sequence number after the visible sequence number.
     pub fn new(parts: WriterParts) -> Self {
         let patience = Arc::new(Patience::new(parts.settings.yield_us_max, parts.settings.yield_us_slow));
         Writer {
@@ -748,10 +749,13 @@ impl Writer {
         self.unlogged.load(Ordering::Relaxed)
     }
 
+    /// Changes the total size of live WALs, in bytes, above which a write flushes the column families of the
+    /// oldest WAL.
     pub fn set_wal_bytes_max(&self, bytes: u64) {
         self.wal_bytes_max.store(bytes, Ordering::Relaxed);
     }
 
+    /// Returns the controller that delays or stops writers.
     pub fn controller(&self) -> &Arc<Controller> {
         &self.controller
     }

@@ -19,6 +19,7 @@ pub struct Publisher {
 }
 
 impl Publisher {
+    /// Makes the order before the first group: the last published ticket is 0.
     pub fn new(patience: Arc<Patience>) -> Self {
         Publisher { done: AtomicU64::new(0), lock: Mutex::new(()), moved: Condvar::new(), patience }
     }

@@ -172,6 +172,7 @@ impl Controller {
         self.inner.lock().held().any(|(_, d)| is_theirs(d))
     }
 
+    /// Returns true if writers are stopped, not only delayed. Takes no lock.
     pub fn is_stopped(&self) -> bool {
         self.state.load(Ordering::Acquire) == STOP
     }
@@ -189,6 +190,7 @@ impl Controller {
         self.changed.notify_all();
     }
 
+    /// Returns true after [`Controller::close`]. The state is final.
     pub fn is_closing(&self) -> bool {
         self.closing.load(Ordering::Acquire)
     }
