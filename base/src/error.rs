@@ -182,6 +182,7 @@ pub struct Error(Box<Inner>);
 macro_rules! constructors {
     ($($name:ident $kind:ident),* $(,)?) => {$(
         #[doc = concat!("Makes an error of the kind [`Kind::", stringify!($kind), "`].")]
+        /// The error has no subcode, no file and no offset. The caller adds them if they are known.
         #[cold]
         pub fn $name(message: impl Into<String>) -> Self { Error::new(Kind::$kind, message) }
     )*};

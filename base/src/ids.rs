@@ -5,6 +5,8 @@ use std::fmt;
 macro_rules! id {
     ($(#[$doc:meta])* $name:ident $repr:ty) => {
         $(#[$doc])*
+        ///
+        /// The compiler rejects a plain number, and a number of another type, in the place of this number.
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub struct $name(pub $repr);
 

@@ -36,6 +36,7 @@ impl Value for ChecksumType {
 }
 
 impl ChecksumType {
+    /// All checksum types in the order of their numbers on disk: the type at index `i` has number `i`.
     pub const ALL: [ChecksumType; 5] = [
         ChecksumType::None,
         ChecksumType::Crc32c,
@@ -64,6 +65,8 @@ impl ChecksumType {
         }
     }
 
+    /// Returns the type with this name in option text, for example `kXXH3`. The case of letters matters.
+    /// Returns `None` for an unknown name.
     pub fn by_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.name() == name)
     }

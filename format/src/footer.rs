@@ -61,10 +61,13 @@ impl TableKind {
         (TableKind::Cuckoo, 0x9267_89d0_c5f1_7873),
     ];
 
+    /// Returns the number in the last eight bytes of a file of this kind.
     pub fn magic(self) -> u64 {
         Self::MAGIC.iter().find(|(kind, _)| *kind == self).map_or(0, |(_, magic)| *magic)
     }
 
+    /// Returns the kind of a table file from the last eight bytes of the file. Returns `None` for a number of
+    /// no kind.
     pub fn by_magic(magic: u64) -> Option<TableKind> {
         Self::MAGIC.iter().find(|(_, m)| *m == magic).map(|(kind, _)| *kind)
     }

@@ -26,11 +26,14 @@ impl BlockHandle {
     /// The largest number of bytes of an encoded handle.
     pub const ENCODED_LEN_MAX: usize = 20;
 
+    /// Makes a handle. `offset` counts from the start of the file. `size` does not count the trailer of the
+    /// block.
     #[inline]
     pub const fn new(offset: u64, size: u64) -> Self {
         BlockHandle { offset, size }
     }
 
+    /// Returns true if the handle means "no block": offset and size are 0.
     #[inline]
     pub fn is_null(&self) -> bool {
         *self == BlockHandle::NULL
@@ -43,6 +46,7 @@ impl BlockHandle {
         self.offset.saturating_add(self.size).saturating_add(trailer::LEN as u64)
     }
 
+    /// Appends offset and size as two varints: at most [`BlockHandle::ENCODED_LEN_MAX`] bytes.
     pub fn encode(&self, out: &mut Vec<u8>) {
         put_varint64(out, self.offset);
         put_varint64(out, self.size);

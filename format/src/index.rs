@@ -150,6 +150,7 @@ impl Index {
         self.ends.len()
     }
 
+    /// Returns true if the index has no entry: the table has no block under this index.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.ends.is_empty()

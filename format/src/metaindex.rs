@@ -16,19 +16,28 @@ mod tests;
 
 /// The names of the blocks.
 pub mod names {
+    /// The properties block ([`crate::properties`]).
     pub const PROPERTIES: &str = "rocksdb.properties";
     /// The name in the first releases.
     pub const PROPERTIES_OLD: &str = "rocksdb.stats";
+    /// The index block, or the top level of a two-level index. Block-based tables have this name from format
+    /// version 6 on; before, the footer has the handle.
     pub const INDEX: &str = "rocksdb.index";
+    /// The dictionary that compressed blocks need. A table without a dictionary does not have this name.
     pub const COMPRESSION_DICT: &str = "rocksdb.compression_dict";
+    /// The block of range tombstones. A table without range tombstones does not have this name.
     pub const RANGE_DEL: &str = "rocksdb.range_del";
+    /// The prefixes of a hash index, in key order, one after another.
     pub const HASH_INDEX_PREFIXES: &str = "rocksdb.hashindex.prefixes";
+    /// The data blocks of each prefix of a hash index: length of the prefix, first block, number of blocks.
     pub const HASH_INDEX_METADATA: &str = "rocksdb.hashindex.metadata";
     /// The compatibility name of the filter policy follows. This also applies to the next two names.
     pub const FULL_FILTER: &str = "fullfilter.";
+    /// The top level of a partitioned filter. The compatibility name of the filter policy follows.
     pub const PARTITIONED_FILTER: &str = "partitionedfilter.";
     /// One filter per block. Not written since release 7, and no longer read.
     pub const OBSOLETE_FILTER: &str = "filter.";
+    /// A block of an index that the application defines. The name of the index follows.
     pub const USER_DEFINED_INDEX: &str = "rocksdb.user_defined_index.";
     /// The compatibility name of every built-in filter policy.
     pub const BUILTIN_FILTER: &str = "rocksdb.BuiltinBloomFilter";
@@ -67,10 +76,12 @@ impl Metaindex {
         std::mem::take(builder.finish())
     }
 
+    /// Adds a block. Replaces the handle if the name is already present.
     pub fn insert(&mut self, name: impl Into<Vec<u8>>, handle: BlockHandle) {
         self.entries.insert(name.into(), handle);
     }
 
+    /// Returns the handle of the block with this name, if the table has the block.
     pub fn get(&self, name: &str) -> Option<BlockHandle> {
         self.entries.get(name.as_bytes()).copied()
     }

@@ -69,6 +69,8 @@ pub struct Proof {
 }
 
 impl OptionsExtent {
+    /// Computes the checksums of the content of the OPTIONS file with this number. The result covers the
+    /// whole content.
     pub fn of(number: u64, content: &[u8]) -> Self {
         let sectors = content.chunks(SECTOR_LEN).map(crc32c::value).collect();
         OptionsExtent { number, bytes: content.len() as u64, sectors }
@@ -106,10 +108,13 @@ fn flipped_byte(sector: &[u8], written: u32) -> Option<usize> {
 }
 
 impl Proof {
+    /// Returns the durable part of the WAL with this number. Returns `None` if the proof does not name the
+    /// WAL.
     pub fn wal(&self, number: u64) -> Option<&Extent> {
         self.wals.iter().find(|wal| wal.number == number)
     }
 
+    /// Returns the bytes of the PROOF file, with the checksum line at the end.
     pub fn encode(&self) -> Vec<u8> {
         let mut out = String::with_capacity(256);
         let state = if self.closed { "closed" } else { "idle" };

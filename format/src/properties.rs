@@ -159,16 +159,31 @@ static PLACES: LazyLock<Vec<(&'static str, Place)>> = LazyLock::new(|| {
 
 /// The names of properties that built-in collectors add.
 pub mod names {
+    /// The index type as a 32-bit integer: 0 binary search, 1 hash, 2 two-level, 3 binary search with first
+    /// keys.
     pub const INDEX_TYPE: &str = "rocksdb.block.based.table.index.type";
+    /// `1` if whole keys are in the filter, otherwise `0`. Readers take a missing property as `1`.
     pub const WHOLE_KEY_FILTERING: &str = "rocksdb.block.based.table.whole.key.filtering";
+    /// `1` if the table has a prefix extractor, otherwise `0`. Readers take a missing property as `1`.
     pub const PREFIX_FILTERING: &str = "rocksdb.block.based.table.prefix.filtering";
+    /// `1` if filter partitions end independently of index partitions. The writer leaves the property out
+    /// otherwise.
     pub const DECOUPLED_PARTITIONED_FILTERS: &str = "rocksdb.block.based.table.decoupled.partitioned.filters";
+    /// The smallest timestamp of the entries, as bytes.
     pub const TIMESTAMP_MIN: &str = "rocksdb.timestamp_min";
+    /// The largest timestamp of the entries, as bytes.
     pub const TIMESTAMP_MAX: &str = "rocksdb.timestamp_max";
+    /// The version of an external file as a 32-bit integer, 1 or 2. Only external files have this property.
     pub const EXTERNAL_VERSION: &str = "rocksdb.external_sst_file.version";
+    /// The sequence number of all entries of an external file of version 2, as a 64-bit integer. The writer
+    /// stores 0: the number is then in the MANIFEST.
     pub const GLOBAL_SEQNO: &str = "rocksdb.external_sst_file.global_seqno";
+    /// The statistics of blobs that are stored in the table's own file. Only tables with embedded blobs have
+    /// this property.
     pub const EMBEDDED_BLOB_STATS: &str = "rocksdb.embedded.blob.stats";
+    /// The name of `num_deletions`. The number is also user-collected, for old callers.
     pub const DELETED_KEYS: &str = "rocksdb.deleted.keys";
+    /// The name of `num_merge_operands`. The number is also user-collected, for old callers.
     pub const MERGE_OPERANDS: &str = "rocksdb.merge.operands";
 }
 

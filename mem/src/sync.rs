@@ -41,14 +41,17 @@ mod explored {
     pub struct Mutex<T>(loom::sync::Mutex<T>);
 
     impl<T> Mutex<T> {
+        /// Makes an unlocked lock.
         pub fn new(value: T) -> Self {
             Mutex(loom::sync::Mutex::new(value))
         }
 
+        /// Waits for the lock and takes the lock. A panic of an earlier holder has no effect.
         pub fn lock(&self) -> loom::sync::MutexGuard<'_, T> {
             self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
         }
 
+        /// Returns the value without locking. The exclusive reference proves that no thread holds the lock.
         pub fn get_mut(&mut self) -> &mut T {
             self.0.get_mut().unwrap_or_else(std::sync::PoisonError::into_inner)
         }

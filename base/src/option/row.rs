@@ -113,6 +113,8 @@ macro_rules! options {
         $( $(#[doc = $cdoc:literal])+ $cname:ident: $cty:ty = $cdefault:expr; )*
     ) => {
         $(#[$meta])*
+        ///
+        /// The default value has the default of each option.
         #[derive(Clone)]
         #[allow(non_snake_case)]
         pub struct $ty {

@@ -188,6 +188,8 @@ macro_rules! option_words {
             $(, since $since:literal before $older:ident)?;)*
     }) => {
         $(#[$doc])*
+        ///
+        /// The discriminant of a variant is RocksDB's number of the variant.
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
         #[repr(u8)]
         pub enum $name { $($(#[$vdoc])* $variant = $number,)* }

@@ -41,6 +41,8 @@ pub use tickers::Ticker;
 macro_rules! numbered {
     ($(#[$doc:meta])* pub enum $name:ident { $($variant:ident $text:literal,)* }) => {
         $(#[$doc])*
+        ///
+        /// The discriminant of a variant is the index of the variant in `ALL`.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         #[repr(u16)]
         pub enum $name { $(#[doc = concat!("`", $text, "`.")] $variant),* }

@@ -144,11 +144,14 @@ impl Patience {
 /// Under Shuttle, one check is enough: the schedule decides how long the thread waits.
 #[cfg(shuttle)]
 impl Patience {
+    /// Makes a decision with the limits of the real type, in microseconds. [`Patience::wait`] does not use
+    /// the limits under Shuttle.
     pub fn new(max_us: u64, slow_us: u64) -> Self {
         let micros = std::time::Duration::from_micros;
         Patience { max: micros(max_us), slow: micros(slow_us) }
     }
 
+    /// Returns the result of one call of `done`. False means that the caller should block.
     pub fn wait(&self, done: impl Fn() -> bool) -> bool {
         done()
     }

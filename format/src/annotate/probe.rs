@@ -26,26 +26,32 @@ impl<'a> Probe<'a> {
         !self.failed && !self.cursor.is_empty()
     }
 
+    /// Returns the offset of the next unread byte in the whole input.
     pub fn offset(&self) -> u64 {
         self.base + self.cursor.offset() as u64
     }
 
+    /// Returns the unread bytes, also after a failed read.
     pub fn rest(&self) -> &'a [u8] {
         self.cursor.rest()
     }
 
+    /// Reads a little-endian 32-bit integer. The label shows the number. Returns `None` after a failed read.
     pub fn u32(&mut self, label: &str) -> Option<u32> {
         self.field(Cursor::u32, |n| format!("{label} {n}"))
     }
 
+    /// Reads a little-endian 64-bit integer. The label shows the number. Returns `None` after a failed read.
     pub fn u64(&mut self, label: &str) -> Option<u64> {
         self.field(Cursor::u64, |n| format!("{label} {n}"))
     }
 
+    /// Reads a varint of at most 32 bits. The label shows the number. Returns `None` after a failed read.
     pub fn varint32(&mut self, label: &str) -> Option<u32> {
         self.field(Cursor::varint32, |n| format!("{label} {n}"))
     }
 
+    /// Reads a varint of at most 64 bits. The label shows the number. Returns `None` after a failed read.
     pub fn varint64(&mut self, label: &str) -> Option<u64> {
         self.field(Cursor::varint64, |n| format!("{label} {n}"))
     }
@@ -103,6 +109,7 @@ impl<'a> Probe<'a> {
         }
     }
 
+    /// Adds a finished tree for the next bytes, and skips as many bytes as the tree covers.
     pub fn push(&mut self, tree: Tree) {
         self.cursor.take(tree.bytes.len());
         self.children.push(tree);

@@ -13,6 +13,7 @@ pub fn begin(out: &mut Vec<u8>) {
     out.extend_from_slice(&[0; super::HEADER_LEN]);
 }
 
+/// Appends a put. The value replaces all older entries of the key.
 #[inline]
 pub fn put(out: &mut Vec<u8>, family: FamilyId, key: &[u8], timestamp: &[u8], value: &[u8]) {
     out.reserve(key.len() + timestamp.len() + value.len() + 16);
@@ -21,18 +22,21 @@ pub fn put(out: &mut Vec<u8>, family: FamilyId, key: &[u8], timestamp: &[u8], va
     slices(out, &[value]);
 }
 
+/// Appends a deletion of one key.
 #[inline]
 pub fn delete(out: &mut Vec<u8>, family: FamilyId, key: &[u8], timestamp: &[u8]) {
     tag(out, family, ValueType::Deletion, ValueType::FamilyDeletion);
     slices(out, &[key, timestamp]);
 }
 
+/// Appends a single deletion: the key must have been put exactly once since its last deletion.
 #[inline]
 pub fn single_delete(out: &mut Vec<u8>, family: FamilyId, key: &[u8], timestamp: &[u8]) {
     tag(out, family, ValueType::SingleDeletion, ValueType::FamilySingleDeletion);
     slices(out, &[key, timestamp]);
 }
 
+/// Appends a merge operand for the merge operator of the column family.
 #[inline]
 pub fn merge(out: &mut Vec<u8>, family: FamilyId, key: &[u8], timestamp: &[u8], operand: &[u8]) {
     tag(out, family, ValueType::Merge, ValueType::FamilyMerge);

@@ -75,6 +75,7 @@ pub enum Marker<'a> {
 }
 
 impl Marker<'_> {
+    /// Returns the value type that starts the record of the marker in a batch.
     pub fn tag(&self) -> ValueType {
         match self {
             Marker::BeginPrepare => ValueType::BeginPrepareXid,
@@ -183,18 +184,23 @@ impl<'a> Batch<'a> {
         Ok(Batch { bytes })
     }
 
+    /// Returns all bytes of the batch, with the header.
     pub fn bytes(&self) -> &'a [u8] {
         self.bytes
     }
 
+    /// Returns the sequence number in the header: the sequence number of the first counted record.
     pub fn sequence(&self) -> SequenceNumber {
         super::sequence(self.bytes)
     }
 
+    /// Returns the number of counted records that the header states. [`Batch::verify`] compares the number
+    /// with the records.
     pub fn count(&self) -> u32 {
         super::count(self.bytes)
     }
 
+    /// Returns an iterator over the records. The iterator ends after the first record that does not decode.
     #[inline]
     pub fn records(&self) -> Records<'a> {
         Records { cursor: Cursor::new(&self.bytes[HEADER_LEN..]), failed: false }

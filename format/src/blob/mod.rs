@@ -30,10 +30,15 @@ use base::coding::{Cursor, put_u32, put_u64, put_varint64};
 use base::{Error, FamilyId, Result};
 use kernel::checksum::crc32c;
 
+/// The first four bytes of a header and of a footer, as a little-endian integer.
 pub const MAGIC: u32 = 0x0024_8F37;
+/// The only version of blob files. [`Header::decode`] rejects other versions.
 pub const VERSION: u32 = 1;
+/// Size of the header of a blob file in bytes.
 pub const HEADER_LEN: usize = 30;
+/// Size of the footer of a blob file in bytes.
 pub const FOOTER_LEN: usize = 32;
+/// Size of the header of a record in bytes; key and stored value follow.
 pub const RECORD_HEADER_LEN: usize = 32;
 
 /// Returns the number of bytes of a record in its file. Blob statistics count this number.
@@ -53,6 +58,7 @@ pub struct Header {
 }
 
 impl Header {
+    /// Appends the [`HEADER_LEN`] bytes of the header. The header has no checksum.
     pub fn encode(&self, out: &mut Vec<u8>) {
         put_u32(out, MAGIC);
         put_u32(out, VERSION);
@@ -100,6 +106,7 @@ pub struct Footer {
 }
 
 impl Footer {
+    /// Appends the [`FOOTER_LEN`] bytes of the footer, with its checksum.
     pub fn encode(&self, out: &mut Vec<u8>) {
         let start = out.len();
         put_u32(out, MAGIC);
@@ -155,6 +162,8 @@ impl RecordHeader {
         }
     }
 
+    /// Appends the [`RECORD_HEADER_LEN`] bytes of the record header, with its own checksum and the checksum
+    /// of key and value.
     pub fn encode(&self, out: &mut Vec<u8>) {
         let start = out.len();
         put_u64(out, self.key_len);
@@ -248,6 +257,8 @@ impl<'a> BlobIndex<'a> {
         })
     }
 
+    /// Appends the kind and the fields. The value of an inlined blob index has no length: the value ends
+    /// where the entry ends.
     pub fn encode(&self, out: &mut Vec<u8>) {
         match self {
             BlobIndex::Inlined { expiration, value } => {

@@ -26,6 +26,7 @@ pub struct KeyRewrite {
 }
 
 impl KeyRewrite {
+    /// Returns true if keys are returned as they are stored.
     #[inline]
     pub fn is_none(&self) -> bool {
         self.global_seqno.is_none() && self.timestamp_pad == 0
@@ -136,10 +137,13 @@ impl BlockIter {
         self.error = None;
     }
 
+    /// Returns the block of the iterator. The block has no entries if the iterator was made without a block.
     pub fn block(&self) -> &Block {
         &self.block
     }
 
+    /// Returns true if the iterator is at an entry. If the result is false, [`BlockIter::status`] tells the
+    /// end from an error.
     #[inline]
     pub fn valid(&self) -> bool {
         self.valid
@@ -202,11 +206,15 @@ impl BlockIter {
         }
     }
 
+    /// Moves to the first entry. The iterator is not valid if the block has no entry or the entry does not
+    /// decode.
     pub fn seek_to_first(&mut self) {
         self.go_to_restart(0);
         self.step();
     }
 
+    /// Moves to the last entry. The iterator is not valid if the block has no entry or an entry does not
+    /// decode.
     pub fn seek_to_last(&mut self) {
         self.valid = false;
         if self.shape.entries_end == 0 {

@@ -276,6 +276,7 @@ impl Block {
         Shape::decode(&self.bytes)
     }
 
+    /// Returns the number of restart points; 0 if the block has no entry.
     #[inline]
     pub fn num_restarts(&self) -> usize {
         self.shape().num_restarts as usize
@@ -287,10 +288,12 @@ impl Block {
         self.shape().entries_end == 0
     }
 
+    /// Returns true if the block has a hash index from user keys to restart points.
     pub fn has_hash_index(&self) -> bool {
         self.shape().num_buckets > 0
     }
 
+    /// Returns true if the block stores all keys first and the values after the keys.
     pub fn has_separated_values(&self) -> bool {
         self.shape().separated
     }

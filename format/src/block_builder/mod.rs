@@ -86,6 +86,7 @@ pub struct BlockBuilder {
 }
 
 impl BlockBuilder {
+    /// Makes a builder of empty blocks. The first entry of each block is a restart point.
     pub fn new(config: BlockConfig) -> Self {
         BlockBuilder {
             hash_index: config.hash_util_ratio.map(HashIndexBuilder::new),
@@ -105,6 +106,7 @@ impl BlockBuilder {
         self.buffer.reserve(bytes);
     }
 
+    /// Returns true if no entry was added since the last `reset` or `take`.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.buffer.is_empty()

@@ -205,7 +205,9 @@ impl BlobFileGarbage {
 
 /// The tags of the fields of a WAL addition.
 pub(super) mod wal_tag {
+    /// Ends the fields. Has no payload.
     pub const TERMINATE: u32 = 1;
+    /// The number of synced bytes of the WAL. Payload: a varint64.
     pub const SYNCED_SIZE: u32 = 2;
 }
 

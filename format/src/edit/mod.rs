@@ -26,30 +26,50 @@ use base::key::{MAX_SEQUENCE, SequenceNumber};
 
 /// The tags of a version edit.
 pub mod tag {
+    /// The name of the column family's comparator. Payload: a slice.
     pub const COMPARATOR: u32 = 1;
+    /// WALs below this number have no unflushed data of the column family. Payload: a varint64.
     pub const LOG_NUMBER: u32 = 2;
+    /// The next free number for files. Payload: a varint64.
     pub const NEXT_FILE_NUMBER: u32 = 3;
+    /// The newest sequence number of the database when the edit was written. Payload: a varint64.
     pub const LAST_SEQUENCE: u32 = 4;
+    /// The place where round-robin compaction continues. Payload: the level as a varint32, an internal key as
+    /// a slice.
     pub const COMPACT_CURSOR: u32 = 5;
+    /// Removes an SST file from a level. Payload: the level as a varint32, the file number as a varint64.
     pub const DELETED_FILE: u32 = 6;
     /// LevelDB's tag. It is only read.
     pub const NEW_FILE: u32 = 7;
+    /// LevelDB's number of a second WAL. Ironstone writes 0. Payload: a varint64.
     pub const PREV_LOG_NUMBER: u32 = 9;
+    /// The oldest WAL that the database needs. Payload: a varint64.
     pub const MIN_LOG_NUMBER_TO_KEEP: u32 = 10;
     /// Only read, never written.
     pub const NEW_FILE2: u32 = 100;
     /// Only read, never written.
     pub const NEW_FILE3: u32 = 102;
+    /// Adds an SST file to a level. The fields of [`file_tag`](super::file_tag) follow the fixed part.
     pub const NEW_FILE4: u32 = 103;
+    /// The column family that the edit changes. Payload: a varint32. Without this tag, the edit changes the
+    /// default column family.
     pub const COLUMN_FAMILY: u32 = 200;
+    /// Creates the column family. Payload: the name as a slice.
     pub const COLUMN_FAMILY_ADD: u32 = 201;
+    /// Drops the column family. Has no payload.
     pub const COLUMN_FAMILY_DROP: u32 = 202;
+    /// The largest number that a column family ever had. Payload: a varint32.
     pub const MAX_COLUMN_FAMILY: u32 = 203;
+    /// Marks an edit of an atomic group. Payload: the number of later edits in the group, as a varint32.
     pub const IN_ATOMIC_GROUP: u32 = 300;
+    /// Adds a blob file. Payload: number, blob count and bytes as varint64s, checksum method and value as
+    /// slices.
     pub const BLOB_FILE_ADDITION: u32 = 400;
+    /// Adds garbage to a blob file. Payload: number, blob count and bytes as varint64s.
     pub const BLOB_FILE_GARBAGE: u32 = 401;
     /// Unknown tags with this bit have a length and may be skipped.
     pub const SAFE_TO_IGNORE: u32 = 1 << 13;
+    /// The id of the database, as in the file `IDENTITY`. Payload: a slice.
     pub const DB_ID: u32 = SAFE_TO_IGNORE | 1;
     /// Only read, never written.
     pub const BLOB_FILE_ADDITION_DEPRECATED: u32 = SAFE_TO_IGNORE | 2;
@@ -59,11 +79,18 @@ pub mod tag {
     pub const WAL_ADDITION: u32 = SAFE_TO_IGNORE | 4;
     /// Has no length. Only read, never written.
     pub const WAL_DELETION: u32 = SAFE_TO_IGNORE | 5;
+    /// The lower limit of the timestamps whose history is kept. Payload: a timestamp as a slice, not empty.
     pub const FULL_HISTORY_TS_LOW: u32 = SAFE_TO_IGNORE | 6;
+    /// A WAL that must exist at recovery. Payload: a slice with the number and the synced size.
     pub const WAL_ADDITION2: u32 = SAFE_TO_IGNORE | 7;
+    /// Tracked WALs below this number are deleted. Payload: a slice with a varint64.
     pub const WAL_DELETION2: u32 = SAFE_TO_IGNORE | 8;
+    /// Says whether the column family stores timestamps in SST files. Payload: a slice of one byte, 1 for
+    /// true.
     pub const PERSIST_USER_DEFINED_TIMESTAMPS: u32 = SAFE_TO_IGNORE | 9;
+    /// The progress of a remote subcompaction. Only progress files have this tag, never a MANIFEST.
     pub const SUBCOMPACTION_PROGRESS: u32 = SAFE_TO_IGNORE | 10;
+    /// The size in bytes of the MANIFEST after its last rewrite. Payload: a slice with a varint64.
     pub const LAST_COMPACTED_MANIFEST_FILE_SIZE: u32 = SAFE_TO_IGNORE | 11;
     /// Ironstone's own tag, far from the tags that RocksDB assigns one after another; see
     /// [`super::EditMark`].
@@ -72,25 +99,46 @@ pub mod tag {
 
 /// The tags of the fields of a new file. Each field has a length; see [`tag`].
 pub mod file_tag {
+    /// Ends the fields of the file. Has no length and no payload.
     pub const TERMINATE: u32 = 1;
+    /// One byte: 1 if the file is marked for compaction.
     pub const NEED_COMPACTION: u32 = 2;
+    /// A copy of the edit's `min_log_number_to_keep`, as eight little-endian bytes. The first file of an edit
+    /// has the copy.
     pub const MIN_LOG_NUMBER_TO_KEEP: u32 = 3;
+    /// A varint64: the oldest blob file that the file refers to. Left out if there is none.
     pub const OLDEST_BLOB_FILE_NUMBER: u32 = 4;
+    /// A varint64: the oldest ancestor time, in seconds since 1970; 0 is unknown.
     pub const OLDEST_ANCESTER_TIME: u32 = 5;
+    /// A varint64: the time when the file was created, in seconds since 1970; 0 is unknown.
     pub const FILE_CREATION_TIME: u32 = 6;
+    /// The bytes of the checksum of the whole file. Left out if the checksum function is unknown.
     pub const FILE_CHECKSUM: u32 = 7;
+    /// The name of the checksum function of the file. Left out if the name is
+    /// [`UNKNOWN_CHECKSUM_FUNC_NAME`](super::UNKNOWN_CHECKSUM_FUNC_NAME).
     pub const FILE_CHECKSUM_FUNC_NAME: u32 = 8;
+    /// One byte: RocksDB's temperature of the file. Left out if the temperature is unknown (0).
     pub const TEMPERATURE: u32 = 9;
+    /// The smallest timestamp of the file. Left out if there is none.
     pub const MIN_TIMESTAMP: u32 = 10;
+    /// The largest timestamp of the file. Left out if there is none.
     pub const MAX_TIMESTAMP: u32 = 11;
+    /// The internal unique id of the table: two 64-bit integers. Left out if both are 0.
     pub const UNIQUE_ID: u32 = 12;
+    /// A varint64: the epoch number, which orders the files of level 0.
     pub const EPOCH_NUMBER: u32 = 13;
+    /// A varint64: the estimated bytes that the range tombstones of the file will free. Left out if 0.
     pub const COMPENSATED_RANGE_DELETION_SIZE: u32 = 14;
+    /// A varint64: the bytes from the end of the data blocks to the end of the file. Left out if unknown (0).
     pub const TAIL_SIZE: u32 = 15;
+    /// One byte: 0 if the boundary keys are stored without timestamps. Left out if they have timestamps.
     pub const USER_DEFINED_TIMESTAMPS_PERSISTED: u32 = 16;
+    /// Bytes for a custom file system. Left out if empty.
     pub const FILE_OPEN_METADATA: u32 = 17;
     /// Unknown fields with this bit must not be ignored.
     pub const NOT_SAFE_TO_IGNORE: u32 = 1 << 6;
+    /// One byte: the index into the paths of the column family. Left out if 0. Readers reject an index above
+    /// [`PATH_ID_MAX`](super::PATH_ID_MAX).
     pub const PATH_ID: u32 = NOT_SAFE_TO_IGNORE | 1;
 }
 

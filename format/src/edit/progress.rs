@@ -17,6 +17,7 @@ use super::decode::{bad, need};
 use super::encode::{nested_number, text};
 use super::tag as edit_tag;
 
+/// The work that a remote subcompaction has done. A restarted subcompaction continues from this state.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SubcompactionProgress {
     /// The key at which the subcompaction continues. Empty: it has not started.
@@ -26,6 +27,7 @@ pub struct SubcompactionProgress {
     pub proximal_output_level: LevelProgress,
 }
 
+/// The work that a remote subcompaction has done for one output level.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LevelProgress {
     pub num_processed_output_records: u64,
@@ -34,14 +36,21 @@ pub struct LevelProgress {
 }
 
 mod tag {
+    /// Ends the fields of a subcompaction or of a level. Has no payload.
     pub const TERMINATE: u32 = 1;
+    /// The internal key at which the subcompaction continues.
     pub const NEXT_INTERNAL_KEY: u32 = 2;
+    /// A varint64: the number of input records that the subcompaction has read.
     pub const NUM_PROCESSED_INPUT_RECORDS: u32 = 3;
+    /// The progress of the output level. Left out if the level has no new files.
     pub const OUTPUT_LEVEL: u32 = 4;
+    /// The progress of the proximal output level. Left out if the level has no new files.
     pub const PROXIMAL_OUTPUT_LEVEL: u32 = 5;
     /// A tag in the progress of a level.
     pub const OUTPUT_FILES: u32 = 2;
+    /// A tag in the progress of a level. A varint64: the number of output records in the level.
     pub const NUM_PROCESSED_OUTPUT_RECORDS: u32 = 3;
+    /// Readers skip unknown tags with this bit, and reject all other unknown tags.
     pub const SAFE_TO_IGNORE: u32 = 1 << 16;
 }
 

@@ -29,10 +29,12 @@ enum Kind {
 }
 
 impl FilterBuilder {
+    /// Makes a builder of one filter for the whole table.
     pub fn full(config: FilterConfig) -> Self {
         FilterBuilder(Kind::Full(Bits::new(config)))
     }
 
+    /// Makes a builder of filter partitions and of their top level.
     pub fn partitioned(config: FilterConfig, partitions: PartitionConfig) -> Self {
         FilterBuilder(Kind::Partitioned(Box::new(PartitionedFilter::new(Bits::new(config), partitions))))
     }

@@ -40,6 +40,8 @@ enum Kind {
 }
 
 impl IndexBuilder {
+    /// Makes a builder without entries. `kind` chooses the shape of the index, and `config` the form of its
+    /// keys and values.
     pub fn new(kind: IndexKind, config: IndexConfig) -> Self {
         IndexBuilder(match kind {
             IndexKind::BinarySearch => Kind::Shortened(ShortenedIndex::new(Arc::new(config), false)),

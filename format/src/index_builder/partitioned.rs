@@ -99,6 +99,8 @@ impl PartitionedIndex {
         self.handle_scratch = value;
     }
 
+    /// Returns true if the keys of the index must be stored with trailers. The result can change from false
+    /// to true until the last entry is added.
     pub fn keys_have_trailers(&self) -> bool {
         self.keys_have_trailers
     }

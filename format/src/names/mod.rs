@@ -9,8 +9,11 @@
 
 use base::{Error, FileNumber, Result};
 
+/// The file that names the current MANIFEST.
 pub const CURRENT: &str = "CURRENT";
+/// The file that contains the id of the database.
 pub const IDENTITY: &str = "IDENTITY";
+/// The file that a database locks while the database is open for writing.
 pub const LOCK: &str = "LOCK";
 /// The name of the info log if it is in the database's directory.
 pub const INFO_LOG: &str = "LOG";
@@ -170,14 +173,17 @@ impl std::fmt::Display for FileName {
     }
 }
 
+/// Returns the name of a WAL, for example `000012.log`.
 pub fn wal(number: FileNumber) -> String {
     FileName::Wal(number).to_string()
 }
 
+/// Returns the name of an archived WAL with its directory, for example `archive/000012.log`.
 pub fn archived_wal(number: FileNumber) -> String {
     FileName::ArchivedWal(number).to_string()
 }
 
+/// Returns the name of an SST file, for example `000012.sst`.
 pub fn table(number: FileNumber) -> String {
     FileName::Table(number).to_string()
 }
@@ -187,22 +193,27 @@ pub fn legacy_table(number: FileNumber) -> String {
     FileName::LegacyTable(number).to_string()
 }
 
+/// Returns the name of a blob file, for example `000012.blob`.
 pub fn blob(number: FileNumber) -> String {
     FileName::Blob(number).to_string()
 }
 
+/// Returns the name of a MANIFEST, for example `MANIFEST-000012`.
 pub fn manifest(number: FileNumber) -> String {
     FileName::Manifest(number).to_string()
 }
 
+/// Returns the name of an OPTIONS file, for example `OPTIONS-000012`.
 pub fn options(number: FileNumber) -> String {
     FileName::Options(number).to_string()
 }
 
+/// Returns the temporary name of an OPTIONS file, for example `OPTIONS-000012.dbtmp`.
 pub fn options_temp(number: FileNumber) -> String {
     FileName::OptionsTemp(number).to_string()
 }
 
+/// Returns the name of a temporary file, for example `000012.dbtmp`.
 pub fn temp(number: FileNumber) -> String {
     FileName::Temp(number).to_string()
 }

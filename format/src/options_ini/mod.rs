@@ -18,6 +18,7 @@ pub use read::{Line, Lines, Section, Sections, Version, parse};
 /// error. In files of newer versions it may be a new option.
 pub const ROCKSDB_VERSION: Version = Version([11, 8, 1]);
 
+/// The comment and the empty line at the start of each OPTIONS file. RocksDB writes the same text.
 pub const HEADER: &str = "# This is a RocksDB option file.\n#\n# For detailed file format spec, please refer to the example file\n# in examples/rocksdb_option_file_example.ini\n#\n\n";
 
 /// The title of a section.
@@ -87,6 +88,7 @@ impl Writer {
         Writer(out)
     }
 
+    /// Writes the title line of a section. An empty line comes first, except before table options.
     pub fn section(&mut self, title: &Title) {
         if !matches!(title, Title::TableOptions { .. }) {
             self.0.push('\n');
@@ -103,10 +105,12 @@ impl Writer {
         }
     }
 
+    /// Writes the line of two spaces that ends a section in RocksDB's layout.
     pub fn end_section(&mut self) {
         self.0.push_str("  \n");
     }
 
+    /// Returns the whole text. Nothing is added at the end.
     pub fn finish(self) -> String {
         self.0
     }

@@ -34,6 +34,7 @@ impl Sections {
         self.rocksdb_version > ROCKSDB_VERSION
     }
 
+    /// Returns the names and values of the `DBOptions` section, in file order. The values are not parsed.
     pub fn db_options(&self) -> &[(String, String)] {
         self.find(&Title::DbOptions)
     }
@@ -46,6 +47,8 @@ impl Sections {
         })
     }
 
+    /// Returns the names and values of the options of a column family, in file order. Empty if the file does
+    /// not name the column family.
     pub fn family(&self, name: &str) -> &[(String, String)] {
         self.find(&Title::CfOptions(name.to_string()))
     }
@@ -136,6 +139,7 @@ pub struct Lines<'a> {
 }
 
 impl<'a> Lines<'a> {
+    /// Makes a reader at the first line of the text.
     pub fn new(text: &'a str) -> Self {
         Lines { rest: text, line_at: 0, next_at: 0, number: 0 }
     }

@@ -38,26 +38,43 @@ use base::coding::{Cursor, put_u16, put_u32, put_u64};
 use base::key::SequenceNumber;
 use base::{Error, FamilyId, Result};
 
+/// Size of a block in bytes. A physical record never crosses a multiple of this size.
 pub const BLOCK_LEN: usize = 32768;
+/// Size of a classic record header in bytes.
 pub const HEADER_LEN: usize = 7;
+/// Size of a recyclable record header in bytes: a classic header and four bytes of the WAL number.
 pub const RECYCLABLE_HEADER_LEN: usize = 11;
 
 /// The types of physical records.
 pub mod record_type {
+    /// The type byte of zeros: space that was reserved and not written. No record has this type.
     pub const ZERO: u8 = 0;
+    /// A whole logical record.
     pub const FULL: u8 = 1;
+    /// The first fragment of a logical record.
     pub const FIRST: u8 = 2;
+    /// A fragment of a logical record that is neither the first nor the last fragment.
     pub const MIDDLE: u8 = 3;
+    /// The last fragment of a logical record.
     pub const LAST: u8 = 4;
+    /// A whole logical record with a recyclable header.
     pub const RECYCLABLE_FULL: u8 = 5;
+    /// The first fragment of a logical record, with a recyclable header.
     pub const RECYCLABLE_FIRST: u8 = 6;
+    /// A middle fragment of a logical record, with a recyclable header.
     pub const RECYCLABLE_MIDDLE: u8 = 7;
+    /// The last fragment of a logical record, with a recyclable header.
     pub const RECYCLABLE_LAST: u8 = 8;
     /// Has a classic header even in a recyclable WAL.
     pub const SET_COMPRESSION: u8 = 9;
+    /// The timestamp sizes of column families, for the records after this record. Never fragmented.
     pub const TIMESTAMP_SIZE: u8 = 10;
+    /// The timestamp sizes of column families, with a recyclable header.
     pub const RECYCLABLE_TIMESTAMP_SIZE: u8 = 11;
+    /// The end of the previous WAL ([`Predecessor`](super::Predecessor)). Bit 7 is set, so readers
+    /// that do not know the type skip the record.
     pub const PREDECESSOR: u8 = 130;
+    /// The end of the previous WAL ([`Predecessor`](super::Predecessor)), with a recyclable header.
     pub const RECYCLABLE_PREDECESSOR: u8 = 131;
     /// Unknown types with this bit may be skipped.
     pub const SAFE_TO_IGNORE: u8 = 1 << 7;

@@ -105,6 +105,7 @@ enum Step {
 }
 
 impl<S: Source> Reader<S> {
+    /// Makes a reader at the start of the file. The first call of [`Reader::next`] reads the first block.
     pub fn new(source: S, options: ReaderOptions) -> Self {
         Reader {
             source,

@@ -63,6 +63,7 @@ impl Writer {
         Writer { digest, digest_known: true, ..Writer::resume(framing, offset) }
     }
 
+    /// Returns the form of the record headers. The form never changes for one file.
     pub fn framing(&self) -> Framing {
         self.framing
     }

@@ -29,6 +29,7 @@ pub struct Column<'a> {
 }
 
 impl<'a> Column<'a> {
+    /// Makes a column whose value is stored in the entity, not in a blob file.
     pub fn inline(name: &'a [u8], value: &'a [u8]) -> Self {
         Column { name, value, is_blob: false }
     }

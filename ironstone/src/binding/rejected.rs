@@ -42,6 +42,8 @@ impl Rejected {
         self.0.remove(option);
     }
 
+    /// Returns the rejected number of an option. Returns `None` if the option is not rejected, or if its
+    /// feature is not built.
     pub fn number(&self, option: &str) -> Option<f64> {
         match self.0.get(option) {
             Some(Fault::Number(number)) => Some(*number),

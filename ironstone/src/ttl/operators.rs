@@ -28,14 +28,19 @@ pub(super) struct Ttl {
 }
 
 impl Ttl {
+    /// Makes a time to live of `seconds`. 0 and negative: values do not expire. `clock` gives the current
+    /// time.
     pub fn new(seconds: i32, clock: Arc<dyn Clock>) -> Self {
         Ttl { seconds: Arc::new(AtomicI32::new(seconds)), clock }
     }
 
+    /// Returns the time to live in seconds. 0 and negative: values do not expire.
     pub fn get(&self) -> i32 {
         self.seconds.load(Ordering::Relaxed)
     }
 
+    /// Changes the time to live, in seconds. All clones share the new time. Values that are already stored
+    /// follow the new time too.
     pub fn set(&self, seconds: i32) {
         self.seconds.store(seconds, Ordering::Relaxed);
     }

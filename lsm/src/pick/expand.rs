@@ -34,10 +34,14 @@ pub(super) fn any_reserved(files: &[Arc<FileMetaData>]) -> bool {
 }
 
 impl<'a> Picker<'a> {
+    /// Makes a picker for one column family, and computes the scores of all levels. `now` is the time in
+    /// seconds since 1970.
     pub fn new(view: &'a View<'a>, options: &'a Options, now: u64) -> Self {
         Picker { version: view.version, view, options, scores: Scores::compute(view, options, now), now }
     }
 
+    /// Returns true if no new compaction may start at level 0: a running compaction starts at level 0. With
+    /// universal style, each running compaction counts.
     pub fn l0_is_busy(&self) -> bool {
         self.view.running.iter().any(|r| r.start_level == 0 || self.options.style == Style::Universal)
     }
@@ -57,6 +61,8 @@ impl<'a> Picker<'a> {
         extent
     }
 
+    /// Returns the files of `level` that overlap the key range of `files`. In level 0, each found file
+    /// extends the range.
     pub fn overlapping(&self, level: usize, files: &[Arc<FileMetaData>]) -> Files {
         self.version.overlapping_extent(level, self.extent(files))
     }
@@ -85,6 +91,7 @@ impl<'a> Picker<'a> {
             .any(|r| r.output_level == level && r.range.meets(self.version.order(), range))
     }
 
+    /// Returns true if a running compaction writes to `level` in the key range of all inputs together.
     pub fn inputs_meet_running(&self, inputs: &[&Files], level: usize) -> bool {
         let range =
             KeyRange::of(self.version.order(), inputs.iter().flat_map(|files| files.iter()).map(|f| &**f));
@@ -236,6 +243,8 @@ impl<'a> Picker<'a> {
         compression_of_level(self.version, self.options, level, self.scores.base_level)
     }
 
+    /// Returns true if output files of `level` use `bottommost_compression_opts`: the options are enabled,
+    /// and no level after `level` has files.
     pub fn use_bottommost_compression_opts(&self, level: usize) -> bool {
         self.options.bottommost_compression_opts_enabled && self.is_last_filled(level)
     }

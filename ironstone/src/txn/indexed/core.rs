@@ -47,6 +47,9 @@ pub(in crate::txn) enum Indexing {
 }
 
 impl Core {
+    /// Makes an empty batch. `order` is the key order of the default column family. `reserved_bytes` is the
+    /// initial capacity of the batch, and `bytes_max` is its largest size; 0: no limit. With `overwrites`,
+    /// the index hides a record if a later record replaces the record.
     pub fn new(order: Order, overwrites: bool, reserved_bytes: usize, bytes_max: usize) -> Self {
         Core {
             batch: WriteBatch::with_capacity(reserved_bytes),

@@ -69,6 +69,7 @@ impl Place {
         }
     }
 
+    /// Returns true if the position is at a node. The result stays true if a rollback removes the node.
     pub fn valid(&self) -> bool {
         self.node.is_some()
     }
@@ -307,6 +308,8 @@ pub(super) struct KeyCursor {
 }
 
 impl KeyCursor {
+    /// Makes a cursor over the keys of one column family in `[lower, upper)`. `None`: no bound. The cursor is
+    /// not valid until its first seek.
     pub fn new(
         core: Arc<Mutex<Core>>,
         family: FamilyId,
@@ -316,14 +319,17 @@ impl KeyCursor {
         KeyCursor { core, family, place: Place::default(), lower, upper }
     }
 
+    /// Returns true if the cursor is at a key within the bounds.
     pub fn valid(&self) -> bool {
         self.place.valid()
     }
 
+    /// Returns the current key, without timestamp. The key has no meaning if the cursor is not valid.
     pub fn key(&self) -> &[u8] {
         &self.place.key
     }
 
+    /// Moves to the first key within the bounds. If there is no key, the cursor is not valid.
     pub fn seek_to_first(&mut self) {
         match self.lower.clone() {
             Some(lower) => self.seek(&lower),
@@ -331,6 +337,7 @@ impl KeyCursor {
         }
     }
 
+    /// Moves to the last key within the bounds. If there is no key, the cursor is not valid.
     pub fn seek_to_last(&mut self) {
         let upper = self.upper.clone();
         self.go(|core, family, _| match &upper {
@@ -339,6 +346,7 @@ impl KeyCursor {
         });
     }
 
+    /// Moves to the first key at or after `key`. A `key` before the lower bound counts as the lower bound.
     pub fn seek(&mut self, key: &[u8]) {
         self.go(|core, family, cursor| {
             let from = match &cursor.lower {
@@ -349,6 +357,8 @@ impl KeyCursor {
         });
     }
 
+    /// Moves to the last key at or before `key`. If `key` is at or after the upper bound, moves to the last
+    /// key before the bound.
     pub fn seek_for_prev(&mut self, key: &[u8]) {
         self.go(|core, family, cursor| match &cursor.upper {
             Some(upper) if core.orders.of(family).compare_stripped(key, upper).is_ge() => {

@@ -69,6 +69,7 @@ pub(super) struct Orders {
 }
 
 impl Orders {
+    /// Makes the orders of an empty batch. A column family without a recorded order has the order `default`.
     pub fn new(default: Order) -> Self {
         Orders { default, families: Vec::new() }
     }
@@ -96,17 +97,20 @@ pub(super) struct Index {
 }
 
 impl Index {
+    /// Returns the number of nodes, with the nodes of hidden records.
     #[cfg(test)]
     pub fn len(&self) -> usize {
         self.nodes.len()
     }
 
+    /// Removes all nodes. The memory stays reserved.
     pub fn clear(&mut self) {
         self.nodes.clear();
         self.links.clear();
         self.head.clear();
     }
 
+    /// Returns the node with this number. `id` must be the number of a node in the index, not [`NIL`].
     pub fn node(&self, id: NodeId) -> &Node {
         &self.nodes[id as usize]
     }

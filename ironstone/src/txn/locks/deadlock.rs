@@ -63,6 +63,7 @@ struct Found {
 }
 
 impl WaitGraph {
+    /// Makes an empty graph. The graph keeps the newest `count_max` deadlocks; 0: none.
     pub fn new(count_max: u32) -> Self {
         let found = Found { paths: VecDeque::new(), count_max: count_max as usize };
         WaitGraph { waits: Mutex::default(), found: Mutex::new(found) }

@@ -60,6 +60,8 @@ pub(super) struct LockManager {
 }
 
 impl LockManager {
+    /// Makes a manager without locks. `options` set the stripes of each column family, the limit of locked
+    /// keys, the number of deadlocks to keep, and whether each key has a queue of waiters.
     pub fn new(options: &TransactionDbOptions, clock: Arc<dyn Clock>, stats: Arc<Stats>) -> Self {
         LockManager {
             clock,

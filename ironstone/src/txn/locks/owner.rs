@@ -79,6 +79,8 @@ pub(in crate::txn) struct Owner {
 }
 
 impl Owner {
+    /// Makes an owner in the state `Started` with a new transaction number. The locks expire at
+    /// `expiration_us`, in microseconds since 1970; 0: never.
     pub fn new(expiration_us: u64, patience: Patience) -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         Owner {
@@ -92,10 +94,12 @@ impl Owner {
         }
     }
 
+    /// Returns the number of the transaction. Numbers start at 1 in each process.
     pub fn id(&self) -> TransactionId {
         self.id
     }
 
+    /// Returns the current limits of a wait. A change during a wait applies to the next wait.
     pub fn patience(&self) -> Patience {
         Patience {
             lock_timeout_us: self.lock_timeout_us.load(Ordering::Relaxed),
@@ -104,18 +108,23 @@ impl Owner {
         }
     }
 
+    /// Changes the timeout of lock waits, in microseconds. 0: do not wait. Negative: no limit.
     pub fn set_lock_timeout_us(&self, timeout_us: i64) {
         self.lock_timeout_us.store(timeout_us, Ordering::Relaxed);
     }
 
+    /// Changes the time from the start of a wait to the search for a deadlock, in microseconds. Only lock
+    /// managers with `use_per_key_point_lock_mgr` use this time. 0 and negative: the search starts at once.
     pub fn set_deadlock_timeout_us(&self, timeout_us: i64) {
         self.deadlock_timeout_us.store(timeout_us, Ordering::Relaxed);
     }
 
+    /// Returns the state of the transaction. Another thread may change the state at any time.
     pub fn state(&self) -> TransactionState {
         TransactionState::from_u8(self.state.load(Ordering::Acquire))
     }
 
+    /// Changes the state without a check of the old state. [`Owner::change_state`] checks the old state.
     pub fn set_state(&self, state: TransactionState) {
         self.state.store(state as u8, Ordering::Release);
     }
@@ -130,6 +139,7 @@ impl Owner {
         self.expiration_us.load(Ordering::Relaxed)
     }
 
+    /// Returns true if the locks expire at or before `now_us`, in microseconds since 1970.
     pub fn is_expired(&self, now_us: u64) -> bool {
         let expiration = self.expiration_us();
         expiration > 0 && now_us >= expiration
@@ -147,10 +157,13 @@ impl Owner {
             || self.change_state(TransactionState::Started, TransactionState::LocksStolen)
     }
 
+    /// Returns a copy of the lock for which the transaction waits. The copy is empty if the transaction does
+    /// not wait.
     pub fn waiting(&self) -> WaitingFor {
         self.waiting.lock().clone()
     }
 
+    /// Records the lock for which the transaction waits. The default value ends the wait.
     pub fn set_waiting(&self, waiting: WaitingFor) {
         *self.waiting.lock() = waiting;
     }

@@ -62,6 +62,8 @@ pub(super) enum Attempt {
 }
 
 impl LockTable {
+    /// Makes a table without locks. 0 `stripes` count as one stripe. `count_max` is the limit of locked keys;
+    /// 0 and negative: no limit.
     pub fn new(stripes: usize, count_max: i64) -> Self {
         LockTable {
             stripes: (0..stripes.max(1)).map(|_| Stripe::default()).collect(),
@@ -70,10 +72,13 @@ impl LockTable {
         }
     }
 
+    /// Returns all stripes. There is at least one stripe, and the number of stripes never changes.
     pub fn stripes(&self) -> &[Stripe] {
         &self.stripes
     }
 
+    /// Returns the stripe of a key. The stripe depends only on the hash of the key and on the number of
+    /// stripes.
     pub fn stripe(&self, key: &[u8]) -> &Stripe {
         let hash = kernel::hash::hash64(key);
         // The high bits of the product distribute the keys evenly over the stripes.
@@ -115,6 +120,7 @@ impl LockTable {
 }
 
 impl KeyLock {
+    /// Returns true if the transaction `id` holds this lock, in any mode.
     pub fn is_held_by(&self, id: TransactionId) -> bool {
         self.holders.iter().any(|holder| holder.id() == id)
     }

@@ -58,6 +58,7 @@ impl Registry {
         drop(removed);
     }
 
+    /// Returns the transaction with this name. Returns `None` if no live transaction has the name.
     pub fn get(&self, name: &[u8]) -> Option<Arc<Shared>> {
         self.names.lock().get(name)?.weak.upgrade()
     }
@@ -135,10 +136,12 @@ impl TimestampedSnapshots {
         Ok(named(db, timestamp, &held))
     }
 
+    /// Returns the snapshot with exactly this timestamp, if there is one.
     pub fn get(&self, timestamp: u64, db: &Db) -> Option<TimestampedSnapshot> {
         self.by_timestamp.lock().get(&timestamp).map(|held| named(db, timestamp, held))
     }
 
+    /// Returns the snapshot with the largest timestamp. Returns `None` if there is no snapshot.
     pub fn latest(&self, db: &Db) -> Option<TimestampedSnapshot> {
         let snapshots = self.by_timestamp.lock();
         snapshots.last_key_value().map(|(timestamp, held)| named(db, *timestamp, held))
@@ -150,6 +153,8 @@ impl TimestampedSnapshots {
         snapshots.range(from..to).map(|(timestamp, held)| named(db, *timestamp, held)).collect()
     }
 
+    /// Releases the snapshots with a timestamp below `timestamp`. Snapshots that a handle still uses stay
+    /// until the handle is dropped.
     pub fn release_older_than(&self, timestamp: u64) {
         let mut snapshots = self.by_timestamp.lock();
         let kept = snapshots.split_off(&timestamp);

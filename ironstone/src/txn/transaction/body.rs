@@ -119,6 +119,7 @@ pub(in crate::txn) struct SavePoint {
 }
 
 impl Body {
+    /// Makes the state of a new transaction: no snapshot, no tracked keys, no save points, and indexing on.
     pub fn new(write_options: WriteOptions) -> Self {
         Body {
             write_options,
@@ -149,12 +150,16 @@ impl Body {
 }
 
 impl Shared {
+    /// Makes a transaction that starts now, by the time of `clock`. `core` is the write batch of the
+    /// transaction.
     pub fn new(control: Control, core: Core, write_options: WriteOptions, clock: Arc<dyn Clock>) -> Self {
         let began_us = clock.now_micros();
         let (core, body) = (Arc::new(Mutex::new(core)), Mutex::new(Body::new(write_options)));
         Shared { control, core, body, clock, began_us }
     }
 
+    /// Returns the locks and settings of a pessimistic transaction. Returns `None` for an optimistic
+    /// transaction.
     pub fn pessimistic(&self) -> Option<&Pessimistic> {
         match &self.control {
             Control::Pessimistic(pessimistic) => Some(pessimistic),

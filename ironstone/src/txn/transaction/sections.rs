@@ -50,6 +50,8 @@ pub(in crate::txn) enum Undo {
 }
 
 impl Undo {
+    /// Returns [`Undo::All`] for the write-unprepared policy, and for other policies with
+    /// `rollback_merge_operands`. Otherwise returns [`Undo::AllButMerges`].
     pub fn of(policy: TxnDbWritePolicy, rollback_merge_operands: bool) -> Self {
         let all = rollback_merge_operands || policy == TxnDbWritePolicy::WriteUnprepared;
         if all { Undo::All } else { Undo::AllButMerges }
