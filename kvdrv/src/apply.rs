@@ -10,6 +10,8 @@ use crate::{Session, Settings, Stage, at, unhex};
 const REFUSED: u8 = 4;
 const FAILED: u8 = 3;
 
+/// Opens the database, applies the operations of the standard input, and prints the acknowledgements. Returns
+/// the exit code: 0, `FAILED` if the open fails, `REFUSED` if an operation or the close fails.
 pub fn run(settings: &Settings) -> u8 {
     let session = match Session::open(settings) {
         Ok(session) => session,

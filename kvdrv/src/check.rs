@@ -11,6 +11,8 @@ const FAILED: u8 = 3;
 /// Tags of forward rows, backward rows and gets.
 type Tags = [char; 3];
 
+/// Prints every row that each way of reading returns. Returns the exit code: 0, or `FAILED` if the open, a read
+/// or the close fails.
 pub fn run(settings: &Settings) -> u8 {
     let mut out = BufWriter::new(std::io::stdout().lock());
     let done = all(settings, &mut out);

@@ -10,6 +10,8 @@ use std::time::{Duration, Instant};
 /// The signal that the protocol knows a process out of time by.
 const SIGALRM: i32 = 14;
 
+/// Reads lines of directory and output file, and runs one process for each. Prints one answer for each line. A
+/// process may take `limit_s` seconds. Returns the exit code: 0, or 2 if `limit_s` is not a number.
 pub fn run(limit_s: &str, options: &[String]) -> u8 {
     let Ok(limit_s) = limit_s.parse::<u64>() else { return 2 };
     let Ok(program) = std::env::current_exe() else { return 2 };

@@ -121,6 +121,8 @@ impl TableFactory {
         }
     }
 
+    /// Returns RocksDB's name of the factory, as OPTIONS files have it. For `Other`, returns the name that was
+    /// given.
     pub fn name(&self) -> &str {
         match self {
             TableFactory::BlockBased(_) => BLOCK_BASED,
@@ -161,6 +163,7 @@ impl TableFactory {
         }
     }
 
+    /// Returns the options of block-based tables for a change, or `None` if the factory makes another table.
     pub fn block_based_mut(&mut self) -> Option<&mut BlockBasedTableOptions> {
         match self {
             TableFactory::BlockBased(options) => Some(options),

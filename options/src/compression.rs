@@ -10,13 +10,21 @@ pub use compress::CompressionOptions;
 pub struct CompressionType(pub u8);
 
 impl CompressionType {
+    /// Blocks are not compressed (`kNoCompression`).
     pub const NONE: CompressionType = CompressionType(0);
+    /// Snappy (`kSnappyCompression`).
     pub const SNAPPY: CompressionType = CompressionType(1);
+    /// Zlib (`kZlibCompression`).
     pub const ZLIB: CompressionType = CompressionType(2);
+    /// Bzip2 (`kBZip2Compression`).
     pub const BZIP2: CompressionType = CompressionType(3);
+    /// LZ4 (`kLZ4Compression`).
     pub const LZ4: CompressionType = CompressionType(4);
+    /// LZ4 in its slow and strong mode (`kLZ4HCCompression`). The blocks have the format of LZ4.
     pub const LZ4HC: CompressionType = CompressionType(5);
+    /// Xpress (`kXpressCompression`), which RocksDB supports only on Windows.
     pub const XPRESS: CompressionType = CompressionType(6);
+    /// Zstandard (`kZSTD`).
     pub const ZSTD: CompressionType = CompressionType(7);
     /// The value of `bottommost_compression` that applies the compression of the other levels.
     pub const DISABLE: CompressionType = CompressionType(0xFF);

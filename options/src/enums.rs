@@ -89,13 +89,20 @@ base::option_words! {
 pub struct VerifyOutputFlags(pub u32);
 
 impl VerifyOutputFlags {
+    /// Verifies nothing.
     pub const NONE: VerifyOutputFlags = VerifyOutputFlags(0);
+    /// Verifies the checksum of each block.
     pub const BLOCK_CHECKSUM: VerifyOutputFlags = VerifyOutputFlags(1);
+    /// Reads all entries and compares them with the entries that were written.
     pub const ITERATION: VerifyOutputFlags = VerifyOutputFlags(1 << 1);
+    /// Compares the checksum of the whole file with the stored checksum.
     pub const FILE_CHECKSUM: VerifyOutputFlags = VerifyOutputFlags(1 << 2);
+    /// Verifies the outputs of compactions that this process runs. The other bits say what is verified.
     pub const ENABLE_FOR_LOCAL_COMPACTION: VerifyOutputFlags = VerifyOutputFlags(1 << 10);
+    /// Verifies the outputs of compactions that a compaction service runs. The other bits say what is verified.
     pub const ENABLE_FOR_REMOTE_COMPACTION: VerifyOutputFlags = VerifyOutputFlags(1 << 11);
 
+    /// Returns true if all bits of `other` are set. True for `NONE`.
     pub fn contains(self, other: VerifyOutputFlags) -> bool {
         self.0 & other.0 == other.0
     }

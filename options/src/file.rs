@@ -66,6 +66,7 @@ pub struct Missing {
 }
 
 impl OptionsFile {
+    /// Returns the options of the column family with this name, or `None` if the file does not have it.
     pub fn family(&self, name: &str) -> Option<&FamilyOptions> {
         self.families.iter().find(|(n, _)| n == name).map(|(_, options)| options)
     }

@@ -15,6 +15,7 @@ pub(super) struct Known {
 }
 
 impl Known {
+    /// Prints the default of each row, and checks which of these texts set the same value when they are read.
     pub fn of<T: Default>(rows: &'static [Row<T>]) -> Known {
         let default = T::default();
         let texts: Vec<String> = rows.iter().map(|row| (row.print)(&default)).collect();

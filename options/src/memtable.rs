@@ -77,6 +77,7 @@ impl Default for MemtableFactory {
 }
 
 impl MemtableFactory {
+    /// Returns RocksDB's name of the structure, without its parameters.
     pub fn name(&self) -> &str {
         match self {
             MemtableFactory::SkipList { .. } => "SkipListFactory",

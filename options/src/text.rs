@@ -75,6 +75,7 @@ pub const FAMILY_DEPRECATED: &[&str] = &[
 const FAMILY_ABSENT: &[&str] = &["blob_cache", "blob_direct_write_partition_strategy"];
 
 impl DbOptions {
+    /// Returns the row of a database option by its name. Aliases and names with a dot have no row.
     pub fn row(name: &str) -> Option<&'static Row<DbOptions>> {
         DB_KNOWN.places.get(name).map(|at| &Self::ROWS[*at])
     }
@@ -157,6 +158,7 @@ impl DbOptions {
 }
 
 impl FamilyOptions {
+    /// Returns the row of an option of column families by its name or alias. Names with a dot have no row.
     pub fn row(name: &str) -> Option<&'static Row<FamilyOptions>> {
         FAMILY_KNOWN.places.get(canonical(name)).map(|at| &Self::ROWS[*at])
     }

@@ -192,6 +192,10 @@ impl Db {
         })
     }
 
+    /// Writes a merge operand. RocksDB needs a merge operator in the options of the column family.
+    ///
+    /// # Errors
+    /// RocksDB's message.
     pub fn merge(&self, family: &Family, key: &[u8], operand: &[u8], writing: Writing) -> Result<()> {
         let o = WriteOptions::new(self.library(), writing);
         // SAFETY: as `put`.
@@ -209,6 +213,10 @@ impl Db {
         })
     }
 
+    /// Deletes the keys in `[begin, end)`.
+    ///
+    /// # Errors
+    /// RocksDB's message.
     pub fn delete_range(&self, family: &Family, begin: &[u8], end: &[u8], writing: Writing) -> Result<()> {
         let o = WriteOptions::new(self.library(), writing);
         // SAFETY: as `put`.
@@ -226,6 +234,10 @@ impl Db {
         })
     }
 
+    /// Deletes a key. A key that does not exist is not an error.
+    ///
+    /// # Errors
+    /// RocksDB's message.
     pub fn delete(&self, family: &Family, key: &[u8], writing: Writing) -> Result<()> {
         let o = WriteOptions::new(self.library(), writing);
         // SAFETY: as `put`.
@@ -234,6 +246,10 @@ impl Db {
         })
     }
 
+    /// Deletes a key that was put exactly once since its last deletion. RocksDB leaves other cases undefined.
+    ///
+    /// # Errors
+    /// RocksDB's message.
     pub fn single_delete(&self, family: &Family, key: &[u8], writing: Writing) -> Result<()> {
         let o = WriteOptions::new(self.library(), writing);
         // SAFETY: as `put`.
@@ -335,6 +351,7 @@ impl Db {
         (code == 0).then_some(value)
     }
 
+    /// Returns RocksDB's latest sequence number of the database.
     pub fn latest_sequence(&self) -> u64 {
         // SAFETY: a live handle.
         unsafe { (self.library().table().get_latest_sequence_number)(self.open.raw) }
@@ -351,6 +368,7 @@ impl Db {
 }
 
 impl Family {
+    /// Returns the id that RocksDB gave to the column family. The default column family has 0.
     pub fn id(&self) -> u32 {
         // SAFETY: a live handle.
         unsafe { (self.0.open.library.table().column_family_handle_get_id)(self.0.raw) }
@@ -371,6 +389,7 @@ impl Drop for Batch {
 }
 
 impl Batch {
+    /// Makes an empty batch.
     pub fn new(library: &Library) -> Batch {
         // SAFETY: a fresh handle.
         Batch { raw: unsafe { (library.table().writebatch_create)() }, library: library.clone() }
@@ -383,11 +402,13 @@ impl Batch {
         Batch { raw, library: library.clone() }
     }
 
+    /// Returns the number of changes. Log data and save points do not count.
     pub fn count(&self) -> u32 {
         // SAFETY: a live handle.
         unsafe { (self.library.table().writebatch_count)(self.raw) as u32 }
     }
 
+    /// Adds a put. Key and value are copied.
     pub fn put(&mut self, family: &Family, key: &[u8], value: &[u8]) {
         let t = self.library.table();
         // SAFETY: live handles; the slices are copied. So for the next four.
@@ -396,6 +417,7 @@ impl Batch {
         };
     }
 
+    /// Adds a merge operand. Key and operand are copied.
     pub fn merge(&mut self, family: &Family, key: &[u8], operand: &[u8]) {
         let t = self.library.table();
         // SAFETY: as `put`.
@@ -411,6 +433,7 @@ impl Batch {
         };
     }
 
+    /// Adds a deletion of the keys in `[begin, end)`. Both keys are copied.
     pub fn delete_range(&mut self, family: &Family, begin: &[u8], end: &[u8]) {
         let t = self.library.table();
         // SAFETY: as `put`.
@@ -426,11 +449,13 @@ impl Batch {
         };
     }
 
+    /// Adds a deletion. The key is copied.
     pub fn delete(&mut self, family: &Family, key: &[u8]) {
         // SAFETY: as `put`.
         unsafe { (self.library.table().writebatch_delete_cf)(self.raw, family.0.raw, data(key), key.len()) };
     }
 
+    /// Adds a single deletion. The key is copied.
     pub fn single_delete(&mut self, family: &Family, key: &[u8]) {
         // SAFETY: as `put`.
         unsafe {
@@ -438,11 +463,13 @@ impl Batch {
         };
     }
 
+    /// Adds bytes that go to the WAL only. The count of the batch does not change.
     pub fn put_log_data(&mut self, blob: &[u8]) {
         // SAFETY: a live handle; the slice is copied.
         unsafe { (self.library.table().writebatch_put_log_data)(self.raw, data(blob), blob.len()) };
     }
 
+    /// Adds a save point. A rollback removes the changes after it.
     pub fn set_save_point(&mut self) {
         // SAFETY: a live handle.
         unsafe { (self.library.table().writebatch_set_save_point)(self.raw) };

@@ -100,6 +100,7 @@ impl Drop for Held {
 pub struct Snapshot(Arc<Held>);
 
 impl Db {
+    /// Takes a snapshot of the newest state. The drop of the last copy releases the snapshot.
     pub fn snapshot(&self) -> Snapshot {
         let open = self.open.clone();
         // SAFETY: a live handle.
@@ -211,26 +212,31 @@ impl Drop for Iter {
 }
 
 impl Iter {
+    /// Returns true if the iterator is at an entry. False at both ends and after an error.
     pub fn valid(&self) -> bool {
         // SAFETY: a live handle. So for all below.
         unsafe { (self.open.library.table().iter_valid)(self.raw) != 0 }
     }
 
+    /// Moves to the first entry, or makes the iterator not valid if there is none.
     pub fn seek_to_first(&mut self) {
         // SAFETY: as `valid`.
         unsafe { (self.open.library.table().iter_seek_to_first)(self.raw) };
     }
 
+    /// Moves to the last entry, or makes the iterator not valid if there is none.
     pub fn seek_to_last(&mut self) {
         // SAFETY: as `valid`.
         unsafe { (self.open.library.table().iter_seek_to_last)(self.raw) };
     }
 
+    /// Moves to the first entry at or after `key`.
     pub fn seek(&mut self, key: &[u8]) {
         // SAFETY: as `valid`; the key is copied.
         unsafe { (self.open.library.table().iter_seek)(self.raw, data(key), key.len()) };
     }
 
+    /// Moves to the last entry at or before `key`.
     pub fn seek_for_prev(&mut self, key: &[u8]) {
         // SAFETY: as `seek`.
         unsafe { (self.open.library.table().iter_seek_for_prev)(self.raw, data(key), key.len()) };

@@ -9,7 +9,9 @@ use std::ffi::{c_char, c_int, c_uchar, c_void};
 pub type Raw = *mut c_void;
 /// Where a call leaves its error, to be freed by the caller.
 pub type ErrorSlot = *mut *mut c_char;
+/// Text of C that ends with a zero byte.
 pub type Text = *const c_char;
+/// Bytes with a separate length. They may contain zeros.
 pub type Bytes = *const c_char;
 
 macro_rules! table {

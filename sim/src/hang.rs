@@ -11,6 +11,7 @@ pub fn set_arguments(arguments: String) {
     let _ = ARGUMENTS.set(arguments);
 }
 
+/// Returns the text of [`set_arguments`], or an empty text before that call.
 pub fn arguments() -> &'static str {
     ARGUMENTS.get().map_or("", |arguments| arguments)
 }

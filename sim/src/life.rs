@@ -31,6 +31,8 @@ pub enum Change {
     Toggle(usize, Vec<u8>, Vec<u8>),
 }
 
+/// One step of a life. The numbers are indexes in [`FAMILIES`]. `FlushWal` writes the buffered records of the
+/// WAL; true also syncs them.
 #[derive(Clone, Debug)]
 pub enum Step {
     Write { changes: Vec<Change>, sync: bool },

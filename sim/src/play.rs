@@ -54,6 +54,7 @@ impl Past {
         }
     }
 
+    /// Returns the possible states after the last change. A failed change has several states.
     pub fn now(&self) -> &[State] {
         self.moments.last().map_or(&[], Vec::as_slice)
     }
@@ -67,6 +68,7 @@ pub struct Outside {
 }
 
 impl Outside {
+    /// Makes an environment over this file system. The seed decides the random numbers and the order of jobs.
     pub fn new(fs: Arc<dyn env::FileSystem>, clock: Arc<ManualClock>, seed: u64) -> Outside {
         let executor = Arc::new(Inline::new(seed, clock.clone()));
         let env =
@@ -103,6 +105,8 @@ pub struct Play<'a> {
 }
 
 impl<'a> Play<'a> {
+    /// Makes a run without an open database. Replaces the environment of the options by the simulated
+    /// environment.
     pub fn new(
         outside: &'a Outside,
         mut options: Options,

@@ -26,6 +26,8 @@ pub struct Fixed {
 }
 
 impl Fixed {
+    /// Draws the options of one database. The draws of timestamps and of plain tables do not move `chance`
+    /// forward.
     pub fn draw(chance: &mut Chance) -> Fixed {
         let stamped = Chance::new(chance.clone().next() ^ 0x7374_616d).percent(25);
         let plain = !stamped && Chance::new(chance.clone().next() ^ 0x706c_6169).percent(15);

@@ -27,6 +27,7 @@ pub enum Change {
     DeleteRange(Vec<u8>),
 }
 
+/// One change of one column family, given by its name. For a range deletion, `key` is the start of the range.
 #[derive(Clone, Debug)]
 pub struct Edit {
     pub family: String,
@@ -34,6 +35,7 @@ pub struct Edit {
     pub change: Change,
 }
 
+/// One line of a scene. The module documents the form of each line.
 #[derive(Clone, Debug)]
 pub enum Step {
     Write { edits: Vec<Edit>, sync: bool },
@@ -51,6 +53,7 @@ pub enum Step {
     Ingest(Vec<Edit>),
 }
 
+/// A workload: its name, the options of every open, and its steps.
 #[derive(Clone, Debug)]
 pub struct Scene {
     pub name: String,

@@ -13,6 +13,7 @@ pub enum Change {
     Toggle(u64, Vec<u8>, Vec<u8>),
 }
 
+/// One operation of a script. Numbers of column families are taken modulo the number of column families.
 #[derive(Clone, Debug)]
 pub enum Op {
     /// A batch. With `undone`, the changes from this index on are rolled back to a save point.
@@ -68,6 +69,7 @@ pub struct Weights {
 /// The first byte of keys that single deletions may delete. These keys are after all other keys.
 pub const TOGGLES: u8 = b'~';
 
+/// Draws a key from a space of about `keys` keys, with rare edge keys: the empty key, zeros, and one byte.
 pub fn key(chance: &mut Chance, keys: u64) -> Vec<u8> {
     match chance.below(60) {
         0 => Vec::new(),

@@ -16,6 +16,7 @@ pub struct State {
 }
 
 impl State {
+    /// Makes the state of a new database: the column family `default` without rows.
     pub fn new() -> State {
         let mut state = State::default();
         state.families.insert("default".to_string(), Model::default());

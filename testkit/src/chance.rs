@@ -5,10 +5,12 @@
 pub struct Chance(u64);
 
 impl Chance {
+    /// Makes a generator. Generators with equal seeds give equal numbers.
     pub fn new(seed: u64) -> Chance {
         Chance(seed)
     }
 
+    /// Returns the next number of the sequence, all 64 bits of it (SplitMix64).
     pub fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
@@ -32,6 +34,7 @@ impl Chance {
         &items[self.below(items.len() as u64) as usize]
     }
 
+    /// Returns `len` bytes, one number of the sequence for each byte.
     pub fn bytes(&mut self, len: usize) -> Vec<u8> {
         (0..len).map(|_| self.next() as u8).collect()
     }

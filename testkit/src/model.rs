@@ -11,6 +11,7 @@ pub struct Model {
 }
 
 impl Model {
+    /// Sets the value of a key, and replaces an older value.
     pub fn put(&mut self, key: &[u8], value: &[u8]) {
         match self.rows.get_mut(key) {
             Some(old) => *old = value.into(),
@@ -18,6 +19,7 @@ impl Model {
         }
     }
 
+    /// Removes a key. A key that does not exist is not an error.
     pub fn delete(&mut self, key: &[u8]) {
         self.rows.remove(key);
     }
@@ -38,14 +40,17 @@ impl Model {
         }
     }
 
+    /// Returns the value that a read of the key must return, or `None` if the key must not exist.
     pub fn get(&self, key: &[u8]) -> Option<&[u8]> {
         self.rows.get(key).map(|value| &**value)
     }
 
+    /// Returns the number of keys.
     pub fn len(&self) -> usize {
         self.rows.len()
     }
 
+    /// Returns true if the column family must show no key.
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }

@@ -42,6 +42,7 @@ const OUTSIDE: [(&str, &[&str]); 12] = [
     ("rocksdb", &["serde"]),
 ];
 
+/// Adds a fault for each dependency in a `Cargo.toml` that is not on a floor below its crate.
 pub fn check(root: &Path, faults: &mut Vec<String>) {
     for (name, floor) in FLOORS {
         let path = root.join(name).join("Cargo.toml");

@@ -49,6 +49,8 @@ fn row(room: &str) -> Option<u8> {
     ROWS.iter().find(|(name, _)| *name == room).map(|(_, row)| *row)
 }
 
+/// Adds a fault for each import of `engine` that goes to a row at or above its own, and for each room without a
+/// row.
 pub fn check(root: &Path, faults: &mut Vec<String>) {
     let src = root.join("engine/src");
     for path in crate::rust_files(&src) {

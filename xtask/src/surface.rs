@@ -20,6 +20,8 @@ const UNIMPORTANT_TRAITS: [&str; 7] =
 /// Item and source file.
 type Items = BTreeMap<String, String>;
 
+/// Compares the public items, prints the counts, and writes `docs/rust-api.md`. Adds a fault if items are
+/// missing.
 pub fn run(root: &Path, arguments: &[String], faults: &mut Vec<String>) {
     if let Err(fault) = compare(root, arguments) {
         faults.push(fault);

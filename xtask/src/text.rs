@@ -42,6 +42,7 @@ const BANNED: [(&str, &str, &str); 4] = [
     ("to", "do!(", "finish it"),
 ];
 
+/// Adds a fault for each file that is too long, has no header, or breaks another rule about its text.
 pub fn check(root: &Path, faults: &mut Vec<String>) {
     let long = std::fs::read_to_string(root.join("xtask/long_files.txt")).unwrap_or_default();
     let allowed: Vec<&str> = long.lines().filter_map(|line| line.split_whitespace().next()).collect();

@@ -36,6 +36,10 @@ pub(super) struct Aging {
 }
 
 impl Aging {
+    /// Opens the database. Replaces options that a TTL database rejects or that the model does not know.
+    ///
+    /// # Errors
+    /// The error of the open, as text.
     pub fn new(setting: &Setting) -> Result<Aging, String> {
         let mut options = setting.options.clone();
         let mut descriptors = setting.families();

@@ -39,6 +39,10 @@ pub(super) struct Copies {
 }
 
 impl Copies {
+    /// Opens the database and a backup engine. Replaces options that the copies do not allow.
+    ///
+    /// # Errors
+    /// The error of an open, as text.
     pub fn new(setting: &Setting) -> Result<Copies, String> {
         let mut options = setting.options.clone();
         // `updates_since` needs the archive. Secondary instances need open files, and WAL records that are written at

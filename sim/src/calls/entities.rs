@@ -18,6 +18,10 @@ pub(super) struct Entities {
 }
 
 impl Entities {
+    /// Opens the database, without in-place updates.
+    ///
+    /// # Errors
+    /// The error of the open, as text.
     pub fn new(setting: &Setting) -> Result<Entities, String> {
         let mut options = setting.options.clone();
         options.update("inplace_update_support=false").map_err(told("options"))?;

@@ -20,6 +20,10 @@ pub(super) struct Indexed {
 }
 
 impl Indexed {
+    /// Opens the database, with an empty batch over it.
+    ///
+    /// # Errors
+    /// The error of the open, as text.
     pub fn new(setting: &Setting) -> Result<Indexed, String> {
         let opened = Db::open_with_families("/db", setting.options.clone(), setting.families());
         let db = opened.map_err(told("open"))?;

@@ -31,6 +31,7 @@ pub(super) enum Change {
 }
 
 impl Change {
+    /// Draws a change: a put in 5 of 10 cases, an entity in 1, a deletion in 2, a merge operand in 2.
     pub fn draw(chance: &mut Chance) -> Change {
         match chance.below(10) {
             0..=4 => Change::Put(super::value(chance)),
@@ -53,6 +54,8 @@ pub(super) struct Overlay {
 }
 
 impl Overlay {
+    /// Applies a change to the state of its key. A merge operand joins a value of the batch, or waits for the
+    /// value of the database.
     pub fn change(&mut self, key: &Key, change: &Change) {
         let own = match (change, self.map.get(key)) {
             (Change::Put(value) | Change::Entity(value), _) => Own::Value(value.clone()),
@@ -67,6 +70,7 @@ impl Overlay {
         self.map.insert(key.clone(), own);
     }
 
+    /// Returns the keys that the batch changes, in order, each once.
     pub fn keys(&self) -> impl Iterator<Item = &Key> {
         self.map.keys()
     }
@@ -80,6 +84,7 @@ impl Overlay {
         }
     }
 
+    /// Returns the value of a key as a read of the batch over the database `below` must return it.
     pub fn read(&self, key: &Key, below: &State) -> Option<Vec<u8>> {
         let base = below[key.0].get(&key.1);
         match self.map.get(key) {

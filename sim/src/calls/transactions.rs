@@ -73,6 +73,10 @@ pub(super) struct Transactions {
 }
 
 impl Transactions {
+    /// Opens the database. The seed chooses the write policy of the transactions, or optimistic transactions.
+    ///
+    /// # Errors
+    /// The error of the open, as text.
     pub fn new(seed: u64, setting: &Setting) -> Result<Transactions, String> {
         let flavor = match seed / 8 % 5 {
             0 => Flavor::Policy(TxnDbWritePolicy::WriteCommitted),

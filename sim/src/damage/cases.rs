@@ -51,6 +51,7 @@ pub enum Damage {
     },
 }
 
+/// The name of the file, and the damage of its bytes.
 #[derive(Clone, Debug)]
 pub struct Case {
     pub file: String,
@@ -58,6 +59,7 @@ pub struct Case {
 }
 
 impl Damage {
+    /// Returns the word of the kind of damage in the report.
     pub fn kind(&self) -> &'static str {
         match self {
             Damage::Bit { .. } => "bit",

@@ -31,6 +31,7 @@ pub enum Promise {
     Marked,
 }
 
+/// A database before its damage.
 pub struct Fixture {
     pub name: &'static str,
     pub promise: Promise,
@@ -54,6 +55,7 @@ pub struct World {
 }
 
 impl World {
+    /// Makes a disk with these files in the directory [`DIR`]. The clock starts at a fixed time.
     pub fn new(files: &Image) -> World {
         let clock = Arc::new(ManualClock::new(1_700_000_000_000_000));
         let disk = MemoryFs::new(clock.clone());
@@ -91,6 +93,7 @@ impl World {
     }
 }
 
+/// Returns the path of a file in the directory of the databases.
 pub fn path(name: &str) -> PathBuf {
     Path::new(DIR).join(name)
 }

@@ -38,6 +38,7 @@ pub enum Class {
 }
 
 impl Class {
+    /// All classes, worst first.
     pub const ALL: [Class; 9] = [
         Class::Crash,
         Class::Wrong,
@@ -55,6 +56,7 @@ impl Class {
         self < Class::Detected
     }
 
+    /// Returns the word of the class in the report.
     pub fn name(self) -> &'static str {
         match self {
             Class::Crash => "crash",
@@ -81,6 +83,7 @@ pub struct Tally {
 impl Tally {
     const BAD_MAX: usize = 4;
 
+    /// Counts one case.
     pub fn add(&mut self, fixture: &'static str, kind: &'static str, file: &'static str, class: Class) {
         *self.counts.entry((fixture, kind, file, class)).or_default() += 1;
     }
@@ -93,6 +96,7 @@ impl Tally {
         }
     }
 
+    /// Adds the counts of another tally. Keeps its descriptions up to the limit.
     pub fn merge(&mut self, other: Tally) {
         for (key, count) in other.counts {
             *self.counts.entry(key).or_default() += count;
@@ -100,14 +104,17 @@ impl Tally {
         other.bad.into_iter().for_each(|((kind, file, class), words)| self.tell(kind, file, class, words));
     }
 
+    /// Returns the number of cases of this class.
     pub fn of(&self, class: Class) -> u64 {
         self.counts.iter().filter(|(key, _)| key.3 == class).map(|(_, n)| n).sum()
     }
 
+    /// Returns the number of all cases.
     pub fn total(&self) -> u64 {
         self.counts.values().sum()
     }
 
+    /// Returns the number of cases that break a promise.
     pub fn bad(&self) -> u64 {
         Class::ALL.into_iter().filter(|c| c.is_bad()).map(|c| self.of(c)).sum()
     }

@@ -33,6 +33,8 @@ pub enum Outcome {
 /// The eight kinds of survivors of a crash.
 pub const SURVIVORS: [&str; 8] = ["synced", "all", "names", "zeros", "stale", "torn", "sectors", "lostnames"];
 
+/// Returns the survivors with this name of [`SURVIVORS`], or `None` for another name. The seed decides which
+/// bytes survive.
 pub fn survivors(name: &str, seed: u64) -> Option<Survivors> {
     Some(match name {
         "synced" => Survivors::Synced,

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+/// The result of one campaign.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
     pub seed: u64,
@@ -25,6 +26,7 @@ pub struct Report {
 }
 
 impl Report {
+    /// Makes an empty report. It is complete until a state is left out.
     pub fn new(seed: u64) -> Report {
         Report { seed, complete: true, ..Report::default() }
     }
@@ -52,6 +54,7 @@ impl Report {
         }
     }
 
+    /// Returns the number of failures of all kinds.
     pub fn failed(&self) -> u64 {
         self.failures.values().sum()
     }

@@ -40,6 +40,7 @@ pub enum Strike {
 }
 
 impl Strike {
+    /// The ways with their names, as names of failures have them.
     pub const ALL: [(&'static str, Strike); 8] = [
         ("EIO", Strike::Errno(5)),
         ("ENOSPC", Strike::Errno(28)),
@@ -51,10 +52,12 @@ impl Strike {
         ("LIE", Strike::Lie),
     ];
 
+    /// Returns the name of the way in [`Strike::ALL`], or an empty text for another error number.
     pub fn name(self) -> &'static str {
         Strike::ALL.iter().find(|(_, s)| *s == self).map_or("", |(name, _)| name)
     }
 
+    /// Returns the way with this name of [`Strike::ALL`], or `None`.
     pub fn by_name(name: &str) -> Option<Strike> {
         Strike::ALL.iter().find(|(n, _)| *n == name).map(|(_, s)| *s)
     }
@@ -89,6 +92,7 @@ pub fn call_hash(call: &Call<'_>, ok: bool, before: u64) -> u64 {
 /// More calls than any run makes. After this number the machine stops.
 const CALLS_MAX: u64 = 200_000;
 
+/// Counts the calls of a run, keeps copies of the disk, and makes one call fail.
 pub struct Watch {
     disk: MemoryFs,
     clock: Arc<ManualClock>,
@@ -135,6 +139,7 @@ impl Watch {
         Arc::new(Hooked::new(Arc::new(disk.clone()), Arc::new(watch)))
     }
 
+    /// Sets the mark that the next copies of the disk get.
     pub fn set_mark(&self, mark: Mark) {
         *self.mark.lock() = mark;
     }
@@ -144,10 +149,12 @@ impl Watch {
         *self.mark.lock()
     }
 
+    /// Returns the number of calls so far.
     pub fn calls(&self) -> u64 {
         self.calls.load(Ordering::Relaxed)
     }
 
+    /// Returns how often the chosen call failed.
     pub fn fired(&self) -> u64 {
         self.fired.load(Ordering::Relaxed)
     }
@@ -162,6 +169,7 @@ impl Watch {
         self.dead.store(true, Ordering::Release);
     }
 
+    /// Returns true after [`Watch::stop`]: every later call fails.
     pub fn has_stopped(&self) -> bool {
         self.dead.load(Ordering::Acquire)
     }

@@ -11,6 +11,7 @@ use crate::store::{
     Code, Compacting, FamilyText, Item, Mode, Move, Position, Spec, Store, Times, Told, Writing, stamped,
 };
 
+/// Returns the name of the code of an error. With the variable `DIFFER_WORDS`, prints the whole error.
 pub fn code(error: &Error) -> Code {
     // No script expects that an SST file cannot be read. Print the error, which names the call and the file.
     let of_table = error.path().is_some_and(|path| path.extension().is_some_and(|ext| ext == "sst"));
@@ -24,6 +25,7 @@ fn told<T>(outcome: ironstone::Result<T>) -> Told<T> {
     outcome.map_err(|e| code(&e))
 }
 
+/// Ironstone with its open iterators, snapshots and column families.
 pub struct Ours {
     iters: Vec<Option<Result<Iter, Code>>>,
     snapshots: Vec<Snapshot>,
@@ -40,6 +42,10 @@ fn options(text: &str) -> Told<Options> {
 }
 
 impl Ours {
+    /// Opens the database with option text for the database and for each column family.
+    ///
+    /// # Errors
+    /// The code of an error of the options or of the open.
     pub fn open(path: &Path, text: &str, families: &[FamilyText], read_only: bool) -> Told<Ours> {
         let all = options(text)?;
         let descriptors = families

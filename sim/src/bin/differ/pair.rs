@@ -218,6 +218,8 @@ impl Pair {
         Opening { plain: self.fixed.stamped && self.merges, ..opening }
     }
 
+    /// Returns the options of the present open as text: a line for the database, and a line for each column
+    /// family.
     pub fn options(&self) -> String {
         let mut text = format!("database: {}\n", self.opening.db);
         for family in &self.families {

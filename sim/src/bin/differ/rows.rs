@@ -81,6 +81,7 @@ pub const NAMES: &[(&str, &str)] = &[
     ("last", "put"),
 ];
 
+/// Returns the merge operator of a column family, or an empty text if the column family has none.
 pub fn operator(name: &str) -> &'static str {
     NAMES.iter().find(|n| n.0 == name).map_or("", |n| n.1)
 }
@@ -95,6 +96,8 @@ fn more(out: &mut String, rows: &[(&str, &[&str])], chance: &mut Chance) {
 }
 
 impl Opening {
+    /// Draws the options of one open. Equal seeds give equal options. `fixed` are the options that every open
+    /// shares.
     pub fn draw(seed: u64, fixed: Fixed) -> Opening {
         let chance = &mut Chance::new(seed);
         let mut db = sample::draw(chance, fixed).text;

@@ -23,6 +23,7 @@ pub enum Change {
     PopSavePoint,
 }
 
+/// One operation for both engines.
 #[derive(Clone, Debug)]
 pub enum Op {
     Single {

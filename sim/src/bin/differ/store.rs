@@ -10,6 +10,7 @@ use crate::theirs::Theirs;
 
 /// A status, as RocksDB names its code: `Invalid argument`, `NotFound`, ..
 pub type Code = String;
+/// The answer of an engine: a value, or the code of an error.
 pub type Told<T> = Result<T, Code>;
 
 /// The options of a read.
@@ -71,6 +72,8 @@ pub enum Item {
     PopSavePoint,
 }
 
+/// The options of a write. `no_wal` writes no WAL record; `ignore_missing` skips changes of dropped column
+/// families.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Writing {
     pub sync: bool,
@@ -78,6 +81,7 @@ pub struct Writing {
     pub ignore_missing: bool,
 }
 
+/// The options of a manual compaction.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Compacting {
     /// RocksDB's number: skip, if there is a filter, force, force optimised.
@@ -176,6 +180,10 @@ pub enum Side {
 }
 
 impl Side {
+    /// Opens a database with this engine.
+    ///
+    /// # Errors
+    /// The code of the error.
     pub fn open(
         &self,
         path: &Path,

@@ -8,6 +8,8 @@ use crate::store::{
     Code, Compacting, FamilyText, Item, Mode, Move, Position, Spec, Store, Times, Told, Writing, stamped,
 };
 
+/// Returns the code of an error: the part of RocksDB's message before the first colon. With the variable
+/// `DIFFER_WORDS`, prints the whole message.
 pub fn code(words: String) -> Code {
     if std::env::var_os("DIFFER_WORDS").is_some() {
         eprintln!("theirs: {words}");
@@ -19,6 +21,7 @@ fn told<T>(outcome: peer::Result<T>) -> Told<T> {
     outcome.map_err(code)
 }
 
+/// RocksDB with its open iterators, snapshots and column families.
 pub struct Theirs {
     iters: Vec<Option<Iter>>,
     snapshots: Vec<Snapshot>,
@@ -30,6 +33,10 @@ pub struct Theirs {
 }
 
 impl Theirs {
+    /// Opens the database with option text for the database and for each column family.
+    ///
+    /// # Errors
+    /// The code of RocksDB's error.
     pub fn open(
         library: &Library,
         path: &Path,

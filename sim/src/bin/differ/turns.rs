@@ -39,6 +39,8 @@ pub struct Turn {
 }
 
 impl Turn {
+    /// Reads the five arguments in the order of the fields. Returns `None` if an argument is missing or is not
+    /// a number.
     pub fn parse(arguments: &mut impl Iterator<Item = String>) -> Option<Turn> {
         let mut next = || arguments.next();
         Some(Turn {

@@ -12,6 +12,7 @@ use crate::plan::Campaign;
 /// The time after the deadline until a campaign counts as hung.
 const GRACE: Duration = Duration::from_secs(120);
 
+/// A campaign whose program runs in a child process.
 pub struct Running<'a> {
     number: usize,
     campaign: &'a Campaign,
@@ -61,6 +62,7 @@ impl<'a> Running<'a> {
         Ok(Running { number, campaign, child: command.spawn()?, out, began, until })
     }
 
+    /// Returns the name of the campaign in the report.
     pub fn name(&self) -> &'static str {
         self.campaign.name
     }
@@ -74,6 +76,7 @@ impl<'a> Running<'a> {
         !running
     }
 
+    /// Waits for the program and reads its report. Prints the output of the program if the campaign failed.
     pub fn end(mut self) -> Done {
         let status = self.child.wait();
         let mut said = Vec::new();
@@ -132,6 +135,8 @@ impl Done {
         self.campaign.missing.is_some()
     }
 
+    /// Returns true if a case is bad or the program failed. A campaign that needs a missing library has not
+    /// failed.
     pub fn has_failed(&self) -> bool {
         !self.is_missing() && (self.bad > 0 || self.fault.is_some())
     }

@@ -13,10 +13,13 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
+/// The number of column families of the database.
 pub const FAMILIES: usize = 2;
+/// The number of keys that one thread writes in one column family.
 pub const KEYS: usize = 300;
 const GONE: u64 = 1 << 63;
 
+/// The generations of one key. The module documents the two numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Slot {
     pub settled: u64,
@@ -24,6 +27,7 @@ pub struct Slot {
 }
 
 impl Slot {
+    /// Returns true if a write of the key is in progress or failed. Both generations are then correct.
     pub fn is_open(self) -> bool {
         self.settled != self.pending
     }
@@ -37,6 +41,10 @@ pub struct Expected {
 }
 
 impl Expected {
+    /// Reads the slots of one thread. A missing file or a short file gives slots without values.
+    ///
+    /// # Errors
+    /// An error of opening or reading the file.
     pub fn load(path: &Path, thread: usize) -> std::io::Result<Expected> {
         let file = File::options().create(true).truncate(false).read(true).write(true).open(path)?;
         let mut bytes = vec![0u8; FAMILIES * KEYS * 16];
@@ -56,6 +64,7 @@ impl Expected {
         Ok(Expected { file, thread, slots })
     }
 
+    /// Returns the slot of a key of this thread.
     pub fn slot(&self, family: usize, key: usize) -> Slot {
         self.slots[family * KEYS + key]
     }

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+/// The use of resources at one time.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Gauge {
     /// Bytes that are allocated and not freed, in KiB.
@@ -26,6 +27,7 @@ impl Gauge {
     }
 }
 
+/// Measures this process and the files in `dir`. A number that cannot be read is 0.
 pub fn read(dir: &Path) -> Gauge {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let number = |name: &str| {

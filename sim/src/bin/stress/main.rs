@@ -36,6 +36,7 @@ use std::process::ExitCode;
 #[global_allocator]
 static HEAP: ironstone_fuzz::meter::Total = ironstone_fuzz::meter::Total;
 
+/// The arguments of the command line.
 #[derive(Clone, Debug)]
 pub struct Settings {
     pub seconds: u64,

@@ -42,6 +42,8 @@ impl Counts {
     }
 }
 
+/// Runs child processes until the time is over or one fails, and prints a report. Returns 2 if the scratch
+/// directory cannot be made.
 pub fn campaign(settings: &Settings) -> ExitCode {
     let start = Instant::now();
     let dir = match tempfile::Builder::new().prefix("stress-").tempdir_in(&settings.scratch) {

@@ -40,12 +40,14 @@ pub const MEASURES: [Measure; 5] = [
 /// A quarter with fewer rest points is not judged.
 const RESTS_MIN: usize = 4;
 
+/// All points of a campaign, in the order of time.
 #[derive(Debug, Default)]
 pub struct Series {
     pub points: Vec<Point>,
 }
 
 impl Series {
+    /// Returns the points that were measured at rest points.
     pub fn rests(&self) -> impl Iterator<Item = &Point> {
         self.points.iter().filter(|p| p.rows.is_some())
     }
@@ -187,6 +189,7 @@ impl Series {
     }
 }
 
+/// The columns of the CSV file, in order.
 pub const COLUMNS: [&str; 16] = [
     "minute",
     "epochs",

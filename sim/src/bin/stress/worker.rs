@@ -38,6 +38,8 @@ const PLANS: &[&str] = &[
     "write * #300..320 ENOSPC",
 ];
 
+/// Runs epochs for the given time, at least one. Prints a line for each epoch. Fails after the first wrong
+/// answer.
 pub fn live(settings: &Settings, dir: &Path) -> ExitCode {
     let start = Instant::now();
     crowd::gather(settings.threads);
@@ -203,8 +205,13 @@ fn newest(family: &Family) -> ReadOptions {
     stamp::reading(family, u64::MAX, ReadOptions::default())
 }
 
+/// Keys and values, in the order of the keys.
 pub type Rows = Vec<(Vec<u8>, Vec<u8>)>;
 
+/// Reads all rows of one thread, in ascending order also if `backward` reads them from the end.
+///
+/// # Errors
+/// An error of the iterator.
 pub fn scan(family: &Family, thread: usize, backward: bool) -> ironstone::Result<Rows> {
     let bound = |n: usize| Some(format!("t{n:02}").into_bytes());
     let options = ReadOptions {

@@ -53,10 +53,14 @@ impl Own {
         self.tracked.get(key).is_some_and(|tracked| tracked.exclusive || exclusive)
     }
 
+    /// Returns the count of commits at the tracking of the key, or `None` if the transaction does not track the
+    /// key.
     pub fn tracked_at(&self, key: &Key) -> Option<u64> {
         self.tracked.get(key).map(|tracked| tracked.at)
     }
 
+    /// Tracks a key at the count of commits `at`. A key that is tracked already keeps its older count, and an
+    /// exclusive lock stays exclusive.
     pub fn track(&mut self, key: &Key, by: Use, exclusive: bool, at: u64) {
         let new = Tracked { at, exclusive: false, reads: 0, writes: 0 };
         let tracked = self.tracked.entry(key.clone()).or_insert(new);
@@ -68,6 +72,7 @@ impl Own {
         }
     }
 
+    /// Applies a change to the batch of the transaction and counts it. Does not track the key.
     pub fn write(&mut self, key: &Key, change: &Change) {
         self.overlay.change(key, change);
         self.counts[match change {
@@ -89,6 +94,7 @@ impl Own {
         reads.map(|(key, _)| key.clone()).collect()
     }
 
+    /// Undoes one read for update. A key without other reads and writes is not tracked afterwards.
     pub fn undo(&mut self, key: &Key) {
         let Some(tracked) = self.tracked.get_mut(key) else { return };
         tracked.reads -= 1;
@@ -97,6 +103,7 @@ impl Own {
         }
     }
 
+    /// Sets a save point.
     pub fn save(&mut self) {
         let Own { overlay, tracked, snapshot, counts, .. } = self.clone();
         self.saves.push(Saved { overlay, tracked, snapshot, counts });
@@ -117,6 +124,7 @@ impl Own {
         true
     }
 
+    /// Removes the newest save point and keeps the changes after it. Returns false without a save point.
     pub fn pop(&mut self) -> bool {
         self.saves.pop().is_some()
     }
