@@ -8,11 +8,13 @@ pub struct Random(u32);
 impl Random {
     const M: u64 = 2_147_483_647;
 
+    /// Makes a generator as RocksDB does: the lower 31 bits of the seed, and 1 in place of 0.
     pub fn new(seed: u32) -> Random {
         let seed = seed & Self::M as u32;
         Random(if seed == 0 { 1 } else { seed })
     }
 
+    /// Returns the next number, from 1 to 2^31 - 2.
     pub fn next(&mut self) -> u32 {
         let product = u64::from(self.0) * 16807;
         let mut seed = (product >> 31) + (product & Self::M);
@@ -23,6 +25,7 @@ impl Random {
         self.0
     }
 
+    /// Returns a number below `n`, or 0 if `n` is 0. The remainder makes small numbers slightly more frequent.
     pub fn uniform(&mut self, n: u32) -> u32 {
         self.next() % n.max(1)
     }
@@ -52,6 +55,8 @@ pub struct Values {
 }
 
 impl Values {
+    /// Makes the data that values are cut from: at least 1 MiB. Blocks of 100 bytes repeat a part of
+    /// `compression_ratio` of them. `same_percent` of the values are the start of the data.
     pub fn new(sizes: Sizes, compression_ratio: f64, same_percent: u32) -> Values {
         let mut random = Random::new(301);
         let longest = match sizes {

@@ -6,10 +6,12 @@ use rand_mt::{Mt, Mt64};
 pub struct Dice(Mt64);
 
 impl Dice {
+    /// Makes a generator. Equal seeds give the numbers of RocksDB's db_bench.
     pub fn new(seed: u64) -> Dice {
         Dice(Mt64::new(seed))
     }
 
+    /// Returns the next number, all 64 bits of it.
     #[inline]
     pub fn next(&mut self) -> u64 {
         self.0.next_u64()
@@ -95,6 +97,7 @@ pub struct Trials(u64);
 impl Trials {
     const MODULUS: u64 = 2_147_483_647;
 
+    /// Makes a generator as C++ does: the seed modulo 2^31 - 1, and 1 in place of 0.
     pub fn new(seed: u32) -> Trials {
         Trials((u64::from(seed) % Self::MODULUS).max(1))
     }

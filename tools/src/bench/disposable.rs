@@ -65,6 +65,7 @@ impl Plan {
     }
 }
 
+/// Runs fillanddeleteuniquerandom. If `--disposable_entries_batch_size` is 0, runs filluniquerandom.
 pub fn fill_and_delete(thread: &mut Thread<'_>) -> Result<()> {
     let run = thread.run;
     let flags = &run.flags;

@@ -25,6 +25,7 @@ const fn row(name: &'static str, kind: Type, default: &'static str, acted_on: bo
 
 use Type::{Bool, Double, Int, Text};
 
+/// All flags. The help prints the flags with an effect in this order.
 #[rustfmt::skip]
 pub const FLAGS: &[Row] = &[
     row("benchmarks", Text, "fillseq,fillsync,fillrandom,overwrite,readrandom,newiterator,newiteratorwhilewriting,seekrandom,seekrandomwhilewriting,readseq,readreverse,compact,compactall,flush,waitforcompaction,multireadrandom,readseq,readtocache,readreverse,readwhilewriting,readwhilescanning,readrandomwriterandom,updaterandom,approximatesizerandom,randomwithverify,fill100K,crc32c,xxhash,xxhash64,xxh3,compress,uncompress,acquireload,fillseekseq,approximatememtablestats", true),

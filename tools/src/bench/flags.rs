@@ -96,6 +96,7 @@ impl Flags {
         self.int(name).max(0).unsigned_abs()
     }
 
+    /// Returns the value of a floating-point flag, or 0 if the name is not a floating-point flag.
     pub fn double(&self, name: &str) -> f64 {
         match self.values.get(name) {
             Some(Value::Double(value)) => *value,
@@ -106,6 +107,7 @@ impl Flags {
         }
     }
 
+    /// Returns the value of a boolean flag, or false if the name is not a boolean flag.
     pub fn bool(&self, name: &str) -> bool {
         match self.values.get(name) {
             Some(Value::Bool(value)) => *value,
@@ -116,6 +118,7 @@ impl Flags {
         }
     }
 
+    /// Returns the value of a text flag, or an empty text if the name is not a text flag.
     pub fn text(&self, name: &str) -> &str {
         match self.values.get(name) {
             Some(Value::Text(value)) => value,

@@ -56,10 +56,12 @@ fn try_compact_level(family: &Family, from: usize) -> Result<bool> {
     }
 }
 
+/// Makes a tree of a given shape from keys in ascending order (fillseqdeterministic).
 pub fn fill_seq_deterministic(thread: &mut Thread<'_>) -> Result<()> {
     fill_deterministic(thread, Order::Sequential)
 }
 
+/// Makes a tree of a given shape from keys in random order, each once (filluniquerandomdeterministic).
 pub fn fill_unique_random_deterministic(thread: &mut Thread<'_>) -> Result<()> {
     fill_deterministic(thread, Order::UniqueRandom)
 }

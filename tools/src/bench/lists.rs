@@ -10,6 +10,10 @@ use super::run::Thread;
 const VALUES: u32 = 100_000;
 const LIST: u32 = 100;
 
+/// Merges the lists, then searches a number with a get and with the merge operands, and prints both times.
+///
+/// # Errors
+/// InvalidArgument without `--merge_operator=sortlist`.
 pub fn get_merge_operands(thread: &mut Thread<'_>) -> Result<()> {
     let run = thread.run;
     if run.flags.text("merge_operator") != "sortlist" {

@@ -197,6 +197,7 @@ impl<'a> Limits<'a> {
     }
 }
 
+/// Runs mixgraph. Ends after `--duration` seconds, or after `--reads` operations.
 pub fn mix_graph(thread: &mut Thread<'_>) -> Result<()> {
     let run = thread.run;
     let flags = &run.flags;

@@ -116,6 +116,7 @@ impl House {
         Ok(house)
     }
 
+    /// Returns the directory of the database.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -445,6 +446,7 @@ fn compact_options(run: &Run) -> CompactRangeOptions {
     }
 }
 
+/// Compacts all keys, and rewrites the bottommost level too (compact).
 pub fn compact(thread: &mut Thread<'_>) -> Result<()> {
     let options = CompactRangeOptions {
         bottommost_level_compaction: BottommostLevelCompaction::ForceOptimized,
@@ -453,10 +455,12 @@ pub fn compact(thread: &mut Thread<'_>) -> Result<()> {
     thread.run.db()?.compact_range(None, None, &options)
 }
 
+/// Compacts all keys with the default rule for the bottommost level (compactall).
 pub fn compact_all(run: &Run) -> Result<()> {
     run.db()?.compact_range(None, None, &compact_options(run))
 }
 
+/// Waits until no flush and no compaction is due. Prints a line before and after the wait.
 pub fn wait_for_compaction(run: &Run) -> Result<()> {
     let db = run.db()?;
     println!("waitforcompaction({}): started", db.path().display());
@@ -465,6 +469,7 @@ pub fn wait_for_compaction(run: &Run) -> Result<()> {
     Ok(())
 }
 
+/// Flushes the memtables of all column families, and waits for each flush.
 pub fn flush(run: &Run) -> Result<()> {
     run.db()?;
     for family in &run.families {
@@ -474,6 +479,7 @@ pub fn flush(run: &Run) -> Result<()> {
     Ok(())
 }
 
+/// Prints the text of a property, or `(failed)` if there is no such property.
 pub fn print_property(run: &Run, name: &str) -> Result<()> {
     println!("\n{}", run.db()?.property(name).unwrap_or_else(|| "(failed)".to_string()));
     Ok(())
@@ -491,6 +497,7 @@ pub fn stats_history(run: &Run) -> Result<()> {
     Ok(())
 }
 
+/// Prints the properties about the number, size and entries of memtables.
 pub fn memstats(run: &Run) -> Result<()> {
     for name in [
         "rocksdb.num-immutable-mem-table",
@@ -505,6 +512,7 @@ pub fn memstats(run: &Run) -> Result<()> {
     Ok(())
 }
 
+/// Sets the statistics of the database to 0.
 pub fn reset_stats(run: &Run) -> Result<()> {
     run.db()?.reset_stats();
     Ok(())

@@ -8,6 +8,7 @@ use super::report::Op;
 use super::run::{Ask, Run, Thread};
 use super::writes::background_writer;
 
+/// Iterates forward from the first key over at most `--reads` entries.
 pub fn read_seq(thread: &mut Thread<'_>) -> Result<()> {
     let run = thread.run;
     let mut options = scan_options(run)?;
@@ -27,6 +28,7 @@ pub fn read_seq(thread: &mut Thread<'_>) -> Result<()> {
     Ok(())
 }
 
+/// Iterates backward from the last key over at most `--reads` entries.
 pub fn read_reverse(thread: &mut Thread<'_>) -> Result<()> {
     let run = thread.run;
     let mut options = run.read_options.clone();
@@ -77,6 +79,7 @@ pub fn random_key(run: &Run, dice: &mut Dice, range: f64) -> u64 {
     number.wrapping_mul(0x5bd1_e995) % run.keys.num.max(1)
 }
 
+/// Gets random keys (readrandom). The report has the number of keys that were found.
 pub fn read_random(thread: &mut Thread<'_>) -> Result<()> {
     let skew = thread.run.flags.double("read_random_exp_range");
     read_keys(thread, |run, dice| random_key(run, dice, skew))
@@ -191,6 +194,7 @@ pub fn read_random_fast(thread: &mut Thread<'_>) -> Result<()> {
     Ok(())
 }
 
+/// Gets batches of `--batch_size` random keys with one call each (multireadrandom).
 pub fn multi_read_random(thread: &mut Thread<'_>) -> Result<()> {
     let run = thread.run;
     let db = run.db()?.clone();
@@ -251,6 +255,7 @@ pub fn multi_read_random(thread: &mut Thread<'_>) -> Result<()> {
     Ok(())
 }
 
+/// Makes and drops iterators without a move.
 pub fn new_iterator(thread: &mut Thread<'_>) -> Result<()> {
     let run = thread.run;
     let db = run.db()?.clone();
@@ -264,6 +269,7 @@ pub fn new_iterator(thread: &mut Thread<'_>) -> Result<()> {
     Ok(())
 }
 
+/// Seeks random keys and moves `--seek_nexts` times after each seek (seekrandom).
 pub fn seek_random(thread: &mut Thread<'_>) -> Result<()> {
     let run = thread.run;
     let flags = &run.flags;
@@ -355,6 +361,7 @@ pub fn seek_random(thread: &mut Thread<'_>) -> Result<()> {
 /// Defines a benchmark: thread 0 runs `first`, and each other thread runs `others`.
 macro_rules! beside {
     ($name:ident, $others:path, $first:expr) => {
+        /// Runs the background work in thread 0 and the measured benchmark in each other thread.
         pub fn $name(thread: &mut Thread<'_>) -> Result<()> {
             if thread.tid > 0 { $others(thread) } else { $first(thread) }
         }
@@ -395,6 +402,7 @@ fn background_scan(thread: &mut Thread<'_>) -> Result<()> {
     Ok(())
 }
 
+/// Gets and puts random keys in turn, `--readwritepercent` gets of 100 operations.
 pub fn read_random_write_random(thread: &mut Thread<'_>) -> Result<()> {
     let run = thread.run;
     let db = run.db()?.clone();
@@ -495,6 +503,7 @@ pub fn random_with_verify(thread: &mut Thread<'_>) -> Result<()> {
     Ok(())
 }
 
+/// Loads the keys in order, then seeks them in order with one iterator. The load does not count in the report.
 pub fn fill_seek_seq(thread: &mut Thread<'_>) -> Result<()> {
     super::writes::fill_seq(thread)?;
     thread.stats.restart();
@@ -529,6 +538,7 @@ pub fn fill_seek_seq(thread: &mut Thread<'_>) -> Result<()> {
     iter.status()
 }
 
+/// Returns the average estimate of the size of random key ranges in the report.
 pub fn approximate_size_random(thread: &mut Thread<'_>) -> Result<()> {
     let run = thread.run;
     let db = run.db()?.clone();
@@ -553,6 +563,11 @@ pub fn approximate_size_random(thread: &mut Thread<'_>) -> Result<()> {
     Ok(())
 }
 
+/// Estimates the entries of memtables in ranges of `--batch_size` keys. The report has a histogram of the
+/// estimates.
+///
+/// # Errors
+/// InvalidArgument if `--num` is below `--batch_size`.
 pub fn approximate_memtable_stats(thread: &mut Thread<'_>) -> Result<()> {
     let run = thread.run;
     let db = run.db()?.clone();

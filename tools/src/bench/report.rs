@@ -64,6 +64,7 @@ pub struct Stats {
 }
 
 impl Stats {
+    /// Makes the counters of one thread, all 0. The time starts now.
     pub fn new(id: usize, style: &Style) -> Stats {
         let now = Instant::now();
         Stats {
@@ -91,6 +92,7 @@ impl Stats {
         *self = Stats { shared_done: shared, ..Stats::new(self.id, &self.style) };
     }
 
+    /// Ends the time of the thread.
     pub fn stop(&mut self) {
         self.finish = Instant::now();
         self.seconds = (self.finish - self.start).as_secs_f64();
@@ -101,6 +103,7 @@ impl Stats {
         self.last_op = Instant::now();
     }
 
+    /// Counts `ops` finished operations. The latency of the last operation is the time since the previous call.
     #[inline]
     pub fn finished(&mut self, ops: u64, op: Op) {
         if let Some(shared) = &self.shared_done {
@@ -175,6 +178,7 @@ impl Stats {
         self.message.push_str(text);
     }
 
+    /// Adds the counters of another thread. An excluded thread adds nothing.
     pub fn merge(&mut self, other: &Stats) {
         if other.excluded {
             return;
@@ -266,6 +270,7 @@ pub struct Runs {
 }
 
 impl Runs {
+    /// Adds the result of one run.
     pub fn add(&mut self, stats: &Stats) {
         let elapsed = stats.elapsed();
         self.ops.push(stats.done.max(1) as f64 / elapsed);

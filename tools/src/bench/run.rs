@@ -65,6 +65,7 @@ pub enum Ask {
 }
 
 impl Run {
+    /// Returns the stream of values that the flags describe. Each call starts the same stream again.
     pub fn values(&self) -> Values {
         Values::new(
             self.sizes,
@@ -111,6 +112,7 @@ impl<'a> Thread<'a> {
         self.span_of(self.run.flags.count("duration"), ops)
     }
 
+    /// Returns a loop that ends after `seconds`, or after `ops` operations if `seconds` is 0.
     pub fn span_of(&self, seconds: u64, ops: u64) -> Span<'a> {
         Span {
             limit: (seconds > 0).then(|| Duration::from_secs(seconds)),
@@ -122,6 +124,7 @@ impl<'a> Thread<'a> {
         }
     }
 
+    /// Counts finished operations in the statistics of the thread.
     #[inline]
     pub fn finished(&mut self, ops: u64, op: Op) {
         self.stats.finished(ops, op);
@@ -182,6 +185,7 @@ struct Pace {
 }
 
 impl Limit {
+    /// Makes a limit of `rate` units for each second. A rate of 0 counts as 1.
     pub fn new(rate: u64) -> Limit {
         Limit { pace: Mutex::new(Pace { rate: rate.max(1) as f64, since: Instant::now(), used: 0 }) }
     }

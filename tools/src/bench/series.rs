@@ -14,6 +14,11 @@ use super::run::Thread;
 /// The bytes of the id at the start of a key, and of the tick after it. The tick is the time of the write.
 const PART: usize = 8;
 
+/// Runs timeseries. Thread 0 writes, and each other thread reads or deletes.
+///
+/// # Errors
+/// InvalidArgument if `--key_size` is below 16. NotSupported for an `--expire_style` other than none and
+/// delete.
 pub fn time_series(thread: &mut Thread<'_>) -> Result<()> {
     let flags = &thread.run.flags;
     if thread.run.keys.key_size < 2 * PART {

@@ -15,6 +15,8 @@ pub struct Stamps {
 }
 
 impl Stamps {
+    /// Makes a source that starts at 0. With `latest`, a read takes the newest timestamp; without, a random
+    /// older timestamp.
     pub fn new(latest: bool) -> Stamps {
         Stamps { next: AtomicU64::new(0), latest }
     }

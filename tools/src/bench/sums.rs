@@ -23,22 +23,27 @@ fn checksum(thread: &mut Thread<'_>, op: Op, sum: impl Fn(&[u8]) -> u64) -> Resu
     Ok(())
 }
 
+/// Measures CRC-32C over blocks of `--block_size` bytes, 5000 MiB in all.
 pub fn crc32c(thread: &mut Thread<'_>) -> Result<()> {
     checksum(thread, Op::Crc, |data| u64::from(kernel::checksum::crc32c::value(data)))
 }
 
+/// Measures XXH32 over blocks of `--block_size` bytes, 5000 MiB in all.
 pub fn xxhash(thread: &mut Thread<'_>) -> Result<()> {
     checksum(thread, Op::Hash, |data| u64::from(kernel::checksum::xxh32::hash(data, 0)))
 }
 
+/// Measures XXH64 over blocks of `--block_size` bytes, 5000 MiB in all.
 pub fn xxhash64(thread: &mut Thread<'_>) -> Result<()> {
     checksum(thread, Op::Hash, |data| kernel::checksum::xxh64::hash(data, 0))
 }
 
+/// Measures XXH3 (64 bits) over blocks of `--block_size` bytes, 5000 MiB in all.
 pub fn xxh3(thread: &mut Thread<'_>) -> Result<()> {
     checksum(thread, Op::Hash, kernel::checksum::xxh3::hash64)
 }
 
+/// Measures an atomic load with acquire order. One operation is 1000 loads.
 pub fn acquire_load(thread: &mut Thread<'_>) -> Result<()> {
     use std::sync::atomic::{AtomicUsize, Ordering};
     let cell = AtomicUsize::new(1);
@@ -52,6 +57,7 @@ pub fn acquire_load(thread: &mut Thread<'_>) -> Result<()> {
     Ok(())
 }
 
+/// Compresses the same block of `--block_size` bytes, 3 GiB in all. Ends at once if the block does not shrink.
 pub fn compress(thread: &mut Thread<'_>) -> Result<()> {
     let run = thread.run;
     let (kind, mut compressor) = super::setup::compressor(&run.flags)?;
@@ -77,6 +83,8 @@ pub fn compress(thread: &mut Thread<'_>) -> Result<()> {
     Ok(())
 }
 
+/// Decompresses the same block of `--block_size` bytes to 20 GiB in all. Ends at once if the block does not
+/// shrink.
 pub fn uncompress(thread: &mut Thread<'_>) -> Result<()> {
     let run = thread.run;
     let (kind, mut compressor) = super::setup::compressor(&run.flags)?;

@@ -24,6 +24,7 @@ pub struct KeyNumbers {
 }
 
 impl KeyNumbers {
+    /// Makes the numbers from 0 to `num - 1` in this order. A unique random order keeps all numbers in memory.
     pub fn new(order: Order, num: u64, seed: u64) -> KeyNumbers {
         let shuffled = if order == Order::UniqueRandom { shuffled(num, seed as u32) } else { Vec::new() };
         KeyNumbers { order, num, next: 0, shuffled }
@@ -51,14 +52,17 @@ impl KeyNumbers {
     }
 }
 
+/// Writes keys in ascending order (fillseq).
 pub fn fill_seq(thread: &mut Thread<'_>) -> Result<()> {
     fill(thread, Order::Sequential, writes_of(thread))
 }
 
+/// Writes random keys (fillrandom, overwrite). A key may be written several times.
 pub fn fill_random(thread: &mut Thread<'_>) -> Result<()> {
     fill(thread, Order::Random, writes_of(thread))
 }
 
+/// Writes all keys in random order, each once (filluniquerandom).
 pub fn fill_unique_random(thread: &mut Thread<'_>) -> Result<()> {
     fill(thread, Order::UniqueRandom, writes_of(thread))
 }
@@ -179,10 +183,12 @@ pub fn fill(thread: &mut Thread<'_>, order: Order, ops: u64) -> Result<()> {
     Ok(())
 }
 
+/// Deletes keys in ascending order (deleteseq). Ignores `--duration`.
 pub fn delete_seq(thread: &mut Thread<'_>) -> Result<()> {
     delete(thread, true)
 }
 
+/// Deletes random keys (deleterandom). A deletion of a missing key counts too.
 pub fn delete_random(thread: &mut Thread<'_>) -> Result<()> {
     delete(thread, false)
 }
@@ -262,14 +268,18 @@ enum Change {
     Append,
 }
 
+/// Reads random keys and replaces each value by a new value (updaterandom).
 pub fn update_random(thread: &mut Thread<'_>) -> Result<()> {
     update(thread, Change::Replace)
 }
 
+/// Reads random keys and replaces each value by its exclusive or with a new value (xorupdaterandom). A missing
+/// key gets an empty value.
 pub fn xor_update_random(thread: &mut Thread<'_>) -> Result<()> {
     update(thread, Change::Xor)
 }
 
+/// Reads random keys and appends a comma and a new value to each value (appendrandom).
 pub fn append_random(thread: &mut Thread<'_>) -> Result<()> {
     update(thread, Change::Append)
 }
@@ -325,6 +335,7 @@ fn update(thread: &mut Thread<'_>, change: Change) -> Result<()> {
     Ok(())
 }
 
+/// Merges values into random keys below `--merge_keys` (mergerandom).
 pub fn merge_random(thread: &mut Thread<'_>) -> Result<()> {
     let run = thread.run;
     let db = run.db()?.clone();
@@ -352,6 +363,8 @@ pub fn merge_random(thread: &mut Thread<'_>) -> Result<()> {
     Ok(())
 }
 
+/// Gets and merges random keys below `--merge_keys`. `--mergereadpercent` is the share of merges, as in
+/// RocksDB.
 pub fn read_random_merge_random(thread: &mut Thread<'_>) -> Result<()> {
     let run = thread.run;
     let db = run.db()?.clone();
@@ -383,6 +396,8 @@ pub fn read_random_merge_random(thread: &mut Thread<'_>) -> Result<()> {
     Ok(())
 }
 
+/// Deletes versions of keys and puts the next version, under a snapshot (randomreplacekeys). The choice of the
+/// key has a normal distribution.
 pub fn random_replace_keys(thread: &mut Thread<'_>) -> Result<()> {
     let run = thread.run;
     let db = run.db()?.clone();

@@ -31,6 +31,7 @@ pub struct Span {
 }
 
 impl KeyMaker {
+    /// Makes the buffer. Each of the `slots` slots holds one key at a time. A `--key_size` below 8 counts as 8.
     pub fn new(flags: &Flags, slots: usize) -> KeyMaker {
         let average = flags.key_size.max(8);
         let fixed = flags.vary_key_size_log2_interval >= 30;

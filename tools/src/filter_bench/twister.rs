@@ -15,6 +15,7 @@ pub struct Twister {
 }
 
 impl Twister {
+    /// Makes a generator. A seed gives the numbers of `std::mt19937` in C++.
     pub fn new(seed: u32) -> Twister {
         let mut state = [seed; N];
         for i in 1..N {

@@ -58,6 +58,7 @@ impl Args {
         self.option(name).is_some() || self.has_flag(name)
     }
 
+    /// Returns true if `--name` is given without a value.
     pub fn has_flag(&self, name: &str) -> bool {
         self.flags.iter().any(|f| f == name)
     }
@@ -75,14 +76,18 @@ impl Args {
         }
     }
 
+    /// Returns the bytes of `--name=VALUE`, or `None` if the option is not given. The last of several values
+    /// counts.
     pub fn option(&self, name: &str) -> Option<&[u8]> {
         self.options.get(name).map(Vec::as_slice)
     }
 
+    /// Returns the value of an option as text, or `None`.
     pub fn text(&self, name: &str) -> Option<String> {
         self.option(name).map(text)
     }
 
+    /// Returns the value of an option as a path, or `None`. The path need not be UTF-8.
     pub fn path(&self, name: &str) -> Option<PathBuf> {
         self.option(name).map(|bytes| PathBuf::from(OsStr::from_bytes(bytes)))
     }

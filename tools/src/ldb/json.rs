@@ -10,12 +10,14 @@ use table::dump::hex;
 pub(crate) struct Object(String);
 
 impl Object {
+    /// Adds a field with a value that is printed without quotes.
     pub fn raw(&mut self, name: &str, value: impl std::fmt::Display) -> &mut Self {
         let comma = if self.0.is_empty() { "" } else { ", " };
         self.0.push_str(&format!("{comma}{}: {value}", quoted(name)));
         self
     }
 
+    /// Adds a field with a quoted value. Escapes the value.
     pub fn text(&mut self, name: &str, value: &str) -> &mut Self {
         self.raw(name, quoted(value))
     }
@@ -28,6 +30,7 @@ impl Object {
         self
     }
 
+    /// Adds bytes as text, or as hexadecimal digits under the name with the suffix `_hex`.
     pub fn bytes(&mut self, name: &str, value: &[u8], as_hex: bool) -> &mut Self {
         match std::str::from_utf8(value) {
             Ok(text) if !as_hex => self.text(name, text),
@@ -35,11 +38,13 @@ impl Object {
         }
     }
 
+    /// Adds an array of objects.
     pub fn list(&mut self, name: &str, items: impl IntoIterator<Item = Object>) -> &mut Self {
         let items: Vec<_> = items.into_iter().map(|item| item.finish()).collect();
         self.raw(name, format_args!("[{}]", items.join(", ")))
     }
 
+    /// Returns the object with its braces.
     pub fn finish(&self) -> String {
         format!("{{{}}}", self.0)
     }

@@ -200,6 +200,8 @@ impl Groups {
         Some(Groups { delimiter, group: None, count: 0, bytes: 0 })
     }
 
+    /// Counts a key with its bytes. Prints the line of the previous group if the key starts a new group. Keys
+    /// come in order.
     pub fn add(&mut self, key: &[u8], bytes: u64, io: &mut Io<'_>) -> Outcome {
         let end = key.iter().position(|&b| b == self.delimiter).unwrap_or(key.len());
         let group = &key[..end];
@@ -218,6 +220,7 @@ impl Groups {
         Ok(())
     }
 
+    /// Prints the line of the last group.
     pub fn finish(self, io: &mut Io<'_>) -> Outcome {
         self.line(io)
     }

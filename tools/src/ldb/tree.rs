@@ -67,6 +67,7 @@ struct Blob {
 }
 
 impl Blobs {
+    /// Adds the blob files and the garbage of one version edit. Garbage of an unknown blob file is ignored.
     pub fn take(&mut self, edit: &format::edit::VersionEdit) {
         for added in &edit.blob_file_additions {
             let blob = Blob { added: added.clone(), garbage_count: 0, garbage_bytes: 0 };
