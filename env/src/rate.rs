@@ -179,6 +179,8 @@ struct Waiting {
 }
 
 impl RateLimiter {
+    /// Makes a rate limiter. With `auto_tuned`, the first rate is half of `rate_bytes_per_sec`.
+    ///
     /// # Errors
     /// `InvalidArgument` for a rate, period or fairness not above 0, or a negative burst.
     pub fn new(options: RateOptions, clock: Arc<dyn Clock>) -> Result<RateLimiter> {

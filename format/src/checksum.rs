@@ -14,7 +14,9 @@ pub enum ChecksumType {
     None = 0,
     /// Masked CRC-32C. The default of releases before 7.8.
     Crc32c = 1,
+    /// XXH32 of the payload and the compression byte.
     XxHash = 2,
+    /// The low 32 bits of XXH64 of the payload and the compression byte.
     XxHash64 = 3,
     /// Available since release 6.27. The default.
     #[default]
@@ -45,6 +47,8 @@ impl ChecksumType {
         ChecksumType::Xxh3,
     ];
 
+    /// Returns the checksum type with this number on disk.
+    ///
     /// # Errors
     /// Corruption if no release has ever written such a byte.
     pub fn from_u8(byte: u8) -> Result<Self> {

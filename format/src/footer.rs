@@ -43,12 +43,15 @@ const EXTENDED_MAGIC: [u8; 4] = [0x3e, 0x00, 0x7a, 0x00];
 /// The kind of a table file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TableKind {
+    /// Sorted blocks with an index: the default of RocksDB and Ironstone.
     BlockBased,
     /// Block-based of version 0; last written by release 2.
     BlockBasedLegacy,
+    /// RocksDB's plain table. New plain tables have the number of [`TableKind::PlainLegacy`].
     Plain,
     /// Still used for new plain tables.
     PlainLegacy,
+    /// RocksDB's cuckoo hash table.
     Cuckoo,
 }
 
@@ -80,11 +83,15 @@ impl TableKind {
 /// A decoded footer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Footer {
+    /// The kind of table, from the last eight bytes of the file.
     pub kind: TableKind,
+    /// The format version of the table.
     pub format_version: u32,
+    /// The checksum type of all blocks of the file.
     pub checksum: ChecksumType,
     /// Combined with the position of a block and added to the checksum of the block; 0 below version 6.
     pub base_context_checksum: u32,
+    /// The position of the metaindex block.
     pub metaindex: BlockHandle,
     /// `None` from version 6 on: the metaindex contains the position of the index.
     pub index: Option<BlockHandle>,

@@ -15,7 +15,9 @@ use crate::trailer;
 /// The offset and the payload size of a block, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct BlockHandle {
+    /// The offset of the first byte of the payload in the file.
     pub offset: u64,
+    /// The size of the payload, without the trailer of the block.
     pub size: u64,
 }
 

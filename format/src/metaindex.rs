@@ -46,10 +46,13 @@ pub mod names {
 /// A decoded metaindex.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Metaindex {
+    /// The blocks by name. Names that this release does not know are kept.
     pub entries: BTreeMap<Vec<u8>, BlockHandle>,
 }
 
 impl Metaindex {
+    /// Decodes the payload of a metaindex block.
+    ///
     /// # Errors
     /// Corruption if the block is not well formed or a handle is incomplete.
     pub fn decode(payload: &[u8]) -> Result<Metaindex> {

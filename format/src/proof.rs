@@ -39,6 +39,7 @@ const TITLE: &str = "IRONSTONE PROOF 1";
 /// The durable part of a WAL or of the MANIFEST.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Extent {
+    /// The number in the name of the file.
     pub number: u64,
     /// Number of durable bytes from the start. The file has at least this size.
     pub bytes: u64,
@@ -49,7 +50,9 @@ pub struct Extent {
 /// An OPTIONS file. It is never changed in place.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OptionsExtent {
+    /// The number in the name of the file.
     pub number: u64,
+    /// The size of the file in bytes.
     pub bytes: u64,
     /// CRC32C of each [`SECTOR_LEN`] bytes. The last one covers the remaining bytes.
     pub sectors: Vec<u32>,
@@ -58,13 +61,17 @@ pub struct OptionsExtent {
 /// The content of a PROOF file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Proof {
+    /// The id of the database, as in the file `IDENTITY`. The proof of another database is not valid.
     pub db_id: String,
+    /// The time when the proof was written, in seconds since 1970.
     pub written_s: u64,
     /// Whether the database was closed. If false, it was idle.
     pub closed: bool,
+    /// The MANIFEST. A proof is valid only while CURRENT names this MANIFEST.
     pub manifest: Extent,
     /// The needed WALs, ascending.
     pub wals: Vec<Extent>,
+    /// The OPTIONS file, if the proof covers one.
     pub options: Option<OptionsExtent>,
 }
 
@@ -133,6 +140,8 @@ impl Proof {
         out.into_bytes()
     }
 
+    /// Decodes the bytes of a PROOF file.
+    ///
     /// # Errors
     /// Corruption for anything that [`Proof::encode`] does not write.
     pub fn decode(bytes: &[u8]) -> Result<Proof> {

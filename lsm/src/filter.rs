@@ -115,6 +115,8 @@ pub trait CompactionFilterFactory: Send + Sync {
 
 /// Reads the value that a blob index points to. Implemented by a caller that may read files.
 pub trait FetchBlob {
+    /// Reads the value of `user_key` into `out`. `blob_index` is an encoded blob index.
+    ///
     /// # Errors
     /// The errors of reading the blob file. The compaction fails with this error.
     fn fetch(&mut self, user_key: &[u8], blob_index: &[u8], out: &mut Vec<u8>) -> Result<()>;

@@ -186,6 +186,8 @@ impl<T> OnceLock<T> {
         self.value.get()
     }
 
+    /// Sets the value of an empty cell.
+    ///
     /// # Errors
     /// The given value, if the cell is already set.
     pub fn set(&self, value: T) -> Result<(), T> {

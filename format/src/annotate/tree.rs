@@ -7,8 +7,11 @@ use std::fmt;
 pub struct Tree {
     /// The offset from the start of the annotated bytes.
     pub offset: u64,
+    /// The bytes of the structure or field.
     pub bytes: Vec<u8>,
+    /// The name of the structure, or the meaning of the field with its value.
     pub label: String,
+    /// The parts of a structure, in the order of their bytes. Empty for a field.
     pub children: Vec<Tree>,
     /// True if the children describe bytes that were derived from these bytes (for example a record assembled
     /// from fragments). The children's offsets then are offsets in the derived bytes.

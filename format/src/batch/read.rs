@@ -10,48 +10,26 @@ use super::HEADER_LEN;
 /// timestamps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Record<'a> {
-    Put {
-        family: FamilyId,
-        key: &'a [u8],
-        value: &'a [u8],
-    },
-    Delete {
-        family: FamilyId,
-        key: &'a [u8],
-    },
-    SingleDelete {
-        family: FamilyId,
-        key: &'a [u8],
-    },
-    Merge {
-        family: FamilyId,
-        key: &'a [u8],
-        operand: &'a [u8],
-    },
+    /// Sets the value of a key.
+    Put { family: FamilyId, key: &'a [u8], value: &'a [u8] },
+    /// Deletes a key.
+    Delete { family: FamilyId, key: &'a [u8] },
+    /// Deletes a key that was put exactly once since its last deletion.
+    SingleDelete { family: FamilyId, key: &'a [u8] },
+    /// Adds a merge operand to a key.
+    Merge { family: FamilyId, key: &'a [u8], operand: &'a [u8] },
     /// Deletes the keys in `[begin, end)`.
-    DeleteRange {
-        family: FamilyId,
-        begin: &'a [u8],
-        end: &'a [u8],
-    },
-    PutBlobIndex {
-        family: FamilyId,
-        key: &'a [u8],
-        index: &'a [u8],
-    },
-    PutEntity {
-        family: FamilyId,
-        key: &'a [u8],
-        entity: &'a [u8],
-    },
+    DeleteRange { family: FamilyId, begin: &'a [u8], end: &'a [u8] },
+    /// Sets the value of a key to a value in a blob file. `index` is an encoded [`crate::blob::BlobIndex`].
+    PutBlobIndex { family: FamilyId, key: &'a [u8], index: &'a [u8] },
+    /// Sets the columns of a key. `entity` is encoded by [`crate::wide`].
+    PutEntity { family: FamilyId, key: &'a [u8], entity: &'a [u8] },
     /// A value with the time at which it was written. `stored` is the value, followed by eight bytes of time
     /// (seconds since 1970). The reader has checked that the eight bytes exist; see [`Record::split_timed`].
-    TimedPut {
-        family: FamilyId,
-        key: &'a [u8],
-        stored: &'a [u8],
-    },
+    TimedPut { family: FamilyId, key: &'a [u8], stored: &'a [u8] },
+    /// Bytes that are stored in the WAL and not in the memtable. Not counted.
     LogData(&'a [u8]),
+    /// A record of two-phase commit, or the placeholder. Not counted.
     Marker(Marker<'a>),
 }
 
@@ -64,13 +42,16 @@ pub enum Marker<'a> {
     BeginPersistedPrepare,
     /// For the write-unprepared policy.
     BeginUnprepare,
+    /// Ends the prepared section of the transaction with this name.
     EndPrepare(&'a [u8]),
+    /// Commits the prepared transaction with this name.
     Commit(&'a [u8]),
-    CommitWithTimestamp {
-        timestamp: &'a [u8],
-        xid: &'a [u8],
-    },
+    /// Commits the prepared transaction with the name `xid` at a timestamp.
+    CommitWithTimestamp { timestamp: &'a [u8], xid: &'a [u8] },
+    /// Rolls back the prepared transaction with this name.
     Rollback(&'a [u8]),
+    /// A placeholder without data. Recovery of write-prepared transactions takes it for the end of a
+    /// sub-batch.
     Noop,
 }
 
@@ -175,6 +156,8 @@ pub struct Batch<'a> {
 }
 
 impl<'a> Batch<'a> {
+    /// Takes the bytes of a batch. Reads no record.
+    ///
     /// # Errors
     /// Corruption if the bytes are shorter than a header.
     pub fn new(bytes: &'a [u8]) -> Result<Self> {

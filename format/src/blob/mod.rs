@@ -49,9 +49,11 @@ pub fn record_len(key_len: usize, stored_value_len: u64) -> u64 {
 /// The header of a blob file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Header {
+    /// The column family of the file.
     pub family: FamilyId,
     /// RocksDB's compression byte. All blobs of a file have the same.
     pub compression: u8,
+    /// True if the blobs of the file expire. Only the old stacked BlobDB writes such files.
     pub has_ttl: bool,
     /// The lowest and the highest expiration in seconds since 1970; zeros without TTL.
     pub expiration: (u64, u64),
@@ -69,6 +71,8 @@ impl Header {
         put_u64(out, self.expiration.1);
     }
 
+    /// Decodes the header of a blob file from its first bytes. Bytes after the header are ignored.
+    ///
     /// # Errors
     /// Corruption if the bytes are too short for a header, or if the magic number or the version is wrong.
     /// The header has no checksum.
@@ -100,6 +104,7 @@ impl Header {
 /// The footer of a complete blob file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Footer {
+    /// The number of records in the file.
     pub blob_count: u64,
     /// The lowest and the highest expiration in seconds since 1970; zeros without TTL.
     pub expiration: (u64, u64),
@@ -117,6 +122,8 @@ impl Footer {
         put_u32(out, crc);
     }
 
+    /// Decodes the footer of a blob file from its last [`FOOTER_LEN`] bytes.
+    ///
     /// # Errors
     /// Corruption if the length is not exactly that of a footer, or if the magic number or the checksum is
     /// wrong.
@@ -142,6 +149,7 @@ impl Footer {
 /// The header of each record, before key and value.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RecordHeader {
+    /// The size of the key in bytes.
     pub key_len: u64,
     /// The size of the stored value in bytes, compressed or not.
     pub value_len: u64,
@@ -174,6 +182,8 @@ impl RecordHeader {
         put_u32(out, self.blob_crc);
     }
 
+    /// Decodes a record header. Bytes after the header are ignored.
+    ///
     /// # Errors
     /// Corruption if the bytes are too short for a record header or the checksum is wrong.
     pub fn decode(bytes: &[u8]) -> Result<Self> {
@@ -221,8 +231,11 @@ pub fn append_record(out: &mut Vec<u8>, key: &[u8], stored_value: &[u8]) {
 /// The blob index: says where a value is stored. A table contains it as an entry of value type `BlobIndex`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BlobIndex<'a> {
+    /// The value itself, with an expiration in seconds since 1970.
     Inlined { expiration: u64, value: &'a [u8] },
+    /// The position of the value in a blob file.
     Blob(BlobRef),
+    /// The position of the value in a blob file, with an expiration in seconds since 1970.
     BlobTtl { expiration: u64, blob: BlobRef },
 }
 
@@ -240,6 +253,8 @@ pub struct BlobRef {
 }
 
 impl<'a> BlobIndex<'a> {
+    /// Decodes a blob index: the value of an entry of type `BlobIndex`.
+    ///
     /// # Errors
     /// Corruption for an unknown kind, missing fields or bytes after the last field.
     pub fn decode(bytes: &'a [u8]) -> Result<Self> {

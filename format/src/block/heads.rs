@@ -7,8 +7,10 @@ use base::order::{Order, head};
 /// The orders in which the comparison of heads agrees with the comparison of keys.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum HeadOrder {
+    /// Keys ascend by bytes. The head is the first eight bytes as a big-endian integer.
     #[default]
     Bytewise,
+    /// Keys descend by bytes. The head is the complement of the bytewise head.
     Reverse,
 }
 

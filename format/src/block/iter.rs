@@ -196,6 +196,8 @@ impl BlockIter {
         self.value.0
     }
 
+    /// Returns the error that ended the iteration, if there is one.
+    ///
     /// # Errors
     /// Corruption, with the offset in the block, if an entry does not decode. The iterator is then not valid.
     #[inline]

@@ -19,6 +19,7 @@ pub struct PlainEntries<'a> {
 
 /// An entry. Its key is [`PlainEntries::key`].
 pub struct PlainEntry<'a> {
+    /// The offset of the entry in the payload.
     pub at: usize,
     /// Number of bytes that the key shares with the previous key.
     pub shared: usize,
@@ -27,6 +28,8 @@ pub struct PlainEntry<'a> {
 }
 
 impl<'a> PlainEntries<'a> {
+    /// Makes an iterator before the first entry of the payload. `unbounded`: values have no stored length.
+    ///
     /// # Errors
     /// Corruption if the parts of the block contradict each other. NotSupported if values are separated from
     /// keys.
@@ -39,6 +42,8 @@ impl<'a> PlainEntries<'a> {
         Ok(PlainEntries { bytes: payload, end, next: 0, key: Vec::new(), unbounded, pending: false })
     }
 
+    /// Returns the next entry, or `None` after the last entry.
+    ///
     /// # Errors
     /// Corruption, with the offset in the block, if the entry does not decode.
     #[allow(clippy::should_implement_trait)] // an iterator that can fail

@@ -151,23 +151,33 @@ pub const PATH_ID_MAX: u32 = 3;
 /// One MANIFEST record. `None` and empty mean that the record does not have the field.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct VersionEdit {
+    /// The id of the database, as in the file `IDENTITY`.
     pub db_id: Option<String>,
+    /// The name of the column family's comparator.
     pub comparator: Option<String>,
     /// WALs below this number have no unflushed data of the column family.
     pub wal_number: Option<u64>,
+    /// LevelDB's number of a second WAL. Ironstone writes 0.
     pub prev_log_number: Option<u64>,
+    /// The next free number for files.
     pub next_file_number: Option<u64>,
+    /// The largest number that a column family ever had.
     pub max_column_family: Option<u32>,
     /// The oldest WAL that the database needs.
     pub min_log_number_to_keep: Option<u64>,
+    /// The newest sequence number of the database when the edit was written.
     pub last_sequence: Option<SequenceNumber>,
     /// Level and internal key at which round-robin compaction continues.
     pub compact_cursors: Vec<(u32, Vec<u8>)>,
     /// Level and file number. Written sorted and without duplicates, as RocksDB does.
     pub deleted_files: Vec<(u32, u64)>,
+    /// The SST files that the edit adds. A trivial move adds a file here and to `deleted_files`.
     pub new_files: Vec<NewFile>,
+    /// The blob files that the edit adds.
     pub blob_file_additions: Vec<BlobFileAddition>,
+    /// The garbage that the edit adds to blob files.
     pub blob_file_garbages: Vec<BlobFileGarbage>,
+    /// The WALs that must exist at recovery.
     pub wal_additions: Vec<WalAddition>,
     /// Tracked WALs below this number are deleted.
     pub wal_deletion: Option<u64>,
@@ -175,14 +185,19 @@ pub struct VersionEdit {
     pub column_family: FamilyId,
     /// Creates the column family with this name.
     pub column_family_add: Option<String>,
+    /// True if the edit drops the column family.
     pub column_family_drop: bool,
     /// Number of edits of the atomic group that follow this edit.
     pub remaining_entries: Option<u32>,
+    /// The lower limit of the timestamps whose history is kept. Not empty if it comes from a MANIFEST.
     pub full_history_ts_low: Option<Vec<u8>>,
+    /// True if the column family stores timestamps in SST files.
     pub persist_user_defined_timestamps: Option<bool>,
     /// Only in progress files of remote compactions, never in a MANIFEST.
     pub subcompaction_progress: Option<SubcompactionProgress>,
+    /// The size in bytes of the MANIFEST after its last rewrite.
     pub last_compacted_manifest_file_size: Option<u64>,
+    /// The durable mark of the MANIFEST. Edits of RocksDB have no mark.
     pub mark: Option<EditMark>,
 }
 
@@ -195,7 +210,9 @@ pub struct VersionEdit {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EditMark {
+    /// The number of durable bytes of the MANIFEST, from its start.
     pub offset: u64,
+    /// The [`crate::wal::Digest`] of the records below `offset`.
     pub digest: u32,
     /// The number of the MANIFEST. It distinguishes a mark of this file from old bytes of an earlier file.
     /// `None` in marks of older releases of Ironstone.
@@ -218,7 +235,9 @@ impl VersionEdit {
 /// An SST file that is added to a version.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewFile {
+    /// The level that gets the file.
     pub level: u32,
+    /// The number in the name of the file.
     pub number: u64,
     /// Index into the paths of the column family; at most [`PATH_ID_MAX`].
     pub path_id: u32,
@@ -228,8 +247,12 @@ pub struct NewFile {
     pub smallest: Vec<u8>,
     /// The largest internal key. If it has the trailer of the end of a range tombstone, it is exclusive.
     pub largest: Vec<u8>,
+    /// The smallest sequence number of the entries. For files from LevelDB, the largest possible sequence
+    /// number.
     pub smallest_seqno: SequenceNumber,
+    /// The largest sequence number of the entries. 0 for files from LevelDB.
     pub largest_seqno: SequenceNumber,
+    /// True if the writer of the file marked the file for compaction.
     pub marked_for_compaction: bool,
     /// The oldest blob file that the file refers to. 0: none.
     pub oldest_blob_file_number: u64,
@@ -239,6 +262,7 @@ pub struct NewFile {
     pub file_creation_time: u64,
     /// The epoch number. 0 means unknown; the encoder rejects 0.
     pub epoch_number: u64,
+    /// The checksum of the whole file. Written only if the checksum function is known.
     pub file_checksum: Vec<u8>,
     /// The name of the checksum function. Default [`UNKNOWN_CHECKSUM_FUNC_NAME`].
     pub file_checksum_func_name: String,
@@ -296,25 +320,33 @@ pub(crate) const LEVELDB_SEQNOS: (SequenceNumber, SequenceNumber) = (MAX_SEQUENC
 /// A blob file that is added to a version.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BlobFileAddition {
+    /// The number in the name of the blob file.
     pub blob_file_number: u64,
+    /// The number of records in the blob file.
     pub total_blob_count: u64,
     /// Bytes of all records: header, key and stored value.
     pub total_blob_bytes: u64,
+    /// The name of the checksum function of the file. Empty if the file has no checksum.
     pub checksum_method: Vec<u8>,
+    /// The checksum of the whole file. Empty if the file has no checksum.
     pub checksum_value: Vec<u8>,
 }
 
 /// Additional garbage of a blob file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BlobFileGarbage {
+    /// The number in the name of the blob file.
     pub blob_file_number: u64,
+    /// The number of records that became garbage.
     pub garbage_blob_count: u64,
+    /// The bytes of these records: header, key and stored value.
     pub garbage_blob_bytes: u64,
 }
 
 /// A WAL that must exist at recovery.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WalAddition {
+    /// The number in the name of the WAL.
     pub number: u64,
     /// Number of synced bytes. The WAL must be at least this long. `None`: the synced size is unknown.
     pub synced_size_bytes: Option<u64>,

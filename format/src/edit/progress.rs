@@ -22,14 +22,18 @@ use super::tag as edit_tag;
 pub struct SubcompactionProgress {
     /// The key at which the subcompaction continues. Empty: it has not started.
     pub next_internal_key: Vec<u8>,
+    /// The number of input records that the subcompaction has read.
     pub num_processed_input_records: u64,
+    /// The work for the output level.
     pub output_level: LevelProgress,
+    /// The work for the proximal output level, the level before the last level.
     pub proximal_output_level: LevelProgress,
 }
 
 /// The work that a remote subcompaction has done for one output level.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LevelProgress {
+    /// The number of output records in the level.
     pub num_processed_output_records: u64,
     /// The files that were written since the last progress record.
     pub output_files: Vec<NewFile>,

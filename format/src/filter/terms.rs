@@ -13,15 +13,20 @@ use crate::index_builder::IndexConfig;
 pub enum Algorithm {
     /// The legacy Bloom filter of format versions below 5.
     LegacyBloom,
+    /// The Bloom filter of format version 5 and later. A query reads one cache line.
     LocalBloom,
+    /// The Ribbon filter: smaller than a Bloom filter, and slower to build.
     Ribbon,
 }
 
 /// The content and the size of a filter.
 #[derive(Clone)]
 pub struct FilterConfig {
+    /// The kind of filter.
     pub algorithm: Algorithm,
+    /// The requested size of the filter for each key.
     pub bits_per_key: BitsPerKey,
+    /// True if whole keys, without timestamps, are added to the filter.
     pub whole_keys: bool,
     /// The prefix extractor whose prefixes are added too. `None`: no prefixes.
     pub prefix: Option<Arc<dyn PrefixExtractor>>,
@@ -59,6 +64,8 @@ pub struct FilterSummary {
 /// The kind of a block that the filter builder passes to `write`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FilterBlock {
+    /// A full filter, or one partition.
     Filter,
+    /// The index over the partitions of a filter.
     PartitionIndex,
 }

@@ -12,24 +12,32 @@ use crate::handle::BlockHandle;
 /// How far index keys are shortened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shortening {
+    /// Each index key is the last key of its block.
     None,
+    /// Index keys are shortened, except the key of the last block. RocksDB's default.
     Separators,
+    /// All index keys are shortened. The key of the last block becomes a short key after the last key.
     SeparatorsAndSuccessor,
 }
 
 /// The form of an index, except its kind.
 #[derive(Clone, Debug)]
 pub struct IndexConfig {
+    /// The order of the internal keys.
     pub order: InternalOrder,
+    /// Number of entries between two restart points of an index block.
     pub restart_interval: usize,
     /// Whether keys may be stored without trailers (format version 3 and later).
     pub user_keys: bool,
     /// Whether handles may be stored as differences (format version 4 and later).
     pub delta_values: bool,
+    /// How far index keys are shortened.
     pub shortening: Shortening,
     /// Number of timestamp bytes in user keys. `persist_timestamps` says whether they are stored.
     pub timestamp_size: usize,
+    /// True if keys are stored with their timestamps.
     pub persist_timestamps: bool,
+    /// The limit below which a block is marked as uniform: see [`crate::block_builder::BlockConfig`].
     pub uniform_cv_threshold: f64,
 }
 
@@ -41,9 +49,13 @@ impl IndexConfig {
 
 /// The kind of index.
 pub enum IndexKind {
+    /// One block: separator to handle.
     BinarySearch,
+    /// One block: separator to handle and first internal key of the data block.
     BinarySearchWithFirstKey,
+    /// Partitions, and a top level over the partitions. The policy decides where a partition ends.
     TwoLevel(CutPolicy),
+    /// One block, and two blocks that lead from a prefix of this prefix extractor to data blocks.
     Hash(Arc<dyn PrefixExtractor>),
 }
 
@@ -56,6 +68,7 @@ pub struct IndexSummary {
     pub size: u64,
     /// Number of partitions; 0 if the index is not partitioned.
     pub partitions: u64,
+    /// Payload bytes of the top level before compression; 0 if the index is not partitioned.
     pub top_level_size: u64,
     /// Number of blocks that are marked as uniform.
     pub uniform_blocks: u64,

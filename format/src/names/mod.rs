@@ -52,8 +52,11 @@ pub enum FileName {
     Blob(FileNumber),
     /// `MANIFEST-000012`
     Manifest(FileNumber),
+    /// `CURRENT`
     Current,
+    /// `IDENTITY`
     Identity,
+    /// `LOCK`
     Lock,
     /// `OPTIONS-000012`
     Options(FileNumber),

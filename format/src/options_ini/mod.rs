@@ -24,14 +24,14 @@ pub const HEADER: &str = "# This is a RocksDB option file.\n#\n# For detailed fi
 /// The title of a section.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Title {
+    /// `[Version]`: the releases of RocksDB and of the file format.
     Version,
+    /// `[DBOptions]`: the options of the database.
     DbOptions,
     /// The options of the column family with this name.
     CfOptions(String),
-    TableOptions {
-        factory: String,
-        family: String,
-    },
+    /// The options of the table factory of a column family.
+    TableOptions { factory: String, family: String },
 }
 
 impl std::fmt::Display for Title {

@@ -12,7 +12,9 @@ pub struct Version(pub [u32; 3]);
 /// One section and its statements, in file order and without repeated statements.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Section {
+    /// The title of the section.
     pub title: Title,
+    /// Names and values in file order. If a name is repeated, the first value counts.
     pub statements: Vec<(String, String)>,
     /// The line number of the section's title; the first line of the file is 1.
     pub line: usize,
@@ -22,8 +24,11 @@ pub struct Section {
 /// first, no column family occurs twice, and each table section follows its column family.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sections {
+    /// The release that wrote the file; 0.0.0 if the file does not state the release.
     pub rocksdb_version: Version,
+    /// The version of the file format; 0.0.0 if the file does not state the version.
     pub options_file_version: Version,
+    /// All sections in file order, the version section too.
     pub sections: Vec<Section>,
 }
 
@@ -122,7 +127,9 @@ fn parse_lines(text: &str, at_byte: &mut usize) -> Result<Sections> {
 /// The content of a line of the text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Line<'a> {
+    /// A title in brackets.
     Section(Title),
+    /// A name and a value, without the white space around them. Escapes are not resolved.
     Statement { name: &'a str, value: &'a str },
 }
 

@@ -55,7 +55,9 @@ impl Digest {
 pub struct Mark {
     /// The number of the WAL; 0 is the WAL that contains the mark.
     pub wal_number: u64,
+    /// The number of bytes from the start of the WAL.
     pub bytes: u64,
+    /// The digest of all whole physical records in these bytes.
     pub digest: u32,
 }
 
@@ -89,6 +91,7 @@ pub fn is_mark(bytes: &[u8]) -> bool {
 /// The marks in one record of log data.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Marks {
+    /// The durable parts of WALs.
     pub durable: Vec<Mark>,
     /// The durable part of the MANIFEST with that number.
     pub manifest: Option<Mark>,

@@ -102,7 +102,9 @@ pub trait StreamDecompressor: Send {
 /// The end of the previous WAL, as the writer of this WAL knew it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Predecessor {
+    /// The number in the name of the previous WAL.
     pub wal_number: u64,
+    /// The size of the previous WAL in bytes.
     pub size_bytes: u64,
     /// The sequence number in the header of its last batch. 0: it had no batch.
     pub last_seqno_recorded: SequenceNumber,
@@ -116,6 +118,8 @@ impl Predecessor {
         put_u64(out, self.last_seqno_recorded);
     }
 
+    /// Decodes the payload of a predecessor record.
+    ///
     /// # Errors
     /// Corruption if fields are missing. Bytes after the fields are ignored.
     pub fn decode(payload: &[u8]) -> Result<Self> {

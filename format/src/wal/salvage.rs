@@ -23,6 +23,7 @@ pub struct SalvageFault {
     pub offset: u64,
     /// Number of skipped bytes; 0 if the record was repaired.
     pub lost_bytes: u64,
+    /// The description of the fault for a report.
     pub what: String,
     /// True if no whole record follows in the file. A torn tail looks like this too.
     pub at_end: bool,

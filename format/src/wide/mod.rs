@@ -22,9 +22,11 @@ pub const DEFAULT_COLUMN: &[u8] = b"";
 /// One column. Its bytes are borrowed from the entity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Column<'a> {
+    /// The name of the column. The default column has the empty name.
     pub name: &'a [u8],
     /// The value, or an encoded [`crate::blob::BlobIndex`] if `is_blob` is true.
     pub value: &'a [u8],
+    /// True if the value is in a blob file.
     pub is_blob: bool,
 }
 

@@ -245,6 +245,8 @@ impl BackupEngine {
 }
 
 impl State {
+    /// Returns the description of a backup that can be restored.
+    ///
     /// # Errors
     /// The reason why the backup is corrupt; NotFound if there is none.
     fn find(&self, id: BackupId) -> Result<&Meta> {

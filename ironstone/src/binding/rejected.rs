@@ -51,6 +51,8 @@ impl Rejected {
         }
     }
 
+    /// Checks that no option is rejected. Reports the first rejected option by name.
+    ///
     /// # Errors
     /// InvalidArgument for a number that is not a value, NotSupported for a feature that is not built. The message names
     /// the option.

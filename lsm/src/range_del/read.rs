@@ -162,6 +162,8 @@ impl Coverage for FragmentCover {
 /// Opens an SST file to read its range tombstones. Implemented by a caller that may read files. `None`: the
 /// file has none.
 pub trait OpenTombstones {
+    /// Opens the SST file and returns its range tombstones. `None`: the file has no range tombstone.
+    ///
     /// # Errors
     /// The errors of opening and reading the SST file.
     fn open(&mut self, file: &FileMetaData) -> Result<Option<Arc<FragmentedTombstones>>>;

@@ -62,6 +62,8 @@ unsafe impl<V: Send + Sync + 'static> Sync for Cache<V> {}
 const RESERVATION_STEP: usize = 256 << 10;
 
 impl<V: Send + Sync + 'static> Cache<V> {
+    /// Makes an empty cache. Each shard gets an equal part of the capacity, rounded up.
+    ///
     /// # Errors
     /// `InvalidArgument` for options out of range.
     pub fn new(options: CacheOptions) -> Result<Arc<Cache<V>>> {

@@ -106,6 +106,8 @@ impl PlainTableOptions {
         set(PLAIN_OPTIONS, self, name, text)
     }
 
+    /// Checks the ranges of `hash_table_ratio` and `bloom_bits_per_key`: 0 or more.
+    ///
     /// # Errors
     /// InvalidArgument for values on which RocksDB fails an assertion.
     pub fn validate(&self) -> Result<()> {
@@ -128,6 +130,8 @@ impl CuckooTableOptions {
         set(CUCKOO_OPTIONS, self, name, text)
     }
 
+    /// Checks the range of `hash_table_ratio`: above 0.
+    ///
     /// # Errors
     /// InvalidArgument for values with which RocksDB's writer divides by zero or never ends.
     pub fn validate(&self) -> Result<()> {

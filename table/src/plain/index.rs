@@ -151,6 +151,8 @@ pub(super) fn offset_in(list: &[u8], index: usize) -> u64 {
 }
 
 impl Index {
+    /// Parses the index block of a plain table: number of buckets, number of prefixes, buckets.
+    ///
     /// # Errors
     /// Corruption if the block is too short for its buckets.
     pub(super) fn parse(bytes: Vec<u8>) -> Result<Index> {

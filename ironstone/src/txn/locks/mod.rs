@@ -142,6 +142,8 @@ impl LockManager {
         }
     }
 
+    /// Adds the wait of the owner for the transactions `by` to the graph of waits.
+    ///
     /// # Errors
     /// Busy with `Deadlock` if the wait would never end.
     fn enter_graph(&self, request: &Request<'_>, by: &[TransactionId]) -> Result<()> {

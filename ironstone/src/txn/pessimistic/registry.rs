@@ -27,6 +27,8 @@ struct Named {
 }
 
 impl Registry {
+    /// Registers the name of a transaction. The registry does not keep the transaction alive.
+    ///
     /// # Errors
     /// InvalidArgument if the name is taken.
     pub fn register(&self, name: &[u8], id: TransactionId, shared: &Arc<Shared>) -> Result<()> {

@@ -35,6 +35,9 @@ pub(super) struct Packer {
 }
 
 impl Packer {
+    /// Makes a packer for blocks of one compression type. With [`Compression::None`], blocks are stored as
+    /// they are.
+    ///
     /// # Errors
     /// NotSupported if this build does not have the compression type.
     pub(super) fn new(
