@@ -134,42 +134,57 @@ pub type rocksdb_batch_delete_cf_cb =
 /// Returns the length of the timestamps of a column family in bytes. 0: the column family has no timestamps.
 pub type rocksdb_ts_size_cb = unsafe extern "C" fn(state: *mut c_void, cfid: u32) -> usize;
 
+/// Runs when a flush starts. `info` is valid during the call only.
 pub type on_flush_begin_cb =
     unsafe extern "C" fn(state: *mut c_void, db: *mut rocksdb_t, info: *const rocksdb_flushjobinfo_t);
 
+/// Runs after a flush is committed. `info` is valid during the call only.
 pub type on_flush_completed_cb =
     unsafe extern "C" fn(state: *mut c_void, db: *mut rocksdb_t, info: *const rocksdb_flushjobinfo_t);
 
+/// Runs when a compaction starts. `info` is valid during the call only.
 pub type on_compaction_begin_cb =
     unsafe extern "C" fn(state: *mut c_void, db: *mut rocksdb_t, info: *const rocksdb_compactionjobinfo_t);
 
+/// Runs after a compaction ends, also if the compaction failed. `info` is valid during the call only.
 pub type on_compaction_completed_cb =
     unsafe extern "C" fn(state: *mut c_void, db: *mut rocksdb_t, info: *const rocksdb_compactionjobinfo_t);
 
+/// Runs when a subcompaction starts, on its thread. `info` is valid during the call only.
 pub type on_subcompaction_begin_cb =
     unsafe extern "C" fn(state: *mut c_void, info: *const rocksdb_subcompactionjobinfo_t);
 
+/// Runs when a subcompaction ends, on its thread. `info` is valid during the call only.
 pub type on_subcompaction_completed_cb =
     unsafe extern "C" fn(state: *mut c_void, info: *const rocksdb_subcompactionjobinfo_t);
 
+/// Runs after an ingested file is visible to readers. `info` is valid during the call only.
 pub type on_external_file_ingested_cb = unsafe extern "C" fn(
     state: *mut c_void,
     db: *mut rocksdb_t,
     info: *const rocksdb_externalfileingestioninfo_t,
 );
 
+/// Runs when a background error occurs. `reason` is RocksDB's number of the reason. `status` holds the error
+/// and is valid during the call only.
 pub type on_background_error_cb =
     unsafe extern "C" fn(state: *mut c_void, reason: u32, status: *mut rocksdb_status_ptr_t);
 
+/// Runs when the write stall of a column family changes between normal, delayed and stopped. `info` is valid
+/// during the call only.
 pub type on_stall_conditions_changed_cb =
     unsafe extern "C" fn(state: *mut c_void, info: *const rocksdb_writestallinfo_t);
 
+/// Runs when a memtable becomes immutable. `info` is valid during the call only.
 pub type on_memtable_sealed_cb =
     unsafe extern "C" fn(state: *mut c_void, info: *const rocksdb_memtableinfo_t);
 
+/// Receives a line of an info log and its level. `message` ends with a zero byte.
 pub type rocksdb_logger_logv_cb =
     unsafe extern "C" fn(state: *mut c_void, log_level: u32, message: *const c_char);
 
+/// Starts a job of a compaction service. Ironstone never calls the function: an open with a compaction service
+/// fails.
 pub type rocksdb_compaction_service_schedule_cb =
     unsafe extern "C" fn(
         state: *mut c_void,
@@ -178,6 +193,8 @@ pub type rocksdb_compaction_service_schedule_cb =
         input_len: usize,
     ) -> *mut rocksdb_compactionservice_scheduleresponse_t;
 
+/// Waits for a job of a compaction service. Ironstone never calls the function: an open with a compaction
+/// service fails.
 pub type rocksdb_compaction_service_wait_cb = unsafe extern "C" fn(
     state: *mut c_void,
     scheduled_job_id: *const c_char,
@@ -185,13 +202,18 @@ pub type rocksdb_compaction_service_wait_cb = unsafe extern "C" fn(
     result_len: *mut usize,
 ) -> c_int;
 
+/// Cancels the jobs of a compaction service that a thread waits for. Ironstone never calls the function.
 pub type rocksdb_compaction_service_cancel_awaiting_jobs_cb = unsafe extern "C" fn(state: *mut c_void);
 
+/// Reports to a compaction service that its files were installed. Ironstone never calls the function.
 pub type rocksdb_compaction_service_on_installation_cb =
     unsafe extern "C" fn(state: *mut c_void, scheduled_job_id: *const c_char, status: c_int);
 
+/// Runs during a backup after each part of the copied bytes. `callback_trigger_interval_size` is the size of a
+/// part in bytes.
 pub type rocksdb_create_backup_options_progress_cb = unsafe extern "C" fn(state: *mut c_void);
 
+/// Returns 1 if a backup must not copy the shared file. `relative_file` has `relative_file_len` bytes.
 pub type rocksdb_create_backup_options_exclude_files_cb =
     unsafe extern "C" fn(state: *mut c_void, relative_file: *const c_char, relative_file_len: usize) -> u8;
 
@@ -199,6 +221,9 @@ pub type rocksdb_create_backup_options_exclude_files_cb =
 pub type rocksdb_readoptions_table_filter_cb =
     unsafe extern "C" fn(state: *mut c_void, table_properties: *const rocksdb_table_properties_t) -> u8;
 
+/// Receives the column families before recovery replays the WALs. The ids ascend, and each id has the oldest
+/// WAL number that it needs. The names come in their own order, each with its id. All arrays are valid during
+/// the call only.
 pub type rocksdb_walfilter_column_family_log_number_map_cb = unsafe extern "C" fn(
     state: *mut c_void,
     column_family_ids: *const u32,
@@ -210,6 +235,8 @@ pub type rocksdb_walfilter_column_family_log_number_map_cb = unsafe extern "C" f
     column_family_name_count: usize,
 );
 
+/// Receives one WAL record during recovery and returns a constant `rocksdb_wal_filter_*`. To replace the
+/// record, fill `new_batch` and set `batch_changed` to 1. Both batches are valid during the call only.
 pub type rocksdb_walfilter_log_record_found_cb = unsafe extern "C" fn(
     state: *mut c_void,
     log_number: std::ffi::c_ulonglong,

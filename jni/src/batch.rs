@@ -18,6 +18,7 @@ pub struct BatchObject {
 }
 
 impl BatchObject {
+    /// Makes the object of a batch without a size limit.
     pub fn from_batch(batch: WriteBatch) -> Self {
         BatchObject { batch, max_bytes: 0 }
     }

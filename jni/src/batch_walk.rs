@@ -87,18 +87,31 @@ fn show(java: Java<'_>, object: JObject<'_>, record: &Record<'_>, is_first: bool
 
 /// The bits of RocksDB's `ContentFlags`.
 mod content {
+    /// A put.
     pub const PUT: i64 = 1 << 1;
+    /// A deletion.
     pub const DELETE: i64 = 1 << 2;
+    /// A single deletion.
     pub const SINGLE_DELETE: i64 = 1 << 3;
+    /// A merge operand.
     pub const MERGE: i64 = 1 << 4;
+    /// The marker at the start of a prepared section.
     pub const BEGIN_PREPARE: i64 = 1 << 5;
+    /// The marker at the end of a prepared section.
     pub const END_PREPARE: i64 = 1 << 6;
+    /// The marker of a commit.
     pub const COMMIT: i64 = 1 << 7;
+    /// The marker of a rollback.
     pub const ROLLBACK: i64 = 1 << 8;
+    /// A range deletion.
     pub const DELETE_RANGE: i64 = 1 << 9;
+    /// A value that is a reference to a blob file.
     pub const BLOB_INDEX: i64 = 1 << 10;
+    /// The marker at the start of a section of a transaction with the policy write-unprepared.
     pub const BEGIN_UNPREPARE: i64 = 1 << 11;
+    /// A wide-column entity.
     pub const PUT_ENTITY: i64 = 1 << 12;
+    /// A put with a write time.
     pub const TIMED_PUT: i64 = 1 << 13;
 }
 

@@ -51,22 +51,27 @@ unsafe impl Sync for Global {}
 pub struct Value(#[allow(dead_code, reason = "the JVM reads the value")] jvalue);
 
 impl Value {
+    /// Makes an argument of the Java type `byte`.
     pub fn byte(value: i8) -> Value {
         Value(jvalue { b: value })
     }
 
+    /// Makes an argument of the Java type `int`.
     pub fn int(value: i32) -> Value {
         Value(jvalue { i: value })
     }
 
+    /// Makes an argument of the Java type `long`.
     pub fn long(value: i64) -> Value {
         Value(jvalue { j: value })
     }
 
+    /// Makes an argument of the Java type `double`.
     pub fn double(value: f64) -> Value {
         Value(jvalue { d: value })
     }
 
+    /// Makes an argument of the Java type `boolean`.
     pub fn bool(value: bool) -> Value {
         Value(jvalue { z: u8::from(value) })
     }
@@ -91,14 +96,18 @@ impl From<JString<'_>> for Value {
 }
 
 impl Class {
+    /// Names a class in the form `java/lang/String`. The class is found at the first use.
     pub const fn new(name: &'static str) -> Class {
         Class { name, found: OnceLock::new() }
     }
 
+    /// Names a method of the class with its JNI descriptor, such as `(I)V`. The method is found at the first
+    /// use.
     pub const fn method(self, name: &'static str, descriptor: &'static str) -> Method {
         Method { class: self, name, descriptor, is_static: false, found: OnceLock::new() }
     }
 
+    /// Names a static method of the class with its JNI descriptor. The method is found at the first use.
     pub const fn static_method(self, name: &'static str, descriptor: &'static str) -> Method {
         Method { class: self, name, descriptor, is_static: true, found: OnceLock::new() }
     }

@@ -42,16 +42,19 @@ impl From<Stale> for Fault {
 }
 
 impl Fault {
+    /// Returns a `NullPointerException` for a null argument.
     #[cold]
     pub fn null() -> Fault {
         Fault::Other("java/lang/NullPointerException", "an argument is null".to_string())
     }
 
+    /// Returns an `IndexOutOfBoundsException` with this text.
     #[cold]
     pub fn bounds(text: String) -> Fault {
         Fault::Other("java/lang/IndexOutOfBoundsException", text)
     }
 
+    /// Returns an `IndexOutOfBoundsException` for a negative length.
     #[cold]
     pub fn negative(len: i32) -> Fault {
         Fault::bounds(format!("the length {len} is negative"))
@@ -63,6 +66,7 @@ impl Fault {
         Fault::Plain(text.to_string())
     }
 
+    /// Returns an `IllegalArgumentException` with this text.
     #[cold]
     pub fn illegal_argument(text: impl Into<String>) -> Fault {
         Fault::Other("java/lang/IllegalArgumentException", text.into())

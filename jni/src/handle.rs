@@ -105,6 +105,7 @@ pub struct Exclusive<T: 'static> {
 }
 
 impl Handle {
+    /// The handle of no object. Java objects have it before they are opened, and for null arguments.
     pub const NULL: Handle = Handle(0);
 
     /// Puts an object into the table.
@@ -125,6 +126,7 @@ impl Handle {
         Handle(((generation << GENERATION_SHIFT) | u64::from(number + 1)) as i64)
     }
 
+    /// Returns true for [`Handle::NULL`]. A handle of a closed object is not null.
     pub fn is_null(self) -> bool {
         self.0 == 0
     }

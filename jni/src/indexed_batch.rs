@@ -31,6 +31,7 @@ pub struct IndexedObject {
 }
 
 impl IndexedObject {
+    /// Makes the object of a batch. `owner` is set if the batch belongs to a transaction.
     pub fn new(batch: WriteBatchWithIndex, owner: Option<Arc<Children>>) -> Self {
         IndexedObject { batch, owner, plain: Handle::NULL }
     }

@@ -61,22 +61,29 @@ impl IteratorObject {
         IteratorObject { iter, tracer: None }
     }
 
+    /// Makes the iterator of a column family. An error becomes the status of the iterator.
     pub fn family(iter: Result<Box<DbIterator>>, bounds: Bounds) -> Self {
         IteratorObject::new(iter.map(|iter| Kind::Family(iter, bounds)))
     }
 
+    /// Makes the iterator of a column family with a time to live. The iterator hides the write time at the end
+    /// of each value.
     pub fn ttl(iter: Result<Box<DbIterator>>) -> Self {
         IteratorObject::new(iter.map(Kind::Ttl))
     }
 
+    /// Makes the iterator of a column family under a transaction or a batch. An error becomes the status of the
+    /// iterator.
     pub fn delta(iter: Result<BaseDeltaIter>) -> Self {
         IteratorObject::new(iter.map(|iter| Kind::Delta(Box::new(iter))))
     }
 
+    /// Makes the iterator over the records of a batch.
     pub fn records(iter: RecordIter) -> Self {
         IteratorObject::new(Ok(Kind::Records(Box::new(iter))))
     }
 
+    /// Makes the iterator over an SST file that no database owns.
     pub fn table(iter: SstFileIter) -> Self {
         IteratorObject::new(Ok(Kind::Table(Box::new(iter))))
     }

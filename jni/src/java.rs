@@ -42,6 +42,7 @@ macro_rules! references {
         pub struct $name<'j>(jobject, PhantomData<&'j ()>);
 
         impl<'j> $name<'j> {
+            /// The null reference.
             pub const NULL: Self = $name(std::ptr::null_mut(), PhantomData);
 
             /// # Safety
@@ -50,14 +51,17 @@ macro_rules! references {
                 $name(object, PhantomData)
             }
 
+            /// Returns the pointer of the JNI. The pointer is valid for `'j` only.
             pub fn raw(self) -> jobject {
                 self.0
             }
 
+            /// Returns true for the null reference of Java.
             pub fn is_null(self) -> bool {
                 self.0.is_null()
             }
 
+            /// Returns the same reference as a reference to an object of any class.
             pub fn object(self) -> JObject<'j> {
                 JObject(self.0, PhantomData)
             }
@@ -118,6 +122,7 @@ impl<'j> Java<'j> {
         Java { env, life: PhantomData }
     }
 
+    /// Returns the pointer of the environment. The pointer is valid in this thread only.
     #[inline]
     pub fn raw(self) -> *mut JNIEnv {
         self.env

@@ -26,10 +26,12 @@ pub struct SliceObject {
 }
 
 impl SliceObject {
+    /// Makes a slice that owns these bytes.
     pub fn copied(bytes: Vec<u8>) -> Self {
         SliceObject { bytes, start: 0 }
     }
 
+    /// Returns the bytes without the removed prefix.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes[self.start..]
     }

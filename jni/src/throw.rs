@@ -59,6 +59,7 @@ thread_local! {
 pub struct Running<'j>(Java<'j>);
 
 impl<'j> Running<'j> {
+    /// Counts the native from now until the drop of the result.
     #[inline]
     pub fn start(java: Java<'j>) -> Self {
         DEPTH.set(DEPTH.get() + 1);

@@ -227,6 +227,7 @@ impl Tracer {
         }
     }
 
+    /// Starts a trace and writes its first record. Ends a trace that runs already.
     pub fn start(&self, trace: Trace) {
         let mut trace = trace;
         trace.write(Kind::Begin, HEADER);
@@ -237,6 +238,10 @@ impl Tracer {
         }
     }
 
+    /// Ends the trace.
+    ///
+    /// # Errors
+    /// IOError if no trace runs. Errors of the writer are not reported.
     pub fn end(&self) -> Result<()> {
         self.is_on.store(false, Ordering::Release);
         let trace = self.trace.lock().take();

@@ -438,41 +438,68 @@ typedef void (*rocksdb_batch_put_cf_cb)(void* state, uint32_t cfid, const char* 
 typedef void (*rocksdb_batch_delete_cf_cb)(void* state, uint32_t cfid, const char* k, size_t klen);
 /* Returns the length of the timestamps of a column family in bytes. 0: the column family has no timestamps. */
 typedef size_t (*rocksdb_ts_size_cb)(void* state, uint32_t cfid);
+/* Runs when a flush starts. `info` is valid during the call only. */
 typedef void (*on_flush_begin_cb)(void* state, rocksdb_t* db, const rocksdb_flushjobinfo_t* info);
+/* Runs after a flush is committed. `info` is valid during the call only. */
 typedef void (*on_flush_completed_cb)(void* state, rocksdb_t* db,
     const rocksdb_flushjobinfo_t* info);
+/* Runs when a compaction starts. `info` is valid during the call only. */
 typedef void (*on_compaction_begin_cb)(void* state, rocksdb_t* db,
     const rocksdb_compactionjobinfo_t* info);
+/* Runs after a compaction ends, also if the compaction failed. `info` is valid during the call only. */
 typedef void (*on_compaction_completed_cb)(void* state, rocksdb_t* db,
     const rocksdb_compactionjobinfo_t* info);
+/* Runs when a subcompaction starts, on its thread. `info` is valid during the call only. */
 typedef void (*on_subcompaction_begin_cb)(void* state, const rocksdb_subcompactionjobinfo_t* info);
+/* Runs when a subcompaction ends, on its thread. `info` is valid during the call only. */
 typedef void (*on_subcompaction_completed_cb)(void* state,
     const rocksdb_subcompactionjobinfo_t* info);
+/* Runs after an ingested file is visible to readers. `info` is valid during the call only. */
 typedef void (*on_external_file_ingested_cb)(void* state, rocksdb_t* db,
     const rocksdb_externalfileingestioninfo_t* info);
+/* Runs when a background error occurs. `reason` is RocksDB's number of the reason. `status` holds the error
+   and is valid during the call only. */
 typedef void (*on_background_error_cb)(void* state, uint32_t reason, rocksdb_status_ptr_t* status);
+/* Runs when the write stall of a column family changes between normal, delayed and stopped. `info` is valid
+   during the call only. */
 typedef void (*on_stall_conditions_changed_cb)(void* state, const rocksdb_writestallinfo_t* info);
+/* Runs when a memtable becomes immutable. `info` is valid during the call only. */
 typedef void (*on_memtable_sealed_cb)(void* state, const rocksdb_memtableinfo_t* info);
+/* Receives a line of an info log and its level. `message` ends with a zero byte. */
 typedef void (*rocksdb_logger_logv_cb)(void* state, uint32_t log_level, const char* message);
+/* Starts a job of a compaction service. Ironstone never calls the function: an open with a compaction service
+   fails. */
 typedef rocksdb_compactionservice_scheduleresponse_t* (*rocksdb_compaction_service_schedule_cb)(void* state,
     const rocksdb_compactionservice_jobinfo_t* info, const char* compaction_service_input,
     size_t input_len);
+/* Waits for a job of a compaction service. Ironstone never calls the function: an open with a compaction
+   service fails. */
 typedef int (*rocksdb_compaction_service_wait_cb)(void* state, const char* scheduled_job_id,
     char** result, size_t* result_len);
+/* Cancels the jobs of a compaction service that a thread waits for. Ironstone never calls the function. */
 typedef void (*rocksdb_compaction_service_cancel_awaiting_jobs_cb)(void* state);
+/* Reports to a compaction service that its files were installed. Ironstone never calls the function. */
 typedef void (*rocksdb_compaction_service_on_installation_cb)(void* state,
     const char* scheduled_job_id, int status);
+/* Runs during a backup after each part of the copied bytes. `callback_trigger_interval_size` is the size of a
+   part in bytes. */
 typedef void (*rocksdb_create_backup_options_progress_cb)(void* state);
+/* Returns 1 if a backup must not copy the shared file. `relative_file` has `relative_file_len` bytes. */
 typedef unsigned char (*rocksdb_create_backup_options_exclude_files_cb)(void* state,
     const char* relative_file, size_t relative_file_len);
 /* Returns 1 if an iterator may read the table with these properties. */
 typedef unsigned char (*rocksdb_readoptions_table_filter_cb)(void* state,
     const rocksdb_table_properties_t* table_properties);
+/* Receives the column families before recovery replays the WALs. The ids ascend, and each id has the oldest
+   WAL number that it needs. The names come in their own order, each with its id. All arrays are valid during
+   the call only. */
 typedef void (*rocksdb_walfilter_column_family_log_number_map_cb)(void* state,
     const uint32_t* column_family_ids, const uint64_t* log_numbers,
     size_t column_family_log_number_count, const char* const* column_family_names,
     const size_t* column_family_name_lengths, const uint32_t* column_family_name_ids,
     size_t column_family_name_count);
+/* Receives one WAL record during recovery and returns a constant `rocksdb_wal_filter_*`. To replace the
+   record, fill `new_batch` and set `batch_changed` to 1. Both batches are valid during the call only. */
 typedef int (*rocksdb_walfilter_log_record_found_cb)(void* state, unsigned long long log_number,
     const char* log_file_name, size_t log_file_name_len, const rocksdb_writebatch_t* batch,
     rocksdb_writebatch_t* new_batch, unsigned char* batch_changed);

@@ -134,6 +134,7 @@ impl<T> Out<T> {
         Out(place)
     }
 
+    /// Writes the result to the place of the caller. Does nothing if the pointer is null.
     pub fn set(&self, value: T) {
         if !self.0.is_null() {
             // SAFETY: the place is not null, and by the contract of `new` it is writable and used by this call only.
@@ -141,6 +142,7 @@ impl<T> Out<T> {
         }
     }
 
+    /// Returns true if the caller passed null and wants no result.
     pub fn is_null(&self) -> bool {
         self.0.is_null()
     }
@@ -172,6 +174,7 @@ pub struct Ranges<'a> {
 }
 
 impl<'a> Ranges<'a> {
+    /// Returns each range as start and limit. If one array is longer, the rest of the array is left out.
     pub fn iter(&self) -> impl Iterator<Item = (&'a [u8], &'a [u8])> {
         self.starts.0.iter().copied().zip(self.limits.0.iter().copied())
     }

@@ -99,6 +99,8 @@ impl<T> Return for ConstOwned<T> {
 pub struct Ref<T>(*const T);
 
 impl<T> Ref<T> {
+    /// Makes the pointer. The caller of the C function must not use the pointer after the handle of `value` is
+    /// destroyed.
     pub fn new(value: &T) -> Self {
         Ref(value)
     }

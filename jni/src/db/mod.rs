@@ -240,6 +240,7 @@ impl InFamily {
         Ok(InFamily::Viewed(family, front))
     }
 
+    /// Returns the column family of the engine.
     #[inline]
     pub fn get<'a>(&'a self, db: &'a DatabaseObject) -> &'a Arc<Family> {
         match self {
