@@ -163,7 +163,7 @@ impl Owner {
         self.waiting.lock().clone()
     }
 
-    /// Records the lock for which the transaction waits. The default value ends the wait.
+    /// Records the lock for which the transaction waits, for other threads. The default value means no wait.
     pub fn set_waiting(&self, waiting: WaitingFor) {
         *self.waiting.lock() = waiting;
     }
