@@ -373,14 +373,15 @@ impl Queue {
     /// when the group can take no more writers, or after `limit`.
     #[cold]
     fn gather(&self, inner: &mut MutexGuard<'_, Inner>, gather: &mut Gather, limit: Duration) {
+        // A second group takes all later writers.
+        if inner.waiting.len() != 1 {
+            return;
+        }
         let _step = Step::begin(Cause::WriteGroup);
         let before = inner.first_syncs();
-        // A second group takes all later writers.
-        if inner.waiting.len() == 1 {
-            inner.wanted = gather.expected();
-            wait_briefly(&self.gathered, inner, limit);
-            inner.wanted = 0;
-        }
+        inner.wanted = gather.expected();
+        wait_briefly(&self.gathered, inner, limit);
+        inner.wanted = 0;
         gather.record_wait(before, inner.first_syncs());
     }
 
@@ -607,9 +608,10 @@ impl Queue {
 }
 
 impl Inner {
-    /// How many writers of the first group asked for a sync; 0 without a group.
+    /// How many writers of the first group asked for a sync; 0 without a group, and for a writer that must be alone: the
+    /// writer never joins another group.
     fn first_syncs(&self) -> usize {
-        self.waiting.front().map_or(0, |group| group.syncs)
+        self.waiting.front().filter(|group| group.may_gather()).map_or(0, |group| group.syncs)
     }
 
     /// Calls the leader of the first group, if a group waits. The group stays open until its leader takes the group.
@@ -699,7 +701,7 @@ impl Group {
     }
 
     /// Returns true if a wait for more writers can save a sync.
-    fn may_gather(&self) -> bool {
+    pub(super) fn may_gather(&self) -> bool {
         self.flags.sync && !self.alone
     }
 

@@ -493,7 +493,7 @@ impl Writer {
         let _time = PerfTimer::start(PerfCounter::WritePreAndPostProcessTime);
         leader_state.last_seq += seqs;
         leader_state.ticket += 1;
-        leader_state.gather.record_group(group.syncs);
+        leader_state.gather.record_group(if group.may_gather() { group.syncs } else { 0 });
         self.count_group(bytes as u64, count, writers);
         Ok(first)
     }
