@@ -147,7 +147,7 @@ fn check_record(record: &Record<'_>, family: &Family) -> Result<()> {
     }
     match record {
         Record::Merge { .. } if family.pin().parts.merge_operator.is_none() => {
-            Err(Error::invalid_argument(format!("merge_operator is not set for {family:?}")))
+            Err(Error::invalid_argument("Merge requires `ColumnFamilyOptions::merge_operator != nullptr`"))
         }
         Record::DeleteRange { .. } if value.len() < order.timestamp_size() => {
             Err(Error::invalid_argument(format!("a range end of {family:?} is shorter than its timestamp")))

@@ -161,6 +161,9 @@ impl Db {
                 Err(Error::shutdown_in_progress("the database is closed"))
             }
             Some(writing) => Ok(writing),
+            None if self.inner.tails.manifest.is_some() => {
+                Err(Error::not_supported("Not supported operation in secondary mode."))
+            }
             None => Err(Error::not_supported("Not supported operation in read only mode.")),
         }
     }
@@ -248,9 +251,9 @@ impl Db {
     /// NotSupported if the column family has no merge operator. The errors of [`Db::put`].
     pub fn merge(&self, family: &Family, key: &[u8], operand: &[u8], options: &WriteOptions) -> Result<()> {
         self.own(family)?;
-        // Checked here as in RocksDB's `DBImpl::Merge`. If a batch has the merge operand, only the read or a merge at
-        // write fails.
-        if family.options().merge_operator.is_none() {
+        // Checked here as in RocksDB's `DBImpl::Merge`. In a database with pessimistic transactions, the write of the
+        // batch fails with InvalidArgument, as in RocksDB.
+        if self.inner.guard.get().is_none() && family.options().merge_operator.is_none() {
             return Err(Error::not_supported("Provide a merge_operator when opening DB"));
         }
         self.single(options, |batch| {

@@ -275,7 +275,13 @@ impl Flushes {
         let waits_for_listeners = !self.schedule.pool().runs_here();
         // The call covers the memtables from here on, up to the memtables that the switch makes immutable. A call waits for
         // the listeners of these memtables alone, and without entries for none, as in RocksDB.
-        let oldest: Vec<u64> = families.iter().map(|family| family.state().oldest_memtable()).collect();
+        let before: Vec<_> = families
+            .iter()
+            .map(|family| {
+                let state = family.state();
+                (state.oldest_memtable(), state.mem_id)
+            })
+            .collect();
         writer.switch_for_flush(families, reason)?;
         if !wait {
             return Ok(());
@@ -285,8 +291,10 @@ impl Flushes {
         let only = if let [only] = families { Some(only) } else { None };
         let targets: Vec<_> = families
             .iter()
-            .zip(oldest)
-            .map(|(f, oldest)| (f.clone(), oldest..=f.state().mem_id.saturating_sub(1)))
+            .zip(before)
+            // A memtable that a concurrent writer made immutable after the switch has no entry of an earlier write, and may
+            // wait for the next full memtable.
+            .map(|(f, (oldest, active))| (f.clone(), oldest..=active.min(f.state().mem_id.saturating_sub(1))))
             .collect();
         self.schedule.pool().wait_until(|| {
             if let Err(error) = self.context.check_families(families) {

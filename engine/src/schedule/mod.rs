@@ -348,7 +348,11 @@ impl FlushRequests for Schedule {
         let mut due = families.to_vec();
         due.retain(|family| {
             let (mut own, parts) = (family.state(), family.parts());
-            let waits = automatic && own.retains_timestamps(&parts) && memtables_have_room(&own, &parts);
+            // A flush of fewer memtables than `min_write_buffer_number_to_merge` waits for the next full memtable.
+            let too_few =
+                !self.atomic_flush && !own.flush_due(parts.pick.min_write_buffer_number_to_merge, None);
+            let retains = own.retains_timestamps(&parts) && memtables_have_room(&own, &parts);
+            let waits = automatic && (too_few || retains);
             own.flush_requested |= !waits;
             !waits
         });

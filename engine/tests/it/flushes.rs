@@ -18,7 +18,7 @@ use ironstone_engine::options::{
     CompactRangeOptions, CompressionType, DbOptions, FamilyOptions, FlushOptions, WriteOptions,
 };
 
-use crate::basic::{get, options, put};
+use crate::basic::{get, open, options, put};
 
 /// Holds the first flush that starts until another flush of the column family has written its file.
 struct Hold {
@@ -518,4 +518,38 @@ fn a_wal_reserves_space_at_its_first_sync_and_not_at_an_append() {
     assert_eq!(reserved(), 1);
     db.put(&db.default_family().unwrap(), b"d", b"v", &synced).unwrap();
     assert_eq!(reserved(), 2);
+}
+
+#[test]
+fn full_memtables_wait_until_there_are_enough_to_merge() {
+    let env = Env::memory(3);
+    let mut family = FamilyOptions::default();
+    family
+        .update("write_buffer_size=65536;min_write_buffer_number_to_merge=2;max_write_buffer_number=4")
+        .unwrap();
+    let db = open(&env, family);
+    let default = db.default_family().unwrap();
+    let int = |name: &str| db.int_property(&default, name).unwrap();
+    let mut key = 0;
+    let mut fill_until = |immutable_memtables| {
+        while int("rocksdb.num-immutable-mem-table") != immutable_memtables {
+            key += 1;
+            put(&db, &format!("{key:06}"), &"v".repeat(1000));
+            assert!(key < 1000, "no memtable became immutable");
+        }
+    };
+    fill_until(1);
+    while env.executor.help() {}
+    assert_eq!(int("rocksdb.num-immutable-mem-table"), 1, "one full memtable is not flushed");
+    assert_eq!(db.property(&default, "rocksdb.num-files-at-level0").unwrap(), "0");
+    fill_until(0);
+    while env.executor.help() {}
+    assert_eq!(
+        db.property(&default, "rocksdb.num-files-at-level0").unwrap(),
+        "1",
+        "two memtables, one SST file"
+    );
+    fill_until(1);
+    db.flush(&[default.clone()], &FlushOptions::default()).unwrap();
+    assert_eq!(int("rocksdb.num-immutable-mem-table"), 0, "a manual flush waits for no other memtable");
 }
