@@ -187,7 +187,7 @@ impl Source {
         let raw = {
             let _time = PerfTimer::start(PerfCounter::BlockReadTime);
             let _cpu = CpuTimer::start(PerfCounter::BlockReadCpuTime);
-            self.raw(handle, window, ctx.limits.as_deref()).map_err(|e| self.blame(e, handle, kind))?
+            self.raw_or_kept(handle, window, ctx).map_err(|e| self.blame(e, handle, kind))?
         };
         if let Some(start) = start {
             self.counts.read_took(start.micros(), ctx);
@@ -256,18 +256,34 @@ impl Source {
         {
             return Ok(Cow::Borrowed(bytes));
         }
-        let Some(cache) = &self.persistent_cache else {
-            return self.read(handle.offset, len, limits).map(Cow::Owned);
+        self.read(handle.offset, len, limits).map(Cow::Owned)
+    }
+
+    /// Returns the bytes of a block with its trailer, from the persistent cache if the cache has them. A block that was read
+    /// from the file goes to the persistent cache, unless the read fills no cache.
+    fn raw_or_kept<'w>(
+        &self,
+        handle: BlockHandle,
+        window: Option<&'w mut dyn Window>,
+        ctx: &ReadCtx,
+    ) -> Result<Cow<'w, [u8]>> {
+        let limits = ctx.limits.as_deref();
+        let (Some(cache), None) = (&self.persistent_cache, &window) else {
+            return self.raw(handle, window, limits);
         };
         let key = self.cache_key(handle);
-        let held = cache.lookup(key, len);
-        self.counts.persistent_cache(held.is_some());
-        if let Some(bytes) = held {
+        let kept = cache.lookup(key, handle.size as usize + trailer::LEN);
+        self.counts.persistent_cache(kept.is_some());
+        if let Some(bytes) = kept {
             return Ok(Cow::Owned(bytes));
         }
-        let bytes = self.read(handle.offset, len, limits)?;
-        cache.insert(key, &bytes);
-        Ok(Cow::Owned(bytes))
+        let bytes = self.raw(handle, None, limits)?;
+        // A block that was read wrong must not stay in the cache.
+        if ctx.fill_cache && trailer::verify(self.checksum, self.base_context, handle.offset, &bytes).is_ok()
+        {
+            cache.insert(key, &bytes);
+        }
+        Ok(bytes)
     }
 
     /// Reads from the file within the limits of the read. Returns fewer bytes only at the end of the file.

@@ -74,7 +74,7 @@ struct Writer {
     next: u32,
     /// Bytes of all files.
     bytes: u64,
-    /// A file could not be created. The cache takes no more blocks.
+    /// A new file could not be created, or did not take its first block. The cache takes no more blocks.
     is_broken: bool,
 }
 
@@ -123,7 +123,11 @@ impl PersistentCache {
         let (place, read) = {
             let index = self.index.lock();
             let place = *index.blocks.get(&key)?;
-            let read = index.files.iter().find(|file| file.number == place.file)?.read.clone();
+            // The numbers of the files are contiguous.
+            let at = place.file.checked_sub(index.files.front()?.number)?;
+            let file = index.files.get(at as usize)?;
+            base::invariant!(file.number == place.file, "cache file {} lies at {at}", file.number);
+            let read = file.read.clone();
             (place, read)
         };
         if place.len as usize != len {
@@ -147,8 +151,10 @@ impl PersistentCache {
         let mut writer = self.writer.lock();
         let is_known = self.index.lock().blocks.contains_key(&key);
         if !is_known && !writer.is_broken && self.append(&mut writer, key, bytes).is_err() {
-            // The file ends with bytes that no block has. The next block starts a new file.
+            // The file ends with bytes that no block has, so the next block starts a new file. If the file took no block, the
+            // device is full or fails: more files would only take file descriptors.
             writer.file = None;
+            writer.is_broken |= self.index.lock().files.back().is_none_or(|newest| newest.bytes == 0);
         }
         drop(writer);
         self.is_adding.store(false, Ordering::Release);
@@ -179,6 +185,11 @@ impl PersistentCache {
         writer.bytes += len;
         let mut index = self.index.lock();
         let Some(newest) = index.files.back_mut() else { return Ok(()) };
+        base::invariant!(
+            newest.bytes == offset,
+            "a block at {offset} follows {} bytes of blocks",
+            newest.bytes
+        );
         newest.bytes += len;
         newest.keys.push(key);
         let place = Place { file: newest.number, offset, len: len as u32, checksum: crc32c::value(bytes) };
@@ -212,6 +223,10 @@ impl PersistentCache {
                 }
             }
             drop(index);
+            base::invariant!(
+                writer.bytes >= oldest.bytes,
+                "a cache file has more bytes than all cache files"
+            );
             writer.bytes = writer.bytes.saturating_sub(oldest.bytes);
             // A file that cannot be deleted is deleted by the next cache.
             let _ = self.fs.unlink(&self.path(oldest.number));
@@ -279,6 +294,17 @@ mod tests {
         cache.insert(key(1), b"first");
         fs.truncate(Path::new("/fast/cache/0.rc"), 3).unwrap();
         assert_eq!(cache.lookup(key(1), 5), None);
+    }
+
+    #[test]
+    fn a_full_device_makes_no_more_files() {
+        let fs = env::memory::MemoryFs::new(Env::posix().clock);
+        let cache = PersistentCache::open(Arc::new(fs.clone()), Path::new("/fast"), 1 << 20).unwrap();
+        cache.insert(key(1), b"first");
+        fs.set_capacity(5);
+        (2..50).for_each(|number| cache.insert(key(number), &[1; 4096]));
+        assert!(fs.list(Path::new("/fast/cache")).unwrap().len() <= 2);
+        assert_eq!(cache.lookup(key(1), 5).as_deref(), Some(&b"first"[..]));
     }
 
     #[test]
