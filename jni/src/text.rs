@@ -19,7 +19,7 @@ use base::{Error, Kind, Subcode};
 const RARE_TEXTS: [&str; 3] = ["Recovery in progress", "Recovery already in progress", "Deadline exceeded"];
 
 /// Pairs: the start of a message of the engine, and the whole text that RocksDB uses instead.
-const TEXTS: [(&str, &str); 17] = [
+const TEXTS: [(&str, &str); 12] = [
     ("no save point is set", ""),
     ("range deletions in a database with pessimistic transactions", ""),
     ("the write batch reached max_bytes", ""),
@@ -32,20 +32,18 @@ const TEXTS: [(&str, &str); 17] = [
     ("Invalid column family specified in write batch", "Invalid column family specified in write batch"),
     ("The list of files is empty", "external_files[0] is empty"),
     ("WriteBatch has wrong count", "WriteBatch has wrong count"),
-    ("bad WriteBatch Put", "bad WriteBatch Put"),
-    ("bad WriteBatch Delete at", "bad WriteBatch Delete"),
-    ("bad WriteBatch SingleDelete", "bad WriteBatch SingleDelete"),
-    ("bad WriteBatch DeleteRange", "bad WriteBatch DeleteRange"),
-    ("bad WriteBatch Merge", "bad WriteBatch Merge"),
 ];
 
 /// The operations of the engine on a file, with the words of RocksDB.
-const DOINGS: [(&str, &str); 6] = [
+const DOINGS: [(&str, &str); 9] = [
+    ("appending", "While appending to file"),
     ("creating a directory", "While mkdir if missing"),
     ("creating a file", "While open a file for appending"),
     ("listing a directory", "While opendir"),
     ("locking a file", "While lock file"),
     ("opening a file", "While opening a file for sequentially reading"),
+    ("removing a file", "while unlink() file"),
+    ("syncing", "While fdatasync"),
     ("reading a file's status", "while stat a file for size"),
 ];
 
@@ -54,6 +52,15 @@ pub fn state(error: &Error) -> String {
     let message = error.message();
     if let Some((_, text)) = TEXTS.iter().find(|(start, _)| message.starts_with(start)) {
         return (*text).to_string();
+    }
+    if message == "bad WriteBatch SingleDelete" {
+        return "bad WriteBatch Delete".to_string();
+    }
+    if message.starts_with("bad WriteBatch ") {
+        return message.to_string();
+    }
+    if error.subcode() == Subcode::ManualCompactionPaused {
+        return String::new();
     }
     match error.kind() {
         Kind::Busy | Kind::TimedOut | Kind::Expired | Kind::MergeInProgress => {
@@ -169,8 +176,10 @@ mod tests {
 
     #[test]
     fn the_subcode_is_no_part_of_the_text() {
-        let error = Error::incomplete("stopped").with_subcode(Subcode::ManualCompactionPaused);
+        let error = Error::incomplete("stopped").with_subcode(Subcode::NoSpace);
         assert_eq!(state(&error), "stopped");
+        let error = Error::incomplete("stopped").with_subcode(Subcode::ManualCompactionPaused);
+        assert_eq!(state(&error), "", "RocksDB gives a canceled compaction no text");
     }
 
     #[test]

@@ -183,6 +183,8 @@ impl DatabaseObject {
 /// directory of the database.
 fn secondary_options(options: Handle, path: &Path) -> Outcome<ironstone::Options> {
     let mut options = options.shared::<OptionSet>()?.for_open();
+    // A secondary instance keeps all SST files open, because the writer may delete them.
+    (options.db.max_open_files, options.db.open_files_async) = (-1, false);
     if options.db.info_log.is_none() {
         let log = LogFileOptions { level: options.db.info_log_level, ..LogFileOptions::default() };
         let env = &options.db.env;

@@ -1,6 +1,6 @@
 //! Work on the files of a database: live files, WALs, updates, compactions of chosen files, imports, the end of background work.
 
-use base::{Error, FileNumber, Result};
+use base::{Error, FileNumber, Kind, Result};
 use engine::db::{LiveFileKind, LiveFilesStorageInfoOptions, Update, Updates, WalFile, WalFileType};
 use ironstone::ExportImportFilesMetaData;
 
@@ -168,9 +168,13 @@ natives! {
         java.new_longs(&[slice(), slice()])?
     }
 
-    /// Stops background work before the close. The call always waits for running jobs. A later flush fails.
+    /// Stops background work before the close. With `wait`, the call waits for running jobs. A later flush fails.
     fn RocksDB_cancelAllBackgroundWork[_](db: Handle, wait: bool) {
-        database(db)?.cancel_background_work(wait)?;
+        match database(db)?.cancel_background_work(wait) {
+            // A database that is open for reading has no background work. The Java method declares no exception.
+            Err(error) if error.kind() == Kind::NotSupported => {}
+            done => done?,
+        }
     }
 
     fn RocksDB_clipColumnFamily[java](
