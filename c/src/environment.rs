@@ -142,24 +142,24 @@ c_api! {
         let _ = env;
     }
 
-    /// Does nothing: the threads keep their I/O priority.
+    /// Lowers the I/O priority of the threads of the pool for compactions.
     fn rocksdb_env_lower_thread_pool_io_priority(env: mut rocksdb_env_t) {
-        let _ = env;
+        env.env.executor.lower_priority(Pool::Low, true);
     }
 
-    /// Does nothing: the threads keep their I/O priority.
+    /// Lowers the I/O priority of the threads of the pool for flushes.
     fn rocksdb_env_lower_high_priority_thread_pool_io_priority(env: mut rocksdb_env_t) {
-        let _ = env;
+        env.env.executor.lower_priority(Pool::High, true);
     }
 
-    /// Does nothing: the threads keep their CPU priority.
+    /// Lowers the CPU priority of the threads of the pool for compactions.
     fn rocksdb_env_lower_thread_pool_cpu_priority(env: mut rocksdb_env_t) {
-        let _ = env;
+        env.env.executor.lower_priority(Pool::Low, false);
     }
 
-    /// Does nothing: the threads keep their CPU priority.
+    /// Lowers the CPU priority of the threads of the pool for flushes.
     fn rocksdb_env_lower_high_priority_thread_pool_cpu_priority(env: mut rocksdb_env_t) {
-        let _ = env;
+        env.env.executor.lower_priority(Pool::High, false);
     }
 
     /// Creates a directory. The parent must exist. It is not an error if the directory exists.

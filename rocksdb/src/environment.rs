@@ -63,15 +63,23 @@ impl Env {
     /// Has no effect: the close of a database already waits for its background jobs.
     pub fn join_all_threads(&mut self) {}
 
-    /// Has no effect: the threads keep their I/O priority.
-    pub fn lower_thread_pool_io_priority(&mut self) {}
+    /// Lowers the I/O priority of the threads for compactions.
+    pub fn lower_thread_pool_io_priority(&mut self) {
+        self.0.executor.lower_priority(Pool::Low, true);
+    }
 
-    /// Has no effect: the threads keep their I/O priority.
-    pub fn lower_high_priority_thread_pool_io_priority(&mut self) {}
+    /// Lowers the I/O priority of the threads for flushes.
+    pub fn lower_high_priority_thread_pool_io_priority(&mut self) {
+        self.0.executor.lower_priority(Pool::High, true);
+    }
 
-    /// Has no effect: the threads keep their CPU priority.
-    pub fn lower_thread_pool_cpu_priority(&mut self) {}
+    /// Lowers the CPU priority of the threads for compactions.
+    pub fn lower_thread_pool_cpu_priority(&mut self) {
+        self.0.executor.lower_priority(Pool::Low, false);
+    }
 
-    /// Has no effect: the threads keep their CPU priority.
-    pub fn lower_high_priority_thread_pool_cpu_priority(&mut self) {}
+    /// Lowers the CPU priority of the threads for flushes.
+    pub fn lower_high_priority_thread_pool_cpu_priority(&mut self) {
+        self.0.executor.lower_priority(Pool::High, false);
+    }
 }
