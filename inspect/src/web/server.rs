@@ -141,6 +141,7 @@ impl Server {
             let Ok(connection) = stream.try_clone() else { continue };
             let thread = std::thread::Builder::new().name("page".to_string()).spawn(move || {
                 let _slot = slot;
+                let _closes = stream.try_clone().ok().map(Closes);
                 answer(stream, &secrets, &site, limit);
             });
             pages.remove_ended();
@@ -149,6 +150,15 @@ impl Server {
             }
         }
         Ok(())
+    }
+}
+
+/// Closes a connection at the drop, also after a panic: [`Pages`] has a descriptor of the connection too.
+struct Closes(TcpStream);
+
+impl Drop for Closes {
+    fn drop(&mut self) {
+        let _ = self.0.shutdown(std::net::Shutdown::Both);
     }
 }
 
