@@ -29,7 +29,7 @@ impl Beside {
     pub fn open(
         flags: &Flags,
         path: &Path,
-        options: Options,
+        mut options: Options,
         families: Vec<FamilyDescriptor>,
     ) -> Result<Option<Beside>> {
         let (secondary, follower) = (flags.bool("use_secondary_db"), flags.bool("open_as_follower"));
@@ -66,6 +66,8 @@ impl Beside {
             path => PathBuf::from(path),
         };
         options.db.env.fs.create_dir_all(&log_dir)?;
+        // A secondary instance keeps all SST files open, because the writer may delete them.
+        (options.db.max_open_files, options.db.open_files_async) = (-1, false);
         let secondary =
             Arc::new(Secondary::open_with_families(path, with_log(options, &log_dir)?, families)?);
         let period = Duration::from_secs(flags.count("secondary_update_interval"));
