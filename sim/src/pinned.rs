@@ -345,7 +345,7 @@ fn best_efforts_do_without_tables_of_the_family_of_statistics() {
 fn refused_once_damaged(world: &World, edit: &(std::path::PathBuf, u64)) {
     clear_within_the_edit_at(world, edit);
     let error = refused(world);
-    assert!(error.to_string().contains("damaged, not torn"), "{error}");
+    assert!(error.to_string().contains("corrupt, not torn"), "{error}");
 }
 
 fn refused(world: &World) -> ironstone::Error {
