@@ -235,8 +235,9 @@ pub type rocksdb_walfilter_column_family_log_number_map_cb = unsafe extern "C" f
     column_family_name_count: usize,
 );
 
-/// Receives one WAL record during recovery and returns a constant `rocksdb_wal_filter_*`. To replace the
-/// record, fill `new_batch` and set `batch_changed` to 1. Both batches are valid during the call only.
+/// Receives one WAL record during recovery and returns a constant `rocksdb_wal_filter_*`. To replace the record, fill
+/// `new_batch`, set `batch_changed` to 1, and return `rocksdb_wal_filter_continue_processing`. Both batches are valid
+/// during the call only.
 pub type rocksdb_walfilter_log_record_found_cb = unsafe extern "C" fn(
     state: *mut c_void,
     log_number: std::ffi::c_ulonglong,

@@ -498,8 +498,9 @@ typedef void (*rocksdb_walfilter_column_family_log_number_map_cb)(void* state,
     size_t column_family_log_number_count, const char* const* column_family_names,
     const size_t* column_family_name_lengths, const uint32_t* column_family_name_ids,
     size_t column_family_name_count);
-/* Receives one WAL record during recovery and returns a constant `rocksdb_wal_filter_*`. To replace the
-   record, fill `new_batch` and set `batch_changed` to 1. Both batches are valid during the call only. */
+/* Receives one WAL record during recovery and returns a constant `rocksdb_wal_filter_*`. To replace the record, fill
+   `new_batch`, set `batch_changed` to 1, and return `rocksdb_wal_filter_continue_processing`. Both batches are valid
+   during the call only. */
 typedef int (*rocksdb_walfilter_log_record_found_cb)(void* state, unsigned long long log_number,
     const char* log_file_name, size_t log_file_name_len, const rocksdb_writebatch_t* batch,
     rocksdb_writebatch_t* new_batch, unsigned char* batch_changed);

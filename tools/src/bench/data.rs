@@ -55,8 +55,8 @@ pub struct Values {
 }
 
 impl Values {
-    /// Makes the data that values are cut from: at least 1 MiB. Blocks of 100 bytes repeat a part of
-    /// `compression_ratio` of them. `same_percent` of the values are the start of the data.
+    /// Makes the data that values are cut from: at least 1 MiB. Each block of 100 bytes starts with
+    /// `100 * compression_ratio` random bytes and repeats them. `same_percent` of the values are the start of the data.
     pub fn new(sizes: Sizes, compression_ratio: f64, same_percent: u32) -> Values {
         let mut random = Random::new(301);
         let longest = match sizes {
