@@ -12,7 +12,9 @@ use crate::sync::Arc;
 /// The purpose of a new SST file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
+    /// A flush writes memtables.
     Flush,
+    /// A compaction writes its outputs.
     Compaction,
     /// Recovery writes a memtable that it filled from WALs.
     Open,
@@ -21,20 +23,35 @@ pub enum Purpose {
 /// The reason of a flush. The words are the words of RocksDB's `FlushReason`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum FlushReason {
+    /// RocksDB's reason without a name. Ironstone never uses the reason.
     Others,
+    /// A list of live files must hold all entries, for example for a checkpoint.
     GetLiveFiles,
+    /// The database closes.
     ShutDown,
+    /// An ingested file overlaps entries of memtables.
     ExternalFileIngestion,
+    /// A manual compaction covers entries of memtables.
     ManualCompaction,
+    /// All memtables together reach their memory limit.
     WriteBufferManager,
+    /// The active memtable reaches `write_buffer_size`.
     WriteBufferFull,
+    /// RocksDB's reason for a deletion of files. Ironstone never uses the reason.
     DeleteFiles,
+    /// RocksDB's reason for an automatic compaction. Ironstone never uses the reason.
     AutoCompaction,
+    /// The application called for the flush.
     ManualFlush,
+    /// A resume flushes memtables to clear a background error.
     ErrorRecovery,
+    /// RocksDB's reason for a repeated flush of a resume. Ironstone never uses the reason.
     ErrorRecoveryRetryFlush,
+    /// The live WALs reach `max_total_wal_size`.
     WalFull,
+    /// RocksDB's reason for flushes after a resume. Ironstone never uses the reason.
     CatchUpAfterErrorRecovery,
+    /// The memtable reaches `memtable_max_range_deletions` range tombstones.
     MemtableMaxRangeDeletions,
 }
 
@@ -65,34 +82,49 @@ impl FlushReason {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum ErrorReason {
+    /// A flush failed.
     Flush = 0,
+    /// A compaction failed.
     Compaction = 1,
+    /// The WAL failed during a write. The name is RocksDB's.
     WriteCallback = 2,
+    /// The insert into a memtable failed after the WAL append.
     MemTable = 3,
+    /// A commit to the MANIFEST failed outside of a flush and a compaction.
     ManifestWrite = 4,
+    /// RocksDB's reason for a failed flush without WAL. Ironstone reports `Flush` instead.
     FlushNoWal = 5,
+    /// RocksDB's reason for a failed commit without WAL. Ironstone reports `ManifestWrite` instead.
     ManifestWriteNoWal = 6,
+    /// An SST file could not be opened after the open of the database (`open_files_async`).
     AsyncFileOpen = 7,
 }
 
 /// The state of the writes to a column family: normal, delayed, or stopped.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum StallCondition {
+    /// Writers do not wait.
     #[default]
     Normal,
+    /// Writers are slowed to a rate.
     Delayed,
+    /// Writers wait until a flush or a compaction ends.
     Stopped,
 }
 
 /// An event of a database.
 #[derive(Clone, Debug)]
 pub enum Event {
+    /// The open begins to replay WALs.
     RecoveryStarted {
         job: JobId,
+        /// The numbers of the WALs, ascending.
         wal_files: Vec<u64>,
     },
+    /// The replay of the WALs has ended.
     RecoveryFinished {
         job: JobId,
+        /// The error that fails the open. `None` after success.
         error: Option<Error>,
     },
     /// The user has requested a flush of these column families, and the flush starts.
@@ -100,15 +132,20 @@ pub enum Event {
         families: Vec<Named>,
         reason: FlushReason,
     },
+    /// A flush job begins.
     FlushStarted(FlushStarted),
+    /// A flush is committed.
     FlushFinished(FlushFinished),
+    /// A compaction begins.
     CompactionStarted(CompactionStarted),
     /// A subcompaction begins. Emitted on the thread of the subcompaction. Every compaction that merges has at least
     /// one.
     SubcompactionStarted(Subcompaction),
+    /// A subcompaction has ended, on the thread of the subcompaction.
     SubcompactionFinished(Subcompaction),
     /// A compaction has written its SST files and will commit next. `lsm_state` is the state before the commit.
     CompactionPreCommit(CompactionFinished),
+    /// A compaction has ended, with success or with an error.
     CompactionFinished(CompactionFinished),
     /// A new SST file is created.
     TableCreationStarted {
@@ -118,6 +155,7 @@ pub enum Event {
         path: PathBuf,
         purpose: Purpose,
     },
+    /// An SST file was written, or its writing failed.
     TableCreated(TableCreated),
     /// A new blob file is created.
     BlobCreationStarted {
@@ -127,27 +165,35 @@ pub enum Event {
         path: PathBuf,
         purpose: Purpose,
     },
+    /// A blob file was written.
     BlobCreated(BlobCreated),
     /// An obsolete blob file was deleted, or its deletion failed.
     BlobDeleted {
         job: JobId,
         number: FileNumber,
         path: PathBuf,
+        /// The error of the deletion. `None` after success.
         error: Option<Error>,
     },
+    /// An obsolete SST file was deleted, or its deletion failed.
     FileDeleted {
         job: JobId,
         number: FileNumber,
         path: PathBuf,
+        /// The error of the deletion. `None` after success.
         error: Option<Error>,
     },
+    /// A compaction moved files to a lower level without a rewrite.
     TrivialMove {
         job: JobId,
         family: Named,
         destination_level: usize,
+        /// The number of moved files.
         files: usize,
+        /// The size of the moved files in bytes.
         bytes: u64,
     },
+    /// A background job or the WAL failed.
     BackgroundError {
         reason: ErrorReason,
         error: Error,
@@ -167,6 +213,7 @@ pub enum Event {
         from: StallCondition,
         to: StallCondition,
     },
+    /// A memtable became immutable.
     MemtableSealed {
         family: Named,
         /// The smallest sequence number of an entry in the memtable.
@@ -174,9 +221,12 @@ pub enum Event {
         /// Every entry that is written to the column family later has a larger sequence number than this one, or is in
         /// this memtable.
         earliest_sequence: SequenceNumber,
+        /// The number of entries, tombstones included.
         num_entries: u64,
+        /// The number of point tombstones.
         num_deletes: u64,
     },
+    /// A column family was dropped.
     FamilyDropped(Named),
     /// A flush or an automatic compaction has ended.
     JobPressureChanged(JobPressure),
@@ -234,9 +284,11 @@ impl Event {
 pub struct JobPressure {
     /// Compactions that have a slot, with the compactions that run.
     pub compaction_scheduled: usize,
+    /// Compactions that run.
     pub compaction_running: usize,
     /// Flushes that have a slot, with the flushes that run.
     pub flush_scheduled: usize,
+    /// Flushes that run.
     pub flush_running: usize,
     /// How near the column family under the most pressure is to a write stall, in percent. 100 or more delays writes.
     pub write_stall_proximity_percent: u64,
@@ -256,11 +308,17 @@ pub struct Named {
 pub struct FlushStarted {
     pub job: JobId,
     pub family: Named,
+    /// The number of memtables that the flush writes.
     pub num_memtables: usize,
+    /// The number of entries, range tombstones included.
     pub total_num_input_entries: u64,
+    /// The number of point tombstones.
     pub num_deletes: u64,
+    /// The size of the entries.
     pub total_data_size: u64,
+    /// The memory that the memtables use.
     pub memory_usage: u64,
+    /// The number of range tombstones.
     pub num_range_deletes: u64,
     pub reason: FlushReason,
 }
@@ -273,14 +331,19 @@ pub struct FlushFinished {
     pub reason: FlushReason,
     /// The new SST file. `None` if the flush dropped all entries of the memtables.
     pub file: Option<FileNumber>,
+    /// RocksDB's name of the compression of the new SST file.
     pub output_compression: String,
     /// The number of files on each level after the flush.
     pub lsm_state: Vec<usize>,
     /// The oldest and the newest blob file after the job. `None` without blob files.
     pub live_blob_files: Option<(FileNumber, FileNumber)>,
+    /// The number of immutable memtables that still wait for a flush.
     pub immutable_memtables: usize,
+    /// The smallest sequence number in `file`; 0 without a file.
     pub smallest_seqno: SequenceNumber,
+    /// The largest sequence number in `file`; 0 without a file.
     pub largest_seqno: SequenceNumber,
+    /// The stall that the number of level-0 files alone causes.
     pub stall: StallCondition,
     /// The path of `file`.
     pub path: Option<PathBuf>,
@@ -310,13 +373,17 @@ pub struct JobStats {
     pub elapsed_micros: u64,
     /// CPU time of the thread that started the compaction, in microseconds.
     pub cpu_micros: u64,
+    /// SST files that the compaction read.
     pub num_input_files: usize,
+    /// Input files that were on the output level.
     pub num_input_files_at_output_level: usize,
     /// SST files that the compaction wrote.
     pub num_output_files: usize,
     /// Blob files that the compaction wrote.
     pub num_output_files_blob: usize,
+    /// Entries that the compaction read.
     pub num_input_records: u64,
+    /// Entries in the output files.
     pub num_output_records: u64,
     /// Bytes of the input SST files.
     pub total_input_bytes: u64,
@@ -331,11 +398,15 @@ pub struct JobStats {
     /// Bytes of the keys and of the values that were read.
     pub total_input_raw_key_bytes: u64,
     pub total_input_raw_value_bytes: u64,
+    /// Tombstones among the entries that were read.
     pub num_input_deletion_records: u64,
     /// Tombstones that were dropped, because they had nothing left to delete.
     pub num_expired_deletion_records: u64,
+    /// Entries whose internal key did not decode.
     pub num_corrupt_keys: u64,
+    /// Single deletions that met no put.
     pub num_single_del_fallthru: u64,
+    /// Single deletions that met an entry other than a put.
     pub num_single_del_mismatch: u64,
 }
 
@@ -344,11 +415,14 @@ pub struct JobStats {
 pub struct CompactionStarted {
     pub job: JobId,
     pub family: Named,
+    /// RocksDB's word for the reason of the compaction.
     pub reason: &'static str,
     /// Level and file numbers.
     pub inputs: Vec<(usize, Vec<u64>)>,
     pub output_level: usize,
+    /// The score of the level at the pick. 1 or more makes a compaction due.
     pub score: f64,
+    /// Bytes of the input SST files.
     pub input_data_size: u64,
     /// `None` without snapshots.
     pub oldest_snapshot: Option<SequenceNumber>,
@@ -361,9 +435,11 @@ pub struct CompactionStarted {
 pub struct Subcompaction {
     pub job: JobId,
     pub family: Named,
+    /// RocksDB's word for the reason of the compaction.
     pub reason: &'static str,
     /// The index of the subcompaction, from 0.
     pub index: usize,
+    /// The lowest level number of the input files.
     pub base_input_level: usize,
     pub output_level: usize,
     /// The error of the subcompaction. `None` at its start, and after success.
@@ -375,22 +451,35 @@ pub struct Subcompaction {
 pub struct CompactionFinished {
     pub job: JobId,
     pub family: Named,
+    /// RocksDB's word for the reason of the compaction.
     pub reason: &'static str,
+    /// The error of the compaction. `None` after success.
     pub error: Option<Error>,
+    /// Time from start to end.
     pub compaction_time_micros: u64,
+    /// CPU time of the thread that started the compaction.
     pub compaction_time_cpu_micros: u64,
     pub output_level: usize,
+    /// The numbers of the output SST files.
     pub outputs: Vec<FileNumber>,
+    /// Bytes of the output SST files.
     pub total_output_size: u64,
+    /// Entries that the compaction read.
     pub num_input_records: u64,
+    /// Entries in the output files.
     pub num_output_records: u64,
+    /// The number of key ranges that ran in parallel.
     pub num_subcompactions: usize,
+    /// RocksDB's name of the compression of the outputs.
     pub output_compression: String,
+    /// Single deletions that met an entry other than a put.
     pub num_single_delete_mismatches: u64,
+    /// Single deletions that met no put.
     pub num_single_delete_fallthrough: u64,
     /// Key comparisons of the merging iterator. Divided by the input records, this is the number of comparisons for
     /// each record.
     pub num_merge_comparisons: u64,
+    /// The number of files on each level.
     pub lsm_state: Vec<usize>,
     /// The oldest and the newest blob file after the job. `None` without blob files.
     pub live_blob_files: Option<(FileNumber, FileNumber)>,
@@ -402,6 +491,7 @@ pub struct CompactionFinished {
     pub output_files: Vec<JobFile>,
     /// The table properties of the input files that are open and of the output files, by path.
     pub table_properties: BTreeMap<PathBuf, Arc<Properties>>,
+    /// The counts of the compaction.
     pub stats: JobStats,
     /// True if `abort_all_compactions` or a cancel flag ended the compaction.
     pub aborted: bool,
@@ -415,9 +505,11 @@ pub struct ExternalFileIngested {
     pub external_file_path: PathBuf,
     /// The path inside the database.
     pub internal_file_path: PathBuf,
+    /// The level on which the file was placed.
     pub level: usize,
     /// The sequence number of all entries of the file. 0: the entries keep their own sequence numbers.
     pub global_seqno: SequenceNumber,
+    /// The table properties of the file.
     pub properties: Arc<Properties>,
 }
 
@@ -430,15 +522,21 @@ pub struct TableCreated {
     pub number: FileNumber,
     /// The job that wrote the SST file.
     pub purpose: Purpose,
+    /// The size in bytes.
     pub file_size: u64,
+    /// The checksum of the whole file. Empty without `file_checksum_gen_factory`.
     pub file_checksum: Vec<u8>,
+    /// The name of the function that computed `file_checksum`.
     pub file_checksum_func_name: String,
+    /// The smallest sequence number of an entry.
     pub smallest_seqno: SequenceNumber,
+    /// The largest sequence number of an entry.
     pub largest_seqno: SequenceNumber,
     /// The oldest blob file that the SST file refers to.
     pub oldest_blob_file: Option<FileNumber>,
     /// The table properties. `None` if the file failed before its properties were known.
     pub properties: Option<Arc<Properties>>,
+    /// The error of the writing. `None` after success.
     pub error: Option<Error>,
 }
 
@@ -449,11 +547,14 @@ pub struct BlobCreated {
     pub family: Named,
     pub number: FileNumber,
     pub path: PathBuf,
+    /// The job that wrote the blob file.
     pub purpose: Purpose,
+    /// The number of records.
     pub total_blob_count: u64,
     /// Bytes of all records.
     pub total_blob_bytes: u64,
     /// Empty without `file_checksum_gen_factory`.
     pub file_checksum: Vec<u8>,
+    /// The name of the function that computed `file_checksum`.
     pub file_checksum_func_name: String,
 }
