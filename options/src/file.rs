@@ -47,10 +47,13 @@ impl Default for ReadConfig {
 /// The content of an OPTIONS file.
 #[derive(Clone, Default)]
 pub struct OptionsFile {
+    /// The release of RocksDB that the file names.
     pub rocksdb_version: Version,
+    /// The options of the database.
     pub db: DbOptions,
     /// The column families in the order of the file. The first is `default`.
     pub families: Vec<(String, FamilyOptions)>,
+    /// The objects that the caller must set before an open.
     pub missing: Vec<Missing>,
     /// The unknown options that were skipped.
     pub ignored: Vec<String>,
@@ -61,7 +64,9 @@ pub struct OptionsFile {
 pub struct Missing {
     /// The column family of the option. `None` for an option of the database.
     pub family: Option<String>,
+    /// The name of the option.
     pub option: String,
+    /// The name of the object in the file.
     pub object: String,
 }
 

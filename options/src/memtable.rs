@@ -26,8 +26,11 @@ pub enum MemtableFactory {
 /// The options of [`MemtableFactory::HashSkipList`]. They have no effect here: there is no hash table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HashSkipListOptions {
+    /// The ratio of nodes between two heights of RocksDB's skip lists. Default 4.
     pub branching_factor: i32,
+    /// The largest height of RocksDB's skip lists. Default 4.
     pub skiplist_height: i32,
+    /// The number of RocksDB's hash buckets. Default 1,000,000.
     pub bucket_count: usize,
 }
 
@@ -40,10 +43,15 @@ impl Default for HashSkipListOptions {
 /// The options of [`MemtableFactory::HashLinkList`]. They have no effect here: there is no hash table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HashLinkListOptions {
+    /// Makes RocksDB log the distribution of entries over buckets at a flush. Default true.
     pub log_when_flash: bool,
+    /// The number of entries of a bucket above which RocksDB logs the bucket. Default 4096.
     pub logging_threshold: i32,
+    /// The huge page size in bytes for RocksDB's buckets. Default 0: no huge pages.
     pub huge_page_size: usize,
+    /// The number of entries above which RocksDB's bucket becomes a skip list. Default 256.
     pub threshold: u32,
+    /// The number of RocksDB's hash buckets. Default 50,000.
     pub bucket_count: usize,
 }
 

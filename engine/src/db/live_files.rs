@@ -29,11 +29,17 @@ const OPTIONS_BYTES_MAX: u64 = 256 << 20;
 /// The kind of a live file, by RocksDB's `FileType`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum LiveFileKind {
+    /// A live WAL.
     Wal,
+    /// An SST file.
     Table,
+    /// The MANIFEST that CURRENT names.
     Manifest,
+    /// CURRENT.
     Current,
+    /// The OPTIONS file.
     Options,
+    /// A blob file.
     Blob,
 }
 
@@ -46,6 +52,7 @@ pub struct LiveFileStorageInfo {
     pub directory: PathBuf,
     /// The number in the name. 0: the name has no number (CURRENT).
     pub file_number: FileNumber,
+    /// What the file is. The kind selects its place in a backup.
     pub kind: LiveFileKind,
     /// Bytes that belong to the database at the time of the list. The file itself may be longer: see `trim_to_size`.
     pub size: u64,

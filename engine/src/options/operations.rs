@@ -68,6 +68,7 @@ pub struct ReadOptions {
     /// The longest duration of one access to an SST file. If an access took longer, the call returns
     /// `TimedOut`. Zero, the default: no limit.
     pub io_timeout: Duration,
+    /// Which places a read may use. Default `All`: memtables, block cache and files.
     pub read_tier: ReadTier,
     /// Charges accesses to SST files to the rate limiter of the database with this priority, if the rate limiter
     /// limits reads. Default `None`: accesses are not charged.
@@ -232,6 +233,7 @@ impl Default for FlushOptions {
 /// Options of a WAL flush.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct FlushWalOptions {
+    /// Also syncs the WALs. Default false.
     pub sync: bool,
     pub rate_limiter_priority: Option<IoPriority>,
 }
@@ -273,6 +275,7 @@ pub struct CompactRangeOptions {
     pub target_level: i32,
     /// The path of the output files, as an index into the paths of the column family. Default 0.
     pub target_path_id: u32,
+    /// Whether files on the bottommost level are rewritten. Default `IfHaveCompactionFilter`.
     pub bottommost_level_compaction: BottommostLevelCompaction,
     /// Starts the flush before the compaction at once, even if the flush causes a write stall; see
     /// [`FlushOptions::allow_write_stall`]. Default: false.
@@ -283,6 +286,7 @@ pub struct CompactRangeOptions {
     pub full_history_ts_low: Option<Vec<u8>>,
     /// A flag that the caller sets to cancel the compaction. Default `None`.
     pub canceled: Option<Arc<AtomicBool>>,
+    /// Whether garbage in blob files is collected. The default is the setting of the column family.
     pub blob_garbage_collection_policy: BlobGarbageCollectionPolicy,
     /// The age cutoff for garbage collection in blob files, from 0 to 1. Outside of this range, as by default: the
     /// option of the column family.
@@ -317,7 +321,9 @@ pub struct CompactionOptions {
     pub output_file_size_limit: u64,
     /// The largest number of subcompactions. 0, the default: the option `max_subcompactions` of the database.
     pub max_subcompactions: u32,
+    /// A flag that the caller sets to cancel the compaction. Default `None`.
     pub canceled: Option<Arc<AtomicBool>>,
+    /// The temperature of the output files. Default `Unknown`: the temperature that the column family chooses.
     pub output_temperature_override: Temperature,
     /// Moves the SST files without a rewrite, if possible. Default false.
     pub allow_trivial_move: bool,

@@ -80,13 +80,17 @@ impl Weight {
 /// One problem of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
+    /// The severity.
     pub weight: Weight,
+    /// The path of the file.
     pub file: PathBuf,
     /// Bytes from the start of the file. `None`: the problem concerns the whole file.
     pub offset: Option<u64>,
     /// The number of bytes that cannot be read.
     pub bytes: u64,
+    /// The column family of the file, if the repair knows it.
     pub family: Option<String>,
+    /// The finding, as a sentence for the report.
     pub what: String,
     /// The user keys between which entries are lost. Outer `None`: the range is unknown. Inner `None`: the range has
     /// no bound.
@@ -96,7 +100,9 @@ pub struct Problem {
 /// The problems that were found, and the actions that repaired them.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
+    /// The number of files that were read.
     pub num_files: u64,
+    /// The size of these files in bytes.
     pub num_bytes: u64,
     /// Entries that can be read, in SST files and WALs.
     pub num_rows: u64,

@@ -6,14 +6,23 @@ use crate::sync::{AtomicU64, Mutex, Ordering};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(usize)]
 pub enum DatabaseCounter {
+    /// Bytes that were appended to WALs.
     WalBytes,
+    /// Syncs of the WALs.
     WalSyncs,
+    /// Bytes of the write batches.
     UserBytes,
+    /// Changes in the write batches.
     UserKeys,
+    /// Write batches that a leader wrote for a follower.
     WritesByOther,
+    /// Write groups: each group is one write of its leader.
     WritesBySelf,
+    /// Write batches that went to the WAL.
     WritesWithWal,
+    /// Time in microseconds that writers waited for a write stall.
     StallMicros,
+    /// Waits because the memtables reached the limit of the write buffer manager.
     BufferManagerStops,
 }
 

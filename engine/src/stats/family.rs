@@ -6,18 +6,26 @@ use crate::sync::{Mutex, MutexGuard};
 /// The statistics of jobs, by output level or by pool.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LevelNumbers {
+    /// Time of the jobs in microseconds.
     pub micros: u64,
+    /// CPU time of the jobs in microseconds.
     pub cpu_micros: u64,
+    /// Bytes of the input SST files that were not on the output level.
     pub bytes_read_non_output_levels: u64,
+    /// Bytes of the input SST files on the output level.
     pub bytes_read_output_level: u64,
+    /// Bytes of the output SST files.
     pub bytes_written: u64,
     pub bytes_written_pre_compression: u64,
     /// Bytes of records that were read from blob files, and written to blob files.
     pub bytes_read_blob: u64,
     pub bytes_written_blob: u64,
+    /// Bytes of the SST files that trivial moves moved.
     pub bytes_moved: u64,
+    /// Entries that the jobs read.
     pub num_input_records: u64,
     pub num_dropped_records: u64,
+    /// Entries in the output files.
     pub num_output_records: u64,
     /// The number of jobs.
     pub count: u64,
@@ -72,8 +80,11 @@ impl LevelNumbers {
 /// The cause of a write stall of a column family.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StallCause {
+    /// Too many immutable memtables wait for flush (`max_write_buffer_number`).
     MemtableLimit,
+    /// Too many files are on level 0.
     L0FileCountLimit,
+    /// Too many bytes wait for compaction.
     PendingCompactionBytes,
 }
 
