@@ -1644,13 +1644,13 @@ extern ROCKSDB_LIBRARY_API void rocksdb_env_set_bottom_priority_background_threa
 extern ROCKSDB_LIBRARY_API int rocksdb_env_get_bottom_priority_background_threads(const rocksdb_env_t* env);
 /* Does nothing: the close of a database already waits for its background jobs. */
 extern ROCKSDB_LIBRARY_API void rocksdb_env_join_all_threads(rocksdb_env_t* env);
-/* Does nothing: the threads keep their I/O priority. */
+/* Lowers the I/O priority of the threads of the pool for compactions. */
 extern ROCKSDB_LIBRARY_API void rocksdb_env_lower_thread_pool_io_priority(rocksdb_env_t* env);
-/* Does nothing: the threads keep their I/O priority. */
+/* Lowers the I/O priority of the threads of the pool for flushes. */
 extern ROCKSDB_LIBRARY_API void rocksdb_env_lower_high_priority_thread_pool_io_priority(rocksdb_env_t* env);
-/* Does nothing: the threads keep their CPU priority. */
+/* Lowers the CPU priority of the threads of the pool for compactions. */
 extern ROCKSDB_LIBRARY_API void rocksdb_env_lower_thread_pool_cpu_priority(rocksdb_env_t* env);
-/* Does nothing: the threads keep their CPU priority. */
+/* Lowers the CPU priority of the threads of the pool for flushes. */
 extern ROCKSDB_LIBRARY_API void rocksdb_env_lower_high_priority_thread_pool_cpu_priority(rocksdb_env_t* env);
 /* Creates a directory. The parent must exist. It is not an error if the directory exists. */
 extern ROCKSDB_LIBRARY_API void rocksdb_create_dir_if_missing(rocksdb_env_t* env, const char* path,
