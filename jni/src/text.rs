@@ -76,11 +76,9 @@ pub fn state(error: &Error) -> String {
 /// Returns the text of a wrong call.
 fn call(error: &Error) -> String {
     let message = error.message();
-    if let Some(family) = message
-        .strip_prefix("column family ")
-        .and_then(|text| text.strip_suffix(" has no timestamps, but ReadOptions::timestamp is given"))
-    {
-        return format!("cannot call this method on column family {family} that does not enable timestamp");
+    // The engine also says where the timestamp is.
+    if let Some((call, _)) = message.split_once(" that does not enable timestamp: ") {
+        return format!("{call} that does not enable timestamp");
     }
     // The message lacks the name of the option with the wrong value, so take the name from the operation.
     match error.activity().and_then(|doing| doing.strip_prefix("setting option ")) {
