@@ -11,7 +11,7 @@ mod boundaries;
 mod merge;
 mod own;
 
-use base::{Error, FamilyId, Result, SequenceNumber, ValueType};
+use base::{Error, FamilyId, FileNumber, Result, SequenceNumber, ValueType};
 use format::batch::{Batch, Marker, Record};
 use mem::memtable::Inserted;
 use mem::write_buffer::WriteBufferManager;
@@ -59,6 +59,18 @@ pub struct Source<'a> {
 }
 
 impl Source<'_> {
+    /// Returns the settings for a batch that recovery read from this WAL.
+    pub fn recovered(wal: FileNumber) -> Self {
+        Source {
+            missing: Missing::Skip,
+            wal: Some(wal.0),
+            buffers: None,
+            merger: None,
+            protection: None,
+            numbering: Numbering::PerEntry,
+        }
+    }
+
     /// Returns the number of sequence numbers that an entry takes: 1, or 0 with [`Numbering::PerBatch`].
     #[inline]
     fn step(&self) -> u64 {

@@ -13,7 +13,11 @@ use lsm::pick::Reason;
 use super::{Compacted, CompactionTools, Job, outputs, piece, sum};
 use crate::commit::Committed;
 use crate::event::{CompactionFinished, CompactionStarted, Event, JobFile, JobStats, Purpose, Subcompaction};
-use crate::output::{OutputFile, compression_text, created, input_summary, level_summary, named, rates};
+use crate::options::Temperature;
+use crate::output::{
+    OutputFile, compression_text, created, files_by_level, input_summary, level_summary, live_blob_files,
+    named, rates,
+};
 use crate::stats::LevelNumbers;
 
 pub(super) fn started(t: &CompactionTools<'_>, job: &Job) {
@@ -120,12 +124,13 @@ pub(super) fn finished(
 ) -> Compacted {
     for file in outputs(done) {
         t.tools.events.info(format_args!(
-            "[{}] [JOB {}] Generated table #{}: {} keys, {} bytes, temperature: kUnknown",
+            "[{}] [JOB {}] Generated table #{}: {} keys, {} bytes, temperature: {}",
             job.family.name(),
             job.id,
             file.meta.number,
             file.properties.num_entries,
-            file.meta.size
+            file.meta.size,
+            Temperature::from_number(file.meta.temperature).unwrap_or_default().name()
         ));
         created(t.tools, job.id, &job.family, file, Purpose::Compaction);
     }
@@ -332,13 +337,8 @@ pub(super) fn report(
         num_single_delete_mismatches: stats.num_single_del_mismatch,
         num_single_delete_fallthrough: stats.num_single_del_fallthru,
         num_merge_comparisons: done.iter().map(|piece| piece.comparisons).sum(),
-        lsm_state: (0..version.num_levels()).map(|level| version.level(level).len()).collect(),
-        live_blob_files: version
-            .blobs()
-            .keys()
-            .next()
-            .copied()
-            .zip(version.blobs().keys().next_back().copied()),
+        lsm_state: files_by_level(&version),
+        live_blob_files: live_blob_files(&version),
         base_input_level: job.task.start_level(),
         input_files: input_files(job),
         output_files: outputs(done)

@@ -19,8 +19,8 @@ use crate::commit::{Change, Committed, Committer};
 use crate::event::{Event, FlushFinished, FlushReason, FlushStarted, StallCondition};
 use crate::family::{Family, FamilySet, FlushPick};
 use crate::output::{
-    JobTools, OutputFile, Purpose, compression_text, created, flush_compression, level_summary, named,
-    write_memtables,
+    JobTools, OutputFile, Purpose, compression_text, created, files_by_level, flush_compression,
+    level_summary, live_blob_files, named, write_memtables,
 };
 use crate::source::TableCache;
 use crate::stats::LevelNumbers;
@@ -357,13 +357,8 @@ fn finished(tools: &JobTools, job: JobId, part: &Part, reason: FlushReason) {
         reason,
         file: file.map(|f| f.meta.number),
         output_compression: compression_text(flush_compression(&part.family.parts())),
-        lsm_state: (0..version.num_levels()).map(|level| version.level(level).len()).collect(),
-        live_blob_files: version
-            .blobs()
-            .keys()
-            .next()
-            .copied()
-            .zip(version.blobs().keys().next_back().copied()),
+        lsm_state: files_by_level(&version),
+        live_blob_files: live_blob_files(&version),
         immutable_memtables,
         smallest_seqno: file.map_or(0, |f| f.meta.smallest_seq),
         largest_seqno: file.map_or(0, |f| f.meta.largest_seq),

@@ -23,7 +23,7 @@ pub use file::{OutputFile, OutputSettings, Purpose};
 pub use flush_priority::FlushPriority;
 pub use memtables::{flush_compression, write_memtables};
 pub use rewrite::Rewrite;
-pub use summary::{input_summary, level_summary, rates};
+pub use summary::{files_by_level, input_summary, level_summary, live_blob_files, rates};
 pub use tools::{JobTools, compression_text, created, edit_of, forget_spares, named};
 
 use std::collections::BTreeSet;

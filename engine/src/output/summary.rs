@@ -3,8 +3,10 @@
 //! Source: RocksDB `db/version_set.cc` (`LevelSummary`), `db/compaction/compaction.cc` (`InputLevelSummary`),
 //! `db/compaction/compaction_job.cc` (`CompactionJob::Install`).
 
+use base::FileNumber;
 use lsm::pick::score::Scores;
 use lsm::pick::{Style, Task, View};
+use lsm::version::Version;
 
 use super::JobTools;
 use crate::family::Family;
@@ -18,7 +20,20 @@ pub fn input_summary(task: &Task) -> String {
     format!("{} files to L{}", inputs.join(" + "), task.output_level)
 }
 
-/// Returns the number of files on each level of a column family, and what the next compaction is decided by.
+/// Returns the number of SST files on each level.
+pub fn files_by_level(version: &Version) -> Vec<usize> {
+    (0..version.num_levels()).map(|level| version.level(level).len()).collect()
+}
+
+/// Returns the oldest and the newest blob file. `None` without blob files.
+pub fn live_blob_files(version: &Version) -> Option<(FileNumber, FileNumber)> {
+    let mut numbers = version.blobs().keys().copied();
+    let oldest = numbers.next()?;
+    Some((oldest, numbers.next_back().unwrap_or(oldest)))
+}
+
+/// Returns the number of SST files on each level of a column family, the largest score, and the bytes that wait for a
+/// compaction.
 pub fn level_summary(tools: &JobTools, family: &Family) -> String {
     let (pinned, full_history_ts_low) = (family.pin_owned(), family.state().full_history_ts_low.clone());
     let (version, options) = (&pinned.version, &pinned.parts.pick);
@@ -42,8 +57,7 @@ pub fn level_summary(tools: &JobTools, family: &Family) -> String {
             scores.base_level, scores.level_multiplier
         );
     }
-    let files: Vec<_> =
-        (0..version.num_levels()).map(|level| version.level(level).len().to_string()).collect();
+    let files: Vec<_> = files_by_level(version).iter().map(usize::to_string).collect();
     let score = scores.by_level.iter().map(|(_, score)| *score).fold(0.0, f64::max);
     out += &format!(
         "files[{}] max score {score:.2}, estimated pending compaction bytes {}",

@@ -19,11 +19,10 @@ use format::names::FileName;
 use format::wal::{Item, Reader, marks_of};
 
 use super::{durable, prepared, separated};
-use crate::apply::{self, Missing, Source};
+use crate::apply::{self, Source};
 use crate::family::FamilySet;
 use crate::manifest::FileSource;
 use crate::output::JobTools;
-use crate::prepared::Numbering;
 
 /// The end of a replay.
 pub struct Tail {
@@ -153,14 +152,7 @@ fn apply(
     if prepared::has_markers(&batch) || separated::ends_with_placeholder(&batch) {
         return false;
     }
-    let source = Source {
-        missing: Missing::Skip,
-        wal: Some(wal.0),
-        buffers: None,
-        merger: None,
-        protection: None,
-        numbering: Numbering::PerEntry,
-    };
+    let source = Source::recovered(wal);
     let applied = apply::batch(bytes, seq, families, source);
     *visible = (*visible).max(newest);
     applied.is_ok()

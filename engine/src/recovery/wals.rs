@@ -49,7 +49,7 @@ use super::rules::{self, Decision, Finding};
 use super::separated;
 use super::settings::{ReplaySettings, Replayed};
 use super::tail::Tail;
-use crate::apply::{self, Missing, Source};
+use crate::apply::{self, Source};
 use crate::components::WalFilter;
 use crate::family::FamilySet;
 use crate::manifest::FileSource;
@@ -350,14 +350,7 @@ impl<'a> Replay<'a> {
         }
         *last_in_wal = seq;
         let filtered = self.filter(bytes, wal)?;
-        let source = Source {
-            missing: Missing::Skip,
-            wal: Some(wal.0),
-            buffers: None,
-            merger: None,
-            protection: None,
-            numbering: Numbering::PerEntry,
-        };
+        let source = Source::recovered(wal);
         let replayed = filtered.as_deref().unwrap_or(bytes);
         let Outcome { applied, next_counted, unknown_count, repeated } =
             match self.apply(replayed, wal, source) {

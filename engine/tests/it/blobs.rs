@@ -175,7 +175,8 @@ fn garbage_collection_relocates_the_values_of_old_files() {
 #[test]
 fn the_numbers_and_the_info_log_of_jobs_count_the_bytes_of_blob_files() {
     let env = Env::memory(8);
-    let db = open(&env, blobs("enable_blob_garbage_collection=true;blob_garbage_collection_age_cutoff=0.5"));
+    let more = "enable_blob_garbage_collection=true;blob_garbage_collection_age_cutoff=0.5;default_write_temperature=kWarm";
+    let db = open(&env, blobs(more));
     let family = db.default_family().unwrap();
     let bytes_of = |at: usize| family.pin().version.blobs().values().nth(at).unwrap().total_bytes;
     for key in ["a", "b"] {
@@ -202,7 +203,7 @@ fn the_numbers_and_the_info_log_of_jobs_count_the_bytes_of_blob_files() {
         "[default] Level summary: files[2 0 0 0 0 0 0] max score ",
         "Compacting 2@6 files to L6, score ",
         ": 4 keys, ",
-        " bytes, temperature: kUnknown",
+        " bytes, temperature: kWarm",
         "Compacted 2@6 files to L6 => ",
         "[default] compacted to: base level 6 level multiplier 10.00 max bytes base 268435456 files[0 0 0 0 0 0 1] \
          max score 0.00, estimated pending compaction bytes 0, MB/sec: ",
