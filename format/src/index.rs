@@ -6,8 +6,8 @@
 //!         varsigned64 (size - previous size)      otherwise; the offset follows from the previous block
 //!         [, lps first internal key]              index type 3
 //! ```
-//! An index block is read much more often than it is loaded. So all of it is decoded when it is loaded, into
-//! arrays that need no varint: eight-byte heads of the separators, the separators without their common
+//! An index block is read much more often than it is loaded. So the load decodes the whole block into
+//! arrays without varints: eight-byte heads of the separators, the separators without their common
 //! prefix, and the handles. A search reads the heads (a sixth of the memory of the block, mostly in the
 //! processor cache) and then one handle. Facts: RocksDB `table/block_based/index_builder.h`,
 //! `table/format.cc` (IndexValue).

@@ -120,8 +120,8 @@ impl Family {
         })
     }
 
-    /// Returns true if this handle comes from the open of `notifier`. Each open of a database has its own notifier,
-    /// which its column families hold.
+    /// Returns true if this handle comes from the open of `notifier`. Each open of a database has its own
+    /// notifier. The column families of the open hold the notifier.
     ///
     /// A handle is valid for one open of one database only. In another database, or in a later open, its id may
     /// belong to another column family. So every call that takes a handle rejects the handles of other opens with

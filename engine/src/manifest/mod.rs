@@ -241,7 +241,7 @@ impl Manifest {
         Ok(())
     }
 
-    /// Records that everything so far is durable, and appends a seal that states this. If the append of the seal
+    /// Records that all edits up to now are durable, and appends a seal with this durable size. If the append of the seal
     /// fails, an unknown part of the seal is in the file, and the next append starts a new file.
     fn seal(&mut self, mut file: Box<dyn Append>, mut writer: Writer) {
         let before = std::mem::replace(&mut self.synced, extent(self.number, &writer));

@@ -11,8 +11,8 @@
 //! readers still see, so the visible sequence number is held as if by a snapshot.
 //!
 //! A reader without a snapshot pins a super version first, and reads the visible sequence number then. The own
-//! memtables hold all entries of a write, also the entries of a commit-time batch. So one super version of a column
-//! family has all of them, or none.
+//! memtables hold all entries of a write, also the entries of a commit-time batch. So a super version of a column
+//! family has either all entries of the write or no entry of the write.
 //! Facts: RocksDB `db/db_impl/db_impl_write.cc`, `IngestWBWIAsMemtable`, and `memtable/wbwi_memtable.h`, which uses
 //! the index of the batch as a memtable.
 

@@ -4,7 +4,7 @@
 /// A type for which all zero bits are a value.
 ///
 /// # Safety
-/// None in this build. The other definition of this trait has obligations that this build does not use.
+/// An implementation has no obligations in this build. In other builds, the trait of the same name has obligations.
 pub(crate) unsafe trait Zeroed {
     fn zero() -> Self;
 

@@ -328,8 +328,8 @@ impl Source {
             "the block {handle} is decoded from {} bytes",
             raw.len()
         );
-        // A search array is useful only if a block is searched more than once. So a new cached block has
-        // none, and gets one at its second search.
+        // A search array is useful only if a block is searched more than once. So a new cached
+        // block has no search array. The second search of the block makes the search array.
         let heads = self.heads.filter(|_| ctx.fill_cache && self.cache.is_some());
         let verify = ctx.verify_checksums;
         let dict = if kind == BlockKind::Data { self.dict.as_ref() } else { None };

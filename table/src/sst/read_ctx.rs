@@ -41,7 +41,7 @@ pub struct ReadCtx {
     /// While an iterator moves through its read-ahead buffer, the system loads the bytes after the buffer.
     /// Default: false.
     pub async_io: bool,
-    /// The upper bound of iterators. They read no block whose keys are all at or after this user key.
+    /// The upper bound of iterators, a user key. An iterator reads no block that begins at or after the upper bound.
     pub upper_bound: Option<Vec<u8>>,
 }
 
