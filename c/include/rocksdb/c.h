@@ -1327,8 +1327,9 @@ extern ROCKSDB_LIBRARY_API void rocksdb_wait_for_compact(rocksdb_t* db,
     rocksdb_wait_for_compact_options_t* options, char** errptr);
 
 /* ---- Reads of several keys at one sequence number ---- */
-/* Reads keys. `values_list`, `values_list_sizes` and `errs` have a place for each key. The value of a key that does
-   not exist is null, without an error. The caller frees values and errors. */
+/* Reads keys at one sequence number. `values_list`, `values_list_sizes` and `errs` have a place for each key. The value
+   of a key that does not exist is null, without an error. If the whole call fails, each key gets the error. The caller
+   frees values and errors. */
 extern ROCKSDB_LIBRARY_API void rocksdb_multi_get(rocksdb_t* db,
     const rocksdb_readoptions_t* options, size_t num_keys_list, const char* const* keys_list,
     const size_t* keys_list_sizes, char** values_list, size_t* values_list_sizes, char** errs);
@@ -1350,8 +1351,9 @@ extern ROCKSDB_LIBRARY_API void rocksdb_multi_get_cf_with_ts(rocksdb_t* db,
     const rocksdb_column_family_handle_t* const* column_families, size_t num_keys_list,
     const char* const* keys_list, const size_t* keys_list_sizes, char** values_list,
     size_t* values_list_sizes, char** timestamps_list, size_t* timestamps_list_sizes, char** errs);
-/* Reads keys of one column family without copies. `values` and `errs` have a place for each key. The value of a key
-   that does not exist is null. The caller destroys the values. */
+/* Reads keys of one column family without copies, at one sequence number. `values` and `errs` have a place for each key.
+   The value of a key that does not exist is null. If the whole call fails, each key gets the error. The caller destroys
+   the values. */
 extern ROCKSDB_LIBRARY_API void rocksdb_batched_multi_get_cf(rocksdb_t* db,
     const rocksdb_readoptions_t* options, rocksdb_column_family_handle_t* column_family,
     size_t num_keys_list, const char* const* keys_list, const size_t* keys_list_sizes,
@@ -3568,9 +3570,11 @@ extern ROCKSDB_LIBRARY_API rocksdb_pinnableslice_t* rocksdb_transactiondb_get_pi
 extern ROCKSDB_LIBRARY_API rocksdb_pinnableslice_t* rocksdb_transactiondb_get_pinned_cf(rocksdb_transactiondb_t* txn_db,
     const rocksdb_readoptions_t* options, rocksdb_column_family_handle_t* column_family,
     const char* key, size_t key_len, char** errptr);
+/* As `rocksdb_multi_get`. */
 extern ROCKSDB_LIBRARY_API void rocksdb_transactiondb_multi_get(rocksdb_transactiondb_t* txn_db,
     const rocksdb_readoptions_t* options, size_t num_keys_list, const char* const* keys_list,
     const size_t* keys_list_sizes, char** values_list, size_t* values_list_sizes, char** errs);
+/* As `rocksdb_multi_get_cf`. */
 extern ROCKSDB_LIBRARY_API void rocksdb_transactiondb_multi_get_cf(rocksdb_transactiondb_t* txn_db,
     const rocksdb_readoptions_t* options,
     const rocksdb_column_family_handle_t* const* column_families, size_t num_keys_list,
@@ -3748,17 +3752,22 @@ extern ROCKSDB_LIBRARY_API rocksdb_pinnableslice_t* rocksdb_transaction_get_pinn
 extern ROCKSDB_LIBRARY_API rocksdb_pinnableslice_t* rocksdb_transaction_get_pinned_for_update_cf(rocksdb_transaction_t* txn,
     const rocksdb_readoptions_t* options, rocksdb_column_family_handle_t* column_family,
     const char* key, size_t key_len, unsigned char exclusive, char** errptr);
+/* As `rocksdb_multi_get`, as the transaction sees the keys. */
 extern ROCKSDB_LIBRARY_API void rocksdb_transaction_multi_get(rocksdb_transaction_t* txn,
     const rocksdb_readoptions_t* options, size_t num_keys_list, const char* const* keys_list,
     const size_t* keys_list_sizes, char** values_list, size_t* values_list_sizes, char** errs);
+/* As `rocksdb_transaction_multi_get`. Also locks the keys, as `rocksdb_transaction_get_for_update` does. */
 extern ROCKSDB_LIBRARY_API void rocksdb_transaction_multi_get_for_update(rocksdb_transaction_t* txn,
     const rocksdb_readoptions_t* options, size_t num_keys_list, const char* const* keys_list,
     const size_t* keys_list_sizes, char** values_list, size_t* values_list_sizes, char** errs);
+/* As `rocksdb_transaction_multi_get`, with a column family for each key. Each key is read by itself: without a snapshot, the
+   reads can be at different sequence numbers. */
 extern ROCKSDB_LIBRARY_API void rocksdb_transaction_multi_get_cf(rocksdb_transaction_t* txn,
     const rocksdb_readoptions_t* options,
     const rocksdb_column_family_handle_t* const* column_families, size_t num_keys_list,
     const char* const* keys_list, const size_t* keys_list_sizes, char** values_list,
     size_t* values_list_sizes, char** errs);
+/* As `rocksdb_transaction_multi_get_for_update`, with a column family for each key. */
 extern ROCKSDB_LIBRARY_API void rocksdb_transaction_multi_get_for_update_cf(rocksdb_transaction_t* txn,
     const rocksdb_readoptions_t* options,
     const rocksdb_column_family_handle_t* const* column_families, size_t num_keys_list,

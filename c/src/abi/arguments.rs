@@ -167,6 +167,22 @@ impl Slices<'_> {
     }
 }
 
+/// The keys of a read of several keys. The count is known even if the keys are not valid: the results of all keys then get
+/// the error.
+pub struct Keys<'a> {
+    pub count: usize,
+    pub slices: Result<Slices<'a>>,
+}
+
+impl Keys<'_> {
+    /// # Safety
+    /// As for [`Slices::new`].
+    pub unsafe fn new(count: usize, data: *const *const c_char, lens: *const usize) -> Self {
+        // SAFETY: the contract is the same.
+        Keys { count, slices: unsafe { Slices::new(count, data, lens) } }
+    }
+}
+
 /// Ranges of keys that C passes as four arrays.
 pub struct Ranges<'a> {
     pub starts: Slices<'a>,

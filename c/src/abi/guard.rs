@@ -59,7 +59,7 @@ unsafe fn fail(function: &'static str, errptr: *mut *mut c_char, failure: Failur
 
 /// Returns the error string of a call. If two transactions conflict, programs compare the whole string with RocksDB's string
 /// and try again. For these errors the result is therefore RocksDB's string, without the details of this library.
-fn text_of(function: &str, error: &Error) -> String {
+pub(crate) fn text_of(function: &str, error: &Error) -> String {
     let conflict =
         matches!(error.kind(), Kind::Busy | Kind::TimedOut) || error.subcode() == Subcode::LockLimit;
     if conflict && (function.contains("transaction_") || function.contains("transactiondb_")) {
@@ -97,6 +97,14 @@ unsafe fn report_text(errptr: *mut *mut c_char, text: &str) {
 #[cold]
 pub fn null_argument(function: &str, argument: &str) -> Error {
     Error::invalid_argument(format!("{function}: the argument {argument} is null"))
+}
+
+/// Returns a handle that a function needs.
+///
+/// # Errors
+/// InvalidArgument if the handle is null.
+pub(crate) fn needed<'a, T>(function: &str, argument: &str, handle: Option<&'a T>) -> Result<&'a T> {
+    handle.ok_or_else(|| null_argument(function, argument))
 }
 
 fn panic_text(panic: &(dyn Any + Send)) -> &str {

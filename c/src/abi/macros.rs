@@ -26,6 +26,7 @@
 //! | `x: bool`, `x: i32`, `x: u64`, ... | `bool`, `int`, `uint64_t` | the same |
 //! | `x: out T` | `T* x` | `Out<T>` |
 //! | `x: slices`, `x: islices` | count (`size_t`, `int`), pointers, lengths | `Slices` |
+//! | `x: keys` | as for `slices` | `Keys`: the count, and the slices or their error |
 //! | `x: ranges` | `int` count, starts, lengths, limits, lengths | `(usize, Ranges)` |
 //! | `x: raw(P)` | the pointer type `P` | `P` |
 //! | `x: call F` | the function type `F` | `Option<F>` |
@@ -169,6 +170,16 @@ macro_rules! c_fn {
             [$($c)* count: usize, $x: *const *const std::ffi::c_char, lens: *const usize,]
             // SAFETY: the header requires `count` pointers and `count` lengths of readable bytes.
             [$($let)* let $x = unsafe { $crate::abi::Slices::new(count, $x, lens)? };]
+            [$err] $mode [$($rest)*]
+        }
+    };
+    ($m:tt $name:ident $ret:tt $body:block [$($c:tt)*] [$($let:tt)*] [$err:expr] $mode:ident
+        [$x:ident: keys, $($rest:tt)*]) => {
+        $crate::abi::macros::c_fn! {
+            $m $name $ret $body
+            [$($c)* count: usize, $x: *const *const std::ffi::c_char, lens: *const usize,]
+            // SAFETY: the header requires `count` pointers and `count` lengths of readable bytes.
+            [$($let)* let $x = unsafe { $crate::abi::Keys::new(count, $x, lens) };]
             [$err] $mode [$($rest)*]
         }
     };

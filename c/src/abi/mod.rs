@@ -21,7 +21,7 @@ pub mod returns;
 
 pub use ironstone::binding::place;
 
-pub use arguments::{Out, Ranges, Slices};
+pub use arguments::{Keys, Out, Ranges, Slices};
 pub use callback::State;
 pub use guard::guard;
 pub use place::Place;

@@ -24,7 +24,7 @@ use engine::db::Db;
 use engine::family::Family;
 use ironstone::ttl::TtlDb;
 
-pub(crate) use multi_get::{Places, families as families_of};
+pub(crate) use multi_get::{Places, families as families_of, get_families, get_keys};
 pub(crate) use open::free_list;
 pub(crate) use read::copied;
 pub use read::{rocksdb_pinnable_handle_t, rocksdb_pinnableslice_t};

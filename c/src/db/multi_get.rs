@@ -9,6 +9,7 @@ use engine::options::ReadOptions;
 
 use super::read::get_with_ts;
 use super::{FamilyView, rocksdb_column_family_handle_t, rocksdb_pinnableslice_t, rocksdb_t};
+use crate::abi::guard::{self, needed};
 use crate::abi::{Buffer, Owned, Return, Slices, arguments};
 use crate::iterator::rocksdb_slice_t;
 use crate::read_options::rocksdb_readoptions_t;
@@ -17,18 +18,20 @@ type Answers = Vec<Result<Option<Pinned>>>;
 
 /// The arrays for the results. Each array has one place for each key.
 pub(crate) struct Places {
+    /// The name of the C function, which decides the text of errors.
+    pub function: &'static str,
     pub values: *mut *mut c_char,
     pub lens: *mut usize,
     pub errors: *mut *mut c_char,
 }
 
 impl Places {
-    /// Writes the results. A key that does not exist has a null value and no error.
+    /// Writes `count` results. A key that does not exist has a null value and no error. If the whole call failed, each key
+    /// gets the error.
     ///
     /// # Safety
-    /// Each array has a writable place for each result.
-    pub unsafe fn write(&self, answers: &[Result<Option<Pinned>>]) -> Result<()> {
-        let count = answers.len();
+    /// Each array has `count` writable places.
+    pub unsafe fn write(&self, count: usize, answers: Result<Answers>) -> Result<()> {
         // SAFETY: each array has `count` writable places by the contract.
         let (values, lens, errors) = unsafe {
             (
@@ -37,10 +40,10 @@ impl Places {
                 arguments::array_mut(self.errors, count)?,
             )
         };
-        for (at, answer) in answers.iter().enumerate() {
-            let (value, error) = match answer {
+        for at in 0..count {
+            let (value, error) = match answer_at(&answers, at) {
                 Ok(value) => (value.as_deref(), std::ptr::null_mut()),
-                Err(error) => (None, Buffer::string(error.to_string().as_bytes()).into_c()),
+                Err(error) => (None, error_text(self.function, error)),
             };
             lens[at].write(value.map_or(0, <[u8]>::len));
             values[at].write(value.map_or(std::ptr::null_mut(), |value| Buffer::bytes(value).into_c()));
@@ -48,6 +51,18 @@ impl Places {
         }
         Ok(())
     }
+}
+
+/// Returns the result of one key, or the error of the whole call.
+fn answer_at(answers: &Result<Answers>, at: usize) -> std::result::Result<&Option<Pinned>, &Error> {
+    match answers {
+        Ok(answers) => answers.get(at).map_or(Ok(&None), |answer| answer.as_ref()),
+        Err(error) => Err(error),
+    }
+}
+
+fn error_text(function: &str, error: &Error) -> *mut c_char {
+    Buffer::string(guard::text_of(function, error).as_bytes()).into_c()
 }
 
 /// Returns options for several reads at one sequence number. If a column family cannot be read at a snapshot, the reads see
@@ -61,7 +76,7 @@ fn at_one_sequence(db: &rocksdb_t, families: &[Arc<Family>], options: &ReadOptio
 }
 
 /// Reads keys of several column families at one sequence number.
-fn get_families(
+pub(crate) fn get_families(
     db: &rocksdb_t,
     families: &[Arc<Family>],
     keys: &[&[u8]],
@@ -91,18 +106,19 @@ fn get_families_with_ts(
 /// Writes the timestamps of the results. A key without a value has a null timestamp.
 ///
 /// # Safety
-/// Each array has a writable place for each result.
+/// Each array has `count` writable places.
 unsafe fn write_timestamps(
-    answers: &Answers,
+    count: usize,
+    answers: &Result<Answers>,
     timestamps: &[Vec<u8>],
     places: (*mut *mut c_char, *mut usize),
 ) -> Result<()> {
-    // SAFETY: both arrays have a place for each answer by the contract.
-    let (values, lens) = unsafe {
-        (arguments::array_mut(places.0, answers.len())?, arguments::array_mut(places.1, answers.len())?)
-    };
-    for (at, (answer, timestamp)) in answers.iter().zip(timestamps).enumerate() {
-        let found = matches!(answer, Ok(Some(_)));
+    // SAFETY: both arrays have `count` places by the contract.
+    let (values, lens) =
+        unsafe { (arguments::array_mut(places.0, count)?, arguments::array_mut(places.1, count)?) };
+    for at in 0..count {
+        let found = matches!(answer_at(answers, at), Ok(Some(_)));
+        let timestamp = timestamps.get(at).map_or(&[][..], |timestamp| timestamp);
         values[at].write(if found { Buffer::bytes(timestamp).into_c() } else { std::ptr::null_mut() });
         lens[at].write(timestamp.len());
     }
@@ -112,23 +128,23 @@ unsafe fn write_timestamps(
 /// Reads keys with timestamps and writes all places. If the whole call fails, the result of each key is the error.
 ///
 /// # Safety
-/// Each array has a writable place for each key.
+/// Each array has `count` writable places.
 unsafe fn multi_get_with_ts(
-    db: &rocksdb_t,
-    families: Result<Vec<Arc<Family>>>,
-    keys: &[&[u8]],
-    options: &rocksdb_readoptions_t,
+    count: usize,
+    read: impl FnOnce() -> Result<Vec<(Result<Option<Pinned>>, Vec<u8>)>>,
     (places, timestamp_places): (&Places, (*mut *mut c_char, *mut usize)),
 ) -> Result<()> {
-    let read = || get_families_with_ts(db, &families?, keys, options.get()?);
     let (answers, timestamps) = match read() {
-        Ok(found) => found.into_iter().unzip(),
-        Err(error) => (all_failed(keys.len(), &error), vec![Vec::new(); keys.len()]),
+        Ok(found) => {
+            let (answers, timestamps): (Vec<_>, Vec<_>) = found.into_iter().unzip();
+            (Ok(answers), timestamps)
+        }
+        Err(error) => (Err(error), Vec::new()),
     };
-    // SAFETY: each array has a place for each key by the contract.
+    // SAFETY: each array has `count` places by the contract.
     unsafe {
-        places.write(&answers)?;
-        write_timestamps(&answers, &timestamps, timestamp_places)
+        write_timestamps(count, &answers, &timestamps, timestamp_places)?;
+        places.write(count, answers)
     }
 }
 
@@ -152,28 +168,24 @@ pub(crate) unsafe fn families(
     handles.iter().map(family).collect()
 }
 
-/// Returns the error of a whole call as the result of each key.
-fn all_failed(count: usize, error: &Error) -> Answers {
-    (0..count).map(|_| Err(error.clone())).collect()
-}
-
-/// Writes pinned values and errors.
+/// Writes pinned values and errors of `count` keys. If the whole call failed, each key gets the error.
 ///
 /// # Safety
-/// Both arrays have a writable place for each answer.
+/// Both arrays have `count` writable places.
 unsafe fn write_pinned(
-    answers: Answers,
+    function: &'static str,
+    count: usize,
+    answers: Result<Answers>,
     values: *mut *mut rocksdb_pinnableslice_t,
     errors: *mut *mut c_char,
 ) -> Result<()> {
-    // SAFETY: both arrays have a place for each answer by the contract.
-    let (values, errors) = unsafe {
-        (arguments::array_mut(values, answers.len())?, arguments::array_mut(errors, answers.len())?)
-    };
-    for (at, answer) in answers.into_iter().enumerate() {
-        let (value, error) = match answer {
-            Ok(value) => (value, std::ptr::null_mut()),
-            Err(error) => (None, Buffer::string(error.to_string().as_bytes()).into_c()),
+    // SAFETY: both arrays have `count` places by the contract.
+    let (values, errors) =
+        unsafe { (arguments::array_mut(values, count)?, arguments::array_mut(errors, count)?) };
+    for at in 0..count {
+        let (value, error) = match answer_at(&answers, at) {
+            Ok(value) => (value.clone(), std::ptr::null_mut()),
+            Err(error) => (None, error_text(function, error)),
         };
         let value = value.map(|value| Owned(rocksdb_pinnableslice_t { value }));
         values[at].write(value.map_or(std::ptr::null_mut(), Return::into_c));
@@ -182,107 +194,132 @@ unsafe fn write_pinned(
     Ok(())
 }
 
-/// Reads keys of one column family. If the whole call fails, the result of each key is the error.
-fn answers(
+/// Reads keys of one column family.
+pub(crate) fn get_keys(
     db: &rocksdb_t,
     family: Result<FamilyView<'_>>,
     keys: &[&[u8]],
     options: &rocksdb_readoptions_t,
-) -> Answers {
-    let read = || {
-        let open = db.get()?;
-        let found = open.db.multi_get(&*family?, keys, options.get()?);
-        Ok(match open.ttl {
-            None => found,
-            Some(_) => found.into_iter().map(|value| open.value_of(value?)).collect(),
-        })
-    };
-    read().unwrap_or_else(|error: Error| all_failed(keys.len(), &error))
+) -> Result<Answers> {
+    let open = db.get()?;
+    let found = open.db.multi_get(&*family?, keys, options.get()?);
+    Ok(match open.ttl {
+        None => found,
+        Some(_) => found.into_iter().map(|value| open.value_of(value?)).collect(),
+    })
 }
 
 c_api! {
-    /// Reads keys. `values_list`, `values_list_sizes` and `errs` have a place for each key. The value of a key that does
-    /// not exist is null, without an error. The caller frees values and errors.
+    /// Reads keys at one sequence number. `values_list`, `values_list_sizes` and `errs` have a place for each key. The value
+    /// of a key that does not exist is null, without an error. If the whole call fails, each key gets the error. The caller
+    /// frees values and errors.
     fn rocksdb_multi_get(
-        db: at rocksdb_t, options: in rocksdb_readoptions_t, keys_list: slices,
+        db: maybe rocksdb_t, options: inmaybe rocksdb_readoptions_t, keys_list: keys,
         values_list: raw(*mut *mut c_char), values_list_sizes: raw(*mut usize), errs: raw(*mut *mut c_char)
     ) {
-        let answers = answers(db, db.default_family(), &keys_list.0, options);
-        let places = Places { values: values_list, lens: values_list_sizes, errors: errs };
+        let count = keys_list.count;
+        let read = || {
+            let (db, options) = (needed(FUNCTION, "db", db)?, needed(FUNCTION, "options", options)?);
+            get_keys(db, db.default_family(), &keys_list.slices?.0, options)
+        };
+        let places = Places { function: FUNCTION, values: values_list, lens: values_list_sizes, errors: errs };
         // SAFETY: the header requires a place for each key in each array.
-        unsafe { places.write(&answers)? };
+        unsafe { places.write(count, read())? };
     }
 
     /// As `rocksdb_multi_get`, with a column family for each key.
     fn rocksdb_multi_get_cf(
-        db: at rocksdb_t, options: in rocksdb_readoptions_t,
-        column_families: raw(*const *const rocksdb_column_family_handle_t), keys_list: slices,
+        db: maybe rocksdb_t, options: inmaybe rocksdb_readoptions_t,
+        column_families: raw(*const *const rocksdb_column_family_handle_t), keys_list: keys,
         values_list: raw(*mut *mut c_char), values_list_sizes: raw(*mut usize), errs: raw(*mut *mut c_char)
     ) {
-        let count = keys_list.0.len();
-        // SAFETY: the header requires a handle for each key.
-        let families = unsafe { families(db, column_families, count) };
-        let read = || get_families(db, &families?, &keys_list.0, options.get()?);
-        let answers = read().unwrap_or_else(|error| all_failed(count, &error));
-        let places = Places { values: values_list, lens: values_list_sizes, errors: errs };
+        let count = keys_list.count;
+        let read = || {
+            let (db, options) = (needed(FUNCTION, "db", db)?, needed(FUNCTION, "options", options)?);
+            // SAFETY: the header requires a handle for each key.
+            let families = unsafe { families(db, column_families, count)? };
+            get_families(db, &families, &keys_list.slices?.0, options.get()?)
+        };
+        let places = Places { function: FUNCTION, values: values_list, lens: values_list_sizes, errors: errs };
         // SAFETY: the header requires a place for each key in each array.
-        unsafe { places.write(&answers)? };
+        unsafe { places.write(count, read())? };
     }
 
     /// As `rocksdb_multi_get`. Also returns a copy of the timestamp of each value; the caller frees it. The timestamp of a key
     /// without a value is null.
     fn rocksdb_multi_get_with_ts(
-        db: at rocksdb_t, options: in rocksdb_readoptions_t, keys_list: slices,
+        db: maybe rocksdb_t, options: inmaybe rocksdb_readoptions_t, keys_list: keys,
         values_list: raw(*mut *mut c_char), values_list_sizes: raw(*mut usize),
         timestamp_list: raw(*mut *mut c_char), timestamp_list_sizes: raw(*mut usize), errs: raw(*mut *mut c_char)
     ) {
-        let families = db.default_family().map(|family| vec![family.clone(); keys_list.0.len()]);
-        let places = Places { values: values_list, lens: values_list_sizes, errors: errs };
+        let count = keys_list.count;
+        let read = || {
+            let (db, options) = (needed(FUNCTION, "db", db)?, needed(FUNCTION, "options", options)?);
+            let keys = keys_list.slices?;
+            let families = vec![db.default_family()?.clone(); keys.0.len()];
+            get_families_with_ts(db, &families, &keys.0, options.get()?)
+        };
+        let places = Places { function: FUNCTION, values: values_list, lens: values_list_sizes, errors: errs };
         let timestamps = (timestamp_list, timestamp_list_sizes);
         // SAFETY: the header requires a place for each key in each array.
-        unsafe { multi_get_with_ts(db, families, &keys_list.0, options, (&places, timestamps))? };
+        unsafe { multi_get_with_ts(count, read, (&places, timestamps))? };
     }
 
     /// As `rocksdb_multi_get_with_ts`, with a column family for each key.
     fn rocksdb_multi_get_cf_with_ts(
-        db: at rocksdb_t, options: in rocksdb_readoptions_t,
-        column_families: raw(*const *const rocksdb_column_family_handle_t), keys_list: slices,
+        db: maybe rocksdb_t, options: inmaybe rocksdb_readoptions_t,
+        column_families: raw(*const *const rocksdb_column_family_handle_t), keys_list: keys,
         values_list: raw(*mut *mut c_char), values_list_sizes: raw(*mut usize),
         timestamps_list: raw(*mut *mut c_char), timestamps_list_sizes: raw(*mut usize), errs: raw(*mut *mut c_char)
     ) {
-        // SAFETY: the header requires a handle for each key.
-        let families = unsafe { families(db, column_families, keys_list.0.len()) };
-        let places = Places { values: values_list, lens: values_list_sizes, errors: errs };
+        let count = keys_list.count;
+        let read = || {
+            let (db, options) = (needed(FUNCTION, "db", db)?, needed(FUNCTION, "options", options)?);
+            // SAFETY: the header requires a handle for each key.
+            let families = unsafe { families(db, column_families, count)? };
+            get_families_with_ts(db, &families, &keys_list.slices?.0, options.get()?)
+        };
+        let places = Places { function: FUNCTION, values: values_list, lens: values_list_sizes, errors: errs };
         let timestamps = (timestamps_list, timestamps_list_sizes);
         // SAFETY: the header requires a place for each key in each array.
-        unsafe { multi_get_with_ts(db, families, &keys_list.0, options, (&places, timestamps))? };
+        unsafe { multi_get_with_ts(count, read, (&places, timestamps))? };
     }
 
-    /// Reads keys of one column family without copies. `values` and `errs` have a place for each key. The value of a key
-    /// that does not exist is null. The caller destroys the values.
+    /// Reads keys of one column family without copies, at one sequence number. `values` and `errs` have a place for each key.
+    /// The value of a key that does not exist is null. If the whole call fails, each key gets the error. The caller destroys
+    /// the values.
     fn rocksdb_batched_multi_get_cf(
-        db: at rocksdb_t, options: in rocksdb_readoptions_t, column_family: at rocksdb_column_family_handle_t,
-        keys_list: slices, values: raw(*mut *mut rocksdb_pinnableslice_t), errs: raw(*mut *mut c_char),
-        sorted_input: bool
+        db: maybe rocksdb_t, options: inmaybe rocksdb_readoptions_t,
+        column_family: maybe rocksdb_column_family_handle_t, keys_list: keys,
+        values: raw(*mut *mut rocksdb_pinnableslice_t), errs: raw(*mut *mut c_char), sorted_input: bool
     ) {
         let _ = sorted_input;
-        let answers = answers(db, db.family(column_family), &keys_list.0, options);
+        let count = keys_list.count;
+        let read = || {
+            let (db, options) = (needed(FUNCTION, "db", db)?, needed(FUNCTION, "options", options)?);
+            let family = needed(FUNCTION, "column_family", column_family)?;
+            get_keys(db, db.family(family), &keys_list.slices?.0, options)
+        };
         // SAFETY: the header requires a place for each key in each array.
-        unsafe { write_pinned(answers, values, errs)? };
+        unsafe { write_pinned(FUNCTION, count, read(), values, errs)? };
     }
 
     /// As `rocksdb_batched_multi_get_cf`, with keys as slices.
     fn rocksdb_batched_multi_get_cf_slice(
-        db: at rocksdb_t, options: in rocksdb_readoptions_t, column_family: at rocksdb_column_family_handle_t,
-        num_keys: usize, keys_list: raw(*const rocksdb_slice_t), values: raw(*mut *mut rocksdb_pinnableslice_t),
-        errs: raw(*mut *mut c_char), sorted_input: bool
+        db: maybe rocksdb_t, options: inmaybe rocksdb_readoptions_t,
+        column_family: maybe rocksdb_column_family_handle_t, num_keys: usize, keys_list: raw(*const rocksdb_slice_t),
+        values: raw(*mut *mut rocksdb_pinnableslice_t), errs: raw(*mut *mut c_char), sorted_input: bool
     ) {
         let _ = sorted_input;
-        // SAFETY: the header requires `num_keys` slices of readable bytes.
-        let keys = unsafe { slices(keys_list, num_keys)? };
-        let answers = answers(db, db.family(column_family), &keys.0, options);
+        let read = || {
+            let (db, options) = (needed(FUNCTION, "db", db)?, needed(FUNCTION, "options", options)?);
+            let family = needed(FUNCTION, "column_family", column_family)?;
+            // SAFETY: the header requires `num_keys` slices of readable bytes.
+            let keys = unsafe { slices(keys_list, num_keys)? };
+            get_keys(db, db.family(family), &keys.0, options)
+        };
         // SAFETY: the header requires a place for each key in each array.
-        unsafe { write_pinned(answers, values, errs)? };
+        unsafe { write_pinned(FUNCTION, num_keys, read(), values, errs)? };
     }
 }
 

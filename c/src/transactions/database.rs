@@ -8,12 +8,14 @@ use ironstone::{Checkpoint, TransactionDb, TransactionDbOptions, TxnDbWritePolic
 
 use super::Families;
 use super::transaction::rocksdb_transaction_t;
+use crate::abi::guard::needed;
 use crate::abi::returns::malloc_array;
 use crate::abi::{Buffer, ConstOwned, HasRejected, Owned, Return, Success, arguments};
 use crate::batch::rocksdb_writebatch_t;
 use crate::checkpoint::rocksdb_checkpoint_t;
 use crate::db::{
-    DbView, Places, copied, families_of, rocksdb_column_family_handle_t, rocksdb_pinnableslice_t, rocksdb_t,
+    DbView, Places, copied, families_of, get_families, get_keys, rocksdb_column_family_handle_t,
+    rocksdb_pinnableslice_t, rocksdb_t,
 };
 use crate::iterator::rocksdb_iterator_t;
 use crate::options::rocksdb_options_t;
@@ -199,31 +201,37 @@ c_api! {
         Ok(value.map(|value| Owned(rocksdb_pinnableslice_t { value })))
     }
 
+    /// As `rocksdb_multi_get`.
     fn rocksdb_transactiondb_multi_get(
-        txn_db: at rocksdb_transactiondb_t, options: in rocksdb_readoptions_t, keys_list: slices,
+        txn_db: maybe rocksdb_transactiondb_t, options: inmaybe rocksdb_readoptions_t, keys_list: keys,
         values_list: raw(*mut *mut c_char), values_list_sizes: raw(*mut usize), errs: raw(*mut *mut c_char)
     ) {
-        let open = txn_db.base.get()?;
-        let answers = open.db.multi_get(&open.default, &keys_list.0, options.get()?);
-        let places = Places { values: values_list, lens: values_list_sizes, errors: errs };
+        let count = keys_list.count;
+        let read = || {
+            let (db, options) = (&needed(FUNCTION, "txn_db", txn_db)?.base, needed(FUNCTION, "options", options)?);
+            get_keys(db, db.default_family(), &keys_list.slices?.0, options)
+        };
+        let places = Places { function: FUNCTION, values: values_list, lens: values_list_sizes, errors: errs };
         // SAFETY: the header requires a place for each key in each array.
-        unsafe { places.write(&answers)? };
+        unsafe { places.write(count, read())? };
     }
 
+    /// As `rocksdb_multi_get_cf`.
     fn rocksdb_transactiondb_multi_get_cf(
-        txn_db: at rocksdb_transactiondb_t, options: in rocksdb_readoptions_t,
-        column_families: raw(*const *const rocksdb_column_family_handle_t), keys_list: slices,
+        txn_db: maybe rocksdb_transactiondb_t, options: inmaybe rocksdb_readoptions_t,
+        column_families: raw(*const *const rocksdb_column_family_handle_t), keys_list: keys,
         values_list: raw(*mut *mut c_char), values_list_sizes: raw(*mut usize), errs: raw(*mut *mut c_char)
     ) {
-        // SAFETY: the header requires a handle for each key.
-        let families = unsafe { families_of(&txn_db.base, column_families, keys_list.0.len())? };
-        let read = options.get()?;
-        let engine = txn_db.engine()?;
-        let answers: Vec<_> =
-            families.iter().zip(&keys_list.0).map(|(family, key)| engine.get(family, key, read)).collect();
-        let places = Places { values: values_list, lens: values_list_sizes, errors: errs };
+        let count = keys_list.count;
+        let read = || {
+            let (db, options) = (&needed(FUNCTION, "txn_db", txn_db)?.base, needed(FUNCTION, "options", options)?);
+            // SAFETY: the header requires a handle for each key.
+            let families = unsafe { families_of(db, column_families, count)? };
+            get_families(db, &families, &keys_list.slices?.0, options.get()?)
+        };
+        let places = Places { function: FUNCTION, values: values_list, lens: values_list_sizes, errors: errs };
         // SAFETY: the header requires a place for each key in each array.
-        unsafe { places.write(&answers)? };
+        unsafe { places.write(count, read())? };
     }
 
     fn rocksdb_transactiondb_put(

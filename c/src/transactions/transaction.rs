@@ -9,6 +9,7 @@ use engine::sequence::Snapshot;
 use ironstone::{Db, Family, LockMode, Transaction, TransactionOptions, Validation};
 
 use super::database::rocksdb_transactiondb_t;
+use crate::abi::guard::needed;
 use crate::abi::returns::malloc_bytes;
 use crate::abi::{Buffer, HasRejected, Owned, arguments};
 use crate::batch::rocksdb_writebatch_t;
@@ -306,56 +307,77 @@ c_api! {
         Ok(pinned(txn.get_for_update(&column_family.front, key, options.get()?, exclusive)?))
     }
 
+    /// As `rocksdb_multi_get`, as the transaction sees the keys.
     fn rocksdb_transaction_multi_get(
-        txn: at rocksdb_transaction_t, options: in rocksdb_readoptions_t, keys_list: slices,
+        txn: maybe rocksdb_transaction_t, options: inmaybe rocksdb_readoptions_t, keys_list: keys,
         values_list: raw(*mut *mut c_char), values_list_sizes: raw(*mut usize), errs: raw(*mut *mut c_char)
     ) {
-        let answers = txn.txn.multi_get_in(&txn.default, &keys_list.0, options.get()?);
-        let places = Places { values: values_list, lens: values_list_sizes, errors: errs };
+        let count = keys_list.count;
+        let read = || {
+            let (txn, options) = (needed(FUNCTION, "txn", txn)?, needed(FUNCTION, "options", options)?);
+            let (keys, read) = (keys_list.slices?, options.get()?);
+            Ok(txn.txn.multi_get_in(&txn.default, &keys.0, read))
+        };
+        let places = Places { function: FUNCTION, values: values_list, lens: values_list_sizes, errors: errs };
         // SAFETY: the header requires a place for each key in each array.
-        unsafe { places.write(&answers)? };
+        unsafe { places.write(count, read())? };
     }
 
+    /// As `rocksdb_transaction_multi_get`. Also locks the keys, as `rocksdb_transaction_get_for_update` does.
     fn rocksdb_transaction_multi_get_for_update(
-        txn: at rocksdb_transaction_t, options: in rocksdb_readoptions_t, keys_list: slices,
+        txn: maybe rocksdb_transaction_t, options: inmaybe rocksdb_readoptions_t, keys_list: keys,
         values_list: raw(*mut *mut c_char), values_list_sizes: raw(*mut usize), errs: raw(*mut *mut c_char)
     ) {
-        let read = options.get()?;
-        let answers: Vec<_> =
-            keys_list.0.iter().map(|key| txn.get_for_update(&txn.default, key, read, true)).collect();
-        let places = Places { values: values_list, lens: values_list_sizes, errors: errs };
+        let count = keys_list.count;
+        let read = || {
+            let (txn, options) = (needed(FUNCTION, "txn", txn)?, needed(FUNCTION, "options", options)?);
+            let (keys, read) = (keys_list.slices?, options.get()?);
+            Ok(keys.0.iter().map(|key| txn.get_for_update(&txn.default, key, read, true)).collect())
+        };
+        let places = Places { function: FUNCTION, values: values_list, lens: values_list_sizes, errors: errs };
         // SAFETY: the header requires a place for each key in each array.
-        unsafe { places.write(&answers)? };
+        unsafe { places.write(count, read())? };
     }
 
+    /// As `rocksdb_transaction_multi_get`, with a column family for each key. Each key is read by itself: without a snapshot, the
+    /// reads can be at different sequence numbers.
     fn rocksdb_transaction_multi_get_cf(
-        txn: at rocksdb_transaction_t, options: in rocksdb_readoptions_t,
-        column_families: raw(*const *const rocksdb_column_family_handle_t), keys_list: slices,
+        txn: maybe rocksdb_transaction_t, options: inmaybe rocksdb_readoptions_t,
+        column_families: raw(*const *const rocksdb_column_family_handle_t), keys_list: keys,
         values_list: raw(*mut *mut c_char), values_list_sizes: raw(*mut usize), errs: raw(*mut *mut c_char)
     ) {
-        let read = options.get()?;
-        // SAFETY: the header requires a handle for each key.
-        let families = unsafe { families(column_families, keys_list.0.len())? };
-        let answers: Vec<_> =
-            families.iter().zip(&keys_list.0).map(|(family, key)| txn.txn.get_in(family, key, read)).collect();
-        let places = Places { values: values_list, lens: values_list_sizes, errors: errs };
+        let count = keys_list.count;
+        let read = || {
+            let (txn, options) = (needed(FUNCTION, "txn", txn)?, needed(FUNCTION, "options", options)?);
+            let (keys, read) = (keys_list.slices?, options.get()?);
+            // SAFETY: the header requires a handle for each key.
+            let families = unsafe { families(column_families, count)? };
+            let get = |(family, key): (&Family, &&[u8])| txn.txn.get_in(family, key, read);
+            Ok(families.iter().zip(&keys.0).map(get).collect())
+        };
+        let places = Places { function: FUNCTION, values: values_list, lens: values_list_sizes, errors: errs };
         // SAFETY: the header requires a place for each key in each array.
-        unsafe { places.write(&answers)? };
+        unsafe { places.write(count, read())? };
     }
 
+    /// As `rocksdb_transaction_multi_get_for_update`, with a column family for each key.
     fn rocksdb_transaction_multi_get_for_update_cf(
-        txn: at rocksdb_transaction_t, options: in rocksdb_readoptions_t,
-        column_families: raw(*const *const rocksdb_column_family_handle_t), keys_list: slices,
+        txn: maybe rocksdb_transaction_t, options: inmaybe rocksdb_readoptions_t,
+        column_families: raw(*const *const rocksdb_column_family_handle_t), keys_list: keys,
         values_list: raw(*mut *mut c_char), values_list_sizes: raw(*mut usize), errs: raw(*mut *mut c_char)
     ) {
-        let read = options.get()?;
-        // SAFETY: the header requires a handle for each key.
-        let families = unsafe { families(column_families, keys_list.0.len())? };
-        let get = |(family, key): (&Family, &&[u8])| txn.get_for_update(family, key, read, true);
-        let answers: Vec<_> = families.iter().zip(&keys_list.0).map(get).collect();
-        let places = Places { values: values_list, lens: values_list_sizes, errors: errs };
+        let count = keys_list.count;
+        let read = || {
+            let (txn, options) = (needed(FUNCTION, "txn", txn)?, needed(FUNCTION, "options", options)?);
+            let (keys, read) = (keys_list.slices?, options.get()?);
+            // SAFETY: the header requires a handle for each key.
+            let families = unsafe { families(column_families, count)? };
+            let get = |(family, key): (&Family, &&[u8])| txn.get_for_update(family, key, read, true);
+            Ok(families.iter().zip(&keys.0).map(get).collect())
+        };
+        let places = Places { function: FUNCTION, values: values_list, lens: values_list_sizes, errors: errs };
         // SAFETY: the header requires a place for each key in each array.
-        unsafe { places.write(&answers)? };
+        unsafe { places.write(count, read())? };
     }
 
     /// Creates an iterator over the entries of the database and the writes of the transaction.

@@ -66,7 +66,7 @@ pub fn parameters(parameter: &str) -> Vec<String> {
             "bytes" | "bound" => vec![format!("const char* {name}"), format!("size_t {name}_len")],
             "mbytes" => vec![format!("char* {name}"), format!("size_t {name}_len")],
             "text" | "path" => vec![format!("const char* {name}")],
-            "slices" => vec![format!("size_t num_{name}"), strings, sizes],
+            "slices" | "keys" => vec![format!("size_t num_{name}"), strings, sizes],
             "islices" => vec![format!("int num_{name}"), strings, sizes],
             "ranges" => vec![
                 format!("int num_{name}"),
