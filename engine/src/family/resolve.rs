@@ -63,6 +63,10 @@ impl Parts {
             tracks_timestamps: !options.persist_user_defined_timestamps && order.timestamp_size() == 8,
             allow_data_in_errors: db.allow_data_in_errors,
         };
+        let block_cache = if table.no_block_cache { None } else { cache };
+        if let Some(cache) = &block_cache {
+            cache.charge_statistics();
+        }
         Ok(Parts {
             order,
             merge_operator: options.merge_operator.clone(),
@@ -71,7 +75,7 @@ impl Parts {
             partitioner_factory: options.sst_partitioner_factory.clone(),
             collectors: options.table_properties_collectors.clone(),
             prefix_extractor: options.prefix_extractor.clone(),
-            block_cache: if table.no_block_cache { None } else { cache },
+            block_cache,
             blob_cache,
             blobs: blob_settings(options),
             table: Arc::new(table),

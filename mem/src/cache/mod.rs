@@ -48,6 +48,8 @@ pub struct Cache<V: Send + Sync + 'static> {
     /// changes.
     reserved: AtomicUsize,
     ledger: Mutex<[usize; ROLES]>,
+    /// True after [`Cache::charge_statistics`].
+    charges_statistics: AtomicBool,
     options: CacheOptions,
 }
 
@@ -76,6 +78,7 @@ impl<V: Send + Sync + 'static> Cache<V> {
             strict: AtomicBool::new(options.strict_capacity_limit),
             reserved: AtomicUsize::new(0),
             ledger: Mutex::new([0; ROLES]),
+            charges_statistics: AtomicBool::new(false),
             options,
         }))
     }
@@ -236,6 +239,17 @@ impl<V: Send + Sync + 'static> Cache<V> {
     /// As [`Cache::insert`].
     pub fn reserve(self: &Arc<Self>, role: Role, bytes: usize) -> Result<Reservation> {
         Reservation::new(self.clone(), role, bytes)
+    }
+
+    /// Charges the table of [`Cache::role_usage`] under [`Role::Misc`], once for the life of the cache. A database
+    /// calls this when it starts to use the cache, so the cache of an open database is never empty. RocksDB charges
+    /// its `CacheEntryStatsCollector` at the same moment (`cache/cache_entry_stats.h`).
+    pub fn charge_statistics(&self) {
+        if self.charges_statistics.swap(true, Ordering::Relaxed) {
+            return;
+        }
+        let forced = self.charge(Role::Misc, size_of::<[RoleUsage; ROLES]>(), true);
+        base::invariant!(forced.is_ok(), "a forced charge failed");
     }
 
     /// Calls `f` with the key, value, charge and role of every visible entry. Entries that are inserted or
