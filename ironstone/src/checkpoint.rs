@@ -29,11 +29,19 @@ pub struct CheckpointOptions {
     pub use_link_file_when_available: bool,
     /// Limits the bytes per second of copies. `None`, the default: no limit.
     pub rate_limiter: Option<Arc<RateLimiter>>,
+    /// Puts the active WAL into the checkpoint even if the WAL is empty. Default true, as in RocksDB 11. Releases of
+    /// RocksDB before 11 leave an empty WAL out, and programs of that time may fail at an empty file.
+    pub has_empty_wal: bool,
 }
 
 impl Default for CheckpointOptions {
     fn default() -> Self {
-        CheckpointOptions { log_size_for_flush: 0, use_link_file_when_available: true, rate_limiter: None }
+        CheckpointOptions {
+            log_size_for_flush: 0,
+            use_link_file_when_available: true,
+            rate_limiter: None,
+            has_empty_wal: true,
+        }
     }
 }
 
@@ -131,9 +139,10 @@ impl Checkpoint {
             on_bytes: Some(Arc::new(count)),
             ..CopySettings::default()
         };
-        // An empty WAL is left out: releases of RocksDB before 11 do so, and Flink cannot upload an empty file.
-        let is_empty_wal = |file: &&LiveFileStorageInfo| file.kind == LiveFileKind::Wal && file.size == 0;
-        for file in live.files.iter().filter(|file| !is_empty_wal(file)) {
+        let is_listed = |file: &&LiveFileStorageInfo| {
+            options.has_empty_wal || file.kind != LiveFileKind::Wal || file.size > 0
+        };
+        for file in live.files.iter().filter(is_listed) {
             place(&*fs, file, staging, options.use_link_file_when_available, &settings)?;
         }
         sync_dir(&*fs, staging)?;

@@ -1,11 +1,12 @@
 //! `Checkpoint`, and exports of column families.
 
-use ironstone::{Checkpoint, ExportImportFilesMetaData};
+use ironstone::{Checkpoint, CheckpointOptions, ExportImportFilesMetaData};
 
 use crate::db::{FamilyObject, database};
 use crate::handle::Handle;
 use crate::java::JString;
 use crate::native::{disposers, natives};
+use crate::numbers;
 
 /// `Checkpoint`. The object keeps the database open until the close of the database.
 struct CheckpointObject(Checkpoint);
@@ -26,7 +27,9 @@ natives! {
 
     fn Checkpoint_createCheckpoint[java](checkpoint: Handle, path: JString) {
         let (checkpoint, path) = (checkpoint.shared::<CheckpointObject>()?, java.text(path)?);
-        checkpoint.0.create(path)?;
+        // Flink, which has the classes of 8.10.0, cannot upload an empty file.
+        let options = CheckpointOptions { has_empty_wal: !numbers::are_old(), ..CheckpointOptions::default() };
+        checkpoint.0.create_with(path, &options)?;
     }
 
     fn Checkpoint_exportColumnFamily[java](checkpoint: Handle, cf: Handle, path: JString) -> Handle {

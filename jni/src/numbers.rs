@@ -19,9 +19,14 @@ pub fn use_old() {
     ARE_OLD.store(true, Ordering::Relaxed);
 }
 
+/// Returns true if the loaded classes are those of release 8.10.0.
+pub fn are_old() -> bool {
+    ARE_OLD.load(Ordering::Relaxed)
+}
+
 /// Converts a number of the loaded classes to the number in 11.8.1. Returns `None` if 11.8.1 has no such ticker or histogram.
 fn newest(number: i8, old: &[Same]) -> Option<i8> {
-    if ARE_OLD.load(Ordering::Relaxed) { renumbered(number, old) } else { Some(number) }
+    if are_old() { renumbered(number, old) } else { Some(number) }
 }
 
 fn renumbered(number: i8, old: &[Same]) -> Option<i8> {

@@ -63,18 +63,25 @@ fn records_that_wait_for_flush_wal_are_in_the_checkpoint() {
 }
 
 #[test]
-fn a_checkpoint_leaves_out_an_empty_wal() {
-    let scratch = tempfile::tempdir().unwrap();
-    let db = Db::open(scratch.path().join("data"), options()).unwrap();
-    let without_wal = WriteOptions { disableWAL: true, ..WriteOptions::default() };
-    db.put_with(b"k", b"v", &without_wal).unwrap();
-    let copy = scratch.path().join("copy");
-    Checkpoint::new(&db).create(&copy).unwrap();
-    let empty = |entry: &std::fs::DirEntry| entry.metadata().unwrap().len() == 0;
-    let names = std::fs::read_dir(&copy).unwrap().map(Result::unwrap);
-    assert_eq!(names.filter(empty).map(|entry| entry.file_name()).collect::<Vec<_>>(), [""; 0]);
-    let copied = Db::open(&copy, options()).unwrap();
-    assert_eq!(copied.get(b"k").unwrap().as_deref(), Some(&b"v"[..]));
+fn a_checkpoint_holds_an_empty_wal_unless_the_options_leave_it_out() {
+    for has_empty_wal in [true, false] {
+        let scratch = tempfile::tempdir().unwrap();
+        let db = Db::open(scratch.path().join("data"), options()).unwrap();
+        let without_wal = WriteOptions { disableWAL: true, ..WriteOptions::default() };
+        db.put_with(b"k", b"v", &without_wal).unwrap();
+        let copy = scratch.path().join("copy");
+        let how = CheckpointOptions { has_empty_wal, ..CheckpointOptions::default() };
+        Checkpoint::new(&db).create_with(&copy, &how).unwrap();
+        let empty_files = std::fs::read_dir(&copy)
+            .unwrap()
+            .map(Result::unwrap)
+            .filter(|entry| entry.metadata().unwrap().len() == 0)
+            .map(|entry| entry.path().extension().unwrap().to_os_string())
+            .collect::<Vec<_>>();
+        assert_eq!(empty_files, if has_empty_wal { vec!["log"] } else { vec![] });
+        let copied = Db::open(&copy, options()).unwrap();
+        assert_eq!(copied.get(b"k").unwrap().as_deref(), Some(&b"v"[..]));
+    }
 }
 
 #[test]
