@@ -38,10 +38,10 @@ disposers! {
     WriteBufferManager: BufferManager;
 }
 
-/// Makes an LRU cache. The ratios of the priority pools have no effect, because the cache of the engine has no pools.
-fn lru(capacity: i64, num_shard_bits: i32, strict_capacity_limit: bool) -> base::Result<Handle> {
+/// Makes an LRU cache whose pools are of this kind.
+fn lru(kind: Kind, capacity: i64, num_shard_bits: i32, strict_capacity_limit: bool) -> base::Result<Handle> {
     let options =
-        CacheOptions { strict_capacity_limit, num_shard_bits, ..CacheOptions::lru(capacity as usize) };
+        CacheOptions { kind, strict_capacity_limit, num_shard_bits, ..CacheOptions::lru(capacity as usize) };
     Ok(Handle::new(CacheObject(Cache::new(options)?)))
 }
 
@@ -58,15 +58,16 @@ natives! {
         Handle::new(PersistentCacheObject(PersistentCache::open(fs, path.as_ref(), size as u64)?))
     }
 
+    /// Throws InvalidArgument if a ratio is not from 0 to 1, or if both ratios together exceed 1.
     fn LRUCache_newLRUCache[_](
-        capacity: i64, num_shard_bits: i32, strict: bool, _high_pri_pool: f64, _low_pri_pool: f64
+        capacity: i64, num_shard_bits: i32, strict: bool, high_pri_pool_ratio: f64, low_pri_pool_ratio: f64
     ) -> Handle {
-        lru(capacity, num_shard_bits, strict)?
+        lru(Kind::Lru { high_pri_pool_ratio, low_pri_pool_ratio }, capacity, num_shard_bits, strict)?
     }
 
     /// Makes an LRU cache, as RocksDB does: RocksDB removed its old clock cache.
     fn ClockCache_newClockCache[_](capacity: i64, num_shard_bits: i32, strict: bool) -> Handle {
-        lru(capacity, num_shard_bits, strict)?
+        lru(CacheOptions::lru(0).kind, capacity, num_shard_bits, strict)?
     }
 
     fn HyperClockCache_newHyperClockCache[_](
