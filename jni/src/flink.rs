@@ -9,7 +9,8 @@
 //! - If list elements have a fixed length, the filter reads their timestamps itself. Otherwise a Java object finds the first
 //!   unexpired element.
 //!
-//! If a Java object throws, or if the value is too short, the entry is kept. Facts: frocksdb
+//! If a Java object throws, or if the value is too short, the entry is kept. Until Java has returned a time, each entry is kept,
+//! and the filter asks for the time at each entry. Facts: frocksdb
 //! `utilities/flink/flink_compaction_filter.cc`.
 
 use std::sync::Arc;
@@ -73,7 +74,8 @@ struct HolderObject(Arc<ConfigHolder>);
 
 /// The state of a filter.
 struct Running {
-    now: i64,
+    /// The time that Java returned last. `None` until Java returns the first time.
+    now: Option<i64>,
     entries: i64,
     list_filter: Option<Global>,
 }
@@ -111,12 +113,18 @@ impl FlinkFilter {
     /// Asks Java for the time. Keeps the old time if Java throws.
     fn update_time(&self, running: &mut Running) {
         let now = callback(|java| CURRENT_TIMESTAMP.call_long(java, self.time.object(java), &[]));
-        running.now = now.unwrap_or(running.now);
+        running.now = now.or(running.now);
     }
 
     /// Asks Java for the offset of the first unexpired element. The whole list is kept if Java throws or returns a negative
     /// offset.
-    fn ask_java(&self, factory: &Global, list: &[u8], ttl: i64, running: &mut Running) -> Option<usize> {
+    fn ask_java(
+        &self,
+        factory: &Global,
+        list: &[u8],
+        (ttl, now): (i64, i64),
+        running: &mut Running,
+    ) -> Option<usize> {
         if running.list_filter.is_none() {
             running.list_filter = callback(|java| {
                 let filter = CREATE_LIST_FILTER.call_object(java, factory.object(java), &[])?;
@@ -124,7 +132,6 @@ impl FlinkFilter {
             });
         }
         let filter = running.list_filter.as_ref()?;
-        let now = running.now;
         let offset = callback(|java| {
             let list = java.new_bytes(list)?;
             let arguments = [list.object().into(), Value::long(ttl), Value::long(now)];
@@ -144,13 +151,13 @@ impl FlinkFilter {
             StateType::List => matches!(kind, FilterKind::Value | FilterKind::MergeOperand),
             _ => false,
         };
-        let (ttl, now) = (config.ttl, running.now);
+        let (ttl, Some(now)) = (config.ttl, running.now) else { return Decision::Keep };
         if !is_decided || !is_expired(timestamp, ttl, now) {
             return Decision::Keep;
         }
         let offset = match (&config.elements, config.state) {
             (Elements::Fixed(len), StateType::List) => Some(first_alive(value, *len, ttl, now)),
-            (Elements::Java(factory), StateType::List) => self.ask_java(factory, value, ttl, running),
+            (Elements::Java(factory), StateType::List) => self.ask_java(factory, value, (ttl, now), running),
             _ => return Decision::Remove,
         };
         match offset {
@@ -169,7 +176,7 @@ impl CompactionFilter for FlinkFilter {
     fn filter(&self, input: &FilterInput<'_>) -> Decision {
         let Some(config) = self.holder.0.get() else { return Decision::Keep };
         let mut running = self.running.lock();
-        if running.entries >= config.query_time_after {
+        if running.now.is_none() || running.entries >= config.query_time_after {
             running.entries = 0;
             self.update_time(&mut running);
         }
@@ -179,7 +186,7 @@ impl CompactionFilter for FlinkFilter {
             logger.log(
                 LogLevel::Debug,
                 format_args!(
-                    "FlinkCompactionFilter: {} value bytes, {:?}, state type {:?}, TTL {} ms, time {} ms: {}",
+                    "FlinkCompactionFilter: {} value bytes, {:?}, state type {:?}, TTL {} ms, time {:?} ms: {}",
                     input.value.len(),
                     input.kind,
                     config.state,
@@ -227,8 +234,7 @@ natives! {
             true => None,
             false => Some(logger.shared::<LoggerObject>()?.0.clone()),
         };
-        // With these numbers, the filter asks for the time at the first entry.
-        let running = Mutex::new(Running { now: i64::MAX, entries: i64::MAX, list_filter: None });
+        let running = Mutex::new(Running { now: None, entries: 0, list_filter: None });
         let filter = FlinkFilter { holder, time: Global::new(java, time)?, logger, running };
         Handle::new(FilterObject(Arc::new(filter)))
     }

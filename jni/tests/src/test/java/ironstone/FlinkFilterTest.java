@@ -111,4 +111,51 @@ class FlinkFilterTest extends InDirectory {
       assertArrayEquals(elements(8, 1, 2), db.get("k".getBytes()));
     }
   }
+
+  @Test
+  void entriesAreKeptIfTheTimeThrows() throws Exception {
+    final FlinkCompactionFilter.Config config = FlinkCompactionFilter.Config.createForValue(5, 1000);
+    try (FlinkCompactionFilter.FlinkCompactionFilterFactory factory =
+             new FlinkCompactionFilter.FlinkCompactionFilterFactory(() -> {
+               throw new ArithmeticException("no time");
+             });
+         Options options = new Options().setCreateIfMissing(true).setCompactionFilterFactory(factory);
+         RocksDB db = RocksDB.open(options, dir.toString()); FlushOptions flush = new FlushOptions()) {
+      factory.configure(config);
+      db.put("a".getBytes(), elements(8, 10));
+      db.put("b".getBytes(), elements(8, Long.MAX_VALUE));
+      db.flush(flush);
+      // The compaction runs in the thread of the caller, so the caller gets the exception.
+      assertThrows(ArithmeticException.class, db::compactRange);
+      assertArrayEquals(elements(8, 10), db.get("a".getBytes()));
+      assertArrayEquals(elements(8, Long.MAX_VALUE), db.get("b".getBytes()));
+    }
+  }
+
+  @Test
+  void timeIsAskedAgainAfterAThrow() throws Exception {
+    final AtomicLong calls = new AtomicLong();
+    final FlinkCompactionFilter.Config config = FlinkCompactionFilter.Config.createForValue(5, 1000);
+    try (FlinkCompactionFilter.FlinkCompactionFilterFactory factory =
+             new FlinkCompactionFilter.FlinkCompactionFilterFactory(() -> {
+               if (calls.getAndIncrement() == 0) throw new ArithmeticException("no time");
+               return 100;
+             });
+         Options options = new Options().setCreateIfMissing(true).setCompactionFilterFactory(factory)
+             .setLevel0FileNumCompactionTrigger(2);
+         RocksDB db = RocksDB.open(options, dir.toString()); FlushOptions flush = new FlushOptions()) {
+      factory.configure(config);
+      db.put("a".getBytes(), elements(8, 10));
+      db.put("b".getBytes(), elements(8, 10));
+      db.flush(flush);
+      db.put("a".getBytes(), elements(8, 10));
+      db.put("c".getBytes(), elements(8, 10));
+      db.flush(flush);
+      // The compaction of the two files runs in a thread of the engine. The first entry is kept, and each later entry is removed.
+      while (!db.getProperty("rocksdb.num-files-at-level0").equals("0")) Thread.onSpinWait();
+      assertArrayEquals(elements(8, 10), db.get("a".getBytes()));
+      assertNull(db.get("b".getBytes()));
+      assertNull(db.get("c".getBytes()));
+    }
+  }
 }
