@@ -6,6 +6,10 @@
 //! descriptor the loaded class declares. A static method and an instance method need no distinction: the second argument is
 //! a pointer for both.
 //!
+//! If the classes declare another set of these natives than each known release, the load throws
+//! `IncompatibleClassChangeError`. RocksDB's loader catches `UnsatisfiedLinkError` and then loads the library of its jar, so this
+//! class of error would hide the failure.
+//!
 //! While the class `RocksDB` loads the library, the static initializers of other classes wait until the load ends. An
 //! initialization of such a class from here would never end, so [`JNI_OnLoad`] calls `Class.forName` without initialization.
 //!
@@ -22,6 +26,10 @@ use jni_sys::{JNI_OK, JNI_VERSION_1_8, JNIEnv, JNINativeMethod, JavaVM, jint};
 use crate::class::{Global, method_id};
 use crate::fault::{Fault, Outcome};
 use crate::java::{JClass, JObject, Java, jni};
+use crate::variants::{RELEASES, Release};
+
+/// The exception of a load under classes of an unknown release.
+const UNKNOWN_CLASSES: &str = "java/lang/IncompatibleClassChangeError";
 
 /// The JVM and the class loader of the RocksDB classes.
 struct Loaded {
@@ -61,10 +69,9 @@ pub unsafe extern "system" fn JNI_OnLoad(vm: *mut JavaVM, _reserved: *mut c_void
         match done {
             Ok(Ok(())) => {}
             Ok(Err(fault)) => crate::throw::throw(java, &fault),
-            Err(_) => crate::throw::throw(
-                java,
-                &Fault::Other("java/lang/UnsatisfiedLinkError", "a panic in JNI_OnLoad".into()),
-            ),
+            Err(_) => {
+                crate::throw::throw(java, &Fault::Other(UNKNOWN_CLASSES, "a panic in JNI_OnLoad".into()))
+            }
         }
     }
     JNI_VERSION_1_8
@@ -93,38 +100,34 @@ fn load(java: Java<'_>, vm: *mut JavaVM) -> Outcome<()> {
     register(java, &crate::variants::all())
 }
 
-/// Registers, for each native, the variant whose descriptor the loaded class declares.
+/// Registers each variant that the loaded classes declare.
 fn register(java: Java<'_>, variants: &[Variant]) -> Outcome<()> {
-    for (at, first) in variants.iter().enumerate() {
-        let is_same = |other: &Variant| (first.class, first.name) == (other.class, other.name);
-        if variants[..at].iter().any(is_same) {
-            continue;
-        }
-        let class = named_class(java, first.class, false)?;
-        let mut fits = false;
-        for variant in variants.iter().filter(|other| is_same(other)) {
-            if !fits && register_one(java, class, variant)? {
-                fits = true;
-                if variant.descriptor == crate::variants::OLDEST {
-                    crate::numbers::use_old();
-                }
-            }
-        }
-        if !fits {
-            return Err(unknown_side(first));
-        }
+    let mut declared = Release::default();
+    for (at, variant) in variants.iter().enumerate() {
+        let class = named_class(java, variant.class, false)?;
+        declared[at] = register_one(java, class, variant)?;
         java.forget(class.object());
+    }
+    match RELEASES.iter().position(|release| *release == declared) {
+        Some(0) => crate::numbers::use_old(),
+        Some(_) => {}
+        None => return Err(unknown_side(variants, &declared)),
     }
     Ok(())
 }
 
-fn unknown_side(variant: &Variant) -> Fault {
+fn unknown_side(variants: &[Variant], declared: &Release) -> Fault {
+    let natives =
+        variants.iter().zip(declared).filter(|(_, is_declared)| **is_declared).map(|(variant, _)| {
+            let class = variant.class.rsplit('/').next().unwrap_or(variant.class);
+            format!("{class}.{}{}", variant.name, variant.descriptor)
+        });
     let text = format!(
-        "the loaded class {} does not declare {} as one of the releases that this library knows: \
-         frocksdbjni 8.10.0-ververica-1.0, rocksdbjni 9.8.4, 10.1.3, 11.8.1",
-        variant.class, variant.name
+        "the loaded classes are not those of a release that this library knows: frocksdbjni 8.10.0-ververica-1.0, rocksdbjni \
+         9.8.4, 10.1.3, 11.8.1. The classes declare these natives of the compared ones: {}",
+        natives.collect::<Vec<_>>().join(", ")
     );
-    Fault::Other("java/lang/UnsatisfiedLinkError", text)
+    Fault::Other(UNKNOWN_CLASSES, text)
 }
 
 /// Registers a variant. Returns false if the class does not declare its descriptor.

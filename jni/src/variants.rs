@@ -7,6 +7,8 @@
 //! | `RocksDB.enableFileDeletions` | database, force | database | database |
 //!
 //! [`all`] lists the functions; `load` registers what the loaded class declares. The exported symbols have the newest form.
+//! `RocksDB.deleteFile` and `RocksDB.abortAllCompactions` are in the list because only some releases declare them: the list
+//! distinguishes the releases, except releases whose natives have the same descriptors.
 //! `setLogger` is not in the list: the function does not need the type of the logger, and the caller of a C function removes
 //! the arguments. So one symbol serves all releases, and the load of the library loads neither `Options` nor `DBOptions`:
 //! the JVM needs longer for these two classes than for the library.
@@ -23,13 +25,28 @@ use crate::logger::set_logger;
 use crate::native::{frame, natives};
 use crate::table::{BlockBased, Newest};
 
-/// The descriptor of `RocksDB.enableFileDeletions` that only the classes of 8.10.0 declare.
-pub const OLDEST: &str = "(JZ)V";
+/// Which of the natives of [`all`] the classes declare.
+pub type Release = [bool; 6];
+
+/// The known releases: 8.10.0, 9.8.4, 10.1.3, 11.8.1.
+pub const RELEASES: [Release; 4] = [
+    [false, true, false, true, true, false],
+    [false, true, true, false, true, false],
+    [false, true, true, false, false, false],
+    [true, false, true, false, false, true],
+];
+
+unsafe extern "C" {
+    /// Exported by this library. Only the address is used.
+    fn Java_org_rocksdb_RocksDB_deleteFile();
+    /// Exported by this library. Only the address is used.
+    fn Java_org_rocksdb_RocksDB_abortAllCompactions();
+}
 
 const OLD_TABLE: &str = "(ZZZZBBDBZJJJIIIJZZZJZZIIZZBJI)J";
 const NEW_TABLE: &str = "(ZZZZBBDBZJJJIIIJZZZJZZIIZDZZJJBBJI)J";
 
-/// Returns the variants of all natives.
+/// Returns the variants of all natives, in the order of [`Release`].
 pub fn all() -> Vec<Variant> {
     let variant = |class, name, descriptor, function| Variant { class, name, descriptor, function };
     vec![
@@ -46,7 +63,19 @@ pub fn all() -> Vec<Variant> {
             old_table as *const c_void,
         ),
         variant("org/rocksdb/RocksDB", "enableFileDeletions", "(J)V", enable_file_deletions as *const c_void),
-        variant("org/rocksdb/RocksDB", "enableFileDeletions", OLDEST, force_file_deletions as *const c_void),
+        variant("org/rocksdb/RocksDB", "enableFileDeletions", "(JZ)V", force_file_deletions as *const c_void),
+        variant(
+            "org/rocksdb/RocksDB",
+            "deleteFile",
+            "(JLjava/lang/String;)V",
+            Java_org_rocksdb_RocksDB_deleteFile as *const c_void,
+        ),
+        variant(
+            "org/rocksdb/RocksDB",
+            "abortAllCompactions",
+            "(J)V",
+            Java_org_rocksdb_RocksDB_abortAllCompactions as *const c_void,
+        ),
     ]
 }
 
