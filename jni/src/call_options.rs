@@ -3,8 +3,10 @@
 use std::time::Duration;
 
 use engine::options::{FlushOptions, ReadOptions, WriteOptions};
+use env::sync::Mutex;
 
 use crate::db::SnapshotObject;
+use crate::fault::Outcome;
 use crate::field::Field;
 use crate::handle::Handle;
 use crate::native::{disposers, natives, rows};
@@ -16,6 +18,40 @@ pub struct ReadObject {
     pub options: ReadOptions,
     /// Has no effect, as in RocksDB. Stored for the getter of the releases before 11.
     managed: bool,
+    snapshot: Shown,
+    upper_bound: Shown,
+    lower_bound: Shown,
+    timestamp: Shown,
+    iter_start_ts: Shown,
+}
+
+/// The handle that a getter returned. The Java object of a getter does not close its handle, so the options own the handle: the
+/// next setter of the value, or the close of the options, closes the handle.
+#[derive(Default)]
+struct Shown(Mutex<Handle>);
+
+impl Shown {
+    /// Returns the handle. The first call makes the handle. Returns the null handle for `None`.
+    fn get<T: Send + Sync + 'static>(&self, object: Option<T>) -> Handle {
+        let mut shown = self.0.lock();
+        if let (Some(object), false) = (object, shown.is_live()) {
+            *shown = Handle::new(object);
+        }
+        *shown
+    }
+}
+
+impl Clone for Shown {
+    /// Returns an empty value: a copy of options shows its own handles.
+    fn clone(&self) -> Self {
+        Shown::default()
+    }
+}
+
+impl Drop for Shown {
+    fn drop(&mut self) {
+        self.0.lock().close();
+    }
 }
 
 /// `WriteOptions`.
@@ -82,16 +118,30 @@ disposers! {
 }
 
 /// Returns a copy of the bytes of a slice. Returns `None` for the null handle.
-fn slice(handle: Handle) -> crate::fault::Outcome<Option<Vec<u8>>> {
+fn slice(handle: Handle) -> Outcome<Option<Vec<u8>>> {
     if handle.is_null() {
         return Ok(None);
     }
     Ok(Some(handle.shared::<SliceObject>()?.bytes().to_vec()))
 }
 
-/// Makes a slice with a copy of the bytes, for a getter. Returns the null handle for `None`.
-fn shown(bytes: Option<&Vec<u8>>) -> Handle {
-    bytes.map_or(Handle::NULL, |bytes| Handle::new(SliceObject::copied(bytes.clone())))
+/// Returns the handle of a slice with a copy of the bytes. Returns the null handle for `None`.
+fn show(shown: &Shown, bytes: Option<&Vec<u8>>) -> Handle {
+    shown.get(bytes.map(|bytes| SliceObject::copied(bytes.clone())))
+}
+
+/// Replaces the bytes of an option, and closes the handle that the getter of the option returned.
+fn set_slice(
+    options: Handle,
+    bytes: Handle,
+    place: impl FnOnce(&mut ReadObject) -> (&mut Option<Vec<u8>>, &mut Shown),
+) -> Outcome<()> {
+    let bytes = slice(bytes)?;
+    let mut options = options.exclusive::<ReadObject>()?;
+    let (option, shown) = place(&mut options);
+    *option = bytes;
+    *shown = Shown::default();
+    Ok(())
 }
 
 natives! {
@@ -101,7 +151,7 @@ natives! {
 
     fn ReadOptions_newReadOptions__ZZ[_](verify_checksums: bool, fill_cache: bool) -> Handle {
         let options = ReadOptions { verify_checksums, fill_cache, ..ReadOptions::default() };
-        Handle::new(ReadObject { options, managed: false })
+        Handle::new(ReadObject { options, ..ReadObject::default() })
     }
 
     fn ReadOptions_copyReadOptions[_](options: Handle) -> Handle {
@@ -113,49 +163,52 @@ natives! {
             true => None,
             false => snapshot.shared::<SnapshotObject>()?.0.clone(),
         };
-        options.exclusive::<ReadObject>()?.options.snapshot = snapshot;
+        let mut options = options.exclusive::<ReadObject>()?;
+        options.options.snapshot = snapshot;
+        options.snapshot = Shown::default();
     }
 
-    /// Returns a new handle of the snapshot, or 0.
+    /// Returns a handle of the snapshot, or 0. The options own the handle.
     fn ReadOptions_snapshot[_](options: Handle) -> Handle {
-        let snapshot = options.shared::<ReadObject>()?.options.snapshot.clone();
-        snapshot.map_or(Handle::NULL, |snapshot| Handle::new(SnapshotObject(Some(snapshot))))
+        let options = options.shared::<ReadObject>()?;
+        let snapshot = options.options.snapshot.clone();
+        options.snapshot.get(snapshot.map(|snapshot| SnapshotObject(Some(snapshot))))
     }
 
     fn ReadOptions_setIterateUpperBound[_](options: Handle, key: Handle) {
-        let key = slice(key)?;
-        options.exclusive::<ReadObject>()?.options.iterate_upper_bound = key;
+        set_slice(options, key, |o| (&mut o.options.iterate_upper_bound, &mut o.upper_bound))?;
     }
 
     fn ReadOptions_iterateUpperBound[_](options: Handle) -> Handle {
-        shown(options.shared::<ReadObject>()?.options.iterate_upper_bound.as_ref())
+        let options = options.shared::<ReadObject>()?;
+        show(&options.upper_bound, options.options.iterate_upper_bound.as_ref())
     }
 
     fn ReadOptions_setIterateLowerBound[_](options: Handle, key: Handle) {
-        let key = slice(key)?;
-        options.exclusive::<ReadObject>()?.options.iterate_lower_bound = key;
+        set_slice(options, key, |o| (&mut o.options.iterate_lower_bound, &mut o.lower_bound))?;
     }
 
     fn ReadOptions_iterateLowerBound[_](options: Handle) -> Handle {
-        shown(options.shared::<ReadObject>()?.options.iterate_lower_bound.as_ref())
+        let options = options.shared::<ReadObject>()?;
+        show(&options.lower_bound, options.options.iterate_lower_bound.as_ref())
     }
 
     fn ReadOptions_setTimestamp[_](options: Handle, timestamp: Handle) {
-        let timestamp = slice(timestamp)?;
-        options.exclusive::<ReadObject>()?.options.timestamp = timestamp;
+        set_slice(options, timestamp, |o| (&mut o.options.timestamp, &mut o.timestamp))?;
     }
 
     fn ReadOptions_timestamp[_](options: Handle) -> Handle {
-        shown(options.shared::<ReadObject>()?.options.timestamp.as_ref())
+        let options = options.shared::<ReadObject>()?;
+        show(&options.timestamp, options.options.timestamp.as_ref())
     }
 
     fn ReadOptions_setIterStartTs[_](options: Handle, timestamp: Handle) {
-        let timestamp = slice(timestamp)?;
-        options.exclusive::<ReadObject>()?.options.iter_start_ts = timestamp;
+        set_slice(options, timestamp, |o| (&mut o.options.iter_start_ts, &mut o.iter_start_ts))?;
     }
 
     fn ReadOptions_iterStartTs[_](options: Handle) -> Handle {
-        shown(options.shared::<ReadObject>()?.options.iter_start_ts.as_ref())
+        let options = options.shared::<ReadObject>()?;
+        show(&options.iter_start_ts, options.options.iter_start_ts.as_ref())
     }
 
     fn WriteOptions_newWriteOptions[_]() -> Handle {

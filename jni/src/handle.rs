@@ -45,8 +45,8 @@ const GENERATION_MAX: u64 = (1 << 31) - 1;
 const CHUNK: usize = 1 << 12;
 const CHUNKS: usize = 1 << 14;
 
-/// The `long` of a Java object.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The `long` of a Java object. The default is the null handle.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(transparent)]
 pub struct Handle(pub i64);
 

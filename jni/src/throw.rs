@@ -162,11 +162,11 @@ pub fn status<'j>(java: Java<'j>, error: Option<&Error>) -> Outcome<JObject<'j>>
     STATUS.construct(java, &[Value::byte(code), Value::byte(subcode), state.object().into()])
 }
 
-/// Returns the number of a code in `Status.Code` of Java.
+/// Returns the number of a code in `Status.Code` of Java. Java has no name for the newest two codes: the number is then
+/// `Undefined`.
 pub fn code(kind: Kind) -> i8 {
     match kind {
-        Kind::CompactionTooLarge => 0x7f,
-        Kind::ColumnFamilyDropped => 0xe,
+        Kind::CompactionTooLarge | Kind::ColumnFamilyDropped => 0x7f,
         other => other as i8,
     }
 }

@@ -2,7 +2,9 @@
 package ironstone;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import java.util.ArrayList;
@@ -11,11 +13,16 @@ import java.util.Random;
 import org.junit.jupiter.api.Test;
 import org.rocksdb.ColumnFamilyDescriptor;
 import org.rocksdb.ColumnFamilyHandle;
+import org.rocksdb.ColumnFamilyOptions;
+import org.rocksdb.FlushOptions;
 import org.rocksdb.Options;
 import org.rocksdb.ReadOptions;
 import org.rocksdb.RocksDB;
+import org.rocksdb.RocksDBException;
 import org.rocksdb.RocksIterator;
+import org.rocksdb.Slice;
 import org.rocksdb.Snapshot;
+import org.rocksdb.Status;
 import org.rocksdb.WriteBatch;
 import org.rocksdb.WriteOptions;
 
@@ -143,6 +150,64 @@ class HandlesTest extends InDirectory {
       } catch (final Exception expected) {
         // Another thread closed the object.
       }
+    }
+  }
+
+  @Test
+  void readOptionsThatAreClosedReleaseTheSnapshotTheyShowed() throws Exception {
+    try (Options options = new Options()) {
+      final RocksDB db = open(options);
+      final Snapshot first = db.getSnapshot();
+      db.put("k".getBytes(), "w".getBytes());
+      final Snapshot second = db.getSnapshot();
+      try (ReadOptions read = new ReadOptions().setSnapshot(first)) {
+        final Snapshot shown = read.snapshot();
+        assertEquals(first.getSequenceNumber(), shown.getSequenceNumber());
+        db.releaseSnapshot(first);
+        assertEquals("2", db.getProperty("rocksdb.num-snapshots"));
+        assertArrayEquals("v".getBytes(), db.get(read, "k".getBytes()));
+        read.setSnapshot(second);
+        assertEquals("1", db.getProperty("rocksdb.num-snapshots"));
+        assertThrows(IllegalStateException.class, shown::getSequenceNumber);
+        assertEquals(second.getSequenceNumber(), read.snapshot().getSequenceNumber());
+      }
+      db.releaseSnapshot(second);
+      assertEquals("0", db.getProperty("rocksdb.num-snapshots"));
+      db.close();
+    }
+  }
+
+  @Test
+  void boundsOfReadOptionsAreShownUntilTheyChange() throws Exception {
+    try (ReadOptions read = new ReadOptions(); Slice one = new Slice("one"); Slice two = new Slice("two")) {
+      assertNull(read.iterateUpperBound());
+      read.setIterateUpperBound(one).setIterateLowerBound(two);
+      final Slice shown = read.iterateUpperBound();
+      assertEquals("one", shown.toString());
+      try (ReadOptions copy = new ReadOptions(read)) {
+        assertEquals("one", copy.iterateUpperBound().toString());
+      }
+      read.setIterateUpperBound(two);
+      assertThrows(IllegalStateException.class, shown::size);
+      assertEquals("two", read.iterateUpperBound().toString());
+      assertEquals("two", read.iterateLowerBound().toString());
+      read.setIterateUpperBound(null);
+      assertNull(read.iterateUpperBound());
+    }
+  }
+
+  @Test
+  void droppedFamilyThrowsRocksDBException() throws Exception {
+    try (Options options = new Options(); ColumnFamilyOptions family = new ColumnFamilyOptions(); FlushOptions flush = new FlushOptions()) {
+      final RocksDB db = open(options);
+      final ColumnFamilyHandle dropped = db.createColumnFamily(new ColumnFamilyDescriptor("f".getBytes(), family));
+      db.put(dropped, "k".getBytes(), "v".getBytes());
+      db.dropColumnFamily(dropped);
+      final RocksDBException thrown = assertThrows(RocksDBException.class, () -> db.flush(flush, dropped));
+      // The Java classes have no name for the code of a dropped column family.
+      assertEquals(Status.Code.Undefined, thrown.getStatus().getCode(), thrown.getMessage());
+      dropped.close();
+      db.close();
     }
   }
 }
