@@ -26,7 +26,17 @@ use jni_sys::{JNI_OK, JNI_VERSION_1_8, JNIEnv, JNINativeMethod, JavaVM, jint};
 use crate::class::{Global, method_id};
 use crate::fault::{Fault, Outcome};
 use crate::java::{JClass, JObject, Java, jni};
-use crate::variants::{RELEASES, Release};
+
+/// Which of the natives that `variants` lists the classes declare.
+type Release = [bool; 6];
+
+/// The known releases: 8.10.0, 9.8.4, 10.1.3, 11.8.1.
+const RELEASES: [Release; 4] = [
+    [false, true, false, true, true, false],
+    [false, true, true, false, true, false],
+    [false, true, true, false, false, false],
+    [true, false, true, false, false, true],
+];
 
 /// The exception of a load under classes of an unknown release.
 const UNKNOWN_CLASSES: &str = "java/lang/IncompatibleClassChangeError";

@@ -25,17 +25,6 @@ use crate::logger::set_logger;
 use crate::native::{frame, natives};
 use crate::table::{BlockBased, Newest};
 
-/// Which of the natives of [`all`] the classes declare.
-pub type Release = [bool; 6];
-
-/// The known releases: 8.10.0, 9.8.4, 10.1.3, 11.8.1.
-pub const RELEASES: [Release; 4] = [
-    [false, true, false, true, true, false],
-    [false, true, true, false, true, false],
-    [false, true, true, false, false, false],
-    [true, false, true, false, false, true],
-];
-
 unsafe extern "C" {
     /// Exported by this library. Only the address is used.
     fn Java_org_rocksdb_RocksDB_deleteFile();
@@ -46,7 +35,7 @@ unsafe extern "C" {
 const OLD_TABLE: &str = "(ZZZZBBDBZJJJIIIJZZZJZZIIZZBJI)J";
 const NEW_TABLE: &str = "(ZZZZBBDBZJJJIIIJZZZJZZIIZDZZJJBBJI)J";
 
-/// Returns the variants of all natives, in the order of [`Release`].
+/// Returns the variants of all natives, in the order of `load::Release`.
 pub fn all() -> Vec<Variant> {
     let variant = |class, name, descriptor, function| Variant { class, name, descriptor, function };
     vec![
