@@ -115,7 +115,8 @@ base::options! {
     mutable target_file_size_base: u64 = 64 * 1_048_576, unit: "bytes";
     /// The factor by which the target size of files grows from level to level.
     mutable target_file_size_multiplier: i32 = 1;
-    /// Ends a file before the target size. If false, a file ends after the target size.
+    /// Counts the estimated size of index, filter and meta blocks when a compaction decides to end a file, so that the file stays
+    /// below its target size. If false, only the data blocks count, and a file can exceed its target size.
     mutable target_file_size_is_upper_bound: bool = false, since: "10.9";
     /// Derives the target sizes of levels from the size of the last level. Acts only with the level style and one
     /// directory of SST files.

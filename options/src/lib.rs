@@ -48,7 +48,7 @@ pub use memtable::{HashLinkListOptions, HashSkipListOptions};
 pub use resolve::{BackgroundLimits, resolve};
 pub use styles::{CompactionOptionsFifo, CompactionOptionsUniversal, FileTemperatureAge};
 pub use text::{DB_DEPRECATED, FAMILY_DEPRECATED, time_range};
-pub use unsupported::{CALL_HINTS, HINTS, TABLE_HINTS, changed_hints, refuse, unsupported};
+pub use unsupported::{CALL_HINTS, FIELD_HINTS, HINTS, TABLE_HINTS, changed_hints, refuse, unsupported};
 
 pub use table::options::{CuckooTableOptions, EncodingType, PlainTableOptions, WrittenTable};
 

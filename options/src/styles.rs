@@ -67,9 +67,11 @@ pub struct CompactionOptionsFifo {
     pub age_for_warm: u64,
     /// The temperatures of files by age, in ascending order of age. Default: none.
     pub file_temperature_age_thresholds: Vec<FileTemperatureAge>,
-    /// Has no effect: a change of temperature rewrites the file. Default: false.
+    /// A change of temperature copies the file byte by byte, without a read of its entries. false rewrites the file.
+    /// Default: false.
     pub allow_trivial_copy_when_change_temperature: bool,
-    /// Has no effect: files are not copied. RocksDB: the size of the buffer of a copy, in bytes. Default: 4096.
+    /// The size of the buffer of a copy, in bytes, for `allow_trivial_copy_when_change_temperature`. Values below 4096 count
+    /// as 4096, and values above 16 MiB count as 16 MiB. Default: 4096.
     pub trivial_copy_buffer_size: u64,
     /// The total size of SST files and blob files at which the oldest file is deleted, in bytes. 0 counts SST files only.
     /// Default: 0.

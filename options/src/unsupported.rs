@@ -41,6 +41,20 @@ pub const HINTS: &[&str] = &[
 pub const TABLE_HINTS: &[&str] =
     &["fail_if_no_udi_on_open", "huge_page_tlb_size", "index_block_search_type", "read_amp_bytes_per_bit"];
 
+/// Fields of nested options without effect: the option of the column family, the field and the reason.
+pub const FIELD_HINTS: &[(&str, &str, &str)] = &[
+    (
+        "compaction_options_universal",
+        "reduce_file_locking",
+        "a compaction reserves its files when the compaction is chosen",
+    ),
+    (
+        "compaction_options_fifo",
+        "age_for_warm",
+        "as in RocksDB 11.8: `file_temperature_age_thresholds` replaced the field",
+    ),
+];
+
 /// Options of calls without effect: the struct, the field and the reason.
 pub const CALL_HINTS: &[(&str, &str, &str)] = &[
     (
@@ -155,7 +169,11 @@ pub fn changed_hints<'a>(
 ) -> Vec<String> {
     let (db_default, mut family_default) = (DbOptions::default(), FamilyOptions::default());
     let mut names: Vec<String> = db.differences(&db_default).into_iter().map(str::to_string).collect();
+    let mut fields = Vec::new();
     for (family, options) in families {
+        let changed = FIELD_HINTS.iter().filter(|hint| field(options, hint) != field(&family_default, hint));
+        fields
+            .extend(changed.map(|(option, field, _)| format!("{option}.{field} of column family {family}")));
         // The open replaces 0 by a size.
         family_default.arena_block_size = options.arena_block_size;
         let changed = options.differences(&family_default).into_iter();
@@ -168,7 +186,16 @@ pub fn changed_hints<'a>(
             None => HINTS.contains(&name),
         }
     };
-    names.into_iter().filter(is_hint).collect()
+    names.into_iter().filter(is_hint).chain(fields).collect()
+}
+
+/// Returns the text of a field of a nested option. Returns `None` if the option has no such field.
+fn field(options: &FamilyOptions, (option, name, _): &(&str, &str, &str)) -> Option<String> {
+    match *option {
+        "compaction_options_universal" => options.compaction_options_universal.get(name),
+        "compaction_options_fifo" => options.compaction_options_fifo.get(name),
+        _ => None,
+    }
 }
 
 /// Returns the first sentence as an error.

@@ -50,26 +50,33 @@ fn start_of(t: &CompactionTools<'_>, job: &Job) -> CompactionStarted {
     }
 }
 
-/// Runs `commit`, the only action of a compaction that writes no SST file. Notifies the listeners of the start and of
-/// the end, as in RocksDB (`DBImpl::BackgroundCompaction`). The info log gets no line for these events.
+/// Notifies the listeners of the start of a compaction that decodes no entry. The info log gets no line for this event.
+pub(super) fn started_without_rewrite(t: &CompactionTools<'_>, job: &Job) {
+    if t.tools.events.has_listeners() {
+        t.tools.events.notify(&Event::CompactionStarted(start_of(t, job)));
+    }
+}
+
+/// Runs `commit` of a compaction that decodes no entry. `outputs` are the files that the commit adds, and `micros` is the time that
+/// the compaction took, with its CPU time. Notifies the listeners before the commit and of the end, as in RocksDB
+/// (`DBImpl::BackgroundCompaction`). The info log gets no line for these events.
 ///
 /// # Errors
 /// The error of the commit.
 pub(super) fn without_rewrite(
     t: &CompactionTools<'_>,
     job: &Job,
-    outputs: &[JobFile],
+    (outputs, micros): (&[JobFile], (u64, u64)),
     commit: impl FnOnce() -> Result<Committed>,
 ) -> Result<(Committed, Box<CompactionFinished>)> {
     let describe = |error: Option<Error>| {
-        let mut report = report(t, job, &[], error, (0, 0));
+        let mut report = report(t, job, &[], error, micros);
         report.outputs = outputs.iter().map(|file| file.number).collect();
         report.output_files = outputs.to_vec();
         report
     };
     let events = &t.tools.events;
     if events.has_listeners() {
-        events.notify(&Event::CompactionStarted(start_of(t, job)));
         events.notify(&Event::CompactionPreCommit(describe(None)));
     }
     let committed = commit();
@@ -106,7 +113,7 @@ pub(super) fn pre_commit(t: &CompactionTools<'_>, job: &Job, done: &[piece::Done
 }
 
 /// Returns the time and the CPU time since `start`, in microseconds.
-fn micros_since(t: &CompactionTools<'_>, start: (u64, u64)) -> (u64, u64) {
+pub(super) fn micros_since(t: &CompactionTools<'_>, start: (u64, u64)) -> (u64, u64) {
     let clock = &t.tools.env.clock;
     ((clock.now_nanos() - start.0) / 1000, clock.cpu_nanos().saturating_sub(start.1) / 1000)
 }

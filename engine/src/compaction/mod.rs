@@ -1,7 +1,7 @@
-//! Runs the tasks of the compaction picker (`lsm::pick`): moves files, drops files, or merges files into new files.
+//! Runs the tasks of the compaction picker (`lsm::pick`): moves files, drops files, copies files, or merges files into new files.
 //!
 //! ```text
-//!  Task ─► move or deletion: one commit
+//!  Task ─► move, deletion or copy: one commit
 //!      └─► subcompactions (lsm::cut::split) ─► each: table iterators ─► merging ─► compaction_iter ─► output
 //!                                 └──────────► one commit for all subcompactions
 //! ```
@@ -9,6 +9,7 @@
 //! into the block of the output file.
 
 mod below;
+mod copy;
 mod finish;
 mod piece;
 
@@ -86,6 +87,9 @@ pub fn run(t: &CompactionTools<'_>, job: &Job) -> Result<Compacted> {
     if job.task.deletion {
         return drop_files(t, job);
     }
+    if job.task.trivial_copy {
+        return copy::copy_files(t, job);
+    }
     if job.task.trivial_move && may_move(job)? {
         return move_files(t, job);
     }
@@ -141,7 +145,8 @@ fn move_files(t: &CompactionTools<'_>, job: &Job) -> Result<Compacted> {
     let bytes = edit.added.iter().map(|(_, f)| f.size).sum();
     let moved = LevelNumbers { bytes_moved: bytes, ..LevelNumbers::default() };
     job.family.stats.lock().add(task.output_level, Pool::Low as usize, &moved);
-    let (committed, report) = finish::without_rewrite(t, job, &moved_files, || {
+    finish::started_without_rewrite(t, job);
+    let (committed, report) = finish::without_rewrite(t, job, (&moved_files, (0, 0)), || {
         let committed = t.committer.commit(vec![Change::of_compaction(job.family.clone(), edit)], false)?;
         t.tools.events.emit(&Event::TrivialMove {
             job: job.id,
@@ -160,11 +165,11 @@ fn drop_files(t: &CompactionTools<'_>, job: &Job) -> Result<Compacted> {
     let deleted = job.task.files().map(|(level, file)| (level, file.number)).collect();
     let edit = Edit { deleted, ..Edit::default() };
     let commit = || t.committer.commit(vec![Change::of_compaction(job.family.clone(), edit)], false);
-    let (committed, report) = finish::without_rewrite(t, job, &[], commit)?;
+    finish::started_without_rewrite(t, job);
+    let (committed, report) = finish::without_rewrite(t, job, (&[], (0, 0)), commit)?;
     match job.task.reason {
         Reason::FifoMaxSize => t.tools.stats.add(Ticker::FifoMaxSizeCompactions, 1),
         Reason::FifoTtl => t.tools.stats.add(Ticker::FifoTtlCompactions, 1),
-        Reason::ChangeTemperature => t.tools.stats.add(Ticker::FifoChangeTemperatureCompactions, 1),
         _ => {}
     }
     t.tools.events.info(format_args!("[{}] Deleted {} files", job.family.name(), job.task.num_input_files()));

@@ -172,7 +172,8 @@ fn collection(t: &CompactionTools<'_>, job: &Job, bytes_read: &Arc<AtomicU64>) -
     Some(BlobCollection { cutoff, blobs: Box::new(blobs_ahead(t, job, bytes_read)) })
 }
 
-fn settings(t: &CompactionTools<'_>, job: &Job) -> Result<OutputSettings> {
+/// Returns the settings for the output files of the job.
+pub(super) fn settings(t: &CompactionTools<'_>, job: &Job) -> Result<OutputSettings> {
     let task = &job.task;
     let mut s = t.tools.output(&job.family, job.parts.clone(), task.output_level, false, task.compression)?;
     s.events = Some((t.tools.events.clone(), job.id));

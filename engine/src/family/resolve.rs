@@ -242,7 +242,6 @@ pub fn pick_options(o: &FamilyOptions, db: &DbOptions) -> pick::Options {
             allow_trivial_move: o.compaction_options_universal.allow_trivial_move,
             incremental: o.compaction_options_universal.incremental,
             max_read_amp: o.compaction_options_universal.max_read_amp,
-            reduce_file_locking: o.compaction_options_universal.reduce_file_locking,
         },
         fifo: pick::FifoOptions {
             max_table_files_size: o.compaction_options_fifo.max_table_files_size,

@@ -102,6 +102,20 @@ impl OutputSettings {
     fn checks_rows(&self) -> bool {
         self.parts.paranoid_file_checks || (!self.is_flush && self.parts.verify_outputs.0)
     }
+
+    /// Returns the options for writing one file.
+    pub fn file_options(&self) -> FileOptions {
+        FileOptions {
+            buffer_bytes: self.buffer_bytes,
+            bytes_per_sync: self.bytes_per_sync,
+            strict_bytes_per_sync: self.strict_bytes_per_sync,
+            rate_limiter: self.rate_limiter.clone(),
+            priority: self.priority,
+            statistics: self.stats.statistics().cloned(),
+            histogram: Some(self.purpose.writes()),
+            checksum: self.file_checksum,
+        }
+    }
 }
 
 /// A finished file. No version has it yet. Its file number is pending, so that no sweep deletes it.
@@ -169,20 +183,12 @@ impl OpenFile {
             });
         }
         let file = s.env.fs.create_new(&path, &hints)?;
-        let options = FileOptions {
-            buffer_bytes: s.buffer_bytes,
-            bytes_per_sync: s.bytes_per_sync,
-            strict_bytes_per_sync: s.strict_bytes_per_sync,
-            rate_limiter: s.rate_limiter.clone(),
-            priority: s.priority,
-            statistics: s.stats.statistics().cloned(),
-            histogram: Some(s.purpose.writes()),
-            checksum: s.file_checksum,
-        };
         let created_s = s.env.clock.now_seconds();
-        let writer =
-            AnyWriter::new(FileWriter::new(file, options), writer_options(s, pending.number.0, created_s))
-                .map_err(|e| e.doing("beginning a table").file(&path))?;
+        let writer = AnyWriter::new(
+            FileWriter::new(file, s.file_options()),
+            writer_options(s, pending.number.0, created_s),
+        )
+        .map_err(|e| e.doing("beginning a table").file(&path))?;
         Ok(OpenFile {
             writer,
             pending,
@@ -267,10 +273,15 @@ impl OpenFile {
         &self.largest
     }
 
-    /// Returns the expected size of the finished file in bytes.
+    /// Returns the size that decides about the end of the file, in bytes; at least 1. With `target_file_size_is_upper_bound`, this is
+    /// the size of the file if it ended now. Without, index, filter and meta blocks do not count, as in RocksDB
+    /// (`CompactionOutputs::ShouldStopBefore`), so a file can exceed its target size.
     #[inline]
-    pub fn estimated_size(&self) -> u64 {
-        self.writer.estimated_size()
+    pub fn cut_size(&self, s: &OutputSettings) -> u64 {
+        match s.parts.pick.target_file_size_is_upper_bound {
+            true => self.writer.estimated_size(),
+            false => self.writer.file_size().max(1),
+        }
     }
 
     /// Ends the table, syncs and closes the file, and verifies the file if the options ask for it. Deletes the

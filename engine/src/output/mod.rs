@@ -142,7 +142,7 @@ impl Run<'_> {
                 "a subcompaction writes a key after its end"
             );
             if let Some(cutter) = cutter.as_deref_mut() {
-                let size = self.open.as_ref().map_or(0, OpenFile::estimated_size);
+                let size = self.open.as_ref().map_or(0, |open| open.cut_size(self.settings));
                 if cutter.should_end_before(row, size) && size > 0 {
                     let next = row.to_vec();
                     self.finish(rows, Some(&next), drop_obsolete)?;

@@ -19,6 +19,11 @@ fn plain() -> FamilyOptions {
     FamilyOptions { compression: CompressionType::NONE, ..FamilyOptions::default() }
 }
 
+/// Each entry of 10 kB gets its own file if the target size is 10 kB.
+fn bounded() -> FamilyOptions {
+    FamilyOptions { target_file_size_is_upper_bound: true, ..plain() }
+}
+
 fn fifo(bytes: u64) -> FamilyOptions {
     let mut o = FamilyOptions { compaction_style: CompactionStyle::Fifo, num_levels: 1, ..plain() };
     o.compaction_options_fifo.max_table_files_size = bytes;
@@ -131,6 +136,108 @@ fn fifo_gives_ageing_tables_their_temperature() {
     }
 }
 
+/// Returns the bytes of the SST files, oldest number first.
+fn table_bytes(env: &Env, db: &Db) -> Vec<(FileNumber, Vec<u8>)> {
+    let mut numbers = numbers(db);
+    numbers.sort();
+    let read = |number: FileNumber| {
+        let path = PathBuf::from("/db").join(format::names::table(number));
+        let file = env.fs.open_random(&path, &env::ReadHints::default()).unwrap();
+        let mut bytes = vec![0; file.size().unwrap() as usize];
+        assert_eq!(file.read_at(0, &mut bytes).unwrap(), bytes.len());
+        bytes
+    };
+    numbers.into_iter().map(|number| (number, read(number))).collect()
+}
+
+#[test]
+fn a_temperature_changes_by_a_copy_only_if_the_options_allow_a_copy() {
+    for (copy, buffer) in [(false, 4096), (true, 0), (true, 1 << 40)] {
+        let env = Env::memory(4);
+        let mut family = FamilyOptions { ttl: 0, ..fifo(1 << 30) };
+        let warm = FileTemperatureAge { temperature: Temperature::Warm, age: 100 };
+        let cold = FileTemperatureAge { temperature: Temperature::Cold, age: 1000 };
+        family.compaction_options_fifo.file_temperature_age_thresholds = vec![warm, cold];
+        family.compaction_options_fifo.allow_trivial_copy_when_change_temperature = copy;
+        family.compaction_options_fifo.trivial_copy_buffer_size = buffer;
+        let db = open(&env, family.clone());
+        table(&db, "a");
+        let before = table_bytes(&env, &db);
+        env.clock.sleep_micros(60_000_000);
+        table(&db, "b");
+        env.clock.sleep_micros(60_000_000);
+        env.executor.wait_for_all();
+        let after = table_bytes(&env, &db);
+        assert_eq!((before.len(), after.len()), (1, 2));
+        assert!(before[0].0 < after[1].0, "the file has a new number");
+        assert_eq!(
+            before[0].1 == after[1].1,
+            copy,
+            "a copy has the same bytes, and a rewrite has other properties"
+        );
+        assert_eq!((scan(&db).len(), get(&db, "a").map(|v| v.len())), (2, Some(10_000)));
+        drop(db);
+        let db = open(&env, family);
+        let version = db.default_family().unwrap().pin().version.clone();
+        let temperatures: Vec<u8> = version.files().map(|(_, f)| f.temperature).collect();
+        assert_eq!(temperatures, [0, Temperature::Warm as u8], "newest first");
+        assert_eq!(scan(&db).len(), 2);
+        db.verify_checksum().unwrap();
+    }
+}
+
+#[test]
+fn a_copy_of_a_shorter_file_is_refused_and_the_old_file_stays() {
+    let env = Env::memory(4);
+    let mut family = FamilyOptions { ttl: 0, ..fifo(1 << 30) };
+    let warm = FileTemperatureAge { temperature: Temperature::Warm, age: 100 };
+    family.compaction_options_fifo.file_temperature_age_thresholds = vec![warm];
+    family.compaction_options_fifo.allow_trivial_copy_when_change_temperature = true;
+    let db = open(&env, family);
+    table(&db, "a");
+    let (number, bytes) = table_bytes(&env, &db).remove(0);
+    let path = PathBuf::from("/db").join(format::names::table(number));
+    let mut file = env.fs.create(&path, &env::AppendHints::default()).unwrap();
+    file.append(&bytes[..bytes.len() - 1]).unwrap();
+    file.sync().unwrap();
+    drop(file);
+    env.clock.sleep_micros(60_000_000);
+    table(&db, "b");
+    env.clock.sleep_micros(60_000_000);
+    env.executor.wait_for_all();
+    assert!(numbers(&db).contains(&number));
+    let tables =
+        env.fs.list("/db".as_ref()).unwrap().into_iter().filter(|name| name.ends_with(".sst")).count();
+    assert_eq!(tables, 2, "the incomplete copy is deleted");
+}
+
+#[test]
+fn an_upper_bound_of_file_sizes_counts_the_tail_of_a_file() {
+    let sizes = |text: &str| {
+        let env = Env::memory(12);
+        let mut family = plain();
+        family.update("disable_auto_compactions=true;target_file_size_base=65536").unwrap();
+        family
+            .update("block_based_table_factory={filter_policy=bloomfilter:100:false;block_size=512;}")
+            .unwrap();
+        family.update(text).unwrap();
+        let db = open(&env, family);
+        (0..4000).for_each(|n| put(&db, &format!("{n:08}"), &"v".repeat(50)));
+        flush(&db);
+        let force = BottommostLevelCompaction::Force;
+        compact(&db, &CompactRangeOptions { bottommost_level_compaction: force, ..Default::default() })
+            .unwrap();
+        let version = db.default_family().unwrap().pin().version.clone();
+        let mut sizes: Vec<u64> = version.files().map(|(_, f)| f.size).collect();
+        sizes.pop();
+        sizes
+    };
+    let (bound, free) = (sizes("target_file_size_is_upper_bound=true"), sizes(""));
+    assert!(bound.len() > free.len() && free.len() > 1, "{bound:?} {free:?}");
+    assert!(bound.iter().all(|size| *size <= 65536), "{bound:?}");
+    assert!(free.iter().all(|size| *size > 65536), "{free:?}");
+}
+
 #[test]
 fn a_style_may_change_between_opens() {
     let env = Env::memory(5);
@@ -199,7 +306,7 @@ fn without_a_style_only_the_caller_compacts() {
 #[test]
 fn named_files_are_compacted_where_the_caller_says() {
     let env = Env::memory(8);
-    let db = open(&env, FamilyOptions { disable_auto_compactions: true, ..plain() });
+    let db = open(&env, FamilyOptions { disable_auto_compactions: true, ..bounded() });
     let family = db.default_family().unwrap();
     for key in ["a", "b", "c"] {
         table(&db, key);
@@ -232,7 +339,7 @@ fn named_files_are_compacted_where_the_caller_says() {
 
 /// Creates a database with six SST files of one key each on the last level.
 fn spread(env: &Env) -> Db {
-    let small = FamilyOptions { disable_auto_compactions: true, target_file_size_base: 10_000, ..plain() };
+    let small = FamilyOptions { disable_auto_compactions: true, target_file_size_base: 10_000, ..bounded() };
     let db = open(env, small);
     for key in ["a", "b", "c", "d", "e", "f"] {
         put(&db, key, &"v".repeat(10_000));
@@ -452,7 +559,7 @@ fn tables_lie_in_the_directories_of_their_family() {
         num_levels: 3,
         level_compaction_dynamic_level_bytes: false,
         disable_auto_compactions: true,
-        ..plain()
+        ..bounded()
     };
     let request = || {
         let db = DbOptions { db_paths: vec![path("/db-wide", 1 << 30)], ..options(&env) };

@@ -62,9 +62,6 @@ pub struct UniversalOptions {
     /// Number of sorted runs that universal compaction allows without merging them. -1:
     /// `level0_file_num_compaction_trigger`. 0: a number that follows from the sizes.
     pub max_read_amp: i32,
-    /// True if a long compaction into the bottommost level reserves its files only when it starts. The
-    /// pickers do not read this option.
-    pub reduce_file_locking: bool,
 }
 
 impl Default for UniversalOptions {
@@ -79,7 +76,6 @@ impl Default for UniversalOptions {
             allow_trivial_move: false,
             incremental: false,
             max_read_amp: -1,
-            reduce_file_locking: true,
         }
     }
 }

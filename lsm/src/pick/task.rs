@@ -139,7 +139,7 @@ pub struct Task {
     pub deletion: bool,
     /// True if the files are moved to the output level unchanged.
     pub trivial_move: bool,
-    /// True if a byte-for-byte copy is allowed, to change the temperature. A rewrite has the same result.
+    /// True if the compaction copies its input file byte by byte, to change the temperature (FIFO).
     pub trivial_copy: bool,
     /// True if input and output are in level 0.
     pub intra_l0: bool,

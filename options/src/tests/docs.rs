@@ -65,6 +65,10 @@ fn text() -> String {
     hints(&mut out, FamilyOptions::ROWS, HINTS);
     hints(&mut out, ::table::options::OPTIONS, TABLE_HINTS);
     hints(&mut out, ::table::options::PLAIN_OPTIONS, TABLE_HINTS);
+    out.push_str("\nFields of nested options:\n\n| field | reason |\n|---|---|\n");
+    for (option, field, reason) in crate::FIELD_HINTS {
+        out.push_str(&format!("| `{option}.{field}` | {reason}. |\n"));
+    }
     out.push_str("\nFields of the options of calls:\n\n| field | reason |\n|---|---|\n");
     for (owner, field, reason) in crate::CALL_HINTS {
         out.push_str(&format!("| `{owner}::{field}` | {reason}. |\n"));

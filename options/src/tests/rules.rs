@@ -190,21 +190,50 @@ fn sources(dir: &Path, out: &mut String) {
         if path.is_dir() && !["options", "tests"].contains(&name.as_str()) {
             sources(&path, out);
         } else if name.ends_with(".rs") && name != "tests.rs" {
-            out.push_str(&std::fs::read_to_string(path).unwrap());
+            out.push_str(&without_comments(&std::fs::read_to_string(path).unwrap()));
         }
     }
 }
 
-/// Returns true if the code has an access to a field of this name.
+/// Returns the code without comments.
+fn without_comments(code: &str) -> String {
+    let line = |line: &str| line.split(" // ").next().unwrap_or_default().to_string() + "\n";
+    code.lines().filter(|text| !text.trim_start().starts_with("//")).map(line).collect()
+}
+
+/// Returns true if the code, which has no comments, reads a field of this name. Two accesses are not reads: an assignment to the
+/// field, and a copy into a field of the same name.
 fn is_read(code: &str, name: &str) -> bool {
-    code.match_indices(&format!(".{name}"))
-        .any(|(at, found)| !code[at + found.len()..].starts_with(|c: char| c.is_alphanumeric() || c == '_'))
+    let is_word = |c: char| c.is_alphanumeric() || c == '_';
+    code.match_indices(&format!(".{name}")).any(|(at, found)| {
+        let after = &code[at + found.len()..];
+        let next = after.trim_start();
+        let is_assigned = next.starts_with('=') && !next.starts_with("==") && !next.starts_with("=>");
+        let path =
+            code[..at].trim_end_matches(|c: char| is_word(c) || ".&()*".contains(c) || c.is_whitespace());
+        let label = path.strip_suffix(':').unwrap_or_default();
+        let label_start = label.rfind(|c: char| !is_word(c)).map_or(0, |at| at + 1);
+        let is_copied = &label[label_start..] == name && next.starts_with([',', '}']);
+        !after.starts_with(is_word) && !is_assigned && !is_copied
+    })
+}
+
+#[test]
+fn comments_assignments_and_copies_are_no_reads() {
+    for text in
+        ["// o.size", "o.size = 1;", "Pick { size: o.size, other: 1 }", "o.size_limit", "/// See `.size`."]
+    {
+        assert!(!is_read(&without_comments(text), "size"), "{text}");
+    }
+    for text in ["if o.size == 1 {", "limit: o.size,", "Pick { size: o.size.max(1) }", "f(o.size)"] {
+        assert!(is_read(&without_comments(text), "size"), "{text}");
+    }
 }
 
 #[test]
 fn every_option_is_read_refused_or_a_hint() {
     let mut code = String::new();
-    for crate_above in ["../engine/src", "../ironstone/src"] {
+    for crate_above in ["../engine/src", "../ironstone/src", "../lsm/src", "../table/src", "../mem/src"] {
         sources(&Path::new(env!("CARGO_MANIFEST_DIR")).join(crate_above), &mut code);
     }
     let refused: Vec<&str> = crate::unsupported::refused().collect();
@@ -268,7 +297,7 @@ fn every_refused_option_says_that_it_is_not_built() {
 #[test]
 fn every_table_option_is_read_or_a_hint() {
     let mut code = String::new();
-    for crate_dir in ["../table/src", "../engine/src"] {
+    for crate_dir in ["../table/src", "../engine/src", "../format/src"] {
         sources(&Path::new(env!("CARGO_MANIFEST_DIR")).join(crate_dir), &mut code);
     }
     // These options have one legal value.
@@ -280,25 +309,51 @@ fn every_table_option_is_read_or_a_hint() {
     }
 }
 
-/// Fields of structs are read by the code, or their docs say that they have no effect.
+/// The code that acts on the fields of a nested option: a field of another struct with the same name does not count.
+const NESTED: [(&[&str], &[&str]); 3] = [
+    (CompactionOptionsUniversal::FIELDS, &["lsm/src/pick/universal.rs"]),
+    (CompactionOptionsFifo::FIELDS, &["lsm/src/pick/fifo.rs", "engine/src/compaction/copy.rs"]),
+    (CompressionOptions::FIELDS, &["compress/src", "table/src/sst/writer", "engine/src/family/resolve.rs"]),
+];
+
+/// Fields of structs are read by the code, or the table of hints has the field.
 #[test]
 fn every_field_of_a_struct_is_read_or_a_hint() {
-    let mut code = String::new();
-    for crate_dir in ["../table/src", "../engine/src", "../lsm/src", "../compress/src"] {
-        sources(&Path::new(env!("CARGO_MANIFEST_DIR")).join(crate_dir), &mut code);
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    for (fields, places) in NESTED {
+        let mut code = String::new();
+        for place in places.iter().map(|place| root.join(place)) {
+            match place.is_dir() {
+                true => sources(&place, &mut code),
+                false => code.push_str(&without_comments(&std::fs::read_to_string(place).unwrap())),
+            }
+        }
+        for field in fields {
+            let is_hint = crate::FIELD_HINTS.iter().any(|hint| hint.1 == *field);
+            assert_ne!(
+                is_read(&code, field),
+                is_hint,
+                "{field}: the code reads the field, or the field is a hint"
+            );
+        }
     }
-    let hints = [
-        "age_for_warm",
-        "reduce_file_locking",
-        "allow_trivial_copy_when_change_temperature",
-        "trivial_copy_buffer_size",
-    ];
-    let blobs = ["max_data_files_size"];
-    let all = [CompactionOptionsUniversal::FIELDS, CompactionOptionsFifo::FIELDS, CompressionOptions::FIELDS];
-    for field in all.into_iter().flatten() {
-        let known = is_read(&code, field) || hints.contains(field) || blobs.contains(field);
-        assert!(known, "no code reads the field {field}");
+}
+
+/// The hints of nested options exist, their docs say that they have no effect, and the info log names the changed hints.
+#[test]
+fn changed_hints_of_nested_options_are_named() {
+    let (db, mut family) = opened();
+    let changed = |family: &FamilyOptions| changed_hints(&db, [("default", family)]);
+    assert_eq!(changed(&family), [""; 0]);
+    family.update("compaction_options_universal={reduce_file_locking=false;size_ratio=3}").unwrap();
+    family.update("compaction_options_fifo={age_for_warm=7;trivial_copy_buffer_size=8192}").unwrap();
+    let names = changed(&family);
+    assert_eq!(names.len(), crate::FIELD_HINTS.len());
+    for ((option, field, _), name) in crate::FIELD_HINTS.iter().zip(names) {
+        assert_eq!(name, format!("{option}.{field} of column family default"));
     }
+    let text = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("src/styles.rs")).unwrap();
+    assert_eq!(text.matches("Has no effect").count(), crate::FIELD_HINTS.len());
 }
 
 /// Files with structs of options that are passed to calls, or that configure a component in code.
@@ -369,7 +424,7 @@ fn all_sources(dir: &Path, out: &mut String) {
         if path.is_dir() && name != "tests" {
             all_sources(&path, out);
         } else if name.ends_with(".rs") && name != "tests.rs" {
-            out.push_str(&std::fs::read_to_string(path).unwrap());
+            out.push_str(&without_comments(&std::fs::read_to_string(path).unwrap()));
         }
     }
 }

@@ -60,6 +60,12 @@ impl AnyWriter {
         each!(self, writer => writer.order())
     }
 
+    /// Returns the bytes of the file so far. A block-based table counts neither its current block nor the tail: index, filter and
+    /// meta blocks.
+    pub fn file_size(&self) -> u64 {
+        each!(self, writer => writer.file_size())
+    }
+
     /// Returns the approximate size of the file if it were finished now, in bytes.
     pub fn estimated_size(&self) -> u64 {
         match self {

@@ -1,0 +1,176 @@
+//! Copies an SST file byte by byte, to give the file another temperature.
+//!
+//! FIFO compaction changes the temperature of old files. With `allow_trivial_copy_when_change_temperature`, the compaction copies
+//! the file: no entry is decoded, no compaction filter runs, and the table properties stay. The MANIFEST names the copy with a new
+//! file number, the new temperature and the new creation time. Follows RocksDB `db/db_impl/db_impl_compaction_flush.cc`
+//! (BackgroundCompaction).
+
+use std::path::{Path, PathBuf};
+
+use base::stats::Ticker;
+use base::{Error, Kind, Result, Subcode};
+use env::executor::Pool;
+use env::writer::FileWriter;
+use env::{AppendHints, ReadHints};
+use lsm::file_meta::FileMetaData;
+use lsm::version::Edit;
+
+use super::{Compacted, CompactionTools, Job, finish, piece};
+use crate::commit::Change;
+use crate::files::Pending;
+use crate::options::Temperature;
+use crate::stats::LevelNumbers;
+use crate::sync::{Arc, Flag, Ordering};
+
+/// The smallest and the largest buffer of a copy in bytes. `trivial_copy_buffer_size` is raised or lowered to this range.
+const BUFFER_BYTES: std::ops::RangeInclusive<u64> = 4096..=16 << 20;
+
+/// Copies the input file and replaces it by the copy in one commit.
+///
+/// # Errors
+/// Errors of the file system. Corruption if the size of the input file is not the size in the MANIFEST, or its checksum is not the
+/// checksum in the MANIFEST. ShutdownInProgress if the database closes, Incomplete if the job is canceled. Then no version has changed, and the copy is deleted.
+pub(super) fn copy_files(t: &CompactionTools<'_>, job: &Job) -> Result<Compacted> {
+    let start = (t.tools.env.clock.now_nanos(), t.tools.env.clock.cpu_nanos());
+    let task = &job.task;
+    finish::started_without_rewrite(t, job);
+    let mut copies: Vec<(PathBuf, Pending)> = Vec::new();
+    let mut edit = Edit::default();
+    for (level, file) in task.files() {
+        let pending = t.tools.numbers.take_pending();
+        let copied = copy(t, job, file, pending.number);
+        let copied = copied.inspect_err(|error| {
+            // The copy is incomplete, and no version has it.
+            let _ = t.tools.env.fs.unlink(&job.parts.table_path(pending.number, task.output_path_id));
+            copies.iter().for_each(|(path, _)| drop(t.tools.env.fs.unlink(path)));
+            finish::failed(t, job, error);
+        })?;
+        edit.deleted.push((level, file.number));
+        edit.added.push((task.output_level, Arc::new(copied)));
+        copies.push((job.parts.table_path(pending.number, task.output_path_id), pending));
+    }
+    let outputs: Vec<_> = edit.added.iter().map(|(level, f)| finish::job_file(job, *level, f)).collect();
+    let written = edit.added.iter().map(|(_, f)| f.size).sum();
+    let names = edit.added.iter().map(|(_, f)| (f.number, f.path_id)).collect();
+    let micros = finish::micros_since(t, start);
+    let commit = || t.committer.commit(vec![Change::of_compaction(job.family.clone(), edit)], false);
+    // After a failed commit the MANIFEST may name the copies, so the copies stay. The next sweep decides.
+    let (committed, report) = finish::without_rewrite(t, job, (&outputs, micros), commit)?;
+    t.tools.stats.add(Ticker::FifoChangeTemperatureCompactions, 1);
+    let numbers = LevelNumbers {
+        micros: micros.0,
+        cpu_micros: micros.1,
+        bytes_read_output_level: written,
+        bytes_written: written,
+        count: 1,
+        ..LevelNumbers::default()
+    };
+    job.family.stats.lock().add(task.output_level, Pool::Low as usize, &numbers);
+    Ok(Compacted {
+        committed: Some(committed),
+        bytes_read: written,
+        bytes_written: written,
+        outputs: names,
+        report: Some(report),
+        ..Compacted::default()
+    })
+}
+
+/// Copies one file to the file with the number `number`, syncs the copy and its directory, and returns the facts of the copy.
+fn copy(
+    t: &CompactionTools<'_>,
+    job: &Job,
+    file: &FileMetaData,
+    number: base::FileNumber,
+) -> Result<FileMetaData> {
+    let (parts, fs) = (&job.parts, &t.tools.env.fs);
+    let from = parts.table_path(file.number, file.path_id);
+    let to = parts.table_path(number, job.task.output_path_id);
+    let name = |temperature| Temperature::from_number(temperature).unwrap_or_default().name();
+    t.tools.events.info(format_args!(
+        "[{}] [JOB {}] Copying #{} with temperature {} to #{number} with temperature {}: {} bytes",
+        job.family.name(),
+        job.id,
+        file.number,
+        name(file.temperature),
+        name(job.task.output_temperature),
+        file.size
+    ));
+    let created = t.tools.env.clock.now_seconds();
+    let checksum = copy_bytes(t, job, (&from, &to), file.size)
+        .map_err(|error| error.doing("copying a table to change its temperature").file(&from))?;
+    let known = file.file_checksum_func_name == CRC32C && !file.file_checksum.is_empty();
+    if known && checksum.is_some_and(|crc| crc.to_be_bytes()[..] != file.file_checksum[..]) {
+        return Err(Error::corruption("the checksum of the file differs from the MANIFEST").file(&from));
+    }
+    fs.open_dir(parts.table_dir(job.task.output_path_id))
+        .and_then(|dir| dir.sync())
+        .map_err(|error| error.doing("syncing the directory of tables"))?;
+    let mut meta = FileMetaData::new(number, file.size, &file.smallest, &file.largest);
+    meta.path_id = job.task.output_path_id;
+    meta.smallest_seq = file.smallest_seq;
+    meta.largest_seq = file.largest_seq;
+    meta.temperature = job.task.output_temperature;
+    meta.oldest_blob_file = file.oldest_blob_file;
+    meta.oldest_ancester_time = file.oldest_ancester_time;
+    meta.file_creation_time = created;
+    meta.epoch_number = job.task.output_epoch();
+    meta.unique_id = file.unique_id;
+    meta.tail_size = file.tail_size;
+    meta.compensated_range_deletion_size = file.compensated_range_deletion_size;
+    meta.user_defined_timestamps_persisted = file.user_defined_timestamps_persisted;
+    meta.min_timestamp = file.min_timestamp.clone();
+    meta.max_timestamp = file.max_timestamp.clone();
+    if let Some(crc) = checksum {
+        meta.file_checksum = crc.to_be_bytes().to_vec();
+        meta.file_checksum_func_name = CRC32C.to_string();
+    }
+    if let Some(stats) = file.stats() {
+        meta.set_stats(*stats);
+    }
+    Ok(meta)
+}
+
+/// The name of the checksum function of whole files.
+const CRC32C: &str = "FileChecksumCrc32c";
+
+/// Copies exactly `size` bytes with the buffer of `trivial_copy_buffer_size`, and syncs the copy. Returns the checksum of the whole
+/// file, if the database computes such checksums.
+fn copy_bytes(
+    t: &CompactionTools<'_>,
+    job: &Job,
+    (from, to): (&Path, &Path),
+    size: u64,
+) -> Result<Option<u32>> {
+    let settings = piece::settings(t, job)?;
+    let fs = &t.tools.env.fs;
+    let source = fs.open_random(from, &ReadHints { direct: settings.direct, ..ReadHints::default() })?;
+    let hints = AppendHints {
+        direct: settings.direct,
+        preallocate_bytes: settings.preallocate_bytes.min(size),
+        ..AppendHints::default()
+    };
+    let mut copy = FileWriter::new(fs.create_new(to, &hints)?, settings.file_options());
+    let bytes = job.family.options().compaction_options_fifo.trivial_copy_buffer_size;
+    let mut buffer = vec![0; bytes.clamp(*BUFFER_BYTES.start(), *BUFFER_BYTES.end()) as usize];
+    let is_set = |flag: &Flag| flag.load(Ordering::Relaxed);
+    loop {
+        if is_set(&t.tools.shutting_down) {
+            return Err(Error::shutdown_in_progress(""));
+        }
+        if job.canceled.as_deref().is_some_and(is_set) {
+            return Err(Error::new(Kind::Incomplete, "").with_subcode(Subcode::ManualCompactionPaused));
+        }
+        match source.read_at(copy.size(), &mut buffer)? {
+            0 => break,
+            got => copy.append(&buffer[..got])?,
+        }
+    }
+    if copy.size() != size {
+        let found = copy.size();
+        return Err(Error::corruption(format!("the file has {found} bytes; the MANIFEST says {size}")));
+    }
+    copy.sync(settings.use_fsync)?;
+    copy.close()?;
+    Ok(copy.checksum())
+}
