@@ -9,7 +9,7 @@ use base::{Error, Result};
 use env::{Env, ReadHints};
 use serde::{Deserialize, Serialize};
 
-use crate::model::{Database, LogLine, Source};
+use crate::model::{Database, FileKind, LogLine, Source};
 
 /// The first bytes of a bundle.
 const MAGIC: &str = "{\"ironstone_bundle\":1,";
@@ -44,7 +44,7 @@ pub fn write(env: &Env, dir: &Path, db: &Database) -> Result<String> {
     lines(&mut database.log.errors);
     lines(&mut database.log.warnings);
     database.problems.iter_mut().for_each(|problem| problem.text = without_keys(&problem.text));
-    let bundle = Bundle { ironstone_bundle: 1, database, log_tail: tail(env, dir)? };
+    let bundle = Bundle { ironstone_bundle: 1, database, log_tail: tail(env, dir, db)? };
     serde_json::to_string(&bundle).map_err(|error| Error::aborted(format!("writing the bundle: {error}")))
 }
 
@@ -86,8 +86,10 @@ pub fn read(env: &Env, path: &Path) -> Result<Database> {
     Ok(database)
 }
 
-fn tail(env: &Env, dir: &Path) -> Result<Vec<String>> {
-    let path = dir.join(format::names::INFO_LOG);
+fn tail(env: &Env, dir: &Path, db: &Database) -> Result<Vec<String>> {
+    let logs = db.files.iter().filter(|file| file.kind == FileKind::InfoLog);
+    let Some(newest) = logs.max_by_key(|file| file.number) else { return Ok(Vec::new()) };
+    let path = db.dir_of(newest, dir).join(&newest.name);
     if !env.fs.exists(&path)? {
         return Ok(Vec::new());
     }

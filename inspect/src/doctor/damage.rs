@@ -22,6 +22,17 @@ pub(super) fn rules(db: &Database) -> Vec<Finding> {
         );
         out.push(finding);
     }
+    let doubts: Vec<_> =
+        db.problems.iter().filter(|p| p.weight == Weight::Warning && p.text.contains("cf_paths")).collect();
+    if !doubts.is_empty() {
+        let title = "No SST file of a column family is in this directory".to_string();
+        let finding = Finding::new("files-elsewhere", Severity::Warning, title);
+        let finding =
+            doubts.iter().take(EVIDENCE_MAX).fold(finding, |f, problem| f.evidence(problem.text.clone()));
+        out.push(finding.cost("If no option names another directory, all data of the column family is lost.").action(
+            "Look for the files in the directories of cf_paths and db_paths, which no file of the database names.",
+        ));
+    }
     if let Some(last) = db.log.errors.last() {
         let title = format!("The info log has {}", words::of(db.log.errors.len() as u64, "error"));
         let mut finding = Finding::new("errors-in-log", Severity::Warning, title);

@@ -54,8 +54,14 @@ pub struct SstFile {
     /// RocksDB's number of the temperature; 0 unknown.
     #[serde(default)]
     pub temperature: u8,
+    /// The number of the path of the file in `cf_paths` or `db_paths`.
+    #[serde(default)]
+    pub path_id: u32,
     /// True if the file exists with the size of the MANIFEST.
     pub present: bool,
+    /// True if the file is in another directory of `cf_paths` or `db_paths`. The loader does not know this directory.
+    #[serde(default)]
+    pub elsewhere: bool,
     pub stats: Option<TableStats>,
 }
 

@@ -3,6 +3,8 @@
 use format::names::FileName;
 use serde::{Deserialize, Serialize};
 
+use super::places::Place;
+
 /// One file of the directory.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DiskFile {
@@ -16,6 +18,9 @@ pub struct DiskFile {
     pub modified: u64,
     /// The MANIFEST names the file, or the file needs no entry in the MANIFEST.
     pub live: bool,
+    /// The directory of the file.
+    #[serde(default)]
+    pub place: Place,
 }
 
 /// The kind of a file.

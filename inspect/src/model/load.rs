@@ -11,12 +11,14 @@ use base::map::HashMap;
 use base::{Error, Order, Result};
 use engine::manifest::{FamilyRecord, Recovered, read_current, recover, recover_leniently};
 use env::Env;
-use format::names::{self, FileName};
+use format::names;
 
 use super::families::{AXIS, BlobFile, Family, SstFile};
 use super::files::{DiskFile, FileKind};
 use super::problems::{PROBLEMS_MAX, Weight, plain, problem};
-use super::{Database, Manifest, Source, info_log, option_rows, tables};
+use crate::words;
+
+use super::{Database, Manifest, Source, info_log, option_rows, places, tables};
 
 /// Limits of one load.
 #[derive(Clone, Copy, Debug)]
@@ -100,6 +102,7 @@ fn load_once(env: &Env, dir: &Path, budget: &Budget, before: Option<&Database>) 
     }
     let recovered = manifest(env, dir, &mut db);
     options_file(env, dir, &mut db);
+    places::add_others(env, dir, &mut db);
     if let Some(recovered) = recovered {
         families(&recovered, &mut db);
         presence(env, dir, &mut db);
@@ -107,7 +110,7 @@ fn load_once(env: &Env, dir: &Path, budget: &Budget, before: Option<&Database>) 
     }
     let mut logs: Vec<&DiskFile> = db.files.iter().filter(|f| f.kind == FileKind::InfoLog).collect();
     logs.sort_by_key(|file| file.number);
-    let logs: Vec<_> = logs.into_iter().map(|file| dir.join(&file.name)).collect();
+    let logs: Vec<_> = logs.into_iter().map(|file| db.dir_of(file, dir).join(&file.name)).collect();
     info_log::load(env, &logs, budget.log_bytes_max, &mut db)?;
     db.problems.truncate(PROBLEMS_MAX);
     Ok(db)
@@ -122,20 +125,7 @@ fn list(env: &Env, dir: &Path, db: &mut Database) -> Result<()> {
         listed.truncate(FILES_MAX);
     }
     for name in listed {
-        let path = dir.join(&name);
-        // A running writer may delete a file at any time.
-        let Ok(size) = env.fs.file_size(&path) else { continue };
-        let parsed = FileName::parse(&name);
-        let number = match parsed {
-            // The current info log is the newest.
-            Some(FileName::InfoLog) => u64::MAX,
-            Some(FileName::OldInfoLog(micros)) => micros,
-            parsed => parsed.and_then(|name| name.number()).map_or(0, |number| number.0),
-        };
-        let kind = FileKind::of(parsed);
-        let modified = env.fs.modified(&path).unwrap_or(0);
-        let live = !matches!(kind, FileKind::Table | FileKind::Blob);
-        db.files.push(DiskFile { name, kind, number, size, modified, live });
+        db.files.extend(places::disk_file(env, dir, &name, names::INFO_LOG));
     }
     Ok(())
 }
@@ -236,7 +226,9 @@ fn fill(record: &FamilyRecord, order: &Order, family: &mut Family) {
             epoch: file.epoch_number,
             marked: file.marked_for_compaction,
             temperature: file.temperature,
+            path_id: file.path_id,
             present: false,
+            elsewhere: false,
             stats: None,
         });
     }
@@ -298,50 +290,106 @@ fn shown(key: &[u8]) -> String {
 
 /// Compares the MANIFEST with the files on disk.
 fn presence(env: &Env, dir: &Path, db: &mut Database) {
-    let sizes: HashMap<u64, u64> =
-        db.files.iter().filter(|f| f.kind == FileKind::Table).map(|f| (f.number, f.size)).collect();
-    // A running writer creates and extends files between the list of files and the read of the MANIFEST.
-    let size_of = |file: &SstFile, name: &str| match sizes.get(&file.number) {
-        Some(size) if *size == file.size => Some(*size),
-        _ => env.fs.file_size(&dir.join(name)).ok(),
+    let of_kind = |db: &Database, kind| -> HashMap<u64, u64> {
+        db.files.iter().filter(|f| f.kind == kind).map(|f| (f.number, f.size)).collect()
     };
+    let (tables, blobs) = (of_kind(db, FileKind::Table), of_kind(db, FileKind::Blob));
+    let paths = first_paths(db, &tables, dir);
     let mut found = Vec::new();
     let mut live = base::map::HashSet::default();
-    // If the database has several directories, the other files are in the other directories.
-    let one_directory = db.db_option("db_paths").is_none_or(|paths| paths.is_empty() || paths == "{}");
-    for file in db.families.iter_mut().flat_map(|family| family.files.iter_mut()) {
-        live.insert(file.number);
-        let name = names::table(base::FileNumber(file.number));
-        match size_of(file, &name) {
-            Some(size) if size == file.size => file.present = true,
-            Some(size) => {
-                let text = format!("the MANIFEST says {} bytes; the file has {size} bytes", file.size);
-                found.push((name, text));
+    for (family, first) in db.families.iter_mut().zip(paths) {
+        for file in &mut family.files {
+            live.insert(file.number);
+            let name = names::table(base::FileNumber(file.number));
+            // A running writer creates and extends files between the list of files and the read of the MANIFEST.
+            let size = match tables.get(&file.number) {
+                Some(size) if *size == file.size => Some(*size),
+                _ => env.fs.file_size(&dir.join(&name)).ok(),
+            };
+            match size {
+                Some(size) if size == file.size => file.present = true,
+                Some(size) => {
+                    let text = format!("the MANIFEST says {} bytes; the file has {size} bytes", file.size);
+                    found.push((Weight::Damage, name, text));
+                }
+                None if file.path_id > 0 || first != FirstPath::Here => file.elsewhere = true,
+                None => {
+                    let text = "the MANIFEST names the file; the file is missing".to_string();
+                    found.push((Weight::Damage, name, text));
+                }
             }
-            None if one_directory => {
-                found.push((name, "the MANIFEST names the file; the file is missing".to_string()))
-            }
-            None => {}
         }
-    }
-    for family in &db.families {
         for blob in &family.blobs {
             live.insert(blob.number);
             let name = names::blob(base::FileNumber(blob.number));
             let exists = || env.fs.exists(&dir.join(&name)).unwrap_or(false);
-            if one_directory && !db.files.iter().any(|f| f.name == name) && !exists() {
-                found.push((name, "the MANIFEST names the blob file; the file is missing".to_string()));
+            if first == FirstPath::Here && !blobs.contains_key(&blob.number) && !exists() {
+                let text = "the MANIFEST names the blob file; the file is missing".to_string();
+                found.push((Weight::Damage, name, text));
             }
         }
+        let count = family.files.iter().filter(|file| file.elsewhere).count() as u64;
+        if count > 0 {
+            let files = words::of(count, "SST file");
+            found.push(match first {
+                FirstPath::Unknown => (
+                    Weight::Warning,
+                    String::new(),
+                    format!(
+                        "{files} of column family {:?} not in this directory: if cf_paths or db_paths name another directory, the \
+                         files are there; otherwise they are lost",
+                        family.name
+                    ),
+                ),
+                _ => (
+                    Weight::Note,
+                    String::new(),
+                    format!("{files} of column family {:?} in another directory of cf_paths or db_paths", family.name),
+                ),
+            });
+        }
     }
-    for (name, text) in found.into_iter().take(PROBLEMS_MAX) {
-        problem(db, Weight::Damage, &name, None, text);
+    for (weight, name, text) in found.into_iter().take(PROBLEMS_MAX) {
+        problem(db, weight, &name, None, text);
     }
     for file in &mut db.files {
         if matches!(file.kind, FileKind::Table | FileKind::Blob) {
             file.live = live.contains(&file.number);
         }
     }
+}
+
+/// The directory of the first path of a column family.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum FirstPath {
+    /// The directory of the database.
+    Here,
+    /// Another directory.
+    Elsewhere,
+    /// No file of the path is in the directory of the database: the directory is another one, or all files are lost.
+    Unknown,
+}
+
+/// Returns the first path of each column family. Without `cf_paths` and `db_paths`, the first path is the directory of the database.
+/// An OPTIONS file of release 7 or later shows that `db_paths` begins with another directory: only then the file names the directory
+/// of the database as `wal_dir`. Nothing shows `cf_paths`, unless a file has a path above 0.
+fn first_paths(db: &Database, tables: &HashMap<u64, u64>, dir: &Path) -> Vec<FirstPath> {
+    let wal_dir = db.db_option("wal_dir").filter(|path| !path.is_empty());
+    let release = db.options.as_ref().map_or(0, super::OptionsText::major_release);
+    let names_dir = wal_dir.is_some_and(|path| Path::new(&path).file_name() == dir.file_name());
+    let of = |family: &Family| {
+        let mut first = family.files.iter().filter(|file| file.path_id == 0).peekable();
+        let is_empty = first.peek().is_none();
+        match first.any(|file| tables.contains_key(&file.number)) {
+            true => FirstPath::Here,
+            false if release >= 7 && names_dir || family.files.iter().any(|file| file.path_id > 0) => {
+                FirstPath::Elsewhere
+            }
+            false if is_empty => FirstPath::Here,
+            false => FirstPath::Unknown,
+        }
+    };
+    db.families.iter().map(of).collect()
 }
 
 /// Reads the properties of SST files, up to the limits. The files of the upper levels come first.

@@ -15,6 +15,7 @@ pub mod live;
 mod load;
 mod log_stats;
 mod option_rows;
+pub(crate) mod places;
 mod problems;
 mod tables;
 
@@ -28,6 +29,7 @@ pub use info_log::{
 pub use load::{Budget, load, load_after};
 pub use log_stats::LogStats;
 pub use option_rows::{OptionRow, OptionSection, OptionsText, Scope, redact};
+pub use places::Place;
 pub use problems::{Problem, Weight};
 pub(crate) use tables::open_table;
 

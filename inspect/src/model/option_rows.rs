@@ -32,6 +32,13 @@ pub struct OptionsText {
     pub sections: Vec<OptionSection>,
 }
 
+impl OptionsText {
+    /// Returns the first number of the release of RocksDB that wrote the options. Returns 0 if the release is unknown.
+    pub fn major_release(&self) -> u32 {
+        self.release.split('.').next().and_then(|text| text.parse().ok()).unwrap_or(0)
+    }
+}
+
 /// The scope of an option.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Scope {

@@ -9,3 +9,4 @@ mod client;
 mod diagnosis;
 mod live;
 mod pages;
+mod places;

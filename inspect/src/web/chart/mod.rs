@@ -54,7 +54,7 @@ pub fn level(family: &Family, level: u32, now: u64, compacting: &BTreeSet<u64>) 
 fn one(file: &SstFile, lane: usize, now: u64, is_compacting: bool) -> Markup {
     let (x, width) = place(file.span);
     let tombstones = file.stats.as_ref().is_some_and(|s| s.deletions * 2 > s.entries && s.entries > 0);
-    let class = match (file.present, tombstones) {
+    let class = match (file.present || file.elsewhere, tombstones) {
         (false, _) => "file missing",
         (true, _) if is_compacting => "file compacting",
         (true, true) => "file tombs",
@@ -65,7 +65,11 @@ fn one(file: &SstFile, lane: usize, now: u64, is_compacting: bool) -> Markup {
         file.number,
         words::bytes(file.size),
         words::ago(file.created, now),
-        if is_compacting { ", input of a running compaction" } else { "" }
+        match (is_compacting, file.elsewhere) {
+            (true, _) => ", input of a running compaction",
+            (false, true) => ", in another directory",
+            (false, false) => "",
+        }
     );
     let (first, last) =
         (words::model_key(file.smallest.as_deref()), words::model_key(file.largest.as_deref()));

@@ -47,7 +47,7 @@ pub(super) fn files(view: &View<'_>) -> (String, Markup) {
                 tbody {
                     @for (family, file) in &rows {
                         tr {
-                            th scope="row" { a href={ "/file?number=" (file.number) } { (file.number) } @if !file.present { " (damaged)" } }
+                            th scope="row" { a href={ "/file?number=" (file.number) } { (file.number) } @if file.elsewhere { " (in another directory)" } @else if !file.present { " (damaged)" } }
                             td { (family.name) }
                             (number(file.level.to_string()))
                             (number(words::bytes(file.size)))
@@ -92,13 +92,15 @@ pub(super) fn file(view: &View<'_>) -> (String, Markup) {
             a href={ "/tree?family=" (family.id) } { "Show the tree" } "." }
         dl class="facts" {
             (fact("Size", html! { (words::bytes(file.size)) }, ""))
+            @if file.path_id > 0 { (fact("Path", html! { (file.path_id) }, "the number of its directory in cf_paths or db_paths")) }
             (fact("Created", html! { (words::ago(file.created, view.db.taken_at)) }, ""))
             (fact("First key", html! { span class="key" { (words::model_key(file.smallest.as_deref())) } }, ""))
             (fact("Last key", html! { span class="key" { (words::model_key(file.largest.as_deref())) } }, ""))
             (fact("Sequence numbers", html! { (words::count(file.smallest_seq)) " to " (words::count(file.largest_seq)) }, "positions in the history of writes"))
             @if let Some(stats) = &file.stats { (properties(stats)) }
         }
-        @if view.has_files() { (blocks(view, file)) } @else { (absent("The blocks are not in a support bundle.")) }
+        @if file.elsewhere { (absent("This file is in another directory of cf_paths or db_paths. Its blocks are not read here.")) }
+        @else if view.has_files() { (blocks(view, file)) } @else { (absent("The blocks are not in a support bundle.")) }
     };
     (format!("File {number_}"), body)
 }

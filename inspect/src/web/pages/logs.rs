@@ -70,10 +70,10 @@ pub(super) fn records(view: &View<'_>) -> (String, Markup) {
         LogKind::Wal => FileKind::Wal,
         LogKind::Manifest => FileKind::Manifest,
     };
-    let exists = view.db.files.iter().any(|f| f.kind == disk && f.number == file);
-    if !view.has_files() || !exists {
+    let exists = view.db.files.iter().find(|f| f.kind == disk && f.number == file);
+    let Some(dir) = exists.filter(|_| view.has_files()).map(|file| view.db.dir_of(file, view.dir)) else {
         return (title, absent("There is no such file."));
-    }
+    };
     let page = &view.target.page;
     let find = &view.target.find;
     let body = html! {
@@ -83,7 +83,7 @@ pub(super) fn records(view: &View<'_>) -> (String, Markup) {
             input type="search" id="find" name="find" value=(find) maxlength="100";
             " " button type="submit" { "Search" }
         }
-        @match walk::records(view.env, view.dir, kind, file, from, find, PAGE) {
+        @match walk::records(view.env, &dir, kind, file, from, find, PAGE) {
             Err(error) => { p class="note bad" { "The file is not readable: " (error.message()) } }
             Ok(records) => {
                 @if records.rows.is_empty() { (absent("No record here.")) } @else {
@@ -126,13 +126,17 @@ pub(super) fn record(view: &View<'_>) -> (String, Markup) {
     let kind = if view.number("manifest") == 1 { LogKind::Manifest } else { LogKind::Wal };
     let (file, offset) = (view.number("number"), view.number("offset"));
     let title = format!("{}, record at {offset}", kind.name(file));
-    let page = if kind == LogKind::Wal { "/wal" } else { "/manifest" };
-    if !view.has_files() {
-        return (title, absent("The source has no files."));
-    }
+    let (page, disk) = match kind {
+        LogKind::Wal => ("/wal", FileKind::Wal),
+        LogKind::Manifest => ("/manifest", FileKind::Manifest),
+    };
+    let exists = view.db.files.iter().find(|f| f.kind == disk && f.number == file);
+    let Some(dir) = exists.filter(|_| view.has_files()).map(|file| view.db.dir_of(file, view.dir)) else {
+        return (title, absent("There is no such file."));
+    };
     let body = html! {
         p { a href={ (page) "?number=" (file) } { "All records" } ". Each line shows the offset, the bytes, and their meaning." }
-        @match walk::record_tree(view.env, view.dir, kind, file, offset) {
+        @match walk::record_tree(view.env, &dir, kind, file, offset) {
             Ok(lines) => { pre tabindex="0" { @for line in &lines { (line) "\n" } } }
             Err(error) => { p class="note bad" { (error.message()) } }
         }

@@ -25,6 +25,7 @@ use env::sync::Mutex;
 use super::guard::{Asked, Target};
 use crate::bundle;
 use crate::model::live::{History, Live, Running, Sample};
+use crate::model::places::others;
 use crate::model::{Budget, Database, load_after};
 use layout::{message, page};
 use moments::Moments;
@@ -197,8 +198,8 @@ impl Site {
     /// Returns the facts. They come from memory if no file changed.
     fn database(&self) -> base::Result<Arc<Database>> {
         let _one = self.reading.lock();
-        let signature = self.signature();
         let before = self.cached.lock().clone();
+        let signature = self.signature(before.as_ref().map(|(_, db)| &**db));
         if let Some((known, db)) = &before
             && *known == signature
         {
@@ -206,6 +207,7 @@ impl Site {
         }
         let before = before.map(|(_, db)| db);
         let db = Arc::new(read(&self.env, &self.path, before.as_deref())?);
+        let signature = if before.is_none() { self.signature(Some(&db)) } else { signature };
         *self.cached.lock() = Some((signature, Arc::clone(&db)));
         self.moments.lock().add(Arc::clone(&db));
         Ok(db)
@@ -221,7 +223,8 @@ impl Site {
         self.history.lock().samples().to_vec()
     }
 
-    fn signature(&self) -> Signature {
+    /// `before` has the options that name the other directories of the database.
+    fn signature(&self, before: Option<&Database>) -> Signature {
         let names = self.env.fs.list(&self.path).unwrap_or_default();
         let of = |name: String| {
             let path = self.path.join(&name);
@@ -231,7 +234,9 @@ impl Site {
             let modified = if is_table { 0 } else { self.env.fs.modified(&path).unwrap_or(0) };
             (name, size, modified)
         };
-        names.into_iter().map(of).collect()
+        let others = before.map(|db| others(&self.env, &self.path, db, &mut Vec::new())).unwrap_or_default();
+        let others = others.into_iter().map(|file| (file.name, file.size, file.modified));
+        names.into_iter().map(of).chain(others).collect()
     }
 }
 
