@@ -3,7 +3,17 @@
 use format::names::FileName;
 use serde::{Deserialize, Serialize};
 
-use super::places::Place;
+/// The directory of a file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Place {
+    /// The directory of the database.
+    #[default]
+    Database,
+    /// The option `wal_dir`.
+    Wal,
+    /// The option `db_log_dir`.
+    InfoLog,
+}
 
 /// One file of the directory.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -22,14 +22,13 @@ mod tables;
 use serde::{Deserialize, Serialize};
 
 pub use families::{AXIS, BlobFile, Family, KeyText, LevelSum, SstFile, TableStats};
-pub use files::{DiskFile, FileKind};
+pub use files::{DiskFile, FileKind, Place};
 pub use info_log::{
     InfoLog, JobEvent, JobKind, LogLine, RunningJob, Stall, StallKind, parse as parse_info_log,
 };
 pub use load::{Budget, load, load_after};
 pub use log_stats::LogStats;
 pub use option_rows::{OptionRow, OptionSection, OptionsText, Scope, redact};
-pub use places::Place;
 pub use problems::{Problem, Weight};
 pub(crate) use tables::open_table;
 

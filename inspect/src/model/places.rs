@@ -8,34 +8,19 @@ use std::path::{Path, PathBuf};
 use env::Env;
 use env::logger::file::log_path;
 use format::names::{self, FileName};
-use serde::{Deserialize, Serialize};
 
 use super::Database;
-use super::files::{DiskFile, FileKind};
+use super::files::{DiskFile, FileKind, Place};
 use super::problems::{Weight, problem};
 
-/// The directory of a file.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Place {
-    /// The directory of the database.
-    #[default]
-    Database,
-    /// The option `wal_dir`.
-    Wal,
-    /// The option `db_log_dir`.
-    InfoLog,
-}
-
-impl Place {
-    /// The other directories: the option that names the directory, and the kind of its files.
-    const OTHERS: [(Place, &str, FileKind); 2] =
-        [(Place::Wal, "wal_dir", FileKind::Wal), (Place::InfoLog, "db_log_dir", FileKind::InfoLog)];
-}
+/// The other directories: the option that names the directory, and the kind of its files.
+const OTHERS: [(Place, &str, FileKind); 2] =
+    [(Place::Wal, "wal_dir", FileKind::Wal), (Place::InfoLog, "db_log_dir", FileKind::InfoLog)];
 
 impl Database {
     /// Returns the directory of a file. `dir` is the directory of the database.
     pub fn dir_of(&self, file: &DiskFile, dir: &Path) -> PathBuf {
-        let option = Place::OTHERS.iter().find(|(place, ..)| *place == file.place);
+        let option = OTHERS.iter().find(|(place, ..)| *place == file.place);
         option.and_then(|(_, option, _)| self.path_option(option)).unwrap_or_else(|| dir.to_path_buf())
     }
 
@@ -73,7 +58,7 @@ pub(crate) fn others(
 ) -> Vec<DiskFile> {
     let mut found = Vec::new();
     let real = |path: &Path| env.fs.canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
-    for (place, option, kind) in Place::OTHERS {
+    for (place, option, kind) in OTHERS {
         let Some(path) = db.path_option(option).filter(|path| real(path) != real(dir)) else { continue };
         let Ok(mut listed) = env.fs.list(&path) else {
             unreadable.push(option);
