@@ -4,6 +4,7 @@
 //! only a comparator of the user costs a virtual call. The names are on disk (MANIFEST, table properties). An open
 //! fails if the name differs. Facts: RocksDB `util/comparator.cc`, `util/slice.cc`.
 
+use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::fmt;
 use std::sync::Arc;
@@ -320,8 +321,9 @@ pub trait PrefixExtractor: Send + Sync {
     /// Returns the name that table properties store, with parameters: `rocksdb.FixedPrefix.4`.
     fn name(&self) -> String;
 
-    /// Returns the prefix of a key, or `None` if the key is outside of the domain.
-    fn prefix<'a>(&self, key: &'a [u8]) -> Option<&'a [u8]>;
+    /// Returns the prefix of a key, or `None` if the key is outside of the domain. The prefix is borrowed from the key, except
+    /// if the application returned other bytes in its own memory.
+    fn prefix<'a>(&self, key: &'a [u8]) -> Option<Cow<'a, [u8]>>;
 
     /// Returns the common or the largest length of prefixes, if there is one.
     fn full_length(&self) -> Option<usize> {
@@ -364,12 +366,13 @@ impl PrefixExtractor for BuiltinPrefix {
         }
     }
 
-    fn prefix<'a>(&self, key: &'a [u8]) -> Option<&'a [u8]> {
-        match *self {
-            BuiltinPrefix::Fixed(n) => key.get(..n),
-            BuiltinPrefix::Capped(n) => Some(&key[..n.min(key.len())]),
-            BuiltinPrefix::Noop => Some(key),
-        }
+    fn prefix<'a>(&self, key: &'a [u8]) -> Option<Cow<'a, [u8]>> {
+        let prefix = match *self {
+            BuiltinPrefix::Fixed(n) => key.get(..n)?,
+            BuiltinPrefix::Capped(n) => &key[..n.min(key.len())],
+            BuiltinPrefix::Noop => key,
+        };
+        Some(Cow::Borrowed(prefix))
     }
 
     fn full_length(&self) -> Option<usize> {

@@ -90,7 +90,7 @@ pub type rocksdb_create_filter_cb = unsafe extern "C" fn(
     context: *mut rocksdb_compactionfiltercontext_t,
 ) -> *mut rocksdb_compactionfilter_t;
 
-/// Returns the prefix of a key: a part of the key.
+/// Returns the prefix of a key: the first bytes of the key, in the key or in memory of the program.
 pub type rocksdb_transform_cb = unsafe extern "C" fn(
     state: *mut c_void,
     key: *const c_char,

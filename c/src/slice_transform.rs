@@ -1,11 +1,12 @@
 //! Prefix extractors.
 
+use std::borrow::Cow;
 use std::ffi::{c_char, c_void};
 use std::sync::Arc;
 
 use base::order::{BuiltinPrefix, PrefixExtractor};
 
-use crate::abi::{Owned, State};
+use crate::abi::{Owned, State, arguments};
 use crate::callbacks::{rocksdb_destructor_cb, rocksdb_in_domain_cb, rocksdb_name_cb, rocksdb_transform_cb};
 use crate::comparator::name_of;
 
@@ -26,8 +27,9 @@ impl PrefixExtractor for CExtractor {
         self.name.clone()
     }
 
-    /// Returns the prefix of a key. Returns `None` if the bytes that the program returns are not a part of the key.
-    fn prefix<'a>(&self, key: &'a [u8]) -> Option<&'a [u8]> {
+    /// Returns the prefix of a key. The program can return the prefix in its own memory. Returns `None` if the returned prefix
+    /// is longer than the key, or null with a length above 0.
+    fn prefix<'a>(&self, key: &'a [u8]) -> Option<Cow<'a, [u8]>> {
         let data: *const c_char = key.as_ptr().cast();
         if let Some(in_domain) = self.in_domain {
             // SAFETY: the program handed in this function for this state; `data` has `key.len()` readable bytes.
@@ -38,13 +40,22 @@ impl PrefixExtractor for CExtractor {
         let mut len = 0usize;
         // SAFETY: as above; `len` is a local place.
         let prefix = unsafe { (self.transform)(self.state.pointer(), data, key.len(), &raw mut len) };
-        let start = prefix.addr().checked_sub(data.addr())?;
-        key.get(start..start.checked_add(len)?)
+        // If the prefix is inside the key, its end must be inside the key too.
+        let inside = prefix.addr().checked_sub(data.addr()).filter(|start| *start < key.len());
+        if len > key.len() - inside.unwrap_or(0) {
+            return None;
+        }
+        // SAFETY: the program returned null or a pointer to `len` readable bytes, which it keeps until its next call.
+        let prefix = unsafe { arguments::bytes(prefix, len) }.ok()?;
+        // A prefix is the front of its key, by the rules of prefix extractors. Other bytes are copied.
+        Some(if key.starts_with(prefix) { Cow::Borrowed(&key[..len]) } else { Cow::Owned(prefix.to_vec()) })
     }
 }
 
 c_api! {
-    /// Creates a prefix extractor. The prefix that `transform` returns must be a part of the key.
+    /// Creates a prefix extractor. `transform` returns the first bytes of the key: a pointer into the key, or a pointer to a copy
+    /// that is valid until the next call on the same thread. The library does not free the copy. Null with the length 0 is the
+    /// empty prefix. A prefix that is longer than its key, and null with another length, mean that the key has no prefix.
     fn rocksdb_slicetransform_create(
         state: raw(*mut c_void), destructor: call rocksdb_destructor_cb, transform: call rocksdb_transform_cb,
         in_domain: call rocksdb_in_domain_cb, name: call rocksdb_name_cb

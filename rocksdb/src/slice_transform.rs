@@ -1,5 +1,6 @@
 //! Prefix extractors of the application.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use ironstone::{BuiltinPrefix, PrefixExtractor};
@@ -54,8 +55,8 @@ impl PrefixExtractor for Functions {
         self.name.clone()
     }
 
-    fn prefix<'a>(&self, key: &'a [u8]) -> Option<&'a [u8]> {
+    fn prefix<'a>(&self, key: &'a [u8]) -> Option<Cow<'a, [u8]>> {
         let has_prefix = self.in_domain_fn.is_none_or(|in_domain| in_domain(key));
-        has_prefix.then(|| (self.transform_fn)(key))
+        has_prefix.then(|| Cow::Borrowed((self.transform_fn)(key)))
     }
 }

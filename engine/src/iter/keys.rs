@@ -1,6 +1,8 @@
 //! Makes keys for seeks: internal keys with the newest or the oldest timestamp. Also prefixes and value types of
 //! deletions.
 
+use std::borrow::Cow;
+
 use base::key::ValueType;
 
 use super::view::View;
@@ -51,13 +53,13 @@ pub(super) fn without_timestamp(user_key: &[u8], timestamp_size: usize) -> &[u8]
 }
 
 pub(super) fn prefix_of(view: &View, target: &[u8]) -> Option<Vec<u8>> {
-    view.prefix.as_ref()?.prefix(target).map(<[u8]>::to_vec)
+    view.prefix.as_ref()?.prefix(target).map(Cow::into_owned)
 }
 
 #[inline]
 pub(super) fn has_prefix(view: &View, bare_key: &[u8], prefix: &[u8]) -> bool {
     match &view.prefix {
-        Some(extractor) => extractor.prefix(bare_key) == Some(prefix),
+        Some(extractor) => extractor.prefix(bare_key).as_deref() == Some(prefix),
         None => true,
     }
 }

@@ -1,5 +1,7 @@
 //! Collects hashes and builds the payload of one filter.
 
+use std::borrow::Cow;
+
 use base::{Error, Result};
 use kernel::filter::{Filter, KeyHashes, bloom_legacy, bloom_local, ribbon};
 use kernel::hash::{bloom_hash, hash64};
@@ -29,7 +31,7 @@ impl Bits {
 
     /// Returns the prefix of a key, if prefixes are added to the filter.
     #[inline]
-    pub(super) fn prefix<'a>(&self, key: &'a [u8]) -> Option<&'a [u8]> {
+    pub(super) fn prefix<'a>(&self, key: &'a [u8]) -> Option<Cow<'a, [u8]>> {
         self.config.prefix.as_ref()?.prefix(key)
     }
 
@@ -39,8 +41,8 @@ impl Bits {
         match self.prefix(key) {
             None if self.config.whole_keys => self.add_alone(key),
             None => {}
-            Some(prefix) if self.config.whole_keys => self.add_both(key, prefix),
-            Some(prefix) => self.add_alone(prefix),
+            Some(prefix) if self.config.whole_keys => self.add_both(key, &prefix),
+            Some(prefix) => self.add_alone(&prefix),
         }
     }
 

@@ -65,11 +65,11 @@ impl PartitionedFilter {
     ) -> Result<()> {
         if self.wants_cut(index.as_deref_mut()) {
             if let Some(prefix) = self.bits.prefix(key) {
-                self.bits.add_last_prefix(prefix);
+                self.bits.add_last_prefix(&prefix);
             }
             self.cut(previous, index)?;
             if let Some(prefix) = self.bits.prefix(previous) {
-                self.bits.add_alone(prefix);
+                self.bits.add_alone(&prefix);
             }
         }
         self.bits.add(key);

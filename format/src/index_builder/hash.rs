@@ -46,7 +46,8 @@ impl HashIndex {
 
     pub(super) fn on_key(&mut self, key: &[u8]) {
         let key = user_key(key);
-        let prefix = self.extractor.prefix(key).unwrap_or(key);
+        let prefix = self.extractor.prefix(key);
+        let prefix = prefix.as_deref().unwrap_or(key);
         if self.blocks > 0 && self.prefix == prefix {
             self.blocks = self.block - self.first_block + 1;
             return;

@@ -179,7 +179,7 @@ impl MemTable {
         let (Some(bloom), Some(extractor)) = (&self.bloom, &self.options.prefix_extractor) else {
             return false;
         };
-        extractor.prefix(user_key).is_some_and(|prefix| !bloom.may_contain(prefix))
+        extractor.prefix(user_key).is_some_and(|prefix| !bloom.may_contain(&prefix))
     }
 }
 

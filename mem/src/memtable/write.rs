@@ -163,7 +163,7 @@ impl MemTable {
             if let Some(prefix) =
                 self.options.prefix_extractor.as_ref().and_then(|p| p.prefix(without_timestamp))
             {
-                bloom.add(prefix);
+                bloom.add(&prefix);
             }
             if self.options.whole_key_filtering {
                 bloom.add(without_timestamp);

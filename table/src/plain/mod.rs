@@ -26,6 +26,8 @@ pub use iter::PlainIter;
 pub use reader::PlainReader;
 pub use writer::PlainWriter;
 
+use std::borrow::Cow;
+
 use base::order::PrefixExtractor;
 
 /// Maximum size of a file in bytes. The index cannot store larger offsets.
@@ -43,6 +45,6 @@ mod names {
 }
 
 /// Returns the prefix of a user key. A key outside of the domain of the extractor is its own prefix.
-fn prefix_of<'a>(extractor: &dyn PrefixExtractor, user_key: &'a [u8]) -> &'a [u8] {
-    extractor.prefix(user_key).unwrap_or(user_key)
+fn prefix_of<'a>(extractor: &dyn PrefixExtractor, user_key: &'a [u8]) -> Cow<'a, [u8]> {
+    extractor.prefix(user_key).unwrap_or(Cow::Borrowed(user_key))
 }

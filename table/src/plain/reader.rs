@@ -9,6 +9,7 @@
 //! RocksDB rejects a table whose prefix extractor differs from the extractor of the column family. This
 //! reader ignores the stored index and filter of such a table, and builds an index of one bucket.
 
+use std::borrow::Cow;
 use std::ops::ControlFlow;
 use std::sync::{Arc, OnceLock};
 
@@ -105,10 +106,10 @@ impl PlainReader {
         }
         let prefix = self.prefix(user);
         let mut cursor = RowCursor::new(Window::new(Access::Random));
-        match index.find(self.extractor.as_ref().map_or(0, |_| slice_hash(prefix)))? {
+        match index.find(self.extractor.as_ref().map_or(0, |_| slice_hash(&prefix)))? {
             Bucket::None => return Ok(()),
             Bucket::At(offset) => cursor.jump(&self.rows, u64::from(offset), ctx)?,
-            Bucket::Among(list) => self.jump_among(&mut cursor, (list, seek_key, prefix), ctx)?,
+            Bucket::Among(list) => self.jump_among(&mut cursor, (list, seek_key, &prefix), ctx)?,
         }
         // The bucket may belong to another prefix with the same hash remainder.
         if self.prefix(user_key(cursor.key())) != prefix {
@@ -155,7 +156,7 @@ impl PlainReader {
         }
         cursor.jump(&self.rows, offset_in(list, low), ctx)?;
         // If the row has another prefix, the rows of this prefix may start at the next entry of the list.
-        if self.prefix(user_key(cursor.key())) != prefix && high < list.len() / 4 {
+        if *self.prefix(user_key(cursor.key())) != *prefix && high < list.len() / 4 {
             cursor.jump(&self.rows, offset_in(list, high), ctx)?;
         }
         Ok(())
@@ -168,8 +169,8 @@ impl PlainReader {
 
     /// Returns false only if the Bloom filter excludes `user_key`.
     pub fn may_match(&self, user_key: &[u8]) -> bool {
-        let hashed = if self.extractor.is_some() { self.prefix(user_key) } else { user_key };
-        self.bloom.as_ref().is_none_or(|bloom| bloom.may_match(slice_hash(hashed)))
+        let hashed = if self.extractor.is_some() { self.prefix(user_key) } else { Cow::Borrowed(user_key) };
+        self.bloom.as_ref().is_none_or(|bloom| bloom.may_match(slice_hash(&hashed)))
     }
 
     /// Returns false only if the Bloom filter excludes the prefix of `target` (an internal key). `asked` is
@@ -183,10 +184,10 @@ impl PlainReader {
         own.prefix(user).is_none() || self.may_match(user)
     }
 
-    fn prefix<'a>(&self, user_key: &'a [u8]) -> &'a [u8] {
+    fn prefix<'a>(&self, user_key: &'a [u8]) -> Cow<'a, [u8]> {
         match &self.extractor {
             Some(extractor) => prefix_of(&**extractor, user_key),
-            None => &[],
+            None => Cow::Borrowed(&[]),
         }
     }
 
@@ -381,7 +382,7 @@ impl PlainReader {
         while cursor.next < self.rows.end {
             cursor.step(&self.rows, &ctx)?;
             let user = user_key(cursor.key());
-            let new_prefix = index.add(self.prefix(user), cursor.at as u32, cursor.is_whole);
+            let new_prefix = index.add(&self.prefix(user), cursor.at as u32, cursor.is_whole);
             match &self.extractor {
                 Some(_) => hashes.extend(new_prefix),
                 None if table.bloom_bits_per_key > 0 => hashes.push(slice_hash(user)),

@@ -75,7 +75,7 @@ impl RowEncoder {
         let mut stored = user;
         match (self.encoding, extractor) {
             (EncodingType::Prefix, Some(extractor)) => {
-                stored = &user[self.put_size(user, prefix_of(extractor, user), out)..];
+                stored = &user[self.put_size(user, &prefix_of(extractor, user), out)..];
             }
             _ => match self.user_key_len {
                 None => put_varint32(out, user.len() as u32),

@@ -96,8 +96,8 @@ impl PlainWriter {
         }
         if let Some((index, hashes)) = &mut self.index {
             let prefix = extractor.map(|extractor| prefix_of(extractor, user));
-            hashes.push(slice_hash(prefix.unwrap_or(user)));
-            index.add(prefix.unwrap_or_default(), self.offset as u32, true);
+            hashes.push(slice_hash(prefix.as_deref().unwrap_or(user)));
+            index.add(prefix.as_deref().unwrap_or_default(), self.offset as u32, true);
         }
         self.file.append(&self.row)?;
         self.offset = end;

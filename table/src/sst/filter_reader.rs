@@ -1,5 +1,6 @@
 //! The filter of an open table: none, one block, or partitions under an index.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use base::key::user_key;
@@ -56,7 +57,7 @@ impl FilterReader {
 
     /// Returns the query of a point look-up: the key without timestamp, or its prefix.
     #[inline]
-    fn point_question<'k>(&self, user_key: &'k [u8]) -> Option<&'k [u8]> {
+    fn point_question<'k>(&self, user_key: &'k [u8]) -> Option<Cow<'k, [u8]>> {
         base::invariant!(
             user_key.len() >= self.timestamp_size,
             "a key of {} bytes has a timestamp of {}",
@@ -65,7 +66,7 @@ impl FilterReader {
         );
         let key = &user_key[..user_key.len().saturating_sub(self.timestamp_size)];
         if self.whole_keys {
-            return Some(key);
+            return Some(Cow::Borrowed(key));
         }
         self.prefixes.as_ref().and_then(|p| p.prefix(key))
     }
@@ -77,7 +78,7 @@ impl FilterReader {
             return Ok(Answer::NotAsked);
         }
         let Some(question) = self.point_question(user_key(seek_key)) else { return Ok(Answer::NotAsked) };
-        let answer = self.ask(source, seek_key, question, ctx)?;
+        let answer = self.ask(source, seek_key, &question, ctx)?;
         if answer != Answer::NotAsked {
             source.counts.point_filtered(self.whole_keys, answer == Answer::Maybe);
         }
@@ -104,10 +105,10 @@ impl FilterReader {
         let Some(prefix) = extractor.prefix(&user[..user.len().saturating_sub(self.timestamp_size)]) else {
             return Ok(true);
         };
-        if ctx.auto_prefix_mode && !stays_within(&**extractor, &source.order.user, prefix, bound) {
+        if ctx.auto_prefix_mode && !stays_within(&**extractor, &source.order.user, &prefix, bound) {
             return Ok(true);
         }
-        let answer = self.ask(source, target, prefix, ctx)?;
+        let answer = self.ask(source, target, &prefix, ctx)?;
         if answer != Answer::NotAsked {
             source.counts.seek_filtered(answer == Answer::Maybe);
         }
@@ -149,7 +150,7 @@ impl FilterReader {
             let mut asked = [false; BATCH];
             for ((key, hash), asked) in keys.iter().zip(&mut hashes).zip(&mut asked) {
                 if let Some(question) = self.point_question(user_key(key)) {
-                    *hash = filter.filter.hash(question);
+                    *hash = filter.filter.hash(&question);
                     filter.filter.prefetch(&filter.bits, *hash);
                     *asked = true;
                 }
@@ -243,7 +244,7 @@ fn filter(block: &CachedBlock) -> Option<&FilterBlock> {
 /// Returns true if every key from a key with `prefix` up to `bound` has the same prefix.
 fn stays_within(extractor: &dyn PrefixExtractor, order: &Order, prefix: &[u8], bound: Option<&[u8]>) -> bool {
     let Some(bound) = bound else { return false };
-    if extractor.prefix(bound) == Some(prefix) {
+    if extractor.prefix(bound).as_deref() == Some(prefix) {
         return true;
     }
     order.is_bytewise()
