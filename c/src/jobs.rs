@@ -366,7 +366,8 @@ c_api! {
         outcome(status.error.as_ref())
     }
 
-    /// Clears the error in this description only. The background error of the database does not change.
+    /// Clears the background error before it takes effect: the failed job is tried again later, and writes continue. A failed WAL
+    /// accepts no writes even then.
     fn rocksdb_reset_status(status_ptr: mut rocksdb_status_ptr_t) {
         status_ptr.error = None;
     }

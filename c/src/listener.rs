@@ -1,15 +1,18 @@
 //! Event listeners: functions of the program that the engine calls at the begin and the end of jobs, and at errors.
 
+use std::any::Any;
 use std::collections::BTreeMap;
 use std::ffi::c_void;
 use std::path::Path;
 use std::sync::Arc;
 
+use engine::db::{Db, WeakDb};
 use engine::event::{
-    self, BlobCreated, CompactionFinished, CompactionStarted, Event, ExternalFileIngested, FlushFinished,
-    FlushReason, FlushStarted, Listener, Named, StallCondition, Subcompaction,
+    self, BlobCreated, CompactionFinished, CompactionStarted, ErrorDecision, ErrorReason, Event,
+    ExternalFileIngested, FlushFinished, FlushReason, FlushStarted, Listener, Named, StallCondition,
+    Subcompaction,
 };
-use env::sync::Mutex;
+use env::sync::{Mutex, OnceLock};
 
 use crate::abi::{Owned, State};
 use crate::callbacks::{
@@ -28,7 +31,7 @@ use crate::table_properties::rocksdb_table_properties_t;
 
 /// A listener.
 pub struct rocksdb_eventlistener_t {
-    pub(crate) listener: Arc<dyn Listener>,
+    pub(crate) listener: Arc<CListener>,
 }
 
 struct Callbacks {
@@ -44,10 +47,42 @@ struct Callbacks {
     memtable_sealed: Option<on_memtable_sealed_cb>,
 }
 
-struct CListener {
+/// The functions and the state of a listener. Options of several databases can have the same listener.
+pub(crate) struct CListener {
     state: State,
     callbacks: Callbacks,
+}
+
+/// A listener of one database.
+struct Bound {
+    listener: Arc<CListener>,
+    /// The database. Empty until the open succeeded.
+    db: OnceLock<WeakDb>,
     created: Mutex<Created>,
+    /// The threads on which the function for background errors was called and left the error. Its event follows.
+    reported: Mutex<Vec<u64>>,
+}
+
+/// Returns the listeners for one open. Call [`give_db`] after the open.
+pub(crate) fn bound(listeners: &[Arc<CListener>]) -> Vec<Arc<dyn Listener>> {
+    let bind = |listener: &Arc<CListener>| -> Arc<dyn Listener> {
+        Arc::new(Bound {
+            listener: listener.clone(),
+            db: OnceLock::new(),
+            created: Mutex::default(),
+            reported: Mutex::default(),
+        })
+    };
+    listeners.iter().map(bind).collect()
+}
+
+/// Stores the database in its listeners. They do not keep the database open.
+pub(crate) fn give_db(db: &Db) {
+    for listener in engine::db::listeners(db) {
+        if let Some(bound) = listener.as_any().and_then(|listener| listener.downcast_ref::<Bound>()) {
+            let _ = bound.db.set(WeakDb::new(db));
+        }
+    }
 }
 
 /// The blob files that running jobs created, by job.
@@ -258,20 +293,6 @@ fn subcompaction(part: &Subcompaction) -> rocksdb_subcompactionjobinfo_t {
 }
 
 impl CListener {
-    /// Calls a function of the program with two handles: a database handle whose calls fail, and a description that is freed
-    /// when the function returns.
-    fn call_with_db<I>(
-        &self,
-        callback: Option<unsafe extern "C" fn(*mut c_void, *mut rocksdb_t, *const I)>,
-        info: &I,
-    ) {
-        if let Some(callback) = callback {
-            let mut db = rocksdb_t::not_open();
-            // SAFETY: the program handed in this function for this state; both handles live during the call.
-            unsafe { callback(self.state.pointer(), &raw mut db, info) };
-        }
-    }
-
     fn call<I>(&self, callback: Option<unsafe extern "C" fn(*mut c_void, *const I)>, info: &I) {
         if let Some(callback) = callback {
             // SAFETY: the program handed in this function for this state; the handle lives during the call.
@@ -288,45 +309,85 @@ impl CListener {
         self.call(self.callbacks.stall_changed, &info);
     }
 
-    fn background_error(&self, reason: u32, error: &base::Error) {
+    /// Reports a background error. Returns true if the function cleared the error.
+    fn background_error(&self, reason: ErrorReason, error: &base::Error) -> bool {
+        let mut status = rocksdb_status_ptr_t { error: Some(error.clone()) };
         if let Some(callback) = self.callbacks.background_error {
-            let mut status = rocksdb_status_ptr_t { error: Some(error.clone()) };
             // SAFETY: the program handed in this function for this state; the handle lives during the call.
-            unsafe { callback(self.state.pointer(), reason, &raw mut status) };
+            unsafe { callback(self.state.pointer(), reason as u32, &raw mut status) };
+        }
+        status.error.is_none()
+    }
+}
+
+impl Bound {
+    /// Calls a function of the program with two handles: the database, and a description. Both end when the function returns.
+    /// Until the open returns, calls with the database handle report errors.
+    fn call_with_db<I>(
+        &self,
+        callback: Option<unsafe extern "C" fn(*mut c_void, *mut rocksdb_t, *const I)>,
+        info: &I,
+    ) {
+        if let Some(callback) = callback {
+            let open = self.db.get().and_then(WeakDb::upgrade).map(rocksdb_t::new);
+            let mut db = open.and_then(base::Result::ok).unwrap_or_else(rocksdb_t::not_open);
+            // SAFETY: the program handed in this function for this state; both handles live during the call.
+            unsafe { callback(self.listener.state.pointer(), &raw mut db, info) };
         }
     }
 }
 
-impl Listener for CListener {
+impl Listener for Bound {
+    fn as_any(&self) -> Option<&dyn Any> {
+        Some(self)
+    }
+
+    fn on_background_error(&self, reason: ErrorReason, error: &base::Error) -> ErrorDecision {
+        if self.listener.background_error(reason, error) {
+            return ErrorDecision::Suppress;
+        }
+        self.reported.lock().push(env::posix::thread_id());
+        ErrorDecision::Keep
+    }
+
     fn on_event(&self, event: &Event) {
+        let Bound { listener, created, .. } = self;
+        let callbacks = &listener.callbacks;
         match event {
-            Event::BlobCreated(blob) => self.created.lock().add(blob),
-            Event::FlushStarted(started) => {
-                self.call_with_db(self.callbacks.flush_begin, &flush_started(started));
-            }
+            Event::BlobCreated(blob) => created.lock().add(blob),
+            Event::FlushStarted(started) => self.call_with_db(callbacks.flush_begin, &flush_started(started)),
             Event::FlushFinished(finished) => {
-                let blobs = self.created.lock().take(finished.job.0);
-                self.call_with_db(self.callbacks.flush_completed, &flush_finished(finished, blobs));
+                let blobs = created.lock().take(finished.job.0);
+                self.call_with_db(callbacks.flush_completed, &flush_finished(finished, blobs));
             }
             Event::CompactionStarted(started) => {
-                self.call_with_db(self.callbacks.compaction_begin, &compaction_started(started));
+                self.call_with_db(callbacks.compaction_begin, &compaction_started(started));
             }
             Event::CompactionFinished(finished) => {
-                let blobs = self.created.lock().take(finished.job.0);
+                let blobs = created.lock().take(finished.job.0);
                 let info = compaction_finished(finished, blobs);
-                self.call_with_db(self.callbacks.compaction_completed, &info);
+                self.call_with_db(callbacks.compaction_completed, &info);
             }
             Event::ExternalFileIngested(file) => {
-                self.call_with_db(self.callbacks.external_file_ingested, &ingested(file));
+                self.call_with_db(callbacks.external_file_ingested, &ingested(file));
             }
             Event::SubcompactionStarted(part) => {
-                self.call(self.callbacks.subcompaction_begin, &subcompaction(part));
+                listener.call(callbacks.subcompaction_begin, &subcompaction(part));
             }
             Event::SubcompactionFinished(part) => {
-                self.call(self.callbacks.subcompaction_completed, &subcompaction(part));
+                listener.call(callbacks.subcompaction_completed, &subcompaction(part));
             }
-            Event::BackgroundError { reason, error } => self.background_error(*reason as u32, error),
-            Event::StallChanged { family, from, to } => self.stall_changed(family, *from, *to),
+            Event::BackgroundError { reason, error } => {
+                let thread = env::posix::thread_id();
+                let mut reported = self.reported.lock();
+                let decided = reported.iter().position(|of| *of == thread).map(|at| reported.swap_remove(at));
+                drop(reported);
+                // Some errors stop nothing and have an event only.
+                if decided.is_none() {
+                    listener.background_error(*reason, error);
+                }
+            }
+            Event::StallChanged { family, from, to } => listener.stall_changed(family, *from, *to),
             Event::MemtableSealed { family, first_sequence, earliest_sequence, num_entries, num_deletes } => {
                 let info = rocksdb_memtableinfo_t {
                     family: family.name.clone().into_bytes(),
@@ -335,7 +396,7 @@ impl Listener for CListener {
                     entries: *num_entries,
                     deletions: *num_deletes,
                 };
-                self.call(self.callbacks.memtable_sealed, &info);
+                listener.call(callbacks.memtable_sealed, &info);
             }
             _ => {}
         }
@@ -344,7 +405,8 @@ impl Listener for CListener {
 
 c_api! {
     /// Creates a listener. Null functions are not called. The functions run on the thread of the job and must not wait for
-    /// background work. `rocksdb_options_add_eventlistener` takes ownership of the handle.
+    /// background work. The database that a function gets can be used during the call and must not be closed by it. Until the
+    /// open returns, calls with this database report errors. `rocksdb_options_add_eventlistener` takes ownership of the handle.
     fn rocksdb_eventlistener_create(
         state: raw(*mut c_void), destructor: call rocksdb_destructor_cb, on_flush_begin: call on_flush_begin_cb,
         on_flush_completed: call on_flush_completed_cb, on_compaction_begin: call on_compaction_begin_cb,
@@ -368,7 +430,7 @@ c_api! {
             stall_changed: on_stall_conditions_changed,
             memtable_sealed: on_memtable_sealed,
         };
-        let listener = CListener { state: State::new(state, destructor), callbacks, created: Mutex::default() };
+        let listener = CListener { state: State::new(state, destructor), callbacks };
         Owned(rocksdb_eventlistener_t { listener: Arc::new(listener) })
     }
 

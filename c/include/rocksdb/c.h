@@ -417,7 +417,7 @@ typedef unsigned char (*rocksdb_filter_cb)(void* state, int level, const char* k
 /* Creates the filter of one compaction. The library destroys the filter. */
 typedef rocksdb_compactionfilter_t* (*rocksdb_create_filter_cb)(void* state,
     rocksdb_compactionfiltercontext_t* context);
-/* Returns the prefix of a key: a part of the key. */
+/* Returns the prefix of a key: the first bytes of the key, in the key or in memory of the program. */
 typedef char* (*rocksdb_transform_cb)(void* state, const char* key, size_t length,
     size_t* dst_length);
 /* Returns 1 if the key has a prefix. */
@@ -1891,7 +1891,8 @@ extern ROCKSDB_LIBRARY_API void rocksdb_subcompactionjobinfo_status(const rocksd
 /* Reports the background error. */
 extern ROCKSDB_LIBRARY_API void rocksdb_status_ptr_get_error(rocksdb_status_ptr_t* status,
     char** errptr);
-/* Clears the error in this description only. The background error of the database does not change. */
+/* Clears the background error before it takes effect: the failed job is tried again later, and writes continue. A failed WAL
+   accepts no writes even then. */
 extern ROCKSDB_LIBRARY_API void rocksdb_reset_status(rocksdb_status_ptr_t* status_ptr);
 /* Returns the path of an input file, or null if there is no such file. */
 extern ROCKSDB_LIBRARY_API const char* rocksdb_compactionjobinfo_input_file_at(const rocksdb_compactionjobinfo_t* info,
@@ -1925,7 +1926,8 @@ extern ROCKSDB_LIBRARY_API const rocksdb_blob_file_garbage_info_t* rocksdb_compa
 
 /* ---- Event listeners: functions of the program that the engine calls at the begin and the end of jobs, and at errors ---- */
 /* Creates a listener. Null functions are not called. The functions run on the thread of the job and must not wait for
-   background work. `rocksdb_options_add_eventlistener` takes ownership of the handle. */
+   background work. The database that a function gets can be used during the call and must not be closed by it. Until the
+   open returns, calls with this database report errors. `rocksdb_options_add_eventlistener` takes ownership of the handle. */
 extern ROCKSDB_LIBRARY_API rocksdb_eventlistener_t* rocksdb_eventlistener_create(void* state,
     rocksdb_destructor_cb destructor, on_flush_begin_cb on_flush_begin,
     on_flush_completed_cb on_flush_completed, on_compaction_begin_cb on_compaction_begin,
@@ -3018,7 +3020,9 @@ extern ROCKSDB_LIBRARY_API const char* rocksdb_readoptions_get_table_index_facto
     size_t* name_len);
 
 /* ---- Prefix extractors ---- */
-/* Creates a prefix extractor. The prefix that `transform` returns must be a part of the key. */
+/* Creates a prefix extractor. `transform` returns the first bytes of the key: a pointer into the key, or a pointer to a copy
+   that is valid until the next call on the same thread. The library does not free the copy. Null with the length 0 is the
+   empty prefix. A prefix that is longer than its key, and null with another length, mean that the key has no prefix. */
 extern ROCKSDB_LIBRARY_API rocksdb_slicetransform_t* rocksdb_slicetransform_create(void* state,
     rocksdb_destructor_cb destructor, rocksdb_transform_cb transform,
     rocksdb_in_domain_cb in_domain, rocksdb_name_cb name);

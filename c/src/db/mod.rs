@@ -37,7 +37,7 @@ pub struct rocksdb_t {
 
 /// The content of a database handle.
 enum Target {
-    /// The handle that a listener gets before the open returns. All calls with this handle fail.
+    /// The handle that a listener gets until the open returns. All calls with this handle fail.
     None,
     Open(Open),
     Secondary(Arc<Following>),
@@ -64,6 +64,7 @@ pub(crate) struct Open {
 impl Open {
     fn new(db: Db) -> Result<Self> {
         let default = db.default_family()?;
+        crate::listener::give_db(&db);
         let front = ironstone::Db::from_engine(db.clone())?;
         Ok(Open { db, front, default, ttl: None })
     }
@@ -122,7 +123,7 @@ impl rocksdb_t {
         Ok(rocksdb_t { target: Target::Open(Open::new(db)?) })
     }
 
-    /// Returns the database handle for listeners. All calls with this handle report errors.
+    /// Returns the database handle for listeners until the open returns. All calls with this handle report errors.
     pub(crate) fn not_open() -> Self {
         rocksdb_t { target: Target::None }
     }
@@ -189,7 +190,7 @@ impl rocksdb_t {
 
 #[cold]
 fn no_database() -> Error {
-    Error::invalid_argument("the database of a listener cannot be used in the listener")
+    Error::invalid_argument("a listener can use the database only after the open has returned")
 }
 
 #[cold]

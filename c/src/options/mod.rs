@@ -19,12 +19,12 @@ use std::sync::Arc;
 use base::Result;
 use engine::components::{Components, FamilyDescriptor, WalFilter};
 use engine::db::OpenRequest;
-use engine::event::Listener;
 use engine::options::{DbOptions, FamilyOptions};
 use table::sst::BlockCache;
 
 use crate::abi::rejected::has_rejected;
 use crate::abi::{Owned, Rejected};
+use crate::listener::{CListener, bound};
 use crate::log::SharedLogger;
 
 /// The options of a database and of a column family.
@@ -33,7 +33,7 @@ pub struct rocksdb_options_t {
     pub db: DbOptions,
     pub family: FamilyOptions,
     pub(crate) rejected: Rejected,
-    pub(crate) listeners: Vec<Arc<dyn Listener>>,
+    pub(crate) listeners: Vec<Arc<CListener>>,
     /// The block cache of the block-based table options. `None`: the database makes a cache.
     pub(crate) block_cache: Option<Arc<BlockCache>>,
     /// The cache for values in blob files.
@@ -103,7 +103,7 @@ impl rocksdb_options_t {
         Ok(ironstone::Options {
             db: self.db.clone(),
             family: self.family.clone(),
-            listeners: self.listeners.clone(),
+            listeners: bound(&self.listeners),
             block_cache: self.block_cache.clone(),
             wal_filter: self.wal_filter.clone(),
         })
@@ -111,7 +111,7 @@ impl rocksdb_options_t {
 
     pub(crate) fn components(&self) -> Components {
         Components {
-            listeners: self.listeners.clone(),
+            listeners: bound(&self.listeners),
             block_cache: self.block_cache.clone(),
             wal_filter: self.wal_filter.clone(),
             ..Components::default()

@@ -187,7 +187,7 @@ impl Db {
 ///
 /// # Safety
 /// `value` is null, or a buffer of `len` bytes from the library.
-unsafe fn copied(value: *mut c_char, len: usize) -> Option<String> {
+pub unsafe fn copied(value: *mut c_char, len: usize) -> Option<String> {
     if value.is_null() {
         return None;
     }

@@ -25,6 +25,7 @@ mod tree;
 mod two_phase;
 mod verify;
 mod wal_files;
+mod weak;
 
 pub use crate::opening::OpenRequest;
 pub use destroy::destroy;
@@ -40,6 +41,7 @@ pub use repair::{fsck, repair};
 pub use sections::{SectionOwner, SectionWriter, WrittenSection};
 pub use two_phase::{BeforeVisible, PreparedName, WriteGuard};
 pub use wal_files::{Update, Updates, WalFile, WalFileType};
+pub use weak::{WeakDb, listeners};
 
 use std::path::Path;
 

@@ -15,6 +15,7 @@ pub use file_io::{FileOperation, watched};
 pub use json::Line;
 pub use types::*;
 
+use std::any::Any;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -32,6 +33,11 @@ use crate::sync::Arc;
 pub trait Listener: Send + Sync {
     /// Receives an event.
     fn on_event(&self, event: &Event);
+
+    /// Returns the listener for a downcast to its own type, if the listener wants to be found by [`Events::listeners`].
+    fn as_any(&self) -> Option<&dyn Any> {
+        None
+    }
 
     /// Decides whether a background error takes effect. Called before the error stops writes. RocksDB:
     /// `OnBackgroundError`, which can set the error to OK.
@@ -192,6 +198,11 @@ impl Events {
     /// Returns the logger of the info log.
     pub fn logger(&self) -> &Arc<dyn Logger> {
         &self.logger
+    }
+
+    /// Returns the listeners, in the order of their calls.
+    pub fn listeners(&self) -> &[Arc<dyn Listener>] {
+        &self.listeners
     }
 
     /// Returns true if the application registered a listener. Some events are expensive to make and have no
