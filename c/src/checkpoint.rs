@@ -81,10 +81,12 @@ c_api! {
         drop(checkpoint)
     }
 
-    /// Lists the files that make up the database.
+    /// Lists the files that make up the database. Null options: the default options.
     fn rocksdb_get_livefiles_storage_info(
-        db: at rocksdb_t, options: in rocksdb_livefiles_storage_info_options_t, err
+        db: at rocksdb_t, options: inmaybe rocksdb_livefiles_storage_info_options_t, err
     ) -> Owned<rocksdb_livefiles_storage_info_t> {
+        let default = rocksdb_livefiles_storage_info_options_t::default();
+        let options = options.unwrap_or(&default);
         let options = LiveFilesStorageInfoOptions {
             include_checksum_info: options.include_checksum_info,
             wal_size_for_flush: options.wal_size_for_flush,

@@ -946,7 +946,7 @@ extern ROCKSDB_LIBRARY_API rocksdb_checkpoint_t* rocksdb_checkpoint_object_creat
 extern ROCKSDB_LIBRARY_API void rocksdb_checkpoint_create(rocksdb_checkpoint_t* checkpoint,
     const char* checkpoint_dir, uint64_t log_size_for_flush, char** errptr);
 extern ROCKSDB_LIBRARY_API void rocksdb_checkpoint_object_destroy(rocksdb_checkpoint_t* checkpoint);
-/* Lists the files that make up the database. */
+/* Lists the files that make up the database. Null options: the default options. */
 extern ROCKSDB_LIBRARY_API rocksdb_livefiles_storage_info_t* rocksdb_get_livefiles_storage_info(rocksdb_t* db,
     const rocksdb_livefiles_storage_info_options_t* options, char** errptr);
 extern ROCKSDB_LIBRARY_API void rocksdb_livefiles_storage_info_destroy(rocksdb_livefiles_storage_info_t* info);
@@ -1269,10 +1269,13 @@ extern ROCKSDB_LIBRARY_API void rocksdb_disable_file_deletions(rocksdb_t* db, ch
 extern ROCKSDB_LIBRARY_API void rocksdb_enable_file_deletions(rocksdb_t* db, char** errptr);
 /* Reads all blocks of all SST files and verifies their checksums. */
 extern ROCKSDB_LIBRARY_API void rocksdb_verify_checksum(rocksdb_t* db, char** errptr);
+/* As `rocksdb_verify_checksum`. The options `readahead_size`, `deadline`, `io_timeout` and `rate_limiter_priority` concern
+   the reads of the files; the other options have no effect. Null: default options. */
 extern ROCKSDB_LIBRARY_API void rocksdb_verify_checksum_with_options(rocksdb_t* db,
     const rocksdb_readoptions_t* options, char** errptr);
 /* Compares the checksums of whole files with the checksums in the MANIFEST. */
 extern ROCKSDB_LIBRARY_API void rocksdb_verify_file_checksums(rocksdb_t* db, char** errptr);
+/* As `rocksdb_verify_file_checksums`, with the options of `rocksdb_verify_checksum_with_options`. Null: default options. */
 extern ROCKSDB_LIBRARY_API void rocksdb_verify_file_checksums_with_options(rocksdb_t* db,
     const rocksdb_readoptions_t* options, char** errptr);
 /* Compacts the keys from `start_key` to `limit_key`. A null key means no bound. Errors are written to the info log. */
@@ -1294,11 +1297,13 @@ extern ROCKSDB_LIBRARY_API void rocksdb_suggest_compact_range_cf(rocksdb_t* db,
     rocksdb_column_family_handle_t* column_family, const char* start_key, size_t start_key_len,
     const char* limit_key, size_t limit_key_len, char** errptr);
 /* Compacts SST files to a level. Returns the paths of the output files; free the list with
-   `rocksdb_compact_files_output_file_names_destroy`. If `output_path_id` is negative, the options choose the path. */
+   `rocksdb_compact_files_output_file_names_destroy`. If `output_path_id` is negative, the options choose the path. Null options: the
+   default options. */
 extern ROCKSDB_LIBRARY_API void rocksdb_compact_files(rocksdb_t* db,
     const rocksdb_compaction_options_t* options, const char* const* input_file_names,
     size_t num_input_file_names, int output_level, int output_path_id, char*** output_file_names,
     size_t* num_output_file_names, rocksdb_compactionjobinfo_t* compaction_job_info, char** errptr);
+/* As `rocksdb_compact_files`. Null column family: the default column family. */
 extern ROCKSDB_LIBRARY_API void rocksdb_compact_files_cf(rocksdb_t* db,
     rocksdb_column_family_handle_t* column_family, const rocksdb_compaction_options_t* options,
     const char* const* input_file_names, size_t num_input_file_names, int output_level,
@@ -1496,6 +1501,7 @@ extern ROCKSDB_LIBRARY_API void rocksdb_approximate_sizes_cf_with_flags(rocksdb_
     rocksdb_column_family_handle_t* column_family, int num_ranges, const char* const* start_keys,
     const size_t* start_keys_sizes, const char* const* limit_keys, const size_t* limit_keys_sizes,
     uint8_t include_flags, uint64_t* sizes, char** errptr);
+/* As `rocksdb_approximate_sizes`, with options. Null: default options. */
 extern ROCKSDB_LIBRARY_API void rocksdb_approximate_sizes_with_options(rocksdb_t* db,
     const rocksdb_size_approximation_options_t* options, int num_ranges,
     const char* const* start_keys, const size_t* start_keys_sizes, const char* const* limit_keys,

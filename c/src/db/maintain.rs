@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use base::{Error, FileNumber, Result};
 use engine::family::Family;
-use engine::options::{CompactRangeOptions, CompactionOptions, WaitForCompactOptions};
+use engine::options::{CompactRangeOptions, CompactionOptions, ReadOptions, WaitForCompactOptions};
 
 use super::{rocksdb_column_family_handle_t, rocksdb_t};
 use crate::abi::returns::malloc_array;
@@ -31,7 +31,7 @@ fn delete_files(
 /// The arguments of `rocksdb_compact_files`.
 struct Files<'a> {
     family: &'a Arc<Family>,
-    options: &'a rocksdb_compaction_options_t,
+    options: Option<&'a rocksdb_compaction_options_t>,
     names: Vec<String>,
     output_level: i32,
     output_path_id: i32,
@@ -43,14 +43,14 @@ impl Files<'_> {
         db: &rocksdb_t,
         info: *mut rocksdb_compactionjobinfo_t,
     ) -> Result<Vec<std::path::PathBuf>> {
-        self.options.rejected.check()?;
-        let options: &CompactionOptions = &self.options.options;
+        self.options.map_or(Ok(()), |options| options.rejected.check())?;
+        let options = self.options.map_or_else(CompactionOptions::default, |options| options.options.clone());
         let numbers = self.names.iter().map(|name| number_of(name)).collect::<Result<Vec<_>>>()?;
         let level = usize::try_from(self.output_level).map_err(|_| {
             Error::invalid_argument(format!("the output level {} is negative", self.output_level))
         })?;
         let path_id = u32::try_from(self.output_path_id).ok();
-        let done = db.db()?.compact_files_reported(self.family, &numbers, level, path_id, options)?;
+        let done = db.db()?.compact_files_reported(self.family, &numbers, level, path_id, &options)?;
         // SAFETY: the header requires null or a live handle that no other thread uses.
         if let (Some(info), Some(report)) = (unsafe { info.as_mut() }, &done.report) {
             *info = compaction_finished(report, Vec::new());
@@ -154,9 +154,11 @@ c_api! {
         db.db()?.verify_checksum()
     }
 
-    fn rocksdb_verify_checksum_with_options(db: at rocksdb_t, options: in rocksdb_readoptions_t, err) {
-        options.get()?;
-        db.db()?.verify_checksum()
+    /// As `rocksdb_verify_checksum`. The options `readahead_size`, `deadline`, `io_timeout` and `rate_limiter_priority` concern
+    /// the reads of the files; the other options have no effect. Null: default options.
+    fn rocksdb_verify_checksum_with_options(db: at rocksdb_t, options: inmaybe rocksdb_readoptions_t, err) {
+        let default = ReadOptions::default();
+        engine::db::verify_checksum(&*db.db()?, options.map_or(Ok(&default), rocksdb_readoptions_t::get)?)
     }
 
     /// Compares the checksums of whole files with the checksums in the MANIFEST.
@@ -164,9 +166,10 @@ c_api! {
         db.db()?.verify_file_checksums()
     }
 
-    fn rocksdb_verify_file_checksums_with_options(db: at rocksdb_t, options: in rocksdb_readoptions_t, err) {
-        options.get()?;
-        db.db()?.verify_file_checksums()
+    /// As `rocksdb_verify_file_checksums`, with the options of `rocksdb_verify_checksum_with_options`. Null: default options.
+    fn rocksdb_verify_file_checksums_with_options(db: at rocksdb_t, options: inmaybe rocksdb_readoptions_t, err) {
+        let default = ReadOptions::default();
+        engine::db::verify_file_checksums(&*db.db()?, options.map_or(Ok(&default), rocksdb_readoptions_t::get)?)
     }
 
     /// Compacts the keys from `start_key` to `limit_key`. A null key means no bound. Errors are written to the info log.
@@ -208,9 +211,10 @@ c_api! {
     }
 
     /// Compacts SST files to a level. Returns the paths of the output files; free the list with
-    /// `rocksdb_compact_files_output_file_names_destroy`. If `output_path_id` is negative, the options choose the path.
+    /// `rocksdb_compact_files_output_file_names_destroy`. If `output_path_id` is negative, the options choose the path. Null options: the
+    /// default options.
     fn rocksdb_compact_files(
-        db: at rocksdb_t, options: in rocksdb_compaction_options_t,
+        db: at rocksdb_t, options: inmaybe rocksdb_compaction_options_t,
         input_file_names: raw(*const *const c_char), num_input_file_names: usize, output_level: i32,
         output_path_id: i32, output_file_names: raw(*mut *mut *mut c_char), num_output_file_names: out usize,
         compaction_job_info: raw(*mut rocksdb_compactionjobinfo_t), err
@@ -224,9 +228,10 @@ c_api! {
         Ok(())
     }
 
+    /// As `rocksdb_compact_files`. Null column family: the default column family.
     fn rocksdb_compact_files_cf(
-        db: at rocksdb_t, column_family: at rocksdb_column_family_handle_t,
-        options: in rocksdb_compaction_options_t, input_file_names: raw(*const *const c_char),
+        db: at rocksdb_t, column_family: maybe rocksdb_column_family_handle_t,
+        options: inmaybe rocksdb_compaction_options_t, input_file_names: raw(*const *const c_char),
         num_input_file_names: usize, output_level: i32, output_path_id: i32,
         output_file_names: raw(*mut *mut *mut c_char), num_output_file_names: out usize,
         compaction_job_info: raw(*mut rocksdb_compactionjobinfo_t), err
@@ -235,7 +240,8 @@ c_api! {
         let (names, output) = unsafe {
             (super::open::names(input_file_names, num_input_file_names)?, Out::new(output_file_names))
         };
-        let files = Files { family: &*db.family(column_family)?, options, names, output_level, output_path_id };
+        let family = &*column_family.map_or_else(|| db.default_family(), |family| db.family(family))?;
+        let files = Files { family, options, names, output_level, output_path_id };
         return_names(&files.compact(db, compaction_job_info)?, &output, &num_output_file_names);
         Ok(())
     }

@@ -42,6 +42,11 @@ fn options_of(include_flags: u8) -> SizeApproximationOptions {
     }
 }
 
+/// Returns the options of a call, or the default options for null.
+fn given(options: Option<&rocksdb_size_approximation_options_t>) -> SizeApproximationOptions {
+    options.map_or_else(SizeApproximationOptions::default, |options| options.options.clone())
+}
+
 fn int_property(db: &rocksdb_t, family: &Arc<Family>, name: &str, value: &Out<u64>) -> Result<Success> {
     let found = db.db()?.int_property(family, name);
     if let Some(found) = found {
@@ -101,19 +106,20 @@ c_api! {
         unsafe { approximate_sizes(db, &*db.family(column_family)?, &options, &ranges, sizes) }
     }
 
+    /// As `rocksdb_approximate_sizes`, with options. Null: default options.
     fn rocksdb_approximate_sizes_with_options(
-        db: at rocksdb_t, options: in rocksdb_size_approximation_options_t, ranges: ranges, sizes: raw(*mut u64), err
+        db: at rocksdb_t, options: inmaybe rocksdb_size_approximation_options_t, ranges: ranges, sizes: raw(*mut u64), err
     ) {
         // SAFETY: the header requires a place for each range.
-        unsafe { approximate_sizes(db, &*db.default_family()?, &options.options, &ranges, sizes) }
+        unsafe { approximate_sizes(db, &*db.default_family()?, &given(options), &ranges, sizes) }
     }
 
     fn rocksdb_approximate_sizes_cf_with_options(
         db: at rocksdb_t, column_family: at rocksdb_column_family_handle_t,
-        options: in rocksdb_size_approximation_options_t, ranges: ranges, sizes: raw(*mut u64), err
+        options: inmaybe rocksdb_size_approximation_options_t, ranges: ranges, sizes: raw(*mut u64), err
     ) {
         // SAFETY: the header requires a place for each range.
-        unsafe { approximate_sizes(db, &*db.family(column_family)?, &options.options, &ranges, sizes) }
+        unsafe { approximate_sizes(db, &*db.family(column_family)?, &given(options), &ranges, sizes) }
     }
 
     /// Returns the newest visible sequence number.

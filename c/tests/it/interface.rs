@@ -11,6 +11,57 @@ use crate::calls::*;
 unsafe extern "C" {
     fn rocksdb_options_set_compaction_style(options: *mut rocksdb_options_t, value: i32);
     fn rocksdb_options_get_compaction_style(options: *const rocksdb_options_t) -> i32;
+    fn rocksdb_verify_checksum_with_options(
+        db: *mut rocksdb_t,
+        options: *const c_void,
+        err: *mut *mut c_char,
+    );
+    fn rocksdb_verify_file_checksums_with_options(
+        db: *mut rocksdb_t,
+        options: *const c_void,
+        err: *mut *mut c_char,
+    );
+    fn rocksdb_readoptions_set_deadline(options: *mut c_void, microseconds: u64);
+    fn rocksdb_file_checksum_gen_crc32c_factory_create() -> *mut c_void;
+    fn rocksdb_file_checksum_gen_factory_destroy(factory: *mut c_void);
+    fn rocksdb_options_set_file_checksum_gen_factory(options: *mut rocksdb_options_t, factory: *mut c_void);
+    fn rocksdb_flush(db: *mut rocksdb_t, options: *const c_void, err: *mut *mut c_char);
+    fn rocksdb_flushoptions_create() -> *mut c_void;
+    fn rocksdb_flushoptions_destroy(options: *mut c_void);
+    fn rocksdb_approximate_sizes_with_options(
+        db: *mut rocksdb_t,
+        options: *const c_void,
+        count: i32,
+        starts: *const *const c_char,
+        start_lens: *const usize,
+        limits: *const *const c_char,
+        limit_lens: *const usize,
+        sizes: *mut u64,
+        err: *mut *mut c_char,
+    );
+    fn rocksdb_compact_files_cf(
+        db: *mut rocksdb_t,
+        family: *mut c_void,
+        options: *const c_void,
+        names: *const *const c_char,
+        count: usize,
+        level: i32,
+        path_id: i32,
+        output_names: *mut *mut *mut c_char,
+        output_count: *mut usize,
+        info: *mut c_void,
+        err: *mut *mut c_char,
+    );
+    fn rocksdb_get_livefiles_storage_info(
+        db: *mut rocksdb_t,
+        options: *const c_void,
+        err: *mut *mut c_char,
+    ) -> *mut c_void;
+    fn rocksdb_livefiles_storage_info_count(info: *const c_void) -> usize;
+    fn rocksdb_livefiles_storage_info_destroy(info: *mut c_void);
+    fn rocksdb_livefiles(db: *mut rocksdb_t) -> *const c_void;
+    fn rocksdb_livefiles_name(files: *const c_void, at: i32) -> *const c_char;
+    fn rocksdb_livefiles_destroy(files: *const c_void);
     fn rocksdb_options_set_comparator(options: *mut rocksdb_options_t, comparator: *mut rocksdb_comparator_t);
 }
 
@@ -81,5 +132,81 @@ fn destructor_of_a_callback_runs_once_after_its_last_user() {
         assert_eq!(DESTROYED.load(Ordering::SeqCst), 0);
         rocksdb_options_destroy(options);
         assert_eq!(DESTROYED.load(Ordering::SeqCst), 1);
+    }
+}
+
+/// Opens a database with file checksums and one SST file.
+fn one_file(dir: &std::path::Path) -> Db {
+    let path = c_path(&dir.join("db"));
+    // SAFETY: all handles are live where they are used; each is destroyed once.
+    unsafe {
+        let options = options();
+        let factory = rocksdb_file_checksum_gen_crc32c_factory_create();
+        rocksdb_options_set_file_checksum_gen_factory(options, factory);
+        rocksdb_file_checksum_gen_factory_destroy(factory);
+        let db = Db::new(ok(|err| rocksdb_open(options, path.as_ptr(), err)));
+        rocksdb_options_destroy(options);
+        db.put("k", &"v".repeat(1000));
+        let flush = rocksdb_flushoptions_create();
+        ok(|err| rocksdb_flush(db.handle, flush, err));
+        rocksdb_flushoptions_destroy(flush);
+        db
+    }
+}
+
+#[test]
+fn null_options_are_the_default_options_where_rocksdb_takes_null() {
+    let dir = tempfile::tempdir().unwrap();
+    let db = one_file(dir.path());
+    // SAFETY: all handles are live; null options are allowed; the arrays have one item.
+    unsafe {
+        ok(|err| rocksdb_verify_checksum_with_options(db.handle, null(), err));
+        ok(|err| rocksdb_verify_file_checksums_with_options(db.handle, null(), err));
+        let (start, limit, len, mut size) = (c"a".as_ptr(), c"z".as_ptr(), 1, 0);
+        ok(|err| {
+            let (start, limit, len) = (&raw const start, &raw const limit, &raw const len);
+            rocksdb_approximate_sizes_with_options(
+                db.handle,
+                null(),
+                1,
+                start,
+                len,
+                limit,
+                len,
+                &raw mut size,
+                err,
+            );
+        });
+        assert!(size > 0);
+        let files = ok(|err| rocksdb_get_livefiles_storage_info(db.handle, null(), err));
+        assert!(rocksdb_livefiles_storage_info_count(files) >= 4);
+        rocksdb_livefiles_storage_info_destroy(files);
+        let files = rocksdb_livefiles(db.handle);
+        let name = rocksdb_livefiles_name(files, 0);
+        ok(|err| {
+            let (nobody, name) = (null_mut(), &raw const name);
+            let (names, count, info) = (null_mut(), null_mut(), null_mut());
+            rocksdb_compact_files_cf(db.handle, nobody, null(), name, 1, 1, -1, names, count, info, err);
+        });
+        rocksdb_livefiles_destroy(files);
+    }
+}
+
+#[test]
+fn verification_ends_at_the_deadline_of_its_options() {
+    let dir = tempfile::tempdir().unwrap();
+    let db = one_file(dir.path());
+    for verify in [rocksdb_verify_checksum_with_options, rocksdb_verify_file_checksums_with_options] {
+        let mut error = null_mut();
+        // SAFETY: the handles are live; `error` is null before the calls.
+        unsafe {
+            rocksdb_readoptions_set_deadline(db.read, 0);
+            ok(|err| verify(db.handle, db.read, err));
+            rocksdb_readoptions_set_deadline(db.read, 1);
+            verify(db.handle, db.read, &raw mut error);
+        }
+        let error = taken(error);
+        let expected = error.starts_with("Operation timed out: ") && error.contains("Deadline exceeded");
+        assert!(expected, "{error}");
     }
 }

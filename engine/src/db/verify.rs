@@ -6,62 +6,86 @@ use env::fs::{RandomRead, ReadHints};
 use kernel::checksum::crc32c;
 use lsm::file_meta::FileMetaData;
 use table::dump;
+use table::sst::ReadLimits;
 
 use super::Db;
 use crate::family::Parts;
+use crate::options::ReadOptions;
 
 /// The only function for file checksums that the engine knows, by RocksDB's name.
 const CRC32C: &str = "FileChecksumCrc32c";
 
-/// Bytes of one read.
+/// Bytes of one read, unless the read options set `readahead_size`.
 const READ: usize = 256 << 10;
 
+/// As [`Db::verify_checksum`]. `readahead_size`, `deadline`, `io_timeout` and `rate_limiter_priority` of the options concern
+/// the reads of the files. The other options have no effect.
+///
+/// # Errors
+/// As [`Db::verify_checksum`]. TimedOut after the deadline, and for a read that takes longer than `io_timeout`.
+pub fn verify_checksum(db: &Db, options: &ReadOptions) -> Result<()> {
+    let ctx = table::sst::ReadCtx {
+        fill_cache: false,
+        histogram: HistogramKind::FileReadVerifyDbChecksumMicros,
+        readahead_size: options.readahead_size,
+        limits: db.inner.tables.limits(options),
+        ..Default::default()
+    };
+    for family in db.families() {
+        let super_version = family.pin_owned();
+        for (level, file) in super_version.version.files() {
+            db.inner.tables.get_for(&super_version.parts, level, file, &ctx)?.verify_checksums(&ctx)?;
+        }
+    }
+    Ok(())
+}
+
+/// As [`Db::verify_file_checksums`], with the options that [`verify_checksum`] names.
+///
+/// # Errors
+/// As [`Db::verify_file_checksums`]. TimedOut after the deadline, and for a read that takes longer than `io_timeout`.
+pub fn verify_file_checksums(db: &Db, options: &ReadOptions) -> Result<()> {
+    if db.inner.tools.options.load().file_checksum_gen_factory.is_none() {
+        return Err(Error::invalid_argument(
+            "Cannot verify file checksum if options.file_checksum_gen_factory is null",
+        ));
+    }
+    for family in db.families() {
+        let super_version = family.pin_owned();
+        for (_, file) in super_version.version.files() {
+            db.verify_file(&super_version.parts, file, options)?;
+        }
+    }
+    Ok(())
+}
+
 impl Db {
-    /// Reads and checks every block of every SST file of all column families.
+    /// Reads and checks every block of every SST file of all column families. See [`verify_checksum`] for a deadline and a
+    /// rate limit.
     ///
     /// # Errors
     /// The first Corruption, with file and offset.
     pub fn verify_checksum(&self) -> Result<()> {
-        let ctx = table::sst::ReadCtx {
-            fill_cache: false,
-            histogram: HistogramKind::FileReadVerifyDbChecksumMicros,
-            ..Default::default()
-        };
-        for family in self.families() {
-            let super_version = family.pin_owned();
-            for (level, file) in super_version.version.files() {
-                self.inner.tables.get_for(&super_version.parts, level, file, &ctx)?.verify_checksums(&ctx)?;
-            }
-        }
-        Ok(())
+        verify_checksum(self, &ReadOptions::default())
     }
 
     /// Reads every SST file of all column families, and compares the file with its checksum in the MANIFEST
-    /// (`file_checksum_gen_factory`). Skips SST files without a checksum.
+    /// (`file_checksum_gen_factory`). Skips SST files without a checksum. See [`verify_file_checksums`] for a deadline and a
+    /// rate limit.
     ///
     /// # Errors
     /// InvalidArgument if the option `file_checksum_gen_factory` is not set, or if an unknown function made a
     /// checksum. Corruption for the first SST file with another checksum. Errors of the file system.
     pub fn verify_file_checksums(&self) -> Result<()> {
-        if self.inner.tools.options.load().file_checksum_gen_factory.is_none() {
-            return Err(Error::invalid_argument(
-                "Cannot verify file checksum if options.file_checksum_gen_factory is null",
-            ));
-        }
-        for family in self.families() {
-            let super_version = family.pin_owned();
-            for (_, file) in super_version.version.files() {
-                self.verify_file(&super_version.parts, file)?;
-            }
-        }
-        Ok(())
+        verify_file_checksums(self, &ReadOptions::default())
     }
 
-    fn verify_file(&self, parts: &Parts, file: &FileMetaData) -> Result<()> {
+    fn verify_file(&self, parts: &Parts, file: &FileMetaData, options: &ReadOptions) -> Result<()> {
         if file.file_checksum.is_empty() {
             return Ok(());
         }
         let path = parts.table_path(file.number, file.path_id);
+        let size = file.size;
         if file.file_checksum_func_name != CRC32C {
             let kind = &file.file_checksum_func_name;
             return Err(Error::invalid_argument(format!("no file checksum of the kind {kind:?} is known"))
@@ -70,7 +94,9 @@ impl Db {
         let tools = &self.inner.tools;
         let opened = tools.env.fs.open_random(&path, &ReadHints::default());
         let statistics = tools.stats.statistics().map(|statistics| &**statistics);
-        let actual = opened.and_then(|file| crc_of(&*file, statistics))?.to_be_bytes();
+        let limits = self.inner.tables.limits(options);
+        let crc = Crc { limits: limits.as_deref(), statistics, readahead: options.readahead_size };
+        let actual = opened.and_then(|file| crc.of(&*file, size))?.to_be_bytes();
         if actual[..] == file.file_checksum[..] {
             return Ok(());
         }
@@ -80,20 +106,36 @@ impl Db {
     }
 }
 
-fn crc_of(file: &dyn RandomRead, statistics: Option<&Statistics>) -> Result<u32> {
-    let mut buffer = vec![0; READ];
-    let (mut at, mut crc) = (0, 0);
-    loop {
-        let began = statistics.filter(|statistics| statistics.timers_on()).map(|_| Stopwatch::start());
-        let got = file.read_at(at, &mut buffer)?;
-        if got == 0 {
-            return Ok(crc);
+/// How the checksum of a whole file is made.
+struct Crc<'a> {
+    limits: Option<&'a ReadLimits>,
+    statistics: Option<&'a Statistics>,
+    /// Bytes of one read. 0: [`READ`].
+    readahead: usize,
+}
+
+impl Crc<'_> {
+    /// Returns the checksum of a file of `size` bytes.
+    fn of(&self, file: &dyn RandomRead, size: u64) -> Result<u32> {
+        let each = if self.readahead > 0 { self.readahead } else { READ };
+        let mut buffer = vec![0; each.min(usize::try_from(size).unwrap_or(READ).max(1))];
+        let (mut at, mut crc) = (0, 0);
+        loop {
+            let began =
+                self.statistics.filter(|statistics| statistics.timers_on()).map(|_| Stopwatch::start());
+            let got = match self.limits {
+                None => file.read_at(at, &mut buffer)?,
+                Some(limits) => limits.around(buffer.len(), || file.read_at(at, &mut buffer))?,
+            };
+            if got == 0 {
+                return Ok(crc);
+            }
+            if let Some(statistics) = self.statistics {
+                count(statistics, got, began);
+            }
+            crc = crc32c::extend(crc, &buffer[..got]);
+            at += got as u64;
         }
-        if let Some(statistics) = statistics {
-            count(statistics, got, began);
-        }
-        crc = crc32c::extend(crc, &buffer[..got]);
-        at += got as u64;
     }
 }
 

@@ -32,7 +32,7 @@ impl ReadLimits {
     /// TimedOut if the deadline has passed, or if the access took too long. Otherwise the errors of the
     /// access.
     #[inline(never)]
-    pub(crate) fn around<T>(&self, bytes: usize, access: impl FnOnce() -> Result<T>) -> Result<T> {
+    pub fn around<T>(&self, bytes: usize, access: impl FnOnce() -> Result<T>) -> Result<T> {
         if self.deadline_micros > 0 && self.clock.now_micros() >= self.deadline_micros {
             return Err(Error::timed_out("Deadline exceeded"));
         }

@@ -60,7 +60,9 @@ impl Reader {
     ) -> Result<()> {
         let source = &self.source;
         let began = source.counts.times_reads().then(Stopwatch::start);
-        let raw = source.raw(handle, Some(ahead), None).map_err(|e| source.blame(e, handle, kind))?;
+        let raw = source
+            .raw(handle, Some(ahead), ctx.limits.as_deref())
+            .map_err(|e| source.blame(e, handle, kind))?;
         base::invariant!(
             raw.len() == handle.size as usize + trailer::LEN,
             "the block {handle} is checked in {} bytes",
