@@ -1,18 +1,20 @@
 //! Records of a WAL or a MANIFEST, and blocks and entries of an SST file, page by page.
 //!
-//! Each call reads a limited number of bytes and returns a limited number of rows, so a huge file cannot stop the server.
+//! A call for records reads at most [`SCAN_MAX`] bytes of the file, from the block of the asked offset on, and for at most two
+//! seconds. A call for blocks or entries reads the index and one block. A call for the entries of a table without blocks visits at most
+//! [`VISITED_MAX`] entries. A call that stops at a limit says so.
 
 use std::path::Path;
 
 use base::iter::InternalIterator;
 use base::key::{append_with_trailer, parse};
-use base::{Error, FileNumber, Order, Result};
+use base::{Error, FileNumber, Kind, Order, Result};
 use engine::manifest::FileSource;
 use env::{Env, ReadHints};
 use format::batch::{Batch, Record};
 use format::edit::VersionEdit;
 use format::names;
-use format::wal::{Item, Reader, ReaderOptions};
+use format::wal::{BLOCK_LEN, Item, Reader, ReaderOptions, Source, record_type};
 use table::any::AnyReader;
 use table::sst::ReadCtx;
 
@@ -20,7 +22,16 @@ use crate::model::open_table;
 use crate::words;
 
 /// The bytes that one call reads of a WAL or a MANIFEST.
-const SCAN_MAX: u64 = 256 << 20;
+pub const SCAN_MAX: u64 = 64 << 20;
+
+/// The nanoseconds for which one call reads a WAL or a MANIFEST.
+const SCAN_NANOS_MAX: u64 = 2_000_000_000;
+
+/// The entries of a table without blocks that one call visits.
+pub const VISITED_MAX: usize = 100_000;
+
+/// The largest size of a table without blocks whose entries are listed.
+const FLAT_BYTES_MAX: u64 = 256 << 20;
 
 /// The largest length of an annotated record. Only its start is annotated.
 const ANNOTATED_MAX: usize = 256 << 10;
@@ -67,10 +78,52 @@ pub struct Records {
     pub rows: Vec<RecordRow>,
     /// The offset of the next page. `None` at the end of the file.
     pub next: Option<u64>,
+    /// True if the call stopped because it had read enough bytes or had taken enough time.
+    pub is_cut: bool,
 }
 
-fn open_log(env: &Env, dir: &Path, kind: LogKind, number: u64) -> Result<Reader<FileSource>> {
+impl Records {
+    /// Returns the rows of a page that stopped at a limit, after the record that ends at `end_before`.
+    fn cut(mut self, from: u64, end_before: u64) -> Records {
+        self.is_cut = true;
+        if end_before > from {
+            self.next = Some(end_before);
+            return self;
+        }
+        let text = format!(
+            "the record here is longer than {0}, or more than {0} of a compressed WAL are before this record: it is not shown",
+            words::bytes(SCAN_MAX)
+        );
+        self.rows.push(RecordRow { offset: from, bytes: 0, text, is_fault: true });
+        self
+    }
+}
+
+/// The bytes of a log from a block on. A read after the last allowed byte fails.
+struct Part {
+    file: FileSource,
+    /// The offset of the first block.
+    start: u64,
+    /// The bytes that may still be read.
+    left: u64,
+}
+
+impl Source for Part {
+    fn read_at(&mut self, offset: u64, buf: &mut [u8]) -> Result<usize> {
+        if self.left == 0 {
+            return Err(Error::new(Kind::Incomplete, "the limit of one page is reached"));
+        }
+        self.left = self.left.saturating_sub(buf.len() as u64);
+        self.file.read_at(self.start.saturating_add(offset), buf)
+    }
+}
+
+/// Opens a log at the block that has the offset `from`. Returns the offset of the block. A compressed WAL is opened at its start,
+/// because its start names the compression.
+fn open_log(env: &Env, dir: &Path, (kind, number): (LogKind, u64), from: u64) -> Result<(Reader<Part>, u64)> {
     let file = env.fs.open_random(&dir.join(kind.name(number)), &ReadHints::default())?;
+    let mut head = [0; 7];
+    let is_compressed = file.read_at(0, &mut head)? == head.len() && head[6] == record_type::SET_COMPRESSION;
     let options = match kind {
         LogKind::Wal => ReaderOptions {
             wal_number: number,
@@ -79,7 +132,8 @@ fn open_log(env: &Env, dir: &Path, kind: LogKind, number: u64) -> Result<Reader<
         },
         LogKind::Manifest => ReaderOptions::default(),
     };
-    Ok(Reader::new(FileSource(file), options))
+    let start = if is_compressed { 0 } else { from / BLOCK_LEN as u64 * BLOCK_LEN as u64 };
+    Ok((Reader::new(Part { file: FileSource(file), start, left: SCAN_MAX }, options), start))
 }
 
 /// Lists up to `limit` records from offset `from`. If `find` is not empty, lists only records whose bytes or whose text
@@ -96,13 +150,24 @@ pub fn records(
     find: &str,
     limit: usize,
 ) -> Result<Records> {
-    let mut reader = open_log(env, dir, kind, number)?;
+    let (mut reader, start) = open_log(env, dir, (kind, number), from)?;
+    let began = env.clock.now_nanos();
     let mut out = Records::default();
+    // The block of `from` can begin with the end of an earlier record.
+    let mut is_first = start > 0;
+    // The end of the last record that was read.
+    let mut end_before = start;
     loop {
+        let is_late = env.clock.now_nanos().saturating_sub(began) > SCAN_NANOS_MAX;
         let (row, matches) = match reader.next() {
             Ok(Item::Record { bytes, offset, end }) => {
+                let (offset, end) = (offset.saturating_add(start), end.saturating_add(start));
+                (is_first, end_before) = (false, end);
                 if offset < from {
-                    continue;
+                    match is_late {
+                        true => return Ok(out.cut(from, end_before)),
+                        false => continue,
+                    }
                 }
                 let text = match kind {
                     LogKind::Wal => batch_text(bytes),
@@ -115,22 +180,27 @@ pub fn records(
             }
             Ok(Item::EndOfLog) => return Ok(out),
             Ok(item) => match fault_row(&item) {
-                Some(row) if row.offset >= from => (row, true),
-                _ => continue,
+                Some(row) if is_first && row.text.contains("missing start of fragmented record") => continue,
+                Some(mut row) => {
+                    row.offset = row.offset.saturating_add(start);
+                    if row.offset < from {
+                        continue;
+                    }
+                    (row, true)
+                }
+                None => continue,
             },
+            Err(error) if error.kind() == Kind::Incomplete => return Ok(out.cut(from, end_before)),
             Err(error) => {
-                let offset = error.offset().unwrap_or(0);
-                out.rows.push(RecordRow {
-                    offset,
-                    bytes: 0,
-                    text: error.message().to_string(),
-                    is_fault: true,
-                });
+                let offset = error.offset().unwrap_or(0).saturating_add(start);
+                let text = error.message().to_string();
+                out.rows.push(RecordRow { offset, bytes: 0, text, is_fault: true });
                 return Ok(out);
             }
         };
-        if out.rows.len() >= limit || row.offset.saturating_sub(from) > SCAN_MAX {
-            out.next = Some(row.offset);
+        if out.rows.len() >= limit || is_late {
+            out.next = Some(row.offset.max(from));
+            out.is_cut = is_late;
             return Ok(out);
         }
         if matches {
@@ -201,6 +271,13 @@ fn record_text(record: &Record<'_>) -> String {
     }
 }
 
+/// Returns the first twelve texts, and a text with the number of the others.
+fn some(texts: impl ExactSizeIterator<Item = String>, what: &str) -> Vec<String> {
+    let hidden = texts.len().saturating_sub(12);
+    let more = (hidden > 0).then(|| format!("and {hidden} more {what}"));
+    texts.take(12).chain(more).collect()
+}
+
 fn edit_text(bytes: &[u8]) -> String {
     let edit = match VersionEdit::decode(bytes) {
         Ok(edit) => edit,
@@ -213,21 +290,16 @@ fn edit_text(bytes: &[u8]) -> String {
     if edit.column_family_drop {
         parts.push(format!("drop family {}", edit.column_family));
     }
-    for file in edit.new_files.iter().take(12) {
-        let size = words::bytes(file.file_size);
-        parts.push(format!("add file {} to level {} ({size})", file.number, file.level));
-    }
-    for (level, number) in edit.deleted_files.iter().take(12) {
-        parts.push(format!("remove file {number} from level {level}"));
-    }
-    let hidden = edit.new_files.len().saturating_sub(12) + edit.deleted_files.len().saturating_sub(12);
-    if hidden > 0 {
-        parts.push(format!("and {hidden} more files"));
-    }
-    parts.extend(
-        edit.blob_file_additions.iter().take(12).map(|b| format!("add blob file {}", b.blob_file_number)),
-    );
-    parts.extend(edit.wal_additions.iter().take(12).map(|w| format!("track WAL {}", w.number)));
+    let added = edit.new_files.iter().map(|file| {
+        format!("add file {} to level {} ({})", file.number, file.level, words::bytes(file.file_size))
+    });
+    parts.extend(some(added, "added files"));
+    let removed =
+        edit.deleted_files.iter().map(|(level, number)| format!("remove file {number} from level {level}"));
+    parts.extend(some(removed, "removed files"));
+    let blobs = edit.blob_file_additions.iter().map(|b| format!("add blob file {}", b.blob_file_number));
+    parts.extend(some(blobs, "blob files"));
+    parts.extend(some(edit.wal_additions.iter().map(|w| format!("track WAL {}", w.number)), "WALs"));
     let counters = [
         ("WALs below are obsolete:", edit.wal_number),
         ("next file number", edit.next_file_number),
@@ -243,12 +315,12 @@ fn edit_text(bytes: &[u8]) -> String {
 /// Returns the annotated bytes of the record at `offset`, as lines.
 ///
 /// # Errors
-/// NotFound if no record starts at `offset`. Corruption of the file before the offset. Errors of the file system.
+/// NotFound if no record starts at `offset`. Incomplete if the record is longer than [`SCAN_MAX`]. Errors of the file system.
 pub fn record_tree(env: &Env, dir: &Path, kind: LogKind, number: u64, offset: u64) -> Result<Vec<String>> {
-    let mut reader = open_log(env, dir, kind, number)?;
+    let (mut reader, start) = open_log(env, dir, (kind, number), offset)?;
     loop {
         match reader.next()? {
-            Item::Record { bytes, offset: at, .. } if at == offset => {
+            Item::Record { bytes, offset: at, .. } if at.saturating_add(start) == offset => {
                 let part = &bytes[..bytes.len().min(ANNOTATED_MAX)];
                 let tree = match kind {
                     LogKind::Wal => format::annotate::batch(part),
@@ -261,7 +333,7 @@ pub fn record_tree(env: &Env, dir: &Path, kind: LogKind, number: u64, offset: u6
                 }
                 return Ok(lines);
             }
-            Item::Record { offset: at, .. } if at > offset => break,
+            Item::Record { offset: at, .. } if at.saturating_add(start) > offset => break,
             Item::EndOfLog => break,
             _ => {}
         }
@@ -323,8 +395,18 @@ impl Sst {
     /// no blocks lists its entries. The flag is true if more entries follow.
     ///
     /// # Errors
-    /// NotFound if the block does not exist. NotSupported for a block above 64 MiB. Corruption of the block.
+    /// NotFound if the block does not exist. NotSupported for a block above 64 MiB, for a table without blocks above 256 MiB, and for
+    /// an entry after the first [`VISITED_MAX`] entries of a table without blocks. Corruption of the block.
     pub fn entries(&self, block: usize, skip: usize, limit: usize) -> Result<(Vec<EntryRow>, bool)> {
+        let is_flat = self.reader.block_based().is_none();
+        if is_flat && self.reader.file_size() > FLAT_BYTES_MAX {
+            return Err(Error::not_supported("entries of a table without blocks are shown up to 256 MiB"));
+        }
+        if is_flat && skip.saturating_add(limit) > VISITED_MAX {
+            return Err(Error::not_supported(format!(
+                "the first {VISITED_MAX} entries of this table are shown"
+            )));
+        }
         let mut iter = self.reader.iter(&ctx());
         let mut end = None;
         match self.reader.block_based() {

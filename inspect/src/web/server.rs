@@ -19,8 +19,11 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(10);
 /// The time in which a client must send the head of its request.
 const HEAD_TIME_MAX: Duration = Duration::from_secs(5);
 
-/// The time in which a client must read the answer.
+/// The time in which a client must read the whole answer.
 const WRITE_TIME_MAX: Duration = Duration::from_secs(10);
+
+/// The time for which the server reads what a client sends after its request.
+const DRAIN_TIME_MAX: Duration = Duration::from_millis(200);
 
 /// The largest size of a page in bytes. A larger page is replaced by a message.
 const PAGE_BYTES_MAX: usize = 16 << 20;
@@ -31,6 +34,7 @@ pub struct Server {
     secrets: Arc<Secrets>,
     site: Arc<Site>,
     head_time_max: Duration,
+    answer_time_max: Duration,
     stopped: Arc<AtomicBool>,
 }
 
@@ -72,7 +76,8 @@ impl Server {
         let secrets = Secrets::new(listener.local_addr()?.port()).map_err(std::io::Error::other)?;
         let (secrets, site) = (Arc::new(secrets), Arc::new(site));
         let stopped = Arc::new(AtomicBool::new(false));
-        Ok(Server { listener, secrets, site, head_time_max: HEAD_TIME_MAX, stopped })
+        let (head_time_max, answer_time_max) = (HEAD_TIME_MAX, WRITE_TIME_MAX);
+        Ok(Server { listener, secrets, site, head_time_max, answer_time_max, stopped })
     }
 
     /// Allows changes. The pages of a running database then show forms, and the server accepts the forms.
@@ -87,6 +92,12 @@ impl Server {
     /// Sets the time in which a client must send its request. Default: 5 seconds.
     pub fn with_head_time(mut self, limit: Duration) -> Server {
         self.head_time_max = limit;
+        self
+    }
+
+    /// Sets the time in which a client must read the whole answer. Default: 10 seconds.
+    pub fn with_answer_time(mut self, limit: Duration) -> Server {
+        self.answer_time_max = limit;
         self
     }
 
@@ -136,7 +147,7 @@ impl Server {
                 continue;
             }
             let (secrets, site) = (Arc::clone(&self.secrets), Arc::clone(&self.site));
-            let limit = self.head_time_max;
+            let limit = (self.head_time_max, self.answer_time_max);
             // If no second descriptor is free or no thread can start, the connection is closed.
             let Ok(connection) = stream.try_clone() else { continue };
             let thread = std::thread::Builder::new().name("page".to_string()).spawn(move || {
@@ -237,7 +248,12 @@ impl Drop for Slot {
     }
 }
 
-fn answer(mut stream: TcpStream, secrets: &Secrets, site: &Site, limit: Duration) {
+fn answer(
+    mut stream: TcpStream,
+    secrets: &Secrets,
+    site: &Site,
+    (limit, answer_limit): (Duration, Duration),
+) {
     let read = read_head(&mut stream, limit);
     let (answer, is_head) = match read {
         Ok((head, rest)) => {
@@ -247,9 +263,7 @@ fn answer(mut stream: TcpStream, secrets: &Secrets, site: &Site, limit: Duration
         Err(status) => (Answer::refusal(status, "the request is not valid"), false),
     };
     // If the client is gone, the answer is lost.
-    let _ = stream.set_write_timeout(Some(WRITE_TIME_MAX));
-    let bytes = bytes_of(&answer, is_head);
-    if stream.write_all(&bytes).and_then(|()| stream.flush()).is_ok() {
+    if write_within(&mut stream, &bytes_of(&answer, is_head), answer_limit).is_ok() {
         let _ = stream.shutdown(std::net::Shutdown::Write);
         drain(&mut stream);
     }
@@ -257,14 +271,36 @@ fn answer(mut stream: TcpStream, secrets: &Secrets, site: &Site, limit: Duration
     let _ = stream.shutdown(std::net::Shutdown::Both);
 }
 
-/// Reads the rest of the client's data for a short time. The system would discard the answer if data were unread.
+/// Writes the answer. Fails if the client does not read all bytes within `limit`: a client that reads one byte at a time does not
+/// extend the time.
+fn write_within(stream: &mut TcpStream, bytes: &[u8], limit: Duration) -> std::io::Result<()> {
+    let start = Instant::now();
+    let mut at = 0;
+    while at < bytes.len() {
+        let left = limit.checked_sub(start.elapsed()).filter(|left| !left.is_zero());
+        stream.set_write_timeout(Some(left.ok_or(std::io::ErrorKind::TimedOut)?))?;
+        match stream.write(&bytes[at..]) {
+            Ok(0) => return Err(std::io::ErrorKind::WriteZero.into()),
+            Ok(written) => at += written,
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    stream.flush()
+}
+
+/// Reads the rest of the client's data for a short time. The system would discard the answer if data were unread. A client that sends
+/// one byte at a time does not extend the time.
 fn drain(stream: &mut TcpStream) {
-    let _ = stream.set_read_timeout(Some(Duration::from_millis(200)));
+    let start = Instant::now();
     let (mut buffer, mut total) = ([0; 4096], 0);
-    while let Ok(n) = stream.read(&mut buffer) {
-        total += n;
-        if n == 0 || total > HEAD_BYTES_MAX {
-            break;
+    while let Some(left) = DRAIN_TIME_MAX.checked_sub(start.elapsed()).filter(|left| !left.is_zero()) {
+        if stream.set_read_timeout(Some(left)).is_err() {
+            return;
+        }
+        match stream.read(&mut buffer) {
+            Ok(read) if read > 0 && total <= HEAD_BYTES_MAX => total += read,
+            _ => return,
         }
     }
 }
@@ -393,5 +429,29 @@ fn reason(status: u16) -> &'static str {
         431 => "Request Header Fields Too Large",
         505 => "HTTP Version Not Supported",
         _ => "Internal Server Error",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn client_that_reads_slowly_but_steadily_does_not_extend_the_time_of_an_answer() {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let mut client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let (mut server, _) = listener.accept().unwrap();
+        let reader = std::thread::spawn(move || {
+            let mut buffer = vec![0; 256 << 10];
+            // The reads end when the server closes the connection.
+            while client.read(&mut buffer).is_ok_and(|read| read > 0) {
+                std::thread::park_timeout(Duration::from_millis(5));
+            }
+        });
+        let answer = vec![b'x'; 256 << 20];
+        let written = write_within(&mut server, &answer, Duration::from_millis(200));
+        drop(server);
+        assert!(written.is_err(), "256 MiB passed a client that reads 50 MiB a second");
+        reader.join().unwrap();
     }
 }

@@ -377,6 +377,59 @@ fn slow_clients_end_and_do_not_block_the_pages() {
     assert_eq!(answered.map(|reply| reply.status), Some(200));
 }
 
+#[test]
+fn bytes_after_the_request_do_not_hold_the_connection() {
+    let site = serve(&golden("empty"));
+    let mut stream = TcpStream::connect(("127.0.0.1", site.secrets.port)).unwrap();
+    let request = format!("GET / HTTP/1.1\r\nHost: {}\r\nCookie: {}\r\n\r\n", site.host(), site.cookie());
+    stream.write_all(request.as_bytes()).unwrap();
+    let mut answer = Vec::new();
+    stream.read_to_end(&mut answer).unwrap();
+    assert!(answer.starts_with(b"HTTP/1.1 200"));
+    // One byte at a time, each well within the time of the server. A connection that is open after 200 bytes would stay open for
+    // 16384 bytes.
+    let closed = (0..200).any(|_| {
+        std::thread::park_timeout(std::time::Duration::from_millis(30));
+        stream.write_all(b"x").is_err()
+    });
+    assert!(closed);
+}
+
+#[test]
+fn huge_logs_and_huge_offsets_cost_one_part_of_the_file() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut options = Options::default();
+    options.db.create_if_missing = true;
+    drop(Db::open(dir.path(), options).unwrap());
+    let site = serve(dir.path());
+    // 10 GiB of zeros: no page reads all of them.
+    let file = std::fs::File::create(dir.path().join("000900.log")).unwrap();
+    file.set_len(10 << 30).unwrap();
+    for from in [0, 5 << 30, (10_u64 << 30) - 1] {
+        let reply = site.page(&format!("/wal?number=900&from={from}&find=x"));
+        assert_eq!(reply.status, 200);
+        let is_cut = reply.body.contains("One page reads at most");
+        assert_eq!(is_cut, from != (10 << 30) - 1, "{from}: {}", reply.body);
+    }
+    for target in
+        ["/wal?number=900&from=18446744073709551615", "/record?number=900&offset=18446744073709551615"]
+    {
+        assert_eq!(site.page(target).status, 200);
+    }
+    // Without a search too.
+    let env = env::Env::posix();
+    let rows = ironstone_inspect::walk::records(
+        &env,
+        dir.path(),
+        ironstone_inspect::walk::LogKind::Wal,
+        900,
+        0,
+        "",
+        10,
+    );
+    assert!(rows.unwrap().is_cut);
+}
+
 const SCRIPT: &str = "<script>alert(1)</script>";
 
 #[test]

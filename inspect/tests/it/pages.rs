@@ -280,3 +280,33 @@ fn write_manifest(dir: &Path, count: u64, file_size: u64) {
     std::fs::write(dir.join(format::names::manifest(FileNumber(5))), bytes).unwrap();
     std::fs::write(dir.join("CURRENT"), "MANIFEST-000005\n").unwrap();
 }
+
+#[test]
+fn records_from_an_offset_are_the_records_of_the_whole_file_from_there() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut bytes = Vec::new();
+    let mut writer = format::wal::Writer::new(format::wal::Framing::Classic);
+    // Records of many lengths, some longer than two blocks.
+    for n in 0..60_usize {
+        let mut edit = format::edit::VersionEdit { next_file_number: Some(n as u64), ..Default::default() };
+        edit.db_id = Some("x".repeat(if n % 10 == 7 { 90_000 } else { n * 300 }));
+        let mut record = Vec::new();
+        edit.encode(0, &mut record).unwrap();
+        writer.append(&mut bytes, &record).unwrap();
+    }
+    std::fs::write(dir.path().join("MANIFEST-000005"), &bytes).unwrap();
+    let env = Env::posix();
+    let list = |from| records(&env, dir.path(), LogKind::Manifest, 5, from, "", 1000).unwrap();
+    let all = list(0).rows;
+    assert_eq!((all.len(), list(0).next), (60, None));
+    for (at, row) in all.iter().enumerate() {
+        assert_eq!(list(row.offset).rows, all[at..], "from the record at {}", row.offset);
+        assert_eq!(
+            list(row.offset + 1).rows,
+            all[at + 1..],
+            "from the middle of the record at {}",
+            row.offset
+        );
+        assert!(record_tree(&env, dir.path(), LogKind::Manifest, 5, row.offset).is_ok());
+    }
+}

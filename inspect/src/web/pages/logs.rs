@@ -86,7 +86,12 @@ pub(super) fn records(view: &View<'_>) -> (String, Markup) {
         @match walk::records(view.env, &dir, kind, file, from, find, PAGE) {
             Err(error) => { p class="note bad" { "The file is not readable: " (error.message()) } }
             Ok(records) => {
-                @if records.rows.is_empty() { (absent("No record here.")) } @else {
+                @if records.is_cut {
+                    p class="note" { "One page reads at most " (words::bytes(walk::SCAN_MAX)) " of the file, for two seconds. "
+                        @if let Some(next) = records.next { "This page ends at offset " (words::count(next)) "." } }
+                }
+                @if records.rows.is_empty() && records.is_cut { (absent("No record in this part.")) }
+                @else if records.rows.is_empty() { (absent("No record here.")) } @else {
                     div class="scroll" tabindex="0" { table {
                         thead { tr {
                             th scope="col" class="num" { "Offset" }
