@@ -1,7 +1,7 @@
 //! A support bundle: the facts of a database in one JSON file, without keys and values.
 //!
 //! Each key bound is replaced by its rank. Messages of the info log can contain keys, so each text loses the parts in
-//! quotes and the long hexadecimal numbers. Secrets are removed from the options when they are read.
+//! quotes and the hexadecimal numbers. Secrets are removed from the options when they are read.
 
 use std::path::Path;
 
@@ -106,35 +106,37 @@ fn tail(env: &Env, dir: &Path, db: &Database) -> Result<Vec<String>> {
     Ok(lines[first..].iter().map(|line| without_keys(line)).collect())
 }
 
-/// Returns the text without the parts between quotes and without hexadecimal numbers of 16 digits or more.
+/// Returns the text without parts that may be keys. All between the first and the last quote of the text is removed, because a key may
+/// contain a quote. Without a second quote, the rest of the text is removed. A word of hexadecimal digits is removed if it begins with
+/// `0x`, if it has at least 16 digits, or if it has at least 6 digits and one of them is a letter. In a text about keys, a word of 4 or
+/// more decimal digits is removed too, because the hexadecimal form of a key can have decimal digits only.
 fn without_keys(text: &str) -> String {
-    let mut out = String::new();
-    let mut quote: Option<char> = None;
-    for c in text.chars() {
-        match quote {
-            Some(open) if c == open => {
-                quote = None;
-                out.push(c);
-            }
-            Some(_) => {}
-            None if c == '\'' || c == '"' => {
-                quote = Some(c);
-                out.push(c);
-                out.push_str("...");
-            }
-            None => out.push(c),
-        }
-    }
-    let is_long_hex = |word: &str| word.len() >= 16 && word.bytes().all(|b| b.is_ascii_hexdigit());
+    let is_quote = |c: char| c == '\'' || c == '"';
+    let out = match (text.find(is_quote), text.rfind(is_quote)) {
+        (Some(first), Some(last)) if first < last => format!("{}...{}", &text[..=first], &text[last..]),
+        (Some(first), _) => format!("{}...", &text[..=first]),
+        _ => text.to_string(),
+    };
+    let lower = out.to_ascii_lowercase();
+    let is_about_keys =
+        ["key", "range", "smallest", "largest", "begin", " end"].iter().any(|word| lower.contains(word));
     let mut clean = String::new();
     for part in out.split_inclusive(|c: char| !c.is_ascii_alphanumeric()) {
         let word = part.trim_end_matches(|c: char| !c.is_ascii_alphanumeric());
-        let number = word.strip_prefix("0x").unwrap_or(word);
-        if is_long_hex(number) {
-            clean.push_str("...");
-            clean.push_str(&part[word.len()..]);
-        } else {
-            clean.push_str(part);
+        let digits = word.strip_prefix("0x").or_else(|| word.strip_prefix("0X"));
+        let is_hex = |word: &str| !word.is_empty() && word.bytes().all(|b| b.is_ascii_hexdigit());
+        let is_decimal = word.bytes().all(|b| b.is_ascii_digit());
+        let is_key = match word.len() {
+            _ if digits.is_some_and(is_hex) => true,
+            _ if !is_hex(word) => false,
+            16.. => true,
+            6.. if !is_decimal => true,
+            4.. => is_decimal && is_about_keys,
+            _ => false,
+        };
+        match is_key {
+            true => clean.extend(["...", &part[word.len()..]]),
+            false => clean.push_str(part),
         }
     }
     clean
@@ -147,7 +149,23 @@ mod tests {
     #[test]
     fn keys_in_messages_are_removed() {
         let text = "compact from 'alice' to 'bob' at 0x616C696365616C6963650000, job 12";
-        assert_eq!(without_keys(text), "compact from '...' to '...' at ..., job 12");
+        assert_eq!(without_keys(text), "compact from '...' at ..., job 12");
         assert_eq!(without_keys("an open 'quote"), "an open '...");
+        assert_eq!(without_keys("from 'it's alice' to 'bob', job 7"), "from '...', job 7");
+        assert_eq!(without_keys("from \"a'b\" to 'c\"d' x"), "from \"...' x");
+    }
+
+    #[test]
+    fn short_hexadecimal_keys_are_removed_and_numbers_stay() {
+        for (text, clean) in [
+            ("smallest 6B6579 largest 31323334", "smallest ... largest ..."),
+            ("at 0x61", "at ..."),
+            ("corrupt key 616C6963 in table 12", "corrupt key ... in table 12"),
+            ("wrote 67108864 bytes to 000012.sst", "wrote 67108864 bytes to 000012.sst"),
+            ("alive and feed 12 decades", "alive and feed 12 decades"),
+            ("block checksum deadbeef", "block checksum ..."),
+        ] {
+            assert_eq!(without_keys(text), clean);
+        }
     }
 }

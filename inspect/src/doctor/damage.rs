@@ -34,7 +34,10 @@ pub(super) fn rules(db: &Database) -> Vec<Finding> {
         ));
     }
     if let Some(last) = db.log.errors.last() {
-        let title = format!("The info log has {}", words::of(db.log.errors.len() as u64, "error"));
+        let title = format!(
+            "The info log has {}",
+            words::of(db.log.errors.len() as u64 + db.log.older.errors, "error")
+        );
         let mut finding = Finding::new("errors-in-log", Severity::Warning, title);
         for line in db.log.errors.iter().rev().take(3) {
             finding = finding.evidence(format!("{} {}", words::date(line.micros), line.text));

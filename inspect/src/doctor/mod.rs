@@ -3,9 +3,11 @@
 //! ```text
 //!  Database ─► rules (pure functions) ─► findings, heaviest first
 //! ```
-//! A rule reports a finding only with evidence in the facts, never from an option alone: the evidence shows that the option
-//! has an effect on this database. A column family with less than 1 MiB of SST files needs no tuning, so rules about speed and
-//! space skip it. The rule about blob files counts bytes of blob files.
+//! Each finding has its evidence. Rules about levels, reads and space need evidence in the files or in the info log that the option costs
+//! something in this database. Rules about safety, and rules about options whose effect no file shows, report an option that the OPTIONS
+//! file names, and the bytes that the option concerns. A rule compares with the defaults of the release that wrote the OPTIONS file. A
+//! column family with less than 1 MiB of SST files needs no tuning, so rules about speed and space skip it. The rule about blob files
+//! counts bytes of blob files.
 
 mod damage;
 mod finding;

@@ -133,7 +133,10 @@ fn filter_bits(facts: &Facts<'_>) -> Option<Finding> {
 fn unused_filter(facts: &Facts<'_>) -> Option<Finding> {
     let prefix = facts.text("prefix_extractor").unwrap_or_default();
     let has_prefix = !matches!(prefix.trim(), "" | "nullptr");
-    if facts.text("whole_key_filtering").as_deref() != Some("false") || has_prefix {
+    let policy = facts.text("filter_policy").unwrap_or_default();
+    let has_policy = !matches!(policy.trim(), "" | "nullptr");
+    let is_off = facts.text("whole_key_filtering").as_deref() == Some("false");
+    if !is_off || !has_policy || has_prefix || !is_block_based(facts) {
         return None;
     }
     let held: u64 = stats(facts).map(|stats| stats.filter_bytes).sum();
@@ -141,6 +144,7 @@ fn unused_filter(facts: &Facts<'_>) -> Option<Finding> {
         facts
             .finding("unused-filter", Severity::Warning, "The filters hold no keys".to_string())
             .evidence("whole_key_filtering=false without prefix_extractor")
+            .evidence(format!("filter_policy={policy}"))
             .evidence(format!("filters have {}", words::bytes(held)))
             .cost("No read is avoided, as if there were no filter.")
             .live("block_based_table_factory={whole_key_filtering=true;}"),

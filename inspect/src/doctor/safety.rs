@@ -60,7 +60,9 @@ fn of_family(facts: &Facts<'_>) -> Vec<Finding> {
                 .live("block_based_table_factory={checksum=kXXH3;}"),
         );
     }
-    if facts.text("force_consistency_checks").as_deref() == Some("false") {
+    // false was the default before release 6.14. Ironstone checks each version edit in any case.
+    let is_choice = facts.db.release().is_some_and(|release| release >= (6, 14)) && !facts.db.is_ironstone();
+    if is_choice && facts.text("force_consistency_checks").as_deref() == Some("false") {
         let title = "The order of files is not checked".to_string();
         out.push(
             facts

@@ -11,7 +11,9 @@ pub(super) fn database(db: &Database) -> Vec<Finding> {
     }
     let held = format!("{} of SST files", words::bytes(db.sst_bytes()));
     let mut out = Vec::new();
-    if db_number(db, "compaction_readahead_size") == Some(0.0) {
+    // 0 was the default before release 8.7.
+    let has_default = db.release().is_some_and(|release| release >= (8, 7));
+    if has_default && db_number(db, "compaction_readahead_size") == Some(0.0) {
         let title = "A compaction reads its input block by block".to_string();
         out.push(
             Finding::new("compaction-readahead", Severity::Advice, title)
@@ -33,7 +35,9 @@ pub(super) fn database(db: &Database) -> Vec<Finding> {
                 .reopen("use_fsync=false"),
         );
     }
-    if db.db_option("unordered_write").as_deref() == Some("true") {
+    // Write-prepared transactions with two write queues keep snapshots stable. Ironstone keeps the order of writes in any case.
+    let is_on = |name: &str| db.db_option(name).as_deref() == Some("true");
+    if is_on("unordered_write") && !is_on("two_write_queues") && !db.is_ironstone() {
         let title = "A snapshot can change while it is read".to_string();
         out.push(
             Finding::new("unordered-write", Severity::Warning, title)

@@ -63,6 +63,12 @@ fn stalls(db: &Database) -> Vec<Finding> {
                 words::of(delayed, "message")
             ))
             .cost("Each wait is a slow write for the application.");
+        if db.log.older.stalls > 0 {
+            let newest = words::count(db.log.stalls.len() as u64);
+            let older = words::count(db.log.older.stalls);
+            finding =
+                finding.evidence(format!("of the newest {newest} messages about stalls; {older} are older"));
+        }
         if let Some(percent) = db.log.stats.stall_percent {
             finding = finding.evidence(format!("writers were stalled {percent} % of the time"));
         }

@@ -16,8 +16,8 @@ use super::log_stats::{LogStats, Reader as StatsReader};
 use super::option_rows::LogOptions;
 use super::problems::{Weight, plain, problem};
 
-/// The limit of events, stalls and messages of one kind. Later ones are only counted.
-const KEPT_MAX: usize = 4000;
+/// The limit of events, stalls and messages of one kind. The newest are kept. Older ones are only counted: see [`Older`].
+pub(crate) const KEPT_MAX: usize = 4000;
 
 /// The largest length of a message. The rest is cut off.
 const TEXT_MAX: usize = 400;
@@ -45,8 +45,24 @@ pub struct InfoLog {
     /// The number of compactions by reason.
     pub compaction_reasons: BTreeMap<String, u64>,
     pub stats: LogStats,
-    /// The number of events that were dropped because of the limit.
-    pub skipped: u64,
+    /// The events that were read and are not in the lists.
+    #[serde(default)]
+    pub older: Older,
+    /// True if the last writer was Ironstone.
+    #[serde(default)]
+    pub is_ironstone: bool,
+}
+
+/// The sums of the events above the limits of the lists. All of these events are older than the events in the lists.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Older {
+    pub flushes: u64,
+    pub flushed_bytes: u64,
+    pub compactions: u64,
+    pub compacted_bytes: u64,
+    pub stalls: u64,
+    pub warnings: u64,
+    pub errors: u64,
 }
 
 /// The kind of a background job.
@@ -102,6 +118,9 @@ pub enum StallKind {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Stall {
     pub micros: u64,
+    /// Microseconds since 1970. `None` if the info log has no event, and thus only the local time.
+    #[serde(default)]
+    pub utc_micros: Option<u64>,
     pub family: String,
     pub kind: StallKind,
     /// The reason: `memtables`, `level-0 files` or `pending compaction bytes`.
@@ -118,8 +137,25 @@ pub struct LogLine {
 impl InfoLog {
     /// Returns the bytes that flushes wrote, and the bytes that compactions wrote.
     pub fn written(&self) -> (u64, u64) {
-        let sum = |kind| self.jobs.iter().filter(|job| job.kind == kind).map(|job| job.output_bytes).sum();
-        (sum(JobKind::Flush), sum(JobKind::Compaction))
+        let sum = |kind| -> u64 {
+            self.jobs.iter().filter(|job| job.kind == kind).map(|job| job.output_bytes).sum()
+        };
+        let (flushed, compacted) = (self.older.flushed_bytes, self.older.compacted_bytes);
+        (flushed.saturating_add(sum(JobKind::Flush)), compacted.saturating_add(sum(JobKind::Compaction)))
+    }
+
+    /// Returns the number of finished jobs of this kind.
+    pub fn jobs_of(&self, kind: JobKind) -> u64 {
+        let older = match kind {
+            JobKind::Flush => self.older.flushes,
+            JobKind::Compaction => self.older.compactions,
+        };
+        older + self.jobs.iter().filter(|job| job.kind == kind).count() as u64
+    }
+
+    /// Returns true if the reader skipped the start of the info log, so that the sums are not of the whole log.
+    pub fn is_part(&self) -> bool {
+        self.bytes_read < self.bytes
     }
 
     /// Returns the bytes that flushes and compactions wrote for each byte that flushes wrote. Returns `None` without
@@ -197,9 +233,35 @@ struct Started {
     output_bytes: u64,
 }
 
+/// Adds an item. At twice the limit, the older half is removed and given to `count`.
+fn push_newest<T>(list: &mut Vec<T>, item: T, count: impl FnMut(T)) {
+    list.push(item);
+    if list.len() >= 2 * KEPT_MAX {
+        list.drain(..KEPT_MAX).for_each(count);
+    }
+}
+
+/// Removes the items above the limit, oldest first, and gives them to `count`.
+fn trim<T>(list: &mut Vec<T>, count: impl FnMut(T)) {
+    list.drain(..list.len().saturating_sub(KEPT_MAX)).for_each(count);
+}
+
+impl Older {
+    fn count_job(&mut self, job: &JobEvent) {
+        let (count, bytes) = match job.kind {
+            JobKind::Flush => (&mut self.flushes, &mut self.flushed_bytes),
+            JobKind::Compaction => (&mut self.compactions, &mut self.compacted_bytes),
+        };
+        *count += 1;
+        *bytes = bytes.saturating_add(job.output_bytes);
+    }
+}
+
 #[derive(Default)]
 struct Parser {
     log: InfoLog,
+    /// The time of the writer minus the time since 1970, in microseconds: from the last event, which has both times.
+    clock: Option<i64>,
     open: BTreeMap<u64, Started>,
     stats: StatsReader,
     options: LogOptions,
@@ -216,6 +278,15 @@ impl Parser {
 
     fn finish(mut self) -> (InfoLog, LogOptions) {
         self.log.stats = self.stats.finish();
+        let older = &mut self.log.older;
+        trim(&mut self.log.jobs, |job| older.count_job(&job));
+        trim(&mut self.log.stalls, |_| older.stalls += 1);
+        trim(&mut self.log.warnings, |_| older.warnings += 1);
+        trim(&mut self.log.errors, |_| older.errors += 1);
+        // The stalls before the first event.
+        for stall in self.log.stalls.iter_mut().filter(|stall| stall.utc_micros.is_none()) {
+            stall.utc_micros = self.clock.and_then(|clock| stall.micros.checked_add_signed(-clock));
+        }
         let running = |(job, started): (u64, Started)| RunningJob {
             kind: if started.is_compaction { JobKind::Compaction } else { JobKind::Flush },
             job,
@@ -242,12 +313,13 @@ impl Parser {
         }
         self.log.last_micros = self.log.last_micros.max(micros);
         if let Some(at) = rest.find("EVENT_LOG_v1 ") {
-            self.event(&rest[at + 13..]);
+            self.event(micros, &rest[at + 13..]);
             return;
         }
         self.options.line(rest);
         if let Some((_, version)) = rest.split_once("RocksDB version: ") {
             self.log.release = Some(version.trim().chars().take(40).collect());
+            self.log.is_ironstone = rest.contains("Ironstone ");
             self.options.restart();
             self.open.clear();
         }
@@ -255,18 +327,16 @@ impl Parser {
             self.open.clear();
         }
         self.stall(micros, rest);
-        let list = if rest.contains("[ERROR]") || rest.contains("[FATAL]") {
-            &mut self.log.errors
+        let older = &mut self.log.older;
+        let (list, count) = if rest.contains("[ERROR]") || rest.contains("[FATAL]") {
+            (&mut self.log.errors, &mut older.errors)
         } else if rest.contains("[WARN]") {
-            &mut self.log.warnings
+            (&mut self.log.warnings, &mut older.warnings)
         } else {
             return;
         };
-        if list.len() < KEPT_MAX {
-            list.push(LogLine { micros, text: rest.chars().take(TEXT_MAX).collect() });
-        } else {
-            self.log.skipped += 1;
-        }
+        let line = LogLine { micros, text: rest.chars().take(TEXT_MAX).collect() };
+        push_newest(list, line, |_| *count += 1);
     }
 
     fn stall(&mut self, micros: u64, rest: &str) {
@@ -285,14 +355,13 @@ impl Parser {
         };
         let family = rest[..at].trim_end().rsplit('[').next().and_then(|name| name.strip_suffix(']'));
         let family = family.unwrap_or("default").to_string();
-        if self.log.stalls.len() < KEPT_MAX {
-            self.log.stalls.push(Stall { micros, family, kind, cause: cause.to_string() });
-        } else {
-            self.log.skipped += 1;
-        }
+        let utc_micros = self.clock.and_then(|clock| micros.checked_add_signed(-clock));
+        let stall = Stall { micros, utc_micros, family, kind, cause: cause.to_string() };
+        let older = &mut self.log.older;
+        push_newest(&mut self.log.stalls, stall, |_| older.stalls += 1);
     }
 
-    fn event(&mut self, json: &str) {
+    fn event(&mut self, line_micros: u64, json: &str) {
         let Ok(event) = serde_json::from_str::<serde_json::Value>(json) else { return };
         let number = |name: &str| event.get(name).and_then(serde_json::Value::as_u64).unwrap_or(0);
         let text = |name: &str| {
@@ -300,6 +369,9 @@ impl Parser {
             value.chars().take(80).collect::<String>()
         };
         let (job, micros) = (number("job"), number("time_micros"));
+        if micros > 0 {
+            self.clock = Some(line_micros.wrapping_sub(micros).cast_signed());
+        }
         match text("event").as_str() {
             "flush_started" => {
                 let reason = text("flush_reason");
@@ -360,11 +432,7 @@ impl Parser {
         sorted_runs: Option<u64>,
     ) {
         let started = self.open.remove(&job).unwrap_or(Started { micros: end_micros, ..Started::default() });
-        if self.log.jobs.len() >= KEPT_MAX {
-            self.log.skipped += 1;
-            return;
-        }
-        self.log.jobs.push(JobEvent {
+        let event = JobEvent {
             kind,
             job,
             start_micros: started.micros,
@@ -375,7 +443,9 @@ impl Parser {
             input_bytes: started.input_bytes,
             output_bytes: bytes.unwrap_or(started.output_bytes),
             sorted_runs,
-        });
+        };
+        let older = &mut self.log.older;
+        push_newest(&mut self.log.jobs, event, |job| older.count_job(&job));
     }
 }
 
@@ -464,6 +534,54 @@ mod tests {
         );
         assert_eq!((log.warnings.len(), log.errors.len()), (2, 1));
         assert_eq!(log.running, []);
+    }
+
+    #[test]
+    fn newest_events_are_kept_and_the_sums_are_of_all_events() {
+        let mut text = String::new();
+        for n in 0..10_000_u64 {
+            let line = format!("2026/01/01-{:02}:{:02}:{:02}.000000 1", n / 3600, n / 60 % 60, n % 60);
+            text.push_str(&format!(
+                "{line} EVENT_LOG_v1 {{\"time_micros\": {}, \"job\": {n}, \"event\": \"compaction_finished\", \"total_output_size\": 7}}\n\
+                 {line} [WARN] [/column_family.cc:1] [default] Stalling writes because we have 20 level-0 files\n\
+                 {line} [ERROR] fault {n}\n",
+                1_000_000 * (n + 1)
+            ));
+        }
+        let log = parse(&text);
+        for (kept, last) in
+            [(log.jobs.len(), log.jobs.last().map(|job| job.job)), (log.errors.len(), Some(9999))]
+        {
+            assert_eq!((kept, last), (KEPT_MAX, Some(9999)));
+        }
+        assert!(
+            log.errors[0].text.ends_with("fault 6000")
+                && log.errors[KEPT_MAX - 1].text.ends_with("fault 9999")
+        );
+        let older = Older {
+            compactions: 6000,
+            compacted_bytes: 42_000,
+            stalls: 6000,
+            warnings: 6000,
+            errors: 6000,
+            ..Older::default()
+        };
+        assert_eq!(log.older, older);
+        assert_eq!((log.written(), log.jobs_of(JobKind::Compaction)), ((0, 70_000), 10_000));
+    }
+
+    #[test]
+    fn stalls_have_the_time_of_the_events_also_in_another_time_zone() {
+        // The writer is two hours ahead.
+        let text = "\
+2026/01/01-02:00:00.000000 1 [WARN] [a] Stalling writes because we have 20 level-0 files
+2026/01/01-02:00:01.000000 1 EVENT_LOG_v1 {\"time_micros\": 1767225601000000, \"job\": 3, \"event\": \"flush_finished\"}
+2026/01/01-02:00:02.000000 1 [WARN] [a] Stopping writes because we have 36 level-0 files
+";
+        let log = parse(text);
+        assert_eq!(log.jobs[0].end_micros, 1_767_225_601_000_000);
+        let times: Vec<_> = log.stalls.iter().map(|stall| stall.utc_micros).collect();
+        assert_eq!(times, [Some(1_767_225_600_000_000), Some(1_767_225_602_000_000)]);
     }
 
     #[test]

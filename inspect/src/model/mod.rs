@@ -23,8 +23,9 @@ use serde::{Deserialize, Serialize};
 
 pub use families::{AXIS, BlobFile, Family, KeyText, LevelSum, SstFile, TableStats};
 pub use files::{DiskFile, FileKind, Place};
+pub(crate) use info_log::KEPT_MAX;
 pub use info_log::{
-    InfoLog, JobEvent, JobKind, LogLine, RunningJob, Stall, StallKind, parse as parse_info_log,
+    InfoLog, JobEvent, JobKind, LogLine, Older, RunningJob, Stall, StallKind, parse as parse_info_log,
 };
 pub use load::{Budget, load, load_after};
 pub use log_stats::LogStats;
@@ -152,6 +153,20 @@ impl Database {
         let sections = &self.options.as_ref()?.sections;
         let section = sections.iter().find(|section| section.scope == *scope)?;
         section.rows.iter().find(|row| row.name == name).map(|row| row.value.clone())
+    }
+
+    /// Returns the first two numbers of the release that wrote the options: of the OPTIONS file, or else of the info log. Returns
+    /// `None` if the release is unknown.
+    pub fn release(&self) -> Option<(u32, u32)> {
+        let of_file =
+            self.options.as_ref().map(|options| options.release.as_str()).filter(|text| !text.is_empty());
+        let mut numbers = of_file.or(self.log.release.as_deref())?.split('.').map(|text| text.parse().ok());
+        Some((numbers.next()??, numbers.next()??))
+    }
+
+    /// Returns true if the info log says that Ironstone wrote the directory last.
+    pub fn is_ironstone(&self) -> bool {
+        self.log.is_ironstone
     }
 
     /// Returns true if the OPTIONS file or the info log gives values of options.

@@ -152,29 +152,63 @@ fn same_value(a: &str, b: &str) -> bool {
         || number(a).is_some() && number(a) == number(b)
 }
 
-/// Words in a name that mark a secret.
-const SECRET_WORDS: [&str; 7] =
-    ["password", "passwd", "secret", "token", "credential", "access_key", "private_key"];
+/// Parts of a name that mark a secret. The name is compared in lower case and without `_`, `-`, `.` and spaces.
+const SECRET_PARTS: [&str; 13] = [
+    "password",
+    "passwd",
+    "passphrase",
+    "passcode",
+    "pwd",
+    "secret",
+    "token",
+    "credential",
+    "apikey",
+    "accesskey",
+    "privatekey",
+    "signature",
+    "authorization",
+];
 
-/// Returns the value of an option without secrets. A value is removed if its name or an inner name contains password,
-/// secret, token, credential or key. The user part of an address `scheme://user:password@host` is removed.
+/// Ends of a name that mark a secret: `encryption_key`, `sas_keys`, `client_auth`.
+const SECRET_ENDS: [&str; 4] = ["key", "keys", "auth", "cert"];
+
+/// Returns true if the value of this name may be a secret. The options of RocksDB are no secrets.
+fn is_secret(name: &str) -> bool {
+    let name = name.trim_matches(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+    let is_known = DbOptions::row(name).is_some()
+        || FamilyOptions::row(name).is_some()
+        || TABLE_ROWS.iter().any(|row| row.name == name);
+    let plain: String =
+        name.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_ascii_lowercase();
+    !is_known
+        && (SECRET_PARTS.iter().any(|part| plain.contains(part))
+            || SECRET_ENDS.iter().any(|end| plain.ends_with(end)))
+}
+
+/// The largest number of parts of a value. The rest is cut off.
+const PARTS_MAX: usize = 10_000;
+
+/// Returns the value of an option without secrets. A value is removed if its name, or a name inside the value, is the name of a
+/// password, a token, a credential or a key. A name inside the value ends at `=` or `:`. The user part of an address
+/// `scheme://user:password@host` is removed.
 pub fn redact(name: &str, value: &str) -> String {
-    let is_secret = |name: &str| SECRET_WORDS.iter().any(|word| name.to_ascii_lowercase().contains(word));
     if is_secret(name) {
         return "<redacted>".to_string();
     }
     let mut out = String::new();
-    for (at, part) in value.split_inclusive([';', '{', '}', ',']).enumerate() {
-        match part.split_once('=') {
-            Some((inner, rest)) if is_secret(inner) => {
-                let end = rest.chars().last().filter(|c| ";{},".contains(*c));
-                out.push_str(&format!("{inner}=<redacted>"));
+    for (at, part) in without_users(value).split_inclusive([';', '{', '}', ',', '&', '?']).enumerate() {
+        if at == PARTS_MAX {
+            out.push_str("...");
+            break;
+        }
+        match part.split_once(['=', ':']) {
+            Some((inner, rest)) if is_secret(inner) && !rest.is_empty() => {
+                let end = rest.chars().last().filter(|c| ";{},&?".contains(*c));
+                out.push_str(&part[..=inner.len()]);
+                out.push_str("<redacted>");
                 out.extend(end);
             }
-            _ => out.push_str(&without_user(part)),
-        }
-        if at > 10_000 {
-            break;
+            _ => out.push_str(part),
         }
     }
     if out.len() > VALUE_MAX {
@@ -183,13 +217,19 @@ pub fn redact(name: &str, value: &str) -> String {
     out
 }
 
-fn without_user(text: &str) -> String {
-    let Some((scheme, rest)) = text.split_once("://") else { return text.to_string() };
-    let host = rest.split('/').next().unwrap_or_default();
-    match host.rfind('@') {
-        Some(at) => format!("{scheme}://<redacted>{}", &rest[at..]),
-        None => text.to_string(),
+/// Returns a text without the user parts of its addresses.
+fn without_users(text: &str) -> String {
+    let mut parts = text.split("://");
+    let mut out = parts.next().unwrap_or_default().to_string();
+    for part in parts {
+        let host = part.split(['/', ';', ',', '}', '?']).next().unwrap_or_default();
+        out.push_str("://");
+        match host.rfind('@') {
+            Some(at) => out.push_str(&format!("<redacted>{}", &part[at..])),
+            None => out.push_str(part),
+        }
     }
+    out
 }
 
 /// Reads the options that the info log prints at the open, for an info log without its OPTIONS file.
@@ -277,6 +317,52 @@ mod tests {
             redact("env", "{uri=s3://me:pw@host/path;password=abc;id=X}"),
             "{uri=s3://<redacted>@host/path;password=<redacted>;id=X}"
         );
+        for name in [
+            "encryption_key",
+            "api_key",
+            "Api-Key",
+            "passphrase",
+            "db_pwd",
+            "token",
+            "oauthToken",
+            "credential",
+            "aws_credentials",
+            "secret",
+            "sas_keys",
+            "client_auth",
+            "kms.key",
+            "tls_cert",
+        ] {
+            assert_eq!(redact(name, "hunter2"), "<redacted>", "{name}");
+            assert_eq!(
+                redact("env", &format!("{{id=X;{name}=hunter2;a=1}}")),
+                format!("{{id=X;{name}=<redacted>;a=1}}")
+            );
+            assert_eq!(
+                redact("env", &format!("{{a={{{name}=hunter2;}};b=2}}")),
+                format!("{{a={{{name}=<redacted>;}};b=2}}")
+            );
+        }
+        assert_eq!(
+            redact("env", "https://h/p?sig=1&token=hunter2&x=1"),
+            "https://h/p?sig=1&token=<redacted>&x=1"
+        );
+        assert_eq!(
+            redact("env", "{uri=a://u:hunter2@h1;other=b://u:hunter2@h2}"),
+            "{uri=a://<redacted>@h1;other=b://<redacted>@h2}"
+        );
+        assert_eq!(redact("env", "{password:hunter2;}"), "{password:<redacted>;}");
+        assert!(!redact("x", &"a=1;".repeat(20_000)).contains(&"a=1;".repeat(10_001)));
+    }
+
+    #[test]
+    fn options_of_rocksdb_are_no_secrets() {
+        let names =
+            DbOptions::ROWS.iter().map(|row| row.name).chain(FamilyOptions::ROWS.iter().map(|row| row.name));
+        for name in names.chain(TABLE_ROWS.iter().map(|row| row.name)) {
+            assert_eq!(redact(name, "8"), "8", "{name}");
+            assert_eq!(redact("table", &format!("{{{name}=8;}}")), format!("{{{name}=8;}}"));
+        }
     }
 
     #[test]

@@ -132,11 +132,103 @@ const SEEDS: [(&str, &str, Load); 29] = [
     ("no-block-cache", "block_based_table_factory={no_block_cache=true;}", PLAIN),
 ];
 
+/// Rules about options that have no bad effect in Ironstone.
+const ROCKSDB_ONLY: [&str; 2] = ["consistency-checks-off", "unordered-write"];
+
+/// The part of the info log that names Ironstone as the writer.
+const IRONSTONE: &str = "Ironstone 0.1.0, compatible with ";
+
+/// Replaces parts of the file whose name begins with `start`: the newest file. Each part must be there.
+fn rewrite(dir: &Path, start: &str, parts: &[(&str, &str)]) {
+    let names =
+        std::fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let path = dir.join(names.filter(|name| name.starts_with(start)).max().unwrap());
+    let mut text = std::fs::read_to_string(&path).unwrap();
+    for (from, to) in parts {
+        assert!(text.contains(from), "{from:?} is not in {path:?}");
+        text = text.replace(from, to);
+    }
+    std::fs::write(path, text).unwrap();
+}
+
+#[test]
+fn defaults_of_old_releases_are_no_finding() {
+    let dir = tempfile::tempdir().unwrap();
+    let text = "compaction_readahead_size=0;force_consistency_checks=false;block_based_table_factory={filter_policy=bloomfilter:10:false;}";
+    seeded(dir.path(), text, PLAIN);
+    rewrite(dir.path(), "LOG", &[(IRONSTONE, "")]);
+    assert_eq!(rules(dir.path()), ["consistency-checks-off", "compaction-readahead"]);
+    rewrite(dir.path(), "OPTIONS", &[("rocksdb_version=11.8.1", "rocksdb_version=8.6.7")]);
+    assert_eq!(rules(dir.path()), ["consistency-checks-off"]);
+    rewrite(dir.path(), "OPTIONS", &[("rocksdb_version=8.6.7", "rocksdb_version=6.13.3")]);
+    assert_eq!(rules(dir.path()), [""; 0]);
+}
+
+#[test]
+fn write_prepared_transactions_and_tables_without_filter_are_no_finding() {
+    let dir = tempfile::tempdir().unwrap();
+    seeded(
+        dir.path(),
+        "unordered_write=true;block_based_table_factory={whole_key_filtering=false;}",
+        Load { compact: true, ..PLAIN },
+    );
+    rewrite(dir.path(), "LOG", &[(IRONSTONE, "")]);
+    assert_eq!(rules(dir.path()), ["unordered-write"]);
+    rewrite(dir.path(), "OPTIONS", &[("two_write_queues=false", "two_write_queues=true")]);
+    assert_eq!(rules(dir.path()), [""; 0]);
+}
+
+/// The kinds of the golden databases, as options of a larger database that needs no change.
+const SOUND: [&str; 24] = [
+    "",
+    "compression=kNoCompression;bottommost_compression=kLZ4Compression",
+    "compression=kLZ4Compression",
+    "compression=kZlibCompression",
+    "compression=kZSTD;compression_opts={max_dict_bytes=8192;}",
+    "compression_per_level=kNoCompression:kLZ4Compression:kLZ4Compression",
+    "compaction_style=kCompactionStyleUniversal",
+    "compaction_style=kCompactionStyleUniversal;compaction_options_universal={allow_trivial_move=true;}",
+    "compaction_style=kCompactionStyleFIFO;num_levels=1;block_based_table_factory={filter_policy=bloomfilter:10:false;}",
+    "level_compaction_dynamic_level_bytes=false",
+    "enable_blob_files=true;min_blob_size=1000",
+    "enable_blob_files=true;min_blob_size=1000;blob_compression_type=kLZ4Compression;enable_blob_garbage_collection=true",
+    "block_based_table_factory={checksum=kCRC32c;}",
+    "block_based_table_factory={format_version=4;checksum=kxxHash64;}",
+    "block_based_table_factory={index_type=kTwoLevelIndexSearch;partition_filters=true;filter_policy=bloomfilter:10:false;}",
+    "block_based_table_factory={index_type=kBinarySearchWithFirstKey;}",
+    "block_based_table_factory={data_block_index_type=kDataBlockBinaryAndHash;}",
+    "block_based_table_factory={filter_policy=ribbonfilter:10;}",
+    "prefix_extractor=fixed:4;block_based_table_factory={whole_key_filtering=false;filter_policy=bloomfilter:10:false;}",
+    "block_based_table_factory={block_size=16384;block_restart_interval=16;}",
+    "memtable_prefix_bloom_size_ratio=0.1;memtable_whole_key_filtering=true",
+    "wal_compression=kZSTD;recycle_log_file_num=0",
+    "atomic_flush=true",
+    "max_background_jobs=6;max_subcompactions=3;ttl=2592000",
+];
+
+#[test]
+fn sound_databases_of_every_kind_above_the_limit_have_no_finding() {
+    let mut found = Vec::new();
+    for text in SOUND {
+        let dir = tempfile::tempdir().unwrap();
+        seeded(dir.path(), text, Load { compact: true, ..PLAIN });
+        let db = load(&Env::posix(), dir.path(), &Budget::COMMAND).unwrap();
+        let blobs: u64 = db.families[0].blobs.iter().map(|blob| blob.bytes).sum();
+        assert!(db.sst_bytes() + blobs > 2 << 20, "{text}: the rules skip a small database");
+        found.extend(findings(dir.path()).into_iter().map(|finding| (text, finding)));
+    }
+    assert_eq!(found, []);
+}
+
 #[test]
 fn wrong_settings_are_found_and_their_changes_are_accepted() {
     for (rule, text, writes) in SEEDS {
         let dir = tempfile::tempdir().unwrap();
         seeded(dir.path(), text, writes);
+        if ROCKSDB_ONLY.contains(&rule) {
+            assert!(!rules(dir.path()).contains(&rule), "Ironstone does not have the fault of {rule}");
+            rewrite(dir.path(), "LOG", &[(IRONSTONE, "")]);
+        }
         let found = findings(dir.path());
         assert!(found.iter().any(|finding| finding.rule == rule), "{rule}: {found:?}");
         for finding in &found {

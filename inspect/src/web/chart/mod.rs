@@ -12,7 +12,7 @@ use maud::{Markup, html};
 
 pub use curve::{Curve, curve};
 
-use crate::model::{AXIS, Family, InfoLog, JobKind, SstFile, StallKind};
+use crate::model::{AXIS, Family, InfoLog, JobKind, SstFile, Stall, StallKind};
 use crate::words;
 
 /// The width of the key axis in units of the drawing.
@@ -24,8 +24,9 @@ const LANE: f64 = 16.0;
 /// The largest number of lanes. More files of level 0 share the last lane.
 const LANES_MAX: usize = 24;
 
-/// The largest number of files of a level that are drawn. A level with more files is drawn as cells.
-const FILES_DRAWN_MAX: usize = 400;
+/// The largest number of files of a level that are drawn. A level with more files is drawn as cells; of level 0, the newest files
+/// are drawn.
+pub const FILES_DRAWN_MAX: usize = 400;
 
 /// The number of cells of a level with many files.
 const CELLS: u32 = 200;
@@ -143,36 +144,77 @@ pub fn bar(part: u64, whole: u64) -> Markup {
     }
 }
 
-/// Draws flushes, compactions and stalls over time.
+/// The largest number of jobs and of stalls on the time line.
+const EVENTS_DRAWN_MAX: usize = 2000;
+
+/// Draws the newest flushes, compactions and stalls over time, all on one axis. If the info log has no event, the stalls have the local
+/// time of the writer.
 pub fn activity(log: &InfoLog) -> Markup {
-    let first = log.jobs.iter().map(|job| job.start_micros).min().unwrap_or(log.first_micros);
-    let last = log.jobs.iter().map(|job| job.end_micros).max().unwrap_or(log.last_micros);
+    let newest = |len: usize| len.saturating_sub(EVENTS_DRAWN_MAX);
+    let (jobs, stalls) = (&log.jobs[newest(log.jobs.len())..], &log.stalls[newest(log.stalls.len())..]);
+    let of_stall = |stall: &Stall| stall.utc_micros.unwrap_or(stall.micros);
+    let starts = jobs.iter().map(|job| job.start_micros).chain(stalls.iter().map(of_stall));
+    let ends = jobs.iter().map(|job| job.end_micros).chain(stalls.iter().map(of_stall));
+    let (first, last) = (starts.min().unwrap_or(0), ends.max().unwrap_or(0));
     let span = last.saturating_sub(first).max(1) as f64;
     let x = |micros: u64| micros.saturating_sub(first) as f64 / span * (WIDTH - 4.0);
-    // Stalls have the local time of the writer, and jobs have the time since 1970, so each has its own axis of the
-    // same length.
-    let stall_span = log.last_micros.saturating_sub(log.first_micros).max(1) as f64;
-    let stall_x = |micros: u64| micros.saturating_sub(log.first_micros) as f64 / stall_span * (WIDTH - 4.0);
-    let jobs_drawn = log.jobs.len().min(2000);
+    let is_utc = !jobs.is_empty() || stalls.iter().any(|stall| stall.utc_micros.is_some());
+    let hidden = (log.jobs.len() - jobs.len()) + (log.stalls.len() - stalls.len());
     html! {
         svg class="activity" viewBox="0 0 1000 62" preserveAspectRatio="none" role="img" height="124"
-            aria-label=(format!("{} background jobs and {} stall messages over time", log.jobs.len(), log.stalls.len())) {
+            aria-label=(format!("{} background jobs and {} stall messages over time", jobs.len(), stalls.len())) {
             rect class="ground" x="0" y="0" width="1000" height="18" {}
             rect class="ground" x="0" y="21" width="1000" height="18" {}
             rect class="ground" x="0" y="42" width="1000" height="18" {}
-            @for job in log.jobs.iter().rev().take(jobs_drawn) {
+            @for job in jobs.iter().rev() {
                 @let (class, y) = match job.kind { JobKind::Flush => ("flush", 1), JobKind::Compaction => ("compaction", 22) };
                 rect class=(class) x=(format!("{:.1}", x(job.start_micros))) y=(y) height="16"
                     width=(format!("{:.1}", (x(job.end_micros) - x(job.start_micros)).max(1.5))) {
                     title { (class) " " (job.job) " of " (job.family) ": " (words::bytes(job.output_bytes)) " written" }
                 }
             }
-            @for stall in log.stalls.iter().take(2000) {
+            @for stall in stalls {
                 @let class = match stall.kind { StallKind::Delayed => "delayed", StallKind::Stopped => "stopped" };
-                rect class=(class) x=(format!("{:.1}", stall_x(stall.micros))) y="43" width="3" height="16" {
+                rect class=(class) x=(format!("{:.1}", x(of_stall(stall)))) y="43" width="3" height="16" {
                     title { "writers " (class) " by " (stall.cause) " of " (stall.family) }
                 }
             }
         }
+        @if last > 0 {
+            p class="muted" {
+                "From " (words::date(first)) " to " (words::date(last))
+                @if is_utc { " (UTC)." } @else { " (time of the writer)." }
+                @if hidden > 0 { " The newest events are drawn; " (words::count(hidden as u64)) " older events are not drawn." }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::parse_info_log;
+
+    #[test]
+    fn stalls_and_jobs_of_one_time_have_one_place() {
+        // The writer is two hours ahead. The second stall and the second flush have the same time.
+        let text = "\
+2026/01/01-02:00:00.000000 1 [WARN] [a] Stalling writes because we have 20 level-0 files
+2026/01/01-02:00:01.000000 1 EVENT_LOG_v1 {\"time_micros\": 1767225601000000, \"job\": 3, \"event\": \"flush_finished\"}
+2026/01/01-02:00:06.000000 1 [WARN] [a] Stopping writes because we have 36 level-0 files
+2026/01/01-02:00:06.000000 1 EVENT_LOG_v1 {\"time_micros\": 1767225606000000, \"job\": 4, \"event\": \"flush_finished\"}
+2026/01/01-02:00:10.000000 1 EVENT_LOG_v1 {\"time_micros\": 1767225610000000, \"job\": 5, \"event\": \"flush_finished\"}
+";
+        let svg = activity(&parse_info_log(text)).into_string();
+        let places = |class: &str| -> Vec<String> {
+            let start = format!("class=\"{class}\" x=\"");
+            let parts = svg.split(&start).skip(1);
+            parts.map(|part| part.split('"').next().unwrap().to_string()).collect()
+        };
+        assert_eq!(
+            (places("delayed"), places("stopped")),
+            (vec!["0.0".to_string()], vec!["597.6".to_string()])
+        );
+        assert_eq!(places("flush"), ["996.0", "597.6", "99.6"]);
     }
 }

@@ -6,7 +6,7 @@ use maud::{Markup, html};
 
 use super::View;
 use super::layout::{absent, number};
-use crate::model::{InfoLog, JobEvent, JobKind, LogLine, StallKind};
+use crate::model::{InfoLog, JobEvent, JobKind, KEPT_MAX, LogLine, Older, StallKind};
 use crate::web::chart::{self, Curve};
 use crate::words;
 
@@ -23,7 +23,7 @@ pub(super) fn render(view: &View<'_>) -> (String, Markup) {
             @if let Some(release) = &log.release { ", release " (release) }
             "."
             @if log.bytes_read < log.bytes { " The oldest " (words::bytes(log.bytes - log.bytes_read)) " were not read." }
-            @if log.skipped > 0 { " " (words::count(log.skipped)) " events are above the limit and not shown." }
+            (older(log))
         }
         h2 { "Time line" }
         (chart::activity(log))
@@ -31,9 +31,9 @@ pub(super) fn render(view: &View<'_>) -> (String, Markup) {
         p class="muted" { "Rows: flushes, compactions, and messages that writers are delayed or stopped." }
         (reasons(log))
         h2 { "Stalls" }
-        @if log.stalls.is_empty() { p { "No writer was delayed or stopped." } } @else { (stalls(log)) }
-        (messages("Errors", &log.errors))
-        (messages("Warnings", &log.warnings))
+        @if log.stalls.is_empty() { p { "The lines that were read have no message that a writer was delayed or stopped." } } @else { (stalls(log)) }
+        (messages("Errors", &log.errors, log.older.errors))
+        (messages("Warnings", &log.warnings, log.older.warnings))
     };
     (title, body)
 }
@@ -66,7 +66,7 @@ fn amplification(log: &InfoLog) -> Markup {
     let of = |name, unit, values| chart::curve(&Curve { name, unit, times: &times, values });
     html! {
         h2 { "Amplification over time" }
-        (of("Write amplification", "bytes of SST files written for each flushed byte, since the first line", written))
+        (of("Write amplification", "bytes of SST files written for each flushed byte, since the first drawn job", written))
         (of("Read amplification", "sorted runs that a lookup may visit, in the column family with the most", sorted))
         p class="muted" { "The info log does not have the bytes of live data. The page " q { "Now" } " of a running database draws the space amplification." }
     }
@@ -100,6 +100,9 @@ fn stalls(log: &InfoLog) -> Markup {
         *sums.entry((stall.kind, &stall.cause, &stall.family)).or_insert(0_u64) += 1;
     }
     html! {
+        @if log.older.stalls > 0 {
+            p { "Of the newest " (words::count(log.stalls.len() as u64)) " messages; " (words::count(log.older.stalls)) " are older." }
+        }
         div class="scroll" tabindex="0" { table {
             thead { tr {
                 th scope="col" { "Effect" }
@@ -121,7 +124,27 @@ fn stalls(log: &InfoLog) -> Markup {
     }
 }
 
-fn messages(title: &str, lines: &[LogLine]) -> Markup {
+/// Says how many events are only in the sums.
+fn older(log: &InfoLog) -> Markup {
+    let Older { flushes, compactions, stalls, warnings, errors, .. } = log.older;
+    let parts = [
+        (flushes, "flush"),
+        (compactions, "compaction"),
+        (stalls, "stall message"),
+        (warnings, "warning"),
+        (errors, "error"),
+    ];
+    let parts: Vec<String> =
+        parts.iter().filter(|(n, _)| *n > 0).map(|(n, noun)| words::of(*n, noun)).collect();
+    html! {
+        @if !parts.is_empty() {
+            " The lists and curves have the newest " (words::count(KEPT_MAX as u64)) " events of each kind. Not in the lists: "
+            (parts.join(", ")) ". The sums have the jobs of the whole text that was read."
+        }
+    }
+}
+
+fn messages(title: &str, lines: &[LogLine], older: u64) -> Markup {
     html! {
         @if !lines.is_empty() {
             h2 { (title) }
@@ -130,7 +153,7 @@ fn messages(title: &str, lines: &[LogLine]) -> Markup {
                     li { time { (words::date(line.micros)) } " " (line.text) }
                 }
             }
-            @if lines.len() > 50 { p { "and " (words::count(lines.len() as u64 - 50)) " older" } }
+            @if lines.len() > 50 || older > 0 { p { "and " (words::count(lines.len().saturating_sub(50) as u64 + older)) " older" } }
         }
     }
 }

@@ -4,8 +4,8 @@ use maud::{Markup, html};
 
 use super::layout::{absent, fact, hidden_header, more, number};
 use super::{View, change};
+use crate::model::JobKind;
 use crate::model::live::{Live, Sample, SlowKind, SlowStall};
-use crate::model::{JobKind, RunningJob};
 use crate::web::chart::{self, Curve};
 use crate::words;
 
@@ -35,7 +35,7 @@ pub(super) fn render(view: &View<'_>) -> (String, Markup) {
 }
 
 fn jobs(view: &View<'_>) -> Markup {
-    let running: Vec<&RunningJob> = view.db.log.running.iter().take(ROWS_MAX).collect();
+    let running = &view.db.log.running;
     // If the process was killed, the info log does not contain the end of its jobs.
     let is_known = view.live.as_ref().is_none_or(|live| {
         live.counters.running_flushes + live.counters.running_compactions > 0 || !live.compacting.is_empty()
@@ -56,7 +56,7 @@ fn jobs(view: &View<'_>) -> Markup {
                     (hidden_header("Share"))
                 } }
                 tbody {
-                    @for job in running {
+                    @for job in running.iter().take(ROWS_MAX) {
                         tr {
                             th scope="row" { (match job.kind { JobKind::Flush => "flush ", JobKind::Compaction => "compaction " }) (job.job) }
                             td { (job.family) }
@@ -69,6 +69,7 @@ fn jobs(view: &View<'_>) -> Markup {
                     }
                 }
             } }
+            (more(running.len(), ROWS_MAX))
             p class="muted" { "Written: bytes of the finished output files." }
         }
     }

@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 
 use super::View;
-use super::layout::{absent, number};
+use super::layout::{absent, more, number};
 use crate::model::FileKind;
 use crate::walk::{self, LogKind};
 use crate::words;
@@ -11,17 +11,25 @@ use crate::words;
 /// The number of records of a page.
 const PAGE: usize = 200;
 
+/// The largest number of files of one kind in the list.
+const FILES_MAX: usize = 1000;
+
 pub(super) fn list(view: &View<'_>) -> (String, Markup) {
-    let of = |kind| view.db.files.iter().filter(move |file| file.kind == kind).take(1000);
+    let of = |kind| view.db.files.iter().filter(move |file| file.kind == kind).take(FILES_MAX);
     let current = view.db.manifest.as_ref().map(|manifest| manifest.number);
     let body = html! {
         h2 { "WALs" }
         p { "A write-ahead log (WAL) holds writes that are not in SST files yet. An open replays it." }
         @if of(FileKind::Wal).next().is_none() { (absent("There is no WAL.")) } @else {
             (files(view, of(FileKind::Wal), "/wal", &|file| {
-                let needed: Vec<&str> = view.db.families.iter().filter(|f| f.wal_number <= file).map(|f| f.name.as_str()).take(5).collect();
-                if needed.is_empty() { "obsolete".to_string() } else { format!("needed by {}", needed.join(", ")) }
+                let needed: Vec<&str> = view.db.families.iter().filter(|f| f.wal_number <= file).map(|f| f.name.as_str()).collect();
+                match needed.len() {
+                    0 => "obsolete".to_string(),
+                    1..=5 => format!("needed by {}", needed.join(", ")),
+                    all => format!("needed by {} and {} more", needed[..5].join(", "), all - 5),
+                }
             }))
+            (more(view.db.count_of(FileKind::Wal), FILES_MAX))
         }
         h2 { "MANIFEST" }
         p { "The MANIFEST is the list of all changes of files. CURRENT names the MANIFEST that counts." }
@@ -29,6 +37,7 @@ pub(super) fn list(view: &View<'_>) -> (String, Markup) {
             (files(view, of(FileKind::Manifest), "/manifest", &|file| {
                 if Some(file) == current { "current" } else { "older" }.to_string()
             }))
+            (more(view.db.count_of(FileKind::Manifest), FILES_MAX))
         }
     };
     ("WAL and MANIFEST".to_string(), body)

@@ -26,7 +26,7 @@ pub(super) fn memory(view: &View<'_>) -> (String, Markup) {
                 th scope="col" { "From" }
             } }
             tbody {
-                @for holder in &holders {
+                @for holder in holders.iter().take(ROWS_MAX) {
                     tr {
                         th scope="row" { (holder.name) }
                         (number(words::bytes(holder.bytes)))
@@ -36,6 +36,7 @@ pub(super) fn memory(view: &View<'_>) -> (String, Markup) {
                 }
             }
         } }
+        (more(holders.len(), ROWS_MAX))
     };
     ("Memory".to_string(), body)
 }
@@ -69,7 +70,10 @@ fn held(memory: &live::Holder) -> Markup {
     }
 }
 
-/// The largest number of rows in the tree of memory.
+/// The largest number of files in the list of tombstones.
+const FILES_MAX: usize = 200;
+
+/// The largest number of rows in a table of memory.
 const ROWS_MAX: usize = 500;
 
 fn flatten<'a>(holder: &'a live::Holder, depth: usize, rows: &mut Vec<(usize, &'a live::Holder)>) {
@@ -91,7 +95,7 @@ fn holders(db: &Database) -> Vec<Holder> {
     let option = |family: &Family, name: &str| -> u64 {
         db.family_option(&family.name, name).and_then(|text| text.parse().ok()).unwrap_or(0)
     };
-    for family in db.families.iter().take(200) {
+    for family in &db.families {
         let (size, count) = (option(family, "write_buffer_size"), option(family, "max_write_buffer_number"));
         out.push(Holder {
             name: format!("Memtables of {}", family.name),
@@ -153,7 +157,7 @@ pub(super) fn tombstones(view: &View<'_>) -> (String, Markup) {
                     th scope="col" { "Created" }
                 } }
                 tbody {
-                    @for (family, file, deletions, entries) in rows.iter().take(200) {
+                    @for (family, file, deletions, entries) in rows.iter().take(FILES_MAX) {
                         tr {
                             th scope="row" { a href={ "/file?number=" (file.number) } { (file.number) } }
                             td { (family.name) }
@@ -166,6 +170,7 @@ pub(super) fn tombstones(view: &View<'_>) -> (String, Markup) {
                     }
                 }
             } }
+            (more(rows.len(), FILES_MAX))
         }
     };
     ("Tombstones".to_string(), body)

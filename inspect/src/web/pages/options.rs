@@ -5,6 +5,7 @@ use maud::{Markup, html};
 use super::View;
 use super::layout::absent;
 use crate::model::{OptionRow, OptionSection, Scope};
+use crate::words;
 
 /// The largest number of sections on a page.
 const SECTIONS_MAX: usize = 80;
@@ -24,6 +25,9 @@ pub(super) fn render(view: &View<'_>) -> (String, Markup) {
             @else { a href="/options?all=1" { "Show all values" } }
         }
         @for section in options.sections.iter().take(SECTIONS_MAX) { (one(section, all)) }
+        @if options.sections.len() > SECTIONS_MAX {
+            p { "and " (words::of((options.sections.len() - SECTIONS_MAX) as u64, "more section")) }
+        }
     };
     (title, body)
 }

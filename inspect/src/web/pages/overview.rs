@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 
 use super::View;
-use super::layout::{fact, number};
+use super::layout::{fact, more, number};
 use crate::doctor::{Severity, examine};
 use crate::model::{Database, Family, FileKind, JobKind, Source, Weight};
 use crate::web::chart;
@@ -72,7 +72,8 @@ fn size(db: &Database) -> Markup {
 
 fn doing(db: &Database) -> Markup {
     let last = db.files.iter().map(|file| file.modified).max().unwrap_or(0);
-    let jobs = |kind| db.log.jobs.iter().filter(|job| job.kind == kind).count() as u64;
+    let jobs = |kind| db.log.jobs_of(kind);
+    let stalls = db.log.stalls.len() as u64 + db.log.older.stalls;
     html! {
         @if last > 0 { p { "The last change of a file was " (words::ago(last, db.taken_at)) "." } }
         @if let Some(manifest) = &db.manifest {
@@ -86,9 +87,13 @@ fn doing(db: &Database) -> Markup {
             @if let Some(amplification) = db.log.write_amplification() {
                 p { "Each flushed byte was written " (format!("{amplification:.1}")) " times in total (write amplification)." }
             }
-            @match db.log.stalls.len() {
-                0 => { p { "Writers were never slowed down." } }
-                n => { p { a href="/activity" { "Writers were slowed down or stopped: " (words::of(n as u64, "message")) } "." } }
+            @match (stalls, db.log.is_part()) {
+                (0, false) => { p { "The info log has no message that writers were slowed down." } }
+                (0, true) => { p { "The part of the info log that was read has no message that writers were slowed down." } }
+                (n, _) => { p { a href="/activity" { "Writers were slowed down or stopped: " (words::of(n, "message")) } "." } }
+            }
+            @if db.log.is_part() {
+                p class="muted" { "The newest " (words::bytes(db.log.bytes_read)) " of " (words::bytes(db.log.bytes)) " of the info log were read." }
             }
         } @else {
             p { "There is no info log, so its past work is not known." }
@@ -136,7 +141,7 @@ fn families(db: &Database) -> Markup {
                 th scope="col" class="num" { "Tombstones" }
             } }
             tbody {
-                @for family in db.families.iter().take(500) {
+                @for family in db.families.iter().take(FAMILIES_MAX) {
                     @let (entries, deletions) = family.entries();
                     tr {
                         th scope="row" { a href={ "/tree?family=" (family.id) } { (family.name) } }
@@ -151,8 +156,12 @@ fn families(db: &Database) -> Markup {
                 }
             }
         } }
+        (more(db.families.len(), FAMILIES_MAX))
     }
 }
+
+/// The largest number of column families in the table.
+const FAMILIES_MAX: usize = 500;
 
 fn disk(db: &Database) -> Markup {
     let total: u64 = db.files.iter().map(|file| file.size).sum();

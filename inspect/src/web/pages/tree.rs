@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 
 use super::View;
-use super::layout::{absent, number};
+use super::layout::{absent, more, number};
 use crate::model::Family;
 use crate::web::chart;
 use crate::words;
@@ -11,12 +11,17 @@ use crate::words;
 /// The largest number of column families on a page.
 const FAMILIES_MAX: usize = 12;
 
+/// The largest number of links to column families.
+const LINKS_MAX: usize = 500;
+
 pub(super) fn render(view: &View<'_>) -> (String, Markup) {
     let db = view.db;
     let chosen: Vec<&Family> = match view.target.numbers.get("family") {
         Some(id) => u32::try_from(*id).ok().and_then(|id| db.family(id)).into_iter().collect(),
         None => db.families.iter().filter(|family| !family.files.is_empty()).take(FAMILIES_MAX).collect(),
     };
+    let is_all = !view.target.numbers.contains_key("family");
+    let with_files = db.families.iter().filter(|family| !family.files.is_empty()).count();
     let body = html! {
         p {
             "New data enters at the top (level 0) and moves down by compaction. Each box is a file. Its width shows how much data is in its range of keys. "
@@ -24,13 +29,15 @@ pub(super) fn render(view: &View<'_>) -> (String, Markup) {
         }
         @if chosen.is_empty() { (absent("There is no column family with SST files.")) }
         @for family in &chosen { (one(view, family)) }
+        @if is_all { (more(with_files, FAMILIES_MAX)) }
         @if db.families.len() > 1 {
             h2 { "Choose a column family" }
             ul class="inline" {
-                @for family in db.families.iter().take(500) {
+                @for family in db.families.iter().take(LINKS_MAX) {
                     li { a href={ "/tree?family=" (family.id) } { (family.name) } " (" (words::bytes(family.bytes())) ")" }
                 }
             }
+            (more(db.families.len(), LINKS_MAX))
         }
     };
     ("LSM tree".to_string(), body)
@@ -48,6 +55,9 @@ fn one(view: &View<'_>, family: &Family) -> Markup {
                     div class="name" {
                         strong { "L" (sum.level) } " " (words::bytes(sum.bytes))
                         span class="muted" { " " (words::of(sum.files as u64, "file")) }
+                        @if sum.level == 0 && sum.files > chart::FILES_DRAWN_MAX {
+                            span class="muted" { ", the newest " (chart::FILES_DRAWN_MAX) " are drawn" }
+                        }
                     }
                     (chart::level(family, sum.level, view.db.taken_at, &view.compacting()))
                 }
