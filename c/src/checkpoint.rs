@@ -122,7 +122,7 @@ c_api! {
         file(info, index)?.info.file_number.0
     }
 
-    /// Returns the type of the file. 0: WAL. 2: SST file. 3: MANIFEST. 4: CURRENT. 8: OPTIONS file. 9: blob file.
+    /// Returns the type of the file. 0: WAL. 2: SST file. 3: MANIFEST. 4: CURRENT. 9: OPTIONS file. 10: blob file.
     fn rocksdb_livefiles_storage_info_file_type(
         info: in rocksdb_livefiles_storage_info_t, index: usize
     ) -> i32 {

@@ -103,6 +103,15 @@ impl From<ironstone::Error> for Error {
     }
 }
 
+/// Converts the error of a call that takes locks or commits. The text of a conflict is RocksDB's text.
+#[cold]
+pub(crate) fn conflict(error: ironstone::Error) -> Error {
+    match ironstone::binding::conflict_text(&error) {
+        Some(text) => Error::new(text),
+        None => error.into(),
+    }
+}
+
 impl std::error::Error for Error {}
 
 impl fmt::Display for Error {

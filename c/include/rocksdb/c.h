@@ -957,7 +957,7 @@ extern ROCKSDB_LIBRARY_API const char* rocksdb_livefiles_storage_info_directory(
     size_t index);
 extern ROCKSDB_LIBRARY_API uint64_t rocksdb_livefiles_storage_info_file_number(const rocksdb_livefiles_storage_info_t* info,
     size_t index);
-/* Returns the type of the file. 0: WAL. 2: SST file. 3: MANIFEST. 4: CURRENT. 8: OPTIONS file. 9: blob file. */
+/* Returns the type of the file. 0: WAL. 2: SST file. 3: MANIFEST. 4: CURRENT. 9: OPTIONS file. 10: blob file. */
 extern ROCKSDB_LIBRARY_API int rocksdb_livefiles_storage_info_file_type(const rocksdb_livefiles_storage_info_t* info,
     size_t index);
 extern ROCKSDB_LIBRARY_API uint64_t rocksdb_livefiles_storage_info_size(const rocksdb_livefiles_storage_info_t* info,
@@ -2109,11 +2109,6 @@ extern ROCKSDB_LIBRARY_API int rocksdb_compactionservice_jobinfo_t_get_output_le
 extern ROCKSDB_LIBRARY_API unsigned char rocksdb_compactionservice_jobinfo_t_is_full_compaction(const rocksdb_compactionservice_jobinfo_t* info);
 extern ROCKSDB_LIBRARY_API unsigned char rocksdb_compactionservice_jobinfo_t_is_manual_compaction(const rocksdb_compactionservice_jobinfo_t* info);
 extern ROCKSDB_LIBRARY_API unsigned char rocksdb_compactionservice_jobinfo_t_is_bottommost_level(const rocksdb_compactionservice_jobinfo_t* info);
-extern ROCKSDB_LIBRARY_API rocksdb_compactionservice_t* rocksdb_compactionservice_create(void* state,
-    rocksdb_destructor_cb destructor, rocksdb_compaction_service_schedule_cb schedule,
-    const char* name, rocksdb_compaction_service_wait_cb wait,
-    rocksdb_compaction_service_cancel_awaiting_jobs_cb cancel_awaiting_jobs,
-    rocksdb_compaction_service_on_installation_cb on_installation);
 extern ROCKSDB_LIBRARY_API void rocksdb_compaction_service_options_override_add_table_properties_collector_factory(rocksdb_compaction_service_options_override_t* override_options,
     rocksdb_table_properties_collector_factory_t* factory);
 extern ROCKSDB_LIBRARY_API char* rocksdb_open_and_compact(const char* db_path,
@@ -2123,6 +2118,12 @@ extern ROCKSDB_LIBRARY_API char* rocksdb_open_and_compact_with_options(const roc
     const char* db_path, const char* output_directory, const char* input, size_t input_len,
     size_t* output_len, const rocksdb_compaction_service_options_override_t* override_options,
     char** errptr);
+/* Returns null, because Ironstone has no compaction services. Runs the destructor of the state. */
+extern ROCKSDB_LIBRARY_API rocksdb_compactionservice_t* rocksdb_compactionservice_create(void* state,
+    rocksdb_destructor_cb destructor, rocksdb_compaction_service_schedule_cb schedule,
+    const char* name, rocksdb_compaction_service_wait_cb wait,
+    rocksdb_compaction_service_cancel_awaiting_jobs_cb cancel_awaiting_jobs,
+    rocksdb_compaction_service_on_installation_cb on_installation);
 
 /* ---- Other features that Ironstone does not have ---- */
 extern ROCKSDB_LIBRARY_API void rocksdb_table_properties_collector_factory_destroy(rocksdb_table_properties_collector_factory_t* factory);
@@ -2872,11 +2873,13 @@ extern ROCKSDB_LIBRARY_API int rocksdb_options_get_statistics_level(rocksdb_opti
 extern ROCKSDB_LIBRARY_API void rocksdb_options_set_uint64add_merge_operator(rocksdb_options_t* options);
 
 /* ---- Options that are strings ---- */
+/* Sets the option. If the text is not UTF-8, the open fails. */
 extern ROCKSDB_LIBRARY_API void rocksdb_options_set_db_log_dir(rocksdb_options_t* options,
     const char* dir);
 /* Returns the option. The string is valid until the next call of this function, or until the handle is destroyed. */
 extern ROCKSDB_LIBRARY_API const char* rocksdb_options_get_db_log_dir(rocksdb_options_t* options,
     size_t* size);
+/* Sets the option. If the text is not UTF-8, the open fails. */
 extern ROCKSDB_LIBRARY_API void rocksdb_options_set_wal_dir(rocksdb_options_t* options,
     const char* dir);
 /* Returns the option. The string is valid until the next call of this function, or until the handle is destroyed. */
@@ -3103,6 +3106,7 @@ extern ROCKSDB_LIBRARY_API void rocksdb_sst_file_manager_set_max_allowed_space_u
 extern ROCKSDB_LIBRARY_API void rocksdb_sst_file_manager_set_compaction_buffer_size(rocksdb_sst_file_manager_t* manager,
     uint64_t compaction_buffer_size);
 extern ROCKSDB_LIBRARY_API bool rocksdb_sst_file_manager_is_max_allowed_space_reached(rocksdb_sst_file_manager_t* manager);
+/* As `rocksdb_sst_file_manager_is_max_allowed_space_reached`. Also counts the bytes that running compactions may write. */
 extern ROCKSDB_LIBRARY_API bool rocksdb_sst_file_manager_is_max_allowed_space_reached_including_compactions(rocksdb_sst_file_manager_t* manager);
 /* Returns the total size of the tracked files, in bytes. */
 extern ROCKSDB_LIBRARY_API uint64_t rocksdb_sst_file_manager_get_total_size(rocksdb_sst_file_manager_t* manager);

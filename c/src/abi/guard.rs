@@ -4,7 +4,8 @@ use std::any::Any;
 use std::ffi::c_char;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use base::{Error, Kind, Result, Subcode};
+use base::{Error, Result};
+use ironstone::binding::conflict_text;
 
 use super::returns::{Return, copy_to_malloc_with_nul};
 
@@ -60,13 +61,9 @@ unsafe fn fail(function: &'static str, errptr: *mut *mut c_char, failure: Failur
 /// Returns the error string of a call. If two transactions conflict, programs compare the whole string with RocksDB's string
 /// and try again. For these errors the result is therefore RocksDB's string, without the details of this library.
 pub(crate) fn text_of(function: &str, error: &Error) -> String {
-    let conflict =
-        matches!(error.kind(), Kind::Busy | Kind::TimedOut) || error.subcode() == Subcode::LockLimit;
-    if conflict && (function.contains("transaction_") || function.contains("transactiondb_")) {
-        format!("{}{}", error.kind().text(), error.subcode().text())
-    } else {
-        error.to_string()
-    }
+    let transaction = function.contains("transaction_") || function.contains("transactiondb_");
+    let conflict = transaction.then(|| conflict_text(error)).flatten();
+    conflict.unwrap_or_else(|| error.to_string())
 }
 
 /// Writes an error string to `*errptr` and frees the string that was there. Does nothing if `errptr` is null.

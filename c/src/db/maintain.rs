@@ -1,6 +1,7 @@
 //! Flushes, compactions, WAL flushes, verification.
 
 use std::ffi::c_char;
+use std::path::Path;
 use std::sync::Arc;
 
 use base::{Error, FileNumber, Result};
@@ -32,7 +33,7 @@ fn delete_files(
 struct Files<'a> {
     family: &'a Arc<Family>,
     options: Option<&'a rocksdb_compaction_options_t>,
-    names: Vec<String>,
+    names: Vec<&'a Path>,
     output_level: i32,
     output_path_id: i32,
 }
@@ -60,12 +61,12 @@ impl Files<'_> {
 }
 
 /// Returns the file number in the name or path of an SST file.
-fn number_of(name: &str) -> Result<FileNumber> {
-    let stem = name.rsplit('/').next().unwrap_or(name);
-    let number = stem.split('.').next().and_then(|digits| digits.parse().ok());
+fn number_of(path: &Path) -> Result<FileNumber> {
+    let name = path.file_name().and_then(|name| name.to_str());
+    let number = name.and_then(|name| name.split('.').next()?.parse().ok());
     number
         .map(FileNumber)
-        .ok_or_else(|| Error::invalid_argument(format!("{name} is not the name of an SST file")))
+        .ok_or_else(|| Error::invalid_argument(format!("{} is not the name of an SST file", path.display())))
 }
 
 /// Returns the paths of the output files to the caller.
@@ -221,7 +222,7 @@ c_api! {
     ) {
         // SAFETY: the header requires `num_input_file_names` names, and null or a writable place for the output.
         let (names, output) = unsafe {
-            (super::open::names(input_file_names, num_input_file_names)?, Out::new(output_file_names))
+            (super::open::paths(input_file_names, num_input_file_names)?, Out::new(output_file_names))
         };
         let files = Files { family: &*db.default_family()?, options, names, output_level, output_path_id };
         return_names(&files.compact(db, compaction_job_info)?, &output, &num_output_file_names);
@@ -238,7 +239,7 @@ c_api! {
     ) {
         // SAFETY: the header requires `num_input_file_names` names, and null or a writable place for the output.
         let (names, output) = unsafe {
-            (super::open::names(input_file_names, num_input_file_names)?, Out::new(output_file_names))
+            (super::open::paths(input_file_names, num_input_file_names)?, Out::new(output_file_names))
         };
         let family = &*column_family.map_or_else(|| db.default_family(), |family| db.family(family))?;
         let files = Files { family, options, names, output_level, output_path_id };

@@ -1,6 +1,7 @@
 //! Opening, closing, destroying and repairing databases.
 
-use std::ffi::{CStr, c_char, c_int};
+use std::ffi::{c_char, c_int};
+use std::path::Path;
 
 use base::{Error, Result};
 use engine::components::FamilyDescriptor;
@@ -232,17 +233,28 @@ pub(crate) unsafe fn free_list(list: *mut *mut c_char, len: usize) -> Result<()>
 
 /// Converts an array of C strings.
 ///
+/// # Errors
+/// InvalidArgument for a null pointer and for text that is not UTF-8.
+///
 /// # Safety
 /// `names` has `count` items that are null or end with NUL.
 pub(crate) unsafe fn names(names: *const *const c_char, count: usize) -> Result<Vec<String>> {
     // SAFETY: the array has `count` items by the contract.
     let names = unsafe { arguments::array(names, count)? };
-    let text = |&name: &*const c_char| -> Result<String> {
-        if name.is_null() {
-            return Err(Error::invalid_argument("a null pointer was given for a name"));
-        }
-        // SAFETY: the name is not null and ends with NUL by the contract.
-        Ok(unsafe { CStr::from_ptr(name) }.to_string_lossy().into_owned())
-    };
-    names.iter().map(text).collect()
+    // SAFETY: each name is null or ends with NUL by the contract.
+    names.iter().map(|&name| unsafe { arguments::text(name) }.map(str::to_string)).collect()
+}
+
+/// Converts an array of paths.
+///
+/// # Errors
+/// InvalidArgument for a null pointer.
+///
+/// # Safety
+/// As for [`names`].
+pub(crate) unsafe fn paths<'a>(paths: *const *const c_char, count: usize) -> Result<Vec<&'a Path>> {
+    // SAFETY: the array has `count` items by the contract.
+    let paths = unsafe { arguments::array(paths, count)? };
+    // SAFETY: each path is null or ends with NUL by the contract.
+    paths.iter().map(|&path| unsafe { arguments::path(path) }).collect()
 }

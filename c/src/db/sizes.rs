@@ -44,7 +44,7 @@ fn options_of(include_flags: u8) -> SizeApproximationOptions {
 
 /// Returns the options of a call, or the default options for null.
 fn given(options: Option<&rocksdb_size_approximation_options_t>) -> SizeApproximationOptions {
-    options.map_or_else(SizeApproximationOptions::default, |options| options.options.clone())
+    options.map_or_else(SizeApproximationOptions::default, |options| options.options)
 }
 
 fn int_property(db: &rocksdb_t, family: &Arc<Family>, name: &str, value: &Out<u64>) -> Result<Success> {

@@ -4,7 +4,7 @@
 
 use std::ffi::{c_char, c_void};
 
-use crate::abi::{Buffer, Flag, Owned, Text};
+use crate::abi::{Buffer, Flag, Owned, State, Text};
 use crate::callbacks::{
     rocksdb_compaction_service_cancel_awaiting_jobs_cb, rocksdb_compaction_service_on_installation_cb,
     rocksdb_compaction_service_schedule_cb, rocksdb_compaction_service_wait_cb, rocksdb_destructor_cb,
@@ -59,13 +59,6 @@ c_missing! {
     fn rocksdb_compactionservice_jobinfo_t_is_bottommost_level(
         info: inmaybe rocksdb_compactionservice_jobinfo_t
     ) -> Flag;
-    fn rocksdb_compactionservice_create(
-        state: raw(*mut c_void), destructor: call rocksdb_destructor_cb,
-        schedule: call rocksdb_compaction_service_schedule_cb, name: raw(*const c_char),
-        wait: call rocksdb_compaction_service_wait_cb,
-        cancel_awaiting_jobs: call rocksdb_compaction_service_cancel_awaiting_jobs_cb,
-        on_installation: call rocksdb_compaction_service_on_installation_cb
-    ) -> Owned<rocksdb_compactionservice_t>;
     fn rocksdb_compaction_service_options_override_add_table_properties_collector_factory(
         override_options: maybe rocksdb_compaction_service_options_override_t,
         factory: maybe rocksdb_table_properties_collector_factory_t
@@ -80,4 +73,19 @@ c_missing! {
         output_directory: raw(*const c_char), input: bytes, output_len: raw(*mut usize),
         override_options: inmaybe rocksdb_compaction_service_options_override_t, err
     ) -> Buffer;
+}
+
+c_api! {
+    /// Returns null, because Ironstone has no compaction services. Runs the destructor of the state.
+    fn rocksdb_compactionservice_create(
+        state: raw(*mut c_void), destructor: call rocksdb_destructor_cb,
+        schedule: call rocksdb_compaction_service_schedule_cb, name: raw(*const c_char),
+        wait: call rocksdb_compaction_service_wait_cb,
+        cancel_awaiting_jobs: call rocksdb_compaction_service_cancel_awaiting_jobs_cb,
+        on_installation: call rocksdb_compaction_service_on_installation_cb
+    ) -> Option<Owned<rocksdb_compactionservice_t>> {
+        let _ = (schedule, name, wait, cancel_awaiting_jobs, on_installation);
+        drop(State::new(state, destructor));
+        None
+    }
 }

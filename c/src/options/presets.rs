@@ -11,8 +11,8 @@ c_api! {
     /// Sets the maximum number of background jobs to `total_threads`.
     fn rocksdb_options_increase_parallelism(options: mut rocksdb_options_t, total_threads: i32) {
         options.db.increase_parallelism(total_threads);
-        options.db.env.executor.grow_threads(env::Pool::Low, usize::try_from(total_threads).unwrap_or(0));
-        options.db.env.executor.grow_threads(env::Pool::High, 1);
+        options.db.env.executor.set_threads(env::Pool::Low, usize::try_from(total_threads).unwrap_or(0));
+        options.db.env.executor.set_threads(env::Pool::High, 1);
     }
 
     /// Sets options for point look-ups without range scans. `block_cache_size_mb` is the capacity of the block cache in MiB.

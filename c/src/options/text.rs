@@ -1,6 +1,7 @@
 //! Options that are strings.
 
 use std::ffi::CString;
+use std::path::Path;
 
 use super::{c_string, rocksdb_options_t};
 use crate::abi::{Out, Text};
@@ -20,9 +21,26 @@ fn show(text: &str, place: &mut CString, size: &Out<usize>) -> Text {
     Text::string(place)
 }
 
+/// Returns the text for an option. If the text is not UTF-8, returns `None`, and the open rejects the option by name.
+fn utf8(options: &mut rocksdb_options_t, option: &'static str, text: &Path) -> Option<String> {
+    match text.to_str() {
+        Some(text) => {
+            options.rejected.remove(option);
+            Some(text.to_string())
+        }
+        None => {
+            options.rejected.not_utf8(option);
+            None
+        }
+    }
+}
+
 c_api! {
-    fn rocksdb_options_set_db_log_dir(options: mut rocksdb_options_t, dir: text) {
-        options.db.db_log_dir = dir.to_string();
+    /// Sets the option. If the text is not UTF-8, the open fails.
+    fn rocksdb_options_set_db_log_dir(options: mut rocksdb_options_t, dir: path) {
+        if let Some(text) = utf8(options, "db_log_dir", dir) {
+            options.db.db_log_dir = text;
+        }
     }
 
     /// Returns the option. The string is valid until the next call of this function, or until the handle is destroyed.
@@ -30,8 +48,11 @@ c_api! {
         show(&options.db.db_log_dir, &mut options.returned.db_log_dir, &size)
     }
 
-    fn rocksdb_options_set_wal_dir(options: mut rocksdb_options_t, dir: text) {
-        options.db.wal_dir = dir.to_string();
+    /// Sets the option. If the text is not UTF-8, the open fails.
+    fn rocksdb_options_set_wal_dir(options: mut rocksdb_options_t, dir: path) {
+        if let Some(text) = utf8(options, "wal_dir", dir) {
+            options.db.wal_dir = text;
+        }
     }
 
     /// Returns the option. The string is valid until the next call of this function, or until the handle is destroyed.
@@ -39,8 +60,10 @@ c_api! {
         show(&options.db.wal_dir, &mut options.returned.wal_dir, &size)
     }
 
-    fn rocksdb_options_set_db_host_id(options: mut rocksdb_options_t, id: text) {
-        options.db.db_host_id = id.to_string();
+    fn rocksdb_options_set_db_host_id(options: mut rocksdb_options_t, id: path) {
+        if let Some(text) = utf8(options, "db_host_id", id) {
+            options.db.db_host_id = text;
+        }
     }
 
     /// Returns the option. The string is valid until the next call of this function, or until the handle is destroyed.
@@ -48,8 +71,10 @@ c_api! {
         show(&options.db.db_host_id, &mut options.returned.db_host_id, &size)
     }
 
-    fn rocksdb_options_set_daily_offpeak_time_utc(options: mut rocksdb_options_t, range: text) {
-        options.db.daily_offpeak_time_utc = range.to_string();
+    fn rocksdb_options_set_daily_offpeak_time_utc(options: mut rocksdb_options_t, range: path) {
+        if let Some(text) = utf8(options, "daily_offpeak_time_utc", range) {
+            options.db.daily_offpeak_time_utc = text;
+        }
     }
 
     /// Returns the option. The string is valid until the next call of this function, or until the handle is destroyed.

@@ -62,6 +62,7 @@ unsafe extern "C" {
     fn rocksdb_livefiles(db: *mut rocksdb_t) -> *const c_void;
     fn rocksdb_livefiles_name(files: *const c_void, at: i32) -> *const c_char;
     fn rocksdb_livefiles_destroy(files: *const c_void);
+    fn rocksdb_options_set_wal_dir(options: *mut rocksdb_options_t, dir: *const c_char);
     fn rocksdb_options_set_comparator(options: *mut rocksdb_options_t, comparator: *mut rocksdb_comparator_t);
 }
 
@@ -87,6 +88,22 @@ fn setter_keeps_a_number_that_open_rejects_by_name() {
         rocksdb_options_destroy(options);
     }
     assert_eq!(taken(error), "Invalid argument: option compaction_style: 77 is not a value of this option");
+}
+
+#[test]
+fn open_rejects_a_directory_that_is_not_utf_8_by_name() {
+    let dir = tempfile::tempdir().unwrap();
+    let name = c_path(&dir.path().join("db"));
+    let (options, mut error) = (options(), null_mut());
+    // SAFETY: `options` is live, the strings end with NUL, `error` is a null pointer in a live place.
+    unsafe {
+        rocksdb_options_set_wal_dir(options, c"/tmp/\xff".as_ptr());
+        assert!(rocksdb_open(options, name.as_ptr(), &raw mut error).is_null());
+        rocksdb_options_set_wal_dir(options, c"".as_ptr());
+        drop(Db::new(ok(|err| rocksdb_open(options, name.as_ptr(), err))));
+        rocksdb_options_destroy(options);
+    }
+    assert_eq!(taken(error), "Invalid argument: option wal_dir: the text is not UTF-8");
 }
 
 #[test]

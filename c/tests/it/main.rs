@@ -1,12 +1,14 @@
 //! Tests of the C library through its C functions. [`interface`] has the rules of all functions; [`features`] has databases of
-//! special kinds; [`multi_get`] has reads of several keys; [`listeners`] has listeners; [`prefixes`] has prefix extractors of the program; [`wal_filter`] has WAL filters; [`header`] compiles the header; [`promises`] checks names, dependencies and
+//! special kinds; [`multi_get`] has reads of several keys; [`listeners`] has listeners; [`destructors`] counts
+//! destructors; [`prefixes`] has prefix extractors of the program; [`wal_filter`] has WAL filters; [`header`] compiles the header; [`promises`] checks names, dependencies and
 //! allocations; [`examples`] runs the programs in `examples/`; [`c_test`] runs RocksDB's own C test.
 
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "tests of a library for programs")]
-#![allow(improper_ctypes, reason = "the handles are opaque")]
+#![allow(improper_ctypes, clashing_extern_declarations, reason = "the handles are opaque")]
 
 mod c_test;
 mod calls;
+mod destructors;
 mod examples;
 mod features;
 mod header;

@@ -13,6 +13,8 @@ use base::{Error, Result};
 enum Fault {
     /// The number is not a value of the option.
     Number(f64),
+    /// The text is not UTF-8.
+    NotUtf8,
     /// The feature is not built.
     NotBuilt,
 }
@@ -25,6 +27,11 @@ impl Rejected {
     /// Keeps a number that is not a value of the option.
     pub fn insert(&mut self, option: &'static str, number: f64) {
         self.0.insert(option, Fault::Number(number));
+    }
+
+    /// Records that the text of the option is not UTF-8.
+    pub fn not_utf8(&mut self, option: &'static str) {
+        self.0.insert(option, Fault::NotUtf8);
     }
 
     /// Records that the option asks for a feature that is not built.
@@ -54,7 +61,7 @@ impl Rejected {
     /// Checks that no option is rejected. Reports the first rejected option by name.
     ///
     /// # Errors
-    /// InvalidArgument for a number that is not a value, NotSupported for a feature that is not built. The message names
+    /// InvalidArgument for a number that is not a value and for text that is not UTF-8, NotSupported for a feature that is not built. The message names
     /// the option.
     pub fn check(&self) -> Result<()> {
         match self.0.iter().next() {
@@ -62,6 +69,9 @@ impl Rejected {
             Some((option, Fault::Number(number))) => Err(Error::invalid_argument(format!(
                 "option {option}: {number} is not a value of this option"
             ))),
+            Some((option, Fault::NotUtf8)) => {
+                Err(Error::invalid_argument(format!("option {option}: the text is not UTF-8")))
+            }
             Some((option, Fault::NotBuilt)) => {
                 Err(Error::not_supported(format!("option {option} is not built in this release")))
             }

@@ -120,9 +120,9 @@ impl Options {
     pub fn increase_parallelism(&mut self, parallelism: i32) {
         use ironstone::env::Pool;
         self.inner.db.increase_parallelism(parallelism);
-        let low = usize::try_from(parallelism.saturating_sub(1)).unwrap_or(0);
-        self.inner.db.env.executor.grow_threads(Pool::Low, low);
-        self.inner.db.env.executor.grow_threads(Pool::High, 1);
+        let low = usize::try_from(parallelism).unwrap_or(0);
+        self.inner.db.env.executor.set_threads(Pool::Low, low);
+        self.inner.db.env.executor.set_threads(Pool::High, 1);
     }
 
     /// Sets options for level compaction. `memtable_memory_budget` is the memory of the memtables, in bytes.

@@ -6,6 +6,7 @@ use ironstone::{OptimisticTransactionDb, OptimisticTransactionDbOptions};
 
 use crate::base::Base;
 use crate::db::{DBInner, descriptors, handles};
+use crate::error::conflict;
 use crate::{
     AsColumnFamilyRef, ColumnFamilyDescriptor, DBCommon, Error, OptimisticTransactionOptions, Options,
     ThreadMode, Transaction, WriteBatchWithTransaction, WriteOptions,
@@ -128,7 +129,7 @@ impl<T: ThreadMode> OptimisticTransactionDB<T> {
         writeopts: &WriteOptions,
     ) -> Result<(), Error> {
         let mut batch = batch;
-        Ok(self.base().write(batch.to_write()?, &writeopts.inner)?)
+        self.base().write(batch.to_write()?, &writeopts.inner).map_err(conflict)
     }
 
     /// Writes a batch: all changes or none.
@@ -164,7 +165,7 @@ impl<T: ThreadMode> OptimisticTransactionDB<T> {
         let delete = |family: &ironstone::Family| {
             family.delete_range_with(from.as_ref(), to.as_ref(), &writeopts.inner)
         };
-        Ok(self.base().with_family(Some(cf.inner()), delete)?)
+        self.base().with_family(Some(cf.inner()), delete).map_err(conflict)
     }
 
     /// As [`Self::delete_range_cf_opt`], with default options.

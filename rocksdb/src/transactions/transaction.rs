@@ -9,6 +9,7 @@ use crate::base::Base;
 use crate::column_family::CfHandle;
 use crate::db::{Values, access, copied, copies, failed, iterators};
 use crate::db_iterator::RawIter;
+use crate::error::conflict;
 use crate::{
     AsColumnFamilyRef, DBIteratorWithThreadMode, DBPinnableSlice, DBRawIteratorWithThreadMode, Direction,
     Error, IteratorMode, ReadOptions, SnapshotWithThreadMode, WriteBatchWithTransaction,
@@ -94,8 +95,8 @@ impl<DB> Transaction<'_, DB> {
     ) -> Found<'_> {
         let mode = if exclusive { LockMode::Exclusive } else { LockMode::Shared };
         let family = self.family(cf)?;
-        let value = self.txn()?.get_for_update_in(family, key, options.get()?, mode, Validation::Check)?;
-        Ok(value.map(DBPinnableSlice::new))
+        let value = self.txn()?.get_for_update_in(family, key, options.get()?, mode, Validation::Check);
+        Ok(value.map_err(conflict)?.map(DBPinnableSlice::new))
     }
 
     /// Makes the writes visible, and durable if the write options require a sync. Releases the locks.
@@ -103,7 +104,7 @@ impl<DB> Transaction<'_, DB> {
     /// # Errors
     /// Busy or TryAgain for a conflict of an optimistic transaction; Expired; the errors of a write.
     pub fn commit(self) -> Result<(), Error> {
-        Ok(self.txn()?.commit()?)
+        self.txn()?.commit().map_err(conflict)
     }
 
     /// Names the transaction, for [`Self::prepare`]. A name is unique among the live transactions.
@@ -389,7 +390,7 @@ impl<DB> Transaction<'_, DB> {
     /// # Errors
     /// Busy or TimedOut if another transaction has the lock; TryAgain if the key changed after the snapshot.
     pub fn put<K: AsRef<[u8]>, V: AsRef<[u8]>>(&self, key: K, value: V) -> Result<(), Error> {
-        Ok(self.txn()?.put_in(&self.default, key.as_ref(), value.as_ref())?)
+        self.txn()?.put_in(&self.default, key.as_ref(), value.as_ref()).map_err(conflict)
     }
 
     /// Sets the value of a key of a column family.
@@ -402,7 +403,7 @@ impl<DB> Transaction<'_, DB> {
         key: K,
         value: V,
     ) -> Result<(), Error> {
-        Ok(self.txn()?.put_in(self.family(Some(cf.inner()))?, key.as_ref(), value.as_ref())?)
+        self.txn()?.put_in(self.family(Some(cf.inner()))?, key.as_ref(), value.as_ref()).map_err(conflict)
     }
 
     /// Merges an operand.
@@ -410,7 +411,7 @@ impl<DB> Transaction<'_, DB> {
     /// # Errors
     /// As [`Self::put`].
     pub fn merge<K: AsRef<[u8]>, V: AsRef<[u8]>>(&self, key: K, value: V) -> Result<(), Error> {
-        Ok(self.txn()?.merge_in(&self.default, key.as_ref(), value.as_ref())?)
+        self.txn()?.merge_in(&self.default, key.as_ref(), value.as_ref()).map_err(conflict)
     }
 
     /// Merges an operand into a key of a column family.
@@ -423,7 +424,7 @@ impl<DB> Transaction<'_, DB> {
         key: K,
         value: V,
     ) -> Result<(), Error> {
-        Ok(self.txn()?.merge_in(self.family(Some(cf.inner()))?, key.as_ref(), value.as_ref())?)
+        self.txn()?.merge_in(self.family(Some(cf.inner()))?, key.as_ref(), value.as_ref()).map_err(conflict)
     }
 
     /// Deletes a key.
@@ -431,7 +432,7 @@ impl<DB> Transaction<'_, DB> {
     /// # Errors
     /// As [`Self::put`].
     pub fn delete<K: AsRef<[u8]>>(&self, key: K) -> Result<(), Error> {
-        Ok(self.txn()?.delete_in(&self.default, key.as_ref())?)
+        self.txn()?.delete_in(&self.default, key.as_ref()).map_err(conflict)
     }
 
     /// Deletes a key of a column family.
@@ -439,7 +440,7 @@ impl<DB> Transaction<'_, DB> {
     /// # Errors
     /// As [`Self::put`].
     pub fn delete_cf<K: AsRef<[u8]>>(&self, cf: &impl AsColumnFamilyRef, key: K) -> Result<(), Error> {
-        Ok(self.txn()?.delete_in(self.family(Some(cf.inner()))?, key.as_ref())?)
+        self.txn()?.delete_in(self.family(Some(cf.inner()))?, key.as_ref()).map_err(conflict)
     }
 
     iterators!();
@@ -455,6 +456,6 @@ impl<DB> Transaction<'_, DB> {
     /// # Errors
     /// As [`Self::put`].
     pub fn rebuild_from_writebatch(&self, writebatch: &WriteBatchWithTransaction<true>) -> Result<(), Error> {
-        Ok(self.txn()?.rebuild_from_batch(writebatch.to_read()?)?)
+        self.txn()?.rebuild_from_batch(writebatch.to_read()?).map_err(conflict)
     }
 }

@@ -13,6 +13,7 @@ use crate::db::{
     unknown,
 };
 use crate::db_iterator::RawIter;
+use crate::error::conflict;
 use crate::{
     AsColumnFamilyRef, BoundColumnFamily, CStrLike, ColumnFamily, ColumnFamilyDescriptor, DB,
     DBIteratorWithThreadMode, DBPinnableSlice, DBRawIteratorWithThreadMode, Direction, Error, FlushOptions,
@@ -387,7 +388,7 @@ impl<T: ThreadMode> TransactionDB<T> {
         K: AsRef<[u8]>,
         V: AsRef<[u8]>,
     {
-        Ok(self.base.put(None, key.as_ref(), value.as_ref(), &writeopts.inner)?)
+        self.base.put(None, key.as_ref(), value.as_ref(), &writeopts.inner).map_err(conflict)
     }
 
     /// Sets the value of a key of a column family, with options.
@@ -405,7 +406,7 @@ impl<T: ThreadMode> TransactionDB<T> {
         K: AsRef<[u8]>,
         V: AsRef<[u8]>,
     {
-        Ok(self.base.put(Some(cf.inner()), key.as_ref(), value.as_ref(), &writeopts.inner)?)
+        self.base.put(Some(cf.inner()), key.as_ref(), value.as_ref(), &writeopts.inner).map_err(conflict)
     }
 
     /// Writes a batch: all changes or none.
@@ -426,7 +427,7 @@ impl<T: ThreadMode> TransactionDB<T> {
         writeopts: &WriteOptions,
     ) -> Result<(), Error> {
         let mut batch = batch;
-        Ok(self.base.write(batch.to_write()?, &writeopts.inner)?)
+        self.base.write(batch.to_write()?, &writeopts.inner).map_err(conflict)
     }
 
     /// Merges an operand.
@@ -462,7 +463,7 @@ impl<T: ThreadMode> TransactionDB<T> {
         K: AsRef<[u8]>,
         V: AsRef<[u8]>,
     {
-        Ok(self.base.merge(None, key.as_ref(), value.as_ref(), &writeopts.inner)?)
+        self.base.merge(None, key.as_ref(), value.as_ref(), &writeopts.inner).map_err(conflict)
     }
 
     /// Merges an operand into a key of a column family, with options.
@@ -480,7 +481,7 @@ impl<T: ThreadMode> TransactionDB<T> {
         K: AsRef<[u8]>,
         V: AsRef<[u8]>,
     {
-        Ok(self.base.merge(Some(cf.inner()), key.as_ref(), value.as_ref(), &writeopts.inner)?)
+        self.base.merge(Some(cf.inner()), key.as_ref(), value.as_ref(), &writeopts.inner).map_err(conflict)
     }
 
     /// Deletes a key.
@@ -505,7 +506,7 @@ impl<T: ThreadMode> TransactionDB<T> {
     /// As [`Self::put`].
     pub fn delete_opt<K: AsRef<[u8]>>(&self, key: K, writeopts: &WriteOptions) -> Result<(), Error> {
         let delete = |family: &ironstone::Family| family.delete_with(key.as_ref(), &writeopts.inner);
-        Ok(self.base.with_family(None, delete)?)
+        self.base.with_family(None, delete).map_err(conflict)
     }
 
     /// Deletes a key of a column family, with options.
@@ -519,7 +520,7 @@ impl<T: ThreadMode> TransactionDB<T> {
         writeopts: &WriteOptions,
     ) -> Result<(), Error> {
         let delete = |family: &ironstone::Family| family.delete_with(key.as_ref(), &writeopts.inner);
-        Ok(self.base.with_family(Some(cf.inner()), delete)?)
+        self.base.with_family(Some(cf.inner()), delete).map_err(conflict)
     }
 
     iterators!();
