@@ -62,7 +62,7 @@ impl Beside {
                 .map(Some);
         }
         let log_dir = match flags.text("secondary_path") {
-            "" => std::env::temp_dir().join("dbbench_secondary"),
+            "" => super::setup::test_directory()?.join("dbbench_secondary"),
             path => PathBuf::from(path),
         };
         options.db.env.fs.create_dir_all(&log_dir)?;

@@ -199,7 +199,7 @@ pub const FLAGS: &[Row] = &[
     row("optimize_filters_for_hits", Bool, "false", true),
     row("paranoid_checks", Bool, "true", true),
     row("force_consistency_checks", Bool, "true", false),
-    row("delete_obsolete_files_period_micros", Int, "0", false),
+    row("delete_obsolete_files_period_micros", Int, "0", true),
     row("writes_before_delete_range", Int, "0", true),
     row("writes_per_range_tombstone", Int, "0", true),
     row("range_tombstone_width", Int, "100", true),

@@ -1,7 +1,10 @@
 //! The command line in the syntax of gflags: `--name=value`, `-name value`, `--name`, `--noname`.
 //!
+//! A `-` inside a name stands for `_`. The built-in flags of gflags that are here: `--undefok`, `--flagfile`,
+//! `--version`, `--help`.
+//!
 //! An unknown flag is an error, and the error lists all flags. A value of the wrong type is an error, and so is a
-//! value for a feature that is not built.
+//! value for a feature that is not built. `--undefok` lists flags that are ignored instead.
 
 use std::collections::HashMap;
 
@@ -22,54 +25,96 @@ pub struct Flags {
     values: HashMap<&'static str, Value>,
 }
 
+/// The reason why the command line runs no benchmark.
+#[derive(Debug)]
+pub enum Stop {
+    /// The text for standard output. The program succeeds.
+    Done(String),
+    /// The text for standard error. The program fails.
+    Failed(String),
+}
+
+impl From<String> for Stop {
+    fn from(text: String) -> Stop {
+        Stop::Failed(text)
+    }
+}
+
 impl Flags {
     /// Reads the arguments after the program's name.
     ///
     /// # Errors
-    /// The text to print on standard error; the program then exits with 1.
-    pub fn parse(args: impl IntoIterator<Item = String>) -> Result<Flags, String> {
+    /// [`Stop::Failed`] for an argument that is wrong or not known, and for `--help`. [`Stop::Done`] for `--version`.
+    pub fn parse(args: impl IntoIterator<Item = String>) -> Result<Flags, Stop> {
         let mut flags = Flags::defaults()?;
+        let args = with_flag_files(args.into_iter().collect(), 0)?;
+        let undefined_ok = undefined_ok(&args);
         let mut args = args.into_iter();
         while let Some(arg) = args.next() {
-            let Some(body) = arg.strip_prefix("--").or_else(|| arg.strip_prefix('-')) else {
-                return Err(format!("db_bench: unexpected argument '{arg}'; flags look like --num=1000"));
+            let Some(body) = body(&arg) else {
+                return Err(
+                    format!("db_bench: unexpected argument '{arg}'; flags look like --num=1000").into()
+                );
             };
-            if body == "help" || body == "helpfull" {
-                return Err(listing());
+            match body {
+                "help" | "helpfull" => return Err(listing().into()),
+                "version" => {
+                    return Err(Stop::Done(format!("db_bench version {}", env!("CARGO_PKG_VERSION"))));
+                }
+                "undefok" => {
+                    args.next();
+                    continue;
+                }
+                _ if body.starts_with("undefok=") => continue,
+                _ => {}
             }
-            let (name, mut text) = match body.split_once('=') {
-                Some((name, text)) => (name, Some(text.to_string())),
+            let (name, text) = match body.split_once('=') {
+                Some((name, text)) => (name, Some(text)),
                 None => (body, None),
             };
-            let row = match find(name) {
-                Some(row) => row,
-                None => match name.strip_prefix("no").and_then(find) {
-                    Some(row) if row.kind == Type::Bool && text.is_none() => {
-                        text = Some("false".to_string());
-                        row
-                    }
-                    _ => return Err(format!("ERROR: unknown command line flag '{name}'\n{}", listing())),
-                },
-            };
-            let text = match (text, row.kind) {
-                (Some(text), _) => text,
-                (None, Type::Bool) => "true".to_string(),
-                (None, _) => {
-                    args.next().ok_or_else(|| format!("ERROR: flag '{name}' is missing its value"))?
-                }
-            };
-            let value = read(row, &text)?;
-            let default = read(row, row.default)?;
-            if !row.acted_on && value != default {
-                return Err(format!(
-                    "ERROR: flag '{}' is known from RocksDB, but what it asks for is not built; only its default \
-                     ({}) is accepted",
-                    row.name, row.default
-                ));
-            }
-            flags.values.insert(row.name, value);
+            flags.take(name, text, &mut args, &undefined_ok)?;
         }
         Ok(flags)
+    }
+
+    /// Takes one flag. A flag without `=` and of another type than boolean takes its value from `args`.
+    fn take(
+        &mut self,
+        name: &str,
+        text: Option<&str>,
+        args: &mut impl Iterator<Item = String>,
+        undefined_ok: &[String],
+    ) -> Result<(), String> {
+        let negated = name.strip_prefix("no");
+        let listed = |name: &str| undefined_ok.iter().any(|ok| *ok == underscored(name));
+        let ignored = listed(name) || negated.is_some_and(listed);
+        let (row, text) = match find(name) {
+            Some(row) => (row, text.map(String::from)),
+            None => match negated.and_then(find) {
+                Some(row) if row.kind == Type::Bool && text.is_none() => (row, Some("false".to_string())),
+                _ if ignored => return Ok(()),
+                _ => return Err(format!("ERROR: unknown command line flag '{name}'\n{}", listing())),
+            },
+        };
+        let text = match (text, row.kind) {
+            (Some(text), _) => text,
+            (None, Type::Bool) => "true".to_string(),
+            (None, _) => args.next().ok_or_else(|| format!("ERROR: flag '{name}' is missing its value"))?,
+        };
+        let value = read(row, &text)?;
+        let default = read(row, row.default)?;
+        if !row.acted_on && value != default {
+            if ignored {
+                return Ok(());
+            }
+            return Err(format!(
+                "ERROR: flag '{}' is known from RocksDB, but what it asks for is not built; only its default \
+                 ({}) is accepted",
+                row.name, row.default
+            ));
+        }
+        self.values.insert(row.name, value);
+        Ok(())
     }
 
     fn defaults() -> Result<Flags, String> {
@@ -141,27 +186,86 @@ impl Flags {
     }
 }
 
+/// Returns a flag without its dashes, or `None` if the argument is not a flag.
+fn body(arg: &str) -> Option<&str> {
+    arg.strip_prefix("--").or_else(|| arg.strip_prefix('-'))
+}
+
+/// Replaces each `--flagfile=LIST` by the flags in the files of the list: one flag on each line, `#` before a comment.
+/// A file can name other files.
+fn with_flag_files(args: Vec<String>, depth: usize) -> Result<Vec<String>, String> {
+    let mut out = Vec::with_capacity(args.len());
+    let mut args = args.into_iter();
+    while let Some(arg) = args.next() {
+        let list = match body(&arg) {
+            Some("flagfile") => args.next().ok_or("ERROR: flag 'flagfile' is missing its value")?,
+            Some(body) if body.starts_with("flagfile=") => body["flagfile=".len()..].to_string(),
+            _ => {
+                out.push(arg);
+                continue;
+            }
+        };
+        if depth == 8 {
+            return Err(format!("ERROR: --flagfile={list}: files that name files are too deep"));
+        }
+        for path in list.split(',').filter(|path| !path.is_empty()) {
+            let text = std::fs::read_to_string(path).map_err(|e| format!("ERROR: --flagfile={path}: {e}"))?;
+            let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
+            out.extend(with_flag_files(lines.map(String::from).collect(), depth + 1)?);
+        }
+    }
+    Ok(out)
+}
+
+/// Returns the names in all lists of `--undefok`.
+fn undefined_ok(args: &[String]) -> Vec<String> {
+    let mut names = Vec::new();
+    for (at, arg) in args.iter().enumerate() {
+        let list = match body(arg) {
+            Some("undefok") => args.get(at + 1).map_or("", String::as_str),
+            Some(body) => body.strip_prefix("undefok=").unwrap_or(""),
+            None => "",
+        };
+        names.extend(list.split(',').filter(|name| !name.is_empty()).map(underscored));
+    }
+    names
+}
+
+fn underscored(name: &str) -> String {
+    name.replace('-', "_")
+}
+
 fn find(name: &str) -> Option<&'static Row> {
-    FLAGS.iter().find(|row| row.name == name)
+    let by_name = |name: &str| FLAGS.iter().find(|row| row.name == name);
+    by_name(name).or_else(|| by_name(&underscored(name)))
 }
 
 fn read(row: &Row, text: &str) -> Result<Value, String> {
     let wrong = || format!("ERROR: illegal value '{text}' specified for flag '{}'", row.name);
     match row.kind {
-        Type::Bool => match text {
+        Type::Bool => match text.to_ascii_lowercase().as_str() {
             "true" | "t" | "1" | "yes" | "y" => Ok(Value::Bool(true)),
             "false" | "f" | "0" | "no" | "n" => Ok(Value::Bool(false)),
             _ => Err(wrong()),
         },
         // A size above i64::MAX means "no limit", and becomes i64::MAX.
-        Type::Int => match text.parse::<i128>() {
-            Ok(value) => {
+        Type::Int => match integer(text) {
+            Some(value) => {
                 Ok(Value::Int(i64::try_from(value).unwrap_or(if value < 0 { i64::MIN } else { i64::MAX })))
             }
-            Err(_) => Err(wrong()),
+            None => Err(wrong()),
         },
         Type::Double => text.parse().map(Value::Double).map_err(|_| wrong()),
         Type::Text => Ok(Value::Text(text.to_string())),
+    }
+}
+
+/// Reads a decimal number, or a hexadecimal number that starts with `0x`.
+fn integer(text: &str) -> Option<i128> {
+    match text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
+        Some(digits) if !digits.starts_with(['+', '-']) => i128::from_str_radix(digits, 16).ok(),
+        Some(_) => None,
+        None => text.parse().ok(),
     }
 }
 

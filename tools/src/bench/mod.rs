@@ -230,7 +230,11 @@ pub const MISSING: &[(&str, &str)] = &[
 pub fn main(args: impl IntoIterator<Item = String>) -> ExitCode {
     let flags = match Flags::parse(args) {
         Ok(flags) => flags,
-        Err(text) => {
+        Err(flags::Stop::Done(text)) => {
+            println!("{text}");
+            return ExitCode::SUCCESS;
+        }
+        Err(flags::Stop::Failed(text)) => {
             eprintln!("{text}");
             return ExitCode::FAILURE;
         }
@@ -322,9 +326,15 @@ fn benchmarks(flags: Arc<Flags>) -> Result<()> {
                 if name == "restore" {
                     println!("Restore path: [{}]", transfer::restore_dir(&run).display());
                 }
+                if warmups > 0 {
+                    println!("Warming up benchmark by running {warmups} times");
+                }
                 for _ in 0..warmups {
                     let mut stats = run::run(&run, threads, &mut threads_before, method)?;
                     print!("{}", stats.report(name));
+                }
+                if runs > 1 {
+                    println!("Running benchmark for {runs} times");
                 }
                 let mut combined = report::Runs::default();
                 for _ in 0..runs {

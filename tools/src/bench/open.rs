@@ -46,18 +46,21 @@ impl House {
     /// # Errors
     /// Errors of the options and of the open.
     pub fn new(flags: Arc<Flags>) -> Result<House> {
-        eprintln!("Initializing RocksDB Options from command-line flags");
+        let seed = match flags.count("seed") {
+            0 => {
+                let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+                let seed = now.map_or(1, |d| d.as_micros() as u64);
+                println!("Set seed to {seed} because --seed was 0");
+                seed
+            }
+            seed => seed,
+        };
+        setup::announce(&flags);
         let cache = setup::cache(&flags)?;
         let options = setup::options(&flags, cache.clone())?;
         let path = match flags.text("db") {
-            "" => std::env::temp_dir().join("dbbench"),
+            "" => setup::test_directory()?.join("dbbench"),
             path => PathBuf::from(path),
-        };
-        let seed = match flags.count("seed") {
-            0 => std::time::SystemTime::now()
-                .duration_since(std::time::UNIX_EPOCH)
-                .map_or(1, |d| d.as_micros() as u64),
-            seed => seed,
         };
         let (low, high) = (flags.count("value_size_min") as usize, flags.count("value_size_max") as usize);
         let sizes = match flags.text("value_size_distribution_type") {
@@ -161,6 +164,7 @@ impl House {
         }
         self.close()?;
         ironstone::destroy(&self.path, &self.options.db)?;
+        setup::announce(&self.flags);
         self.open()
     }
 

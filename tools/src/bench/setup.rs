@@ -3,12 +3,13 @@
 //! Most flags set an option of equal name. The tables below name the struct of each option, and list the flags whose
 //! option has another name. The remaining flags need code of their own, after the tables.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use base::stats::{Statistics, StatsLevel};
 use base::{Error, Result};
 use compress::{Compression, CompressionOptions, Compressor};
+use env::Env;
 use env::logger::{LogLevel, StderrLogger};
 use ironstone::{
     BlockCache, Charged, CompactionFilter, CuckooTableOptions, Decision, FilterInput, Ledger, Options,
@@ -382,14 +383,29 @@ fn other_table(flags: &Flags) -> Result<Option<TableFactory>> {
 
 fn blobs(flags: &Flags, family: &mut ironstone::FamilyOptions) -> Result<()> {
     family.set("blob_compression_type", compression(flags, "blob_compression_type")?.option_name())?;
+    if flags.bool("use_blob_cache") {
+        family.set(
+            "prepopulate_blob_cache",
+            by_number(flags, "prepopulate_blob_cache", &["kDisable", "kFlushOnly"])?,
+        )?;
+    }
+    Ok(())
+}
+
+/// Prints the lines that RocksDB prints at each open: the source of the options, and the use of a blob cache.
+pub fn announce(flags: &Flags) {
+    println!("Initializing RocksDB Options from the specified file");
+    if !flags.text("options_file").is_empty() {
+        return;
+    }
+    println!("Initializing RocksDB Options from command-line flags");
+    if flags.bool("use_plain_table") || flags.bool("use_cuckoo_table") {
+        return;
+    }
     if !flags.bool("use_blob_cache") {
         println!("Integrated BlobDB: blob cache disabled");
-        return Ok(());
+        return;
     }
-    family.set(
-        "prepopulate_blob_cache",
-        by_number(flags, "prepopulate_blob_cache", &["kDisable", "kFlushOnly"])?,
-    )?;
     let shared = flags.bool("use_shared_block_and_blob_cache");
     let own = if shared {
         String::new()
@@ -405,7 +421,20 @@ fn blobs(flags: &Flags, family: &mut ironstone::FamilyOptions) -> Result<()> {
         u8::from(shared),
         flags.int("prepopulate_blob_cache")
     );
-    Ok(())
+}
+
+/// Returns the directory that holds the databases of the benchmarks by default: `$TEST_TMPDIR`, or
+/// `/tmp/rocksdbtest-<effective user id>`. Creates the directory if it is missing.
+///
+/// # Errors
+/// IoError if the directory cannot be created.
+pub fn test_directory() -> Result<PathBuf> {
+    let path = match std::env::var_os("TEST_TMPDIR") {
+        Some(path) if !path.is_empty() => PathBuf::from(path),
+        _ => PathBuf::from(format!("/tmp/rocksdbtest-{}", rustix::process::geteuid().as_raw())),
+    };
+    Env::default().fs.create_dir_all(&path)?;
+    Ok(path)
 }
 
 /// Returns the cache for values of blob files that the flags ask for. `cache` is the block cache.

@@ -8,6 +8,7 @@
 mod bad_input;
 mod bench;
 mod bench_features;
+mod bench_flags;
 mod explain;
 mod golden;
 mod packages;

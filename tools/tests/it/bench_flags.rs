@@ -1,0 +1,118 @@
+//! db_bench reads its command line as gflags does, finds its directory as RocksDB does, and prints RocksDB's lines.
+
+use std::process::{Command, Output};
+
+use crate::support::oracle;
+
+/// Runs a db_bench with the directory of `TEST_TMPDIR`.
+fn bench(program: &std::path::Path, tmp: &std::path::Path, args: &[&str]) -> Output {
+    Command::new(program).env("TEST_TMPDIR", tmp).args(args).output().unwrap()
+}
+
+fn ours(tmp: &std::path::Path, args: &[&str]) -> Output {
+    bench(env!("CARGO_BIN_EXE_db_bench").as_ref(), tmp, args)
+}
+
+#[track_caller]
+fn ran(args: &[&str]) -> String {
+    let scratch = tempfile::tempdir().unwrap();
+    let output = ours(scratch.path(), args);
+    assert!(output.status.success(), "{args:?}\n{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+#[track_caller]
+fn refused(args: &[&str]) -> String {
+    let scratch = tempfile::tempdir().unwrap();
+    let output = ours(scratch.path(), args);
+    assert!(!output.status.success(), "{args:?}");
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+#[test]
+fn the_database_is_in_test_tmpdir_by_default() {
+    let scratch = tempfile::tempdir().unwrap();
+    let tmp = scratch.path().join("made");
+    let output = ours(&tmp, &["--benchmarks=fillseq", "--num=10"]);
+    assert!(output.status.success());
+    let expected = format!("DB path: [{}]\n", tmp.join("dbbench").display());
+    assert!(String::from_utf8_lossy(&output.stdout).contains(&expected));
+    assert!(tmp.join("dbbench/CURRENT").exists());
+
+    let reads = ["--use_secondary_db", "--use_existing_db", "--benchmarks=readseq", "--num=10"];
+    let output = ours(&tmp, &reads);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(tmp.join("dbbench_secondary/LOG").exists());
+}
+
+#[test]
+fn flags_have_the_forms_of_gflags() {
+    const FILL: &str = "--benchmarks=fillseq";
+    assert!(ran(&[FILL, "--num=10", "--statistics=TRUE"]).contains("STATISTICS:"));
+    assert!(ran(&[FILL, "--num=10", "-statistics", "-key-size=24"]).contains("Keys:       24 bytes each"));
+    assert!(!ran(&[FILL, "--num=10", "--statistics=No"]).contains("STATISTICS:"));
+    assert!(ran(&[FILL, "--num=0x10"]).contains("Entries:    16\n"));
+    assert!(ran(&["--version"]).starts_with("db_bench version "));
+    assert!(refused(&[FILL, "--NUM=10"]).contains("unknown command line flag 'NUM'"));
+    assert!(refused(&[FILL, "--no-sync"]).contains("unknown command line flag 'no-sync'"));
+    assert!(refused(&[FILL, "--num=5k"]).contains("illegal value '5k' specified for flag 'num'"));
+    assert!(refused(&[FILL, "--num=0x-5"]).contains("illegal value '0x-5' specified for flag 'num'"));
+}
+
+#[test]
+fn undefok_ignores_only_the_listed_flags() {
+    let flags = ["--benchmarks=fillseq", "--num=10", "--future=3", "--noother"];
+    let with = |list: &'static str| [&flags[..], &[list]].concat();
+    assert!(ran(&with("--undefok=future,other")).contains("Entries:    10\n"));
+    assert!(refused(&with("--undefok=future")).contains("unknown command line flag 'noother'"));
+    // A known flag acts, although the list names the flag.
+    assert!(ran(&["--undefok=num", "--benchmarks=fillseq", "--num=10"]).contains("Entries:    10\n"));
+    // A flag whose feature is not built is as good as undefined.
+    let row_cache = ["--benchmarks=fillseq", "--num=10", "--row_cache_size=1000"];
+    assert!(refused(&row_cache).contains("not built"));
+    ran(&[&row_cache[..], &["--undefok=row_cache_size"]].concat());
+}
+
+#[test]
+fn a_flag_file_holds_a_flag_on_each_line() {
+    let scratch = tempfile::tempdir().unwrap();
+    let (first, second) = (scratch.path().join("first"), scratch.path().join("second"));
+    std::fs::write(&second, "--num=12\n").unwrap();
+    std::fs::write(&first, format!("# flags\n\n  --benchmarks=fillseq\n--flagfile={}\n", second.display()))
+        .unwrap();
+    assert!(ran(&[&format!("--flagfile={}", first.display())]).contains("Entries:    12\n"));
+    std::fs::write(&second, format!("--flagfile={}\n", first.display())).unwrap();
+    assert!(refused(&[&format!("--flagfile={}", first.display())]).contains("too deep"));
+}
+
+/// Returns the lines of standard output without figures.
+fn shape(out: &[u8]) -> Vec<String> {
+    let text = String::from_utf8_lossy(out);
+    let lines = text.lines().filter(|line| !line.starts_with("WARNING: Optimization is disabled"));
+    let head = |line: &str| {
+        let cut = line.find(|c: char| c.is_ascii_digit()).unwrap_or(line.len());
+        line[..cut].trim_end_matches(|c: char| c == '(' || c.is_whitespace()).to_string()
+    };
+    lines.map(head).collect()
+}
+
+#[test]
+fn the_lines_on_standard_output_are_those_of_rocksdb() {
+    let args = ["--benchmarks=fillseq,readseq[X2-W1],levelstats", "--num=10"];
+    let scratch = tempfile::tempdir().unwrap();
+    let lines = shape(&ours(scratch.path(), &args).stdout);
+    for expected in [
+        "Set seed to",
+        "Initializing RocksDB Options from the specified file",
+        "Initializing RocksDB Options from command-line flags",
+        "Warming up benchmark by running",
+        "Running benchmark for",
+    ] {
+        assert!(lines.iter().any(|line| line == expected), "{expected} is missing in {lines:#?}");
+    }
+    let Some(theirs) = oracle("db_bench") else {
+        eprintln!("SKIPPED the comparison with RocksDB's lines: set IRONSTONE_ORACLE");
+        return;
+    };
+    assert_eq!(lines, shape(&bench(&theirs, scratch.path(), &args).stdout));
+}
