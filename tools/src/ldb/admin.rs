@@ -224,6 +224,13 @@ pub(crate) fn get_property(s: &mut Session, io: &mut Io<'_>) -> Outcome {
     let [name] = &s.args.params[..] else { return Err(Failure::new("property name must be specified")) };
     let name = String::from_utf8_lossy(name).into_owned();
     let (db, family) = s.open_family(io)?;
+    // A property can be a map and a text. RocksDB prints the map.
+    if let Some(map) = db.property_map(&family, &name) {
+        if map.is_empty() {
+            writeln!(io.out, "{name}: <empty map>")?;
+        }
+        return Ok(map.iter().try_for_each(|(key, value)| writeln!(io.out, "{name}.{key}: {value}"))?);
+    }
     match db.property(&family, &name) {
         Some(value) => Ok(writeln!(io.out, "{name}: {value}")?),
         None => Err(Failure::new(format!("failed to get property: {name}"))),

@@ -1,12 +1,14 @@
 //! Commands about files: the live files, their range tombstones, and the content of a file as text.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use engine::db::Db;
 use engine::options::DbPath;
 use format::annotate;
 use format::names::{self, FileName};
 use lsm::file_meta::FileMetaData;
+use lsm::version::BlobFile;
 use mem::range_del::{FragmentedTombstones, Tombstone};
 use table::dump::hex;
 
@@ -24,59 +26,97 @@ pub(crate) fn table_path(db: &Db, paths: &[DbPath], file: &FileMetaData) -> Path
     dir.join(names::table(file.number))
 }
 
+/// A live file of a column family.
+enum Live {
+    Table { level: usize, file: Arc<FileMetaData> },
+    Blob(Arc<BlobFile>),
+}
+
+struct LiveFile {
+    path: String,
+    family: String,
+    live: Live,
+}
+
+/// Returns the live files of all column families: for each column family the SST files by level, then the blob files.
+fn live_files(db: &Db, paths: &[DbPath]) -> Vec<LiveFile> {
+    let mut all = Vec::new();
+    for family in db.families() {
+        let pinned = family.pin_owned();
+        let tables = pinned.version.files().map(|(level, file)| {
+            (normal(&table_path(db, paths, file)), Live::Table { level, file: file.clone() })
+        });
+        let blobs = pinned
+            .version
+            .blobs()
+            .values()
+            .map(|blob| (normal(&pinned.parts.blob_path(blob.number)), Live::Blob(blob.clone())));
+        let file = |(path, live)| LiveFile { path, family: family.name().to_string(), live };
+        all.extend(tables.chain(blobs).map(file));
+    }
+    all
+}
+
 pub(crate) fn list_live(s: &mut Session, io: &mut Io<'_>) -> Outcome {
     let settings = s.settings(io)?;
     let paths = settings.db.db_paths.clone();
     let db = s.open_with(settings)?;
-    let mut all = Vec::new();
-    for family in db.families() {
-        let version = family.pin_owned().version.clone();
-        for (level, file) in version.files() {
-            all.push((
-                normal(&table_path(&db, &paths, file)),
-                level,
-                family.name().to_string(),
-                file.clone(),
-            ));
-        }
-    }
+    let mut all = live_files(&db, &paths);
     let sorted = s.args.flag("sort_by_filename")?;
     if sorted {
-        all.sort_by(|a, b| a.0.cmp(&b.0));
+        all.sort_by(|a, b| a.path.cmp(&b.path));
     }
     if s.json {
-        for (path, level, family, file) in &all {
-            let mut row = Object::default();
-            row.text("file", path).raw("level", level).text("column_family", family).raw("bytes", file.size);
-            row.bytes("smallest", file.smallest_user_key(), true).bytes(
-                "largest",
-                file.largest_user_key(),
-                true,
-            );
-            row.raw("smallest_seqno", file.smallest_seq).raw("largest_seqno", file.largest_seq);
-            writeln!(io.out, "{}", row.finish())?;
-        }
-        return Ok(());
+        return Ok(all.iter().try_for_each(|file| writeln!(io.out, "{}", file.object().finish()))?);
     }
     if sorted {
         writeln!(io.out, "Live SST and Blob Files:")?;
-        for (path, level, family, _) in &all {
-            writeln!(io.out, "{path} : level {level}, column family '{family}'")?;
+        for LiveFile { path, family, live } in &all {
+            match live {
+                Live::Table { level, .. } => {
+                    writeln!(io.out, "{path} : level {level}, column family '{family}'")?
+                }
+                Live::Blob(_) => writeln!(io.out, "{path}, column family '{family}'")?,
+            }
         }
     } else {
         for family in db.families() {
             writeln!(io.out, "===== Column Family: {} =====\nLive SST Files:", family.name())?;
-            let version = family.pin_owned().version.clone();
-            for level in 0..version.num_levels() {
+            let pinned = family.pin_owned();
+            for level in 0..pinned.version.num_levels() {
                 writeln!(io.out, "---------- level {level} ----------")?;
-                for file in version.level(level) {
+                for file in pinned.version.level(level) {
                     writeln!(io.out, "{}", normal(&table_path(&db, &paths, file)))?;
                 }
             }
             writeln!(io.out, "Live Blob Files:")?;
+            for blob in pinned.version.blobs().values() {
+                writeln!(io.out, "{}", normal(&pinned.parts.blob_path(blob.number)))?;
+            }
         }
     }
     Ok(writeln!(io.out, "------------------------------")?)
+}
+
+impl LiveFile {
+    fn object(&self) -> Object {
+        let mut row = Object::default();
+        row.text("file", &self.path);
+        match &self.live {
+            Live::Table { level, file } => {
+                row.raw("level", level).text("column_family", &self.family).raw("bytes", file.size);
+                row.bytes("smallest", file.smallest_user_key(), true);
+                row.bytes("largest", file.largest_user_key(), true);
+                row.raw("smallest_seqno", file.smallest_seq).raw("largest_seqno", file.largest_seq);
+            }
+            Live::Blob(blob) => {
+                row.text("column_family", &self.family).raw("bytes", blob.file_size());
+                row.raw("blobs", blob.total_count).raw("blob_bytes", blob.total_bytes);
+                row.raw("garbage_blobs", blob.garbage_count).raw("garbage_bytes", blob.garbage_bytes);
+            }
+        }
+        row
+    }
 }
 
 /// The limit of the printed range tombstones, unless `--max_keys` sets another limit.
@@ -131,14 +171,21 @@ pub(crate) fn dump_live(s: &mut Session, io: &mut Io<'_>) -> Outcome {
     writeln!(io.out)?;
     for family in db.families() {
         writeln!(io.out, "Column family name: {}\n{RULE}\n\nSST Files\n{RULE}", family.name())?;
-        let version = family.pin_owned().version.clone();
-        for (level, file) in version.files() {
+        let pinned = family.pin_owned();
+        for (level, file) in pinned.version.files() {
             let path = table_path(&db, &paths, file);
             writeln!(io.out, "{} level:{level}\n------------------------------", normal(&path))?;
             sst::dump_file(&s.env, &path, table_how(s, false), io)?;
             writeln!(io.out)?;
         }
         writeln!(io.out, "Blob Files\n{RULE}")?;
+        let uncompressed = s.args.flag("dump_uncompressed_blobs")?;
+        for blob in pinned.version.blobs().values() {
+            let path = pinned.parts.blob_path(blob.number);
+            writeln!(io.out, "{}\n------------------------------", normal(&path))?;
+            blob::dump(&s.env, &path, blob::How { uncompressed, ..Default::default() }, io)?;
+            writeln!(io.out)?;
+        }
     }
     writeln!(io.out, "\nWrite Ahead Log Files\n{RULE}")?;
     let dir = if wal_dir.is_empty() { db.path().to_path_buf() } else { PathBuf::from(wal_dir) };
