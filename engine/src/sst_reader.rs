@@ -175,6 +175,7 @@ impl SstReader {
             seq,
             blobs: None,
             shows_blob_indexes: true,
+            may_miss_prefixes: false,
             lazy_blobs: options.allow_unprepared_value,
             timestamp: options.timestamp.unwrap_or_default(),
             max_sequential_skip: match options.iter_start_ts {

@@ -134,6 +134,18 @@ pub fn perf_add_both(one: (PerfCounter, u64), other: (PerfCounter, u64)) {
     });
 }
 
+/// Adds to several counters, with one check of the level.
+#[inline]
+pub fn perf_add_each<const N: usize>(counts: [(PerfCounter, u64); N]) {
+    CONTEXT.with(|context| {
+        if context.level.get() >= PerfLevel::EnableCount as u8 {
+            for (counter, count) in counts {
+                add(context, counter, count);
+            }
+        }
+    });
+}
+
 #[inline]
 fn add(context: &Context, counter: PerfCounter, count: u64) {
     let cell = &context.counters[counter.number()];

@@ -4,7 +4,7 @@
 //! If nothing is counted, a move pays for two predictable branches.
 
 use base::iter::InternalIterator;
-use base::stats::{HistogramKind, PerfCounter, Ticker, perf_add, perf_counting};
+use base::stats::{HistogramKind, PerfCounter, Ticker, perf_add, perf_add_each, perf_counting};
 
 use super::walk::Walk;
 use crate::stats::{Began, Stats};
@@ -66,9 +66,9 @@ impl Counts {
         self.stats.end(began, HistogramKind::DbSeek);
     }
 
-    /// Counts a move.
+    /// Counts a move. `leaves_entry` says that the move began with a step over the shown entry.
     #[inline(never)]
-    pub fn moved<I: InternalIterator>(&mut self, walk: &mut Walk<I>, step: Step) {
+    pub fn moved<I: InternalIterator>(&mut self, walk: &mut Walk<I>, step: Step, leaves_entry: bool) {
         let found = u64::from(walk.valid());
         let bytes = shown_bytes(walk);
         self.bytes += bytes;
@@ -87,8 +87,11 @@ impl Counts {
         if reseeks > 0 {
             self.stats.add(Ticker::NumberOfReseeksInIteration, reseeks);
         }
-        perf_add(counter, 1);
-        perf_add(PerfCounter::IterReadBytes, bytes);
+        perf_add_each([
+            (counter, 1),
+            (PerfCounter::IterReadBytes, bytes),
+            (PerfCounter::InternalKeySkippedCount, u64::from(leaves_entry)),
+        ]);
     }
 
     fn hand_over(&mut self) {

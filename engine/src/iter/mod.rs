@@ -288,6 +288,7 @@ impl Iter {
     /// Does a move that is counted, timed, or made by a tailing iterator.
     #[inline(never)]
     fn step_counted(&mut self, step: Step) {
+        let leaves_entry = matches!(step, Step::Next) && self.walk.will_leave_entry();
         if self.options.tailing && matches!(step, Step::Next) && self.has_newer_entries() {
             self.next_among_newer();
         } else if perf_timing(PerfLevel::EnableTimeExceptForMutex) {
@@ -303,7 +304,7 @@ impl Iter {
             self.attend(step);
         }
         if self.counts.wanted() {
-            self.counts.moved(&mut self.walk, step);
+            self.counts.moved(&mut self.walk, step, leaves_entry);
         }
     }
 
@@ -626,6 +627,7 @@ fn build(
         statistics: context.stats.statistics().cloned(),
         lower: options.iterate_lower_bound.clone(),
         upper: options.iterate_upper_bound.clone(),
+        may_miss_prefixes: extractor.is_some() && !options.total_order_seek && !options.auto_prefix_mode,
         prefix: if options.prefix_same_as_start && !options.total_order_seek { extractor } else { None },
         max_sequential_skip: match options.iter_start_ts {
             // A seek past a key would skip its entries with older timestamps.

@@ -34,6 +34,8 @@ pub struct View {
     pub upper: Option<Vec<u8>>,
     /// The iteration ends where the keys no longer have the prefix of the seek key.
     pub prefix: Option<Arc<dyn base::order::PrefixExtractor>>,
+    /// True for an iterator over one prefix, without `total_order_seek`: the source may lack entries of other prefixes.
+    pub may_miss_prefixes: bool,
     /// The number of entries of one key to skip by steps. After this number, a seek skips the rest.
     pub max_sequential_skip: u64,
     /// The number of hidden entries in a row after which the iteration fails with Incomplete; 0 means no limit.

@@ -418,6 +418,12 @@ impl<I: InternalIterator> Walk<I> {
         self.backward();
     }
 
+    /// Returns true if the next move forward steps over the shown entry.
+    #[inline]
+    pub fn will_leave_entry(&self) -> bool {
+        self.valid && self.place == Place::Source && self.direction == Direction::Forward
+    }
+
     /// Moves to the next key. Does nothing if the walk is not valid.
     #[inline]
     pub fn next(&mut self) {
@@ -483,6 +489,10 @@ impl<I: InternalIterator> Walk<I> {
     fn turn_forward(&mut self) {
         base::invariant!(self.direction == Direction::Reverse, "an iterator that goes forward turns forward");
         self.direction = Direction::Forward;
+        // This seek is a reseek where RocksDB seeks too. RocksDB otherwise steps back to the shown key.
+        if self.view.may_miss_prefixes || !self.source.valid() {
+            self.reseeks += 1;
+        }
         self.seek_key_before_saved();
         self.source.seek_total(&self.seek_key);
         self.forward(true);
@@ -498,6 +508,11 @@ impl<I: InternalIterator> Walk<I> {
         if self.place == Place::Source {
             self.saved_key.clear();
             self.saved_key.extend_from_slice(key::user_key(self.source.key()));
+            // The shown entry is one that the walk passes.
+            self.passed(Some(PerfCounter::InternalKeySkippedCount));
+        } else if self.view.may_miss_prefixes || !self.source.valid() {
+            // The source has read past a merge: as in `turn_forward`.
+            self.reseeks += 1;
         }
         self.direction = Direction::Reverse;
         self.seek_key_before_saved();

@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use base::key::{SequenceNumber, ValueType};
-use base::stats::Statistics;
+use base::stats::{PerfCounter, Statistics, perf_add};
 use base::{Error, Pinned, Result};
 use lsm::merge::MergeOperator;
 use table::any::AnyReader;
@@ -140,7 +140,12 @@ impl<'a> Answer<'a> {
                 }
             }
         }
-        self.version((key, entry.user_key), entry.sequence(), entry.kind(), || entry.value.pin())
+        let operands = self.operands.len();
+        let flow = self.version((key, entry.user_key), entry.sequence(), entry.kind(), || entry.value.pin());
+        if self.operands.len() > operands {
+            perf_add(PerfCounter::InternalMergePointLookupCount, 1);
+        }
+        flow
     }
 
     /// Adds the next older entry. `stored_key` is its user key with the timestamp, as a blob file has it. `pin` is
@@ -222,7 +227,7 @@ impl<'a> Answer<'a> {
             }),
             Ok(base) => {
                 self.operands.reverse();
-                let how = Merging { operator: self.operator, statistics: self.statistics };
+                let how = Merging { operator: self.operator, statistics: self.statistics, is_read: true };
                 resolve::merge(how, user_key, base, &mut self.operands, &mut Scratch::default()).map(Some)
             }
         };

@@ -31,7 +31,7 @@ impl Merger for Reads {
             Found::Entity(entity) => Base::Entity(entity),
         };
         let mut operands = vec![Pinned::copy(operand)];
-        let how = Merging { operator, statistics };
+        let how = Merging { operator, statistics, is_read: false };
         match resolve::merge(how, key, base, &mut operands, &mut Scratch::default()).ok()? {
             Found::Value(value) => Some((ValueType::Value, value.to_vec())),
             Found::Entity(entity) => Some((ValueType::WideColumnEntity, entity.to_vec())),

@@ -94,25 +94,17 @@ impl Reads {
         let operands = answer.operands();
         let found = answer.finish(key);
         if let Some(statistics) = self.stats.statistics() {
-            self.count_get(statistics, place, operands, &found, began);
+            self.count_get(statistics, place, &found, began);
         }
         if perf_counting() {
             let bytes = found.as_ref().map_or(0, |found| found.as_ref().map_or(0, Found::len));
             perf_add(PerfCounter::GetReadBytes, bytes as u64);
-            perf_add(PerfCounter::InternalMergePointLookupCount, operands as u64);
         }
         (found, operands)
     }
 
     #[inline(never)]
-    fn count_get(
-        &self,
-        statistics: &Statistics,
-        place: Place,
-        operands: usize,
-        found: &Result<Option<Found>>,
-        began: Began,
-    ) {
+    fn count_get(&self, statistics: &Statistics, place: Place, found: &Result<Option<Found>>, began: Began) {
         statistics.tick(Ticker::NumberKeysRead);
         let found = found.as_ref().ok().and_then(Option::as_ref);
         place.count(statistics, found.is_some());
@@ -121,9 +113,6 @@ impl Reads {
         statistics.measure(HistogramKind::BytesPerRead, bytes);
         if found.is_some() {
             statistics.add(Ticker::BytesRead, bytes);
-            if operands > 0 {
-                statistics.measure(HistogramKind::ReadNumMergeOperands, operands as u64);
-            }
         }
         self.stats.end(began, HistogramKind::DbGet);
     }

@@ -1,7 +1,7 @@
 //! Turns the entries that were found for a key into its value: plain values, entities, merges.
 
 use base::key::ValueType;
-use base::stats::{Cause, PerfCounter, PerfTimer, Statistics, Step, Stopwatch, Ticker, perf_add};
+use base::stats::{Cause, HistogramKind, PerfCounter, PerfTimer, Statistics, Step, Stopwatch, Ticker};
 use base::{Error, Kind, Pinned, Result};
 use lsm::merge::{Existing, FullMerge, MergeOperator, Merged, full_merge};
 
@@ -114,6 +114,8 @@ fn emptied<'to>(mut slices: Vec<&[u8]>) -> Vec<&'to [u8]> {
 pub struct Merging<'a> {
     pub operator: Option<&'a Arc<dyn MergeOperator>>,
     pub statistics: Option<&'a Arc<Statistics>>,
+    /// False for a merge at a write, which adds no number of operands to the statistics.
+    pub is_read: bool,
 }
 
 /// Merges `operands` (oldest first) onto `base`. If the result is an operand or the base, moves it into the result.
@@ -151,7 +153,11 @@ pub fn merge(
     };
     let _time = PerfTimer::start(PerfCounter::MergeOperatorTimeNanos);
     let _step = Step::begin(Cause::Merge);
-    perf_add(PerfCounter::InternalMergeCount, operands.len() as u64);
+    if let Some(statistics) = how.statistics
+        && how.is_read
+    {
+        statistics.measure(HistogramKind::ReadNumMergeOperands, operands.len() as u64);
+    }
     let merge = FullMerge { key: user_key, existing, operands: &slices };
     let began = how.statistics.map(|_| Stopwatch::start());
     let merged = full_merge(&**operator, &merge, &mut scratch.out);

@@ -17,6 +17,7 @@ mod flushes;
 mod foreign;
 mod golden;
 mod inplace;
+mod iterator_counts;
 mod live;
 mod mended;
 mod model;

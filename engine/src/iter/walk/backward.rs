@@ -3,13 +3,41 @@
 
 use base::Result;
 use base::iter::InternalIterator;
-use base::key::{self, ValueType, pack};
-use base::stats::PerfCounter;
+use base::key::{self, SequenceNumber, ValueType, pack};
+use base::stats::{PerfCounter, perf_add};
 
 use super::super::keys::{MAX_TS, has_prefix, is_deletion, seek_key, without_timestamp};
 use super::{Place, Walk};
 use crate::family::empty_ranges::Toward;
 use crate::source::resolve::{self, Base};
+
+/// The newest entry of a key that a step backward has read, if the entry is no merge operand.
+#[derive(Clone, Copy)]
+enum Last {
+    Nothing,
+    Value,
+    Entity,
+    Blob,
+}
+
+/// The numbers of entries of one key that a step backward has read.
+#[derive(Default)]
+struct Runs {
+    seen: u64,
+    unseen: u64,
+}
+
+/// How a step backward continues after an entry.
+enum Passed {
+    /// The reader sees the entry.
+    Seen,
+    /// The reader does not see the entry.
+    Unseen,
+    /// Too many entries were unseen, and all that are left are unseen too.
+    OnlyNewerLeft,
+    /// The key has too many entries: a seek finds the newest that the reader sees.
+    TooMany,
+}
 
 impl<I: InternalIterator> Walk<I> {
     /// Finds the previous key to show, from the position of the source. Then the source stands before this key.
@@ -56,10 +84,12 @@ impl<I: InternalIterator> Walk<I> {
                         "a step backward shows the entry of its source, which is before it"
                     );
                     self.skipped = 0;
+                    // The entries of the key were counted, with the entry that is shown.
+                    self.skips = self.skips.saturating_sub(1);
                     return;
                 }
                 Ok(false) => {
-                    if self.gave_up(PerfCounter::InternalDeleteSkippedCount) {
+                    if self.hid_too_many() {
                         return;
                     }
                 }
@@ -71,13 +101,6 @@ impl<I: InternalIterator> Walk<I> {
     /// Reads all entries of `saved_key`, oldest first. Then the source stands before the key. The newest visible
     /// entry decides. Returns true if there is a value to show.
     fn newest_seen_backward(&mut self) -> Result<bool> {
-        #[derive(Clone, Copy, PartialEq)]
-        enum Last {
-            Nothing,
-            Value,
-            Entity,
-            Blob,
-        }
         let mut last = Last::Nothing;
         let mut operands = std::mem::take(&mut self.operands);
         // With a merge operator, a value may be the base of a merge: pin it, because a merge would copy it again.
@@ -86,26 +109,30 @@ impl<I: InternalIterator> Walk<I> {
         let mut shown_timestamp: Option<Vec<u8>> = None;
         // The user key, with timestamp, of the newest entry whose value or columns may be in blob files.
         let mut blob_key = Vec::new();
-        let mut run = 0u64;
+        let mut runs = Runs::default();
         while self.source.valid() {
             let (user_key, seq, kind) = key::split(self.source.key());
             if !self.same_key(user_key, &self.saved_key) {
                 break;
             }
-            run += 1;
-            if run > self.view.max_sequential_skip {
-                operands.clear();
-                self.operands = operands;
-                return self.newest_seen_by_seek();
-            }
             let seen = self.view.sees(seq) && (self.timestamp_size == 0 || self.is_in_time(user_key));
-            if !seen {
-                if self.empty.looked && !is_deletion(kind) {
-                    self.unseen_here();
+            match self.pass(seq, kind, seen, &mut runs) {
+                Passed::Seen => {}
+                Passed::Unseen => {
+                    self.source.prev();
+                    continue;
                 }
-                self.source.prev();
-                continue;
+                Passed::OnlyNewerLeft => {
+                    self.seek_before_saved();
+                    break;
+                }
+                Passed::TooMany => {
+                    operands.clear();
+                    self.operands = operands;
+                    return self.newest_seen_by_seek();
+                }
             }
+            let user_key = key::user_key(self.source.key());
             if self.timestamp_size > 0 {
                 shown_timestamp =
                     Some(user_key[user_key.len().saturating_sub(self.timestamp_size)..].to_vec());
@@ -145,9 +172,11 @@ impl<I: InternalIterator> Walk<I> {
                         };
                     }
                     operands.push(self.source.pin_value());
+                    perf_add(PerfCounter::InternalMergeCount, 1);
                 }
                 other if !is_deletion(other as u8) => return Err(resolve::unknown_kind(other as u8)),
                 _ => {
+                    perf_add(PerfCounter::InternalDeleteSkippedCount, 1);
                     operands.clear();
                     last = Last::Nothing;
                 }
@@ -164,12 +193,8 @@ impl<I: InternalIterator> Walk<I> {
         }
         if !operands.is_empty() {
             self.show_merged(base, operands);
-            return match self.error.take() {
-                Some(error) => Err(error),
-                None => Ok(true),
-            };
+            return self.error.take().map_or(Ok(true), Err);
         }
-        base::invariant!(operands.is_empty(), "{} merge operands are not merged", operands.len());
         self.operands = operands;
         match last {
             Last::Nothing => Ok(false),
@@ -179,10 +204,62 @@ impl<I: InternalIterator> Walk<I> {
         }
     }
 
+    /// Counts an entry of `saved_key`. Returns how the walk continues.
+    #[inline]
+    fn pass(&mut self, seq: SequenceNumber, kind: u8, seen: bool, runs: &mut Runs) -> Passed {
+        if seen {
+            runs.seen += 1;
+        } else {
+            runs.unseen += 1;
+        }
+        let only_newer = self.hides_only_newer();
+        let run = match (only_newer, seen) {
+            (true, true) => runs.seen,
+            (true, false) => runs.unseen,
+            (false, _) => runs.seen + runs.unseen,
+        };
+        let is_too_many = run > self.view.max_sequential_skip;
+        self.passed(match (seen, is_too_many) {
+            (true, false) => Some(PerfCounter::InternalKeySkippedCount),
+            (true, true) => None,
+            (false, _) => self.unseen_counter(seq),
+        });
+        if !seen && self.empty.looked && !is_deletion(kind) {
+            self.unseen_here();
+        }
+        match (seen, is_too_many) {
+            (true, false) => Passed::Seen,
+            (false, false) => Passed::Unseen,
+            (false, true) if only_newer => Passed::OnlyNewerLeft,
+            (_, true) => Passed::TooMany,
+        }
+    }
+
+    /// Returns true if the reader sees every entry of a key that is older than an entry it sees.
+    fn hides_only_newer(&self) -> bool {
+        self.timestamp_size == 0 && self.view.visibility.is_none()
+    }
+
+    /// Moves the source before all entries of `saved_key`, in place of many steps over entries that are too new.
+    #[cold]
+    fn seek_before_saved(&mut self) {
+        self.reseeks += 1;
+        let saved = std::mem::take(&mut self.saved_key);
+        if self.empty.looked {
+            // The seek may skip live entries.
+            self.unseen_at(&saved);
+        }
+        let bare_key = without_timestamp(&saved, self.timestamp_size);
+        seek_key(&mut self.seek_key, bare_key, self.timestamp_size, u64::MAX, MAX_TS);
+        self.source.seek_total_for_prev(&self.seek_key);
+        self.saved_key = saved;
+    }
+
     /// Does the work of `newest_seen_backward` for a key with many entries: seeks the newest visible entry, reads
     /// from there forward, and moves before the key.
     #[cold]
     fn newest_seen_by_seek(&mut self) -> Result<bool> {
+        self.reseeks += 1;
         // An error drops this memory; the next call allocates again.
         let mut saved = std::mem::take(&mut self.spare_key);
         saved.clear();
@@ -209,6 +286,8 @@ impl<I: InternalIterator> Walk<I> {
         }
         let mut found = false;
         if self.source.valid() && self.same_key(key::user_key(self.source.key()), &saved) {
+            // RocksDB counts the entry again: its step to the key before starts here.
+            self.passed(Some(PerfCounter::InternalKeySkippedCount));
             let kind = key::trailer(self.source.key()) as u8;
             self.saved_key.clear();
             self.saved_key.extend_from_slice(key::user_key(self.source.key()));

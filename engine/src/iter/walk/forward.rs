@@ -4,7 +4,7 @@
 use base::Error;
 use base::Pinned;
 use base::iter::InternalIterator;
-use base::key::{self, ValueType, pack};
+use base::key::{self, SequenceNumber, ValueType, pack};
 use base::stats::{Cause, PerfCounter, Step, perf_add};
 
 use super::super::keys::{MIN_TS, has_prefix, is_deletion, seek_key, without_timestamp};
@@ -38,6 +38,8 @@ impl<I: InternalIterator> Walk<I> {
         }
         let mut run = 0u64;
         let mut hidden = 0u64;
+        // True if `saved_key` is the key of the last entry that is too new.
+        let mut is_too_new_saved = false;
         loop {
             if !self.source.valid() {
                 return self.end();
@@ -77,7 +79,9 @@ impl<I: InternalIterator> Walk<I> {
                 } else {
                     self.source.next();
                 }
-                if self.gave_up(PerfCounter::InternalKeySkippedCount) {
+                let counter =
+                    if seen { Some(PerfCounter::InternalKeySkippedCount) } else { self.unseen_counter(seq) };
+                if self.gave_up(counter) {
                     return;
                 }
                 continue;
@@ -86,14 +90,25 @@ impl<I: InternalIterator> Walk<I> {
                 if self.empty.looked && !is_deletion(kind) {
                     self.unseen_here();
                 }
-                run += 1;
+                let user_key = key::user_key(self.source.key());
+                // The run counts the entries of one key: a seek does not skip many keys that are too new.
+                if is_too_new_saved
+                    && self.view.order.compare_without_timestamp(user_key, &self.saved_key).is_eq()
+                {
+                    run += 1;
+                } else {
+                    self.saved_key.clear();
+                    self.saved_key.extend_from_slice(user_key);
+                    (is_too_new_saved, skip_saved) = (true, false);
+                    run = 0;
+                }
                 if run > self.view.max_sequential_skip {
                     run = 0;
                     self.seek_seen_of_current();
                 } else {
                     self.source.next();
                 }
-                if self.gave_up(PerfCounter::InternalRecentSkippedCount) {
+                if self.gave_up(self.unseen_counter(seq)) {
                     return;
                 }
                 continue;
@@ -133,10 +148,11 @@ impl<I: InternalIterator> Walk<I> {
                         self.saved_key.clear();
                         self.saved_key.extend_from_slice(key::user_key(self.source.key()));
                         skip_saved = true;
+                        is_too_new_saved = false;
                         run = 0;
                     }
                     self.source.next();
-                    if self.gave_up(PerfCounter::InternalDeleteSkippedCount) {
+                    if self.gave_up(Some(PerfCounter::InternalDeleteSkippedCount)) {
                         return;
                     }
                 }
@@ -167,12 +183,32 @@ impl<I: InternalIterator> Walk<I> {
                 .is_none_or(|start| order.compare_timestamp(timestamp, start).is_ge())
     }
 
+    /// Returns the counter of an entry that the reader does not see. `None`: only the timestamp hides the entry.
+    #[inline]
+    pub(super) fn unseen_counter(&self, seq: SequenceNumber) -> Option<PerfCounter> {
+        (!self.view.sees(seq)).then_some(PerfCounter::InternalRecentSkippedCount)
+    }
+
+    /// Counts an entry that the walk passes and does not show.
+    #[inline]
+    pub(super) fn passed(&mut self, why: Option<PerfCounter>) {
+        self.skips += 1;
+        if let Some(why) = why {
+            perf_add(why, 1);
+        }
+    }
+
     /// Counts a hidden entry. Returns true if too many entries were hidden: the walk then has an error.
     #[inline]
-    pub(super) fn gave_up(&mut self, why: PerfCounter) -> bool {
+    pub(super) fn gave_up(&mut self, why: Option<PerfCounter>) -> bool {
+        self.passed(why);
+        self.hid_too_many()
+    }
+
+    /// Adds to the number of hidden entries in a row. Returns true if there are too many: the walk then has an error.
+    #[inline]
+    pub(super) fn hid_too_many(&mut self) -> bool {
         self.skipped += 1;
-        self.skips += 1;
-        perf_add(why, 1);
         if self.skipped == HIDDEN_MIN {
             self.empty.step = Some(Step::begin(Cause::Tombstones));
         }
@@ -258,36 +294,33 @@ impl<I: InternalIterator> Walk<I> {
             }
             match ValueType::from_u8(kind) {
                 Some(ValueType::Merge) => operands.push(self.source.pin_value()),
-                Some(ValueType::Value) => {
-                    base = Base::Value(self.source.pin_value());
-                    break;
-                }
+                Some(ValueType::Value) => base = Base::Value(self.source.pin_value()),
                 Some(ValueType::ValuePreferredSeqno) => {
                     match resolve::without_preferred_seq(self.source.pin_value()) {
                         Ok(value) => base = Base::Value(value),
                         Err(error) => return self.fail(error),
                     }
-                    break;
                 }
                 Some(ValueType::WideColumnEntity) => {
                     match self.whole_entity(user_key, self.source.pin_value()) {
                         Ok(entity) => base = Base::Entity(entity),
                         Err(error) => return self.fail(error),
                     }
-                    break;
                 }
-                Some(ValueType::BlobIndex) => {
-                    match self.blob(user_key, self.source.value()) {
-                        Ok(value) => base = Base::Value(value),
-                        Err(error) => return self.fail(error),
-                    }
-                    break;
-                }
+                Some(ValueType::BlobIndex) => match self.blob(user_key, self.source.value()) {
+                    Ok(value) => base = Base::Value(value),
+                    Err(error) => return self.fail(error),
+                },
                 _ if !is_deletion(kind) => return self.fail(resolve::unknown_kind(kind)),
-                _ => break,
+                _ => {}
             }
             self.source.next();
+            if kind != ValueType::Merge as u8 {
+                // The next move does not skip this entry again.
+                break;
+            }
         }
+        perf_add(PerfCounter::InternalMergeCount, operands.len() as u64);
         if !self.source.valid()
             && let Err(error) = self.source.status()
         {
@@ -308,6 +341,7 @@ impl<I: InternalIterator> Walk<I> {
         let how = Merging {
             operator: self.view.merge_operator.as_ref(),
             statistics: self.view.statistics.as_ref(),
+            is_read: true,
         };
         let merged = resolve::merge(how, without_timestamp, base, &mut operands, &mut self.scratch);
         operands.clear();
