@@ -149,7 +149,7 @@ facts! {
     oldest_blob_file_number: u64 => 0;
     thread_id: u64 => env::posix::thread_id();
     job_id: i32 => i.job;
-    triggered_writes_slowdown: Flag => Flag(i.stall == 0);
+    triggered_writes_slowdown: Flag => Flag(i.stall != 2);
     triggered_writes_stop: Flag => Flag(i.stall == 1);
     smallest_seqno: u64 => i.seqs.0;
     largest_seqno: u64 => i.seqs.1;

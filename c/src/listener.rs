@@ -162,7 +162,7 @@ impl Created {
 fn flush_started(started: &FlushStarted) -> rocksdb_flushjobinfo_t {
     let reason = flush_reason(started.reason);
     let (family, job) = (family(&started.family), int(started.job.0));
-    rocksdb_flushjobinfo_t { family, job, reason, stall: 2, ..Default::default() }
+    rocksdb_flushjobinfo_t { family, job, reason, stall: stall_number(started.stall), ..Default::default() }
 }
 
 fn flush_finished(
@@ -200,7 +200,7 @@ fn compaction_started(started: &CompactionStarted) -> rocksdb_compactionjobinfo_
         job: int(started.job.0),
         reason: compaction_reason(started.reason),
         levels: (base_level, int(started.output_level)),
-        level_0_files: int(inputs.iter().filter(|file| file.info.level == 0).count()),
+        level_0_files: int(started.num_l0_files),
         inputs,
         ..Default::default()
     };
@@ -232,7 +232,7 @@ pub(crate) fn compaction_finished(
         error: finished.error.clone(),
         aborted: finished.aborted,
         job: int(finished.job.0),
-        level_0_files: int(inputs.iter().filter(|file| file.info.level == 0).count()),
+        level_0_files: int(finished.lsm_state.first().copied().unwrap_or(0)),
         levels: (int(finished.base_input_level), int(finished.output_level)),
         reason: compaction_reason(finished.reason),
         compression: compression_number(&finished.output_compression),

@@ -6,7 +6,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use base::Result;
+use base::{Error, Result};
 
 use crate::fs::{
     Append, AppendHints, Dir, FileLock, FileSystem, Pattern, RandomRead, ReadHints, ReadRequest,
@@ -164,8 +164,8 @@ pub trait Hook: Send + Sync + fmt::Debug + 'static {
     /// Decides what happens to a call. Runs before the call, on the thread of the caller.
     fn before(&self, call: &Call<'_>) -> Verdict;
 
-    /// Learns the outcome of a call. `ok` is false if the call failed. Default: does nothing.
-    fn after(&self, _call: &Call<'_>, _ok: bool) {}
+    /// Learns the outcome of a call: its error, or `None` after success. Default: does nothing.
+    fn after(&self, _call: &Call<'_>, _error: Option<&Error>) {}
 }
 
 /// A file system with a hook.
@@ -209,12 +209,12 @@ impl<H: Hook> Hooked<H> {
 fn around<T>(hook: &impl Hook, call: Call<'_>, act: impl FnOnce() -> Result<T>) -> Result<T> {
     match hook.before(&call) {
         Verdict::Fail(e) | Verdict::Part(_, Some(e)) => {
-            hook.after(&call, false);
+            hook.after(&call, Some(&e));
             Err(e)
         }
         Verdict::Go | Verdict::Part(_, None) | Verdict::Skip => {
             let outcome = act();
-            hook.after(&call, outcome.is_ok());
+            hook.after(&call, outcome.as_ref().err());
             outcome
         }
     }
@@ -223,16 +223,16 @@ fn around<T>(hook: &impl Hook, call: Call<'_>, act: impl FnOnce() -> Result<T>) 
 fn around_unit(hook: &impl Hook, call: Call<'_>, act: impl FnOnce() -> Result<()>) -> Result<()> {
     match hook.before(&call) {
         Verdict::Fail(e) | Verdict::Part(_, Some(e)) => {
-            hook.after(&call, false);
+            hook.after(&call, Some(&e));
             Err(e)
         }
         Verdict::Skip => {
-            hook.after(&call, true);
+            hook.after(&call, None);
             Ok(())
         }
         Verdict::Go | Verdict::Part(_, None) => {
             let outcome = act();
-            hook.after(&call, outcome.is_ok());
+            hook.after(&call, outcome.as_ref().err());
             outcome
         }
     }
@@ -255,7 +255,7 @@ fn around_read(
         }
     };
     call.bytes = *outcome.as_ref().unwrap_or(&0);
-    hook.after(&call, outcome.is_ok());
+    hook.after(&call, outcome.as_ref().err());
     outcome
 }
 
@@ -475,7 +475,7 @@ impl<H: Hook> Append for Handle<Box<dyn Append>, H> {
             }
         };
         let call = self.call(Op::Append, self.inner.size(), data.len());
-        self.hook.after(&call, outcome.is_ok());
+        self.hook.after(&call, outcome.as_ref().err());
         outcome
     }
 

@@ -54,7 +54,7 @@ impl Hook for TimedHook {
         Verdict::Go
     }
 
-    fn after(&self, call: &Call<'_>, _ok: bool) {
+    fn after(&self, call: &Call<'_>, _error: Option<&base::Error>) {
         if let (Some(start), Some(counter)) = (START.with(Cell::take), counter_of(call.op)) {
             perf_add(counter, start.nanos());
         }

@@ -222,6 +222,11 @@ fn flush_info<'j>(java: Java<'j>, arguments: &mut [Value; 11]) -> Outcome<JObjec
     }
 }
 
+/// Returns true if the level-0 files reach the trigger that slows writes. The trigger that stops writes is not lower.
+fn slows_writes(stall: StallCondition) -> bool {
+    stall != StallCondition::Normal
+}
+
 /// The file and its sequence numbers are not known yet: the number of the file is 0, and the smallest sequence number is the
 /// largest that exists, as in RocksDB.
 fn flush_started<'j>(java: Java<'j>, e: &FlushStarted, dir: &Path) -> Outcome<JObject<'j>> {
@@ -231,8 +236,8 @@ fn flush_started<'j>(java: Java<'j>, e: &FlushStarted, dir: &Path) -> Outcome<JO
         path_text(java, &dir.join("000000.sst"))?,
         Value::long(env::posix::thread_id() as i64),
         Value::int(e.job.0 as i32),
-        Value::bool(false),
-        Value::bool(false),
+        Value::bool(slows_writes(e.stall)),
+        Value::bool(e.stall == StallCondition::Stopped),
         Value::long(MAX_SEQUENCE as i64),
         Value::long(0),
         properties(java, None)?,
@@ -248,7 +253,7 @@ fn flush_finished<'j>(java: Java<'j>, e: &FlushFinished) -> Outcome<JObject<'j>>
         path_text(java, e.path.as_deref().unwrap_or(Path::new("")))?,
         Value::long(env::posix::thread_id() as i64),
         Value::int(e.job.0 as i32),
-        Value::bool(e.stall == StallCondition::Delayed),
+        Value::bool(slows_writes(e.stall)),
         Value::bool(e.stall == StallCondition::Stopped),
         Value::long(e.smallest_seqno as i64),
         Value::long(e.largest_seqno as i64),
@@ -437,14 +442,13 @@ impl Listener for Bound {
             _ => return,
         };
         self.call(event, |java| {
-            let error = (!operation.ok).then(|| Error::new(base::Kind::IoError, "the file operation failed"));
             let arguments = [
                 path_text(java, operation.path)?,
                 Value::long(operation.offset as i64),
                 Value::long(operation.bytes as i64),
                 Value::long(operation.start_nanos as i64),
                 Value::long(operation.nanos as i64),
-                status(java, error.as_ref())?,
+                status(java, operation.error)?,
             ];
             Ok(vec![FILE_INFO.construct(java, &arguments)?.into()])
         });

@@ -43,7 +43,7 @@ pub(super) fn copy_files(t: &CompactionTools<'_>, job: &Job) -> Result<Compacted
             // The copy is incomplete, and no version has it.
             let _ = t.tools.env.fs.unlink(&job.parts.table_path(pending.number, task.output_path_id));
             copies.iter().for_each(|(path, _)| drop(t.tools.env.fs.unlink(path)));
-            finish::failed(t, job, error);
+            finish::failed(t, job, &[], error, start);
         })?;
         edit.deleted.push((level, file.number));
         edit.added.push((task.output_level, Arc::new(copied)));

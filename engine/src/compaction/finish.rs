@@ -12,11 +12,10 @@ use lsm::pick::Reason;
 
 use super::{Compacted, CompactionTools, Job, outputs, piece, sum};
 use crate::commit::Committed;
-use crate::event::{CompactionFinished, CompactionStarted, Event, JobFile, JobStats, Purpose, Subcompaction};
-use crate::options::Temperature;
+use crate::event::{CompactionFinished, CompactionStarted, Event, JobFile, JobStats, Subcompaction};
 use crate::output::{
-    OutputFile, compression_text, created, files_by_level, input_summary, level_summary, live_blob_files,
-    named, rates,
+    OutputFile, compression_text, files_by_level, input_summary, level_summary, live_blob_files, named,
+    rates, track_file,
 };
 use crate::stats::LevelNumbers;
 
@@ -42,6 +41,7 @@ fn start_of(t: &CompactionTools<'_>, job: &Job) -> CompactionStarted {
         family: named(&job.family),
         reason: task.reason.word(),
         inputs: task.inputs.iter().map(|i| (i.level, numbers(&i.files))).collect(),
+        num_l0_files: job.version.level(0).len(),
         output_level: task.output_level,
         score: task.score,
         input_data_size: task.input_bytes(),
@@ -118,9 +118,51 @@ pub(super) fn micros_since(t: &CompactionTools<'_>, start: (u64, u64)) -> (u64, 
     ((clock.now_nanos() - start.0) / 1000, clock.cpu_nanos().saturating_sub(start.1) / 1000)
 }
 
-pub(super) fn failed(t: &CompactionTools<'_>, job: &Job, error: &Error) {
+/// Reports a compaction that failed before its commit, with the counts of what it did. The SST files are deleted, so
+/// the reports name no output. As in RocksDB, the report before the commit comes too, and has no error.
+pub(super) fn failed(
+    t: &CompactionTools<'_>,
+    job: &Job,
+    done: &[piece::Done],
+    error: &Error,
+    start: (u64, u64),
+) {
+    let micros = micros_since(t, start);
+    if t.tools.events.has_listeners() {
+        t.tools.events.emit(&Event::CompactionPreCommit(without_outputs(report(t, job, done, None, micros))));
+    }
+    uncommitted(t, job, error, without_outputs(report(t, job, done, None, micros)));
+}
+
+/// Reports a compaction whose commit failed. The SST files stay, because the record may have reached the disk.
+pub(super) fn commit_failed(
+    t: &CompactionTools<'_>,
+    job: &Job,
+    done: &[piece::Done],
+    error: &Error,
+    start: (u64, u64),
+) {
+    uncommitted(t, job, error, report(t, job, done, None, micros_since(t, start)));
+}
+
+fn uncommitted(t: &CompactionTools<'_>, job: &Job, error: &Error, mut report: CompactionFinished) {
     t.tools.events.warn(format_args!("[{}] [JOB {}] Compaction failed: {error}", job.family.name(), job.id));
-    t.tools.events.emit(&Event::CompactionFinished(report(t, job, &[], Some(error.clone()), (0, 0))));
+    report.aborted = is_abort(error);
+    report.error = Some(error.clone());
+    t.tools.events.emit(&Event::CompactionFinished(report));
+}
+
+fn without_outputs(mut report: CompactionFinished) -> CompactionFinished {
+    report.outputs.clear();
+    for file in report.output_files.drain(..) {
+        report.table_properties.remove(&file.path);
+    }
+    report
+}
+
+/// Returns true for the error of a compaction that `abort_all_compactions` or a cancel flag ended.
+fn is_abort(error: &Error) -> bool {
+    matches!(error.subcode(), Subcode::ManualCompactionPaused | Subcode::CompactionAborted)
 }
 
 pub(super) fn finished(
@@ -130,16 +172,7 @@ pub(super) fn finished(
     start: (u64, u64),
 ) -> Compacted {
     for file in outputs(done) {
-        t.tools.events.info(format_args!(
-            "[{}] [JOB {}] Generated table #{}: {} keys, {} bytes, temperature: {}",
-            job.family.name(),
-            job.id,
-            file.meta.number,
-            file.properties.num_entries,
-            file.meta.size,
-            Temperature::from_number(file.meta.temperature).unwrap_or_default().name()
-        ));
-        created(t.tools, job.id, &job.family, file, Purpose::Compaction);
+        track_file(t.tools, file);
     }
     let micros = micros_since(t, start);
     let event = report(t, job, done, None, micros);
@@ -322,9 +355,7 @@ pub(super) fn report(
     micros: (u64, u64),
 ) -> CompactionFinished {
     let heard = t.tools.events.has_listeners();
-    let aborted = error.as_ref().is_some_and(|error| {
-        matches!(error.subcode(), Subcode::ManualCompactionPaused | Subcode::CompactionAborted)
-    });
+    let aborted = error.as_ref().is_some_and(is_abort);
     let (stats, records) = sum(done);
     let version = job.family.state().version.clone();
     CompactionFinished {

@@ -180,17 +180,19 @@ fn merge(t: &CompactionTools<'_>, job: &Job, tracked: Option<&RunningOperation>)
     let start = (t.tools.env.clock.now_nanos(), t.tools.env.clock.cpu_nanos());
     set_stage(Stage::CompactionPrepare);
     finish::started(t, job);
-    let ranges = subcompactions(t, job)?;
+    let ranges = subcompactions(t, job).inspect_err(|error| finish::failed(t, job, &[], error, start))?;
     base::invariant!(!ranges.is_empty(), "a compaction has no subcompaction");
-    let results: Vec<Mutex<Option<Result<piece::Done>>>> = ranges.iter().map(|_| Mutex::new(None)).collect();
+    let results: Vec<Mutex<Option<(piece::Done, Result<()>)>>> =
+        ranges.iter().map(|_| Mutex::new(None)).collect();
     set_stage(Stage::CompactionRun);
     let run_one = |index: usize| {
         let _entered = tracked.map(RunningOperation::enter);
         set_stage(Stage::CompactionProcessKv);
         finish::subcompaction(t, job, index, None);
-        let done = piece::run(t, job, &ranges[index]);
-        finish::subcompaction(t, job, index, Some(done.as_ref().err().cloned()));
-        *results[index].lock() = Some(done);
+        let mut done = piece::Done::default();
+        let ended = piece::run(t, job, &ranges[index], &mut done);
+        finish::subcompaction(t, job, index, Some(ended.as_ref().err().cloned()));
+        *results[index].lock() = Some((done, ended));
     };
     match ranges.len() {
         1 => run_one(0),
@@ -205,8 +207,10 @@ fn merge(t: &CompactionTools<'_>, job: &Job, tracked: Option<&RunningOperation>)
     let mut failed = None;
     for result in results {
         match result.into_inner() {
-            Some(Ok(piece)) => done.push(piece),
-            Some(Err(error)) => failed = failed.or(Some(error)),
+            Some((piece, ended)) => {
+                done.push(piece);
+                failed = failed.or(ended.err());
+            }
             None => failed = failed.or_else(|| Some(Error::aborted("a subcompaction did not run"))),
         }
     }
@@ -220,7 +224,7 @@ fn merge(t: &CompactionTools<'_>, job: &Job, tracked: Option<&RunningOperation>)
     let failed = failed.and_then(|()| finish::check_space(t, &done));
     if let Err(error) = failed {
         remove(t, &done);
-        finish::failed(t, job, &error);
+        finish::failed(t, job, &done, &error, start);
         return Err(error);
     }
     // The job may have dropped entries that a decided transaction hides. The decision must be durable before the
@@ -231,14 +235,15 @@ fn merge(t: &CompactionTools<'_>, job: &Job, tracked: Option<&RunningOperation>)
     };
     if let Err(error) = decided {
         remove(t, &done);
-        finish::failed(t, job, &error);
+        finish::failed(t, job, &done, &error, start);
         return Err(error);
     }
     set_stage(Stage::CompactionInstall);
     finish::pre_commit(t, job, &done, start);
     let outputs_of_job = outputs(&done).map(|file| (job.task.output_level, &*file.meta));
     t.output_tables.open_before_commit(&job.parts, outputs_of_job);
-    let committed = commit(t, job, &done)?;
+    let committed =
+        commit(t, job, &done).inspect_err(|error| finish::commit_failed(t, job, &done, error, start))?;
     let out = finish::finished(t, job, &done, start);
     Ok(Compacted { committed: Some(committed), ..out })
 }

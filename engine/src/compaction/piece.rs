@@ -26,7 +26,8 @@ use crate::source::read_ahead::BlobsAhead;
 use crate::source::{BlobContext, LevelIter, Source};
 use crate::sync::{Arc, AtomicU64, Ordering};
 
-/// The result of a subcompaction.
+/// The result of a subcompaction. After an error, the counts up to the error, without output files.
+#[derive(Default)]
 pub struct Done {
     pub outputs: Outputs,
     pub stats: CompactionIterStats,
@@ -63,8 +64,8 @@ pub fn read_ctx(t: &CompactionTools<'_>) -> ReadCtx {
 /// Runs one subcompaction: merges the inputs in the key range and writes the output files. Commits nothing.
 ///
 /// # Errors
-/// An error of reading the inputs or of writing the outputs.
-pub fn run(t: &CompactionTools<'_>, job: &Job, range: &SubcompactionRange) -> Result<Done> {
+/// An error of reading the inputs or of writing the outputs. `done` then has the counts up to the error.
+pub fn run(t: &CompactionTools<'_>, job: &Job, range: &SubcompactionRange, done: &mut Done) -> Result<()> {
     let task = &job.task;
     let order = job.parts.internal_order();
     base::invariant!(
@@ -125,15 +126,13 @@ pub fn run(t: &CompactionTools<'_>, job: &Job, range: &SubcompactionRange) -> Re
         &mut |start, end| below.range_not_exists(start, end),
     );
     t.tools.stats.count_compaction_iter(&compaction_iter.stats);
-    let outputs = written?;
     let rows = compaction_iter.input().input();
-    Ok(Done {
-        outputs,
-        stats: compaction_iter.stats,
-        comparisons: rows.input().input().stats.comparisons,
-        blob_flow: rows.flow().cloned().unwrap_or_default(),
-        blob_bytes_read: blob_bytes_read.load(Ordering::Relaxed),
-    })
+    done.comparisons = rows.input().input().stats.comparisons;
+    done.blob_flow = rows.flow().cloned().unwrap_or_default();
+    done.blob_bytes_read = blob_bytes_read.load(Ordering::Relaxed);
+    done.stats = compaction_iter.stats;
+    done.outputs = written?;
+    Ok(())
 }
 
 /// Returns the reader of values in blob files for a compaction: it verifies checksums and does not fill the blob

@@ -7,6 +7,7 @@ use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
+use base::Error;
 use env::hook::{Call, Hook, Hooked, Op, Verdict};
 use env::{Clock, FileSystem};
 
@@ -28,8 +29,8 @@ pub struct FileOperation<'a> {
     pub start_nanos: u64,
     /// The duration of the operation, in nanoseconds.
     pub nanos: u64,
-    /// False if the operation failed.
-    pub ok: bool,
+    /// The error of the operation. `None` after success.
+    pub error: Option<&'a Error>,
 }
 
 /// Returns a file system that reports its operations to the listeners that watch file operations. Returns `fs` itself if no
@@ -74,7 +75,7 @@ impl Hook for FileWatch {
         Verdict::Go
     }
 
-    fn after(&self, call: &Call<'_>, ok: bool) {
+    fn after(&self, call: &Call<'_>, error: Option<&Error>) {
         let began = BEGAN.try_with(|began| began.borrow_mut().pop()).ok().flatten();
         let reported = matches!(
             call.op,
@@ -92,7 +93,7 @@ impl Hook for FileWatch {
             bytes: call.bytes,
             start_nanos,
             nanos: now.saturating_sub(start_nanos),
-            ok,
+            error,
         };
         for listener in &self.listeners {
             // The file operation has its result; a panic of the listener does not change the result.

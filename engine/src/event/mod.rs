@@ -66,7 +66,7 @@ pub trait Listener: Send + Sync {
     fn on_slow_operation(&self, _operation: &SlowOperation) {}
 
     /// Receives a file operation that has ended. The engine may hold locks: this call must be short, and must not call
-    /// the database. RocksDB: `OnFileReadFinish` and six more.
+    /// the database. RocksDB: `OnFileReadFinish` and six more; with an error, `OnIOError` too.
     fn on_file_io(&self, _operation: &FileOperation<'_>) {}
 }
 

@@ -143,11 +143,12 @@ pub enum Event {
     SubcompactionStarted(Subcompaction),
     /// A subcompaction has ended, on the thread of the subcompaction.
     SubcompactionFinished(Subcompaction),
-    /// A compaction has written its SST files and will commit next. `lsm_state` is the state before the commit.
+    /// A compaction has written its SST files and will commit next, or it has failed. `lsm_state` is the state before the
+    /// commit. After a failure, the report names no output, and only `CompactionFinished` has the error.
     CompactionPreCommit(CompactionFinished),
     /// A compaction has ended, with success or with an error.
     CompactionFinished(CompactionFinished),
-    /// A new SST file is created.
+    /// A new SST file is created. Each start has one [`Event::TableCreated`], also after an error.
     TableCreationStarted {
         job: JobId,
         family: Named,
@@ -155,7 +156,8 @@ pub enum Event {
         path: PathBuf,
         purpose: Purpose,
     },
-    /// An SST file was written, or its writing failed.
+    /// An SST file was written, or its writing failed. A flush that keeps no entry, and a compaction that keeps no range
+    /// tombstone and no entry, report a file that is not kept: the error is Aborted.
     TableCreated(TableCreated),
     /// A new blob file is created.
     BlobCreationStarted {
@@ -321,6 +323,8 @@ pub struct FlushStarted {
     /// The number of range tombstones.
     pub num_range_deletes: u64,
     pub reason: FlushReason,
+    /// The stall that the number of level-0 files alone causes.
+    pub stall: StallCondition,
 }
 
 /// A flush is committed. It wrote an SST file, or it dropped all entries of the memtables.
@@ -419,6 +423,8 @@ pub struct CompactionStarted {
     pub reason: &'static str,
     /// Level and file numbers.
     pub inputs: Vec<(usize, Vec<u64>)>,
+    /// The number of level-0 files in the version that the compaction reads.
+    pub num_l0_files: usize,
     pub output_level: usize,
     /// The score of the level at the pick. 1 or more makes a compaction due.
     pub score: f64,
@@ -518,6 +524,7 @@ pub struct ExternalFileIngested {
 pub struct TableCreated {
     pub job: JobId,
     pub family: Named,
+    /// `(nil)` if a flush failed, or if the file is not kept because it is empty.
     pub path: PathBuf,
     pub number: FileNumber,
     /// The job that wrote the SST file.

@@ -19,8 +19,8 @@ use crate::commit::{Change, Committed, Committer};
 use crate::event::{Event, FlushFinished, FlushReason, FlushStarted, StallCondition};
 use crate::family::{Family, FamilySet, FlushPick};
 use crate::output::{
-    JobTools, OutputFile, Purpose, compression_text, created, files_by_level, flush_compression,
-    level_summary, live_blob_files, named, write_memtables,
+    JobTools, OutputFile, Purpose, compression_text, files_by_level, flush_compression, level_summary,
+    live_blob_files, named, track_file, write_memtables,
 };
 use crate::source::TableCache;
 use crate::stats::LevelNumbers;
@@ -217,7 +217,7 @@ fn write_and_commit(
             ..LevelNumbers::default()
         };
         for file in &part.files {
-            created(t.tools, job, &part.family, file, Purpose::Flush);
+            track_file(t.tools, file);
         }
     }
     if !parts.iter().all(|part| (t.turn)(&part.family, &part.pick)) {
@@ -322,6 +322,7 @@ fn started(t: &FlushTools<'_>, job: JobId, part: &Part, reason: FlushReason) {
         memory_usage: part.pick.memtables.iter().map(|m| m.mem.memory_used() as u64).sum(),
         num_range_deletes: counts.iter().map(|c| c.range_deletes).sum(),
         reason,
+        stall: stall_of(part.family.state().version.level(0).len(), &part.family.parts().pick),
     };
     count_start(t.tools, &event);
     t.tools.events.emit(&Event::FlushStarted(event));
@@ -369,7 +370,7 @@ fn finished(tools: &JobTools, job: JobId, part: &Part, reason: FlushReason) {
     tools.events.logger().flush();
 }
 
-/// Returns whether the level-0 files after a flush slow or stop writes. RocksDB's `NotifyOnFlushCompleted` compares the
+/// Returns whether the level-0 files before or after a flush slow or stop writes. RocksDB's `NotifyOnFlushCompleted` compares the
 /// same numbers, also with `disable_auto_compactions`.
 fn stall_of(num_l0_files: usize, options: &lsm::pick::Options) -> StallCondition {
     let reaches = |trigger: i32| i64::try_from(num_l0_files).is_ok_and(|files| files >= i64::from(trigger));

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use base::ids::JobId;
 use base::iter::InternalIterator;
 use base::stats::HistogramKind;
-use base::{FamilyId, FileNumber, Level, Result};
+use base::{Error, FamilyId, FileNumber, Level, Result};
 use compress::{Compression, CompressionOptions};
 use env::fs::ReadHints;
 use env::rate::{IoPriority, RateLimiter};
@@ -24,9 +24,9 @@ use table::sst::writer::{WarmCache, WriterOptions};
 use table::sst::{BlockWarmer, OpenOptions, ReadCtx};
 use table::unique_id::UniqueId;
 
-use super::{BlobPolicy, FlushPriority, OutputBlob};
+use super::{BlobPolicy, FlushPriority, OutputBlob, announce};
+use crate::event::Events;
 pub use crate::event::Purpose;
-use crate::event::{Event, Events, Named};
 use crate::family::Parts;
 use crate::files::{Numbers, Pending};
 use crate::stats::Stats;
@@ -167,28 +167,25 @@ impl OpenFile {
     /// An error of creating the file or of beginning the table.
     pub fn create(s: &OutputSettings) -> Result<Self> {
         let pending = s.numbers.take_pending();
-        let path = s.parts.table_path(pending.number, s.path_id);
+        let number = pending.number;
+        let path = s.parts.table_path(number, s.path_id);
         let hints = AppendHints {
             direct: s.direct,
             preallocate_bytes: s.preallocate_bytes,
             ..AppendHints::default()
         };
-        if let Some((events, job)) = s.events.as_ref().filter(|(events, _)| events.has_listeners()) {
-            events.emit(&Event::TableCreationStarted {
-                job: *job,
-                family: Named { id: s.family, name: s.family_name.clone() },
-                number: pending.number,
-                path: path.clone(),
-                purpose: s.purpose,
-            });
-        }
-        let file = s.env.fs.create_new(&path, &hints)?;
+        announce::begun(s, number, &path);
+        Self::begin(s, pending, &path, &hints).inspect_err(|error| announce::failed(s, number, &path, error))
+    }
+
+    fn begin(s: &OutputSettings, pending: Pending, path: &Path, hints: &AppendHints) -> Result<Self> {
+        let file = s.env.fs.create_new(path, hints)?;
         let created_s = s.env.clock.now_seconds();
         let writer = AnyWriter::new(
             FileWriter::new(file, s.file_options()),
             writer_options(s, pending.number.0, created_s),
         )
-        .map_err(|e| e.doing("beginning a table").file(&path))?;
+        .map_err(|e| e.doing("beginning a table").file(path))?;
         Ok(OpenFile {
             writer,
             pending,
@@ -284,12 +281,26 @@ impl OpenFile {
         }
     }
 
-    /// Ends the table, syncs and closes the file, and verifies the file if the options ask for it. Deletes the
-    /// file after an error.
+    /// Ends the table, syncs and closes the file, and verifies the file if the options ask for it. Calls the listeners.
+    /// Deletes the file after an error.
     ///
     /// # Errors
     /// An error of writing or of syncing. Corruption if the written file does not verify.
     pub fn finish(self, s: &OutputSettings) -> Result<OutputFile> {
+        let number = self.pending.number;
+        match self.complete(s) {
+            Ok(file) => {
+                announce::finished(s, &file);
+                Ok(file)
+            }
+            Err(error) => {
+                announce::failed(s, number, &s.parts.table_path(number, s.path_id), &error);
+                Err(error)
+            }
+        }
+    }
+
+    fn complete(self, s: &OutputSettings) -> Result<OutputFile> {
         let path = s.parts.table_path(self.pending.number, s.path_id);
         let order = self.writer.order().clone();
         let done = self.writer.finish().and_then(|(table, mut file)| {
@@ -410,11 +421,15 @@ impl OpenFile {
         })
     }
 
-    /// Deletes the incomplete file. An error of the deletion is ignored: a sweep deletes the file later.
-    pub fn abandon(self, s: &OutputSettings) {
+    /// Deletes the incomplete file, and calls the listeners. An error of the deletion is ignored: a sweep deletes the
+    /// file later.
+    pub fn abandon(self, s: &OutputSettings, error: &Error) {
+        let number = self.pending.number;
+        let path = s.parts.table_path(number, s.path_id);
         drop(self.writer.abandon());
         // The file is incomplete, and no version has it.
-        let _ = s.env.fs.unlink(&s.parts.table_path(self.pending.number, s.path_id));
+        let _ = s.env.fs.unlink(&path);
+        announce::failed(s, number, &path, error);
     }
 }
 

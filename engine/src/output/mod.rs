@@ -7,6 +7,7 @@
 //! Each file is synced when it is finished. The directories are synced once, at the end. After an error, the
 //! unfinished file and the finished files of the run are deleted, because no version names them.
 
+mod announce;
 mod blobs;
 mod file;
 mod flush_priority;
@@ -24,7 +25,7 @@ pub use flush_priority::FlushPriority;
 pub use memtables::{flush_compression, write_memtables};
 pub use rewrite::Rewrite;
 pub use summary::{files_by_level, input_summary, level_summary, live_blob_files, rates};
-pub use tools::{JobTools, compression_text, created, edit_of, forget_spares, named};
+pub use tools::{JobTools, compression_text, edit_of, forget_spares, named, track_file};
 
 use std::collections::BTreeSet;
 
@@ -76,8 +77,11 @@ pub fn write_all<I: InternalIterator, B: Below>(
     drop_obsolete: &mut dyn FnMut(&[u8], &[u8]) -> bool,
 ) -> Result<Outputs> {
     let blobs = BlobOutput::new(settings, collection);
-    let mut run = Run { settings, range, done: Outputs::default(), open: None, blobs };
+    let mut run = Run { settings, range, done: Outputs::default(), open: None, is_announced: false, blobs };
     let written = run.rows(rows, cutter.as_mut(), drop_obsolete).and_then(|()| run.sync_dirs());
+    if settings.is_flush && !run.is_announced {
+        announce::no_file(settings, written.as_ref().err());
+    }
     match written {
         Ok(()) => {
             base::invariant!(run.open.is_none(), "an output file is open after the last entry");
@@ -90,7 +94,7 @@ pub fn write_all<I: InternalIterator, B: Below>(
         }
         Err(error) => {
             if let Some(open) = run.open.take() {
-                open.abandon(settings);
+                open.abandon(settings, &error);
             }
             run.blobs.abandon();
             run.done.files.iter().for_each(|file| file.remove(&settings.env));
@@ -104,6 +108,8 @@ struct Run<'a> {
     range: &'a SubcompactionRange,
     done: Outputs,
     open: Option<OpenFile>,
+    /// True if the listeners were told of a file.
+    is_announced: bool,
     blobs: BlobOutput<'a>,
 }
 
@@ -150,7 +156,10 @@ impl Run<'_> {
             }
             let open = match &mut self.open {
                 Some(open) => open,
-                None => self.open.insert(OpenFile::create(self.settings)?),
+                None => {
+                    self.is_announced = true;
+                    self.open.insert(OpenFile::create(self.settings)?)
+                }
             };
             let (key, value) = self.blobs.convert(rows.key(), rows.value())?;
             open.add(key, value)?;
@@ -181,9 +190,16 @@ impl Run<'_> {
             if !ranges.tombstones.is_empty() {
                 let open = match &mut self.open {
                     Some(open) => open,
-                    None => self.open.insert(OpenFile::create(self.settings)?),
+                    None => {
+                        self.is_announced = true;
+                        self.open.insert(OpenFile::create(self.settings)?)
+                    }
                 };
                 open.add_tombstones(&ranges)?;
+            } else if next.is_none() && !self.is_announced {
+                // RocksDB makes a file for the range tombstones, and keeps none.
+                self.is_announced = true;
+                announce::no_file(self.settings, None);
             }
         }
         if let Some(open) = self.open.take() {

@@ -1,6 +1,6 @@
 //! Writes one SST file with exactly the given entries: it merges, drops and splits nothing.
 
-use base::{Result, key};
+use base::{Error, Result, key};
 use lsm::range_del::{OutputTombstone, OutputTombstones};
 
 use super::file::OpenFile;
@@ -59,6 +59,6 @@ impl<'a> Rewrite<'a> {
 
     /// Deletes the unfinished file.
     pub fn abandon(self) {
-        self.open.abandon(self.settings);
+        self.open.abandon(self.settings, &Error::aborted("the SST file is not kept"));
     }
 }

@@ -10,7 +10,7 @@ use format::proof::OptionsExtent;
 use lsm::version::Edit;
 
 use super::{BlobPolicy, FlushPriority, OutputFile, OutputSettings, Purpose};
-use crate::event::{Event, Events, Named, TableCreated};
+use crate::event::{Events, Named};
 use crate::family::{Family, Parts};
 use crate::files::{Numbers, Paths};
 use crate::options::DbOptions;
@@ -242,27 +242,11 @@ pub fn named(family: &Family) -> Named {
     Named { id: family.id(), name: family.name().to_string() }
 }
 
-/// Reports a new SST file to the SST file manager and to the listeners.
-pub fn created(tools: &JobTools, job: JobId, family: &Family, file: &OutputFile, purpose: Purpose) {
-    let meta = &file.meta;
+/// Reports a new SST file to the SST file manager.
+pub fn track_file(tools: &JobTools, file: &OutputFile) {
     if let Some(manager) = &tools.options.load().sst_file_manager {
-        manager.on_add(&file.path, meta.size);
+        manager.on_add(&file.path, file.meta.size);
     }
-    tools.events.emit(&Event::TableCreated(TableCreated {
-        job,
-        family: named(family),
-        path: file.path.clone(),
-        number: meta.number,
-        purpose,
-        file_size: meta.size,
-        file_checksum: meta.file_checksum.clone(),
-        file_checksum_func_name: meta.file_checksum_func_name.clone(),
-        smallest_seqno: meta.smallest_seq,
-        largest_seqno: meta.largest_seq,
-        oldest_blob_file: meta.oldest_blob_file,
-        properties: Some(file.properties.clone()),
-        error: None,
-    }));
 }
 
 /// Frees the spare block buffers of this thread: see [`JobTools::forget_spares`].

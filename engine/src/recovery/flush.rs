@@ -3,7 +3,7 @@
 use base::Result;
 
 use crate::family::Family;
-use crate::output::{JobTools, OutputFile, Purpose, created, write_memtables};
+use crate::output::{JobTools, OutputFile, Purpose, track_file, write_memtables};
 use crate::sync::Arc;
 
 /// Writes the memtable of a column family to SST files, and puts an empty memtable in its place. No version has
@@ -39,7 +39,7 @@ pub fn flush_family(
     drop(state);
     drop(old);
     for file in &written.files {
-        created(tools, job, family, file, Purpose::Open);
+        track_file(tools, file);
     }
     Ok(written.files)
 }

@@ -12,6 +12,7 @@ mod directories;
 mod dropped;
 mod durable;
 mod features;
+mod file_events;
 mod flush_listeners;
 mod flushes;
 mod foreign;

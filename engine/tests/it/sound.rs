@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::{Arc, OnceLock, Weak};
 
-use base::FileNumber;
+use base::{Error, FileNumber};
 use env::Env;
 use env::hook::{Call, Hook, Hooked, Op, Verdict};
 use env::memory::Survivors;
@@ -135,8 +135,8 @@ impl Hook for TwoFlushes {
         Verdict::Go
     }
 
-    fn after(&self, call: &Call<'_>, ok: bool) {
-        if call.op == Op::SyncDir && ok {
+    fn after(&self, call: &Call<'_>, error: Option<&Error>) {
+        if call.op == Op::SyncDir && error.is_none() {
             let _ = self.names_durable.set(());
         }
     }

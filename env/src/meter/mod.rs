@@ -126,10 +126,10 @@ impl Hook for MeterHook {
         Verdict::Go
     }
 
-    fn after(&self, call: &Call<'_>, ok: bool) {
+    fn after(&self, call: &Call<'_>, error: Option<&base::Error>) {
         let cell = &self.cells[FileKind::of(call.path) as usize][call.op as usize];
         cell.calls.fetch_add(1, Ordering::Relaxed);
-        if ok {
+        if error.is_none() {
             cell.bytes.fetch_add(call.bytes as u64, Ordering::Relaxed);
         } else {
             cell.failed.fetch_add(1, Ordering::Relaxed);

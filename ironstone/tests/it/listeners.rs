@@ -43,7 +43,7 @@ impl Listener for Notes {
         if operation.path.extension().is_some_and(|extension| extension == "log") {
             self.appended.fetch_add(operation.bytes as u64, Ordering::Relaxed);
         }
-        self.failed.fetch_add(u64::from(!operation.ok), Ordering::Relaxed);
+        self.failed.fetch_add(u64::from(operation.error.is_some()), Ordering::Relaxed);
     }
 }
 

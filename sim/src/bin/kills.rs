@@ -145,7 +145,7 @@ impl Hook for Killer {
         }
     }
 
-    fn after(&self, call: &Call<'_>, _ok: bool) {
+    fn after(&self, call: &Call<'_>, _error: Option<&base::Error>) {
         if call.op.is_write() && self.armed.load(Ordering::SeqCst) {
             die();
         }

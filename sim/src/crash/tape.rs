@@ -115,7 +115,8 @@ impl Hook for Tape {
         Verdict::Go
     }
 
-    fn after(&self, call: &Call<'_>, ok: bool) {
+    fn after(&self, call: &Call<'_>, error: Option<&base::Error>) {
+        let ok = error.is_none();
         self.hear(call, ok);
         if call.op != Op::Append {
             return;

@@ -241,7 +241,8 @@ impl Hook for Watch {
         }
     }
 
-    fn after(&self, call: &Call<'_>, ok: bool) {
+    fn after(&self, call: &Call<'_>, error: Option<&Error>) {
+        let ok = error.is_none();
         self.heard.store(call_hash(call, ok, self.heard()), Ordering::Relaxed);
         if self.keep
             && ok

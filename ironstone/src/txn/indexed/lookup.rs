@@ -83,7 +83,7 @@ fn merge(family: Option<&Family>, key: &[u8], base: Base, mut operands: Vec<Pinn
     if operator.is_none() {
         return Err(Error::invalid_argument("Merge operator must be set for column family"));
     }
-    let how = Merging { operator, statistics: None };
+    let how = Merging { operator, statistics: None, is_read: false };
     resolve::merge(how, key, base, &mut operands, &mut Scratch::default())
 }
 
