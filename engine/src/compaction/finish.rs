@@ -118,7 +118,7 @@ pub(super) fn micros_since(t: &CompactionTools<'_>, start: (u64, u64)) -> (u64, 
     ((clock.now_nanos() - start.0) / 1000, clock.cpu_nanos().saturating_sub(start.1) / 1000)
 }
 
-/// Reports a compaction that failed before its commit, with the counts of what it did. The SST files are deleted, so
+/// Reports a compaction that failed before its commit, with its counts up to the error. The SST files are deleted, so
 /// the reports name no output. As in RocksDB, the report before the commit comes too, and has no error.
 pub(super) fn failed(
     t: &CompactionTools<'_>,

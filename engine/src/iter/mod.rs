@@ -25,7 +25,7 @@ pub use context::IteratorContext;
 pub use versions::Versions;
 pub(crate) use view::View;
 pub(crate) use walk::Walk;
-use walk::internal_key;
+use walk::{internal_key, will_leave_entry};
 
 use base::key::MAX_SEQUENCE;
 use base::stats::{OperationKind, PerfCounter, PerfLevel, Ticker, begin_operation, perf_timing};
@@ -288,7 +288,7 @@ impl Iter {
     /// Does a move that is counted, timed, or made by a tailing iterator.
     #[inline(never)]
     fn step_counted(&mut self, step: Step) {
-        let leaves_entry = matches!(step, Step::Next) && self.walk.will_leave_entry();
+        let leaves_entry = matches!(step, Step::Next) && will_leave_entry(&self.walk);
         if self.options.tailing && matches!(step, Step::Next) && self.has_newer_entries() {
             self.next_among_newer();
         } else if perf_timing(PerfLevel::EnableTimeExceptForMutex) {

@@ -2,7 +2,7 @@
 
 use base::Order;
 use base::key::SequenceNumber;
-use base::stats::Statistics;
+use base::stats::{PerfCounter, Statistics};
 use lsm::merge::MergeOperator;
 
 use crate::sequence::Visibility;
@@ -47,5 +47,16 @@ impl View {
     #[inline]
     pub fn sees(&self, seq: SequenceNumber) -> bool {
         seq <= self.seq && self.visibility.as_ref().is_none_or(|visibility| visibility.sees(seq))
+    }
+
+    /// Returns the counter of an entry that the reader does not see. `None`: only the timestamp hides the entry.
+    #[inline]
+    pub fn unseen_counter(&self, seq: SequenceNumber) -> Option<PerfCounter> {
+        (!self.sees(seq)).then_some(PerfCounter::InternalRecentSkippedCount)
+    }
+
+    /// Returns true if the reader sees every entry of a key that is older than an entry it sees.
+    pub fn hides_only_newer(&self) -> bool {
+        self.order.timestamp_size() == 0 && self.visibility.is_none()
     }
 }

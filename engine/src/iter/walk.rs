@@ -418,12 +418,6 @@ impl<I: InternalIterator> Walk<I> {
         self.backward();
     }
 
-    /// Returns true if the next move forward steps over the shown entry.
-    #[inline]
-    pub fn will_leave_entry(&self) -> bool {
-        self.valid && self.place == Place::Source && self.direction == Direction::Forward
-    }
-
     /// Moves to the next key. Does nothing if the walk is not valid.
     #[inline]
     pub fn next(&mut self) {
@@ -509,7 +503,7 @@ impl<I: InternalIterator> Walk<I> {
             self.saved_key.clear();
             self.saved_key.extend_from_slice(key::user_key(self.source.key()));
             // The shown entry is one that the walk passes.
-            self.passed(Some(PerfCounter::InternalKeySkippedCount));
+            forward::passed(self, Some(PerfCounter::InternalKeySkippedCount));
         } else if self.view.may_miss_prefixes || !self.source.valid() {
             // The source has read past a merge: as in `turn_forward`.
             self.reseeks += 1;
@@ -545,6 +539,12 @@ impl<I: InternalIterator> Walk<I> {
         self.valid = false;
         self.error = Some(error);
     }
+}
+
+/// Returns true if the next move forward steps over the shown entry.
+#[inline]
+pub fn will_leave_entry<I>(walk: &Walk<I>) -> bool {
+    walk.valid && walk.place == Place::Source && walk.direction == Direction::Forward
 }
 
 /// Returns sequence number and value type of the shown entry. The walk must be valid.

@@ -7,6 +7,7 @@ use base::key::{self, SequenceNumber, ValueType, pack};
 use base::stats::{PerfCounter, perf_add};
 
 use super::super::keys::{MAX_TS, has_prefix, is_deletion, seek_key, without_timestamp};
+use super::forward::{hid_too_many, passed};
 use super::{Place, Walk};
 use crate::family::empty_ranges::Toward;
 use crate::source::resolve::{self, Base};
@@ -89,7 +90,7 @@ impl<I: InternalIterator> Walk<I> {
                     return;
                 }
                 Ok(false) => {
-                    if self.hid_too_many() {
+                    if hid_too_many(self) {
                         return;
                     }
                 }
@@ -116,14 +117,14 @@ impl<I: InternalIterator> Walk<I> {
                 break;
             }
             let seen = self.view.sees(seq) && (self.timestamp_size == 0 || self.is_in_time(user_key));
-            match self.pass(seq, kind, seen, &mut runs) {
+            match pass(self, (seq, kind, seen), &mut runs) {
                 Passed::Seen => {}
                 Passed::Unseen => {
                     self.source.prev();
                     continue;
                 }
                 Passed::OnlyNewerLeft => {
-                    self.seek_before_saved();
+                    seek_before_saved(self);
                     break;
                 }
                 Passed::TooMany => {
@@ -204,57 +205,6 @@ impl<I: InternalIterator> Walk<I> {
         }
     }
 
-    /// Counts an entry of `saved_key`. Returns how the walk continues.
-    #[inline]
-    fn pass(&mut self, seq: SequenceNumber, kind: u8, seen: bool, runs: &mut Runs) -> Passed {
-        if seen {
-            runs.seen += 1;
-        } else {
-            runs.unseen += 1;
-        }
-        let only_newer = self.hides_only_newer();
-        let run = match (only_newer, seen) {
-            (true, true) => runs.seen,
-            (true, false) => runs.unseen,
-            (false, _) => runs.seen + runs.unseen,
-        };
-        let is_too_many = run > self.view.max_sequential_skip;
-        self.passed(match (seen, is_too_many) {
-            (true, false) => Some(PerfCounter::InternalKeySkippedCount),
-            (true, true) => None,
-            (false, _) => self.unseen_counter(seq),
-        });
-        if !seen && self.empty.looked && !is_deletion(kind) {
-            self.unseen_here();
-        }
-        match (seen, is_too_many) {
-            (true, false) => Passed::Seen,
-            (false, false) => Passed::Unseen,
-            (false, true) if only_newer => Passed::OnlyNewerLeft,
-            (_, true) => Passed::TooMany,
-        }
-    }
-
-    /// Returns true if the reader sees every entry of a key that is older than an entry it sees.
-    fn hides_only_newer(&self) -> bool {
-        self.timestamp_size == 0 && self.view.visibility.is_none()
-    }
-
-    /// Moves the source before all entries of `saved_key`, in place of many steps over entries that are too new.
-    #[cold]
-    fn seek_before_saved(&mut self) {
-        self.reseeks += 1;
-        let saved = std::mem::take(&mut self.saved_key);
-        if self.empty.looked {
-            // The seek may skip live entries.
-            self.unseen_at(&saved);
-        }
-        let bare_key = without_timestamp(&saved, self.timestamp_size);
-        seek_key(&mut self.seek_key, bare_key, self.timestamp_size, u64::MAX, MAX_TS);
-        self.source.seek_total_for_prev(&self.seek_key);
-        self.saved_key = saved;
-    }
-
     /// Does the work of `newest_seen_backward` for a key with many entries: seeks the newest visible entry, reads
     /// from there forward, and moves before the key.
     #[cold]
@@ -287,7 +237,7 @@ impl<I: InternalIterator> Walk<I> {
         let mut found = false;
         if self.source.valid() && self.same_key(key::user_key(self.source.key()), &saved) {
             // RocksDB counts the entry again: its step to the key before starts here.
-            self.passed(Some(PerfCounter::InternalKeySkippedCount));
+            passed(self, Some(PerfCounter::InternalKeySkippedCount));
             let kind = key::trailer(self.source.key()) as u8;
             self.saved_key.clear();
             self.saved_key.extend_from_slice(key::user_key(self.source.key()));
@@ -353,4 +303,57 @@ impl<I: InternalIterator> Walk<I> {
             None => Ok(()),
         }
     }
+}
+
+/// Counts an entry of `saved_key`. Returns how the walk continues.
+#[inline]
+fn pass<I: InternalIterator>(
+    walk: &mut Walk<I>,
+    (seq, kind, seen): (SequenceNumber, u8, bool),
+    runs: &mut Runs,
+) -> Passed {
+    if seen {
+        runs.seen += 1;
+    } else {
+        runs.unseen += 1;
+    }
+    let only_newer = walk.view.hides_only_newer();
+    let run = match (only_newer, seen) {
+        (true, true) => runs.seen,
+        (true, false) => runs.unseen,
+        (false, _) => runs.seen + runs.unseen,
+    };
+    let is_too_many = run > walk.view.max_sequential_skip;
+    passed(
+        walk,
+        match (seen, is_too_many) {
+            (true, false) => Some(PerfCounter::InternalKeySkippedCount),
+            (true, true) => None,
+            (false, _) => walk.view.unseen_counter(seq),
+        },
+    );
+    if !seen && walk.empty.looked && !is_deletion(kind) {
+        walk.unseen_here();
+    }
+    match (seen, is_too_many) {
+        (true, false) => Passed::Seen,
+        (false, false) => Passed::Unseen,
+        (false, true) if only_newer => Passed::OnlyNewerLeft,
+        (_, true) => Passed::TooMany,
+    }
+}
+
+/// Moves the source before all entries of `saved_key`, in place of many steps over entries that are too new.
+#[cold]
+fn seek_before_saved<I: InternalIterator>(walk: &mut Walk<I>) {
+    walk.reseeks += 1;
+    let saved = std::mem::take(&mut walk.saved_key);
+    if walk.empty.looked {
+        // The seek may skip live entries.
+        walk.unseen_at(&saved);
+    }
+    let bare_key = without_timestamp(&saved, walk.timestamp_size);
+    seek_key(&mut walk.seek_key, bare_key, walk.timestamp_size, u64::MAX, MAX_TS);
+    walk.source.seek_total_for_prev(&walk.seek_key);
+    walk.saved_key = saved;
 }

@@ -4,7 +4,7 @@
 use base::Error;
 use base::Pinned;
 use base::iter::InternalIterator;
-use base::key::{self, SequenceNumber, ValueType, pack};
+use base::key::{self, ValueType, pack};
 use base::stats::{Cause, PerfCounter, Step, perf_add};
 
 use super::super::keys::{MIN_TS, has_prefix, is_deletion, seek_key, without_timestamp};
@@ -79,8 +79,11 @@ impl<I: InternalIterator> Walk<I> {
                 } else {
                     self.source.next();
                 }
-                let counter =
-                    if seen { Some(PerfCounter::InternalKeySkippedCount) } else { self.unseen_counter(seq) };
+                let counter = if seen {
+                    Some(PerfCounter::InternalKeySkippedCount)
+                } else {
+                    self.view.unseen_counter(seq)
+                };
                 if self.gave_up(counter) {
                     return;
                 }
@@ -108,7 +111,7 @@ impl<I: InternalIterator> Walk<I> {
                 } else {
                     self.source.next();
                 }
-                if self.gave_up(self.unseen_counter(seq)) {
+                if self.gave_up(self.view.unseen_counter(seq)) {
                     return;
                 }
                 continue;
@@ -183,40 +186,11 @@ impl<I: InternalIterator> Walk<I> {
                 .is_none_or(|start| order.compare_timestamp(timestamp, start).is_ge())
     }
 
-    /// Returns the counter of an entry that the reader does not see. `None`: only the timestamp hides the entry.
-    #[inline]
-    pub(super) fn unseen_counter(&self, seq: SequenceNumber) -> Option<PerfCounter> {
-        (!self.view.sees(seq)).then_some(PerfCounter::InternalRecentSkippedCount)
-    }
-
-    /// Counts an entry that the walk passes and does not show.
-    #[inline]
-    pub(super) fn passed(&mut self, why: Option<PerfCounter>) {
-        self.skips += 1;
-        if let Some(why) = why {
-            perf_add(why, 1);
-        }
-    }
-
     /// Counts a hidden entry. Returns true if too many entries were hidden: the walk then has an error.
     #[inline]
     pub(super) fn gave_up(&mut self, why: Option<PerfCounter>) -> bool {
-        self.passed(why);
-        self.hid_too_many()
-    }
-
-    /// Adds to the number of hidden entries in a row. Returns true if there are too many: the walk then has an error.
-    #[inline]
-    pub(super) fn hid_too_many(&mut self) -> bool {
-        self.skipped += 1;
-        if self.skipped == HIDDEN_MIN {
-            self.empty.step = Some(Step::begin(Cause::Tombstones));
-        }
-        if self.view.max_skippable > 0 && self.skipped > self.view.max_skippable {
-            self.fail(Error::incomplete("Too many internal keys skipped."));
-            return true;
-        }
-        false
+        passed(self, why);
+        hid_too_many(self)
     }
 
     /// Moves the source past all entries of `saved_key`.
@@ -358,4 +332,27 @@ impl<I: InternalIterator> Walk<I> {
             Err(error) => self.fail(error),
         }
     }
+}
+
+/// Counts an entry that the walk passes and does not show.
+#[inline]
+pub(super) fn passed<I: InternalIterator>(walk: &mut Walk<I>, why: Option<PerfCounter>) {
+    walk.skips += 1;
+    if let Some(why) = why {
+        perf_add(why, 1);
+    }
+}
+
+/// Adds to the number of hidden entries in a row. Returns true if there are too many: the walk then has an error.
+#[inline]
+pub(super) fn hid_too_many<I: InternalIterator>(walk: &mut Walk<I>) -> bool {
+    walk.skipped += 1;
+    if walk.skipped == HIDDEN_MIN {
+        walk.empty.step = Some(Step::begin(Cause::Tombstones));
+    }
+    if walk.view.max_skippable > 0 && walk.skipped > walk.view.max_skippable {
+        walk.fail(Error::incomplete("Too many internal keys skipped."));
+        return true;
+    }
+    false
 }
