@@ -15,6 +15,7 @@ use ironstone::{
     ShareFilesNaming,
 };
 
+use crate::abi::exception::guarded;
 use crate::abi::{ConstOwned, HasRejected, Out, Owned, Text};
 use crate::backup_options::{
     rocksdb_backup_engine_options_t, rocksdb_create_backup_options_t, rocksdb_restore_options_t,
@@ -103,7 +104,7 @@ impl rocksdb_create_backup_options_t {
             let state = Shared(state);
             options.progress_callback = Some(Arc::new(move || {
                 // SAFETY: the program handed in this function for this state, and keeps the state during the backup.
-                unsafe { callback(state.pointer()) };
+                guarded("progress_callback", || unsafe { callback(state.pointer()) });
                 Ok(())
             }));
         }
@@ -111,7 +112,9 @@ impl rocksdb_create_backup_options_t {
             let state = Shared(state);
             options.exclude_files = Some(Arc::new(move |name: &str| {
                 // SAFETY: as for the progress callback; `name` has `name.len()` readable bytes during the call.
-                unsafe { callback(state.pointer(), name.as_ptr().cast(), name.len()) != 0 }
+                guarded("exclude_files_callback", || unsafe {
+                    callback(state.pointer(), name.as_ptr().cast(), name.len()) != 0
+                })
             }));
         }
         Ok(options)

@@ -7,6 +7,7 @@ use engine::batch::WriteBatch;
 use engine::family::Family;
 use format::batch::Record;
 
+use crate::abi::exception::guarded;
 use crate::abi::{Owned, Slices, Text};
 use crate::callbacks::{
     rocksdb_batch_delete_cb, rocksdb_batch_delete_cf_cb, rocksdb_batch_log_data_cb, rocksdb_batch_put_cb,
@@ -102,7 +103,7 @@ impl TimestampSizes {
     /// Returns the length of the timestamps of a column family.
     pub fn of(&self, family: FamilyId) -> usize {
         // SAFETY: the program handed in this function for this state.
-        unsafe { (self.call)(self.state, family.0) }
+        guarded("get_ts_size", || unsafe { (self.call)(self.state, family.0) })
     }
 }
 
@@ -134,16 +135,16 @@ impl Calls {
     fn call_put(&self, key: &[u8], value: &[u8]) {
         if let Some(put) = self.put {
             // SAFETY: the program handed in this function for this state; both have as many bytes as their lengths say.
-            unsafe {
+            guarded("put", || unsafe {
                 put(self.state, key.as_ptr().cast(), key.len(), value.as_ptr().cast(), value.len());
-            }
+            });
         }
     }
 
     fn call_deleted(&self, key: &[u8]) {
         if let Some(deleted) = self.deleted {
             // SAFETY: the program handed in this function for this state; the key has as many bytes as its length says.
-            unsafe { deleted(self.state, key.as_ptr().cast(), key.len()) };
+            guarded("deleted", || unsafe { deleted(self.state, key.as_ptr().cast(), key.len()) });
         }
     }
 }
@@ -151,7 +152,7 @@ impl Calls {
 fn call_log_data(state: *mut c_void, log_data: Option<rocksdb_batch_log_data_cb>, blob: &[u8]) {
     if let Some(log_data) = log_data {
         // SAFETY: the program handed in this function for this state; the blob has as many bytes as its length says.
-        unsafe { log_data(state, blob.as_ptr().cast(), blob.len()) };
+        guarded("log_data", || unsafe { log_data(state, blob.as_ptr().cast(), blob.len()) });
     }
 }
 
@@ -184,14 +185,18 @@ impl FamilyCalls {
             let (key_data, value_data): (*const c_char, *const c_char) =
                 (key.as_ptr().cast(), value.as_ptr().cast());
             // SAFETY: the program handed in this function for this state; both have as many bytes as their lengths say.
-            unsafe { call(self.state, family.0, key_data, key.len(), value_data, value.len()) };
+            guarded("put_cf", || unsafe {
+                call(self.state, family.0, key_data, key.len(), value_data, value.len())
+            });
         }
     }
 
     fn call_deleted(&self, family: FamilyId, key: &[u8]) {
         if let Some(deleted) = self.deleted {
             // SAFETY: the program handed in this function for this state; the key has as many bytes as its length says.
-            unsafe { deleted(self.state, family.0, key.as_ptr().cast(), key.len()) };
+            guarded("deleted_cf", || unsafe {
+                deleted(self.state, family.0, key.as_ptr().cast(), key.len())
+            });
         }
     }
 }

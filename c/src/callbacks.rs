@@ -14,13 +14,13 @@ use crate::missing::rocksdb_compactionservice_jobinfo_t;
 use crate::table_properties::rocksdb_table_properties_t;
 
 /// Frees the state. Called once, after the last use of the state.
-pub type rocksdb_destructor_cb = unsafe extern "C" fn(state: *mut c_void);
+pub type rocksdb_destructor_cb = unsafe extern "C-unwind" fn(state: *mut c_void);
 
 /// Returns the name of an object. The string must be valid until the object is destroyed.
-pub type rocksdb_name_cb = unsafe extern "C" fn(state: *mut c_void) -> *const c_char;
+pub type rocksdb_name_cb = unsafe extern "C-unwind" fn(state: *mut c_void) -> *const c_char;
 
 /// Returns a number below, equal to, or above 0 if `a` is before, equal to, or after `b`.
-pub type rocksdb_compare_cb = unsafe extern "C" fn(
+pub type rocksdb_compare_cb = unsafe extern "C-unwind" fn(
     state: *mut c_void,
     a: *const c_char,
     alen: usize,
@@ -29,7 +29,7 @@ pub type rocksdb_compare_cb = unsafe extern "C" fn(
 ) -> c_int;
 
 /// Compares keys without their timestamps. The flag of a key is 1 if the key ends with a timestamp.
-pub type rocksdb_compare_without_ts_cb = unsafe extern "C" fn(
+pub type rocksdb_compare_without_ts_cb = unsafe extern "C-unwind" fn(
     state: *mut c_void,
     a: *const c_char,
     alen: usize,
@@ -41,7 +41,7 @@ pub type rocksdb_compare_without_ts_cb = unsafe extern "C" fn(
 
 /// Merges operands, oldest first, onto the existing value, which is null if there is none. Returns the new value, or null
 /// and the success 0. `delete_value` frees the new value.
-pub type rocksdb_full_merge_cb = unsafe extern "C" fn(
+pub type rocksdb_full_merge_cb = unsafe extern "C-unwind" fn(
     state: *mut c_void,
     key: *const c_char,
     key_length: usize,
@@ -55,7 +55,7 @@ pub type rocksdb_full_merge_cb = unsafe extern "C" fn(
 ) -> *mut c_char;
 
 /// Merges operands, oldest first, into one operand. Returns null and the success 0 if the operands cannot be merged.
-pub type rocksdb_partial_merge_cb = unsafe extern "C" fn(
+pub type rocksdb_partial_merge_cb = unsafe extern "C-unwind" fn(
     state: *mut c_void,
     key: *const c_char,
     key_length: usize,
@@ -68,11 +68,11 @@ pub type rocksdb_partial_merge_cb = unsafe extern "C" fn(
 
 /// Frees a value that a merge function returned. If the function is null, `free` frees the value.
 pub type rocksdb_delete_value_cb =
-    unsafe extern "C" fn(state: *mut c_void, value: *const c_char, value_length: usize);
+    unsafe extern "C-unwind" fn(state: *mut c_void, value: *const c_char, value_length: usize);
 
 /// Returns 1 to remove the entry. To change the value, sets `value_changed` to 1 and `new_value` to the new value. The new
 /// value must be valid until the next call of the function.
-pub type rocksdb_filter_cb = unsafe extern "C" fn(
+pub type rocksdb_filter_cb = unsafe extern "C-unwind" fn(
     state: *mut c_void,
     level: c_int,
     key: *const c_char,
@@ -85,13 +85,13 @@ pub type rocksdb_filter_cb = unsafe extern "C" fn(
 ) -> u8;
 
 /// Creates the filter of one compaction. The library destroys the filter.
-pub type rocksdb_create_filter_cb = unsafe extern "C" fn(
+pub type rocksdb_create_filter_cb = unsafe extern "C-unwind" fn(
     state: *mut c_void,
     context: *mut rocksdb_compactionfiltercontext_t,
 ) -> *mut rocksdb_compactionfilter_t;
 
 /// Returns the prefix of a key: the first bytes of the key, in the key or in memory of the program.
-pub type rocksdb_transform_cb = unsafe extern "C" fn(
+pub type rocksdb_transform_cb = unsafe extern "C-unwind" fn(
     state: *mut c_void,
     key: *const c_char,
     length: usize,
@@ -100,25 +100,31 @@ pub type rocksdb_transform_cb = unsafe extern "C" fn(
 
 /// Returns 1 if the key has a prefix.
 pub type rocksdb_in_domain_cb =
-    unsafe extern "C" fn(state: *mut c_void, key: *const c_char, length: usize) -> u8;
+    unsafe extern "C-unwind" fn(state: *mut c_void, key: *const c_char, length: usize) -> u8;
 
 /// Receives a line of the info log. The line has no NUL at its end.
 pub type rocksdb_log_cb =
-    unsafe extern "C" fn(state: *mut c_void, level: u32, message: *mut c_char, length: usize);
+    unsafe extern "C-unwind" fn(state: *mut c_void, level: u32, message: *mut c_char, length: usize);
 
 /// Receives a put of a write batch.
-pub type rocksdb_batch_put_cb =
-    unsafe extern "C" fn(state: *mut c_void, k: *const c_char, klen: usize, v: *const c_char, vlen: usize);
+pub type rocksdb_batch_put_cb = unsafe extern "C-unwind" fn(
+    state: *mut c_void,
+    k: *const c_char,
+    klen: usize,
+    v: *const c_char,
+    vlen: usize,
+);
 
 /// Receives a deletion of a write batch.
-pub type rocksdb_batch_delete_cb = unsafe extern "C" fn(state: *mut c_void, k: *const c_char, klen: usize);
+pub type rocksdb_batch_delete_cb =
+    unsafe extern "C-unwind" fn(state: *mut c_void, k: *const c_char, klen: usize);
 
 /// Receives the log data of a write batch.
 pub type rocksdb_batch_log_data_cb =
-    unsafe extern "C" fn(state: *mut c_void, blob: *const c_char, blob_len: usize);
+    unsafe extern "C-unwind" fn(state: *mut c_void, blob: *const c_char, blob_len: usize);
 
 /// Receives a put or a merge of a write batch, with the id of the column family.
-pub type rocksdb_batch_put_cf_cb = unsafe extern "C" fn(
+pub type rocksdb_batch_put_cf_cb = unsafe extern "C-unwind" fn(
     state: *mut c_void,
     cfid: u32,
     k: *const c_char,
@@ -129,37 +135,43 @@ pub type rocksdb_batch_put_cf_cb = unsafe extern "C" fn(
 
 /// Receives a deletion of a write batch, with the id of the column family.
 pub type rocksdb_batch_delete_cf_cb =
-    unsafe extern "C" fn(state: *mut c_void, cfid: u32, k: *const c_char, klen: usize);
+    unsafe extern "C-unwind" fn(state: *mut c_void, cfid: u32, k: *const c_char, klen: usize);
 
 /// Returns the length of the timestamps of a column family in bytes. 0: the column family has no timestamps.
-pub type rocksdb_ts_size_cb = unsafe extern "C" fn(state: *mut c_void, cfid: u32) -> usize;
+pub type rocksdb_ts_size_cb = unsafe extern "C-unwind" fn(state: *mut c_void, cfid: u32) -> usize;
 
 /// Runs when a flush starts. `info` is valid during the call only.
 pub type on_flush_begin_cb =
-    unsafe extern "C" fn(state: *mut c_void, db: *mut rocksdb_t, info: *const rocksdb_flushjobinfo_t);
+    unsafe extern "C-unwind" fn(state: *mut c_void, db: *mut rocksdb_t, info: *const rocksdb_flushjobinfo_t);
 
 /// Runs after a flush is committed. `info` is valid during the call only.
 pub type on_flush_completed_cb =
-    unsafe extern "C" fn(state: *mut c_void, db: *mut rocksdb_t, info: *const rocksdb_flushjobinfo_t);
+    unsafe extern "C-unwind" fn(state: *mut c_void, db: *mut rocksdb_t, info: *const rocksdb_flushjobinfo_t);
 
 /// Runs when a compaction starts. `info` is valid during the call only.
-pub type on_compaction_begin_cb =
-    unsafe extern "C" fn(state: *mut c_void, db: *mut rocksdb_t, info: *const rocksdb_compactionjobinfo_t);
+pub type on_compaction_begin_cb = unsafe extern "C-unwind" fn(
+    state: *mut c_void,
+    db: *mut rocksdb_t,
+    info: *const rocksdb_compactionjobinfo_t,
+);
 
 /// Runs after a compaction ends, also if the compaction failed. `info` is valid during the call only.
-pub type on_compaction_completed_cb =
-    unsafe extern "C" fn(state: *mut c_void, db: *mut rocksdb_t, info: *const rocksdb_compactionjobinfo_t);
+pub type on_compaction_completed_cb = unsafe extern "C-unwind" fn(
+    state: *mut c_void,
+    db: *mut rocksdb_t,
+    info: *const rocksdb_compactionjobinfo_t,
+);
 
 /// Runs when a subcompaction starts, on its thread. `info` is valid during the call only.
 pub type on_subcompaction_begin_cb =
-    unsafe extern "C" fn(state: *mut c_void, info: *const rocksdb_subcompactionjobinfo_t);
+    unsafe extern "C-unwind" fn(state: *mut c_void, info: *const rocksdb_subcompactionjobinfo_t);
 
 /// Runs when a subcompaction ends, on its thread. `info` is valid during the call only.
 pub type on_subcompaction_completed_cb =
-    unsafe extern "C" fn(state: *mut c_void, info: *const rocksdb_subcompactionjobinfo_t);
+    unsafe extern "C-unwind" fn(state: *mut c_void, info: *const rocksdb_subcompactionjobinfo_t);
 
 /// Runs after an ingested file is visible to readers. `info` is valid during the call only.
-pub type on_external_file_ingested_cb = unsafe extern "C" fn(
+pub type on_external_file_ingested_cb = unsafe extern "C-unwind" fn(
     state: *mut c_void,
     db: *mut rocksdb_t,
     info: *const rocksdb_externalfileingestioninfo_t,
@@ -168,25 +180,25 @@ pub type on_external_file_ingested_cb = unsafe extern "C" fn(
 /// Runs when a background error occurs. `reason` is RocksDB's number of the reason. `status` holds the error
 /// and is valid during the call only.
 pub type on_background_error_cb =
-    unsafe extern "C" fn(state: *mut c_void, reason: u32, status: *mut rocksdb_status_ptr_t);
+    unsafe extern "C-unwind" fn(state: *mut c_void, reason: u32, status: *mut rocksdb_status_ptr_t);
 
 /// Runs when the write stall of a column family changes between normal, delayed and stopped. `info` is valid
 /// during the call only.
 pub type on_stall_conditions_changed_cb =
-    unsafe extern "C" fn(state: *mut c_void, info: *const rocksdb_writestallinfo_t);
+    unsafe extern "C-unwind" fn(state: *mut c_void, info: *const rocksdb_writestallinfo_t);
 
 /// Runs when a memtable becomes immutable. `info` is valid during the call only.
 pub type on_memtable_sealed_cb =
-    unsafe extern "C" fn(state: *mut c_void, info: *const rocksdb_memtableinfo_t);
+    unsafe extern "C-unwind" fn(state: *mut c_void, info: *const rocksdb_memtableinfo_t);
 
 /// Receives a line of an info log and its level. `message` ends with a zero byte.
 pub type rocksdb_logger_logv_cb =
-    unsafe extern "C" fn(state: *mut c_void, log_level: u32, message: *const c_char);
+    unsafe extern "C-unwind" fn(state: *mut c_void, log_level: u32, message: *const c_char);
 
 /// Starts a job of a compaction service. Ironstone never calls the function: an open with a compaction service
 /// fails.
 pub type rocksdb_compaction_service_schedule_cb =
-    unsafe extern "C" fn(
+    unsafe extern "C-unwind" fn(
         state: *mut c_void,
         info: *const rocksdb_compactionservice_jobinfo_t,
         compaction_service_input: *const c_char,
@@ -195,7 +207,7 @@ pub type rocksdb_compaction_service_schedule_cb =
 
 /// Waits for a job of a compaction service. Ironstone never calls the function: an open with a compaction
 /// service fails.
-pub type rocksdb_compaction_service_wait_cb = unsafe extern "C" fn(
+pub type rocksdb_compaction_service_wait_cb = unsafe extern "C-unwind" fn(
     state: *mut c_void,
     scheduled_job_id: *const c_char,
     result: *mut *mut c_char,
@@ -203,28 +215,33 @@ pub type rocksdb_compaction_service_wait_cb = unsafe extern "C" fn(
 ) -> c_int;
 
 /// Cancels the jobs of a compaction service that a thread waits for. Ironstone never calls the function.
-pub type rocksdb_compaction_service_cancel_awaiting_jobs_cb = unsafe extern "C" fn(state: *mut c_void);
+pub type rocksdb_compaction_service_cancel_awaiting_jobs_cb = unsafe extern "C-unwind" fn(state: *mut c_void);
 
 /// Reports to a compaction service that its files were installed. Ironstone never calls the function.
 pub type rocksdb_compaction_service_on_installation_cb =
-    unsafe extern "C" fn(state: *mut c_void, scheduled_job_id: *const c_char, status: c_int);
+    unsafe extern "C-unwind" fn(state: *mut c_void, scheduled_job_id: *const c_char, status: c_int);
 
 /// Runs during a backup after each part of the copied bytes. `callback_trigger_interval_size` is the size of a
 /// part in bytes.
-pub type rocksdb_create_backup_options_progress_cb = unsafe extern "C" fn(state: *mut c_void);
+pub type rocksdb_create_backup_options_progress_cb = unsafe extern "C-unwind" fn(state: *mut c_void);
 
 /// Returns 1 if a backup must not copy the shared file. `relative_file` has `relative_file_len` bytes.
-pub type rocksdb_create_backup_options_exclude_files_cb =
-    unsafe extern "C" fn(state: *mut c_void, relative_file: *const c_char, relative_file_len: usize) -> u8;
+pub type rocksdb_create_backup_options_exclude_files_cb = unsafe extern "C-unwind" fn(
+    state: *mut c_void,
+    relative_file: *const c_char,
+    relative_file_len: usize,
+) -> u8;
 
 /// Returns 1 if an iterator may read the table with these properties.
-pub type rocksdb_readoptions_table_filter_cb =
-    unsafe extern "C" fn(state: *mut c_void, table_properties: *const rocksdb_table_properties_t) -> u8;
+pub type rocksdb_readoptions_table_filter_cb = unsafe extern "C-unwind" fn(
+    state: *mut c_void,
+    table_properties: *const rocksdb_table_properties_t,
+) -> u8;
 
 /// Receives the column families before recovery replays the WALs. The ids ascend, and each id has the oldest
 /// WAL number that it needs. The names come in their own order, each with its id. All arrays are valid during
 /// the call only.
-pub type rocksdb_walfilter_column_family_log_number_map_cb = unsafe extern "C" fn(
+pub type rocksdb_walfilter_column_family_log_number_map_cb = unsafe extern "C-unwind" fn(
     state: *mut c_void,
     column_family_ids: *const u32,
     log_numbers: *const u64,
@@ -238,7 +255,7 @@ pub type rocksdb_walfilter_column_family_log_number_map_cb = unsafe extern "C" f
 /// Receives one WAL record during recovery and returns a constant `rocksdb_wal_filter_*`. To replace the record, fill
 /// `new_batch`, set `batch_changed` to 1, and return `rocksdb_wal_filter_continue_processing`. Both batches are valid
 /// during the call only.
-pub type rocksdb_walfilter_log_record_found_cb = unsafe extern "C" fn(
+pub type rocksdb_walfilter_log_record_found_cb = unsafe extern "C-unwind" fn(
     state: *mut c_void,
     log_number: std::ffi::c_ulonglong,
     log_file_name: *const c_char,

@@ -7,6 +7,7 @@ use lsm::filter::{
     CompactionFilter, CompactionFilterFactory, Decision, FilterContext, FilterInput, FilterKind,
 };
 
+use crate::abi::exception::guarded;
 use crate::abi::{Flag, Owned, State};
 use crate::callbacks::{rocksdb_create_filter_cb, rocksdb_destructor_cb, rocksdb_filter_cb, rocksdb_name_cb};
 use crate::comparator::name_of;
@@ -47,7 +48,7 @@ impl CompactionFilter for CFilter {
         let (mut new_value, mut new_len, mut changed) = (std::ptr::null_mut::<c_char>(), 0usize, 0u8);
         // SAFETY: the program handed in this function for this state; key and value have as many readable bytes as
         // their lengths say; the last three point to local places.
-        let removed = unsafe {
+        let removed = guarded("filter", || unsafe {
             (self.filter)(
                 self.state.pointer(),
                 c_int::try_from(input.level).unwrap_or(c_int::MAX),
@@ -59,7 +60,7 @@ impl CompactionFilter for CFilter {
                 &raw mut new_len,
                 &raw mut changed,
             )
-        };
+        });
         if removed != 0 {
             return Decision::Remove;
         }
@@ -109,7 +110,9 @@ impl CompactionFilterFactory for CFactory {
     fn create(&self, context: &FilterContext) -> Option<Box<dyn CompactionFilter>> {
         let mut context = rocksdb_compactionfiltercontext_t { context: *context };
         // SAFETY: the program handed in this function for this state; the context is valid during the call.
-        let handle = unsafe { (self.create)(self.state.pointer(), &raw mut context) };
+        let handle = guarded("create_compaction_filter", || unsafe {
+            (self.create)(self.state.pointer(), &raw mut context)
+        });
         if handle.is_null() {
             return None;
         }

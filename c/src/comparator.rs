@@ -5,6 +5,7 @@ use std::ffi::{CStr, c_char, c_int, c_void};
 
 use base::order::{Comparator, Order};
 
+use crate::abi::exception::guarded;
 use crate::abi::{Owned, State};
 use crate::callbacks::{
     rocksdb_compare_cb, rocksdb_compare_without_ts_cb, rocksdb_destructor_cb, rocksdb_name_cb,
@@ -34,7 +35,8 @@ impl CComparator {
         let (a_data, b_data): (*const c_char, *const c_char) = (a.as_ptr().cast(), b.as_ptr().cast());
         // SAFETY: the program handed in this function for this state; both pointers have as many readable bytes as the
         // lengths say.
-        let answer: c_int = unsafe { compare(self.state.pointer(), a_data, a.len(), b_data, b.len()) };
+        let answer: c_int =
+            guarded("compare", || unsafe { compare(self.state.pointer(), a_data, a.len(), b_data, b.len()) });
         answer.cmp(&0)
     }
 
@@ -42,7 +44,7 @@ impl CComparator {
         let has_ts = u8::from(has_ts);
         let (a_data, b_data): (*const c_char, *const c_char) = (a.as_ptr().cast(), b.as_ptr().cast());
         // SAFETY: as in `call`.
-        let answer = unsafe {
+        let answer = guarded("compare_without_ts", || unsafe {
             (timestamps.compare_without)(
                 self.state.pointer(),
                 a_data,
@@ -52,7 +54,7 @@ impl CComparator {
                 b.len(),
                 has_ts,
             )
-        };
+        });
         answer.cmp(&0)
     }
 }
@@ -98,7 +100,7 @@ impl Comparator for CComparator {
 pub(crate) fn name_of(name: Option<rocksdb_name_cb>, state: *mut c_void, fallback: &str) -> String {
     let Some(name) = name else { return fallback.to_string() };
     // SAFETY: the program handed in this function for this state.
-    let text = unsafe { name(state) };
+    let text = guarded("name", || unsafe { name(state) });
     if text.is_null() {
         return fallback.to_string();
     }

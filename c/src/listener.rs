@@ -14,6 +14,7 @@ use engine::event::{
 };
 use env::sync::{Mutex, OnceLock};
 
+use crate::abi::exception::guarded;
 use crate::abi::{Owned, State};
 use crate::callbacks::{
     on_background_error_cb, on_compaction_begin_cb, on_compaction_completed_cb, on_external_file_ingested_cb,
@@ -293,10 +294,10 @@ fn subcompaction(part: &Subcompaction) -> rocksdb_subcompactionjobinfo_t {
 }
 
 impl CListener {
-    fn call<I>(&self, callback: Option<unsafe extern "C" fn(*mut c_void, *const I)>, info: &I) {
+    fn call<I>(&self, callback: Option<unsafe extern "C-unwind" fn(*mut c_void, *const I)>, info: &I) {
         if let Some(callback) = callback {
             // SAFETY: the program handed in this function for this state; the handle lives during the call.
-            unsafe { callback(self.state.pointer(), info) };
+            guarded("of a listener", || unsafe { callback(self.state.pointer(), info) });
         }
     }
 
@@ -314,7 +315,9 @@ impl CListener {
         let mut status = rocksdb_status_ptr_t { error: Some(error.clone()) };
         if let Some(callback) = self.callbacks.background_error {
             // SAFETY: the program handed in this function for this state; the handle lives during the call.
-            unsafe { callback(self.state.pointer(), reason as u32, &raw mut status) };
+            guarded("on_background_error", || unsafe {
+                callback(self.state.pointer(), reason as u32, &raw mut status)
+            });
         }
         status.error.is_none()
     }
@@ -325,14 +328,16 @@ impl Bound {
     /// Until the open returns, calls with the database handle report errors.
     fn call_with_db<I>(
         &self,
-        callback: Option<unsafe extern "C" fn(*mut c_void, *mut rocksdb_t, *const I)>,
+        callback: Option<unsafe extern "C-unwind" fn(*mut c_void, *mut rocksdb_t, *const I)>,
         info: &I,
     ) {
         if let Some(callback) = callback {
             let open = self.db.get().and_then(WeakDb::upgrade).map(rocksdb_t::new);
             let mut db = open.and_then(base::Result::ok).unwrap_or_else(rocksdb_t::not_open);
             // SAFETY: the program handed in this function for this state; both handles live during the call.
-            unsafe { callback(self.listener.state.pointer(), &raw mut db, info) };
+            guarded("of a listener", || unsafe {
+                callback(self.listener.state.pointer(), &raw mut db, info)
+            });
         }
     }
 }

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 
 use env::logger::{LogLevel, Logger};
 
+use crate::abi::exception::ignored;
 use crate::abi::{Owned, Place, State};
 use crate::callbacks::rocksdb_log_cb;
 
@@ -85,7 +86,7 @@ impl Logger for CallbackLogger {
         let len = line.as_bytes().len();
         let line = line.into_raw();
         // SAFETY: the program handed in this function for this state; `line` has `len` bytes and a NUL, all writable.
-        unsafe { (self.log)(self.state.pointer(), level as u32, line, len) };
+        ignored(|| unsafe { (self.log)(self.state.pointer(), level as u32, line, len) });
         // SAFETY: `line` came from `into_raw`, and the callback does not free it.
         drop(unsafe { CString::from_raw(line) });
     }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use lsm::merge::{Existing, Failure, FullMerge, MergeOperator, Merged, with_default_column};
 
+use crate::abi::exception::{guarded, ignored};
 use crate::abi::{Owned, State};
 use crate::callbacks::{
     rocksdb_delete_value_cb, rocksdb_destructor_cb, rocksdb_full_merge_cb, rocksdb_name_cb,
@@ -57,7 +58,7 @@ impl CMergeOperator {
         if !value.is_null() {
             match self.delete_value {
                 // SAFETY: the program handed in this function to free the values of its merge functions.
-                Some(delete) => unsafe { delete(self.state.pointer(), value, len) },
+                Some(delete) => ignored(|| unsafe { delete(self.state.pointer(), value, len) }),
                 // SAFETY: the header requires a value from `malloc` if there is no function to free values.
                 None => unsafe { crate::abi::returns::free(value) },
             }
@@ -71,7 +72,7 @@ impl CMergeOperator {
         let (mut success, mut len) = (0u8, 0usize);
         // SAFETY: the program handed in this function for this state; every pointer has as many readable bytes or items
         // as its length says; the last two point to local places.
-        let value = unsafe {
+        let value = guarded("full_merge", || unsafe {
             (self.full)(
                 self.state.pointer(),
                 merge.key.as_ptr().cast(),
@@ -84,7 +85,7 @@ impl CMergeOperator {
                 &raw mut success,
                 &raw mut len,
             )
-        };
+        });
         self.take(value, len, success != 0, out)
     }
 }
@@ -109,7 +110,7 @@ impl MergeOperator for CMergeOperator {
         let (Some(partial), Some(operands)) = (self.partial, Operands::new(operands)) else { return false };
         let (mut success, mut len) = (0u8, 0usize);
         // SAFETY: as in `full_plain`.
-        let value = unsafe {
+        let value = guarded("partial_merge", || unsafe {
             partial(
                 self.state.pointer(),
                 key.as_ptr().cast(),
@@ -120,7 +121,7 @@ impl MergeOperator for CMergeOperator {
                 &raw mut success,
                 &raw mut len,
             )
-        };
+        });
         self.take(value, len, success != 0, out)
     }
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use engine::options::{ReadOptions, TableFilter};
 
+use crate::abi::exception::guarded;
 use crate::abi::rejected::has_rejected;
 use crate::abi::{Flag, Owned, Rejected, State, Text};
 use crate::callbacks::{rocksdb_destructor_cb, rocksdb_readoptions_table_filter_cb};
@@ -137,7 +138,7 @@ c_api! {
                 let properties = rocksdb_table_properties_t::new(Arc::new(properties.clone()));
                 // SAFETY: the program handed in this function for this state, which lives as long as the filter. The
                 // properties live during the call.
-                unsafe { filter(state.pointer(), &raw const properties) != 0 }
+                guarded("table_filter", || unsafe { filter(state.pointer(), &raw const properties) != 0 })
             })
         });
     }

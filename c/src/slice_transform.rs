@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use base::order::{BuiltinPrefix, PrefixExtractor};
 
+use crate::abi::exception::guarded;
 use crate::abi::{Owned, State, arguments};
 use crate::callbacks::{rocksdb_destructor_cb, rocksdb_in_domain_cb, rocksdb_name_cb, rocksdb_transform_cb};
 use crate::comparator::name_of;
@@ -33,13 +34,15 @@ impl PrefixExtractor for CExtractor {
         let data: *const c_char = key.as_ptr().cast();
         if let Some(in_domain) = self.in_domain {
             // SAFETY: the program handed in this function for this state; `data` has `key.len()` readable bytes.
-            if unsafe { in_domain(self.state.pointer(), data, key.len()) } == 0 {
+            if guarded("in_domain", || unsafe { in_domain(self.state.pointer(), data, key.len()) }) == 0 {
                 return None;
             }
         }
         let mut len = 0usize;
         // SAFETY: as above; `len` is a local place.
-        let prefix = unsafe { (self.transform)(self.state.pointer(), data, key.len(), &raw mut len) };
+        let prefix = guarded("transform", || unsafe {
+            (self.transform)(self.state.pointer(), data, key.len(), &raw mut len)
+        });
         // If the prefix is inside the key, its end must be inside the key too.
         let inside = prefix.addr().checked_sub(data.addr()).filter(|start| *start < key.len());
         if len > key.len() - inside.unwrap_or(0) {

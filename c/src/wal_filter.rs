@@ -12,6 +12,7 @@ use engine::batch::WriteBatch;
 use engine::components::{WalFilter, WalFilterDecision};
 use format::batch::Batch;
 
+use crate::abi::exception::guarded;
 use crate::abi::{Owned, State};
 use crate::batch::rocksdb_writebatch_t;
 use crate::callbacks::{
@@ -56,7 +57,7 @@ impl WalFilter for CFilter {
         let name_ids: Vec<u32> = by_name.iter().map(|(id, _, _)| id.0).collect();
         // SAFETY: the program handed in this function for this state; each array has as many items as its length says, and
         // each name as many readable bytes as its length says; all of them stay until the end of this function.
-        unsafe {
+        guarded("column_family_log_number_map", || unsafe {
             call(
                 self.state.pointer(),
                 ids.as_ptr(),
@@ -67,7 +68,7 @@ impl WalFilter for CFilter {
                 name_ids.as_ptr(),
                 name_ids.len(),
             );
-        }
+        });
     }
 
     fn record(&self, wal: FileNumber, path: &Path, batch: &Batch<'_>) -> WalFilterDecision {
@@ -80,7 +81,7 @@ impl WalFilter for CFilter {
         let path = path.as_os_str().as_encoded_bytes();
         // SAFETY: the program handed in this function for this state; the path has as many readable bytes as its length
         // says; both batches and the flag are live places until the end of this function.
-        let answer = unsafe {
+        let answer = guarded("log_record_found", || unsafe {
             call(
                 self.state.pointer(),
                 wal.0,
@@ -90,7 +91,7 @@ impl WalFilter for CFilter {
                 &raw mut new,
                 &raw mut changed,
             )
-        };
+        });
         decision(answer, (changed != 0).then_some(new))
     }
 }

@@ -17,7 +17,10 @@
  * 5. Truth values are `unsigned char`: 0 is false, all other values are true.
  * 6. Threads. A database, its column families and snapshots may be used on several threads at once. All other handles
  *    may be used on one thread at a time. Callbacks run on any thread, also on several threads at once.
- * 7. Callbacks. The destructor of a state runs once, after the last use. A callback must return; it must not unwind.
+ * 7. Callbacks. The destructor of a state runs once, after the last use. If a callback throws a C++ exception, the call or
+ *    the background job that ran the callback fails with Aborted, as at a panic. An exception of a listener, a logger or a
+ *    destructor is ignored. If a comparator throws while a write goes into the memtable, the database accepts no more
+ *    writes until it is opened again. On processors other than x86-64 and AArch64 an exception ends the process.
  * 8. Panics. A panic inside the library becomes an error that names the function. Without `errptr` the function
  *    returns 0 or NULL, and the panic message is on the standard error stream.
  * 9. Options. A setter accepts every number. If the number is not a value of the option, the call that uses the handle

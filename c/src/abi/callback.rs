@@ -5,8 +5,10 @@
 
 use std::ffi::c_void;
 
+use super::exception;
+
 /// The destructor of a state.
-pub type Destructor = Option<unsafe extern "C" fn(*mut c_void)>;
+pub type Destructor = Option<unsafe extern "C-unwind" fn(*mut c_void)>;
 
 /// The state of a callback, with its destructor.
 pub struct State {
@@ -37,7 +39,7 @@ impl Drop for State {
     fn drop(&mut self) {
         if let Some(destructor) = self.destructor.take() {
             // SAFETY: the program handed in this function for this pointer; `take` makes this the only call.
-            unsafe { destructor(self.pointer) };
+            exception::ignored(|| unsafe { destructor(self.pointer) });
         }
     }
 }

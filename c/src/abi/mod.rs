@@ -7,6 +7,7 @@
 //! - [`place`]: conversion between the field of an option and its C type; shared with the Java library.
 //! - [`rejected`]: option values that a setter accepts and an open rejects.
 //! - [`callback`]: functions and state that the program passes.
+//! - [`exception`]: no C++ exception of a function of the program leaves its call.
 //!
 //! Not here: the work of the functions.
 
@@ -15,6 +16,7 @@ pub(crate) mod macros;
 
 pub mod arguments;
 pub mod callback;
+pub mod exception;
 pub mod guard;
 pub mod rejected;
 pub mod returns;

@@ -1,7 +1,7 @@
 //! Compiles the programs in `examples/` and in `c/tests/programs/` and runs them on the library.
 //!
 //! If `IRONSTONE_PEER` names RocksDB's library, each program runs on both libraries, and each library opens the directory that
-//! the program wrote with the other library. `bad_input.c` and `sequences.c` run on this library only, because their calls crash
+//! the program wrote with the other library. `bad_input.c`, `sequences.c` and `throws.cpp` run on this library only, because their calls crash
 //! RocksDB. A program with a file `.out` must print the text of this file on both libraries.
 //!
 //! A program is skipped with a line if the tools of its language are missing.
@@ -91,6 +91,14 @@ fn bad_input_gets_errors_and_never_ends_the_process() {
     if let Some(program) = bench.compile("cc", "-std=gnu99", &hostile("bad_input.c")) {
         bench.run(&|_| Command::new(&program), "PASS\n");
     }
+}
+
+#[test]
+fn exception_of_a_function_fails_its_call_and_never_ends_the_process() {
+    let bench = Bench { peer: None, ..Bench::new() };
+    let Some(program) = bench.compile("c++", "-std=c++17", &hostile("throws.cpp")) else { return };
+    let expected = std::fs::read_to_string(hostile("throws.out")).unwrap();
+    bench.run(&|_| Command::new(&program), &expected);
 }
 
 #[test]

@@ -130,11 +130,17 @@ fn iterator_outlives_the_close_of_its_database() {
 
 static DESTROYED: AtomicUsize = AtomicUsize::new(0);
 
-unsafe extern "C" fn count_destruction(_: *mut c_void) {
+unsafe extern "C-unwind" fn count_destruction(_: *mut c_void) {
     DESTROYED.fetch_add(1, Ordering::SeqCst);
 }
 
-unsafe extern "C" fn equal(_: *mut c_void, _: *const c_char, _: usize, _: *const c_char, _: usize) -> i32 {
+unsafe extern "C-unwind" fn equal(
+    _: *mut c_void,
+    _: *const c_char,
+    _: usize,
+    _: *const c_char,
+    _: usize,
+) -> i32 {
     0
 }
 

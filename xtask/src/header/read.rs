@@ -245,7 +245,9 @@ fn callbacks(source: &str, found: &mut Vec<Other>) {
             declaration.push_str(next.trim());
         }
         let doc = std::mem::take(&mut doc);
-        let Some((name, rest)) = declaration.split_once(" = unsafe extern \"C\" fn(") else { continue };
+        let Some((name, rest)) = declaration.split_once(" = unsafe extern \"C-unwind\" fn(") else {
+            continue;
+        };
         let end = closing(rest);
         let (inside, after) = rest.split_at(end);
         let ret = c_type(after.trim_start_matches(')').trim_end_matches(';').trim().trim_start_matches("->"));
