@@ -86,9 +86,17 @@ fn undrawn_options(root: &Path) {
         .filter_map(|line| line.strip_prefix("| `")?.split('`').next())
         .filter(|name| name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_'))
         .collect();
-    let undrawn: Vec<&&str> = names.iter().filter(|name| !sources.contains(**name)).collect();
+    let words = words_of_code(&sources);
+    let undrawn: Vec<&&str> = names.iter().filter(|name| !words.contains(**name)).collect();
     println!("option rows that no campaign draws: {} of {}", undrawn.len(), names.len());
     undrawn.iter().for_each(|name| println!("  {name}"));
+}
+
+/// Returns the words of a source text without its comments. A name inside a longer name is no word.
+fn words_of_code(text: &str) -> BTreeSet<&str> {
+    let code = text.lines().filter(|line| !line.trim_start().starts_with("//"));
+    let code = code.map(|line| line.split(" // ").next().unwrap_or_default());
+    code.flat_map(|line| line.split(|c: char| !c.is_ascii_alphanumeric() && c != '_')).collect()
 }
 
 fn branches(root: &Path, data: &Value) {
@@ -120,6 +128,15 @@ fn branches(root: &Path, data: &Value) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn words_of_comments_and_parts_of_words_are_not_drawn() {
+        let words = words_of_code(
+            "// ttl\n    /// use_fsync\nlet a = b; // paranoid_checks\nthrottle(\"max_open_files=7;\");\n",
+        );
+        assert_eq!(["ttl", "use_fsync", "paranoid_checks"].map(|name| words.contains(name)), [false; 3]);
+        assert_eq!(["throttle", "max_open_files"].map(|name| words.contains(name)), [true; 2]);
+    }
 
     #[test]
     fn public_functions_have_the_lines_of_their_signature() {

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use base::Kind;
 use ironstone_engine::db::{Db, repair};
+use ironstone_engine::options::{BottommostLevelCompaction, CompactRangeOptions};
 
 use crate::golden::{compare, each, request};
 
@@ -21,6 +22,41 @@ fn tables_with_embedded_blobs_are_left_alone() {
         assert_eq!(repair(request(meta, dir)).unwrap_err().kind(), Kind::NotSupported);
         assert!(!db.join("lost").exists());
     });
+}
+
+/// A forced compaction carries the values of an SST file with embedded blobs to its output: RocksDB's own `ldb compact` is the
+/// reference for the rows.
+#[test]
+fn forced_compaction_keeps_every_embedded_blob() {
+    let mut seen = 0;
+    each(|name, meta, rows, dir| {
+        if name != "ingest-embedded-blobs" {
+            return;
+        }
+        seen += 1;
+        let db = Db::open(request(meta, dir)).unwrap();
+        let numbers = |db: &Db| -> Vec<_> {
+            let version = db.default_family().unwrap().pin().version.clone();
+            version.files().map(|(_, file)| file.number).collect()
+        };
+        let before = numbers(&db);
+        let force = CompactRangeOptions {
+            bottommost_level_compaction: BottommostLevelCompaction::Force,
+            ..CompactRangeOptions::default()
+        };
+        db.compact_range(&db.default_family().unwrap(), None, None, &force).unwrap();
+        let after = numbers(&db);
+        assert!(
+            after.iter().all(|number| !before.contains(number)),
+            "each file is rewritten: {before:?} {after:?}"
+        );
+        compare(&db, rows).unwrap();
+        let large = crate::basic::scan(&db).iter().filter(|(_, value)| value.len() >= 500).count();
+        assert_eq!(large, 7, "the values that were embedded blobs");
+        drop(db);
+        compare(&Db::open_read_only(request(meta, dir)).unwrap(), rows).unwrap();
+    });
+    assert_eq!(seen, 1);
 }
 
 /// Reads of a damaged or missing blob file fail. The survey names the file. All other values can be read.
