@@ -9,14 +9,20 @@
 //! then an expected value: in a range of `w` keys, a file with a share `d` of the keys misses a key with the
 //! probability `1 - d`.
 //!
+//! A workload with many flushes is planned from two smaller trees: see [`scale`]. Files of a level without compression have their whole
+//! size; `Workload::compression` is the ratio of the other levels.
+//!
 //! Not modelled: reads, deletes, blob files, the speed of the memtable, and the cost of a sync.
 
 mod chart;
 mod merge;
+mod scale;
 mod tree;
 
+use std::path::Path;
+
 use base::{Error, Result};
-use options::{DbOptions, FamilyOptions};
+use options::{DbOptions, FamilyOptions, resolve};
 use serde::Serialize;
 
 pub use chart::svg;
@@ -95,7 +101,16 @@ pub fn predict(workload: &Workload, db: &DbOptions, family: &FamilyOptions) -> R
             "a plan needs a size, an entry size, a write rate and a job rate above 0",
         ));
     }
-    Ok(tree::Simulation::new(workload, db, family).run())
+    let (mut db, mut families) = (db.clone(), [("default".to_string(), family.clone())]);
+    let changed = resolve(Path::new("/plan"), false, &mut db, &mut families)?;
+    let [(_, family)] = &families;
+    let mut forecast = scale::run(&tree::Setting::new(workload, &db, family));
+    forecast.notes.extend(changed);
+    if family.enable_blob_files && family.min_blob_size <= workload.entry_bytes {
+        let note = "blob files are not modelled: the plan is that of whole values in SST files";
+        forecast.notes.push(note.to_string());
+    }
+    Ok(forecast)
 }
 
 /// Reads a size or a rate: `500`, `64MB`, `1.5TiB`, `100MB/s`. `MB` and `MiB` are powers of 1024.

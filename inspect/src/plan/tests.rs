@@ -103,3 +103,52 @@ fn empty_workloads_are_refused() {
     };
     assert!(predict(&workload, &DbOptions::default(), &FamilyOptions::default()).is_err());
 }
+
+#[test]
+fn compression_of_the_options_and_subcompactions_act_and_blobs_are_told() {
+    let of = |text: &str, compression: f64| {
+        let mut family = FamilyOptions::default();
+        family.update(&format!("{SMALL};{text}")).unwrap();
+        let workload = Workload {
+            size_bytes: 256 << 20,
+            entry_bytes: 116,
+            written_bytes: 512 << 20,
+            write_rate: 200 << 20,
+            job_rate: 20 << 20,
+            compression,
+        };
+        (workload, family)
+    };
+    let predicted = |text: &str, compression: f64| {
+        let (workload, family) = of(text, compression);
+        predict(&workload, &DbOptions::default(), &family).unwrap()
+    };
+    let flushed = |forecast: &Forecast| forecast.flushed_bytes as f64;
+    let (plain, half) =
+        (predicted("compression=kNoCompression", 0.5), predicted("compression=kLZ4Compression", 0.5));
+    assert!((flushed(&plain) / flushed(&half) - 2.0).abs() < 0.05);
+    let last = predicted("compression=kNoCompression;bottommost_compression=kLZ4Compression", 0.5);
+    let bytes = |forecast: &Forecast| forecast.levels.iter().map(|(_, _, bytes)| *bytes).sum::<u64>();
+    assert!(flushed(&last) == flushed(&plain) && bytes(&last) < bytes(&plain));
+    let (workload, family) = of("", 1.0);
+    let parallel = DbOptions { max_subcompactions: 4, ..DbOptions::default() };
+    let (one, four) = (
+        predict(&workload, &DbOptions::default(), &family).unwrap(),
+        predict(&workload, &parallel, &family).unwrap(),
+    );
+    assert!(four.seconds < one.seconds, "{} {}", four.seconds, one.seconds);
+    let blobs = predicted("enable_blob_files=true", 1.0);
+    assert!(blobs.notes.iter().any(|note| note.contains("blob files are not modelled")), "{:?}", blobs.notes);
+    let (workload, mut family) = of("", 1.0);
+    family.level0_slowdown_writes_trigger = 2;
+    let mended = predict(&workload, &DbOptions::default(), &family).unwrap();
+    assert!(
+        mended.notes.iter().any(|note| note.contains("level0")),
+        "the open corrects the triggers: {:?}",
+        mended.notes
+    );
+    family
+        .update("compaction_options_universal={max_read_amp=-2};compaction_style=kCompactionStyleUniversal")
+        .unwrap();
+    assert!(predict(&workload, &DbOptions::default(), &family).is_err(), "a database rejects the options");
+}

@@ -22,9 +22,6 @@ const MEMTABLE_OVERHEAD: u64 = 32;
 /// The bytes that an SST file uses for an entry, in addition to key and value: the trailer and the lengths.
 const TABLE_OVERHEAD: f64 = 12.0;
 
-/// The largest number of flushes in a simulation.
-const FLUSHES_MAX: u64 = 20_000;
-
 /// The largest number of events in a simulation.
 const EVENTS_MAX: u64 = 4_000_000;
 
@@ -49,14 +46,14 @@ struct Running {
 }
 
 /// The part of the state that does not change.
-struct Setting {
-    workload: Workload,
-    pick: pick::Options,
+#[derive(Clone)]
+pub(super) struct Setting {
+    pub(super) workload: Workload,
+    pub(super) pick: pick::Options,
     keys: u64,
     /// The number of entries of a full memtable.
     memtable_entries: f64,
-    /// The number of bytes of an SST file for an entry.
-    table_entry_bytes: f64,
+    delayed_write_rate: u64,
     flush_jobs: usize,
     compaction_jobs: usize,
     order: InternalOrder,
@@ -84,28 +81,60 @@ pub(super) struct Simulation {
     out: Forecast,
 }
 
-impl Simulation {
-    pub(super) fn new(workload: &Workload, db: &DbOptions, family: &FamilyOptions) -> Simulation {
-        let pick = engine::family::pick_options(family, db);
-        let order = InternalOrder::new(Order::Bytewise);
+impl Setting {
+    pub(super) fn new(workload: &Workload, db: &DbOptions, family: &FamilyOptions) -> Setting {
         let limits = db.background_limits();
-        let set = Setting {
+        let pick = engine::family::pick_options(family, db);
+        Setting {
             keys: workload.size_bytes / workload.entry_bytes,
             memtable_entries: (pick.write_buffer_size as f64
                 / (workload.entry_bytes + MEMTABLE_OVERHEAD) as f64)
                 .max(1.0),
-            table_entry_bytes: (workload.entry_bytes as f64 + TABLE_OVERHEAD) * workload.compression,
+            delayed_write_rate: db.delayed_write_rate,
             flush_jobs: limits.flushes.max(1),
             compaction_jobs: limits.compactions.max(1),
             workload: workload.clone(),
-            order: order.clone(),
+            order: InternalOrder::new(Order::Bytewise),
             pick,
-        };
+        }
+    }
+
+    /// Returns the setting of another workload.
+    pub(super) fn with(&self, workload: Workload) -> Setting {
+        Setting { keys: workload.size_bytes / workload.entry_bytes, workload, ..self.clone() }
+    }
+
+    /// Returns the number of flushes of the whole workload.
+    pub(super) fn flushes(&self) -> f64 {
+        self.workload.written_bytes as f64 / self.workload.entry_bytes as f64 / self.memtable_entries
+    }
+
+    /// Returns the bytes of an SST file for an entry, with a compression of RocksDB's number: 0 is no compression.
+    fn table_entry_bytes(&self, compression: u8) -> f64 {
+        let ratio = if compression == 0 { 1.0 } else { self.workload.compression };
+        (self.workload.entry_bytes as f64 + TABLE_OVERHEAD) * ratio
+    }
+
+    /// Returns the compression of level 0.
+    fn first_compression(&self) -> u8 {
+        self.pick.compression_per_level.first().copied().unwrap_or(self.pick.compression)
+    }
+
+    /// Returns the compression of the last level.
+    fn last_compression(&self) -> u8 {
+        let of_level = self.pick.compression_per_level.last().copied().unwrap_or(self.pick.compression);
+        self.pick.bottommost_compression.unwrap_or(of_level)
+    }
+}
+
+impl Simulation {
+    pub(super) fn new(set: Setting) -> Simulation {
+        let order = set.order.clone();
         Simulation {
             version: Version::empty(order, set.pick.num_levels),
             entries: BTreeMap::new(),
             running: Vec::new(),
-            pressure: Pressure::new(db.delayed_write_rate),
+            pressure: Pressure::new(set.delayed_write_rate),
             stall: Stall::Normal,
             speed_up: false,
             now: 0.0,
@@ -122,7 +151,8 @@ impl Simulation {
         }
     }
 
-    pub(super) fn run(mut self) -> Forecast {
+    /// Runs the simulation up to `flushes_max` flushes.
+    pub(super) fn run(mut self, flushes_max: u64) -> Forecast {
         let total = self.set.workload.written_bytes as f64 / self.set.workload.entry_bytes as f64;
         let step = total / SAMPLES as f64;
         let mut sampled = 0.0;
@@ -133,7 +163,7 @@ impl Simulation {
             }
             self.schedule();
             let left = total - self.written_entries;
-            let writes = left > 0.5 && self.out.flushes < FLUSHES_MAX;
+            let writes = left > 0.5 && self.out.flushes < flushes_max;
             let rate = if writes { self.rate() } else { 0.0 };
             let job = self.running.iter().map(|job| job.end).fold(f64::INFINITY, f64::min);
             let room = (self.set.memtable_entries - self.active).min(left).max(0.0);
@@ -160,7 +190,7 @@ impl Simulation {
                 self.sample();
             }
         }
-        self.finish(total)
+        self.finish(total, flushes_max)
     }
 
     /// Returns the number of entries per second of the writer.
@@ -244,7 +274,7 @@ impl Simulation {
         self.flushing += memtables;
         let keys = self.set.keys as f64;
         let entries = distinct(self.set.memtable_entries * memtables as f64, keys);
-        let bytes = (entries * self.set.table_entry_bytes) as u64;
+        let bytes = (entries * self.set.table_entry_bytes(self.set.first_compression())) as u64;
         let span = Span { low: 0, high: self.set.keys.max(1), entries };
         let end = self.now + bytes as f64 / self.set.workload.job_rate as f64;
         self.running
@@ -260,20 +290,23 @@ impl Simulation {
             outputs = self.cut(&task, &merge(&spans));
         }
         let bytes: u64 = outputs.iter().map(|output| output.bytes).sum();
-        let end = self.now + bytes as f64 / self.set.workload.job_rate as f64;
+        // Only compactions of level 0 into a deeper level have subcompactions.
+        let splits = task.start_level() == 0 && task.output_level > 0;
+        let parts =
+            if splits { (self.set.pick.max_subcompactions as usize).min(outputs.len()).max(1) } else { 1 };
+        let end = self.now + bytes as f64 / (self.set.workload.job_rate as f64 * parts as f64);
         self.running.push(Running { end, work: Work::Compaction { task: Box::new(task), outputs } });
     }
 
     /// Cuts the merged spans into files, as the cutter of the engine does.
     fn cut(&self, task: &Task, spans: &[Span]) -> Vec<Output> {
         let mut cutter = Cutter::new(self.set.order.clone(), task, &self.set.pick, self.clock());
-        let step = (task.target_output_file_size.min(task.max_output_file_size) as f64
-            / 32.0
-            / self.set.table_entry_bytes)
+        let entry_bytes = self.set.table_entry_bytes(task.compression);
+        let step = (task.target_output_file_size.min(task.max_output_file_size) as f64 / 32.0 / entry_bytes)
             .max(1.0);
         let mut out: Vec<Output> = Vec::new();
         let mut open: Option<Span> = None;
-        let bytes = |span: &Span| (span.entries * self.set.table_entry_bytes) as u64;
+        let bytes = |span: &Span| (span.entries * entry_bytes) as u64;
         for span in spans.iter().filter(|span| span.entries > 0.0) {
             let parts = (span.entries / step).ceil().clamp(1.0, 4096.0) as u64;
             let parts = parts.min(span.high - span.low);
@@ -383,7 +416,8 @@ impl Simulation {
     fn space_amplification(&self) -> f64 {
         let unflushed = self.active + self.immutable as f64 * self.set.memtable_entries;
         let flushed = (self.written_entries - unflushed).max(0.0);
-        let live = distinct(flushed, self.set.keys as f64) * self.set.table_entry_bytes;
+        let live =
+            distinct(flushed, self.set.keys as f64) * self.set.table_entry_bytes(self.set.last_compression());
         if live < 1.0 { 1.0 } else { self.bytes() as f64 / live }
     }
 
@@ -401,7 +435,7 @@ impl Simulation {
         self.last_sample = (self.now, stalled);
     }
 
-    fn finish(mut self, total: f64) -> Forecast {
+    fn finish(mut self, total: f64, flushes_max: u64) -> Forecast {
         self.sample();
         self.out.seconds = self.now;
         self.out.written_bytes = (self.written_entries * self.set.workload.entry_bytes as f64) as u64;
@@ -416,10 +450,10 @@ impl Simulation {
                 self.out.levels.push((level, files.len(), files.bytes()));
             }
         }
-        if self.out.flushes >= FLUSHES_MAX && self.written_entries < total - 0.5 {
+        if self.out.flushes >= flushes_max && self.written_entries < total - 0.5 {
             let percent = 100.0 * self.written_entries / total;
             self.out.notes.push(format!(
-                "the simulation ended after {FLUSHES_MAX} flushes, at {percent:.1} % of the writes: later compactions of lower \
+                "the simulation ended after {flushes_max} flushes, at {percent:.1} % of the writes: later compactions of lower \
                  levels are missing, so the write amplification is too low"
             ));
         }
