@@ -19,6 +19,8 @@ pub struct rocksdb_flushjobinfo_t {
     pub(crate) stall: i32,
     pub(crate) seqs: (u64, u64),
     pub(crate) reason: u32,
+    pub(crate) oldest_blob_file: u64,
+    pub(crate) blob_compression: u32,
     pub(crate) properties: Option<rocksdb_table_properties_t>,
     pub(crate) blobs: Vec<rocksdb_blob_file_addition_info_t>,
 }
@@ -33,7 +35,8 @@ pub struct rocksdb_compactionjobinfo_t {
     pub(crate) level_0_files: i32,
     pub(crate) levels: (i32, i32),
     pub(crate) reason: u32,
-    pub(crate) compression: u32,
+    /// The compression of the SST files and of the blob files.
+    pub(crate) compressions: (u32, u32),
     pub(crate) inputs: Vec<JobFile>,
     pub(crate) outputs: Vec<JobFile>,
     pub(crate) stats: rocksdb_compaction_job_stats_t,
@@ -64,6 +67,8 @@ pub struct rocksdb_subcompactionjobinfo_t {
     pub(crate) index: i32,
     pub(crate) levels: (i32, i32),
     pub(crate) reason: u32,
+    /// The compression of the SST files and of the blob files.
+    pub(crate) compressions: (u32, u32),
     pub(crate) stats: rocksdb_compaction_job_stats_t,
 }
 
@@ -146,7 +151,7 @@ facts! {
     rocksdb_flushjobinfo_t, "rocksdb_flushjobinfo_", |i|;
     cf_id: u32 => i.family.0;
     file_number: u64 => i.file_number;
-    oldest_blob_file_number: u64 => 0;
+    oldest_blob_file_number: u64 => i.oldest_blob_file;
     thread_id: u64 => env::posix::thread_id();
     job_id: i32 => i.job;
     triggered_writes_slowdown: Flag => Flag(i.stall != 2);
@@ -154,7 +159,7 @@ facts! {
     smallest_seqno: u64 => i.seqs.0;
     largest_seqno: u64 => i.seqs.1;
     flush_reason: u32 => i.reason;
-    blob_compression_type: u32 => 0;
+    blob_compression_type: u32 => i.blob_compression;
     table_properties: Option<Ref<rocksdb_table_properties_t>> => i.properties.as_ref().map(Ref::new);
     blob_file_addition_infos_count: usize => i.blobs.len();
 }
@@ -174,8 +179,8 @@ facts! {
     base_input_level: i32 => i.levels.0;
     output_level: i32 => i.levels.1;
     compaction_reason: u32 => i.reason;
-    compression: u32 => i.compression;
-    blob_compression_type: u32 => 0;
+    compression: u32 => i.compressions.0;
+    blob_compression_type: u32 => i.compressions.1;
     aborted: Flag => Flag(i.aborted);
     input_files_count: usize => i.inputs.len();
     output_files_count: usize => i.outputs.len();
@@ -216,8 +221,8 @@ facts! {
     base_input_level: i32 => i.levels.0;
     output_level: i32 => i.levels.1;
     compaction_reason: u32 => i.reason;
-    compression: u32 => 0;
-    blob_compression_type: u32 => 0;
+    compression: u32 => i.compressions.0;
+    blob_compression_type: u32 => i.compressions.1;
     stats: Ref<rocksdb_compaction_job_stats_t> => Ref::new(&i.stats);
 }
 

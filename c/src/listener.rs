@@ -9,8 +9,8 @@ use std::sync::Arc;
 use engine::db::{Db, WeakDb};
 use engine::event::{
     self, BlobCreated, CompactionFinished, CompactionStarted, ErrorDecision, ErrorReason, Event,
-    ExternalFileIngested, FlushFinished, FlushReason, FlushStarted, Listener, Named, StallCondition,
-    Subcompaction,
+    ExternalFileIngested, FlushFinished, FlushReason, FlushStarted, JobStats, Listener, Named,
+    StallCondition, Subcompaction,
 };
 use env::sync::{Mutex, OnceLock};
 
@@ -178,6 +178,8 @@ fn flush_finished(
         stall: stall_number(finished.stall),
         seqs: (finished.smallest_seqno, finished.largest_seqno),
         reason: flush_reason(finished.reason),
+        oldest_blob_file: blobs.iter().map(|blob| blob.number).min().unwrap_or(0),
+        blob_compression: 0,
         properties: finished.properties.clone().map(rocksdb_table_properties_t::new),
         blobs,
     }
@@ -200,6 +202,7 @@ fn compaction_started(started: &CompactionStarted) -> rocksdb_compactionjobinfo_
         family: family(&started.family),
         job: int(started.job.0),
         reason: compaction_reason(started.reason),
+        compressions: (compression_number(&started.output_compression), 0),
         levels: (base_level, int(started.output_level)),
         level_0_files: int(started.num_l0_files),
         inputs,
@@ -219,32 +222,9 @@ fn compression_number(name: &str) -> u32 {
     u32::from(engine::options::CompressionType::by_log_name(name).map_or(0, |compression| compression.0))
 }
 
-/// Makes the description of a compaction that ended.
-pub(crate) fn compaction_finished(
-    finished: &CompactionFinished,
-    blobs: Vec<rocksdb_blob_file_addition_info_t>,
-) -> rocksdb_compactionjobinfo_t {
-    let inputs: Vec<_> = finished.input_files.iter().map(job_file).collect();
-    let properties = finished.table_properties.iter();
-    let properties = properties
-        .map(|(path, properties)| (bytes_of(path), rocksdb_table_properties_t::new(properties.clone())));
-    let mut info = rocksdb_compactionjobinfo_t {
-        family: family(&finished.family),
-        error: finished.error.clone(),
-        aborted: finished.aborted,
-        job: int(finished.job.0),
-        level_0_files: int(finished.lsm_state.first().copied().unwrap_or(0)),
-        levels: (int(finished.base_input_level), int(finished.output_level)),
-        reason: compaction_reason(finished.reason),
-        compression: compression_number(&finished.output_compression),
-        inputs,
-        outputs: finished.output_files.iter().map(job_file).collect(),
-        properties: properties.collect(),
-        blobs,
-        ..Default::default()
-    };
-    let stats = &finished.stats;
-    info.stats.numbers.extend([
+/// Returns the counts of a compaction or of a subcompaction by their names.
+fn numbers(stats: &JobStats) -> [(&'static str, u64); 20] {
+    [
         ("elapsed_micros", stats.elapsed_micros),
         ("cpu_micros", stats.cpu_micros),
         ("num_input_files", stats.num_input_files as u64),
@@ -265,6 +245,35 @@ pub(crate) fn compaction_finished(
         ("num_output_files_blob", stats.num_output_files_blob as u64),
         ("total_blob_bytes_read", stats.total_blob_bytes_read),
         ("total_output_bytes_blob", stats.total_output_bytes_blob),
+    ]
+}
+
+/// Makes the description of a compaction that ended.
+pub(crate) fn compaction_finished(
+    finished: &CompactionFinished,
+    blobs: Vec<rocksdb_blob_file_addition_info_t>,
+) -> rocksdb_compactionjobinfo_t {
+    let inputs: Vec<_> = finished.input_files.iter().map(job_file).collect();
+    let properties = finished.table_properties.iter();
+    let properties = properties
+        .map(|(path, properties)| (bytes_of(path), rocksdb_table_properties_t::new(properties.clone())));
+    let mut info = rocksdb_compactionjobinfo_t {
+        family: family(&finished.family),
+        error: finished.error.clone(),
+        aborted: finished.aborted,
+        job: int(finished.job.0),
+        level_0_files: int(finished.lsm_state.first().copied().unwrap_or(0)),
+        levels: (int(finished.base_input_level), int(finished.output_level)),
+        reason: compaction_reason(finished.reason),
+        compressions: (compression_number(&finished.output_compression), 0),
+        inputs,
+        outputs: finished.output_files.iter().map(job_file).collect(),
+        properties: properties.collect(),
+        blobs,
+        ..Default::default()
+    };
+    info.stats.numbers.extend(numbers(&finished.stats));
+    info.stats.numbers.extend([
         ("has_accurate_num_input_records", 1),
         ("is_manual_compaction", u64::from(finished.reason == "ManualCompaction")),
     ]);
@@ -281,16 +290,23 @@ fn ingested(file: &ExternalFileIngested) -> rocksdb_externalfileingestioninfo_t 
     }
 }
 
-fn subcompaction(part: &Subcompaction) -> rocksdb_subcompactionjobinfo_t {
-    rocksdb_subcompactionjobinfo_t {
+fn subcompaction(part: &Subcompaction, blob_compression: u32) -> rocksdb_subcompactionjobinfo_t {
+    let mut info = rocksdb_subcompactionjobinfo_t {
         family: family(&part.family),
         error: part.error.clone(),
         job: int(part.job.0),
         index: int(part.index),
         levels: (int(part.base_input_level), int(part.output_level)),
         reason: compaction_reason(part.reason),
+        compressions: (compression_number(&part.output_compression), blob_compression),
         ..Default::default()
-    }
+    };
+    info.stats.numbers.extend(numbers(&part.stats));
+    info.stats.numbers.extend([
+        ("has_accurate_num_input_records", 1),
+        ("is_manual_compaction", u64::from(part.reason == "ManualCompaction")),
+    ]);
+    info
 }
 
 impl CListener {
@@ -324,6 +340,12 @@ impl CListener {
 }
 
 impl Bound {
+    /// Returns the compression of blob files of a column family. Returns 0, no compression, until the open returns.
+    fn blob_compression(&self, family: &Named) -> u32 {
+        let family = self.db.get().and_then(WeakDb::upgrade).and_then(|db| db.family(&family.name));
+        family.map_or(0, |family| u32::from(family.options().blob_compression_type.0))
+    }
+
     /// Calls a function of the program with two handles: the database, and a description. Both end when the function returns.
     /// Until the open returns, calls with the database handle report errors.
     fn call_with_db<I>(
@@ -360,27 +382,42 @@ impl Listener for Bound {
         let callbacks = &listener.callbacks;
         match event {
             Event::BlobCreated(blob) => created.lock().add(blob),
-            Event::FlushStarted(started) => self.call_with_db(callbacks.flush_begin, &flush_started(started)),
+            Event::FlushStarted(started) => {
+                let mut info = flush_started(started);
+                info.blob_compression = self.blob_compression(&started.family);
+                self.call_with_db(callbacks.flush_begin, &info);
+            }
             Event::FlushFinished(finished) => {
                 let blobs = created.lock().take(finished.job.0);
-                self.call_with_db(callbacks.flush_completed, &flush_finished(finished, blobs));
+                let mut info = flush_finished(finished, blobs);
+                info.blob_compression = self.blob_compression(&finished.family);
+                self.call_with_db(callbacks.flush_completed, &info);
             }
             Event::CompactionStarted(started) => {
-                self.call_with_db(callbacks.compaction_begin, &compaction_started(started));
+                let mut info = compaction_started(started);
+                info.compressions.1 = self.blob_compression(&started.family);
+                self.call_with_db(callbacks.compaction_begin, &info);
             }
             Event::CompactionFinished(finished) => {
                 let blobs = created.lock().take(finished.job.0);
-                let info = compaction_finished(finished, blobs);
+                let mut info = compaction_finished(finished, blobs);
+                info.compressions.1 = self.blob_compression(&finished.family);
                 self.call_with_db(callbacks.compaction_completed, &info);
             }
             Event::ExternalFileIngested(file) => {
                 self.call_with_db(callbacks.external_file_ingested, &ingested(file));
             }
             Event::SubcompactionStarted(part) => {
-                listener.call(callbacks.subcompaction_begin, &subcompaction(part));
+                listener.call(
+                    callbacks.subcompaction_begin,
+                    &subcompaction(part, self.blob_compression(&part.family)),
+                );
             }
             Event::SubcompactionFinished(part) => {
-                listener.call(callbacks.subcompaction_completed, &subcompaction(part));
+                listener.call(
+                    callbacks.subcompaction_completed,
+                    &subcompaction(part, self.blob_compression(&part.family)),
+                );
             }
             Event::BackgroundError { reason, error } => {
                 let thread = env::posix::thread_id();

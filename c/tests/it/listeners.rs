@@ -34,6 +34,25 @@ unsafe extern "C" {
     fn rocksdb_flush(db: *mut rocksdb_t, options: Any, err: *mut *mut c_char);
     fn rocksdb_property_int(db: *mut rocksdb_t, name: *const c_char, value: *mut u64) -> c_int;
     fn rocksdb_reset_status(status: Any);
+    fn rocksdb_options_set_enable_blob_files(options: *mut rocksdb_options_t, value: u8);
+    fn rocksdb_options_set_blob_compression_type(options: *mut rocksdb_options_t, value: c_int);
+    fn rocksdb_options_set_compression(options: *mut rocksdb_options_t, value: c_int);
+    fn rocksdb_compact_range(
+        db: *mut rocksdb_t,
+        start: *const c_char,
+        start_len: usize,
+        limit: *const c_char,
+        limit_len: usize,
+    );
+    fn rocksdb_flushjobinfo_oldest_blob_file_number(info: *const c_void) -> u64;
+    fn rocksdb_flushjobinfo_blob_compression_type(info: *const c_void) -> u32;
+    fn rocksdb_compactionjobinfo_compression(info: *const c_void) -> u32;
+    fn rocksdb_compactionjobinfo_blob_compression_type(info: *const c_void) -> u32;
+    fn rocksdb_subcompactionjobinfo_compression(info: *const c_void) -> u32;
+    fn rocksdb_subcompactionjobinfo_blob_compression_type(info: *const c_void) -> u32;
+    fn rocksdb_subcompactionjobinfo_stats(info: *const c_void) -> *const c_void;
+    fn rocksdb_compaction_job_stats_num_input_records(stats: *const c_void) -> u64;
+    fn rocksdb_compaction_job_stats_total_input_raw_key_bytes(stats: *const c_void) -> u64;
 }
 
 unsafe extern "C" fn kept(_: Any) {}
@@ -152,4 +171,95 @@ fn listener_clears_a_background_error_before_it_takes_effect() {
     flush(&db).unwrap();
     assert_eq!(*seen.reasons.lock().unwrap(), [0]);
     assert_eq!(db.get("k").as_deref(), Some("w"));
+}
+
+/// Compression types of RocksDB.
+const SNAPPY: u32 = 1;
+const LZ4: u32 = 4;
+
+type Facts = Mutex<Vec<(&'static str, u64)>>;
+
+/// # Safety
+/// The state is a live `Facts`.
+unsafe fn add(state: Any, facts: impl IntoIterator<Item = (&'static str, u64)>) {
+    // SAFETY: by the contract.
+    unsafe { &*state.cast::<Facts>() }.lock().unwrap().extend(facts);
+}
+
+unsafe extern "C" fn flush_facts(state: Any, _: *mut rocksdb_t, info: *const c_void) {
+    // SAFETY: the state is live, and the description is live during the call.
+    unsafe {
+        let has_blob_file = rocksdb_flushjobinfo_oldest_blob_file_number(info) > 0;
+        let compression = rocksdb_flushjobinfo_blob_compression_type(info);
+        add(state, [("flush: blob file", has_blob_file.into()), ("flush: blobs", compression.into())]);
+    }
+}
+
+unsafe extern "C" fn compaction_facts(state: Any, _: *mut rocksdb_t, info: *const c_void) {
+    // SAFETY: as above.
+    unsafe {
+        let compression = rocksdb_compactionjobinfo_compression(info);
+        let blobs = rocksdb_compactionjobinfo_blob_compression_type(info);
+        add(state, [("compaction: files", compression.into()), ("compaction: blobs", blobs.into())]);
+    }
+}
+
+unsafe extern "C" fn subcompaction_facts(state: Any, info: *const c_void) {
+    // SAFETY: as above.
+    unsafe {
+        let compression = rocksdb_subcompactionjobinfo_compression(info);
+        let blobs = rocksdb_subcompactionjobinfo_blob_compression_type(info);
+        add(state, [("subcompaction: files", compression.into()), ("subcompaction: blobs", blobs.into())]);
+        let stats = rocksdb_subcompactionjobinfo_stats(info);
+        let records = rocksdb_compaction_job_stats_num_input_records(stats);
+        let key_bytes = rocksdb_compaction_job_stats_total_input_raw_key_bytes(stats);
+        add(state, [("records", records), ("key bytes", key_bytes)]);
+    }
+}
+
+#[test]
+fn descriptions_of_jobs_have_compressions_blob_files_and_counts() {
+    let (dir, facts) = (tempfile::tempdir().unwrap(), Facts::default());
+    let path = c_path(&dir.path().join("db"));
+    // SAFETY: all handles are live where they are used; each is destroyed once; `facts` lives longer than the database.
+    unsafe {
+        let options = options();
+        rocksdb_options_set_compression(options, SNAPPY.cast_signed());
+        rocksdb_options_set_enable_blob_files(options, 1);
+        rocksdb_options_set_blob_compression_type(options, LZ4.cast_signed());
+        let state = (&raw const facts).cast_mut().cast();
+        let listener = rocksdb_eventlistener_create(
+            state,
+            Some(kept),
+            None,
+            Some(flush_facts),
+            Some(compaction_facts),
+            Some(compaction_facts),
+            None,
+            Some(subcompaction_facts),
+            None,
+            None,
+            None,
+            None,
+        );
+        rocksdb_options_add_eventlistener(options, listener);
+        let db = Db::new(ok(|err| rocksdb_open(options, path.as_ptr(), err)));
+        rocksdb_options_destroy(options);
+        for value in ["1", "2"] {
+            db.put("k", value);
+            flush(&db).unwrap();
+        }
+        let none = std::ptr::null();
+        rocksdb_compact_range(db.handle, none, 0, none, 0);
+    }
+    let (snappy, lz4) = (u64::from(SNAPPY), u64::from(LZ4));
+    let flush = [("flush: blob file", 1), ("flush: blobs", lz4)];
+    let compaction = [("compaction: files", snappy), ("compaction: blobs", lz4)];
+    // Each internal key has the key of one byte and eight more bytes.
+    let subcompaction =
+        [("subcompaction: files", snappy), ("subcompaction: blobs", lz4), ("records", 2), ("key bytes", 18)];
+    let mut expected = [flush, flush, compaction].concat();
+    expected.extend(subcompaction);
+    expected.extend(compaction);
+    assert_eq!(*facts.lock().unwrap(), expected);
 }

@@ -43,6 +43,7 @@ fn start_of(t: &CompactionTools<'_>, job: &Job) -> CompactionStarted {
         inputs: task.inputs.iter().map(|i| (i.level, numbers(&i.files))).collect(),
         num_l0_files: job.version.level(0).len(),
         output_level: task.output_level,
+        output_compression: compression_text(task.compression),
         score: task.score,
         input_data_size: task.input_bytes(),
         oldest_snapshot: stripes.as_slice().first().copied(),
@@ -87,8 +88,32 @@ pub(super) fn without_rewrite(
     Ok((committed?, Box::new(report)))
 }
 
-/// Reports the start of a subcompaction to the listeners, or with `ended` its end and its error.
-pub(super) fn subcompaction(t: &CompactionTools<'_>, job: &Job, index: usize, ended: Option<Option<Error>>) {
+/// Counts the work of one subcompaction. Files are counted for the whole compaction only, as in RocksDB.
+pub(super) fn subcompaction_stats(done: &piece::Done, cpu_micros: u64) -> JobStats {
+    let stats = &done.stats;
+    JobStats {
+        cpu_micros,
+        num_input_records: stats.num_input_records,
+        total_blob_bytes_read: done.blob_bytes_read,
+        total_input_raw_key_bytes: stats.total_input_raw_key_bytes,
+        total_input_raw_value_bytes: stats.total_input_raw_value_bytes,
+        num_input_deletion_records: stats.num_input_deletion_records,
+        num_corrupt_keys: stats.num_input_corrupt_records,
+        num_single_del_fallthru: stats.num_single_del_fallthru,
+        num_single_del_mismatch: stats.num_single_del_mismatch,
+        ..JobStats::default()
+    }
+}
+
+/// Reports the start of a subcompaction to the listeners, or with `ended` its end, its error and its counts.
+pub(super) fn subcompaction(
+    t: &CompactionTools<'_>,
+    job: &Job,
+    index: usize,
+    ended: Option<(Option<Error>, JobStats)>,
+) {
+    let is_start = ended.is_none();
+    let (error, stats) = ended.unwrap_or_default();
     let event = Subcompaction {
         job: job.id,
         family: named(&job.family),
@@ -96,11 +121,13 @@ pub(super) fn subcompaction(t: &CompactionTools<'_>, job: &Job, index: usize, en
         index,
         base_input_level: job.task.start_level(),
         output_level: job.task.output_level,
-        error: ended.clone().flatten(),
+        output_compression: compression_text(job.task.compression),
+        error,
+        stats,
     };
-    t.tools.events.emit(&match ended {
-        None => Event::SubcompactionStarted(event),
-        Some(_) => Event::SubcompactionFinished(event),
+    t.tools.events.emit(&match is_start {
+        true => Event::SubcompactionStarted(event),
+        false => Event::SubcompactionFinished(event),
     });
 }
 

@@ -189,9 +189,12 @@ fn merge(t: &CompactionTools<'_>, job: &Job, tracked: Option<&RunningOperation>)
         let _entered = tracked.map(RunningOperation::enter);
         set_stage(Stage::CompactionProcessKv);
         finish::subcompaction(t, job, index, None);
+        let cpu = t.tools.env.clock.cpu_nanos();
         let mut done = piece::Done::default();
         let ended = piece::run(t, job, &ranges[index], &mut done);
-        finish::subcompaction(t, job, index, Some(ended.as_ref().err().cloned()));
+        let cpu_micros = t.tools.env.clock.cpu_nanos().saturating_sub(cpu) / 1000;
+        let stats = finish::subcompaction_stats(&done, cpu_micros);
+        finish::subcompaction(t, job, index, Some((ended.as_ref().err().cloned(), stats)));
         *results[index].lock() = Some((done, ended));
     };
     match ranges.len() {

@@ -426,6 +426,8 @@ pub struct CompactionStarted {
     /// The number of level-0 files in the version that the compaction reads.
     pub num_l0_files: usize,
     pub output_level: usize,
+    /// The compression of the output files, by RocksDB's name.
+    pub output_compression: String,
     /// The score of the level at the pick. 1 or more makes a compaction due.
     pub score: f64,
     /// Bytes of the input SST files.
@@ -448,8 +450,13 @@ pub struct Subcompaction {
     /// The lowest level number of the input files.
     pub base_input_level: usize,
     pub output_level: usize,
+    /// The compression of the output files, by RocksDB's name.
+    pub output_compression: String,
     /// The error of the subcompaction. `None` at its start, and after success.
     pub error: Option<Error>,
+    /// Counts of the entries that the subcompaction read, and its CPU time. Zero at its start. Files and bytes are counted for
+    /// the whole compaction only: see [`CompactionFinished`].
+    pub stats: JobStats,
 }
 
 /// A compaction has ended, with success or with `error`. Sizes are in bytes and times are in microseconds.
