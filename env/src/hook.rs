@@ -128,11 +128,31 @@ impl Op {
     }
 }
 
+/// Tells calls of one operation apart, for times of single calls. Fault plans and meters do not see it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Detail {
+    /// All other calls.
+    #[default]
+    Other,
+    /// [`Op::Open`] of a file that is read from its start to its end.
+    Sequential,
+    /// [`Op::Open`] of a directory.
+    Directory,
+    /// [`Op::Status`]: does the file exist?
+    Exists,
+    /// [`Op::Status`]: the time of the last change.
+    Modified,
+    /// [`Op::CreateDir`] that fails if the directory exists.
+    NewDirectory,
+}
+
 /// A call that a hook decides or observes.
 #[derive(Clone, Copy, Debug)]
 pub struct Call<'a> {
     /// The operation.
     pub op: Op,
+    /// Which call of the operation.
+    pub detail: Detail,
     /// The file or the directory. For a rename, a link and a reuse of a file: the new path.
     pub path: &'a Path,
     /// The offset of a read or an append. 0 for other calls.
@@ -192,7 +212,16 @@ impl<H: Hook> Hooked<H> {
     }
 
     fn run<T>(&self, op: Op, path: &Path, act: impl FnOnce(&dyn FileSystem) -> Result<T>) -> Result<T> {
-        around(&*self.hook, Call { op, path, offset: 0, bytes: 0 }, || act(&*self.inner))
+        self.run_as((op, Detail::Other), path, act)
+    }
+
+    fn run_as<T>(
+        &self,
+        (op, detail): (Op, Detail),
+        path: &Path,
+        act: impl FnOnce(&dyn FileSystem) -> Result<T>,
+    ) -> Result<T> {
+        around(&*self.hook, Call { op, detail, path, offset: 0, bytes: 0 }, || act(&*self.inner))
     }
 
     fn handle<T>(&self, inner: T, path: &Path) -> Handle<T, H> {
@@ -270,7 +299,7 @@ impl<H: Hook> FileSystem for Hooked<H> {
     }
 
     fn open_sequential(&self, path: &Path) -> Result<Box<dyn SequentialRead>> {
-        let file = self.run(Op::Open, path, |fs| fs.open_sequential(path))?;
+        let file = self.run_as((Op::Open, Detail::Sequential), path, |fs| fs.open_sequential(path))?;
         Ok(Box::new(self.handle(file, path)))
     }
 
@@ -295,13 +324,13 @@ impl<H: Hook> FileSystem for Hooked<H> {
     }
 
     fn open_dir(&self, path: &Path) -> Result<Arc<dyn Dir>> {
-        let dir = self.run(Op::Open, path, |fs| fs.open_dir(path))?;
+        let dir = self.run_as((Op::Open, Detail::Directory), path, |fs| fs.open_dir(path))?;
         Ok(Arc::new(self.handle(dir, path)))
     }
 
     fn rename(&self, old: &Path, new: &Path) -> Result<()> {
         // The hook gets the new path: a fault plan names the file that a rename creates, for example CURRENT.
-        let call = Call { op: Op::Rename, path: new, offset: 0, bytes: 0 };
+        let call = Call { op: Op::Rename, detail: Detail::Other, path: new, offset: 0, bytes: 0 };
         around_unit(&*self.hook, call, || self.inner.rename(old, new))
     }
 
@@ -310,7 +339,7 @@ impl<H: Hook> FileSystem for Hooked<H> {
     }
 
     fn unlink(&self, path: &Path) -> Result<()> {
-        let call = Call { op: Op::Unlink, path, offset: 0, bytes: 0 };
+        let call = Call { op: Op::Unlink, detail: Detail::Other, path, offset: 0, bytes: 0 };
         around_unit(&*self.hook, call, || self.inner.unlink(path))
     }
 
@@ -319,7 +348,7 @@ impl<H: Hook> FileSystem for Hooked<H> {
     }
 
     fn exists(&self, path: &Path) -> Result<bool> {
-        self.run(Op::Status, path, |fs| fs.exists(path))
+        self.run_as((Op::Status, Detail::Exists), path, |fs| fs.exists(path))
     }
 
     fn is_dir(&self, path: &Path) -> Result<bool> {
@@ -331,7 +360,7 @@ impl<H: Hook> FileSystem for Hooked<H> {
     }
 
     fn create_dir(&self, path: &Path) -> Result<()> {
-        self.run(Op::CreateDir, path, |fs| fs.create_dir(path))
+        self.run_as((Op::CreateDir, Detail::NewDirectory), path, |fs| fs.create_dir(path))
     }
 
     fn remove_dir(&self, path: &Path) -> Result<()> {
@@ -343,7 +372,7 @@ impl<H: Hook> FileSystem for Hooked<H> {
     }
 
     fn modified(&self, path: &Path) -> Result<u64> {
-        self.run(Op::Status, path, |fs| fs.modified(path))
+        self.run_as((Op::Status, Detail::Modified), path, |fs| fs.modified(path))
     }
 
     fn link_count(&self, path: &Path) -> Result<u64> {
@@ -386,7 +415,7 @@ struct Handle<T, H> {
 
 impl<T, H> Handle<T, H> {
     fn call(&self, op: Op, offset: u64, bytes: usize) -> Call<'_> {
-        Call { op, path: &self.path, offset, bytes }
+        Call { op, detail: Detail::Other, path: &self.path, offset, bytes }
     }
 }
 
@@ -437,7 +466,13 @@ impl<H: Hook> RandomRead for Handle<Arc<dyn RandomRead>, H> {
 impl<H: Hook> SequentialRead for Handle<Box<dyn SequentialRead>, H> {
     fn read(&mut self, buffer: &mut [u8]) -> Result<usize> {
         let (inner, hook) = (&mut self.inner, &*self.hook);
-        let call = Call { op: Op::Read, path: &self.path, offset: self.offset, bytes: buffer.len() };
+        let call = Call {
+            op: Op::Read,
+            detail: Detail::Other,
+            path: &self.path,
+            offset: self.offset,
+            bytes: buffer.len(),
+        };
         let n = around_read(hook, call, buffer, |b| inner.read(b))?;
         self.offset += n as u64;
         Ok(n)
@@ -456,7 +491,7 @@ impl<H: Hook> SequentialRead for Handle<Box<dyn SequentialRead>, H> {
 impl<H: Hook> Handle<Box<dyn Append>, H> {
     fn act(&mut self, op: Op, act: impl FnOnce(&mut dyn Append) -> Result<()>) -> Result<()> {
         let (inner, hook) = (&mut *self.inner, &*self.hook);
-        let call = Call { op, path: &self.path, offset: inner.size(), bytes: 0 };
+        let call = Call { op, detail: Detail::Other, path: &self.path, offset: inner.size(), bytes: 0 };
         around_unit(hook, call, || act(inner))
     }
 }

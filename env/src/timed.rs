@@ -9,7 +9,7 @@ use std::sync::Arc;
 use base::stats::{PerfCounter, PerfLevel, Stopwatch, perf_add, perf_timing};
 
 use crate::fs::FileSystem;
-use crate::hook::{Call, Hook, Hooked, Op, Verdict};
+use crate::hook::{Call, Detail, Hook, Hooked, Op, Verdict};
 use crate::sync::thread_local;
 
 /// A file system that times its calls.
@@ -24,9 +24,17 @@ thread_local! {
     static START: Cell<Option<Stopwatch>> = const { Cell::new(None) };
 }
 
-/// Returns the counter of an operation. The existence, the size and the times of a file are one operation.
-fn counter_of(op: Op) -> Option<PerfCounter> {
-    Some(match op {
+/// Returns the counter of a call. Other questions about a file than its existence and its time count as its size.
+fn counter_of(call: &Call<'_>) -> Option<PerfCounter> {
+    match call.detail {
+        Detail::Other => {}
+        Detail::Sequential => return Some(PerfCounter::EnvNewSequentialFileNanos),
+        Detail::Directory => return Some(PerfCounter::EnvNewDirectoryNanos),
+        Detail::Exists => return Some(PerfCounter::EnvFileExistsNanos),
+        Detail::Modified => return Some(PerfCounter::EnvGetFileModificationTimeNanos),
+        Detail::NewDirectory => return Some(PerfCounter::EnvCreateDirNanos),
+    }
+    Some(match call.op {
         Op::Open => PerfCounter::EnvNewRandomAccessFileNanos,
         Op::Create | Op::Reopen => PerfCounter::EnvNewWritableFileNanos,
         Op::Reuse => PerfCounter::EnvReuseWritableFileNanos,
@@ -48,14 +56,14 @@ impl Hook for TimedHook {
     }
 
     fn before(&self, call: &Call<'_>) -> Verdict {
-        if perf_timing(PerfLevel::EnableTimeExceptForMutex) && counter_of(call.op).is_some() {
+        if perf_timing(PerfLevel::EnableTimeExceptForMutex) && counter_of(call).is_some() {
             START.with(|open| open.set(Some(Stopwatch::start())));
         }
         Verdict::Go
     }
 
     fn after(&self, call: &Call<'_>, _error: Option<&base::Error>) {
-        if let (Some(start), Some(counter)) = (START.with(Cell::take), counter_of(call.op)) {
+        if let (Some(start), Some(counter)) = (START.with(Cell::take), counter_of(call)) {
             perf_add(counter, start.nanos());
         }
     }
@@ -82,11 +90,34 @@ mod tests {
         let fs = TimedFs::wrap(Arc::new(MemoryFs::new(Arc::new(crate::clock::ManualClock::new(0)))));
         perf_context_reset();
         set_perf_level(PerfLevel::EnableCount);
-        fs.create_dir(Path::new("/a")).unwrap();
+        fs.create_dir_all(Path::new("/a")).unwrap();
         assert_eq!(perf_counter(PerfCounter::EnvCreateDirIfMissingNanos), 0);
         set_perf_level(PerfLevel::EnableTimeExceptForMutex);
-        fs.create_dir(Path::new("/b")).unwrap();
+        fs.create_dir_all(Path::new("/b")).unwrap();
         assert!(perf_counter(PerfCounter::EnvCreateDirIfMissingNanos) > 0);
         set_perf_level(PerfLevel::Disable);
+    }
+
+    #[test]
+    fn calls_of_one_operation_have_their_own_times() {
+        type Act = fn(&TimedFs);
+        let fs = TimedFs::wrap(Arc::new(MemoryFs::new(Arc::new(crate::clock::ManualClock::new(0)))));
+        fs.create_dir(Path::new("/a")).unwrap();
+        drop(fs.create(Path::new("/a/f"), &crate::AppendHints::default()).unwrap());
+        let calls: [(Act, PerfCounter); 5] = [
+            (|fs| drop(fs.open_sequential(Path::new("/a/f"))), PerfCounter::EnvNewSequentialFileNanos),
+            (|fs| drop(fs.open_dir(Path::new("/a"))), PerfCounter::EnvNewDirectoryNanos),
+            (|fs| drop(fs.exists(Path::new("/a/f"))), PerfCounter::EnvFileExistsNanos),
+            (|fs| drop(fs.modified(Path::new("/a/f"))), PerfCounter::EnvGetFileModificationTimeNanos),
+            (|fs| drop(fs.create_dir(Path::new("/b"))), PerfCounter::EnvCreateDirNanos),
+        ];
+        for (call, counter) in calls {
+            perf_context_reset();
+            set_perf_level(PerfLevel::EnableTimeExceptForMutex);
+            call(&fs);
+            set_perf_level(PerfLevel::Disable);
+            let moved = calls.map(|(_, other)| (perf_counter(other) > 0) == (other == counter));
+            assert_eq!(moved, [true; 5], "{counter:?}");
+        }
     }
 }
