@@ -130,10 +130,25 @@ impl<V: Send + Sync + 'static> Cache<V> {
         priority: Priority,
         role: Role,
     ) -> Result<Handle<V>> {
+        self.insert_or_replace(key, value, charge, priority, role).map(|(handle, _)| handle)
+    }
+
+    /// Inserts a value as [`Cache::insert`] does. Also returns true if the key had an entry.
+    ///
+    /// # Errors
+    /// As [`Cache::insert`].
+    pub fn insert_or_replace(
+        &self,
+        key: &CacheKey,
+        value: V,
+        charge: usize,
+        priority: Priority,
+        role: Role,
+    ) -> Result<(Handle<V>, bool)> {
         let (shard, hash) = self.route(key);
-        let entry = shard.insert(key, hash, value, charge, (priority, role), true)?;
+        let (entry, is_replaced) = shard.insert(key, hash, value, charge, (priority, role), true)?;
         // SAFETY: the shard passes its reference on.
-        Ok(unsafe { Handle::new(entry) })
+        Ok((unsafe { Handle::new(entry) }, is_replaced))
     }
 
     /// Returns a handle to a value that is charged, but that no look-up finds. For reads with `fill_cache` =
@@ -147,7 +162,7 @@ impl<V: Send + Sync + 'static> Cache<V> {
         let here = std::ptr::from_ref(&charge) as usize as u64;
         let key = CacheKey([here, role as u64]);
         let (shard, hash) = self.route(&key);
-        let entry = shard.insert(&key, hash, value, charge, (Priority::Bottom, role), false)?;
+        let (entry, _) = shard.insert(&key, hash, value, charge, (Priority::Bottom, role), false)?;
         // SAFETY: the shard passes its reference on.
         Ok(unsafe { Handle::new(entry) })
     }

@@ -191,7 +191,7 @@ impl<V: Send + Sync + 'static> Shard<V> {
     }
 
     /// Inserts a value and gives the caller a reference. Look-ups do not find the value if `visible` is false
-    /// or if a table of fixed size is full.
+    /// or if a table of fixed size is full. Also returns true if the value replaces another.
     pub(super) fn insert(
         &self,
         key: &CacheKey,
@@ -200,7 +200,7 @@ impl<V: Send + Sync + 'static> Shard<V> {
         charge: usize,
         (priority, role): (Priority, Role),
         visible: bool,
-    ) -> Result<NonNull<Entry<V>>> {
+    ) -> Result<(NonNull<Entry<V>>, bool)> {
         let charge = charge.saturating_add(self.overhead);
         // `taken` is declared before the lock guard, so its values are dropped after the lock is released.
         let mut taken = Taken::new();
@@ -214,9 +214,11 @@ impl<V: Send + Sync + 'static> Shard<V> {
                 return Err(full());
             }
         }
-        if let Some(old) = self.find(key, hash).filter(|_| visible) {
+        let old = self.find(key, hash).filter(|_| visible);
+        if let Some(old) = old {
             self.detach(&mut s, old, &mut taken);
         }
+        let is_replaced = old.is_some();
         self.make_room(&mut s, charge, &mut taken);
         let visible = visible && self.index_has_room(&mut s, &mut taken);
         let Some(entry) = self.take_free(&mut s) else {
@@ -244,7 +246,7 @@ impl<V: Send + Sync + 'static> Shard<V> {
                 self.occupancy()
             );
         }
-        Ok(NonNull::from(entry))
+        Ok((NonNull::from(entry), is_replaced))
     }
 
     pub(super) fn erase(&self, key: &CacheKey, hash: u32) -> bool {

@@ -113,7 +113,12 @@ fn a_handle_keeps_its_value_through_erasure_and_the_end_of_the_cache() {
 fn a_second_insertion_replaces_the_first() {
     each(ROOM, |cache| {
         let old = put(&cache, 1);
-        let new = cache.insert(&key(1), 111, 100, Priority::Low, Role::DataBlock).unwrap();
+        let insert =
+            |n, value| cache.insert_or_replace(&key(n), value, 100, Priority::Low, Role::DataBlock).unwrap();
+        let (new, is_replaced) = insert(1, 111);
+        let (other, is_other_replaced) = insert(2, 222);
+        assert_eq!((is_replaced, is_other_replaced), (true, false));
+        cache.erase_unref(other);
         assert_eq!((*old, *new, *cache.lookup(&key(1)).unwrap()), (1, 111, 111));
         drop(old);
         assert_eq!((cache.usage(), cache.occupancy()), (100, 1));

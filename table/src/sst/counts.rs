@@ -124,17 +124,30 @@ impl Counts {
         );
     }
 
-    /// Counts a block that was inserted into the cache.
-    pub(super) fn cache_add(&self, kind: BlockKind, bytes: usize) {
-        let (added, inserted) = match kind {
-            BlockKind::Data | BlockKind::Blob => {
-                (Ticker::BlockCacheDataAdd, Ticker::BlockCacheDataBytesInsert)
-            }
-            BlockKind::Index => (Ticker::BlockCacheIndexAdd, Ticker::BlockCacheIndexBytesInsert),
-            BlockKind::Filter | BlockKind::FilterIndex => {
-                (Ticker::BlockCacheFilterAdd, Ticker::BlockCacheFilterBytesInsert)
-            }
+    /// Counts a block that was inserted into the cache. `is_redundant` says that the cache had the block: another
+    /// thread read it at the same time.
+    pub(super) fn cache_add(&self, kind: BlockKind, bytes: usize, is_redundant: bool) {
+        let (added, inserted, again) = match kind {
+            BlockKind::Data | BlockKind::Blob => (
+                Ticker::BlockCacheDataAdd,
+                Ticker::BlockCacheDataBytesInsert,
+                Ticker::BlockCacheDataAddRedundant,
+            ),
+            BlockKind::Index => (
+                Ticker::BlockCacheIndexAdd,
+                Ticker::BlockCacheIndexBytesInsert,
+                Ticker::BlockCacheIndexAddRedundant,
+            ),
+            BlockKind::Filter | BlockKind::FilterIndex => (
+                Ticker::BlockCacheFilterAdd,
+                Ticker::BlockCacheFilterBytesInsert,
+                Ticker::BlockCacheFilterAddRedundant,
+            ),
         };
+        if is_redundant {
+            self.add(Ticker::BlockCacheAddRedundant, 1);
+            self.add(again, 1);
+        }
         self.add(Ticker::BlockCacheAdd, 1);
         self.add(Ticker::BlockCacheBytesWrite, bytes as u64);
         self.add(added, 1);

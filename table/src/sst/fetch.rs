@@ -222,9 +222,9 @@ impl Source {
                     BlockKind::Blob => Priority::Bottom,
                     _ => self.metadata_priority,
                 };
-                match cache.insert(&self.cache_key(handle), block, charge, priority, kind.role()) {
-                    Ok(block) => {
-                        self.counts.cache_add(kind, charge);
+                match cache.insert_or_replace(&self.cache_key(handle), block, charge, priority, kind.role()) {
+                    Ok((block, is_replaced)) => {
+                        self.counts.cache_add(kind, charge, is_replaced);
                         Ok(BlockRef::Cached(block))
                     }
                     Err(error) => {
