@@ -53,8 +53,6 @@ macro_rules! refused {
 }
 
 refused! {
-    ():
-        RocksDB_deleteFile;
     i64:
         LiveFileMetaData_newLiveFileMetaDataHandle;
 }

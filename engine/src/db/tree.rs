@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use base::{Error, FileNumber, Result};
+use format::names::{self, FileName};
 
 use super::Db;
 pub use crate::compaction::FilesCompacted;
@@ -10,6 +11,27 @@ use crate::event::FlushReason;
 use crate::family::Family;
 use crate::options::{CompactRangeOptions, CompactionOptions, WaitForCompactOptions};
 use crate::sync::Arc;
+
+/// Deletes an SST file or an archived WAL by its name: `000012.sst`, `/000012.sst` or `archive/000012.log`. See
+/// [`crate::jobs::ManualCompactions::delete_file`].
+///
+/// # Errors
+/// InvalidArgument if the name is not the name of an SST file or a WAL. NotSupported for a WAL that is not archived.
+/// Errors of the file system, and the errors of [`crate::jobs::ManualCompactions::delete_file`].
+pub fn delete_file(db: &Db, name: &str) -> Result<()> {
+    let writing = db.writing()?;
+    match FileName::parse(name) {
+        Some(FileName::Table(number) | FileName::LegacyTable(number)) => {
+            writing.jobs.manuals.delete_file(&db.families(), number)
+        }
+        Some(FileName::ArchivedWal(number)) => {
+            let archive = db.inner.tools.paths.wal.join(names::ARCHIVE_DIR);
+            db.inner.tools.env.fs.unlink(&archive.join(names::wal(number)))
+        }
+        Some(FileName::Wal(_)) => Err(Error::not_supported("Delete only supported for archived logs")),
+        _ => Err(Error::invalid_argument("Invalid file name")),
+    }
+}
 
 impl Db {
     /// Compacts the keys in `[begin, end]`; `None` is unbounded.

@@ -1,8 +1,8 @@
-//! Changes of versions by files or levels that the caller names: `CompactFiles`, `DeleteFilesInRanges`,
+//! Changes of versions by files or levels that the caller names: `CompactFiles`, `DeleteFilesInRanges`, `DeleteFile`,
 //! `SuggestCompactRange`, `PromoteL0`, and the move that `CompactRangeOptions::change_level` asks for.
 //!
 //! Follows RocksDB `db/db_impl/db_impl_compaction_flush.cc` (`CompactFilesImpl`, `ReFitLevel`),
-//! `db/db_impl/db_impl.cc` (`DeleteFilesInRanges`) and `db/db_impl/db_impl_experimental.cc`.
+//! `db/db_impl/db_impl.cc` (`DeleteFilesInRanges`; `DeleteFile` in release 8.10) and `db/db_impl/db_impl_experimental.cc`.
 
 use base::{Error, FileNumber, Result};
 use lsm::file_meta::FileMetaData;
@@ -139,6 +139,48 @@ impl ManualCompactions {
         found.iter().for_each(|(_, file)| file.set_being_compacted(false));
         drop(_state);
         drop(found);
+        self.schedule.reconsider(family);
+        self.purge.schedule();
+        outcome
+    }
+
+    /// Drops one SST file without writing an SST file. All entries of the file are gone, also entries that a snapshot
+    /// sees. Only the last level that holds files may lose a file, because the tombstones of a file hide entries of
+    /// lower levels; in level 0, only the oldest file may be dropped. A file that a job reads stays, without an error.
+    ///
+    /// # Errors
+    /// InvalidArgument if no column family has the file, or if the file is not a file that may be dropped. Errors of the
+    /// MANIFEST; then the file is not dropped.
+    pub fn delete_file(&self, families: &[Arc<Family>], number: FileNumber) -> Result<()> {
+        let invalid = |words: &str| Err(Error::invalid_argument(words));
+        let (family, file, edit) = {
+            let _state = self.schedule.queues();
+            let found = families.iter().find_map(|family| {
+                let version = family.pin().version.clone();
+                let (level, file) = version.files().find(|(_, file)| file.number == number)?;
+                let file = file.clone();
+                Some((family, version, level, file))
+            });
+            let Some((family, version, level, file)) = found else { return invalid("File not found") };
+            self.context.check_families(std::slice::from_ref(family))?;
+            if file.being_compacted() {
+                return Ok(());
+            }
+            if version.last_filled_level().is_some_and(|last| last > level) {
+                return invalid("File not in last level");
+            }
+            if level == 0 && version.level(0).iter().next_back().is_some_and(|oldest| oldest.number != number)
+            {
+                return invalid("File in level 0, but not oldest");
+            }
+            file.set_being_compacted(true);
+            (family, file, Edit { deleted: vec![(level, number)], ..Edit::default() })
+        };
+        let outcome = self.change_tree(family, edit);
+        let state = self.schedule.queues();
+        file.set_being_compacted(false);
+        drop(state);
+        drop(file);
         self.schedule.reconsider(family);
         self.purge.schedule();
         outcome

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use base::{FileNumber, Kind};
 use env::Env;
-use ironstone_engine::db::{Db, OpenRequest};
+use ironstone_engine::db::{Db, OpenRequest, delete_file};
 use ironstone_engine::options::{
     BottommostLevelCompaction, CompactRangeOptions, CompactionOptions, CompactionStyle, CompressionType,
     DbOptions, DbPath, FamilyOptions, FileTemperatureAge, FlushOptions, Temperature, WaitForCompactOptions,
@@ -380,6 +380,42 @@ fn tables_wholly_in_a_range_are_dropped() {
     drop((db, family));
     let db = open(&env, plain());
     assert_eq!(scan(&db).len(), 1);
+}
+
+/// Deletes the SST file whose smallest key is `key`. Returns the message of the error, or `ok`.
+fn delete_file_of(db: &Db, key: &str) -> String {
+    let family = db.default_family().unwrap();
+    let version = family.pin().version.clone();
+    let (_, file) = version.files().find(|(_, file)| file.smallest_user_key() == key.as_bytes()).unwrap();
+    let name = format!("/{:06}.sst", file.number.0);
+    delete_file(db, &name).map_or_else(|error| error.message().to_string(), |()| "ok".to_string())
+}
+
+#[test]
+fn an_sst_file_is_deleted_only_from_the_last_level_or_the_end_of_level_0() {
+    let env = Env::memory(9);
+    let db = spread(&env);
+    put(&db, "bb", "level 0");
+    flush(&db);
+    assert_eq!(delete_file_of(&db, "c"), "ok");
+    assert_eq!(delete_file_of(&db, "bb"), "File not in last level");
+    assert_eq!(tree(&db), [level(0, &["bb"]), level(6, &["a", "b", "d", "e", "f"])]);
+    for key in ["a", "b", "d", "e", "f"] {
+        assert_eq!(delete_file_of(&db, key), "ok");
+    }
+    put(&db, "cc", "newest");
+    flush(&db);
+    assert_eq!(delete_file_of(&db, "cc"), "File in level 0, but not oldest");
+    assert_eq!(delete_file_of(&db, "bb"), "ok");
+    assert_eq!(delete_file_of(&db, "cc"), "ok");
+    assert_eq!(tree(&db), []);
+    let refused = |name: &str| delete_file(&db, name).unwrap_err();
+    assert_eq!(refused("000999.sst").message(), "File not found");
+    assert_eq!(refused("CURRENT").message(), "Invalid file name");
+    assert_eq!(refused("000004.log").kind(), base::Kind::NotSupported);
+    assert!(refused("archive/000004.log").is_not_found());
+    drop(db);
+    assert_eq!(scan(&open(&env, plain())).len(), 0);
 }
 
 #[test]

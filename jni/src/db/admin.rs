@@ -237,4 +237,9 @@ natives! {
         let pairs: Vec<_> = bounds.chunks_exact(2).map(|pair| (pair[0].as_deref(), pair[1].as_deref())).collect();
         db.db.delete_files_in_ranges(InFamily::new(&db, family)?.get(&db), &pairs, include_end)?;
     }
+
+    /// Deletes an SST file of the last level, or an archived WAL. Only the classes of 8.10.0 and 9.8.4 declare the native.
+    fn RocksDB_deleteFile[java](db: Handle, name: JString) {
+        engine::db::delete_file(&database(db)?.db, &java.text(name)?)?;
+    }
 }
