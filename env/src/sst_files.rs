@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Weak};
 
 use base::map::HashMap;
+use base::stats::{Statistics, Ticker};
 use base::{Error, Result};
 
 use crate::executor::{Pool, Tag};
@@ -80,6 +81,7 @@ struct State {
     /// True if a deletion job is queued or runs.
     busy: bool,
     errors: HashMap<PathBuf, Error>,
+    statistics: Option<Arc<Statistics>>,
 }
 
 impl SstFileManager {
@@ -102,6 +104,12 @@ impl SstFileManager {
     /// Replaces the options. Deletions that already run keep their rate until the next file.
     pub fn set_options(&self, options: SstFileOptions) {
         self.state.lock().options = options;
+    }
+
+    /// Counts the files that are deleted from the trash in these statistics from now on. An open of a database sets its
+    /// statistics, so the database that was opened last counts. RocksDB: `SetStatisticsPtr`.
+    pub fn set_statistics(&self, statistics: Option<Arc<Statistics>>) {
+        self.state.lock().statistics = statistics;
     }
 
     /// Adds a file of `bytes` bytes. If the file is tracked already, corrects its size.
@@ -304,7 +312,12 @@ impl SstFileManager {
             };
             match s.trash.front_mut() {
                 Some(front) if left > 0 => front.1 = left,
-                _ => drop(s.trash.pop_front()),
+                _ => {
+                    drop(s.trash.pop_front());
+                    if let Some(statistics) = &s.statistics {
+                        statistics.tick(Ticker::FilesDeletedFromTrashQueue);
+                    }
+                }
             }
             s.trash_bytes -= size - left;
             if s.trash.is_empty() {

@@ -361,6 +361,7 @@ impl Opening {
     /// An error of listing a directory.
     fn track_files(&self, shared: &Shared) -> Result<()> {
         let Some(manager) = &self.options.sst_file_manager else { return Ok(()) };
+        manager.set_statistics(self.options.statistics.clone());
         for family in shared.families.all() {
             let pin = family.pin_owned();
             for (_, file) in pin.version.files() {

@@ -64,6 +64,8 @@ fn without_a_rate_files_go_at_once() {
 fn with_a_rate_they_go_piece_by_piece() {
     let (clock, env) = world();
     let m = SstFileManager::new(env.clone(), limited(1000, 400));
+    let statistics = Arc::new(Statistics::new());
+    m.set_statistics(Some(statistics.clone()));
     put(&env, &m, "keep", 5000);
     let a = put(&env, &m, "a", 1000);
     m.delete(&a).unwrap();
@@ -86,6 +88,11 @@ fn with_a_rate_they_go_piece_by_piece() {
     assert_eq!(seen, [[1000, 100], [600, 100], [200, 100], [0, 100], [0, 0]]);
     m.wait_for_empty_trash();
     assert_eq!((m.trash_size(), m.errors().len()), (0, 0));
+    assert_eq!(
+        statistics.ticker(Ticker::FilesDeletedFromTrashQueue),
+        2,
+        "a file counts when its last piece goes"
+    );
 }
 
 #[test]
