@@ -20,6 +20,7 @@ import org.rocksdb.ReadOptions;
 import org.rocksdb.RocksDB;
 import org.rocksdb.RocksDBException;
 import org.rocksdb.RocksIterator;
+import org.rocksdb.Slice;
 import org.rocksdb.Status;
 import org.rocksdb.WBWIRocksIterator;
 import org.rocksdb.WriteBatch;
@@ -142,6 +143,28 @@ class BatchesTest extends InDirectory {
       assertArrayEquals(b("new"), db.get(b("a")));
       assertArrayEquals(b("family"), db.get(family, b("a")));
       assertNull(db.get(b("c")));
+    }
+  }
+
+  @Test
+  void iteratorsOfManyFamiliesKeepTheirBoundsUnderABatch() throws Exception {
+    try (Options options = new Options().setCreateIfMissing(true); RocksDB db = RocksDB.open(options, dir.toString());
+         Slice bound = new Slice("c"); ReadOptions read = new ReadOptions().setIterateUpperBound(bound);
+         WriteBatchWithIndex batch = new WriteBatchWithIndex(true)) {
+      db.put(b("a"), b("base"));
+      db.put(b("d"), b("outside"));
+      batch.put(b("b"), b("new"));
+      batch.put(b("c"), b("outside"));
+      final RocksIterator base = db.newIterators(List.of(db.getDefaultColumnFamily()), read).get(0);
+      try (RocksIterator iterator = batch.newIteratorWithBase(base)) {
+        final StringBuilder seen = new StringBuilder();
+        for (iterator.seekToFirst(); iterator.isValid(); iterator.next()) {
+          seen.append(new String(iterator.key())).append(' ');
+        }
+        iterator.status();
+        assertEquals("a b ", seen.toString());
+      }
+      base.close();
     }
   }
 
