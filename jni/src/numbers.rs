@@ -47,6 +47,12 @@ pub fn histogram(number: i8) -> Option<HistogramKind> {
     HISTOGRAMS.iter().find(|(java, _)| *java == number).map(|(_, kind)| *kind)
 }
 
+/// Returns true for `BYTES_COMPRESSED` and `BYTES_DECOMPRESSED` of release 8.10.0. RocksDB 11.8.1 does not have these
+/// histograms.
+pub fn is_removed_histogram(number: i8) -> bool {
+    ARE_OLD.load(Ordering::Relaxed) && matches!(number, 26 | 27)
+}
+
 /// A range of numbers of 8.10.0: the first number, the last number, and the difference that gives the number in 11.8.1.
 type Same = (i16, i16, i16);
 

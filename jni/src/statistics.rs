@@ -11,6 +11,7 @@ use crate::fault::{Fault, Outcome};
 use crate::handle::Handle;
 use crate::java::{JBytes, JObject, JString};
 use crate::native::{disposers, natives};
+use crate::numbers::is_removed_histogram;
 
 /// Statistics that databases share.
 pub struct StatisticsObject(pub Arc<Statistics>);
@@ -31,10 +32,15 @@ fn histogram(number: i8) -> Outcome<HistogramKind> {
         .ok_or_else(|| Fault::illegal_argument(format!("{number} is not a HistogramType")))
 }
 
+/// A histogram of new statistics. It has no values, so the library returns it for a histogram that no longer exists.
+const EMPTY: HistogramKind = HistogramKind::BytesPerRead;
+
 /// Makes statistics. Ignored histograms are not collected.
 fn create(ignored: JBytes<'_>, java: crate::java::Java<'_>) -> Outcome<Handle> {
     let numbers = if ignored.is_null() { Vec::new() } else { java.bytes(ignored)? };
-    let ignored = numbers.into_iter().map(|number| histogram(number as i8)).collect::<Outcome<Vec<_>>>()?;
+    let numbers =
+        numbers.into_iter().map(|number| number as i8).filter(|number| !is_removed_histogram(*number));
+    let ignored = numbers.map(histogram).collect::<Outcome<Vec<_>>>()?;
     Ok(Handle::new(StatisticsObject(Arc::new(Statistics::without(&ignored)))))
 }
 
@@ -87,8 +93,12 @@ natives! {
         statistics.shared::<StatisticsObject>()?.0.take_ticker(ticker(number)?) as i64
     }
 
+    /// Returns empty data for a histogram that RocksDB 11.8.1 no longer has.
     fn Statistics_getHistogramData[java](statistics: Handle, number: i8) -> JObject<'j> {
-        let data = statistics.shared::<StatisticsObject>()?.0.histogram_data(histogram(number)?);
+        let data = match is_removed_histogram(number) {
+            true => Statistics::without(&[]).histogram_data(EMPTY),
+            false => statistics.shared::<StatisticsObject>()?.0.histogram_data(histogram(number)?),
+        };
         let double = Value::double;
         HISTOGRAM_DATA.construct(java, &[
             double(data.median), double(data.percentile95), double(data.percentile99), double(data.average),
@@ -98,7 +108,10 @@ natives! {
     }
 
     fn Statistics_getHistogramString[java](statistics: Handle, number: i8) -> JString<'j> {
-        let text = statistics.shared::<StatisticsObject>()?.0.histogram(histogram(number)?).to_string();
+        let text = match is_removed_histogram(number) {
+            true => Statistics::without(&[]).histogram(EMPTY).to_string(),
+            false => statistics.shared::<StatisticsObject>()?.0.histogram(histogram(number)?).to_string(),
+        };
         java.new_text(&text)?
     }
 

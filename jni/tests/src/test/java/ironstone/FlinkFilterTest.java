@@ -2,17 +2,23 @@
 package ironstone;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.nio.ByteBuffer;
 import java.util.Arrays;
+import java.util.EnumSet;
+import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
 import org.rocksdb.FlinkCompactionFilter;
 import org.rocksdb.FlushOptions;
+import org.rocksdb.HistogramType;
 import org.rocksdb.Options;
 import org.rocksdb.RocksDB;
+import org.rocksdb.Statistics;
 import org.rocksdb.StringAppendOperator;
 
 class FlinkFilterTest extends InDirectory {
@@ -156,6 +162,18 @@ class FlinkFilterTest extends InDirectory {
       assertArrayEquals(elements(8, 10), db.get("a".getBytes()));
       assertNull(db.get("b".getBytes()));
       assertNull(db.get("c".getBytes()));
+    }
+  }
+
+  @Test
+  void histogramsThatNoLongerExistAreEmpty() {
+    try (Statistics statistics = new Statistics();
+         Statistics without = new Statistics(EnumSet.of(HistogramType.BYTES_COMPRESSED, HistogramType.BYTES_DECOMPRESSED))) {
+      for (final HistogramType type : List.of(HistogramType.BYTES_COMPRESSED, HistogramType.BYTES_DECOMPRESSED)) {
+        assertEquals(0, statistics.getHistogramData(type).getCount());
+        assertEquals(0, without.getHistogramData(type).getCount());
+        assertTrue(statistics.getHistogramString(type).contains("Count: 0"), statistics.getHistogramString(type));
+      }
     }
   }
 }
