@@ -122,6 +122,46 @@ fn we_read_the_single_files_of_their_writer_and_of_their_database() {
     reader.verify_checksums(&Default::default()).unwrap();
 }
 
+/// FIFO compaction copies a file byte by byte to change its temperature. The copy has the unique id of its source and another file
+/// number.
+#[test]
+fn they_read_a_file_that_was_copied_to_change_its_temperature() {
+    let Some(library) = library() else { return };
+    let scratch = tempfile::tempdir().unwrap();
+    let path = scratch.path().join("db");
+    let clock = env::Env::memory(1).clock;
+    let mut options = options();
+    options.db.env = env::Env { clock: clock.clone(), ..env::Env::posix() };
+    options
+        .update(
+            "compaction_style=kCompactionStyleFIFO;num_levels=1;ttl=0;compaction_options_fifo={\
+             file_temperature_age_thresholds={{temperature=kWarm;age=100}};\
+             allow_trivial_copy_when_change_temperature=true;}",
+        )
+        .unwrap();
+    let ours = Db::open(&path, options).unwrap();
+    let numbers = |db: &Db| -> Vec<u64> {
+        let mut numbers: Vec<u64> = db.live_files().iter().map(|file| file.number.0).collect();
+        numbers.sort_unstable();
+        numbers
+    };
+    fill(&ours, 0, 300);
+    ours.flush().unwrap();
+    let first = numbers(&ours);
+    clock.sleep_micros(200_000_000);
+    fill(&ours, 300, 600);
+    ours.flush().unwrap();
+    ours.wait_for_compact().unwrap();
+    // The newest file stays hot, and the older file is a copy.
+    let second = numbers(&ours);
+    assert!(first.len() == 1 && second.len() == 2 && !second.contains(&first[0]), "{first:?} {second:?}");
+    let rows = our_rows(&ours);
+    drop(ours);
+    let (theirs, family) = their_db(&library, &path);
+    assert!(rows.len() == 600 && their_rows(&theirs, &family) == rows);
+    theirs.verify_checksum().unwrap();
+}
+
 #[test]
 fn each_ingests_the_files_of_the_other() {
     let Some(library) = library() else { return };

@@ -5,6 +5,10 @@
 //! estimate a small step toward the sample. In the long run, half of the samples are below the estimate. The sums are
 //! kept by second for [`KEPT_SECONDS`] seconds.
 //!
+//! Two kinds differ, because reads of the tick counter cost too much for them. A `Get` that is not a sample is timed from its first
+//! step, for example its first block read: the time before is in no sum, and a `Get` without a step is never slow. A move of an
+//! iterator (`Next`) has no samples and no median: the move is slow if its steps take more than 10 microseconds.
+//!
 //! ```text
 //!  Operation ──end──► faster than the limit: nothing more
 //!                     slower: sums of this second, by kind and cause ──► report(last seconds)

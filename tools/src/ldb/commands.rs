@@ -231,7 +231,7 @@ The following optional parameters control the database internals:
   --use_txn : Open database as TransactionDB. Required for databases created with WritePrepared or WriteUnprepared transactions.
   --txn_write_policy=<0|1|2> : Transaction write policy. 0=WRITE_COMMITTED (default), 1=WRITE_PREPARED, 2=WRITE_UNPREPARED
   --try_load_options : Try to load option file from DB. Default to true if db is specified and not creating a new DB. Can be set to false explicitly.
-  --disable_consistency_checks : Set options.force_consistency_checks = false.
+  --disable_consistency_checks : Set options.force_consistency_checks = false. No effect: the checks always run.
   --ignore_unknown_options : Ignore unknown options when loading option file.
   --bloom_bits=<int,e.g.:14>
   --fix_prefix_len=<int,e.g.:14>
