@@ -21,8 +21,9 @@
  *    the background job that ran the callback fails with Aborted, as at a panic. An exception of a listener, a logger or a
  *    destructor is ignored. If a comparator throws while a write goes into the memtable, the database accepts no more
  *    writes until it is opened again. On processors other than x86-64 and AArch64 an exception ends the process.
- * 8. Panics. A panic inside the library becomes an error that names the function. Without `errptr` the function
- *    returns 0 or NULL, and the panic message is on the standard error stream.
+ * 8. Panics. A panic inside the library becomes an error that names the function, and the panic message is on the standard
+ *    error stream. A function without `errptr` that fails returns 0 or NULL. If it takes a `rocksdb_t`, the info log of this
+ *    database gets a line with the function and the error.
  * 9. Options. A setter accepts every number. If the number is not a value of the option, the call that uses the handle
  *    reports InvalidArgument with the name of the option.
  * 10. Features that Ironstone does not have. The function reports `Not implemented: NAME`. Without `errptr` it returns 0 or NULL.

@@ -1,4 +1,4 @@
-//! The frame of every C function: catches panics, writes error strings.
+//! The frame of every C function: catches panics, writes error strings and lines of the info log.
 
 use std::any::Any;
 use std::ffi::c_char;
@@ -8,17 +8,48 @@ use base::{Error, Result};
 use ironstone::binding::conflict_text;
 
 use super::returns::{Return, copy_to_malloc_with_nul};
+use crate::db::rocksdb_t;
+
+/// Where a C function reports its failure: to its `errptr`, or else to the info log of its database.
+#[derive(Clone, Copy)]
+pub struct Report {
+    errptr: *mut *mut c_char,
+    has_errptr: bool,
+    db: *const rocksdb_t,
+}
+
+impl Default for Report {
+    /// Reports nothing.
+    fn default() -> Report {
+        Report { errptr: std::ptr::null_mut(), has_errptr: false, db: std::ptr::null() }
+    }
+}
+
+impl Report {
+    /// Reports to `errptr`. If `errptr` is null, the error is dropped.
+    #[must_use]
+    pub fn to(self, errptr: *mut *mut c_char) -> Report {
+        Report { errptr, has_errptr: true, ..self }
+    }
+
+    /// Reports to the info log of a database, unless the function has an `errptr`. Null: reports nothing.
+    #[must_use]
+    pub fn or_log_of(self, db: *const rocksdb_t) -> Report {
+        Report { db, ..self }
+    }
+}
 
 /// Runs the body of a C function.
 ///
-/// If the body fails, writes the error to `errptr`, if the function has an `errptr`. The function then returns the neutral
-/// value of its type: zero or a null pointer. A panic becomes an error with the code `Aborted` and the name of the function.
+/// If the body fails, reports the error. The function then returns the neutral value of its type: zero or a null pointer. A
+/// panic becomes an error with the code `Aborted` and the name of the function.
 ///
 /// # Safety
-/// `errptr` is null, or points to a null pointer, or points to a string that `malloc` allocated.
+/// The `errptr` of the report is null, or points to a null pointer, or points to a string that `malloc` allocated. The
+/// database of the report is null, or is live after the body.
 pub unsafe fn guard<R: Return>(
     function: &'static str,
-    errptr: *mut *mut c_char,
+    report: Report,
     body: impl FnOnce() -> Result<R>,
 ) -> R::C {
     let failure = match catch_unwind(AssertUnwindSafe(body)) {
@@ -26,8 +57,8 @@ pub unsafe fn guard<R: Return>(
         Ok(Err(error)) => Failure::Error(error),
         Err(panic) => Failure::Panic(panic),
     };
-    // SAFETY: `errptr` follows the contract of this function.
-    unsafe { fail(function, errptr, failure) };
+    // SAFETY: the report follows the contract of this function.
+    unsafe { fail(function, report, failure) };
     R::neutral()
 }
 
@@ -40,10 +71,10 @@ enum Failure {
 /// Reports a failure. Not inlined: a copy in each C function would make the library larger by a tenth.
 ///
 /// # Safety
-/// As [`report`].
+/// As [`guard`].
 #[cold]
 #[inline(never)]
-unsafe fn fail(function: &'static str, errptr: *mut *mut c_char, failure: Failure) {
+unsafe fn fail(function: &'static str, report: Report, failure: Failure) {
     let error = match failure {
         Failure::Error(error) => error,
         Failure::Panic(panic) => {
@@ -53,9 +84,17 @@ unsafe fn fail(function: &'static str, errptr: *mut *mut c_char, failure: Failur
             error
         }
     };
+    if !report.has_errptr {
+        // SAFETY: the database is null or live by the contract.
+        if let Some(db) = unsafe { report.db.as_ref() } {
+            // A panic of the logger is not reported again.
+            let _ = catch_unwind(AssertUnwindSafe(|| db.warn(format_args!("{function} failed: {error}"))));
+        }
+        return;
+    }
     let text = text_of(function, &error);
     // SAFETY: `errptr` follows the contract of this function.
-    unsafe { report_text(errptr, &text) };
+    unsafe { report_text(report.errptr, &text) };
 }
 
 /// Returns the error string of a call. If two transactions conflict, programs compare the whole string with RocksDB's string

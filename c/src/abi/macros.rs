@@ -37,7 +37,7 @@ macro_rules! c_api {
     ($($(#[$meta:meta])* fn $name:ident ( $($params:tt)* ) $(-> $ret:ty)? $body:block)*) => {
         $($crate::abi::macros::c_fn! {
             [$(#[$meta])*] $name [$crate::abi::macros::ret_type!($($ret)?)] $body
-            [] [] [std::ptr::null_mut()] plain [$($params)*,]
+            [] [] [$crate::abi::Report::default()] plain [$($params)*,]
         })*
     };
 }
@@ -49,7 +49,7 @@ macro_rules! c_missing {
         $($crate::abi::macros::c_fn! {
             [$(#[$meta])* #[allow(unused_variables, unused_mut)]]
             $name [$crate::abi::macros::ret_type!($($ret)?)] {}
-            [] [] [std::ptr::null_mut()] missing [$($params)*,]
+            [] [] [$crate::abi::Report::default()] missing [$($params)*,]
         })*
     };
 }
@@ -72,18 +72,19 @@ macro_rules! c_fn {
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $name($($c)*) -> <$ret as $crate::abi::Return>::C {
             const FUNCTION: &str = stringify!($name);
-            let errptr = $err;
+            let report = $err;
             let body = || -> base::Result<$ret> {
                 $($let)*
                 $crate::abi::macros::c_body!($mode FUNCTION $body)
             };
-            // SAFETY: `errptr` is null or the caller's, which the header requires to be null or from `malloc`.
-            unsafe { $crate::abi::guard::<$ret>(FUNCTION, errptr, body) }
+            // SAFETY: `errptr` is null or the caller's, which the header requires to be null or from `malloc`. The
+            // database is null or live: a function that destroys its database does not report to it.
+            unsafe { $crate::abi::guard::<$ret>(FUNCTION, report, body) }
         }
     };
     ($m:tt $name:ident $ret:tt $body:block [$($c:tt)*] [$($let:tt)*] [$err:expr] $mode:ident [err $($rest:tt)*]) => {
         $crate::abi::macros::c_fn! {
-            $m $name $ret $body [$($c)* errptr: *mut *mut std::ffi::c_char,] [$($let)*] [errptr]
+            $m $name $ret $body [$($c)* errptr: *mut *mut std::ffi::c_char,] [$($let)*] [$err.to(errptr)]
             $mode [@fallible $($rest)*]
         }
     };
@@ -92,6 +93,15 @@ macro_rules! c_fn {
     };
     ($m:tt $name:ident $ret:tt $body:block $c:tt $let:tt [$err:expr] missing [@fallible , $($rest:tt)*]) => {
         $crate::abi::macros::c_fn! { $m $name $ret $body $c $let [$err] missing [$($rest)*] }
+    };
+    ($m:tt $name:ident $ret:tt $body:block [$($c:tt)*] [$($let:tt)*] [$err:expr] $mode:ident
+        [$x:ident: at rocksdb_t, $($rest:tt)*]) => {
+        $crate::abi::macros::c_fn! {
+            $m $name $ret $body
+            [$($c)* $x: *mut rocksdb_t,]
+            [$($let)* let $x = $crate::abi::macros::c_value!(at rocksdb_t $x FUNCTION);]
+            [$err.or_log_of($x)] $mode [$($rest)*]
+        }
     };
     ($m:tt $name:ident $ret:tt $body:block [$($c:tt)*] [$($let:tt)*] [$err:expr] $mode:ident
         [$x:ident: $kind:ident $t:ident, $($rest:tt)*]) => {
@@ -342,7 +352,7 @@ macro_rules! setter {
                     Ok(())
                 };
                 // SAFETY: a null error place is allowed.
-                unsafe { $crate::abi::guard::<()>(FUNCTION, std::ptr::null_mut(), body) }
+                unsafe { $crate::abi::guard::<()>(FUNCTION, $crate::abi::Report::default(), body) }
             }
         };
     };
@@ -367,7 +377,7 @@ macro_rules! getter {
                     })
                 };
                 // SAFETY: a null error place is allowed.
-                unsafe { $crate::abi::guard(FUNCTION, std::ptr::null_mut(), body) }
+                unsafe { $crate::abi::guard(FUNCTION, $crate::abi::Report::default(), body) }
             }
         };
     };
@@ -468,7 +478,7 @@ macro_rules! facts {
                         Ok($value)
                     };
                     // SAFETY: a null error place is allowed.
-                    unsafe { $crate::abi::guard::<$ret>(FUNCTION, std::ptr::null_mut(), body) }
+                    unsafe { $crate::abi::guard::<$ret>(FUNCTION, $crate::abi::Report::default(), body) }
                 }
             };
         )*
@@ -492,7 +502,7 @@ macro_rules! byte_facts {
                         Ok($crate::abi::Text::bytes(bytes))
                     };
                     // SAFETY: a null error place is allowed.
-                    unsafe { $crate::abi::guard::<$crate::abi::Text>(FUNCTION, std::ptr::null_mut(), body) }
+                    unsafe { $crate::abi::guard::<$crate::abi::Text>(FUNCTION, $crate::abi::Report::default(), body) }
                 }
             };
         )*

@@ -25,7 +25,7 @@ pub use ironstone::binding::place;
 
 pub use arguments::{Keys, Out, Ranges, Slices};
 pub use callback::State;
-pub use guard::guard;
+pub use guard::{Report, guard};
 pub use place::Place;
 pub use rejected::{HasRejected, Rejected};
 pub use returns::{Buffer, ConstOwned, Flag, Owned, Ref, Return, Success, Text};

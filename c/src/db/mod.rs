@@ -141,6 +141,13 @@ impl rocksdb_t {
         }
     }
 
+    /// Writes a line to the info log of the database.
+    pub(crate) fn warn(&self, line: std::fmt::Arguments<'_>) {
+        if let Ok(open) = self.get() {
+            engine::db::warn(&open.db, line);
+        }
+    }
+
     #[inline]
     pub(crate) fn db(&self) -> Result<DbView<'_>> {
         self.get().map(DbView)

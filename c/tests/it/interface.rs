@@ -62,6 +62,17 @@ unsafe extern "C" {
     fn rocksdb_livefiles(db: *mut rocksdb_t) -> *const c_void;
     fn rocksdb_livefiles_name(files: *const c_void, at: i32) -> *const c_char;
     fn rocksdb_livefiles_destroy(files: *const c_void);
+    fn rocksdb_compactoptions_create() -> *mut c_void;
+    fn rocksdb_compactoptions_destroy(options: *mut c_void);
+    fn rocksdb_compactoptions_set_bottommost_level_compaction(options: *mut c_void, value: u8);
+    fn rocksdb_compact_range_opt(
+        db: *mut rocksdb_t,
+        options: *mut c_void,
+        start: *const c_char,
+        start_len: usize,
+        limit: *const c_char,
+        limit_len: usize,
+    );
     fn rocksdb_options_set_wal_dir(options: *mut rocksdb_options_t, dir: *const c_char);
     fn rocksdb_options_set_comparator(options: *mut rocksdb_options_t, comparator: *mut rocksdb_comparator_t);
 }
@@ -232,4 +243,22 @@ fn verification_ends_at_the_deadline_of_its_options() {
         let expected = error.starts_with("Operation timed out: ") && error.contains("Deadline exceeded");
         assert!(expected, "{error}");
     }
+}
+
+#[test]
+fn failure_of_a_function_without_error_place_is_a_line_of_the_info_log() {
+    let dir = tempfile::tempdir().unwrap();
+    let db = one_file(dir.path());
+    // SAFETY: the handles are live and are destroyed once; null bounds are allowed.
+    unsafe {
+        let options = rocksdb_compactoptions_create();
+        rocksdb_compactoptions_set_bottommost_level_compaction(options, 77);
+        rocksdb_compact_range_opt(db.handle, options, null(), 0, null(), 0);
+        rocksdb_compactoptions_destroy(options);
+    }
+    drop(db);
+    let log = std::fs::read_to_string(dir.path().join("db/LOG")).unwrap();
+    let expected =
+        "rocksdb_compact_range_opt failed: Invalid argument: option bottommost_level_compaction: 77";
+    assert!(log.contains(expected), "{log}");
 }

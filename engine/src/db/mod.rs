@@ -43,7 +43,7 @@ pub use tree::delete_file;
 pub use two_phase::{BeforeVisible, PreparedName, WriteGuard};
 pub use verify::{verify_checksum, verify_file_checksums};
 pub use wal_files::{Update, Updates, WalFile, WalFileType};
-pub use weak::{WeakDb, listeners};
+pub use weak::{WeakDb, listeners, warn};
 
 use std::path::Path;
 

@@ -1,4 +1,5 @@
-//! References to a database that do not keep it open.
+//! What a library for another language needs of a database: references that do not keep it open, its listeners, and its info
+//! log.
 
 use super::{Db, Inner};
 use crate::event::Listener;
@@ -25,4 +26,9 @@ impl WeakDb {
 /// Returns the listeners that the application passed to the open of a database.
 pub fn listeners(db: &Db) -> &[Arc<dyn Listener>] {
     db.inner.tools.events.listeners()
+}
+
+/// Writes a line of the level `Warn` to the info log of a database.
+pub fn warn(db: &Db, line: std::fmt::Arguments<'_>) {
+    db.inner.tools.events.warn(line);
 }
