@@ -35,6 +35,7 @@ impl From<Stale> for Fault {
         let text = match stale {
             Stale::Null => "a native handle is 0: the object was never opened, or the argument is null",
             Stale::Closed => "the object is closed",
+            Stale::InUse => "a callback uses an object that a running call uses",
             Stale::OtherType => "the native handle belongs to an object of another class",
         };
         Fault::Other("java/lang/IllegalStateException", text.to_string())

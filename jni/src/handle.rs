@@ -10,7 +10,7 @@
 //! A slot has one atomic word. All changes of a slot are changes of this word:
 //!
 //! ```text
-//! bits 63..32  generation     bit 31  live     bit 30  exclusive     bits 29..0  number of users
+//! bits 63..32  generation     bit 31  live     bit 30  exclusive     bit 29  wanted     bits 28..0  number of users
 //!
 //!            insert                 enter: users + 1, if live and the generation fits; leave: users - 1
 //!   free ───────────────► live ◄─────────────────────────────────────────────────────────────────────────┐
@@ -24,22 +24,31 @@
 //! call on a closed handle fails, and a close does not wait for running calls. After the last generation, a slot is never
 //! used again.
 //!
+//! A call that needs the object exclusively sets the bit `wanted` while it waits. New calls then let this call go first, for a
+//! bounded number of turns: a call inside of a callback of a user of the slot must enter, because this user cannot leave before.
+//! A callback does not wait for ever for an object that a running call uses: the call that runs the callback may be this call.
+//!
 //! Slots are in chunks that never move and are never freed: a stale handle always points to a valid slot.
 //!
 //! Not here: the objects. Their types are with the classes.
 
 use std::any::TypeId;
-use std::cell::UnsafeCell;
+use std::cell::{Cell, UnsafeCell};
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 
-use env::sync::Mutex;
+use env::sync::{Mutex, thread_local};
 
 const LIVE: u64 = 1 << 31;
 const EXCLUSIVE: u64 = 1 << 30;
-const USERS: u64 = EXCLUSIVE - 1;
+const WANTED: u64 = 1 << 29;
+const USERS: u64 = WANTED - 1;
+/// The number of turns for which a new call lets a waiting exclusive call go first.
+const TURNS_FOR_WANTED: u32 = 1000;
+/// The number of turns for which a callback waits for an object that other calls use.
+const TURNS_IN_CALLBACK: u32 = 10_000;
 const GENERATION_SHIFT: u32 = 32;
 const GENERATION_MAX: u64 = (1 << 31) - 1;
 const CHUNK: usize = 1 << 12;
@@ -56,6 +65,8 @@ pub enum Stale {
     Null,
     Closed,
     OtherType,
+    /// A callback asked for an object that a running call uses.
+    InUse,
 }
 
 struct Slot {
@@ -131,7 +142,8 @@ impl Handle {
         self.0 == 0
     }
 
-    /// Uses the object together with other users. Waits while an [`Exclusive`] guard of the object exists.
+    /// Uses the object together with other users. Waits while an [`Exclusive`] guard of the object exists. In a callback, the
+    /// wait ends with [`Stale::InUse`].
     ///
     /// # Errors
     /// [`Stale`] if the handle is not the handle of a live object of this type.
@@ -205,17 +217,24 @@ impl Handle {
         }
         let number = number - 1;
         let slot = slot(number).ok_or(Stale::Closed)?;
-        let mut seen = slot.word.load(Ordering::Relaxed);
+        let is_exclusive = change & EXCLUSIVE != 0;
+        let (mut seen, mut turns) = (slot.word.load(Ordering::Relaxed), 0);
         loop {
             if seen >> GENERATION_SHIFT != generation || seen & LIVE == 0 {
                 return Err(Stale::Closed);
             }
-            if seen & EXCLUSIVE != 0 || (change & EXCLUSIVE != 0 && seen & USERS != 0) {
-                give_way();
+            let is_used = seen & EXCLUSIVE != 0 || (is_exclusive && seen & USERS != 0);
+            if is_used || (seen & WANTED != 0 && !is_exclusive && turns < TURNS_FOR_WANTED) {
+                turns += 1;
+                wait_turn(slot, seen, is_exclusive, turns)?;
                 seen = slot.word.load(Ordering::Relaxed);
                 continue;
             }
-            match slot.word.compare_exchange_weak(seen, seen + change, Ordering::Acquire, Ordering::Relaxed) {
+            let mut entered = seen + change;
+            if is_exclusive {
+                entered &= !WANTED;
+            }
+            match slot.word.compare_exchange_weak(seen, entered, Ordering::Acquire, Ordering::Relaxed) {
                 Ok(_) => return Ok((slot, number)),
                 Err(now) => seen = now,
             }
@@ -265,12 +284,38 @@ impl<T> Drop for Exclusive<T> {
     }
 }
 
-/// Yields to the thread that uses the object. The documentation of the Java classes forbids the concurrent use of these
-/// objects, so only a wrong program waits here.
+thread_local! {
+    /// The number of callbacks into Java that run in this thread.
+    static CALLBACKS: Cell<u32> = const { Cell::new(0) };
+}
+
+/// Runs a callback into Java. Natives that the callback calls do not wait for ever for an object.
+pub fn in_callback<R>(call: impl FnOnce() -> R) -> R {
+    CALLBACKS.with(|count| count.set(count.get() + 1));
+    let answer = call();
+    CALLBACKS.with(|count| count.set(count.get() - 1));
+    answer
+}
+
+/// Yields to the threads that use the object. The documentation of the Java classes forbids the concurrent use of most objects.
+/// Only wrong programs and a catch-up of a secondary instance wait here.
+///
+/// # Errors
+/// [`Stale::InUse`] after [`TURNS_IN_CALLBACK`] turns in a callback.
 #[cold]
 #[allow(clippy::disallowed_methods, reason = "threads of Java, not of an Env")]
-fn give_way() {
+fn wait_turn(slot: &Slot, seen: u64, is_exclusive: bool, turns: u32) -> Result<(), Stale> {
+    if turns >= TURNS_IN_CALLBACK && CALLBACKS.with(Cell::get) > 0 {
+        // The next exclusive call that waits sets the bit again.
+        slot.word.fetch_and(!if is_exclusive { WANTED } else { 0 }, Ordering::Relaxed);
+        return Err(Stale::InUse);
+    }
+    if is_exclusive && seen & WANTED == 0 {
+        // The bit is set only in the word that this call saw, so that the bit cannot reach a dying slot.
+        let _ = slot.word.compare_exchange(seen, seen | WANTED, Ordering::Relaxed, Ordering::Relaxed);
+    }
     std::thread::yield_now();
+    Ok(())
 }
 
 /// Leaves a slot. The last user of a slot that is not live drops the object.

@@ -25,6 +25,7 @@ use jni_sys::{JNI_OK, JNI_VERSION_1_8, JNIEnv, JNINativeMethod, JavaVM, jint};
 
 use crate::class::{Global, method_id};
 use crate::fault::{Fault, Outcome};
+use crate::handle::in_callback;
 use crate::java::{JClass, JObject, Java, jni};
 
 /// Which of the natives that `variants` lists the classes declare.
@@ -236,7 +237,7 @@ pub fn callback<R>(call: impl FnOnce(Java<'_>) -> Outcome<R>) -> Option<R> {
         }
         // SAFETY: the environment belongs to this thread.
         let has_frame = unsafe { jni!(java, PushLocalFrame, 32) } == JNI_OK;
-        let answer = call(java).map_err(|fault| crate::throw::keep(java, fault)).ok();
+        let answer = in_callback(|| call(java)).map_err(|fault| crate::throw::keep(java, fault)).ok();
         if has_frame {
             // SAFETY: the frame was pushed above; no reference of the frame is used again.
             unsafe { jni!(java, PopLocalFrame, null_mut()) };
