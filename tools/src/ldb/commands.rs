@@ -103,10 +103,10 @@ macro_rules! commands {
 
 const COMMANDS: &[Command] = commands! {
     Data write "put" " <key> <value> [--create_if_missing] [--ttl]" ["create_if_missing" "ttl"] data::put;
-    Data write "put_entity" " <key> <column1_name>:<column1_value> <column2_name>:<column2_value> <...> [--create_if_missing]"
-        ["create_if_missing"] data::put_entity;
+    Data write "put_entity" " <key> <column1_name>:<column1_value> <column2_name>:<column2_value> <...> [--create_if_missing] [--ttl]"
+        ["create_if_missing" "ttl"] data::put_entity;
     Data read "get" " <key> [--read_timestamp=<uint64_ts>] [--ttl] [--json]" ["read_timestamp" "ttl" "json"] data::get;
-    Data read "get_entity" " <key> [--read_timestamp=<uint64_ts>] [--json]" ["read_timestamp" "json"] data::get_entity;
+    Data read "get_entity" " <key> [--read_timestamp=<uint64_ts>] [--ttl] [--json]" ["read_timestamp" "ttl" "json"] data::get_entity;
     Data read "multi_get" " <key_1> <key_2> <key_3> ... [--read_timestamp=<uint64_ts>] [--json]"
         ["read_timestamp" "json"] data::multi_get;
     Data read "multi_get_entity" " <key_1> <key_2> <key_3> ... [--read_timestamp=<uint64_ts>] [--json]"
@@ -124,7 +124,7 @@ const COMMANDS: &[Command] = commands! {
     Data read "list_file_range_deletes" " [--max_keys=<N>] : print tombstones in SST files." ["max_keys"] files::range_deletes;
     Admin file "dump_wal" " --walfile=<write_ahead_log_file_path_or_directory> [--db=<db_path>] [--header]  [--print_value]  [--only_print_seqno_gaps] (only correct if not using pessimistic transactions) [--write_committed=true|false]"
         ["walfile" "header" "print_value" "only_print_seqno_gaps" "write_committed"] wal::command;
-    Admin long_write "compact" " [--from] [--to] [--json]" ["from" "to" "json"] admin::compact;
+    Admin long_write "compact" " [--from] [--to] [--ttl] [--json]" ["from" "to" "ttl" "json"] admin::compact;
     Admin write "reduce_levels" " --new_levels=<New number of levels> [--print_old_levels]"
         ["new_levels" "print_old_levels"] admin::reduce_levels;
     Admin write "change_compaction_style" " --old_compaction_style=<Old compaction style: 0 for level compaction, 1 for universal compaction> --new_compaction_style=<New compaction style: 0 for level compaction, 1 for universal compaction>"
@@ -135,7 +135,7 @@ const COMMANDS: &[Command] = commands! {
     Admin long_write "load" " [--create_if_missing] [--disable_wal] [--bulk_load] [--compact] [--json]"
         ["from" "to" "create_if_missing" "disable_wal" "bulk_load" "compact" "json"] load::load;
     Admin file "manifest_dump" " [--verbose] [--json] [--path=<path_to_manifest_file>]" ["verbose" "json" "path"] manifest::command;
-    Admin read "file_checksum_dump" "" [] manifest::checksums;
+    Admin read "file_checksum_dump" " [--path=<path_to_manifest_file>]" ["path"] manifest::checksums;
     Admin read "get_property" " <property_name>" [] admin::get_property;
     Admin long_write "repair" " [--verbose] [--json]" ["verbose" "json"] repair::repair;
     Admin read "list_column_families" " [--json]" ["json"] manifest::list_families;

@@ -189,7 +189,7 @@ pub(crate) fn dump_live(s: &mut Session, io: &mut Io<'_>) -> Outcome {
     }
     writeln!(io.out, "\nWrite Ahead Log Files\n{RULE}")?;
     let dir = if wal_dir.is_empty() { db.path().to_path_buf() } else { PathBuf::from(wal_dir) };
-    let how = wal::How { header: true, values: true, gaps_only: false };
+    let how = wal::How { header: true, values: true, gaps_only: false, committed: None };
     let orders = wal::orders(&db);
     // The archived WALs are older, so they come first.
     for dir in [dir.join(names::ARCHIVE_DIR), dir] {
@@ -231,7 +231,7 @@ pub(crate) fn dump_by_name(s: &Session, io: &mut Io<'_>, path: &Path) -> Outcome
     };
     match kind {
         FileName::Wal(_) | FileName::ArchivedWal(_) => {
-            let how = wal::How { header: true, values: true, gaps_only: false };
+            let how = wal::How { header: true, values: true, gaps_only: false, committed: None };
             wal::dump(s, path, how, &Default::default(), io)
         }
         FileName::Table(_) | FileName::LegacyTable(_) => {

@@ -39,7 +39,18 @@ pub(crate) fn command(s: &mut Session, io: &mut Io<'_>) -> Outcome {
     if verbose {
         writeln!(io.out, "Processing Manifest file {shown} done")?;
     }
-    dumped.map_err(|error| Failure::new(format!("Error in processing file {shown} {error}")))
+    match dumped {
+        Ok(()) => Ok(()),
+        Err(error) => unprocessed(io, "file", &shown, &error),
+    }
+}
+
+/// Reports a database or a file that cannot be read, in RocksDB's words and without `Failed: `. The command fails.
+/// RocksDB's command succeeds.
+fn unprocessed(io: &mut Io<'_>, what: &str, path: &str, error: &base::Error) -> Outcome {
+    io.out.flush()?;
+    writeln!(io.err, "Error in processing {what} {path} {error}")?;
+    Err(Failure::new(""))
 }
 
 /// Returns the MANIFEST of the directory. Fails if there is no MANIFEST, or more than one.
@@ -290,8 +301,10 @@ fn current(env: &Env, dir: &Path) -> base::Result<Recovered> {
 
 pub(crate) fn list_families(s: &mut Session, io: &mut Io<'_>) -> Outcome {
     let dir = s.dir()?;
-    let recovered = current(&s.env, &dir)
-        .map_err(|e| Failure::new(format!("Error in processing db {} {e}", dir.display())))?;
+    let recovered = match current(&s.env, &dir) {
+        Ok(recovered) => recovered,
+        Err(error) => return unprocessed(io, "db", &dir.display().to_string(), &error),
+    };
     let names: Vec<_> = recovered.families.values().map(|f| f.name.as_str()).collect();
     if s.json {
         let names: Vec<_> = names.into_iter().map(super::json::quoted).collect();
@@ -300,8 +313,20 @@ pub(crate) fn list_families(s: &mut Session, io: &mut Io<'_>) -> Outcome {
     Ok(writeln!(io.out, "Column families in {}: \n{{{}}}", dir.display(), names.join(", "))?)
 }
 
+/// Prints the checksums of the live SST files: of the database, or of the MANIFEST of `--path`, which RocksDB ignores.
 pub(crate) fn checksums(s: &mut Session, io: &mut Io<'_>) -> Outcome {
-    let recovered = current(&s.env, &s.dir()?)?;
+    let recovered = match s.args.path("path") {
+        Some(path) if path.as_os_str().is_empty() => return Err(Failure::new("--path: missing pathname")),
+        Some(path) if !s.env.fs.exists(&path)? => {
+            return Err(Failure::new(format!("{}: No such file or directory", path.display())));
+        }
+        Some(path) => {
+            let name = path.file_name().and_then(|name| name.to_str()).and_then(FileName::parse);
+            let number = name.and_then(|name| name.number()).unwrap_or(FileNumber(0));
+            recover_file(&s.env, &path, number)?
+        }
+        None => current(&s.env, &s.dir()?)?,
+    };
     let mut files: Vec<_> = recovered.families.values().flat_map(|f| f.files.values()).collect();
     files.sort_by_key(|f| f.number);
     for file in files {

@@ -156,16 +156,17 @@ impl Shell<'_> {
             Ok(stamp) => stamp,
             Err(Failure(text)) => return Ok(format!("count gets invalid argument: {text}").into_bytes()),
         };
+        let (from, to) = (from.unwrap_or_default(), to.unwrap_or_default());
         let options = ReadOptions {
-            timestamp: stamp,
-            iterate_upper_bound: to.filter(|key| !key.is_empty()),
+            timestamp: stamp.clone(),
+            iterate_upper_bound: Some(to.clone()).filter(|key| !key.is_empty()),
             total_order_seek: true,
             ..ReadOptions::default()
         };
         let counted = self.db.iter(self.family, options).and_then(|mut iter| {
-            match from.filter(|key| !key.is_empty()) {
-                Some(from) => iter.seek(&from),
-                None => iter.seek_to_first(),
+            match &from[..] {
+                [] => iter.seek_to_first(),
+                from => iter.seek(from),
             }
             let mut count = 0u64;
             while iter.valid() {
@@ -175,10 +176,15 @@ impl Shell<'_> {
             iter.status().map(|()| count)
         });
         Ok(match counted {
-            Ok(count) => count.to_string(),
-            Err(error) => format!("scan failed: {error}"),
-        }
-        .into_bytes())
+            Ok(count) => count.to_string().into_bytes(),
+            Err(error) => {
+                let mut answer = self.told("scan from ", &from, " read_timestamp: ", stamp.as_deref());
+                answer.extend_from_slice(b" to ");
+                answer.extend(show::bytes(&to, self.key_hex));
+                answer.extend(format!(" failed: {error}").into_bytes());
+                answer
+            }
+        })
     }
 
     fn key(&self, text: &[u8]) -> Result<Vec<u8>, Failure> {

@@ -1,5 +1,7 @@
 //! `fsck` checks a database, and `repair` repairs it.
 
+use std::io::Write;
+
 use engine::components::FamilyDescriptor;
 use engine::db::{self, OpenRequest};
 use engine::repair::{Problem, Report, Weight};
@@ -12,7 +14,7 @@ use super::{Failure, Io, Outcome, show};
 /// Reads all files and changes nothing. Fails if it finds any problem that is more than a note.
 pub(crate) fn fsck(s: &mut Session, io: &mut Io<'_>) -> Outcome {
     let report = db::fsck(&request(s, io)?).map_err(|e| Failure::new(e.to_string()))?;
-    tell(s, io, &report)?;
+    tell(s, io.out, &report)?;
     if report.is_sound() {
         Ok(())
     } else {
@@ -20,13 +22,15 @@ pub(crate) fn fsck(s: &mut Session, io: &mut Io<'_>) -> Outcome {
     }
 }
 
-/// Repairs as RocksDB's `repair`, and prints `OK`. Prints the report if there were problems, or with `--verbose` or
-/// `--json`.
+/// Repairs as RocksDB's `repair`, and prints `OK`. If there were problems, or with `--verbose`, prints the report to
+/// standard error, because scripts compare the output with `OK`. With `--json`, prints the report to the output.
 pub(crate) fn repair(s: &mut Session, io: &mut Io<'_>) -> Outcome {
     let verbose = s.args.flag("verbose")?;
     let report = db::repair(request(s, io)?).map_err(|e| Failure::new(e.to_string()))?;
-    if verbose || s.json || !report.problems.is_empty() {
-        tell(s, io, &report)?;
+    if s.json {
+        tell(s, io.out, &report)?;
+    } else if verbose || !report.problems.is_empty() {
+        tell(s, io.err, &report)?;
     }
     Ok(io.out.write_all(b"OK\n")?)
 }
@@ -54,10 +58,10 @@ fn request(s: &mut Session, io: &mut Io<'_>) -> Result<OpenRequest, Failure> {
     })
 }
 
-fn tell(s: &Session, io: &mut Io<'_>, report: &Report) -> Outcome {
+fn tell(s: &Session, out: &mut dyn Write, report: &Report) -> Outcome {
     for problem in &report.problems {
         let line = if s.json { object(problem).finish() } else { sentence(problem, s.key_hex) };
-        writeln!(io.out, "{line}")?;
+        writeln!(out, "{line}")?;
     }
     if s.json {
         let mut last = Object::default();
@@ -67,11 +71,11 @@ fn tell(s: &Session, io: &mut Io<'_>, report: &Report) -> Outcome {
         }
         let actions: Vec<_> = report.actions.iter().map(|a| super::json::quoted(a)).collect();
         last.raw("actions", format_args!("[{}]", actions.join(", ")));
-        return Ok(writeln!(io.out, "{}", last.finish())?);
+        return Ok(writeln!(out, "{}", last.finish())?);
     }
-    report.actions.iter().try_for_each(|action| writeln!(io.out, "{action}"))?;
+    report.actions.iter().try_for_each(|action| writeln!(out, "{action}"))?;
     Ok(writeln!(
-        io.out,
+        out,
         "{} files, {} bytes, {} rows: {} with loss, {} mendable, {} notes",
         report.num_files,
         report.num_bytes,

@@ -21,18 +21,17 @@ pub(crate) struct How {
     pub header: bool,
     pub values: bool,
     pub gaps_only: bool,
+    /// `--write_committed`: true accepts only prepared transactions of the policy WriteCommitted, and false accepts
+    /// only prepared transactions of the other policies. `None` accepts all.
+    pub committed: Option<bool>,
 }
 
 pub(crate) fn command(s: &mut Session, io: &mut Io<'_>) -> Outcome {
     let Some(path) = s.args.path("walfile").filter(|path| !path.as_os_str().is_empty()) else {
         return Err(Failure::new("Argument walfile must be specified."));
     };
-    if s.args.boolean("write_committed")? == Some(false) {
-        return Err(Failure::new(
-            "Not implemented: --write_committed=false: transactions written before they commit",
-        ));
-    }
     let how = How {
+        committed: Some(s.args.boolean("write_committed")?.unwrap_or(true)),
         header: s.args.has_flag("header"),
         values: s.args.has_flag("print_value"),
         gaps_only: s.args.has_flag("only_print_seqno_gaps"),
@@ -124,7 +123,8 @@ impl Walk<'_> {
         // first.
         let mut met: VecDeque<FamilyId> = VecDeque::new();
         let mut before = 0;
-        loop {
+        let mut outcome = Ok(());
+        while outcome.is_ok() {
             match reader.next().map_err(|e| e.file(path))? {
                 Item::Record { bytes, offset, end } => {
                     // RocksDB's offset is the position where the search for the record began, before the filler of a
@@ -136,8 +136,7 @@ impl Walk<'_> {
                         writeln!(io.err, "Corruption detected in log file Corruption: log record too small")?;
                         continue;
                     }
-                    self.check_sizes(&sizes)?;
-                    self.batch(bytes, offset, &mut met, io)?;
+                    outcome = self.check_sizes(&sizes).and_then(|()| self.batch(bytes, offset, &mut met, io));
                 }
                 Item::TimestampSizes { sizes: told, .. } => sizes.extend(told),
                 Item::Corruption(damage) => writeln!(
@@ -162,7 +161,7 @@ impl Walk<'_> {
                 unknown.join(",")
             )?;
         }
-        Ok(())
+        outcome
     }
 
     /// Checks that the timestamps in the WAL have the sizes that the comparators of the column families expect.
@@ -200,8 +199,13 @@ impl Walk<'_> {
         }
         row.push_str(&format!("{sequence},{count},{},{offset},", bytes.len()));
         let mut here: VecDeque<FamilyId> = VecDeque::new();
+        let print_failed = |e: base::Error| Failure::new(format!("Print write batch error: {e}"));
+        let mut outcome = Ok(());
         for record in batch.records() {
-            let record = record.map_err(|e| Failure::new(format!("Print write batch error: {e}")))?;
+            let record = record.map_err(print_failed)?;
+            if let Record::Marker(marker) = &record {
+                outcome = outcome.and(check_policy(marker, self.how.committed).map_err(print_failed));
+            }
             if let Some(id) = record.family()
                 && !here.contains(&id)
             {
@@ -214,7 +218,8 @@ impl Walk<'_> {
                 met.push_front(id);
             }
         }
-        batch.verify().map_err(|e| Failure::new(format!("Print write batch error: {e}")))?;
+        outcome?;
+        batch.verify().map_err(print_failed)?;
         Ok(writeln!(io.out, "{row}")?)
     }
 
@@ -267,4 +272,19 @@ impl Walk<'_> {
             },
         }
     }
+}
+
+/// Checks that a prepared transaction in a WAL has a policy that `--write_committed` accepts.
+fn check_policy(marker: &Marker<'_>, committed: Option<bool>) -> base::Result<()> {
+    let (found, wanted, other) = match (marker, committed) {
+        (Marker::BeginPrepare, Some(false)) => ("WriteCommitted", "WritePrepared/WriteUnprepared", true),
+        (Marker::BeginPersistedPrepare, Some(true)) => {
+            ("WritePrepared/WriteUnprepared", "WriteCommitted", false)
+        }
+        (Marker::BeginUnprepare, Some(true)) => ("WriteUnprepared", "WriteCommitted", false),
+        _ => return Ok(()),
+    };
+    Err(base::Error::not_supported(format!(
+        "{found} transaction in a WAL that is read in {wanted} mode; --write_committed={other} reads the WAL"
+    )))
 }

@@ -11,6 +11,7 @@ mod bench_features;
 mod bench_flags;
 mod explain;
 mod golden;
+mod ldb_options;
 mod live_files;
 mod packages;
 mod progress;
