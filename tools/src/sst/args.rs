@@ -4,6 +4,8 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
+use super::numbers::{number, signed};
+use super::recompress::How;
 use crate::ldb::Failure;
 use crate::ldb::show;
 
@@ -14,6 +16,7 @@ pub(super) enum Command {
     Raw,
     Verify,
     Identify,
+    Recompress,
     /// Print only the properties.
     None,
     Help,
@@ -39,18 +42,16 @@ pub(super) struct Args {
     /// The limit of the entries that are read. `None` sets no limit.
     pub read_num: Option<u64>,
     pub readahead: usize,
+    /// The hexadecimal text of `--parse_internal_key`.
     pub parse_internal_key: Option<Vec<u8>>,
+    pub recompress: How,
 }
 
 /// Options of RocksDB's tool that this release rejects: the start of the option, and the feature that is not built.
 const REFUSED: &[(&str, &str)] = &[
     ("--env_uri=", "environments by URI"),
     ("--fs_uri=", "file systems by URI"),
-    ("--compression_", "recompression"),
-    ("--block_size=", "recompression"),
-    ("--set_block_size=", "recompression"),
-    ("--enable_index_compression=", "recompression"),
-    ("--verify_compression=", "recompression"),
+    ("--compression_manager=", "compression managers by name"),
     ("--require_property_regex=", "choosing files by property"),
     ("--exclude_property_regex=", "choosing files by property"),
 ];
@@ -75,7 +76,9 @@ impl Args {
             read_num: None,
             readahead: 2 << 20,
             parse_internal_key: None,
+            recompress: How::default(),
         };
+        let (mut levels_from, mut levels_to) = (None, None);
         let (mut from, mut prefix, mut input_hex, mut rest) = (None, None, false, false);
         for arg in args {
             let shown = String::from_utf8_lossy(arg).into_owned();
@@ -101,12 +104,27 @@ impl Args {
                 "--prefix=" => prefix = Some(value.to_vec()),
                 "--read_num=" => out.read_num = Some(number(name, value)?),
                 "--readahead_size=" => out.readahead = number(name, value)? as usize,
-                "--parse_internal_key=" => out.parse_internal_key = Some(show::parse(value, true)?),
+                "--parse_internal_key=" => out.parse_internal_key = Some(value.to_vec()),
+                "--compression_level=" => {
+                    let level = signed(name, value)?;
+                    (levels_from, levels_to) = (Some(level), Some(level));
+                }
+                "--compression_level_from=" => levels_from = Some(signed(name, value)?),
+                "--compression_level_to=" => levels_to = Some(signed(name, value)?),
                 "--help" => out.command = Command::Help,
                 "--version" => out.command = Command::Version,
+                _ if out.recompress.take(name, value)? => {}
                 _ => return Err(unknown(&shown)),
             }
         }
+        out.recompress.levels = match (levels_from, levels_to) {
+            (None, None) => None,
+            (Some(from), Some(to)) => Some((from, to)),
+            _ => {
+                let words = "Specify both --compression_level_from and --compression_level_to.\n";
+                return Err(Failure::new(words));
+            }
+        };
         if from.is_some() && prefix.is_some() {
             return Err(Failure::new("Cannot specify --prefix and --from\n"));
         }
@@ -131,21 +149,14 @@ fn command(value: &[u8]) -> Result<Command, Failure> {
         b"verify" => Command::Verify,
         b"identify" => Command::Identify,
         b"none" => Command::None,
-        b"recompress" => {
-            return Err(Failure::new("Not implemented: --command=recompress is not built in this release"));
-        }
+        b"recompress" => Command::Recompress,
         other => {
             return Err(Failure::new(format!(
-                "Unrecognized command '{}'; there are check, scan, raw, verify, identify, none",
+                "Unrecognized command '{}'; there are check, scan, raw, verify, identify, recompress, none",
                 String::from_utf8_lossy(other)
             )));
         }
     })
-}
-
-fn number(name: &str, value: &[u8]) -> Result<u64, Failure> {
-    let text = String::from_utf8_lossy(value);
-    text.parse().map_err(|_| Failure::new(format!("{}{text}: a number is needed", name)))
 }
 
 fn unknown(arg: &str) -> Failure {
@@ -157,17 +168,19 @@ fn unknown(arg: &str) -> Failure {
     }
 }
 
-pub(super) const HELP: &str = "sst_dump <db_dirs_OR_sst_files...> [--command=check|scan|raw|verify|identify]
+pub(super) const HELP: &str = "sst_dump <db_dirs_OR_sst_files...> [--command=check|scan|raw|verify|recompress|identify]
     --file=<db_dir_OR_sst_file>
       Path to SST file or directory containing SST files (old option syntax)
 
-    --command=check|scan|raw|verify|identify
+    --command=check|scan|raw|verify|recompress|identify
         check: Iterate over entries in files but don't print anything except if an error is encountered (default command)
                When read_num, from and to are not set, it compares the number of keys read with num_entries in table
                property and will report corruption if there is a mismatch.
         scan: Iterate over entries in files and print them to screen
         raw: Dump all the table contents to <file_name>_dump.txt
         verify: Iterate all the blocks in files verifying checksum to detect possible corruption but don't print anything except if a corruption is encountered
+        recompress: reports the SST file size if recompressed with different
+                    compression types
         identify: Reports a file is a valid SST file or lists all valid SST files under a directory
 
     --output_hex
@@ -205,6 +218,29 @@ pub(super) const HELP: &str = "sst_dump <db_dirs_OR_sst_files...> [--command=che
     --show_summary
       Print sums over all files at the end
 
+    --block_size=<block_size>
+      Can be combined with --command=recompress to set the block size that will
+      be used when trying different compression algorithms
+
+    --compression_types=<comma-separated list of CompressionType members, e.g., kSnappyCompression>
+      Can be combined with --command=recompress to run recompression for this
+      list of compression types
+
+    --enable_index_compression=<bool>, --verify_compression=<bool>
+      With --command=recompress: compresses index blocks too; decompresses each
+      compressed block and compares
+
+    --compression_level=<compression_level>
+      Sets both --compression_level_from= and --compression_level_to=
+
+    --compression_level_from=<compression_level>, --compression_level_to=<compression_level>
+      The first and the last compression level of --command=recompress
+
+    --compression_max_dict_bytes=<uint32_t>, --compression_zstd_max_train_bytes=<uint32_t>,
+    --compression_max_dict_buffer_bytes=<uint64_t>, --compression_use_zstd_finalize_dict,
+    --compression_parallel_threads=<uint32_t>
+      Compression options of --command=recompress
+
     --readahead_size=<bytes>
       Bytes read ahead
 
@@ -215,5 +251,5 @@ pub(super) const HELP: &str = "sst_dump <db_dirs_OR_sst_files...> [--command=che
     --list_meta_blocks
       Print the list of all meta blocks in the file
 
-Not in this release: --command=recompress and its options, --env_uri, --fs_uri
+Not in this release: --compression_manager, --require_property_regex, --exclude_property_regex, --env_uri, --fs_uri
 ";

@@ -2,12 +2,14 @@
 //!
 //! ```text
 //! args   the command line      open   a table file outside of any database      run   the commands
+//! recompress   the sizes of the table with other compressions
 //! ```
-//! An SST file records the names of its comparator and index, so no database is needed. `--command=recompress` is
-//! rejected.
+//! An SST file records the names of its comparator and index, so no database is needed.
 
 mod args;
+mod numbers;
 mod open;
+mod recompress;
 mod run;
 
 use std::io;

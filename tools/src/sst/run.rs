@@ -14,7 +14,7 @@ use table::sst::ReadCtx;
 
 use super::args::{Args, Command, HELP};
 use super::open::{self, Table};
-use crate::ldb::{Failure, Io, Outcome};
+use crate::ldb::{Failure, Io, Outcome, show};
 
 const RULE: &str = "------------------------------";
 
@@ -38,8 +38,23 @@ pub(super) fn run(args: &Args, io: &mut Io<'_>) -> Result<i32, Failure> {
         }
         _ => {}
     }
-    if let Some(key) = &args.parse_internal_key {
-        let parsed = parse(key)?;
+    if let Some(text) = &args.parse_internal_key {
+        // RocksDB's exit status for both errors is -1.
+        let Ok(key) = show::parse(text, true) else {
+            let text = String::from_utf8_lossy(text);
+            writeln!(
+                io.err,
+                "ERROR: Invalid key input '{text}' Use 0x{{hex representation of internal rocksdb key}}"
+            )?;
+            return Ok(255);
+        };
+        let parsed = match parse(&key) {
+            Ok(parsed) => parsed,
+            Err(error) => {
+                writeln!(io.err, "{error}")?;
+                return Ok(255);
+            }
+        };
         let text = dump::internal_key_text(&parsed, &Order::Bytewise, true);
         io.out.write_all(&[b"key=", &text[..], b"\n"].concat())?;
         return Ok(0);
@@ -121,6 +136,12 @@ impl Run<'_> {
                 writeln!(io.out, "raw dump written to file {}", out.display())?;
                 return Ok(true);
             }
+            Command::Recompress => {
+                args.recompress
+                    .show(&table, &self.ctx(), self.env, io)?
+                    .map_err(|e| Failure::of("Failed to recompress", e))?;
+                return Ok(true);
+            }
             Command::Verify => {
                 match table.reader.verify_checksums(&self.ctx()) {
                     Ok(()) => writeln!(io.out, "The file is ok")?,
@@ -140,12 +161,12 @@ impl Run<'_> {
                 prefix: args.prefix,
                 limit: args.read_num.map(|n| n.saturating_sub(self.read)),
             };
-            let (read, outcome) = walk.run(&table, self.ctx(), io)?;
-            self.read += read;
-            if let Err(error) = outcome {
+            let walked = walk.run(&table, self.ctx(), io)?;
+            self.read += walked.count;
+            if let Err(error) = walked.outcome {
                 self.complain(io, &format!("{shown}: {error}"))?;
             }
-            if args.read_num.is_some_and(|n| n > 0 && self.read >= n) {
+            if walked.cut {
                 return Ok(false);
             }
         }
@@ -156,7 +177,8 @@ impl Run<'_> {
                 writeln!(io.out, "  {}: {} {}", String::from_utf8_lossy(name), handle.offset, handle.size)?;
             }
         }
-        Ok(true)
+        let limit_reached = walks && args.read_num.is_some_and(|n| n > 0 && self.read >= n);
+        Ok(!limit_reached)
     }
 
     fn ctx(&self) -> ReadCtx {
@@ -252,9 +274,19 @@ struct Walk<'a> {
     limit: Option<u64>,
 }
 
+/// The result of a walk.
+struct Walked {
+    /// The number of entries.
+    count: u64,
+    /// True if the limit ended the walk before the last entry.
+    cut: bool,
+    /// The error of the SST file, if there is one.
+    outcome: base::Result<()>,
+}
+
 impl Walk<'_> {
-    /// Walks the entries. Returns the number of entries, and the error of the SST file if there is one.
-    fn run(&self, table: &Table, ctx: ReadCtx, io: &mut Io<'_>) -> Result<(u64, base::Result<()>), Failure> {
+    /// Walks the entries.
+    fn run(&self, table: &Table, ctx: ReadCtx, io: &mut Io<'_>) -> Result<Walked, Failure> {
         let order = &table.order;
         let size = order.timestamp_size();
         let mut iter = table.reader.iter(&Arc::new(ctx));
@@ -297,9 +329,10 @@ impl Walk<'_> {
             }
             iter.next();
         }
+        let cut = iter.valid() && self.limit.is_some_and(|limit| limit > 0 && count >= limit);
         let all = self.limit.is_none_or(|limit| limit == 0) && self.from.is_none() && self.to.is_none();
         let outcome = iter.status().and_then(|()| if all { count_is_right(table, count) } else { Ok(()) });
-        Ok((count, outcome))
+        Ok(Walked { count, cut, outcome })
     }
 }
 
@@ -356,8 +389,8 @@ pub(crate) fn dump_file(env: &Env, path: &Path, how: FileDump, io: &mut Io<'_>) 
         limit: None,
     };
     let ctx = ReadCtx { fill_cache: false, total_order_seek: true, ..ReadCtx::default() };
-    let (_, outcome) = walk.run(&table, ctx, io)?;
-    outcome.map_err(|e| Failure::new(format!("Error in reading SST file {}: {e}", path.display())))?;
+    let walked = walk.run(&table, ctx, io)?;
+    walked.outcome.map_err(|e| Failure::new(format!("Error in reading SST file {}: {e}", path.display())))?;
     writeln!(io.out, "\nTable Properties:\n{}", dump::properties_text(table.reader.properties(), "\n", "="))?;
     Ok(())
 }

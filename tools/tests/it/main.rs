@@ -15,6 +15,7 @@ mod ldb_options;
 mod live_files;
 mod packages;
 mod progress;
+mod recompress;
 mod support;
 mod texts;
 mod transfer;
