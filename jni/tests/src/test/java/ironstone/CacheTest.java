@@ -73,7 +73,8 @@ class CacheTest extends InDirectory {
       try (HyperClockCache cache = new HyperClockCache(64 << 10, charge, 0, false)) {
         indexMissesAfterAScan(cache, "clock" + charge);
         assertTrue(cache.getUsage() > 0 && cache.getUsage() <= 64 << 10, cache.getUsage() + " bytes");
-        assertEquals(0, cache.getPinnedUsage());
+        // The cache charges its table of roles, which is smaller than a block.
+        assertTrue(cache.getPinnedUsage() < 1000, cache.getPinnedUsage() + " bytes are pinned");
       }
     }
   }
