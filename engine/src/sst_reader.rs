@@ -167,7 +167,7 @@ impl SstReader {
             )));
         }
         let rows = self.reader.rows(&self.ctx(&options, HistogramKind::FileReadDbIteratorMicros));
-        let by_prefix = options.prefix_same_as_start && !options.total_order_seek;
+        let by_prefix = options.prefix_same_as_start;
         let seq = sequence(&options);
         let view = View {
             visibility: None,

@@ -217,8 +217,8 @@ impl Db {
         self.db.verify_checksum()
     }
 
-    /// Reads every SST file and compares its bytes with the file checksum in the MANIFEST. Files have checksums if
-    /// `file_checksum_gen_factory` is set.
+    /// Reads every SST file and every blob file, and compares its bytes with the file checksum in the MANIFEST. Files have
+    /// checksums if `file_checksum_gen_factory` is set.
     ///
     /// # Errors
     /// InvalidArgument if files have no checksums; the first Corruption, with the file.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use base::error::Result;
+use base::error::{Error, Result};
 use base::option::{Object, id_and_options, no_such};
 
 /// The type of an entry that a filter gets.
@@ -65,10 +65,22 @@ pub trait CompactionFilter: Send + Sync {
         Decision::Undetermined
     }
 
-    /// Must return true: filters get entries even if a snapshot needs them.
+    /// Must return true: filters get entries even if a snapshot needs them. Otherwise flushes and compactions fail with
+    /// NotSupported.
     fn ignore_snapshots(&self) -> bool {
         true
     }
+}
+
+/// Returns the filter, if a job can use it.
+///
+/// # Errors
+/// NotSupported if the filter does not ignore snapshots. RocksDB removed this feature.
+pub fn supported(filter: Arc<dyn CompactionFilter>) -> Result<Arc<dyn CompactionFilter>> {
+    if filter.ignore_snapshots() {
+        return Ok(filter);
+    }
+    Err(Error::not_supported("CompactionFilter::IgnoreSnapshots() = false is not supported anymore."))
 }
 
 /// The reason for which SST files are made.

@@ -10,7 +10,7 @@ use lsm::clipped::Clipped;
 use lsm::compaction_iter::{Compaction, CompactionIter, CompactionIterStats, Config};
 use lsm::cut::{Cutter, Partitioner, PartitionerContext};
 use lsm::file_meta::FileMetaData;
-use lsm::filter::{CompactionFilter, CreationReason, FilterContext};
+use lsm::filter::{CompactionFilter, CreationReason, FilterContext, supported};
 use lsm::merging::Merging;
 use lsm::pick::BlobGc;
 use lsm::range_del::CompactionTombstones;
@@ -263,7 +263,7 @@ fn add_tombstones(
 /// panic of the factory becomes an error.
 fn filter(job: &Job) -> Result<Option<Arc<dyn CompactionFilter>>> {
     if let Some(filter) = &job.parts.compaction_filter {
-        return Ok(Some(filter.clone()));
+        return supported(filter.clone()).map(Some);
     }
     let Some(factory) = &job.parts.compaction_filter_factory else { return Ok(None) };
     let context = FilterContext {
@@ -277,7 +277,7 @@ fn filter(job: &Job) -> Result<Option<Arc<dyn CompactionFilter>>> {
         if factory.should_filter(CreationReason::Compaction) { factory.create(&context) } else { None }
     }));
     match made {
-        Ok(filter) => Ok(filter.map(Arc::from)),
+        Ok(filter) => filter.map(|filter| supported(Arc::from(filter))).transpose(),
         Err(_) => Err(Error::aborted(format!("the compaction filter factory {} panicked", factory.name()))),
     }
 }

@@ -43,7 +43,7 @@ impl Db {
     ///
     /// # Errors
     /// NotFound if an option does not exist or cannot change while the database is open. InvalidArgument if a value
-    /// is out of range. After such an error no option is changed.
+    /// is out of range, or does not fit to the options of a column family. After such an error no option is changed.
     pub fn set_db_options(&self, changes: &[(&str, &str)]) -> Result<()> {
         let writing = self.writing()?;
         let inner = &self.inner;
@@ -51,6 +51,9 @@ impl Db {
         let mut options = (**inner.tools.options.load()).clone();
         options.set_live(changes.iter().copied())?;
         options.validate()?;
+        for family in inner.families.all() {
+            family.options().validate(family.name(), &options)?;
+        }
         refuse(&options.unsupported())?;
         inner.tables.set_tables_max(tables_max(options.max_open_files));
         writing.writer.set_wal_bytes_max(wal_bytes_max(options.max_total_wal_size, &inner.families.all()));

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use base::{Pinned, Result};
+use base::{Error, Pinned, Result};
 use format::properties::Properties;
 use lsm::file_meta::FileMetaData;
 
@@ -76,9 +76,11 @@ impl Db {
     /// Returns an iterator over a column family.
     ///
     /// # Errors
-    /// InvalidArgument for options that do not fit the column family.
+    /// InvalidArgument for options that do not fit the column family. NotSupported for a tailing iterator of a secondary
+    /// instance.
     pub fn iter(&self, family: &Arc<Family>, options: ReadOptions) -> Result<DbIterator> {
         self.own(family)?;
+        check_iterator(self, &options)?;
         Ok(DbIterator::new(Iter::new(self.iterator_context(family), options)?, self.clone()))
     }
 
@@ -89,6 +91,7 @@ impl Db {
     /// The errors of [`Self::iter`].
     pub fn boxed_iter(&self, family: &Arc<Family>, options: ReadOptions) -> Result<Box<DbIterator>> {
         self.own(family)?;
+        check_iterator(self, &options)?;
         Ok(Box::new(DbIterator::new(Iter::new(self.iterator_context(family), options)?, self.clone())))
     }
 
@@ -209,4 +212,12 @@ impl Inner {
             now_seconds: self.tools.env.clock.now_seconds(),
         }
     }
+}
+
+/// A view of a secondary instance never changes, but a catch-up adds entries to its memtables one by one.
+fn check_iterator(db: &Db, options: &ReadOptions) -> Result<()> {
+    if options.tailing && db.inner.tails.manifest.is_some() {
+        return Err(Error::not_supported("tailing iterator not supported in secondary mode"));
+    }
+    Ok(())
 }

@@ -1,19 +1,19 @@
 //! Checks of the files on disk, on the user's request.
 
+use std::path::Path;
+
 use base::stats::{HistogramKind, Statistics, Stopwatch, Ticker};
 use base::{Error, Result};
 use env::fs::{RandomRead, ReadHints};
 use kernel::checksum::crc32c;
-use lsm::file_meta::FileMetaData;
 use table::dump;
 use table::sst::ReadLimits;
 
 use super::Db;
-use crate::family::Parts;
 use crate::options::ReadOptions;
 
 /// The only function for file checksums that the engine knows, by RocksDB's name.
-const CRC32C: &str = "FileChecksumCrc32c";
+const CRC32C: &[u8] = b"FileChecksumCrc32c";
 
 /// Bytes of one read, unless the read options set `readahead_size`.
 const READ: usize = 256 << 10;
@@ -34,7 +34,11 @@ pub fn verify_checksum(db: &Db, options: &ReadOptions) -> Result<()> {
     for family in db.families() {
         let super_version = family.pin_owned();
         for (level, file) in super_version.version.files() {
-            db.inner.tables.get_for(&super_version.parts, level, file, &ctx)?.verify_checksums(&ctx)?;
+            let (table, counted) =
+                db.inner.tables.open_again(&super_version.parts, level, file, ctx.histogram)?;
+            let outcome = table.verify_checksums(&ctx);
+            db.inner.tools.stats.add(Ticker::VerifyChecksumReadBytes, counted.bytes());
+            outcome?;
         }
     }
     Ok(())
@@ -53,14 +57,22 @@ pub fn verify_file_checksums(db: &Db, options: &ReadOptions) -> Result<()> {
     for family in db.families() {
         let super_version = family.pin_owned();
         for (_, file) in super_version.version.files() {
-            db.verify_file(&super_version.parts, file, options)?;
+            let path = super_version.parts.table_path(file.number, file.path_id);
+            let function = file.file_checksum_func_name.as_bytes();
+            db.verify_file(&path, file.size, (&file.file_checksum, function), options)?;
+        }
+        for blob in super_version.version.blobs().values() {
+            let path = super_version.parts.blob_path(blob.number);
+            let checksum = (&blob.checksum_value[..], &blob.checksum_method[..]);
+            db.verify_file(&path, blob.file_size(), checksum, options)?;
         }
     }
     Ok(())
 }
 
 impl Db {
-    /// Reads and checks every block of every SST file of all column families. See [`verify_checksum`] for a deadline and a
+    /// Reads and checks every block of every SST file of all column families. Opens each file again, so damage of the footer
+    /// and of the meta blocks is found too. See [`verify_checksum`] for a deadline and a
     /// rate limit.
     ///
     /// # Errors
@@ -69,40 +81,47 @@ impl Db {
         verify_checksum(self, &ReadOptions::default())
     }
 
-    /// Reads every SST file of all column families, and compares the file with its checksum in the MANIFEST
-    /// (`file_checksum_gen_factory`). Skips SST files without a checksum. See [`verify_file_checksums`] for a deadline and a
+    /// Reads every SST file and every blob file of all column families, and compares the file with its checksum in the
+    /// MANIFEST (`file_checksum_gen_factory`). Skips files without a checksum. See [`verify_file_checksums`] for a deadline and a
     /// rate limit.
     ///
     /// # Errors
     /// InvalidArgument if the option `file_checksum_gen_factory` is not set, or if an unknown function made a
-    /// checksum. Corruption for the first SST file with another checksum. Errors of the file system.
+    /// checksum. Corruption for the first file with another checksum. Errors of the file system.
     pub fn verify_file_checksums(&self) -> Result<()> {
         verify_file_checksums(self, &ReadOptions::default())
     }
 
-    fn verify_file(&self, parts: &Parts, file: &FileMetaData, options: &ReadOptions) -> Result<()> {
-        if file.file_checksum.is_empty() {
+    /// Compares a file with its checksum, given with the name of its function.
+    fn verify_file(
+        &self,
+        path: &Path,
+        size: u64,
+        (expected, function): (&[u8], &[u8]),
+        options: &ReadOptions,
+    ) -> Result<()> {
+        if expected.is_empty() {
             return Ok(());
         }
-        let path = parts.table_path(file.number, file.path_id);
-        let size = file.size;
-        if file.file_checksum_func_name != CRC32C {
-            let kind = &file.file_checksum_func_name;
-            return Err(Error::invalid_argument(format!("no file checksum of the kind {kind:?} is known"))
-                .file(&path));
+        if function != CRC32C {
+            let function = function.escape_ascii();
+            return Err(Error::invalid_argument(format!(
+                "no file checksum of the kind \"{function}\" is known"
+            ))
+            .file(path));
         }
         let tools = &self.inner.tools;
-        let opened = tools.env.fs.open_random(&path, &ReadHints::default());
+        let opened = tools.env.fs.open_random(path, &ReadHints::default());
         let statistics = tools.stats.statistics().map(|statistics| &**statistics);
         let limits = self.inner.tables.limits(options);
         let crc = Crc { limits: limits.as_deref(), statistics, readahead: options.readahead_size };
         let actual = opened.and_then(|file| crc.of(&*file, size))?.to_be_bytes();
-        if actual[..] == file.file_checksum[..] {
+        if actual[..] == *expected {
             return Ok(());
         }
-        let (expected, actual) = (dump::hex(&file.file_checksum), dump::hex(&actual));
+        let (expected, actual) = (dump::hex(expected), dump::hex(&actual));
         Err(Error::corruption(format!("file checksum mismatch, expecting {expected}, but actual {actual}"))
-            .file(&path))
+            .file(path))
     }
 }
 

@@ -19,7 +19,7 @@ mod write;
 
 pub use external::ExternalFile;
 pub use import::{ImportFile, ImportRequest, Imported, import};
-pub use overlap::overlaps_memtables;
+pub use overlap::{UserRange, overlaps_level, overlaps_memtables};
 pub use place::{Place, PlaceRequest, place};
 pub use prepare::{Prepared, PreparedFile, bring_in, prepare};
 pub use write::ExternalWriter;

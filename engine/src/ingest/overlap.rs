@@ -16,7 +16,7 @@ use crate::source::TableCache;
 use crate::sync::Arc;
 
 /// A closed range of user keys, without timestamps.
-pub(super) struct UserRange {
+pub struct UserRange {
     pub start: Vec<u8>,
     pub limit: Vec<u8>,
     /// `start` as the first internal key of the range.
@@ -27,8 +27,15 @@ impl UserRange {
     /// Makes the range from two internal keys. Both ends belong to the range.
     pub fn new(order: &InternalOrder, smallest: &[u8], largest: &[u8]) -> Self {
         let size = order.user.timestamp_size();
-        let start = key::without_timestamp(key::user_key(smallest), size).to_vec();
-        let limit = key::without_timestamp(key::user_key(largest), size).to_vec();
+        let start = key::without_timestamp(key::user_key(smallest), size);
+        let limit = key::without_timestamp(key::user_key(largest), size);
+        UserRange::of_keys(order, start, limit)
+    }
+
+    /// Makes the range from two user keys without timestamps. Both ends belong to the range.
+    pub fn of_keys(order: &InternalOrder, start: &[u8], limit: &[u8]) -> Self {
+        let size = order.user.timestamp_size();
+        let (start, limit) = (start.to_vec(), limit.to_vec());
         let first = key::with_newest_timestamp(&start, size);
         let seek = key::seek_key(&first, MAX_SEQUENCE as SequenceNumber);
         UserRange { start, limit, seek }
@@ -67,23 +74,22 @@ pub(super) fn compare(order: &InternalOrder, a: &[u8], b: &[u8]) -> std::cmp::Or
     order.user.compare_without_timestamp(&a, &b)
 }
 
-/// Returns true if a memtable of the column family that is not flushed has entries in the key range of a file.
+/// Returns true if a memtable of the column family that is not flushed has entries in one of the ranges.
 ///
 /// # Errors
 /// Errors of the memtable's iterator.
-pub fn overlaps_memtables<'a>(
+pub fn overlaps_memtables(
     order: &InternalOrder,
     pin: &SuperVersion,
     immutable: &[Arc<MemTable>],
-    files: impl IntoIterator<Item = &'a ExternalFile>,
+    ranges: impl IntoIterator<Item = UserRange>,
 ) -> Result<bool> {
     let memtables: Vec<_> =
         std::iter::once(&pin.mem).chain(immutable).filter(|mem| !mem.is_empty()).collect();
     if memtables.is_empty() {
         return Ok(false);
     }
-    for file in files {
-        let range = UserRange::of(order, file);
+    for range in ranges {
         for mem in &memtables {
             if range.has_point(order, mem.iter())?
                 || mem.has_range_tombstones() && range.is_covered(order, &mem.range_tombstones())
@@ -99,7 +105,7 @@ pub fn overlaps_memtables<'a>(
 ///
 /// # Errors
 /// Errors of reading the SST files.
-pub(super) fn overlaps_level(
+pub fn overlaps_level(
     (version, level): (&Version, usize),
     (tables, parts): (&TableCache, &Parts),
     range: &UserRange,

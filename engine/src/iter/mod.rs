@@ -25,7 +25,7 @@ pub use context::IteratorContext;
 pub use versions::Versions;
 pub(crate) use view::View;
 pub(crate) use walk::Walk;
-use walk::{internal_key, will_leave_entry};
+use walk::{internal_key, stopped_key, will_leave_entry};
 
 use base::key::MAX_SEQUENCE;
 use base::stats::{OperationKind, PerfCounter, PerfLevel, Ticker, begin_operation, perf_timing};
@@ -195,7 +195,8 @@ impl Iter {
     /// - `rocksdb.iterator.super-version-number`: the number of the super version that the iterator reads;
     /// - `rocksdb.iterator.is-key-pinned`, `rocksdb.iterator.is-value-pinned`: `1` if `pin_data` is set and
     ///   [`Iter::pinned_key`] or [`Iter::pinned_value`] copies nothing, otherwise `0`;
-    /// - `rocksdb.iterator.internal-key`: the current user key.
+    /// - `rocksdb.iterator.internal-key`: the current user key. After Incomplete, the last key that the iterator skipped:
+    ///   a later iterator can continue there.
     pub fn property(&self, name: &str) -> Option<Vec<u8>> {
         let flag = |pinned: bool| match self.valid() {
             true => Vec::from(if self.options.pin_data && pinned { "1" } else { "0" }),
@@ -207,7 +208,7 @@ impl Iter {
             }
             "rocksdb.iterator.is-key-pinned" => Some(flag(self.walk.pin_key().1)),
             "rocksdb.iterator.is-value-pinned" => Some(flag(self.walk.value_in_place())),
-            "rocksdb.iterator.internal-key" => Some(self.key().to_vec()),
+            "rocksdb.iterator.internal-key" => Some(stopped_key(&self.walk).to_vec()),
             _ => None,
         }
     }
@@ -628,7 +629,7 @@ fn build(
         lower: options.iterate_lower_bound.clone(),
         upper: options.iterate_upper_bound.clone(),
         may_miss_prefixes: extractor.is_some() && !options.total_order_seek && !options.auto_prefix_mode,
-        prefix: if options.prefix_same_as_start && !options.total_order_seek { extractor } else { None },
+        prefix: if options.prefix_same_as_start { extractor } else { None },
         max_sequential_skip: match options.iter_start_ts {
             // A seek past a key would skip its entries with older timestamps.
             Some(_) => u64::MAX,

@@ -26,7 +26,7 @@ use base::stats::{PerfCounter, PerfTimer, Step};
 use base::{Error, Kind, Pinned, Result, Subcode};
 
 use super::convert::Converter;
-use super::keys::{MAX_TS, MIN_TS, prefix_of, seek_key};
+use super::keys::{MAX_TS, MIN_TS, prefix_of, seek_key, without_timestamp};
 use super::skip::RangeSkipper;
 use super::value::Held;
 use super::view::View;
@@ -545,6 +545,16 @@ impl<I: InternalIterator> Walk<I> {
 #[inline]
 pub fn will_leave_entry<I>(walk: &Walk<I>) -> bool {
     walk.valid && walk.place == Place::Source && walk.direction == Direction::Forward
+}
+
+/// Returns the current key; after Incomplete, the last key that was skipped. Otherwise empty. Without timestamp.
+pub(super) fn stopped_key<I: InternalIterator>(walk: &Walk<I>) -> &[u8] {
+    match &walk.error {
+        Some(error) if error.kind() == Kind::Incomplete => {
+            without_timestamp(&walk.saved_key, walk.timestamp_size)
+        }
+        _ => walk.key(),
+    }
 }
 
 /// Returns sequence number and value type of the shown entry. The walk must be valid.

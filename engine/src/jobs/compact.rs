@@ -67,7 +67,7 @@ impl Compactions {
             }
         };
         let outcome = match &picked {
-            Some(job) => self.compact_in_space(job),
+            Some(job) => self.compact_in_space(job).map(drop),
             None => Ok(()),
         };
         if let Some(job) = &picked {
@@ -75,9 +75,10 @@ impl Compactions {
         }
         drop(task);
         let failed = outcome.is_err();
-        if let (Some(job), Err(error)) = (&picked, &outcome) {
-            self.compaction_failed(job, error.clone());
-        }
+        let reported = match (&picked, &outcome) {
+            (Some(job), Err(error)) => self.compaction_failed(job, error.clone()),
+            _ => false,
+        };
         {
             let mut state = self.schedule.queues();
             base::invariant!(
@@ -90,8 +91,10 @@ impl Compactions {
                 // The start of this job put the column family back into the queue. Remove it, so that the failed
                 // compaction does not start again at once.
                 state.compaction.queue.retain(|f| f.id() != job.family.id());
-                state.compaction.failures += 1;
-                state.compaction.last_failure = Some(error);
+                if reported {
+                    state.compaction.failures += 1;
+                    state.compaction.last_failure = Some(error);
+                }
             }
             self.schedule.start_due(&mut state);
             self.schedule.pool().notify();
@@ -131,14 +134,14 @@ impl Compactions {
         Some(job)
     }
 
-    /// Runs an automatic compaction, if the SST file manager has space for the output files.
+    /// Runs a compaction, if the SST file manager has space for the output files. A trivial move needs no space.
     ///
     /// # Errors
     /// CompactionTooLarge if there is no space. Errors of the compaction.
-    fn compact_in_space(&self, job: &Job) -> Result<()> {
+    pub(super) fn compact_in_space(&self, job: &Job) -> Result<Compacted> {
         let db = self.context.tools.options.load();
         let Some(manager) = db.sst_file_manager.as_ref().filter(|_| !job.task.trivial_move) else {
-            return self.compact(job).map(|_| ());
+            return self.compact(job);
         };
         let bytes = job.task.files().map(|(_, file)| file.size).sum();
         let Some(_reservation) = manager.reserve(bytes) else {
@@ -149,11 +152,11 @@ impl Compactions {
             ));
             return Err(Error::new(Kind::CompactionTooLarge, "no space for the output of a compaction"));
         };
-        self.compact(job).map(|_| ())
+        self.compact(job)
     }
 
     /// Runs a job to its commit. A panic becomes an error.
-    pub(super) fn compact(&self, job: &Job) -> Result<Compacted> {
+    fn compact(&self, job: &Job) -> Result<Compacted> {
         let db = self.context.tools.options.load();
         // Only compactions read with direct I/O. Reads of users continue to use the page cache, with other open
         // files.
@@ -178,7 +181,9 @@ impl Compactions {
         Ok(done)
     }
 
-    pub(super) fn compaction_failed(&self, job: &Job, error: Error) {
+    /// Handles the error of a compaction. Returns false if the error is an expected end: a close, a dropped column family,
+    /// no space below the limit of the SST file manager, or a cancellation.
+    pub(super) fn compaction_failed(&self, job: &Job, error: Error) -> bool {
         let expected =
             matches!(
                 error.kind(),
@@ -187,6 +192,7 @@ impl Compactions {
         if !expected && !self.quarantined(job, &error) {
             self.failures.failed_in(error, ErrorReason::Compaction, std::slice::from_ref(&job.family));
         }
+        !expected
     }
 
     /// Quarantines a damaged input file of the job. No job takes the file from now on, its undamaged blocks

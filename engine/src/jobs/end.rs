@@ -10,8 +10,9 @@ impl Jobs {
     /// Waits until no flush or compaction runs or is due.
     ///
     /// # Errors
-    /// The background error, if its severity is Hard or higher. The error of a compaction that failed during the
-    /// wait, even if the compaction is tried again. Aborted if background work is paused and `abort_on_pause` is set.
+    /// The background error of any severity. The error of a compaction that failed during the wait, even if the compaction
+    /// is tried again. Compactions without space below the limit of the SST file manager, canceled compactions, and
+    /// compactions of dropped column families are no errors. Aborted if background work is paused and `abort_on_pause` is set.
     /// TimedOut.
     pub fn wait_for_idle(&self, options: &WaitForCompactOptions) -> Result<()> {
         let failures = self.schedule.queues().compaction.failures;
@@ -19,7 +20,7 @@ impl Jobs {
         let timeout = u64::try_from(options.timeout.as_nanos()).unwrap_or(u64::MAX);
         let deadline = (timeout > 0).then(|| clock.now_nanos().saturating_add(timeout));
         self.schedule.pool().wait_until(|| {
-            if let Some(error) = self.context.errors.get().filter(|e| e.severity() >= Severity::Hard) {
+            if let Some(error) = self.context.errors.get().filter(|e| e.severity() >= Severity::Soft) {
                 return Some(Err(error));
             }
             let state = self.schedule.queues();

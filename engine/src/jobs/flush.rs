@@ -325,8 +325,15 @@ impl Flushes {
     /// # Errors
     ///
     /// Errors of [`Flushes::flush_and_wait`]. Without `allow_write_stall`, also the background error that ends the
-    /// wait for the end of a stall.
+    /// wait for the end of a stall. TryAgain without `wait` while writes are stopped: the switch of the memtable would
+    /// wait.
     pub fn flush_by(&self, families: &[Arc<Family>], options: &FlushOptions) -> base::Result<()> {
+        if !options.wait && self.context.controller.is_stopped() {
+            return Err(Error::try_again(
+                "Writes have been stopped, thus unable to perform manual flush. Please try again later after writes are \
+                 resumed",
+            ));
+        }
         let families = match options.allow_write_stall {
             true => families.to_vec(),
             false => self.wait_for_stall_end(families)?,

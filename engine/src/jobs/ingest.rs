@@ -23,7 +23,9 @@ use super::purge::FilePurger;
 use crate::commit::Change;
 use crate::event::{ErrorReason, Event, ExternalFileIngested, FlushReason};
 use crate::family::{Family, SuperVersion};
-use crate::ingest::{Place, PlaceRequest, Prepared, PreparedFile, ReplaceRange, overlaps_memtables, place};
+use crate::ingest::{
+    Place, PlaceRequest, Prepared, PreparedFile, ReplaceRange, UserRange, overlaps_memtables, place,
+};
 use crate::output::named;
 use crate::schedule::Schedule;
 use crate::sync::{Arc, Ordering};
@@ -122,8 +124,9 @@ impl Ingestions {
             let overlaps = match job.replace {
                 Some(_) => !pin.mem.is_empty() || !immutable.is_empty(),
                 None => {
-                    let files = job.files.iter().map(|file| &file.external);
-                    overlaps_memtables(family.order(), &pin, &immutable, files)?
+                    let order = family.order();
+                    let ranges = job.files.iter().map(|file| UserRange::of(order, &file.external));
+                    overlaps_memtables(order, &pin, &immutable, ranges)?
                 }
             };
             if !overlaps {

@@ -1,10 +1,14 @@
 //! `compact_range`: flushes the range, then compacts it level by level, on the thread of the caller.
 
-use base::{Error, Result, Subcode};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use base::{Error, Result, Subcode, key};
+use lsm::cut::PartitionerContext;
 use lsm::pick::manual::{Request, Step, plan};
 use lsm::pick::score::Scores;
 use lsm::pick::{BlobGc, Style, View};
 use lsm::version::Edit;
+use table::sst::ReadCtx;
 
 use super::compact::Compactions;
 use super::context::JobContext;
@@ -13,7 +17,8 @@ use super::flush::Flushes;
 use super::purge::FilePurger;
 use crate::commit::Change;
 use crate::event::FlushReason;
-use crate::family::Family;
+use crate::family::{Family, Parts};
+use crate::ingest::{UserRange, overlaps_level, overlaps_memtables};
 use crate::options::{BlobGarbageCollectionPolicy, BottommostLevelCompaction, CompactRangeOptions};
 use crate::schedule::{Schedule, set_aside};
 use crate::sync::{Arc, Flag, Ordering};
@@ -54,7 +59,8 @@ impl ManualCompactions {
     /// # Errors
     /// InvalidArgument if the column family does not have the path, if `full_history_ts_low` is invalid, lower than
     /// the current value, or given with a range. NotSupported for `change_level` if files or compactions on other
-    /// levels prevent the move. Incomplete if the compaction is canceled. Errors of the jobs.
+    /// levels prevent the move. Incomplete if the compaction is canceled. CompactionTooLarge if the SST file manager has
+    /// no space for the output files. Errors of the jobs.
     pub fn compact_range(
         &self,
         family: &Arc<Family>,
@@ -94,6 +100,7 @@ impl ManualCompactions {
         options: &CompactRangeOptions,
         trim_timestamp: Option<&[u8]>,
     ) -> Result<ManualResult> {
+        self.check_allowed(&options.canceled)?;
         let (paths, style) = {
             let parts = family.parts();
             (parts.pick.paths.len(), parts.pick.style)
@@ -112,11 +119,17 @@ impl ManualCompactions {
             }
             self.raise_full_history_ts_low(family, low)?;
         }
-        let flushed = match options.allow_write_stall {
-            true => vec![family.clone()],
-            false => self.flushes.wait_for_stall_end(std::slice::from_ref(family))?,
+        let range = match (begin, end) {
+            (Some(begin), Some(end)) => Some(UserRange::of_keys(family.order(), begin, end)),
+            _ => None,
         };
-        self.flushes.flush_and_wait(&flushed, FlushReason::ManualCompaction, true)?;
+        if self.needs_flush(family, range)? {
+            let flushed = match options.allow_write_stall {
+                true => vec![family.clone()],
+                false => self.flushes.wait_for_stall_end(std::slice::from_ref(family))?,
+            };
+            self.flushes.flush_and_wait(&flushed, FlushReason::ManualCompaction, true)?;
+        }
         let canceled = self.begin_manual(&options.canceled, options.exclusive_manual_compaction)?;
         let options = CompactRangeOptions { canceled: Some(canceled.clone()), ..options.clone() };
         let (begin, end) = family.with_timestamps(begin, end);
@@ -135,6 +148,53 @@ impl ManualCompactions {
             moved?;
         }
         Ok(done)
+    }
+
+    /// Checks that a manual compaction may start now. Does not wait.
+    ///
+    /// # Errors
+    /// Incomplete if manual compactions are disabled, if all compactions are aborted, or if the caller canceled this
+    /// compaction.
+    fn check_allowed(&self, canceled: &Option<Arc<Flag>>) -> Result<()> {
+        let state = self.schedule.queues();
+        let canceled = canceled.as_ref().is_some_and(|flag| flag.load(Ordering::Acquire));
+        if state.manual.disabled > 0 || canceled {
+            return Err(canceled_error());
+        }
+        state.check_abort()
+    }
+
+    /// Returns true if the memtables have entries in the range. Without a range, the memtables are always flushed.
+    ///
+    /// # Errors
+    /// Errors of the memtables.
+    fn needs_flush(&self, family: &Family, range: Option<UserRange>) -> Result<bool> {
+        let Some(range) = range else { return Ok(true) };
+        let pin = family.pin_owned();
+        let immutable: Vec<_> =
+            family.state().immutable_memtables.iter().map(|memtable| memtable.mem.clone()).collect();
+        overlaps_memtables(family.order(), &pin, &immutable, [range])
+    }
+
+    /// Returns the first level that has entries in the range. With both ends, the SST files are read: a file whose keys
+    /// are around the range does not count. A partition boundary inside of the range needs a compaction without entries,
+    /// so the bounds of the files decide then. They also decide if an SST file cannot be read.
+    fn first_level(&self, family: &Family, begin: Option<&[u8]>, end: Option<&[u8]>) -> Option<usize> {
+        let pin = family.pin_owned();
+        let version = &pin.version;
+        let size = family.order().user.timestamp_size();
+        let range = begin.zip(end).filter(|(begin, end)| !has_partition_boundary(&pin.parts, begin, end));
+        let range = range.map(|(begin, end)| {
+            let (begin, end) = (key::without_timestamp(begin, size), key::without_timestamp(end, size));
+            UserRange::of_keys(family.order(), begin, end)
+        });
+        let ctx = ReadCtx { fill_cache: false, ..ReadCtx::default() };
+        (0..version.num_levels()).find(|&level| {
+            let read = range.as_ref().and_then(|range| {
+                overlaps_level((version, level), (&self.context.tables, &pin.parts), range, &ctx).ok()
+            });
+            read.unwrap_or_else(|| version.overlaps(level, begin, end))
+        })
     }
 
     /// Starts a manual compaction. Returns the flag that cancels it: the flag of the caller, if the caller
@@ -248,8 +308,7 @@ impl ManualCompactions {
     ) -> Result<(ManualResult, Option<usize>)> {
         let mut done = ManualResult::default();
         let parts = family.parts();
-        let version = family.pin().version.clone();
-        let num_levels = version.num_levels();
+        let num_levels = family.pin().version.num_levels();
         let base = |level: usize| Request {
             begin: begin.map(<[u8]>::to_vec),
             end: end.map(<[u8]>::to_vec),
@@ -264,20 +323,19 @@ impl ManualCompactions {
             self.one_level(family, base(0), options, &mut done)?;
             return Ok((done, Some(0)));
         }
-        let Some(first) = (0..num_levels).find(|l| version.overlaps(*l, begin, end)) else {
+        if parts.pick.style == Style::Universal && num_levels > 1 {
+            // All files together, to the last level. The range is not used.
+            let last = num_levels - 1 - usize::from(parts.pick.allow_ingest_behind);
+            let request = Request { all_levels: true, output_level: Some(last), ..base(0) };
+            self.one_level(family, request, options, &mut done)?;
+            return Ok((done, Some(last)));
+        }
+        let Some(first) = self.first_level(family, begin, end) else {
             return Ok((done, None));
         };
-        drop(version);
         if num_levels == 1 {
             self.one_level(family, base(0), options, &mut done)?;
             return Ok((done, Some(0)));
-        }
-        if parts.pick.style == Style::Universal {
-            // All files together, to the last level.
-            let last = num_levels - 1 - usize::from(parts.pick.allow_ingest_behind);
-            let request = Request { all_levels: true, output_level: Some(last), ..base(first) };
-            self.one_level(family, request, options, &mut done)?;
-            return Ok((done, Some(last)));
         }
         let made_from = self.context.tools.numbers.peek();
         let dynamic = parts.pick.level_compaction_dynamic_level_bytes;
@@ -341,7 +399,7 @@ impl ManualCompactions {
             output_level = Some(job.task.output_level);
             let limiter = family.options().compaction_thread_limiter.clone();
             let task = limiter.as_ref().and_then(|limiter| limiter.start(true));
-            let compacted = self.compactions.compact(&job);
+            let compacted = self.compactions.compact_in_space(&job);
             drop(task);
             self.schedule.release(&job);
             if let Err(error) = &compacted {
@@ -410,6 +468,24 @@ impl ManualCompactions {
             _ => Ok(()),
         }
     }
+}
+
+/// Returns true if the SST partitioner of the column family wants a boundary between two user keys.
+fn has_partition_boundary(parts: &Parts, begin: &[u8], end: &[u8]) -> bool {
+    let Some(factory) = &parts.partitioner_factory else { return false };
+    let context = PartitionerContext {
+        is_full_compaction: false,
+        is_manual_compaction: true,
+        // The output level is not known yet.
+        output_level: usize::MAX,
+        smallest_user_key: begin,
+        largest_user_key: end,
+    };
+    let ask = || {
+        factory.create(&context).is_some_and(|mut partitioner| !partitioner.can_do_trivial_move(begin, end))
+    };
+    // A factory that panics fails the compaction later.
+    catch_unwind(AssertUnwindSafe(ask)).unwrap_or(true)
 }
 
 /// Returns the error for a range that needs a quarantined file. The error names a quarantined file in the

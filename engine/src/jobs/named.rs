@@ -25,7 +25,7 @@ impl ManualCompactions {
     /// InvalidArgument for an SST file that the version does not have or that is below the output level, and for a
     /// level or a path that does not exist. NotSupported if `output_path_id` is `None` and the column family has
     /// several paths. Aborted if a needed SST file is being compacted. Incomplete if the compaction is canceled.
-    /// Errors of the job.
+    /// CompactionTooLarge if the SST file manager has no space for the output files. Errors of the job.
     pub fn compact_files(
         &self,
         family: &Arc<Family>,
@@ -40,7 +40,7 @@ impl ManualCompactions {
         let outcome = planned.and_then(|job| {
             let limiter = family.options().compaction_thread_limiter.clone();
             let task = limiter.as_ref().and_then(|limiter| limiter.start(true));
-            let outcome = self.compactions.compact(&job);
+            let outcome = self.compactions.compact_in_space(&job);
             drop(task);
             self.schedule.release(&job);
             let dirs = job.parts.clone();

@@ -19,7 +19,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use base::map::HashMap;
-use base::{Error, FamilyId, FileNumber, Result, SequenceNumber};
+use base::{Error, FamilyId, FileNumber, Result, SequenceNumber, Subcode};
 use env::{Env, RandomRead, ReadHints};
 use format::edit::{BlobFileAddition, BlobFileGarbage, EditMark, NewFile, VersionEdit};
 use format::names;
@@ -216,7 +216,9 @@ fn read_file(env: &Env, path: &Path, number: FileNumber, claim: Option<Extent>) 
 pub(super) fn open_reader(env: &Env, path: &Path) -> Result<Reader<FileSource>> {
     let file = env.fs.open_random(path, &ReadHints::default()).map_err(|e| {
         if e.is_not_found() {
-            Error::corruption("CURRENT points to a MANIFEST that does not exist").file(path).at(0)
+            Error::io_error("CURRENT names a MANIFEST that does not exist")
+                .with_subcode(Subcode::PathNotFound)
+                .file(path)
         } else {
             e
         }

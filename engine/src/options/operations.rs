@@ -94,8 +94,9 @@ pub struct ReadOptions {
     pub optimize_multiget_for_io: bool,
     /// Bytes that an iterator reads ahead. 0, the default: the read-ahead starts small and grows.
     pub readahead_size: usize,
-    /// If an iterator skips more than this number of hidden entries in a row, it fails with Incomplete. 0, the
-    /// default: no limit.
+    /// The largest number of entries that one move of an iterator may read before the entry that it shows. A move that
+    /// reads more entries fails with Incomplete. A move backward counts all entries of a key, also the shown entry. A move
+    /// forward that reaches the end or the upper bound does not fail. 0, the default: no limit.
     pub max_skippable_internal_keys: u64,
     /// The smallest key that an iterator returns. Default `None`: no bound.
     pub iterate_lower_bound: Option<Vec<u8>>,
@@ -106,11 +107,12 @@ pub struct ReadOptions {
     pub table_filter: Option<TableFilter>,
     /// The iterator also sees later writes. Default false.
     pub tailing: bool,
-    /// The iterator returns all keys, whatever the prefix extractor of the column family. Default false.
+    /// The iterator uses no prefix filter, so it returns all keys, whatever the prefix extractor of the column family.
+    /// `prefix_same_as_start` still ends the iteration. Default false.
     pub total_order_seek: bool,
     /// The iterator uses prefix filters only if its upper bound shows that they hide no key. Default false.
     pub auto_prefix_mode: bool,
-    /// The iterator ends where the prefix of the keys changes. Default false.
+    /// The iterator ends where the prefix of the keys changes, also with `total_order_seek`. Default false.
     pub prefix_same_as_start: bool,
     /// The caller wants to keep keys and values without a copy (`pinned_key`, `pinned_value`). The property
     /// `rocksdb.iterator.is-key-pinned` tells whether this is possible for the current key. Pinned keys and values

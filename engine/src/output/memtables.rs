@@ -3,6 +3,7 @@
 use base::ids::JobId;
 use base::{Error, Result};
 use lsm::compaction_iter::{AnythingBelow, CompactionIter, Config};
+use lsm::filter::{CompactionFilter, CreationReason, FilterContext, supported};
 use lsm::merging::Merging;
 use lsm::range_del::CompactionTombstones;
 use mem::memtable::MemIter;
@@ -64,7 +65,7 @@ pub fn write_memtables(
     let config = Config {
         snapshots: stripes,
         merge_operator: parts.merge_operator.clone(),
-        filter: flush_filter(family, &parts),
+        filter: flush_filter(family, &parts, purpose)?,
         full_history_ts_low,
         enforce_single_del_contracts: tools.options.load().enforce_single_del_contracts,
         must_count_input: tools.options.load().flush_verify_memtable_count,
@@ -136,18 +137,28 @@ fn write_all_into<I: base::iter::InternalIterator>(
 }
 
 /// Returns the compaction filter of a flush. A flush has a compaction filter only if the factory asks for it.
-fn flush_filter(family: &Family, parts: &Parts) -> Option<Arc<dyn lsm::filter::CompactionFilter>> {
-    use lsm::filter::{CreationReason, FilterContext};
-    let factory = parts.compaction_filter_factory.as_ref()?;
-    if !factory.should_filter(CreationReason::Flush) {
-        return None;
+///
+/// # Errors
+/// NotSupported if the filter does not ignore snapshots.
+fn flush_filter(
+    family: &Family,
+    parts: &Parts,
+    purpose: Purpose,
+) -> Result<Option<Arc<dyn CompactionFilter>>> {
+    let Some(factory) = &parts.compaction_filter_factory else { return Ok(None) };
+    let reason = match purpose {
+        Purpose::Open => CreationReason::Recovery,
+        _ => CreationReason::Flush,
+    };
+    if !factory.should_filter(reason) {
+        return Ok(None);
     }
     let context = FilterContext {
         is_full_compaction: false,
         is_manual_compaction: false,
         input_start_level: 0,
         family: family.id(),
-        reason: CreationReason::Flush,
+        reason,
     };
-    factory.create(&context).map(Arc::from)
+    factory.create(&context).map(|filter| supported(Arc::from(filter))).transpose()
 }

@@ -146,16 +146,13 @@ pub fn int_property(context: &PropertyContext<'_>, family: &Family, name: &str) 
 }
 
 /// Returns a numeric property, summed over column families. A block cache that several column families share counts
-/// once.
+/// once. A property of the whole database counts once for each column family, as in RocksDB.
 pub fn aggregated_int_property(
     context: &PropertyContext<'_>,
     families: &[Arc<Family>],
     name: &str,
 ) -> Option<u64> {
     let (short, None) = split(name)? else { return None };
-    if numbers::is_of_database(short) {
-        return numbers::number(context, families.first()?, short);
-    }
     let mut seen = Vec::new();
     let mut sum = 0u64;
     for family in families {

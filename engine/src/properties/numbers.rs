@@ -1,31 +1,13 @@
 //! Numeric properties.
 
+use lsm::file_meta::FileStats;
+use lsm::pick::Style;
 use lsm::version::{BlobFile, BlobTotals};
 use mem::memtable::MemTable;
 
 use super::{PropertyContext, scores};
 use crate::family::{Family, SuperVersion};
 use crate::sync::Arc;
-
-/// Returns true if a property belongs to the whole database, and has the same value for each column family.
-pub(super) fn is_of_database(short: &str) -> bool {
-    matches!(
-        short,
-        "num-running-flushes"
-            | "num-running-compactions"
-            | "background-errors"
-            | "num-snapshots"
-            | "oldest-snapshot-time"
-            | "oldest-snapshot-sequence"
-            | "is-file-deletions-enabled"
-            | "min-log-number-to-keep"
-            | "min-obsolete-sst-number-to-keep"
-            | "obsolete-sst-files-size"
-            | "actual-delayed-write-rate"
-            | "is-write-stopped"
-            | "compaction-abort-count"
-    )
-}
 
 pub(super) fn number(context: &PropertyContext<'_>, family: &Family, short: &str) -> Option<u64> {
     of_database(context, short)
@@ -99,7 +81,10 @@ fn of_tree(context: &PropertyContext<'_>, family: &Family, short: &str) -> Optio
             (running(0) + deeper) as u64
         }
         "estimate-num-keys" => estimate_num_keys(&pinned),
-        "estimate-table-readers-mem" => context.tables.memory_bytes() as u64,
+        "estimate-table-readers-mem" => {
+            version.files().map(|(_, file)| context.tables.memory_bytes(file) as u64).sum()
+        }
+        "estimate-oldest-key-time" => oldest_key_time(context, &pinned)?,
         "num-live-versions" => family.live_versions().len() as u64,
         "current-super-version-number" => pinned.number,
         "estimate-live-data-size" => live_data_size(&pinned),
@@ -121,7 +106,8 @@ fn of_tree(context: &PropertyContext<'_>, family: &Family, short: &str) -> Optio
     })
 }
 
-/// Estimates the number of keys as RocksDB does: entries minus twice the deletions.
+/// Estimates the number of keys as RocksDB does. A deletion in an SST file hides one key, and is no key. The deletions of
+/// the memtables hide keys of the SST files too.
 fn estimate_num_keys(pinned: &SuperVersion) -> u64 {
     let (mut entries, mut deletes) = (0u64, 0u64);
     for mem in std::iter::once(&pinned.mem).chain(pinned.imm.iter()) {
@@ -129,13 +115,44 @@ fn estimate_num_keys(pinned: &SuperVersion) -> u64 {
         entries += counts.with_tombstones();
         deletes += counts.deletes;
     }
-    for (_, file) in pinned.version.files() {
-        if let Some(stats) = file.stats() {
-            entries += stats.num_entries;
+    let in_files = keys_in_files(pinned.version.files().map(|(_, file)| file.stats().copied()));
+    entries.saturating_add(in_files).saturating_sub(deletes.saturating_mul(2))
+}
+
+/// Estimates the keys of SST files. Some counts are not known before their file is opened: the files with a count stand
+/// for all files.
+pub(super) fn keys_in_files(files: impl Iterator<Item = Option<FileStats>>) -> u64 {
+    let (mut all, mut sampled, mut kept, mut deletes) = (0u64, 0u64, 0u64, 0u64);
+    for stats in files {
+        all += 1;
+        if let Some(stats) = stats {
+            sampled += 1;
+            kept += stats.num_entries.saturating_sub(stats.num_deletions);
             deletes += stats.num_deletions;
         }
     }
-    entries.saturating_sub(deletes.saturating_mul(2))
+    let keys = kept.saturating_sub(deletes);
+    match sampled {
+        0 => 0,
+        sampled if sampled < all => (keys as f64 * (all as f64 / sampled as f64)) as u64,
+        _ => keys,
+    }
+}
+
+/// Returns the time of the oldest entry, in seconds since 1970. Only FIFO compaction without `allow_compaction` keeps
+/// the times of all entries: a compaction loses them. Returns `None` in other column families, if an SST file does not
+/// open or has no time, and if there is no SST file.
+fn oldest_key_time(context: &PropertyContext<'_>, pinned: &SuperVersion) -> Option<u64> {
+    let options = &pinned.parts.pick;
+    if options.style != Style::Fifo || options.fifo.allow_compaction {
+        return None;
+    }
+    let mut oldest = u64::MAX;
+    for (level, file) in pinned.version.files() {
+        let table = context.tables.get(&pinned.parts, level, file).ok()?;
+        oldest = oldest.min(table.properties().oldest_key_time);
+    }
+    (oldest > 0 && oldest < u64::MAX).then_some(oldest)
 }
 
 /// Returns the bytes of the SST files of all versions that a reader holds. Each file counts once.

@@ -1,5 +1,8 @@
 //! Unit tests of property names and of number formats.
 
+use lsm::file_meta::{EntryCount, FileStats};
+
+use super::numbers::keys_in_files;
 use super::{human, split};
 
 #[test]
@@ -19,4 +22,26 @@ fn sizes_counts_and_times_read_as_rocksdbs() {
         ("9999".into(), "10K".into(), "12M".into())
     );
     assert_eq!(human::micros(62_500_000), "00:01:2.500 H:M:S");
+}
+
+#[test]
+fn files_with_counts_stand_for_files_without_counts() {
+    let file = |num_entries, num_deletions| {
+        Some(FileStats {
+            num_entries,
+            num_deletions,
+            num_range_deletions: 0,
+            entry_count: EntryCount::WithTombstones,
+            raw_key_size: 0,
+            raw_value_size: 0,
+            data_size: 0,
+            newest_key_time: None,
+        })
+    };
+    let keys = |files: &[Option<FileStats>]| keys_in_files(files.iter().copied());
+    assert_eq!(keys(&[]), 0);
+    assert_eq!(keys(&[None, None]), 0);
+    assert_eq!(keys(&[file(100, 10), file(50, 0)]), 130);
+    assert_eq!(keys(&[file(100, 10), None, None]), 240);
+    assert_eq!(keys(&[file(10, 9), file(3, 0)]), 0);
 }

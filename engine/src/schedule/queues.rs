@@ -53,7 +53,7 @@ pub struct CompactionQueue {
     pub queue: VecDeque<Arc<Family>>,
     pub scheduled: usize,
     pub running: usize,
-    /// Number of failed automatic compactions.
+    /// Number of automatic compactions that ended with an error that was not expected.
     pub failures: u64,
     pub last_failure: Option<Error>,
     /// The reservations of the running compactions of each column family, by job. Manual compactions and ingestions are

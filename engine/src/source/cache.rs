@@ -16,6 +16,7 @@ use lsm::file_meta::{EntryCount, FileMetaData, FileStats};
 use table::any::AnyReader;
 use table::sst::{OpenOptions, ReadCtx, ReadLimits};
 
+use super::counted::CountedRead;
 use super::{BlobSettings, OpenBlobs};
 use crate::family::Parts;
 use crate::options::ReadOptions;
@@ -259,13 +260,46 @@ impl TableCache {
         file: &FileMetaData,
         histogram: Option<HistogramKind>,
     ) -> Result<AnyReader> {
-        let path = parts.table_path(file.number, file.path_id);
         self.opens.fetch_add(1, Ordering::Relaxed);
         let stats = &self.settings.stats;
         let began = stats.begin();
         let _time = PerfTimer::start(PerfCounter::FindTableNanos);
         let _step = Step::begin(Cause::TableOpen);
-        let opened = self.open_file(parts, file).and_then(|handle| {
+        let handle = self.open_file(parts, file);
+        let opened = self.open_from(handle, parts, level, file, histogram);
+        stats.add(if opened.is_ok() { Ticker::NoFileOpens } else { Ticker::NoFileErrors }, 1);
+        let reader = opened?;
+        stats.end(began, HistogramKind::TableOpenIoMicros);
+        Ok(reader)
+    }
+
+    /// Opens a table again, without adding it to the cache: damage after the first open is found. Also returns the file,
+    /// which counts the bytes of its reads.
+    ///
+    /// # Errors
+    /// The errors of [`TableCache::get`].
+    pub fn open_again(
+        &self,
+        parts: &Parts,
+        level: usize,
+        file: &FileMetaData,
+        histogram: HistogramKind,
+    ) -> Result<(AnyReader, Arc<CountedRead>)> {
+        let counted = CountedRead::new(self.open_file(parts, file).map_err(|e| e.doing("opening a table"))?);
+        let reader = self.open_from(Ok(counted.clone()), parts, level, file, Some(histogram))?;
+        Ok((reader, counted))
+    }
+
+    fn open_from(
+        &self,
+        handle: Result<Arc<dyn RandomRead>>,
+        parts: &Parts,
+        level: usize,
+        file: &FileMetaData,
+        histogram: Option<HistogramKind>,
+    ) -> Result<AnyReader> {
+        let path = parts.table_path(file.number, file.path_id);
+        let opened = handle.and_then(|handle| {
             let size = handle.size()?;
             if size != file.size {
                 return Err(Error::corruption(format!(
@@ -298,7 +332,6 @@ impl TableCache {
             };
             AnyReader::open(handle, size, &options)
         });
-        stats.add(if opened.is_ok() { Ticker::NoFileOpens } else { Ticker::NoFileErrors }, 1);
         let reader = opened.map_err(|e| {
             let paths = parts.table_dirs.len();
             if e.is_not_found() && file.path_id as usize >= paths {
@@ -318,7 +351,6 @@ impl TableCache {
             reader.file_size(),
             file.size
         );
-        stats.end(began, HistogramKind::TableOpenIoMicros);
         if file.stats().is_none() {
             file.set_stats(stats_of(&reader));
         }
@@ -360,12 +392,10 @@ impl TableCache {
         self.len() == 0
     }
 
-    /// Returns the bytes that open tables use outside of the block cache.
-    pub fn memory_bytes(&self) -> usize {
-        self.shards
-            .iter()
-            .map(|s| s.read().values().map(|slot| slot.reader.memory_bytes()).sum::<usize>())
-            .sum()
+    /// Returns the bytes that the open table of `file` uses outside of the block cache. Returns 0 if the table is not
+    /// open. The call is no use of the table.
+    pub fn memory_bytes(&self, file: &FileMetaData) -> usize {
+        self.shard(file.number.0).read().get(&file.number.0).map_or(0, |slot| slot.reader.memory_bytes())
     }
 
     /// Closes all tables and blob files. A table stays open while a reader uses it.

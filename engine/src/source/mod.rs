@@ -6,6 +6,7 @@ pub mod blobs;
 mod buckets;
 mod cache;
 mod columns;
+mod counted;
 mod level;
 pub mod read_ahead;
 pub mod resolve;

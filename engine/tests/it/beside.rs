@@ -259,3 +259,28 @@ fn a_writer_may_roll_its_manifest_at_any_call_of_the_reader() {
     }
     assert!(at > 10, "the open makes {at} calls");
 }
+
+#[test]
+fn a_missing_manifest_is_a_failed_read_of_a_file() {
+    let env = env::Env::memory(77);
+    drop(crate::basic::open(&env, Default::default()));
+    let dir = std::path::Path::new("/db");
+    for name in env.fs.list(dir).unwrap().into_iter().filter(|name| name.starts_with("MANIFEST")) {
+        env.fs.unlink(&dir.join(name)).unwrap();
+    }
+    let options = crate::basic::options(&env);
+    let error = Db::open(OpenRequest::new("/db", options, Default::default())).err().unwrap();
+    assert_eq!((error.kind(), error.subcode()), (base::Kind::IoError, base::Subcode::PathNotFound));
+}
+
+#[test]
+fn a_secondary_instance_has_no_tailing_iterator() {
+    let env = env::Env::memory(78);
+    let writer = crate::basic::open(&env, Default::default());
+    crate::basic::put(&writer, "a", "1");
+    let request = OpenRequest::new("/db", crate::basic::options(&env), Default::default());
+    let reader = ironstone_engine::db::open_to_follow(request, None, false).unwrap();
+    let tailing = ironstone_engine::options::ReadOptions { tailing: true, ..Default::default() };
+    let error = reader.iter(&reader.default_family().unwrap(), tailing).err().unwrap();
+    assert_eq!(error.kind(), base::Kind::NotSupported);
+}

@@ -20,6 +20,7 @@ mod golden;
 mod inplace;
 mod iterator_counts;
 mod live;
+mod manual;
 mod mended;
 mod model;
 mod options;

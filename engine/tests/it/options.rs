@@ -102,3 +102,19 @@ fn rocksdb_opens_our_database_with_our_options() {
     let value = db.get(&default, b"key2", &Default::default()).unwrap();
     assert_eq!(value.unwrap().to_vec(), b"value2");
 }
+
+#[test]
+fn a_change_of_the_database_that_a_column_family_cannot_take_is_rejected() {
+    let env = env::Env::memory(77);
+    let fifo = FamilyOptions {
+        compaction_style: ironstone_engine::options::CompactionStyle::Fifo,
+        num_levels: 1,
+        ttl: 3600,
+        ..FamilyOptions::default()
+    };
+    let unlimited = DbOptions { max_open_files: -1, ..crate::basic::options(&env) };
+    let db = Db::open(OpenRequest::new("/db", unlimited, fifo)).unwrap();
+    let error = db.set_db_options(&[("max_open_files", "100")]).unwrap_err();
+    assert!(matches!(error.kind(), base::Kind::NotSupported | base::Kind::InvalidArgument), "{error}");
+    assert_eq!(db.options().max_open_files, -1);
+}

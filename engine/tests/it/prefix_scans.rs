@@ -176,3 +176,16 @@ fn an_iterator_that_follows_keeps_its_prefix_and_the_rows_of_others() {
         assert_eq!(iter.key(), expected.as_bytes());
     }
 }
+
+#[test]
+fn a_scan_in_total_order_still_ends_with_its_prefix() {
+    let db = with_table(24, true, &["a1", "a2", "b1"]);
+    let options =
+        ReadOptions { total_order_seek: true, prefix_same_as_start: true, ..ReadOptions::default() };
+    let mut iter = db.iter(&db.default_family().unwrap(), options).unwrap();
+    assert_eq!(keys(&mut iter, false), ["a1", "a2"]);
+    iter.seek(b"b1");
+    assert_eq!(iter.key(), b"b1");
+    iter.prev();
+    assert!(!iter.valid() && iter.status().is_ok());
+}

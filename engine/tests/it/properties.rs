@@ -2,6 +2,7 @@
 
 use env::Env;
 use env::logger::MemoryLogger;
+use ironstone_engine::components::FamilyDescriptor;
 use ironstone_engine::db::{Db, OpenRequest};
 use ironstone_engine::options::{CompactRangeOptions, DbOptions, FamilyOptions, FlushOptions, WriteOptions};
 
@@ -184,4 +185,49 @@ fn a_number_behind_a_name_that_takes_none_is_passed_over() {
     assert!(db.property(&family, "rocksdb.levelstats1").is_some());
     assert_eq!(db.property(&family, "rocksdb.num-files-at-level"), None);
     assert_eq!(db.property(&family, "rocksdb.num-files-at-level7"), None);
+}
+
+#[test]
+fn the_memory_of_open_tables_belongs_to_the_family_that_has_them() {
+    let db = filled(&Env::memory(14));
+    let of = |family| db.int_property(family, "rocksdb.estimate-table-readers-mem").unwrap();
+    let full = db.default_family().unwrap();
+    let empty = db.create_family(FamilyDescriptor::new("empty", FamilyOptions::default())).unwrap();
+    assert!(of(&full) > 0);
+    assert_eq!(of(&empty), 0);
+    assert_eq!(db.aggregated_int_property("rocksdb.estimate-table-readers-mem"), Some(of(&full)));
+}
+
+/// As in RocksDB, the sum has one value of the database for each column family.
+#[test]
+fn a_property_of_the_database_is_summed_over_families() {
+    let db = filled(&Env::memory(15));
+    let snapshot = db.snapshot();
+    db.create_family(FamilyDescriptor::new("second", FamilyOptions::default())).unwrap();
+    assert_eq!(db.aggregated_int_property("rocksdb.num-snapshots"), Some(2));
+    drop(snapshot);
+}
+
+#[test]
+fn only_fifo_without_compaction_knows_its_oldest_key() {
+    let env = Env::memory(16);
+    let mut fifo = FamilyOptions {
+        compaction_style: ironstone_engine::options::CompactionStyle::Fifo,
+        num_levels: 1,
+        ..FamilyOptions::default()
+    };
+    let db = open(&env, fifo.clone());
+    let family = db.default_family().unwrap();
+    let oldest = |db: &Db| db.int_property(&db.default_family().unwrap(), "rocksdb.estimate-oldest-key-time");
+    assert_eq!(oldest(&db), None);
+    put(&db, "a", "1");
+    let first = env.clock.now_seconds();
+    db.flush(&[family.clone()], &FlushOptions::default()).unwrap();
+    env.clock.sleep_micros(60_000_000);
+    put(&db, "b", "1");
+    db.flush(&[family.clone()], &FlushOptions::default()).unwrap();
+    assert_eq!(oldest(&db), Some(first));
+    drop((family, db));
+    fifo.compaction_options_fifo.allow_compaction = true;
+    assert_eq!(oldest(&open(&env, fifo)), None);
 }

@@ -5,9 +5,10 @@ use std::time::Duration;
 
 use base::stats::{Statistics, Ticker};
 use base::{Kind, Subcode};
+use env::Env;
 use env::hook::{Call, Hook, Hooked, Op, Verdict};
 use env::rate::{IoPriority, Mode, RateLimiter, RateOptions};
-use ironstone_engine::db::{Db, OpenRequest};
+use ironstone_engine::db::{Db, DbIterator, OpenRequest};
 use ironstone_engine::options::{
     CompactRangeOptions, DbOptions, FamilyOptions, FlushOptions, ReadOptions, ReadTier, WriteOptions,
 };
@@ -263,4 +264,89 @@ fn the_block_cache_tier_opens_no_table() {
     assert!(db.key_may_exist(&family, b"a", &ReadOptions::default()).0);
     db.get(&family, b"a", &ReadOptions::default()).unwrap();
     assert!(read().into_iter().all(|r| r.unwrap().as_deref() == Some(&b"1"[..])));
+}
+
+fn limited(db: &Db, max_skippable_internal_keys: u64) -> DbIterator {
+    let options = ReadOptions { max_skippable_internal_keys, ..ReadOptions::default() };
+    db.iter(&db.default_family().unwrap(), options).unwrap()
+}
+
+fn delete(db: &Db, key: &str) {
+    db.delete(&db.default_family().unwrap(), key.as_bytes(), &WriteOptions::default()).unwrap();
+}
+
+fn stopped(iter: &DbIterator) -> Vec<u8> {
+    assert_eq!(iter.status().unwrap_err().kind(), Kind::Incomplete);
+    assert!(!iter.valid());
+    iter.property("rocksdb.iterator.internal-key").unwrap()
+}
+
+/// As in RocksDB, hidden entries before the end or before the upper bound are no failure of a step forward.
+#[test]
+fn a_step_forward_fails_only_if_an_entry_follows_the_hidden_entries() {
+    let db = open(&Env::memory(41), FamilyOptions::default());
+    put(&db, "a", "1");
+    ["b", "c"].iter().for_each(|key| delete(&db, key));
+    let mut iter = limited(&db, 1);
+    iter.seek_to_first();
+    iter.next();
+    assert!(!iter.valid());
+    iter.status().unwrap();
+    put(&db, "d", "1");
+    let mut iter = limited(&db, 1);
+    iter.seek_to_first();
+    iter.next();
+    assert_eq!(stopped(&iter), b"c");
+    let mut iter = limited(&db, 2);
+    iter.seek_to_first();
+    iter.next();
+    assert_eq!(iter.key(), b"d");
+    let options = ReadOptions {
+        max_skippable_internal_keys: 1,
+        iterate_upper_bound: Some(b"d".to_vec()),
+        ..ReadOptions::default()
+    };
+    let mut iter = db.iter(&db.default_family().unwrap(), options).unwrap();
+    iter.seek(b"b");
+    assert!(!iter.valid());
+    iter.status().unwrap();
+}
+
+#[test]
+fn a_step_backward_counts_each_entry_of_a_key() {
+    let db = open(&Env::memory(42), FamilyOptions::default());
+    put(&db, "a", "1");
+    put(&db, "b", "1");
+    put(&db, "b", "2");
+    delete(&db, "b");
+    put(&db, "c", "1");
+    let mut iter = limited(&db, 2);
+    iter.seek_to_last();
+    assert_eq!(iter.key(), b"c");
+    iter.prev();
+    assert_eq!(stopped(&iter), b"b");
+    let mut iter = limited(&db, 4);
+    iter.seek_to_last();
+    iter.prev();
+    assert_eq!(iter.key(), b"a");
+    // The entries of the shown key count too.
+    put(&db, "b", "3");
+    let mut iter = limited(&db, 3);
+    iter.seek_for_prev(b"b");
+    assert_eq!((iter.key(), iter.value()), (&b"b"[..], &b"3"[..]));
+    let mut iter = limited(&db, 2);
+    iter.seek_for_prev(b"b");
+    assert_eq!(stopped(&iter), b"b");
+}
+
+#[test]
+fn the_key_of_an_entry_above_the_snapshot_is_where_an_iteration_stops() {
+    let db = open(&Env::memory(43), FamilyOptions::default());
+    put(&db, "z", "1");
+    let snapshot = Some(db.snapshot());
+    ["a", "b", "c"].iter().for_each(|key| put(&db, key, "1"));
+    let options = ReadOptions { snapshot, max_skippable_internal_keys: 1, ..ReadOptions::default() };
+    let mut iter = db.iter(&db.default_family().unwrap(), options).unwrap();
+    iter.seek_to_first();
+    assert_eq!(stopped(&iter), b"b");
 }

@@ -347,6 +347,57 @@ fn a_file_is_compared_with_the_checksum_it_was_given() {
     assert!(error.is_corruption() && error.to_string().contains("file checksum mismatch"), "{error}");
 }
 
+/// Flips bit 0 of a byte of the only file with this extension.
+fn damage(env: &Env, extension: &str, at: impl FnOnce(usize) -> usize) {
+    let dir = std::path::Path::new("/db");
+    let name = env.fs.list(dir).unwrap().into_iter().find(|name| name.ends_with(extension)).unwrap();
+    let mut bytes = env.fs.read_all(&dir.join(&name), 1 << 20).unwrap();
+    let at = at(bytes.len());
+    bytes[at] ^= 1;
+    env.fs.write_all(&dir.join(&name), &bytes, true).unwrap();
+}
+
+#[test]
+fn a_blob_file_is_compared_with_the_checksum_it_was_given() {
+    let env = Env::memory(14);
+    let mut options = DbOptions { create_if_missing: true, env: env.clone(), ..DbOptions::default() };
+    options.set("file_checksum_gen_factory", "FileChecksumGenCrc32cFactory").unwrap();
+    let family = FamilyOptions { enable_blob_files: true, ..FamilyOptions::default() };
+    let db = Db::open(OpenRequest::new("/db", options, family)).unwrap();
+    put(&db, "a", "a value in a blob file");
+    flush(&db);
+    db.verify_file_checksums().unwrap();
+    damage(&env, ".blob", |len| len / 2);
+    // A read of another size finds the damage too.
+    let small = ReadOptions { readahead_size: 7, ..ReadOptions::default() };
+    let error = ironstone_engine::db::verify_file_checksums(&db, &small).unwrap_err();
+    assert!(error.is_corruption() && error.to_string().contains(".blob"), "{error}");
+}
+
+/// The table stays open from the flush on, and a read finds its blocks in memory.
+#[test]
+fn a_verification_reads_the_footer_again_and_counts_what_it_reads() {
+    let env = Env::memory(15);
+    let (db, s) = open(&env, FamilyOptions::default());
+    (0..100).for_each(|i| put(&db, &format!("key{i:03}"), "some value"));
+    flush(&db);
+    let family = db.default_family().unwrap();
+    let size = db.int_property(&family, "rocksdb.total-sst-files-size").unwrap();
+    let computed = s.ticker(Ticker::BlockChecksumComputeCount);
+    db.verify_checksum().unwrap();
+    assert!(s.ticker(Ticker::BlockChecksumComputeCount) > computed);
+    assert!(s.ticker(Ticker::VerifyChecksumReadBytes) >= size);
+    assert_eq!(s.ticker(Ticker::BlockChecksumMismatchCount), 0);
+    damage(&env, ".sst", |_| 3);
+    assert!(db.verify_checksum().unwrap_err().is_corruption());
+    assert_eq!(s.ticker(Ticker::BlockChecksumMismatchCount), 1);
+    damage(&env, ".sst", |_| 3);
+    db.verify_checksum().unwrap();
+    damage(&env, ".sst", |len| len - 3);
+    assert!(db.verify_checksum().unwrap_err().is_corruption());
+    assert_eq!(get(&db, "key007").as_deref(), Some("some value"));
+}
+
 #[test]
 fn a_table_with_a_damaged_footer_is_counted() {
     let env = Env::memory(12);

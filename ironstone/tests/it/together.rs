@@ -4,9 +4,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use ironstone::env::{SstFileManager, SstFileOptions};
+use ironstone::stats::Ticker;
 use ironstone::{
-    CompactRangeOptions, Db, Family, FamilyDescriptor, FamilyOptions, FlushOptions, Options, ReadOptions,
-    Subcode, TableFilter, WriteBatch,
+    CompactRangeOptions, CompactionFilter, CompactionOptions, Db, Decision, Family, FamilyDescriptor,
+    FamilyOptions, FilterInput, FlushOptions, Kind, Options, ReadOptions, Statistics, Subcode, TableFilter,
+    WriteBatch,
 };
 
 fn with_families(options: Options, names: &[&str]) -> (Db, Vec<Family>) {
@@ -177,6 +179,56 @@ fn a_flush_that_reaches_the_limit_of_space_stops_writes_until_there_is_space() {
     assert!(db.get(b"k").unwrap().is_some());
 }
 
+/// A manual compaction and `compact_files` ask for space before they start, as automatic compactions do.
+#[test]
+fn a_compaction_without_space_does_not_start_and_writes_continue() {
+    let mut options = Options::in_memory();
+    options.family.disable_auto_compactions = true;
+    options.family.level0_file_num_compaction_trigger = 3;
+    let statistics = Arc::new(Statistics::new());
+    options.db.statistics = Some(statistics.clone());
+    let manager = SstFileManager::new(options.db.env.clone(), SstFileOptions::default());
+    options.db.sst_file_manager = Some(manager.clone());
+    let db = Db::open("data", options).unwrap();
+    for key in [b"a", b"z", b"b"] {
+        db.put(key, b"value").unwrap();
+        db.put(b"m", b"in each file").unwrap();
+        db.flush().unwrap();
+    }
+    let before = manager.total_size();
+    manager.set_options(SstFileOptions { max_allowed_space: before + 100, ..SstFileOptions::default() });
+    let manual = db.compact_range(None, None, &CompactRangeOptions::default());
+    assert_eq!(manual.unwrap_err().kind(), Kind::CompactionTooLarge);
+    assert_eq!(statistics.ticker(Ticker::CompactionCancelled), 1);
+    let files: Vec<_> = db.live_files().iter().map(|file| file.number).collect();
+    let named = db.default_family().compact_files(&files, 6, None, &CompactionOptions::default());
+    assert_eq!(named.unwrap_err().kind(), Kind::CompactionTooLarge);
+    assert_eq!(statistics.ticker(Ticker::CompactionCancelled), 2);
+    // An automatic compaction without space is no error of a wait.
+    db.set_options(&[("disable_auto_compactions", "false")]).unwrap();
+    db.wait_for_compact().unwrap();
+    assert!(statistics.ticker(Ticker::CompactionCancelled) > 2);
+    assert_eq!(manager.total_size(), before);
+    db.put(b"c", b"v").unwrap();
+    manager.set_options(SstFileOptions::default());
+    db.compact_range(None, None, &CompactRangeOptions::default()).unwrap();
+}
+
+/// Lowers the limit of an SST file manager while a compaction runs.
+struct LowersTheLimit(Arc<SstFileManager>);
+
+impl CompactionFilter for LowersTheLimit {
+    fn name(&self) -> &str {
+        "lowers the limit"
+    }
+
+    fn filter(&self, _: &FilterInput<'_>) -> Decision {
+        let limit = self.0.total_size() + 100;
+        self.0.set_options(SstFileOptions { max_allowed_space: limit, ..SstFileOptions::default() });
+        Decision::Keep
+    }
+}
+
 #[test]
 fn a_compaction_that_reaches_the_limit_of_space_fails_and_keeps_its_inputs() {
     let mut options = Options::in_memory();
@@ -184,6 +236,7 @@ fn a_compaction_that_reaches_the_limit_of_space_fails_and_keeps_its_inputs() {
     options.family.disable_auto_compactions = true;
     let manager = SstFileManager::new(options.db.env.clone(), SstFileOptions::default());
     options.db.sst_file_manager = Some(manager.clone());
+    options.family.compaction_filter = Some(Arc::new(LowersTheLimit(manager.clone())));
     let db = Db::open("data", options).unwrap();
     let incompressible: Vec<u8> = (0..4000u32).map(|i| (i.wrapping_mul(2654435761) >> 13) as u8).collect();
     for key in [b"a", b"z", b"b"] {
@@ -192,7 +245,6 @@ fn a_compaction_that_reaches_the_limit_of_space_fails_and_keeps_its_inputs() {
         db.flush().unwrap();
     }
     let before = manager.total_size();
-    manager.set_options(SstFileOptions { max_allowed_space: before + 100, ..SstFileOptions::default() });
     assert_eq!(
         db.compact_range(None, None, &CompactRangeOptions::default()).unwrap_err().subcode(),
         Subcode::SpaceLimit
@@ -201,7 +253,6 @@ fn a_compaction_that_reaches_the_limit_of_space_fails_and_keeps_its_inputs() {
     assert_eq!(db.put(b"c", b"v").unwrap_err().subcode(), Subcode::SpaceLimit);
     manager.set_options(SstFileOptions::default());
     db.resume().unwrap();
-    db.compact_range(None, None, &CompactRangeOptions::default()).unwrap();
     for key in [b"a", b"z", b"b"] {
         assert_eq!(&*db.get(key).unwrap().unwrap(), &incompressible[..]);
     }

@@ -212,7 +212,7 @@ impl Picker<'_> {
 ///
 /// # Errors
 /// InvalidArgument: no file is named, a file is not in the version, or the output level is above an input or
-/// does not exist. Aborted: a necessary file is being compacted.
+/// does not exist or is reserved for ingestions behind. Aborted: a necessary file is being compacted.
 pub fn plan_files(
     view: &View<'_>,
     options: &Options,
@@ -226,6 +226,12 @@ pub fn plan_files(
     if output_level >= version.num_levels() {
         return Err(Error::invalid_argument(format!(
             "Output level must be between [0, {}].",
+            version.num_levels() - 1
+        )));
+    }
+    if options.allow_ingest_behind && output_level + 1 >= version.num_levels() {
+        return Err(Error::invalid_argument(format!(
+            "Exceed the maximum output level defined by the current compaction algorithm with ingest_behind --- {}",
             version.num_levels() - 1
         )));
     }

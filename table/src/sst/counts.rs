@@ -316,11 +316,6 @@ impl Counts {
         }
     }
 
-    /// Counts a block that a checksum verification reads.
-    pub(super) fn verifying(&self, bytes: u64) {
-        self.add(Ticker::VerifyChecksumReadBytes, bytes);
-    }
-
     /// Counts a computed checksum of a block, and its mismatch if there is one.
     #[inline]
     pub(super) fn verified<T>(&self, outcome: Result<T>) -> Result<T> {

@@ -71,8 +71,8 @@ impl Reader {
         if let Some(began) = began {
             source.counts.check_took(began.micros(), ctx);
         }
-        source.counts.verifying(raw.len() as u64);
-        match trailer::verify(source.checksum, source.base_context, handle.offset, &raw) {
+        let verified = trailer::verify(source.checksum, source.base_context, handle.offset, &raw);
+        match source.counts.verified(verified) {
             Ok(_) => Ok(()),
             // Only the properties block may have a wrong checksum, after the open has checked and accepted
             // it.

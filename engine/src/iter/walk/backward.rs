@@ -7,7 +7,7 @@ use base::key::{self, SequenceNumber, ValueType, pack};
 use base::stats::{PerfCounter, perf_add};
 
 use super::super::keys::{MAX_TS, has_prefix, is_deletion, seek_key, without_timestamp};
-use super::forward::{hid_too_many, passed};
+use super::forward::{count_hidden, passed, too_many_hidden};
 use super::{Place, Walk};
 use crate::family::empty_ranges::Toward;
 use crate::source::resolve::{self, Base};
@@ -54,6 +54,7 @@ impl<I: InternalIterator> Walk<I> {
         self.place = Place::Saved;
         self.valid = false;
         self.entity = false;
+        let start = self.skips;
         loop {
             if !self.source.valid() {
                 return self.end();
@@ -77,7 +78,7 @@ impl<I: InternalIterator> Walk<I> {
             {
                 return self.end();
             }
-            match self.newest_seen_backward() {
+            match self.newest_seen_backward(start) {
                 Ok(true) => {
                     self.valid = true;
                     base::invariant!(
@@ -90,8 +91,9 @@ impl<I: InternalIterator> Walk<I> {
                     return;
                 }
                 Ok(false) => {
-                    if hid_too_many(self) {
-                        return;
+                    count_hidden(self);
+                    if has_read_too_many(self, start) {
+                        return self.fail(too_many_hidden());
                     }
                 }
                 Err(error) => return self.fail(error),
@@ -100,8 +102,8 @@ impl<I: InternalIterator> Walk<I> {
     }
 
     /// Reads all entries of `saved_key`, oldest first. Then the source stands before the key. The newest visible
-    /// entry decides. Returns true if there is a value to show.
-    fn newest_seen_backward(&mut self) -> Result<bool> {
+    /// entry decides. Returns true if there is a value to show. `start` is the number of skipped entries before this step.
+    fn newest_seen_backward(&mut self, start: u64) -> Result<bool> {
         let mut last = Last::Nothing;
         let mut operands = std::mem::take(&mut self.operands);
         // With a merge operator, a value may be the base of a merge: pin it, because a merge would copy it again.
@@ -115,6 +117,9 @@ impl<I: InternalIterator> Walk<I> {
             let (user_key, seq, kind) = key::split(self.source.key());
             if !self.same_key(user_key, &self.saved_key) {
                 break;
+            }
+            if has_read_too_many(self, start) {
+                return Err(too_many_hidden());
             }
             let seen = self.view.sees(seq) && (self.timestamp_size == 0 || self.is_in_time(user_key));
             match pass(self, (seq, kind, seen), &mut runs) {
@@ -356,4 +361,11 @@ fn seek_before_saved<I: InternalIterator>(walk: &mut Walk<I>) {
     seek_key(&mut walk.seek_key, bare_key, walk.timestamp_size, u64::MAX, MAX_TS);
     walk.source.seek_total_for_prev(&walk.seek_key);
     walk.saved_key = saved;
+}
+
+/// Returns true if a step backward has read more entries than `max_skippable_internal_keys`. The step skipped all entries
+/// after the first `start`.
+#[inline]
+fn has_read_too_many<I: InternalIterator>(walk: &Walk<I>, start: u64) -> bool {
+    walk.view.max_skippable > 0 && walk.skips.saturating_sub(start) > walk.view.max_skippable
 }

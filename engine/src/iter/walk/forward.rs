@@ -15,6 +15,11 @@ use crate::source::resolve::{self, Base, Found, Merging};
 /// The number of hidden entries in one move after which the move is measured.
 const HIDDEN_MIN: u64 = 16;
 
+/// Returns the error of a move that reads more hidden entries than `max_skippable_internal_keys`.
+pub(super) fn too_many_hidden() -> Error {
+    Error::incomplete("Too many internal keys skipped.")
+}
+
 impl<I: InternalIterator> Walk<I> {
     /// Finds the next entry to show, from the position of the source. With `skip_saved`, skips all entries of
     /// `saved_key`.
@@ -145,7 +150,7 @@ impl<I: InternalIterator> Walk<I> {
                     if let Some(watch) = &mut self.watch {
                         watch.hidden(seq, &mut hidden);
                     }
-                    if seq == 0 && self.timestamp_size == 0 {
+                    if seq == 0 && self.timestamp_size == 0 && self.view.max_skippable == 0 {
                         skip_saved = false;
                     } else {
                         self.saved_key.clear();
@@ -188,7 +193,7 @@ impl<I: InternalIterator> Walk<I> {
 
     /// Counts a hidden entry. Returns true if too many entries were hidden: the walk then has an error.
     #[inline]
-    pub(super) fn gave_up(&mut self, why: Option<PerfCounter>) -> bool {
+    fn gave_up(&mut self, why: Option<PerfCounter>) -> bool {
         passed(self, why);
         hid_too_many(self)
     }
@@ -343,16 +348,35 @@ pub(super) fn passed<I: InternalIterator>(walk: &mut Walk<I>, why: Option<PerfCo
     }
 }
 
-/// Adds to the number of hidden entries in a row. Returns true if there are too many: the walk then has an error.
+/// Adds to the number of hidden entries in a row.
 #[inline]
-pub(super) fn hid_too_many<I: InternalIterator>(walk: &mut Walk<I>) -> bool {
+pub(super) fn count_hidden<I: InternalIterator>(walk: &mut Walk<I>) {
     walk.skipped += 1;
     if walk.skipped == HIDDEN_MIN {
         walk.empty.step = Some(Step::begin(Cause::Tombstones));
     }
-    if walk.view.max_skippable > 0 && walk.skipped > walk.view.max_skippable {
-        walk.fail(Error::incomplete("Too many internal keys skipped."));
-        return true;
+}
+
+/// Adds to the number of hidden entries in a row of a step to a larger key. Returns true if there are too many: the walk then
+/// has an error.
+#[inline]
+fn hid_too_many<I: InternalIterator>(walk: &mut Walk<I>) -> bool {
+    count_hidden(walk);
+    walk.view.max_skippable > 0 && walk.skipped > walk.view.max_skippable && gives_up(walk)
+}
+
+/// Fails if another entry follows before the end of the iteration. Called after too many hidden entries.
+#[cold]
+fn gives_up<I: InternalIterator>(walk: &mut Walk<I>) -> bool {
+    if !walk.source.valid() {
+        return false;
     }
-    false
+    let user_key = without_timestamp(key::user_key(walk.source.key()), walk.timestamp_size);
+    let beyond = |upper: &[u8]| walk.view.order.compare_stripped(user_key, upper).is_ge();
+    let has_left = |prefix: &[u8]| !has_prefix(&walk.view, user_key, prefix);
+    if walk.view.upper.as_deref().is_some_and(beyond) || walk.prefix.as_deref().is_some_and(has_left) {
+        return false;
+    }
+    walk.fail(too_many_hidden());
+    true
 }
