@@ -13,6 +13,9 @@ use crate::Db;
 ///
 /// An operation is slow if it takes more than ten times the median of its kind. A cause counts the time that slow
 /// operations spent in it. Nested causes count their time once.
+///
+/// A `Get` is timed from its first step, for example its first block read. The search in memory before this step is in no time here. A
+/// move of an iterator (`Next`) has no median: the move is slow if its steps take more than 10 microseconds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Why {
     /// The time span before the call.
@@ -66,7 +69,8 @@ pub struct SlowStall {
     pub count: u64,
     /// The time that their leaders waited. A stall with several reasons counts for each reason.
     pub time: Duration,
-    /// The job or the call that ends the stall.
+    /// The kind of the job or the call that ends the stall, and the numbers and levels of such compactions that run at the time of
+    /// [`Db::why`].
     pub ended_by: String,
     /// The options that move the limit.
     pub options: &'static str,
@@ -120,9 +124,30 @@ impl Db {
             }
             pressure::Cause::None => ("the call unlock_wal".to_string(), ""),
         };
+        let jobs = match reason.trigger {
+            pressure::Cause::L0FileCountLimit => self.running_jobs(reason.family, |level| level == 0),
+            pressure::Cause::PendingCompactionBytes => self.running_jobs(reason.family, |_| true),
+            _ => String::new(),
+        };
+        let ended_by = ended_by + &jobs;
         let time = Duration::from_nanos(sum.nanos);
         let (trigger, stopped, count) = (reason.trigger, reason.stopped, sum.count);
         SlowStall { family, trigger, stopped, count, time, ended_by, options }
+    }
+}
+
+impl Db {
+    /// Returns the running compactions that can end a stall, as the end of a sentence: those of the column family, or of all column
+    /// families, whose first input level `is_wanted`.
+    fn running_jobs(&self, family: Option<base::FamilyId>, is_wanted: impl Fn(usize) -> bool) -> String {
+        let families = self.families().into_iter().map(|family| family.id());
+        let wanted = families.filter(|id| family.is_none_or(|family| family == *id));
+        let running = wanted.flat_map(|id| engine::db::running_compactions(self.engine(), id));
+        let jobs: Vec<String> = running
+            .filter(|(_, job)| is_wanted(job.start_level))
+            .map(|(number, job)| format!("job {number} (level {} to {})", job.start_level, job.output_level))
+            .collect();
+        if jobs.is_empty() { String::new() } else { format!("; running now: {}", jobs.join(", ")) }
     }
 }
 

@@ -39,7 +39,7 @@ pub use live_files::{LiveFileKind, LiveFileStorageInfo, LiveFiles, LiveFilesStor
 pub use remove_table::{RemovedTable, remove_table};
 pub use repair::{fsck, repair};
 pub use sections::{SectionOwner, SectionWriter, WrittenSection};
-pub use tree::delete_file;
+pub use tree::{delete_file, running_compactions};
 pub use two_phase::{BeforeVisible, PreparedName, WriteGuard};
 pub use verify::{verify_checksum, verify_file_checksums};
 pub use wal_files::{Update, Updates, WalFile, WalFileType};

@@ -2,8 +2,9 @@
 
 use std::path::PathBuf;
 
-use base::{Error, FileNumber, Result};
+use base::{Error, FamilyId, FileNumber, Result};
 use format::names::{self, FileName};
+use lsm::pick::Running;
 
 use super::Db;
 pub use crate::compaction::FilesCompacted;
@@ -31,6 +32,12 @@ pub fn delete_file(db: &Db, name: &str) -> Result<()> {
         Some(FileName::Wal(_)) => Err(Error::not_supported("Delete only supported for archived logs")),
         _ => Err(Error::invalid_argument("Invalid file name")),
     }
+}
+
+/// Returns the running compactions of a column family: the number of the job, and what the job reserves. A database that is open for
+/// reading has none.
+pub fn running_compactions(db: &Db, family: FamilyId) -> Vec<(u64, Running)> {
+    db.writing().map(|writing| writing.jobs.manuals.running(family)).unwrap_or_default()
 }
 
 impl Db {

@@ -2,11 +2,11 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use base::{Error, Result, Subcode, key};
+use base::{Error, FamilyId, Result, Subcode, key};
 use lsm::cut::PartitionerContext;
 use lsm::pick::manual::{Request, Step, plan};
 use lsm::pick::score::Scores;
-use lsm::pick::{BlobGc, Style, View};
+use lsm::pick::{BlobGc, Running, Style, View};
 use lsm::version::Edit;
 use table::sst::ReadCtx;
 
@@ -41,6 +41,11 @@ pub struct ManualCompactions {
 }
 
 impl ManualCompactions {
+    /// Returns the running compactions of a column family: the number of the job, and what the job reserves. Cost: one lock.
+    pub fn running(&self, family: FamilyId) -> Vec<(u64, Running)> {
+        self.schedule.queues().compaction.reserved.get(&family).cloned().unwrap_or_default()
+    }
+
     /// Makes the runner of manual compactions. `flushes` flushes the range first, and `compactions` runs each
     /// step.
     pub fn new(

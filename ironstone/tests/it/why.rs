@@ -1,13 +1,14 @@
 //! Slow operations and their causes, and the metrics of a database.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
+use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
 use ironstone::metrics::{Description, MetricKind};
 use ironstone::stats::{Cause, OperationKind, Stopwatch};
 use ironstone::{
-    Db, FamilyDescriptor, FamilyOptions, FullMerge, MergeFailure, MergeOperator, Merged, Options,
+    CompactionFilter, Db, Decision, FamilyDescriptor, FamilyOptions, FilterInput, FlushOptions, FullMerge,
+    MergeFailure, MergeOperator, Merged, Options,
 };
 
 const MINUTE: Duration = Duration::from_secs(60);
@@ -49,6 +50,62 @@ fn a_slow_merge_operator_is_the_cause_of_a_slow_get() {
     let metrics = db.metrics();
     let of_gets = &metrics.operations[OperationKind::Get as usize];
     assert!(of_gets.slow >= 1 && of_gets.slow_time.iter().any(|(cause, _)| *cause == Cause::Merge));
+}
+
+/// A compaction filter that waits until the test opens the gate.
+#[derive(Default)]
+struct Gate {
+    /// True if the filter was called, and true if the gate is open.
+    state: Mutex<(bool, bool)>,
+    changed: Condvar,
+}
+
+impl CompactionFilter for Gate {
+    fn name(&self) -> &str {
+        "test.Gate"
+    }
+
+    fn filter(&self, _: &FilterInput<'_>) -> Decision {
+        let mut state = self.state.lock().unwrap();
+        state.0 = true;
+        self.changed.notify_all();
+        drop(self.changed.wait_while(state, |state| !state.1).unwrap());
+        Decision::Keep
+    }
+}
+
+#[test]
+fn a_stall_names_the_compaction_that_will_end_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let gate = Arc::new(Gate::default());
+    let mut options = Options::default();
+    let text = "create_if_missing=true;level0_file_num_compaction_trigger=2;level0_slowdown_writes_trigger=3;delayed_write_rate=1048576";
+    options.update(text).unwrap();
+    options.family.compaction_filter = Some(gate.clone());
+    let db = Db::open(dir.path(), options).unwrap();
+    for _ in 0..2 {
+        db.put(b"key", b"value").unwrap();
+        db.flush().unwrap();
+    }
+    drop(gate.changed.wait_while(gate.state.lock().unwrap(), |state| !state.0).unwrap());
+    db.put(b"key", b"value").unwrap();
+    // Without the option, the flush waits until it causes no stall.
+    let flush = FlushOptions { allow_write_stall: true, ..FlushOptions::default() };
+    db.flush_with(&flush).unwrap();
+    (0..20).for_each(|_| db.put(b"large", &[0; 10_000]).unwrap());
+    let during = db.why(MINUTE);
+    gate.state.lock().unwrap().1 = true;
+    gate.changed.notify_all();
+    db.wait_for_compact().unwrap();
+    let after = db.why(MINUTE);
+    let ended_by = |why: &ironstone::Why| why.stalls.first().map(|stall| stall.ended_by.clone());
+    let said = ended_by(&during).expect("a stall");
+    assert!(
+        said.starts_with("a compaction of level 0 of column family default; running now: job "),
+        "{during}"
+    );
+    assert!(said.contains("(level 0 to "), "{said}");
+    assert_eq!(ended_by(&after).as_deref(), Some("a compaction of level 0 of column family default"));
 }
 
 #[test]
