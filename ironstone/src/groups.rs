@@ -14,6 +14,7 @@ use std::collections::BTreeMap;
 use base::{Error, Result};
 use engine::options::WriteOptions;
 use engine::source::WideColumns;
+use engine::source::resolve::Found;
 
 use crate::{Db, Family, Iter, ReadOptions, WriteBatch};
 
@@ -101,7 +102,8 @@ impl Db {
         options: &ReadOptions,
     ) -> Vec<Result<Option<WideColumns>>> {
         let keys: Vec<_> = keys.iter().map(|(family, key)| (family.inner(), *key)).collect();
-        self.engine().multi_get_entity_families(&keys, options)
+        let columns = |found: Result<Option<Found>>| found?.map(WideColumns::new).transpose();
+        self.engine().multi_find_families(&keys, options).into_iter().map(columns).collect()
     }
 
     /// Returns an iterator over the keys of several column families. The columns of a key are those of all column
@@ -125,30 +127,106 @@ impl Db {
     /// # Ok::<(), ironstone::Error>(())
     /// ```
     pub fn coalescing_iter(&self, families: &[Family], options: &ReadOptions) -> Result<FamiliesIter> {
-        if families.is_empty() {
-            return Err(Error::invalid_argument("No Column Family was provided"));
-        }
-        let first = families[0].inner().order().user.name();
-        if families.iter().any(|family| family.inner().order().user.name() != first) {
-            return Err(Error::invalid_argument("Different comparators are being used across CFs"));
-        }
-        let iters = self.iterators(families, options)?;
-        let sources = families.iter().cloned().zip(iters).collect();
-        Ok(FamiliesIter { sources, forward: true, at: Vec::new() })
+        FamiliesIter::of(families, || self.iterators(families, options))
     }
 }
 
-/// An iterator over the keys of several column families at one sequence number. Made by [`Db::coalescing_iter`].
+/// An iterator over one column family, as a source of a [`FamiliesIter`].
+pub(crate) trait Source: Send + Sync {
+    /// Returns true if the iterator stands on an entry.
+    fn valid(&self) -> bool;
+
+    /// Returns `Ok` at either end of the data.
+    ///
+    /// # Errors
+    /// The error that ended the iteration.
+    fn status(&self) -> Result<()>;
+
+    /// Returns the current key.
+    fn key(&self) -> &[u8];
+
+    /// Returns the columns of the current entry.
+    ///
+    /// # Errors
+    /// Corruption if an entity does not decode.
+    fn wide_columns(&self) -> Result<WideColumns>;
+
+    /// Moves the iterator.
+    fn go(&mut self, step: Step<'_>);
+}
+
+/// A move of a [`Source`].
+#[derive(Clone, Copy)]
+pub(crate) enum Step<'a> {
+    First,
+    Last,
+    To(&'a [u8]),
+    BackTo(&'a [u8]),
+    Next,
+    Prev,
+}
+
+impl Source for Iter {
+    fn valid(&self) -> bool {
+        (**self).valid()
+    }
+
+    fn status(&self) -> Result<()> {
+        (**self).status()
+    }
+
+    fn key(&self) -> &[u8] {
+        (**self).key()
+    }
+
+    fn wide_columns(&self) -> Result<WideColumns> {
+        (**self).wide_columns()
+    }
+
+    fn go(&mut self, step: Step<'_>) {
+        match step {
+            Step::First => self.seek_to_first(),
+            Step::Last => self.seek_to_last(),
+            Step::To(target) => self.seek(target),
+            Step::BackTo(target) => self.seek_for_prev(target),
+            Step::Next => self.next(),
+            Step::Prev => self.prev(),
+        }
+    }
+}
+
+/// An iterator over the keys of several column families at one sequence number. Made by [`Db::coalescing_iter`], and with the
+/// writes of a transaction by [`crate::Transaction::coalescing_iter`].
 ///
 /// [`FamiliesIter::columns`] joins the columns of all column families; [`FamiliesIter::groups`] keeps them apart.
 pub struct FamiliesIter {
-    sources: Vec<(Family, Iter)>,
+    sources: Vec<(Family, Box<dyn Source>)>,
     forward: bool,
     /// The indexes of the sources that stand on the current key, in the order of the list.
     at: Vec<usize>,
 }
 
 impl FamiliesIter {
+    /// Joins the iterators that `make` returns, one for each column family.
+    ///
+    /// # Errors
+    /// InvalidArgument if the list is empty or if the comparators differ. The error of `make`.
+    pub(crate) fn of<I: Source + 'static>(
+        families: &[Family],
+        make: impl FnOnce() -> Result<Vec<I>>,
+    ) -> Result<FamiliesIter> {
+        let Some(first) = families.first() else {
+            return Err(Error::invalid_argument("No Column Family was provided"));
+        };
+        let name = |family: &Family| family.inner().order().user.name().to_string();
+        if families.iter().any(|family| name(family) != name(first)) {
+            return Err(Error::invalid_argument("Different comparators are being used across CFs"));
+        }
+        let iters = make()?.into_iter().map(|iter| Box::new(iter) as Box<dyn Source>);
+        let sources = families.iter().cloned().zip(iters).collect();
+        Ok(FamiliesIter { sources, forward: true, at: Vec::new() })
+    }
+
     /// Returns true if the iterator stands on a key.
     pub fn valid(&self) -> bool {
         !self.at.is_empty()
@@ -216,26 +294,27 @@ impl FamiliesIter {
 
     /// Moves to the first key.
     pub fn seek_to_first(&mut self) {
-        self.sources.iter_mut().for_each(|(_, iter)| iter.seek_to_first());
-        self.settle(true);
+        self.position(Step::First, true);
     }
 
     /// Moves to the last key.
     pub fn seek_to_last(&mut self) {
-        self.sources.iter_mut().for_each(|(_, iter)| iter.seek_to_last());
-        self.settle(false);
+        self.position(Step::Last, false);
     }
 
     /// Moves to the first key at or after `target`.
     pub fn seek(&mut self, target: &[u8]) {
-        self.sources.iter_mut().for_each(|(_, iter)| iter.seek(target));
-        self.settle(true);
+        self.position(Step::To(target), true);
     }
 
     /// Moves to the last key at or before `target`.
     pub fn seek_for_prev(&mut self, target: &[u8]) {
-        self.sources.iter_mut().for_each(|(_, iter)| iter.seek_for_prev(target));
-        self.settle(false);
+        self.position(Step::BackTo(target), false);
+    }
+
+    fn position(&mut self, step: Step<'_>, forward: bool) {
+        self.sources.iter_mut().for_each(|(_, iter)| iter.go(step));
+        self.settle(forward);
     }
 
     /// Moves to the next key. Does nothing if the iterator is not valid.
@@ -252,22 +331,19 @@ impl FamiliesIter {
         if !self.valid() {
             return;
         }
+        let one = if forward { Step::Next } else { Step::Prev };
         if self.forward == forward {
             for at in &self.at {
-                let iter = &mut self.sources[*at].1;
-                if forward { iter.next() } else { iter.prev() }
+                self.sources[*at].1.go(one);
             }
         } else {
             // The other sources stand on the far side of the key.
             let key = self.key().to_vec();
+            let order = self.sources[0].0.inner().order().user.clone();
             for (_, iter) in &mut self.sources {
-                if forward {
-                    iter.seek(&key)
-                } else {
-                    iter.seek_for_prev(&key)
-                }
-                if iter.valid() && iter.key() == key {
-                    if forward { iter.next() } else { iter.prev() }
+                iter.go(if forward { Step::To(&key) } else { Step::BackTo(&key) });
+                if iter.valid() && order.compare_stripped(iter.key(), &key).is_eq() {
+                    iter.go(one);
                 }
             }
         }

@@ -4,15 +4,17 @@
 
 use std::path::Path;
 
-use base::{Result, ValueType};
+use base::{Error, Result, ValueType};
 use engine::ingest::ExternalWriter;
 use engine::options::{DbOptions, FamilyOptions};
 
 pub use table::sst_file::ExternalFileInfo;
 
+use crate::wide::encode_entity;
+
 /// Writes one external SST file. Keys must be added in ascending order of the comparator, each key once.
 ///
-/// If the column family has timestamps, each key ends with its timestamp. The file is durable when
+/// If the column family has timestamps, use the calls with a timestamp; the other calls fail. The file is durable when
 /// [`SstFileWriter::finish`] returns. A writer that is dropped before removes the file. Cost: the memory of one block
 /// and of the index and filter.
 ///
@@ -33,6 +35,7 @@ pub use table::sst_file::ExternalFileInfo;
 /// ```
 pub struct SstFileWriter {
     inner: ExternalWriter,
+    timestamp_size: usize,
 }
 
 impl SstFileWriter {
@@ -42,7 +45,8 @@ impl SstFileWriter {
     /// # Errors
     /// InvalidArgument or NotSupported for options that the table cannot have; IoError of the file system.
     pub fn create(path: impl AsRef<Path>, db: &DbOptions, family: &FamilyOptions) -> Result<SstFileWriter> {
-        Ok(SstFileWriter { inner: ExternalWriter::create(path.as_ref(), db, family)? })
+        let timestamp_size = family.comparator.timestamp_size();
+        Ok(SstFileWriter { inner: ExternalWriter::create(path.as_ref(), db, family)?, timestamp_size })
     }
 
     /// Adds a key with its value.
@@ -60,15 +64,43 @@ impl SstFileWriter {
     /// # Errors
     /// InvalidArgument if the key is not above the key before, or after `finish`; IoError of the file system.
     pub fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
-        self.inner.entries()?.put(key, value)
+        self.add(key, &[], ValueType::Value, value)
     }
 
-    /// Adds a wide-column entity in its encoded form.
+    /// Adds a key with its value and a timestamp. RocksDB: `Put` with a timestamp.
+    ///
+    /// ```
+    /// # use ironstone::{Options, SstFileWriter};
+    /// let mut options = Options::in_memory();
+    /// options.update("comparator=leveldb.BytewiseComparator.u64ts")?;
+    /// let mut writer = SstFileWriter::create("file.sst", &options.db, &options.family)?;
+    /// writer.put_with_ts(b"k", &7u64.to_le_bytes(), b"1")?;
+    /// assert!(writer.put(b"l", b"1").is_err()); // the column family has timestamps
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
     ///
     /// # Errors
-    /// The errors of [`SstFileWriter::put`].
-    pub fn put_entity(&mut self, key: &[u8], entity: &[u8]) -> Result<()> {
-        self.inner.entries()?.add(key, ValueType::WideColumnEntity, entity)
+    /// The errors of [`SstFileWriter::put`]; InvalidArgument for a timestamp of another length.
+    pub fn put_with_ts(&mut self, key: &[u8], timestamp: &[u8], value: &[u8]) -> Result<()> {
+        self.add(key, timestamp, ValueType::Value, value)
+    }
+
+    /// Adds a wide-column entity: a key with its columns, as names and values. The columns may have any order.
+    ///
+    /// ```
+    /// # use ironstone::{Options, SstFileWriter};
+    /// # let options = Options::in_memory();
+    /// # let mut writer = SstFileWriter::create("file.sst", &options.db, &options.family)?;
+    /// writer.put_entity(b"ada", &[(b"born", b"1815"), (b"", b"Ada Lovelace")])?;
+    /// assert_eq!(writer.finish()?.num_entries, 1);
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The errors of [`SstFileWriter::put`]; Corruption if two columns have the same name.
+    pub fn put_entity(&mut self, key: &[u8], columns: &[(&[u8], &[u8])]) -> Result<()> {
+        let entity = encode_entity(columns)?;
+        self.add(key, &[], ValueType::WideColumnEntity, &entity)
     }
 
     /// Adds a merge operand.
@@ -86,7 +118,7 @@ impl SstFileWriter {
     /// # Errors
     /// The errors of [`SstFileWriter::put`].
     pub fn merge(&mut self, key: &[u8], operand: &[u8]) -> Result<()> {
-        self.inner.entries()?.merge(key, operand)
+        self.add(key, &[], ValueType::Merge, operand)
     }
 
     /// Adds a point tombstone: after the ingestion the key is deleted.
@@ -104,7 +136,7 @@ impl SstFileWriter {
     /// # Errors
     /// The errors of [`SstFileWriter::put`].
     pub fn delete(&mut self, key: &[u8]) -> Result<()> {
-        self.inner.entries()?.delete(key)
+        self.add(key, &[], ValueType::Deletion, &[])
     }
 
     /// Adds a point tombstone with a timestamp. Keys of the column family have timestamps.
@@ -123,7 +155,7 @@ impl SstFileWriter {
     /// # Ok::<(), ironstone::Error>(())
     /// ```
     pub fn delete_with_ts(&mut self, key: &[u8], timestamp: &[u8]) -> Result<()> {
-        self.inner.entries()?.add(&[key, timestamp].concat(), ValueType::DeletionWithTimestamp, &[])
+        self.add(key, timestamp, ValueType::DeletionWithTimestamp, &[])
     }
 
     /// Adds a range tombstone for the keys in `[begin, end)`. Range tombstones may come in any order, and do not delete
@@ -142,7 +174,42 @@ impl SstFileWriter {
     /// # Errors
     /// InvalidArgument if `end` is before `begin`; else as [`SstFileWriter::put`].
     pub fn delete_range(&mut self, begin: &[u8], end: &[u8]) -> Result<()> {
+        self.check_timestamp(&[])?;
         self.inner.entries()?.delete_range(begin, end)
+    }
+
+    /// Adds a range tombstone with a timestamp for the keys in `[begin, end)`. RocksDB: `DeleteRange` with a timestamp.
+    ///
+    /// ```
+    /// # use ironstone::{Options, SstFileWriter};
+    /// # let mut options = Options::in_memory();
+    /// # options.update("comparator=leveldb.BytewiseComparator.u64ts")?;
+    /// # let mut writer = SstFileWriter::create("file.sst", &options.db, &options.family)?;
+    /// writer.delete_range_with_ts(b"a", b"f", &7u64.to_le_bytes())?;
+    /// assert_eq!(writer.finish()?.num_range_del_entries, 1);
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The errors of [`SstFileWriter::delete_range`]; InvalidArgument for a timestamp of another length.
+    pub fn delete_range_with_ts(&mut self, begin: &[u8], end: &[u8], timestamp: &[u8]) -> Result<()> {
+        self.check_timestamp(timestamp)?;
+        self.inner.entries()?.delete_range(&[begin, timestamp].concat(), &[end, timestamp].concat())
+    }
+
+    fn add(&mut self, key: &[u8], timestamp: &[u8], kind: ValueType, value: &[u8]) -> Result<()> {
+        self.check_timestamp(timestamp)?;
+        match timestamp.is_empty() {
+            true => self.inner.entries()?.add(key, kind, value),
+            false => self.inner.entries()?.add(&[key, timestamp].concat(), kind, value),
+        }
+    }
+
+    fn check_timestamp(&self, timestamp: &[u8]) -> Result<()> {
+        match timestamp.len() == self.timestamp_size {
+            true => Ok(()),
+            false => Err(Error::invalid_argument("Timestamp size mismatch")),
+        }
     }
 
     /// Returns the bytes that the file has so far. 0 after `finish`.

@@ -99,3 +99,15 @@ impl Family {
         self.db.reads().multi_get_entity(&self.inner, keys, options)
     }
 }
+
+/// Encodes the columns of an entity, sorted by name.
+///
+/// # Errors
+/// Corruption if two columns have the same name.
+pub(crate) fn encode_entity(columns: &[(&[u8], &[u8])]) -> Result<Vec<u8>> {
+    let mut sorted: Vec<_> = columns.iter().map(|(n, v)| format::wide::Column::inline(n, v)).collect();
+    sorted.sort_by_key(|column| column.name);
+    let mut entity = Vec::new();
+    format::wide::encode(&sorted, &mut entity)?;
+    Ok(entity)
+}

@@ -85,9 +85,12 @@ impl<'a> LargeBatches<'a> {
     /// `IngestWriteBatchWithIndex`.
     ///
     /// # Errors
-    /// NotSupported without `disableWAL`, with the policies write-prepared and write-unprepared, for range deletions,
-    /// and for column families with timestamps. The errors of [`Db::write`].
+    /// NotSupported without `disableWAL`, with a write guard (the batch takes no locks), for range deletions, and for
+    /// column families with timestamps. The errors of [`Db::write`].
     pub fn ingest(self, batch: &WriteBatch, options: &WriteOptions) -> Result<()> {
+        if self.db.inner.guard.get().is_some() {
+            return Err(Error::not_supported("IngestWriteBatchWithIndex not implemented."));
+        }
         if !options.disableWAL {
             return Err(Error::not_supported("IngestWriteBatchWithIndex without disableWAL"));
         }

@@ -9,7 +9,7 @@ use base::{Pinned, Result};
 use super::{Db, DbIterator};
 use crate::family::Family;
 use crate::options::ReadOptions;
-use crate::source::WideColumns;
+use crate::source::resolve::Found;
 use crate::sync::Arc;
 
 impl Db {
@@ -26,16 +26,18 @@ impl Db {
         self.by_family(keys, options, read, |value| value.len())
     }
 
-    /// Returns the columns of keys of several column families. See [`Db::multi_get_families`].
-    pub fn multi_get_entity_families(
+    /// Returns the values of keys of several column families, with entities as they are stored. See
+    /// [`Db::multi_get_families`].
+    pub fn multi_find_families(
         &self,
         keys: &[(&Arc<Family>, &[u8])],
         options: &ReadOptions,
-    ) -> Vec<Result<Option<WideColumns>>> {
-        let read = |family: &Arc<Family>, keys: &[&[u8]], options: &ReadOptions| {
-            self.inner.reads.multi_get_entity(family, keys, options)
+    ) -> Vec<Result<Option<Found>>> {
+        let read = |family: &Arc<Family>, keys: &[&[u8]], options: &ReadOptions| match self.own(family) {
+            Ok(()) => self.inner.reads.multi_find(family, keys, options),
+            Err(error) => keys.iter().map(|_| Err(error.clone())).collect(),
         };
-        self.by_family(keys, options, read, |columns| columns.iter().map(|(_, value)| value.len()).sum())
+        self.by_family(keys, options, read, Found::len)
     }
 
     /// Calls `read` once for each column family, all at one snapshot, and puts the answers in the order of the keys.

@@ -72,6 +72,16 @@ impl Reads {
         self.multi_get_as(family, keys, options, plain)
     }
 
+    /// Returns the values of `keys`, with entities as they are stored: see [`Reads::multi_get`].
+    pub fn multi_find(
+        &self,
+        family: &Family,
+        keys: &[&[u8]],
+        options: &ReadOptions,
+    ) -> Vec<Result<Option<Found>>> {
+        self.multi_get_as(family, keys, options, |found, _| Ok(found))
+    }
+
     /// Returns the columns of `keys`, in the order of the caller. `value_size_soft_limit` counts the stored bytes.
     pub fn multi_get_entity(
         &self,

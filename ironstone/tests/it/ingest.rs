@@ -452,3 +452,49 @@ fn external_files_are_opened_by_the_threads_that_the_option_names() {
     // The caller is one of the threads. The first round may start the thread of a background job.
     assert_eq!(starts[1..], [0, 3, 0]);
 }
+
+#[test]
+fn a_file_takes_entities_by_columns_and_timestamps_of_the_right_length() {
+    let scratch = tempfile::tempdir().unwrap();
+    let mut plain = options();
+    let path = scratch.path().join("plain.sst");
+    let mut file = SstFileWriter::create(&path, &plain.db, &plain.family).unwrap();
+    let twice = file.put_entity(b"a", &[(b"x", b"1"), (b"x", b"2")]).unwrap_err();
+    assert_eq!(twice.kind(), Kind::Corruption);
+    file.put_entity(b"a", &[(b"y", b"2"), (b"x", b"1")]).unwrap();
+    let stamp = 7u64.to_le_bytes();
+    assert_eq!(file.put_with_ts(b"b", &stamp, b"1").unwrap_err().kind(), Kind::InvalidArgument);
+    file.finish().unwrap();
+    let db = Db::open(scratch.path().join("plain"), plain.clone()).unwrap();
+    db.ingest_external_files([&path], &how()).unwrap();
+    let columns = db.get_entity(b"a").unwrap().unwrap();
+    assert_eq!(columns.iter().collect::<Vec<_>>(), [(&b"x"[..], &b"1"[..]), (&b"y"[..], &b"2"[..])]);
+
+    plain.update("comparator=leveldb.BytewiseComparator.u64ts").unwrap();
+    let path = scratch.path().join("stamped.sst");
+    let mut file = SstFileWriter::create(&path, &plain.db, &plain.family).unwrap();
+    for refused in [
+        file.put(b"a", b"1"),
+        file.merge(b"a", b"1"),
+        file.delete(b"a"),
+        file.put_entity(b"a", &[]),
+        file.delete_range(b"a", b"b"),
+        file.put_with_ts(b"a", b"short", b"1"),
+        file.delete_range_with_ts(b"a", b"b", b""),
+    ] {
+        assert!(refused.unwrap_err().to_string().contains("Timestamp size mismatch"));
+    }
+    file.put_with_ts(b"k", &stamp, b"1").unwrap();
+    file.delete_range_with_ts(b"a", b"c", &stamp).unwrap();
+    let info = file.finish().unwrap();
+    assert_eq!(info.smallest_range_del_key, [b"a", &stamp[..]].concat());
+    assert_eq!(info.largest_range_del_key, [b"c", &stamp[..]].concat());
+    let db = Db::open(scratch.path().join("stamped"), plain).unwrap();
+    db.ingest_external_files([&path], &how()).unwrap();
+    let at = |time: u64| ironstone::ReadOptions {
+        timestamp: Some(time.to_le_bytes().to_vec()),
+        ..ironstone::ReadOptions::default()
+    };
+    assert_eq!(db.get_with(b"k", &at(9)).unwrap().as_deref(), Some(&b"1"[..]));
+    assert!(db.get_with(b"k", &at(6)).unwrap().is_none());
+}

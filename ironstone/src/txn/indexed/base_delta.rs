@@ -12,10 +12,12 @@
 use std::cmp::Ordering;
 
 use base::{Error, Order, Pinned, Result};
+use engine::source::WideColumns;
 use engine::source::resolve::{Found, default_column};
 use env::sync::Arc;
 
 use super::cursor::KeyCursor;
+use crate::groups::{Source, Step};
 use crate::{Family, Iter};
 
 /// An iterator over a column family with the writes of a [`crate::WriteBatchWithIndex`] or a transaction on top.
@@ -116,6 +118,19 @@ impl BaseDeltaIter {
                 let columns = format::wide::decode(entity.as_ref()?).ok()?;
                 Some(columns.iter().map(|c| (c.name.to_vec(), c.value.to_vec())).collect())
             }
+        }
+    }
+
+    /// Returns the columns of the current entry. A plain value is one column without a name.
+    ///
+    /// # Errors
+    /// InvalidArgument if the iterator is not valid; Corruption if an entity does not decode.
+    pub fn wide_columns(&self) -> Result<WideColumns> {
+        match &self.current {
+            Current::None => Err(Error::invalid_argument("the iterator is not valid")),
+            Current::Base => self.base.wide_columns(),
+            Current::Delta { entity: Some(entity), .. } => WideColumns::new(Found::Entity(entity.clone())),
+            Current::Delta { value, .. } => WideColumns::new(Found::Value(value.clone())),
         }
     }
 
@@ -289,5 +304,34 @@ impl BaseDeltaIter {
         let mut entity = Vec::new();
         format::wide::encode(&columns, &mut entity)?;
         Ok(Found::Entity(Pinned::from_vec(entity)))
+    }
+}
+
+impl Source for BaseDeltaIter {
+    fn valid(&self) -> bool {
+        BaseDeltaIter::valid(self)
+    }
+
+    fn status(&self) -> Result<()> {
+        BaseDeltaIter::status(self)
+    }
+
+    fn key(&self) -> &[u8] {
+        BaseDeltaIter::key(self)
+    }
+
+    fn wide_columns(&self) -> Result<WideColumns> {
+        BaseDeltaIter::wide_columns(self)
+    }
+
+    fn go(&mut self, step: Step<'_>) {
+        match step {
+            Step::First => self.seek_to_first(),
+            Step::Last => self.seek_to_last(),
+            Step::To(target) => self.seek(target),
+            Step::BackTo(target) => self.seek_for_prev(target),
+            Step::Next => self.next(),
+            Step::Prev => self.prev(),
+        }
     }
 }

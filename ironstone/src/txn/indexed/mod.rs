@@ -1,13 +1,14 @@
 //! [`WriteBatchWithIndex`]: a write batch that can be read before it is written.
 //!
-//! `core` holds the batch and its index, `index` is the sorted index, `lookup` reads one key, `cursor` and `base_delta`
-//! iterate. Not here: locks and conflicts (`txn::locks`, `txn::optimistic`), which use the batch.
+//! `core` holds the batch and its index, `index` is the sorted index, `lookup` reads one key, `read` combines the batch with
+//! the database, `cursor` and `base_delta` iterate. Not here: locks and conflicts (`txn::locks`, `txn::optimistic`), which use the batch.
 
 mod base_delta;
 mod core;
 mod cursor;
 mod index;
 mod lookup;
+mod read;
 #[cfg(test)]
 mod tests;
 
@@ -15,13 +16,18 @@ pub use base_delta::BaseDeltaIter;
 pub use cursor::{RecordIter, WriteType};
 
 pub(in crate::txn) use self::core::{Core, Indexing, Target, Write};
+pub(in crate::txn) use read::{
+    get_entity_over, get_over, iter_over, iters_over, multi_find_over, multi_get_entity_over, multi_get_over,
+};
 
 use base::{FamilyId, Order, Pinned, Result};
 use engine::batch::WriteBatch;
 use engine::options::WriteOptions;
+use engine::source::WideColumns;
 use engine::source::resolve::Found;
 use env::sync::{Arc, Mutex};
 
+use crate::wide::encode_entity;
 use crate::{Db, Family, ReadOptions};
 use cursor::KeyCursor;
 
@@ -424,7 +430,7 @@ impl WriteBatchWithIndex {
     /// MergeInProgress if the batch has merge operands and no value of the key. InvalidArgument if operands must be
     /// merged: use [`WriteBatchWithIndex::get_from_batch_in`], which knows the merge operator.
     pub fn get_from_batch(&self, key: &[u8]) -> Result<Option<Pinned>> {
-        self.get_alone(None, FamilyId::DEFAULT, key)
+        self.find_alone(None, FamilyId::DEFAULT, key)?.map(Found::into_plain).transpose()
     }
 
     /// Returns the value that the batch gives to a key; `None` if the batch has no record of the key or deletes the key.
@@ -443,15 +449,15 @@ impl WriteBatchWithIndex {
     /// MergeInProgress if the batch has merge operands and no value of the key. InvalidArgument if operands must be
     /// merged and the column family has no merge operator. The error of the merge operator.
     pub fn get_from_batch_in(&self, family: &Family, key: &[u8]) -> Result<Option<Pinned>> {
-        self.get_alone(Some(family), family.id(), key)
+        self.find_alone(Some(family), family.id(), key)?.map(Found::into_plain).transpose()
     }
 
-    fn get_alone(&self, family: Option<&Family>, id: FamilyId, key: &[u8]) -> Result<Option<Pinned>> {
+    fn find_alone(&self, family: Option<&Family>, id: FamilyId, key: &[u8]) -> Result<Option<Found>> {
         let latest = self.core.lock().latest(id, key)?;
         if latest.needs_database() && !latest.is_unknown() {
             return Err(lookup::merge_in_progress());
         }
-        latest.resolve(family, key, None)?.map(Found::into_plain).transpose()
+        latest.resolve(family, key, None)
     }
 
     /// Returns the value of a key as if the batch were written.
@@ -479,7 +485,8 @@ impl WriteBatchWithIndex {
         get_over(&self.core, family, key, options)
     }
 
-    /// Returns the values of several keys as if the batch were written, in the order of `keys`.
+    /// Returns the values of several keys as if the batch were written, in the order of `keys`. All values of the database
+    /// belong to one sequence number.
     ///
     /// ```
     /// # use ironstone::{Db, Options, ReadOptions, WriteBatchWithIndex, WriteOptions};
@@ -499,6 +506,75 @@ impl WriteBatchWithIndex {
         options: &ReadOptions,
     ) -> Vec<Result<Option<Pinned>>> {
         multi_get_over(&self.core, family, keys, options)
+    }
+
+    /// Returns the columns that the batch gives to a key; `None` if the batch has no record of the key or deletes the key. A
+    /// plain value is one column with the empty name. RocksDB: `GetEntityFromBatch`.
+    ///
+    /// ```
+    /// # use ironstone::{Db, Options, WriteBatchWithIndex};
+    /// # let db = Db::open("data", Options::in_memory())?;
+    /// # let family = db.default_family();
+    /// # let mut batch = WriteBatchWithIndex::new();
+    /// batch.put_entity_in(&family, b"k", &[(b"color", b"red")])?;
+    /// let columns = batch.get_entity_from_batch_in(&family, b"k")?.unwrap();
+    /// assert_eq!(columns.get(b"color"), Some(&b"red"[..]));
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The errors of [`WriteBatchWithIndex::get_from_batch_in`]; Corruption if an entity does not decode.
+    pub fn get_entity_from_batch_in(&self, family: &Family, key: &[u8]) -> Result<Option<WideColumns>> {
+        self.find_alone(Some(family), family.id(), key)?.map(WideColumns::new).transpose()
+    }
+
+    /// Returns the columns of a key as if the batch were written. RocksDB: `GetEntityFromBatchAndDB`.
+    ///
+    /// ```
+    /// # use ironstone::{Db, Options, ReadOptions, WriteBatchWithIndex};
+    /// # let db = Db::open("data", Options::in_memory())?;
+    /// # let family = db.default_family();
+    /// # let mut batch = WriteBatchWithIndex::new();
+    /// db.put_entity(b"k", &[(b"color", b"red")])?;
+    /// batch.put(b"plain", b"1")?;
+    /// let read = |key: &[u8]| batch.get_entity_from_batch_and_db(&family, key, &ReadOptions::default());
+    /// assert_eq!(read(b"k")?.unwrap().get(b"color"), Some(&b"red"[..]));
+    /// assert_eq!(read(b"plain")?.unwrap().default_column(), b"1");
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The errors of [`WriteBatchWithIndex::get_from_batch_and_db`]; Corruption if an entity does not decode.
+    pub fn get_entity_from_batch_and_db(
+        &self,
+        family: &Family,
+        key: &[u8],
+        options: &ReadOptions,
+    ) -> Result<Option<WideColumns>> {
+        get_entity_over(&self.core, family, key, options)
+    }
+
+    /// Returns the columns of several keys as if the batch were written, in the order of `keys`. All columns of the database
+    /// belong to one sequence number. RocksDB: `MultiGetEntityFromBatchAndDB`.
+    ///
+    /// ```
+    /// # use ironstone::{Db, Options, ReadOptions, WriteBatchWithIndex};
+    /// # let db = Db::open("data", Options::in_memory())?;
+    /// # let family = db.default_family();
+    /// # let mut batch = WriteBatchWithIndex::new();
+    /// db.put_entity(b"a", &[(b"color", b"red")])?;
+    /// batch.put_entity_in(&family, b"b", &[(b"color", b"blue")])?;
+    /// let found = batch.multi_get_entity_from_batch_and_db(&family, &[b"a", b"b"], &ReadOptions::default());
+    /// assert!(found.iter().all(|columns| columns.as_ref().unwrap().as_ref().unwrap().len() == 1));
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
+    pub fn multi_get_entity_from_batch_and_db(
+        &self,
+        family: &Family,
+        keys: &[&[u8]],
+        options: &ReadOptions,
+    ) -> Vec<Result<Option<WideColumns>>> {
+        multi_get_entity_over(&self.core, family, keys, options)
     }
 
     /// Returns an iterator over the records of the default column family.
@@ -633,8 +709,7 @@ impl WriteBatchWithIndex {
 
     /// Writes the batch to a database as separate memtables, which are flushed at once. The wait of other writers is
     /// shorter than for [`WriteBatchWithIndex::write`]. A crash before the end of the flush loses the batch:
-    /// `disableWAL` must be set. In a [`crate::TransactionDb`], the batch takes no locks. RocksDB:
-    /// `DB::IngestWriteBatchWithIndex`.
+    /// `disableWAL` must be set. RocksDB: `DB::IngestWriteBatchWithIndex`.
     ///
     /// ```
     /// # use ironstone::{Db, Options, WriteBatchWithIndex, WriteBatchWithIndexOptions, WriteOptions};
@@ -648,8 +723,8 @@ impl WriteBatchWithIndex {
     /// ```
     ///
     /// # Errors
-    /// NotSupported without `disableWAL`, for a batch without `overwrite_key`, for column families with timestamps, and with
-    /// the policies `WritePrepared` and `WriteUnprepared`. As [`Db::write`].
+    /// NotSupported without `disableWAL`, for a batch without `overwrite_key`, for column families with timestamps, and in a
+    /// [`crate::TransactionDb`], because the batch takes no locks. The errors of [`Db::write`].
     pub fn ingest(&self, db: &Db, options: &WriteOptions) -> Result<()> {
         let core = self.core.lock();
         if !core.overwrites {
@@ -671,65 +746,4 @@ impl std::fmt::Debug for WriteBatchWithIndex {
 /// A column family as the target of a write.
 pub(in crate::txn) fn target(family: &Family) -> Target<'_> {
     Target { family: family.id(), order: &family.inner().order().user }
-}
-
-/// Encodes the columns of an entity, sorted by name.
-pub(in crate::txn) fn encode_entity(columns: &[(&[u8], &[u8])]) -> Result<Vec<u8>> {
-    let mut sorted: Vec<_> = columns.iter().map(|(n, v)| format::wide::Column::inline(n, v)).collect();
-    sorted.sort_by_key(|column| column.name);
-    let mut entity = Vec::new();
-    format::wide::encode(&sorted, &mut entity)?;
-    Ok(entity)
-}
-
-/// Reads a key of the batch over the database.
-pub(in crate::txn) fn get_over(
-    core: &Mutex<Core>,
-    family: &Family,
-    key: &[u8],
-    options: &ReadOptions,
-) -> Result<Option<Pinned>> {
-    check_timestamp(family, options)?;
-    let latest = core.lock().latest(family.id(), key)?;
-    let existing = if latest.needs_database() {
-        family.engine().reads().find(family.inner(), key, options)?
-    } else {
-        None
-    };
-    latest.resolve(Some(family), key, existing)?.map(Found::into_plain).transpose()
-}
-
-/// Reads several keys of the batch over the database.
-pub(in crate::txn) fn multi_get_over(
-    core: &Mutex<Core>,
-    family: &Family,
-    keys: &[&[u8]],
-    options: &ReadOptions,
-) -> Vec<Result<Option<Pinned>>> {
-    let unknown = |key: &&[u8]| core.lock().latest(family.id(), key).is_ok_and(|latest| latest.is_unknown());
-    if check_timestamp(family, options).is_ok() && keys.iter().all(unknown) {
-        return family.multi_get_with(keys, options);
-    }
-    keys.iter().map(|key| get_over(core, family, key, options)).collect()
-}
-
-/// Makes an iterator of the batch over the database.
-pub(in crate::txn) fn iter_over(
-    core: &Arc<Mutex<Core>>,
-    family: &Family,
-    options: ReadOptions,
-) -> Result<BaseDeltaIter> {
-    let (lower, upper) = (options.iterate_lower_bound.clone(), options.iterate_upper_bound.clone());
-    let base = family.iter_with(options)?;
-    let order = family.inner().order().user.clone();
-    core.lock().orders_of(family.id(), &order);
-    let delta = KeyCursor::new(core.clone(), family.id(), lower, upper);
-    Ok(BaseDeltaIter::new(base, delta, order, family.clone()))
-}
-
-fn check_timestamp(family: &Family, options: &ReadOptions) -> Result<()> {
-    if family.inner().order().user.timestamp_size() > 0 && options.timestamp.is_none() {
-        return Err(base::Error::invalid_argument("Must specify timestamp"));
-    }
-    Ok(())
 }

@@ -9,12 +9,15 @@ pub(super) mod shared;
 
 pub use buckets::OccLockBuckets;
 
+use std::borrow::BorrowMut;
 use std::ops::Deref;
 use std::path::Path;
 
-use base::Result;
+use base::{Error, Result};
+use engine::batch::WriteBatch;
 use engine::options::WriteOptions;
 use env::sync::Arc;
+use format::batch::Record;
 
 use super::indexed::Core;
 use super::options::{OptimisticTransactionDbOptions, OptimisticTransactionOptions};
@@ -134,6 +137,76 @@ impl OptimisticTransactionDb {
         transaction
     }
 
+    /// Writes a batch with default options. See [`Db::write`].
+    ///
+    /// # Errors
+    /// The errors of [`OptimisticTransactionDb::write_with`].
+    pub fn write(&self, batch: impl BorrowMut<WriteBatch>) -> Result<()> {
+        self.write_with(batch, &WriteOptions::default())
+    }
+
+    /// Writes a batch, with options. See [`Db::write_with`].
+    ///
+    /// ```
+    /// # use ironstone::{OptimisticTransactionDb, Options, WriteBatch, WriteOptions};
+    /// # let db = OptimisticTransactionDb::open("data", Options::in_memory())?;
+    /// let mut batch = WriteBatch::new();
+    /// batch.put(b"k", b"1").delete_range(b"a", b"f");
+    /// assert!(db.write_with(&mut batch, &WriteOptions::default()).is_err());
+    /// assert!(db.get(b"k")?.is_none()); // nothing of the batch is written
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The errors of [`Db::write_with`]; NotSupported for a batch with range deletions.
+    pub fn write_with(&self, mut batch: impl BorrowMut<WriteBatch>, options: &WriteOptions) -> Result<()> {
+        for record in batch.borrow_mut().iter() {
+            if matches!(record?, Record::DeleteRange { .. }) {
+                return Err(range_deletion());
+            }
+        }
+        self.db.write_with(batch, options)
+    }
+
+    /// Rejects the range deletion, as RocksDB does. [`OptimisticTransactionDb::base`] and handles of column families accept
+    /// range deletions.
+    ///
+    /// ```
+    /// # use ironstone::{OptimisticTransactionDb, Options};
+    /// # let db = OptimisticTransactionDb::open("data", Options::in_memory())?;
+    /// assert!(db.delete_range(b"a", b"f").is_err());
+    /// db.base().delete_range(b"a", b"f")?; // a conflict for the transactions that use these keys
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// NotSupported in all cases.
+    pub fn delete_range(&self, _begin: &[u8], _end: &[u8]) -> Result<()> {
+        Err(range_deletion())
+    }
+
+    /// Rejects the range deletion. See [`OptimisticTransactionDb::delete_range`].
+    ///
+    /// # Errors
+    /// NotSupported in all cases.
+    pub fn delete_range_with(&self, _begin: &[u8], _end: &[u8], _options: &WriteOptions) -> Result<()> {
+        Err(range_deletion())
+    }
+
+    /// Rejects the range deletion. See [`OptimisticTransactionDb::delete_range`].
+    ///
+    /// # Errors
+    /// NotSupported in all cases.
+    pub fn delete_range_with_ts(
+        &self,
+        _begin: &[u8],
+        _end: &[u8],
+        _timestamp: &[u8],
+        _options: &WriteOptions,
+    ) -> Result<()> {
+        Err(range_deletion())
+    }
+
     /// Returns the database without transactions. RocksDB: `GetBaseDB`.
     ///
     /// ```
@@ -159,6 +232,10 @@ impl std::fmt::Debug for OptimisticTransactionDb {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Optimistic{:?}", self.db)
     }
+}
+
+fn range_deletion() -> Error {
+    Error::not_supported("range deletions in a database with optimistic transactions")
 }
 
 /// Keeps flushed memtables for conflict checks, unless the options set another size.

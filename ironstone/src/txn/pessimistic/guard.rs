@@ -71,7 +71,7 @@ fn keys_of(batch: &WriteBatch) -> Result<BTreeSet<(FamilyId, Vec<u8>)>> {
 
 /// Rejects keys with timestamps. The order of timestamps must be the order of locks, but the caller chose these
 /// timestamps before the write had its locks.
-fn check_timestamps(db: &EngineDb, batch: &WriteBatch) -> Result<()> {
+pub(super) fn check_timestamps(db: &EngineDb, batch: &WriteBatch) -> Result<()> {
     let stamped: Vec<FamilyId> =
         db.families().iter().filter(|f| f.order().user.timestamp_size() > 0).map(|f| f.id()).collect();
     if stamped.is_empty() {

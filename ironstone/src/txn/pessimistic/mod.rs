@@ -25,8 +25,8 @@ use super::optimistic::keep_history;
 use super::options::{TransactionDbOptions, TransactionOptions, TxnDbWritePolicy};
 use super::transaction::{Control, Pessimistic, Sections, Settings, Shared, Transaction};
 use crate::open::open_for_transactions;
-use crate::{Db, Family, FamilyDescriptor, Options};
-use guard::KeyGuard;
+use crate::{Db, ExportImportFilesMetaData, Family, FamilyDescriptor, ImportColumnFamilyOptions, Options};
+use guard::{KeyGuard, check_timestamps};
 
 /// A database with pessimistic transactions and two-phase commit.
 ///
@@ -425,6 +425,75 @@ impl TransactionDb {
         self.db.create_family(descriptor)
     }
 
+    /// Creates several column families, in the order of the list. Checks the options of all column families first.
+    ///
+    /// ```
+    /// # use ironstone::{FamilyDescriptor, FamilyOptions, Options, TransactionDb, TransactionDbOptions};
+    /// # let db = TransactionDb::open("data", Options::in_memory(), TransactionDbOptions::default())?;
+    /// let named = |name: &str| FamilyDescriptor::new(name, FamilyOptions::default());
+    /// let made = db.create_families(vec![named("users"), named("orders")])?;
+    /// assert_eq!(made[1].name(), "orders");
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The errors of [`TransactionDb::create_family`] and [`Db::create_families`].
+    pub fn create_families(&self, mut descriptors: Vec<FamilyDescriptor>) -> Result<Vec<Family>> {
+        for descriptor in &mut descriptors {
+            check_family(&descriptor.options, self.options.write_policy)?;
+            keep_history(&mut descriptor.options);
+        }
+        self.db.create_families(descriptors)
+    }
+
+    /// Creates a column family from one or more exports. See [`Db::create_family_with_import`].
+    ///
+    /// ```
+    /// # use ironstone::{Options, TransactionDb, TransactionDbOptions};
+    /// use ironstone::{Checkpoint, FamilyDescriptor, ImportColumnFamilyOptions};
+    ///
+    /// # let options = Options::in_memory();
+    /// # let db = TransactionDb::open("data", options.clone(), TransactionDbOptions::default())?;
+    /// db.put(b"k", b"v")?;
+    /// let export = Checkpoint::new(&db).export_column_family(&db, "export")?;
+    /// let copy = FamilyDescriptor::new("copy", options.family);
+    /// let family = db.create_family_with_import(copy, &ImportColumnFamilyOptions::default(), &[&export])?;
+    /// assert!(family.get(b"k")?.is_some());
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The errors of [`TransactionDb::create_family`] and [`Db::create_family_with_import`].
+    pub fn create_family_with_import(
+        &self,
+        mut descriptor: FamilyDescriptor,
+        options: &ImportColumnFamilyOptions,
+        exports: &[&ExportImportFilesMetaData],
+    ) -> Result<Family> {
+        check_family(&descriptor.options, self.options.write_policy)?;
+        keep_history(&mut descriptor.options);
+        self.db.create_family_with_import(descriptor, options, exports)
+    }
+
+    /// Drops several column families and their locks, in the order of the list.
+    ///
+    /// ```
+    /// # use ironstone::{FamilyDescriptor, FamilyOptions, Options, TransactionDb, TransactionDbOptions};
+    /// # let db = TransactionDb::open("data", Options::in_memory(), TransactionDbOptions::default())?;
+    /// let users = db.create_family(FamilyDescriptor::new("users", FamilyOptions::default()))?;
+    /// let transaction = db.begin();
+    /// transaction.put_in(&users, b"k", b"1")?;
+    /// db.drop_families(&[users])?;
+    /// assert!(db.lock_status_data().is_empty());
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The errors of [`TransactionDb::drop_family`], for the first column family that cannot be dropped.
+    pub fn drop_families(&self, families: &[Family]) -> Result<()> {
+        families.iter().try_for_each(|family| self.drop_family(family))
+    }
+
     /// Drops a column family and its locks. Transactions that wrote to the family fail their commit.
     ///
     /// ```
@@ -461,8 +530,9 @@ impl TransactionDb {
     /// ```
     ///
     /// # Errors
-    /// The errors of [`Db::write`].
+    /// The errors of [`Db::write`]; NotSupported for a column family with timestamps.
     pub fn write_without_locks(&self, batch: &mut WriteBatch, options: &WriteOptions) -> Result<()> {
+        check_timestamps(self.db.engine(), batch)?;
         self.db.engine().write_unguarded(batch, options, None)
     }
 

@@ -21,7 +21,7 @@ use super::super::optimistic::shared::OptimisticShared;
 use super::super::options::{OccValidationPolicy, TxnDbWritePolicy};
 use super::super::pessimistic::TimestampedSnapshot;
 use super::Transaction;
-use super::body::{Body, Control, Pessimistic, SnapshotWish, TransactionNotifier};
+use super::body::{Body, Control, Pessimistic, Shared, SnapshotWish, TransactionNotifier};
 use super::track::check_all;
 
 impl Transaction {
@@ -90,7 +90,7 @@ impl Transaction {
         if body.name.is_empty() {
             return Err(Error::invalid_argument("Cannot prepare a transaction that has not been named."));
         }
-        self.check_not_expired(pessimistic)?;
+        check_not_expired(&self.shared, pessimistic)?;
         if !owner.change_state(Started, AwaitingPrepare) {
             return Err(match owner.state() {
                 LocksStolen => expired(),
@@ -169,7 +169,7 @@ impl Transaction {
 
     fn commit_pessimistic(&self, body: &mut Body, pessimistic: &Pessimistic) -> Result<()> {
         use TransactionState::*;
-        self.check_not_expired(pessimistic)?;
+        check_not_expired(&self.shared, pessimistic)?;
         let owner = &pessimistic.owner;
         if owner.change_state(Prepared, AwaitingCommit) {
             return self.commit_after_prepare(body, pessimistic);
@@ -438,10 +438,10 @@ impl Transaction {
         }
         body.snapshot = Some(held.held());
     }
+}
 
-    fn check_not_expired(&self, pessimistic: &Pessimistic) -> Result<()> {
-        if pessimistic.owner.is_expired(self.shared.clock.now_micros()) { Err(expired()) } else { Ok(()) }
-    }
+fn check_not_expired(shared: &Shared, pessimistic: &Pessimistic) -> Result<()> {
+    if pessimistic.owner.is_expired(shared.clock.now_micros()) { Err(expired()) } else { Ok(()) }
 }
 
 type RunHook<'a> = Box<dyn Fn(SequenceNumber) -> Result<Option<TimestampedSnapshot>> + Send + Sync + 'a>;

@@ -8,6 +8,7 @@ use super::super::indexed::WriteBatchWithIndex;
 use super::super::locks::{TransactionId, TransactionState, WaitingFor};
 use super::super::options::TxnDbWritePolicy;
 use super::Transaction;
+use super::body::Shared;
 
 impl Transaction {
     /// Returns the number of the transaction, unique in this process. 0 for an optimistic transaction. RocksDB:
@@ -316,7 +317,7 @@ impl Transaction {
     /// # Errors
     /// InvalidArgument if a larger timestamp was set; NotSupported in an optimistic transaction.
     pub fn set_read_timestamp_for_validation(&self, timestamp: u64) -> Result<()> {
-        self.check_has_timestamps()?;
+        check_has_timestamps(&self.shared)?;
         let mut body = self.shared.body.lock();
         if body.read_timestamp.is_some_and(|before| timestamp < before) {
             return Err(Error::invalid_argument("Cannot decrease read timestamp for validation"));
@@ -339,7 +340,7 @@ impl Transaction {
     /// # Errors
     /// InvalidArgument if the timestamp is not larger than the read timestamp; NotSupported in an optimistic transaction.
     pub fn set_commit_timestamp(&self, timestamp: u64) -> Result<()> {
-        self.check_has_timestamps()?;
+        check_has_timestamps(&self.shared)?;
         let validates = self.shared.pessimistic().is_some_and(|p| p.settings.enable_udt_validation);
         let mut body = self.shared.body.lock();
         if validates && body.read_timestamp.is_some_and(|read| timestamp <= read) {
@@ -362,11 +363,11 @@ impl Transaction {
     pub fn commit_timestamp(&self) -> Option<u64> {
         self.shared.body.lock().commit_timestamp
     }
+}
 
-    fn check_has_timestamps(&self) -> Result<()> {
-        match self.shared.pessimistic() {
-            Some(p) if p.settings.policy == TxnDbWritePolicy::WriteCommitted => Ok(()),
-            _ => Err(Error::not_supported("timestamp not supported")),
-        }
+fn check_has_timestamps(shared: &Shared) -> Result<()> {
+    match shared.pessimistic() {
+        Some(p) if p.settings.policy == TxnDbWritePolicy::WriteCommitted => Ok(()),
+        _ => Err(Error::not_supported("timestamp not supported")),
     }
 }

@@ -1,14 +1,16 @@
 //! The reads of a transaction: the database with the writes of the transaction on top.
 
 use base::{Error, Pinned, Result};
+use engine::source::WideColumns;
+use engine::source::resolve::Found;
 
 use super::super::indexed::{self, BaseDeltaIter};
 use super::super::locks::LockMode;
 use super::super::tracker::{Untracked, Use};
 use super::Transaction;
-use super::body::{Body, Control};
+use super::body::{Body, Control, Shared};
 use super::track::{Operation, Tracking, Validation};
-use crate::{Family, ReadOptions};
+use crate::{FamiliesIter, Family, ReadOptions};
 
 impl Transaction {
     /// Returns the value of a key of the default column family, with the writes of this transaction.
@@ -49,7 +51,7 @@ impl Transaction {
         indexed::get_over(&self.shared.core, family, key, &self.with_own_sections(options))
     }
 
-    /// Returns the values of several keys, in the order of `keys`.
+    /// Returns the values of several keys, in the order of `keys`. All values of the database belong to one sequence number.
     ///
     /// ```
     /// # use ironstone::{Options, TransactionDb, TransactionDbOptions};
@@ -70,6 +72,107 @@ impl Transaction {
         options: &ReadOptions,
     ) -> Vec<Result<Option<Pinned>>> {
         indexed::multi_get_over(&self.shared.core, family, keys, &self.with_own_sections(options))
+    }
+
+    /// Returns the values of keys of several column families, in the order of `keys`, with the writes of this transaction. All
+    /// values of the database belong to one sequence number.
+    ///
+    /// ```
+    /// # use ironstone::{FamilyDescriptor, FamilyOptions, Options, ReadOptions, TransactionDb, TransactionDbOptions};
+    /// # let db = TransactionDb::open("data", Options::in_memory(), TransactionDbOptions::default())?;
+    /// let users = db.create_family(FamilyDescriptor::new("users", FamilyOptions::default()))?;
+    /// db.put(b"1", b"old")?;
+    /// let transaction = db.begin();
+    /// transaction.put_in(&users, b"1", b"Ada")?;
+    /// let found = transaction.multi_get_families(&[(&db, b"1"), (&users, b"1")], &ReadOptions::default());
+    /// assert_eq!(found[0].as_ref().unwrap().as_deref(), Some(&b"old"[..]));
+    /// assert_eq!(found[1].as_ref().unwrap().as_deref(), Some(&b"Ada"[..]));
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
+    pub fn multi_get_families(
+        &self,
+        keys: &[(&Family, &[u8])],
+        options: &ReadOptions,
+    ) -> Vec<Result<Option<Pinned>>> {
+        let plain = |found: Result<Option<Found>>| found?.map(Found::into_plain).transpose();
+        let found = indexed::multi_find_over(&self.shared.core, keys, &self.with_own_sections(options));
+        found.into_iter().map(plain).collect()
+    }
+
+    /// Returns the columns of a key, with the writes of this transaction; `None` if the key has no value. A plain value is one
+    /// column with the empty name. The read takes no lock and is not checked for conflicts. RocksDB: `GetEntity`.
+    ///
+    /// ```
+    /// # use ironstone::{Options, ReadOptions, TransactionDb, TransactionDbOptions};
+    /// # let db = TransactionDb::open("data", Options::in_memory(), TransactionDbOptions::default())?;
+    /// # let family = db.default_family();
+    /// let transaction = db.begin();
+    /// transaction.put_entity_in(&family, b"ada", &[(b"born", b"1815")])?;
+    /// let columns = transaction.get_entity_in(&family, b"ada", &ReadOptions::default())?.unwrap();
+    /// assert_eq!(columns.get(b"born"), Some(&b"1815"[..]));
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The errors of [`Transaction::get_in`]; Corruption if an entity does not decode.
+    pub fn get_entity_in(
+        &self,
+        family: &Family,
+        key: &[u8],
+        options: &ReadOptions,
+    ) -> Result<Option<WideColumns>> {
+        indexed::get_entity_over(&self.shared.core, family, key, &self.with_own_sections(options))
+    }
+
+    /// Returns the columns of several keys, in the order of `keys`, with the writes of this transaction. All columns of the
+    /// database belong to one sequence number. RocksDB: `MultiGetEntity`.
+    ///
+    /// ```
+    /// # use ironstone::{Options, ReadOptions, TransactionDb, TransactionDbOptions};
+    /// # let db = TransactionDb::open("data", Options::in_memory(), TransactionDbOptions::default())?;
+    /// # let family = db.default_family();
+    /// db.put_entity(b"ada", &[(b"born", b"1815")])?;
+    /// let transaction = db.begin();
+    /// transaction.put_entity_in(&family, b"bob", &[(b"born", b"1901")])?;
+    /// let found = transaction.multi_get_entity_in(&family, &[b"ada", b"bob"], &ReadOptions::default());
+    /// assert_eq!(found[1].as_ref().unwrap().as_ref().unwrap().get(b"born"), Some(&b"1901"[..]));
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
+    pub fn multi_get_entity_in(
+        &self,
+        family: &Family,
+        keys: &[&[u8]],
+        options: &ReadOptions,
+    ) -> Vec<Result<Option<WideColumns>>> {
+        indexed::multi_get_entity_over(&self.shared.core, family, keys, &self.with_own_sections(options))
+    }
+
+    /// Returns an iterator over the keys of several column families, with the writes of this transaction. The columns of a key
+    /// are those of all column families; if two have a column of one name, the later column family of the list wins. RocksDB:
+    /// `GetCoalescingIterator` and `GetAttributeGroupIterator`.
+    ///
+    /// ```
+    /// # use ironstone::{FamilyDescriptor, FamilyOptions, Options, ReadOptions, TransactionDb, TransactionDbOptions};
+    /// # let db = TransactionDb::open("data", Options::in_memory(), TransactionDbOptions::default())?;
+    /// let cold = db.create_family(FamilyDescriptor::new("cold", FamilyOptions::default()))?;
+    /// db.put_entity(b"ada", &[(b"name", b"Ada")])?;
+    /// let transaction = db.begin();
+    /// transaction.put_entity_in(&cold, b"ada", &[(b"born", b"1815")])?;
+    /// let mut iter = transaction.coalescing_iter(&db.families(), &ReadOptions::default())?;
+    /// iter.seek_to_first();
+    /// assert_eq!(iter.columns()?.len(), 2);
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The errors of [`crate::Db::coalescing_iter`].
+    pub fn coalescing_iter(&self, families: &[Family], options: &ReadOptions) -> Result<FamiliesIter> {
+        let own = self.with_own_sections(options);
+        let holds = self.shared.body.lock().iterators.clone();
+        FamiliesIter::of(families, || {
+            let iters = indexed::iters_over(&self.shared.core, &self.db, families, &own)?;
+            Ok(iters.into_iter().map(|iter| iter.holding(holds.clone())).collect())
+        })
     }
 
     /// Returns an iterator over a column family with the writes of this transaction, also with writes after the
@@ -164,8 +267,41 @@ impl Transaction {
         validation: Validation,
     ) -> Result<Option<Pinned>> {
         self.lock_for_update_in(family, key, options, mode, validation)?;
-        let stamped = self.with_read_timestamp(family, options);
+        let stamped = with_read_timestamp(&self.shared, family, options);
         self.get_in(family, key, stamped.as_ref().unwrap_or(options))
+    }
+
+    /// Returns the columns of a key, and guards the key as [`Transaction::get_for_update_in`] does. RocksDB:
+    /// `GetEntityForUpdate`.
+    ///
+    /// ```
+    /// # use ironstone::{Options, ReadOptions, TransactionDb, TransactionDbOptions};
+    /// # let db = TransactionDb::open("data", Options::in_memory(), TransactionDbOptions::default())?;
+    /// use ironstone::{LockMode, Validation};
+    ///
+    /// # let (family, options) = (db.default_family(), ReadOptions::default());
+    /// db.put_entity(b"ada", &[(b"born", b"1815")])?;
+    /// let transaction = db.begin();
+    /// let found =
+    ///     transaction.get_entity_for_update_in(&family, b"ada", &options, LockMode::Exclusive, Validation::Check)?;
+    /// assert_eq!(found.unwrap().get(b"born"), Some(&b"1815"[..]));
+    /// assert_eq!(transaction.num_keys(), 1);
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The errors of [`Transaction::get_for_update_in`]; Corruption if an entity does not decode.
+    pub fn get_entity_for_update_in(
+        &self,
+        family: &Family,
+        key: &[u8],
+        options: &ReadOptions,
+        mode: LockMode,
+        validation: Validation,
+    ) -> Result<Option<WideColumns>> {
+        self.lock_for_update_in(family, key, options, mode, validation)?;
+        let stamped = with_read_timestamp(&self.shared, family, options);
+        self.get_entity_in(family, key, stamped.as_ref().unwrap_or(options))
     }
 
     /// Guards a key as [`Transaction::get_for_update_in`] does, without a read of the key.
@@ -199,7 +335,7 @@ impl Transaction {
             ));
         }
         let mut body = self.shared.body.lock();
-        self.check_read_timestamp(&body, family, options, validation)?;
+        check_read_timestamp(&self.shared, &body, family, options, validation)?;
         let tracking =
             if validation == Validation::Check { Tracking::Validated } else { Tracking::Untracked };
         self.track(&mut body, &Operation { family, key, by: Use::Read, mode, tracking })
@@ -289,44 +425,44 @@ impl Transaction {
             None => Err(Error::not_found("the key to collapse has no value")),
         }
     }
+}
 
-    /// Checks the read timestamp. With timestamps, a read for update must read at the read timestamp of the
-    /// transaction.
-    fn check_read_timestamp(
-        &self,
-        body: &Body,
-        family: &Family,
-        options: &ReadOptions,
-        validation: Validation,
-    ) -> Result<()> {
-        let Some(pessimistic) = self.shared.pessimistic() else { return Ok(()) };
-        if options.timestamp.is_none() && family.inner().order().user.timestamp_size() == 0 {
-            return Ok(());
+/// Checks the read timestamp. With timestamps, a read for update must read at the read timestamp of the
+/// transaction.
+fn check_read_timestamp(
+    shared: &Shared,
+    body: &Body,
+    family: &Family,
+    options: &ReadOptions,
+    validation: Validation,
+) -> Result<()> {
+    let Some(pessimistic) = shared.pessimistic() else { return Ok(()) };
+    if options.timestamp.is_none() && family.inner().order().user.timestamp_size() == 0 {
+        return Ok(());
+    }
+    let set = body.read_timestamp.is_some();
+    let problem = match (pessimistic.settings.enable_udt_validation, validation) {
+        (false, _) if set => "read_timestamp is set but timestamp validation is disabled for the DB",
+        (true, Validation::Skip) if set => {
+            "If do_validate is false then GetForUpdate with read_timestamp is not defined."
         }
-        let set = body.read_timestamp.is_some();
-        let problem = match (pessimistic.settings.enable_udt_validation, validation) {
-            (false, _) if set => "read_timestamp is set but timestamp validation is disabled for the DB",
-            (true, Validation::Skip) if set => {
-                "If do_validate is false then GetForUpdate with read_timestamp is not defined."
+        (true, Validation::Check) if !set => "read_timestamp must be set for validation",
+        _ => {
+            let own = body.read_timestamp.unwrap_or(u64::MAX).to_le_bytes();
+            if options.timestamp.as_ref().is_none_or(|given| given[..] == own) {
+                return Ok(());
             }
-            (true, Validation::Check) if !set => "read_timestamp must be set for validation",
-            _ => {
-                let own = body.read_timestamp.unwrap_or(u64::MAX).to_le_bytes();
-                if options.timestamp.as_ref().is_none_or(|given| given[..] == own) {
-                    return Ok(());
-                }
-                "Must read from the same read_timestamp"
-            }
-        };
-        Err(Error::invalid_argument(problem))
-    }
+            "Must read from the same read_timestamp"
+        }
+    };
+    Err(Error::invalid_argument(problem))
+}
 
-    /// Returns the options with the read timestamp of the transaction, if the column family needs a timestamp.
-    fn with_read_timestamp(&self, family: &Family, options: &ReadOptions) -> Option<ReadOptions> {
-        let needed = family.inner().order().user.timestamp_size() > 0 && options.timestamp.is_none();
-        needed.then(|| {
-            let at = self.shared.body.lock().read_timestamp.unwrap_or(u64::MAX);
-            ReadOptions { timestamp: Some(at.to_le_bytes().to_vec()), ..options.clone() }
-        })
-    }
+/// Returns the options with the read timestamp of the transaction, if the column family needs a timestamp.
+fn with_read_timestamp(shared: &Shared, family: &Family, options: &ReadOptions) -> Option<ReadOptions> {
+    let needed = family.inner().order().user.timestamp_size() > 0 && options.timestamp.is_none();
+    needed.then(|| {
+        let at = shared.body.lock().read_timestamp.unwrap_or(u64::MAX);
+        ReadOptions { timestamp: Some(at.to_le_bytes().to_vec()), ..options.clone() }
+    })
 }

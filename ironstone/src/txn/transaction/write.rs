@@ -4,13 +4,14 @@ use base::{Error, Result};
 use engine::batch::WriteBatch;
 use format::batch::Record;
 
-use super::super::indexed::{Indexing, Write, encode_entity, target};
+use super::super::indexed::{Indexing, Write, target};
 use super::super::locks::{LockMode, TransactionState};
 use super::super::tracker::Use;
 use super::Transaction;
 use super::body::Body;
 use super::track::{Operation, Tracking};
 use crate::Family;
+use crate::wide::encode_entity;
 
 /// The write of [`Transaction::write_assuming_tracked_in`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -336,7 +337,7 @@ impl Transaction {
 
     fn write(&self, family: &Family, key: &[u8], write: Write<'_>, tracking: Tracking) -> Result<()> {
         let mut body = self.shared.body.lock();
-        self.check_takes_writes()?;
+        check_takes_writes(self.state())?;
         self.write_large_batch(&mut body)?;
         let operation = Operation { family, key, by: Use::Write, mode: LockMode::Exclusive, tracking };
         self.track(&mut body, &operation)?;
@@ -354,15 +355,6 @@ impl Transaction {
             Write::Delete | Write::SingleDelete => counts.deletes += 1,
         }
         Ok(())
-    }
-
-    /// Rejects writes after prepare or commit, because such writes would be lost.
-    fn check_takes_writes(&self) -> Result<()> {
-        use TransactionState::*;
-        match self.state() {
-            Started | LocksStolen => Ok(()),
-            state => Err(Error::invalid_argument(format!("Transaction takes no writes in state {state:?}"))),
-        }
     }
 
     /// Repeats the writes of a batch in this transaction, with locks and checks. RocksDB: `RebuildFromWriteBatch`.
@@ -438,5 +430,14 @@ impl Transaction {
     /// ```
     pub fn is_indexing(&self) -> bool {
         self.shared.body.lock().indexing == Indexing::On
+    }
+}
+
+/// Rejects writes after prepare or commit, because such writes would be lost.
+fn check_takes_writes(state: TransactionState) -> Result<()> {
+    use TransactionState::*;
+    match state {
+        Started | LocksStolen => Ok(()),
+        state => Err(Error::invalid_argument(format!("Transaction takes no writes in state {state:?}"))),
     }
 }

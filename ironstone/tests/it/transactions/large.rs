@@ -286,3 +286,17 @@ fn ingestion_refuses_what_rocksdb_refuses() {
     indexed(true).ingest(&db, &unlogged).unwrap();
     assert!(db.get_with(b"a", &ReadOptions::default()).unwrap().is_none());
 }
+
+#[test]
+fn a_database_with_locks_takes_no_ingested_batch() {
+    let scratch = tempfile::tempdir().unwrap();
+    let db = open(scratch.path());
+    let mut batch = WriteBatchWithIndex::with_options(WriteBatchWithIndexOptions {
+        overwrite_key: true,
+        ..WriteBatchWithIndexOptions::default()
+    });
+    batch.put(b"k", b"ingested").unwrap();
+    let unlogged = WriteOptions { disableWAL: true, ..WriteOptions::default() };
+    assert_eq!(batch.ingest(&db, &unlogged).unwrap_err().kind(), Kind::NotSupported);
+    assert!(db.get(b"k").unwrap().is_none());
+}

@@ -205,3 +205,20 @@ fn counters_of_concurrent_transactions_lose_no_increment() {
         assert_eq!(db.get(b"n").unwrap().as_deref(), Some(total.as_bytes()));
     });
 }
+
+#[test]
+fn range_deletions_are_refused_outside_of_the_base_database() {
+    let scratch = tempfile::tempdir().unwrap();
+    let db = OptimisticTransactionDb::open(scratch.path(), super::options()).unwrap();
+    db.put(b"b", b"1").unwrap();
+    assert_eq!(db.delete_range(b"a", b"c").unwrap_err().kind(), Kind::NotSupported);
+    let mut batch = ironstone::WriteBatch::new();
+    batch.put(b"d", b"1").delete_range(b"a", b"c");
+    assert_eq!(db.write(&mut batch).unwrap_err().kind(), Kind::NotSupported);
+    assert_eq!((db.get(b"b").unwrap().is_some(), db.get(b"d").unwrap().is_some()), (true, false));
+    let transaction = db.begin();
+    transaction.get_for_update(b"b").unwrap();
+    transaction.put(b"e", b"1").unwrap();
+    db.base().delete_range(b"a", b"c").unwrap();
+    assert_eq!(transaction.commit().unwrap_err().kind(), Kind::Busy);
+}

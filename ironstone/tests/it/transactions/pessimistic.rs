@@ -322,3 +322,53 @@ fn handles_are_dropped_in_any_order() {
     drop(snapshot);
     assert_eq!(open(scratch.path()).get(b"k").unwrap().as_deref(), Some(&b"1"[..]));
 }
+
+#[test]
+fn every_way_to_create_or_drop_a_family_checks_its_options_and_its_locks() {
+    let scratch = tempfile::tempdir().unwrap();
+    let db = open(scratch.path());
+    let stamped = |name: &str, order: &str| {
+        let mut options = super::options();
+        options.update(&format!("comparator={order}")).unwrap();
+        ironstone::FamilyDescriptor::new(name, options.family)
+    };
+    let plain = |name: &str| ironstone::FamilyDescriptor::new(name, super::options().family);
+    let prepared =
+        TransactionDbOptions { write_policy: ironstone::TxnDbWritePolicy::WritePrepared, ..impatient(false) };
+    let other = tempfile::tempdir().unwrap();
+    let other = TransactionDb::open(other.path(), super::options(), prepared).unwrap();
+    let refused = vec![plain("a"), stamped("b", "leveldb.BytewiseComparator.u64ts")];
+    assert_eq!(other.create_families(refused).unwrap_err().kind(), Kind::NotSupported);
+    assert_eq!(
+        other.families().len(),
+        1,
+        "the options are checked before the first column family is created"
+    );
+    db.put(b"k", b"1").unwrap();
+    let target = scratch.path().join("export");
+    let export = ironstone::Checkpoint::new(&db).export_column_family(&db, target).unwrap();
+    let how = ironstone::ImportColumnFamilyOptions::default();
+    let imported = db.create_family_with_import(plain("imported"), &how, &[&export]).unwrap();
+    let history = |family: &ironstone::Family| family.options().max_write_buffer_size_to_maintain;
+    assert_ne!(history(&db), 0);
+    assert_eq!(history(&imported), history(&db));
+    let made = db.create_families(vec![plain("a"), plain("b")]).unwrap();
+    assert_eq!(history(&made[0]), history(&db));
+    let transaction = db.begin();
+    transaction.put_in(&made[0], b"k", b"1").unwrap();
+    transaction.put_in(&imported, b"k", b"1").unwrap();
+    db.drop_families(&[made[0].clone(), imported]).unwrap();
+    assert!(db.lock_status_data().is_empty());
+}
+
+#[test]
+fn a_write_without_locks_takes_no_keys_of_a_family_with_timestamps() {
+    let scratch = tempfile::tempdir().unwrap();
+    let mut options = super::options();
+    options.update("comparator=leveldb.BytewiseComparator.u64ts").unwrap();
+    let db = TransactionDb::open(scratch.path(), options, impatient(false)).unwrap();
+    let mut batch = ironstone::WriteBatch::new();
+    batch.put_at(db.id(), b"k", &7u64.to_le_bytes(), b"1");
+    let refused = db.write_without_locks(&mut batch, &WriteOptions::default()).unwrap_err();
+    assert_eq!(refused.kind(), Kind::NotSupported);
+}
