@@ -221,6 +221,13 @@ impl CuckooReader {
         let key = |at: u32| keys.get(at as usize * len..(at as usize + 1) * len).unwrap_or_default();
         let mut order: Vec<u32> = (0..sorted.len() as u32).collect();
         order.sort_by(|a, b| self.order.user.compare(key(*a), key(*b)));
+        base::invariant!(
+            keys.len() == sorted.len() * len && sorted.len() <= self.shape.buckets as usize,
+            "{} full buckets of {} have keys of {} bytes in total",
+            sorted.len(),
+            self.shape.buckets,
+            keys.len()
+        );
         let sorted = order.into_iter().filter_map(|at| sorted.get(at as usize).copied()).collect();
         Ok(self.sorted.get_or_init(|| sorted))
     }

@@ -61,6 +61,11 @@ impl Bloom {
             return None;
         }
         let layout = Layout::new(bits, PROBES, locality);
+        base::invariant!(
+            layout.len_bytes() > 0,
+            "the Bloom filter of {} keys has {bits} bits and no bytes",
+            hashes.len()
+        );
         let mut bits = vec![0; layout.len_bytes()];
         hashes.iter().for_each(|hash| layout.add(&mut bits, *hash));
         Some(Bloom { layout, bits })

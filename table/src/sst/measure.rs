@@ -55,6 +55,11 @@ impl Reader {
         if bytes > 0 {
             anchors.push((pending, bytes));
         }
+        base::invariant!(
+            anchors.iter().all(|(_, bytes)| *bytes > 0),
+            "one of {} parts of a table has no bytes",
+            anchors.len()
+        );
         Ok(anchors)
     }
 

@@ -183,6 +183,12 @@ impl PersistentCache {
         file.append(bytes)?;
         file.flush()?;
         writer.bytes += len;
+        base::invariant!(
+            writer.bytes <= self.capacity,
+            "{} bytes are in a cache for {} bytes",
+            writer.bytes,
+            self.capacity
+        );
         let mut index = self.index.lock();
         let Some(newest) = index.files.back_mut() else { return Ok(()) };
         base::invariant!(
@@ -203,7 +209,14 @@ impl PersistentCache {
         let file = self.fs.create(&path, &AppendHints::default())?;
         let read = self.fs.open_random(&path, &ReadHints { direct: false, random: true })?;
         let made = CacheFile { number: *next, read, bytes: 0, keys: Vec::new() };
-        self.index.lock().files.push_back(made);
+        let mut index = self.index.lock();
+        base::invariant!(
+            index.files.back().is_none_or(|newest| newest.number + 1 == *next),
+            "cache file {next} follows cache file {:?}",
+            index.files.back().map(|newest| newest.number)
+        );
+        index.files.push_back(made);
+        drop(index);
         *next += 1;
         Ok(file)
     }

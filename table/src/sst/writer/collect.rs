@@ -68,6 +68,13 @@ impl Counts {
     }
 
     pub(super) fn put_into(&self, properties: &mut Properties) {
+        base::invariant!(
+            self.entries == 0 || self.smallest_seqno <= self.largest_seqno,
+            "the {} entries of a table have the sequence numbers {} to {}",
+            self.entries,
+            self.smallest_seqno,
+            self.largest_seqno
+        );
         properties.num_entries = self.entries;
         properties.num_range_deletions = self.range_deletions;
         properties.num_deletions = self.deletions;
