@@ -150,6 +150,11 @@ impl Section {
 
     /// Encodes the section as a batch for the WAL, with `seq` in the header.
     pub fn encoded(&self, seq: SequenceNumber) -> Vec<u8> {
+        base::invariant!(
+            self.parts.len() <= 1,
+            "a section of {} parts is encoded as one part",
+            self.parts.len()
+        );
         encode(Marker::BeginPrepare, &self.name, &self.records(), seq)
     }
 
@@ -245,7 +250,13 @@ impl PreparedSections {
         state.committed.retain(|(_, commit)| commit.0 >= by_families);
         let outstanding = state.outstanding.keys().next().copied();
         let committed = state.committed.iter().map(|(wal, _)| *wal).min();
-        [outstanding, committed].into_iter().flatten().map(|wal| wal.0).fold(by_families, u64::min)
+        let oldest =
+            [outstanding, committed].into_iter().flatten().map(|wal| wal.0).fold(by_families, u64::min);
+        base::invariant!(
+            state.outstanding.keys().all(|wal| oldest <= wal.0),
+            "WAL {oldest} is the oldest that is needed, and a section is in an older WAL"
+        );
+        oldest
     }
 }
 

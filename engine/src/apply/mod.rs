@@ -259,6 +259,11 @@ pub fn records(
         };
     }
     base::invariant!(done.next_seq >= seq, "a batch at the sequence number {seq} ends at {}", done.next_seq);
+    base::invariant!(
+        source.protection.is_none_or(<[u64]>::is_empty),
+        "a batch ends before {} of its checksums",
+        source.protection.map_or(0, <[u64]>::len)
+    );
     Ok(done)
 }
 

@@ -29,6 +29,12 @@ pub fn to_own_memtables(
     for batch in batches {
         seq = add_batch(batch, seq, &mut own, families, skip_missing)?;
     }
+    base::invariant!(
+        seq - 1 == batches.iter().map(|batch| u64::from(batch.count())).sum::<u64>(),
+        "{} batches take {} sequence numbers, and count another number of entries",
+        batches.len(),
+        seq - 1
+    );
     own.retain(|(_, mem)| !mem.is_empty());
     Ok(own)
 }

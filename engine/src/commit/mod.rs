@@ -200,6 +200,15 @@ impl Committer {
                 change.family
             );
             let next = Arc::new(old.apply(std::slice::from_ref(&change.edit))?);
+            base::invariant!(
+                next.num_files() + change.edit.deleted.len() == old.num_files() + change.edit.added.len(),
+                "{:?} has {} files, adds {}, deletes {}, and has {} afterwards",
+                change.family,
+                old.num_files(),
+                change.edit.added.len(),
+                change.edit.deleted.len(),
+                next.num_files()
+            );
             parts.push(Part { change, old, next });
         }
         let min_wal = self.min_wal_after(&parts);
@@ -270,6 +279,13 @@ impl Committer {
         if wal_additions.is_empty() {
             return Ok(());
         }
+        base::invariant!(
+            wal_additions.iter().all(|wal| {
+                let known = self.tracked_wals.lock().get(&wal.number).copied();
+                known.is_none_or(|size| size <= wal.synced_size_bytes)
+            }),
+            "the synced size of a WAL falls: {wal_additions:?}"
+        );
         self.tracked_wals.lock().extend(wal_additions.iter().map(|w| (w.number, w.synced_size_bytes)));
         self.commit_records(vec![VersionEdit { wal_additions, ..VersionEdit::default() }], || {}).map(|_| ())
     }
@@ -280,6 +296,11 @@ impl Committer {
         let mut manifest = self.manifest.lock();
         let needed = self.families.all().into_iter().map(|family| family.state().wal_number).min();
         let needed = self.prepared.oldest_needed(needed.unwrap_or(0));
+        base::invariant!(
+            needed <= self.numbers.peek(),
+            "WAL {needed} is needed, and the next file number is {}",
+            self.numbers.peek()
+        );
         self.min_wal_to_keep.fetch_max(needed, Ordering::AcqRel);
         let records: Vec<Record> = edits.into_iter().map(|edit| (self.complete(edit, 0), 0)).collect();
         self.roll_locked(&mut manifest, records)?;
@@ -482,6 +503,11 @@ impl Committer {
             flushed.get(&family.id()).map_or(now, |after| now.max(*after))
         });
         let needed = self.prepared.oldest_needed(needed.min().unwrap_or(0));
+        base::invariant!(
+            needed <= self.numbers.peek(),
+            "a flush needs WAL {needed}, and the next file number is {}",
+            self.numbers.peek()
+        );
         Some(needed.max(self.min_wal_to_keep()))
     }
 

@@ -64,6 +64,11 @@ pub(super) fn snapshot(
     min_wal_to_keep: u64,
     last_sequence: SequenceNumber,
 ) -> Vec<Record> {
+    base::invariant!(
+        families.is_sorted_by(|a, b| a.id() < b.id()),
+        "the {} column families of a MANIFEST are not in the order of their ids",
+        families.len()
+    );
     let mut records: Vec<Record> = Vec::new();
     if let Some(id) = db_id {
         records.push((VersionEdit { db_id: Some(id.to_string()), ..VersionEdit::default() }, 0));

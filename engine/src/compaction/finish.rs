@@ -264,6 +264,11 @@ fn count(
     job.family.stats.lock().add(task.output_level, Pool::Low as usize, &numbers);
     if t.tools.events.writes_info() {
         let at_output_level = task.files_of(task.output_level).len();
+        base::invariant!(
+            at_output_level <= task.num_input_files(),
+            "a compaction of {} files has {at_output_level} on its output level",
+            task.num_input_files()
+        );
         let files = [
             task.num_input_files() - at_output_level,
             at_output_level,

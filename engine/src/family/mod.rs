@@ -84,6 +84,17 @@ impl Family {
         release_notifier: Arc<ReleaseNotifier>,
     ) -> Arc<Self> {
         let order = version.order().clone();
+        base::invariant!(
+            mem.is_empty(),
+            "column family {name} begins with a memtable of {} bytes",
+            mem.memory_used()
+        );
+        base::invariant!(
+            version.order().user.name() == parts.order.name(),
+            "column family {name} is ordered by {}, and its version by {}",
+            parts.order.name(),
+            version.order().user.name()
+        );
         let history_bytes_max = parts.history_bytes_max;
         // Epoch number 1 belongs to files that are ingested behind existing data.
         let first_epoch = if parts.pick.allow_ingest_behind { 2 } else { 1 };
@@ -373,6 +384,13 @@ impl Family {
 
     /// Replaces the options, and installs a super version with them.
     pub(crate) fn set_options(&self, options: Arc<FamilyOptions>, parts: Arc<Parts>) {
+        base::invariant!(
+            parts.order.name() == self.order.user.name(),
+            "new options of column family {} change its comparator from {} to {}",
+            self.name,
+            self.order.user.name(),
+            parts.order.name()
+        );
         let mut state = self.state();
         self.options.store(options);
         self.parts.store(parts);

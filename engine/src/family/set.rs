@@ -108,7 +108,12 @@ impl FamilySet {
     /// Returns the column family with this name, if it is not dropped. Names are compared byte by byte.
     pub fn by_name(&self, name: &str) -> Option<Arc<Family>> {
         let id = self.names.lock().get(name).copied()?;
-        self.get(id)
+        let family = self.get(id);
+        base::invariant!(
+            family.as_ref().is_none_or(|family| family.name() == name),
+            "the name {name} leads to the column family {family:?}"
+        );
+        family
     }
 
     /// Returns all column families, in ascending order of their ids.

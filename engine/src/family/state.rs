@@ -437,6 +437,13 @@ impl State {
             "a memtable is flushed before an older memtable"
         );
         base::invariant!(
+            // The entries of a recovery were flushed before its commit: its memtable has the id 0.
+            flushed.len() == pick.memtables.len() || pick.newest_id() == 0,
+            "a flush of {} memtables removes {}",
+            pick.memtables.len(),
+            flushed.len()
+        );
+        base::invariant!(
             flushed.iter().all(|m| m.flushing),
             "a memtable is removed that no flush has picked"
         );

@@ -39,6 +39,7 @@ pub struct Numbers {
 impl Numbers {
     /// Makes the counter. `next` is the number of the next file.
     pub fn new(next: u64) -> Arc<Self> {
+        base::invariant!(next > 0, "the next file of a database has the number {next}");
         Arc::new(Numbers { next: AtomicU64::new(next), pending: Mutex::default() })
     }
 
@@ -61,6 +62,11 @@ impl Numbers {
     pub fn mark_used(&self, number: u64) {
         assert!(number <= names::FILE_NUMBER_MAX, "file number {number} is too large");
         self.next.fetch_max(number + 1, Ordering::AcqRel);
+        base::invariant!(
+            number < self.peek(),
+            "file number {number} is in use, and the next file number is {}",
+            self.peek()
+        );
     }
 
     /// Returns a new number for an SST file that is being written. A sweep keeps the file while the returned guard
@@ -79,7 +85,13 @@ impl Numbers {
 
     /// Returns the smallest number of an SST file that is being written.
     pub fn smallest_pending(&self) -> Option<u64> {
-        self.pending.lock().first().copied()
+        let smallest = self.pending.lock().first().copied();
+        base::invariant!(
+            smallest.is_none_or(|smallest| smallest < self.peek()),
+            "file {smallest:?} is being written, and the next file number is {}",
+            self.peek()
+        );
+        smallest
     }
 }
 

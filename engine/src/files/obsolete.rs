@@ -81,7 +81,13 @@ impl Obsolete {
         }
         let mut waiting = self.waiting.lock();
         self.release_notifier.reset();
-        let (free, held) = std::mem::take(&mut *waiting).into_iter().partition(Waiting::is_free);
+        let (free, held): (Vec<Waiting>, Vec<Waiting>) =
+            std::mem::take(&mut *waiting).into_iter().partition(Waiting::is_free);
+        base::invariant!(
+            free.iter().all(Waiting::is_free),
+            "a reader takes an obsolete file that no version holds, of {} such files",
+            free.len()
+        );
         *waiting = held;
         self.release_notifier.set_waiting(waiting.len() as u64);
         free
@@ -96,6 +102,16 @@ impl Obsolete {
         let mut records = self.records.lock();
         records.wals.extend(wals);
         records.manifests.extend(manifests);
+        base::invariant!(
+            has_no_double_number(&records.wals),
+            "a WAL becomes obsolete twice: {:?}",
+            records.wals
+        );
+        base::invariant!(
+            has_no_double_number(&records.manifests),
+            "a MANIFEST becomes obsolete twice: {:?}",
+            records.manifests
+        );
     }
 
     /// Takes the obsolete WALs and MANIFESTs. Returns none while deletions are disabled.
@@ -143,4 +159,9 @@ impl Obsolete {
 fn has_no_double(waiting: &[Waiting]) -> bool {
     let paths: HashSet<_> = waiting.iter().map(|file| &file.path).collect();
     paths.len() == waiting.len()
+}
+
+/// Returns true if no number is in the list twice.
+fn has_no_double_number(numbers: &[FileNumber]) -> bool {
+    numbers.iter().collect::<HashSet<_>>().len() == numbers.len()
 }

@@ -45,7 +45,13 @@ impl Recycle {
         if self.wals_max == 0 {
             return None;
         }
-        self.waiting.lock().pop_front()
+        let wal = self.waiting.lock().pop_front();
+        base::invariant!(
+            wal.is_none_or(|wal| self.first <= wal),
+            "WAL {wal:?} is reused, and this open began with WAL {}",
+            self.first.0
+        );
+        wal
     }
 
     /// Returns true if the WAL waits for its reuse. Its file must not be deleted.

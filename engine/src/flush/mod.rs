@@ -220,6 +220,11 @@ fn write_and_commit(
             track_file(t.tools, file);
         }
     }
+    base::invariant!(
+        parts.iter().all(|part| part.pick.memtables.iter().all(|memtable| memtable.flushing)),
+        "flush {job} of {} column families commits a memtable that it did not take",
+        parts.len()
+    );
     if !parts.iter().all(|part| (t.turn)(&part.family, &part.pick)) {
         let quiet = Error::incomplete("the flush of an older memtable failed");
         return Err(remove(t.tools, parts, quiet));

@@ -93,6 +93,11 @@ fn read(
     if options.verify_checksums_before_ingest {
         reader.verify_checksums(&ctx)?;
     }
+    base::invariant!(
+        smallest_seq <= largest_seq,
+        "the external file {} has the sequence numbers {smallest_seq} to {largest_seq}",
+        path.display()
+    );
     let path = path.to_path_buf();
     Ok(ExternalFile {
         path,

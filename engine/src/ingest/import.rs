@@ -115,6 +115,11 @@ pub fn import(
     if ranges.windows(2).any(|pair| parts.order.compare_without_timestamp(&pair[0].1, &pair[1].0).is_ge()) {
         return Err(Error::invalid_argument("CFs have overlapping ranges"));
     }
+    base::invariant!(
+        imported.files.iter().all(|(_, file)| file.largest_seq <= imported.largest_seq),
+        "an imported file has a newer entry than the sequence number {}",
+        imported.largest_seq
+    );
     tools.env.fs.open_dir(parts.table_dir(0)).and_then(|dir| dir.sync())?;
     Ok(imported)
 }

@@ -59,6 +59,16 @@ pub fn place(request: &PlaceRequest<'_>) -> Result<(Vec<Place>, SequenceNumber)>
                 false => place_one(request, file, last_seq, above),
             };
             let place = place.map_err(|e| e.doing("ingesting an external file").file(&file.path))?;
+            base::invariant!(
+                place.seq == 0 || place.seq == last_seq + 1,
+                "a file gets the sequence number {} after {last_seq}",
+                place.seq
+            );
+            base::invariant!(
+                above.is_none_or(|above| place.level < above || place.level == 0),
+                "a newer file is placed on level {}, and an older file on level {above:?}",
+                place.level
+            );
             check_seq(request.prepared, file, place.seq)?;
             last_seq = last_seq.max(place.seq).max(if options.allow_db_generated_files {
                 file.largest_seq

@@ -101,6 +101,11 @@ pub fn prepare(tools: &Arc<JobTools>, request: IngestRequest) -> Result<Prepared
         let file = bring_file(tools, &prepared, external, pending, temperature)?;
         prepared.files.push(file);
     }
+    base::invariant!(
+        prepared.files.is_sorted_by(|a, b| a.pending.number < b.pending.number),
+        "the {} files of an ingestion are not in the order of their numbers",
+        prepared.files.len()
+    );
     let dir = prepared.family.parts().table_dir(0).to_path_buf();
     tools.env.fs.open_dir(&dir).and_then(|dir| dir.sync())?;
     fill_checksums(tools, &mut prepared, &checksums)?;

@@ -32,7 +32,8 @@ impl Failures {
 
     /// Sets the object that plans resumes. A failure before this call plans no resume.
     pub fn set_resumer(&self, resumer: Weak<dyn Resumer>) {
-        let _ = self.resumer.set(resumer);
+        let is_first = self.resumer.set(resumer).is_ok();
+        base::invariant!(is_first, "the failures of a database get a second resumer");
     }
 
     fn schedule_resume(&self) {

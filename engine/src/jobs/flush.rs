@@ -52,7 +52,8 @@ impl Flushes {
             let order = state.flush.jobs_begun;
             let of_request = request.iter().flat_map(|request| &request.families);
             let ids = of_request.map(|family| family.id()).collect();
-            state.flush.jobs.insert(order, ids);
+            let before = state.flush.jobs.insert(order, ids);
+            base::invariant!(before.is_none(), "two flush jobs have the order {order}: {before:?}");
             if let Some(request) = &request {
                 for family in &request.families {
                     family.state().flush_queued = false;

@@ -176,6 +176,11 @@ impl Ingestions {
         self.context.wals.sync()?;
         let reservation = self.context.tools.take_job_id().0;
         let mut newest = *last_seq;
+        base::invariant!(
+            self.context.tools.sequence.visible() <= *last_seq,
+            "an ingestion begins after the sequence number {last_seq}, and readers see {} already",
+            self.context.tools.sequence.visible()
+        );
         let (mut changes, mut replaced) = (Vec::with_capacity(jobs.len()), Vec::new());
         let done = jobs.iter_mut().try_for_each(|job| {
             let placed = self.place_files(job, &mut newest, reservation)?;
@@ -186,6 +191,10 @@ impl Ingestions {
         let done = done.and_then(|()| self.commit_changes(jobs, changes));
         match &done {
             Ok(()) => {
+                base::invariant!(
+                    *last_seq <= newest,
+                    "an ingestion moves the last sequence number from {last_seq} to {newest}"
+                );
                 *last_seq = newest;
                 self.context.tools.sequence.publish(newest);
             }
@@ -246,6 +255,11 @@ impl Ingestions {
             }
             let own = state.compaction.reserved.entry(job.family.id()).or_default();
             own.extend(reserved(job, &places).map(|running| (reservation, running)));
+            base::invariant!(
+                replaced.iter().all(|(_, file)| !file.being_compacted()),
+                "one of {} files that an ingestion replaces is being compacted",
+                replaced.len()
+            );
             replaced.iter().for_each(|(_, file)| file.set_being_compacted(true));
             *newest = last_seq;
             return Ok(Placed { places, replaced });
@@ -267,6 +281,12 @@ impl Ingestions {
             deleted: placed.replaced.iter().map(|(level, file)| (*level, file.number)).collect(),
             ..Edit::default()
         };
+        base::invariant!(
+            job.files.len() == placed.places.len(),
+            "{} ingested files have {} places",
+            job.files.len(),
+            placed.places.len()
+        );
         let family = job.family.clone();
         for (file, place) in job.files.iter_mut().zip(&placed.places) {
             if write_seq && file.external.stored_seq != place.seq {

@@ -91,7 +91,8 @@ impl Jobs {
 
     /// Starts the jobs at the end of the open.
     pub fn start(self: &Arc<Self>, writer: &Arc<Writer>) {
-        let _ = self.context.writer.set(Arc::downgrade(writer));
+        let is_first = self.context.writer.set(Arc::downgrade(writer)).is_ok();
+        base::invariant!(is_first, "the jobs of a database get a second write path");
         self.purge.start();
         let runner: Arc<dyn JobRunner> = self.clone();
         let runner: Weak<dyn JobRunner> = Arc::downgrade(&runner);

@@ -229,6 +229,7 @@ impl Resumer for Resumes {
             return;
         }
         state.resume.scheduled = true;
+        base::invariant!(state.resume.tries >= 0, "{} attempts to resume were made", state.resume.tries);
         state.resume.tries += 1;
         drop(state);
         // The disk may get space directly after a try. With half of the interval, the next try and its

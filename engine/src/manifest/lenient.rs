@@ -81,5 +81,10 @@ pub fn recover_leniently(env: &Env, path: &Path, number: FileNumber) -> Result<L
     }));
     faults.sort_by_key(|f| f.offset);
     mark_end(&mut faults, last_end);
+    base::invariant!(
+        faults.is_sorted_by(|a, b| a.offset <= b.offset),
+        "{} faults of a MANIFEST are not in the order of their offsets",
+        faults.len()
+    );
     Ok(Lenient { recovered: state.into_lenient(), faults, deleted, dropped, last_end, lost_end: false })
 }

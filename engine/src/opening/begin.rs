@@ -38,6 +38,11 @@ impl Opening {
     ) -> Result<Opened> {
         let Shared { tools, families, tables, release_notifier } = &shared;
         let o = &self.options;
+        base::invariant!(
+            !self.read_only && self.lock.is_some(),
+            "an open without the LOCK of {} begins to write",
+            self.paths.db.display()
+        );
         let obsolete = Arc::new(Obsolete::new(release_notifier.clone()));
         let reused = self.reuse_manifest(&recovered);
         let reuses = reused.is_some();
@@ -84,6 +89,12 @@ impl Opening {
             sections.iter_mut().for_each(|section| section.wal = sections_wal);
         }
         wals.roll(wal, None, wal_preallocate(o, families))?;
+        base::invariant!(
+            wals.active_number() == wal,
+            "WAL {} was begun, and the active WAL is {}",
+            wal.0,
+            wals.active_number().0
+        );
         if replayed.stopped_at.is_some() {
             // With this record, the next recovery finds the expected sequence number and continues after the hole.
             let mut record = Vec::new();

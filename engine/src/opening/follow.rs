@@ -67,6 +67,10 @@ impl ReadUpTo {
     /// Returns a copy with these WALs: number and bytes, ascending.
     #[must_use]
     pub fn with_wals(&self, wals: Vec<(u64, u64)>) -> Self {
+        base::invariant!(
+            wals.is_sorted_by(|a, b| a.0 < b.0),
+            "the WALs of a reader are not in the order of their numbers: {wals:?}"
+        );
         ReadUpTo { wals, ..self.clone() }
     }
 

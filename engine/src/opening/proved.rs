@@ -42,6 +42,12 @@ impl Opening {
             Some(tail) => recover_following(&self.env, &self.paths.db, number, claim, tail),
         };
         let mut recovered = recovered.map_err(|error| self.unless_rolled(number, error))?;
+        base::invariant!(
+            recovered.number == number,
+            "MANIFEST {} was recovered, and CURRENT names MANIFEST {}",
+            recovered.number.0,
+            number.0
+        );
         if let Err(error) = self.nothing_followed(&recovered) {
             let overtaken = self.is_overtaken(&recovered);
             return Err(if overtaken {

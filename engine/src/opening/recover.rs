@@ -87,6 +87,12 @@ impl Opening {
 
     fn recover_all(&mut self) -> Result<Opened> {
         // Remove the descriptors that an earlier attempt added.
+        base::invariant!(
+            self.named <= self.descriptors.len(),
+            "the caller named {} column families, and {} are left",
+            self.named,
+            self.descriptors.len()
+        );
         self.descriptors.truncate(self.named);
         let db_id = self.identity()?;
         let Found { mut recovered, proof, lost } = self.read_manifest(&db_id)?;

@@ -97,6 +97,12 @@ impl<'a> Durable<'a> {
         offset: u64,
         marks: &[Mark],
     ) -> Result<()> {
+        base::invariant!(
+            progress.claim.is_none_or(|claim| claim.number == wal.0),
+            "WAL {} is compared with the claim {:?} of another WAL",
+            wal.0,
+            progress.claim
+        );
         if let Some(claim) = progress.claim {
             progress.met |= if reader.whole_end() == claim.bytes {
                 claim.digest.is_none_or(|d| d == reader.digest())

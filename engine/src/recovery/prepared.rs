@@ -79,6 +79,12 @@ impl Sections {
         families: &FamilySet,
         source: Source<'_>,
     ) -> Result<Outcome> {
+        base::invariant!(
+            source.wal == Some(wal.0),
+            "a section of WAL {} is replayed as a part of WAL {:?}",
+            wal.0,
+            source.wal
+        );
         let seq = batch.sequence();
         let mut outcome = Outcome { next_counted: seq, ..Outcome::default() };
         outcome.applied.next_seq = seq;

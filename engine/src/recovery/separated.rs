@@ -70,6 +70,12 @@ impl Sections {
         source: Source<'_>,
     ) -> Result<Outcome> {
         let source = Source { numbering: Numbering::PerBatch, ..source };
+        base::invariant!(
+            source.wal == Some(context.wal.0),
+            "a section of WAL {} is replayed as a part of WAL {:?}",
+            context.wal.0,
+            source.wal
+        );
         let separated =
             apply::separate(&batch.bytes()[format::batch::HEADER_LEN..], context.families)?.records;
         let mut outcome = Outcome::default();
@@ -141,6 +147,12 @@ impl Sections {
             .waiting
             .entry(name.to_vec())
             .or_insert_with(|| Section { wal: context.wal, ..Section::new(name) });
+        base::invariant!(
+            section.wal <= context.wal,
+            "a section of WAL {} has an older part in WAL {}",
+            section.wal.0,
+            context.wal.0
+        );
         section.parts.push(SectionPart { first, last, records, kind: begun.kind });
         let (snapshots, sequence) = (&context.tools.snapshots, &context.tools.sequence);
         Snapshots::add_undecided(snapshots, sequence, first, last, &section.decision);
@@ -214,5 +226,10 @@ fn without_placeholders(records: &[u8]) -> Result<Vec<u8>> {
 pub fn encoded_parts(sections: &[Section]) -> Vec<(SequenceNumber, Vec<u8>)> {
     let mut parts: Vec<_> = sections.iter().flat_map(Section::encoded_parts).collect();
     parts.sort_by_key(|(first, _)| *first);
+    base::invariant!(
+        parts.is_sorted_by(|a, b| a.0 < b.0),
+        "two of {} parts of transactions begin at the same sequence number",
+        parts.len()
+    );
     parts
 }

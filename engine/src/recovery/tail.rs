@@ -93,6 +93,12 @@ impl Tail {
             if let Ended::Unknown = self.read_on(families, &mut visible)? {
                 return Ok(None);
             }
+            base::invariant!(
+                next > self.wal,
+                "the read of WAL {} continues in the older WAL {}",
+                self.wal.0,
+                next.0
+            );
             let file = tools.env.fs.open_random(&tools.paths.wal(next), &ReadHints::default())?;
             (self.wal, self.reader) = (next, Reader::new(FileSource(file), durable::options(next)));
         }
@@ -128,6 +134,12 @@ impl Tail {
             }
         }
         let is_unknown = self.reader.is_recycled() || self.reader.hole().is_some();
+        base::invariant!(
+            self.read.get(&self.wal.0).is_none_or(|(bytes, _)| *bytes <= self.reader.whole_end()),
+            "the end of WAL {} falls to {}",
+            self.wal.0,
+            self.reader.whole_end()
+        );
         self.read.insert(self.wal.0, (self.reader.whole_end(), self.reader.digest()));
         Ok(if is_unknown { Ended::Unknown } else { Ended::Here })
     }

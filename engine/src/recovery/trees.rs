@@ -67,6 +67,13 @@ pub fn build_families(
             None => missing.push(index),
         }
     }
+    base::invariant!(
+        families.len() + missing.len() == requested.len(),
+        "{} column families are asked for, {} exist and {} are missing",
+        requested.len(),
+        families.len(),
+        missing.len()
+    );
     Ok((families, missing))
 }
 

@@ -145,6 +145,17 @@ impl<'a> Replay<'a> {
             self.replay_wal(*wal, &path, &wals[i + 1..])
                 .map_err(|e| e.doing("replaying a WAL").file(&path))?;
         }
+        base::invariant!(
+            self.done.extents.len() == wals.len(),
+            "{} WALs were replayed, and {} of them have an extent",
+            wals.len(),
+            self.done.extents.len()
+        );
+        base::invariant!(
+            !self.dropping || (self.done.damaged && self.done.stopped_at.is_some()),
+            "replay drops records without a finding, and stopped at {:?}",
+            self.done.stopped_at
+        );
         self.durable.finish()?;
         if self.dropping {
             self.check_consistency()?;
@@ -153,6 +164,12 @@ impl<'a> Replay<'a> {
             self.done.last_seq = next.max(self.next_counted.unwrap_or(0)) - 1;
         }
         self.done.prepared = self.sections.into_waiting();
+        base::invariant!(
+            self.done.proved.len() <= self.done.extents.len(),
+            "{} WALs were replayed, and {} of them are proved",
+            self.done.extents.len(),
+            self.done.proved.len()
+        );
         if self.done.damaged || !self.done.prepared.is_empty() {
             self.done.tail = None;
         }
@@ -650,6 +667,11 @@ impl<'a> Replay<'a> {
     /// Flushes full memtables to SST files, so that replay stays within its memory limit. With `all`,
     /// flushes every memtable that has entries.
     fn flush_full(&mut self, all: bool) -> Result<()> {
+        base::invariant!(
+            self.settings.may_flush,
+            "a read-only replay of {} records writes SST files",
+            self.done.records
+        );
         for family in self.families.all() {
             family.trim_history(false);
             let full = {

@@ -413,6 +413,13 @@ impl<'a> Facts<'a> {
         if salvaged.losses.iter().any(|loss| loss.part == Part::Data || loss.part.holds_data()) {
             proofs.damaged(self.family.id);
         }
+        base::invariant!(
+            self.record.smallest.is_empty() || self.record.smallest_seqno <= self.record.largest_seqno,
+            "the entries of SST file {} have the sequence numbers {} to {}",
+            self.record.number,
+            self.record.smallest_seqno,
+            self.record.largest_seqno
+        );
         (!self.record.smallest.is_empty()).then_some(self.record)
     }
 }

@@ -197,6 +197,12 @@ impl<'a> Repair<'a> {
             salvaged.num_rows,
             salvaged.tombstones.len()
         ));
+        base::invariant!(
+            table.record.number < new.meta.number.0,
+            "SST file {} is rewritten as the older file {}",
+            table.record.number,
+            new.meta.number.0
+        );
         self.set_aside(table.path.clone());
         table.record = rewritten(&table.record, &new);
         table.path = settings.parts.table_path(new.meta.number, 0);
@@ -323,6 +329,12 @@ impl<'a> Repair<'a> {
         };
         let mut manifest = Manifest::new(self.env.clone(), settings, self.survey.number);
         manifest.roll(number, &records, &[])?;
+        base::invariant!(
+            manifest.number() == number,
+            "MANIFEST {} is written, and CURRENT names MANIFEST {}",
+            number.0,
+            manifest.number().0
+        );
         manifest.close()?;
         self.actions.push(format!("MANIFEST-{:06} is written and CURRENT names it", number.0));
         for name in self.env.fs.list(&self.scope.paths.db)? {

@@ -56,6 +56,17 @@ pub(super) fn look(scope: &Scope) -> Result<Survey> {
         );
         return Err(Error::corruption(what).file(&scope.paths.db));
     }
+    base::invariant!(
+        survey.tables.iter().all(|table| table.record.number < survey.next_number)
+            && survey.wals.iter().all(|wal| wal.number.0 < survey.next_number),
+        "a file of the database has the number {} or a larger one, and new files begin there",
+        survey.next_number
+    );
+    base::invariant!(
+        survey.tables.iter().all(|table| table.record.largest_seqno <= survey.last_seq),
+        "an SST file has a newer entry than the sequence number {}",
+        survey.last_seq
+    );
     Ok(survey)
 }
 

@@ -38,6 +38,11 @@ struct Missing {
 
 impl Missing {
     fn record(&mut self, seq: SequenceNumber, count: u32, offset: u64, end: u64) {
+        base::invariant!(
+            offset < end && self.due.is_none_or(|(before, _)| before <= offset),
+            "a batch from {offset} to {end} follows a batch that ends at {:?}",
+            self.due
+        );
         if let Some((from, due)) = self.due
             && due < seq
         {

@@ -31,6 +31,7 @@ impl EventCount {
     pub fn wait_past(&self, seen: u64) {
         const AGAIN: Duration = Duration::from_millis(10);
         let mut count = self.count.lock();
+        base::invariant!(seen <= *count, "a thread has seen {seen} events, and {} were counted", *count);
         if *count == seen {
             self.moved.wait_for(&mut count, AGAIN);
         }

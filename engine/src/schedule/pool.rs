@@ -160,6 +160,7 @@ impl RunningJob {
 
 impl Drop for RunningJob {
     fn drop(&mut self) {
-        let _ = RUNNING.try_with(|running| running.borrow_mut().pop());
+        let ended = RUNNING.try_with(|running| running.borrow_mut().pop());
+        base::invariant!(!matches!(ended, Ok(None)), "a job ends on a thread that runs no job");
     }
 }

@@ -121,6 +121,29 @@ impl Queues {
             manual.flags.len()
         );
         base::invariant!(
+            compaction.flags.len() <= compaction.running,
+            "{} compactions run, and {} can be canceled",
+            compaction.running,
+            compaction.flags.len()
+        );
+        base::invariant!(
+            flush.jobs.len() <= flush.running,
+            "{} flushes run, and {} have a job",
+            flush.running,
+            flush.jobs.len()
+        );
+        base::invariant!(
+            flush.jobs.last_key_value().is_none_or(|(order, _)| *order <= flush.jobs_begun),
+            "{} flush jobs began, and one of them has the order {:?}",
+            flush.jobs_begun,
+            flush.jobs.last_key_value()
+        );
+        base::invariant!(
+            flush.queue.iter().filter(|request| request.atomic).count() <= 1,
+            "{} flushes are queued, and several of them flush all column families",
+            flush.queue.len()
+        );
+        base::invariant!(
             compaction.flags.is_sorted_by(|a, b| a.0 < b.0),
             "the job numbers of automatic compactions do not ascend"
         );

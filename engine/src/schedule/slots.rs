@@ -164,7 +164,12 @@ impl Schedule {
     /// Takes the oldest flush request that may run.
     pub fn take_flush(&self, state: &mut Queues) -> Option<FlushRequest> {
         let at = state.flush.queue.iter().position(|request| self.may_flush(request))?;
-        state.flush.queue.remove(at)
+        let request = state.flush.queue.remove(at);
+        base::invariant!(
+            request.as_ref().is_some_and(|request| !request.families.is_empty()),
+            "flush {at} of the queue has no column family"
+        );
+        request
     }
 
     /// Takes the column family whose compaction has been queued for the longest time and may run. The returned task

@@ -52,15 +52,19 @@ impl InternalIterator for BucketsIter {
         self.entered().seek_total_for_prev(target);
     }
     fn next(&mut self) {
+        base::invariant!(!self.at_no_bucket, "an iterator that is at no bucket moves forward");
         self.entries.next();
     }
     fn prev(&mut self) {
+        base::invariant!(!self.at_no_bucket, "an iterator that is at no bucket moves backward");
         self.entries.prev();
     }
     fn key(&self) -> &[u8] {
+        base::invariant!(!self.at_no_bucket, "the key of an iterator that is at no bucket is read");
         self.entries.key()
     }
     fn value(&self) -> &[u8] {
+        base::invariant!(!self.at_no_bucket, "the value of an iterator that is at no bucket is read");
         self.entries.value()
     }
     fn status(&self) -> Result<()> {

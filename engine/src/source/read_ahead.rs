@@ -63,6 +63,12 @@ impl BlobsAhead {
             return reader.get(user_key, blob, access).map(Pinned::from_vec);
         }
         let bytes = reader.read_ahead(start, self.readahead_bytes, limits.as_deref())?;
+        base::invariant!(
+            bytes.len() <= self.readahead_bytes,
+            "{} bytes are read ahead, and at most {} were asked for",
+            bytes.len(),
+            self.readahead_bytes
+        );
         let found = reader.get_from(user_key, blob, (start, &bytes), access);
         self.ahead.insert(number, (start, bytes));
         match found {

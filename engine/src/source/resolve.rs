@@ -60,6 +60,12 @@ pub fn default_column(entity: Pinned) -> Result<Pinned> {
             return Err(unresolved_blob());
         }
         // The default column is a part of the entity, so the difference of the addresses is its offset.
+        base::invariant!(
+            value.is_empty() || bytes.as_ptr_range().contains(&value.as_ptr()),
+            "a column of {} bytes is outside of its entity of {} bytes",
+            value.len(),
+            bytes.len()
+        );
         let start = (value.as_ptr() as usize).saturating_sub(bytes.as_ptr() as usize);
         if value.is_empty() { 0..0 } else { start..start + value.len() }
     };
@@ -136,6 +142,7 @@ pub fn merge(
             "merge_operator is not properly initialized: the key has merge operands and the column family has no operator",
         ));
     };
+    base::invariant!(!operands.is_empty(), "a key of {} bytes is merged without an operand", user_key.len());
     let mut slices = emptied(std::mem::take(&mut scratch.slices));
     slices.extend(operands.iter().map(|o| &**o));
     let columns;

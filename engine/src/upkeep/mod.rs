@@ -127,6 +127,7 @@ impl Upkeep {
             plan.number.fetch_add(1, Ordering::AcqRel);
         }
         let Some(period_us) = (task.period_us)(self) else { return };
+        base::invariant!(period_us > 0, "task {index} of the upkeep runs again after 0 microseconds");
         if plan.planned.swap(true, Ordering::AcqRel) && !restarts {
             return;
         }

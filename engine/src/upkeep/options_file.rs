@@ -33,11 +33,22 @@ const BURST_END_US: u64 = 1_000_000;
 /// Errors of the file system. An error if the written file does not read back with the same options.
 pub fn write_options_file(tools: &JobTools, families: &FamilySet) -> Result<()> {
     let numbers = (tools.numbers.take(), tools.numbers.take());
+    base::invariant!(
+        numbers.0 < numbers.1,
+        "OPTIONS file {} is renamed to the older number {}",
+        numbers.0.0,
+        numbers.1.0
+    );
     // Reset before the list is read. A change between the reset and the read makes one extra write, and is never
     // lost.
     let unwritten = tools.families_unwritten.swap(0, Ordering::AcqRel);
     let mut all: Vec<_> = families.all().iter().map(|f| (f.name().to_string(), f.options())).collect();
     all.sort_by_key(|(name, _)| name != "default");
+    base::invariant!(
+        all.first().is_some_and(|(name, _)| name == "default"),
+        "an OPTIONS file of {} column families does not begin with the default column family",
+        all.len()
+    );
     let named = all.iter().map(|(name, options)| (name.as_str(), &**options));
     match file::persist(&tools.env, &tools.paths.db, numbers, &tools.options.load(), named) {
         Ok(written) => {

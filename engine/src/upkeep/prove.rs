@@ -73,6 +73,12 @@ impl Upkeep {
         let min_wal = self.context.committer.min_wal_to_keep();
         let mut wals = self.context.wals.durable();
         wals.retain(|wal| wal.number >= min_wal);
+        base::invariant!(
+            wals.last().is_none_or(|wal| wal.number <= self.context.wals.active_number().0),
+            "a proof names WAL {:?}, and the active WAL is {}",
+            wals.last(),
+            self.context.wals.active_number().0
+        );
         let Some(manifest) = self.context.committer.settle_manifest()? else { return Ok(()) };
         let proof = Proof {
             db_id: self.context.tools.db_id.clone(),

@@ -36,6 +36,10 @@ pub(super) enum ClosedState {
 impl ClosedState {
     /// Takes the file of an unsynced WAL, and sets the next state. Other states do not change.
     pub fn take_file(&mut self, next: ClosedState) -> Option<Box<dyn Append>> {
+        base::invariant!(
+            !matches!(next, ClosedState::Unsynced(_)),
+            "a WAL that is {self:?} becomes {next:?} without its file"
+        );
         if !matches!(self, ClosedState::Unsynced(_)) {
             return None;
         }
@@ -73,6 +77,13 @@ impl Closed {
     /// Takes the file of an unsynced WAL for a sync.
     pub fn begin_sync(&mut self) -> Option<Unsynced> {
         let file = self.state.take_file(ClosedState::InSync)?;
+        base::invariant!(
+            self.whole.bytes == self.size,
+            "WAL {} has {} bytes, and {} bytes of records",
+            self.number.0,
+            self.size,
+            self.whole.bytes
+        );
         Some(Unsynced { number: self.number, size: self.size, written_over: self.written_over, file })
     }
 

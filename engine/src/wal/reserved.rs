@@ -33,6 +33,11 @@ impl Reserved {
         if self.piece_bytes > 0 && size >= self.end {
             let _ = file.preallocate(size, self.piece_bytes);
             self.end = size.saturating_add(self.piece_bytes);
+            base::invariant!(
+                size < self.end,
+                "space is reserved up to {} in a WAL of {size} bytes",
+                self.end
+            );
         }
         true
     }

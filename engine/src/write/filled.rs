@@ -106,6 +106,11 @@ impl<'w> Filler<'w> {
         options: &WriteOptions,
         hook: &dyn WriteHook,
     ) -> Result<()> {
+        base::invariant!(
+            hook.filled().is_some_and(|own| std::ptr::eq(own, filled)),
+            "the hook of a write does not have the {} filled entries of the write",
+            filled.seqs
+        );
         if options.disableWAL {
             // `write_as` marks only the column families of `logged`.
             filled.own.lock().iter().for_each(|(family, _)| family.note_unlogged());
@@ -125,6 +130,11 @@ impl<'w> Filler<'w> {
     /// # Errors
     /// An error of the memtables. The write is then in the WAL, and a memtable lacks entries.
     pub(super) fn install(self, filled: &FilledMemtables<'_>, last: SequenceNumber) -> Result<()> {
+        base::invariant!(
+            u64::from(filled.seqs) <= last,
+            "{} filled entries end at the sequence number {last}",
+            filled.seqs
+        );
         let offset = last - u64::from(filled.seqs);
         if let Err(error) = self.writer.roll_wal() {
             self.writer.events.warn(format_args!("a large write goes to the active memtables: {error}"));
@@ -136,9 +146,18 @@ impl<'w> Filler<'w> {
             return Ok(());
         }
         let visible = self.writer.sequence.visible();
+        base::invariant!(
+            visible <= offset,
+            "filled entries follow the sequence number {offset}, and readers see {visible} already"
+        );
         let kept = Snapshots::keep(filled.snapshots, &self.writer.sequence, visible);
         *filled.kept.lock() = Some(kept);
         let mut own = std::mem::take(&mut *filled.own.lock());
+        base::invariant!(
+            own.iter().all(|(_, mem)| !mem.is_empty()),
+            "one of {} filled memtables is empty",
+            own.len()
+        );
         for (family, mem) in &mut own {
             // Only the leader switches memtables, so no other thread takes this id. A scan can still add a derived range
             // tombstone to an active memtable without entries: `State::seal_with` decides by the id.

@@ -222,6 +222,12 @@ impl Writer {
     ) -> Result<()> {
         let _step = Step::begin(Cause::MemtableSwitch);
         self.publisher.wait_for(leader_state.ticket);
+        base::invariant!(
+            self.sequence.visible() <= leader_state.last_seq,
+            "memtables end at the sequence number {}, and readers see {} already",
+            leader_state.last_seq,
+            self.sequence.visible()
+        );
         if victims.iter().any(|f| !f.pin().mem.is_empty()) {
             self.roll_wal()?;
         }
@@ -255,6 +261,11 @@ impl Writer {
             let own = own_of(&self.buffers, family, &mut own);
             self.switch_one(last_seq, family, own, wal, group);
         }
+        base::invariant!(
+            own.is_empty(),
+            "{} filled memtables belong to no column family that is switched",
+            own.len()
+        );
         if let Some(group) = group {
             self.families.group_sealed(group);
         }

@@ -135,9 +135,19 @@ impl Controller {
     }
 
     fn sum_up(&self, inner: &mut Inner) {
+        base::invariant!(
+            inner
+                .hopeless
+                .keys()
+                .all(|id| inner.families.get(id).is_some_and(|decision| decision.stall == Stall::Stopped)),
+            "writers wait in vain for column families {:?}, and one of them is not stopped",
+            inner.hopeless.keys()
+        );
         let stopped = inner.locks > 0 || inner.held().any(|(_, d)| d.stall == Stall::Stopped);
         let delayed = inner.held().filter_map(|(_, d)| {
-            if let Stall::Delayed { rate } = d.stall { Some(rate.max(1)) } else { None }
+            let Stall::Delayed { rate } = d.stall else { return None };
+            base::invariant!(rate > 0, "delayed writers may write {rate} bytes a second");
+            Some(rate.max(1))
         });
         inner.rate = delayed.min().unwrap_or(0);
         let state = if stopped {
