@@ -161,7 +161,8 @@ impl<'a> Replay<'a> {
             self.check_consistency()?;
         }
         if let Some(next) = self.next_seq {
-            self.done.last_seq = next.max(self.next_counted.unwrap_or(0)) - 1;
+            // A WAL of damaged bytes may hold only a batch of sequence number 0 without entries.
+            self.done.last_seq = next.max(self.next_counted.unwrap_or(0)).saturating_sub(1);
         }
         self.done.prepared = self.sections.into_waiting();
         base::invariant!(
