@@ -125,8 +125,8 @@ impl Db {
             pressure::Cause::None => ("the call unlock_wal".to_string(), ""),
         };
         let jobs = match reason.trigger {
-            pressure::Cause::L0FileCountLimit => self.running_jobs(reason.family, |level| level == 0),
-            pressure::Cause::PendingCompactionBytes => self.running_jobs(reason.family, |_| true),
+            pressure::Cause::L0FileCountLimit => running_jobs(self, reason.family, |level| level == 0),
+            pressure::Cause::PendingCompactionBytes => running_jobs(self, reason.family, |_| true),
             _ => String::new(),
         };
         let ended_by = ended_by + &jobs;
@@ -136,19 +136,17 @@ impl Db {
     }
 }
 
-impl Db {
-    /// Returns the running compactions that can end a stall, as the end of a sentence: those of the column family, or of all column
-    /// families, whose first input level `is_wanted`.
-    fn running_jobs(&self, family: Option<base::FamilyId>, is_wanted: impl Fn(usize) -> bool) -> String {
-        let families = self.families().into_iter().map(|family| family.id());
-        let wanted = families.filter(|id| family.is_none_or(|family| family == *id));
-        let running = wanted.flat_map(|id| engine::db::running_compactions(self.engine(), id));
-        let jobs: Vec<String> = running
-            .filter(|(_, job)| is_wanted(job.start_level))
-            .map(|(number, job)| format!("job {number} (level {} to {})", job.start_level, job.output_level))
-            .collect();
-        if jobs.is_empty() { String::new() } else { format!("; running now: {}", jobs.join(", ")) }
-    }
+/// Returns the running compactions that can end a stall, as the end of a sentence: those of the column family, or of all column
+/// families, whose first input level `is_wanted`.
+fn running_jobs(db: &Db, family: Option<base::FamilyId>, is_wanted: impl Fn(usize) -> bool) -> String {
+    let families = db.families().into_iter().map(|family| family.id());
+    let wanted = families.filter(|id| family.is_none_or(|family| family == *id));
+    let running = wanted.flat_map(|id| engine::db::running_compactions(db.engine(), id));
+    let jobs: Vec<String> = running
+        .filter(|(_, job)| is_wanted(job.start_level))
+        .map(|(number, job)| format!("job {number} (level {} to {})", job.start_level, job.output_level))
+        .collect();
+    if jobs.is_empty() { String::new() } else { format!("; running now: {}", jobs.join(", ")) }
 }
 
 fn of_kind(operation: OperationKind, median: Option<u64>, sum: &OperationSum) -> SlowKind {
