@@ -61,7 +61,7 @@ impl Shared {
         self.alive.fetch_add(1, Ordering::SeqCst);
         let value = Value { number: n, alive: self.alive };
         let (_, hash) = key(n).hash();
-        let entry =
+        let (entry, _) =
             self.shard().insert(&key(n), hash, value, 100, (Priority::Bottom, Role::Misc), true).unwrap();
         // SAFETY: the shard passes its reference on.
         unsafe { Handle::new(entry) }
