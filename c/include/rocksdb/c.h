@@ -3662,6 +3662,7 @@ extern ROCKSDB_LIBRARY_API void rocksdb_optimistictransactiondb_close_base_db(ro
 extern ROCKSDB_LIBRARY_API rocksdb_transaction_t* rocksdb_optimistictransaction_begin(rocksdb_optimistictransactiondb_t* otxn_db,
     const rocksdb_writeoptions_t* write_options,
     const rocksdb_optimistictransaction_options_t* otxn_options, rocksdb_transaction_t* old_txn);
+/* Writes a batch. A batch with range deletions is NotSupported, and nothing of it is written. */
 extern ROCKSDB_LIBRARY_API void rocksdb_optimistictransactiondb_write(rocksdb_optimistictransactiondb_t* otxn_db,
     const rocksdb_writeoptions_t* options, rocksdb_writebatch_t* batch, char** errptr);
 /* Closes the database and destroys the handle. */
@@ -3778,8 +3779,7 @@ extern ROCKSDB_LIBRARY_API void rocksdb_transaction_multi_get(rocksdb_transactio
 extern ROCKSDB_LIBRARY_API void rocksdb_transaction_multi_get_for_update(rocksdb_transaction_t* txn,
     const rocksdb_readoptions_t* options, size_t num_keys_list, const char* const* keys_list,
     const size_t* keys_list_sizes, char** values_list, size_t* values_list_sizes, char** errs);
-/* As `rocksdb_transaction_multi_get`, with a column family for each key. Each key is read by itself: without a snapshot, the
-   reads can be at different sequence numbers. */
+/* As `rocksdb_transaction_multi_get`, with a column family for each key. All keys are read at one sequence number. */
 extern ROCKSDB_LIBRARY_API void rocksdb_transaction_multi_get_cf(rocksdb_transaction_t* txn,
     const rocksdb_readoptions_t* options,
     const rocksdb_column_family_handle_t* const* column_families, size_t num_keys_list,

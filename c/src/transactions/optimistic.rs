@@ -133,12 +133,13 @@ c_api! {
         unsafe { txn.replace(old_txn) }
     }
 
+    /// Writes a batch. A batch with range deletions is NotSupported, and nothing of it is written.
     fn rocksdb_optimistictransactiondb_write(
         otxn_db: at rocksdb_optimistictransactiondb_t, options: in rocksdb_writeoptions_t,
         batch: mut rocksdb_writebatch_t, err
     ) {
         let open = otxn_db.base.get()?;
-        open.db.write(batch.batch_for(&open.default)?, options.get()?)
+        otxn_db.db.write_with(batch.batch_for(&open.default)?, options.get()?)
     }
 
     /// Closes the database and destroys the handle.

@@ -339,8 +339,7 @@ c_api! {
         unsafe { places.write(count, read())? };
     }
 
-    /// As `rocksdb_transaction_multi_get`, with a column family for each key. Each key is read by itself: without a snapshot, the
-    /// reads can be at different sequence numbers.
+    /// As `rocksdb_transaction_multi_get`, with a column family for each key. All keys are read at one sequence number.
     fn rocksdb_transaction_multi_get_cf(
         txn: maybe rocksdb_transaction_t, options: inmaybe rocksdb_readoptions_t,
         column_families: raw(*const *const rocksdb_column_family_handle_t), keys_list: keys,
@@ -352,8 +351,8 @@ c_api! {
             let (keys, read) = (keys_list.slices?, options.get()?);
             // SAFETY: the header requires a handle for each key.
             let families = unsafe { families(column_families, count)? };
-            let get = |(family, key): (&Family, &&[u8])| txn.txn.get_in(family, key, read);
-            Ok(families.iter().zip(&keys.0).map(get).collect())
+            let pairs: Vec<_> = families.iter().zip(&keys.0).map(|(family, key)| (family, *key)).collect();
+            Ok(txn.txn.multi_get_families(&pairs, read))
         };
         let places = Places { function: FUNCTION, values: values_list, lens: values_list_sizes, errors: errs };
         // SAFETY: the header requires a place for each key in each array.

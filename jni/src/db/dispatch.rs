@@ -71,6 +71,9 @@ impl DatabaseObject {
         end: &[u8],
         options: &WriteOptions,
     ) -> Result<()> {
+        if let Kind::Optimistic(db) = &self.kind {
+            return db.delete_range(begin, end);
+        }
         self.tracer.change(|batch| batch.delete_range_in(family.id(), begin, end));
         self.db.delete_range(family, begin, end, options)
     }
@@ -98,6 +101,7 @@ impl DatabaseObject {
         self.tracer.batch(batch);
         match &self.kind {
             Kind::Ttl(ttl) => ttl.write_with(batch, options),
+            Kind::Optimistic(db) => db.write_with(batch, options),
             _ => self.db.write(batch, options),
         }
     }
