@@ -292,9 +292,17 @@ thread_local! {
 /// Runs a callback into Java. Natives that the callback calls do not wait for ever for an object.
 pub fn in_callback<R>(call: impl FnOnce() -> R) -> R {
     CALLBACKS.with(|count| count.set(count.get() + 1));
-    let answer = call();
-    CALLBACKS.with(|count| count.set(count.get() - 1));
-    answer
+    let _end = EndOfCallback;
+    call()
+}
+
+/// Its drop counts the callback as ended, also after a panic.
+struct EndOfCallback;
+
+impl Drop for EndOfCallback {
+    fn drop(&mut self) {
+        CALLBACKS.with(|count| count.set(count.get() - 1));
+    }
 }
 
 /// Yields to the threads that use the object. The documentation of the Java classes forbids the concurrent use of most objects.
