@@ -198,6 +198,8 @@ pub fn records(
                 return Ok(out);
             }
         };
+        // A page without a row goes on until it can name a later begin for the next page.
+        let is_late = is_late && (!out.rows.is_empty() || row.offset > from);
         if out.rows.len() >= limit || is_late {
             out.next = Some(row.offset.max(from));
             out.is_cut = is_late;
