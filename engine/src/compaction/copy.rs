@@ -51,11 +51,15 @@ pub(super) fn copy_files(t: &CompactionTools<'_>, job: &Job) -> Result<Compacted
     }
     let outputs: Vec<_> = edit.added.iter().map(|(level, f)| finish::job_file(job, *level, f)).collect();
     let written = edit.added.iter().map(|(_, f)| f.size).sum();
+    let sizes: Vec<u64> = edit.added.iter().map(|(_, f)| f.size).collect();
     let names = edit.added.iter().map(|(_, f)| (f.number, f.path_id)).collect();
     let micros = finish::micros_since(t, start);
     let commit = || t.committer.commit(vec![Change::of_compaction(job.family.clone(), edit)], false);
     // After a failed commit the MANIFEST may name the copies, so the copies stay. The next sweep decides.
     let (committed, report) = finish::without_rewrite(t, job, (&outputs, micros), commit)?;
+    if let Some(manager) = &t.tools.options.load().sst_file_manager {
+        copies.iter().zip(sizes).for_each(|((path, _), size)| manager.on_add(path, size));
+    }
     t.tools.stats.add(Ticker::FifoChangeTemperatureCompactions, 1);
     let numbers = LevelNumbers {
         micros: micros.0,

@@ -127,8 +127,8 @@ pub(super) fn keys_in_files(files: impl Iterator<Item = Option<FileStats>>) -> u
         all += 1;
         if let Some(stats) = stats {
             sampled += 1;
-            kept += stats.num_entries.saturating_sub(stats.num_deletions);
-            deletes += stats.num_deletions;
+            kept = kept.saturating_add(stats.num_entries.saturating_sub(stats.num_deletions));
+            deletes = deletes.saturating_add(stats.num_deletions);
         }
     }
     let keys = kept.saturating_sub(deletes);

@@ -140,12 +140,7 @@ impl<'a> Answer<'a> {
                 }
             }
         }
-        let operands = self.operands.len();
-        let flow = self.version((key, entry.user_key), entry.sequence(), entry.kind(), || entry.value.pin());
-        if self.operands.len() > operands {
-            perf_add(PerfCounter::InternalMergePointLookupCount, 1);
-        }
-        flow
+        self.version((key, entry.user_key), entry.sequence(), entry.kind(), || entry.value.pin())
     }
 
     /// Adds the next older entry. `stored_key` is its user key with the timestamp, as a blob file has it. `pin` is
@@ -176,6 +171,7 @@ impl<'a> Answer<'a> {
     fn other(&mut self, (user_key, stored_key): (&[u8], &[u8]), kind: u8, value: Pinned) -> ControlFlow<()> {
         let base = match ValueType::from_u8(kind) {
             Some(ValueType::Merge) => {
+                perf_add(PerfCounter::InternalMergePointLookupCount, 1);
                 self.operands.push(value);
                 if let Some(operator) = self.operator {
                     match lsm::merge::should_merge(&**operator, &self.operands) {
