@@ -20,7 +20,8 @@
  * 7. Callbacks. The destructor of a state runs once, after the last use. If a callback throws a C++ exception, the call or
  *    the background job that ran the callback fails with Aborted, as at a panic. An exception of a listener, a logger or a
  *    destructor is ignored. If a comparator throws while a write goes into the memtable, the database accepts no more
- *    writes until it is opened again. On processors other than x86-64 and AArch64 an exception ends the process.
+ *    writes until it is opened again. `std::uncaught_exceptions()` may stay one higher in the thread after each such
+ *    exception. On processors other than x86-64 and AArch64 an exception ends the process.
  * 8. Panics. A panic inside the library becomes an error that names the function, and the panic message is on the standard
  *    error stream. A function without `errptr` that fails returns 0 or NULL. If it takes a `rocksdb_t`, the info log of this
  *    database gets a line with the function and the error.

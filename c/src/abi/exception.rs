@@ -1,7 +1,8 @@
 //! Calls of functions of the program that can throw a C++ exception.
 //!
-//! `catch_unwind` catches panics of Rust only: it ends the process at an exception of another language. Here each call of a
-//! function of the program runs below one frame of assembly, which has its own personality function:
+//! `catch_unwind` catches panics of Rust only: it ends the process at an exception of another language. So each call of a
+//! function of the program runs inside a frame of assembly. The frame has its own personality function, which catches the
+//! exception:
 //!
 //! ```text
 //!  callback of the program      throws
@@ -10,6 +11,9 @@
 //!  guarded                      deletes the exception, and panics
 //! ```
 //! The panic then takes the way of each panic: the C function reports an error, or the background job fails.
+//!
+//! `guarded` deletes an exception without `__cxa_begin_catch`, which would lower the count of `std::uncaught_exceptions()`.
+//! So this count may stay one too high in the thread.
 //!
 //! On processors other than x86-64 and AArch64 an exception of a callback ends the process. Facts: the Itanium C++ ABI,
 //! "Exception Handling", level I.
