@@ -63,9 +63,11 @@ impl Db {
         self.engine().updates_since(seq)
     }
 
-    /// Makes all later writes wait until [`Db::unlock_wal`], so that the WAL files do not change. Waits for running
-    /// writes, and writes buffered WAL records to the file. Flushes and compactions continue. Calls are counted: each
-    /// call needs one [`Db::unlock_wal`]. RocksDB: `LockWAL`.
+    /// Makes all later writes wait until [`Db::unlock_wal`], so that no write adds a record to a WAL. Waits for running
+    /// writes, and writes buffered WAL records to the file. Flushes and compactions continue: a flush can begin a new WAL
+    /// and delete old WALs. In RocksDB a flush waits for the unlock. To copy WALs, also call
+    /// [`Db::disable_file_deletions`]. Calls are counted: each call needs one [`Db::unlock_wal`], from any thread.
+    /// RocksDB: `LockWAL`.
     ///
     /// # Errors
     /// Errors of the WAL; then the WAL is not locked.
