@@ -24,7 +24,8 @@ thread_local! {
     static START: Cell<Option<Stopwatch>> = const { Cell::new(None) };
 }
 
-/// Returns the counter of a call. Other questions about a file than its existence and its time count as its size.
+/// Returns the counter of a call. A question about the existence of a file or about its time has its own counter. Each other
+/// question about a file has the counter of the size of a file.
 fn counter_of(call: &Call<'_>) -> Option<PerfCounter> {
     match call.detail {
         Detail::Other => {}

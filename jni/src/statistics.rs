@@ -32,7 +32,7 @@ fn histogram(number: i8) -> Outcome<HistogramKind> {
         .ok_or_else(|| Fault::illegal_argument(format!("{number} is not a HistogramType")))
 }
 
-/// A histogram of new statistics. It has no values, so the library returns it for a histogram that no longer exists.
+/// The library reads this histogram from new, empty statistics, if a program asks for a histogram that no longer exists.
 const EMPTY: HistogramKind = HistogramKind::BytesPerRead;
 
 /// Makes statistics. Ignored histograms are not collected.

@@ -27,7 +27,7 @@ fn padded(key: &[u8], timestamp: usize) -> Vec<u8> {
 #[test]
 fn whole_files_read_as_rocksdb_reads_them() {
     for v in files() {
-        // Each file needs its own cache: every file says that it is file 1 of the same session, so the cache keys are equal.
+        // Each file needs its own cache. All files have the number 1 and the same session id, so their cache keys are equal.
         let cache = BlockCache::new(CacheOptions::hyper_clock(8 << 20)).unwrap();
         let name = v["name"].as_str().unwrap();
         let bytes = hex(&v["bytes"]);

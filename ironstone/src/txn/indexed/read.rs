@@ -1,7 +1,7 @@
 //! Reads of an indexed write batch over the database.
 //!
-//! A read first asks the batch. Keys whose value depends on the database are read from the database in one call, so all of
-//! them belong to one sequence number. Facts: RocksDB `write_batch_with_index.cc`.
+//! A read first asks the batch. The batch alone may not decide the value of a key. One call reads all such keys
+//! from the database, so their values belong to one sequence number. Facts: RocksDB `write_batch_with_index.cc`.
 
 use base::{Error, Pinned, Result};
 use engine::source::WideColumns;
