@@ -29,7 +29,8 @@ const BUFFER_BYTES: std::ops::RangeInclusive<u64> = 4096..=16 << 20;
 ///
 /// # Errors
 /// Errors of the file system. Corruption if the size of the input file is not the size in the MANIFEST, or its checksum is not the
-/// checksum in the MANIFEST. ShutdownInProgress if the database closes, Incomplete if the job is canceled. Then no version has changed, and the copy is deleted.
+/// checksum in the MANIFEST. ShutdownInProgress if the database closes. Incomplete if the job is canceled. After an error before the
+/// commit, no version has changed, and the copies are deleted. After a failed commit the copies stay.
 pub(super) fn copy_files(t: &CompactionTools<'_>, job: &Job) -> Result<Compacted> {
     let start = (t.tools.env.clock.now_nanos(), t.tools.env.clock.cpu_nanos());
     let task = &job.task;
@@ -50,8 +51,8 @@ pub(super) fn copy_files(t: &CompactionTools<'_>, job: &Job) -> Result<Compacted
         copies.push((job.parts.table_path(pending.number, task.output_path_id), pending));
     }
     let outputs: Vec<_> = edit.added.iter().map(|(level, f)| finish::job_file(job, *level, f)).collect();
-    let written = edit.added.iter().map(|(_, f)| f.size).sum();
     let sizes: Vec<u64> = edit.added.iter().map(|(_, f)| f.size).collect();
+    let written = sizes.iter().sum();
     let names = edit.added.iter().map(|(_, f)| (f.number, f.path_id)).collect();
     let micros = finish::micros_since(t, start);
     let commit = || t.committer.commit(vec![Change::of_compaction(job.family.clone(), edit)], false);
