@@ -8,6 +8,7 @@ use base::stats::{
 };
 use base::{Pinned, Result};
 use env::clock::CpuTimer;
+use lsm::file_meta::FileMetaData;
 
 use super::answer::Answer;
 use super::{Answered, Place, Reads};
@@ -226,6 +227,18 @@ impl Reads {
         self.walk_tables(super_version, full, key, seq, options, answer)
     }
 
+    /// Returns true if every entry of the SST file is newer than `timestamp`. RocksDB: `TimestampMayMatch`.
+    fn is_newer(&self, super_version: &SuperVersion, file: &FileMetaData, timestamp: &[u8]) -> bool {
+        let oldest = &file.min_timestamp;
+        if oldest.len() != timestamp.len() || !file.user_defined_timestamps_persisted {
+            return false;
+        }
+        let is_newer = super_version.parts.order.compare_timestamp(timestamp, oldest).is_lt();
+        self.stats.add(Ticker::TimestampFilterTableChecked, 1);
+        self.stats.add(Ticker::TimestampFilterTableFiltered, u64::from(is_newer));
+        is_newer
+    }
+
     fn walk_tables(
         &self,
         super_version: &SuperVersion,
@@ -239,6 +252,7 @@ impl Reads {
             return Ok(Place::Nowhere);
         }
         let ctx = self.ctx(options);
+        let timestamp = options.timestamp.as_deref();
         base::invariant!(seq <= MAX_SEQUENCE, "a read is at the sequence number {seq}");
         let seek_key = SeekKey::new(full, seq);
         let counted = super_version.parts.pick.read_triggered_compaction_threshold > 0.0 && sample::look_up();
@@ -259,6 +273,11 @@ impl Reads {
             {
                 let at = answer.tombstone_seq(seq);
                 answer.cover(covering(fragments, key, at, options.timestamp.as_deref()));
+            }
+            if let Some(timestamp) = timestamp
+                && self.is_newer(super_version, file, timestamp)
+            {
+                continue;
             }
             reader.get(seek_key.bytes(), &ctx, |entry| {
                 // Entries with older timestamps can be newer than the snapshot.

@@ -3,12 +3,14 @@
 use std::sync::Arc;
 
 use base::Kind;
+use base::stats::{Statistics, Ticker};
 use ironstone_engine::batch::WriteBatch;
 use ironstone_engine::components::FamilyDescriptor;
-use ironstone_engine::db::Db;
+use ironstone_engine::db::{Db, OpenRequest};
 use ironstone_engine::family::Family;
 use ironstone_engine::options::{
-    BottommostLevelCompaction, CompactRangeOptions, FamilyOptions, FlushOptions, ReadOptions, WriteOptions,
+    BottommostLevelCompaction, CompactRangeOptions, DbOptions, FamilyOptions, FlushOptions, ReadOptions,
+    WriteOptions,
 };
 
 use crate::basic;
@@ -64,6 +66,36 @@ fn newest(db: &Db, family: &Arc<Family>) -> Vec<(String, u64)> {
     }
     iter.status().unwrap();
     out
+}
+
+#[test]
+fn a_get_skips_files_whose_entries_are_newer_than_its_timestamp() {
+    let env = env::Env::memory(77);
+    let statistics = Arc::new(Statistics::new());
+    let db_options = DbOptions { statistics: Some(statistics.clone()), ..basic::options(&env) };
+    let db = Db::open(OpenRequest::new("/db", db_options, options())).unwrap();
+    let family = db.default_family().unwrap();
+    put(&db, &family, "1", 10, b"value1");
+    put(&db, &family, "3", 20, b"value3");
+    flush(&db, &family);
+    put(&db, &family, "2", 30, b"value2");
+    put(&db, &family, "4", 40, b"value4");
+    flush(&db, &family);
+    let counts = || {
+        [Ticker::TimestampFilterTableChecked, Ticker::TimestampFilterTableFiltered]
+            .map(|t| statistics.ticker(t))
+    };
+    let get = |key: &str, time| db.get(&family, key.as_bytes(), &at(time)).unwrap().map(|v| v.to_vec());
+    assert_eq!((get("3", 1), counts()), (None, [2, 2]));
+    assert_eq!((get("3", 25), counts()), (Some(b"value3".to_vec()), [4, 3]));
+    // A range deletion acts at its own timestamp, also in a file whose keys are newer.
+    let end = 15u64.to_le_bytes();
+    write(&db, |batch| batch.delete_range_at(family.id(), b"1", b"2", &end)).unwrap();
+    put(&db, &family, "1", 50, b"new");
+    flush(&db, &family);
+    assert_eq!(get("1", 12), Some(b"value1".to_vec()));
+    assert_eq!(get("1", 16), None);
+    assert_eq!(get("1", 50), Some(b"new".to_vec()));
 }
 
 fn forced(max_subcompactions: u32) -> CompactRangeOptions {
