@@ -79,6 +79,9 @@ impl ManualCompactions {
     /// Rewrites all SST files of the column family without the entries and range tombstones whose timestamp is newer than
     /// `newest`. RocksDB: `DB::OpenAndTrimHistory`.
     ///
+    /// An automatic compaction keeps the newer entries, and its output files would not be rewritten. So no automatic compaction
+    /// runs during this call.
+    ///
     /// # Errors
     /// InvalidArgument if `newest` does not have the length of a timestamp; errors of the jobs.
     pub fn trim_history(&self, family: &Arc<Family>, newest: &[u8]) -> Result<ManualResult> {
@@ -92,6 +95,7 @@ impl ManualCompactions {
         }
         let options = CompactRangeOptions {
             bottommost_level_compaction: BottommostLevelCompaction::ForceOptimized,
+            exclusive_manual_compaction: true,
             ..CompactRangeOptions::default()
         };
         self.compact(family, None, None, &options, Some(newest))

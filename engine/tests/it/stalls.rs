@@ -148,12 +148,12 @@ fn a_full_disk_stops_writes_not_reads_and_writes_resume_within_a_second_of_space
     }
 }
 
-/// An executor whose threads can be held. It reports a waiting writer, because a waiting writer first asks
-/// to help.
+/// An executor whose threads can be held. It reports a thread that waits for a job, for example a writer, because such a
+/// thread first asks to help.
 #[derive(Debug)]
-struct Gate {
-    threads: Threads,
-    waits: std::sync::mpsc::Sender<()>,
+pub(crate) struct Gate {
+    pub(crate) threads: Threads,
+    pub(crate) waits: std::sync::mpsc::Sender<()>,
 }
 
 impl Executor for Gate {

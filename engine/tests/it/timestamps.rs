@@ -1,12 +1,15 @@
 //! Column families with timestamps: compactions, range deletions, and the rules of calls with and without timestamps.
 
-use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex};
 
 use base::Kind;
 use base::stats::{Statistics, Ticker};
+use env::executor::Threads;
 use ironstone_engine::batch::WriteBatch;
 use ironstone_engine::components::FamilyDescriptor;
 use ironstone_engine::db::{Db, OpenRequest};
+use ironstone_engine::event::{Event, Listener};
 use ironstone_engine::family::Family;
 use ironstone_engine::options::{
     BottommostLevelCompaction, CompactRangeOptions, DbOptions, FamilyOptions, FlushOptions, ReadOptions,
@@ -14,6 +17,7 @@ use ironstone_engine::options::{
 };
 
 use crate::basic;
+use crate::stalls::Gate;
 
 /// Creates a database in memory. Its default column family has 64-bit timestamps, small SST files and no automatic
 /// compactions.
@@ -400,4 +404,52 @@ fn a_flush_does_not_merge_across_a_range_deletion() {
     assert_eq!((get(b"k"), get(b"l")), (None, Some(b"new".to_vec())));
     flush(&db, &family);
     assert_eq!((get(b"k"), get(b"l")), (None, Some(b"new".to_vec())));
+}
+
+/// A listener that holds the first automatic compaction until a thread waits for a job.
+struct HoldsCompaction {
+    begun: Sender<()>,
+    waits: Mutex<Receiver<()>>,
+}
+
+impl Listener for HoldsCompaction {
+    fn on_event(&self, event: &Event) {
+        let Event::CompactionStarted(started) = event else { return };
+        if started.reason == "ManualCompaction" {
+            return;
+        }
+        let waits = self.waits.lock().unwrap();
+        while waits.try_recv().is_ok() {}
+        // Nobody receives the second message.
+        let _ = self.begun.send(());
+        waits.recv().unwrap();
+    }
+}
+
+#[test]
+fn a_trim_beside_an_automatic_compaction_leaves_no_newer_entry() {
+    let mut env = env::Env::memory(78);
+    let (db, family) = open(&env);
+    for time in 1..=24 {
+        put(&db, &family, &format!("{}", time % 3), time, b"value");
+        if time % 4 == 0 {
+            flush(&db, &family);
+        }
+    }
+    drop(family);
+    db.close().unwrap();
+    let (tell, waits) = channel();
+    env.executor = Arc::new(Gate { threads: Threads::new(), waits: tell });
+    let (tell, begun) = channel();
+    let listener = Arc::new(HoldsCompaction { begun: tell, waits: Mutex::new(waits) });
+    let mut automatic = options();
+    automatic.set("disable_auto_compactions", "false").unwrap();
+    let mut request = OpenRequest::new("/db", basic::options(&env), automatic);
+    request.components.listeners.push(listener);
+    let db = Db::open(request).unwrap();
+    begun.recv().unwrap();
+    let family = db.default_family().unwrap();
+    db.trim_history(&family, &11u64.to_le_bytes()).unwrap();
+    let wanted = [("0", 9), ("1", 10), ("2", 11)].map(|(key, time)| (key.to_owned(), time));
+    assert_eq!(newest(&db, &family), wanted);
 }
