@@ -101,8 +101,7 @@ impl<'a> SstFileWriter<'a> {
         V: AsRef<[u8]>,
         S: AsRef<[u8]>,
     {
-        let key = [key.as_ref(), ts.as_ref()].concat();
-        self.with(|file| file.put(&key, value.as_ref()))
+        self.with(|file| file.put_with_ts(key.as_ref(), ts.as_ref(), value.as_ref()))
     }
 
     /// Adds an operand of a key.

@@ -5,7 +5,10 @@ use std::sync::{Arc, Mutex};
 
 use rocksdb::compaction_filter::CompactionFilter;
 use rocksdb::compaction_filter_factory::{CompactionFilterContext, CompactionFilterFactory};
-use rocksdb::{CompactionDecision, DB, ErrorKind, InfoLogger, LogLevel, Options, SliceTransform};
+use rocksdb::{
+    CompactionDecision, DB, ErrorKind, InfoLogger, LogLevel, Options, ReadOptions, SliceTransform,
+    SstFileWriter,
+};
 
 fn open(change: impl FnOnce(&mut Options)) -> (tempfile::TempDir, DB) {
     let dir = tempfile::tempdir().unwrap();
@@ -132,4 +135,44 @@ fn a_logger_gets_the_lines_of_its_level() {
     let lines = lines.lock().unwrap();
     assert!(lines.iter().any(|(_, line)| line.contains("Options.create_if_missing")), "{lines:?}");
     assert!(lines.iter().all(|(level, _)| *level != LogLevel::Debug));
+}
+
+/// Returns the key of a key with a timestamp of one byte.
+fn user_key(key: &[u8]) -> &[u8] {
+    &key[..key.len() - 1]
+}
+
+#[test]
+fn a_file_with_timestamps_is_written_and_ingested() {
+    let ordered = |options: &mut Options| {
+        options.set_comparator_with_ts(
+            "one byte of time",
+            1,
+            // The newest timestamp of a key comes first.
+            Box::new(|a, b| user_key(a).cmp(user_key(b)).then_with(|| b.last().cmp(&a.last()))),
+            Box::new(|a, b| a.cmp(b)),
+            Box::new(|a, a_has_time, b, b_has_time| {
+                let bare =
+                    |key: &'_ [u8], has_time| if has_time { user_key(key).to_vec() } else { key.to_vec() };
+                bare(a, a_has_time).cmp(&bare(b, b_has_time))
+            }),
+        );
+    };
+    let (dir, db) = open(ordered);
+    let file = dir.path().join("external.sst");
+    let mut options = Options::default();
+    ordered(&mut options);
+    let mut writer = SstFileWriter::create(&options);
+    writer.open(&file).unwrap();
+    writer.put_with_ts(b"a", [1], b"1").unwrap();
+    writer.delete_with_ts(b"b", [2]).unwrap();
+    assert_eq!(writer.put(b"c", b"1").unwrap_err().kind(), ErrorKind::InvalidArgument);
+    assert_eq!(writer.put_with_ts(b"c", [1, 1], b"1").unwrap_err().kind(), ErrorKind::InvalidArgument);
+    writer.finish().unwrap();
+    db.ingest_external_file(vec![&file]).unwrap();
+    let mut at = ReadOptions::default();
+    at.set_timestamp([1]);
+    assert_eq!(db.get_opt(b"a", &at).unwrap().as_deref(), Some(&b"1"[..]));
+    at.set_timestamp([0]);
+    assert_eq!(db.get_opt(b"a", &at).unwrap(), None);
 }
