@@ -25,6 +25,39 @@ pub struct PreparedName<'a> {
     pub wal: FileNumber,
 }
 
+impl PreparedName<'_> {
+    /// Commits a prepared transaction whose batch has records that the prepared section does not have. The record in the WAL
+    /// rolls the section back and has all records of `commit_time` and `batch`, so a crash keeps all of them or none.
+    /// `batch` has the commit timestamp in its keys. Returns the first sequence number.
+    ///
+    /// RocksDB writes the records after the prepare only to the memtables. A crash loses them.
+    ///
+    /// # Errors
+    /// The errors of [`Db::write`]; then the transaction is still prepared.
+    pub fn commit_grown(
+        self,
+        db: &Db,
+        commit_time: &WriteBatch,
+        batch: &WriteBatch,
+        options: &WriteOptions,
+        before_visible: Option<BeforeVisible<'_>>,
+    ) -> Result<SequenceNumber> {
+        let mut whole = WriteBatch::with_capacity(commit_time.data_size() + batch.data_size());
+        whole.marker(Marker::Rollback(self.name));
+        whole.append(commit_time);
+        whole.append(batch);
+        let prepared_sections = db.inner.committer.prepared();
+        let hook =
+            Commit { prepared: prepared_sections, wal: self.wal, parts: Parts::Marked, before_visible };
+        db.write_with_hook(&mut whole, options, &hook)?;
+        if options.disableWAL {
+            // As in `commit_prepared`: a crash brings the section back, and until then no reader needs its WAL.
+            hook.logged(db.inner.wals.active_number(), 0, 0);
+        }
+        Ok(whole.sequence())
+    }
+}
+
 /// Called at a commit, before the writes are visible.
 pub type BeforeVisible<'a> = &'a (dyn Fn(SequenceNumber) -> Result<()> + Send + Sync);
 

@@ -150,6 +150,7 @@ impl TransactionDb {
         {
             let mut body = shared.body.lock();
             body.prepared_in = Some(section.wal);
+            body.prepared_bytes = shared.core.lock().batch.data_size();
             body.name = section.name.clone();
         }
         self.registry.register_recovered(&section.name, pessimistic.owner.id(), shared.clone())?;

@@ -81,6 +81,8 @@ pub(in crate::txn) struct Body {
     pub name: Vec<u8>,
     /// The WAL that holds the prepared section.
     pub prepared_in: Option<FileNumber>,
+    /// The bytes of the batch that the prepared section has. Later writes make the batch larger.
+    pub prepared_bytes: usize,
     /// The entries that are in the memtables before the commit.
     pub sections: Sections,
     /// The sequence number of the commit; 0 before the commit.
@@ -135,6 +137,7 @@ impl Body {
             commit_timestamp: None,
             name: Vec::new(),
             prepared_in: None,
+            prepared_bytes: 0,
             sections: Sections::default(),
             committed_at: 0,
             iterators: Arc::default(),

@@ -102,7 +102,7 @@ impl Transaction {
             TxnDbWritePolicy::WriteCommitted => {
                 let core = self.shared.core.lock();
                 let wal = self.db.engine().prepare(&core.batch, &body.name, &body.write_options);
-                wal.map(|wal| body.prepared_in = Some(wal))
+                wal.map(|wal| (body.prepared_in, body.prepared_bytes) = (Some(wal), core.batch.data_size()))
             }
             _ => self.write_last_section(&mut body, pessimistic),
         };
@@ -257,6 +257,12 @@ impl Transaction {
         }
         let prepared = PreparedName { name: &body.name, wal };
         let hook = stamped.as_ref().map(Created::hook);
+        if batch.data_size() > body.prepared_bytes {
+            let engine = self.db.engine();
+            let seq = prepared.commit_grown(engine, &body.commit_time, &batch, &body.write_options, hook)?;
+            self.adopt(body, stamped);
+            return Ok(seq);
+        }
         let timestamp = timestamp.as_ref().map(|ts| &ts[..]);
         let engine = self.db.engine();
         // RocksDB's batch is one byte larger: it starts with a placeholder.

@@ -6,6 +6,7 @@ use format::batch::Record;
 
 use super::super::indexed::{Indexing, Write, target};
 use super::super::locks::{LockMode, TransactionState};
+use super::super::options::TxnDbWritePolicy;
 use super::super::tracker::Use;
 use super::Transaction;
 use super::body::Body;
@@ -60,7 +61,8 @@ impl Transaction {
     /// ```
     ///
     /// # Errors
-    /// InvalidArgument if the key or value is too large, if the column family was dropped, and after prepare or commit;
+    /// InvalidArgument if the key or value is too large, if the column family was dropped, after commit or rollback, and after prepare with a
+    /// policy other than write-committed;
     /// Aborted with `MemoryLimit` if the batch would exceed `max_write_batch_size`. In a pessimistic transaction also:
     /// TimedOut with `LockTimeout` or Busy with `Deadlock` if another transaction has the lock, Aborted with `LockLimit`,
     /// and Busy if the key was changed after the snapshot.
@@ -337,7 +339,7 @@ impl Transaction {
 
     fn write(&self, family: &Family, key: &[u8], write: Write<'_>, tracking: Tracking) -> Result<()> {
         let mut body = self.shared.body.lock();
-        check_takes_writes(self.state())?;
+        check_takes_writes(self)?;
         self.write_large_batch(&mut body)?;
         let operation = Operation { family, key, by: Use::Write, mode: LockMode::Exclusive, tracking };
         self.track(&mut body, &operation)?;
@@ -433,11 +435,14 @@ impl Transaction {
     }
 }
 
-/// Rejects writes after prepare or commit, because such writes would be lost.
-fn check_takes_writes(state: TransactionState) -> Result<()> {
-    use TransactionState::*;
-    match state {
+/// Refuses writes that no commit would write: after the end of the transaction, and after prepare if the policy writes the
+/// batch at prepare. RocksDB takes such writes and loses them.
+fn check_takes_writes(transaction: &Transaction) -> Result<()> {
+    use TransactionState::{LocksStolen, Prepared, Started};
+    let policy = transaction.shared.pessimistic().map(|pessimistic| pessimistic.settings.policy);
+    match transaction.state() {
         Started | LocksStolen => Ok(()),
+        Prepared if policy == Some(TxnDbWritePolicy::WriteCommitted) => Ok(()),
         state => Err(Error::invalid_argument(format!("Transaction takes no writes in state {state:?}"))),
     }
 }

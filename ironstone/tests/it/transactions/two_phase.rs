@@ -37,14 +37,49 @@ fn prepared_transaction_is_invisible_until_its_commit() {
     assert_eq!((value(&db, "k"), db.latest_sequence()), (None, before), "a section takes no sequence number");
     assert_eq!(transaction.state(), TransactionState::Prepared);
     assert_eq!(names(&db), ["x"]);
-    assert_eq!(transaction.put(b"k", b"2").unwrap_err().kind(), Kind::InvalidArgument);
     assert_eq!(transaction.prepare().unwrap_err().message(), "Transaction has already been prepared.");
     transaction.commit().unwrap();
     assert_eq!(value(&db, "k").as_deref(), Some("x"));
     assert_eq!(db.latest_sequence(), before + 1);
     assert!(names(&db).is_empty() && db.transaction_by_name(b"x").is_none());
+    assert_eq!(transaction.put(b"k", b"2").unwrap_err().kind(), Kind::InvalidArgument);
     assert_eq!(transaction.commit().unwrap_err().message(), "Transaction has already been committed.");
     assert!(transaction.rollback().is_err());
+}
+
+/// RocksDB takes these writes and writes them only to the memtables: a crash after the commit loses them.
+#[test]
+fn write_after_prepare_survives_with_the_commit() {
+    let scratch = tempfile::tempdir().unwrap();
+    let db = open(scratch.path());
+    db.put(b"deleted", b"0").unwrap();
+    let transaction = prepared(&db, "x", "k");
+    transaction.delete(b"deleted").unwrap();
+    transaction.put(b"k", b"after").unwrap();
+    transaction.with_commit_time_batch(|batch| _ = batch.put(b"at commit", b"1"));
+    // The lock of the key is held, and the value is not visible.
+    assert_eq!((value(&db, "deleted").as_deref(), value(&db, "k")), (Some("0"), None));
+    let before = crash(scratch.path());
+    transaction.commit().unwrap();
+    let after = crash(scratch.path());
+    drop((transaction, db));
+    for path in [scratch.path(), after.path()] {
+        let db = open(path);
+        assert_eq!((value(&db, "deleted"), value(&db, "k").as_deref()), (None, Some("after")));
+        assert_eq!(value(&db, "at commit").as_deref(), Some("1"));
+        assert!(names(&db).is_empty());
+    }
+    // A crash before the commit keeps what was prepared. The recovered transaction takes writes as well.
+    let db = open(before.path());
+    let recovered = db.transaction_by_name(b"x").unwrap();
+    assert_eq!(recovered.get(b"k").unwrap().as_deref(), Some(&b"x"[..]));
+    recovered.put(b"more", b"1").unwrap();
+    recovered.commit().unwrap();
+    drop((recovered, db));
+    let again = crash(before.path());
+    let db = open(again.path());
+    assert_eq!((value(&db, "k").as_deref(), value(&db, "more").as_deref()), (Some("x"), Some("1")));
+    assert_eq!(value(&db, "deleted").as_deref(), Some("0"));
 }
 
 #[test]
