@@ -6,7 +6,7 @@ use std::path::Path;
 const UNSAFE_CRATES: [&str; 8] = ["kernel", "mem", "env", "c", "jni", "rocksdb", "fuzz", "peer"];
 
 /// Crates whose sources are checked.
-pub const CRATES: [&str; 22] = [
+pub const CRATES: [&str; 21] = [
     "kernel",
     "base",
     "format",
@@ -25,7 +25,6 @@ pub const CRATES: [&str; 22] = [
     "jni",
     "testkit",
     "peer",
-    "kvdrv",
     "sim",
     "fuzz",
     "xtask",

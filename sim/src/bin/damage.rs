@@ -33,22 +33,37 @@ struct Sweep {
     deadline: Instant,
 }
 
-fn main() -> ExitCode {
-    let (mut minutes, mut cases, mut threads, mut writing) = (1.0f64, usize::MAX, None, 16usize);
-    let mut arguments = std::env::args().skip(1);
-    while let Some(name) = arguments.next() {
-        let value = arguments.next().and_then(|v| v.parse::<f64>().ok());
-        match (name.as_str(), value) {
-            ("--minutes", Some(n)) => minutes = n,
-            ("--cases", Some(n)) => cases = n as usize,
-            ("--threads", Some(n)) => threads = Some(n as usize),
-            ("--writing", Some(n)) => writing = (n as usize).max(1),
-            _ => {
-                eprintln!("usage: damage [--minutes N] [--cases N] [--threads N] [--writing N]");
-                return ExitCode::from(2);
-            }
+/// The arguments of the command line.
+struct Settings {
+    minutes: f64,
+    cases: usize,
+    threads: Option<usize>,
+    writing: usize,
+}
+
+fn parse(mut arguments: lexopt::Parser) -> Result<Settings, lexopt::Error> {
+    use lexopt::prelude::*;
+    let mut settings = Settings { minutes: 1.0, cases: usize::MAX, threads: None, writing: 16 };
+    while let Some(argument) = arguments.next()? {
+        match argument {
+            Long("minutes") => settings.minutes = arguments.value()?.parse()?,
+            Long("cases") => settings.cases = arguments.value()?.parse()?,
+            Long("threads") => settings.threads = Some(arguments.value()?.parse()?),
+            Long("writing") => settings.writing = arguments.value()?.parse::<usize>()?.max(1),
+            _ => return Err(argument.unexpected()),
         }
     }
+    Ok(settings)
+}
+
+fn main() -> ExitCode {
+    let Settings { minutes, cases, threads, writing } = match parse(lexopt::Parser::from_env()) {
+        Ok(settings) => settings,
+        Err(error) => {
+            eprintln!("{error}\nusage: damage [--minutes N] [--cases N] [--threads N] [--writing N]");
+            return ExitCode::from(2);
+        }
+    };
     let began = Instant::now();
     let fixtures: Vec<_> = Fixture::all()
         .into_iter()

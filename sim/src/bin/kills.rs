@@ -58,9 +58,13 @@ struct Child {
 }
 
 fn main() -> ExitCode {
-    let Some(settings) = parse(std::env::args().skip(1)) else {
-        eprintln!("usage: kills [--seconds S] [--kills N] [--seed N] [--threads N] [--scratch DIR]");
-        return ExitCode::from(2);
+    let settings = match parse(lexopt::Parser::from_env()) {
+        Ok(settings) => settings,
+        Err(error) => {
+            eprintln!("{error}");
+            eprintln!("usage: kills [--seconds S] [--kills N] [--seed N] [--threads N] [--scratch DIR]");
+            return ExitCode::from(2);
+        }
     };
     match &settings.child {
         Some(child) => live(child),
@@ -68,7 +72,8 @@ fn main() -> ExitCode {
     }
 }
 
-fn parse(mut arguments: impl Iterator<Item = String>) -> Option<Settings> {
+fn parse(mut arguments: lexopt::Parser) -> Result<Settings, lexopt::Error> {
+    use lexopt::prelude::*;
     let mut settings = Settings {
         seed: 1,
         seconds: 10,
@@ -77,28 +82,27 @@ fn parse(mut arguments: impl Iterator<Item = String>) -> Option<Settings> {
         scratch: std::env::temp_dir(),
         child: None,
     };
-    while let Some(name) = arguments.next() {
-        let mut next = || arguments.next();
-        match name.as_str() {
-            "--seed" => settings.seed = next()?.parse().ok()?,
-            "--seconds" => settings.seconds = next()?.parse().ok()?,
-            "--kills" => settings.kills = next()?.parse().ok()?,
-            "--threads" => settings.threads = next()?.parse().ok()?,
-            "--scratch" => settings.scratch = next()?.into(),
-            "--child" => {
+    while let Some(argument) = arguments.next()? {
+        match argument {
+            Long("seed") => settings.seed = arguments.value()?.parse()?,
+            Long("seconds") => settings.seconds = arguments.value()?.parse()?,
+            Long("kills") => settings.kills = arguments.value()?.parse()?,
+            Long("threads") => settings.threads = arguments.value()?.parse()?,
+            Long("scratch") => settings.scratch = arguments.value()?.into(),
+            Long("child") => {
                 settings.child = Some(Child {
-                    dir: next()?.into(),
-                    seed: next()?.parse().ok()?,
-                    options: next()?.parse().ok()?,
-                    steps: next()?.parse().ok()?,
-                    at: next()?.parse().ok()?,
-                    how: next()?.parse().ok()?,
+                    dir: arguments.value()?.into(),
+                    seed: arguments.value()?.parse()?,
+                    options: arguments.value()?.parse()?,
+                    steps: arguments.value()?.parse()?,
+                    at: arguments.value()?.parse()?,
+                    how: arguments.value()?.parse()?,
                 });
             }
-            _ => return None,
+            _ => return Err(argument.unexpected()),
         }
     }
-    Some(settings)
+    Ok(settings)
 }
 
 /// Counts the file-system calls that change the disk, and kills its process at the chosen call.

@@ -45,7 +45,8 @@ struct Asked {
     json: Option<String>,
 }
 
-fn asked() -> Option<Asked> {
+fn asked(mut arguments: lexopt::Parser) -> Result<Asked, lexopt::Error> {
+    use lexopt::prelude::*;
     let mut asked = Asked {
         mode: "random",
         state: String::new(),
@@ -58,32 +59,26 @@ fn asked() -> Option<Asked> {
         commit: "unknown".to_string(),
         json: None,
     };
-    let mut arguments = std::env::args().skip(1);
-    while let Some(name) = arguments.next() {
-        match name.as_str() {
-            "--random" => asked.mode = "random",
-            "--crash" => asked.mode = "crash",
-            "--refusals" => asked.mode = "refusals",
-            "--calls" => asked.mode = "calls",
-            "--exhaustive" => asked.mode = "exhaustive",
-            _ => {
-                let value = arguments.next()?;
-                match name.as_str() {
-                    "--state" => (asked.mode, asked.state) = ("state", value),
-                    "--commit" => asked.commit = value,
-                    "--json" => asked.json = Some(value),
-                    "--seed" => asked.seed = value.parse().ok()?,
-                    "--seconds" => asked.seconds = value.parse().ok()?,
-                    "--cycles" => asked.cycles = value.parse().ok()?,
-                    "--threads" => asked.threads = value.parse().ok()?,
-                    "--len" => asked.len = Some(value.parse().ok()?),
-                    "--failures" => asked.failures = value.parse().ok()?,
-                    _ => return None,
-                }
-            }
+    while let Some(argument) = arguments.next()? {
+        match argument {
+            Long("random") => asked.mode = "random",
+            Long("crash") => asked.mode = "crash",
+            Long("refusals") => asked.mode = "refusals",
+            Long("calls") => asked.mode = "calls",
+            Long("exhaustive") => asked.mode = "exhaustive",
+            Long("state") => (asked.mode, asked.state) = ("state", arguments.value()?.string()?),
+            Long("commit") => asked.commit = arguments.value()?.string()?,
+            Long("json") => asked.json = Some(arguments.value()?.string()?),
+            Long("seed") => asked.seed = arguments.value()?.parse()?,
+            Long("seconds") => asked.seconds = arguments.value()?.parse()?,
+            Long("cycles") => asked.cycles = arguments.value()?.parse()?,
+            Long("threads") => asked.threads = arguments.value()?.parse()?,
+            Long("len") => asked.len = Some(arguments.value()?.parse()?),
+            Long("failures") => asked.failures = arguments.value()?.parse()?,
+            _ => return Err(argument.unexpected()),
         }
     }
-    Some(asked)
+    Ok(asked)
 }
 
 impl Asked {
@@ -102,12 +97,15 @@ impl Asked {
 }
 
 fn main() -> ExitCode {
-    let Some(asked) = asked() else {
-        eprintln!(
-            "usage: simulate [--random|--crash|--refusals|--calls|--exhaustive|--state NAME] [--cycles N] [--seconds S] [--threads N] \
-             [--seed N] [--len N] [--failures N] [--commit TEXT] [--json FILE]"
-        );
-        return ExitCode::from(2);
+    let asked = match asked(lexopt::Parser::from_env()) {
+        Ok(asked) => asked,
+        Err(error) => {
+            eprintln!(
+                "{error}\nusage: simulate [--random|--crash|--refusals|--calls|--exhaustive|--state NAME] [--cycles N] [--seconds S] [--threads N] \
+                 [--seed N] [--len N] [--failures N] [--commit TEXT] [--json FILE]"
+            );
+            return ExitCode::from(2);
+        }
     };
     let start = Instant::now();
     let (json, failed) = match asked.mode {

@@ -58,9 +58,12 @@ const USAGE: &str = "usage: differ --peer LIBRARY [--seed N] [--seconds S] [--op
                      [--scratch DIR] [--failures N] [--no-reduce] [--timestamps] [--turns [--rounds N] [--tools DIR]]";
 
 fn main() -> ExitCode {
-    let Some(settings) = parse(std::env::args().skip(1)) else {
-        eprintln!("{USAGE}");
-        return ExitCode::from(2);
+    let settings = match parse(lexopt::Parser::from_env()) {
+        Ok(settings) => settings,
+        Err(error) => {
+            eprintln!("{error}\n{USAGE}");
+            return ExitCode::from(2);
+        }
     };
     match (&settings.turn, settings.worker) {
         (Some(turn), _) => turns::live(&settings, turn),
@@ -70,7 +73,8 @@ fn main() -> ExitCode {
     }
 }
 
-fn parse(mut arguments: impl Iterator<Item = String>) -> Option<Settings> {
+fn parse(mut arguments: lexopt::Parser) -> Result<Settings, lexopt::Error> {
+    use lexopt::prelude::*;
     let mut settings = Settings {
         peer: PathBuf::new(),
         seed: 1,
@@ -88,26 +92,28 @@ fn parse(mut arguments: impl Iterator<Item = String>) -> Option<Settings> {
         tools: None,
         turn: None,
     };
-    while let Some(name) = arguments.next() {
-        let mut next = || arguments.next();
-        match name.as_str() {
-            "--peer" => settings.peer = next()?.into(),
-            "--scratch" => settings.scratch = next()?.into(),
-            "--seed" => settings.seed = next()?.parse().ok()?,
-            "--seconds" => settings.seconds = next()?.parse().ok()?,
-            "--operations" => settings.operations = next()?.parse().ok()?,
-            "--len" => settings.len = next()?.parse().ok()?,
-            "--threads" => settings.threads = next()?.parse().ok()?,
-            "--failures" => settings.failures = next()?.parse().ok()?,
-            "--worker" => settings.worker = Some(next()?.parse().ok()?),
-            "--turns" => settings.turns = true,
-            "--rounds" => settings.rounds = next()?.parse().ok()?,
-            "--tools" => settings.tools = Some(next()?.into()),
-            "--turn" => settings.turn = Some(turns::Turn::parse(&mut arguments)?),
-            "--no-reduce" => settings.reduce = false,
-            "--timestamps" => settings.timestamps = true,
-            _ => return None,
+    while let Some(argument) = arguments.next()? {
+        match argument {
+            Long("peer") => settings.peer = arguments.value()?.into(),
+            Long("scratch") => settings.scratch = arguments.value()?.into(),
+            Long("seed") => settings.seed = arguments.value()?.parse()?,
+            Long("seconds") => settings.seconds = arguments.value()?.parse()?,
+            Long("operations") => settings.operations = arguments.value()?.parse()?,
+            Long("len") => settings.len = arguments.value()?.parse()?,
+            Long("threads") => settings.threads = arguments.value()?.parse()?,
+            Long("failures") => settings.failures = arguments.value()?.parse()?,
+            Long("worker") => settings.worker = Some(arguments.value()?.parse()?),
+            Long("turns") => settings.turns = true,
+            Long("rounds") => settings.rounds = arguments.value()?.parse()?,
+            Long("tools") => settings.tools = Some(arguments.value()?.into()),
+            Long("turn") => settings.turn = Some(turns::Turn::parse(&mut arguments)?),
+            Long("no-reduce") => settings.reduce = false,
+            Long("timestamps") => settings.timestamps = true,
+            _ => return Err(argument.unexpected()),
         }
     }
-    (!settings.peer.as_os_str().is_empty() && settings.threads > 0).then_some(settings)
+    if settings.peer.as_os_str().is_empty() || settings.threads == 0 {
+        return Err("--peer and at least one thread are necessary".into());
+    }
+    Ok(settings)
 }

@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 use ironstone_sim::life::{self, Change, FAMILIES, Step, World};
 use peer::Library;
 use testkit::chance::Chance;
-use testkit::golden::{hex, unhex};
+use testkit::hex::{decode, upper};
 
 use crate::Settings;
 use crate::store::{Compacting, Item, Move, Position, Side, Spec, Store, Told, Writing};
@@ -41,14 +41,14 @@ pub struct Turn {
 impl Turn {
     /// Reads the five arguments in the order of the fields. Returns `None` if an argument is missing or is not
     /// a number.
-    pub fn parse(arguments: &mut impl Iterator<Item = String>) -> Option<Turn> {
-        let mut next = || arguments.next();
-        Some(Turn {
-            ours: next()? == "ours",
-            dir: next()?.into(),
-            seed: next()?.parse().ok()?,
-            options: next()?.parse().ok()?,
-            steps: next()?.parse().ok()?,
+    pub fn parse(arguments: &mut lexopt::Parser) -> Result<Turn, lexopt::Error> {
+        use lexopt::ValueExt;
+        Ok(Turn {
+            ours: arguments.value()? == "ours",
+            dir: arguments.value()?.into(),
+            seed: arguments.value()?.parse()?,
+            options: arguments.value()?.parse()?,
+            steps: arguments.value()?.parse()?,
         })
     }
 }
@@ -114,7 +114,7 @@ pub fn live(settings: &Settings, turn: &Turn) -> ExitCode {
                 if got.as_ref() != Some(&value) {
                     return Err(format!("get {} differs from the scan", key.escape_ascii()));
                 }
-                say(format!("r {at} {} {}", hex(&key), hex(&value)));
+                say(format!("r {at} {} {}", upper(&key), upper(&value)));
                 stands = store.move_iter(0, &Move::Next);
             }
             if let Position::Failed(code) = stands {
@@ -176,7 +176,7 @@ fn run(settings: &Settings, turn: &Turn, kill_after: Option<usize>) -> Result<Fa
             match words[..] {
                 ["r", family, key, value] => {
                     if let Some(model) = family.parse().ok().and_then(|f: usize| fate.found.get_mut(f)) {
-                        model.put(&unhex(key), &unhex(value));
+                        model.put(&decode(key), &decode(value));
                     }
                 }
                 ["O"] => fate.opened = true,

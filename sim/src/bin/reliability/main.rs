@@ -75,9 +75,12 @@ const USAGE: &str = "usage: reliability [--cycles N] [--states N] [--cases N] [-
                      [--seconds S] [--at-once N] [--peer DIR | --without-peer] [--scratch DIR] [--commit TEXT] [--json FILE]";
 
 fn main() -> ExitCode {
-    let Some(settings) = parse(std::env::args().skip(1)) else {
-        eprintln!("{USAGE}");
-        return ExitCode::from(2);
+    let settings = match parse(lexopt::Parser::from_env()) {
+        Ok(settings) => settings,
+        Err(error) => {
+            eprintln!("{error}\n{USAGE}");
+            return ExitCode::from(2);
+        }
     };
     let start = Instant::now();
     let campaigns = plan::campaigns(&settings);
@@ -122,27 +125,27 @@ fn main() -> ExitCode {
     }
 }
 
-fn parse(mut arguments: impl Iterator<Item = String>) -> Option<Settings> {
+fn parse(mut arguments: lexopt::Parser) -> Result<Settings, lexopt::Error> {
+    use lexopt::prelude::*;
     let mut settings = Settings::default();
-    while let Some(name) = arguments.next() {
-        let mut next = || arguments.next();
-        match name.as_str() {
-            "--cycles" => settings.cycles = next()?.parse().ok()?,
-            "--states" => settings.states = next()?.parse().ok()?,
-            "--cases" => settings.cases = next()?.parse().ok()?,
-            "--operations" => settings.operations = next()?.parse().ok()?,
-            "--turns" => settings.turns = next()?.parse().ok()?,
-            "--kills" => settings.kills = next()?.parse().ok()?,
-            "--seed" => settings.seed = next()?.parse().ok()?,
-            "--seconds" => settings.seconds = next()?.parse().ok()?,
-            "--at-once" => settings.at_once = next()?.parse().ok()?,
-            "--peer" => settings.peer = Some(next()?.into()),
-            "--without-peer" => settings.without_peer = true,
-            "--scratch" => settings.scratch = next()?.into(),
-            "--commit" => settings.commit = next()?,
-            "--json" => settings.json = next()?.into(),
-            _ => return None,
+    while let Some(argument) = arguments.next()? {
+        match argument {
+            Long("cycles") => settings.cycles = arguments.value()?.parse()?,
+            Long("states") => settings.states = arguments.value()?.parse()?,
+            Long("cases") => settings.cases = arguments.value()?.parse()?,
+            Long("operations") => settings.operations = arguments.value()?.parse()?,
+            Long("turns") => settings.turns = arguments.value()?.parse()?,
+            Long("kills") => settings.kills = arguments.value()?.parse()?,
+            Long("seed") => settings.seed = arguments.value()?.parse()?,
+            Long("seconds") => settings.seconds = arguments.value()?.parse()?,
+            Long("at-once") => settings.at_once = arguments.value()?.parse()?,
+            Long("peer") => settings.peer = Some(arguments.value()?.into()),
+            Long("without-peer") => settings.without_peer = true,
+            Long("scratch") => settings.scratch = arguments.value()?.into(),
+            Long("commit") => settings.commit = arguments.value()?.string()?,
+            Long("json") => settings.json = arguments.value()?.into(),
+            _ => return Err(argument.unexpected()),
         }
     }
-    Some(settings)
+    Ok(settings)
 }

@@ -55,13 +55,16 @@ pub struct Settings {
     pub child: Option<PathBuf>,
 }
 
+const USAGE: &str = "usage: stress [--seconds S] [--threads N] [--seed N] [--scratch DIR] [--quiet] [--life S] [--killed PERCENT] \
+             [--flat PERCENT] [--csv FILE] [--chart FILE]";
+
 fn main() -> ExitCode {
-    let Some(settings) = parse(std::env::args().skip(1)) else {
-        eprintln!(
-            "usage: stress [--seconds S] [--threads N] [--seed N] [--scratch DIR] [--quiet] [--life S] [--killed PERCENT] \
-             [--flat PERCENT] [--csv FILE] [--chart FILE]"
-        );
-        return ExitCode::from(2);
+    let settings = match parse(lexopt::Parser::from_env()) {
+        Ok(settings) => settings,
+        Err(error) => {
+            eprintln!("{error}\n{USAGE}");
+            return ExitCode::from(2);
+        }
     };
     match &settings.child {
         Some(dir) => worker::live(&settings, dir),
@@ -69,7 +72,8 @@ fn main() -> ExitCode {
     }
 }
 
-fn parse(mut arguments: impl Iterator<Item = String>) -> Option<Settings> {
+fn parse(mut arguments: lexopt::Parser) -> Result<Settings, lexopt::Error> {
+    use lexopt::prelude::*;
     let mut settings = Settings {
         seconds: 10,
         threads: 4,
@@ -83,22 +87,31 @@ fn parse(mut arguments: impl Iterator<Item = String>) -> Option<Settings> {
         chart: None,
         child: None,
     };
-    while let Some(name) = arguments.next() {
-        let mut next = || arguments.next();
-        match name.as_str() {
-            "--seconds" => settings.seconds = next()?.parse().ok()?,
-            "--threads" => settings.threads = next()?.parse().ok().filter(|n| (1..=64).contains(n))?,
-            "--seed" => settings.seed = next()?.parse().ok()?,
-            "--scratch" => settings.scratch = next()?.into(),
-            "--life" => settings.life = next()?.parse().ok()?,
-            "--killed" => settings.killed = next()?.parse().ok().filter(|n| *n <= 100)?,
-            "--flat" => settings.flat = Some(next()?.parse().ok()?),
-            "--csv" => settings.csv = Some(next()?.into()),
-            "--chart" => settings.chart = Some(next()?.into()),
-            "--quiet" => settings.quiet = true,
-            "--child" => settings.child = Some(next()?.into()),
-            _ => return None,
+    while let Some(argument) = arguments.next()? {
+        match argument {
+            Long("seconds") => settings.seconds = arguments.value()?.parse()?,
+            Long("threads") => {
+                settings.threads = arguments.value()?.parse_with(|text| within(text, 1, 64))?
+            }
+            Long("seed") => settings.seed = arguments.value()?.parse()?,
+            Long("scratch") => settings.scratch = arguments.value()?.into(),
+            Long("life") => settings.life = arguments.value()?.parse()?,
+            Long("killed") => {
+                settings.killed = arguments.value()?.parse_with(|text| within(text, 0, 100))? as u64
+            }
+            Long("flat") => settings.flat = Some(arguments.value()?.parse()?),
+            Long("csv") => settings.csv = Some(arguments.value()?.into()),
+            Long("chart") => settings.chart = Some(arguments.value()?.into()),
+            Long("quiet") => settings.quiet = true,
+            Long("child") => settings.child = Some(arguments.value()?.into()),
+            _ => return Err(argument.unexpected()),
         }
     }
-    Some(settings)
+    Ok(settings)
+}
+
+/// Reads a number from `min` to `max`.
+fn within(text: &str, min: usize, max: usize) -> Result<usize, String> {
+    let number = text.parse().map_err(|error| format!("{error}"))?;
+    if (min..=max).contains(&number) { Ok(number) } else { Err(format!("not from {min} to {max}")) }
 }

@@ -23,9 +23,22 @@ use std::process::ExitCode;
 
 use ironstone::{Db, Family, FamilyDescriptor, Options};
 
-/// What the command line says.
+/// The first argument of the command line.
+#[derive(Clone, Copy, Debug, Default)]
+enum Verb {
+    Apply,
+    #[default]
+    Check,
+    /// Each checking process may take `limit_s` seconds.
+    Serve {
+        limit_s: u64,
+    },
+}
+
+/// The arguments of the command line.
 #[derive(Clone, Debug, Default)]
 struct Settings {
+    verb: Verb,
     dir: PathBuf,
     options: String,
     keys: Option<PathBuf>,
@@ -37,43 +50,71 @@ struct Settings {
     reopen: bool,
 }
 
+const USAGE: &str = "usage: kvdrv apply|check DIR | serve SECONDS  [--opts TEXT] [--keys FILE] [--ro] [--load-options] \
+                     [--no-gets] [--no-reverse] [--deep] [--reopen]";
+
 fn main() -> ExitCode {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let Some(settings) = parse(&arguments) else {
-        eprintln!(
-            "usage: kvdrv apply|check DIR | serve SECONDS  [--opts TEXT] [--keys FILE] [--ro] [--load-options] [--no-gets] [--no-reverse] [--deep] [--reopen]"
-        );
-        return ExitCode::from(2);
+    let settings = match parse(lexopt::Parser::from_env()) {
+        Ok(settings) => settings,
+        Err(error) => {
+            eprintln!("{error}\n{USAGE}");
+            return ExitCode::from(2);
+        }
     };
-    let code = match arguments[0].as_str() {
-        "apply" => apply::run(&settings),
-        "check" => check::run(&settings),
-        _ => serve::run(&arguments[1], &arguments[2..]),
+    let code = match settings.verb {
+        Verb::Apply => apply::run(&settings),
+        Verb::Check => check::run(&settings),
+        Verb::Serve { limit_s } => serve::run(limit_s, &settings.arguments()),
     };
     ExitCode::from(code)
 }
 
-fn parse(arguments: &[String]) -> Option<Settings> {
-    let [verb, dir, rest @ ..] = arguments else { return None };
-    if !["apply", "check", "serve"].contains(&verb.as_str()) {
-        return None;
-    }
-    let mut settings = Settings { dir: dir.into(), ..Settings::default() };
-    let mut rest = rest.iter();
-    while let Some(name) = rest.next() {
-        match name.as_str() {
-            "--opts" => settings.options = rest.next()?.clone(),
-            "--keys" => settings.keys = Some(rest.next()?.into()),
-            "--ro" => settings.read_only = true,
-            "--load-options" => settings.load_options = true,
-            "--no-gets" => settings.no_gets = true,
-            "--no-reverse" => settings.no_reverse = true,
-            "--deep" => settings.deep = true,
-            "--reopen" => settings.reopen = true,
-            _ => return None,
+fn parse(mut arguments: lexopt::Parser) -> Result<Settings, lexopt::Error> {
+    use lexopt::prelude::*;
+    let mut settings = Settings::default();
+    let mut words = Vec::new();
+    while let Some(argument) = arguments.next()? {
+        match argument {
+            Value(word) => words.push(word),
+            Long("opts") => settings.options = arguments.value()?.string()?,
+            Long("keys") => settings.keys = Some(arguments.value()?.into()),
+            Long("ro") => settings.read_only = true,
+            Long("load-options") => settings.load_options = true,
+            Long("no-gets") => settings.no_gets = true,
+            Long("no-reverse") => settings.no_reverse = true,
+            Long("deep") => settings.deep = true,
+            Long("reopen") => settings.reopen = true,
+            _ => return Err(argument.unexpected()),
         }
     }
-    Some(settings)
+    let [verb, operand] = &words[..] else { return Err("a verb and one operand are necessary".into()) };
+    match verb.to_str() {
+        Some("apply") => (settings.verb, settings.dir) = (Verb::Apply, operand.into()),
+        Some("check") => (settings.verb, settings.dir) = (Verb::Check, operand.into()),
+        Some("serve") => settings.verb = Verb::Serve { limit_s: operand.parse()? },
+        _ => return Err(lexopt::Error::UnexpectedArgument(verb.clone())),
+    }
+    Ok(settings)
+}
+
+impl Settings {
+    /// Returns the options as arguments of a process that checks one directory.
+    fn arguments(&self) -> Vec<std::ffi::OsString> {
+        let mut out = vec!["--opts".into(), self.options.clone().into()];
+        if let Some(keys) = &self.keys {
+            out.extend(["--keys".into(), keys.into()]);
+        }
+        let flags = [
+            (self.read_only, "--ro"),
+            (self.load_options, "--load-options"),
+            (self.no_gets, "--no-gets"),
+            (self.no_reverse, "--no-reverse"),
+            (self.deep, "--deep"),
+            (self.reopen, "--reopen"),
+        ];
+        out.extend(flags.into_iter().filter(|(is_set, _)| *is_set).map(|(_, flag)| flag.into()));
+        out
+    }
 }
 
 /// A failure of a stage, as the protocol writes it.
@@ -134,23 +175,10 @@ impl Session {
 }
 
 fn unhex(text: &str) -> Result<Vec<u8>, Stage> {
-    let bad = || Stage("usage", "bad hex".to_string());
-    if text == "-" {
-        return Ok(Vec::new());
-    }
-    if !text.len().is_multiple_of(2) || !text.is_ascii() {
-        return Err(bad());
-    }
-    (0..text.len()).step_by(2).map(|i| u8::from_str_radix(&text[i..i + 2], 16).map_err(|_| bad())).collect()
+    let digits = if text == "-" { "" } else { text };
+    testkit::hex::try_decode(digits).ok_or_else(|| Stage("usage", "bad hex".to_string()))
 }
 
 fn hex(bytes: &[u8]) -> String {
-    use std::fmt::Write;
-    if bytes.is_empty() {
-        return "-".to_string();
-    }
-    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut out, b| {
-        let _ = write!(out, "{b:02x}");
-        out
-    })
+    if bytes.is_empty() { "-".to_string() } else { testkit::hex::lower(bytes) }
 }

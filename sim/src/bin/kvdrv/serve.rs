@@ -1,5 +1,6 @@
 //! `serve`: many directories, a fresh process for each.
 
+use std::ffi::OsString;
 use std::fs::File;
 use std::io::{BufRead, Write};
 use std::os::unix::process::ExitStatusExt;
@@ -11,9 +12,8 @@ use std::time::{Duration, Instant};
 const SIGALRM: i32 = 14;
 
 /// Reads lines of directory and output file, and runs one process for each. Prints one answer for each line. A
-/// process may take `limit_s` seconds. Returns the exit code: 0, or 2 if `limit_s` is not a number.
-pub fn run(limit_s: &str, options: &[String]) -> u8 {
-    let Ok(limit_s) = limit_s.parse::<u64>() else { return 2 };
+/// process may take `limit_s` seconds. Returns the exit code: 0, or 2 if the path of this program is unknown.
+pub fn run(limit_s: u64, options: &[OsString]) -> u8 {
     let Ok(program) = std::env::current_exe() else { return 2 };
     for line in std::io::stdin().lock().lines() {
         let Ok(line) = line else { return 0 };
@@ -29,7 +29,13 @@ pub fn run(limit_s: &str, options: &[String]) -> u8 {
     0
 }
 
-fn one(program: &Path, dir: &str, out: &str, options: &[String], limit: Duration) -> std::io::Result<String> {
+fn one(
+    program: &Path,
+    dir: &str,
+    out: &str,
+    options: &[OsString],
+    limit: Duration,
+) -> std::io::Result<String> {
     let mut child = Command::new(program)
         .arg("check")
         .arg(dir)
