@@ -1,16 +1,12 @@
 //! The types of the functions that a program passes. The first argument of each function is the state of its object.
+//!
+//! A type that names a handle stands next to the handle: in `compaction_filter`, `listener`, `wal_filter` and `missing`.
 
 use std::ffi::{c_char, c_int, c_void};
 
-use crate::batch::rocksdb_writebatch_t;
-use crate::compaction_filter::{rocksdb_compactionfilter_t, rocksdb_compactionfiltercontext_t};
-use crate::compaction_service::rocksdb_compactionservice_scheduleresponse_t;
-use crate::db::rocksdb_t;
 use crate::jobs::{
-    rocksdb_compactionjobinfo_t, rocksdb_externalfileingestioninfo_t, rocksdb_flushjobinfo_t,
     rocksdb_memtableinfo_t, rocksdb_status_ptr_t, rocksdb_subcompactionjobinfo_t, rocksdb_writestallinfo_t,
 };
-use crate::missing::rocksdb_compactionservice_jobinfo_t;
 use crate::table_properties::rocksdb_table_properties_t;
 
 /// Frees the state. Called once, after the last use of the state.
@@ -84,12 +80,6 @@ pub type rocksdb_filter_cb = unsafe extern "C-unwind" fn(
     value_changed: *mut u8,
 ) -> u8;
 
-/// Creates the filter of one compaction. The library destroys the filter.
-pub type rocksdb_create_filter_cb = unsafe extern "C-unwind" fn(
-    state: *mut c_void,
-    context: *mut rocksdb_compactionfiltercontext_t,
-) -> *mut rocksdb_compactionfilter_t;
-
 /// Returns the prefix of a key: the first bytes of the key, in the key or in memory of the program.
 pub type rocksdb_transform_cb = unsafe extern "C-unwind" fn(
     state: *mut c_void,
@@ -140,28 +130,6 @@ pub type rocksdb_batch_delete_cf_cb =
 /// Returns the length of the timestamps of a column family in bytes. 0: the column family has no timestamps.
 pub type rocksdb_ts_size_cb = unsafe extern "C-unwind" fn(state: *mut c_void, cfid: u32) -> usize;
 
-/// Runs when a flush starts. `info` is valid during the call only.
-pub type on_flush_begin_cb =
-    unsafe extern "C-unwind" fn(state: *mut c_void, db: *mut rocksdb_t, info: *const rocksdb_flushjobinfo_t);
-
-/// Runs after a flush is committed. `info` is valid during the call only.
-pub type on_flush_completed_cb =
-    unsafe extern "C-unwind" fn(state: *mut c_void, db: *mut rocksdb_t, info: *const rocksdb_flushjobinfo_t);
-
-/// Runs when a compaction starts. `info` is valid during the call only.
-pub type on_compaction_begin_cb = unsafe extern "C-unwind" fn(
-    state: *mut c_void,
-    db: *mut rocksdb_t,
-    info: *const rocksdb_compactionjobinfo_t,
-);
-
-/// Runs after a compaction ends, also if the compaction failed. `info` is valid during the call only.
-pub type on_compaction_completed_cb = unsafe extern "C-unwind" fn(
-    state: *mut c_void,
-    db: *mut rocksdb_t,
-    info: *const rocksdb_compactionjobinfo_t,
-);
-
 /// Runs when a subcompaction starts, on its thread. `info` is valid during the call only.
 pub type on_subcompaction_begin_cb =
     unsafe extern "C-unwind" fn(state: *mut c_void, info: *const rocksdb_subcompactionjobinfo_t);
@@ -169,13 +137,6 @@ pub type on_subcompaction_begin_cb =
 /// Runs when a subcompaction ends, on its thread. `info` is valid during the call only.
 pub type on_subcompaction_completed_cb =
     unsafe extern "C-unwind" fn(state: *mut c_void, info: *const rocksdb_subcompactionjobinfo_t);
-
-/// Runs after an ingested file is visible to readers. `info` is valid during the call only.
-pub type on_external_file_ingested_cb = unsafe extern "C-unwind" fn(
-    state: *mut c_void,
-    db: *mut rocksdb_t,
-    info: *const rocksdb_externalfileingestioninfo_t,
-);
 
 /// Runs when a background error occurs. `reason` is RocksDB's number of the reason. `status` holds the error
 /// and is valid during the call only.
@@ -194,16 +155,6 @@ pub type on_memtable_sealed_cb =
 /// Receives a line of an info log and its level. `message` ends with a zero byte.
 pub type rocksdb_logger_logv_cb =
     unsafe extern "C-unwind" fn(state: *mut c_void, log_level: u32, message: *const c_char);
-
-/// Starts a job of a compaction service. Ironstone never calls the function: an open with a compaction service
-/// fails.
-pub type rocksdb_compaction_service_schedule_cb =
-    unsafe extern "C-unwind" fn(
-        state: *mut c_void,
-        info: *const rocksdb_compactionservice_jobinfo_t,
-        compaction_service_input: *const c_char,
-        input_len: usize,
-    ) -> *mut rocksdb_compactionservice_scheduleresponse_t;
 
 /// Waits for a job of a compaction service. Ironstone never calls the function: an open with a compaction
 /// service fails.
@@ -251,16 +202,3 @@ pub type rocksdb_walfilter_column_family_log_number_map_cb = unsafe extern "C-un
     column_family_name_ids: *const u32,
     column_family_name_count: usize,
 );
-
-/// Receives one WAL record during recovery and returns a constant `rocksdb_wal_filter_*`. To replace the record, fill
-/// `new_batch`, set `batch_changed` to 1, and return `rocksdb_wal_filter_continue_processing`. Both batches are valid
-/// during the call only.
-pub type rocksdb_walfilter_log_record_found_cb = unsafe extern "C-unwind" fn(
-    state: *mut c_void,
-    log_number: std::ffi::c_ulonglong,
-    log_file_name: *const c_char,
-    log_file_name_len: usize,
-    batch: *const rocksdb_writebatch_t,
-    new_batch: *mut rocksdb_writebatch_t,
-    batch_changed: *mut u8,
-) -> c_int;

@@ -9,8 +9,14 @@ use lsm::filter::{
 
 use crate::abi::exception::guarded;
 use crate::abi::{Flag, Owned, State};
-use crate::callbacks::{rocksdb_create_filter_cb, rocksdb_destructor_cb, rocksdb_filter_cb, rocksdb_name_cb};
+use crate::callbacks::{rocksdb_destructor_cb, rocksdb_filter_cb, rocksdb_name_cb};
 use crate::comparator::name_of;
+
+/// Creates the filter of one compaction. The library destroys the filter.
+pub type rocksdb_create_filter_cb = unsafe extern "C-unwind" fn(
+    state: *mut c_void,
+    context: *mut rocksdb_compactionfiltercontext_t,
+) -> *mut rocksdb_compactionfilter_t;
 
 /// A compaction filter.
 pub struct rocksdb_compactionfilter_t {

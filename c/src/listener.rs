@@ -17,9 +17,8 @@ use env::sync::{Mutex, OnceLock};
 use crate::abi::exception::guarded;
 use crate::abi::{Owned, State};
 use crate::callbacks::{
-    on_background_error_cb, on_compaction_begin_cb, on_compaction_completed_cb, on_external_file_ingested_cb,
-    on_flush_begin_cb, on_flush_completed_cb, on_memtable_sealed_cb, on_stall_conditions_changed_cb,
-    on_subcompaction_begin_cb, on_subcompaction_completed_cb, rocksdb_destructor_cb,
+    on_background_error_cb, on_memtable_sealed_cb, on_stall_conditions_changed_cb, on_subcompaction_begin_cb,
+    on_subcompaction_completed_cb, rocksdb_destructor_cb,
 };
 use crate::db::rocksdb_t;
 use crate::jobs::{
@@ -29,6 +28,35 @@ use crate::jobs::{
     rocksdb_writestallinfo_t,
 };
 use crate::table_properties::rocksdb_table_properties_t;
+
+/// Runs when a flush starts. `info` is valid during the call only.
+pub type on_flush_begin_cb =
+    unsafe extern "C-unwind" fn(state: *mut c_void, db: *mut rocksdb_t, info: *const rocksdb_flushjobinfo_t);
+
+/// Runs after a flush is committed. `info` is valid during the call only.
+pub type on_flush_completed_cb =
+    unsafe extern "C-unwind" fn(state: *mut c_void, db: *mut rocksdb_t, info: *const rocksdb_flushjobinfo_t);
+
+/// Runs when a compaction starts. `info` is valid during the call only.
+pub type on_compaction_begin_cb = unsafe extern "C-unwind" fn(
+    state: *mut c_void,
+    db: *mut rocksdb_t,
+    info: *const rocksdb_compactionjobinfo_t,
+);
+
+/// Runs after a compaction ends, also if the compaction failed. `info` is valid during the call only.
+pub type on_compaction_completed_cb = unsafe extern "C-unwind" fn(
+    state: *mut c_void,
+    db: *mut rocksdb_t,
+    info: *const rocksdb_compactionjobinfo_t,
+);
+
+/// Runs after an ingested file is visible to readers. `info` is valid during the call only.
+pub type on_external_file_ingested_cb = unsafe extern "C-unwind" fn(
+    state: *mut c_void,
+    db: *mut rocksdb_t,
+    info: *const rocksdb_externalfileingestioninfo_t,
+);
 
 /// A listener.
 pub struct rocksdb_eventlistener_t {

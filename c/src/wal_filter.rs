@@ -17,13 +17,25 @@ use crate::abi::{Owned, State};
 use crate::batch::rocksdb_writebatch_t;
 use crate::callbacks::{
     rocksdb_destructor_cb, rocksdb_name_cb, rocksdb_walfilter_column_family_log_number_map_cb,
-    rocksdb_walfilter_log_record_found_cb,
 };
 use crate::comparator::name_of;
 use crate::constants::{
     rocksdb_wal_filter_continue_processing, rocksdb_wal_filter_ignore_current_record,
     rocksdb_wal_filter_stop_replay,
 };
+
+/// Receives one WAL record during recovery and returns a constant `rocksdb_wal_filter_*`. To replace the record, fill
+/// `new_batch`, set `batch_changed` to 1, and return `rocksdb_wal_filter_continue_processing`. Both batches are valid
+/// during the call only.
+pub type rocksdb_walfilter_log_record_found_cb = unsafe extern "C-unwind" fn(
+    state: *mut c_void,
+    log_number: std::ffi::c_ulonglong,
+    log_file_name: *const c_char,
+    log_file_name_len: usize,
+    batch: *const rocksdb_writebatch_t,
+    new_batch: *mut rocksdb_writebatch_t,
+    batch_changed: *mut u8,
+) -> c_int;
 
 /// A WAL filter.
 pub struct rocksdb_walfilter_t {

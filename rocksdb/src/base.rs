@@ -14,7 +14,7 @@ use ironstone::{
 };
 
 use crate::column_family::CfHandle;
-use crate::db_iterator::RawIter;
+use crate::raw_iter::RawIter;
 
 enum Kind {
     Plain(Db),

@@ -2,103 +2,12 @@
 
 use std::marker::PhantomData;
 
-use ironstone::ttl::TtlIter;
-use ironstone::{BaseDeltaIter, Iter, Update, Updates};
+use ironstone::{Update, Updates};
 
 use crate::column_family::CfHandle;
 use crate::db::DBAccess;
+use crate::raw_iter::RawIter;
 use crate::{DB, Error, ReadOptions, WriteBatch};
-
-/// An iterator of the engine. If its creation failed, the error: `status` returns the error.
-pub struct RawIter(Result<Kind, ironstone::Error>);
-
-enum Kind {
-    Db(Box<Iter>),
-    /// Entries of a transaction: the writes of the transaction over the entries of the database.
-    Batch(Box<BaseDeltaIter>),
-    /// Entries of a database with a time to live. The iterator removes the write time from each value.
-    Ttl(Box<TtlIter>),
-}
-
-/// Runs an expression for each kind of iterator.
-macro_rules! each {
-    ($kind:expr, |$iter:ident| $value:expr) => {
-        match $kind {
-            Kind::Db($iter) => $value,
-            Kind::Batch($iter) => $value,
-            Kind::Ttl($iter) => $value,
-        }
-    };
-}
-
-impl RawIter {
-    pub(crate) fn of_db(iter: Iter) -> RawIter {
-        RawIter(Ok(Kind::Db(Box::new(iter))))
-    }
-
-    pub(crate) fn of_batch(iter: ironstone::Result<BaseDeltaIter>) -> RawIter {
-        RawIter(iter.map(|iter| Kind::Batch(Box::new(iter))))
-    }
-
-    pub(crate) fn of_ttl(iter: TtlIter) -> RawIter {
-        RawIter(Ok(Kind::Ttl(Box::new(iter))))
-    }
-
-    pub(crate) fn failed(error: ironstone::Error) -> RawIter {
-        RawIter(Err(error))
-    }
-
-    #[inline]
-    fn valid(&self) -> bool {
-        match &self.0 {
-            Ok(kind) => each!(kind, |iter| iter.valid()),
-            Err(_) => false,
-        }
-    }
-
-    fn status(&self) -> ironstone::Result<()> {
-        match &self.0 {
-            Ok(Kind::Ttl(iter)) if iter.valid() => iter.value().map(drop),
-            Ok(kind) => each!(kind, |iter| iter.status()),
-            Err(error) => Err(error.clone()),
-        }
-    }
-
-    #[inline]
-    fn key(&self) -> &[u8] {
-        match &self.0 {
-            Ok(Kind::Db(iter)) => iter.raw_key(),
-            Ok(kind) => each!(kind, |iter| iter.key()),
-            Err(_) => &[],
-        }
-    }
-
-    #[inline]
-    fn value(&self) -> &[u8] {
-        match &self.0 {
-            Ok(Kind::Db(iter)) => iter.value(),
-            Ok(Kind::Batch(iter)) => iter.value(),
-            Ok(Kind::Ttl(iter)) => iter.value().unwrap_or_default(), // `status` reports the error
-            Err(_) => &[],
-        }
-    }
-
-    fn timestamp(&self) -> &[u8] {
-        match &self.0 {
-            Ok(Kind::Db(iter)) => iter.timestamp(),
-            Ok(Kind::Batch(iter)) => iter.timestamp(),
-            Ok(Kind::Ttl(_)) | Err(_) => &[],
-        }
-    }
-
-    fn refresh(&mut self) -> ironstone::Result<()> {
-        match &mut self.0 {
-            Ok(Kind::Db(iter)) => iter.refresh(),
-            Ok(_) => Err(ironstone::Error::not_supported("Refresh() is not supported")),
-            Err(error) => Err(error.clone()),
-        }
-    }
-}
 
 /// A raw iterator of [`DB`].
 pub type DBRawIterator<'a> = DBRawIteratorWithThreadMode<'a, DB>;
@@ -156,49 +65,37 @@ impl<'a, D: DBAccess> DBRawIteratorWithThreadMode<'a, D> {
 
     /// Moves to the first entry.
     pub fn seek_to_first(&mut self) {
-        if let Ok(kind) = &mut self.inner.0 {
-            each!(kind, |iter| iter.seek_to_first());
-        }
+        self.inner.seek_to_first();
     }
 
     /// Moves to the last entry.
     pub fn seek_to_last(&mut self) {
-        if let Ok(kind) = &mut self.inner.0 {
-            each!(kind, |iter| iter.seek_to_last());
-        }
+        self.inner.seek_to_last();
     }
 
     /// Moves to the first entry at or after the key.
     pub fn seek<K: AsRef<[u8]>>(&mut self, key: K) {
-        if let Ok(kind) = &mut self.inner.0 {
-            each!(kind, |iter| iter.seek(key.as_ref()));
-        }
+        self.inner.seek(key.as_ref());
     }
 
     /// Moves to the last entry at or before the key.
     pub fn seek_for_prev<K: AsRef<[u8]>>(&mut self, key: K) {
-        if let Ok(kind) = &mut self.inner.0 {
-            each!(kind, |iter| iter.seek_for_prev(key.as_ref()));
-        }
+        self.inner.seek_for_prev(key.as_ref());
     }
 
     /// Moves to the next entry. Does nothing if the iterator is at no entry.
     #[inline]
     pub fn next(&mut self) {
-        if self.valid()
-            && let Ok(kind) = &mut self.inner.0
-        {
-            each!(kind, |iter| iter.next());
+        if self.valid() {
+            self.inner.next();
         }
     }
 
     /// Moves to the previous entry. Does nothing if the iterator is at no entry.
     #[inline]
     pub fn prev(&mut self) {
-        if self.valid()
-            && let Ok(kind) = &mut self.inner.0
-        {
-            each!(kind, |iter| iter.prev());
+        if self.valid() {
+            self.inner.prev();
         }
     }
 

@@ -61,6 +61,7 @@ pub mod perf;
 mod pinnable_slice;
 mod prop_name;
 pub mod properties;
+mod raw_iter;
 #[cfg(feature = "raw-ptr")]
 mod raw_ptr;
 mod slice_transform;

@@ -83,7 +83,7 @@ fn main() -> ExitCode {
         text::check(root, &mut faults);
         prose::check(root, &mut faults);
         sizes::check(root, &mut faults);
-        circles::refuse(root, &mut faults);
+        circles::check(root, &mut faults);
     }
     for fault in &faults {
         println!("{fault}");

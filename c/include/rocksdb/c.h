@@ -419,9 +419,6 @@ typedef void (*rocksdb_delete_value_cb)(void* state, const char* value, size_t v
 typedef unsigned char (*rocksdb_filter_cb)(void* state, int level, const char* key,
     size_t key_length, const char* existing_value, size_t value_length, char** new_value,
     size_t* new_value_length, unsigned char* value_changed);
-/* Creates the filter of one compaction. The library destroys the filter. */
-typedef rocksdb_compactionfilter_t* (*rocksdb_create_filter_cb)(void* state,
-    rocksdb_compactionfiltercontext_t* context);
 /* Returns the prefix of a key: the first bytes of the key, in the key or in memory of the program. */
 typedef char* (*rocksdb_transform_cb)(void* state, const char* key, size_t length,
     size_t* dst_length);
@@ -443,25 +440,11 @@ typedef void (*rocksdb_batch_put_cf_cb)(void* state, uint32_t cfid, const char* 
 typedef void (*rocksdb_batch_delete_cf_cb)(void* state, uint32_t cfid, const char* k, size_t klen);
 /* Returns the length of the timestamps of a column family in bytes. 0: the column family has no timestamps. */
 typedef size_t (*rocksdb_ts_size_cb)(void* state, uint32_t cfid);
-/* Runs when a flush starts. `info` is valid during the call only. */
-typedef void (*on_flush_begin_cb)(void* state, rocksdb_t* db, const rocksdb_flushjobinfo_t* info);
-/* Runs after a flush is committed. `info` is valid during the call only. */
-typedef void (*on_flush_completed_cb)(void* state, rocksdb_t* db,
-    const rocksdb_flushjobinfo_t* info);
-/* Runs when a compaction starts. `info` is valid during the call only. */
-typedef void (*on_compaction_begin_cb)(void* state, rocksdb_t* db,
-    const rocksdb_compactionjobinfo_t* info);
-/* Runs after a compaction ends, also if the compaction failed. `info` is valid during the call only. */
-typedef void (*on_compaction_completed_cb)(void* state, rocksdb_t* db,
-    const rocksdb_compactionjobinfo_t* info);
 /* Runs when a subcompaction starts, on its thread. `info` is valid during the call only. */
 typedef void (*on_subcompaction_begin_cb)(void* state, const rocksdb_subcompactionjobinfo_t* info);
 /* Runs when a subcompaction ends, on its thread. `info` is valid during the call only. */
 typedef void (*on_subcompaction_completed_cb)(void* state,
     const rocksdb_subcompactionjobinfo_t* info);
-/* Runs after an ingested file is visible to readers. `info` is valid during the call only. */
-typedef void (*on_external_file_ingested_cb)(void* state, rocksdb_t* db,
-    const rocksdb_externalfileingestioninfo_t* info);
 /* Runs when a background error occurs. `reason` is RocksDB's number of the reason. `status` holds the error
    and is valid during the call only. */
 typedef void (*on_background_error_cb)(void* state, uint32_t reason, rocksdb_status_ptr_t* status);
@@ -472,11 +455,6 @@ typedef void (*on_stall_conditions_changed_cb)(void* state, const rocksdb_writes
 typedef void (*on_memtable_sealed_cb)(void* state, const rocksdb_memtableinfo_t* info);
 /* Receives a line of an info log and its level. `message` ends with a zero byte. */
 typedef void (*rocksdb_logger_logv_cb)(void* state, uint32_t log_level, const char* message);
-/* Starts a job of a compaction service. Ironstone never calls the function: an open with a compaction service
-   fails. */
-typedef rocksdb_compactionservice_scheduleresponse_t* (*rocksdb_compaction_service_schedule_cb)(void* state,
-    const rocksdb_compactionservice_jobinfo_t* info, const char* compaction_service_input,
-    size_t input_len);
 /* Waits for a job of a compaction service. Ironstone never calls the function: an open with a compaction
    service fails. */
 typedef int (*rocksdb_compaction_service_wait_cb)(void* state, const char* scheduled_job_id,
@@ -503,6 +481,28 @@ typedef void (*rocksdb_walfilter_column_family_log_number_map_cb)(void* state,
     size_t column_family_log_number_count, const char* const* column_family_names,
     const size_t* column_family_name_lengths, const uint32_t* column_family_name_ids,
     size_t column_family_name_count);
+/* Creates the filter of one compaction. The library destroys the filter. */
+typedef rocksdb_compactionfilter_t* (*rocksdb_create_filter_cb)(void* state,
+    rocksdb_compactionfiltercontext_t* context);
+/* Runs when a flush starts. `info` is valid during the call only. */
+typedef void (*on_flush_begin_cb)(void* state, rocksdb_t* db, const rocksdb_flushjobinfo_t* info);
+/* Runs after a flush is committed. `info` is valid during the call only. */
+typedef void (*on_flush_completed_cb)(void* state, rocksdb_t* db,
+    const rocksdb_flushjobinfo_t* info);
+/* Runs when a compaction starts. `info` is valid during the call only. */
+typedef void (*on_compaction_begin_cb)(void* state, rocksdb_t* db,
+    const rocksdb_compactionjobinfo_t* info);
+/* Runs after a compaction ends, also if the compaction failed. `info` is valid during the call only. */
+typedef void (*on_compaction_completed_cb)(void* state, rocksdb_t* db,
+    const rocksdb_compactionjobinfo_t* info);
+/* Runs after an ingested file is visible to readers. `info` is valid during the call only. */
+typedef void (*on_external_file_ingested_cb)(void* state, rocksdb_t* db,
+    const rocksdb_externalfileingestioninfo_t* info);
+/* Starts a job of a compaction service. Ironstone never calls the function: an open with a compaction service
+   fails. */
+typedef rocksdb_compactionservice_scheduleresponse_t* (*rocksdb_compaction_service_schedule_cb)(void* state,
+    const rocksdb_compactionservice_jobinfo_t* info, const char* compaction_service_input,
+    size_t input_len);
 /* Receives one WAL record during recovery and returns a constant `rocksdb_wal_filter_*`. To replace the record, fill
    `new_batch`, set `batch_changed` to 1, and return `rocksdb_wal_filter_continue_processing`. Both batches are valid
    during the call only. */
@@ -3575,6 +3575,11 @@ extern ROCKSDB_LIBRARY_API char* rocksdb_transactiondb_property_value(rocksdb_tr
    not a number. */
 extern ROCKSDB_LIBRARY_API int rocksdb_transactiondb_property_int(rocksdb_transactiondb_t* db,
     const char* propname, uint64_t* out_val);
+/* Begins a transaction. If `old_txn` is not null, the new transaction replaces the transaction in this handle, and `old_txn`
+   is returned. Returns null for options that Ironstone does not have. */
+extern ROCKSDB_LIBRARY_API rocksdb_transaction_t* rocksdb_transaction_begin(rocksdb_transactiondb_t* txn_db,
+    const rocksdb_writeoptions_t* write_options, const rocksdb_transaction_options_t* txn_options,
+    rocksdb_transaction_t* old_txn);
 /* Returns the prepared transactions, or null if there is none. The caller destroys each transaction and frees the list. */
 extern ROCKSDB_LIBRARY_API rocksdb_transaction_t** rocksdb_transactiondb_get_prepared_transactions(rocksdb_transactiondb_t* txn_db,
     size_t* cnt);
@@ -3689,11 +3694,6 @@ extern ROCKSDB_LIBRARY_API void rocksdb_optimistictransactiondb_options_set_shar
     rocksdb_optimistictransactiondb_lock_buckets_t* lock_buckets);
 
 /* ---- Transactions ---- */
-/* Begins a transaction. If `old_txn` is not null, the new transaction replaces the transaction in this handle, and `old_txn`
-   is returned. Returns null for options that Ironstone does not have. */
-extern ROCKSDB_LIBRARY_API rocksdb_transaction_t* rocksdb_transaction_begin(rocksdb_transactiondb_t* txn_db,
-    const rocksdb_writeoptions_t* write_options, const rocksdb_transaction_options_t* txn_options,
-    rocksdb_transaction_t* old_txn);
 /* Destroys a transaction. If the transaction is neither committed nor prepared, it is rolled back. Accepts null. */
 extern ROCKSDB_LIBRARY_API void rocksdb_transaction_destroy(rocksdb_transaction_t* txn);
 /* Sets the name of a transaction. `rocksdb_transaction_prepare` needs a name. Live transactions must have different names. */

@@ -14,6 +14,7 @@ mod read;
 mod secondary;
 mod sizes;
 mod ttl;
+mod view;
 mod write;
 
 use std::ops::Deref;
@@ -22,13 +23,13 @@ use std::sync::Arc;
 use base::{Error, Result};
 use engine::db::Db;
 use engine::family::Family;
-use ironstone::ttl::TtlDb;
 
 pub(crate) use multi_get::{Places, families as families_of, get_families, get_keys};
 pub(crate) use open::free_list;
 pub(crate) use read::copied;
 pub use read::{rocksdb_pinnable_handle_t, rocksdb_pinnableslice_t};
-use secondary::Following;
+use view::Following;
+pub(crate) use view::{Open, View};
 
 /// An open database.
 pub struct rocksdb_t {
@@ -51,41 +52,6 @@ pub struct rocksdb_column_family_handle_t {
     pub(crate) front: ironstone::Family,
     /// The secondary instance, if the handle belongs to a secondary instance.
     secondary: Option<Arc<Following>>,
-}
-
-pub(crate) struct Open {
-    pub db: Db,
-    pub front: ironstone::Db,
-    pub default: Arc<Family>,
-    /// The database with a time to live. `None` if values have no time to live.
-    pub ttl: Option<TtlDb>,
-}
-
-impl Open {
-    fn new(db: Db) -> Result<Self> {
-        let default = db.default_family()?;
-        crate::listener::give_db(&db);
-        let front = ironstone::Db::from_engine(db.clone())?;
-        Ok(Open { db, front, default, ttl: None })
-    }
-}
-
-/// The open database that a call uses: the database itself, or the newest view of a secondary instance.
-pub(crate) enum View<'a> {
-    Open(&'a Open),
-    Secondary(Arc<Open>),
-}
-
-impl Deref for View<'_> {
-    type Target = Open;
-
-    #[inline]
-    fn deref(&self) -> &Open {
-        match self {
-            View::Open(open) => open,
-            View::Secondary(open) => open,
-        }
-    }
 }
 
 /// The engine of the database that a call uses.

@@ -8,47 +8,14 @@ use std::path::Path;
 use std::sync::Arc;
 
 use base::{Error, Result};
-use engine::family::Family;
 use env::logger::{FileLogger, LogFileOptions};
-use env::sync::Mutex;
 use ironstone::Secondary;
 
 use super::open::Request;
-use super::{Open, Target, rocksdb_column_family_handle_t, rocksdb_t};
+use super::view::Following;
+use super::{Target, rocksdb_column_family_handle_t, rocksdb_t};
 use crate::abi::Owned;
 use crate::options::rocksdb_options_t;
-
-/// A secondary instance and its newest view.
-pub(super) struct Following {
-    secondary: Secondary,
-    view: Mutex<Arc<Open>>,
-}
-
-impl Following {
-    fn new(secondary: Secondary) -> Result<Self> {
-        let view = Mutex::new(Arc::new(Open::new(secondary.view().engine().clone())?));
-        Ok(Following { secondary, view })
-    }
-
-    pub(super) fn view(&self) -> Arc<Open> {
-        self.view.lock().clone()
-    }
-
-    /// # Errors
-    /// NotFound if the primary instance dropped the column family.
-    pub(super) fn family(&self, name: &str) -> Result<Arc<Family>> {
-        let missing = || Error::not_found(format!("column family {name}"));
-        self.view().db.family(name).ok_or_else(missing)
-    }
-
-    fn catch_up(&self) -> Result<()> {
-        self.secondary.try_catch_up_with_primary()?;
-        let next = Arc::new(Open::new(self.secondary.view().engine().clone())?);
-        let before = std::mem::replace(&mut *self.view.lock(), next);
-        drop(before);
-        Ok(())
-    }
-}
 
 /// Returns the options of a secondary instance. Its info log is in `secondary_path`, because the instance must not write to
 /// the directory of the database. The instance keeps its SST files open, because the writer may delete them: `max_open_files`

@@ -7,11 +7,22 @@ use std::ffi::{c_char, c_void};
 use crate::abi::{Buffer, Flag, Owned, State, Text};
 use crate::callbacks::{
     rocksdb_compaction_service_cancel_awaiting_jobs_cb, rocksdb_compaction_service_on_installation_cb,
-    rocksdb_compaction_service_schedule_cb, rocksdb_compaction_service_wait_cb, rocksdb_destructor_cb,
+    rocksdb_compaction_service_wait_cb, rocksdb_destructor_cb,
 };
 use crate::compaction_service::{
-    rocksdb_compaction_service_options_override_t, rocksdb_open_and_compact_options_t,
+    rocksdb_compaction_service_options_override_t, rocksdb_compactionservice_scheduleresponse_t,
+    rocksdb_open_and_compact_options_t,
 };
+
+/// Starts a job of a compaction service. Ironstone never calls the function: an open with a compaction service
+/// fails.
+pub type rocksdb_compaction_service_schedule_cb =
+    unsafe extern "C-unwind" fn(
+        state: *mut c_void,
+        info: *const rocksdb_compactionservice_jobinfo_t,
+        compaction_service_input: *const c_char,
+        input_len: usize,
+    ) -> *mut rocksdb_compactionservice_scheduleresponse_t;
 
 opaque! {
     rocksdb_compactionservice_jobinfo_t,

@@ -4,7 +4,7 @@ use std::ffi::c_char;
 use std::path::Path;
 
 use base::Result;
-use ironstone::{Checkpoint, TransactionDb, TransactionDbOptions, TxnDbWritePolicy};
+use ironstone::{Checkpoint, TransactionDb, TransactionDbOptions, TransactionOptions, TxnDbWritePolicy};
 
 use super::Families;
 use super::transaction::rocksdb_transaction_t;
@@ -21,7 +21,7 @@ use crate::iterator::rocksdb_iterator_t;
 use crate::options::rocksdb_options_t;
 use crate::read_options::rocksdb_readoptions_t;
 use crate::snapshot::rocksdb_snapshot_t;
-use crate::transaction_options::rocksdb_transactiondb_options_t;
+use crate::transaction_options::{rocksdb_transaction_options_t, rocksdb_transactiondb_options_t};
 use crate::write_options::{rocksdb_flushoptions_t, rocksdb_flushwaloptions_t, rocksdb_writeoptions_t};
 
 /// A database whose transactions lock the keys that they write.
@@ -76,6 +76,28 @@ fn open(
     let base = rocksdb_t::new(db.base().engine().clone())?;
     families.write_handles(&names, &base)?;
     Ok(Owned(rocksdb_transactiondb_t { db, base }))
+}
+
+fn transaction_options(options: &rocksdb_transaction_options_t) -> Result<TransactionOptions> {
+    options.rejected().check()?;
+    Ok(TransactionOptions {
+        set_snapshot: options.set_snapshot,
+        deadlock_detect: options.deadlock_detect,
+        use_only_the_last_commit_time_batch_for_recovery: options
+            .use_only_the_last_commit_time_batch_for_recovery,
+        lock_timeout: options.lock_timeout,
+        deadlock_timeout_us: options.deadlock_timeout_us,
+        expiration: options.expiration,
+        deadlock_detect_depth: options.deadlock_detect_depth,
+        max_write_batch_size: options.max_write_batch_size,
+        skip_concurrency_control: options.skip_concurrency_control,
+        skip_prepare: options.skip_prepare,
+        write_batch_flush_threshold: options.write_batch_flush_threshold,
+        write_batch_track_timestamp_size: options.write_batch_track_timestamp_size,
+        commit_bypass_memtable: options.commit_bypass_memtable,
+        large_txn_commit_optimize_threshold: options.large_txn_commit_optimize_threshold,
+        large_txn_commit_optimize_byte_threshold: options.large_txn_commit_optimize_byte_threshold,
+    })
 }
 
 c_api! {
@@ -154,6 +176,18 @@ c_api! {
             out_val.set(value);
         }
         Success(value.is_some())
+    }
+
+    /// Begins a transaction. If `old_txn` is not null, the new transaction replaces the transaction in this handle, and `old_txn`
+    /// is returned. Returns null for options that Ironstone does not have.
+    fn rocksdb_transaction_begin(
+        txn_db: at rocksdb_transactiondb_t, write_options: in rocksdb_writeoptions_t,
+        txn_options: in rocksdb_transaction_options_t, old_txn: raw(*mut rocksdb_transaction_t)
+    ) -> *mut rocksdb_transaction_t {
+        let txn = txn_db.db.begin_with(write_options.get()?, &transaction_options(txn_options)?)?;
+        let txn = rocksdb_transaction_t::new(txn, &txn_db.base.get()?.front);
+        // SAFETY: the header requires that `old_txn` is null or a live transaction.
+        unsafe { txn.replace(old_txn) }
     }
 
     /// Returns the prepared transactions, or null if there is none. The caller destroys each transaction and frees the list.

@@ -6,20 +6,17 @@ use std::sync::Arc;
 use base::{Pinned, Result};
 use engine::options::ReadOptions;
 use engine::sequence::Snapshot;
-use ironstone::{Db, Family, LockMode, Transaction, TransactionOptions, Validation};
+use ironstone::{Db, Family, LockMode, Transaction, Validation};
 
-use super::database::rocksdb_transactiondb_t;
 use crate::abi::guard::needed;
 use crate::abi::returns::malloc_bytes;
-use crate::abi::{Buffer, HasRejected, Owned, arguments};
+use crate::abi::{Buffer, Owned, arguments};
 use crate::batch::rocksdb_writebatch_t;
 use crate::batch_with_index::rocksdb_writebatch_wi_t;
 use crate::db::{Places, copied, rocksdb_column_family_handle_t, rocksdb_pinnableslice_t};
 use crate::iterator::rocksdb_iterator_t;
 use crate::read_options::rocksdb_readoptions_t;
 use crate::snapshot::rocksdb_snapshot_t;
-use crate::transaction_options::rocksdb_transaction_options_t;
-use crate::write_options::rocksdb_writeoptions_t;
 
 /// A transaction. It keeps the database open.
 pub struct rocksdb_transaction_t {
@@ -69,28 +66,6 @@ impl rocksdb_transaction_t {
     }
 }
 
-fn options_of(options: &rocksdb_transaction_options_t) -> Result<TransactionOptions> {
-    options.rejected().check()?;
-    Ok(TransactionOptions {
-        set_snapshot: options.set_snapshot,
-        deadlock_detect: options.deadlock_detect,
-        use_only_the_last_commit_time_batch_for_recovery: options
-            .use_only_the_last_commit_time_batch_for_recovery,
-        lock_timeout: options.lock_timeout,
-        deadlock_timeout_us: options.deadlock_timeout_us,
-        expiration: options.expiration,
-        deadlock_detect_depth: options.deadlock_detect_depth,
-        max_write_batch_size: options.max_write_batch_size,
-        skip_concurrency_control: options.skip_concurrency_control,
-        skip_prepare: options.skip_prepare,
-        write_batch_flush_threshold: options.write_batch_flush_threshold,
-        write_batch_track_timestamp_size: options.write_batch_track_timestamp_size,
-        commit_bypass_memtable: options.commit_bypass_memtable,
-        large_txn_commit_optimize_threshold: options.large_txn_commit_optimize_threshold,
-        large_txn_commit_optimize_byte_threshold: options.large_txn_commit_optimize_byte_threshold,
-    })
-}
-
 /// Moves a handle to memory that a program frees with `rocksdb_free`. The handle is never dropped.
 fn malloc_handle<T>(handle: T) -> *mut T {
     const { assert!(align_of::<T>() <= align_of::<u64>()) };
@@ -124,18 +99,6 @@ unsafe fn families(
 }
 
 c_api! {
-    /// Begins a transaction. If `old_txn` is not null, the new transaction replaces the transaction in this handle, and `old_txn`
-    /// is returned. Returns null for options that Ironstone does not have.
-    fn rocksdb_transaction_begin(
-        txn_db: at rocksdb_transactiondb_t, write_options: in rocksdb_writeoptions_t,
-        txn_options: in rocksdb_transaction_options_t, old_txn: raw(*mut rocksdb_transaction_t)
-    ) -> *mut rocksdb_transaction_t {
-        let txn = txn_db.db.begin_with(write_options.get()?, &options_of(txn_options)?)?;
-        let txn = rocksdb_transaction_t::new(txn, &txn_db.base.get()?.front);
-        // SAFETY: the header requires that `old_txn` is null or a live transaction.
-        unsafe { txn.replace(old_txn) }
-    }
-
     /// Destroys a transaction. If the transaction is neither committed nor prepared, it is rolled back. Accepts null.
     fn rocksdb_transaction_destroy(txn: own rocksdb_transaction_t) {
         drop(txn)

@@ -22,7 +22,7 @@ use env::sync::RwLock;
 
 use crate::base::Base;
 use crate::column_family::CfHandle;
-use crate::db_iterator::RawIter;
+use crate::raw_iter::RawIter;
 use crate::{AsColumnFamilyRef, BoundColumnFamily, ColumnFamily, DBPinnableSlice, Error, ReadOptions};
 
 pub(crate) use families::unknown;

@@ -8,8 +8,8 @@ use ironstone::{Family, LockMode, Pinned, Validation};
 use crate::base::Base;
 use crate::column_family::CfHandle;
 use crate::db::{Values, access, copied, copies, failed, iterators};
-use crate::db_iterator::RawIter;
 use crate::error::conflict;
+use crate::raw_iter::RawIter;
 use crate::{
     AsColumnFamilyRef, DBIteratorWithThreadMode, DBPinnableSlice, DBRawIteratorWithThreadMode, Direction,
     Error, IteratorMode, ReadOptions, SnapshotWithThreadMode, WriteBatchWithTransaction,

@@ -12,8 +12,8 @@ use crate::db::{
     access, bound, copied, descriptors, get, handles, iterators, multi_get, multi_get_cf, number, property,
     unknown,
 };
-use crate::db_iterator::RawIter;
 use crate::error::conflict;
+use crate::raw_iter::RawIter;
 use crate::{
     AsColumnFamilyRef, BoundColumnFamily, CStrLike, ColumnFamily, ColumnFamilyDescriptor, DB,
     DBIteratorWithThreadMode, DBPinnableSlice, DBRawIteratorWithThreadMode, Direction, Error, FlushOptions,

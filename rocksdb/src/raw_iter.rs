@@ -1,0 +1,133 @@
+//! [`RawIter`]: an iterator of `ironstone` without the type of its database.
+
+use ironstone::ttl::TtlIter;
+use ironstone::{BaseDeltaIter, Iter};
+
+/// An iterator of the engine. If its creation failed, the error: `status` returns the error.
+pub struct RawIter(Result<Kind, ironstone::Error>);
+
+enum Kind {
+    Db(Box<Iter>),
+    /// Entries of a transaction: the writes of the transaction over the entries of the database.
+    Batch(Box<BaseDeltaIter>),
+    /// Entries of a database with a time to live. The iterator removes the write time from each value.
+    Ttl(Box<TtlIter>),
+}
+
+/// Runs an expression for each kind of iterator.
+macro_rules! each {
+    ($kind:expr, |$iter:ident| $value:expr) => {
+        match $kind {
+            Kind::Db($iter) => $value,
+            Kind::Batch($iter) => $value,
+            Kind::Ttl($iter) => $value,
+        }
+    };
+}
+
+impl RawIter {
+    pub(crate) fn of_db(iter: Iter) -> RawIter {
+        RawIter(Ok(Kind::Db(Box::new(iter))))
+    }
+
+    pub(crate) fn of_batch(iter: ironstone::Result<BaseDeltaIter>) -> RawIter {
+        RawIter(iter.map(|iter| Kind::Batch(Box::new(iter))))
+    }
+
+    pub(crate) fn of_ttl(iter: TtlIter) -> RawIter {
+        RawIter(Ok(Kind::Ttl(Box::new(iter))))
+    }
+
+    pub(crate) fn failed(error: ironstone::Error) -> RawIter {
+        RawIter(Err(error))
+    }
+
+    #[inline]
+    pub(crate) fn valid(&self) -> bool {
+        match &self.0 {
+            Ok(kind) => each!(kind, |iter| iter.valid()),
+            Err(_) => false,
+        }
+    }
+
+    pub(crate) fn status(&self) -> ironstone::Result<()> {
+        match &self.0 {
+            Ok(Kind::Ttl(iter)) if iter.valid() => iter.value().map(drop),
+            Ok(kind) => each!(kind, |iter| iter.status()),
+            Err(error) => Err(error.clone()),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn key(&self) -> &[u8] {
+        match &self.0 {
+            Ok(Kind::Db(iter)) => iter.raw_key(),
+            Ok(kind) => each!(kind, |iter| iter.key()),
+            Err(_) => &[],
+        }
+    }
+
+    #[inline]
+    pub(crate) fn value(&self) -> &[u8] {
+        match &self.0 {
+            Ok(Kind::Db(iter)) => iter.value(),
+            Ok(Kind::Batch(iter)) => iter.value(),
+            Ok(Kind::Ttl(iter)) => iter.value().unwrap_or_default(), // `status` reports the error
+            Err(_) => &[],
+        }
+    }
+
+    pub(crate) fn timestamp(&self) -> &[u8] {
+        match &self.0 {
+            Ok(Kind::Db(iter)) => iter.timestamp(),
+            Ok(Kind::Batch(iter)) => iter.timestamp(),
+            Ok(Kind::Ttl(_)) | Err(_) => &[],
+        }
+    }
+
+    pub(crate) fn refresh(&mut self) -> ironstone::Result<()> {
+        match &mut self.0 {
+            Ok(Kind::Db(iter)) => iter.refresh(),
+            Ok(_) => Err(ironstone::Error::not_supported("Refresh() is not supported")),
+            Err(error) => Err(error.clone()),
+        }
+    }
+
+    pub(crate) fn seek_to_first(&mut self) {
+        if let Ok(kind) = &mut self.0 {
+            each!(kind, |iter| iter.seek_to_first());
+        }
+    }
+
+    pub(crate) fn seek_to_last(&mut self) {
+        if let Ok(kind) = &mut self.0 {
+            each!(kind, |iter| iter.seek_to_last());
+        }
+    }
+
+    pub(crate) fn seek(&mut self, key: &[u8]) {
+        if let Ok(kind) = &mut self.0 {
+            each!(kind, |iter| iter.seek(key));
+        }
+    }
+
+    pub(crate) fn seek_for_prev(&mut self, key: &[u8]) {
+        if let Ok(kind) = &mut self.0 {
+            each!(kind, |iter| iter.seek_for_prev(key));
+        }
+    }
+
+    #[inline]
+    pub(crate) fn next(&mut self) {
+        if let Ok(kind) = &mut self.0 {
+            each!(kind, |iter| iter.next());
+        }
+    }
+
+    #[inline]
+    pub(crate) fn prev(&mut self) {
+        if let Ok(kind) = &mut self.0 {
+            each!(kind, |iter| iter.prev());
+        }
+    }
+}
