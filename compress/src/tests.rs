@@ -1,5 +1,6 @@
 use proptest::prelude::*;
 use serde_json::Value;
+use testkit::hex::of as hex;
 
 use super::*;
 
@@ -10,11 +11,6 @@ fn vectors() -> Vec<Value> {
         Value::Array(vectors) if !vectors.is_empty() => vectors,
         _ => panic!("no vectors"),
     }
-}
-
-fn hex(value: &Value) -> Vec<u8> {
-    let digits = value.as_str().unwrap();
-    (0..digits.len()).step_by(2).map(|i| u8::from_str_radix(&digits[i..i + 2], 16).unwrap()).collect()
 }
 
 /// Returns text with near and far repetitions, like blocks of keys.

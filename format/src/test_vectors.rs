@@ -1,18 +1,13 @@
 //! Test vectors: bytes that RocksDB wrote.
 
 use serde_json::Value;
+pub(crate) use testkit::hex::of as hex;
 
 /// Returns one section of `fixtures/formats/vectors-sst.json`.
 pub(crate) fn vectors(section: &str) -> Vec<Value> {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../fixtures/formats/vectors-sst.json");
     let all: Value = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
     all["sections"][section]["vectors"].as_array().unwrap().clone()
-}
-
-/// Returns the bytes of a hexadecimal text.
-pub(crate) fn hex(text: &Value) -> Vec<u8> {
-    let text = text.as_str().unwrap();
-    (0..text.len()).step_by(2).map(|at| u8::from_str_radix(&text[at..at + 2], 16).unwrap()).collect()
 }
 
 /// Returns one list of `fixtures/formats/vectors-db.json`.
@@ -36,7 +31,7 @@ pub(crate) fn rle(list: &Value) -> Vec<u8> {
 
 /// Returns bytes as hexadecimal text.
 pub(crate) fn to_hex(bytes: &[u8]) -> Value {
-    Value::String(bytes.iter().map(|b| format!("{b:02x}")).collect())
+    Value::String(testkit::hex::lower(bytes))
 }
 
 /// Returns all variants of `bytes` with one flipped bit, and all shorter prefixes.

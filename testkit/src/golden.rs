@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
+use crate::hex::decode;
+
 /// One live key of a column family.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
@@ -92,17 +94,17 @@ pub fn load(name: &str) -> Golden {
         .filter(|l| l.get("h").is_none())
         .map(|l| Row {
             family: text_of(&l, "cf").unwrap_or_default(),
-            key: unhex(l["k"].as_str().expect("a key")),
-            value: unhex(l["v"].as_str().unwrap_or_default()),
+            key: decode(l["k"].as_str().expect("a key")),
+            value: decode(l["v"].as_str().unwrap_or_default()),
             columns: l.get("cols").and_then(Value::as_array).map(|columns| {
                 columns
                     .iter()
                     .map(|c| {
-                        (unhex(c[0].as_str().unwrap_or_default()), unhex(c[1].as_str().unwrap_or_default()))
+                        (decode(c[0].as_str().unwrap_or_default()), decode(c[1].as_str().unwrap_or_default()))
                     })
                     .collect()
             }),
-            timestamp: text_of(&l, "ts").map(|t| unhex(&t)),
+            timestamp: text_of(&l, "ts").map(|t| decode(&t)),
         })
         .collect();
     let mut dir = root().join(name);
@@ -125,16 +127,4 @@ pub fn copy_dir(from: &Path, to: &Path) {
             std::fs::copy(entry.path(), target).expect("a copied file");
         }
     }
-}
-
-/// Converts hexadecimal digits to bytes.
-pub fn unhex(text: &str) -> Vec<u8> {
-    (0..text.len() / 2)
-        .map(|i| u8::from_str_radix(&text[2 * i..2 * i + 2], 16).expect("hexadecimal digits"))
-        .collect()
-}
-
-/// Returns bytes as hexadecimal digits in upper case.
-pub fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|b| format!("{b:02X}")).collect()
 }

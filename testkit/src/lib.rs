@@ -1,8 +1,10 @@
-//! Shared parts of tests: golden databases, a reference model, random numbers.
+//! Shared parts of tests: golden databases, a reference model, random numbers, pages of script and expected text.
 
 #![forbid(unsafe_code)]
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "for tests")]
 
 pub mod chance;
 pub mod golden;
+pub mod hex;
 pub mod model;
+pub mod script;

@@ -18,9 +18,9 @@ fn golden() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/golden")
 }
 
+/// Returns the bytes of a JSON string; no bytes for another value.
 fn unhex(text: &Value) -> Vec<u8> {
-    let text = text.as_str().unwrap_or_default();
-    (0..text.len()).step_by(2).map(|i| u8::from_str_radix(&text[i..i + 2], 16).unwrap()).collect()
+    testkit::hex::decode(text.as_str().unwrap_or_default())
 }
 
 pub(crate) struct Row {

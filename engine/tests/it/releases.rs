@@ -11,14 +11,12 @@ use ironstone_engine::db::{Db, OpenRequest};
 use ironstone_engine::options::file::{self, ReadConfig};
 use ironstone_engine::options::{BottommostLevelCompaction, CompactRangeOptions, FlushOptions, WriteOptions};
 
+use testkit::hex;
+
 use crate::golden::{Row, compare, copy};
 
 fn releases() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/releases")
-}
-
-fn unhex(text: &str) -> Vec<u8> {
-    (0..text.len()).step_by(2).map(|i| u8::from_str_radix(&text[i..i + 2], 16).unwrap()).collect()
 }
 
 fn rows() -> Vec<Row> {
@@ -26,7 +24,7 @@ fn rows() -> Vec<Row> {
     let row = |line: &str| {
         let fields: Vec<&str> = line.split(' ').collect();
         let [_, family, key, value] = fields[..] else { panic!("{line}") };
-        Row { family: family.to_string(), key: unhex(key), value: unhex(value), ts: Vec::new() }
+        Row { family: family.to_string(), key: hex::decode(key), value: hex::decode(value), ts: Vec::new() }
     };
     text.lines().map(row).collect()
 }

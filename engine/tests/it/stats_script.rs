@@ -1,5 +1,5 @@
-//! Known operations and their counts: the test runs `testdata/statistics.txt`, and compares the result of each `show`
-//! with the lines below it. `IRONSTONE_REWRITE=1` rewrites these lines.
+//! Known operations and their counts: the test runs the page `testdata/statistics.txt`, and compares the answer of each
+//! `show` (`testkit::script`).
 //!
 //! ```text
 //! [title]                      a new database with statistics of all kinds, perf level EnableTime
@@ -13,6 +13,7 @@
 //! show NAME ..                 counts since the last show; of histograms "count: sum", of times "some" or "none"
 //! ```
 
+use std::path::Path;
 use std::sync::Arc;
 
 use base::stats::{
@@ -171,40 +172,26 @@ impl World {
     }
 }
 
-fn answered(script: &str) -> String {
+fn answer(world: &mut World, line: &str) -> String {
+    let words: Vec<&str> = line.split_whitespace().collect();
     let mut out = String::new();
-    let mut world = World::new();
-    for line in script.lines().filter(|line| !line.starts_with(' ')) {
-        out += line;
-        out.push('\n');
-        let words: Vec<&str> = line.split_whitespace().collect();
-        match words.first() {
-            None => {}
-            Some(word) if word.starts_with('#') => {}
-            Some(word) if word.starts_with('[') => world = World::new(),
-            Some(&"show") => {
-                for name in &words[1..] {
-                    out += &format!("    {name} = {}\n", world.show(name));
-                }
-                world.forget();
+    match words[0] {
+        word if word.starts_with('[') => *world = World::new(),
+        "show" => {
+            for name in &words[1..] {
+                out += &format!("{name} = {}\n", world.show(name));
             }
-            Some(_) => world.run(&words),
+            world.forget();
         }
+        _ => world.run(&words),
     }
     out
 }
 
 #[test]
-fn known_operations_count_what_the_script_says() {
+fn known_operations_count_what_the_page_says() {
     set_perf_level(PerfLevel::EnableTime);
-    let script = include_str!("testdata/statistics.txt");
-    let got = answered(script);
-    if std::env::var_os("IRONSTONE_REWRITE").is_some() {
-        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/testdata/statistics.txt");
-        return std::fs::write(path, got).unwrap();
-    }
-    for (expected, got) in script.lines().zip(got.lines()) {
-        assert_eq!(expected, got);
-    }
-    assert_eq!(script.lines().count(), got.lines().count());
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/testdata/statistics.txt");
+    let mut world = World::new();
+    testkit::script::dialogue(&page, |line| answer(&mut world, line));
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use ironstone::{Db, FamilyDescriptor, FamilyOptions, Kind, Options};
-use testkit::golden;
+use testkit::{golden, hex};
 
 fn creating() -> Options {
     let mut options = Options::default();
@@ -205,7 +205,7 @@ fn damaged_databases_are_answered_as_rocksdb_does_or_refused() {
                         && r["cf"] == "default"
                         && r["v"].is_string()
                 })
-                .map(|r| (golden::unhex(r["k"].as_str().unwrap()), golden::unhex(r["v"].as_str().unwrap())))
+                .map(|r| (hex::of(&r["k"]), hex::of(&r["v"])))
                 .collect();
             let mut iter = match db.iter() {
                 Ok(iter) => iter,

@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 
 use ironstone::{Db, Options, WriteOptions};
 use testkit::chance::Chance;
-use testkit::golden::{hex, unhex};
+use testkit::hex::{decode as unhex, upper as hex};
 
 type Rows = BTreeMap<Vec<u8>, Vec<u8>>;
 

@@ -14,7 +14,7 @@ use ironstone_lsm::range_del::CompactionTombstones;
 use ironstone_lsm::stripes::Stripes;
 use proptest::prelude::*;
 
-use crate::script;
+use testkit::script;
 
 type Rows = Vec<(Vec<u8>, Vec<u8>)>;
 
@@ -138,7 +138,7 @@ fn compaction_iter_rows(
 
 #[test]
 fn rules() {
-    script::run("compaction_iter", |command| {
+    script::blocks(&crate::page("compaction_iter"), |command| {
         let timestamped = command.has("ts");
         let (rows, tombstones) = if timestamped {
             let row = |line: &str| {

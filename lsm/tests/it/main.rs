@@ -6,5 +6,9 @@
 mod compaction_iter;
 mod merging;
 mod operators;
-mod script;
 mod tree;
+
+/// Returns the page with this name.
+fn page(name: &str) -> std::path::PathBuf {
+    std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/testdata").join(name)
+}

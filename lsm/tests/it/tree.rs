@@ -10,8 +10,12 @@ use ironstone_lsm::pick::manual::{Request, Step, plan, plan_files};
 use ironstone_lsm::pick::score::Scores;
 use ironstone_lsm::pick::{Options, Priority, Running, StopStyle, Style, Task, View, pick};
 use ironstone_lsm::version::{BlobFile, BlobGarbage, Edit, Version};
+use testkit::script::{self, Command};
 
-use crate::script::{self, Command};
+/// Returns the value of `name=value`, or `default`. The value may end with `k`, `M` or `G`.
+fn value_of(command: &Command<'_>, name: &str, default: u64) -> u64 {
+    command.get(name).map_or(default, |text| draw::parse_bytes(text).expect(name))
+}
 
 struct World {
     version: Version,
@@ -43,15 +47,16 @@ impl World {
 
     fn answer(&mut self, command: &Command<'_>) -> String {
         match command.name {
-            "tree" => match draw::parse_version(command.input, order(), command.number("levels", 7) as usize)
-            {
-                Ok(version) => {
-                    self.version = version;
-                    self.running.clear();
-                    draw::version(&self.version)
+            "tree" => {
+                match draw::parse_version(command.input, order(), value_of(command, "levels", 7) as usize) {
+                    Ok(version) => {
+                        self.version = version;
+                        self.running.clear();
+                        draw::version(&self.version)
+                    }
+                    Err(error) => error.to_string(),
                 }
-                Err(error) => error.to_string(),
-            },
+            }
             "options" => {
                 command.pairs().for_each(|(name, value)| self.set_option(name, value));
                 String::new()
@@ -67,13 +72,13 @@ impl World {
                 }
             }
             "infer-epochs" => {
-                if let Some(version) = self.version.infer_epochs(command.number("first", 1)) {
+                if let Some(version) = self.version.infer_epochs(value_of(command, "first", 1)) {
                     self.version = version;
                 }
                 format!("{}next {}", draw::version(&self.version), self.version.next_epoch())
             }
             "candidates" => {
-                let seq = command.number("seq", MAX_SEQUENCE);
+                let seq = value_of(command, "seq", MAX_SEQUENCE);
                 command
                     .words()
                     .iter()
@@ -90,8 +95,8 @@ impl World {
             }
             "scores" => self.scores(),
             "pick" => {
-                self.now = command.number("now", self.now);
-                self.oldest_snapshot = command.number("snapshot", self.oldest_snapshot);
+                self.now = value_of(command, "now", self.now);
+                self.oldest_snapshot = value_of(command, "snapshot", self.oldest_snapshot);
                 match pick(&self.view(), &self.options, self.now) {
                     None => "nothing".to_string(),
                     Some(task) => {
@@ -108,7 +113,7 @@ impl World {
             "plan-files" => {
                 let numbers: Vec<FileNumber> =
                     command.words().iter().filter_map(|w| w.parse().ok()).map(FileNumber).collect();
-                let to = command.number("to", 1) as usize;
+                let to = value_of(command, "to", 1) as usize;
                 match plan_files(&self.view(), &self.options, &numbers, to, false, self.now) {
                     Ok(task) => show(&task),
                     Err(error) => error.to_string(),
@@ -122,7 +127,7 @@ impl World {
         let mut request = Request {
             begin: command.get("begin").map(|k| k.as_bytes().to_vec()),
             end: command.get("end").map(|k| k.as_bytes().to_vec()),
-            input_level: command.number("level", 0) as usize,
+            input_level: value_of(command, "level", 0) as usize,
             all_levels: command.has("all"),
             output_level: command.get("to").map(|l| l.parse().unwrap()),
             max_file_number: command.get("before").map(|n| FileNumber(n.parse().unwrap())),
@@ -269,7 +274,7 @@ fn parse_edit(text: &str) -> Edit {
 
 fn run(name: &str) {
     let mut world = World::new();
-    script::run(name, |command| world.answer(command));
+    script::blocks(&crate::page(name), |command| world.answer(command));
 }
 
 #[test]

@@ -476,7 +476,7 @@ impl World {
         let names = self.env.fs.list(dir).unwrap_or_default();
         for name in names.iter().filter(|n| n.ends_with(".log")) {
             let bytes = self.env.fs.read_all(&dir.join(name), 1 << 20).unwrap_or_default();
-            self.tell(format!("  {name}: {}", testkit::golden::hex(&bytes[..bytes.len().min(400)])));
+            self.tell(format!("  {name}: {}", testkit::hex::upper(&bytes[..bytes.len().min(400)])));
         }
         for name in &names {
             self.tell(format!("  {name} {:?}", self.env.fs.file_size(&dir.join(name))));

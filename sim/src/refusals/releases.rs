@@ -12,6 +12,7 @@ use engine::options::file::{self, ReadConfig};
 use engine::options::{BottommostLevelCompaction, CompactRangeOptions, FlushOptions, WriteOptions};
 use env::Env;
 use testkit::chance::Chance;
+use testkit::hex::try_decode;
 
 use super::{rows, words};
 
@@ -19,10 +20,6 @@ type Rows = BTreeMap<Vec<u8>, Vec<u8>>;
 
 fn fixtures() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/releases")
-}
-
-fn unhex(text: &str) -> Option<Vec<u8>> {
-    (0..text.len()).step_by(2).map(|at| u8::from_str_radix(text.get(at..at + 2)?, 16).ok()).collect()
 }
 
 /// The rows of each column family, which are equal for all releases.
@@ -33,7 +30,7 @@ fn expected() -> Result<BTreeMap<String, Rows>, String> {
     for line in String::from_utf8_lossy(&text).lines() {
         let fields: Vec<&str> = line.split(' ').collect();
         let [_, family, key, value] = fields[..] else { return Err(format!("rows.txt has {line}")) };
-        let (key, value) = (unhex(key), unhex(value));
+        let (key, value) = (try_decode(key), try_decode(value));
         let (Some(key), Some(value)) = (key, value) else { return Err(format!("rows.txt has {line}")) };
         all.entry(family.to_string()).or_default().insert(key, value);
     }

@@ -8,6 +8,7 @@ use base::key::{parse, user_key};
 use ironstone_table::sst::{BlockCache, OpenOptions};
 use mem::cache::CacheOptions;
 use serde_json::Value;
+use testkit::hex::of as hex;
 
 use crate::reader_support::{check_all_paths, open, options, options_for};
 
@@ -26,11 +27,6 @@ fn tables_under(dir: &Path, found: &mut Vec<PathBuf>) {
         }
     }
     found.sort();
-}
-
-fn hex(value: &Value) -> Vec<u8> {
-    let text = value.as_str().unwrap();
-    (0..text.len()).step_by(2).map(|at| u8::from_str_radix(&text[at..at + 2], 16).unwrap()).collect()
 }
 
 /// The expected content of a file: entries and range tombstones.

@@ -4,6 +4,7 @@ use base::Order;
 use ironstone_table::sst::{BlockCache, OpenOptions};
 use mem::cache::CacheOptions;
 use serde_json::Value;
+use testkit::hex::of as hex;
 
 use crate::reader_support::{check_all_paths, open, options_for};
 
@@ -11,11 +12,6 @@ fn files() -> Vec<Value> {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../fixtures/formats/vectors-sst.json");
     let all: Value = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
     all["sections"]["sst_file"]["vectors"].as_array().unwrap().clone()
-}
-
-fn hex(value: &Value) -> Vec<u8> {
-    let text = value.as_str().unwrap();
-    (0..text.len()).step_by(2).map(|at| u8::from_str_radix(&text[at..at + 2], 16).unwrap()).collect()
 }
 
 /// Returns a stored key with the timestamp that was removed from it.

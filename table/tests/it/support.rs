@@ -6,6 +6,7 @@ use env::writer::FileWriter;
 use env::{AppendHints, Env};
 use ironstone_table::sst::{FinishedTable, Writer, WriterOptions};
 use serde_json::Value;
+pub use testkit::hex::of as hex;
 
 /// Writes a table with `fill` and returns its bytes.
 pub fn write(options: WriterOptions, fill: impl FnOnce(&mut Writer)) -> (Vec<u8>, FinishedTable) {
@@ -27,12 +28,6 @@ pub fn vectors(section: &str) -> Vec<Value> {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../fixtures/formats/vectors-sst.json");
     let all: Value = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
     all["sections"][section]["vectors"].as_array().unwrap().clone()
-}
-
-/// Returns the bytes of hexadecimal text.
-pub fn hex(text: &Value) -> Vec<u8> {
-    let text = text.as_str().unwrap();
-    (0..text.len()).step_by(2).map(|at| u8::from_str_radix(&text[at..at + 2], 16).unwrap()).collect()
 }
 
 /// Returns pairs of keys and values.

@@ -21,6 +21,7 @@ use ironstone_table::options::{
 };
 use ironstone_table::sst::read_ctx::Entry;
 use ironstone_table::sst::{OpenOptions, ReadCtx, Reader, Writer, WriterOptions};
+use testkit::hex::upper as hex;
 
 use crate::support::write;
 
@@ -125,10 +126,6 @@ impl Drop for Oracle {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.dir);
     }
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02X}")).collect()
 }
 
 /// Returns an entry as `sst_dump --output_hex` shows it.

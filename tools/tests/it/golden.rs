@@ -1,7 +1,8 @@
 //! `ldb` on every golden database: exactly the rows that RocksDB read, or an error that names the feature. A read
 //! changes nothing on disk.
 
-use testkit::golden::{self, Family, Golden, Row, hex};
+use testkit::golden::{self, Family, Golden, Row};
+use testkit::hex::upper as hex;
 
 use crate::support::{copy_of, files, ldb_on, oracle, theirs};
 

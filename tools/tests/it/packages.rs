@@ -5,7 +5,8 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use testkit::golden::{self, Row, hex};
+use testkit::golden::{self, Row};
+use testkit::hex::upper as hex;
 
 use crate::support::{ldb, ldb_on, oracle, sst_dump, theirs};
 
