@@ -15,6 +15,7 @@ use base::stats::{Statistics, Ticker};
 use base::{Error, Result};
 
 use crate::executor::{Pool, Tag};
+use crate::logger::{LogLevel, Logger};
 use crate::sync::{Condvar, Mutex};
 use crate::{Env, FileSystem};
 
@@ -82,6 +83,7 @@ struct State {
     busy: bool,
     errors: HashMap<PathBuf, Error>,
     statistics: Option<Arc<Statistics>>,
+    info_log: Option<Arc<dyn Logger>>,
 }
 
 impl SstFileManager {
@@ -110,6 +112,20 @@ impl SstFileManager {
     /// statistics, so the database that was opened last counts. RocksDB: `SetStatisticsPtr`.
     pub fn set_statistics(&self, statistics: Option<Arc<Statistics>>) {
         self.state.lock().statistics = statistics;
+    }
+
+    /// Writes a line to this info log for each deleted file, each file that is moved to the trash, and each failure of a deletion.
+    /// `None`, the default: no lines.
+    pub fn set_info_log(&self, info_log: Option<Arc<dyn Logger>>) {
+        self.state.lock().info_log = info_log;
+    }
+
+    /// Writes a line to the info log. The caller must not hold the lock of the state, because a logger may call the manager.
+    fn log(&self, level: LogLevel, line: fmt::Arguments<'_>) {
+        let info_log = self.state.lock().info_log.clone();
+        if let Some(info_log) = info_log {
+            info_log.log(level, line);
+        }
     }
 
     /// Adds a file of `bytes` bytes. If the file is tracked already, corrects its size.
@@ -196,9 +212,12 @@ impl SstFileManager {
         }
         let trash = self.free_trash_name(path)?;
         // A file system that cannot rename the file may still be able to remove it.
-        if self.env.fs.rename(path, &trash).is_err() {
+        if let Err(error) = self.env.fs.rename(path, &trash) {
+            let line = format_args!("cannot move the file {} to the trash: {error}", path.display());
+            self.log(LogLevel::Error, line);
             return self.delete_now(path);
         }
+        self.log(LogLevel::Info, format_args!("moved the file {} to the trash", path.display()));
         self.on_delete(path);
         self.enqueue(trash, size);
         Ok(Deletion::Later)
@@ -207,6 +226,7 @@ impl SstFileManager {
     fn delete_now(&self, path: &Path) -> Result<Deletion> {
         self.env.fs.unlink(path)?;
         self.on_delete(path);
+        self.log(LogLevel::Info, format_args!("deleted the file {} at once", path.display()));
         Ok(Deletion::Done)
     }
 
@@ -301,6 +321,14 @@ impl SstFileManager {
             return;
         };
         let outcome = delete_some(&*self.env.fs, &path, size, options.bytes_max_delete_chunk);
+        match &outcome {
+            Ok(0) => self.log(LogLevel::Info, format_args!("deleted {} from the trash", path.display())),
+            Ok(_) => {}
+            Err(error) => {
+                let line = format_args!("cannot delete {} from the trash: {error}", path.display());
+                self.log(LogLevel::Error, line);
+            }
+        }
         let deleted = {
             let s = &mut *self.state.lock();
             let left = match outcome {

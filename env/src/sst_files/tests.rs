@@ -115,3 +115,40 @@ fn trash_left_behind_is_taken_up_and_too_much_goes_at_once() {
     m.wait_for_empty_trash();
     assert_eq!(env.fs.list(Path::new("/db")).unwrap(), ["keep"]);
 }
+
+#[test]
+fn the_info_log_gets_a_line_for_each_deletion() {
+    let (_, env) = world();
+    let m = SstFileManager::new(env.clone(), limited(0, 0));
+    let log = Arc::new(Lines::default());
+    m.set_info_log(Some(log.clone()));
+    m.delete(&put(&env, &m, "a", 10)).unwrap();
+    m.set_options(limited(1000, 0));
+    m.delete(&put(&env, &m, "b", 10)).unwrap();
+    m.wait_for_empty_trash();
+    m.set_info_log(None);
+    m.set_options(limited(0, 0));
+    m.delete(&put(&env, &m, "c", 10)).unwrap();
+    let expected = [
+        "deleted the file /db/a at once",
+        "moved the file /db/b to the trash",
+        "deleted /db/b.trash from the trash",
+    ];
+    assert_eq!(*log.0.lock(), expected);
+}
+
+/// Keeps the lines.
+#[derive(Debug, Default)]
+struct Lines(Mutex<Vec<String>>);
+
+impl Logger for Lines {
+    fn level(&self) -> LogLevel {
+        LogLevel::Debug
+    }
+
+    fn set_level(&self, _level: LogLevel) {}
+
+    fn log(&self, _level: LogLevel, message: fmt::Arguments<'_>) {
+        self.0.lock().push(message.to_string());
+    }
+}
