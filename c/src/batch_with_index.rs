@@ -290,9 +290,8 @@ c_api! {
         vallen: out usize, err
     ) -> Option<Buffer> {
         let open = db.get()?;
-        open.refuse_ttl("a batch with an index")?;
-        let family = open.front.default_family();
-        Ok(copied(wbwi.batch.get_from_batch_and_db(&family, key, options.get()?)?, &vallen))
+        let found = open.get_under_batch(&wbwi.batch, &open.front.default_family(), key, options.get()?)?;
+        Ok(copied(found, &vallen))
     }
 
     fn rocksdb_writebatch_wi_get_from_batch_and_db_cf(
@@ -300,7 +299,7 @@ c_api! {
         column_family: at rocksdb_column_family_handle_t, key: bytes, vallen: out usize, err
     ) -> Option<Buffer> {
         db.family(column_family)?;
-        let found = wbwi.batch.get_from_batch_and_db(&column_family.front, key, options.get()?)?;
+        let found = db.get()?.get_under_batch(&wbwi.batch, &column_family.front, key, options.get()?)?;
         Ok(copied(found, &vallen))
     }
 
@@ -309,9 +308,7 @@ c_api! {
         wbwi: at rocksdb_writebatch_wi_t, db: at rocksdb_t, options: in rocksdb_readoptions_t, key: bytes, err
     ) -> Option<Owned<rocksdb_pinnableslice_t>> {
         let open = db.get()?;
-        open.refuse_ttl("a batch with an index")?;
-        let family = open.front.default_family();
-        let value = wbwi.batch.get_from_batch_and_db(&family, key, options.get()?)?;
+        let value = open.get_under_batch(&wbwi.batch, &open.front.default_family(), key, options.get()?)?;
         Ok(value.map(|value| Owned(rocksdb_pinnableslice_t { value })))
     }
 
@@ -320,7 +317,7 @@ c_api! {
         column_family: at rocksdb_column_family_handle_t, key: bytes, err
     ) -> Option<Owned<rocksdb_pinnableslice_t>> {
         db.family(column_family)?;
-        let value = wbwi.batch.get_from_batch_and_db(&column_family.front, key, options.get()?)?;
+        let value = db.get()?.get_under_batch(&wbwi.batch, &column_family.front, key, options.get()?)?;
         Ok(value.map(|value| Owned(rocksdb_pinnableslice_t { value })))
     }
 
@@ -335,7 +332,7 @@ c_api! {
                 "protection_bytes_per_key is {bytes}; 0 and 8 are supported"
             ))),
         };
-        wbwi.batch.write(&db.get()?.front, &options)
+        db.get()?.write_indexed(&mut wbwi.batch, &options)
     }
 
     /// Returns an iterator over the entries of the base iterator as if the batch were written. Takes ownership of the base

@@ -6,6 +6,7 @@ use base::{Error, Result};
 use engine::db::DbIterator;
 use engine::family::Family;
 use engine::options::ReadOptions;
+use ironstone::ttl::TtlFamily;
 use ironstone::{BaseDeltaIter, WriteBatchWithIndex};
 use std::sync::Arc;
 
@@ -23,9 +24,11 @@ enum Kind {
     /// A column family, with the data that an iterator of a batch over this iterator needs.
     Family { iter: Box<DbIterator>, family: ironstone::Family, bounds: Bounds },
     /// A column family of a database with a time to live. Stored values end with their write time.
-    Ttl(Box<DbIterator>),
+    Ttl { iter: Box<DbIterator>, family: TtlFamily, bounds: Bounds },
     /// A column family under a batch or a transaction.
     Batch(Box<BaseDeltaIter>),
+    /// A column family of a database with a time to live, under a batch. The values end with their write time.
+    TtlBatch(Box<BaseDeltaIter>),
 }
 
 /// The lower bound (inclusive) and the upper bound (exclusive) of an iterator.
@@ -46,8 +49,9 @@ macro_rules! either {
     ($kind:expr, |$iter:ident| $value:expr) => {
         match $kind {
             Kind::Family { iter: $iter, .. } => $value,
-            Kind::Ttl($iter) => $value,
+            Kind::Ttl { iter: $iter, .. } => $value,
             Kind::Batch($iter) => $value,
+            Kind::TtlBatch($iter) => $value,
         }
     };
 }
@@ -92,9 +96,9 @@ impl rocksdb_iterator_t {
         let open = db.get()?;
         let bounds = Bounds::of(&options);
         let iter = Box::new(open.db.iter(family, options)?);
-        match open.ttl {
+        match &open.ttl {
             None => Ok(Kind::Family { iter, family: open.front.family_from_engine(family.clone()), bounds }),
-            Some(_) => Ok(Kind::Ttl(iter)),
+            Some(ttl) => Ok(Kind::Ttl { iter, family: ttl.family(family.name())?, bounds }),
         }
     }
 
@@ -110,10 +114,14 @@ impl rocksdb_iterator_t {
                 let bounds = options.map_or(bounds, Bounds::of);
                 Ok(Kind::Batch(Box::new(batch.iter_over_base(&family, *iter, bounds.lower, bounds.upper))))
             }
-            Kind::Ttl(_) => {
-                Err(Error::not_supported("a batch with an index over a database with a time to live"))
+            Kind::Ttl { iter, family, bounds } => {
+                let bounds = options.map_or(bounds, Bounds::of);
+                let iter = family.iter_over_base(batch, *iter, bounds.lower, bounds.upper);
+                Ok(Kind::TtlBatch(Box::new(iter)))
             }
-            Kind::Batch(_) => Err(Error::invalid_argument("the base iterator is over a batch already")),
+            Kind::Batch(_) | Kind::TtlBatch(_) => {
+                Err(Error::invalid_argument("the base iterator is over a batch already"))
+            }
         });
         rocksdb_iterator_t { iter }
     }
@@ -124,15 +132,26 @@ impl rocksdb_iterator_t {
 
     fn key(&self) -> &[u8] {
         match &self.iter {
-            Ok(Kind::Family { iter, .. }) | Ok(Kind::Ttl(iter)) if iter.valid() => iter.raw_key(),
-            Ok(Kind::Batch(iter)) if iter.valid() => iter.key(),
+            Ok(Kind::Family { iter, .. } | Kind::Ttl { iter, .. }) if iter.valid() => iter.raw_key(),
+            Ok(Kind::Batch(iter) | Kind::TtlBatch(iter)) if iter.valid() => iter.key(),
             _ => &[],
         }
     }
 
-    fn value(&self) -> &[u8] {
+    /// Returns the current value as it is stored, if it ends with its write time.
+    fn with_time(&self) -> Option<&[u8]> {
         match &self.iter {
-            Ok(Kind::Ttl(iter)) if iter.valid() => ironstone::ttl::value_of(iter.value()).unwrap_or_default(),
+            Ok(Kind::Ttl { iter, .. }) if iter.valid() => Some(iter.value()),
+            Ok(Kind::TtlBatch(iter)) if iter.valid() => Some(iter.value()),
+            _ => None,
+        }
+    }
+
+    fn value(&self) -> &[u8] {
+        if let Some(stored) = self.with_time() {
+            return ironstone::ttl::value_of(stored).unwrap_or_default();
+        }
+        match &self.iter {
             Ok(kind) if self.valid() => either!(kind, |iter| iter.value()),
             _ => &[],
         }
@@ -146,8 +165,10 @@ impl rocksdb_iterator_t {
     }
 
     fn status(&self) -> Result<()> {
+        if let Some(stored) = self.with_time() {
+            ironstone::ttl::value_of(stored)?;
+        }
         match &self.iter {
-            Ok(Kind::Ttl(iter)) if iter.valid() => ironstone::ttl::value_of(iter.value()).map(|_| ()),
             Ok(kind) => either!(kind, |iter| iter.status()),
             Err(error) => Err(error.clone()),
         }
@@ -288,8 +309,8 @@ c_api! {
     /// Changes the iterator to read at the newest visible sequence number. The iterator is not valid afterwards.
     fn rocksdb_iter_refresh(iter: cmut rocksdb_iterator_t, err) {
         match &mut iter.iter {
-            Ok(Kind::Family { iter, .. } | Kind::Ttl(iter)) => iter.refresh(),
-            Ok(Kind::Batch(_)) => Err(Error::not_supported("Refresh() of an iterator over a batch")),
+            Ok(Kind::Family { iter, .. } | Kind::Ttl { iter, .. }) => iter.refresh(),
+            Ok(Kind::Batch(_) | Kind::TtlBatch(_)) => Err(Error::not_supported("Refresh() of an iterator over a batch")),
             Err(error) => Err(error.clone()),
         }
     }

@@ -10,6 +10,7 @@ use base::{Error, Pinned, Result};
 use engine::batch::WriteBatch;
 use engine::family::Family;
 use engine::options::{ReadOptions, WriteOptions};
+use ironstone::WriteBatchWithIndex;
 use ironstone::ttl::{TtlDb, TtlFamily};
 
 use super::open::Request;
@@ -63,6 +64,18 @@ impl Open {
         }
     }
 
+    /// Writes a batch with an index. Each value gets the current time if the database has a time to live.
+    pub(crate) fn write_indexed(
+        &self,
+        batch: &mut WriteBatchWithIndex,
+        options: &WriteOptions,
+    ) -> Result<()> {
+        match &self.ttl {
+            None => batch.write(&self.front, options),
+            Some(ttl) => ttl.write_with(&batch.to_batch(), options),
+        }
+    }
+
     #[inline]
     pub(super) fn get(
         &self,
@@ -74,6 +87,20 @@ impl Open {
         match self.ttl {
             None => Ok(value),
             Some(_) => self.value_of(value),
+        }
+    }
+
+    /// Reads a key as if a batch with an index were written.
+    pub(crate) fn get_under_batch(
+        &self,
+        batch: &WriteBatchWithIndex,
+        family: &ironstone::Family,
+        key: &[u8],
+        options: &ReadOptions,
+    ) -> Result<Option<Pinned>> {
+        match &self.ttl {
+            None => batch.get_from_batch_and_db(family, key, options),
+            Some(ttl) => ttl.family(family.name())?.get_from_batch(batch, key, options),
         }
     }
 

@@ -46,6 +46,34 @@ unsafe extern "C" {
         ttl: i32,
         err: *mut *mut c_char,
     ) -> *mut rocksdb_column_family_handle_t;
+    pub fn rocksdb_writebatch_wi_create(reserved_bytes: usize, overwrite_keys: u8) -> *mut c_void;
+    pub fn rocksdb_writebatch_wi_destroy(batch: *mut c_void);
+    pub fn rocksdb_writebatch_wi_put(
+        batch: *mut c_void,
+        key: *const c_char,
+        key_len: usize,
+        value: *const c_char,
+        value_len: usize,
+    );
+    pub fn rocksdb_writebatch_wi_get_from_batch_and_db(
+        batch: *mut c_void,
+        db: *mut rocksdb_t,
+        options: *const c_void,
+        key: *const c_char,
+        key_len: usize,
+        value_len: *mut usize,
+        err: *mut *mut c_char,
+    ) -> *mut c_char;
+    pub fn rocksdb_writebatch_wi_create_iterator_with_base(
+        batch: *mut c_void,
+        base: *mut c_void,
+    ) -> *mut c_void;
+    pub fn rocksdb_write_writebatch_wi(
+        db: *mut rocksdb_t,
+        options: *const c_void,
+        batch: *mut c_void,
+        err: *mut *mut c_char,
+    );
     pub fn rocksdb_column_family_handle_destroy(handle: *mut rocksdb_column_family_handle_t);
     pub fn rocksdb_writeoptions_create() -> *mut c_void;
     pub fn rocksdb_writeoptions_destroy(options: *mut c_void);

@@ -35,6 +35,46 @@ fn values_with_a_time_to_live_are_read_without_their_time() {
 }
 
 #[test]
+fn a_batch_with_an_index_reads_and_writes_values_with_a_time_to_live() {
+    let dir = tempfile::tempdir().unwrap();
+    let name = c_path(&dir.path().join("db"));
+    let options = options();
+    // SAFETY: all handles are live where they are used; each is destroyed once; the iterator takes its base.
+    unsafe {
+        let db = Db::new(ok(|err| rocksdb_open_with_ttl(options, name.as_ptr(), 3600, err)));
+        db.put("a", "old");
+        let batch = rocksdb_writebatch_wi_create(0, 1);
+        rocksdb_writebatch_wi_put(batch, c"b".as_ptr(), 1, c"new".as_ptr(), 3);
+        for (key, value) in [(c"a", "old"), (c"b", "new")] {
+            let mut len = 0;
+            let found = ok(|err| {
+                rocksdb_writebatch_wi_get_from_batch_and_db(
+                    batch,
+                    db.handle,
+                    db.read,
+                    key.as_ptr(),
+                    1,
+                    &raw mut len,
+                    err,
+                )
+            });
+            assert_eq!(copied(found, len).as_deref(), Some(value));
+        }
+        let base = rocksdb_create_iterator(db.handle, db.read);
+        let iter = rocksdb_writebatch_wi_create_iterator_with_base(batch, base);
+        rocksdb_iter_seek_to_first(iter);
+        let mut len = 0;
+        rocksdb_iter_value(iter, &raw mut len);
+        assert_eq!(len, "old".len());
+        rocksdb_iter_destroy(iter);
+        ok(|err| rocksdb_write_writebatch_wi(db.handle, db.write, batch, err));
+        assert_eq!(db.get("b").as_deref(), Some("new"));
+        rocksdb_writebatch_wi_destroy(batch);
+        rocksdb_options_destroy(options);
+    }
+}
+
+#[test]
 fn time_is_the_end_of_a_stored_value() {
     let dir = tempfile::tempdir().unwrap();
     let name = c_path(&dir.path().join("db"));

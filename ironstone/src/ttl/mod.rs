@@ -29,7 +29,9 @@ use engine::options::WriteOptions;
 use env::sync::Mutex;
 use format::batch::Record;
 
-use crate::{Db, Family, FamilyDescriptor, Iter, Options, ReadOptions, WriteBatch};
+use crate::{
+    BaseDeltaIter, Db, Family, FamilyDescriptor, Iter, Options, ReadOptions, WriteBatch, WriteBatchWithIndex,
+};
 use operators::{Ttl, check, wrap};
 
 /// An open TTL database. A clone is cheap. Dereferences to the [`TtlFamily`] of the default column family.
@@ -111,6 +113,42 @@ impl TtlDb {
         options: Options,
         families: Vec<(FamilyDescriptor, i32)>,
     ) -> Result<TtlDb> {
+        Self::open_named(path.as_ref(), options, families, |path, options, families| {
+            Db::open_with_families(path, options, families)
+        })
+    }
+
+    /// Opens these column families of the database at `path` for reading, each with its time to live in seconds. The time to
+    /// live has no effect on reads. The default column family is added if it is not in the list.
+    ///
+    /// # Errors
+    /// The errors of [`Db::open_read_only_with_families`].
+    ///
+    /// ```
+    /// # use ironstone::{FamilyDescriptor, FamilyOptions, Options, ttl::TtlDb};
+    /// let options = Options::in_memory();
+    /// let sessions = FamilyDescriptor::new("sessions", FamilyOptions::default());
+    /// TtlDb::open("data", options.clone(), 60)?.create_family(sessions.clone(), 5)?.put(b"1", b"Ada")?;
+    /// let reader = TtlDb::open_read_only_with_families("data", options, vec![(sessions, 5)])?;
+    /// assert_eq!(reader.family("sessions")?.get(b"1")?.as_deref(), Some(&b"Ada"[..]));
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
+    pub fn open_read_only_with_families(
+        path: impl AsRef<Path>,
+        options: Options,
+        families: Vec<(FamilyDescriptor, i32)>,
+    ) -> Result<TtlDb> {
+        Self::open_named(path.as_ref(), options, families, |path, options, families| {
+            Db::open_read_only_with_families(path, options, families)
+        })
+    }
+
+    fn open_named(
+        path: &Path,
+        options: Options,
+        families: Vec<(FamilyDescriptor, i32)>,
+        open: impl FnOnce(&Path, Options, Vec<FamilyDescriptor>) -> Result<Db>,
+    ) -> Result<TtlDb> {
         let mut families = families;
         if !families.iter().any(|(family, _)| family.name == "default") {
             families.insert(0, (FamilyDescriptor::new("default", options.family.clone()), 0));
@@ -124,7 +162,7 @@ impl TtlDb {
             named.push((family.name.clone(), ttl));
             descriptors.push(family);
         }
-        let db = Db::open_with_families(path, options, descriptors)?;
+        let db = open(path, options, descriptors)?;
         let mut ttls = HashMap::default();
         for (name, ttl) in named {
             ttls.insert(db.family(&name)?.id(), ttl);
@@ -401,6 +439,60 @@ impl TtlFamily {
     /// ```
     pub fn iter_with(&self, options: ReadOptions) -> Result<TtlIter> {
         Ok(TtlIter { iter: self.family.iter_with(options)? })
+    }
+
+    /// Returns the value of a key as if a batch were written to the database. Merge operands of the batch are merged onto the
+    /// value of the database.
+    ///
+    /// # Errors
+    /// The errors of [`WriteBatchWithIndex::get_from_batch_and_db`]. Corruption if the value has no time. NotSupported if the batch
+    /// has an entity of the key.
+    ///
+    /// ```
+    /// # use ironstone::{Options, ReadOptions, WriteBatchWithIndex, ttl::TtlDb};
+    /// # let mut options = Options::in_memory();
+    /// # options.update("merge_operator=stringappend")?;
+    /// # let db = TtlDb::open("data", options, 60)?;
+    /// db.put(b"k", b"1")?;
+    /// let mut batch = WriteBatchWithIndex::new();
+    /// batch.merge(b"k", b"2")?;
+    /// let value = db.get_from_batch(&batch, b"k", &ReadOptions::default())?;
+    /// assert_eq!(value.as_deref(), Some(&b"1,2"[..]));
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
+    pub fn get_from_batch(
+        &self,
+        batch: &WriteBatchWithIndex,
+        key: &[u8],
+        options: &ReadOptions,
+    ) -> Result<Option<Pinned>> {
+        batch.get_stored(&self.family, key, options, &self.ttl.now())?.map(without_time).transpose()
+    }
+
+    /// Returns an iterator over `base` as if a batch were written. `base` is an iterator over the plain column family. The batch
+    /// shows the keys in `[lower, upper)`; `None` is no bound. Each value ends with a time, which [`value_of`] removes. The values
+    /// of the batch have the time of this call.
+    ///
+    /// ```
+    /// # use ironstone::{Options, ReadOptions, WriteBatchWithIndex, ttl::{TtlDb, value_of}};
+    /// # let db = TtlDb::open("data", Options::in_memory(), 60)?;
+    /// db.put(b"a", b"1")?;
+    /// let mut batch = WriteBatchWithIndex::new();
+    /// batch.put(b"b", b"2")?;
+    /// let base = db.plain_family().iter_with(ReadOptions::default())?;
+    /// let mut iter = db.iter_over_base(&batch, base, None, None);
+    /// iter.seek_to_last();
+    /// assert_eq!((iter.key(), value_of(iter.value())?), (&b"b"[..], &b"2"[..]));
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
+    pub fn iter_over_base(
+        &self,
+        batch: &WriteBatchWithIndex,
+        base: Iter,
+        lower: Option<Vec<u8>>,
+        upper: Option<Vec<u8>>,
+    ) -> BaseDeltaIter {
+        batch.iter_over_stored(&self.family, base, (lower, upper), &self.ttl.now())
     }
 
     /// Returns the plain column family. Its values end with the four bytes of the time.

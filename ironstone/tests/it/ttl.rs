@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use ironstone::env::{Env, ManualClock, MemoryFs};
-use ironstone::ttl::TtlDb;
+use ironstone::ttl::{TtlDb, value_of};
 use ironstone::{
     BottommostLevelCompaction, CompactRangeOptions, CompactionFilter, Db, Decision, FamilyDescriptor,
-    FamilyOptions, FilterInput, Kind, Options, ReadOptions, WriteOptions,
+    FamilyOptions, FilterInput, Kind, Options, ReadOptions, WriteBatchWithIndex, WriteOptions,
 };
 
 fn world() -> (Options, Arc<ManualClock>) {
@@ -139,4 +139,58 @@ fn a_value_without_a_time_is_corruption() {
     assert_eq!(db.get(b"short").unwrap_err().kind(), Kind::Corruption);
     assert_eq!(db.get(b"long").unwrap_err().kind(), Kind::Corruption);
     assert!(db.put(b"k", b"v").is_err());
+}
+
+#[test]
+fn a_batch_with_an_index_shows_values_without_their_times() {
+    let (mut options, clock) = world();
+    options.update("merge_operator=stringappend").unwrap();
+    let db = TtlDb::open("data", options, 100).unwrap();
+    let read = ReadOptions::default();
+    for key in ["a", "c", "m"] {
+        db.put(key.as_bytes(), b"old").unwrap();
+    }
+    seconds(&clock, 60);
+    let mut batch = WriteBatchWithIndex::new();
+    batch.put(b"b", b"new").unwrap();
+    batch.delete(b"c").unwrap();
+    batch.merge(b"m", b"1").unwrap();
+    batch.merge(b"m", b"2").unwrap();
+    batch.merge(b"n", b"3").unwrap();
+    let shown =
+        |key: &[u8]| db.get_from_batch(&batch, key, &read).unwrap().map(|value| value.as_ref().to_vec());
+    assert_eq!(shown(b"a").as_deref(), Some(&b"old"[..]));
+    assert_eq!(shown(b"b").as_deref(), Some(&b"new"[..]));
+    assert_eq!(shown(b"c"), None);
+    assert_eq!(shown(b"m").as_deref(), Some(&b"old,1,2"[..]));
+    assert_eq!(shown(b"n").as_deref(), Some(&b"3"[..]));
+
+    let base = db.plain_family().iter_with(read.clone()).unwrap();
+    let mut iter = db.iter_over_base(&batch, base, None, None);
+    let mut entries = Vec::new();
+    iter.seek_to_first();
+    while iter.valid() {
+        entries.push((iter.key().to_vec(), value_of(iter.value()).unwrap().to_vec()));
+        iter.next();
+    }
+    iter.status().unwrap();
+    let expected = [("a", "old"), ("b", "new"), ("m", "old,1,2"), ("n", "3")];
+    assert_eq!(entries, expected.map(|(key, value)| (key.as_bytes().to_vec(), value.as_bytes().to_vec())));
+}
+
+#[test]
+fn families_are_read_without_a_change() {
+    let (mut options, _) = world();
+    options.db.create_missing_column_families = true;
+    let short = || vec![(FamilyDescriptor::new("short", FamilyOptions::default()), 10)];
+    let writer = TtlDb::open_with_families("data", options.clone(), short()).unwrap();
+    writer.put(b"k", b"1").unwrap();
+    writer.family("short").unwrap().put(b"k", b"2").unwrap();
+    drop(writer);
+    let reader = TtlDb::open_read_only_with_families("data", options, short()).unwrap();
+    assert_eq!(reader.get(b"k").unwrap().as_deref(), Some(&b"1"[..]));
+    let family = reader.family("short").unwrap();
+    assert_eq!(family.get(b"k").unwrap().as_deref(), Some(&b"2"[..]));
+    assert_eq!(family.ttl(), 10);
+    assert_eq!(family.put(b"k", b"3").unwrap_err().kind(), Kind::NotSupported);
 }

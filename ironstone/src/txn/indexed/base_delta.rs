@@ -33,6 +33,8 @@ pub struct BaseDeltaIter {
     direction: Direction,
     current: Current,
     failure: Option<Error>,
+    /// The end of each stored value of the column family. The values of the batch get this suffix.
+    suffix: Vec<u8>,
     /// Counts the open iterators of a transaction.
     _holds: Option<Arc<()>>,
 }
@@ -58,7 +60,13 @@ enum Current {
 impl BaseDeltaIter {
     pub(super) fn new(base: Iter, delta: KeyCursor, order: Order, family: Family) -> Self {
         let (direction, current) = (Direction::Forward, Current::None);
-        BaseDeltaIter { base, delta, order, family, direction, current, failure: None, _holds: None }
+        let suffix = Vec::new();
+        BaseDeltaIter { base, delta, order, family, direction, current, failure: None, suffix, _holds: None }
+    }
+
+    /// Appends a suffix to the values of the batch.
+    pub(super) fn with_suffix(self, suffix: &[u8]) -> Self {
+        BaseDeltaIter { suffix: suffix.to_vec(), ..self }
     }
 
     /// Keeps `holds` as long as the iterator lives.
@@ -280,7 +288,7 @@ impl BaseDeltaIter {
 
     /// Returns the entry of the batch at the current key; `None` if the batch deletes the key.
     fn from_delta(&self, shadows_base: bool) -> Result<Option<Current>> {
-        let latest = self.delta.latest()?;
+        let latest = self.delta.latest()?.with_suffix(&self.suffix)?;
         if latest.is_deleted() || (latest.is_unknown() && !shadows_base) {
             return Ok(None);
         }

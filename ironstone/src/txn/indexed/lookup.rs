@@ -45,6 +45,26 @@ impl Latest {
         matches!(self.tail, Tail::Database)
     }
 
+    /// Appends a suffix to each value and each operand, for a column family whose stored values end with such a suffix.
+    ///
+    /// # Errors
+    /// NotSupported for an entity, if the suffix is not empty.
+    pub fn with_suffix(mut self, suffix: &[u8]) -> Result<Latest> {
+        if suffix.is_empty() {
+            return Ok(self);
+        }
+        let extended = |value: &Pinned| Pinned::from_vec([&**value, suffix].concat());
+        self.operands.iter_mut().for_each(|operand| *operand = extended(operand));
+        match &mut self.tail {
+            Tail::Found(Found::Value(value)) => *value = extended(value),
+            Tail::Found(Found::Entity(_)) => {
+                return Err(Error::not_supported("an entity in a TTL database"));
+            }
+            Tail::Database | Tail::Deleted => {}
+        }
+        Ok(self)
+    }
+
     /// Returns the value of the key. `existing` is the entry of the database. It is used only if the batch has no
     /// base.
     ///

@@ -8,6 +8,7 @@ use engine::source::WideColumns;
 use engine::source::resolve::Found;
 use env::sync::{Arc, Mutex};
 
+use super::WriteBatchWithIndex;
 use super::base_delta::BaseDeltaIter;
 use super::core::Core;
 use super::cursor::KeyCursor;
@@ -21,7 +22,7 @@ pub(in crate::txn) fn get_over(
     key: &[u8],
     options: &ReadOptions,
 ) -> Result<Option<Pinned>> {
-    find_over(core, family, key, options)?.map(Found::into_plain).transpose()
+    find_over(core, family, key, options, &[])?.map(Found::into_plain).transpose()
 }
 
 /// Reads the columns of a key of the batch over the database.
@@ -31,7 +32,7 @@ pub(in crate::txn) fn get_entity_over(
     key: &[u8],
     options: &ReadOptions,
 ) -> Result<Option<WideColumns>> {
-    find_over(core, family, key, options)?.map(WideColumns::new).transpose()
+    find_over(core, family, key, options, &[])?.map(WideColumns::new).transpose()
 }
 
 fn find_over(
@@ -39,15 +40,42 @@ fn find_over(
     family: &Family,
     key: &[u8],
     options: &ReadOptions,
+    suffix: &[u8],
 ) -> Result<Option<Found>> {
     check_timestamp(family, options)?;
-    let latest = core.lock().latest(family.id(), key)?;
+    let latest = core.lock().latest(family.id(), key)?.with_suffix(suffix)?;
     let existing = if latest.needs_database() {
         family.engine().reads().find(family.inner(), key, options)?
     } else {
         None
     };
     latest.resolve(Some(family), key, existing)
+}
+
+impl WriteBatchWithIndex {
+    /// Returns the stored value of a key as if the batch were written to a column family whose stored values end with a suffix. The
+    /// values of the batch get this suffix.
+    pub(crate) fn get_stored(
+        &self,
+        family: &Family,
+        key: &[u8],
+        options: &ReadOptions,
+        suffix: &[u8],
+    ) -> Result<Option<Pinned>> {
+        find_over(&self.core, family, key, options, suffix)?.map(Found::into_plain).transpose()
+    }
+
+    /// Returns an iterator as [`Self::iter_over_base`], for a column family whose stored values end with a suffix. The values of the
+    /// batch get this suffix.
+    pub(crate) fn iter_over_stored(
+        &self,
+        family: &Family,
+        base: crate::Iter,
+        (lower, upper): (Option<Vec<u8>>, Option<Vec<u8>>),
+        suffix: &[u8],
+    ) -> BaseDeltaIter {
+        self.iter_over_base(family, base, lower, upper).with_suffix(suffix)
+    }
 }
 
 /// Reads several keys of the batch over the database.
