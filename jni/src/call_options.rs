@@ -10,7 +10,7 @@ use crate::fault::Outcome;
 use crate::field::Field;
 use crate::handle::Handle;
 use crate::native::{disposers, natives, rows};
-use crate::parts::SliceObject;
+use crate::slice::SliceObject;
 
 /// `ReadOptions`. Java passes bounds and timestamps as slices. The options keep copies of their bytes.
 #[derive(Clone, Default)]

@@ -187,7 +187,7 @@ natives! {
     fn AbstractTransactionNotifier_disposeInternal | AbstractTransactionNotifier_disposeInternalJni[_](
         notifier: Handle
     ) {
-        drop(notifier.take::<NotifierObject>());
+        notifier.close_as::<NotifierObject>();
     }
 }
 

@@ -223,7 +223,7 @@ natives! {
     }
 
     fn FlinkCompactionFilter_disposeFlinkCompactionFilterConfigHolder[_](holder: Handle) {
-        drop(holder.take::<HolderObject>());
+        holder.close_as::<HolderObject>();
     }
 
     fn FlinkCompactionFilter_createNewFlinkCompactionFilter0[java](

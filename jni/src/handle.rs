@@ -19,7 +19,7 @@
 //!    └────────────────── dying ── the user that leaves last drops the object ────────────────────────────┘
 //! ```
 //!
-//! A call enters the slot, works with the object, and leaves the slot. `take` closes the slot: new calls fail, but running
+//! A call enters the slot, works with the object, and leaves the slot. A close ends the slot: new calls fail, but running
 //! calls still use the object. The last user drops the object, then frees the slot with the next generation. Therefore a
 //! call on a closed handle fails, and a close does not wait for running calls. After the last generation, a slot is never
 //! used again.
@@ -187,12 +187,39 @@ impl Handle {
         })
     }
 
-    /// Closes the handle of an object of any type. A handle that is already closed is accepted.
+    /// Closes the handle of an object of any type. A handle that is already closed is accepted. Does not wait: if running calls
+    /// use the object, the last of these calls drops the object.
     pub fn close(self) {
-        if let Ok((slot, number)) = self.enter_any(1) {
+        if let Some((slot, number)) = self.join() {
             slot.word.fetch_and(!LIVE, Ordering::AcqRel);
             leave(slot, number, 1);
         }
+    }
+
+    /// Closes the handle if its object has this type. Accepts a handle that is already closed, and does not wait, as
+    /// [`Self::close`].
+    pub fn close_as<T: 'static>(self) {
+        if let Some((slot, number)) = self.join() {
+            // SAFETY: this thread is a user of a live slot, so the object is written and is not written again before this
+            // thread leaves.
+            let kind = unsafe { (*slot.object.get()).kind };
+            if kind == Some(TypeId::of::<T>()) {
+                slot.word.fetch_and(!LIVE, Ordering::AcqRel);
+            }
+            leave(slot, number, 1);
+        }
+    }
+
+    /// Becomes a user of a live slot, also while another user is exclusive. The caller must not use the object, only its type.
+    fn join(self) -> Option<(&'static Slot, u32)> {
+        let number = (self.0 as u64 & u64::from(u32::MAX)) as u32;
+        let generation = self.0 as u64 >> GENERATION_SHIFT;
+        let number = number.checked_sub(1)?;
+        let slot = slot(number)?;
+        let is_live = |seen: u64| seen >> GENERATION_SHIFT == generation && seen & LIVE != 0;
+        let joined = |seen: u64| is_live(seen).then_some(seen + 1);
+        slot.word.fetch_update(Ordering::Acquire, Ordering::Relaxed, joined).ok()?;
+        Some((slot, number))
     }
 
     #[inline]
@@ -440,6 +467,23 @@ mod tests {
         drop(handle.take::<Arc<()>>().unwrap());
         assert_eq!(Arc::strong_count(&object), 2);
         assert!(handle.shared::<Arc<()>>().is_err());
+        drop(running);
+        assert_eq!(Arc::strong_count(&object), 1);
+    }
+
+    #[test]
+    fn a_close_in_a_callback_ends_an_object_that_a_running_call_uses_exclusively() {
+        let object = Arc::new(());
+        let handle = Handle::new(object.clone());
+        let running = handle.exclusive::<Arc<()>>().unwrap();
+        in_callback(|| {
+            assert_eq!(handle.shared::<Arc<()>>().err(), Some(Stale::InUse));
+            handle.close_as::<String>();
+            assert!(handle.is_live());
+            handle.close_as::<Arc<()>>();
+        });
+        assert!(!handle.is_live());
+        assert_eq!(Arc::strong_count(&object), 2, "the running call still uses the object");
         drop(running);
         assert_eq!(Arc::strong_count(&object), 1);
     }

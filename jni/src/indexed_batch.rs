@@ -8,8 +8,8 @@ use ironstone::{WriteBatchWithIndex, WriteBatchWithIndexOptions};
 
 use crate::batch::BatchObject;
 use crate::call_options::ReadObject;
-use crate::callbacks::ComparatorObject;
 use crate::class::{Class, Method, Value};
+use crate::comparator::ComparatorObject;
 use crate::db::children::Children;
 use crate::db::{FamilyObject, InFamily, database};
 use crate::fault::Outcome;
@@ -132,9 +132,12 @@ fn get_with_db(
     key: &[u8],
 ) -> Outcome<Option<Pinned>> {
     let (object, db) = (handle.shared::<IndexedObject>()?, database(db)?);
-    db.refuse_ttl("a batch with an index")?;
     let family = InFamily::new(&db, cf)?;
-    let read = |options: &ReadOptions| object.batch.get_from_batch_and_db(family.front(&db), key, options);
+    let ttl = db.with_time(family.get(&db).name())?;
+    let read = |options: &ReadOptions| match &ttl {
+        Some(ttl) => ttl.get_from_batch(&object.batch, key, options),
+        None => object.batch.get_from_batch_and_db(family.front(&db), key, options),
+    };
     if options.is_null() {
         return Ok(read(&ReadOptions::default())?);
     }
@@ -319,7 +322,9 @@ natives! {
         let (object, family) = (handle.shared::<IndexedObject>()?, cf.shared::<FamilyObject>()?);
         let options = if options.is_null() { None } else { Some(options.shared::<ReadObject>()?) };
         let options = options.as_ref().map(|object| &object.options);
-        let iter = base.exclusive::<IteratorObject>()?.under_batch(&object.batch, &family.front, options);
+        let iter = base.exclusive::<IteratorObject>()?.under_batch(
+            &object.batch, &family.front, family.ttl.as_ref(), options
+        );
         base.close();
         family.owner.add(iter)
     }

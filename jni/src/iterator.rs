@@ -8,6 +8,7 @@ use base::{Error, Result};
 use engine::db::DbIterator;
 use engine::options::ReadOptions;
 use engine::sequence::Snapshot;
+use ironstone::ttl::TtlFamily;
 use ironstone::{BaseDeltaIter, RecordIter, SstFileIter, WriteBatchWithIndex, WriteType};
 
 use crate::db::SnapshotObject;
@@ -15,7 +16,7 @@ use crate::fault::Outcome;
 use crate::handle::{Exclusive, Handle};
 use crate::java::{JBuffer, JBytes, JLongs, Part};
 use crate::native::{disposers, natives};
-use crate::parts::SliceObject;
+use crate::slice::SliceObject;
 use crate::trace::SeekTracer;
 
 /// The lower bound (inclusive) and the upper bound (exclusive) of an iterator.
@@ -31,7 +32,9 @@ pub struct IteratorObject {
 enum Kind {
     Family(Box<DbIterator>, Bounds),
     /// A column family of a database with a time to live. Stored values end with their write time.
-    Ttl(Box<DbIterator>),
+    Ttl(Box<DbIterator>, Bounds),
+    /// A column family of a database with a time to live, under a batch. The values end with their write time.
+    TtlDelta(Box<BaseDeltaIter>),
     /// A column family under a transaction or a batch.
     Delta(Box<BaseDeltaIter>),
     /// The records of a batch.
@@ -48,7 +51,8 @@ macro_rules! either {
     ($kind:expr, |$iter:ident| $value:expr) => {
         match $kind {
             Kind::Family($iter, _) => $value,
-            Kind::Ttl($iter) => $value,
+            Kind::Ttl($iter, _) => $value,
+            Kind::TtlDelta($iter) => $value,
             Kind::Delta($iter) => $value,
             Kind::Records($iter) => $value,
             Kind::Table($iter) => $value,
@@ -68,8 +72,8 @@ impl IteratorObject {
 
     /// Makes the iterator of a column family with a time to live. The iterator hides the write time at the end
     /// of each value.
-    pub fn ttl(iter: Result<Box<DbIterator>>) -> Self {
-        IteratorObject::new(iter.map(Kind::Ttl))
+    pub fn ttl(iter: Result<Box<DbIterator>>, bounds: Bounds) -> Self {
+        IteratorObject::new(iter.map(|iter| Kind::Ttl(iter, bounds)))
     }
 
     /// Makes the iterator of a column family under a transaction or a batch. An error becomes the status of the
@@ -90,32 +94,43 @@ impl IteratorObject {
 
     /// Takes the iterator out of the object as the base of a new iterator. The new iterator returns the entries of the base as
     /// if the batch were written. The bounds of `options` limit the entries of the batch. Without `options`, the bounds of the
-    /// base limit them.
+    /// base limit them. `ttl` is the column family of a database with a time to live.
     pub fn under_batch(
         &mut self,
         batch: &WriteBatchWithIndex,
         family: &ironstone::Family,
+        ttl: Option<&TtlFamily>,
         options: Option<&ReadOptions>,
     ) -> Self {
+        let bounds = |own: Bounds| {
+            options.map_or(own, |options| {
+                (options.iterate_lower_bound.clone(), options.iterate_upper_bound.clone())
+            })
+        };
         let taken = Error::invalid_argument("the base iterator is part of another iterator");
+        let foreign = || Error::invalid_argument("the base iterator is not over a column family");
         let iter = std::mem::replace(&mut self.iter, Err(taken)).and_then(|kind| match kind {
-            Kind::Family(iter, bounds) => {
-                let (lower, upper) = match options {
-                    Some(options) => {
-                        (options.iterate_lower_bound.clone(), options.iterate_upper_bound.clone())
-                    }
-                    None => bounds,
-                };
+            Kind::Family(iter, own) => {
+                let (lower, upper) = bounds(own);
                 Ok(Kind::Delta(Box::new(batch.iter_over_base(family, *iter, lower, upper))))
             }
-            Kind::Ttl(_) => {
-                Err(Error::not_supported("a batch with an index over a database with a time to live"))
+            Kind::Ttl(iter, own) => {
+                let (lower, upper) = bounds(own);
+                let ttl = ttl.ok_or_else(foreign)?;
+                Ok(Kind::TtlDelta(Box::new(ttl.iter_over_base(batch, *iter, lower, upper))))
             }
-            Kind::Delta(_) | Kind::Records(_) | Kind::Table(_) => {
-                Err(Error::invalid_argument("the base iterator is not over a column family"))
-            }
+            Kind::TtlDelta(_) | Kind::Delta(_) | Kind::Records(_) | Kind::Table(_) => Err(foreign()),
         });
         IteratorObject::new(iter)
+    }
+
+    /// Returns the current value as it is stored, if it ends with its write time.
+    fn with_time(&self) -> Option<&[u8]> {
+        match &self.iter {
+            Ok(Kind::Ttl(iter, _)) if iter.valid() => Some(iter.value()),
+            Ok(Kind::TtlDelta(iter)) if iter.valid() => Some(iter.value()),
+            _ => None,
+        }
     }
 
     fn valid(&self) -> bool {
@@ -123,11 +138,12 @@ impl IteratorObject {
     }
 
     fn status(&self) -> Result<()> {
+        if let Some(stored) = self.with_time() {
+            ironstone::ttl::value_of(stored)?;
+        }
         match &self.iter {
-            Ok(Kind::Ttl(iter)) if iter.valid() => ironstone::ttl::value_of(iter.value()).map(|_| ()),
-            Ok(Kind::Family(iter, _)) => iter.status(),
-            Ok(Kind::Ttl(iter)) => iter.status(),
-            Ok(Kind::Delta(iter)) => iter.status(),
+            Ok(Kind::Family(iter, _) | Kind::Ttl(iter, _)) => iter.status(),
+            Ok(Kind::Delta(iter) | Kind::TtlDelta(iter)) => iter.status(),
             Ok(Kind::Records(_)) => Ok(()),
             Ok(Kind::Table(iter)) => iter.status(),
             Err(error) => Err(error.clone()),
@@ -144,8 +160,10 @@ impl IteratorObject {
     }
 
     fn value(&self) -> &[u8] {
+        if let Some(stored) = self.with_time() {
+            return ironstone::ttl::value_of(stored).unwrap_or_default();
+        }
         match &self.iter {
-            Ok(Kind::Ttl(iter)) if iter.valid() => ironstone::ttl::value_of(iter.value()).unwrap_or_default(),
             Ok(kind) if self.valid() => either!(kind, |iter| iter.value()),
             _ => &[],
         }
@@ -190,7 +208,7 @@ fn reading(iter: Handle) -> Outcome<Exclusive<IteratorObject>> {
 /// Changes an iterator to read the newest entries, or the entries of a snapshot.
 fn refresh(iter: Handle, snapshot: Option<Arc<Snapshot>>) -> Outcome<()> {
     match &mut moving(iter)?.iter {
-        Ok(Kind::Family(iter, _) | Kind::Ttl(iter)) => Ok(iter.refresh_at(snapshot)?),
+        Ok(Kind::Family(iter, _) | Kind::Ttl(iter, _)) => Ok(iter.refresh_at(snapshot)?),
         Ok(_) => Err(Error::not_supported("Refresh() is not supported").into()),
         Err(error) => Err(error.clone().into()),
     }

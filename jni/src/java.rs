@@ -175,21 +175,35 @@ impl<'j> Java<'j> {
         }
         let len = usize::try_from(part.len).map_err(|_| Fault::negative(part.len))?;
         let mut copied = Copied { inline: [0; Copied::INLINE], heap: Vec::new(), len };
-        let place = if len <= Copied::INLINE {
-            copied.inline.as_mut_ptr()
+        if len <= Copied::INLINE {
+            let place = copied.inline.as_mut_ptr();
+            // SAFETY: `env` belongs to this thread; `array` is a `byte[]`; `place` has `len` writable bytes. The JVM checks
+            // the part and throws.
+            unsafe { jni!(self, GetByteArrayRegion, array.raw(), part.offset, part.len, place.cast()) };
+            self.check()?;
         } else {
             // Check the array before the allocation, because a program can pass any length up to 2 GiB.
             if self.length(array.raw())? < len {
                 return Err(Fault::bounds(format!("{len} bytes are more than the array has")));
             }
-            copied.heap = vec![0; len];
-            copied.heap.as_mut_ptr()
-        };
-        // SAFETY: `env` belongs to this thread; `array` is a `byte[]`; `place` has `len` writable bytes. The JVM checks the
-        // part and throws.
-        unsafe { jni!(self, GetByteArrayRegion, array.raw(), part.offset, part.len, place.cast()) };
-        self.check()?;
+            copied.heap = self.copy_to_heap(array, part)?;
+        }
         Ok(copied)
+    }
+
+    /// Copies a part of a `byte[]`. The memory is not set to zero before the copy. The length of the part is not negative.
+    fn copy_to_heap(self, array: JBytes<'_>, part: Part) -> Outcome<Vec<u8>> {
+        let len = part.len as usize;
+        let mut bytes: Vec<u8> = Vec::with_capacity(len);
+        // SAFETY: `env` belongs to this thread; `array` is a `byte[]`; `bytes` has `len` writable bytes. The JVM checks the
+        // part and throws.
+        unsafe {
+            jni!(self, GetByteArrayRegion, array.raw(), part.offset, part.len, bytes.as_mut_ptr().cast())
+        };
+        self.check()?;
+        // SAFETY: the JVM did not throw, so the JVM wrote `len` bytes, and the capacity is at least `len`.
+        unsafe { bytes.set_len(len) };
+        Ok(bytes)
     }
 
     /// Copies the first `len` bytes of a `byte[]`.
@@ -206,12 +220,8 @@ impl<'j> Java<'j> {
     /// # Errors
     /// As [`Self::copy`].
     pub fn bytes(self, array: JBytes<'_>) -> Outcome<Vec<u8>> {
-        let len = self.length(array.raw())?;
-        let mut bytes = vec![0_u8; len];
-        // SAFETY: `env` belongs to this thread; `array` is a `byte[]` of `len` bytes; `bytes` has as many.
-        unsafe { jni!(self, GetByteArrayRegion, array.raw(), 0, len as i32, bytes.as_mut_ptr().cast()) };
-        self.check()?;
-        Ok(bytes)
+        let len = self.length(array.raw())? as i32;
+        self.copy_to_heap(array, Part { offset: 0, len })
     }
 
     /// Makes a `byte[]`.

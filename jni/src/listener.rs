@@ -462,6 +462,6 @@ natives! {
     }
 
     fn AbstractEventListener_disposeInternal[_](listener: Handle) {
-        drop(listener.take::<ListenerObject>());
+        listener.close_as::<ListenerObject>();
     }
 }

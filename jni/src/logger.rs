@@ -123,7 +123,7 @@ natives! {
     }
 
     fn Logger_disposeInternal | util_StdErrLogger_disposeInternal[_](logger: Handle) {
-        drop(logger.take::<LoggerObject>());
+        logger.close_as::<LoggerObject>();
     }
 
     fn util_StdErrLogger_newStdErrLogger[java](level: i8, prefix: JString) -> Handle {

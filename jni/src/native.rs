@@ -158,52 +158,86 @@ fn thrown_panic(java: Java<'_>, name: &str, panic: Box<dyn Any + Send>) {
 /// Declares natives. The documentation of the module describes the form.
 macro_rules! natives {
     () => {};
-    ($(#[$doc:meta])* fn $($name:ident)|+ [$java:tt] $arguments:tt -> $answer:ty $body:block $($rest:tt)*) => {
-        $($crate::native::one_native! { (stringify!($name)) [$java] $arguments [$answer] $body })+
+    ($(#[$doc:meta])* fn $first:ident $(| $more:ident)* [$java:tt] $arguments:tt -> $answer:ty $body:block $($rest:tt)*) => {
+        $crate::native::one_native! {
+            (stringify!($first)) [$(stringify!($more)),*] [$java] $arguments [$answer] $body
+        }
         $crate::native::natives! { $($rest)* }
     };
-    ($(#[$doc:meta])* fn $($name:ident)|+ [$java:tt] $arguments:tt $body:block $($rest:tt)*) => {
-        $($crate::native::one_native! { (stringify!($name)) [$java] $arguments [()] $body })+
+    ($(#[$doc:meta])* fn $first:ident $(| $more:ident)* [$java:tt] $arguments:tt $body:block $($rest:tt)*) => {
+        $crate::native::one_native! { (stringify!($first)) [$(stringify!($more)),*] [$java] $arguments [()] $body }
         $crate::native::natives! { $($rest)* }
     };
-    ($(#[$doc:meta])* fn $($name:ident)|+ [$java:tt, $this:ident] $arguments:tt -> $answer:ty $body:block $($rest:tt)*) => {
-        $($crate::native::one_native! { (stringify!($name)) [$java, $this] $arguments [$answer] $body })+
+    ($(#[$doc:meta])* fn $first:ident $(| $more:ident)* [$java:tt, $this:ident] $arguments:tt -> $answer:ty $body:block
+        $($rest:tt)*) => {
+        $crate::native::one_native! {
+            (stringify!($first)) [$(stringify!($more)),*] [$java, $this] $arguments [$answer] $body
+        }
         $crate::native::natives! { $($rest)* }
     };
-    ($(#[$doc:meta])* fn $($name:ident)|+ [$java:tt, $this:ident] $arguments:tt $body:block $($rest:tt)*) => {
-        $($crate::native::one_native! { (stringify!($name)) [$java, $this] $arguments [()] $body })+
+    ($(#[$doc:meta])* fn $first:ident $(| $more:ident)* [$java:tt, $this:ident] $arguments:tt $body:block $($rest:tt)*) => {
+        $crate::native::one_native! {
+            (stringify!($first)) [$(stringify!($more)),*] [$java, $this] $arguments [()] $body
+        }
         $crate::native::natives! { $($rest)* }
     };
 }
 
-/// Declares one native under one name.
+/// Declares one native under one or more names. The code of the native exists once: each further name is a jump to the code.
 macro_rules! one_native {
-    ($name:tt [$java:tt] ($($x:ident: $ty:ty),* $(,)?) [$answer:ty] $body:block) => {
-        $crate::native::one_native! { @ $name [$java] [_this] ($($x: $ty),*) [$answer] $body }
+    ($name:tt $more:tt [$java:tt] $arguments:tt [$answer:ty] $body:block) => {
+        $crate::native::one_native! { @ $name $more [$java] [_this] $arguments [$answer] $body }
     };
-    ($name:tt [$java:tt, $this:ident] ($($x:ident: $ty:ty),* $(,)?) [$answer:ty] $body:block) => {
-        $crate::native::one_native! { @ $name [$java] [$this] ($($x: $ty),*) [$answer] $body }
+    ($name:tt $more:tt [$java:tt, $this:ident] $arguments:tt [$answer:ty] $body:block) => {
+        $crate::native::one_native! { @ $name $more [$java] [$this] $arguments [$answer] $body }
     };
-    (@ ($name:expr) [$java:tt] [$this:ident] ($($x:ident: $ty:ty),*) [$answer:ty] $body:block) => {
+    (@ ($name:expr) [$($more:expr),*] [$java:tt] [$this:ident] $arguments:tt [$answer:ty] $body:block) => {
+        const _: () = {
+            $crate::native::native_code! { ($name) [$java] [$this] $arguments [$answer] $body }
+            $($crate::native::same_native! { ($more) [$this] $arguments [$answer] })*
+        };
+    };
+}
+
+/// Declares the function `native`, exported under a name.
+macro_rules! native_code {
+    (($name:expr) [$java:tt] [$this:ident] ($($x:ident: $ty:ty),* $(,)?) [$answer:ty] $body:block) => {
+        #[inline(never)]
+        #[allow(clippy::extra_unused_lifetimes, reason = "not each native has a reference")]
+        #[unsafe(export_name = concat!("Java_org_rocksdb_", $name))]
+        unsafe extern "system" fn native<'j>(
+            env: *mut jni_sys::JNIEnv,
+            $this: $crate::java::JObject<'j>,
+            $($x: <$ty as $crate::native::Argument>::Raw,)*
+        ) -> <$answer as $crate::native::Answer>::Raw {
+            $(let $x = <$ty as $crate::native::Argument>::from_raw($x);)*
+            #[allow(unreachable_code, unused_variables, reason = "a body may end with a return")]
+            let body = move |java: $crate::java::Java<'j>| -> $crate::fault::Outcome<$answer> {
+                #[allow(unused_variables)]
+                let $java = java;
+                #[allow(clippy::unused_unit, reason = "bodies without a value")]
+                let answer: $answer = $body;
+                Ok(answer)
+            };
+            // SAFETY: the JVM calls a native with the environment of the thread.
+            unsafe { $crate::native::frame::<$answer>(env, $name, body) }
+        }
+    };
+}
+
+/// Exports the function `native` under a further name.
+macro_rules! same_native {
+    (($name:expr) [$this:ident] ($($x:ident: $ty:ty),* $(,)?) [$answer:ty]) => {
         const _: () = {
             #[allow(clippy::extra_unused_lifetimes, reason = "not each native has a reference")]
             #[unsafe(export_name = concat!("Java_org_rocksdb_", $name))]
-            unsafe extern "system" fn native<'j>(
+            unsafe extern "system" fn same<'j>(
                 env: *mut jni_sys::JNIEnv,
                 $this: $crate::java::JObject<'j>,
                 $($x: <$ty as $crate::native::Argument>::Raw,)*
             ) -> <$answer as $crate::native::Answer>::Raw {
-                $(let $x = <$ty as $crate::native::Argument>::from_raw($x);)*
-                #[allow(unreachable_code, unused_variables, reason = "a body may end with a return")]
-                let body = move |java: $crate::java::Java<'j>| -> $crate::fault::Outcome<$answer> {
-                    #[allow(unused_variables)]
-                    let $java = java;
-                    #[allow(clippy::unused_unit, reason = "bodies without a value")]
-                    let answer: $answer = $body;
-                    Ok(answer)
-                };
-                // SAFETY: the JVM calls a native with the environment of the thread.
-                unsafe { $crate::native::frame::<$answer>(env, $name, body) }
+                // SAFETY: the JVM calls this function with the arguments of `native`.
+                unsafe { native(env, $this $(, $x)*) }
             }
         };
     };
@@ -227,17 +261,18 @@ macro_rules! rows {
 }
 
 macro_rules! row {
-    ($t:ident [$($class:ident)+] $o:ident $set:tt $get:tt $word:ident $place:tt) => {
-        $($crate::native::setter! { $t $class $o $set $word $place })+
-        $($crate::native::getter! { $t $class $o $get $word $place })+
+    ($t:ident $classes:tt $o:ident $set:tt $get:tt $word:ident $place:tt) => {
+        $crate::native::setter! { $t $classes $o $set $word $place }
+        $crate::native::getter! { $t $classes $o $get $word $place }
     };
 }
 
 macro_rules! setter {
-    ($t:ident $class:ident $o:ident _ $word:ident $place:tt) => {};
-    ($t:ident $class:ident $o:ident $set:ident $word:ident ($place:expr)) => {
+    ($t:ident $classes:tt $o:ident _ $word:ident $place:tt) => {};
+    ($t:ident [$first:ident $($class:ident)*] $o:ident $set:ident $word:ident ($place:expr)) => {
         $crate::native::one_native! {
-            (concat!(stringify!($class), "_", stringify!($set)))
+            (concat!(stringify!($first), "_", stringify!($set)))
+            [$(concat!(stringify!($class), "_", stringify!($set))),*]
             [_java] (handle: $crate::handle::Handle, value: $word) [()] {
                 let mut guard = handle.exclusive::<$t>()?;
                 let $o: &mut $t = &mut guard;
@@ -250,10 +285,11 @@ macro_rules! setter {
 }
 
 macro_rules! getter {
-    ($t:ident $class:ident $o:ident _ $word:ident $place:tt) => {};
-    ($t:ident $class:ident $o:ident $get:ident $word:ident ($place:expr)) => {
+    ($t:ident $classes:tt $o:ident _ $word:ident $place:tt) => {};
+    ($t:ident [$first:ident $($class:ident)*] $o:ident $get:ident $word:ident ($place:expr)) => {
         $crate::native::one_native! {
-            (concat!(stringify!($class), "_", stringify!($get)))
+            (concat!(stringify!($first), "_", stringify!($get)))
+            [$(concat!(stringify!($class), "_", stringify!($get))),*]
             [_java] (handle: $crate::handle::Handle) [$word] {
                 let guard = handle.shared::<$t>()?;
                 let $o: &$t = &guard;
@@ -266,20 +302,14 @@ macro_rules! getter {
 /// Declares the natives that close a handle, under the names of all releases. The natives accept a closed handle.
 macro_rules! disposers {
     ($($class:ident: $t:ty;)*) => {
-        $($crate::native::disposer! { $class disposeInternal $t }
-        $crate::native::disposer! { $class disposeInternalJni $t })*
-    };
-}
-
-macro_rules! disposer {
-    ($class:ident $name:ident $t:ty) => {
-        $crate::native::one_native! {
-            (concat!(stringify!($class), "_", stringify!($name)))
+        $($crate::native::one_native! {
+            (concat!(stringify!($class), "_disposeInternal"))
+            [concat!(stringify!($class), "_disposeInternalJni")]
             [_java] (handle: $crate::handle::Handle) [()] {
-                drop(handle.take::<$t>());
+                handle.close_as::<$t>();
             }
-        }
+        })*
     };
 }
 
-pub(crate) use {disposer, disposers, getter, natives, one_native, row, rows, setter};
+pub(crate) use {disposers, getter, native_code, natives, one_native, row, rows, same_native, setter};

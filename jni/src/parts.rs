@@ -1,4 +1,4 @@
-//! Small objects: slices, environments, limiters, compression options, compaction options.
+//! Small objects: environments, limiters, compression options, compaction options.
 
 use std::sync::Arc;
 
@@ -10,32 +10,10 @@ use env::sync::Mutex;
 use env::timed::TimedFs;
 use ironstone::ConcurrentTaskLimiter;
 
-use crate::class::{Class, Method, Value};
 use crate::fault::Fault;
 use crate::handle::Handle;
-use crate::java::{JBuffer, JBytes, JObject, JString, Part};
+use crate::java::JString;
 use crate::native::{disposers, natives, rows};
-
-static ALLOCATE: Method =
-    Class::new("java/nio/ByteBuffer").static_method("allocateDirect", "(I)Ljava/nio/ByteBuffer;");
-
-/// `Slice` and `DirectSlice`: a copy of bytes. A prefix can be removed from the slice.
-pub struct SliceObject {
-    bytes: Vec<u8>,
-    start: usize,
-}
-
-impl SliceObject {
-    /// Makes a slice that owns these bytes.
-    pub fn copied(bytes: Vec<u8>) -> Self {
-        SliceObject { bytes, start: 0 }
-    }
-
-    /// Returns the bytes without the removed prefix.
-    pub fn bytes(&self) -> &[u8] {
-        &self.bytes[self.start..]
-    }
-}
 
 /// `Env`.
 pub struct EnvObject(pub Env);
@@ -87,7 +65,6 @@ disposers! {
     RocksMemEnv: EnvObject;
     TimedEnv: EnvObject;
     ConcurrentTaskLimiterImpl: TaskLimiter;
-    AbstractSlice: SliceObject;
 }
 
 natives! {
@@ -247,102 +224,6 @@ natives! {
             "{{id=HashLinkListRepFactory;bucket_count={buckets};huge_page_size={huge_page_tlb_size};\
              logging_threshold={logging_threshold};log_when_flash={log_distribution};threshold={threshold_use_skiplist};}}"
         ))?
-    }
-
-    fn AbstractSlice_createNewSliceFromString[java](text: JString) -> Handle {
-        Handle::new(SliceObject::copied(java.text(text)?.into_bytes()))
-    }
-
-    fn AbstractSlice_size0[_](slice: Handle) -> i32 {
-        slice.shared::<SliceObject>()?.bytes().len() as i32
-    }
-
-    fn AbstractSlice_empty0[_](slice: Handle) -> bool {
-        slice.shared::<SliceObject>()?.bytes().is_empty()
-    }
-
-    fn AbstractSlice_compare0[_](slice: Handle, other: Handle) -> i32 {
-        let (slice, other) = (slice.shared::<SliceObject>()?, other.shared::<SliceObject>()?);
-        slice.bytes().cmp(other.bytes()) as i32
-    }
-
-    fn AbstractSlice_startsWith0[_](slice: Handle, other: Handle) -> bool {
-        let (slice, other) = (slice.shared::<SliceObject>()?, other.shared::<SliceObject>()?);
-        slice.bytes().starts_with(other.bytes())
-    }
-
-    fn AbstractSlice_toString0[java](slice: Handle, hex: bool) -> JString<'j> {
-        let slice = slice.shared::<SliceObject>()?;
-        let text = match hex {
-            true => slice.bytes().iter().map(|byte| format!("{byte:02X}")).collect(),
-            false => String::from_utf8_lossy(slice.bytes()).into_owned(),
-        };
-        java.new_text(&text)?
-    }
-
-    fn Slice_createNewSlice0[java](data: JBytes, offset: i32) -> Handle {
-        let bytes = java.bytes(data)?;
-        let start = usize::try_from(offset).ok().filter(|start| *start <= bytes.len());
-        let start = start.ok_or_else(|| Fault::bounds(format!("offset {offset} of {} bytes", bytes.len())))?;
-        Handle::new(SliceObject::copied(bytes[start..].to_vec()))
-    }
-
-    fn Slice_createNewSlice1[java](data: JBytes) -> Handle {
-        Handle::new(SliceObject::copied(java.bytes(data)?))
-    }
-
-    fn Slice_data0[java](slice: Handle) -> JBytes<'j> {
-        java.new_bytes(slice.shared::<SliceObject>()?.bytes())?
-    }
-
-    fn Slice_clear0 | DirectSlice_clear0[_](slice: Handle, _internal: bool, _offset: i64) {
-        *slice.exclusive::<SliceObject>()? = SliceObject::copied(Vec::new());
-    }
-
-    fn Slice_removePrefix0 | DirectSlice_removePrefix0[_](slice: Handle, len: i32) {
-        let mut slice = slice.exclusive::<SliceObject>()?;
-        let len = usize::try_from(len).ok().filter(|len| *len <= slice.bytes().len());
-        slice.start += len.ok_or_else(|| Fault::bounds("the prefix is longer than the slice".to_string()))?;
-    }
-
-    /// Does nothing: the bytes are freed together with the slice.
-    fn Slice_disposeInternalBuf | DirectSlice_disposeInternalBuf[_](_slice: Handle, _offset: i64) {}
-
-    fn DirectSlice_createNewDirectSlice0[java](data: JBuffer, len: i32) -> Handle {
-        java.with_direct(data, Part { offset: 0, len }, |bytes| Ok(Handle::new(SliceObject::copied(bytes.to_vec()))))?
-    }
-
-    /// Makes a slice of the bytes before the first zero byte of the buffer, as RocksDB does.
-    fn DirectSlice_createNewDirectSlice1[java](data: JBuffer) -> Handle {
-        let len = i32::try_from(java.direct_capacity(data)?).unwrap_or(i32::MAX);
-        java.with_direct(data, Part { offset: 0, len }, |bytes| {
-            let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
-            Ok(Handle::new(SliceObject::copied(bytes[..end].to_vec())))
-        })?
-    }
-
-    /// Returns a buffer with a copy of the bytes. A buffer over the memory of the slice would be invalid after its close.
-    fn DirectSlice_data0[java](slice: Handle) -> JObject<'j> {
-        let slice = slice.shared::<SliceObject>()?;
-        let len = i32::try_from(slice.bytes().len()).unwrap_or(i32::MAX);
-        let buffer = ALLOCATE.call_static_object(java, &[Value::int(len)])?;
-        // SAFETY: the descriptor of the method returns a ByteBuffer.
-        java.fill_direct(unsafe { JBuffer::from_raw(buffer.raw()) }, Part { offset: 0, len }, slice.bytes())?;
-        buffer
-    }
-
-    fn DirectSlice_get0[_](slice: Handle, offset: i32) -> i8 {
-        let slice = slice.shared::<SliceObject>()?;
-        let byte = usize::try_from(offset).ok().and_then(|at| slice.bytes().get(at).copied());
-        byte.ok_or_else(|| Fault::bounds(format!("offset {offset} of {} bytes", slice.bytes().len())))? as i8
-    }
-
-    fn DirectSlice_setLength0[_](slice: Handle, len: i32) {
-        let mut slice = slice.exclusive::<SliceObject>()?;
-        let len = usize::try_from(len).ok().filter(|len| *len <= slice.bytes().len());
-        let len = len.ok_or_else(|| Fault::bounds("the length is longer than the slice".to_string()))?;
-        let end = slice.start + len;
-        slice.bytes.truncate(end);
     }
 }
 

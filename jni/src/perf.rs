@@ -17,7 +17,7 @@ const CONTEXT: Handle = Handle(1);
 macro_rules! counters {
     ($($getter:ident $counter:ident;)*) => {
         $(one_native! {
-            (concat!("PerfContext_", stringify!($getter)))
+            (concat!("PerfContext_", stringify!($getter))) []
             [_java] (_context: crate::handle::Handle) [i64] {
                 stats::perf_counter(PerfCounter::$counter) as i64
             }

@@ -9,8 +9,8 @@ use engine::batch::WriteBatch;
 use format::batch::{Batch, set_sequence};
 
 use crate::batch::BatchObject;
-use crate::callbacks::ComparatorObject;
 use crate::class::{Class, Method};
+use crate::comparator::ComparatorObject;
 use crate::fault::{Fault, Outcome};
 use crate::handle::Handle;
 use crate::java::{JBytes, JObject, Java, jni};

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use base::Error;
 use env::sst_files::{SstFileManager, SstFileOptions};
 
 use crate::collections;
 use crate::fault::Outcome;
 use crate::handle::Handle;
 use crate::java::JObject;
+use crate::logger::LoggerObject;
 use crate::native::{disposers, natives};
 use crate::parts::EnvObject;
 
@@ -28,13 +28,14 @@ fn change(manager: Handle, change: impl FnOnce(&mut SstFileOptions)) -> Outcome<
 }
 
 natives! {
-    /// Makes an SST file manager. Fails if the call passes a logger, because Ironstone does not support it.
+    /// Makes an SST file manager. The logger, if there is one, gets a line for each deletion.
     fn SstFileManager_newSstFileManager[_](
         env: Handle, logger: Handle, rate_bytes_per_sec: i64, max_trash_db_ratio: f64, bytes_max_delete_chunk: i64
     ) -> Handle {
-        if !logger.is_null() {
-            return Err(Error::not_supported("SstFileManager with a Logger").into());
-        }
+        let info_log = match logger.is_null() {
+            true => None,
+            false => Some(logger.shared::<LoggerObject>()?.0.clone()),
+        };
         let env = env.shared::<EnvObject>()?.0.clone();
         let options = SstFileOptions {
             rate_bytes_per_sec: rate_bytes_per_sec as u64,
@@ -42,7 +43,9 @@ natives! {
             bytes_max_delete_chunk: bytes_max_delete_chunk as u64,
             ..SstFileOptions::default()
         };
-        Handle::new(SpaceObject(SstFileManager::new(env, options)))
+        let manager = SstFileManager::new(env, options);
+        manager.set_info_log(info_log);
+        Handle::new(SpaceObject(manager))
     }
 
     fn SstFileManager_setMaxAllowedSpaceUsage[_](manager: Handle, bytes: i64) {

@@ -6,19 +6,21 @@ use engine::options::DbOptions;
 use ironstone::SstFileReader;
 
 use crate::call_options::ReadObject;
-use crate::callbacks::ComparatorObject;
+use crate::comparator::ComparatorObject;
 use crate::fault::Outcome;
 use crate::handle::{Exclusive, Handle};
 use crate::iterator::IteratorObject;
 use crate::java::{JBuffer, JBytes, JObject, JString, Part};
 use crate::native::{disposers, natives, rows};
 use crate::options::OptionSet;
-use crate::parts::{RateLimiterObject, SliceObject};
+use crate::parts::RateLimiterObject;
+use crate::slice::SliceObject;
 use crate::table_properties;
 
 /// `EnvOptions`: the database options that concern files.
 struct FileSettings {
     db: DbOptions,
+    /// Has no effect, as in RocksDB: an `SstFileWriter` reserves no space, and no other Java class takes these options.
     fallocate_with_keep_size: bool,
     random_access_max_buffer_size: u64,
 }
@@ -52,13 +54,7 @@ impl Default for FileSettings {
 
 impl FileSettings {
     /// Copies these options into the options of a writer.
-    ///
-    /// # Errors
-    /// NotSupported for an option that Ironstone does not have.
-    fn apply(&self, db: &mut DbOptions) -> Result<()> {
-        if !self.fallocate_with_keep_size {
-            return Err(Error::not_supported("EnvOptions.fallocateWithKeepSize = false"));
-        }
+    fn apply(&self, db: &mut DbOptions) {
         db.allow_mmap_writes = self.db.allow_mmap_writes;
         db.use_direct_io_for_flush_and_compaction = self.db.use_direct_io_for_flush_and_compaction;
         db.allow_fallocate = self.db.allow_fallocate;
@@ -68,14 +64,13 @@ impl FileSettings {
         if self.db.rate_limiter.is_some() {
             db.rate_limiter = self.db.rate_limiter.clone();
         }
-        Ok(())
     }
 }
 
 impl WriterObject {
     fn new(settings: Handle, options: Handle) -> Outcome<Self> {
         let mut options = OptionSet::clone(&*options.shared::<OptionSet>()?);
-        settings.shared::<FileSettings>()?.apply(&mut options.db)?;
+        settings.shared::<FileSettings>()?.apply(&mut options.db);
         Ok(WriterObject { options, writer: None, size: 0 })
     }
 
@@ -150,7 +145,7 @@ natives! {
 
     fn SstFileWriter_put__JJJ[_](handle: Handle, key: Handle, value: Handle) {
         let (key, value) = (key.shared::<SliceObject>()?, value.shared::<SliceObject>()?);
-        writer(handle)?.file()?.entries()?.put(key.bytes(), value.bytes())?;
+        writer(handle)?.file()?.entries()?.put(&key.bytes(), &value.bytes())?;
     }
 
     fn SstFileWriter_put__J_3B_3B[java](handle: Handle, key: JBytes, value: JBytes) {
@@ -171,7 +166,7 @@ natives! {
 
     fn SstFileWriter_merge__JJJ[_](handle: Handle, key: Handle, value: Handle) {
         let (key, value) = (key.shared::<SliceObject>()?, value.shared::<SliceObject>()?);
-        writer(handle)?.file()?.entries()?.merge(key.bytes(), value.bytes())?;
+        writer(handle)?.file()?.entries()?.merge(&key.bytes(), &value.bytes())?;
     }
 
     fn SstFileWriter_merge__J_3B_3B[java](handle: Handle, key: JBytes, value: JBytes) {
@@ -181,7 +176,7 @@ natives! {
 
     fn SstFileWriter_delete__JJ[_](handle: Handle, key: Handle) {
         let key = key.shared::<SliceObject>()?;
-        writer(handle)?.file()?.entries()?.delete(key.bytes())?;
+        writer(handle)?.file()?.entries()?.delete(&key.bytes())?;
     }
 
     fn SstFileWriter_delete__J_3B[java](handle: Handle, key: JBytes) {

@@ -31,7 +31,7 @@ use crate::class::{Class, Global, Method, Value};
 use crate::handle::Handle;
 use crate::load::callback;
 use crate::native::natives;
-use crate::parts::SliceObject;
+use crate::slice::SliceObject;
 
 const WRITER: &str = "org/rocksdb/AbstractTraceWriter";
 static WRITE: Method = Class::new(WRITER).method("writeProxy", "(J)S");

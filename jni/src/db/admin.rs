@@ -5,6 +5,7 @@ use std::sync::Arc;
 use base::Error;
 use engine::family::Family;
 
+use super::open::family_name;
 use super::{DatabaseObject, InFamily, database};
 use crate::call_options::FlushObject;
 use crate::fault::{Fault, Outcome};
@@ -21,8 +22,8 @@ fn families(java: Java<'_>, db: &DatabaseObject, handles: JLongs<'_>) -> Outcome
 }
 
 /// Makes a column family and its handle.
-fn create(db: &DatabaseObject, name: &[u8], options: Handle) -> Outcome<Handle> {
-    let descriptor = options.shared::<OptionSet>()?.descriptor(&String::from_utf8_lossy(name));
+fn create(db: &DatabaseObject, name: Vec<u8>, options: Handle) -> Outcome<Handle> {
+    let descriptor = options.shared::<OptionSet>()?.descriptor(&family_name(name)?);
     Ok(db.create_family(descriptor)?)
 }
 
@@ -35,7 +36,7 @@ fn create_all<'j>(
     let db = database(db)?;
     let mut handles = Vec::new();
     for (name, options) in families {
-        match create(&db, &name, options) {
+        match create(&db, name, options) {
             Ok(handle) => handles.push(handle.0),
             Err(fault) => {
                 handles.iter().for_each(|handle| Handle(*handle).close());
@@ -72,7 +73,7 @@ fn as_pairs(changes: &[(String, String)]) -> Vec<(&str, &str)> {
 natives! {
     fn RocksDB_createColumnFamily[java](db: Handle, name: JBytes, len: i32, options: Handle) -> Handle {
         let name = java.copy_first(name, len)?;
-        create(&*database(db)?, &name, options)?
+        create(&*database(db)?, name.to_vec(), options)?
     }
 
     fn RocksDB_createColumnFamilies__JJ_3_3B[java](db: Handle, options: Handle, names: JObjects) -> JLongs<'j> {

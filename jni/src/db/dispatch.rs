@@ -16,11 +16,11 @@ use engine::batch::WriteBatch;
 use engine::family::Family;
 use engine::options::{ReadOptions, WriteOptions};
 use env::logger::{FileLogger, LogFileOptions};
-use ironstone::ttl::TtlDb;
+use ironstone::ttl::{TtlDb, TtlFamily};
 use ironstone::{FamilyDescriptor, Secondary};
 
 use super::kind::Kind;
-use super::open::Families;
+use super::open::{Families, family_name};
 use super::{DatabaseObject, InFamily, database};
 use crate::fault::{Fault, Outcome};
 use crate::handle::Handle;
@@ -145,7 +145,7 @@ impl DatabaseObject {
         bounds: (Option<Vec<u8>>, Option<Vec<u8>>),
     ) -> IteratorObject {
         match self.kind {
-            Kind::Ttl(_) => IteratorObject::ttl(iter),
+            Kind::Ttl(_) => IteratorObject::ttl(iter, bounds),
             _ => IteratorObject::family(iter, bounds),
         }
     }
@@ -168,6 +168,17 @@ impl DatabaseObject {
         match &self.kind {
             Kind::Pessimistic(transactions) => transactions.drop_family(family.front(self)),
             _ => self.front.drop_family(family.front(self)),
+        }
+    }
+
+    /// Returns a column family with its time to live. Returns `None` if the database has no time to live.
+    ///
+    /// # Errors
+    /// NotFound if the database did not open or create the column family.
+    pub fn with_time(&self, family: &str) -> Result<Option<TtlFamily>> {
+        match &self.kind {
+            Kind::Ttl(ttl) => ttl.family(family).map(Some),
+            _ => Ok(None),
         }
     }
 
@@ -223,10 +234,11 @@ natives! {
         if ttls.len() != descriptors.len() {
             return Err(Fault::illegal_argument(format!("{} families have {} times", descriptors.len(), ttls.len())));
         }
-        if read_only {
-            return Err(Error::not_supported("TtlDB.open of column families for reading only").into());
-        }
-        let db = TtlDb::open_with_families(&path, options, descriptors.into_iter().zip(ttls).collect())?;
+        let descriptors = descriptors.into_iter().zip(ttls).collect();
+        let db = match read_only {
+            true => TtlDb::open_read_only_with_families(&path, options, descriptors)?,
+            false => TtlDb::open_with_families(&path, options, descriptors)?,
+        };
         families.handles(java, DatabaseObject::with_ttl(db)?)?
     }
 
@@ -236,7 +248,7 @@ natives! {
 
     fn TtlDB_createColumnFamilyWithTtl[java](db: Handle, name: JBytes, options: Handle, ttl: i32) -> Handle {
         let (db, name) = (database(db)?, java.bytes(name)?);
-        let name = String::from_utf8_lossy(&name).into_owned();
+        let name = family_name(name)?;
         let descriptor = options.shared::<OptionSet>()?.descriptor(&name);
         let Kind::Ttl(ttls) = &db.kind else {
             return Err(Error::invalid_argument("the database was not opened with a time to live").into());

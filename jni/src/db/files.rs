@@ -4,6 +4,7 @@ use base::{Error, FileNumber, Kind, Result};
 use engine::db::{LiveFileKind, LiveFilesStorageInfoOptions, Update, Updates, WalFile, WalFileType};
 use ironstone::ExportImportFilesMetaData;
 
+use super::open::family_name;
 use super::{InFamily, database};
 use crate::batch::BatchObject;
 use crate::checkpoint::ExportObject;
@@ -14,8 +15,9 @@ use crate::java::{JBytes, JLongs, JObject, JObjects, Java, Part};
 use crate::job_info::JobInfo;
 use crate::native::{disposers, natives};
 use crate::options::OptionSet;
-use crate::parts::{EnvObject, SliceObject, as_default_env};
+use crate::parts::{EnvObject, as_default_env};
 use crate::settings::{Compaction, Import};
+use crate::slice::SliceObject;
 
 static LOG_FILE_CLASS: Class = Class::new("org/rocksdb/LogFile");
 static NEW_LOG_FILE: Method = Class::new("org/rocksdb/LogFile").method("<init>", "(Ljava/lang/String;JBJJ)V");
@@ -192,7 +194,7 @@ natives! {
     ) -> Handle {
         let (db, name) = (database(db)?, java.copy_first(name, len)?);
         db.refuse_ttl("the import of a column family")?;
-        let name = String::from_utf8_lossy(&name).into_owned();
+        let name = family_name(name.to_vec())?;
         let descriptor = options.shared::<OptionSet>()?.descriptor(&name);
         let exports = java.longs(exports)?;
         let exports: Vec<Shared<ExportObject>> =

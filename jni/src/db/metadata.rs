@@ -18,7 +18,7 @@ use crate::handle::Handle;
 use crate::java::{JLongs, JObject, JObjects, JString, Java};
 use crate::native::natives;
 use crate::options::OptionSet;
-use crate::parts::SliceObject;
+use crate::slice::SliceObject;
 use crate::table_properties;
 
 static FILE_CLASS: Class = Class::new("org/rocksdb/SstFileMetaData");
@@ -182,7 +182,7 @@ natives! {
     fn RocksDB_getApproximateMemTableStats[java](db: Handle, cf: Handle, begin: Handle, end: Handle) -> JLongs<'j> {
         let (db, begin, end) = (database(db)?, begin.shared::<SliceObject>()?, end.shared::<SliceObject>()?);
         let family = InFamily::new(&db, cf)?;
-        let (count, size) = family.front(&db).approximate_memtable_stats(begin.bytes(), end.bytes());
+        let (count, size) = family.front(&db).approximate_memtable_stats(&begin.bytes(), &end.bytes());
         java.new_longs(&[count as i64, size as i64])?
     }
 

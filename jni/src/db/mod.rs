@@ -23,6 +23,7 @@ use base::{Error, Result};
 use engine::db::Db;
 use engine::family::Family;
 use engine::sequence::Snapshot;
+use ironstone::ttl::TtlFamily;
 
 use self::children::Children;
 use self::kind::Kind;
@@ -56,6 +57,8 @@ pub struct FamilyObject {
     pub db: Db,
     pub family: Arc<Family>,
     pub front: ironstone::Family,
+    /// The column family with its time to live, if the database has one.
+    pub ttl: Option<TtlFamily>,
     /// The children of the database. Identifies the database that the handle belongs to.
     pub owner: Arc<Children>,
     listeners: Arc<[Arc<Bound>]>,
@@ -125,6 +128,7 @@ impl DatabaseObject {
         let front = self.front.family_from_engine(family.clone());
         FamilyObject {
             db: self.db.clone(),
+            ttl: self.with_time(family.name()).ok().flatten(),
             family,
             front,
             owner: self.children.clone(),
@@ -280,7 +284,7 @@ natives! {
     fn ColumnFamilyHandle_disposeInternal | ColumnFamilyHandle_disposeInternalJni[_](family: Handle) {
         let listeners = family.shared::<FamilyObject>().ok().map(|object| object.listeners.clone());
         listener::family_handle_closes(&listeners.unwrap_or_default(), family);
-        drop(family.take::<FamilyObject>());
+        family.close_as::<FamilyObject>();
     }
 
     fn ColumnFamilyHandle_getName[java](family: Handle) -> JBytes<'j> {
@@ -300,7 +304,7 @@ natives! {
 
     /// Closes the handle of a snapshot. Read options and iterators that use the snapshot keep it alive.
     fn RocksDB_releaseSnapshot[_](_db: Handle, snapshot: Handle) {
-        drop(snapshot.take::<SnapshotObject>());
+        snapshot.close_as::<SnapshotObject>();
     }
 
     fn Snapshot_getSequenceNumber[_](snapshot: Handle) -> i64 {

@@ -30,7 +30,7 @@ impl Families {
         }
         let mut families = Families { names: Vec::new(), descriptors: Vec::new() };
         for (name, options) in names.into_iter().zip(options) {
-            let name = String::from_utf8_lossy(&name).into_owned();
+            let name = family_name(name)?;
             families.descriptors.push(Handle(options).shared::<OptionSet>()?.descriptor(&name));
             families.names.push(name);
         }
@@ -50,6 +50,18 @@ impl Families {
         handles.extend(families.iter().map(|handle| handle.0));
         java.new_longs(&handles).inspect_err(|_| handles.iter().for_each(|handle| Handle(*handle).close()))
     }
+}
+
+/// Returns the text of the name of a column family.
+///
+/// # Errors
+/// NotSupported if the name is not UTF-8. RocksDB takes each byte string as a name. Two names that differ only in such bytes must
+/// not become one column family.
+pub fn family_name(name: Vec<u8>) -> Result<String> {
+    String::from_utf8(name).map_err(|error| {
+        let name = error.as_bytes().escape_ascii();
+        Error::not_supported(format!("a name of a column family that is not UTF-8: \"{name}\""))
+    })
 }
 
 /// Fails if the database has a WAL with records.

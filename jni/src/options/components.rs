@@ -6,7 +6,8 @@ use base::order::{BuiltinPrefix, Order};
 
 use super::OptionSet;
 use crate::cache::{BufferManager, CacheObject};
-use crate::callbacks::{ComparatorObject, FilterFactoryObject, FilterObject, MergeOperatorObject};
+use crate::callbacks::{FilterFactoryObject, FilterObject, MergeOperatorObject};
+use crate::comparator::ComparatorObject;
 use crate::fault::Outcome;
 use crate::handle::Handle;
 use crate::java::{JLongs, JObjects, JString};

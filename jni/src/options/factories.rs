@@ -53,7 +53,7 @@ natives! {
     }
 
     fn TablePropertiesCollectorFactory_deleteCompactOnDeletionCollectorFactory[_](factory: Handle) {
-        drop(factory.take::<CollectorObject>());
+        factory.close_as::<CollectorObject>();
     }
 
     /// Replaces the collectors of the options.

@@ -4,7 +4,7 @@
 
 use ironstone::TxnDbWritePolicy;
 
-use crate::callbacks::ComparatorObject;
+use crate::comparator::ComparatorObject;
 use crate::field::Field;
 use crate::handle::Handle;
 use crate::native::{disposers, natives, rows};

@@ -225,6 +225,6 @@ natives! {
 
     /// Closes a transaction. A transaction that is not prepared is rolled back.
     fn Transaction_disposeInternal[_](txn: Handle) {
-        drop(txn.take::<TransactionObject>());
+        txn.close_as::<TransactionObject>();
     }
 }

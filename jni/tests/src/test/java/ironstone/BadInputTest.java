@@ -6,18 +6,28 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.ByteArrayOutputStream;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import java.util.zip.CRC32C;
 import javax.tools.ToolProvider;
 import org.junit.jupiter.api.Test;
+import org.rocksdb.ColumnFamilyDescriptor;
+import org.rocksdb.ColumnFamilyOptions;
+import org.rocksdb.ConfigOptions;
+import org.rocksdb.DBOptions;
 import org.rocksdb.FlushOptions;
 import org.rocksdb.Options;
+import org.rocksdb.OptionsUtil;
 import org.rocksdb.RocksDB;
 import org.rocksdb.RocksDBException;
+import org.rocksdb.Status;
 
 class BadInputTest extends InDirectory {
   /** Runs `Main` under the loader of the real jar. The class `BlockBasedTableConfig` is from the source of the caller. */
@@ -88,6 +98,74 @@ class BadInputTest extends InDirectory {
         }
       });
       assertTrue(thrown.getMessage().contains(file.getFileName().toString()), thrown.getMessage());
+    }
+  }
+
+  @Test
+  void aManifestOfANewerReleaseIsAnExceptionThatNamesTheFile() throws Exception {
+    try (Options options = new Options().setCreateIfMissing(true)) {
+      try (RocksDB db = RocksDB.open(options, dir.toString())) {
+        db.put("a".getBytes(), "1".getBytes());
+      }
+      final Path manifest = dir.resolve(Files.readString(dir.resolve("CURRENT")).strip());
+      // A record with a tag that no release of this time writes: masked checksum, length, type of a whole record, tag 1000.
+      final byte[] content = {1, (byte) 0xe8, 7};
+      final CRC32C checksum = new CRC32C();
+      checksum.update(content);
+      final int masked = Integer.rotateRight((int) checksum.getValue(), 15) + 0xa282ead8;
+      Files.write(manifest, ByteBuffer.allocate(9).order(ByteOrder.LITTLE_ENDIAN).putInt(masked).putShort((short) 2).put(content).array(),
+          StandardOpenOption.APPEND);
+      final RocksDBException thrown =
+          assertThrows(RocksDBException.class, () -> RocksDB.open(options, dir.toString()).close());
+      assertTrue(thrown.getMessage().contains(manifest.getFileName().toString()), thrown.getMessage());
+      assertTrue(thrown.getMessage().contains("tag"), thrown.getMessage());
+    }
+  }
+
+  @Test
+  void anOptionsFileOfANewerReleaseIsReadIfItsUnknownOptionsMayBeIgnored() throws Exception {
+    try (Options options = new Options().setCreateIfMissing(true)) {
+      RocksDB.open(options, dir.toString()).close();
+      final Path file;
+      try (var files = Files.list(dir)) {
+        file = files.filter(path -> path.getFileName().toString().startsWith("OPTIONS")).findFirst().orElseThrow();
+      }
+      // RocksDB writes no file PROOF. With this file, a changed OPTIONS file is an error.
+      Files.delete(dir.resolve("PROOF"));
+      final String text = Files.readString(file);
+      Files.writeString(file, text.replaceFirst("rocksdb_version=[0-9.]*", "rocksdb_version=99.1.0")
+          .replaceFirst("\\[DBOptions\\]", "[DBOptions]\n  option_of_the_future=1"));
+      final List<ColumnFamilyDescriptor> families = new ArrayList<>();
+      try (ConfigOptions strict = new ConfigOptions().setIgnoreUnknownOptions(false); DBOptions read = new DBOptions()) {
+        final RocksDBException thrown = assertThrows(RocksDBException.class,
+            () -> OptionsUtil.loadLatestOptions(strict, dir.toString(), read, families));
+        assertTrue(thrown.getMessage().contains("option_of_the_future"), thrown.getMessage());
+      }
+      try (ConfigOptions ignoring = new ConfigOptions().setIgnoreUnknownOptions(true); DBOptions read = new DBOptions()) {
+        OptionsUtil.loadLatestOptions(ignoring, dir.toString(), read, families);
+        assertEquals(1, families.size());
+      }
+      families.forEach(family -> family.getOptions().close());
+      RocksDB.open(options, dir.toString()).close();
+    }
+  }
+
+  @Test
+  void aNameOfAColumnFamilyThatIsNotUtf8IsRejected() throws Exception {
+    final byte[] name = {'f', (byte) 0xff};
+    try (Options options = new Options().setCreateIfMissing(true); ColumnFamilyOptions family = new ColumnFamilyOptions();
+         DBOptions dbOptions = new DBOptions()) {
+      try (RocksDB db = RocksDB.open(options, dir.toString())) {
+        final RocksDBException thrown = assertThrows(RocksDBException.class,
+            () -> db.createColumnFamily(new ColumnFamilyDescriptor(name, family)));
+        assertEquals(Status.Code.NotSupported, thrown.getStatus().getCode());
+        assertTrue(thrown.getMessage().contains("f\\xff"), thrown.getMessage());
+      }
+      final RocksDBException thrown = assertThrows(RocksDBException.class, () -> RocksDB.open(dbOptions, dir.toString(),
+          List.of(new ColumnFamilyDescriptor(RocksDB.DEFAULT_COLUMN_FAMILY, family), new ColumnFamilyDescriptor(name, family)),
+          new ArrayList<>()));
+      assertEquals(Status.Code.NotSupported, thrown.getStatus().getCode());
+      assertEquals(1, RocksDB.listColumnFamilies(options, dir.toString()).size());
     }
   }
 

@@ -230,6 +230,29 @@ class CallbacksTest extends InDirectory {
   }
 
   @Test
+  void aFlushReportsThatItsFilesSlowOrStopWrites() throws Exception {
+    final List<String> flushes = Collections.synchronizedList(new ArrayList<>());
+    try (AbstractEventListener listener = new AbstractEventListener() {
+           @Override
+           public void onFlushCompleted(final RocksDB db, final FlushJobInfo info) {
+             flushes.add(info.isTriggeredWritesSlowdown() + " " + info.isTriggeredWritesStop());
+           }
+         };
+         Options options = new Options().setCreateIfMissing(true).setListeners(List.of(listener)).setDisableAutoCompactions(true)
+             .setLevel0FileNumCompactionTrigger(2).setLevel0SlowdownWritesTrigger(2).setLevel0StopWritesTrigger(3);
+         RocksDB db = RocksDB.open(options, dir.toString())) {
+      assertEquals(3, db.level0StopWriteTrigger());
+      try (FlushOptions flush = new FlushOptions().setAllowWriteStall(true)) {
+        for (int at = 0; at < 3; at++) {
+          db.put(b("k"), b("v" + at));
+          db.flush(flush);
+        }
+      }
+    }
+    assertEquals(List.of("false false", "true false", "true true"), flushes);
+  }
+
+  @Test
   void theListOfThreadsShowsAFlush() throws Exception {
     final List<ThreadStatus> rows = Collections.synchronizedList(new ArrayList<>());
     try (AbstractEventListener listener = new AbstractEventListener() {

@@ -243,8 +243,41 @@ class FilesTest extends InDirectory {
       assertEquals(6, env.setCompactionReadaheadSize(6).compactionReadaheadSize());
       assertEquals(8, env.setWritableFileMaxBufferSize(8).writableFileMaxBufferSize());
       assertFalse(env.setFallocateWithKeepSize(false).fallocateWithKeepSize());
-      final RocksDBException refused = assertThrows(RocksDBException.class, () -> new SstFileWriter(env, options));
-      assertEquals(Status.Code.NotSupported, refused.getStatus().getCode());
+      try (SstFileWriter writer = new SstFileWriter(env, options)) {
+        writer.open(dir.resolve("a.sst").toString());
+        writer.put(b("a"), b("1"));
+        writer.finish();
+        assertEquals(Files.size(dir.resolve("a.sst")), writer.fileSize());
+      }
+    }
+  }
+
+  @Test
+  void aDirectSliceShowsTheMemoryOfItsBuffer() throws Exception {
+    final ByteBuffer buffer = ByteBuffer.allocateDirect(4);
+    buffer.put(b("abcd")).flip();
+    try (DirectSlice slice = new DirectSlice(buffer, 3)) {
+      assertEquals("abc", slice.toString());
+      buffer.put(0, (byte) 'x');
+      assertEquals("xbc", slice.toString());
+      assertEquals('x', slice.get(0));
+      final ByteBuffer view = slice.data();
+      assertTrue(view.isDirect());
+      assertEquals(3, view.remaining());
+      view.put(1, (byte) 'y');
+      assertEquals('y', buffer.get(1));
+      slice.removePrefix(1);
+      assertEquals("yc", slice.toString());
+      assertEquals(2, slice.data().remaining());
+      slice.setLength(3);
+      assertEquals("ycd", slice.toString());
+      assertThrows(IndexOutOfBoundsException.class, () -> slice.setLength(4));
+      assertThrows(IndexOutOfBoundsException.class, () -> slice.get(3));
+    }
+    assertThrows(IndexOutOfBoundsException.class, () -> new DirectSlice(buffer, 5).close());
+    buffer.put(2, (byte) 0);
+    try (DirectSlice slice = new DirectSlice(buffer)) {
+      assertEquals("xy", slice.toString());
     }
   }
 

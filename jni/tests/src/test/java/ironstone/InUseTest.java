@@ -43,6 +43,32 @@ class InUseTest extends InDirectory {
   }
 
   @Test
+  void aComparatorThatClosesTheBatchOfItsOwnWriteClosesIt() throws Exception {
+    final WriteBatch batch = new WriteBatch();
+    try (WriteOptions write = new WriteOptions(); ComparatorOptions settings = new ComparatorOptions();
+         AbstractComparator comparator = new AbstractComparator(settings) {
+           @Override
+           public String name() {
+             return "closes";
+           }
+
+           @Override
+           public int compare(final ByteBuffer a, final ByteBuffer b) {
+             batch.close();
+             return a.compareTo(b);
+           }
+         };
+         Options options = new Options().setCreateIfMissing(true).setComparator(comparator);
+         RocksDB db = RocksDB.open(options, dir.toString())) {
+      batch.put(b("a"), b("1"));
+      batch.put(b("b"), b("2"));
+      db.write(write, batch);
+      assertArrayEquals(b("2"), db.get(b("b")));
+      assertThrows(IllegalStateException.class, batch::count);
+    }
+  }
+
+  @Test
   void aCatchUpEndsWhileOtherThreadsRead() throws Exception {
     try (Options options = new Options().setCreateIfMissing(true).setMaxOpenFiles(-1);
          RocksDB db = RocksDB.open(options, dir.resolve("db").toString());

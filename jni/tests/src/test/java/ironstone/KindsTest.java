@@ -3,6 +3,7 @@ package ironstone;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
@@ -14,12 +15,14 @@ import org.rocksdb.ColumnFamilyHandle;
 import org.rocksdb.ColumnFamilyOptions;
 import org.rocksdb.DBOptions;
 import org.rocksdb.Options;
+import org.rocksdb.ReadOptions;
 import org.rocksdb.RocksDB;
 import org.rocksdb.RocksDBException;
 import org.rocksdb.RocksIterator;
 import org.rocksdb.StringAppendOperator;
 import org.rocksdb.TtlDB;
 import org.rocksdb.WriteBatch;
+import org.rocksdb.WriteBatchWithIndex;
 import org.rocksdb.WriteOptions;
 
 class KindsTest extends InDirectory {
@@ -58,6 +61,52 @@ class KindsTest extends InDirectory {
       }
       try (RocksDB plain = RocksDB.openReadOnly(options, dir.toString())) {
         assertEquals(5, plain.get(b("a")).length);
+      }
+    }
+  }
+
+  @Test
+  void aBatchWithAnIndexReadsADatabaseWithATime() throws Exception {
+    try (StringAppendOperator append = new StringAppendOperator(',');
+         Options options = new Options().setCreateIfMissing(true).setMergeOperator(append); WriteOptions write = new WriteOptions();
+         ReadOptions read = new ReadOptions(); TtlDB db = TtlDB.open(options, dir.toString(), 1000, false);
+         WriteBatchWithIndex batch = new WriteBatchWithIndex()) {
+      db.put(b("a"), b("1"));
+      batch.put(b("b"), b("2"));
+      batch.merge(b("a"), b("3"));
+      assertArrayEquals(b("1,3"), batch.getFromBatchAndDB(db, read, b("a")));
+      assertArrayEquals(b("2"), batch.getFromBatchAndDB(db, read, b("b")));
+      assertNull(batch.getFromBatchAndDB(db, read, b("c")));
+      try (RocksIterator iterator = batch.newIteratorWithBase(db.newIterator())) {
+        iterator.seekToFirst();
+        assertArrayEquals(b("1,3"), iterator.value());
+        iterator.next();
+        assertArrayEquals(b("b"), iterator.key());
+        assertArrayEquals(b("2"), iterator.value());
+        iterator.next();
+        assertFalse(iterator.isValid());
+        iterator.status();
+      }
+      db.write(write, batch);
+      assertArrayEquals(b("1,3"), db.get(b("a")));
+      assertArrayEquals(b("2"), db.get(b("b")));
+    }
+  }
+
+  @Test
+  void familiesWithATimeAreOpenedForReading() throws Exception {
+    try (ColumnFamilyOptions family = new ColumnFamilyOptions();
+         DBOptions options = new DBOptions().setCreateIfMissing(true).setCreateMissingColumnFamilies(true)) {
+      final List<ColumnFamilyDescriptor> families = List.of(
+          new ColumnFamilyDescriptor(RocksDB.DEFAULT_COLUMN_FAMILY, family), new ColumnFamilyDescriptor(b("f"), family));
+      final List<ColumnFamilyHandle> handles = new ArrayList<>();
+      try (TtlDB db = TtlDB.open(options, dir.toString(), families, handles, List.of(1000, 5), false)) {
+        db.put(handles.get(1), b("k"), b("v"));
+      }
+      handles.clear();
+      try (TtlDB db = TtlDB.open(options, dir.toString(), families, handles, List.of(1000, 5), true)) {
+        assertArrayEquals(b("v"), db.get(handles.get(1), b("k")));
+        assertThrows(RocksDBException.class, () -> db.put(handles.get(1), b("k"), b("w")));
       }
     }
   }

@@ -12,10 +12,12 @@ import java.nio.ByteOrder;
 import java.util.ArrayList;
 import java.util.EnumSet;
 import java.util.List;
+import java.util.concurrent.CountDownLatch;
 import org.junit.jupiter.api.Test;
 import org.rocksdb.AbstractTraceWriter;
 import org.rocksdb.ConcurrentTaskLimiterImpl;
 import org.rocksdb.Env;
+import org.rocksdb.HistogramData;
 import org.rocksdb.HistogramType;
 import org.rocksdb.Options;
 import org.rocksdb.RocksDB;
@@ -23,12 +25,46 @@ import org.rocksdb.RocksDBException;
 import org.rocksdb.RocksIterator;
 import org.rocksdb.Slice;
 import org.rocksdb.Statistics;
+import org.rocksdb.StatisticsCollector;
+import org.rocksdb.StatisticsCollectorCallback;
+import org.rocksdb.StatsCollectorInput;
 import org.rocksdb.StatsLevel;
 import org.rocksdb.TickerType;
 import org.rocksdb.TimedEnv;
 import org.rocksdb.TraceOptions;
 
 class ObservationTest extends InDirectory {
+  @Test
+  void aCollectorReportsTickersAndHistograms() throws Exception {
+    final CountDownLatch ticker = new CountDownLatch(1);
+    final CountDownLatch histogram = new CountDownLatch(1);
+    try (Statistics statistics = new Statistics(); Options options = new Options().setCreateIfMissing(true).setStatistics(statistics);
+         RocksDB db = RocksDB.open(options, dir.toString())) {
+      db.put(b("a"), b("1"));
+      db.get(b("a"));
+      final StatsCollectorInput input = new StatsCollectorInput(statistics, new StatisticsCollectorCallback() {
+        @Override
+        public void tickerCallback(final TickerType type, final long count) {
+          if (type == TickerType.NUMBER_KEYS_WRITTEN && count == 1) {
+            ticker.countDown();
+          }
+        }
+
+        @Override
+        public void histogramCallback(final HistogramType type, final HistogramData data) {
+          if (type == HistogramType.BYTES_PER_READ && data.getCount() == 1) {
+            histogram.countDown();
+          }
+        }
+      });
+      final StatisticsCollector collector = new StatisticsCollector(List.of(input), 1);
+      collector.start();
+      ticker.await();
+      histogram.await();
+      collector.shutDown(60_000);
+    }
+  }
+
   /** Keeps the records of a trace. Calls the database in each write. */
   private static final class Records extends AbstractTraceWriter {
     final List<byte[]> records = new ArrayList<>();

@@ -11,6 +11,7 @@ import java.lang.reflect.Method;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Properties;
 import org.junit.jupiter.api.Test;
 import org.rocksdb.BlockBasedTableConfig;
 import org.rocksdb.BloomFilter;
@@ -36,6 +37,35 @@ import org.rocksdb.ThreadStatus;
 import org.rocksdb.ThreadType;
 
 class OptionFilesTest extends InDirectory {
+  @Test
+  void optionsAreReadFromProperties() {
+    final Properties family = new Properties();
+    family.put("write_buffer_size", "112");
+    family.put("max_write_buffer_number", "13");
+    try (ColumnFamilyOptions options = ColumnFamilyOptions.getColumnFamilyOptionsFromProps(family)) {
+      assertEquals(112, options.writeBufferSize());
+      assertEquals(13, options.maxWriteBufferNumber());
+    }
+    final Properties database = new Properties();
+    database.put("max_background_jobs", "17");
+    database.put("bytes_per_sync", "4096");
+    try (DBOptions options = DBOptions.getDBOptionsFromProps(database)) {
+      assertEquals(17, options.maxBackgroundJobs());
+      assertEquals(4096, options.bytesPerSync());
+    }
+    final Properties unknown = new Properties();
+    unknown.put("no_such_option", "1");
+    assertNull(ColumnFamilyOptions.getColumnFamilyOptionsFromProps(unknown));
+    assertNull(DBOptions.getDBOptionsFromProps(unknown));
+    try (ConfigOptions ignoring = new ConfigOptions().setIgnoreUnknownOptions(true)) {
+      unknown.put("max_background_jobs", "5");
+      try (DBOptions options = DBOptions.getDBOptionsFromProps(ignoring, unknown)) {
+        assertEquals(5, options.maxBackgroundJobs());
+      }
+    }
+    assertThrows(IllegalArgumentException.class, () -> DBOptions.getDBOptionsFromProps(new Properties()));
+  }
+
   @Test
   void theOptionsOfADatabaseAreReadFromItsFile() throws Exception {
     final List<ColumnFamilyHandle> handles = new ArrayList<>();
