@@ -68,16 +68,18 @@ class KindsTest extends InDirectory {
   @Test
   void aBatchWithAnIndexReadsADatabaseWithATime() throws Exception {
     try (StringAppendOperator append = new StringAppendOperator(',');
-         Options options = new Options().setCreateIfMissing(true).setMergeOperator(append); WriteOptions write = new WriteOptions();
+         Options options = new Options().setCreateIfMissing(true); WriteOptions write = new WriteOptions();
+         ColumnFamilyOptions familyOptions = new ColumnFamilyOptions().setMergeOperator(append);
          ReadOptions read = new ReadOptions(); TtlDB db = TtlDB.open(options, dir.toString(), 1000, false);
+         ColumnFamilyHandle f = db.createColumnFamilyWithTtl(new ColumnFamilyDescriptor(b("f"), familyOptions), 1000);
          WriteBatchWithIndex batch = new WriteBatchWithIndex()) {
-      db.put(b("a"), b("1"));
-      batch.put(b("b"), b("2"));
-      batch.merge(b("a"), b("3"));
-      assertArrayEquals(b("1,3"), batch.getFromBatchAndDB(db, read, b("a")));
-      assertArrayEquals(b("2"), batch.getFromBatchAndDB(db, read, b("b")));
-      assertNull(batch.getFromBatchAndDB(db, read, b("c")));
-      try (RocksIterator iterator = batch.newIteratorWithBase(db.newIterator())) {
+      db.put(f, b("a"), b("1"));
+      batch.put(f, b("b"), b("2"));
+      batch.merge(f, b("a"), b("3"));
+      assertArrayEquals(b("1,3"), batch.getFromBatchAndDB(db, f, read, b("a")));
+      assertArrayEquals(b("2"), batch.getFromBatchAndDB(db, f, read, b("b")));
+      assertNull(batch.getFromBatchAndDB(db, f, read, b("c")));
+      try (RocksIterator iterator = batch.newIteratorWithBase(f, db.newIterator(f))) {
         iterator.seekToFirst();
         assertArrayEquals(b("1,3"), iterator.value());
         iterator.next();
@@ -88,8 +90,8 @@ class KindsTest extends InDirectory {
         iterator.status();
       }
       db.write(write, batch);
-      assertArrayEquals(b("1,3"), db.get(b("a")));
-      assertArrayEquals(b("2"), db.get(b("b")));
+      assertArrayEquals(b("1,3"), db.get(f, b("a")));
+      assertArrayEquals(b("2"), db.get(f, b("b")));
     }
   }
 
