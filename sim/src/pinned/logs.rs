@@ -5,6 +5,7 @@ use format::edit::VersionEdit;
 use format::wal::{Framing, Item, Reader, ReaderOptions, Writer};
 use ironstone::{Db, WriteOptions};
 
+use super::edits::manifest;
 use super::*;
 
 fn get(db: &Db, key: &[u8]) -> Option<Vec<u8>> {
