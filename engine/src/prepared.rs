@@ -213,8 +213,8 @@ impl PreparedSections {
         base::invariant!(
             wal <= commit,
             "the section is in WAL {}, its commit in the older WAL {}",
-            wal.0,
-            commit.0
+            wal,
+            commit
         );
         let mut state = self.state.lock();
         state.remove(wal);
@@ -263,7 +263,7 @@ impl PreparedSections {
 impl Tracked {
     fn remove(&mut self, wal: FileNumber) {
         if let Some(count) = self.outstanding.get_mut(&wal) {
-            base::invariant!(*count > 0, "WAL {} is kept for no section", wal.0);
+            base::invariant!(*count > 0, "WAL {} is kept for no section", wal);
             *count -= 1;
             if *count == 0 {
                 self.outstanding.remove(&wal);

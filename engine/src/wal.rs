@@ -15,83 +15,28 @@
 //! that may be lost, and no failed sync is repeated. A resume starts a new WAL and switches all memtables. Until all
 //! these memtables are flushed, the failed WAL is still needed, and every request for a sync gets its error.
 
+mod active;
 mod closed;
 pub mod compression;
 mod reserved;
+mod settings;
+mod sync;
 
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 
 use base::map::HashSet;
 use base::{Error, FamilyId, FileNumber, Result, SequenceNumber};
-use env::fs::Syncer;
-use env::{Append, AppendHints, Env};
-use format::batch::log_data;
+use env::{AppendHints, Env};
 use format::names;
 use format::proof::Extent;
-use format::wal::{Framing, Mark, Marks, Predecessor, StreamCompressor, Writer, is_mark, put_marks};
+use format::wal::{Framing, Mark, Predecessor, Writer, is_mark};
 
-use self::closed::{Closed, ClosedState, Unsynced, closed_error, cut};
+use self::active::{Active, mark};
+use self::closed::{Closed, ClosedState, closed_error, cut};
 use self::reserved::Reserved;
-use crate::sync::{Arc, AtomicBool, AtomicU64, AtomicUsize, Mutex, Ordering};
-
-/// The settings of the WALs.
-#[derive(Clone)]
-pub struct WalSettings {
-    pub dir: PathBuf,
-    /// Record headers carry the WAL number, so that obsolete WALs can be recycled.
-    pub recyclable: bool,
-    /// Records stay in a memory buffer until `flush_wal`, or until the buffer has `buffer_bytes_max` bytes.
-    pub manual_flush: bool,
-    pub buffer_bytes_max: usize,
-    pub use_fsync: bool,
-    /// Number of bytes after which write-back is started; 0 never starts write-back.
-    pub bytes_per_sync: u64,
-    /// Record the size and the last sequence number of each WAL in the next WAL (`track_and_verify_wals`).
-    pub note_predecessor: bool,
-    /// Makes the compressor of each new WAL. `None` means no compression.
-    pub compressor: Option<MakeCompressor>,
-}
-
-impl WalSettings {
-    /// Returns RocksDB's default settings.
-    pub fn plain(dir: PathBuf) -> Self {
-        WalSettings {
-            dir,
-            recyclable: false,
-            manual_flush: false,
-            buffer_bytes_max: 1 << 20,
-            use_fsync: false,
-            bytes_per_sync: 0,
-            note_predecessor: false,
-            compressor: None,
-        }
-    }
-}
-
-/// Makes the compressor of one WAL. A compressor keeps state between records, so each WAL has its own compressor.
-pub type MakeCompressor = Arc<dyn Fn() -> Result<Box<dyn StreamCompressor>> + Send + Sync>;
-
-struct Active {
-    number: FileNumber,
-    writer: Writer,
-    file: Box<dyn Append>,
-    reserved: Reserved,
-    /// The file is a recycled WAL.
-    written_over: bool,
-    /// Framed records that are not yet written to the file. Empty between calls, except with `manual_flush`.
-    pending: Vec<u8>,
-    /// The part of the WAL that is known durable.
-    durable: Extent,
-    /// The marks for the next batch. Empty if nothing became durable since the last marks.
-    marks: Vec<Mark>,
-    /// The written sizes of closed WALs, for the marks of the first batch.
-    written: Vec<Mark>,
-    closed_told: bool,
-    write_back_from: u64,
-    last_seq_recorded: SequenceNumber,
-    timestamped: HashSet<FamilyId>,
-}
+pub use self::settings::{MakeCompressor, WalSettings};
+use crate::sync::{AtomicBool, AtomicU64, AtomicUsize, Mutex, Ordering};
 
 /// The active WAL and the closed WALs of one database.
 pub struct WalSet {
@@ -176,7 +121,7 @@ impl WalSet {
         base::invariant!(
             whole.number == number.0,
             "WAL {} is recovered with the extent of WAL {}",
-            number.0,
+            number,
             whole.number
         );
         let closed = Closed { number, size, whole, written_over: false, state: ClosedState::Durable };
@@ -184,7 +129,7 @@ impl WalSet {
         base::invariant!(
             wals.back().is_none_or(|last| last.number < number),
             "WAL {} is recovered after a newer WAL",
-            number.0
+            number
         );
         wals.push_back(closed);
         drop(wals);
@@ -266,7 +211,7 @@ impl WalSet {
         base::invariant!(
             active.last_seq_recorded <= first_seq,
             "WAL {}: the sequence number {first_seq} follows {}",
-            active.number.0,
+            active.number,
             active.last_seq_recorded
         );
         base::invariant!(
@@ -276,8 +221,8 @@ impl WalSet {
         base::invariant!(
             active.number == self.active_number(),
             "WAL {} takes a record, and the active WAL is {}",
-            active.number.0,
-            self.active_number().0
+            active.number,
+            self.active_number()
         );
         base::invariant!(
             active.durable.bytes <= active.writer.offset(),
@@ -336,157 +281,6 @@ impl WalSet {
             .map_err(|e| self.poison(e.doing("flushing the WAL")))
     }
 
-    /// Makes every record appended so far durable: syncs all live WALs and the directory with their names. Other
-    /// threads may append to the active WAL meanwhile.
-    ///
-    /// # Errors
-    /// An error of the file system, which poisons the WALs. The error of a failed WAL that is still needed.
-    pub fn sync(&self) -> Result<()> {
-        self.sync_if(|wal| wal.reserved.before_sync(&mut *wal.file, wal.writer.offset()))
-    }
-
-    /// Makes every record durable as [`WalSet::sync`] does, but skips the active WAL if it is already durable.
-    pub fn settle(&self) -> Result<()> {
-        self.sync_if(|active| active.writer.offset() > active.durable.bytes)
-    }
-
-    fn sync_if(&self, wanted: impl FnOnce(&mut Active) -> bool) -> Result<()> {
-        self.check()?;
-        // A resume has started and not finished: its flushes failed, or have not run yet.
-        if let Some(error) = self.closed.lock().iter().find_map(Closed::failure) {
-            return Err(error);
-        }
-        // Look at the active WAL first. If it is closed after this look-up, the list of closed WALs has it.
-        let active: Option<(Option<Arc<dyn Syncer>>, Extent)> = match &mut *self.active.lock() {
-            None => None,
-            Some(active) => {
-                let flushed = active.hand_over(0).and_then(|()| active.file.flush());
-                flushed.map_err(|e| self.poison(e.doing("flushing the WAL")))?;
-                let upto = Extent {
-                    number: active.number.0,
-                    bytes: active.writer.offset(),
-                    digest: active.writer.digest(),
-                };
-                base::invariant!(
-                    active.durable.bytes <= upto.bytes,
-                    "{} bytes of a WAL of {} bytes are durable",
-                    active.durable.bytes,
-                    upto.bytes
-                );
-                Some((wanted(active).then(|| active.file.syncer()), upto))
-            }
-        };
-        self.sync_closed()?;
-        let Some((syncer, upto)) = active else { return Ok(()) };
-        if let Some(syncer) = syncer {
-            syncer.sync().map_err(|e| self.poison(e.doing("syncing the WAL")))?;
-        }
-        self.sync_dir()?;
-        let closed = self.closed_extents();
-        if let Some(active) = &mut *self.active.lock()
-            && active.number.0 == upto.number
-            && upto.bytes > active.durable.bytes
-        {
-            active.note_durable(upto, &closed);
-        }
-        Ok(())
-    }
-
-    fn closed_extents(&self) -> Vec<Extent> {
-        let closed = self.closed.lock();
-        let durable = closed.iter().filter(|c| c.is_durable());
-        durable.map(|c| c.whole).collect()
-    }
-
-    /// Returns the durable part of each live WAL, oldest first. Empty while the name of a WAL may not be durable.
-    pub fn durable(&self) -> Vec<Extent> {
-        if self.names_synced.load(Ordering::Acquire) < self.names_made.load(Ordering::Acquire) {
-            return Vec::new();
-        }
-        let mut wals = self.closed_extents();
-        base::invariant!(
-            wals.is_sorted_by(|a, b| a.number < b.number),
-            "the closed WALs are not in the order of their numbers"
-        );
-        wals.extend(self.active.lock().as_ref().map(|active| active.durable));
-        wals
-    }
-
-    /// Makes closed WALs durable, and closes their files. A flush does this first: its SST file must not hold the
-    /// entries of a batch for one column family while a crash can still lose the entries for another. Returns the
-    /// WALs that this call synced.
-    pub fn sync_closed(&self) -> Result<Vec<(FileNumber, u64)>> {
-        self.check()?;
-        let syncing = self.syncing.lock();
-        // The thread that held the lock before may have failed.
-        self.check()?;
-        let mut synced = Vec::new();
-        while let Some(unsynced) = self.take_unsynced() {
-            let (number, size) = (unsynced.number, unsynced.size);
-            let done = unsynced.sync(self.settings.use_fsync);
-            let mut closed = self.closed.lock();
-            let Some(wal) = closed.iter_mut().find(|wal| wal.number == number) else { continue };
-            base::invariant!(
-                matches!(wal.state, ClosedState::InSync),
-                "WAL {} was synced, and its state is {:?}",
-                wal.number.0,
-                wal.state
-            );
-            // Never repeat the sync. The state after a failed sync is unknown, and a second sync could
-            // return success although data is lost.
-            let mut file = match done {
-                Ok(file) => file,
-                Err(error) => {
-                    wal.state = ClosedState::Failed { error: error.clone(), lost_gathered: false };
-                    return Err(self.poison(error));
-                }
-            };
-            wal.state = ClosedState::Durable;
-            drop(closed);
-            file.close().map_err(|e| self.poison(e.doing("closing a WAL")))?;
-            synced.push((number, size));
-        }
-        drop(syncing);
-        // Sync the directory also if another thread has synced the files: it may not have synced the directory yet.
-        self.sync_dir()?;
-        Ok(synced)
-    }
-
-    /// Takes the file of the oldest closed WAL that is not synced. The caller holds `syncing`.
-    fn take_unsynced(&self) -> Option<Unsynced> {
-        let mut closed = self.closed.lock();
-        closed.iter_mut().find_map(Closed::begin_sync)
-    }
-
-    /// Returns how many file names were made so far, for [`WalSet::note_names_durable`].
-    pub fn names_made(&self) -> u64 {
-        self.names_made.load(Ordering::Acquire)
-    }
-
-    /// Records that another thread synced the directory after `made` file names were created.
-    pub fn note_names_durable(&self, made: u64) {
-        base::invariant!(
-            made <= self.names_made.load(Ordering::Acquire),
-            "{made} names of WALs are durable, and {} were made",
-            self.names_made.load(Ordering::Acquire)
-        );
-        self.names_synced.fetch_max(made, Ordering::AcqRel);
-    }
-
-    /// Returns when all file names that exist now are durable. This thread or another thread syncs the directory.
-    ///
-    /// # Errors
-    /// An error of the file system, which poisons the WALs.
-    pub fn sync_dir(&self) -> Result<()> {
-        let made = self.names_made.load(Ordering::Acquire);
-        if self.names_synced.load(Ordering::Acquire) < made {
-            let synced = self.env.fs.open_dir(&self.settings.dir).and_then(|dir| dir.sync());
-            synced.map_err(|e| self.poison(e.doing("syncing the directory of WALs")))?;
-            self.names_synced.fetch_max(made, Ordering::AcqRel);
-        }
-        Ok(())
-    }
-
     /// Starts WAL `number` and closes the active WAL. If `recycled` is set, the new WAL reuses the file of that
     /// WAL. `preallocate_bytes` is the space that a sync of the new WAL reserves at a time; 0 reserves nothing.
     ///
@@ -502,18 +296,18 @@ impl WalSet {
         base::invariant!(
             number > self.active_number(),
             "WAL {} follows WAL {}",
-            number.0,
-            self.active_number().0
+            number,
+            self.active_number()
         );
         base::invariant!(
             recycled.is_none_or(|old| old < number),
             "WAL {} is written over a newer WAL",
-            number.0
+            number
         );
         base::invariant!(
             recycled.is_none() || self.settings.recyclable,
             "WAL {} is written over an old WAL, and its records do not carry its number",
-            number.0
+            number
         );
         let hints = AppendHints::default();
         let path = self.path(number);
@@ -566,7 +360,7 @@ impl WalSet {
                 old.durable.bytes <= size,
                 "{} bytes of WAL {} are durable, and the WAL has {size} bytes",
                 old.durable.bytes,
-                old.number.0
+                old.number
             );
             let has_failed = self.has_failed.load(Ordering::Acquire);
             let state = if has_failed {
@@ -582,7 +376,7 @@ impl WalSet {
                 base::invariant!(
                     old.pending.is_empty(),
                     "WAL {} is closed with gathered records",
-                    old.number.0
+                    old.number
                 );
                 ClosedState::Unsynced(old.file)
             };
@@ -590,7 +384,7 @@ impl WalSet {
             base::invariant!(
                 closed.back().is_none_or(|last| last.number < old.number),
                 "WAL {} is closed after a newer WAL",
-                old.number.0
+                old.number
             );
             closed.push_back(Closed {
                 number: old.number,
@@ -622,11 +416,7 @@ impl WalSet {
             && wal.number.0 < min_to_keep
         {
             let Some(mut wal) = closed.pop_front() else { break };
-            base::invariant!(
-                wal.number != self.active_number(),
-                "the active WAL {} is released",
-                wal.number.0
-            );
+            base::invariant!(wal.number != self.active_number(), "the active WAL {} is released", wal.number);
             // A clamp: the size of a WAL has records that no append counted, such as the record of its predecessor.
             self.total_bytes.fetch_sub(wal.size.min(self.total_bytes()), Ordering::Relaxed);
             if let ClosedState::Unsynced(file) = &mut wal.state {
@@ -712,89 +502,4 @@ impl WalSet {
         self.has_failed.store(true, Ordering::Release);
         error
     }
-}
-
-impl Active {
-    /// Appends a batch with the waiting marks at its end: the first batch of a WAL, or the first after a sync.
-    #[cold]
-    fn append_marked(&mut self, batch: &[u8], manifest: Option<Mark>) -> Result<()> {
-        let (durable, written) = (std::mem::take(&mut self.marks), std::mem::take(&mut self.written));
-        let mut marks = Vec::new();
-        put_marks(&mut marks, &Marks { durable, manifest, written });
-        self.writer.append_parts(&mut self.pending, &[batch, &marks])
-    }
-
-    /// Appends a batch whose end looks like a mark and is not a mark of this WAL, and empty log data after it.
-    #[cold]
-    fn append_covered(&mut self, batch: &[u8]) -> Result<()> {
-        let mut cover = Vec::new();
-        log_data(&mut cover, &[]);
-        self.writer.append_parts(&mut self.pending, &[batch, &cover])
-    }
-
-    /// Records that the WAL is durable up to `upto`. The next batch carries this size as a mark. The first call
-    /// also adds marks for the `closed` WALs.
-    fn note_durable(&mut self, upto: Extent, closed: &[Extent]) {
-        base::invariant!(
-            upto.number == self.number.0 && upto.bytes <= self.writer.offset(),
-            "{} bytes of WAL {} are durable, and WAL {} has {} bytes",
-            upto.bytes,
-            upto.number,
-            self.number.0,
-            self.writer.offset()
-        );
-        base::invariant!(
-            self.durable.bytes <= upto.bytes,
-            "the durable size of WAL {} falls from {} to {}",
-            self.number.0,
-            self.durable.bytes,
-            upto.bytes
-        );
-        base::invariant!(
-            closed.iter().all(|older| older.number < self.number.0),
-            "a closed WAL is newer than the active WAL {}",
-            self.number.0
-        );
-        self.durable = upto;
-        self.marks.clear();
-        self.marks.extend(mark(0, &upto));
-        if !std::mem::replace(&mut self.closed_told, true) {
-            self.marks.extend(closed.iter().filter_map(|of| mark(of.number, of)));
-        }
-    }
-
-    fn hand_over(&mut self, bytes_per_sync: u64) -> Result<()> {
-        if !self.pending.is_empty() {
-            self.file.append(&self.pending)?;
-            self.pending.clear();
-        }
-        let end = self.writer.offset();
-        base::invariant!(
-            self.write_back_from <= end,
-            "write-back of WAL {} reached {}, and the WAL has {end} bytes",
-            self.number.0,
-            self.write_back_from
-        );
-        if bytes_per_sync > 0 && end - self.write_back_from >= bytes_per_sync {
-            self.file.range_sync(self.write_back_from, end - self.write_back_from, false)?;
-            self.write_back_from = end;
-        }
-        Ok(())
-    }
-
-    fn note_timestamps(&mut self, families: &[(FamilyId, u16)]) {
-        let new: Vec<_> = families.iter().copied().filter(|(id, _)| self.timestamped.insert(*id)).collect();
-        if !new.is_empty() {
-            self.writer.timestamp_sizes(&mut self.pending, &new);
-        }
-    }
-}
-
-fn mark(wal_number: u64, of: &Extent) -> Option<Mark> {
-    base::invariant!(
-        wal_number == 0 || wal_number == of.number,
-        "a mark of file {wal_number} has the size of file {}",
-        of.number
-    );
-    Some(Mark { wal_number, bytes: of.bytes, digest: of.digest? })
 }

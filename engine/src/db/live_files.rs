@@ -160,7 +160,7 @@ impl Db {
         base::invariant!(
             number.0 > 0 && number <= self.inner.wals.active_number(),
             "WAL {} is newer than the active WAL",
-            number.0
+            number
         );
         let info = plain(names::wal(number), dir, number, LiveFileKind::Wal, size);
         LiveFileStorageInfo { trim_to_size: true, ..info }

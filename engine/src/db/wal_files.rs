@@ -72,7 +72,7 @@ impl Db {
         self.writing()?;
         let number = self.inner.wals.active_number();
         let found = self.wal_file(number)?;
-        found.ok_or_else(|| Error::not_found(format!("WAL {:06}", number.0)))
+        found.ok_or_else(|| Error::not_found(format!("WAL {:06}", number)))
     }
 
     /// Returns the write batches from `seq` on. The first batch is the batch that holds `seq`. If the WAL of this batch

@@ -77,7 +77,7 @@ impl Numbers {
         base::invariant!(
             pending.last().is_none_or(|last| *last < number.0),
             "file number {} is given after a newer number",
-            number.0
+            number
         );
         pending.insert(number.0);
         Pending { number, owner: self.clone() }
@@ -119,6 +119,6 @@ pub struct Pending {
 impl Drop for Pending {
     fn drop(&mut self) {
         let was_pending = self.owner.pending.lock().remove(&self.number.0);
-        base::invariant!(was_pending, "file number {} is released twice", self.number.0);
+        base::invariant!(was_pending, "file number {} is released twice", self.number);
     }
 }

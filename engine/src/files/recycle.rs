@@ -29,7 +29,7 @@ impl Recycle {
         if waiting.len() >= self.wals_max || wal < self.first {
             return false;
         }
-        base::invariant!(!waiting.contains(&wal), "WAL {} waits twice for its reuse", wal.0);
+        base::invariant!(!waiting.contains(&wal), "WAL {} waits twice for its reuse", wal);
         waiting.push_back(wal);
         base::invariant!(
             waiting.len() <= self.wals_max,

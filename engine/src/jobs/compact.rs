@@ -214,7 +214,7 @@ impl Compactions {
             self.context.tools.events.error(format_args!(
                 "[{}] table {:06} on level {level} is quarantined: {error}",
                 job.family.name(),
-                number.0
+                number
             ));
             let error = error.clone().with_severity(Severity::Soft);
             self.context

@@ -174,11 +174,7 @@ impl FilePurger {
 
     /// Removes an obsolete WAL: keeps it for recycling, moves it to the archive, or deletes it.
     pub(super) fn dispose_of_wal(&self, number: FileNumber) {
-        base::invariant!(
-            number != self.context.wals.active_number(),
-            "the active WAL {} is deleted",
-            number.0
-        );
+        base::invariant!(number != self.context.wals.active_number(), "the active WAL {} is deleted", number);
         if self.context.recycle.offer(number) {
             return;
         }

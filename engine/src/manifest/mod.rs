@@ -198,7 +198,7 @@ impl Manifest {
             self.synced.bytes,
             self.synced.number,
             writer.offset(),
-            self.number.0
+            self.number
         );
         self.buffer.clear();
         let (use_fsync, stats) = (self.settings.use_fsync, &self.stats);
@@ -220,7 +220,7 @@ impl Manifest {
         if self.closed {
             return Err(base::Error::shutdown_in_progress("the MANIFEST is closed"));
         }
-        base::invariant!(self.number < number, "MANIFEST {} follows MANIFEST {}", number.0, self.number.0);
+        base::invariant!(self.number < number, "MANIFEST {} follows MANIFEST {}", number, self.number);
         self.file = None;
         let path = self.settings.dir.join(names::manifest(number));
         let hints =

@@ -71,7 +71,7 @@ impl Opening {
             found_wals.last().is_none_or(|last| *last < wal)
                 && sections_wal.is_none_or(|sections| sections < wal),
             "the new WAL {} has a smaller number than an older WAL",
-            wal.0
+            wal
         );
         let oldest = found_wals.first().filter(|_| keep_wals).copied().unwrap_or(wal);
         let changes = self.recovery_changes(&shared, replayed.files, keep_wals, oldest, job)?;
@@ -92,8 +92,8 @@ impl Opening {
         base::invariant!(
             wals.active_number() == wal,
             "WAL {} was begun, and the active WAL is {}",
-            wal.0,
-            wals.active_number().0
+            wal,
+            wals.active_number()
         );
         if replayed.stopped_at.is_some() {
             // With this record, the next recovery finds the expected sequence number and continues after the hole.
@@ -123,7 +123,7 @@ impl Opening {
             committer.min_wal_to_keep() <= wals.active_number().0,
             "the MANIFEST keeps WALs from {} on, and the active WAL is {}",
             committer.min_wal_to_keep(),
-            wals.active_number().0
+            wals.active_number()
         );
         // Forget the MANIFEST of the earlier session: `sweep` decides whether it is deleted.
         committer.take_old_manifests();
@@ -324,7 +324,7 @@ impl Opening {
         if recovered.end.is_in_doubt() {
             self.events.warn(format_args!(
                 "MANIFEST-{:06} ends in the middle of a record; it and unreferenced files are kept",
-                recovered.number.0
+                recovered.number
             ));
         }
         let tables = shared.families.all().into_iter().flat_map(|f| {

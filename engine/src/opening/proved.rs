@@ -45,8 +45,8 @@ impl Opening {
         base::invariant!(
             recovered.number == number,
             "MANIFEST {} was recovered, and CURRENT names MANIFEST {}",
-            recovered.number.0,
-            number.0
+            recovered.number,
+            number
         );
         if let Err(error) = self.nothing_followed(&recovered) {
             let overtaken = self.is_overtaken(&recovered);

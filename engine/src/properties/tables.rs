@@ -92,7 +92,7 @@ pub(super) fn list(family: &Family) -> String {
             let (from, to) = (shown(&file.smallest), shown(&file.largest));
             out += &format!(
                 " {}:{}[{} .. {}][{from} .. {to}]({})\n",
-                file.number.0,
+                file.number,
                 file.size,
                 file.smallest_seq,
                 file.largest_seq,

@@ -100,7 +100,7 @@ impl<'a> Durable<'a> {
         base::invariant!(
             progress.claim.is_none_or(|claim| claim.number == wal.0),
             "WAL {} is compared with the claim {:?} of another WAL",
-            wal.0,
+            wal,
             progress.claim
         );
         if let Some(claim) = progress.claim {
@@ -132,7 +132,7 @@ impl<'a> Durable<'a> {
         base::invariant!(
             progress.ends.back().is_none_or(|(end, _)| *end <= reader.whole_end()),
             "the end of WAL {} falls to {}",
-            wal.0,
+            wal,
             reader.whole_end()
         );
         progress.ends.push_back((reader.whole_end(), reader.digest()));
@@ -319,7 +319,7 @@ impl<'a> Durable<'a> {
         base::invariant!(
             at < durable,
             "WAL {} is damaged at {at}, and only {durable} bytes of it were durable",
-            wal.0
+            wal
         );
         let bytes = durable.saturating_sub(at);
         let records_after =

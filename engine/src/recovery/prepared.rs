@@ -82,7 +82,7 @@ impl Sections {
         base::invariant!(
             source.wal == Some(wal.0),
             "a section of WAL {} is replayed as a part of WAL {:?}",
-            wal.0,
+            wal,
             source.wal
         );
         let seq = batch.sequence();

@@ -73,7 +73,7 @@ impl Sections {
         base::invariant!(
             source.wal == Some(context.wal.0),
             "a section of WAL {} is replayed as a part of WAL {:?}",
-            context.wal.0,
+            context.wal,
             source.wal
         );
         let separated =
@@ -150,8 +150,8 @@ impl Sections {
         base::invariant!(
             section.wal <= context.wal,
             "a section of WAL {} has an older part in WAL {}",
-            section.wal.0,
-            context.wal.0
+            section.wal,
+            context.wal
         );
         section.parts.push(SectionPart { first, last, records, kind: begun.kind });
         let (snapshots, sequence) = (&context.tools.snapshots, &context.tools.sequence);

@@ -96,8 +96,8 @@ impl Tail {
             base::invariant!(
                 next > self.wal,
                 "the read of WAL {} continues in the older WAL {}",
-                self.wal.0,
-                next.0
+                self.wal,
+                next
             );
             let file = tools.env.fs.open_random(&tools.paths.wal(next), &ReadHints::default())?;
             (self.wal, self.reader) = (next, Reader::new(FileSource(file), durable::options(next)));
@@ -137,7 +137,7 @@ impl Tail {
         base::invariant!(
             self.read.get(&self.wal.0).is_none_or(|(bytes, _)| *bytes <= self.reader.whole_end()),
             "the end of WAL {} falls to {}",
-            self.wal.0,
+            self.wal,
             self.reader.whole_end()
         );
         self.read.insert(self.wal.0, (self.reader.whole_end(), self.reader.digest()));

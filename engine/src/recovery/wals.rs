@@ -140,7 +140,7 @@ impl<'a> Replay<'a> {
     pub fn run(mut self, wals: &[FileNumber]) -> Result<Replayed> {
         for (i, wal) in wals.iter().enumerate() {
             let path = self.tools.paths.wal(*wal);
-            base::invariant!(i == 0 || wals[i - 1] < *wal, "WAL {} is replayed after a newer WAL", wal.0);
+            base::invariant!(i == 0 || wals[i - 1] < *wal, "WAL {} is replayed after a newer WAL", wal);
             self.done.max_wal = self.done.max_wal.max(wal.0);
             self.replay_wal(*wal, &path, &wals[i + 1..])
                 .map_err(|e| e.doing("replaying a WAL").file(&path))?;
@@ -180,7 +180,7 @@ impl<'a> Replay<'a> {
     fn replay_wal(&mut self, wal: FileNumber, path: &Path, later: &[FileNumber]) -> Result<()> {
         let file = self.tools.env.fs.open_random(path, &ReadHints::default())?;
         let size = file.size()?;
-        self.tools.events.info(format_args!("Recovering log #{} mode {}", wal.0, self.settings.mode as u8));
+        self.tools.events.info(format_args!("Recovering log #{} mode {}", wal, self.settings.mode as u8));
         let mut reader = Reader::new(FileSource(file), durable::options(wal));
         let mut progress = self.durable.begin(wal);
         let mut last_in_wal = 0;
@@ -193,7 +193,7 @@ impl<'a> Replay<'a> {
                     if let Some(from) = older_at.take() {
                         self.tools.events.warn(format_args!(
                             "{PASSED_OVER}WAL {:06} has records of the former WAL of the recycled file from {from} to {offset}: its own records there are lost",
-                            wal.0
+                            wal
                         ));
                     }
                     let marks = marks_of(bytes);
@@ -294,7 +294,7 @@ impl<'a> Replay<'a> {
         base::invariant!(
             !self.settings.may_flush || bytes <= size,
             "{bytes} bytes of records are in WAL {} of {size} bytes",
-            wal.0
+            wal
         );
         self.done.extents.push(Extent { number: wal.0, bytes, digest });
         if progress.is_all(&reader) {
@@ -347,7 +347,7 @@ impl<'a> Replay<'a> {
             if let Some((older, bytes)) = short.map(|mark| (mark.wal_number, mark.bytes)) {
                 self.tools.events.warn(format_args!(
                     "{PASSED_OVER}WAL {:06} follows WAL {older:06}: {bytes} bytes were written to WAL {older:06}, and some of them are missing",
-                    wal.0
+                    wal
                 ));
                 self.set_in_doubt(older);
             }
@@ -355,7 +355,7 @@ impl<'a> Replay<'a> {
             let (older, bytes) = (short.wal_number, short.bytes);
             self.tools.events.warn(format_args!(
                 "WAL {:06} follows WAL {older:06}: {bytes} bytes were written to WAL {older:06}, and some of them are missing: dropped",
-                wal.0
+                wal
             ));
             self.stop(FileNumber(older));
         }
@@ -502,7 +502,7 @@ impl<'a> Replay<'a> {
 
     /// Does what the recovery mode decides about a finding. `error` describes the finding.
     fn handle(&mut self, wal: FileNumber, finding: Finding, error: Error) -> Result<Verdict> {
-        base::invariant!(error.offset().is_some(), "{finding:?} in WAL {} has no offset", wal.0);
+        base::invariant!(error.offset().is_some(), "{finding:?} in WAL {} has no offset", wal);
         let is_known = finding == Finding::Hole && self.waived.contains(&wal.0);
         let decision = match is_known {
             // The info log already says that replay continues after damage in this WAL.

@@ -193,7 +193,7 @@ impl<'a> Repair<'a> {
         self.actions.push(format!(
             "{:06}.sst is rewritten as {:06}.sst: {} entries, {} range tombstones",
             table.record.number,
-            new.meta.number.0,
+            new.meta.number,
             salvaged.num_rows,
             salvaged.tombstones.len()
         ));
@@ -201,7 +201,7 @@ impl<'a> Repair<'a> {
             table.record.number < new.meta.number.0,
             "SST file {} is rewritten as the older file {}",
             table.record.number,
-            new.meta.number.0
+            new.meta.number
         );
         self.set_aside(table.path.clone());
         table.record = rewritten(&table.record, &new);
@@ -303,7 +303,7 @@ impl<'a> Repair<'a> {
         self.second_name(&path)?;
         self.env.fs.rename(&temp, &path)?;
         self.env.fs.open_dir(&self.scope.paths.wal)?.sync()?;
-        self.actions.push(format!("{:06}.log is rewritten with its {records} readable records", number.0));
+        self.actions.push(format!("{:06}.log is rewritten with its {records} readable records", number));
         Ok(())
     }
 
@@ -332,11 +332,11 @@ impl<'a> Repair<'a> {
         base::invariant!(
             manifest.number() == number,
             "MANIFEST {} is written, and CURRENT names MANIFEST {}",
-            number.0,
-            manifest.number().0
+            number,
+            manifest.number()
         );
         manifest.close()?;
-        self.actions.push(format!("MANIFEST-{:06} is written and CURRENT names it", number.0));
+        self.actions.push(format!("MANIFEST-{:06} is written and CURRENT names it", number));
         for name in self.env.fs.list(&self.scope.paths.db)? {
             if let Some(names::FileName::Manifest(old)) = names::FileName::parse(&name)
                 && old != number

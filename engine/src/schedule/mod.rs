@@ -337,7 +337,7 @@ fn stall_cause(cause: Cause) -> Option<StallCause> {
 
 /// Returns the error for work that needs a quarantined SST file.
 pub fn set_aside(number: FileNumber) -> Error {
-    Error::corruption(format!("table {:06} is quarantined: a part of it cannot be read", number.0))
+    Error::corruption(format!("table {:06} is quarantined: a part of it cannot be read", number))
 }
 
 impl FlushRequests for Schedule {

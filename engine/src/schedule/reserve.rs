@@ -37,7 +37,7 @@ impl Schedule {
         base::invariant!(
             !state.has_reserved(family.id(), id.0),
             "compaction {} of {family:?} reserves its inputs twice",
-            id.0
+            id
         );
         state.compaction.reserved.entry(family.id()).or_default().push((id.0, running));
         Job {
@@ -56,7 +56,7 @@ impl Schedule {
         base::invariant!(
             state.has_reserved(job.family.id(), job.id.0),
             "compaction {} of {:?} releases what it did not reserve",
-            job.id.0,
+            job.id,
             job.family
         );
         job.task.release();

@@ -243,7 +243,7 @@ impl TableCache {
         base::invariant!(
             count > 0 && shard.contains_key(&file.number.0),
             "the table cache does not have table {}, which was added",
-            file.number.0
+            file.number
         );
         let max = self.tables_max.load(Ordering::Relaxed);
         if count > max {

@@ -77,7 +77,7 @@ impl Upkeep {
             wals.last().is_none_or(|wal| wal.number <= self.context.wals.active_number().0),
             "a proof names WAL {:?}, and the active WAL is {}",
             wals.last(),
-            self.context.wals.active_number().0
+            self.context.wals.active_number()
         );
         let Some(manifest) = self.context.committer.settle_manifest()? else { return Ok(()) };
         let proof = Proof {

@@ -80,7 +80,7 @@ impl Closed {
         base::invariant!(
             self.whole.bytes == self.size,
             "WAL {} has {} bytes, and {} bytes of records",
-            self.number.0,
+            self.number,
             self.size,
             self.whole.bytes
         );

@@ -26,7 +26,6 @@
 //!
 //! The shape follows RocksDB's `db/write_thread.h`; the group buffer replaces its list of writers.
 
-use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::mem;
 use std::time::Duration;
@@ -35,9 +34,9 @@ use base::stats::{Cause, Step};
 use base::{Error, Result, SequenceNumber};
 
 use super::gather::Gather;
-use crate::sync::{
-    Arc, AtomicBool, AtomicUsize, Condvar, Mutex, MutexGuard, Ordering, Patience, wait_briefly,
-};
+pub use super::signal::{Insert, LeaderState, ParallelInsert};
+use super::signal::{Signal, Waiter, own_waiter};
+use crate::sync::{Arc, Condvar, Mutex, MutexGuard, Patience, wait_briefly};
 
 #[cfg(all(test, not(shuttle), not(loom)))]
 mod tests;
@@ -90,19 +89,6 @@ pub enum Role {
     Insert(Insert),
     /// Nothing: the leader wrote the batch, or the batch was rejected.
     Done(Result<()>),
-}
-
-/// The state that only the leader uses. Each leader passes it to the next leader.
-#[derive(Default)]
-pub struct LeaderState {
-    /// The last allocated sequence number.
-    pub last_seq: SequenceNumber,
-    /// The number of the newest write group. Groups are published in the order of these numbers.
-    pub ticket: u64,
-    /// The leader's batch with the records of the followers, for the WAL append.
-    pub scratch: Vec<u8>,
-    /// The writers that the next sync may expect.
-    pub gather: Gather,
 }
 
 /// A write group. `records` does not have the leader's own records: the leader holds its own batch.
@@ -159,110 +145,6 @@ impl Group {
     /// bytes.
     const SHARED_COUNT: usize = 8;
     const SHARED_BYTES: usize = 8 << 10;
-}
-
-/// The order to a follower to insert its own batch.
-pub struct Insert {
-    pub seq: SequenceNumber,
-    waiter: Arc<Waiter>,
-    group_of_inserts: Arc<InsertGroup>,
-}
-
-impl Insert {
-    /// Reports the result of the insert, and waits for the outcome of the group.
-    pub fn finish(self, inserted: Result<()>) -> Result<()> {
-        self.group_of_inserts.report(inserted);
-        match self.waiter.wait(&self.group_of_inserts.patience) {
-            Signal::Done(result) => result,
-            // A follower gets one order only. Any other signal is a bug in the queue.
-            _ => {
-                base::invariant!(
-                    false,
-                    "a follower that inserted its batch gets another signal than the outcome"
-                );
-                Err(Error::aborted("a follower got a second signal from its leader"))
-            }
-        }
-    }
-}
-
-/// The followers of one group that insert their own batches. The last report wakes the leader.
-struct InsertGroup {
-    left: AtomicUsize,
-    error: Mutex<Option<Error>>,
-    leader: Arc<Waiter>,
-    patience: Arc<Patience>,
-}
-
-impl InsertGroup {
-    fn report(&self, inserted: Result<()>) {
-        if let Err(error) = inserted {
-            self.error.lock().get_or_insert(error);
-        }
-        let left = self.left.fetch_sub(1, Ordering::AcqRel);
-        base::invariant!(left > 0, "more followers report an insert than the group has");
-        if left == 1 {
-            self.leader.signal(Signal::InsertsDone);
-        }
-    }
-}
-
-enum Signal {
-    None,
-    /// The writer has the lead now, and takes its group from the queue.
-    Lead(Box<LeaderState>),
-    Insert(SequenceNumber, Arc<InsertGroup>),
-    Done(Result<()>),
-    InsertsDone,
-}
-
-/// The place where one thread waits for a signal. Each thread keeps its waiter and uses it for all its writes.
-struct Waiter {
-    ready: AtomicBool,
-    signal: Mutex<Signal>,
-    woken: Condvar,
-}
-
-impl Waiter {
-    fn new() -> Arc<Self> {
-        Arc::new(Waiter {
-            ready: AtomicBool::new(false),
-            signal: Mutex::new(Signal::None),
-            woken: Condvar::new(),
-        })
-    }
-
-    fn signal(&self, signal: Signal) {
-        let mut slot = self.signal.lock();
-        base::invariant!(matches!(*slot, Signal::None), "a writer gets a signal before it took the last one");
-        *slot = signal;
-        self.ready.store(true, Ordering::Release);
-        drop(slot);
-        self.woken.notify_one();
-    }
-
-    fn wait(&self, patience: &Patience) -> Signal {
-        let _step = Step::begin(Cause::WriteGroup);
-        patience.wait(|| self.ready.load(Ordering::Acquire));
-        let mut slot = self.signal.lock();
-        while !self.ready.load(Ordering::Acquire) {
-            self.woken.wait(&mut slot);
-        }
-        self.ready.store(false, Ordering::Release);
-        mem::replace(&mut *slot, Signal::None)
-    }
-}
-
-crate::sync::thread_local! {
-    static WAITER: RefCell<Option<Arc<Waiter>>> = const { RefCell::new(None) };
-}
-
-fn own_waiter() -> Arc<Waiter> {
-    // While a thread ends, a destructor of a thread-local variable may write. The thread's own waiter may be gone
-    // already.
-    WAITER
-        .try_with(|slot| slot.borrow_mut().get_or_insert_with(Waiter::new).clone())
-        .unwrap_or_else(|_| Waiter::new())
 }
 
 /// The queue of writers of one database.
@@ -349,7 +231,7 @@ impl Queue {
                 let group = self.take_own_group(&mut leader_state.gather);
                 Role::Lead(group, leader_state)
             }
-            Signal::Insert(seq, group_of_inserts) => Role::Insert(Insert { seq, waiter, group_of_inserts }),
+            Signal::Insert(seq, group_of_inserts) => Role::Insert(Insert::new(seq, waiter, group_of_inserts)),
             Signal::Done(result) => Role::Done(result),
             Signal::None | Signal::InsertsDone => {
                 base::invariant!(false, "a writer that waits in the queue wakes up without a role");
@@ -429,18 +311,12 @@ impl Queue {
         group.check();
         base::invariant!(group.concurrent, "followers insert a batch that must be inserted by the leader");
         base::invariant!(!group.followers.is_empty(), "a group without followers is inserted in parallel");
-        let leader = own_waiter();
-        let group_of_inserts = Arc::new(InsertGroup {
-            left: AtomicUsize::new(group.followers.len()),
-            error: Mutex::new(None),
-            leader: leader.clone(),
-            patience: self.patience.clone(),
-        });
+        let inserts = ParallelInsert::new(group.followers.len(), self.patience.clone());
         for follower in &group.followers {
-            follower.waiter.signal(Signal::Insert(seq, group_of_inserts.clone()));
+            inserts.start(&follower.waiter, seq);
             seq += u64::from(follower.seqs);
         }
-        ParallelInsert { group_of_inserts, leader }
+        inserts
     }
 
     /// Rejects each follower for whose records `refused` returns an error. The follower gets this error, and its
@@ -631,31 +507,6 @@ impl Inner {
             "a writer that has the lead finds no group to lead"
         );
         group.unwrap_or_default()
-    }
-}
-
-/// The followers that insert their own batches at this time.
-pub struct ParallelInsert {
-    group_of_inserts: Arc<InsertGroup>,
-    leader: Arc<Waiter>,
-}
-
-impl ParallelInsert {
-    /// Waits until all followers have reported. Returns the first error.
-    pub fn join(self) -> Result<()> {
-        let signal = self.leader.wait(&self.group_of_inserts.patience);
-        base::invariant!(
-            matches!(signal, Signal::InsertsDone),
-            "a leader that waits for its followers gets another signal than their reports"
-        );
-        base::invariant!(
-            self.group_of_inserts.left.load(Ordering::Acquire) == 0,
-            "a leader continues before all followers inserted their batches"
-        );
-        match self.group_of_inserts.error.lock().take() {
-            Some(error) => Err(error),
-            None => Ok(()),
-        }
     }
 }
 

@@ -19,6 +19,7 @@ mod publish;
 mod room;
 mod separated;
 mod settings;
+mod signal;
 pub mod stall;
 
 pub use filled::{FilledMemtables, Filler};

@@ -27,6 +27,8 @@ mod obsolete;
 mod publish;
 #[path = "../../src/sequence/mod.rs"]
 mod sequence;
+#[path = "../../src/write/signal.rs"]
+mod signal;
 #[path = "../../src/family/super_version.rs"]
 mod super_version;
 mod sync;
