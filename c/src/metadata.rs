@@ -77,7 +77,7 @@ pub(crate) fn c_string(text: &[u8]) -> CString {
 fn files_of(family: &Family) -> Vec<Arc<File>> {
     let pinned = family.pin_owned();
     let name = c_string(family.name().as_bytes());
-    let file = |(level, file): (usize, &Arc<lsm::file_meta::FileMetaData>)| {
+    let file = |(level, file): (usize, &Arc<lsm::table_file::TableFile>)| {
         let path = pinned.parts.table_path(file.number, file.path_id);
         let relative =
             path.file_name().map(|name| [b"/", name.as_encoded_bytes()].concat()).unwrap_or_default();

@@ -106,7 +106,7 @@ impl Family {
     pub fn metadata(&self) -> FamilyMetadata {
         let pinned = self.inner.pin_owned();
         let version = &pinned.version;
-        let file_of = |level: usize, file: &lsm::file_meta::FileMetaData| {
+        let file_of = |level: usize, file: &lsm::table_file::TableFile| {
             let stats = file.stats();
             LiveFile {
                 number: file.number,

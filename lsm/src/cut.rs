@@ -16,8 +16,8 @@ use std::sync::Arc;
 use base::key::{self, InternalOrder, user_key};
 use base::order::head;
 
-use crate::file_meta::FileMetaData;
 use crate::pick::{Options, Priority, Style, Task};
+use crate::table_file::TableFile;
 use crate::version::compare_boundaries;
 
 mod partition;
@@ -31,7 +31,7 @@ pub struct Cutter {
     leveled: bool,
     /// Level-0 outputs are never cut.
     whole: bool,
-    grandparents: Vec<Arc<FileMetaData>>,
+    grandparents: Vec<Arc<TableFile>>,
     max_file_size: u64,
     target_file_size: u64,
     max_compaction_bytes: u64,
@@ -47,7 +47,7 @@ pub struct Cutter {
 
     /// The old files of the output level that outputs must not cross, and the position of the keys among
     /// them.
-    old: Vec<Arc<FileMetaData>>,
+    old: Vec<Arc<TableFile>>,
     old_at: usize,
     inside_old: bool,
 
@@ -258,7 +258,7 @@ impl Cutter {
 
 /// Returns the files of the output level that are older than half of the ttl and not small. Output files end
 /// at their edges, so that new data does not mix with them.
-fn old_files(task: &Task, options: &Options, now: u64) -> Vec<Arc<FileMetaData>> {
+fn old_files(task: &Task, options: &Options, now: u64) -> Vec<Arc<TableFile>> {
     let wanted = options.style == Style::Level
         && options.priority == Priority::MinOverlappingRatio
         && options.ttl > 0

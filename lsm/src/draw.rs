@@ -17,6 +17,7 @@ use base::ids::FileNumber;
 use base::key::{self, InternalOrder, MAX_SEQUENCE, ValueType};
 
 use crate::file_meta::FileMetaData;
+use crate::table_file::TableFile;
 use crate::version::{Builder, Edit, Version};
 
 /// Returns an internal key as `a#7,SET`. The largest sequence number is `inf`.
@@ -49,7 +50,7 @@ pub fn parse_key(text: &str) -> Result<Vec<u8>> {
 }
 
 /// Returns a file with its attributes, without its level.
-pub fn file(file: &FileMetaData) -> String {
+pub fn file(file: &TableFile) -> String {
     let mut out =
         format!("{}[{}-{}] size={}", file.number, key(&file.smallest), key(&file.largest), bytes(file.size));
     let mut number = |name: &str, value: u64| {
@@ -89,7 +90,7 @@ fn seqs_of_keys(smallest: &[u8], largest: &[u8]) -> (u64, u64) {
 ///
 /// # Errors
 /// InvalidArgument if the text is not a file.
-pub fn parse_file(text: &str) -> Result<FileMetaData> {
+pub fn parse_file(text: &str) -> Result<TableFile> {
     let bad = || Error::invalid_argument(format!("not a file: {text:?}"));
     let (number, rest) = text.trim().split_once('[').ok_or_else(bad)?;
     let (range, attributes) = rest.split_once(']').ok_or_else(bad)?;
@@ -98,6 +99,7 @@ pub fn parse_file(text: &str) -> Result<FileMetaData> {
     let number = FileNumber(number.parse().map_err(|_| bad())?);
     let mut file = FileMetaData::new(number, 1, &smallest, &largest);
     (file.smallest_seq, file.largest_seq) = seqs_of_keys(&smallest, &largest);
+    let mut compacting = false;
     for attribute in attributes.split_whitespace() {
         let (name, value) = attribute.split_once('=').unwrap_or((attribute, ""));
         let number = || parse_bytes(value).ok_or_else(bad);
@@ -110,7 +112,7 @@ pub fn parse_file(text: &str) -> Result<FileMetaData> {
             "blob" => file.oldest_blob_file = Some(FileNumber(number()?)),
             "temperature" => file.temperature = number()? as u8,
             "marked" => file.marked_for_compaction = true,
-            "compacting" => file.set_being_compacted(true),
+            "compacting" => compacting = true,
             "seqs" => {
                 let (low, high) = value.split_once('-').ok_or_else(bad)?;
                 file.smallest_seq = low.parse().map_err(|_| bad())?;
@@ -119,6 +121,8 @@ pub fn parse_file(text: &str) -> Result<FileMetaData> {
             _ => return Err(bad()),
         }
     }
+    let file = TableFile::new(file);
+    file.set_being_compacted(compacting);
     Ok(file)
 }
 
@@ -161,10 +165,10 @@ pub fn parse_version(text: &str, order: InternalOrder, num_levels: usize) -> Res
     let mut epoch = edit.added.len() as u64 + 1;
     for (_, file) in &mut edit.added {
         epoch -= 1;
-        if file.epoch_number == 0
-            && let Some(file) = Arc::get_mut(file)
-        {
-            file.epoch_number = epoch;
+        if file.epoch_number == 0 {
+            let reserved = file.being_compacted();
+            *file = Arc::new(file.changed(|facts| facts.epoch_number = epoch));
+            file.set_being_compacted(reserved);
         }
     }
     let base = Version::empty(order, num_levels);

@@ -1,14 +1,12 @@
-//! The facts about one SST file.
+//! The facts about one SST file, as plain data.
 //!
-//! A [`FileMetaData`] is made once, when a file is added to a version. Every later version with the file
-//! shares it. Some fields change afterwards: the statistics, which are read when the table is first opened;
-//! the flags that a job has reserved the file, that the file is quarantined, or that the file is marked for
-//! compaction; and the count of sampled reads.
+//! The facts are known when a file is added to a version, and do not change. The statistics of the table are an exception:
+//! they are set once, when the table is first opened. What jobs and readers change of a file is in
+//! [`crate::table_file::TableFile`].
 
 use std::fmt;
 use std::ops::RangeInclusive;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use base::ids::FileNumber;
 use base::key::{self, SequenceNumber};
@@ -60,7 +58,7 @@ pub struct FileStats {
 }
 
 /// One SST file of one column family. Sizes are in bytes, times in seconds since 1970.
-#[derive(Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileMetaData {
     /// The number in the name of the file.
     pub number: FileNumber,
@@ -77,8 +75,8 @@ pub struct FileMetaData {
     pub smallest_seq: SequenceNumber,
     /// The largest sequence number.
     pub largest_seq: SequenceNumber,
-    /// True if the writer of the file marked it for compaction. [`FileMetaData::is_marked`] includes later
-    /// marks.
+    /// True if the writer of the file marked it for compaction.
+    /// [`TableFile::is_marked`](crate::table_file::TableFile::is_marked) includes later marks.
     pub marked_for_compaction: bool,
     /// The oldest time of the data in the file. Compactions pass it on to their outputs. 0 if it is unknown.
     pub oldest_ancester_time: u64,
@@ -111,10 +109,6 @@ pub struct FileMetaData {
     pub open_metadata: Vec<u8>,
     /// Set when the table is first opened.
     stats: OnceLock<FileStats>,
-    being_compacted: AtomicBool,
-    quarantined: AtomicBool,
-    marked_since: AtomicBool,
-    reads_sampled: AtomicU64,
 }
 
 impl FileMetaData {
@@ -144,10 +138,6 @@ impl FileMetaData {
             oldest_blob_file: None,
             open_metadata: Vec::new(),
             stats: OnceLock::new(),
-            being_compacted: AtomicBool::new(false),
-            quarantined: AtomicBool::new(false),
-            marked_since: AtomicBool::new(false),
-            reads_sampled: AtomicU64::new(0),
         }
     }
 
@@ -215,7 +205,7 @@ impl FileMetaData {
             largest: strip(&self.largest),
             smallest_seqno: self.smallest_seq,
             largest_seqno: self.largest_seq,
-            marked_for_compaction: self.is_marked(),
+            marked_for_compaction: self.marked_for_compaction,
             oldest_blob_file_number: self.oldest_blob_file.map_or(0, |n| n.0),
             oldest_ancester_time: self.oldest_ancester_time,
             file_creation_time: self.file_creation_time,
@@ -263,54 +253,6 @@ impl FileMetaData {
         let _ = self.stats.set(stats);
     }
 
-    /// Returns true if no job may use this file as input: a running job has reserved it, or it is
-    /// quarantined.
-    #[inline]
-    pub fn being_compacted(&self) -> bool {
-        self.being_compacted.load(Ordering::Relaxed) || self.is_quarantined()
-    }
-
-    /// Returns true if a part of the file cannot be read. The file stays in its version: reads of the
-    /// damaged part return an error, and all other reads succeed.
-    #[inline]
-    pub fn is_quarantined(&self) -> bool {
-        self.quarantined.load(Ordering::Relaxed)
-    }
-
-    /// Quarantines the file until the database is opened again. Returns true for the first call.
-    pub fn quarantine(&self) -> bool {
-        !self.quarantined.swap(true, Ordering::Relaxed)
-    }
-
-    /// Sets the reserved flag. The owner of the job inputs calls this under its own lock.
-    pub fn set_being_compacted(&self, value: bool) {
-        self.being_compacted.store(value, Ordering::Relaxed);
-    }
-
-    /// Returns true if the file should be compacted soon, by a mark of its writer or of
-    /// [`FileMetaData::mark`].
-    #[inline]
-    pub fn is_marked(&self) -> bool {
-        self.marked_for_compaction || self.marked_since.load(Ordering::Relaxed)
-    }
-
-    /// Marks the file for compaction. The mark is lost when the database closes, unless the file was moved
-    /// since.
-    pub fn mark(&self) {
-        self.marked_since.store(true, Ordering::Relaxed);
-    }
-
-    /// Returns the estimated number of wasted reads, from samples: reads in which the file returned no entry
-    /// of the key, a tombstone, or a merge operand. A compaction would avoid them.
-    pub fn reads_sampled(&self) -> u64 {
-        self.reads_sampled.load(Ordering::Relaxed)
-    }
-
-    /// Adds `n` to the wasted reads of the file.
-    pub fn add_reads_sampled(&self, n: u64) {
-        self.reads_sampled.fetch_add(n, Ordering::Relaxed);
-    }
-
     /// Returns the size of the file, increased by the space that its tombstones will free in lower levels.
     /// `average_value_size` is the average size of a value in the column family. Without statistics, point
     /// tombstones do not count.
@@ -333,27 +275,6 @@ impl FileMetaData {
     /// `None` if both are unknown.
     pub fn oldest_time(&self) -> Option<u64> {
         [self.oldest_ancester_time, self.file_creation_time].into_iter().find(|&t| t != 0)
-    }
-}
-
-/// Clones the facts. The clone is not reserved, even if the original is.
-impl Clone for FileMetaData {
-    fn clone(&self) -> Self {
-        FileMetaData {
-            smallest: self.smallest.clone(),
-            largest: self.largest.clone(),
-            file_checksum: self.file_checksum.clone(),
-            file_checksum_func_name: self.file_checksum_func_name.clone(),
-            min_timestamp: self.min_timestamp.clone(),
-            max_timestamp: self.max_timestamp.clone(),
-            open_metadata: self.open_metadata.clone(),
-            stats: self.stats.clone(),
-            being_compacted: AtomicBool::new(false),
-            quarantined: AtomicBool::new(self.is_quarantined()),
-            marked_since: AtomicBool::new(self.marked_since.load(Ordering::Relaxed)),
-            reads_sampled: AtomicU64::new(self.reads_sampled()),
-            ..*self
-        }
     }
 }
 

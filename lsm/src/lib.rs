@@ -27,5 +27,6 @@ pub mod pick;
 pub mod pressure;
 pub mod range_del;
 pub mod stripes;
+pub mod table_file;
 pub mod trimmed;
 pub mod version;

@@ -3,9 +3,10 @@
 use base::FileNumber;
 use format::edit::NewFile;
 use lsm::file_meta::FileMetaData;
+use lsm::table_file::TableFile;
 
 /// Returns the record of an SST file for the MANIFEST.
-pub fn new_file(level: usize, file: &FileMetaData) -> NewFile {
+pub fn new_file(level: usize, file: &TableFile) -> NewFile {
     base::invariant!(level < lsm::version::MAX_LEVELS, "file {} is on level {level}", file.number);
     NewFile {
         level: level as u32,

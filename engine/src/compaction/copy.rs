@@ -13,6 +13,7 @@ use env::executor::Pool;
 use env::writer::FileWriter;
 use env::{AppendHints, ReadHints};
 use lsm::file_meta::FileMetaData;
+use lsm::table_file::TableFile;
 use lsm::version::Edit;
 
 use super::{Compacted, CompactionTools, Job, finish, piece};
@@ -47,7 +48,7 @@ pub(super) fn copy_files(t: &CompactionTools<'_>, job: &Job) -> Result<Compacted
             finish::failed(t, job, &[], error, start);
         })?;
         edit.deleted.push((level, file.number));
-        edit.added.push((task.output_level, Arc::new(copied)));
+        edit.added.push((task.output_level, Arc::new(copied.into())));
         copies.push((job.parts.table_path(pending.number, task.output_path_id), pending));
     }
     let outputs: Vec<_> = edit.added.iter().map(|(level, f)| finish::job_file(job, *level, f)).collect();
@@ -85,7 +86,7 @@ pub(super) fn copy_files(t: &CompactionTools<'_>, job: &Job) -> Result<Compacted
 fn copy(
     t: &CompactionTools<'_>,
     job: &Job,
-    file: &FileMetaData,
+    file: &TableFile,
     number: base::FileNumber,
 ) -> Result<FileMetaData> {
     let (parts, fs) = (&job.parts, &t.tools.env.fs);

@@ -7,8 +7,8 @@ use base::stats::{HistogramKind, Ticker};
 use base::{Error, Result, Subcode};
 use env::executor::Pool;
 use format::properties::Properties;
-use lsm::file_meta::FileMetaData;
 use lsm::pick::Reason;
+use lsm::table_file::TableFile;
 
 use super::{Compacted, CompactionTools, Job, outputs, piece, sum};
 use crate::commit::Committed;
@@ -34,7 +34,7 @@ pub(super) fn started(t: &CompactionTools<'_>, job: &Job) {
 /// Describes the start of a compaction, for listeners.
 fn start_of(t: &CompactionTools<'_>, job: &Job) -> CompactionStarted {
     let task = &job.task;
-    let numbers = |files: &[crate::sync::Arc<FileMetaData>]| files.iter().map(|f| f.number.0).collect();
+    let numbers = |files: &[crate::sync::Arc<TableFile>]| files.iter().map(|f| f.number.0).collect();
     let stripes = t.tools.snapshots.stripes();
     CompactionStarted {
         job: job.id,
@@ -324,7 +324,7 @@ fn input_files(job: &Job) -> Vec<JobFile> {
 }
 
 /// Describes a file of a job.
-pub(super) fn job_file(job: &Job, level: usize, file: &FileMetaData) -> JobFile {
+pub(super) fn job_file(job: &Job, level: usize, file: &TableFile) -> JobFile {
     JobFile {
         number: file.number,
         level,

@@ -9,11 +9,11 @@ use lsm::blob_flow::{BlobFlow, CountBlobs};
 use lsm::clipped::Clipped;
 use lsm::compaction_iter::{Compaction, CompactionIter, CompactionIterStats, Config};
 use lsm::cut::{Cutter, Partitioner, PartitionerContext};
-use lsm::file_meta::FileMetaData;
 use lsm::filter::{CompactionFilter, CreationReason, FilterContext, supported};
 use lsm::merging::Merging;
 use lsm::pick::BlobGc;
 use lsm::range_del::CompactionTombstones;
+use lsm::table_file::TableFile;
 use lsm::trimmed::Trimmed;
 use lsm::version::BlobGarbage;
 use table::sst::ReadCtx;
@@ -232,7 +232,7 @@ fn add_tombstones(
     t: &CompactionTools<'_>,
     job: &Job,
     level: usize,
-    file: &FileMetaData,
+    file: &TableFile,
     tombstones: &mut CompactionTombstones,
 ) -> Result<()> {
     if file.stats().is_some_and(|s| s.num_range_deletions == 0) {

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use base::{Error, FileNumber, Result, SequenceNumber};
 use format::names;
-use lsm::file_meta::FileMetaData;
+use lsm::table_file::TableFile;
 use lsm::version::BlobFile;
 
 use super::Db;
@@ -221,7 +221,7 @@ fn blob_info(
 }
 
 fn table_info(
-    file: &FileMetaData,
+    file: &TableFile,
     parts: &Arc<Parts>,
     options: &LiveFilesStorageInfoOptions,
 ) -> LiveFileStorageInfo {

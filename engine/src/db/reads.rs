@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use base::{Error, Pinned, Result};
 use format::properties::Properties;
-use lsm::file_meta::FileMetaData;
+use lsm::table_file::TableFile;
 
 use super::{Db, DbIterator, Inner};
 use crate::family::Family;
@@ -117,7 +117,7 @@ impl Db {
     ///
     /// # Errors
     /// Errors of opening the SST file.
-    pub fn table(&self, family: &Family, level: usize, file: &FileMetaData) -> Result<table::any::AnyReader> {
+    pub fn table(&self, family: &Family, level: usize, file: &TableFile) -> Result<table::any::AnyReader> {
         self.own(family)?;
         self.inner.tables.get(&family.parts(), level, file)
     }
@@ -135,7 +135,7 @@ impl Db {
         self.own(family)?;
         let pinned = family.pin_owned();
         let order = &family.order().user;
-        let overlaps = |file: &FileMetaData| {
+        let overlaps = |file: &TableFile| {
             let (smallest, largest) = (file.smallest_user_key(), file.largest_user_key());
             let size = order.timestamp_size();
             let without_timestamp = |key: &[u8]| key[..key.len().saturating_sub(size)].to_vec();

@@ -7,9 +7,9 @@ use base::key::InternalOrder;
 use base::order::PrefixExtractor;
 use base::{FileNumber, Order};
 use lsm::cut::PartitionerFactory;
-use lsm::file_meta::FileMetaData;
 use lsm::filter::{CompactionFilter, CompactionFilterFactory};
 use lsm::merge::MergeOperator;
+use lsm::table_file::TableFile;
 use lsm::version::BlobFile;
 use mem::memtable::{MemTable, MemTableOptions};
 use table::options::{BlockBasedTableOptions, OtherTables};
@@ -127,7 +127,7 @@ impl Parts {
     }
 
     /// Returns an SST file that has left the current version as an obsolete file that waits for its deletion.
-    pub fn retired_table(&self, file: &Arc<FileMetaData>) -> Waiting {
+    pub fn retired_table(&self, file: &Arc<TableFile>) -> Waiting {
         Waiting {
             path: self.table_path(file.number, file.path_id),
             number: file.number,

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use base::FileNumber;
 use base::map::HashSet;
-use lsm::file_meta::FileMetaData;
+use lsm::table_file::TableFile;
 use lsm::version::InUse;
 
 use crate::release_notifier::ReleaseNotifier;
@@ -36,7 +36,7 @@ pub struct Waiting {
 
 /// The pointer that versions share for a file. If this is the only copy of the pointer, no version needs the file.
 pub enum Retired {
-    Table(Arc<FileMetaData>),
+    Table(Arc<TableFile>),
     Blob(Arc<InUse>),
 }
 

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use base::{Error, FileNumber, Order, Result, SequenceNumber};
 use env::ReadHints;
 use lsm::file_meta::{FileMetaData, UNKNOWN_CHECKSUM};
+use lsm::table_file::TableFile;
 use table::any::AnyReader;
 use table::sst::{OpenOptions, ReadCtx};
 use table::unique_id::UniqueId;
@@ -45,7 +46,7 @@ pub struct ImportRequest {
 /// Files inside the database that no MANIFEST names yet. Dropping the value removes the files.
 pub struct Imported {
     /// Level and file.
-    pub files: Vec<(usize, Arc<FileMetaData>)>,
+    pub files: Vec<(usize, Arc<TableFile>)>,
     pub largest_seq: SequenceNumber,
     paths: Vec<PathBuf>,
     _pending: Vec<Pending>,
@@ -148,7 +149,7 @@ fn in_order<'a>(request: &'a ImportRequest, epoch: &mut u64) -> Vec<(&'a ImportF
     out
 }
 
-fn range_of(order: &Order, files: &[(usize, Arc<FileMetaData>)]) -> Option<(Vec<u8>, Vec<u8>)> {
+fn range_of(order: &Order, files: &[(usize, Arc<TableFile>)]) -> Option<(Vec<u8>, Vec<u8>)> {
     let smallest = files.iter().map(|(_, file)| file.smallest_user_key());
     let smallest = smallest.min_by(|a, b| order.compare_without_timestamp(a, b))?;
     let largest = files.iter().map(|(_, file)| file.largest_user_key());
@@ -170,7 +171,7 @@ impl Imported {
         let mut meta = meta;
         meta.epoch_number = epoch;
         (meta.oldest_ancester_time, meta.file_creation_time) = (now_s, now_s);
-        self.files.push((file.level, Arc::new(meta)));
+        self.files.push((file.level, Arc::new(meta.into())));
         base::invariant!(
             self.files.len() == self.paths.len(),
             "{} files are imported, and {} are brought in",

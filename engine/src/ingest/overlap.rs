@@ -115,7 +115,7 @@ pub fn overlaps_level(
     let size = order.user.timestamp_size();
     let begin = key::with_newest_timestamp(&range.start, size);
     let end = key::with_oldest_timestamp(&range.limit, size);
-    let meets = |file: &lsm::file_meta::FileMetaData| {
+    let meets = |file: &lsm::table_file::TableFile| {
         order.user.compare_without_timestamp(file.largest_user_key(), &begin).is_ge()
             && order.user.compare_without_timestamp(file.smallest_user_key(), &end).is_le()
     };

@@ -13,6 +13,7 @@ use base::stats::{HistogramKind, PerfCounter, PerfTimer};
 use base::{Error, Result, SequenceNumber};
 use lsm::file_meta::FileMetaData;
 use lsm::pick::{Running, View};
+use lsm::table_file::TableFile;
 use lsm::version::{Edit, KeyRange};
 use table::unique_id::UniqueId;
 
@@ -43,7 +44,7 @@ const EPOCH_BEHIND: u64 = 1;
 /// The places of the files of one column family, and the SST files that an atomic replace removes.
 struct Placed {
     places: Vec<Place>,
-    replaced: Vec<(usize, Arc<FileMetaData>)>,
+    replaced: Vec<(usize, Arc<TableFile>)>,
 }
 
 /// Places prepared SST files in the levels of their column families, and commits them.
@@ -296,7 +297,7 @@ impl Ingestions {
             let mut meta = meta_of(file, place, keeps_seq);
             meta.epoch_number = epoch;
             (meta.oldest_ancester_time, meta.file_creation_time) = (now_s, now_s);
-            edit.added.push((place.level, Arc::new(meta)));
+            edit.added.push((place.level, Arc::new(meta.into())));
         }
         Ok(Change::new(family, edit))
     }
@@ -380,7 +381,7 @@ fn replaced_files(
     job: &Prepared,
     pin: &SuperVersion,
     running: &[Running],
-) -> Result<Vec<(usize, Arc<FileMetaData>)>> {
+) -> Result<Vec<(usize, Arc<TableFile>)>> {
     let invalid = |words: &str| Err(Error::invalid_argument(words));
     let version = &pin.version;
     match &job.replace {

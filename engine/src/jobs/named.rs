@@ -5,8 +5,8 @@
 //! `db/db_impl/db_impl.cc` (`DeleteFilesInRanges`; `DeleteFile` in release 8.10) and `db/db_impl/db_impl_experimental.cc`.
 
 use base::{Error, FileNumber, Result};
-use lsm::file_meta::FileMetaData;
 use lsm::pick::manual::{files_in_ranges, plan_files, smallest_fitting_level};
+use lsm::table_file::TableFile;
 use lsm::version::Edit;
 
 use super::manual::ManualCompactions;
@@ -221,7 +221,7 @@ impl ManualCompactions {
             if files.iter().any(|f| f.being_compacted()) {
                 return invalid("PromoteL0 called during L0 compaction");
             }
-            let overlap = |a: &FileMetaData, b: &FileMetaData| {
+            let overlap = |a: &TableFile, b: &TableFile| {
                 let ends = order.user.compare_without_timestamp(a.largest_user_key(), b.smallest_user_key());
                 ends.is_gt() || ends.is_eq() && !a.largest_is_exclusive()
             };
@@ -293,7 +293,7 @@ impl ManualCompactions {
     fn move_files(
         &self,
         family: &Arc<Family>,
-        files: Vec<Arc<FileMetaData>>,
+        files: Vec<Arc<TableFile>>,
         from: usize,
         to: usize,
     ) -> Result<()> {

@@ -6,7 +6,7 @@
 //! reported. Source: RocksDB `VersionBuilder::LoadTableHandlers`.
 
 use base::{Error, Result};
-use lsm::file_meta::FileMetaData;
+use lsm::table_file::TableFile;
 
 use super::context::{Opening, Shared};
 use crate::family::{Family, SuperVersion};
@@ -21,7 +21,7 @@ const SOME: usize = 16;
 
 /// The list that the threads share.
 struct Loading<'a> {
-    files: Vec<(&'a SuperVersion, usize, &'a FileMetaData)>,
+    files: Vec<(&'a SuperVersion, usize, &'a TableFile)>,
     next: AtomicUsize,
     stop: AtomicBool,
     /// Each error with the index of its file in the list.

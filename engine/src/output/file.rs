@@ -17,6 +17,7 @@ use kernel::checksum::xxh3::hash64_with_seed;
 use lsm::blob_flow::references;
 use lsm::file_meta::{EntryCount, FileMetaData, FileStats};
 use lsm::range_del::OutputTombstones;
+use lsm::table_file::TableFile;
 use mem::cache::{Ledger, Priority};
 use table::any::{AnyReader, AnyWriter};
 use table::options::{FilterLevel, PrepopulateBlockCache};
@@ -120,7 +121,7 @@ impl OutputSettings {
 
 /// A finished file. No version has it yet. Its file number is pending, so that no sweep deletes it.
 pub struct OutputFile {
-    pub meta: Arc<FileMetaData>,
+    pub meta: Arc<TableFile>,
     pub properties: Arc<Properties>,
     /// Bytes of its blocks before compression.
     pub pre_compression_size: u64,
@@ -412,7 +413,7 @@ impl OpenFile {
             newest_key_time: (p.newest_key_time != 0).then_some(p.newest_key_time),
         });
         Ok(OutputFile {
-            meta: Arc::new(meta),
+            meta: Arc::new(meta.into()),
             pre_compression_size: table.pre_compression_size,
             path,
             blobs: Vec::new(),

@@ -118,7 +118,7 @@ fn takes_number(short: &str) -> bool {
 fn at_level(context: &PropertyContext<'_>, family: &Family, short: &str, level: usize) -> Option<String> {
     let version = &family.pin().version;
     if short == "live-sst-files-size-at-temperature" {
-        let of = |f: &lsm::file_meta::FileMetaData| usize::from(f.temperature) == level;
+        let of = |f: &lsm::table_file::TableFile| usize::from(f.temperature) == level;
         return Some(version.files().filter(|(_, f)| of(f)).map(|(_, f)| f.size).sum::<u64>().to_string());
     }
     if level >= version.num_levels() {

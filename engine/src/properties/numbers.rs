@@ -171,7 +171,7 @@ fn live_data_size(pinned: &SuperVersion) -> u64 {
     let version = &pinned.version;
     let order = version.order();
     // The chosen files, by largest key. No file overlaps another.
-    let mut taken: Vec<&lsm::file_meta::FileMetaData> = Vec::new();
+    let mut taken: Vec<&lsm::table_file::TableFile> = Vec::new();
     let mut size = 0;
     for level in (0..version.num_levels()).rev() {
         for file in version.level(level).iter() {

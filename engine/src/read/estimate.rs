@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use base::Result;
 use base::key::{self, MAX_SEQUENCE, seek_key};
-use lsm::file_meta::FileMetaData;
+use lsm::table_file::TableFile;
 use lsm::version::BlobTotals;
 
 use super::Reads;
@@ -75,7 +75,7 @@ impl Reads {
         let to = seek_key(&stamped(family, end), MAX_SEQUENCE);
         base::invariant!(order.compare(&from, &to).is_lt(), "the range of an estimate ends before it starts");
         let ctx = table::sst::ReadCtx::default();
-        let offset_of = |level: usize, file: &FileMetaData, key: &[u8]| -> Result<u64> {
+        let offset_of = |level: usize, file: &TableFile, key: &[u8]| -> Result<u64> {
             if order.compare(&file.largest, key).is_le() {
                 return Ok(file.size);
             }

@@ -8,7 +8,7 @@ use base::stats::{
 };
 use base::{Pinned, Result};
 use env::clock::CpuTimer;
-use lsm::file_meta::FileMetaData;
+use lsm::table_file::TableFile;
 
 use super::answer::Answer;
 use super::{Answered, Place, Reads};
@@ -228,7 +228,7 @@ impl Reads {
     }
 
     /// Returns true if every entry of the SST file is newer than `timestamp`. RocksDB: `TimestampMayMatch`.
-    fn is_newer(&self, super_version: &SuperVersion, file: &FileMetaData, timestamp: &[u8]) -> bool {
+    fn is_newer(&self, super_version: &SuperVersion, file: &TableFile, timestamp: &[u8]) -> bool {
         let oldest = &file.min_timestamp;
         if oldest.len() != timestamp.len() || !file.user_defined_timestamps_persisted {
             return false;

@@ -8,7 +8,7 @@ use base::stats::{
     HistogramKind, OperationKind, PerfCounter, PerfTimer, Statistics, Ticker, blocks_read, perf_add,
 };
 use base::{Error, Order, Pinned, Result};
-use lsm::file_meta::FileMetaData;
+use lsm::table_file::TableFile;
 use table::any::AnyReader;
 use table::sst::{MultiGetBegun, ReadCtx};
 
@@ -390,7 +390,7 @@ impl Table<'_> {
     }
 
     /// Looks up the keys `within` the range of one SST file.
-    fn ask(&self, level: usize, file: &Arc<FileMetaData>, within: &[usize], slots: &mut Slots<'_>) {
+    fn ask(&self, level: usize, file: &Arc<TableFile>, within: &[usize], slots: &mut Slots<'_>) {
         let announces = self.options.optimize_multiget_for_io;
         if let Some(asked) = self.begin(level, file, within, slots, announces) {
             self.finish(level, file, asked, slots);
@@ -402,7 +402,7 @@ impl Table<'_> {
     fn begin<'s>(
         &self,
         level: usize,
-        file: &Arc<FileMetaData>,
+        file: &Arc<TableFile>,
         within: &[usize],
         slots: &mut Slots<'s>,
         announces: bool,
@@ -451,7 +451,7 @@ impl Table<'_> {
     }
 
     /// Ends the look-up that [`Table::begin`] started.
-    fn finish(&self, level: usize, file: &Arc<FileMetaData>, asked: Asked<'_>, slots: &mut Slots<'_>) {
+    fn finish(&self, level: usize, file: &Arc<TableFile>, asked: Asked<'_>, slots: &mut Slots<'_>) {
         let Asked { reader, list: asked, keys, begun, read } = asked;
         let list = &mut slots.list;
         let now = blocks_read();

@@ -5,6 +5,7 @@ use base::map::{HashMap, HashSet};
 use base::{Error, FamilyId, FileNumber, Result};
 use format::edit::NewFile;
 use lsm::file_meta::FileMetaData;
+use lsm::table_file::TableFile;
 use lsm::version::{BlobFile, BlobGarbage, Edit, Version};
 
 use crate::family::{Family, Parts};
@@ -171,7 +172,7 @@ fn tree(record: &FamilyRecord, parts: &Parts, stored: StoredTimestamps) -> Resul
         .map(|f| {
             let persisted = f.user_defined_timestamps_persisted && stored == StoredTimestamps::AsRecorded;
             let record = NewFile { user_defined_timestamps_persisted: persisted, ..f.clone() };
-            (f.level as usize, Arc::new(FileMetaData::from_record(&record, timestamp_size)))
+            (f.level as usize, Arc::new(TableFile::new(FileMetaData::from_record(&record, timestamp_size))))
         })
         .collect();
     // A compaction cursor without a timestamp is not a valid key now. Compaction starts at the first key again.

@@ -12,7 +12,8 @@ use env::Env;
 use env::fs::{RandomRead, ReadHints};
 use env::rate::{Direction, IoPriority, RateLimiter};
 use format::names;
-use lsm::file_meta::{EntryCount, FileMetaData, FileStats};
+use lsm::file_meta::{EntryCount, FileStats};
+use lsm::table_file::TableFile;
 use table::any::AnyReader;
 use table::sst::{OpenOptions, ReadCtx, ReadLimits};
 
@@ -147,7 +148,7 @@ impl TableCache {
     /// # Errors
     /// Errors of opening the table, with the path of the file.
     #[inline]
-    pub fn get(&self, parts: &Parts, level: usize, file: &FileMetaData) -> Result<AnyReader> {
+    pub fn get(&self, parts: &Parts, level: usize, file: &TableFile) -> Result<AnyReader> {
         match self.find(file) {
             Some(reader) => Ok(reader),
             None => self.open(parts, level, file, None),
@@ -159,7 +160,7 @@ impl TableCache {
     ///
     /// # Errors
     /// The errors of [`TableCache::get`].
-    pub fn get_at_open(&self, parts: &Parts, level: usize, file: &FileMetaData) -> Result<AnyReader> {
+    pub fn get_at_open(&self, parts: &Parts, level: usize, file: &TableFile) -> Result<AnyReader> {
         match self.find(file) {
             Some(reader) => Ok(reader),
             None => self.open(parts, level, file, Some(HistogramKind::FileReadDbOpenMicros)),
@@ -168,7 +169,7 @@ impl TableCache {
 
     /// Copies an open table from another reader of the same database. Returns false if that reader has not opened the
     /// table. The number and the size identify the file: a database uses no file number twice.
-    pub fn adopt(&self, from: &TableCache, file: &FileMetaData) -> bool {
+    pub fn adopt(&self, from: &TableCache, file: &TableFile) -> bool {
         base::invariant!(file.number.0 > 0, "a table without a number is adopted");
         let Some(reader) = from.find(file).filter(|reader| reader.file_size() == file.size) else {
             return false;
@@ -185,11 +186,7 @@ impl TableCache {
 
     /// Opens the new files of a job, as RocksDB's jobs do. Without this call the first read after a job reads and decodes
     /// the index of each file: 2 ms for a file of 64 MB. A table that does not open is reported at its first read.
-    pub fn open_before_commit<'f>(
-        &self,
-        parts: &Parts,
-        files: impl Iterator<Item = (usize, &'f FileMetaData)>,
-    ) {
+    pub fn open_before_commit<'f>(&self, parts: &Parts, files: impl Iterator<Item = (usize, &'f TableFile)>) {
         for (level, file) in files {
             let _ = self.get(parts, level, file);
         }
@@ -200,13 +197,7 @@ impl TableCache {
     /// # Errors
     /// Incomplete if the table is not open and `ctx` allows no I/O. The errors of [`TableCache::get`].
     #[inline]
-    pub fn get_for(
-        &self,
-        parts: &Parts,
-        level: usize,
-        file: &FileMetaData,
-        ctx: &ReadCtx,
-    ) -> Result<AnyReader> {
+    pub fn get_for(&self, parts: &Parts, level: usize, file: &TableFile, ctx: &ReadCtx) -> Result<AnyReader> {
         match self.find(file) {
             Some(reader) => Ok(reader),
             None if ctx.cache_only => Err(Error::incomplete("Table not found in table_cache, no_io is set")),
@@ -216,7 +207,7 @@ impl TableCache {
 
     /// Returns the table if it is open.
     #[inline]
-    pub fn find(&self, file: &FileMetaData) -> Option<AnyReader> {
+    pub fn find(&self, file: &TableFile) -> Option<AnyReader> {
         let shard = self.shard(file.number.0).read();
         let slot = shard.get(&file.number.0)?;
         if !slot.used.load(Ordering::Relaxed) {
@@ -230,7 +221,7 @@ impl TableCache {
         &self,
         parts: &Parts,
         level: usize,
-        file: &FileMetaData,
+        file: &TableFile,
         histogram: Option<HistogramKind>,
     ) -> Result<AnyReader> {
         let reader = self.open_uncached(parts, level, file, histogram)?;
@@ -257,7 +248,7 @@ impl TableCache {
         &self,
         parts: &Parts,
         level: usize,
-        file: &FileMetaData,
+        file: &TableFile,
         histogram: Option<HistogramKind>,
     ) -> Result<AnyReader> {
         self.opens.fetch_add(1, Ordering::Relaxed);
@@ -282,7 +273,7 @@ impl TableCache {
         &self,
         parts: &Parts,
         level: usize,
-        file: &FileMetaData,
+        file: &TableFile,
         histogram: HistogramKind,
     ) -> Result<(AnyReader, Arc<CountedRead>)> {
         let counted = CountedRead::new(self.open_file(parts, file).map_err(|e| e.doing("opening a table"))?);
@@ -295,7 +286,7 @@ impl TableCache {
         handle: Result<Arc<dyn RandomRead>>,
         parts: &Parts,
         level: usize,
-        file: &FileMetaData,
+        file: &TableFile,
         histogram: Option<HistogramKind>,
     ) -> Result<AnyReader> {
         let path = parts.table_path(file.number, file.path_id);
@@ -357,7 +348,7 @@ impl TableCache {
         Ok(reader)
     }
 
-    fn open_file(&self, parts: &Parts, file: &FileMetaData) -> Result<Arc<dyn RandomRead>> {
+    fn open_file(&self, parts: &Parts, file: &TableFile) -> Result<Arc<dyn RandomRead>> {
         let hints = ReadHints { direct: self.settings.direct_reads, random: self.settings.advise_random };
         let dir = parts.table_dir(file.path_id);
         match self.env.fs.open_random(&dir.join(names::table(file.number)), &hints) {
@@ -394,7 +385,7 @@ impl TableCache {
 
     /// Returns the bytes that the open table of `file` uses outside of the block cache. Returns 0 if the table is not
     /// open. The call is no use of the table.
-    pub fn memory_bytes(&self, file: &FileMetaData) -> usize {
+    pub fn memory_bytes(&self, file: &TableFile) -> usize {
         self.shard(file.number.0).read().get(&file.number.0).map_or(0, |slot| slot.reader.memory_bytes())
     }
 

@@ -2,8 +2,8 @@
 
 use base::Result;
 use base::key::{InternalOrder, SequenceNumber};
-use lsm::file_meta::FileMetaData;
 use lsm::range_del::{Cover, Coverage, FragmentCover, LevelCover, OpenTombstones};
+use lsm::table_file::TableFile;
 use mem::memtable::MemTable;
 use mem::range_del::FragmentedTombstones;
 use table::sst::ReadCtx;
@@ -45,7 +45,7 @@ pub struct LevelTombstones {
 }
 
 impl OpenTombstones for LevelTombstones {
-    fn open(&mut self, file: &FileMetaData) -> Result<Option<Arc<FragmentedTombstones>>> {
+    fn open(&mut self, file: &TableFile) -> Result<Option<Arc<FragmentedTombstones>>> {
         let reader = self.tables.get_for(&self.parts, self.level, file, &self.ctx)?;
         Ok(reader.tombstones().cloned())
     }

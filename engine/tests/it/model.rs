@@ -161,7 +161,7 @@ fn contents(db: &Db) -> State {
 /// Returns the SST files of the column family, for messages of failed runs.
 fn tree(db: &Db) -> String {
     let version = db.default_family().unwrap().pin().version.clone();
-    let show = |(level, f): (usize, &Arc<lsm::file_meta::FileMetaData>)| {
+    let show = |(level, f): (usize, &Arc<lsm::table_file::TableFile>)| {
         format!("L{level} {f} epoch {} seq {}..{}\n", f.epoch_number, f.smallest_seq, f.largest_seq)
     };
     version.files().map(show).collect()

@@ -11,7 +11,7 @@ use ironstone_engine::options::{
     DbOptions, DbPath, FamilyOptions, FileTemperatureAge, FlushOptions, Temperature, WaitForCompactOptions,
     WriteOptions,
 };
-use lsm::file_meta::FileMetaData;
+use lsm::table_file::TableFile;
 
 use crate::basic::{get, open, options, put, scan};
 
@@ -43,7 +43,7 @@ fn table(db: &Db, key: &str) {
 /// Returns the keys of the SST files: levels in order, and on each level by smallest key.
 fn tree(db: &Db) -> Vec<(usize, Vec<String>)> {
     let version = db.default_family().unwrap().pin().version.clone();
-    let name = |f: &Arc<FileMetaData>| {
+    let name = |f: &Arc<TableFile>| {
         let (a, b) = (f.smallest_user_key(), f.largest_user_key());
         if a == b {
             a.escape_ascii().to_string()

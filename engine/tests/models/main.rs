@@ -76,7 +76,7 @@ pub mod memtable {
 /// Stands for the parts of a super version: the order of keys, and a file if the super version holds one.
 pub struct Parts {
     pub order: base::Order,
-    pub file: Option<sync::Arc<lsm::file_meta::FileMetaData>>,
+    pub file: Option<sync::Arc<lsm::table_file::TableFile>>,
 }
 
 mod handover;

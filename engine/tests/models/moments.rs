@@ -5,6 +5,7 @@ use base::key::InternalOrder;
 use base::{FileNumber, Order};
 use loom::thread;
 use lsm::file_meta::FileMetaData;
+use lsm::table_file::TableFile;
 use lsm::version::Version;
 
 use crate::memtable::MemTable;
@@ -19,8 +20,8 @@ fn order() -> InternalOrder {
     InternalOrder::new(Order::Bytewise)
 }
 
-fn file(number: u64) -> Arc<FileMetaData> {
-    Arc::new(FileMetaData::new(FileNumber(number), 1, b"a", b"b"))
+fn file(number: u64) -> Arc<TableFile> {
+    Arc::new(TableFile::new(FileMetaData::new(FileNumber(number), 1, b"a", b"b")))
 }
 
 /// Works like `family::Family`: readers pin without a lock, and jobs install under the lock.
@@ -36,7 +37,7 @@ struct Family {
 struct Holds {
     mem: Arc<MemTable>,
     imm: Vec<Arc<MemTable>>,
-    file: Option<Arc<FileMetaData>>,
+    file: Option<Arc<TableFile>>,
 }
 
 impl Holds {
@@ -168,7 +169,7 @@ impl Purge {
         purge
     }
 
-    fn retire(&self, file: Arc<FileMetaData>) {
+    fn retire(&self, file: Arc<TableFile>) {
         let (number, path) = (file.number, "000007.sst".into());
         self.obsolete.retire([Waiting { file: Retired::Table(file), number, path }]);
     }

@@ -10,6 +10,7 @@ use lsm::file_meta::FileMetaData;
 use lsm::pick::score::Scores;
 use lsm::pick::{self, Task, View};
 use lsm::pressure::{Load, Pressure, Stall};
+use lsm::table_file::TableFile;
 use lsm::version::{Edit, Version};
 use options::{DbOptions, FamilyOptions};
 
@@ -378,7 +379,7 @@ impl Simulation {
         self.apply(&edit);
     }
 
-    fn add(&mut self, output: &Output, epoch: u64) -> Arc<FileMetaData> {
+    fn add(&mut self, output: &Output, epoch: u64) -> Arc<TableFile> {
         let number = self.next_number;
         self.next_number += 1;
         let last = output.span.high.saturating_sub(1).max(output.span.low);
@@ -392,7 +393,7 @@ impl Simulation {
         file.epoch_number = epoch;
         (file.file_creation_time, file.oldest_ancester_time) = (self.clock(), self.clock());
         self.entries.insert(number, output.span);
-        Arc::new(file)
+        Arc::new(file.into())
     }
 
     fn apply(&mut self, edit: &Edit) {

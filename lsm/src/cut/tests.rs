@@ -1,6 +1,7 @@
 use base::order::Order;
 
 use super::*;
+use crate::file_meta::FileMetaData;
 
 fn anchors(bytes: &[(u8, u64)]) -> Vec<Anchor> {
     bytes.iter().map(|&(k, bytes)| Anchor { user_key: vec![k], bytes }).collect()
@@ -41,7 +42,7 @@ mod files {
     fn task(grandparents: &[(&str, &str, u64)]) -> Task {
         let file = |(i, (a, b, size)): (usize, &(&str, &str, u64))| {
             let key = |k: &str| draw::parse_key(&format!("{k}#1,SET")).unwrap();
-            Arc::new(FileMetaData::new(FileNumber(i as u64), *size, &key(a), &key(b)))
+            Arc::new(TableFile::new(FileMetaData::new(FileNumber(i as u64), *size, &key(a), &key(b))))
         };
         let version = Version::empty(order(), 3);
         let options = Options::default();

@@ -75,10 +75,3 @@ fn unknown_entry_count_gives_a_range_of_point_counts() {
     let old = FileStats { entry_count: EntryCount::Unknown, ..exact };
     assert_eq!(old.num_points(), 2..=3);
 }
-
-#[test]
-fn a_clone_is_not_being_compacted() {
-    let file = FileMetaData::new(FileNumber(1), 1000, &internal(b"a", 1), &internal(b"b", 1));
-    file.set_being_compacted(true);
-    assert!(!file.clone().being_compacted());
-}

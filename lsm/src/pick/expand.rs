@@ -11,10 +11,10 @@ use base::key::user_key;
 
 use super::score::Scores;
 use super::{Inputs, Options, Reason, Style, Task, View};
-use crate::file_meta::FileMetaData;
+use crate::table_file::TableFile;
 use crate::version::{Extent, KeyRange, Version};
 
-pub(super) type Files = Vec<Arc<FileMetaData>>;
+pub(super) type Files = Vec<Arc<TableFile>>;
 
 /// The data that every picker uses.
 pub(super) struct Picker<'a> {
@@ -25,11 +25,11 @@ pub(super) struct Picker<'a> {
     pub now: u64,
 }
 
-pub(super) fn bytes_of(files: &[Arc<FileMetaData>]) -> u64 {
+pub(super) fn bytes_of(files: &[Arc<TableFile>]) -> u64 {
     files.iter().map(|f| f.size).sum()
 }
 
-pub(super) fn any_reserved(files: &[Arc<FileMetaData>]) -> bool {
+pub(super) fn any_reserved(files: &[Arc<TableFile>]) -> bool {
     files.iter().any(|f| f.being_compacted())
 }
 
@@ -47,7 +47,7 @@ impl<'a> Picker<'a> {
     }
 
     /// Returns the smallest and the largest boundary key of the files.
-    pub fn extent<'f>(&self, files: impl IntoIterator<Item = &'f Arc<FileMetaData>>) -> Extent<'f> {
+    pub fn extent<'f>(&self, files: impl IntoIterator<Item = &'f Arc<TableFile>>) -> Extent<'f> {
         let order = self.version.order();
         let mut extent = Extent::default();
         for file in files {
@@ -63,7 +63,7 @@ impl<'a> Picker<'a> {
 
     /// Returns the files of `level` that overlap the key range of `files`. In level 0, each found file
     /// extends the range.
-    pub fn overlapping(&self, level: usize, files: &[Arc<FileMetaData>]) -> Files {
+    pub fn overlapping(&self, level: usize, files: &[Arc<TableFile>]) -> Files {
         self.version.overlapping_extent(level, self.extent(files))
     }
 
@@ -170,7 +170,7 @@ impl<'a> Picker<'a> {
         let compare = |a: &[u8], b: &[u8]| crate::version::compare_boundaries(self.version.order(), a, b);
         let files = self.version.level(level).as_slice();
         let mut range = self.version.extent_range(level, extent);
-        let outside = |f: &FileMetaData| {
+        let outside = |f: &TableFile| {
             extent.smallest.is_some_and(|s| compare(&f.smallest, s).is_lt())
                 || extent.largest.is_some_and(|l| compare(&f.largest, l).is_gt())
         };
@@ -332,7 +332,7 @@ impl<'a> Picker<'a> {
         if start == 0 && !l0_disjoint && input.files.len() > 1 && !self.l0_is_disjoint() {
             return false;
         }
-        let fits = |file: &Arc<FileMetaData>| {
+        let fits = |file: &Arc<TableFile>| {
             let below = self.version.overlapping_extent(
                 task.output_level + 1,
                 Extent { smallest: Some(&file.smallest), largest: Some(&file.largest) },

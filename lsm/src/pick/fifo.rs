@@ -10,7 +10,7 @@ use std::sync::Arc;
 use super::expand::{Files, Picker, bytes_of};
 use super::leveled::intra_l0;
 use super::{Inputs, Options, Reason, Task, View};
-use crate::file_meta::FileMetaData;
+use crate::table_file::TableFile;
 use crate::version::Version;
 
 /// Maximum size in bytes of a level-0 file that is merged from small files.
@@ -72,18 +72,18 @@ fn blob_bytes(version: &Version) -> u64 {
 
 /// Returns the time when the newest key of the file was written. If that is unknown, returns the creation
 /// time of the file.
-fn newest_key_time(file: &FileMetaData) -> Option<u64> {
+fn newest_key_time(file: &TableFile) -> Option<u64> {
     let told = file.stats().and_then(|s| s.newest_key_time);
     told.or(Some(file.file_creation_time)).filter(|&t| t > 0)
 }
 
-fn is_expired(file: &FileMetaData, options: &Options, now: u64) -> bool {
+fn is_expired(file: &TableFile, options: &Options, now: u64) -> bool {
     now > options.ttl && newest_key_time(file).is_some_and(|t| t < now - options.ttl)
 }
 
 /// Returns the oldest file that has reached an age threshold and does not have its temperature, with that
 /// temperature.
-fn aged(version: &Version, options: &Options, now: u64) -> Option<(Arc<FileMetaData>, u8)> {
+fn aged(version: &Version, options: &Options, now: u64) -> Option<(Arc<TableFile>, u8)> {
     let ages = &options.fifo.file_temperature_age_thresholds;
     let first = ages.first()?;
     if version.num_levels() > 1 || now <= first.age {
@@ -247,8 +247,8 @@ impl Picker<'_> {
 
 /// Returns the oldest batch of neighbouring files that are each smaller than the tier and together reach it,
 /// newest first.
-fn batch_of_tier(l0: &[Arc<FileMetaData>], tier: u64) -> Option<Files> {
-    let fits = |f: &Arc<FileMetaData>| f.size < tier && !f.being_compacted();
+fn batch_of_tier(l0: &[Arc<TableFile>], tier: u64) -> Option<Files> {
+    let fits = |f: &Arc<TableFile>| f.size < tier && !f.being_compacted();
     let mut at = l0.len();
     while at > 0 {
         if !fits(&l0[at - 1]) {

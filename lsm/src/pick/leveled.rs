@@ -14,7 +14,7 @@ use base::key::user_key;
 use super::expand::{Files, Picker, any_reserved, bytes_of};
 use super::score::Scores;
 use super::{Inputs, Options, Priority, Reason, Task, View};
-use crate::file_meta::FileMetaData;
+use crate::table_file::TableFile;
 use crate::version::Extent;
 
 /// A compaction within level 0 needs at least this number of files.
@@ -222,10 +222,10 @@ impl Picker<'_> {
         let first = files[0].clone();
         let mut bytes = first.size;
         let order = &self.version.order().user;
-        let shares_key = |left: &FileMetaData, right: &FileMetaData| {
+        let shares_key = |left: &TableFile, right: &TableFile| {
             order.compare_without_timestamp(user_key(&left.largest), user_key(&right.smallest)).is_eq()
         };
-        let mut fits = |extent: Extent<'_>, file: &FileMetaData| {
+        let mut fits = |extent: Extent<'_>, file: &TableFile| {
             bytes = bytes.saturating_add(file.size);
             !file.being_compacted()
                 && self.version.extent_range(output_level, extent).is_empty()
@@ -313,12 +313,7 @@ impl Picker<'_> {
         self.of_level(level, Reason::RoundRobinTtl)
     }
 
-    fn first_free(
-        &self,
-        candidates: &[(usize, Arc<FileMetaData>)],
-        to: To,
-        reason: Reason,
-    ) -> Option<Choice> {
+    fn first_free(&self, candidates: &[(usize, Arc<TableFile>)], to: To, reason: Reason) -> Option<Choice> {
         let last = self.version.last_filled_level().unwrap_or(0);
         candidates.iter().find_map(|(level, file)| {
             let level = *level;
@@ -435,7 +430,7 @@ impl Picker<'_> {
 
 /// Picks files from the newest on, as long as the number of rewritten bytes for each removed file falls.
 pub(super) fn intra_l0(
-    files: &[Arc<FileMetaData>],
+    files: &[Arc<TableFile>],
     min_files: usize,
     max_bytes_per_removed_file: u64,
     max_bytes: u64,

@@ -13,7 +13,7 @@ use base::key::{MAX_SEQUENCE, TRAILER_LEN, ValueType, append_internal, seek_key,
 
 use super::expand::{Files, Picker, any_reserved};
 use super::{BlobGc, Inputs, Options, Reason, Style, Task, View};
-use crate::file_meta::FileMetaData;
+use crate::table_file::TableFile;
 use crate::version::{Extent, KeyRange, compare_boundaries};
 
 /// The request of a caller of `compact_range`. Keys are user keys, both inclusive.
@@ -191,7 +191,7 @@ impl Picker<'_> {
     /// Keeps the first contiguous files that are older than `limit`. Returns false if more older files follow
     /// after newer files.
     fn leave_newer(&self, files: &mut Files, limit: FileNumber) -> bool {
-        let is_older = |f: &Arc<FileMetaData>| f.number < limit;
+        let is_older = |f: &Arc<TableFile>| f.number < limit;
         let start = files.iter().position(is_older).unwrap_or(files.len());
         let len = files[start..].iter().take_while(|f| is_older(f)).count();
         let more = files[start + len..].iter().any(is_older);
@@ -201,7 +201,7 @@ impl Picker<'_> {
     }
 
     /// Returns the user key at which the level continues after the files.
-    fn behind(&self, level: usize, files: &[Arc<FileMetaData>]) -> Option<Vec<u8>> {
+    fn behind(&self, level: usize, files: &[Arc<TableFile>]) -> Option<Vec<u8>> {
         let last = self.version.level(level).position(files.last()?.number)?;
         self.version.level(level).get(last + 1).map(|f| user_key(&f.smallest).to_vec())
     }
@@ -291,10 +291,10 @@ pub fn files_in_ranges(
     options: &Options,
     ranges: &[(Option<&[u8]>, Option<&[u8]>)],
     include_end: bool,
-) -> Vec<(usize, Arc<FileMetaData>)> {
+) -> Vec<(usize, Arc<TableFile>)> {
     let picker = Picker::new(view, options, 0);
     let order = &view.version.order().user;
-    let mut found: Vec<(usize, Arc<FileMetaData>)> = Vec::new();
+    let mut found: Vec<(usize, Arc<TableFile>)> = Vec::new();
     for (begin, end) in ranges {
         let smallest = begin.map(|user| seek_key(user, MAX_SEQUENCE));
         let largest = end.map(|user| {
@@ -343,7 +343,7 @@ impl Picker<'_> {
         let mut range = KeyRange::default();
         for level in 0..=output_level {
             let files = self.version.level(level).as_slice();
-            let meets = |f: &Arc<FileMetaData>, range: &KeyRange| {
+            let meets = |f: &Arc<TableFile>, range: &KeyRange| {
                 KeyRange::of(self.version.order(), [&**f]).meets(self.version.order(), range)
             };
             let taken: Vec<usize> = (0..files.len())

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 
 use super::expand::Picker;
 use super::{Options, Priority};
-use crate::file_meta::FileMetaData;
+use crate::table_file::TableFile;
 
 impl Picker<'_> {
     /// Returns the indexes of the level's files. The file to try first is in front.
@@ -56,7 +56,7 @@ impl Picker<'_> {
         let boost =
             TtlBoost::new(self.options, self.now, self.version.last_filled_level().unwrap_or(0) + 1, level);
         let mut at = 0;
-        let mut ratio = |file: &FileMetaData| {
+        let mut ratio = |file: &TableFile| {
             if level == 0 {
                 at = 0;
             }
@@ -100,7 +100,7 @@ impl TtlBoost {
         TtlBoost { now, start_age: half + range, step: (range / 16).max(1) }
     }
 
-    fn of(&self, file: &FileMetaData) -> u64 {
+    fn of(&self, file: &TableFile) -> u64 {
         let age = self.now.saturating_sub(file.oldest_time().unwrap_or(0));
         if self.step == 0 || file.oldest_time().is_none() || age <= self.start_age {
             return 1;

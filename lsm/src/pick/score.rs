@@ -9,7 +9,7 @@
 use std::sync::Arc;
 
 use super::{Options, Style, View};
-use crate::file_meta::FileMetaData;
+use crate::table_file::TableFile;
 use crate::version::{LevelFiles, Version};
 
 /// A factor that puts levels above their target size before levels that only reach it.
@@ -35,20 +35,20 @@ pub struct Scores {
     /// Average size of a value in bytes. It is the weight of a tombstone.
     pub average_value_size: u64,
     /// The SST files that a collector or a user marked for compaction, with their levels.
-    pub marked: Vec<(usize, Arc<FileMetaData>)>,
+    pub marked: Vec<(usize, Arc<TableFile>)>,
     /// The files of the last level that hold entries which no snapshot needs any more.
-    pub bottommost_marked: Vec<(usize, Arc<FileMetaData>)>,
+    pub bottommost_marked: Vec<(usize, Arc<TableFile>)>,
     /// The smallest `largest_seq` of the bottommost files that a snapshot may still need. When the oldest
     /// snapshot is above it, more files will be marked. `None`: there is no such file.
     pub bottommost_next: Option<u64>,
     /// The SST files that are older than `ttl`.
-    pub ttl_expired: Vec<(usize, Arc<FileMetaData>)>,
+    pub ttl_expired: Vec<(usize, Arc<TableFile>)>,
     /// The SST files that are due for periodic compaction.
-    pub periodic: Vec<(usize, Arc<FileMetaData>)>,
+    pub periodic: Vec<(usize, Arc<TableFile>)>,
     /// The SST files that refer to the oldest blob files, if these blob files are mostly garbage.
-    pub forced_blob_gc: Vec<(usize, Arc<FileMetaData>)>,
+    pub forced_blob_gc: Vec<(usize, Arc<TableFile>)>,
     /// The SST files with too many wasted reads, most wasted reads first.
-    pub read_triggered: Vec<(usize, Arc<FileMetaData>)>,
+    pub read_triggered: Vec<(usize, Arc<TableFile>)>,
 }
 
 impl Scores {
@@ -288,7 +288,7 @@ impl Scores {
             return;
         }
         let last = version.last_filled_level().unwrap_or(0);
-        let reads = |file: &FileMetaData| file.reads_sampled() as f64 / file.size.max(1) as f64;
+        let reads = |file: &TableFile| file.reads_sampled() as f64 / file.size.max(1) as f64;
         let free =
             version.files().filter(|(level, f)| !f.being_compacted() && (*level == 0 || *level < last));
         let mut hot: Vec<_> =
@@ -394,6 +394,7 @@ mod tests {
     use base::{FileNumber, Order};
 
     use super::*;
+    use crate::file_meta::FileMetaData;
     use crate::version::Edit;
 
     /// Returns the number of files that are marked at the bottom of a version with one file. The file has a
@@ -405,7 +406,7 @@ mod tests {
         let key = seek_key(&[b"a".to_vec(), timestamp(5)].concat(), 7);
         let mut file = FileMetaData::new(FileNumber(1), 100, &key, &key);
         (file.largest_seq, file.max_timestamp, file.oldest_blob_file) = (7, timestamp(5), oldest_blob_file);
-        let edit = Edit { added: vec![(1, Arc::new(file))], ..Edit::default() };
+        let edit = Edit { added: vec![(1, Arc::new(TableFile::new(file)))], ..Edit::default() };
         let version = Version::empty(order, 2).apply(&[edit]).unwrap();
         let view = View {
             version: &version,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use base::key::user_key;
 
-use crate::file_meta::FileMetaData;
+use crate::table_file::TableFile;
 use crate::version::{KeyRange, Version};
 
 /// The reason of a compaction, with the numbers and words of RocksDB's `CompactionReason`.
@@ -91,7 +91,7 @@ pub struct Inputs {
     /// The level of the files.
     pub level: usize,
     /// The files, in the order of the level.
-    pub files: Vec<Arc<FileMetaData>>,
+    pub files: Vec<Arc<TableFile>>,
 }
 
 impl Inputs {
@@ -126,7 +126,7 @@ pub struct Task {
     /// The temperature of the output.
     pub output_temperature: u8,
     /// The files of the next level with data that overlap the outputs.
-    pub grandparents: Vec<Arc<FileMetaData>>,
+    pub grandparents: Vec<Arc<TableFile>>,
     /// The largest number of subcompactions. 0: the option of the column family.
     pub max_subcompactions: u32,
     /// True if no level below the output level overlaps the inputs.
@@ -186,12 +186,12 @@ impl Task {
     }
 
     /// Returns the input files of `level`.
-    pub fn files_of(&self, level: usize) -> &[Arc<FileMetaData>] {
+    pub fn files_of(&self, level: usize) -> &[Arc<TableFile>] {
         self.inputs.iter().find(|i| i.level == level).map_or(&[], |i| &i.files)
     }
 
     /// Returns all input files with their levels.
-    pub fn files(&self) -> impl Iterator<Item = (usize, &Arc<FileMetaData>)> {
+    pub fn files(&self) -> impl Iterator<Item = (usize, &Arc<TableFile>)> {
         self.inputs.iter().flat_map(|i| i.files.iter().map(move |f| (i.level, f)))
     }
 

@@ -12,13 +12,13 @@ use std::sync::Arc;
 use super::expand::{Files, Picker, any_reserved, bytes_of};
 use super::score::Scores;
 use super::{Inputs, Options, Reason, StopStyle, Task, View};
-use crate::file_meta::FileMetaData;
+use crate::table_file::TableFile;
 
 /// A sorted run: a level-0 file or a level.
 struct Run {
     level: usize,
     /// The file, if the run is a level-0 file.
-    file: Option<Arc<FileMetaData>>,
+    file: Option<Arc<TableFile>>,
     bytes: u64,
     compensated: u64,
     reserved: bool,
@@ -104,7 +104,7 @@ impl Picker<'_> {
         }
         let start = runs.iter().rposition(|r| r.reserved).map_or(0, |i| i + 1);
         let first = runs.get(start)?;
-        let is_due = |(level, file): &(usize, Arc<FileMetaData>)| match &first.file {
+        let is_due = |(level, file): &(usize, Arc<TableFile>)| match &first.file {
             Some(own) => own.number == file.number,
             None => *level == first.level,
         };
@@ -187,12 +187,7 @@ impl Picker<'_> {
 
     /// Returns the contiguous files with the smallest overlap for their size. The candidates are ranges of
     /// files that, with their overlapping files below, have half of `max_compaction_bytes`.
-    fn cheapest_stretch(
-        &self,
-        files: &[Arc<FileMetaData>],
-        below: usize,
-        worst: f64,
-    ) -> Option<Range<usize>> {
+    fn cheapest_stretch(&self, files: &[Arc<TableFile>], below: usize, worst: f64) -> Option<Range<usize>> {
         let limit = self.options.max_compaction_bytes() / 2;
         let bottom = self.version.level(below).as_slice();
         let met = |range: &Range<usize>| {

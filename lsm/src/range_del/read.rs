@@ -15,8 +15,8 @@ use base::stats::{PerfCounter, perf_add};
 use mem::range_del::{Fragment, FragmentedTombstones};
 
 use super::{before_user_key, lower_position, upper_position};
-use crate::file_meta::FileMetaData;
 use crate::merging::Merging;
+use crate::table_file::TableFile;
 use crate::version::LevelFiles;
 
 /// A range of positions with the same newest tombstone.
@@ -85,7 +85,7 @@ impl FragmentCover {
         order: InternalOrder,
         tombstones: Arc<FragmentedTombstones>,
         snapshot: SequenceNumber,
-        file: &FileMetaData,
+        file: &TableFile,
     ) -> Self {
         let bounds = Some((lower_position(&file.smallest), upper_position(&file.largest)));
         FragmentCover { order, tombstones, snapshot, timestamp: None, bounds }
@@ -166,11 +166,11 @@ pub trait OpenTombstones {
     ///
     /// # Errors
     /// The errors of opening and reading the SST file.
-    fn open(&mut self, file: &FileMetaData) -> Result<Option<Arc<FragmentedTombstones>>>;
+    fn open(&mut self, file: &TableFile) -> Result<Option<Arc<FragmentedTombstones>>>;
 }
 
-impl<F: FnMut(&FileMetaData) -> Result<Option<Arc<FragmentedTombstones>>>> OpenTombstones for F {
-    fn open(&mut self, file: &FileMetaData) -> Result<Option<Arc<FragmentedTombstones>>> {
+impl<F: FnMut(&TableFile) -> Result<Option<Arc<FragmentedTombstones>>>> OpenTombstones for F {
+    fn open(&mut self, file: &TableFile) -> Result<Option<Arc<FragmentedTombstones>>> {
         self(file)
     }
 }

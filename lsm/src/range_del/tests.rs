@@ -10,6 +10,7 @@ use super::*;
 use crate::draw;
 use crate::file_meta::FileMetaData;
 use crate::stripes::Stripes;
+use crate::table_file::TableFile;
 use crate::version::{Edit, Version};
 
 fn order() -> InternalOrder {
@@ -120,11 +121,11 @@ fn a_level_opens_only_the_table_that_a_position_lies_in() -> Result<()> {
     let mut edit = Edit::default();
     for (n, a, b) in [(1, "b#9,SET", "f#inf,RANGEDEL"), (2, "f#9,SET", "j#9,SET"), (3, "m#9,SET", "p#9,SET")]
     {
-        edit.added.push((1, Arc::new(FileMetaData::new(FileNumber(n), 10, &at(a), &at(b)))));
+        edit.added.push((1, Arc::new(TableFile::new(FileMetaData::new(FileNumber(n), 10, &at(a), &at(b))))));
     }
     let version = Version::empty(order(), 3).apply(&[edit])?;
     let mut opened = Vec::new();
-    let mut level = LevelCover::new(order(), version.level_shared(1), 15, |file: &FileMetaData| {
+    let mut level = LevelCover::new(order(), version.level_shared(1), 15, |file: &TableFile| {
         opened.push(file.number.0);
         Ok(match file.number.0 {
             1 => Some(fragments(&[("a", "z", 10), ("c", "d", 20)])),
@@ -152,12 +153,14 @@ fn a_level_opens_only_the_table_that_a_position_lies_in() -> Result<()> {
 fn at_a_table_s_last_row_of_sequence_zero_a_level_still_knows_of_the_next_table() -> Result<()> {
     let mut edit = Edit::default();
     for (number, smallest, largest) in [(1, "b#9,SET", "f#0,SET"), (2, "k#9,SET", "p#9,SET")] {
-        edit.added
-            .push((1, Arc::new(FileMetaData::new(FileNumber(number), 100, &at(smallest), &at(largest)))));
+        edit.added.push((
+            1,
+            Arc::new(TableFile::new(FileMetaData::new(FileNumber(number), 100, &at(smallest), &at(largest)))),
+        ));
     }
     let version = Version::empty(order(), 3).apply(&[edit])?;
     for own in [vec![], vec![("b", "c", 7)]] {
-        let mut level = LevelCover::new(order(), version.level_shared(1), 15, |file: &FileMetaData| {
+        let mut level = LevelCover::new(order(), version.level_shared(1), 15, |file: &TableFile| {
             Ok(Some(if file.number.0 == 1 { fragments(&own) } else { fragments(&[("l", "m", 12)]) }))
         });
         let mut ask = |key: &str| level.cover(&at(key)).map(|c| stretch(&c));
@@ -220,7 +223,7 @@ fn a_level_of_keys_with_a_common_prefix_is_searched_right() {
     let key = |i: u64| format!("prefix::key{i:06}");
     let file = |i: u64| {
         let bound = |i: u64| at(&format!("{}#5,SET", key(i)));
-        Arc::new(FileMetaData::new(FileNumber(i + 1), 1, &bound(10 * i), &bound(10 * i + 5)))
+        Arc::new(TableFile::new(FileMetaData::new(FileNumber(i + 1), 1, &bound(10 * i), &bound(10 * i + 5))))
     };
     let level = crate::version::LevelFiles::new((0..300).map(file).collect());
     for i in 0..3010 {

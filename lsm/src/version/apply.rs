@@ -16,6 +16,7 @@ use base::map::{HashMap, HashSet};
 
 use super::{BlobFile, BlobFiles, BlobGarbage, LevelFiles, MAX_LEVELS, Version};
 use crate::file_meta::FileMetaData;
+use crate::table_file::TableFile;
 
 /// A version edit. The parts are applied in this order: blob files, garbage, deletions, additions, cursors.
 #[derive(Clone, Debug, Default)]
@@ -27,7 +28,7 @@ pub struct Edit {
     /// The levels and numbers of the SST files that the edit deletes.
     pub deleted: Vec<(usize, FileNumber)>,
     /// The levels and SST files that the edit adds.
-    pub added: Vec<(usize, Arc<FileMetaData>)>,
+    pub added: Vec<(usize, Arc<TableFile>)>,
     /// The levels and internal keys of the round-robin cursors.
     pub cursors: Vec<(usize, Vec<u8>)>,
 }
@@ -51,7 +52,9 @@ impl Edit {
             added: record
                 .new_files
                 .iter()
-                .map(|f| (f.level as usize, Arc::new(FileMetaData::from_record(f, timestamp_size))))
+                .map(|f| {
+                    (f.level as usize, Arc::new(TableFile::new(FileMetaData::from_record(f, timestamp_size))))
+                })
                 .collect(),
             cursors: record.compact_cursors.iter().map(|(l, key)| (*l as usize, key.clone())).collect(),
         }
@@ -93,7 +96,7 @@ pub struct Builder<'a> {
     moved: HashMap<FileNumber, Option<usize>>,
     /// The files of the base version that left their level, by level.
     removed: BTreeMap<usize, HashSet<FileNumber>>,
-    added: BTreeMap<usize, HashMap<FileNumber, Arc<FileMetaData>>>,
+    added: BTreeMap<usize, HashMap<FileNumber, Arc<TableFile>>>,
     blobs: BlobFiles,
     blobs_touched: bool,
     cursors: BTreeMap<usize, Vec<u8>>,
@@ -167,7 +170,7 @@ impl<'a> Builder<'a> {
         Ok(())
     }
 
-    fn add(&mut self, level: usize, file: &Arc<FileMetaData>) -> Result<()> {
+    fn add(&mut self, level: usize, file: &Arc<TableFile>) -> Result<()> {
         if let Some(other) = self.level_of(file.number) {
             return Err(Error::corruption(format!(
                 "Cannot add table file #{} to level {level} since it is already in the LSM tree on level {other}",
@@ -239,7 +242,7 @@ impl<'a> Builder<'a> {
                 continue;
             }
             let removed = self.removed.get(&level).unwrap_or(&none);
-            let mut files: Vec<Arc<FileMetaData>> =
+            let mut files: Vec<Arc<TableFile>> =
                 levels[level].iter().filter(|f| !removed.contains(&f.number)).cloned().collect();
             files.extend(added.cloned());
             if level == 0 {
@@ -283,7 +286,7 @@ impl<'a> Builder<'a> {
 
 /// Sorts level 0, newest file first: by epoch number, and by sequence numbers if epoch numbers are equal or a
 /// file has none.
-pub(crate) fn sort_l0(files: &mut [Arc<FileMetaData>]) {
+pub(crate) fn sort_l0(files: &mut [Arc<TableFile>]) {
     let known = files.iter().all(|f| f.epoch_number != 0);
     files.sort_by(|a, b| newest_first(a, b, known));
     base::invariant!(
@@ -292,7 +295,7 @@ pub(crate) fn sort_l0(files: &mut [Arc<FileMetaData>]) {
     );
 }
 
-fn newest_first(a: &FileMetaData, b: &FileMetaData, epochs_known: bool) -> Ordering {
+fn newest_first(a: &TableFile, b: &TableFile, epochs_known: bool) -> Ordering {
     let by_epoch = if epochs_known { b.epoch_number.cmp(&a.epoch_number) } else { Ordering::Equal };
     by_epoch
         .then_with(|| b.largest_seq.cmp(&a.largest_seq))
@@ -303,7 +306,7 @@ fn newest_first(a: &FileMetaData, b: &FileMetaData, epochs_known: bool) -> Order
 fn check_level(
     order: &InternalOrder,
     level: usize,
-    files: &[Arc<FileMetaData>],
+    files: &[Arc<TableFile>],
     epochs_known: bool,
 ) -> Result<()> {
     for pair in files.windows(2) {
@@ -331,11 +334,11 @@ fn check_level(
 }
 
 /// Returns true if each file begins after the end of the file before.
-fn in_order(order: &InternalOrder, files: &[Arc<FileMetaData>]) -> bool {
+fn in_order(order: &InternalOrder, files: &[Arc<TableFile>]) -> bool {
     files.is_sorted_by(|a, b| order.compare(&a.largest, &b.smallest).is_lt())
 }
 
-fn overlap(order: &InternalOrder, a: &FileMetaData, b: &FileMetaData) -> bool {
+fn overlap(order: &InternalOrder, a: &TableFile, b: &TableFile) -> bool {
     order.compare(&a.smallest, &b.largest).is_le() && order.compare(&b.smallest, &a.largest).is_le()
 }
 
@@ -354,11 +357,7 @@ impl Version {
         }
         let mut next = first;
         base::invariant!(first > 0, "the first epoch number is 0, which means that it is unknown");
-        let with_epoch = |file: &FileMetaData, epoch| {
-            let mut file = file.clone();
-            file.epoch_number = epoch;
-            Arc::new(file)
-        };
+        let with_epoch = |file: &TableFile, epoch| Arc::new(file.changed(|facts| facts.epoch_number = epoch));
         let mut levels = self.levels.clone();
         for level in (1..levels.len()).rev().filter(|&l| !self.levels[l].is_empty()) {
             let files = self.levels[level].iter().map(|f| with_epoch(f, next)).collect();

@@ -129,7 +129,7 @@ pub(crate) fn forced_gc(
     version: &super::Version,
     age_cutoff: f64,
     force_threshold: f64,
-) -> Vec<(usize, Arc<crate::file_meta::FileMetaData>)> {
+) -> Vec<(usize, Arc<crate::table_file::TableFile>)> {
     let blobs: Vec<_> = version.blobs().values().collect();
     let cutoff = (age_cutoff * blobs.len() as f64) as usize;
     if age_cutoff <= 0.0 || force_threshold >= 1.0 || cutoff == 0 {

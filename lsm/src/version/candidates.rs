@@ -6,7 +6,7 @@ use base::key::{SequenceNumber, TYPE_FOR_SEEK, pack};
 use base::order::head;
 
 use super::Version;
-use crate::file_meta::FileMetaData;
+use crate::table_file::TableFile;
 
 /// Iterates over the level-0 files, newest first, and then over a few files of each level. A sorted level has
 /// one such file, or more if the entries of the key cross a file boundary. Allocates nothing.
@@ -46,7 +46,7 @@ impl<'a> Candidates<'a> {
 }
 
 impl<'a> Iterator for Candidates<'a> {
-    type Item = (usize, &'a Arc<FileMetaData>);
+    type Item = (usize, &'a Arc<TableFile>);
 
     #[inline]
     fn next(&mut self) -> Option<Self::Item> {

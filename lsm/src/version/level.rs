@@ -10,12 +10,12 @@ use base::key::{self, InternalOrder};
 use base::map::HashSet;
 use base::order::head;
 
-use crate::file_meta::FileMetaData;
+use crate::table_file::TableFile;
 
 /// The SST files of a level, in the order of the level.
 #[derive(Clone, Debug, Default)]
 pub struct LevelFiles {
-    files: Vec<Arc<FileMetaData>>,
+    files: Vec<Arc<TableFile>>,
     /// The heads of the largest user keys. `smallest_heads` has the heads of the smallest user keys.
     largest_heads: Vec<u64>,
     smallest_heads: Vec<u64>,
@@ -25,7 +25,7 @@ pub struct LevelFiles {
 
 impl LevelFiles {
     /// Makes a level of files, which must be in the order of the level. A level contains a file only once.
-    pub fn new(files: Vec<Arc<FileMetaData>>) -> Self {
+    pub fn new(files: Vec<Arc<TableFile>>) -> Self {
         if INVARIANTS {
             let mut seen = HashSet::default();
             for file in &files {
@@ -67,17 +67,17 @@ impl LevelFiles {
 
     /// Returns the SST file at `index`, if there is one.
     #[inline]
-    pub fn get(&self, index: usize) -> Option<&Arc<FileMetaData>> {
+    pub fn get(&self, index: usize) -> Option<&Arc<TableFile>> {
         self.files.get(index)
     }
 
     /// Returns the SST files in the order of the level.
-    pub fn as_slice(&self) -> &[Arc<FileMetaData>] {
+    pub fn as_slice(&self) -> &[Arc<TableFile>] {
         &self.files
     }
 
     /// Iterates over the SST files in the order of the level.
-    pub fn iter(&self) -> std::slice::Iter<'_, Arc<FileMetaData>> {
+    pub fn iter(&self) -> std::slice::Iter<'_, Arc<TableFile>> {
         self.files.iter()
     }
 
@@ -158,8 +158,8 @@ impl LevelFiles {
 }
 
 impl<'a> IntoIterator for &'a LevelFiles {
-    type Item = &'a Arc<FileMetaData>;
-    type IntoIter = std::slice::Iter<'a, Arc<FileMetaData>>;
+    type Item = &'a Arc<TableFile>;
+    type IntoIter = std::slice::Iter<'a, Arc<TableFile>>;
 
     fn into_iter(self) -> Self::IntoIter {
         self.files.iter()
@@ -169,10 +169,11 @@ impl<'a> IntoIterator for &'a LevelFiles {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::file_meta::FileMetaData;
 
-    fn file(number: u64) -> Arc<FileMetaData> {
+    fn file(number: u64) -> Arc<TableFile> {
         let bound = |user: &[u8]| key::seek_key(user, 7);
-        Arc::new(FileMetaData::new(base::FileNumber(number), 100, &bound(b"a"), &bound(b"b")))
+        Arc::new(TableFile::new(FileMetaData::new(base::FileNumber(number), 100, &bound(b"a"), &bound(b"b"))))
     }
 
     #[test]

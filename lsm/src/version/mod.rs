@@ -87,7 +87,7 @@ impl Version {
     }
 
     /// Returns every file with its level, from level 0 downwards.
-    pub fn files(&self) -> impl Iterator<Item = (usize, &Arc<crate::file_meta::FileMetaData>)> {
+    pub fn files(&self) -> impl Iterator<Item = (usize, &Arc<crate::table_file::TableFile>)> {
         self.levels.iter().enumerate().flat_map(|(level, files)| files.iter().map(move |f| (level, f)))
     }
 

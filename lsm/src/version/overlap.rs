@@ -7,7 +7,8 @@ use std::sync::Arc;
 use base::key::{self, InternalOrder};
 
 use super::Version;
-use crate::file_meta::{EXCLUSIVE_END, FileMetaData};
+use crate::file_meta::EXCLUSIVE_END;
+use crate::table_file::TableFile;
 
 /// A closed range of user keys. It is empty if it was made of no files.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -18,7 +19,7 @@ pub struct KeyRange {
 
 impl KeyRange {
     /// Returns the smallest range that contains all files.
-    pub fn of<'a>(order: &InternalOrder, files: impl IntoIterator<Item = &'a FileMetaData>) -> Self {
+    pub fn of<'a>(order: &InternalOrder, files: impl IntoIterator<Item = &'a TableFile>) -> Self {
         let mut range: Option<(&[u8], &[u8])> = None;
         for file in files {
             let (a, b) = (file.smallest_user_key(), file.largest_user_key());
@@ -76,24 +77,19 @@ impl Version {
     /// Returns the files of a level that overlap `[begin, end]` (user keys; `None` means no bound), in the
     /// order of the level. On level 0, the range grows by each file that is found, until no other file
     /// overlaps the range.
-    pub fn overlapping(
-        &self,
-        level: usize,
-        begin: Option<&[u8]>,
-        end: Option<&[u8]>,
-    ) -> Vec<Arc<FileMetaData>> {
+    pub fn overlapping(&self, level: usize, begin: Option<&[u8]>, end: Option<&[u8]>) -> Vec<Arc<TableFile>> {
         let (begin, end) = (begin.map(any_version), end.map(any_version));
         self.overlapping_extent(level, Extent { smallest: begin.as_deref(), largest: end.as_deref() })
     }
 
-    pub(crate) fn overlapping_extent(&self, level: usize, extent: Extent<'_>) -> Vec<Arc<FileMetaData>> {
+    pub(crate) fn overlapping_extent(&self, level: usize, extent: Extent<'_>) -> Vec<Arc<TableFile>> {
         if level == 0 {
             return self.overlapping_l0(extent);
         }
         self.level(level).as_slice()[self.extent_range(level, extent)].to_vec()
     }
 
-    fn overlapping_l0(&self, extent: Extent<'_>) -> Vec<Arc<FileMetaData>> {
+    fn overlapping_l0(&self, extent: Extent<'_>) -> Vec<Arc<TableFile>> {
         let compare = |a: &[u8], b: &[u8]| compare_boundaries(&self.order, a, b);
         let files = self.level(0).as_slice();
         let mut taken = vec![false; files.len()];
@@ -193,7 +189,7 @@ impl Version {
 
     /// Returns true if `left` ends with an entry of the user key with which `right` begins. A file with an
     /// exclusive end has no entry of its last user key.
-    fn share_key(&self, left: &FileMetaData, right: &FileMetaData) -> bool {
+    fn share_key(&self, left: &TableFile, right: &TableFile) -> bool {
         compare_boundaries(&self.order, &left.largest, &right.smallest).is_eq()
     }
 

@@ -322,7 +322,7 @@ fn versions_of_a_timestamped_key_are_looked_for_behind_the_file_that_it_ends() {
             &internal(from.0, from.1),
             &internal(to.0, to.1),
         );
-        edit.added.push((1, Arc::new(file)));
+        edit.added.push((1, Arc::new(file.into())));
     }
     let version = Version::empty(order, 3).apply(&[edit]).unwrap();
     let files = |user: &str, timestamp: u64| -> Vec<u64> {
@@ -371,7 +371,7 @@ mod candidates_by_search {
                 number += 1;
                 let mut file = FileMetaData::new(FileNumber(number), 1, a, b);
                 file.epoch_number = epoch;
-                edit.added.push((level, Arc::new(file)));
+                edit.added.push((level, Arc::new(file.into())));
             };
             for (i, (a, b)) in l0.iter().enumerate() {
                 let (a, b) = if order.user.compare(a, b).is_gt() { (b, a) } else { (a, b) };

@@ -7,7 +7,7 @@ use engine::db::Db;
 use engine::options::DbPath;
 use format::annotate;
 use format::names::{self, FileName};
-use lsm::file_meta::FileMetaData;
+use lsm::table_file::TableFile;
 use lsm::version::BlobFile;
 use mem::range_del::{FragmentedTombstones, Tombstone};
 use table::dump::hex;
@@ -21,14 +21,14 @@ use crate::sst;
 const ANNOTATED_BYTES_MAX: u64 = 256 << 20;
 
 /// Returns the path of an SST file of an open database.
-pub(crate) fn table_path(db: &Db, paths: &[DbPath], file: &FileMetaData) -> PathBuf {
+pub(crate) fn table_path(db: &Db, paths: &[DbPath], file: &TableFile) -> PathBuf {
     let dir = paths.get(file.path_id as usize).or(paths.last()).map_or(db.path(), |p| p.path.as_path());
     dir.join(names::table(file.number))
 }
 
 /// A live file of a column family.
 enum Live {
-    Table { level: usize, file: Arc<FileMetaData> },
+    Table { level: usize, file: Arc<TableFile> },
     Blob(Arc<BlobFile>),
 }
 

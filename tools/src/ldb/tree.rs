@@ -7,6 +7,7 @@ use base::Order;
 use base::key::{InternalOrder, parse};
 use engine::manifest::FamilyRecord;
 use lsm::file_meta::FileMetaData;
+use lsm::table_file::TableFile;
 use lsm::version::{Edit, Version};
 use table::dump;
 
@@ -28,8 +29,10 @@ pub(crate) fn levels(
     let mut files: Vec<_> = record.files.values().collect();
     files.sort_by_key(|f| f.number);
     let size = order.timestamp_size();
-    let added =
-        files.iter().map(|f| (f.level as usize, Arc::new(FileMetaData::from_record(f, size)))).collect();
+    let added = files
+        .iter()
+        .map(|f| (f.level as usize, Arc::new(TableFile::new(FileMetaData::from_record(f, size)))))
+        .collect();
     let empty = Version::empty(InternalOrder::new(order.clone()), num_levels.max(deepest));
     let version = empty.apply(&[Edit { added, ..Edit::default() }])?;
     let version = version.infer_epochs(1).unwrap_or(version);
