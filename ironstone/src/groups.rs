@@ -166,6 +166,21 @@ pub(crate) enum Step<'a> {
     Prev,
 }
 
+/// Moves an iterator with the six methods of an iterator by one step.
+macro_rules! go {
+    ($iter:expr, $step:expr) => {
+        match $step {
+            $crate::groups::Step::First => $iter.seek_to_first(),
+            $crate::groups::Step::Last => $iter.seek_to_last(),
+            $crate::groups::Step::To(target) => $iter.seek(target),
+            $crate::groups::Step::BackTo(target) => $iter.seek_for_prev(target),
+            $crate::groups::Step::Next => $iter.next(),
+            $crate::groups::Step::Prev => $iter.prev(),
+        }
+    };
+}
+pub(crate) use go;
+
 impl Source for Iter {
     fn valid(&self) -> bool {
         (**self).valid()
@@ -184,14 +199,7 @@ impl Source for Iter {
     }
 
     fn go(&mut self, step: Step<'_>) {
-        match step {
-            Step::First => self.seek_to_first(),
-            Step::Last => self.seek_to_last(),
-            Step::To(target) => self.seek(target),
-            Step::BackTo(target) => self.seek_for_prev(target),
-            Step::Next => self.next(),
-            Step::Prev => self.prev(),
-        }
+        go!(self, step);
     }
 }
 

@@ -17,7 +17,7 @@ use engine::source::resolve::{Found, default_column};
 use env::sync::Arc;
 
 use super::cursor::KeyCursor;
-use crate::groups::{Source, Step};
+use crate::groups::{Source, Step, go};
 use crate::{Family, Iter};
 
 /// An iterator over a column family with the writes of a [`crate::WriteBatchWithIndex`] or a transaction on top.
@@ -333,13 +333,6 @@ impl Source for BaseDeltaIter {
     }
 
     fn go(&mut self, step: Step<'_>) {
-        match step {
-            Step::First => self.seek_to_first(),
-            Step::Last => self.seek_to_last(),
-            Step::To(target) => self.seek(target),
-            Step::BackTo(target) => self.seek_for_prev(target),
-            Step::Next => self.next(),
-            Step::Prev => self.prev(),
-        }
+        go!(self, step);
     }
 }
