@@ -21,6 +21,7 @@ mod separated;
 mod settings;
 mod signal;
 pub mod stall;
+mod steps;
 
 pub use filled::{FilledMemtables, Filler};
 pub use hook::{Parts, WriteHook};
@@ -29,14 +30,14 @@ pub use settings::WriteSettings;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use base::stats::{Cause, HistogramKind, OperationKind, PerfCounter, PerfLevel, PerfTimer, Step, Ticker};
+use base::stats::{Cause, HistogramKind, OperationKind, PerfCounter, PerfLevel, PerfTimer, Step};
 use base::{Error, FamilyId, Result, SequenceNumber};
 use env::Env;
-use env::rate::{Direction, IoPriority};
+use env::rate::IoPriority;
 use format::batch as encoding;
 use mem::write_buffer::WriteBufferManager;
 
-use crate::apply::{self, Applied, Markers, Merger, Missing, Source};
+use crate::apply::{self, Markers, Merger, Missing};
 use crate::batch::WriteBatch;
 use crate::errors::ErrorState;
 use crate::event::{Events, FlushReason};
@@ -45,17 +46,13 @@ use crate::files::{Numbers, Recycle};
 use crate::options::WriteOptions;
 use crate::prepared::Numbering;
 use crate::sequence::LastSequence;
-use crate::stats::{DatabaseCounter, Stats};
+use crate::stats::Stats;
 use crate::sync::{Arc, AtomicBool, AtomicU64, Ordering, Patience};
 use crate::wal::WalSet;
-use gather::Gather;
 use group::{Entry, Flags, Group, LeaderState, Queue, Role};
-use limits::{check_memory, check_priority, check_sequence_room, is_long_insert, slow_low_pri};
+use limits::{check_memory, check_priority, is_long_insert, slow_low_pri};
 use publish::Publisher;
 use stall::Controller;
-
-/// An insert of at least this many bytes is measured as a step.
-const MEASURED_BYTES: usize = 4096;
 
 /// Receives the failures of the WAL and of memtables.
 pub trait ErrorSink: Send + Sync {
@@ -397,232 +394,6 @@ impl Writer {
         };
         self.queue.finish(group, &outcome);
         outcome
-    }
-
-    /// Gives the group its sequence numbers and appends the group to the WAL. Returns the first sequence number of
-    /// the group.
-    fn log(
-        &self,
-        group: &Group,
-        leader_state: &mut LeaderState,
-        batch: &mut WriteBatch,
-        hook: Option<&dyn WriteHook>,
-    ) -> Result<SequenceNumber> {
-        let bytes = batch.data_size() + group.records.len();
-        let writers = group.writers() as u64;
-        let time = PerfTimer::start(PerfCounter::WritePreAndPostProcessTime);
-        if let Some(hook) = hook {
-            // The hook looks for newer writes in the memtables, so all earlier groups must be in the memtables.
-            self.publisher.wait_for(leader_state.ticket);
-            let checked = catch_unwind(AssertUnwindSafe(|| hook.check(leader_state.last_seq)));
-            checked.unwrap_or_else(|_| Err(Error::aborted("a write hook panicked")))?;
-            hook.filled().map_or(Ok(()), |filled| Filler::new(self).check(filled))?;
-        }
-        let first = leader_state.last_seq + 1;
-        base::invariant!(
-            self.sequence.visible() < first,
-            "the sequence number {first} is allocated, and readers see {} already",
-            self.sequence.visible()
-        );
-        let parts = hook.map_or(Parts::All, WriteHook::parts);
-        let (count, seqs) = match parts {
-            Parts::WalOnly => (0, 0),
-            Parts::All | Parts::Marked | Parts::WalPrefix { .. } => (
-                u64::from(batch.count()) + u64::from(group.count),
-                u64::from(group.lead_seqs) + u64::from(group.seqs),
-            ),
-        };
-        check_sequence_room(first, seqs)?;
-        batch.set_sequence(first);
-        let mut merged = !group.records.is_empty();
-        if merged {
-            leader_state.scratch.clear();
-            leader_state.scratch.extend_from_slice(batch.bytes());
-            leader_state.scratch.extend_from_slice(&group.records);
-            encoding::set_count(&mut leader_state.scratch, count as u32);
-        } else if let Parts::WalPrefix { len, count } = parts {
-            leader_state.scratch.clear();
-            base::invariant!(
-                len <= batch.bytes().len() && count <= batch.count(),
-                "the WAL gets {len} bytes and {count} entries of a batch with {} and {}",
-                batch.bytes().len(),
-                batch.count()
-            );
-            leader_state.scratch.extend_from_slice(&batch.bytes()[..len]);
-            encoding::set_count(&mut leader_state.scratch, count);
-            merged = true;
-        }
-        time.stop();
-        if group.flags.disable_wal {
-            self.unlogged.store(true, Ordering::Relaxed);
-        } else {
-            let part = batch.has_wal_end().then(|| batch.wal_part());
-            let record = match &part {
-                Some(part) => part,
-                None if merged => &leader_state.scratch[..],
-                None => batch.bytes(),
-            };
-            if group.flags.charged
-                && let Some(limiter) = &self.settings.rate_limiter
-            {
-                let statistics = self.stats.statistics().map(|s| &**s);
-                let _step = Step::begin(Cause::RateLimiter);
-                limiter.charge(record.len() as u64, IoPriority::User, Direction::Write, statistics);
-            }
-            base::invariant!(
-                encoding::sequence(record) == first,
-                "a record with the sequence number {} is appended at {first}",
-                encoding::sequence(record)
-            );
-            let time = PerfTimer::start(PerfCounter::WriteWalTime);
-            let step = Step::begin(Cause::WalWrite);
-            let logged = self.wals.append(record, first, &self.families.timestamped());
-            let logged = logged.and_then(|_| {
-                if group.flags.sync { self.sync_wal(&mut leader_state.gather) } else { Ok(()) }
-            });
-            step.stop();
-            time.stop();
-            self.count_logged(record.len() as u64, writers);
-            if let Err(error) = logged {
-                self.faults.wal_failed(&error);
-                return Err(error);
-            }
-            if let Some(hook) = hook {
-                hook.logged(self.wals.active_number(), first, seqs);
-            }
-        }
-        let _time = PerfTimer::start(PerfCounter::WritePreAndPostProcessTime);
-        leader_state.last_seq += seqs;
-        leader_state.ticket += 1;
-        leader_state.gather.record_group(if group.may_gather() { group.syncs } else { 0 });
-        self.count_group(bytes as u64, count, writers);
-        Ok(first)
-    }
-
-    fn sync_wal(&self, gather: &mut Gather) -> Result<()> {
-        let began = self.stats.begin();
-        let step = Step::begin(Cause::WalSync);
-        let start = self.env.clock.now_nanos();
-        self.wals.sync()?;
-        gather.record_sync(self.env.clock.now_nanos().saturating_sub(start));
-        step.stop();
-        self.stats.end(began, HistogramKind::WalFileSyncMicros);
-        self.stats.add(Ticker::WalFileSynced, 1);
-        self.stats.database.add(DatabaseCounter::WalSyncs, 1);
-        Ok(())
-    }
-
-    /// Counts a WAL record. Only the leader calls this function, so the counters need no locked instruction.
-    #[inline]
-    fn count_logged(&self, bytes: u64, writers: u64) {
-        base::invariant!(writers > 0, "a record of no writer is counted");
-        let database = &self.stats.database;
-        database.add_alone(DatabaseCounter::WalBytes, bytes);
-        database.add_alone(DatabaseCounter::WritesWithWal, writers);
-        if let Some(statistics) = self.stats.statistics() {
-            statistics.add(Ticker::WalFileBytes, bytes);
-            statistics.add(Ticker::WriteWithWal, writers);
-        }
-    }
-
-    /// Counts a write group, with or without a WAL record. Only the leader calls this function.
-    #[inline]
-    fn count_group(&self, bytes: u64, keys: u64, writers: u64) {
-        base::invariant!(writers > 0, "a write group of no writer is counted");
-        let database = &self.stats.database;
-        database.add_alone(DatabaseCounter::UserBytes, bytes);
-        database.add_alone(DatabaseCounter::UserKeys, keys);
-        database.add_alone(DatabaseCounter::WritesBySelf, 1);
-        if writers > 1 {
-            database.add_alone(DatabaseCounter::WritesByOther, writers - 1);
-        }
-        if let Some(statistics) = self.stats.statistics() {
-            statistics.add(Ticker::NumberKeysWritten, keys);
-            statistics.add(Ticker::BytesWritten, bytes);
-            statistics.measure(HistogramKind::BytesPerWrite, bytes);
-            statistics.add(Ticker::WriteDoneBySelf, 1);
-            if writers > 1 {
-                statistics.add(Ticker::WriteDoneByOther, writers - 1);
-            }
-        }
-    }
-
-    /// Inserts the batches of the group into the memtables, then calls the hook. If the followers have much to
-    /// insert, each writer inserts its own batch. Otherwise the leader inserts all batches: `merged` holds them if
-    /// there are followers.
-    fn memtables(
-        &self,
-        group: &Group,
-        first: SequenceNumber,
-        batch: &WriteBatch,
-        merged: &[u8],
-        hook: Option<&dyn WriteHook>,
-    ) -> Result<()> {
-        // Filled memtables have the entries of the batch.
-        let wal_only = hook.is_some_and(|hook| hook.parts() == Parts::WalOnly || hook.filled().is_some());
-        base::invariant!(first > 0, "a write group begins at the sequence number 0");
-        let applied = if wal_only {
-            Ok(())
-        } else if self.settings.concurrent_memtable && group.shared() {
-            let parallel_insert = self.queue.insert_together(group, first + u64::from(group.lead_seqs));
-            let own = self.insert(batch.bytes(), first, None);
-            parallel_insert.join().and(own.map(|_| ()))
-        } else {
-            let bytes = if group.records.is_empty() { batch.bytes() } else { merged };
-            self.insert(bytes, first, batch.protection()).map(|_| ())
-        };
-        let last = (first + u64::from(group.lead_seqs)).saturating_sub(1);
-        let applied = match hook.and_then(WriteHook::filled) {
-            None => applied,
-            // The application's comparator runs in this call, and may panic.
-            Some(filled) => applied.and_then(|()| {
-                catch_unwind(AssertUnwindSafe(|| Filler::new(self).install(filled, last)))
-                    .unwrap_or_else(|_| Err(Error::aborted("installing filled memtables panicked")))
-            }),
-        };
-        if let Err(error) = &applied {
-            self.faults.memtable_failed(error);
-        }
-        applied?;
-        match hook {
-            None => Ok(()),
-            Some(hook) => catch_unwind(AssertUnwindSafe(|| hook.before_visible(last)))
-                .unwrap_or_else(|_| Err(Error::aborted("a write hook panicked"))),
-        }
-    }
-
-    /// Inserts a batch into the memtables. Skips the entries of a missing column family: it was dropped after the
-    /// batch was checked. An error would stop the database, because the batch is already in the WAL.
-    fn insert(&self, bytes: &[u8], seq: SequenceNumber, protection: Option<&[u64]>) -> Result<Applied> {
-        let _time = PerfTimer::start(PerfCounter::WriteMemtableTime);
-        // A short insert takes less time than its measurement.
-        let _step = (bytes.len() >= MEASURED_BYTES).then(|| Step::begin(Cause::MemtableInsert));
-        // If pipelined groups insert concurrently, an earlier group may still be inserting older merge operands of
-        // the key.
-        let in_order = !(self.settings.pipelined && self.settings.concurrent_memtable);
-        // With `PerBatch`, a merge at the write could use an entry of an undecided transaction as its base.
-        let numbering = self.settings.numbering;
-        let merger = (in_order && numbering == Numbering::PerEntry).then_some(&*self.merger);
-        let (missing, buffers) = (Missing::Skip, Some(&self.buffers));
-        let source = Source { missing, wal: None, buffers, merger, protection, numbering };
-        // The application's comparator runs in this call. If its panic were not caught, the writers of the group
-        // would wait forever.
-        let applied = catch_unwind(AssertUnwindSafe(|| apply::batch(bytes, seq, &self.families, source)));
-        let done = applied.unwrap_or_else(|_| Err(Error::aborted("inserting into a memtable panicked")))?;
-        base::invariant!(
-            numbering == Numbering::PerBatch || done.next_seq <= seq + u64::from(encoding::count(bytes)),
-            "a batch of {} entries at {seq} ends before the sequence number {}",
-            encoding::count(bytes),
-            done.next_seq
-        );
-        base::invariant!(done.next_seq >= seq, "a batch at {seq} ends at {}", done.next_seq);
-        if done.updated > 0 {
-            self.stats.add(Ticker::NumberKeysUpdated, done.updated);
-        }
-        if done.memtable_full {
-            self.memtable_full.store(true, Ordering::Relaxed);
-        }
-        Ok(done)
     }
 
     /// Runs `f` as the leader of a group without other writers. During this call no write is between its WAL append
