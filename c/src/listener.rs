@@ -88,19 +88,12 @@ struct Bound {
     /// The database. Empty until the open succeeded.
     db: OnceLock<WeakDb>,
     created: Mutex<Created>,
-    /// The threads on which the function for background errors was called and left the error. Its event follows.
-    reported: Mutex<Vec<u64>>,
 }
 
 /// Returns the listeners for one open. Call [`give_db`] after the open.
 pub(crate) fn bound(listeners: &[Arc<CListener>]) -> Vec<Arc<dyn Listener>> {
     let bind = |listener: &Arc<CListener>| -> Arc<dyn Listener> {
-        Arc::new(Bound {
-            listener: listener.clone(),
-            db: OnceLock::new(),
-            created: Mutex::default(),
-            reported: Mutex::default(),
-        })
+        Arc::new(Bound { listener: listener.clone(), db: OnceLock::new(), created: Mutex::default() })
     };
     listeners.iter().map(bind).collect()
 }
@@ -399,10 +392,10 @@ impl Listener for Bound {
 
     fn on_background_error(&self, reason: ErrorReason, error: &base::Error) -> ErrorDecision {
         if self.listener.background_error(reason, error) {
-            return ErrorDecision::Suppress;
+            ErrorDecision::Suppress
+        } else {
+            ErrorDecision::Keep
         }
-        self.reported.lock().push(env::posix::thread_id());
-        ErrorDecision::Keep
     }
 
     fn on_event(&self, event: &Event) {
@@ -447,15 +440,9 @@ impl Listener for Bound {
                     &subcompaction(part, self.blob_compression(&part.family)),
                 );
             }
-            Event::BackgroundError { reason, error } => {
-                let thread = env::posix::thread_id();
-                let mut reported = self.reported.lock();
-                let decided = reported.iter().position(|of| *of == thread).map(|at| reported.swap_remove(at));
-                drop(reported);
-                // Some errors stop nothing and have an event only.
-                if decided.is_none() {
-                    listener.background_error(*reason, error);
-                }
+            // Some errors stop nothing and have an event only.
+            Event::BackgroundError { reason, error, is_decided: false } => {
+                listener.background_error(*reason, error);
             }
             Event::StallChanged { family, from, to } => listener.stall_changed(family, *from, *to),
             Event::MemtableSealed { family, first_sequence, earliest_sequence, num_entries, num_deletes } => {

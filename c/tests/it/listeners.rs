@@ -34,6 +34,7 @@ unsafe extern "C" {
     fn rocksdb_flush(db: *mut rocksdb_t, options: Any, err: *mut *mut c_char);
     fn rocksdb_property_int(db: *mut rocksdb_t, name: *const c_char, value: *mut u64) -> c_int;
     fn rocksdb_reset_status(status: Any);
+    fn rocksdb_options_set_max_bgerror_resume_count(options: *mut rocksdb_options_t, value: c_int);
     fn rocksdb_options_set_enable_blob_files(options: *mut rocksdb_options_t, value: u8);
     fn rocksdb_options_set_blob_compression_type(options: *mut rocksdb_options_t, value: c_int);
     fn rocksdb_options_set_compression(options: *mut rocksdb_options_t, value: c_int);
@@ -97,32 +98,35 @@ unsafe extern "C" fn clear_error(state: Any, reason: u32, status: Any) {
     }
 }
 
-/// Opens a database with a listener. The WALs are in another directory.
+/// Opens a database with a listener for each state. The WALs are in another directory.
 ///
 /// # Safety
-/// The state lives longer than the database.
-unsafe fn open(path: &std::path::Path, seen: &Seen) -> Db {
+/// The states live longer than the database.
+unsafe fn open(path: &std::path::Path, states: &[&Seen]) -> Db {
     let (path, wals) = (c_path(path), c_path(&path.with_extension("wals")));
     // SAFETY: all handles are live where they are used; each is destroyed once.
     unsafe {
         let options = options();
         rocksdb_options_set_wal_dir(options, wals.as_ptr());
-        let state = (&raw const *seen).cast_mut().cast();
-        let listener = rocksdb_eventlistener_create(
-            state,
-            Some(kept),
-            Some(use_database),
-            Some(use_database),
-            None,
-            None,
-            None,
-            None,
-            None,
-            Some(clear_error),
-            None,
-            None,
-        );
-        rocksdb_options_add_eventlistener(options, listener);
+        rocksdb_options_set_max_bgerror_resume_count(options, 0);
+        for &seen in states {
+            let state = (&raw const *seen).cast_mut().cast();
+            let listener = rocksdb_eventlistener_create(
+                state,
+                Some(kept),
+                Some(use_database),
+                Some(use_database),
+                None,
+                None,
+                None,
+                None,
+                None,
+                Some(clear_error),
+                None,
+                None,
+            );
+            rocksdb_options_add_eventlistener(options, listener);
+        }
         let db = Db::new(ok(|err| rocksdb_open(options, path.as_ptr(), err)));
         rocksdb_options_destroy(options);
         db
@@ -144,7 +148,7 @@ fn flush(db: &Db) -> Result<(), String> {
 fn listener_reads_the_database_of_its_event() {
     let (dir, seen) = (tempfile::tempdir().unwrap(), Seen::default());
     // SAFETY: `seen` lives longer than the database.
-    let db = unsafe { open(&dir.path().join("db"), &seen) };
+    let db = unsafe { open(&dir.path().join("db"), &[&seen]) };
     db.put("k", "v");
     flush(&db).unwrap();
     drop(db);
@@ -157,7 +161,7 @@ fn listener_clears_a_background_error_before_it_takes_effect() {
     let (dir, seen) = (tempfile::tempdir().unwrap(), Seen::default());
     let (path, away) = (dir.path().join("db"), dir.path().join("away"));
     // SAFETY: as above.
-    let db = unsafe { open(&path, &seen) };
+    let db = unsafe { open(&path, &[&seen]) };
     db.put("k", "v");
     *seen.rename.lock().unwrap() = Some((away.clone(), path.clone()));
     std::fs::rename(&path, &away).unwrap();
@@ -171,6 +175,28 @@ fn listener_clears_a_background_error_before_it_takes_effect() {
     flush(&db).unwrap();
     assert_eq!(*seen.reasons.lock().unwrap(), [0]);
     assert_eq!(db.get("k").as_deref(), Some("w"));
+}
+
+#[test]
+fn each_listener_gets_an_error_once() {
+    let (dir, keeps, clears) = (tempfile::tempdir().unwrap(), Seen::default(), Seen::default());
+    let (path, away) = (dir.path().join("db"), dir.path().join("away"));
+    // SAFETY: as above.
+    let db = unsafe { open(&path, &[&keeps, &clears]) };
+    for count in 1..=3 {
+        db.put("k", "v");
+        *clears.rename.lock().unwrap() = Some((away.clone(), path.clone()));
+        std::fs::rename(&path, &away).unwrap();
+        flush(&db).unwrap_err();
+        assert_eq!(*keeps.reasons.lock().unwrap(), vec![0; count]);
+        assert_eq!(*clears.reasons.lock().unwrap(), vec![0; count]);
+    }
+    // Nothing clears this error: the event of the error calls no function again.
+    std::fs::rename(&path, &away).unwrap();
+    flush(&db).unwrap_err();
+    std::fs::rename(&away, &path).unwrap();
+    assert_eq!(keeps.reasons.lock().unwrap().len(), 4);
+    assert_eq!(clears.reasons.lock().unwrap().len(), 4);
 }
 
 /// Compression types of RocksDB.

@@ -199,6 +199,10 @@ pub enum Event {
     BackgroundError {
         reason: ErrorReason,
         error: Error,
+        /// True if [`Listener::on_background_error`] had the error before. False for an error that stops nothing.
+        ///
+        /// [`Listener::on_background_error`]: super::Listener::on_background_error
+        is_decided: bool,
     },
     /// The engine will try to resume in the background after a `BackgroundError`.
     ErrorRecoveryStarted {

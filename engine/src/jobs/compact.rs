@@ -217,10 +217,11 @@ impl Compactions {
                 number
             ));
             let error = error.clone().with_severity(Severity::Soft);
-            self.context
-                .tools
-                .events
-                .emit(&Event::BackgroundError { reason: ErrorReason::Compaction, error });
+            self.context.tools.events.emit(&Event::BackgroundError {
+                reason: ErrorReason::Compaction,
+                error,
+                is_decided: false,
+            });
         }
         true
     }

@@ -87,7 +87,11 @@ impl Failures {
             stats.add(Ticker::ErrorHandlerBgRetryableIoErrorCount, u64::from(error.retryable()));
         }
         self.context.tools.events.error(format_args!("Background error, reason {}: {error}", reason as u8));
-        self.context.tools.events.emit(&Event::BackgroundError { reason, error: error.clone() });
+        self.context.tools.events.emit(&Event::BackgroundError {
+            reason,
+            error: error.clone(),
+            is_decided: true,
+        });
         let resumes = remedy == Remedy::Resume && !self.context.tools.events.vetoes_recovery(reason, &error);
         if resumes {
             self.context.tools.events.emit(&Event::ErrorRecoveryStarted { reason, error });

@@ -93,7 +93,7 @@ impl Listener for Spans {
                 });
             }
             Event::StallChanged { family, to, .. } => self.stall(&family.name, *to),
-            Event::BackgroundError { reason, error } => {
+            Event::BackgroundError { reason, error, .. } => {
                 tracing::error!(target: "ironstone", ?reason, %error, "background error");
             }
             _ => {}

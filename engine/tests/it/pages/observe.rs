@@ -58,7 +58,9 @@ impl Listener for Events {
             Event::TableCreated(e) => format!("{:06} {:?} {}", e.number.0, e.purpose, outcome(&e.error)),
             Event::FileDeleted { number, error, .. } => format!("{:06} {}", number.0, outcome(error)),
             Event::TrivialMove { destination_level, files, .. } => format!("{files} to L{destination_level}"),
-            Event::BackgroundError { reason, error } => format!("{reason:?} {:?} {error}", error.severity()),
+            Event::BackgroundError { reason, error, .. } => {
+                format!("{reason:?} {:?} {error}", error.severity())
+            }
             Event::ErrorRecoveryStarted { reason, .. } => format!("{reason:?}"),
             Event::RecoveredFromError { old, new } => format!("{:?} -> {}", old.kind(), outcome(new)),
             Event::StallChanged { family, from, to } => format!("{} {from:?} -> {to:?}", family.name),
