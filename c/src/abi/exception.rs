@@ -12,8 +12,9 @@
 //! ```
 //! The panic then takes the way of each panic: the C function reports an error, or the background job fails.
 //!
-//! `guarded` deletes an exception without `__cxa_begin_catch`, which would lower the count of `std::uncaught_exceptions()`.
-//! So this count may stay one too high in the thread.
+//! `guarded` deletes an exception of C++ with `__cxa_begin_catch` and `__cxa_end_catch` of the C++ library that threw the exception, so the
+//! count of `std::uncaught_exceptions()` is right afterwards. The library is not linked: the two functions are looked up in the process. If
+//! the C++ library hides the functions, `_Unwind_DeleteException` deletes the exception, and the count stays one too high in the thread.
 //!
 //! On processors other than x86-64 and AArch64 an exception of a callback ends the process. Facts: the Itanium C++ ABI,
 //! "Exception Handling", level I.
@@ -126,9 +127,60 @@ mod frame {
         // SAFETY: an exception begins with its class, a number of 64 bits.
         let class = unsafe { exception.cast::<u64>().read() };
         // A panic of another Rust library ends the process if it is deleted. Its few bytes are leaked.
-        if class != RUST {
-            // SAFETY: by the contract.
-            unsafe { _Unwind_DeleteException(exception) };
+        if class == RUST {
+            return;
+        }
+        // SAFETY: by the contract, for all three calls. The functions are those of the library that made the exception.
+        unsafe {
+            match is_cpp(class).then(|| catch_functions(exception)).flatten() {
+                Some((begin, end)) => {
+                    begin(exception);
+                    end();
+                }
+                None => _Unwind_DeleteException(exception),
+            }
+        }
+    }
+
+    /// Returns true for the exceptions of C++ libraries that follow the Itanium ABI. The last byte of a class tells a rethrown exception
+    /// apart.
+    fn is_cpp(class: u64) -> bool {
+        [*b"GNUCC++\0", *b"CLNGC++\0"].iter().any(|name| class & !0xff == u64::from_be_bytes(*name))
+    }
+
+    type Begin = unsafe extern "C" fn(*mut c_void) -> *mut c_void;
+    type End = unsafe extern "C" fn();
+
+    /// Returns `__cxa_begin_catch` and `__cxa_end_catch` of the library whose function deletes the exception. Returns `None` if the process
+    /// shows these functions of another library or of no library.
+    ///
+    /// # Safety
+    /// `exception` is an exception of the unwinder.
+    unsafe fn catch_functions(exception: *mut c_void) -> Option<(Begin, End)> {
+        // SAFETY: after its class, an exception has the pointer of its function for deletions.
+        let delete = unsafe { exception.cast::<*const c_void>().add(1).read() };
+        // SAFETY: both names end with NUL.
+        let [begin, end] = [c"__cxa_begin_catch", c"__cxa_end_catch"]
+            .map(|name| unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) });
+        if begin.is_null() || end.is_null() || library_of(begin)? != library_of(delete)? {
+            return None;
+        }
+        // SAFETY: the functions have these types in each library of the Itanium ABI.
+        unsafe {
+            Some((
+                std::mem::transmute::<*mut c_void, Begin>(begin),
+                std::mem::transmute::<*mut c_void, End>(end),
+            ))
+        }
+    }
+
+    /// Returns the address of the library that has this function. `None` for a null pointer and an unknown address.
+    fn library_of(function: *const c_void) -> Option<usize> {
+        let mut info = std::mem::MaybeUninit::<libc::Dl_info>::uninit();
+        // SAFETY: the call accepts each address, and fills the place if it returns another number than 0.
+        unsafe {
+            let found = libc::dladdr(function, info.as_mut_ptr()) != 0;
+            found.then(|| info.assume_init().dli_fbase.addr())
         }
     }
 

@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <exception>
 #include <rocksdb/c.h>
 #include <stdexcept>
 #include <string>
@@ -125,5 +126,6 @@ int main(int, char** argv) {
   rocksdb_writeoptions_destroy(write);
   rocksdb_readoptions_destroy(read);
   printf("exceptions alive: %d\n", alive);
+  printf("uncaught exceptions: %d\n", std::uncaught_exceptions());
   return 0;
 }
