@@ -4,9 +4,10 @@ use std::ffi::c_char;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use base::{Error, Result, ValueType};
+use base::{Error, Result};
 use engine::family::Family;
-use engine::ingest::{ExternalWriter, IngestRequest};
+use engine::ingest::IngestRequest;
+use ironstone::SstFileWriter;
 
 use crate::abi::{Owned, arguments};
 use crate::comparator::rocksdb_comparator_t;
@@ -18,7 +19,7 @@ use crate::write_options::rocksdb_ingestexternalfileoptions_t;
 /// Writes one SST file after the other.
 pub struct rocksdb_sstfilewriter_t {
     options: rocksdb_options_t,
-    writer: Option<ExternalWriter>,
+    writer: Option<SstFileWriter>,
     /// The size of the last finished file in bytes.
     size: u64,
 }
@@ -28,7 +29,7 @@ impl rocksdb_sstfilewriter_t {
         rocksdb_sstfilewriter_t { options: options.clone(), writer: None, size: 0 }
     }
 
-    fn writer(&mut self) -> Result<&mut ExternalWriter> {
+    fn writer(&mut self) -> Result<&mut SstFileWriter> {
         self.writer.as_mut().ok_or_else(|| Error::invalid_argument("File is not opened"))
     }
 }
@@ -78,44 +79,44 @@ c_api! {
     /// Begins a file. A file at the path is replaced.
     fn rocksdb_sstfilewriter_open(writer: mut rocksdb_sstfilewriter_t, name: path, err) {
         writer.options.rejected.check()?;
-        let file = ExternalWriter::create(name, &writer.options.db, &writer.options.family)?;
+        let file = SstFileWriter::create(name, &writer.options.db, &writer.options.family)?;
         writer.writer = Some(file);
         Ok(())
     }
 
     /// As `rocksdb_sstfilewriter_put`.
     fn rocksdb_sstfilewriter_add(writer: mut rocksdb_sstfilewriter_t, key: bytes, val: bytes, err) {
-        writer.writer()?.entries()?.put(key, val)
+        writer.writer()?.put(key, val)
     }
 
     /// Adds a key and its value. The program must add the keys in the order of the comparator.
     fn rocksdb_sstfilewriter_put(writer: mut rocksdb_sstfilewriter_t, key: bytes, val: bytes, err) {
-        writer.writer()?.entries()?.put(key, val)
+        writer.writer()?.put(key, val)
     }
 
     fn rocksdb_sstfilewriter_put_with_ts(
         writer: mut rocksdb_sstfilewriter_t, key: bytes, ts: bytes, val: bytes, err
     ) {
-        writer.writer()?.entries()?.put(&[key, ts].concat(), val)
+        writer.writer()?.put_with_ts(key, ts, val)
     }
 
     fn rocksdb_sstfilewriter_merge(writer: mut rocksdb_sstfilewriter_t, key: bytes, val: bytes, err) {
-        writer.writer()?.entries()?.merge(key, val)
+        writer.writer()?.merge(key, val)
     }
 
     fn rocksdb_sstfilewriter_delete(writer: mut rocksdb_sstfilewriter_t, key: bytes, err) {
-        writer.writer()?.entries()?.delete(key)
+        writer.writer()?.delete(key)
     }
 
     fn rocksdb_sstfilewriter_delete_with_ts(writer: mut rocksdb_sstfilewriter_t, key: bytes, ts: bytes, err) {
-        writer.writer()?.entries()?.add(&[key, ts].concat(), ValueType::DeletionWithTimestamp, &[])
+        writer.writer()?.delete_with_ts(key, ts)
     }
 
     /// Deletes the keys from `begin_key` up to `end_key`, `end_key` not included.
     fn rocksdb_sstfilewriter_delete_range(
         writer: mut rocksdb_sstfilewriter_t, begin_key: bytes, end_key: bytes, err
     ) {
-        writer.writer()?.entries()?.delete_range(begin_key, end_key)
+        writer.writer()?.delete_range(begin_key, end_key)
     }
 
     /// Finishes the file. Reports an error if the file has no entries.
@@ -128,7 +129,7 @@ c_api! {
 
     /// Returns the size of the file in bytes. After the finish, returns the size of the finished file.
     fn rocksdb_sstfilewriter_file_size(writer: mut rocksdb_sstfilewriter_t, file_size: out u64) {
-        file_size.set(writer.writer.as_ref().map_or(writer.size, ExternalWriter::file_size));
+        file_size.set(writer.writer.as_ref().map_or(writer.size, SstFileWriter::file_size));
     }
 
     /// Destroys the writer. A file that was not finished stays incomplete. Accepts null.

@@ -94,7 +94,7 @@ impl<'a> SstFileWriter<'a> {
     /// Adds a key with a timestamp and its value.
     ///
     /// # Errors
-    /// As [`Self::put`].
+    /// As [`Self::put`]; InvalidArgument for a timestamp of another length than that of the comparator.
     pub fn put_with_ts<K, V, S>(&mut self, key: K, ts: S, value: V) -> Result<(), Error>
     where
         K: AsRef<[u8]>,

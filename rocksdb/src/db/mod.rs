@@ -28,7 +28,7 @@ use crate::{AsColumnFamilyRef, BoundColumnFamily, ColumnFamily, DBPinnableSlice,
 pub(crate) use families::unknown;
 pub(crate) use iterate::{iterators, same_prefix, total_order};
 pub(crate) use maintain::{number, property};
-pub(crate) use open::{descriptors, handles};
+pub(crate) use open::{create_directory, descriptors, handles};
 pub(crate) use read::{Values, copied, copies, failed, get, multi_get, multi_get_cf};
 
 /// A range of keys: from the start key up to the end key, without the end key.

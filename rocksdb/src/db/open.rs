@@ -41,6 +41,20 @@ pub(crate) fn descriptors(
     Ok((made, names))
 }
 
+/// Creates the directory of a database, also without `create_if_missing`, as the crate `rocksdb` does.
+///
+/// # Errors
+/// The texts of the crate `rocksdb` for a path with NUL and for an error of the file system.
+pub(crate) fn create_directory(options: &ironstone::DbOptions, path: &Path) -> Result<(), Error> {
+    std::ffi::CString::new(path.as_os_str().as_encoded_bytes())
+        .map_err(|e| Error::new(format!("Failed to convert path to CString: {e}")))?;
+    options.env.fs.create_dir_all(path).map_err(|error| {
+        let cause = std::error::Error::source(&error)
+            .map_or_else(|| error.message().to_string(), |source| format!("{source:?}"));
+        Error::new(format!("Failed to create RocksDB directory: `{cause}`."))
+    })
+}
+
 /// Returns a handle for each name.
 ///
 /// # Errors
@@ -307,6 +321,7 @@ impl<T: ThreadMode> DBWithThreadMode<T> {
         let cfs: Vec<ColumnFamilyDescriptor> = cfs.into_iter().collect();
         let (families, names) = descriptors(opts, &cfs)?;
         let mut options = opts.get()?;
+        create_directory(&options.db, path)?;
         let base = match access {
             Access::ReadWrite => Base::of_db(Db::open_with_families(path, options, families)?),
             Access::ReadOnly { error_if_log_file_exist } => {

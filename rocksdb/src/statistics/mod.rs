@@ -59,7 +59,8 @@ macro_rules! named {
 
         impl std::fmt::Display for $ty {
             fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str(self.name())
+                // Width and alignment of the format apply, as in the crate `rocksdb`.
+                f.pad(self.name())
             }
         }
     };

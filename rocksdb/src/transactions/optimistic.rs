@@ -5,7 +5,7 @@ use std::path::Path;
 use ironstone::{OptimisticTransactionDb, OptimisticTransactionDbOptions};
 
 use crate::base::Base;
-use crate::db::{DBInner, descriptors, handles};
+use crate::db::{DBInner, create_directory, descriptors, handles};
 use crate::error::conflict;
 use crate::{
     AsColumnFamilyRef, ColumnFamilyDescriptor, DBCommon, Error, OptimisticTransactionOptions, Options,
@@ -97,9 +97,9 @@ impl<T: ThreadMode> OptimisticTransactionDB<T> {
     {
         let cfs: Vec<ColumnFamilyDescriptor> = cfs.into_iter().collect();
         let (families, names) = descriptors(opts, &cfs)?;
-        let transactions = OptimisticTransactionDbOptions::default();
-        let db =
-            OptimisticTransactionDb::open_with(path.as_ref(), opts.get()?, transactions, Some(families))?;
+        let (options, transactions) = (opts.get()?, OptimisticTransactionDbOptions::default());
+        create_directory(&options.db, path.as_ref())?;
+        let db = OptimisticTransactionDb::open_with(path.as_ref(), options, transactions, Some(families))?;
         let base = Base::of_db(db.base().clone());
         let cfs = handles(&base, names)?;
         Ok(Self::new(OptimisticTransactionDBInner { base, db }, cfs, path.as_ref().to_path_buf()))

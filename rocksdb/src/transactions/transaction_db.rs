@@ -9,8 +9,8 @@ use ironstone::TransactionDb;
 use crate::base::Base;
 use crate::column_family::CfHandle;
 use crate::db::{
-    access, bound, copied, descriptors, get, handles, iterators, multi_get, multi_get_cf, number, property,
-    unknown,
+    access, bound, copied, create_directory, descriptors, get, handles, iterators, multi_get, multi_get_cf,
+    number, property, unknown,
 };
 use crate::error::conflict;
 use crate::raw_iter::RawIter;
@@ -114,8 +114,9 @@ impl<T: ThreadMode> TransactionDB<T> {
     {
         let cfs: Vec<ColumnFamilyDescriptor> = cfs.into_iter().collect();
         let (families, names) = descriptors(opts, &cfs)?;
-        let transactions = txn_db_opts.inner.clone();
-        let db = TransactionDb::open_with(path.as_ref(), opts.get()?, transactions, Some(families))?;
+        let (options, transactions) = (opts.get()?, txn_db_opts.inner.clone());
+        create_directory(&options.db, path.as_ref())?;
+        let db = TransactionDb::open_with(path.as_ref(), options, transactions, Some(families))?;
         let base = Base::of_db(db.base().clone());
         let cfs = handles(&base, names)?;
         let prepared = Mutex::new(db.all_prepared_transactions());

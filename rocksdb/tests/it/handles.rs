@@ -48,6 +48,42 @@ fn a_name_with_nul_inside_is_no_column_family() {
 }
 
 #[test]
+fn a_directory_that_cannot_be_created_has_the_text_of_the_crate_rocksdb() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("file");
+    std::fs::write(&file, b"").unwrap();
+    let below = file.join("db");
+    let cause = std::fs::create_dir_all(&below).unwrap_err();
+    let text = format!("Failed to create RocksDB directory: `{cause:?}`.");
+    assert_eq!(DB::open_default(&below).unwrap_err().into_string(), text);
+    assert_eq!(
+        TransactionDB::<rocksdb::SingleThreaded>::open_default(&below).err().unwrap().into_string(),
+        text
+    );
+    assert_eq!(
+        DB::open_default("a\0b").unwrap_err().into_string(),
+        "Failed to convert path to CString: nul byte found in provided data at position: 1"
+    );
+}
+
+#[test]
+fn a_timestamp_of_another_length_is_refused_in_an_sst_file() {
+    let dir = tempfile::tempdir().unwrap();
+    let options = Options::default();
+    let mut writer = rocksdb::SstFileWriter::create(&options);
+    writer.open(dir.path().join("1.sst")).unwrap();
+    for refused in [writer.put_with_ts(b"k", b"12345678", b"v"), writer.delete_with_ts(b"k", b"12345678")] {
+        assert_eq!(refused.unwrap_err().into_string(), "Invalid argument: Timestamp size mismatch");
+    }
+}
+
+#[test]
+fn a_width_applies_to_the_name_of_a_ticker() {
+    use rocksdb::statistics::Ticker;
+    assert_eq!(format!("{:>30}", Ticker::BytesRead), format!("{:>30}", "rocksdb.bytes.read"));
+}
+
+#[test]
 fn a_secondary_instance_takes_any_max_open_files() {
     let (dir, first, _second) = two();
     first.put(b"k", b"1").unwrap();
