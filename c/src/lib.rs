@@ -49,6 +49,7 @@ pub mod sst_file_manager;
 pub mod statistics;
 pub mod table_options;
 pub mod table_properties;
+pub mod trace;
 pub mod trace_options;
 pub mod transaction_options;
 pub mod transactions;

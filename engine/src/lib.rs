@@ -55,3 +55,5 @@ mod sync;
 pub mod upkeep;
 pub mod wal;
 pub mod write;
+
+pub use stats::trace;

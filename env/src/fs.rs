@@ -13,6 +13,7 @@
 //! error names the operation and the file. A missing file has `Subcode::PathNotFound`, a full disk
 //! `Subcode::NoSpace`.
 
+use std::any::Any;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -311,6 +312,13 @@ pub trait FileSystem: Send + Sync + fmt::Debug {
 
     /// Returns the absolute path without symbolic links. The path must exist.
     fn canonicalize(&self, path: &Path) -> Result<PathBuf>;
+
+    /// Returns the tracer of file operations as a value of any type. [`IoTracer::of`] converts the value. Default: `None`.
+    ///
+    /// [`IoTracer::of`]: crate::io_trace::IoTracer::of
+    fn io_tracer(&self) -> Option<&dyn Any> {
+        None
+    }
 
     /// Returns the name of the machine that holds the files, for the properties of SST files. Default: `localhost`.
     fn host_name(&self) -> String {

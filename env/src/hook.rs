@@ -2,6 +2,7 @@
 //!
 //! [`crate::fault`], [`crate::meter`] and [`crate::timed`] are such hooks.
 
+use std::any::Any;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -180,6 +181,18 @@ pub enum Verdict {
 pub trait Hook: Send + Sync + fmt::Debug + 'static {
     /// Returns the name of the hook, for the description of the file system.
     fn name(&self) -> &'static str;
+
+    /// Returns true if the hook lets all calls run unchanged and observes no call at present. Then reads and appends skip
+    /// the hook. Default: false.
+    #[inline]
+    fn is_idle(&self) -> bool {
+        false
+    }
+
+    /// Returns the tracer of file operations, if the hook is one. Default: `None`.
+    fn io_tracer(&self) -> Option<&dyn Any> {
+        None
+    }
 
     /// Decides what happens to a call. Runs before the call, on the thread of the caller.
     fn before(&self, call: &Call<'_>) -> Verdict;
@@ -395,6 +408,10 @@ impl<H: Hook> FileSystem for Hooked<H> {
         self.run(Op::Status, a, |fs| fs.same_file(a, b))
     }
 
+    fn io_tracer(&self) -> Option<&dyn Any> {
+        self.hook.io_tracer().or_else(|| self.inner.io_tracer())
+    }
+
     fn host_name(&self) -> String {
         self.inner.host_name()
     }
@@ -427,15 +444,29 @@ impl<T: fmt::Debug, H> fmt::Debug for Handle<T, H> {
 
 impl<H: Hook> RandomRead for Handle<Arc<dyn RandomRead>, H> {
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<usize> {
+        if self.hook.is_idle() {
+            return self.inner.read_at(offset, buffer);
+        }
         let call = self.call(Op::Read, offset, buffer.len());
         around_read(&*self.hook, call, buffer, |b| self.inner.read_at(offset, b))
     }
 
     fn multi_read(&self, requests: &mut [ReadRequest<'_>]) {
+        if self.hook.is_idle() {
+            return self.inner.multi_read(requests);
+        }
         // Run the requests one by one, because the hook decides about each request.
         for r in requests {
             r.outcome = self.read_at(r.offset, r.buffer);
         }
+    }
+
+    fn read_ready(&self, offset: u64, buffer: &mut [u8]) -> bool {
+        if self.hook.is_idle() {
+            return self.inner.read_ready(offset, buffer);
+        }
+        self.prefetch(offset, buffer.len() as u64);
+        false
     }
 
     fn size(&self) -> Result<u64> {
@@ -498,6 +529,9 @@ impl<H: Hook> Handle<Box<dyn Append>, H> {
 
 impl<H: Hook> Append for Handle<Box<dyn Append>, H> {
     fn append(&mut self, data: &[u8]) -> Result<()> {
+        if self.hook.is_idle() {
+            return self.inner.append(data);
+        }
         let call = self.call(Op::Append, self.inner.size(), data.len());
         let verdict = self.hook.before(&call);
         let outcome = match verdict {

@@ -18,6 +18,7 @@ pub mod executor;
 pub mod fault;
 pub mod fs;
 pub mod hook;
+pub mod io_trace;
 pub mod logger;
 pub mod memory;
 pub mod meter;

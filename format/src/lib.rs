@@ -21,6 +21,7 @@ pub mod names;
 pub mod options_ini;
 pub mod proof;
 pub mod properties;
+pub mod trace;
 pub mod trailer;
 pub mod wal;
 pub mod wide;

@@ -48,6 +48,7 @@ pub const ALL: &[Target] = &[
     target("manifest", logs::manifest, 2048),
     target("proof", logs::proof, 1024),
     target("wide", logs::wide, 512),
+    target("trace", logs::trace, 512),
     target("blob", logs::blob, 512),
     target("names", texts::names, 64),
     target("options_ini", texts::options_ini, 1024),

@@ -5,7 +5,7 @@ use format::blob::{BlobIndex, Footer, Header, RecordHeader};
 use format::edit::VersionEdit;
 use format::proof::{OptionsExtent, Proof};
 use format::wal::{Item, Predecessor, Reader, ReaderOptions, diagnose, marks_of, parse_marks, put_marks};
-use format::{annotate, wide as entity};
+use format::{annotate, trace, wide as entity};
 
 /// Reads any bytes as a WAL up to its end, with correct and with wrong checksums.
 pub fn wal(data: &[u8]) {
@@ -14,6 +14,23 @@ pub fn wal(data: &[u8]) {
     let mut repaired = data.to_vec();
     crate::repair::log(&mut repaired);
     read_log(&repaired, |_| {});
+}
+
+/// Reads any bytes as a record of a trace of calls. If a call decodes and has all its parts, the call encodes to the same bytes.
+pub fn trace(data: &[u8]) {
+    let Ok(record) = trace::Record::decode(data) else { return };
+    let _ = trace::Header::decode(&record);
+    let _ = trace::Query::decode(&record, 1);
+    let Ok(query) = trace::Query::decode(&record, 2) else { return };
+    let again = match &query {
+        trace::Query::Write(batch) => trace::write_payload(batch),
+        trace::Query::Get(family, key) => trace::get_payload(*family, key),
+        trace::Query::Seek(seek) => trace::seek_payload(seek.family, seek.key, [seek.lower, seek.upper]),
+        trace::Query::MultiGet(pairs) => trace::multi_get_payload(pairs.iter().copied()),
+    };
+    // Parts can be left out, and bytes can follow the last part. What was read decodes to the same call again.
+    let again = trace::Record { payload: &again, ..record };
+    assert_eq!(trace::Query::decode(&again, 2).expect("what we wrote reads"), query);
 }
 
 /// The search for a flipped bit takes quadratic time, so only short WALs run it.

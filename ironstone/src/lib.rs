@@ -84,6 +84,7 @@ mod snapshot;
 mod sst_file;
 mod sst_reader;
 pub mod timestamps;
+pub mod trace;
 mod transfer;
 mod tree;
 pub mod ttl;

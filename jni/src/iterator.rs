@@ -17,7 +17,6 @@ use crate::handle::{Exclusive, Handle};
 use crate::java::{JBuffer, JBytes, JLongs, Part};
 use crate::native::{disposers, natives};
 use crate::slice::SliceObject;
-use crate::trace::SeekTracer;
 
 /// The lower bound (inclusive) and the upper bound (exclusive) of an iterator.
 type Bounds = (Option<Vec<u8>>, Option<Vec<u8>>);
@@ -25,8 +24,6 @@ type Bounds = (Option<Vec<u8>>, Option<Vec<u8>>);
 /// An iterator. An iterator that could not be created reports the error as its status.
 pub struct IteratorObject {
     iter: Result<Kind>,
-    /// Traces the seeks. Set if the iterator was made during a trace.
-    tracer: Option<Box<SeekTracer>>,
 }
 
 enum Kind {
@@ -62,7 +59,7 @@ macro_rules! either {
 
 impl IteratorObject {
     fn new(iter: Result<Kind>) -> Self {
-        IteratorObject { iter, tracer: None }
+        IteratorObject { iter }
     }
 
     /// Makes the iterator of a column family. An error becomes the status of the iterator.
@@ -169,24 +166,13 @@ impl IteratorObject {
         }
     }
 
-    /// Traces the seeks of the iterator.
-    pub fn trace(&mut self, tracer: Option<Box<SeekTracer>>) {
-        self.tracer = tracer;
-    }
-
     fn seek(&mut self, target: &[u8]) {
-        if let Some(tracer) = &self.tracer {
-            tracer.seek(target, false);
-        }
         if let Ok(kind) = &mut self.iter {
             either!(kind, |iter| iter.seek(target));
         }
     }
 
     fn seek_for_prev(&mut self, target: &[u8]) {
-        if let Some(tracer) = &self.tracer {
-            tracer.seek(target, true);
-        }
         if let Ok(kind) = &mut self.iter {
             either!(kind, |iter| iter.seek_for_prev(target));
         }

@@ -21,6 +21,7 @@ mod library;
 mod options_file;
 mod read;
 mod table;
+mod trace;
 mod txn;
 
 pub use db::{Batch, Compaction, Db, Family, Writing};

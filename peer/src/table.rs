@@ -53,6 +53,15 @@ table! {
     fn checkpoint_object_create(Raw, ErrorSlot) -> Raw;
     fn checkpoint_create(Raw, Text, u64, ErrorSlot);
     fn checkpoint_object_destroy(Raw);
+    fn start_trace(Raw, Raw, Raw, Raw, Text, ErrorSlot);
+    fn end_trace(Raw, ErrorSlot);
+    fn new_default_replayer(Raw, *mut Raw, usize, Raw, Raw, Text, ErrorSlot) -> Raw;
+    fn replayer_prepare(Raw, ErrorSlot);
+    fn replayer_replay(Raw, Raw, ErrorSlot);
+    fn replayer_destroy(Raw);
+    fn replay_options_create() -> Raw;
+    fn replay_options_destroy(Raw);
+    fn replay_options_set_fast_forward(Raw, f64);
     fn ingestexternalfileoptions_create() -> Raw;
     fn ingestexternalfileoptions_destroy(Raw);
     fn ingest_external_file_cf(Raw, Raw, *const Text, usize, Raw, ErrorSlot);

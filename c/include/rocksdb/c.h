@@ -20,8 +20,9 @@
  * 7. Callbacks. The destructor of a state runs once, after the last use. If a callback throws a C++ exception, the call or
  *    the background job that ran the callback fails with Aborted, as at a panic. An exception of a listener, a logger or a
  *    destructor is ignored. If a comparator throws while a write goes into the memtable, the database accepts no more
- *    writes until it is opened again. `std::uncaught_exceptions()` may stay one higher in the thread after each such
- *    exception. On processors other than x86-64 and AArch64 an exception ends the process.
+ *    writes until it is opened again. If the program hides the functions of its C++ library, `std::uncaught_exceptions()` stays
+ *    one higher in the thread after each such exception. On processors other than x86-64 and AArch64 an exception ends the
+ *    process.
  * 8. Panics. A panic inside the library becomes an error that names the function, and the panic message is on the standard
  *    error stream. A function without `errptr` that fails returns 0 or NULL. If it takes a `rocksdb_t`, the info log of this
  *    database gets a line with the function and the error.
@@ -2135,44 +2136,6 @@ extern ROCKSDB_LIBRARY_API void rocksdb_table_properties_collector_factory_destr
 extern ROCKSDB_LIBRARY_API rocksdb_memory_allocator_t* rocksdb_jemalloc_nodump_allocator_create(char** errptr);
 extern ROCKSDB_LIBRARY_API void rocksdb_memory_allocator_destroy(rocksdb_memory_allocator_t* arg0);
 
-/* ---- Traces and replays, which Ironstone does not have ---- */
-extern ROCKSDB_LIBRARY_API rocksdb_trace_reader_t* rocksdb_trace_reader_create(rocksdb_env_t* env,
-    const rocksdb_envoptions_t* env_options, const char* trace_path, char** errptr);
-extern ROCKSDB_LIBRARY_API char* rocksdb_trace_reader_read(rocksdb_trace_reader_t* reader,
-    size_t* size, char** errptr);
-extern ROCKSDB_LIBRARY_API void rocksdb_trace_reader_reset(rocksdb_trace_reader_t* reader,
-    char** errptr);
-extern ROCKSDB_LIBRARY_API void rocksdb_trace_reader_close(rocksdb_trace_reader_t* reader,
-    char** errptr);
-extern ROCKSDB_LIBRARY_API void rocksdb_trace_reader_destroy(rocksdb_trace_reader_t* reader);
-extern ROCKSDB_LIBRARY_API rocksdb_replayer_t* rocksdb_new_default_replayer(rocksdb_t* db,
-    rocksdb_column_family_handle_t** column_families, size_t num_column_families,
-    rocksdb_env_t* env, const rocksdb_envoptions_t* env_options, const char* trace_path,
-    char** errptr);
-extern ROCKSDB_LIBRARY_API void rocksdb_replayer_prepare(rocksdb_replayer_t* replayer,
-    char** errptr);
-extern ROCKSDB_LIBRARY_API uint64_t rocksdb_replayer_get_header_timestamp(const rocksdb_replayer_t* replayer);
-extern ROCKSDB_LIBRARY_API void rocksdb_replayer_replay(rocksdb_replayer_t* replayer,
-    const rocksdb_replay_options_t* options, char** errptr);
-extern ROCKSDB_LIBRARY_API void rocksdb_replayer_destroy(rocksdb_replayer_t* replayer);
-extern ROCKSDB_LIBRARY_API void rocksdb_start_trace(rocksdb_t* db, rocksdb_env_t* env,
-    const rocksdb_envoptions_t* env_options, const rocksdb_trace_options_t* options,
-    const char* trace_path, char** errptr);
-extern ROCKSDB_LIBRARY_API void rocksdb_end_trace(rocksdb_t* db, char** errptr);
-extern ROCKSDB_LIBRARY_API void rocksdb_start_io_trace(rocksdb_t* db, rocksdb_env_t* env,
-    const rocksdb_envoptions_t* env_options, const rocksdb_trace_options_t* options,
-    const char* trace_path, char** errptr);
-extern ROCKSDB_LIBRARY_API void rocksdb_end_io_trace(rocksdb_t* db, char** errptr);
-extern ROCKSDB_LIBRARY_API void rocksdb_start_block_cache_trace(rocksdb_t* db, rocksdb_env_t* env,
-    const rocksdb_envoptions_t* env_options, const rocksdb_trace_options_t* options,
-    const char* trace_path, char** errptr);
-extern ROCKSDB_LIBRARY_API void rocksdb_start_block_cache_trace_with_options(rocksdb_t* db,
-    rocksdb_env_t* env, const rocksdb_envoptions_t* env_options,
-    const rocksdb_block_cache_trace_options_t* options,
-    const rocksdb_block_cache_trace_writer_options_t* writer_options, const char* trace_path,
-    char** errptr);
-extern ROCKSDB_LIBRARY_API void rocksdb_end_block_cache_trace(rocksdb_t* db, char** errptr);
-
 /* ---- `rocksdb_options_t`: the options of a database and of a column family in one handle ---- */
 /* Creates options with the defaults of RocksDB 11.8.1. */
 extern ROCKSDB_LIBRARY_API rocksdb_options_t* rocksdb_options_create(void);
@@ -3395,6 +3358,70 @@ extern ROCKSDB_LIBRARY_API const char* rocksdb_table_properties_readable_propert
     size_t pos, size_t* key_len);
 extern ROCKSDB_LIBRARY_API const char* rocksdb_table_properties_readable_properties_value_at(const rocksdb_table_properties_t* properties,
     size_t pos, size_t* value_len);
+
+/* ---- Traces of a database: calls, file operations; readers of traces, and replays. Facts: RocksDB `db/c.cc` ---- */
+/* Starts a trace of the calls of the database in the file `trace_path`. A file at the path is replaced. Ends a trace that runs
+   already. `env`: the environment of the file; null is the environment of the database. `options` can be null.
+   `env_options` has no effect. */
+extern ROCKSDB_LIBRARY_API void rocksdb_start_trace(rocksdb_t* db, rocksdb_env_t* env,
+    const rocksdb_envoptions_t* env_options, const rocksdb_trace_options_t* options,
+    const char* trace_path, char** errptr);
+/* Ends the trace of calls. Reports an error if no trace runs, or if a record could not be written. */
+extern ROCKSDB_LIBRARY_API void rocksdb_end_trace(rocksdb_t* db, char** errptr);
+/* Starts a trace of the file operations of the database. Of `options`, only `max_trace_file_size` has an effect. Reports Busy if
+   such a trace runs already. `env_options` has no effect. */
+extern ROCKSDB_LIBRARY_API void rocksdb_start_io_trace(rocksdb_t* db, rocksdb_env_t* env,
+    const rocksdb_envoptions_t* env_options, const rocksdb_trace_options_t* options,
+    const char* trace_path, char** errptr);
+/* Ends the trace of file operations. Does nothing if no such trace runs. */
+extern ROCKSDB_LIBRARY_API void rocksdb_end_io_trace(rocksdb_t* db, char** errptr);
+/* Starts a trace of the accesses to the block cache. Of `options`, `sampling_frequency` and `max_trace_file_size` have an effect:
+   one of `sampling_frequency` blocks is recorded, with all its accesses. Reports Busy if such a trace runs already. `env_options` has
+   no effect. */
+extern ROCKSDB_LIBRARY_API void rocksdb_start_block_cache_trace(rocksdb_t* db, rocksdb_env_t* env,
+    const rocksdb_envoptions_t* env_options, const rocksdb_trace_options_t* options,
+    const char* trace_path, char** errptr);
+/* As `rocksdb_start_block_cache_trace`, with other options. Null options are the default options. */
+extern ROCKSDB_LIBRARY_API void rocksdb_start_block_cache_trace_with_options(rocksdb_t* db,
+    rocksdb_env_t* env, const rocksdb_envoptions_t* env_options,
+    const rocksdb_block_cache_trace_options_t* options,
+    const rocksdb_block_cache_trace_writer_options_t* writer_options, const char* trace_path,
+    char** errptr);
+/* Ends the trace of the block cache. Does nothing if no such trace runs. */
+extern ROCKSDB_LIBRARY_API void rocksdb_end_block_cache_trace(rocksdb_t* db, char** errptr);
+/* Opens a trace. The reader stands before the first record. `env_options` has no effect. */
+extern ROCKSDB_LIBRARY_API rocksdb_trace_reader_t* rocksdb_trace_reader_create(rocksdb_env_t* env,
+    const rocksdb_envoptions_t* env_options, const char* trace_path, char** errptr);
+/* Returns the next record with its header, and its length. Returns null at the end of the trace, without an error. The
+   caller frees the record. */
+extern ROCKSDB_LIBRARY_API char* rocksdb_trace_reader_read(rocksdb_trace_reader_t* reader,
+    size_t* size, char** errptr);
+/* Moves before the first record. Reports an error after `rocksdb_trace_reader_close`. */
+extern ROCKSDB_LIBRARY_API void rocksdb_trace_reader_reset(rocksdb_trace_reader_t* reader,
+    char** errptr);
+/* Closes the file. Later calls report errors. */
+extern ROCKSDB_LIBRARY_API void rocksdb_trace_reader_close(rocksdb_trace_reader_t* reader,
+    char** errptr);
+/* Destroys the reader. Accepts null. */
+extern ROCKSDB_LIBRARY_API void rocksdb_trace_reader_destroy(rocksdb_trace_reader_t* reader);
+/* Makes a replayer of the trace of calls `trace_path` on the database. Reads use these column families; without any, the default
+   column family. `env`: the environment of the file; null is the environment of the database. The replayer keeps the database
+   open: destroy the replayer before the database is opened again. `env_options` has no effect. */
+extern ROCKSDB_LIBRARY_API rocksdb_replayer_t* rocksdb_new_default_replayer(rocksdb_t* db,
+    rocksdb_column_family_handle_t** column_families, size_t num_column_families,
+    rocksdb_env_t* env, const rocksdb_envoptions_t* env_options, const char* trace_path,
+    char** errptr);
+/* Reads the first record of the trace. Must precede each replay. */
+extern ROCKSDB_LIBRARY_API void rocksdb_replayer_prepare(rocksdb_replayer_t* replayer,
+    char** errptr);
+/* Returns the time of the first record in microseconds since 1970, or 0 before `rocksdb_replayer_prepare`. */
+extern ROCKSDB_LIBRARY_API uint64_t rocksdb_replayer_get_header_timestamp(const rocksdb_replayer_t* replayer);
+/* Makes the calls of the trace, up to its end or up to the first call that fails. Null options are the default options. At most 256
+   threads run. */
+extern ROCKSDB_LIBRARY_API void rocksdb_replayer_replay(rocksdb_replayer_t* replayer,
+    const rocksdb_replay_options_t* options, char** errptr);
+/* Destroys the replayer. Accepts null. */
+extern ROCKSDB_LIBRARY_API void rocksdb_replayer_destroy(rocksdb_replayer_t* replayer);
 
 /* ---- Options of traces and replays, of WAL reads, and of lists of live files ---- */
 extern ROCKSDB_LIBRARY_API rocksdb_trace_options_t* rocksdb_trace_options_create(void);

@@ -59,13 +59,18 @@ impl rocksdb_options_t {
     /// option.
     pub(crate) fn open_request(&self, path: &Path) -> Result<OpenRequest> {
         self.check()?;
-        let mut request = OpenRequest::new(path, self.db.clone(), self.family.clone());
+        let mut request = OpenRequest::new(path, self.traced_db_options(), self.family.clone());
         request.components = self.components();
         request.others = Some(self.family.clone());
         for family in &mut request.families {
             family.blob_cache.clone_from(&self.blob_cache);
         }
         Ok(request)
+    }
+
+    /// Returns the options of the database, with an environment for `rocksdb_start_io_trace`.
+    fn traced_db_options(&self) -> DbOptions {
+        DbOptions { env: ironstone::trace::io_traced(&self.db.env), ..self.db.clone() }
     }
 
     fn check(&self) -> Result<()> {
@@ -101,7 +106,7 @@ impl rocksdb_options_t {
     pub(crate) fn front_options(&self) -> Result<ironstone::Options> {
         self.check()?;
         Ok(ironstone::Options {
-            db: self.db.clone(),
+            db: self.traced_db_options(),
             family: self.family.clone(),
             listeners: bound(&self.listeners),
             block_cache: self.block_cache.clone(),

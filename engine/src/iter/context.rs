@@ -1,6 +1,7 @@
 //! The parts of the engine that an iterator uses.
 
 use crate::family::Family;
+use crate::options::ReadOptions;
 use crate::sequence::LastSequence;
 use crate::source::TableCache;
 use crate::stats::Stats;
@@ -13,4 +14,38 @@ pub struct IteratorContext {
     pub tables: Arc<TableCache>,
     pub sequence: Arc<LastSequence>,
     pub stats: Arc<Stats>,
+}
+
+impl IteratorContext {
+    /// Records a seek while a trace runs. A move to an end of the data is a seek to the bound there, as in RocksDB; without a
+    /// bound, the move is not recorded.
+    #[inline]
+    pub(super) fn trace_seek(&self, options: &ReadOptions, target: Target<'_>) {
+        if self.stats.trace.is_on() {
+            self.record_seek(options, target);
+        }
+    }
+
+    #[cold]
+    fn record_seek(&self, options: &ReadOptions, target: Target<'_>) {
+        let bounds = [options.iterate_lower_bound.as_deref(), options.iterate_upper_bound.as_deref()];
+        let (key, is_for_prev) = match target {
+            Target::Key(key) => (Some(key), false),
+            Target::KeyOrBefore(key) => (Some(key), true),
+            Target::First => (bounds[0], false),
+            Target::Last => (bounds[1], true),
+        };
+        if let Some(key) = key {
+            self.stats.trace.seek(self.family.id(), key, bounds, is_for_prev);
+        }
+    }
+}
+
+/// The target of a positioning call.
+#[derive(Clone, Copy)]
+pub(super) enum Target<'a> {
+    Key(&'a [u8]),
+    KeyOrBefore(&'a [u8]),
+    First,
+    Last,
 }

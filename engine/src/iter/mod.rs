@@ -22,6 +22,7 @@ mod walk;
 mod watch;
 
 pub use context::IteratorContext;
+use context::Target;
 pub use versions::Versions;
 pub(crate) use view::View;
 pub(crate) use walk::Walk;
@@ -216,27 +217,28 @@ impl Iter {
     /// Moves to the first key of the column family, or to the first key at or after the lower bound. Without a
     /// key, the iterator is not valid afterwards.
     pub fn seek_to_first(&mut self) {
-        self.positioned(|walk| walk.seek_to_first());
+        self.positioned(Target::First, |walk| walk.seek_to_first());
     }
 
     /// Moves to the last key of the column family, or to the last key before the upper bound. Without a key,
     /// the iterator is not valid afterwards.
     pub fn seek_to_last(&mut self) {
-        self.positioned(|walk| walk.seek_to_last());
+        self.positioned(Target::Last, |walk| walk.seek_to_last());
     }
 
     /// Moves to the first key at or after `target`.
     pub fn seek(&mut self, target: &[u8]) {
-        self.positioned(|walk| walk.seek(target));
+        self.positioned(Target::Key(target), |walk| walk.seek(target));
     }
 
     /// Moves to the last key at or before `target`.
     pub fn seek_for_prev(&mut self, target: &[u8]) {
-        self.positioned(|walk| walk.seek_for_prev(target));
+        self.positioned(Target::KeyOrBefore(target), |walk| walk.seek_for_prev(target));
     }
 
     #[inline]
-    fn positioned(&mut self, seek: impl FnOnce(&mut Walk<Tree>)) {
+    fn positioned(&mut self, target: Target<'_>, seek: impl FnOnce(&mut Walk<Tree>)) {
+        self.context.trace_seek(&self.options, target);
         if self.walk.is_over() {
             return;
         }

@@ -76,6 +76,8 @@ impl Reads {
         let _cpu = CpuTimer::start(PerfCounter::GetCpuNanos);
         let began = self.stats.begin();
         let _operation = self.stats.slow.begin(OperationKind::Get);
+        self.stats.trace.get(family.id(), key);
+        let _look_up = self.stats.blocks.begin_look_up(options.snapshot.is_some());
         let super_version = family.pin();
         let blobs = self.blobs(family, &super_version, options);
         let operator = super_version.parts.merge_operator.as_ref();
@@ -123,6 +125,7 @@ impl Reads {
     /// # Errors
     /// As [`Reads::get`].
     pub fn operands(&self, family: &Family, key: &[u8], options: &ReadOptions) -> Result<Vec<Pinned>> {
+        self.stats.trace.get(family.id(), key);
         let super_version = family.pin();
         let mut answer = Answer::for_operands(self.blobs(family, &super_version, options));
         let mut buffer = Vec::new();

@@ -117,6 +117,8 @@ impl Reads {
     ) -> Vec<Result<T>> {
         let began = self.stats.begin();
         let _operation = self.stats.slow.begin(OperationKind::MultiGet);
+        let _traced = self.stats.trace.multi_get(keys.iter().map(|&key| (family.id(), key)));
+        let _look_up = self.stats.blocks.begin_look_up(options.snapshot.is_some());
         let super_version = family.pin();
         if let Err(error) = self.check(family, &super_version, options) {
             return keys.iter().map(|_| Err(error.clone())).collect();

@@ -319,6 +319,7 @@ impl TableCache {
                 block_protection_bytes_per_key: parts.block_protection_bytes_per_key,
                 skip_filters: parts.optimize_filters_for_hits && level + 1 == parts.pick.num_levels,
                 statistics: self.settings.stats.statistics().cloned(),
+                tracer: Some(self.settings.stats.blocks.clone()),
                 histogram,
             };
             AnyReader::open(handle, size, &options)

@@ -10,6 +10,7 @@
 mod database;
 mod family;
 mod slow;
+pub mod trace;
 
 pub use database::{DatabaseCounter, DatabaseCounts};
 pub use family::{FamilyNumbers, FamilyStats, Ingested, LevelNumbers, StallCause, StallCounts};
@@ -20,8 +21,10 @@ pub use slow::{
 use base::stats::{HistogramKind, Statistics, Ticker};
 use env::Clock;
 use lsm::compaction_iter::{CompactionIterStats, Times};
+use table::sst::AccessTracer;
 
 use crate::sync::Arc;
+use trace::Tracer;
 
 /// The counters of one open database.
 pub struct Stats {
@@ -29,6 +32,10 @@ pub struct Stats {
     clock: Arc<dyn Clock>,
     pub database: DatabaseCounts,
     pub slow: SlowOperations,
+    /// Records the calls of the database while a trace runs.
+    pub trace: Tracer,
+    /// Records the accesses to the block cache while a trace of the block cache runs.
+    pub blocks: Arc<AccessTracer>,
 }
 
 impl Stats {
@@ -37,7 +44,14 @@ impl Stats {
     pub fn new(statistics: Option<Arc<Statistics>>, clock: Arc<dyn Clock>) -> Arc<Stats> {
         let database = DatabaseCounts::new(clock.now_micros());
         let slow = SlowOperations::new(clock.clone());
-        Arc::new(Stats { statistics, clock, database, slow })
+        Arc::new(Stats {
+            statistics,
+            clock,
+            database,
+            slow,
+            trace: Tracer::default(),
+            blocks: Arc::default(),
+        })
     }
 
     /// Returns the statistics of the user, if the options have them.

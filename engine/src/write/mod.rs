@@ -156,6 +156,7 @@ impl Writer {
         options: &WriteOptions,
         hook: Option<&dyn WriteHook>,
     ) -> Result<()> {
+        self.stats.trace.write(batch.bytes());
         match self.settings.numbering {
             Numbering::PerEntry => self.write_as(batch, batch.count(), options, hook),
             Numbering::PerBatch => self.write_separated(batch, options, hook),

@@ -30,6 +30,7 @@ mod sst_reader;
 mod timestamps;
 mod timestamps_in_memory;
 mod together;
+mod traces;
 mod transactions;
 mod ttl;
 mod wal_filter;

@@ -28,7 +28,6 @@ use crate::iterator::IteratorObject;
 use crate::java::{JBytes, JInts, JLongs, JObjects, JString};
 use crate::native::{disposers, natives};
 use crate::options::OptionSet;
-use crate::trace::SeekTracer;
 
 impl DatabaseObject {
     fn with_ttl(db: TtlDb) -> Result<Self> {
@@ -43,7 +42,6 @@ impl DatabaseObject {
     /// The errors of the engine.
     #[inline]
     pub fn put(&self, family: &Family, key: &[u8], value: &[u8], options: &WriteOptions) -> Result<()> {
-        self.tracer.change(|batch| batch.put_in(family.id(), key, value));
         match &self.kind {
             Kind::Ttl(ttl) => ttl.family(family.name())?.put_with(key, value, options),
             _ => self.db.put(family, key, value, options),
@@ -54,7 +52,6 @@ impl DatabaseObject {
     /// The errors of the engine.
     #[inline]
     pub fn merge(&self, family: &Family, key: &[u8], value: &[u8], options: &WriteOptions) -> Result<()> {
-        self.tracer.change(|batch| batch.merge_in(family.id(), key, value));
         match &self.kind {
             Kind::Ttl(ttl) => ttl.family(family.name())?.merge_with(key, value, options),
             _ => self.db.merge(family, key, value, options),
@@ -74,7 +71,6 @@ impl DatabaseObject {
         if let Kind::Optimistic(db) = &self.kind {
             return db.delete_range(begin, end);
         }
-        self.tracer.change(|batch| batch.delete_range_in(family.id(), begin, end));
         self.db.delete_range(family, begin, end, options)
     }
 
@@ -82,7 +78,6 @@ impl DatabaseObject {
     /// The errors of the engine.
     #[inline]
     pub fn delete(&self, family: &Family, key: &[u8], options: &WriteOptions) -> Result<()> {
-        self.tracer.change(|batch| batch.delete_in(family.id(), key));
         self.db.delete(family, key, options)
     }
 
@@ -90,7 +85,6 @@ impl DatabaseObject {
     /// The errors of the engine.
     #[inline]
     pub fn single_delete(&self, family: &Family, key: &[u8], options: &WriteOptions) -> Result<()> {
-        self.tracer.change(|batch| batch.single_delete_in(family.id(), key));
         self.db.single_delete(family, key, options)
     }
 
@@ -98,7 +92,6 @@ impl DatabaseObject {
     /// The errors of the engine.
     #[inline]
     pub fn write(&self, batch: &mut WriteBatch, options: &WriteOptions) -> Result<()> {
-        self.tracer.batch(batch);
         match &self.kind {
             Kind::Ttl(ttl) => ttl.write_with(batch, options),
             Kind::Optimistic(db) => db.write_with(batch, options),
@@ -110,7 +103,6 @@ impl DatabaseObject {
     /// The errors of the engine.
     #[inline]
     pub fn get(&self, family: &Arc<Family>, key: &[u8], options: &ReadOptions) -> Result<Option<Pinned>> {
-        self.tracer.get(family.id(), key);
         self.value_of(self.db.get(family, key, options)?)
     }
 
@@ -132,10 +124,7 @@ impl DatabaseObject {
     /// Makes an iterator over a column family.
     pub fn iterator(&self, family: &Arc<Family>, options: &ReadOptions) -> IteratorObject {
         let bounds = (options.iterate_lower_bound.clone(), options.iterate_upper_bound.clone());
-        let tracer = SeekTracer::new(&self.tracer, family.id(), (&bounds.0, &bounds.1));
-        let mut object = self.iterator_of(self.db.boxed_iter(family, options.clone()), bounds);
-        object.trace(tracer);
-        object
+        self.iterator_of(self.db.boxed_iter(family, options.clone()), bounds)
     }
 
     /// Makes the object of an iterator of the engine.

@@ -32,7 +32,6 @@ use crate::handle::{Handle, Shared};
 use crate::java::JBytes;
 use crate::listener::{self, Bound};
 use crate::native::{disposers, natives};
-use crate::trace::Tracer;
 
 /// An open database of any kind.
 pub struct DatabaseObject {
@@ -43,7 +42,6 @@ pub struct DatabaseObject {
     pub kind: Kind,
     /// The iterators, column families, snapshots and transactions of the database.
     pub children: Arc<Children>,
-    pub tracer: Arc<Tracer>,
     /// The listeners of the options with which the database was opened.
     listeners: Arc<[Arc<Bound>]>,
     /// The number of calls that disabled file deletions, minus the number of calls that enabled them again.
@@ -88,7 +86,6 @@ impl DatabaseObject {
             default,
             kind,
             children,
-            tracer: Arc::default(),
             listeners,
             deletions_disabled: AtomicU32::new(0),
             is_canceled: AtomicBool::new(false),

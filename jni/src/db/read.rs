@@ -58,7 +58,8 @@ fn read_many(
     keys: &[&[u8]],
     options: &ReadOptions,
 ) -> Vec<base::Result<Option<Pinned>>> {
-    db.tracer.multi_get(families.iter().map(|family| family.get(db).id()).zip(keys.iter().copied()));
+    let pairs = families.iter().map(|family| family.get(db).id()).zip(keys.iter().copied());
+    let _traced = db.db.stats().trace.multi_get(pairs);
     let same = |other: &InFamily| std::sync::Arc::ptr_eq(other.get(db), families[0].get(db));
     if !families.is_empty() && families.iter().all(same) {
         let found = db.db.multi_get(families[0].get(db), keys, options);

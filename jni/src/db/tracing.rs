@@ -1,21 +1,26 @@
-//! The start and the end of a trace. The records are in `trace`.
+//! The start and the end of a trace. The records are in `engine::trace`.
+
+use engine::trace::TraceOptions;
 
 use super::database;
 use crate::handle::Handle;
 use crate::native::natives;
-use crate::trace::{Trace, WriterObject};
+use crate::trace::{JavaSink, WriterObject};
 
 natives! {
     /// Starts a trace. Takes ownership of the writer. Ends a running trace first.
     fn RocksDB_startTrace[_](db: Handle, bytes_max: i64, writer: Handle) {
         let db = database(db)?;
-        let writer = writer.take::<WriterObject>()?.0.clone();
-        let clock = db.db.env().clock.clone();
-        db.tracer.start(Trace { writer, bytes_max: bytes_max as u64, clock, has_failed: false });
+        let sink = JavaSink(writer.take::<WriterObject>()?.0.clone());
+        let options = TraceOptions { max_trace_file_size: bytes_max as u64, ..TraceOptions::default() };
+        db.db.stats().trace.start(options, Box::new(sink), db.db.env().clock.clone());
     }
 
-    /// Writes the last record and closes the writer.
+    /// Writes the last record and closes the writer. A failure of the writer is not reported.
     fn RocksDB_endTrace[_](db: Handle) {
-        database(db)?.tracer.end()?;
+        match database(db)?.db.stats().trace.end() {
+            Err(error) if error.kind() == base::Kind::Incomplete => {}
+            ended => ended?,
+        }
     }
 }

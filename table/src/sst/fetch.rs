@@ -112,7 +112,7 @@ impl Source {
         ctx: &ReadCtx,
         window: Option<&mut dyn Window>,
     ) -> Result<BlockRef> {
-        match self.lookup(handle, kind) {
+        match self.lookup(handle, kind, ctx) {
             Some(block) if kind == BlockKind::Data => Ok(self.to_search(block, handle, ctx)),
             Some(block) => Ok(block),
             None => self.load(handle, kind, ctx, window),
@@ -152,14 +152,26 @@ impl Source {
 
     /// Returns the block if it is in the cache. Counts the hit or miss.
     #[inline]
-    pub(super) fn lookup(&self, handle: BlockHandle, kind: BlockKind) -> Option<BlockRef> {
+    pub(super) fn lookup(&self, handle: BlockHandle, kind: BlockKind, ctx: &ReadCtx) -> Option<BlockRef> {
         let cache = self.cache.as_ref()?;
         let Some(block) = cache.lookup(&self.cache_key(handle)) else {
             self.counts.cache_miss(kind);
             return None;
         };
         self.counts.cache_hit(kind, block.charge());
+        if let Some(traced) = self.traced() {
+            self.trace_access(traced, (&block, handle, kind), ctx, true);
+        }
         Some(BlockRef::Cached(block))
+    }
+
+    /// Counts a hit of a data block that [`Source::cached`] returned earlier.
+    #[inline]
+    pub(super) fn used_ahead(&self, block: &BlockRef, handle: BlockHandle, ctx: &ReadCtx) {
+        self.counts.cache_hit(BlockKind::Data, block.charge());
+        if let Some(traced) = self.traced() {
+            self.trace_access(traced, (block, handle, BlockKind::Data), ctx, true);
+        }
     }
 
     #[inline]
@@ -202,19 +214,22 @@ impl Source {
             }
             self.blame(error, handle, kind)
         })?;
-        self.keep(block, handle, kind, ctx.fill_cache)
+        self.keep(block, handle, kind, ctx)
     }
 
-    /// Inserts a decoded block into the cache, if there is a cache and `fill` is set.
+    /// Inserts a decoded block into the cache, if there is a cache and the read fills the cache.
     pub(super) fn keep(
         &self,
         block: CachedBlock,
         handle: BlockHandle,
         kind: BlockKind,
-        fill: bool,
+        ctx: &ReadCtx,
     ) -> Result<BlockRef> {
+        if let Some(traced) = self.traced().filter(|_| self.cache.is_some()) {
+            self.trace_access(traced, (&block, handle, kind), ctx, false);
+        }
         match &self.cache {
-            Some(cache) if fill => {
+            Some(cache) if ctx.fill_cache => {
                 let charge = block.memory_bytes();
                 base::invariant!(charge > 0, "a block without memory is put into the block cache");
                 let priority = match kind {

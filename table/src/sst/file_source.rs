@@ -10,6 +10,7 @@ use format::checksum::ChecksumType;
 use format::index::IndexLayout;
 use mem::cache::Priority;
 
+use super::access_trace::Traced;
 use super::block_cache::BlockCache;
 use super::cache_key::CacheKeyBase;
 use super::counts::Counts;
@@ -35,6 +36,8 @@ pub(super) struct Source {
     pub index_layout: IndexLayout,
     pub dict: Option<Dictionary>,
     pub counts: Counts,
+    /// For traces of the block cache. `None` until the open ends, and without a tracer.
+    pub traced: Option<Traced>,
     /// Offset of the first damaged block, and the single bit whose flip makes the block valid. Cached because
     /// the search is expensive and readers may read a damaged block many times.
     pub diagnosed: OnceLock<(u64, Option<(usize, u8)>)>,

@@ -180,11 +180,8 @@ impl TableIter {
             return Ok(true);
         }
         let _time = PerfTimer::start(PerfCounter::NewTableBlockIterNanos);
-        let ahead = self
-            .look_ahead
-            .take(handle)
-            .inspect(|block| source.counts.cache_hit(BlockKind::Data, block.charge()));
-        let block = match ahead.or_else(|| source.lookup(handle, BlockKind::Data)) {
+        let ahead = self.look_ahead.take(handle).inspect(|block| source.used_ahead(block, handle, &self.ctx));
+        let block = match ahead.or_else(|| source.lookup(handle, BlockKind::Data, &self.ctx)) {
             Some(block) => cached(source, block, handle, &self.ctx),
             None => {
                 if let Some(bound) = self.ctx.upper_bound.as_deref().filter(|_| self.ctx.auto_readahead_size)

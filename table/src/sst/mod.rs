@@ -7,6 +7,7 @@
 //! TableIter  a position in the table, moved either way
 //! ```
 
+mod access_trace;
 pub mod block_cache;
 mod block_kind;
 pub mod cache_key;
@@ -31,10 +32,12 @@ pub mod reader;
 pub mod salvage;
 mod scratch;
 mod spare;
+mod traced;
 mod verify;
 mod warm;
 pub mod writer;
 
+pub use access_trace::{AccessSink, AccessTracer, LookUp};
 pub use block_cache::{BlockCache, CachedBlock, Other};
 pub use embedded::EmbeddedIter;
 pub use iter::TableIter;

@@ -88,7 +88,7 @@ impl Reader {
             handles.iter().for_each(|handle| cache.prefetch_entry(&self.source.cache_key(*handle)));
         }
         let cached = |&handle| {
-            let block = self.source.to_search(self.source.lookup(handle, BlockKind::Data)?, handle, ctx);
+            let block = self.source.to_search(self.source.lookup(handle, BlockKind::Data, ctx)?, handle, ctx);
             data(&block).inspect(|block| block.prefetch());
             Some(block)
         };
@@ -336,7 +336,7 @@ impl Source {
                 };
                 let kept = decoded
                     .map_err(|e| self.blame(e, handle, BlockKind::Data))
-                    .and_then(|block| self.keep(block, handle, BlockKind::Data, ctx.fill_cache));
+                    .and_then(|block| self.keep(block, handle, BlockKind::Data, ctx));
                 match kept {
                     Ok(block) => found[i] = Some(block),
                     Err(error) => errors.push((i, error)),

@@ -23,6 +23,7 @@ use format::trailer;
 use mem::cache::Priority;
 use mem::range_del::{FragmentedTombstones, Tombstone};
 
+use super::access_trace::Traced;
 use super::block_kind::BlockKind;
 use super::cache_key::{CacheKeyBase, check_id, own_id};
 use super::counts::{Counts, Metadata};
@@ -69,6 +70,7 @@ pub(super) fn open(file: Arc<dyn RandomRead>, size: u64, options: &OpenOptions) 
         index_layout: IndexLayout::default(),
         dict: None,
         counts,
+        traced: None,
         diagnosed: Default::default(),
     };
     let metaindex = Metaindex::decode(&plain(&source, footer.metaindex, &tail)?)
@@ -125,13 +127,19 @@ pub(super) fn open(file: Arc<dyn RandomRead>, size: u64, options: &OpenOptions) 
     load_metadata(&source, &mut index, &mut filter, &pins, &mut tail)?;
 
     let tail_start = properties.tail_start_offset;
+    let properties = Arc::new(properties);
+    source.traced = options.tracer.clone().map(|tracer| Traced {
+        tracer,
+        properties: properties.clone(),
+        file: options.file_number,
+    });
     Ok(Reader {
         data_end: if tail_start > 0 { tail_start.min(size) } else { index_handle.offset.min(size) },
         embeds_blobs: properties.user(format::properties::names::EMBEDDED_BLOB_STATS).is_some(),
         source,
         index,
         filter,
-        properties: Arc::new(properties),
+        properties,
         metaindex,
         format_version: footer.format_version,
         range_tombstones,

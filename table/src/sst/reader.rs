@@ -20,6 +20,7 @@ use format::metaindex::Metaindex;
 use format::properties::Properties;
 use mem::range_del::FragmentedTombstones;
 
+use super::access_trace::{self, AccessTracer};
 use super::block_cache::{BlockCache, CachedBlock, Other};
 use super::block_kind::BlockKind;
 use super::fetch::data;
@@ -67,6 +68,8 @@ pub struct OpenOptions {
     pub block_protection_bytes_per_key: u8,
     /// The statistics of the database.
     pub statistics: Option<Arc<Statistics>>,
+    /// Records the accesses to the block cache while a trace runs. Default `None`.
+    pub tracer: Option<Arc<AccessTracer>>,
     /// The `file.read.*.micros` histogram for the reads of the open. Default none.
     pub histogram: Option<HistogramKind>,
 }
@@ -91,6 +94,7 @@ impl Default for OpenOptions {
             skip_filters: false,
             block_protection_bytes_per_key: 0,
             statistics: None,
+            tracer: None,
             histogram: None,
         }
     }
@@ -140,6 +144,9 @@ impl Reader {
         ctx: &ReadCtx,
         mut visit: impl FnMut(Entry<'_>) -> ControlFlow<()>,
     ) -> Result<()> {
+        if self.source.traced().is_some() {
+            access_trace::seek(seek_key);
+        }
         match self.filter.key_may_match(&self.source, seek_key, ctx)? {
             Answer::No => Ok(()),
             Answer::NotAsked => self.get_unfiltered(seek_key, ctx, &mut visit),

@@ -561,6 +561,7 @@ fn source(file: Arc<dyn RandomRead>, size: u64, options: &OpenOptions) -> Source
         index_layout: IndexLayout::default(),
         dict: None,
         counts: Counts { statistics: None, level: 0, last_level: false, temperature: 0 },
+        traced: None,
         diagnosed: Default::default(),
     }
 }

@@ -1,0 +1,244 @@
+//! Recording of the calls of a database: writes, reads, and seeks of iterators.
+//!
+//! ```text
+//!  write, get, multi_get, seek ─► is_on ── no ──► nothing
+//!                                   └ yes ─► filter, sample ─► format::trace ─► TraceSink
+//! ```
+//! A call is recorded before its work, also if the call fails later. All calls of a database take turns at the sink. Calls that the sink
+//! itself makes are not recorded. After a failure of the sink, no record is written. Facts: RocksDB
+//! `trace_replay/trace_replay.cc`.
+
+use std::cell::Cell;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use base::{Error, FamilyId, Kind, Result};
+use env::Clock;
+use format::trace::{self as encoding, RecordType};
+
+use crate::sync::{Arc, Mutex, thread_local};
+
+/// The target of a trace. RocksDB: `TraceWriter`.
+pub trait TraceSink: Send {
+    /// Stores one record.
+    ///
+    /// # Errors
+    /// Errors of the target. The trace gets no more records after an error.
+    fn write(&mut self, record: &[u8]) -> Result<()>;
+
+    /// Returns the bytes that are stored, or `None` if the size is unknown. A trace of unknown size counts as full.
+    fn size(&mut self) -> Option<u64>;
+
+    /// Ends the storage. No call follows.
+    ///
+    /// # Errors
+    /// Errors of the target.
+    fn close(&mut self) -> Result<()>;
+}
+
+/// The settings of a trace. RocksDB: `TraceOptions`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TraceOptions {
+    /// Above this many bytes, no call is recorded. Default: 64 GiB.
+    pub max_trace_file_size: u64,
+    /// One of this many calls is recorded. Default: 1. 0 is 1.
+    pub sampling_frequency: u64,
+    /// The calls that are not recorded: a sum of [`TraceOptions::GET`] and the other bits. Default: 0.
+    pub filter: u64,
+    /// Records the writes in the order of the WAL. A write group is then one record. Default: false.
+    pub preserve_write_order: bool,
+}
+
+impl TraceOptions {
+    /// The bit of `filter` for reads of one key.
+    pub const GET: u64 = 1;
+    /// The bit of `filter` for writes.
+    pub const WRITE: u64 = 1 << 1;
+    /// The bit of `filter` for seeks.
+    pub const SEEK: u64 = 1 << 2;
+    /// The bit of `filter` for backward seeks.
+    pub const SEEK_FOR_PREV: u64 = 1 << 3;
+    /// The bit of `filter` for reads of several keys.
+    pub const MULTI_GET: u64 = 1 << 4;
+}
+
+impl Default for TraceOptions {
+    fn default() -> Self {
+        TraceOptions {
+            max_trace_file_size: 64 << 30,
+            sampling_frequency: 1,
+            filter: 0,
+            preserve_write_order: false,
+        }
+    }
+}
+
+thread_local! {
+    /// Set while the calls of this thread are not recorded.
+    static IS_QUIET: Cell<bool> = const { Cell::new(false) };
+}
+
+/// While this value lives, the calls of its thread are not recorded.
+pub struct Quiet {
+    before: bool,
+}
+
+impl Quiet {
+    fn new() -> Self {
+        Quiet { before: IS_QUIET.with(|quiet| quiet.replace(true)) }
+    }
+}
+
+impl Drop for Quiet {
+    fn drop(&mut self) {
+        IS_QUIET.with(|quiet| quiet.set(self.before));
+    }
+}
+
+/// A running trace.
+struct Trace {
+    sink: Box<dyn TraceSink>,
+    options: TraceOptions,
+    clock: Arc<dyn Clock>,
+    /// The calls since the last recorded call.
+    skipped: u64,
+    failure: Option<Error>,
+}
+
+impl Trace {
+    fn write(&mut self, kind: RecordType, payload: &[u8]) -> Result<()> {
+        if let Some(error) = &self.failure {
+            return Err(Error::incomplete(format!("Tracing has seen error: {error}")));
+        }
+        let mut record = Vec::with_capacity(encoding::RECORD_HEADER_LEN + payload.len());
+        encoding::put_record(&mut record, self.clock.now_micros(), kind, payload);
+        self.sink.write(&record).inspect_err(|error| self.failure = Some(error.clone()))
+    }
+
+    /// Returns true if a call with this bit of the filter is to be recorded. Counts the calls that are not recorded.
+    fn takes(&mut self, bit: u64) -> bool {
+        if self.sink.size().is_none_or(|size| size > self.options.max_trace_file_size)
+            || self.options.filter & bit != 0
+        {
+            return false;
+        }
+        self.skipped += 1;
+        if self.skipped < self.options.sampling_frequency {
+            return false;
+        }
+        self.skipped = 0;
+        true
+    }
+
+    fn end(mut self) -> Result<()> {
+        let _quiet = Quiet::new();
+        let ended = self.write(RecordType::End, &[]);
+        ended.and(self.sink.close())
+    }
+}
+
+/// The trace of a database. All threads may use it.
+#[derive(Default)]
+pub struct Tracer {
+    is_on: AtomicBool,
+    /// Set while a trace runs that keeps the order of the writes.
+    keeps_order: AtomicBool,
+    trace: Mutex<Option<Trace>>,
+}
+
+impl Tracer {
+    /// Starts a trace and writes its first record. Ends a trace that runs already.
+    pub fn start(&self, options: TraceOptions, sink: Box<dyn TraceSink>, clock: Arc<dyn Clock>) {
+        let mut trace = Trace { sink, options, clock, skipped: 0, failure: None };
+        {
+            let _quiet = Quiet::new();
+            // The trace keeps a failure. The end of the trace reports the failure.
+            let _ = trace.write(RecordType::Begin, encoding::header());
+        }
+        let before = self.trace.lock().replace(trace);
+        self.keeps_order.store(options.preserve_write_order, Ordering::Release);
+        self.is_on.store(true, Ordering::Release);
+        if let Some(before) = before {
+            let _ = before.end();
+        }
+    }
+
+    /// Writes the last record and closes the sink.
+    ///
+    /// # Errors
+    /// IOError if no trace runs. Incomplete if a record could not be written. Errors of the sink.
+    pub fn end(&self) -> Result<()> {
+        self.is_on.store(false, Ordering::Release);
+        let trace = self.trace.lock().take();
+        trace.map_or_else(|| Err(Error::new(Kind::IoError, "No trace file to close")), Trace::end)
+    }
+
+    /// Returns true if a trace runs.
+    #[inline]
+    pub fn is_on(&self) -> bool {
+        self.is_on.load(Ordering::Relaxed)
+    }
+
+    #[cold]
+    fn record(&self, kind: RecordType, bit: u64, payload: impl FnOnce() -> Vec<u8>) {
+        if IS_QUIET.with(Cell::get) {
+            return;
+        }
+        let _quiet = Quiet::new();
+        let mut running = self.trace.lock();
+        if let Some(trace) = &mut *running
+            && trace.takes(bit)
+        {
+            // A failure does not fail the call. The end of the trace reports the failure.
+            let _ = trace.write(kind, &payload());
+        }
+    }
+
+    /// Records a write before it joins the queue, unless the trace keeps the order of the writes. `batch` is the stored form.
+    #[inline]
+    pub fn write(&self, batch: &[u8]) {
+        if self.is_on() && !self.keeps_order.load(Ordering::Relaxed) {
+            self.record(RecordType::Write, TraceOptions::WRITE, || encoding::write_payload(batch));
+        }
+    }
+
+    /// Records the batch of a write group, if the trace keeps the order of the writes.
+    #[inline]
+    pub fn write_in_order(&self, batch: &[u8]) {
+        if self.is_on() && self.keeps_order.load(Ordering::Relaxed) {
+            self.record(RecordType::Write, TraceOptions::WRITE, || encoding::write_payload(batch));
+        }
+    }
+
+    /// Records a read of one key.
+    #[inline]
+    pub fn get(&self, family: FamilyId, key: &[u8]) {
+        if self.is_on() {
+            self.record(RecordType::Get, TraceOptions::GET, || encoding::get_payload(family, key));
+        }
+    }
+
+    /// Records a seek. `bounds` are the lower and the upper bound of the iterator.
+    #[cold]
+    pub fn seek(&self, family: FamilyId, key: &[u8], bounds: [Option<&[u8]>; 2], is_for_prev: bool) {
+        let bounds = bounds.map(Option::unwrap_or_default);
+        let (kind, bit) = match is_for_prev {
+            true => (RecordType::SeekForPrev, TraceOptions::SEEK_FOR_PREV),
+            false => (RecordType::Seek, TraceOptions::SEEK),
+        };
+        self.record(kind, bit, || encoding::seek_payload(family, key, bounds));
+    }
+
+    /// Records a read of several keys. While the result lives, the calls of this thread are not recorded: the read may consist
+    /// of several calls.
+    #[inline]
+    pub fn multi_get<'a>(&self, keys: impl Iterator<Item = (FamilyId, &'a [u8])>) -> Option<Quiet> {
+        if !self.is_on() {
+            return None;
+        }
+        let mut keys = keys.peekable();
+        if keys.peek().is_some() {
+            self.record(RecordType::MultiGet, TraceOptions::MULTI_GET, || encoding::multi_get_payload(keys));
+        }
+        Some(Quiet::new())
+    }
+}
