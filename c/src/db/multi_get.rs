@@ -26,6 +26,21 @@ pub(crate) struct Places {
 }
 
 impl Places {
+    /// # Errors
+    /// InvalidArgument if an array is null and there are keys.
+    ///
+    /// # Safety
+    /// Each array has `count` writable places.
+    unsafe fn check(&self, count: usize) -> Result<()> {
+        // SAFETY: each array has `count` writable places by the contract.
+        unsafe {
+            arguments::array_mut(self.values, count)?;
+            arguments::array_mut(self.lens, count)?;
+            arguments::array_mut(self.errors, count)?;
+        }
+        Ok(())
+    }
+
     /// Writes `count` results. A key that does not exist has a null value and no error. If the whole call failed, each key
     /// gets the error.
     ///
@@ -84,6 +99,8 @@ pub(crate) fn get_families(
 ) -> Result<Answers> {
     let options = at_one_sequence(db, families, options)?;
     let open = db.get()?;
+    let _traced =
+        open.db.stats().trace.multi_get(families.iter().map(|family| family.id()).zip(keys.iter().copied()));
     Ok(families.iter().zip(keys).map(|(family, key)| open.get(family, key, &options)).collect())
 }
 
@@ -95,6 +112,8 @@ fn get_families_with_ts(
     options: &ReadOptions,
 ) -> Result<Vec<(Result<Option<Pinned>>, Vec<u8>)>> {
     let options = at_one_sequence(db, families, options)?;
+    let pairs = families.iter().map(|family| family.id()).zip(keys.iter().copied());
+    let _traced = db.get()?.db.stats().trace.multi_get(pairs);
     let read = |(family, key): (&Arc<Family>, &&[u8])| match get_with_ts(db, family, key, &options) {
         Ok(Some((value, timestamp))) => (Ok(Some(value)), timestamp),
         Ok(None) => (Ok(None), Vec::new()),
@@ -143,6 +162,8 @@ unsafe fn multi_get_with_ts(
     };
     // SAFETY: each array has `count` places by the contract.
     unsafe {
+        // A null array fails the call before the first buffer is made: the program would not free the buffers.
+        places.check(count)?;
         write_timestamps(count, &answers, &timestamps, timestamp_places)?;
         places.write(count, answers)
     }
