@@ -5,6 +5,8 @@
 //! belong to the open database of the call must succeed and must agree with the model. All other calls must report an error
 //! and must change nothing. A panic inside the library is an error text that the target rejects.
 
+mod several;
+
 use std::collections::BTreeMap;
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::ptr::{null, null_mut};
@@ -524,7 +526,7 @@ impl World {
     }
 
     fn step(&mut self, input: &mut Input<'_>) {
-        match input.below(20) {
+        match input.below(24) {
             0..=4 => self.put_or_delete(input, false),
             5 => self.put_or_delete(input, true),
             6 | 7 => self.get(input, false),
@@ -537,6 +539,10 @@ impl World {
             16 => self.end_one(input),
             17 => self.check_pinned(),
             18 => self.maintain(input),
+            19 => self.delete_range(input),
+            20 => self.multi_get(input, false),
+            21 => self.multi_get(input, true),
+            22 => self.transact(input),
             _ => self.reopen(input),
         }
     }
