@@ -215,7 +215,8 @@ impl Transactions {
 
     fn write(&mut self, at: usize, chance: &mut Chance) -> Result<(), String> {
         let key: Key = (chance.below(2) as usize, key(chance));
-        if self.is_undecided(&key) {
+        // A recovered transaction takes no locks, so it must not write keys that others use.
+        if self.is_undecided(&key) || self.running[at].own.is_recovered {
             return Ok(());
         }
         let (change, checked) = (Change::draw(chance), chance.percent(80));
@@ -243,7 +244,9 @@ impl Transactions {
     }
 
     fn expected_write(&mut self, at: usize, key: &Key, checked: bool) -> Result<(), Kind> {
-        if self.running[at].own.prepared {
+        // The other policies write the batch at prepare, so no commit would write a later record.
+        let is_written = self.flavor != Flavor::Policy(TxnDbWritePolicy::WriteCommitted);
+        if self.running[at].own.prepared && is_written {
             return Err(Kind::InvalidArgument);
         }
         self.track(at, key, Use::Write, true, checked)
@@ -360,7 +363,7 @@ impl Transactions {
             own.name = Some(name);
         }
         handle.prepare().map_err(told("prepare"))?;
-        own.prepared = true;
+        own.prepare();
         same("state", &handle.state(), &TransactionState::Prepared)
     }
 
@@ -436,7 +439,7 @@ impl Transactions {
         let mut prepared: BTreeMap<Vec<u8>, Own> = BTreeMap::new();
         for Running { own, .. } in self.running.drain(..) {
             if let (Some(name), true) = (own.name.clone(), own.prepared) {
-                prepared.insert(name, own);
+                prepared.insert(name, own.at_prepare());
             }
         }
         (self.moments, self.families) = Default::default();
@@ -452,7 +455,8 @@ impl Transactions {
             let Some(own) = prepared.remove(&handle.name()) else {
                 return Err(format!("recovered {}", handle.name().escape_ascii()));
             };
-            let own = own.recovered();
+            let mut own = own.recovered();
+            own.prepare();
             self.running.push(Running { handle, own });
         }
         Ok(())

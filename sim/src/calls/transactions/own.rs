@@ -41,6 +41,8 @@ pub(super) struct Own {
     pub saves: Vec<Saved>,
     pub name: Option<Vec<u8>>,
     pub prepared: bool,
+    /// The transaction at its prepare. A reopen returns it without the later writes.
+    pub prepared_as: Option<Box<Own>>,
     /// True after a recovery: the transaction holds no locks. The program must commit the transaction or roll it back
     /// before the next write of these keys.
     pub is_recovered: bool,
@@ -127,6 +129,17 @@ impl Own {
     /// Removes the newest save point and keeps the changes after it. Returns false without a save point.
     pub fn pop(&mut self) -> bool {
         self.saves.pop().is_some()
+    }
+
+    /// Prepares the transaction.
+    pub fn prepare(&mut self) {
+        self.prepared = true;
+        self.prepared_as = Some(Box::new(self.clone()));
+    }
+
+    /// Returns the transaction at its prepare.
+    pub fn at_prepare(mut self) -> Own {
+        self.prepared_as.take().map_or(self, |own| *own)
     }
 
     /// Returns the transaction as a recovery returns it: it holds no locks.
