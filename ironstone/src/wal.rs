@@ -63,14 +63,13 @@ impl Db {
         self.engine().updates_since(seq)
     }
 
-    /// Makes all later writes wait until [`Db::unlock_wal`], so that no write adds a record to a WAL. Waits for running
-    /// writes, and writes buffered WAL records to the file. Flushes and compactions continue: a flush can begin a new WAL
-    /// and delete old WALs. In RocksDB a flush waits for the unlock. To copy WALs, also call
-    /// [`Db::disable_file_deletions`]. Calls are counted: each call needs one [`Db::unlock_wal`], from any thread.
-    /// RocksDB: `LockWAL`.
+    /// Makes all later writes, flushes and ingestions wait until [`Db::unlock_wal`], so that the WAL files do not change.
+    /// Waits for running writes and for a write stall, and writes buffered WAL records to the file. A call that would make
+    /// this thread wait for its own lock returns Aborted. Calls are counted for each thread: each call needs one
+    /// [`Db::unlock_wal`] on the same thread. RocksDB: `LockWAL`.
     ///
     /// # Errors
-    /// Errors of the WAL; then the WAL is not locked.
+    /// Errors of the WAL; then the call has locked nothing.
     ///
     /// ```
     /// # use ironstone::WriteOptions;
@@ -86,10 +85,10 @@ impl Db {
         self.engine().lock_wal()
     }
 
-    /// Undoes one call of [`Db::lock_wal`]. RocksDB: `UnlockWAL`.
+    /// Undoes one call of [`Db::lock_wal`] on this thread. RocksDB: `UnlockWAL`.
     ///
     /// # Errors
-    /// Aborted if the WAL is not locked.
+    /// Aborted if this thread has not locked the WAL.
     ///
     /// ```
     /// # let db = ironstone::Db::open("data", ironstone::Options::in_memory())?;

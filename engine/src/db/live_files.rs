@@ -81,7 +81,8 @@ pub struct LiveFilesStorageInfoOptions {
     /// Fills in the checksums that the MANIFEST stores. Default false.
     pub include_checksum_info: bool,
     /// Flushes all memtables first, if the WALs have at least this many bytes. 0, the default, always flushes.
-    /// `u64::MAX` never flushes; then entries that were written with `disableWAL` are missing.
+    /// `u64::MAX` never flushes; then entries that were written with `disableWAL` are missing. With `allow_2pc`, all
+    /// values flush.
     pub wal_size_for_flush: u64,
     /// Flushes all column families in one commit. Default false. The option `atomic_flush` of the database has the same
     /// effect.
@@ -103,13 +104,22 @@ impl Db {
     /// the list may be deleted at any time. RocksDB's `GetLiveFilesStorageInfo`.
     ///
     /// # Errors
-    /// NotSupported for a database that is open for reading only; errors of the flush; a failure of the WAL or the
-    /// MANIFEST.
+    /// NotSupported for a database that is open for reading only; errors of the flush, for example Aborted if this thread
+    /// has called `lock_wal` and entries are in no WAL; a failure of the WAL or the MANIFEST.
     pub fn live_files_storage_info(&self, options: &LiveFilesStorageInfoOptions) -> Result<LiveFiles> {
         self.writing()?.upkeep.write_late_options()?;
         let inner = &self.inner;
         let sequence = inner.tools.sequence.visible();
-        if inner.wals.total_bytes() >= options.wal_size_for_flush && options.wal_size_for_flush < u64::MAX {
+        // The section of a prepared transaction is in a WAL that the copy may not have. So a database with two-phase commit
+        // is always flushed, as in RocksDB.
+        let wanted = inner.wals.total_bytes() >= options.wal_size_for_flush
+            && options.wal_size_for_flush < u64::MAX
+            || inner.tools.options.load().allow_2pc;
+        // If writes are locked (`lock_wal`) and the WALs have all entries, no flush is needed: the owner of the lock can copy
+        // the files.
+        let writer = &self.writing()?.writer;
+        let is_locked_and_logged = writer.controller().is_locked() && !writer.has_unlogged();
+        if wanted && !is_locked_and_logged {
             self.flush_for_live_files(options.atomic_flush)?;
         }
         let mut files = Vec::new();

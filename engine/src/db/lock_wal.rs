@@ -1,4 +1,4 @@
-//! `lock_wal`: writes wait, so that the WAL files do not change.
+//! `lock_wal`: writes and switches of memtables wait, so that the WAL files do not change.
 //!
 //! Follows RocksDB `DBImpl::LockWAL` and `DBImpl::UnlockWAL`.
 
@@ -7,31 +7,34 @@ use base::{Error, Result};
 use super::Db;
 
 impl Db {
-    /// Makes all later writes wait until [`Db::unlock_wal`]. Waits for the writes that run, and writes the buffered WAL
-    /// records to the file. Calls are counted. Flushes and compactions continue.
+    /// Makes all later writes, flushes and ingestions wait until [`Db::unlock_wal`]. Waits for the writes that run and for a
+    /// write stall, and writes the buffered WAL records to the file. Calls are counted for each thread. Compactions, and
+    /// flushes of memtables that are immutable already, continue.
     ///
     /// # Errors
-    /// Errors of the WAL. Then the WAL is not locked.
+    /// Errors of the WAL. Then the call has locked nothing.
     pub fn lock_wal(&self) -> Result<()> {
         let writing = self.writing()?;
         let controller = writing.writer.controller();
-        controller.lock_writes();
-        // Runs after the writes that came before.
-        let locked = writing.writer.alone(|_| ()).and_then(|()| self.flush_wal(false));
-        if locked.is_err() {
+        if !controller.lock_again() {
+            // Runs after the writes that came before.
+            writing.writer.alone(|_| controller.lock_writes())?;
+        }
+        let flushed = self.flush_wal(false);
+        if flushed.is_err() {
             controller.unlock_writes();
         }
-        locked
+        flushed
     }
 
-    /// Undoes one [`Db::lock_wal`].
+    /// Undoes one [`Db::lock_wal`] of this thread.
     ///
     /// # Errors
-    /// Aborted if the WAL is not locked.
+    /// Aborted if this thread has not locked the WAL.
     pub fn unlock_wal(&self) -> Result<()> {
         if self.writing()?.writer.controller().unlock_writes() {
             return Ok(());
         }
-        Err(Error::aborted("No LockWAL() in effect"))
+        Err(Error::aborted("No LockWAL() held by current thread"))
     }
 }

@@ -149,13 +149,14 @@ impl Flushes {
     /// the entries that they hold now are in SST files of all column families, or of none.
     ///
     /// # Errors
-    /// The background error that stops one of the column families. The error of the flush; then no entry is in an SST
-    /// file.
+    /// The background error that stops one of the column families. Aborted if this thread has called `lock_wal`. The
+    /// error of the flush; then no entry is in an SST file.
     pub fn flush_together(&self, families: &[Arc<Family>], reason: FlushReason) -> base::Result<()> {
         self.context.check_families(families)?;
         let Some(writer) = self.context.writer() else {
             return Err(Error::shutdown_in_progress("the database is closing"));
         };
+        self.context.controller.check_may_wait()?;
         self.schedule.pool().wait_until(|| {
             let mut state = self.schedule.queues();
             if state.closing {
@@ -260,7 +261,8 @@ impl Flushes {
     ///
     /// The background error, if it stops at least one of these column families. The error of a flush of
     /// these column families that failed during the wait, even if the flush is tried again. ColumnFamilyDropped
-    /// if only one column family was given, and it was dropped.
+    /// if only one column family was given, and it was dropped. Aborted if the call would wait for the end of a `lock_wal` of
+    /// this thread.
     pub fn flush_and_wait(
         &self,
         families: &[Arc<Family>],
@@ -271,6 +273,13 @@ impl Flushes {
         let Some(writer) = self.context.writer() else {
             return Err(Error::shutdown_in_progress("the database is closing"));
         };
+        // As RocksDB's `CompactRange`, which flushes only if memtables have keys of the range.
+        if reason == FlushReason::ManualCompaction && !families.iter().any(|family| family.holds_entries()) {
+            return Ok(());
+        }
+        if wait {
+            self.context.controller.check_may_wait()?;
+        }
         let failures: Vec<u64> = families.iter().map(|f| self.failures(f).0).collect();
         // A job that flushes in a callback of a listener must not wait for the end of this callback.
         let waits_for_listeners = !self.schedule.pool().runs_here();
@@ -334,6 +343,9 @@ impl Flushes {
                 "Writes have been stopped, thus unable to perform manual flush. Please try again later after writes are \
                  resumed",
             ));
+        }
+        if options.wait {
+            self.context.controller.check_may_wait()?;
         }
         let families = match options.allow_write_stall {
             true => families.to_vec(),

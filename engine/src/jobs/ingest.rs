@@ -30,7 +30,7 @@ use crate::ingest::{
 use crate::output::named;
 use crate::schedule::Schedule;
 use crate::sync::{Arc, Ordering};
-use crate::write::Writer;
+use crate::write::{Writer, alone_unlocked};
 
 /// How often overlapping memtables are flushed before the flush blocks all writers.
 const FLUSHES_MAX: usize = 8;
@@ -71,13 +71,14 @@ impl Ingestions {
     /// Ingests prepared files into their column families, all in one commit. Returns when the files are visible.
     ///
     /// # Errors
-    /// The background error; InvalidArgument if a flush is needed and `allow_blocking_flush` is not set; errors of
-    /// [`place`]; errors of the WAL and the MANIFEST. After an error the database is as before.
+    /// The background error; Aborted if this thread has called `lock_wal`; InvalidArgument if a flush is needed and
+    /// `allow_blocking_flush` is not set; errors of [`place`]; errors of the WAL and the MANIFEST. After an error the database is as before.
     pub fn ingest(&self, mut jobs: Vec<Prepared>) -> Result<()> {
         let families: Vec<_> = jobs.iter().map(|job| job.family.clone()).collect();
         let Some(writer) = self.context.writer() else {
             return Err(Error::shutdown_in_progress("the database is closing"));
         };
+        writer.controller().check_may_wait()?;
         for attempt in 0.. {
             self.context.check_families(&families)?;
             let overlapping = self.overlapping(&jobs)?;
@@ -87,7 +88,7 @@ impl Ingestions {
             }
             let began = self.context.tools.stats.begin();
             let blocking = PerfTimer::start(PerfCounter::FileIngestionBlockingLiveWritesNanos);
-            let ended = writer.alone(|leader| {
+            let ended = alone_unlocked(&writer, |leader| {
                 if block {
                     self.flush_as_leader(&writer, leader, &families)?;
                 }

@@ -111,6 +111,7 @@ impl Resumes {
         let Some(writer) = self.context.writer() else {
             return Err(Error::shutdown_in_progress("the database is closing"));
         };
+        writer.controller().check_may_wait()?;
         // Flush all memtables, so that the unsynced ends of the WALs are no longer needed. If a WAL failed,
         // flush all column families in one MANIFEST commit. The durable end of the failed WAL is unknown.
         // With separate commits, a crash could leave one column family flushed past this end while another

@@ -22,11 +22,13 @@ mod settings;
 mod signal;
 pub mod stall;
 mod steps;
+mod unlocked;
 
 pub use filled::{FilledMemtables, Filler};
 pub use hook::{Parts, WriteHook};
 pub use room::{FlushRequests, wal_bytes_max};
 pub use settings::WriteSettings;
+pub use unlocked::alone_unlocked;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -453,9 +455,9 @@ impl Writer {
     }
 
     /// Switches the memtables of these column families and requests their flush. With `atomic_flush`, switches the
-    /// memtables of all column families with data.
+    /// memtables of all column families with data. Waits for the end of `lock_wal`.
     pub fn switch_for_flush(&self, families: &[Arc<Family>], reason: FlushReason) -> Result<()> {
-        self.alone(|leader_state| self.switch_as_leader(leader_state, families, reason))?
+        alone_unlocked(self, |leader_state| self.switch_as_leader(leader_state, families, reason))?
     }
 
     /// Switches the memtables of these column families and requests their flush. The caller leads the writers. With
@@ -477,9 +479,9 @@ impl Writer {
     }
 
     /// Switches the memtables of these column families at one sequence number. The immutable memtables wait
-    /// for one flush that takes all of them. No flush is requested here.
+    /// for one flush that takes all of them. No flush is requested here. Waits for the end of `lock_wal`.
     pub fn switch_together(&self, families: &[Arc<Family>]) -> Result<()> {
-        self.alone(|leader_state| {
+        alone_unlocked(self, |leader_state| {
             self.publisher.wait_for(leader_state.ticket);
             if families.iter().any(|f| !f.pin().mem.is_empty()) {
                 self.roll_wal()?;
@@ -491,9 +493,9 @@ impl Writer {
     }
 
     /// Switches every memtable, starts a new WAL, and removes the failed WAL from the writer: the first
-    /// step of a resume. With `together`, the immutable memtables wait for one flush with one commit.
+    /// step of a resume. With `together`, the immutable memtables wait for one flush with one commit. Waits for `lock_wal`.
     pub fn switch_all_for_recovery(&self, together: bool) -> Result<()> {
-        self.alone_ahead(|leader_state| {
+        unlocked::alone_ahead_unlocked(self, |leader_state| {
             let all = self.with_data();
             self.publisher.wait_for(leader_state.ticket);
             self.roll_wal()?;

@@ -11,6 +11,7 @@ use base::map::HashMap;
 use base::stats::{self, Step};
 use base::{Error, FamilyId, Result};
 use env::Env;
+use env::posix::thread_id;
 use lsm::pressure::{Cause, Decision, Stall};
 
 use super::group::{LeaderState, Queue, would_stall};
@@ -48,8 +49,8 @@ struct Inner {
     excluded: Vec<FamilyId>,
     /// The error for each stopped column family that no job can make room for.
     hopeless: HashMap<FamilyId, Error>,
-    /// Locks that stop all writes (`lock_wal`).
-    locks: u32,
+    /// The locks that stop all writes (`lock_wal`): for each thread that has locks, their number.
+    locks: HashMap<u64, u32>,
     /// Bytes a second for all writers together; 0 when not delayed.
     rate: u64,
     credit_bytes: u64,
@@ -81,7 +82,7 @@ impl Inner {
             trigger: decision.cause,
             stopped: decision.stall == Stall::Stopped,
         };
-        (self.locks > 0).then_some(locked).into_iter().chain(held.map(of)).collect()
+        (!self.locks.is_empty()).then_some(locked).into_iter().chain(held.map(of)).collect()
     }
 
     fn hopeless(&self) -> Option<&Error> {
@@ -118,20 +119,101 @@ impl Controller {
         self.sum_up(&mut inner);
     }
 
-    /// Stops all writes until [`Controller::unlock_writes`]. Calls are counted.
+    /// Stops all writes until [`Controller::unlock_writes`]. Locks are counted for each thread. Only the leader of the
+    /// writers may call this function: so no leader finds writes locked between two of its steps.
     pub fn lock_writes(&self) {
         let mut inner = self.inner.lock();
-        inner.locks += 1;
+        *inner.locks.entry(thread_id()).or_default() += 1;
         self.sum_up(&mut inner);
     }
 
-    /// Undoes one [`Controller::lock_writes`]. Returns false if writes are not locked.
+    /// Adds a lock if writes are locked. Returns false if writes are not locked.
+    pub fn lock_again(&self) -> bool {
+        let mut inner = self.inner.lock();
+        let locked = !inner.locks.is_empty();
+        if locked {
+            *inner.locks.entry(thread_id()).or_default() += 1;
+        }
+        locked
+    }
+
+    /// Removes one lock of this thread. Returns false if this thread has no lock.
     pub fn unlock_writes(&self) -> bool {
         let mut inner = self.inner.lock();
-        let locked = inner.locks > 0;
-        inner.locks -= u32::from(locked);
+        let me = thread_id();
+        let Some(count) = inner.locks.get_mut(&me) else { return false };
+        *count -= 1;
+        if *count == 0 {
+            inner.locks.remove(&me);
+        }
         self.sum_up(&mut inner);
-        locked
+        true
+    }
+
+    /// Returns true if writes are locked. A close ends all locks.
+    pub fn is_locked(&self) -> bool {
+        self.is_stopped() && !self.is_closing() && !self.inner.lock().locks.is_empty()
+    }
+
+    /// Returns an error if this thread has locked writes: a wait for the end of the lock would not end.
+    ///
+    /// # Errors
+    /// Aborted, with RocksDB's text.
+    pub fn check_may_wait(&self) -> Result<()> {
+        if self.is_locked() && self.inner.lock().locks.contains_key(&thread_id()) {
+            return Err(Error::aborted("Likely deadlock as the same thread called LockWAL()"));
+        }
+        Ok(())
+    }
+
+    /// Waits until writes are not locked. The caller must not be the leader of the writers.
+    pub fn wait_for_unlock(&self, env: &Env) {
+        if self.is_locked() {
+            self.wait_while(env, &|inner| !inner.locks.is_empty() && !self.is_closing());
+        }
+    }
+
+    /// Waits as the leader until writes are not locked. Returns the length of the wait in microseconds. During the wait, the
+    /// leader state is lent: see [`Queue::hold_back`].
+    ///
+    /// # Errors
+    /// Incomplete with `no_slowdown`. ShutdownInProgress if the database closes during the wait.
+    #[cold]
+    pub fn hold_while_locked(
+        &self,
+        env: &Env,
+        queue: &Queue,
+        leader_state: &mut LeaderState,
+        no_slowdown: bool,
+    ) -> Result<u64> {
+        if no_slowdown {
+            return Err(would_stall());
+        }
+        let start = env.clock.now_nanos();
+        let _step = Step::begin_closed(stats::Cause::Stall);
+        {
+            let mut inner = self.inner.lock();
+            inner.reasons = inner.reasons_now();
+        }
+        queue.hold_back(leader_state, || self.wait_for_unlock(env));
+        match self.is_closing() {
+            true => Err(Error::shutdown_in_progress("stalled writes")),
+            false => Ok(env.clock.now_nanos().saturating_sub(start) / 1000),
+        }
+    }
+
+    /// Waits while `waits` returns true. The thread helps the executor meanwhile.
+    fn wait_while(&self, env: &Env, waits: &dyn Fn(&Inner) -> bool) {
+        while waits(&self.inner.lock()) {
+            if env.executor.help() || env.executor.pass_time() {
+                continue;
+            }
+            let mut inner = self.inner.lock();
+            if waits(&inner) {
+                // The wait has a time limit: `help` starts a thread that the system refused to start before.
+                self.changed.wait_for(&mut inner, LOOK_AGAIN);
+            }
+        }
     }
 
     fn sum_up(&self, inner: &mut Inner) {
@@ -143,7 +225,7 @@ impl Controller {
             "writers wait in vain for column families {:?}, and one of them is not stopped",
             inner.hopeless.keys()
         );
-        let stopped = inner.locks > 0 || inner.held().any(|(_, d)| d.stall == Stall::Stopped);
+        let stopped = !inner.locks.is_empty() || inner.held().any(|(_, d)| d.stall == Stall::Stopped);
         let delayed = inner.held().filter_map(|(_, d)| {
             let Stall::Delayed { rate } = d.stall else { return None };
             base::invariant!(rate > 0, "delayed writers may write {rate} bytes a second");
@@ -260,16 +342,7 @@ impl Controller {
         }
         queue.hold_back(leader_state, || {
             self.sleep(env, delay_us, give_up);
-            while waits(&self.inner.lock()) {
-                if env.executor.help() || env.executor.pass_time() {
-                    continue;
-                }
-                let mut inner = self.inner.lock();
-                if waits(&inner) {
-                    // The wait has a time limit: `help` starts a thread that the system refused to start before.
-                    self.changed.wait_for(&mut inner, LOOK_AGAIN);
-                }
-            }
+            self.wait_while(env, &waits);
         });
         if self.is_stopped() {
             if self.is_closing() {

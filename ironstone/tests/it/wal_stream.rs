@@ -149,25 +149,98 @@ fn updates_written_by_rocksdb_are_read_from_its_archive() {
     assert_eq!(next, db.latest_sequence() + 1);
 }
 
+/// Returns the names and the sizes of the WALs.
+fn wals(db: &Db) -> Vec<(String, u64)> {
+    db.wal_files().unwrap().into_iter().map(|file| (file.path_name, file.size)).collect()
+}
+
 #[test]
-fn writes_wait_for_the_lock_and_flushes_do_not() {
-    let db = Db::open("data", Options::in_memory()).unwrap();
-    db.put(b"a", b"1").unwrap();
+fn writes_and_flushes_wait_for_the_lock() {
+    let mut options = Options::in_memory();
+    options.update("write_buffer_size=65536").unwrap();
+    let db = Db::open("data", options).unwrap();
+    db.put(b"a", &[1; 100_000]).unwrap(); // the memtable is full
     db.lock_wal().unwrap();
     db.lock_wal().unwrap();
-    let (before, writer) = (db.current_wal_file().unwrap(), db.clone());
-    let written = std::thread::spawn(move || writer.put(b"b", b"2"));
+    let before = wals(&db);
     let no_wait = WriteOptions { no_slowdown: true, ..WriteOptions::default() };
-    assert_eq!(db.put_with(b"c", b"3", &no_wait).err().unwrap().kind(), Kind::Incomplete);
+    assert_eq!(db.put_with(b"c", b"3", &no_wait).unwrap_err().kind(), Kind::Incomplete);
+    assert_eq!(db.flush().unwrap_err().kind(), Kind::Aborted);
+    let at_once = FlushOptions { wait: false, ..FlushOptions::default() };
+    assert_eq!(db.flush_with(&at_once).unwrap_err().kind(), Kind::TryAgain);
+    let together = FlushOptions { force_atomic_flush: true, ..FlushOptions::default() };
+    assert_eq!(db.flush_with(&together).unwrap_err().kind(), Kind::Aborted);
+    assert_eq!(db.compact_range(None, None, &Default::default()).unwrap_err().kind(), Kind::Aborted);
+    let (writer, flusher, other) = (db.clone(), db.clone(), db.clone());
+    let written = std::thread::spawn(move || writer.put(b"b", b"2"));
+    let flushed = std::thread::spawn(move || flusher.flush());
+    let unlocked = std::thread::spawn(move || other.unlock_wal()).join().unwrap();
+    assert_eq!(unlocked.unwrap_err().kind(), Kind::Aborted, "another thread has the lock");
     db.unlock_wal().unwrap();
-    assert_eq!(db.current_wal_file().unwrap(), before);
-    assert_eq!(db.latest_sequence(), 1);
+    assert_eq!((wals(&db), db.latest_sequence()), (before.clone(), 1));
+    db.lock_wal().unwrap();
+    db.unlock_wal().unwrap();
+    assert_eq!(wals(&db), before);
     db.unlock_wal().unwrap();
     written.join().unwrap().unwrap();
-    assert_eq!(db.unlock_wal().err().unwrap().kind(), Kind::Aborted);
+    flushed.join().unwrap().unwrap();
     assert_eq!(db.latest_sequence(), 2);
-    db.lock_wal().unwrap();
-    db.flush().unwrap();
+    assert_ne!(wals(&db), before);
+    assert_eq!(db.unlock_wal().err().unwrap().kind(), Kind::Aborted);
     // A close does not wait for the lock.
+    db.lock_wal().unwrap();
     db.close().unwrap();
+}
+
+#[test]
+fn the_owner_of_the_lock_copies_the_database() {
+    let mut options = Options::in_memory();
+    options.db.avoid_flush_during_shutdown = true;
+    let db = Db::open("data", options.clone()).unwrap();
+    db.put(b"a", b"1").unwrap();
+    db.lock_wal().unwrap();
+    ironstone::Checkpoint::new(&db).create("copy").unwrap();
+    assert_eq!(db.compact_range(None, None, &Default::default()).unwrap_err().kind(), Kind::Aborted);
+    db.unlock_wal().unwrap();
+    let copy = Db::open("copy", options).unwrap();
+    assert_eq!(copy.get(b"a").unwrap().as_deref(), Some(&b"1"[..]));
+    // An entry that is in no WAL needs a flush.
+    db.put_with(b"b", b"2", &WriteOptions { disableWAL: true, ..WriteOptions::default() }).unwrap();
+    db.lock_wal().unwrap();
+    assert_eq!(ironstone::Checkpoint::new(&db).create("second").unwrap_err().kind(), Kind::Aborted);
+    db.unlock_wal().unwrap();
+    ironstone::Checkpoint::new(&db).create("second").unwrap();
+}
+
+#[test]
+fn threads_lock_the_wal_while_others_write() {
+    let mut options = Options::in_memory();
+    options.update("write_buffer_size=65536;max_write_buffer_number=8").unwrap();
+    let db = Db::open("data", options).unwrap();
+    let lockers = (0..2).map(|_| {
+        let db = db.clone();
+        std::thread::spawn(move || {
+            for _ in 0..200 {
+                db.lock_wal().unwrap();
+                let state = || (db.latest_sequence(), db.current_wal_file().unwrap());
+                let before = state();
+                assert!((0..10).all(|_| state() == before));
+                db.unlock_wal().unwrap();
+            }
+        })
+    });
+    let writers = (0..2u8).map(|writer| {
+        let db = db.clone();
+        std::thread::spawn(move || {
+            for i in 0..400u32 {
+                db.put(&[&[writer][..], &i.to_be_bytes()].concat(), &[7; 600]).unwrap();
+                if i % 50 == 0 {
+                    db.flush().unwrap();
+                }
+            }
+        })
+    });
+    let threads: Vec<_> = lockers.chain(writers).collect();
+    threads.into_iter().for_each(|thread| thread.join().unwrap());
+    assert_eq!(db.latest_sequence(), 800);
 }

@@ -1,0 +1,43 @@
+//! Steps of the leader that wait for the end of `lock_wal`: they switch memtables, and so they roll the WAL.
+//!
+//! The wait is before the caller takes the lead, so the calls that the owner of the lock makes can lead meanwhile. Only a
+//! leader locks writes. So a leader that finds writes not locked finds them so until it ends.
+
+use base::Result;
+
+use super::Writer;
+use super::group::LeaderState;
+
+/// Runs `f` as [`Writer::alone`] does, at a time when writes are not locked.
+///
+/// # Errors
+/// The errors of [`Writer::alone`].
+pub fn alone_unlocked<T>(writer: &Writer, mut f: impl FnMut(&mut LeaderState) -> T) -> Result<T> {
+    when_unlocked(writer, |writer| writer.alone(|leader_state| unless_locked(writer, || f(leader_state))))
+}
+
+/// Runs `f` as [`Writer::alone_ahead`] does, at a time when writes are not locked.
+///
+/// # Errors
+/// The errors of [`Writer::alone_ahead`].
+pub(super) fn alone_ahead_unlocked<T>(
+    writer: &Writer,
+    mut f: impl FnMut(&mut LeaderState) -> T,
+) -> Result<T> {
+    when_unlocked(writer, |writer| {
+        writer.alone_ahead(|leader_state| unless_locked(writer, || f(leader_state)))
+    })
+}
+
+fn when_unlocked<T>(writer: &Writer, mut lead: impl FnMut(&Writer) -> Result<Option<T>>) -> Result<T> {
+    loop {
+        writer.controller().wait_for_unlock(&writer.env);
+        if let Some(out) = lead(writer)? {
+            return Ok(out);
+        }
+    }
+}
+
+fn unless_locked<T>(writer: &Writer, f: impl FnOnce() -> T) -> Option<T> {
+    (!writer.controller().is_locked()).then(f)
+}
