@@ -10,12 +10,14 @@ use lsm::pressure::Load;
 use super::context::{JobContext, panicked};
 use super::failures::Failures;
 use super::purge::FilePurger;
+use crate::commit::Committed;
 use crate::event::{ErrorReason, FlushReason};
 use crate::family::{Family, FlushPick};
 use crate::flush::{self, FlushTools};
 use crate::options::FlushOptions;
 use crate::schedule::{FlushRequest, Schedule};
 use crate::sync::{Arc, Ordering};
+use crate::write::Writer;
 
 /// Flushes column families, in jobs and for callers.
 pub struct Flushes {
@@ -64,7 +66,7 @@ impl Flushes {
         let mut families = request.as_ref().map(|r| r.families.clone()).unwrap_or_default();
         let outcome = match request {
             Some(request) => self.flush(request),
-            None => Ok(()),
+            None => Ok(None),
         };
         let failed = outcome.is_err();
         if let Err(error) = &outcome {
@@ -72,7 +74,7 @@ impl Flushes {
         }
         {
             let mut state = self.schedule.queues();
-            if let Err(error) = outcome
+            if let Err(error) = &outcome
                 && error.kind() != Kind::Incomplete
             {
                 for family in &families {
@@ -98,11 +100,15 @@ impl Flushes {
         } else {
             families.iter().for_each(|family| self.schedule.reconsider(family));
         }
+        // The callers that wait for this flush return from here on. As in RocksDB, a write of such a caller is subject to
+        // the stall that the new level-0 file causes.
+        drop(outcome);
         self.schedule.report_pressure();
         self.schedule.pool().notify();
     }
 
-    fn flush(&self, request: FlushRequest) -> base::Result<()> {
+    /// Flushes the memtables of a request. While the result lives, the callers that wait for the flush do not return.
+    fn flush(&self, request: FlushRequest) -> base::Result<Option<Committed>> {
         let turn = |family: &Family, pick: &FlushPick| self.flush_turn(family, pick);
         let tools = self.flush_tools(&turn);
         let job = self.context.tools.take_job_id();
@@ -123,7 +129,7 @@ impl Flushes {
             self.purge.committed(committed);
         }
         self.check_space();
-        Ok(())
+        Ok(done.committed)
     }
 
     /// Sets the background error of a full disk if the SST files reach the limit of the SST file manager. The flushed
@@ -157,30 +163,11 @@ impl Flushes {
             return Err(Error::shutdown_in_progress("the database is closing"));
         };
         self.context.controller.check_may_wait()?;
-        self.schedule.pool().wait_until(|| {
-            let mut state = self.schedule.queues();
-            if state.closing {
-                return Some(Err(Error::shutdown_in_progress("the database is closing")));
-            }
-            if state.paused > 0 {
-                return None;
-            }
-            // Take a slot, so that a close and a pause wait for this flush.
-            state.flush.scheduled += 1;
-            state.flush.running += 1;
-            base::invariant!(
-                state.flush.running <= state.flush.scheduled,
-                "{} flushes run, and {} are scheduled",
-                state.flush.running,
-                state.flush.scheduled
-            );
-            Some(Ok(()))
-        })?;
         let mut families = families.to_vec();
         families.sort_by_key(|f| f.id());
         families.dedup_by_key(|f| f.id());
+        self.take_slot_and_switch(&writer, &families)?;
         let run = || {
-            writer.switch_together(&families)?;
             let picks = self.schedule.pool().wait_until(|| match self.context.check_families(&families) {
                 Err(error) => Some(Err(error)),
                 Ok(()) => self.pick_together(&families).map(Ok),
@@ -196,16 +183,7 @@ impl Flushes {
         if outcome.is_err() {
             families.iter().for_each(|family| family.state().release_together());
         }
-        {
-            let mut state = self.schedule.queues();
-            base::invariant!(
-                state.flush.running > 0 && state.flush.scheduled > 0,
-                "a flush that was not counted has ended"
-            );
-            state.flush.scheduled -= 1;
-            state.flush.running -= 1;
-            self.schedule.start_due(&mut state);
-        }
+        self.release_slot();
         match &outcome {
             Ok(done) => {
                 done.committed.iter().for_each(|committed| self.purge.committed(committed));
@@ -213,14 +191,67 @@ impl Flushes {
             }
             Err(error) => self.failures.flush_failed(error.clone(), &families),
         }
-        let outcome = outcome.map(drop);
         if self.context.atomic_flush {
             families = self.context.families.all();
         }
         families.iter().for_each(|family| self.schedule.reconsider(family));
+        let outcome = outcome.map(drop);
         self.schedule.pool().notify();
         outcome?;
         self.context.check_families(&families)
+    }
+
+    /// Takes a slot for a flush, so that a close and a pause wait for this flush, and switches the memtables. Waits for the end
+    /// of `lock_wal` without a slot: the owner of the lock may pause the background work.
+    ///
+    /// # Errors
+    /// ShutdownInProgress; a failure to roll the WAL. Then no slot is taken.
+    fn take_slot_and_switch(&self, writer: &Writer, families: &[Arc<Family>]) -> base::Result<()> {
+        loop {
+            writer.controller().wait_for_unlock(&self.context.tools.env);
+            self.schedule.pool().wait_until(|| {
+                let mut state = self.schedule.queues();
+                if state.closing {
+                    return Some(Err(Error::shutdown_in_progress("the database is closing")));
+                }
+                if state.paused > 0 {
+                    return None;
+                }
+                state.flush.scheduled += 1;
+                state.flush.running += 1;
+                base::invariant!(
+                    state.flush.running <= state.flush.scheduled,
+                    "{} flushes run, and {} are scheduled",
+                    state.flush.running,
+                    state.flush.scheduled
+                );
+                Some(Ok(()))
+            })?;
+            match writer.switch_together(families) {
+                Ok(true) => return Ok(()),
+                Ok(false) => {}
+                Err(error) => {
+                    families.iter().for_each(|family| family.state().release_together());
+                    self.failures.flush_failed(error.clone(), families);
+                    self.release_slot();
+                    self.schedule.pool().notify();
+                    return Err(error);
+                }
+            }
+            self.release_slot();
+            self.schedule.pool().notify();
+        }
+    }
+
+    fn release_slot(&self) {
+        let mut state = self.schedule.queues();
+        base::invariant!(
+            state.flush.running > 0 && state.flush.scheduled > 0,
+            "a flush that was not counted has ended"
+        );
+        state.flush.scheduled -= 1;
+        state.flush.running -= 1;
+        self.schedule.start_due(&mut state);
     }
 
     /// Picks the immutable memtables of these column families. Returns `None` while a job has one of them.
@@ -273,12 +304,15 @@ impl Flushes {
         let Some(writer) = self.context.writer() else {
             return Err(Error::shutdown_in_progress("the database is closing"));
         };
-        // As RocksDB's `CompactRange`, which flushes only if memtables have keys of the range.
-        if reason == FlushReason::ManualCompaction && !families.iter().any(|family| family.holds_entries()) {
-            return Ok(());
-        }
         if wait {
-            self.context.controller.check_may_wait()?;
+            let may_wait = self.context.controller.check_may_wait();
+            // The thread that called `lock_wal` may compact if no memtable has entries: the flush would switch nothing.
+            let is_needless = reason == FlushReason::ManualCompaction
+                && !families.iter().any(|family| family.holds_entries());
+            if may_wait.is_err() && is_needless {
+                return Ok(());
+            }
+            may_wait?;
         }
         let failures: Vec<u64> = families.iter().map(|f| self.failures(f).0).collect();
         // A job that flushes in a callback of a listener must not wait for the end of this callback.

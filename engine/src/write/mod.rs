@@ -434,9 +434,8 @@ impl Writer {
         }
     }
 
-    /// Runs `f` as the leader, as [`Writer::alone`] does, but before all waiting writers and even while the current
-    /// leader waits for room. A resume uses it: the leader may wait for memory that only the resume can free.
-    /// Without this function, each of them would wait for the other forever.
+    /// Runs `f` as the leader, as [`Writer::alone`] does, but before all waiting writers and even while the current leader waits
+    /// for room. A resume uses it: the leader may wait for memory that only the resume can free, forever.
     fn alone_ahead<T>(&self, f: impl FnOnce(&mut LeaderState) -> T) -> Result<T> {
         let mut leader_state = self.queue.enter_ahead()?;
         let out = self.as_leader(&mut leader_state, f);
@@ -478,26 +477,27 @@ impl Writer {
         self.seal(leader_state, families, reason)
     }
 
-    /// Switches the memtables of these column families at one sequence number. The immutable memtables wait
-    /// for one flush that takes all of them. No flush is requested here. Waits for the end of `lock_wal`.
-    pub fn switch_together(&self, families: &[Arc<Family>]) -> Result<()> {
-        alone_unlocked(self, |leader_state| {
-            self.publisher.wait_for(leader_state.ticket);
+    /// Switches the memtables of these column families at one sequence number, for one flush that takes all of them. Requests
+    /// no flush. Returns false, and switches nothing, if `lock_wal` has locked writes.
+    pub fn switch_together(&self, families: &[Arc<Family>]) -> Result<bool> {
+        self.alone(|leader_state| {
+            if self.controller.is_locked() {
+                return Ok(false);
+            }
             if families.iter().any(|f| !f.pin().mem.is_empty()) {
                 self.roll_wal()?;
             }
             self.switch_quietly(leader_state, families);
             families.iter().for_each(|family| family.state().reserve_together());
-            Ok(())
+            Ok(true)
         })?
     }
 
-    /// Switches every memtable, starts a new WAL, and removes the failed WAL from the writer: the first
-    /// step of a resume. With `together`, the immutable memtables wait for one flush with one commit. Waits for `lock_wal`.
+    /// Switches every memtable, starts a new WAL, and removes the failed WAL from the writer: the first step of a resume. With
+    /// `together`, the immutable memtables wait for one flush with one commit. Waits for the end of `lock_wal`.
     pub fn switch_all_for_recovery(&self, together: bool) -> Result<()> {
         unlocked::alone_ahead_unlocked(self, |leader_state| {
             let all = self.with_data();
-            self.publisher.wait_for(leader_state.ticket);
             self.roll_wal()?;
             self.wals.clear_failure();
             self.switch_quietly(leader_state, &all);

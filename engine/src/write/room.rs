@@ -32,7 +32,7 @@ impl Writer {
     #[inline]
     pub(super) fn ensure_room(&self, leader_state: &mut LeaderState, bytes: u64, flags: Flags) -> Result<()> {
         self.errors.check()?;
-        if self.controller.is_locked() {
+        if self.controller.has_locks() {
             let flags = flags.no_slowdown;
             let held_us = self.controller.hold_while_locked(&self.env, &self.queue, leader_state, flags)?;
             self.count_stall(held_us);

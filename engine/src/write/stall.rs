@@ -150,9 +150,14 @@ impl Controller {
         true
     }
 
-    /// Returns true if writes are locked. A close ends all locks.
+    /// Returns true if a thread has a lock, also after [`Controller::close`].
+    pub fn has_locks(&self) -> bool {
+        self.is_stopped() && !self.inner.lock().locks.is_empty()
+    }
+
+    /// Returns true if writes are locked. A close, and the end of all background work, end the waits for locks.
     pub fn is_locked(&self) -> bool {
-        self.is_stopped() && !self.is_closing() && !self.inner.lock().locks.is_empty()
+        !self.is_closing() && self.has_locks()
     }
 
     /// Returns an error if this thread has locked writes: a wait for the end of the lock would not end.
@@ -177,7 +182,7 @@ impl Controller {
     /// leader state is lent: see [`Queue::hold_back`].
     ///
     /// # Errors
-    /// Incomplete with `no_slowdown`. ShutdownInProgress if the database closes during the wait.
+    /// Incomplete with `no_slowdown`. ShutdownInProgress after [`Controller::close`], also if that call comes during the wait.
     #[cold]
     pub fn hold_while_locked(
         &self,

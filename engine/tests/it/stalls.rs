@@ -392,3 +392,28 @@ fn a_stalled_writer_gets_the_error_of_a_full_disk_within_a_second() {
         db.close().unwrap();
     }
 }
+
+/// As in RocksDB: the job of a flush decides about the stall, then the callers of the flush return.
+#[test]
+fn a_flush_returns_after_the_decision_about_the_stall_that_it_causes() {
+    for round in 0..50 {
+        let env = Env { fs: Env::memory(round).fs, ..Env::posix() };
+        let family = FamilyOptions {
+            level0_file_num_compaction_trigger: 2,
+            level0_slowdown_writes_trigger: 2,
+            ..FamilyOptions::default()
+        };
+        let db = Db::open(OpenRequest::new("/db", options(&env), family)).unwrap();
+        // The stall lasts until the compaction of level 0 runs.
+        db.abort_all_compactions().unwrap();
+        let flush = FlushOptions { allow_write_stall: true, ..FlushOptions::default() };
+        let rate = || {
+            put(&db, "a", "1");
+            db.flush(&[db.default_family().unwrap()], &flush).unwrap();
+            let rate = "rocksdb.actual-delayed-write-rate";
+            db.int_property(&db.default_family().unwrap(), rate).unwrap()
+        };
+        assert_eq!(rate(), 0, "round {round}");
+        assert_ne!(rate(), 0, "round {round}");
+    }
+}
