@@ -92,6 +92,34 @@ impl FileIngestionHandle {
     pub fn commit(self) -> Result<()> {
         self.prepared.commit()
     }
+
+    /// Makes the files of several handles visible, in one commit. Handles may have a column family in common: then their files
+    /// are ingested as by one ingestion, in the order of the list. If two of these files have a key in common, the entry of the
+    /// later file is newer. RocksDB: `CommitFileIngestionHandles`.
+    ///
+    /// # Errors
+    /// The errors of [`Db::ingest_external_files_with`]. InvalidArgument if the list is empty, if the handles belong to different
+    /// databases, if `fill_cache` of the handles differs, or if handles of one column family have different options. NotSupported
+    /// if handles of one column family replace a range. After an error no file is visible, and the copies are removed.
+    ///
+    /// ```
+    /// # use ironstone::{Db, FileIngestionHandle, IngestExternalFileArg, IngestExternalFileOptions, Options, SstFileWriter};
+    /// # let options = Options::in_memory();
+    /// # for name in ["1.sst", "2.sst"] {
+    /// #     let mut file = SstFileWriter::create(name, &options.db, &options.family)?;
+    /// #     file.put(b"a", name.as_bytes())?;
+    /// #     file.finish()?;
+    /// # }
+    /// let db = Db::open("data", options)?;
+    /// let how = IngestExternalFileOptions::default();
+    /// let prepare = |name| db.prepare_file_ingestion(vec![IngestExternalFileArg::new(&db, [name], &how)]);
+    /// FileIngestionHandle::commit_together(vec![prepare("1.sst")?, prepare("2.sst")?])?;
+    /// assert_eq!(db.get(b"a")?.as_deref(), Some(&b"2.sst"[..]));
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
+    pub fn commit_together(handles: Vec<FileIngestionHandle>) -> Result<()> {
+        PreparedIngestion::commit_together(handles.into_iter().map(|handle| handle.prepared).collect())
+    }
 }
 
 impl Family {

@@ -19,7 +19,7 @@ use base::{Error, Kind, Subcode};
 const RARE_TEXTS: [&str; 3] = ["Recovery in progress", "Recovery already in progress", "Deadline exceeded"];
 
 /// Pairs: the start of a message of the engine, and the whole text that RocksDB uses instead.
-const TEXTS: [(&str, &str); 12] = [
+const TEXTS: [(&str, &str); 11] = [
     ("no save point is set", ""),
     ("range deletions in a database with pessimistic transactions", ""),
     ("the write batch reached max_bytes", ""),
@@ -30,7 +30,6 @@ const TEXTS: [(&str, &str); 12] = [
     ("Directory exists: a checkpoint", "Directory exists"),
     ("Directory exists: an export", "Specified export_dir exists"),
     ("Invalid column family specified in write batch", "Invalid column family specified in write batch"),
-    ("The list of files is empty", "external_files[0] is empty"),
     ("WriteBatch has wrong count", "WriteBatch has wrong count"),
 ];
 

@@ -4,7 +4,8 @@ use base::stats::{PerfCounter, PerfTimer};
 use base::{Error, Result};
 
 use super::Db;
-use crate::ingest::{IngestRequest, Prepared, prepare};
+use crate::ingest::{IngestRequest, Prepared, check_requests, prepare};
+use crate::sync::Arc;
 
 /// Files that are checked and inside the directory of the database, but not visible: the first phase of an ingestion is
 /// done. Dropping the value removes the files.
@@ -27,23 +28,11 @@ impl Db {
     /// Checks external files, and links or copies the files into the database. Nothing is visible yet.
     ///
     /// # Errors
-    /// InvalidArgument if there is no request, if two requests have one column family, or if the options contradict each
-    /// other. Corruption or NotSupported for files with a wrong format. IoError of the file system.
+    /// The errors of [`check_requests`]. Corruption or NotSupported for files with a wrong format. IoError of the file system.
     pub fn prepare_ingestion(&self, requests: Vec<IngestRequest>) -> Result<PreparedIngestion> {
         self.writing()?;
-        if requests.is_empty() {
-            return Err(Error::invalid_argument("ingestion arg list is empty"));
-        }
-        let mut ids: Vec<_> = requests.iter().map(|request| request.family.id()).collect();
-        ids.sort_unstable();
-        if ids.windows(2).any(|pair| pair[0] == pair[1]) {
-            return Err(Error::invalid_argument("ingestion args have duplicate column families"));
-        }
-        let behind = requests[0].options.ingest_behind;
-        if requests.iter().any(|request| request.options.ingest_behind != behind) {
-            return Err(Error::invalid_argument("ingestion args have different ingest_behind options"));
-        }
         let tools = &self.inner.tools;
+        check_requests(tools, &requests)?;
         let jobs = requests.into_iter().map(|request| prepare(tools, request)).collect::<Result<_>>()?;
         Ok(PreparedIngestion { db: self.clone(), jobs })
     }
@@ -57,5 +46,34 @@ impl PreparedIngestion {
     /// MANIFEST. After an error no file is visible.
     pub fn commit(self) -> Result<()> {
         self.db.writing()?.jobs.ingestions.ingest(self.jobs)
+    }
+
+    /// Makes the files of several prepared ingestions visible, in one commit. If two of them have a column family in common, their
+    /// files are ingested as by one ingestion, in the order of the list. RocksDB: `CommitFileIngestionHandles`.
+    ///
+    /// # Errors
+    /// InvalidArgument if the list is empty, if the ingestions belong to different databases, or if their `fill_cache` differs.
+    /// The errors of [`Prepared::append`] and [`PreparedIngestion::commit`]. After an error no file is visible, and the copies are
+    /// removed.
+    pub fn commit_together(ingestions: Vec<PreparedIngestion>) -> Result<()> {
+        let Some(first) = ingestions.first() else {
+            return Err(Error::invalid_argument("no file ingestion handles to commit"));
+        };
+        let db = first.db.clone();
+        if ingestions.iter().any(|ingestion| !Arc::ptr_eq(&ingestion.db.inner, &db.inner)) {
+            return Err(Error::invalid_argument("file ingestion handles of different databases"));
+        }
+        let mut jobs: Vec<Prepared> = Vec::new();
+        let mut later = ingestions.into_iter().flat_map(|ingestion| ingestion.jobs);
+        for job in &mut later {
+            if jobs.first().is_some_and(|first| first.options.fill_cache != job.options.fill_cache) {
+                return Err(Error::invalid_argument("fill cache arg must be consistent across all handles"));
+            }
+            match jobs.iter_mut().find(|own| own.family.id() == job.family.id()) {
+                Some(own) => own.append(job)?,
+                None => jobs.push(job),
+            }
+        }
+        db.writing()?.jobs.ingestions.ingest(jobs)
     }
 }

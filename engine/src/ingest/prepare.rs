@@ -64,6 +64,35 @@ impl Prepared {
     pub fn find_overlaps(&mut self) {
         self.overlapping = any_overlap(&self.family, &self.files);
     }
+
+    /// Appends the files of another prepared ingestion into the same column family, as if one ingestion had prepared both: the
+    /// entries of `later` are newer. RocksDB: `ExternalSstFileIngestionJob::MergeForSameColumnFamily`.
+    ///
+    /// # Errors
+    /// NotSupported if one of them replaces a range. InvalidArgument if the options differ, or if files overlap that the options
+    /// do not let overlap.
+    pub fn append(&mut self, mut later: Prepared) -> Result<()> {
+        base::invariant!(
+            self.family.id() == later.family.id(),
+            "files of {:?} are ingested into {:?}",
+            later.family,
+            self.family
+        );
+        if self.replace.is_some() || later.replace.is_some() {
+            return Err(Error::not_supported(
+                "cannot merge file ingestion handles for the same column family when atomic_replace_range is used",
+            ));
+        }
+        if self.options != later.options {
+            return Err(Error::invalid_argument(
+                "file ingestion handles for the same column family must be prepared with the same \
+                 IngestExternalFileOptions",
+            ));
+        }
+        self.files.append(&mut later.files);
+        self.find_overlaps();
+        check_overlap(&self.family, &self.options, self.overlapping)
+    }
 }
 
 impl Drop for Prepared {
@@ -75,14 +104,14 @@ impl Drop for Prepared {
     }
 }
 
-/// Checks the files of a request, and links or copies the files into the database.
+/// Checks the files of a request, and links or copies the files into the database. The caller has checked the options with
+/// [`check_requests`].
 ///
 /// # Errors
-/// InvalidArgument for options that contradict each other; errors of [`ExternalFile::read`]; errors of the file system.
-/// After an error, the database and the external files are as before.
+/// Errors of [`ExternalFile::read`]; errors of the file system. After an error, the database and the external files are as
+/// before.
 pub fn prepare(tools: &Arc<JobTools>, request: IngestRequest) -> Result<Prepared> {
     let began = tools.stats.begin();
-    check_request(tools, &request)?;
     let IngestRequest { family, files, options, checksums, temperature, replace } = request;
     let read = read_all(tools, &family, &files, &options)?;
     let ranges: Vec<_> = read.iter().map(|(file, _)| file).collect();
@@ -161,31 +190,62 @@ fn read_all(
     Ok(read)
 }
 
+/// Checks the options of all requests of an ingestion, in the order of RocksDB's `DBImpl::PrepareFileIngestion`.
+///
+/// # Errors
+/// InvalidArgument if there is no request, if two requests have one column family, if a request has no file, and for options that
+/// contradict each other. NotSupported for combinations of options that no ingestion supports.
+pub fn check_requests(tools: &JobTools, requests: &[IngestRequest]) -> Result<()> {
+    let Some(first) = requests.first() else {
+        return Err(Error::invalid_argument("ingestion arg list is empty"));
+    };
+    let mut ids: Vec<_> = requests.iter().map(|request| request.family.id()).collect();
+    ids.sort_unstable();
+    if ids.windows(2).any(|pair| pair[0] == pair[1]) {
+        return Err(Error::invalid_argument("ingestion args have duplicate column families"));
+    }
+    for (at, request) in requests.iter().enumerate() {
+        if request.files.is_empty() {
+            return Err(Error::invalid_argument(format!("external_files[{at}] is empty")));
+        }
+        if request.options.fill_cache != first.options.fill_cache {
+            return Err(Error::invalid_argument("fill_cache should be the same across ingestion options."));
+        }
+    }
+    requests.iter().try_for_each(|request| check_request(tools, request))
+}
+
 fn check_request(tools: &JobTools, request: &IngestRequest) -> Result<()> {
     let invalid = |words: &str| Err(Error::invalid_argument(words));
     let (options, family) = (&request.options, &request.family);
-    if request.files.is_empty() {
-        return invalid("The list of files is empty");
-    }
-    if options.move_files && options.link_files {
-        return invalid("`move_files` and `link_files` can not both be true.");
-    }
-    let db = tools.options.load();
     if options.ingest_behind {
-        if !db.allow_ingest_behind && !family.options().cf_allow_ingest_behind {
-            return invalid("can't ingest_behind file in DB with allow_ingest_behind=false");
+        if family.has_timestamps() {
+            return Err(Error::not_supported(
+                "Column family with user-defined timestamps enabled doesn't support ingest behind.",
+            ));
+        }
+        if !tools.options.load().allow_ingest_behind && !family.options().cf_allow_ingest_behind {
+            return Err(Error::invalid_argument(format!(
+                "Can't ingest_behind file in ColumnFamily {} with cf_allow_ingest_behind=false",
+                family.name()
+            )));
         }
         if request.replace.is_some() {
-            return invalid("Can't combine atomic_replace_range with ingest_behind=true.");
+            return invalid("Can't combine atomic_replace_range with ingest_behind.");
         }
     }
     if options.snapshot_consistency && request.replace.is_some() {
-        return Err(Error::not_supported("snapshot_consistency must be disabled with atomic_replace_range"));
+        return Err(Error::not_supported(
+            "atomic_replace_range not yet supported with snapshot_consistency.",
+        ));
     }
     if options.allow_db_generated_files && options.write_global_seqno {
         return Err(Error::not_supported(
-            "write_global_seqno is not compatible with allow_db_generated_files.",
+            "write_global_seqno is deprecated and does not work with allow_db_generated_files.",
         ));
+    }
+    if options.move_files && options.link_files {
+        return invalid("`move_files` and `link_files` can not both be true.");
     }
     let checksums = request.checksums.len();
     if checksums != 0 && checksums != request.files.len() {
@@ -216,6 +276,11 @@ fn check_ranges(
             return Err(Error::invalid_argument("Atomic replace range does not contain all files"));
         }
     }
+    check_overlap(family, options, overlapping)
+}
+
+/// Checks that the files may overlap, if they do.
+fn check_overlap(family: &Family, options: &IngestExternalFileOptions, overlapping: bool) -> Result<()> {
     if !overlapping {
         return Ok(());
     }

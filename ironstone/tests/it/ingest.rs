@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use ironstone::{
-    CompactRangeOptions, Db, Event, FamilyDescriptor, IngestExternalFileArg, IngestExternalFileOptions, Kind,
-    Listener, Options, ReplaceRange, SstFileWriter,
+    CompactRangeOptions, Db, Event, Family, FamilyDescriptor, FileIngestionHandle, IngestExternalFileArg,
+    IngestExternalFileOptions, Kind, Listener, Options, ReplaceRange, SstFileWriter,
 };
 
 fn options() -> Options {
@@ -497,4 +497,113 @@ fn a_file_takes_entities_by_columns_and_timestamps_of_the_right_length() {
     };
     assert_eq!(db.get_with(b"k", &at(9)).unwrap().as_deref(), Some(&b"1"[..]));
     assert!(db.get_with(b"k", &at(6)).unwrap().is_none());
+}
+
+#[test]
+fn handles_of_one_column_family_are_committed_as_one_ingestion() {
+    let w = World::new();
+    let cold = w.db.create_family(FamilyDescriptor::new("cold", options().family)).unwrap();
+    let prepare = |family: &Family, path: &PathBuf, how: &IngestExternalFileOptions| {
+        w.db.prepare_file_ingestion(vec![IngestExternalFileArg::new(family, [path], how)]).unwrap()
+    };
+    let (one, two) = (w.file("1.sst", &["a", "b"], "one"), w.file("2.sst", &["b", "c"], "two"));
+    let handles = vec![
+        prepare(&w.db, &one, &how()),
+        prepare(&cold, &w.file("3.sst", &["x"], "cold"), &how()),
+        prepare(&w.db, &two, &how()),
+    ];
+    assert_eq!(w.get("a"), None);
+    FileIngestionHandle::commit_together(handles).unwrap();
+    assert_eq!(["a", "b", "c"].map(|key| w.get(key).unwrap()), ["one", "two", "two"]);
+    assert!(cold.get(b"x").unwrap().is_some());
+    // The order of the list decides, not the order of the first phases.
+    let (first, second) = (prepare(&w.db, &one, &how()), prepare(&w.db, &two, &how()));
+    FileIngestionHandle::commit_together(vec![second, first]).unwrap();
+    assert_eq!(w.get("b").unwrap(), "one");
+    w.db.close().unwrap();
+    let families = vec![
+        FamilyDescriptor::new("default", options().family),
+        FamilyDescriptor::new("cold", options().family),
+    ];
+    let again = Db::open_with_families(w.dir().join("data"), options(), families).unwrap();
+    assert_eq!(again.get(b"b").unwrap().as_deref(), Some(&b"one"[..]));
+}
+
+#[test]
+fn handles_that_do_not_fit_together_are_rolled_back() {
+    let (w, other) = (World::new(), World::new());
+    let path = w.file("1.sst", &["a", "b"], "one");
+    let prepare = |how: &IngestExternalFileOptions, replace| {
+        let mut arg = IngestExternalFileArg::new(&w.db, [&path], how);
+        arg.atomic_replace_range = replace;
+        w.db.prepare_file_ingestion(vec![arg]).unwrap()
+    };
+    let foreign =
+        other.db.prepare_file_ingestion(vec![IngestExternalFileArg::new(&other.db, [&path], &how())]);
+    let linked = IngestExternalFileOptions { link_files: true, ..how() };
+    let uncached = IngestExternalFileOptions { fill_cache: false, ..how() };
+    let alone = IngestExternalFileOptions { allow_global_seqno: false, allow_blocking_flush: false, ..how() };
+    let now = IngestExternalFileOptions { snapshot_consistency: false, ..how() };
+    let cases: [(Vec<FileIngestionHandle>, Kind, &str); 6] = [
+        (Vec::new(), Kind::InvalidArgument, "no file ingestion handles to commit"),
+        (vec![prepare(&how(), None), foreign.unwrap()], Kind::InvalidArgument, "different databases"),
+        (vec![prepare(&how(), None), prepare(&linked, None)], Kind::InvalidArgument, "the same Ingest"),
+        (vec![prepare(&how(), None), prepare(&uncached, None)], Kind::InvalidArgument, "fill cache arg"),
+        (
+            vec![prepare(&alone, None), prepare(&alone, None)],
+            Kind::InvalidArgument,
+            "Global seqno is required",
+        ),
+        (
+            vec![prepare(&now, None), prepare(&now, Some(ReplaceRange::All))],
+            Kind::NotSupported,
+            "atomic_replace_range is used",
+        ),
+    ];
+    for (handles, kind, words) in cases {
+        let error = FileIngestionHandle::commit_together(handles).unwrap_err();
+        assert_eq!((error.kind(), error.to_string().contains(words)), (kind, true), "{error}");
+    }
+    assert_eq!((w.names(".sst"), other.names(".sst"), w.get("a")), (0, 0, None));
+}
+
+#[test]
+fn options_are_checked_before_files_are_read() {
+    let w = World::with("allow_ingest_behind=true");
+    let mut stamped = options();
+    stamped.update("comparator=leveldb.BytewiseComparator.u64ts;merge_operator=nullptr").unwrap();
+    let stamped = w.db.create_family(FamilyDescriptor::new("stamped", stamped.family)).unwrap();
+    let arg = |family: &Family, how: &IngestExternalFileOptions| {
+        IngestExternalFileArg::new(family, ["no such file"], how)
+    };
+    let behind = IngestExternalFileOptions { ingest_behind: true, ..how() };
+    let uncached = IngestExternalFileOptions { fill_cache: false, ..how() };
+    let none = IngestExternalFileArg::new(&stamped, Vec::<PathBuf>::new(), &how());
+    for (args, kind, words) in [
+        (vec![arg(&w.db, &how()), none], Kind::InvalidArgument, "external_files[1] is empty"),
+        (vec![arg(&stamped, &behind)], Kind::NotSupported, "doesn't support ingest behind"),
+        (vec![arg(&w.db, &how()), arg(&stamped, &uncached)], Kind::InvalidArgument, "fill_cache should be"),
+    ] {
+        let error = w.db.ingest_external_files_with(args).unwrap_err();
+        assert_eq!((error.kind(), error.to_string().contains(words)), (kind, true), "{error}");
+    }
+}
+
+/// RocksDB accepts such a list too.
+#[test]
+fn one_ingestion_is_behind_in_one_column_family_and_not_in_another() {
+    let w = World::with("allow_ingest_behind=true;num_levels=3;compaction_style=kCompactionStyleUniversal");
+    let mut family = options().family;
+    family.num_levels = 3;
+    let cold = w.db.create_family(FamilyDescriptor::new("cold", family)).unwrap();
+    w.db.put(b"a", b"newer").unwrap();
+    w.db.flush().unwrap();
+    let behind = IngestExternalFileOptions { ingest_behind: true, ..how() };
+    w.db.ingest_external_files_with(vec![
+        IngestExternalFileArg::new(&w.db, [w.file("1.sst", &["a"], "behind")], &behind),
+        IngestExternalFileArg::new(&cold, [w.file("2.sst", &["a"], "new")], &how()),
+    ])
+    .unwrap();
+    assert_eq!(w.get("a").as_deref(), Some("newer"));
+    assert_eq!(cold.get(b"a").unwrap().as_deref(), Some(&b"new"[..]));
 }
