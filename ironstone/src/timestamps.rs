@@ -21,7 +21,7 @@
 //! # Ok::<(), ironstone::Error>(())
 //! ```
 
-use base::{Pinned, Result, ValueType};
+use base::{Pinned, Result};
 use engine::options::WriteOptions;
 
 use crate::{Family, ReadOptions, WriteBatch};
@@ -29,9 +29,9 @@ use crate::{Family, ReadOptions, WriteBatch};
 /// A value together with the timestamp of its entry. Returned by [`Family::get_with_ts`].
 #[derive(Clone, Debug)]
 pub struct Timestamped {
-    /// The value. `None` if the newest entry is a tombstone.
+    /// The value. `None` if the newest entry is a tombstone, or if a range tombstone deletes the key.
     pub value: Option<Pinned>,
-    /// The timestamp of the newest entry that the read sees.
+    /// The timestamp of the newest entry that the read sees, or of the range tombstone that deletes the key.
     pub timestamp: Vec<u8>,
 }
 
@@ -176,8 +176,9 @@ impl Family {
         })
     }
 
-    /// Returns the value of a key together with the timestamp of its newest entry. `None` if the read sees no entry of
-    /// the key, or if a range tombstone deletes the key. `options.timestamp` bounds the read. Cost: a get and a seek.
+    /// Returns the value of a key together with the timestamp of its newest entry. If a range tombstone deletes the key, the
+    /// timestamp is that of the range tombstone. `None` if the read sees neither an entry nor a range tombstone of the key.
+    /// `options.timestamp` bounds the read. Cost: two gets.
     ///
     /// # Errors
     /// The errors of [`Family::get_with`]. InvalidArgument if the column family has no timestamps.
@@ -194,29 +195,8 @@ impl Family {
     /// # Ok::<(), ironstone::Error>(())
     /// ```
     pub fn get_with_ts(&self, key: &[u8], options: &ReadOptions) -> Result<Option<Timestamped>> {
-        // Use one snapshot for both reads, if the column family supports snapshots.
-        let own = || self.inner.check_snapshot().is_ok().then(|| self.db.snapshot());
-        let snapshot = options.snapshot.clone().or_else(own);
-        let options = ReadOptions { snapshot, ..options.clone() };
-        let oldest = vec![0; self.timestamp_size()];
-        let mut iter = self.iter_with(ReadOptions {
-            iter_start_ts: Some(oldest),
-            iterate_lower_bound: None,
-            iterate_upper_bound: None,
-            total_order_seek: true,
-            ..options.clone()
-        })?;
-        iter.seek(key);
-        iter.status()?;
-        if !iter.valid() || iter.key() != key {
-            return Ok(None);
-        }
-        let timestamp = iter.timestamp().to_vec();
-        let value = match iter.value_type() {
-            Some(ValueType::Deletion | ValueType::DeletionWithTimestamp | ValueType::SingleDeletion) => None,
-            _ => self.get_with(key, &options)?,
-        };
-        Ok(Some(Timestamped { value, timestamp }))
+        let found = self.db.reads().get_stamped(&self.inner, key, options)?;
+        Ok(found.map(|found| Timestamped { value: found.value, timestamp: found.timestamp }))
     }
 
     /// Returns the newest timestamp that the column family has seen, or `None` if the column family has no entry. Only for

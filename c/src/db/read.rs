@@ -27,8 +27,7 @@ pub(crate) fn copied(value: Option<Pinned>, len: &Out<usize>) -> Option<Buffer> 
     value.map(|value| Buffer::bytes(&value))
 }
 
-/// Returns the value of a key and the timestamp of the value. Ignores the bounds and the prefix mode of the options, because
-/// they concern iterators only.
+/// Returns the value of a key and the timestamp of the value.
 pub(super) fn get_with_ts(
     db: &rocksdb_t,
     family: &Arc<Family>,
@@ -37,19 +36,8 @@ pub(super) fn get_with_ts(
 ) -> Result<Option<(Pinned, Vec<u8>)>> {
     let open = db.get()?;
     open.refuse_ttl("a read with a timestamp")?;
-    let options = ReadOptions {
-        iterate_lower_bound: None,
-        iterate_upper_bound: None,
-        prefix_same_as_start: false,
-        total_order_seek: true,
-        ..options.clone()
-    };
-    let mut iter = open.db.iter(family, options)?;
-    iter.seek(key);
-    if iter.valid() && iter.key() == key {
-        return Ok(Some((iter.pinned_value(), iter.timestamp().to_vec())));
-    }
-    iter.status().map(|()| None)
+    let found = open.db.reads().get_stamped(family, key, options)?;
+    Ok(found.and_then(|found| Some((found.value?, found.timestamp))))
 }
 
 /// Copies a value and its timestamp for the caller.

@@ -107,7 +107,13 @@ impl Reads {
     }
 
     #[inline(never)]
-    fn count_get(&self, statistics: &Statistics, place: Place, found: &Result<Option<Found>>, began: Began) {
+    pub(super) fn count_get(
+        &self,
+        statistics: &Statistics,
+        place: Place,
+        found: &Result<Option<Found>>,
+        began: Began,
+    ) {
         statistics.tick(Ticker::NumberKeysRead);
         let found = found.as_ref().ok().and_then(Option::as_ref);
         place.count(statistics, found.is_some());

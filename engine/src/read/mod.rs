@@ -10,9 +10,11 @@ mod estimate;
 mod get;
 mod multi_get;
 mod newest;
+mod stamped;
 
 pub(crate) use answer::Answer;
 pub use newest::{NewestWrite, Reach};
+pub use stamped::Stamped;
 
 use base::stats::{Statistics, Ticker};
 use base::{Error, Pinned, Result, Subcode};

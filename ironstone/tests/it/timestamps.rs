@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use ironstone::{Db, Kind, Options, ReadOptions, ValueType, WriteBatch, WriteOptions};
+use ironstone::{Db, Kind, Options, ReadOptions, ReadTier, ValueType, WriteBatch, WriteOptions};
 use testkit::chance::Chance;
 
 fn stamped(text: &str) -> Db {
@@ -243,4 +243,46 @@ fn a_value_in_a_blob_file_is_found_after_its_history_is_dropped() {
     assert_eq!(iter.value(), b"in a blob file");
     iter.prev();
     assert!(!iter.valid(), "the entry of timestamp 5 is dropped");
+}
+
+/// RocksDB: `Get` with a timestamp of a key that a range tombstone deletes.
+#[test]
+fn the_timestamp_of_a_key_in_a_deleted_range_is_that_of_the_range_tombstone() {
+    let db = stamped("");
+    for round in 0..3 {
+        db.put_with_ts(b"k", &5u64.to_le_bytes(), b"v", &WriteOptions::default()).unwrap();
+        db.delete_range_with_ts(b"a", b"m", &7u64.to_le_bytes(), &WriteOptions::default()).unwrap();
+        for key in [&b"k"[..], b"b"] {
+            let found = db.get_with_ts(key, &read_at(9)).unwrap().expect("a range tombstone");
+            assert_eq!((found.value, time(&found.timestamp)), (None, 7), "round {round}");
+        }
+        let found = db.get_with_ts(b"k", &read_at(6)).unwrap().unwrap();
+        assert_eq!((found.value.as_deref(), time(&found.timestamp)), (Some(&b"v"[..]), 5), "round {round}");
+        let all = ReadOptions { ignore_range_deletions: true, ..read_at(9) };
+        assert_eq!(time(&db.get_with_ts(b"k", &all).unwrap().unwrap().timestamp), 5);
+        assert!(db.get_with_ts(b"b", &read_at(6)).unwrap().is_none());
+        assert!(db.get_with_ts(b"z", &read_at(9)).unwrap().is_none());
+        match round {
+            0 => db.flush().unwrap(),
+            _ => db.compact_range(None, None, &Default::default()).unwrap(),
+        }
+    }
+}
+
+#[test]
+fn a_get_with_timestamp_reads_the_tier_that_the_options_name() {
+    let db = stamped("");
+    db.put_with_ts(b"file", &5u64.to_le_bytes(), b"v", &WriteOptions::default()).unwrap();
+    db.flush().unwrap();
+    let unlogged = WriteOptions { disableWAL: true, ..WriteOptions::default() };
+    db.put_with_ts(b"memory", &6u64.to_le_bytes(), b"v", &unlogged).unwrap();
+    let tier = |read_tier| ReadOptions { read_tier, ..read_at(9) };
+    let has = |key: &[u8], of| db.get_with_ts(key, &tier(of)).map(|found| found.is_some());
+    assert!(has(b"file", ReadTier::All).unwrap() && has(b"memory", ReadTier::All).unwrap());
+    assert!(!has(b"file", ReadTier::Memtable).unwrap() && has(b"memory", ReadTier::Memtable).unwrap());
+    assert!(has(b"file", ReadTier::Persisted).unwrap() && !has(b"memory", ReadTier::Persisted).unwrap());
+    assert!(has(b"file", ReadTier::BlockCache).unwrap(), "the block was read before");
+    let plain = Db::open("plain", Options::in_memory()).unwrap();
+    let error = plain.get_with_ts(b"k", &ReadOptions::default()).unwrap_err();
+    assert_eq!(error.kind(), Kind::InvalidArgument);
 }
