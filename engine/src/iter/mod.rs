@@ -527,8 +527,8 @@ fn check(context: &IteratorContext, options: &ReadOptions) -> Result<()> {
             "tailing iterators with the write policies WritePrepared and WriteUnprepared",
         ));
     }
-    if matches!(options.read_tier, ReadTier::Memtable | ReadTier::Persisted) {
-        return Err(Error::not_supported("ReadTier::kPersistedData and kMemtableTier are not for iterators"));
+    if options.read_tier == ReadTier::Persisted {
+        return Err(Error::not_supported("ReadTier::kPersistedData is not yet supported in iterators."));
     }
     Ok(())
 }

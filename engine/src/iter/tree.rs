@@ -100,7 +100,7 @@ impl InternalIterator for Tree {
     }
 }
 
-/// Merges all sources of a super version, for a reader at `seq`.
+/// Merges all sources of a super version, for a reader at `seq`. With `ReadTier::Memtable`, merges the memtables only.
 ///
 /// # Errors
 /// An error of opening an SST file of level 0.
@@ -113,6 +113,9 @@ pub fn gather(
     let mut gathering = Gathering::new(context, options, super_version, seq);
     for mem in std::iter::once(&super_version.mem).chain(super_version.imm.iter()) {
         gathering.memtable(mem);
+    }
+    if options.read_tier == ReadTier::Memtable {
+        return Ok(gathering.into_tree());
     }
     gathering.level_zero()?;
     for level in 1..super_version.version.num_levels() {

@@ -344,12 +344,12 @@ impl<I: InternalIterator> Walk<I> {
                 seek_key(&mut self.seek_key, upper, self.timestamp_size, u64::MAX, MAX_TS);
                 self.prefix = prefix_of(&self.view, upper);
                 timed(PerfCounter::SeekInternalSeekTime, || self.source.seek_for_prev(&self.seek_key));
-                self.backward();
+                self.backward(self.skips);
             }
             None => {
                 self.prefix = None;
                 timed(PerfCounter::SeekInternalSeekTime, || self.source.seek_to_last());
-                self.backward();
+                self.backward(self.skips);
                 self.prefix = self.valid.then(|| prefix_of(&self.view, self.key())).flatten();
             }
         }
@@ -415,7 +415,7 @@ impl<I: InternalIterator> Walk<I> {
             seek_key(&mut self.seek_key, target, self.timestamp_size, 0, MIN_TS);
         }
         timed(PerfCounter::SeekInternalSeekTime, || seek(&mut self.source, &self.seek_key));
-        self.backward();
+        self.backward(self.skips);
     }
 
     /// Moves to the next key. Does nothing if the walk is not valid.
@@ -463,10 +463,12 @@ impl<I: InternalIterator> Walk<I> {
             return;
         }
         let before = place_to_check(self);
+        // As in RocksDB, the shown entry counts for `max_skippable_internal_keys` if the direction changes.
+        let start = self.skips;
         if self.direction == Direction::Forward {
             self.turn_backward();
         }
-        self.backward();
+        self.backward(start);
         check_moved(self, before, Ordering::Less);
     }
 

@@ -339,6 +339,52 @@ fn a_step_backward_counts_each_entry_of_a_key() {
     assert_eq!(stopped(&iter), b"b");
 }
 
+/// RocksDB: `DBIter::ReverseToBackward` skips the entries of the shown key.
+#[test]
+fn a_change_of_the_direction_counts_the_shown_entry() {
+    let db = open(&Env::memory(44), FamilyOptions::default());
+    put(&db, "a", "1");
+    delete(&db, "b");
+    put(&db, "c", "1");
+    for (limit, found) in [(1, false), (2, true)] {
+        let mut iter = limited(&db, limit);
+        iter.seek(b"c");
+        iter.prev();
+        assert_eq!(iter.valid(), found, "limit {limit}");
+        assert_eq!(iter.status().is_ok(), found, "limit {limit}");
+    }
+}
+
+#[test]
+fn an_iterator_of_the_memtable_tier_shows_the_entries_of_memtables() {
+    let db = open(&Env::memory(45), FamilyOptions::default());
+    let family = db.default_family().unwrap();
+    put(&db, "a", "1");
+    put(&db, "b", "1");
+    db.flush(&[family.clone()], &FlushOptions::default()).unwrap();
+    put(&db, "b", "2");
+    delete(&db, "a");
+    put(&db, "c", "2");
+    let options = |read_tier| ReadOptions { read_tier, ..ReadOptions::default() };
+    let mut iter = db.iter(&family, options(ReadTier::Memtable)).unwrap();
+    let mut seen = Vec::new();
+    iter.seek_to_first();
+    while iter.valid() {
+        seen.push((iter.key().to_vec(), iter.value().to_vec()));
+        iter.next();
+    }
+    iter.status().unwrap();
+    assert_eq!(seen, [(b"b".to_vec(), b"2".to_vec()), (b"c".to_vec(), b"2".to_vec())]);
+    iter.seek_to_last();
+    assert_eq!(iter.key(), b"c");
+    db.flush(&[family.clone()], &FlushOptions::default()).unwrap();
+    let mut iter = db.iter(&family, options(ReadTier::Memtable)).unwrap();
+    iter.seek_to_first();
+    assert!(!iter.valid());
+    let refused = db.iter(&family, options(ReadTier::Persisted)).err().unwrap();
+    assert_eq!(refused.kind(), Kind::NotSupported);
+}
+
 #[test]
 fn the_key_of_an_entry_above_the_snapshot_is_where_an_iteration_stops() {
     let db = open(&Env::memory(43), FamilyOptions::default());

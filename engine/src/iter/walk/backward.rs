@@ -41,20 +41,20 @@ enum Passed {
 }
 
 impl<I: InternalIterator> Walk<I> {
-    /// Finds the previous key to show, from the position of the source. Then the source stands before this key.
-    pub(super) fn backward(&mut self) {
-        self.find_backward();
+    /// Finds the previous key to show, from the position of the source. Then the source stands before this key. `start` is the
+    /// number of skipped entries before this step.
+    pub(super) fn backward(&mut self, start: u64) {
+        self.find_backward(start);
         self.empty.step.take();
         if self.empty.looked {
             self.looked(Toward::Smaller);
         }
     }
 
-    fn find_backward(&mut self) {
+    fn find_backward(&mut self, start: u64) {
         self.place = Place::Saved;
         self.valid = false;
         self.entity = false;
-        let start = self.skips;
         loop {
             if !self.source.valid() {
                 return self.end();
