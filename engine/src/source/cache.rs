@@ -69,6 +69,14 @@ pub struct TableCache {
     opens: AtomicU64,
 }
 
+/// How a table is opened.
+#[derive(Clone, Copy)]
+struct HowToOpen {
+    /// Measures the reads. `None`: the histogram of user reads.
+    histogram: Option<HistogramKind>,
+    uses_block_cache: bool,
+}
+
 impl TableCache {
     /// Makes a cache without open tables. A table is opened at its first use.
     pub fn new(env: Env, settings: TableCacheSettings) -> Arc<Self> {
@@ -257,7 +265,8 @@ impl TableCache {
         let _time = PerfTimer::start(PerfCounter::FindTableNanos);
         let _step = Step::begin(Cause::TableOpen);
         let handle = self.open_file(parts, file);
-        let opened = self.open_from(handle, parts, level, file, histogram);
+        let how = HowToOpen { histogram, uses_block_cache: true };
+        let opened = self.open_from(handle, parts, level, file, how);
         stats.add(if opened.is_ok() { Ticker::NoFileOpens } else { Ticker::NoFileErrors }, 1);
         let reader = opened?;
         stats.end(began, HistogramKind::TableOpenIoMicros);
@@ -265,7 +274,8 @@ impl TableCache {
     }
 
     /// Opens a table again, without adding it to the cache: damage after the first open is found. Also returns the file,
-    /// which counts the bytes of its reads.
+    /// which counts the bytes of its reads. The reader does not use the block cache: its index and filter blocks would push out
+    /// blocks that reads need.
     ///
     /// # Errors
     /// The errors of [`TableCache::get`].
@@ -277,7 +287,8 @@ impl TableCache {
         histogram: HistogramKind,
     ) -> Result<(AnyReader, Arc<CountedRead>)> {
         let counted = CountedRead::new(self.open_file(parts, file).map_err(|e| e.doing("opening a table"))?);
-        let reader = self.open_from(Ok(counted.clone()), parts, level, file, Some(histogram))?;
+        let how = HowToOpen { histogram: Some(histogram), uses_block_cache: false };
+        let reader = self.open_from(Ok(counted.clone()), parts, level, file, how)?;
         Ok((reader, counted))
     }
 
@@ -287,7 +298,7 @@ impl TableCache {
         parts: &Parts,
         level: usize,
         file: &TableFile,
-        histogram: Option<HistogramKind>,
+        how: HowToOpen,
     ) -> Result<AnyReader> {
         let path = parts.table_path(file.number, file.path_id);
         let opened = handle.and_then(|handle| {
@@ -306,7 +317,7 @@ impl TableCache {
                 prefix_extractor: parts.prefix_extractor.clone(),
                 table: parts.table.clone(),
                 other: parts.other.clone(),
-                cache: parts.block_cache.clone(),
+                cache: parts.block_cache.clone().filter(|_| how.uses_block_cache),
                 file_number: file.number,
                 level: Level(level.min(u8::MAX as usize) as u8),
                 last_level: level + 1 == parts.pick.num_levels,
@@ -320,7 +331,7 @@ impl TableCache {
                 skip_filters: parts.optimize_filters_for_hits && level + 1 == parts.pick.num_levels,
                 statistics: self.settings.stats.statistics().cloned(),
                 tracer: Some(self.settings.stats.blocks.clone()),
-                histogram,
+                histogram: how.histogram,
             };
             AnyReader::open(handle, size, &options)
         });

@@ -111,3 +111,25 @@ fn an_iterator_shows_the_entries_of_its_creation_if_it_is_positioned_later() {
     iter.refresh().unwrap();
     assert_eq!(shown(&mut iter), [(b"a".to_vec(), b"2".to_vec())]);
 }
+
+/// RocksDB opens the file without a prefetch of index and filter into the block cache.
+#[test]
+fn a_check_of_all_blocks_adds_nothing_to_the_block_cache() {
+    let env = env::Env::memory(33);
+    let mut family = FamilyOptions::default();
+    family
+        .set("table_factory", "{cache_index_and_filter_blocks=true;filter_policy=bloomfilter:10:false}")
+        .unwrap();
+    let db = open(&env, family);
+    let family = db.default_family().unwrap();
+    (0..1000).for_each(|i| put(&db, &format!("key {i}"), "value"));
+    db.flush(&[family.clone()], &FlushOptions::default()).unwrap();
+    let cache = family.parts().block_cache.clone().unwrap();
+    db.get(&family, b"key 1", &ReadOptions::default()).unwrap();
+    cache.erase_unreferenced();
+    let before = cache.usage();
+    db.verify_checksum().unwrap();
+    assert_eq!(cache.usage(), before);
+    db.get(&family, b"key 1", &ReadOptions::default()).unwrap();
+    assert!(cache.usage() > before);
+}
