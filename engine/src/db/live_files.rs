@@ -11,13 +11,15 @@
 use std::path::{Path, PathBuf};
 
 use base::{Error, FileNumber, Result, SequenceNumber};
-use format::names;
+use format::names::{self, FileName};
 use lsm::table_file::TableFile;
 use lsm::version::BlobFile;
 
 use super::Db;
 use crate::event::FlushReason;
 use crate::family::Parts;
+use crate::opening::ReadUpTo;
+use crate::output::JobTools;
 use crate::sync::Arc;
 
 /// How often the OPTIONS file is read again after `set_options` replaced the file during the read.
@@ -103,10 +105,18 @@ impl Db {
     /// Disable file deletions before the call, and enable file deletions after the files are copied: otherwise files of
     /// the list may be deleted at any time. RocksDB's `GetLiveFilesStorageInfo`.
     ///
+    /// A database that is open for reading only is not flushed. Its list ends where the open has read, and the files may be
+    /// deleted by a writer at any time.
+    ///
     /// # Errors
-    /// NotSupported for a database that is open for reading only; errors of the flush, for example Aborted if this thread
+    /// NotSupported for a secondary instance and for a follower; errors of the flush, for example Aborted if this thread
     /// has called `lock_wal` and entries are in no WAL; a failure of the WAL or the MANIFEST.
     pub fn live_files_storage_info(&self, options: &LiveFilesStorageInfoOptions) -> Result<LiveFiles> {
+        if let (None, Some(read), None) =
+            (&self.inner.writing, &self.inner.read_up_to, &self.inner.tails.manifest)
+        {
+            return live_files_of_reader(self, read, options);
+        }
         self.writing()?.upkeep.write_late_options()?;
         let inner = &self.inner;
         let sequence = inner.tools.sequence.visible();
@@ -124,25 +134,21 @@ impl Db {
         }
         let mut files = Vec::new();
         let manifest = inner.committer.at_rest(|number, size| {
-            inner.families.all().iter().for_each(|family| {
-                let (version, parts) = (family.state().version.clone(), family.parts());
-                let listed = version.files().map(|(_, file)| table_info(file, &parts, options));
-                files.extend(listed);
-                files.extend(version.blobs().values().map(|blob| blob_info(blob, &parts, options)));
-            });
+            files.extend(version_infos(self, options));
             let min_wal = inner.committer.min_wal_to_keep();
             let wals = inner.wals.flushed_extents()?;
-            files.extend(wals.into_iter().filter(|(n, _)| n.0 >= min_wal).map(|(n, s)| self.wal_info(n, s)));
+            base::invariant!(
+                wals.iter().all(|(number, _)| *number <= inner.wals.active_number()),
+                "a WAL is newer than the active WAL"
+            );
+            let needed = wals.into_iter().filter(|(number, _)| number.0 >= min_wal);
+            files.extend(needed.map(|(number, size)| wal_info(&inner.tools.paths.wal, number, size)));
             Ok::<_, Error>(self.manifest_infos(number, size))
         })??;
         files.extend(manifest);
         files.extend(self.options_info()?);
         if options.include_checksum_info {
-            let unknown = || lsm::file_meta::UNKNOWN_CHECKSUM.to_string();
-            files
-                .iter_mut()
-                .filter(|f| f.file_checksum_func_name.is_empty())
-                .for_each(|f| f.file_checksum_func_name = unknown());
+            name_unknown_checksums(&mut files);
         }
         Ok(LiveFiles { files, sequence })
     }
@@ -165,17 +171,6 @@ impl Db {
         jobs.flushes.flush_and_wait(&families, FlushReason::GetLiveFiles, true)
     }
 
-    fn wal_info(&self, number: FileNumber, size: u64) -> LiveFileStorageInfo {
-        let dir = &self.inner.tools.paths.wal;
-        base::invariant!(
-            number.0 > 0 && number <= self.inner.wals.active_number(),
-            "WAL {} is newer than the active WAL",
-            number
-        );
-        let info = plain(names::wal(number), dir, number, LiveFileKind::Wal, size);
-        LiveFileStorageInfo { trim_to_size: true, ..info }
-    }
-
     fn manifest_infos(&self, number: FileNumber, size: u64) -> [LiveFileStorageInfo; 2] {
         base::invariant!(number.0 > 0, "the MANIFEST has no number");
         let dir = &self.inner.tools.paths.db;
@@ -196,20 +191,76 @@ impl Db {
             let Some(number) = tools.options_file.lock().as_ref().map(|file| FileNumber(file.number)) else {
                 return Ok(None);
             };
-            let name = names::options(number);
-            match tools.env.fs.read_all(&tools.paths.db.join(&name), OPTIONS_BYTES_MAX) {
-                Ok(content) => {
-                    let size = content.len() as u64;
-                    let info = plain(name, &tools.paths.db, number, LiveFileKind::Options, size);
-                    return Ok(Some(LiveFileStorageInfo { replacement_contents: Some(content), ..info }));
-                }
-                // A newer OPTIONS file replaced this file.
-                Err(error) if error.is_not_found() => {}
-                Err(error) => return Err(error.doing("reading the OPTIONS file")),
+            if let Some(info) = options_info_of(tools, number)? {
+                return Ok(Some(info));
             }
         }
         Err(Error::try_again("the OPTIONS file was replaced during each attempt to read the file"))
     }
+}
+
+/// Lists the files of a database that is open for reading only: what the open has read.
+fn live_files_of_reader(
+    db: &Db,
+    read: &ReadUpTo,
+    options: &LiveFilesStorageInfoOptions,
+) -> Result<LiveFiles> {
+    let tools = &db.inner.tools;
+    let mut files = version_infos(db, options);
+    let wals = read.wals().iter();
+    files.extend(wals.map(|(number, size)| wal_info(&tools.paths.wal, FileNumber(*number), *size)));
+    let (number, size) = read.manifest();
+    files.extend(db.manifest_infos(number, size));
+    let names = tools.env.fs.list(&tools.paths.db)?;
+    let numbers = names.iter().filter_map(|name| match FileName::parse(name) {
+        Some(FileName::Options(number)) => Some(number),
+        _ => None,
+    });
+    if let Some(newest) = numbers.max() {
+        files.extend(options_info_of(&db.inner.tools, newest)?);
+    }
+    if options.include_checksum_info {
+        name_unknown_checksums(&mut files);
+    }
+    Ok(LiveFiles { files, sequence: tools.sequence.visible() })
+}
+
+/// Returns the SST files and the blob files of all column families.
+fn version_infos(db: &Db, options: &LiveFilesStorageInfoOptions) -> Vec<LiveFileStorageInfo> {
+    let mut files = Vec::new();
+    for family in db.inner.families.all() {
+        let (version, parts) = (family.state().version.clone(), family.parts());
+        files.extend(version.files().map(|(_, file)| table_info(file, &parts, options)));
+        files.extend(version.blobs().values().map(|blob| blob_info(blob, &parts, options)));
+    }
+    files
+}
+
+/// Reads one OPTIONS file. `None`: a newer OPTIONS file replaced the file.
+fn options_info_of(tools: &JobTools, number: FileNumber) -> Result<Option<LiveFileStorageInfo>> {
+    let name = names::options(number);
+    match tools.env.fs.read_all(&tools.paths.db.join(&name), OPTIONS_BYTES_MAX) {
+        Ok(content) => {
+            let size = content.len() as u64;
+            let info = plain(name, &tools.paths.db, number, LiveFileKind::Options, size);
+            Ok(Some(LiveFileStorageInfo { replacement_contents: Some(content), ..info }))
+        }
+        Err(error) if error.is_not_found() => Ok(None),
+        Err(error) => Err(error.doing("reading the OPTIONS file")),
+    }
+}
+
+/// Gives each file without a checksum the name that RocksDB uses for an unknown checksum.
+fn name_unknown_checksums(files: &mut [LiveFileStorageInfo]) {
+    for file in files.iter_mut().filter(|file| file.file_checksum_func_name.is_empty()) {
+        file.file_checksum_func_name = lsm::file_meta::UNKNOWN_CHECKSUM.to_string();
+    }
+}
+
+fn wal_info(dir: &Path, number: FileNumber, size: u64) -> LiveFileStorageInfo {
+    base::invariant!(number.0 > 0, "a WAL has no number");
+    let info = plain(names::wal(number), dir, number, LiveFileKind::Wal, size);
+    LiveFileStorageInfo { trim_to_size: true, ..info }
 }
 
 fn blob_info(

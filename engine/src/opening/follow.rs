@@ -64,6 +64,16 @@ impl ReadUpTo {
             && env.fs.file_size(&paths.manifest(self.manifest))? == self.manifest_bytes)
     }
 
+    /// Returns the number of the MANIFEST, and the bytes of the MANIFEST that were read.
+    pub fn manifest(&self) -> (FileNumber, u64) {
+        (self.manifest, self.manifest_bytes)
+    }
+
+    /// Returns the number and the bytes of each WAL that was read, ascending.
+    pub fn wals(&self) -> &[(u64, u64)] {
+        &self.wals
+    }
+
     /// Returns a copy with these WALs: number and bytes, ascending.
     #[must_use]
     pub fn with_wals(&self, wals: Vec<(u64, u64)>) -> Self {
