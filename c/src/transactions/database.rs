@@ -56,6 +56,7 @@ fn options_of(options: &rocksdb_transactiondb_options_t) -> Result<TransactionDb
         default_lock_timeout: options.default_lock_timeout,
         write_policy,
         rollback_merge_operands: options.rollback_merge_operands,
+        rollback_deletion_type_callback: None,
         use_per_key_point_lock_mgr: options.use_per_key_point_lock_mgr,
         skip_concurrency_control: options.skip_concurrency_control,
         default_write_batch_flush_threshold: options.default_write_batch_flush_threshold,

@@ -22,8 +22,8 @@ pub use locks::{
 };
 pub use optimistic::{OccLockBuckets, OptimisticTransactionDb};
 pub use options::{
-    OccValidationPolicy, OptimisticTransactionDbOptions, OptimisticTransactionOptions, TransactionDbOptions,
-    TransactionOptions, TxnDbWritePolicy,
+    OccValidationPolicy, OptimisticTransactionDbOptions, OptimisticTransactionOptions, RollbackDeletionType,
+    TransactionDbOptions, TransactionOptions, TxnDbWritePolicy,
 };
 pub use pessimistic::{TimestampedSnapshot, TransactionDb};
 pub use transaction::{TrackedWrite, Transaction, TransactionNotifier, Validation};

@@ -2,14 +2,14 @@
 //! (`include/rocksdb/utilities/transaction_db.h`, `optimistic_transaction_db.h`).
 //!
 //! Options whose feature is not built are rejected by name ([`TransactionDbOptions::check`]). The fields
-//! `custom_mutex_factory`, `lock_mgr_handle` (range locks), `secondary_indices` and `rollback_deletion_type_callback`
-//! do not exist here.
+//! `custom_mutex_factory`, `lock_mgr_handle` (range locks) and `secondary_indices` do not exist here.
 
 use base::{Error, Result};
 use engine::prepared::WritePolicy;
 use env::sync::Arc;
 
 use super::optimistic::OccLockBuckets;
+use crate::Family;
 
 /// Selects when the writes of a transaction reach the memtables. RocksDB: `TxnDBWritePolicy`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -33,6 +33,29 @@ impl TxnDbWritePolicy {
             TxnDbWritePolicy::WritePrepared => WritePolicy::Prepared,
             TxnDbWritePolicy::WriteUnprepared => WritePolicy::Unprepared,
         }
+    }
+}
+
+/// Decides how a rollback deletes a key that had no value before the transaction: see
+/// [`TransactionDbOptions::rollback_deletion_type_callback`].
+#[derive(Clone)]
+pub struct RollbackDeletionType(Arc<dyn Fn(&Family, &[u8]) -> bool + Send + Sync>);
+
+impl RollbackDeletionType {
+    /// Makes the callback of a function that returns true for the keys that a rollback deletes with a single deletion.
+    pub fn new(is_single: impl Fn(&Family, &[u8]) -> bool + Send + Sync + 'static) -> Self {
+        RollbackDeletionType(Arc::new(is_single))
+    }
+
+    /// Returns true if a rollback deletes this key with a single deletion.
+    pub(super) fn is_single(&self, family: &Family, key: &[u8]) -> bool {
+        (self.0)(family, key)
+    }
+}
+
+impl std::fmt::Debug for RollbackDeletionType {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("RollbackDeletionType")
     }
 }
 
@@ -68,6 +91,12 @@ pub struct TransactionDbOptions {
     /// prepared transaction, so an open with `WriteCommitted` rejects `true`. With `WriteUnprepared` a rollback
     /// always restores the value before a merge operand. Default false.
     pub rollback_merge_operands: bool,
+    /// Called for each key that had no value before a transaction that is rolled back. If the callback returns true, the rollback
+    /// deletes the key with a single deletion, otherwise with a deletion. An application that deletes keys with single deletions
+    /// needs the callback: a key with both kinds of deletions can become visible again. The callback may run in several threads
+    /// concurrently, also during the open. Only for `WritePrepared` and `WriteUnprepared`: an open with `WriteCommitted` rejects
+    /// the callback. Default: none, so all are deletions.
+    pub rollback_deletion_type_callback: Option<RollbackDeletionType>,
     /// If set, each locked key has its own queue of waiters, which get the lock in the order of their arrival. If
     /// false, all waiters of a stripe wake when a key of the stripe is unlocked. Default false.
     pub use_per_key_point_lock_mgr: bool,
@@ -93,6 +122,7 @@ impl Default for TransactionDbOptions {
             default_lock_timeout: 1000,
             write_policy: TxnDbWritePolicy::default(),
             rollback_merge_operands: false,
+            rollback_deletion_type_callback: None,
             use_per_key_point_lock_mgr: false,
             skip_concurrency_control: false,
             default_write_batch_flush_threshold: 0,
@@ -112,6 +142,11 @@ impl TransactionDbOptions {
             (
                 "rollback_merge_operands",
                 self.rollback_merge_operands && self.write_policy == TxnDbWritePolicy::WriteCommitted,
+            ),
+            (
+                "rollback_deletion_type_callback",
+                self.rollback_deletion_type_callback.is_some()
+                    && self.write_policy == TxnDbWritePolicy::WriteCommitted,
             ),
             (
                 "default_write_batch_flush_threshold",

@@ -134,7 +134,7 @@ impl TransactionDb {
         let transaction = self.begin_with(&write_options, &options)?;
         let policy = self.options.write_policy;
         if policy != TxnDbWritePolicy::WriteCommitted {
-            let sections = Sections::recovered(&section, policy, self.options.rollback_merge_operands)?;
+            let sections = Sections::recovered(&section, &self.options)?;
             if section.is_unprepared() {
                 return sections.roll_back(&self.db, &section.name, &write_options);
             }
@@ -227,6 +227,7 @@ impl TransactionDb {
                 flush_threshold: self.flush_threshold(options),
                 large_commit: options.large_commit(),
             },
+            rollback_deletion: self.options.rollback_deletion_type_callback.clone(),
         });
         let order = self.db.default_family().inner().order().user.clone();
         let core = Core::new(order, true, 0, options.max_write_batch_size);

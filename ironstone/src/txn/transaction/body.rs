@@ -11,7 +11,7 @@ use env::sync::{Arc, Mutex, Weak};
 use super::super::indexed::{Core, Indexing};
 use super::super::locks::{LockManager, Owner};
 use super::super::optimistic::shared::OptimisticShared;
-use super::super::options::{LargeCommit, TxnDbWritePolicy};
+use super::super::options::{LargeCommit, RollbackDeletionType, TxnDbWritePolicy};
 use super::super::pessimistic::Registry;
 use super::super::tracker::Tracker;
 use super::sections::Sections;
@@ -46,6 +46,7 @@ pub(in crate::txn) struct Pessimistic {
     pub locks: Arc<LockManager>,
     pub registry: Weak<Registry>,
     pub settings: Settings,
+    pub rollback_deletion: Option<RollbackDeletionType>,
 }
 
 /// Fixed settings of a pessimistic transaction.

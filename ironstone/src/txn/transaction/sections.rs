@@ -23,9 +23,9 @@ use env::sync::Arc;
 use format::batch::{Record, Records};
 
 use super::super::locks::TransactionState;
-use super::super::options::TxnDbWritePolicy;
+use super::super::options::{RollbackDeletionType, TransactionDbOptions, TxnDbWritePolicy};
 use super::super::tracker::Tracker;
-use crate::{Db, ReadOptions};
+use crate::{Db, Family, ReadOptions};
 
 /// The sections of a transaction.
 #[derive(Default)]
@@ -37,6 +37,8 @@ pub(in crate::txn) struct Sections {
     own: Arc<OwnRanges>,
     /// The keys whose old values a rollback restores: key → the newest section with the key.
     keys: BTreeMap<(FamilyId, Vec<u8>), usize>,
+    /// Decides how a rollback deletes a key that had no value.
+    deletion: Option<RollbackDeletionType>,
     /// The database of a transaction that must be rolled back if its last handle is dropped.
     abandoned_in: Option<Db>,
 }
@@ -63,6 +65,7 @@ pub(in crate::txn) struct SectionSettings<'a> {
     pub name: &'a [u8],
     pub options: &'a WriteOptions,
     pub undo: Undo,
+    pub deletion: Option<&'a RollbackDeletionType>,
 }
 
 impl Sections {
@@ -70,12 +73,14 @@ impl Sections {
     ///
     /// # Errors
     /// Corruption if a record does not decode.
-    pub fn recovered(section: &Section, policy: TxnDbWritePolicy, rollback_merges: bool) -> Result<Self> {
+    pub fn recovered(section: &Section, options: &TransactionDbOptions) -> Result<Self> {
         let (decision, wal) = (section.decision.clone(), Some(section.wal));
-        let mut sections = Sections { decision, wal, ..Sections::default() };
+        let deletion = options.rollback_deletion_type_callback.clone();
+        let mut sections = Sections { decision, wal, deletion, ..Sections::default() };
         for part in &section.parts {
             sections.add(part.first, part.last);
-            sections.add_keys(&part.records, Undo::of(policy, rollback_merges))?;
+            let undo = Undo::of(options.write_policy, options.rollback_merge_operands);
+            sections.add_keys(&part.records, undo)?;
         }
         Ok(sections)
     }
@@ -138,6 +143,7 @@ impl Sections {
         let owner = self.owner(by.name);
         let written = SectionWriter::new(db.engine()).write(records, kind, owner, by.options)?;
         self.wal.get_or_insert(written.wal);
+        self.deletion = by.deletion.cloned();
         self.add(written.first, written.last);
         self.add_keys(records, by.undo)
     }
@@ -192,9 +198,14 @@ impl Sections {
             match db.engine().reads().find(family.inner(), key, &options)? {
                 Some(Found::Value(value)) => undo.put_in(*id, key, &value),
                 Some(Found::Entity(entity)) => undo.put_encoded_entity_in(*id, key, &entity),
+                None if self.deletes_once(family, key) => undo.single_delete_in(*id, key),
                 None => undo.delete_in(*id, key),
             };
         }
         Ok(undo)
+    }
+
+    fn deletes_once(&self, family: &Family, key: &[u8]) -> bool {
+        self.deletion.as_ref().is_some_and(|deletion| deletion.is_single(family, key))
     }
 }

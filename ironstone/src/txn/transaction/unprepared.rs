@@ -122,8 +122,9 @@ impl Transaction {
 fn settings<'a>(
     name: &'a [u8],
     options: &'a engine::options::WriteOptions,
-    pessimistic: &Pessimistic,
+    pessimistic: &'a Pessimistic,
 ) -> SectionSettings<'a> {
     let settings = &pessimistic.settings;
-    SectionSettings { name, options, undo: Undo::of(settings.policy, settings.rollback_merge_operands) }
+    let undo = Undo::of(settings.policy, settings.rollback_merge_operands);
+    SectionSettings { name, options, undo, deletion: pessimistic.rollback_deletion.as_ref() }
 }

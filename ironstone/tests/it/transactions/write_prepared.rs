@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use ironstone::{
-    Db, Kind, Snapshot, Transaction, TransactionDb, TransactionDbOptions, TransactionState, TxnDbWritePolicy,
-    WriteBatch, WriteOptions,
+    Db, Kind, RollbackDeletionType, Snapshot, Transaction, TransactionDb, TransactionDbOptions,
+    TransactionState, TxnDbWritePolicy, WriteBatch, WriteOptions,
 };
 
 use super::{crash, impatient, options};
@@ -606,4 +606,58 @@ fn readers_see_committed_transactions_only() {
 #[test]
 fn readers_see_no_transaction_that_is_not_prepared() {
     run(TxnDbWritePolicy::WriteUnprepared, 200..215);
+}
+
+/// RocksDB: `rollback_deletion_type_callback`.
+#[test]
+fn a_rollback_deletes_a_key_without_value_as_the_callback_says() {
+    for policy in [TxnDbWritePolicy::WritePrepared, TxnDbWritePolicy::WriteUnprepared] {
+        let dir = tempfile::tempdir().unwrap();
+        let is_single = |family: &ironstone::Family, key: &[u8]| {
+            assert_eq!(family.name(), "default");
+            key.starts_with(b"single")
+        };
+        let callback = Some(RollbackDeletionType::new(is_single));
+        let settings = || TransactionDbOptions {
+            rollback_deletion_type_callback: callback.clone(),
+            ..transactions(policy)
+        };
+        let deletions = |db: &TransactionDb, from| {
+            let updates = db.updates_since(from).unwrap();
+            let batches = updates.map(|update| update.unwrap().batch);
+            let shown: Vec<_> =
+                batches.map(|batch| format!("{:?}", batch.iter().collect::<Vec<_>>())).collect();
+            let shown = shown.concat();
+            (shown.matches("(SingleDelete {").count(), shown.matches("(Delete {").count())
+        };
+        let db = TransactionDb::open(dir.path(), quiet(), settings()).unwrap();
+        db.put(b"single-old", b"old").unwrap();
+        let begin = |name: &str| {
+            let transaction = db.begin();
+            transaction.set_name(name.as_bytes()).unwrap();
+            for key in ["single-old", "single-new", "new-1", "new-2"] {
+                transaction.put(key.as_bytes(), name.as_bytes()).unwrap();
+            }
+            transaction.prepare().unwrap();
+            transaction
+        };
+        let before = db.latest_sequence();
+        begin("first").rollback().unwrap();
+        assert_eq!(deletions(&db, before + 1), (1, 2), "{policy:?}");
+        assert_eq!(value(&db, "single-old").as_deref(), Some("old"));
+        assert_eq!(value(&db, "single-new"), None);
+        // A rollback after a crash asks the callback too.
+        let prepared = begin("second");
+        let copy = crash(dir.path());
+        prepared.rollback().unwrap();
+        let db = TransactionDb::open(copy.path(), quiet(), settings()).unwrap();
+        let before = db.latest_sequence();
+        db.transaction_by_name(b"second").unwrap().rollback().unwrap();
+        assert_eq!(deletions(&db, before + 1), (1, 2), "{policy:?}");
+        assert_eq!(value(&db, "single-old").as_deref(), Some("old"));
+    }
+    let callback = Some(RollbackDeletionType::new(|_, _| true));
+    let committed = TransactionDbOptions { rollback_deletion_type_callback: callback, ..impatient(false) };
+    let error = TransactionDb::open("data", ironstone::Options::in_memory(), committed).err().unwrap();
+    assert!(error.to_string().contains("rollback_deletion_type_callback"), "{error}");
 }
