@@ -155,3 +155,27 @@ fn iterator_outlives_batch_and_database_handles() {
     iter.prev();
     assert_eq!((iter.key(), iter.value()), (&b"a"[..], &b"1"[..]));
 }
+
+/// The memory of the index grows as a vector grows: a few allocations for any number of records.
+#[test]
+fn a_record_of_an_indexed_batch_allocates_nothing() {
+    const RECORDS: u32 = 10_000;
+    let db = Db::open("data", Options::in_memory()).unwrap();
+    let mut stamped = Options::default();
+    stamped.update("comparator=leveldb.BytewiseComparator.u64ts").unwrap();
+    let stamped = db.create_family(FamilyDescriptor::new("stamped", stamped.family)).unwrap();
+    for family in [&db.default_family(), &stamped] {
+        for overwrite_key in [false, true] {
+            let options = WriteBatchWithIndexOptions { overwrite_key, ..Default::default() };
+            let mut batch = WriteBatchWithIndex::with_options(options);
+            let used = allocation_counter::measure(|| {
+                for i in 0..RECORDS {
+                    // Keys in another order than that of the index, each key twice.
+                    let key = (i.wrapping_mul(2_654_435_761) % (RECORDS / 2)).to_be_bytes();
+                    batch.put_in(family, &key, b"value").unwrap();
+                }
+            });
+            assert!(used.count_total < 100, "{} allocations in {}", used.count_total, family.name());
+        }
+    }
+}

@@ -9,6 +9,9 @@ use format::batch::{HEADER_LEN, KEY_LEN_MAX, Record, Records, VALUE_LEN_MAX};
 
 use super::index::{Index, Keys, NewRecord, NodeId, Orders};
 
+/// The timestamps that the commit replaces. A timestamp that is longer needs an allocation for each record.
+static ZEROS: [u8; 32] = [0; 32];
+
 /// The batch, its index and the epoch.
 pub(in crate::txn) struct Core {
     pub batch: WriteBatch,
@@ -103,13 +106,20 @@ impl Core {
                 Write::Merge(operand) => self.batch.merge_in(family, key, operand),
             };
         } else {
-            let zeros = vec![0; timestamp_size];
+            let long;
+            let zeros = match ZEROS.get(..timestamp_size) {
+                Some(zeros) => zeros,
+                None => {
+                    long = vec![0; timestamp_size];
+                    &long
+                }
+            };
             match write {
-                Write::Put(value) => self.batch.put_at(family, key, &zeros, value),
-                Write::Entity(entity) => self.batch.put_encoded_entity_at(family, key, &zeros, entity),
-                Write::Delete => self.batch.delete_at(family, key, &zeros),
-                Write::SingleDelete => self.batch.single_delete_at(family, key, &zeros),
-                Write::Merge(operand) => self.batch.merge_at(family, key, &zeros, operand),
+                Write::Put(value) => self.batch.put_at(family, key, zeros, value),
+                Write::Entity(entity) => self.batch.put_encoded_entity_at(family, key, zeros, entity),
+                Write::Delete => self.batch.delete_at(family, key, zeros),
+                Write::SingleDelete => self.batch.single_delete_at(family, key, zeros),
+                Write::Merge(operand) => self.batch.merge_at(family, key, zeros, operand),
             };
         }
         if self.bytes_max > 0 {

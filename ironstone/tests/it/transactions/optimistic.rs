@@ -2,7 +2,8 @@
 
 use ironstone::{
     Family, Kind, LockMode, OccValidationPolicy, OptimisticTransactionDb, OptimisticTransactionDbOptions,
-    OptimisticTransactionOptions, ReadOptions, Transaction, Validation, WriteOptions,
+    OptimisticTransactionOptions, ReadOptions, Transaction, Validation, WriteBatchWithIndex,
+    WriteBatchWithIndexOptions, WriteOptions,
 };
 
 use super::options;
@@ -221,4 +222,23 @@ fn range_deletions_are_refused_outside_of_the_base_database() {
     transaction.put(b"e", b"1").unwrap();
     db.base().delete_range(b"a", b"c").unwrap();
     assert_eq!(transaction.commit().unwrap_err().kind(), Kind::Busy);
+}
+
+/// RocksDB rejects the ingestion in each database with transactions. Here it is a write outside of a transaction.
+#[test]
+fn an_ingested_batch_is_a_conflict_for_the_transactions_that_use_its_keys() {
+    both(|db| {
+        let (user, other) = (with_snapshot(db), with_snapshot(db));
+        guard(&user, &db.default_family(), b"k", Validation::Check);
+        user.put(b"j", b"1").unwrap();
+        other.put(b"l", b"1").unwrap();
+        let overwrite = WriteBatchWithIndexOptions { overwrite_key: true, ..Default::default() };
+        let mut batch = WriteBatchWithIndex::with_options(overwrite);
+        batch.put(b"k", b"ingested").unwrap();
+        batch.ingest(db, &WriteOptions { disableWAL: true, ..WriteOptions::default() }).unwrap();
+        assert_eq!(user.commit().unwrap_err().kind(), Kind::Busy);
+        other.commit().unwrap();
+        assert_eq!(db.get(b"k").unwrap().as_deref(), Some(&b"ingested"[..]));
+        assert!(db.get(b"j").unwrap().is_none());
+    });
 }
