@@ -1,8 +1,7 @@
 //! Backup engines: backups of a database in a directory, and their restore.
 //!
-//! `ironstone::BackupEngine` does the work. Three options have no effect, because the calling thread copies the files:
-//! `max_background_operations`, and the two options for the CPU priority of background threads. In RocksDB they change only
-//! the speed of copies. Facts: RocksDB `db/c.cc`, `include/rocksdb/utilities/backup_engine.h`.
+//! `ironstone::BackupEngine` does the work. The two options for the CPU priority of background threads have no effect. In RocksDB
+//! they change only the speed of copies. Facts: RocksDB `db/c.cc`, `include/rocksdb/utilities/backup_engine.h`.
 
 use std::ffi::c_void;
 use std::path::Path;
@@ -61,6 +60,7 @@ impl rocksdb_backup_engine_options_t {
         options.max_valid_backups_to_open = usize::try_from(self.max_valid_backups_to_open).unwrap_or(0);
         options.schema_version = u32::try_from(self.schema_version).unwrap_or(0);
         options.io_buffer_size = usize::try_from(self.io_buffer_size).unwrap_or(usize::MAX);
+        options.max_background_operations = usize::try_from(self.max_background_operations).unwrap_or(0);
         Ok(options)
     }
 }

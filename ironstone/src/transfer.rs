@@ -4,22 +4,28 @@
 //! [`Unsynced::sync`]. The name of the file is durable only after the directory is synced ([`sync_dir`]). Not here:
 //! the choice of files.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use base::{Error, Result};
 use engine::db::LiveFileStorageInfo;
+use env::executor::Executor;
 use env::rate::{Direction, IoPriority, RateLimiter};
+use env::sync::{AtomicUsize, Mutex, Ordering};
 use env::{Append, AppendHints, FileSystem};
 use kernel::checksum::crc32c;
 
 /// The default size of the buffer of a copy, in bytes.
 pub(crate) const COPY_BUFFER_BYTES: usize = 5 << 20;
 
+/// The largest buffer of a copy, in bytes: one burst of a rate limiter can be larger than the memory.
+const BUFFER_BYTES_MAX: usize = 64 << 20;
+
 /// How a file is copied.
 #[derive(Clone)]
 pub(crate) struct CopySettings {
-    /// Bytes read and written at a time.
+    /// Bytes read and written at a time, from 4 KiB to 64 MiB; other values act as the nearer limit.
     pub buffer_bytes: usize,
     /// If set, the copy is synced.
     pub sync: bool,
@@ -32,6 +38,15 @@ pub(crate) struct CopySettings {
 impl Default for CopySettings {
     fn default() -> Self {
         CopySettings { buffer_bytes: COPY_BUFFER_BYTES, sync: true, limiter: None, on_bytes: None }
+    }
+}
+
+/// Returns the size of the buffer of a copy: `asked`, or with 0 one burst of the limiter, or the default.
+pub(crate) fn buffer_bytes(asked: usize, limiter: Option<&RateLimiter>) -> usize {
+    match (asked, limiter) {
+        (0, None) => COPY_BUFFER_BYTES,
+        (0, Some(limiter)) => usize::try_from(limiter.single_burst_bytes()).unwrap_or(COPY_BUFFER_BYTES),
+        (asked, _) => asked,
     }
 }
 
@@ -117,6 +132,47 @@ impl Unsynced {
     }
 }
 
+/// Runs `each` for the numbers from 0 to `count - 1`, in up to `threads` threads, and returns the results in the order of the
+/// numbers. One thread is the thread of the caller, and takes the numbers in their order. The files that `each` adds to its
+/// `Unsynced` are durable only after [`Unsynced::sync`] of all returned values.
+///
+/// # Errors
+/// The error of the smallest number whose call failed. After a failure, no thread takes another number.
+pub(crate) fn in_parallel<T: Send>(
+    executor: &dyn Executor,
+    threads: usize,
+    count: usize,
+    each: &(dyn Fn(usize, &mut Unsynced) -> Result<T> + Sync),
+) -> Result<(Vec<T>, Vec<Unsynced>)> {
+    let (next, done) = (AtomicUsize::new(0), Mutex::new((BTreeMap::new(), Vec::new())));
+    let work = || {
+        let mut unsynced = Unsynced::default();
+        loop {
+            let at = next.fetch_add(1, Ordering::Relaxed);
+            if at >= count {
+                break;
+            }
+            let outcome = each(at, &mut unsynced);
+            if outcome.is_err() {
+                // All smaller numbers are taken already, so the result has the first error.
+                next.store(count, Ordering::Relaxed);
+            }
+            done.lock().0.insert(at, outcome);
+        }
+        done.lock().1.push(unsynced);
+    };
+    match threads.min(count) {
+        0 | 1 => work(),
+        threads => {
+            executor.run_all((0..threads).map(|_| Box::new(work) as Box<dyn FnOnce() + Send + '_>).collect())
+        }
+    }
+    let (outcomes, unsynced) = done.into_inner();
+    let done: Vec<T> = outcomes.into_values().collect::<Result<_>>()?;
+    base::invariant!(done.len() == count, "{} of {count} files have a result", done.len());
+    Ok((done, unsynced))
+}
+
 /// Reads the first `limit` bytes of a file (`None`: all bytes) and passes them to `take`.
 ///
 /// # Errors
@@ -129,7 +185,7 @@ pub(crate) fn read_file(
     take: &mut dyn FnMut(&[u8]) -> Result<()>,
 ) -> Result<Copied> {
     let mut source = fs.open_sequential(path)?;
-    let mut buffer = vec![0; settings.buffer_bytes.max(4096)];
+    let mut buffer = vec![0; settings.buffer_bytes.clamp(4096, BUFFER_BYTES_MAX)];
     let mut copied = Copied::default();
     loop {
         let left = limit.map_or(u64::MAX, |limit| limit - copied.bytes);

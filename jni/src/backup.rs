@@ -17,7 +17,7 @@ static NEW_INFO: Method = Class::new("org/rocksdb/BackupInfo").method("<init>", 
 /// `BackupEngineOptions`.
 struct Settings {
     options: BackupEngineOptions,
-    /// Has no effect, because one thread copies the files. Stored for the getter.
+    /// The number as Java set it. Negative numbers stand for 1.
     max_background_operations: i32,
 }
 
@@ -111,7 +111,9 @@ natives! {
 
     fn BackupEngine_open[_](env: Handle, options: Handle) -> Handle {
         let (env, options) = (env.shared::<EnvObject>()?, options.shared::<Settings>()?);
-        Handle::new(EngineObject(BackupEngine::open(options.options.clone(), &env.0)?))
+        let threads = usize::try_from(options.max_background_operations).unwrap_or(0);
+        let options = BackupEngineOptions { max_background_operations: threads, ..options.options.clone() };
+        Handle::new(EngineObject(BackupEngine::open(options, &env.0)?))
     }
 
     fn BackupEngine_createNewBackup[_](engine: Handle, db: Handle, flush: bool) {

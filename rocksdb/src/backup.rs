@@ -146,9 +146,9 @@ impl BackupEngineOptions {
         Ok(BackupEngineOptions { inner: ironstone::BackupEngineOptions::new(backup_dir.as_ref()) })
     }
 
-    /// Has no effect: a backup copies its files one after the other.
+    /// Sets the number of threads that copy and verify files. Default: 1. Values below 1 stand for 1.
     pub fn set_max_background_operations(&mut self, max_background_operations: i32) {
-        let _ = max_background_operations;
+        self.inner.max_background_operations = usize::try_from(max_background_operations).unwrap_or(0);
     }
 
     /// Sets whether a backup syncs the files that it writes. Default: true.

@@ -31,7 +31,7 @@
 //! - [`Env::from_raw`] and the feature `raw-ptr` use values of `ironstone` instead of pointers of the C library.
 //! - A call rejects a column family handle of another database.
 //! - An iterator is `Send`, but not `Sync`.
-//! - [`Options::set_row_cache`] and `set_max_background_operations` of a backup engine have no effect.
+//! - [`Options::set_row_cache`] has no effect.
 //!
 //! `docs/moving-from-rocksdb.md` in the repository has the whole list, and the way back.
 

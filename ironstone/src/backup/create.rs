@@ -15,7 +15,7 @@ use super::{
 };
 use crate::Db;
 use crate::transfer::{
-    CopySettings, KeepFiles, Unsynced, copy_file_unsynced, read_file, remove_dir, sync_dir,
+    CopySettings, KeepFiles, Unsynced, copy_file_unsynced, in_parallel, read_file, remove_dir, sync_dir,
 };
 
 /// The checksum function whose values backups compare.
@@ -33,7 +33,7 @@ impl BackupEngine {
     /// Creates a backup, with options. Writers of the database continue. Only SST files that no backup has are copied.
     ///
     /// # Errors
-    /// NotSupported for an engine or a database that only reads; InvalidArgument for options that contradict each other;
+    /// NotSupported for an engine that only reads, for a secondary instance and for a follower; InvalidArgument for options that contradict each other;
     /// Incomplete after [`BackupEngine::stop_backup`]; Corruption if a file differs from its checksum in the MANIFEST or
     /// from the file of the same name in another backup; the background error that prevents a flush; IoError of the file
     /// system. After an error there is no new backup.
@@ -79,13 +79,14 @@ impl BackupEngine {
             id,
             meta: Meta::default(),
             settings: inner.settings_of(options),
-            unsynced: Unsynced::default(),
-            bytes: 0,
+            bytes: AtomicU64::new(0),
+            checked: AtomicU64::new(0),
         };
         let made = job.run(db);
-        let (meta, bytes) = (std::mem::take(&mut job.meta), job.bytes);
+        let meta = std::mem::take(&mut job.meta);
+        let (bytes, checked) = (job.bytes.into_inner(), job.checked.into_inner());
         if let Some(statistics) = &db.engine().options().statistics {
-            statistics.add(Ticker::BackupReadBytes, bytes);
+            statistics.add(Ticker::BackupReadBytes, bytes + checked);
             statistics.add(Ticker::BackupWriteBytes, bytes);
         }
         match made {
@@ -138,10 +139,17 @@ struct NewBackup<'a> {
     id: BackupId,
     meta: Meta,
     settings: CopySettings,
-    /// Copies that are not durable yet.
-    unsynced: Unsynced,
     /// Bytes that were copied.
-    bytes: u64,
+    bytes: AtomicU64,
+    /// Bytes that were read for their checksum only.
+    checked: AtomicU64,
+}
+
+/// What a backup does with a file of the database.
+enum Added {
+    File(MetaFile),
+    /// The path in the backup directory of a file that the backup does not copy.
+    Excluded(String),
 }
 
 impl NewBackup<'_> {
@@ -160,34 +168,43 @@ impl NewBackup<'_> {
             app_metadata: self.options.app_metadata.clone(),
             ..Meta::default()
         };
-        for file in &live.files {
+        let is_wanted =
+            |file: &&LiveFileStorageInfo| file.kind != LiveFileKind::Wal || inner.options.backup_log_files;
+        let files: Vec<_> = live.files.iter().filter(is_wanted).collect();
+        let add = |at: usize, unsynced: &mut Unsynced| {
             inner.check_stopped()?;
-            if file.kind != LiveFileKind::Wal || inner.options.backup_log_files {
-                self.add(file).map_err(|error| error.file(file.path()))?;
+            self.add(files[at], unsynced).map_err(|error| error.file(files[at].path()))
+        };
+        let threads = inner.options.max_background_operations;
+        let (added, unsynced) = in_parallel(&*inner.env.executor, threads, files.len(), &add)?;
+        for added in added {
+            match added {
+                Added::File(file) => self.meta.files.push(file),
+                Added::Excluded(name) => self.meta.excluded.push(name),
             }
         }
-        self.publish()
+        self.publish(unsynced)
     }
 
-    fn add(&mut self, file: &LiveFileStorageInfo) -> Result<()> {
+    fn add(&self, file: &LiveFileStorageInfo, unsynced: &mut Unsynced) -> Result<Added> {
         let shared = matches!(file.kind, LiveFileKind::Table | LiveFileKind::Blob)
             && self.inner.options.share_table_files;
-        if shared { self.add_shared(file) } else { self.add_private(file) }
+        if shared { self.add_shared(file, unsynced) } else { self.add_private(file, unsynced) }
     }
 
-    fn add_private(&mut self, file: &LiveFileStorageInfo) -> Result<()> {
+    fn add_private(&self, file: &LiveFileStorageInfo, unsynced: &mut Unsynced) -> Result<Added> {
         let name = format!("{PRIVATE}/{}/{}", self.id, file.relative_filename);
         let crc = match &file.replacement_contents {
             Some(content) => {
                 self.inner.fs().write_all(&self.inner.path(&name), content, self.settings.sync)?;
                 kernel::checksum::crc32c::extend(0, content)
             }
-            None => self.copy(file, &name)?,
+            None => self.copy(file, &name, unsynced)?,
         };
         self.take(name, crc, file)
     }
 
-    fn add_shared(&mut self, file: &LiveFileStorageInfo) -> Result<()> {
+    fn add_shared(&self, file: &LiveFileStorageInfo, unsynced: &mut Unsynced) -> Result<Added> {
         let name = self.shared_name(file)?;
         let known = self.state.backups.values().flat_map(|meta| &meta.files).find(|old| old.name == name);
         let path = self.inner.path(&name);
@@ -207,13 +224,12 @@ impl NewBackup<'_> {
             return self.take(name, crc, file);
         }
         if self.options.exclude_files.as_ref().is_some_and(|exclude| exclude(&name)) {
-            self.meta.excluded.push(name);
-            return Ok(());
+            return Ok(Added::Excluded(name));
         }
         // Rename the copy after its content is complete.
         let (dir, base) = name.rsplit_once('/').unwrap_or(("", &name));
         let temporary = format!("{dir}/.{base}.tmp");
-        let crc = self.copy(file, &temporary)?;
+        let crc = self.copy(file, &temporary, unsynced)?;
         self.inner.fs().rename(&self.inner.path(&temporary), &path)?;
         self.take(name, crc, file)
     }
@@ -246,16 +262,18 @@ impl NewBackup<'_> {
 
     fn checksum(&self, file: &LiveFileStorageInfo) -> Result<u32> {
         let fs = &*self.inner.db_env.fs;
-        Ok(read_file(fs, &file.path(), Some(file.size), &self.settings, &mut |_| Ok(()))?.crc)
+        let read = read_file(fs, &file.path(), Some(file.size), &self.settings, &mut |_| Ok(()))?;
+        self.checked.fetch_add(read.bytes, Ordering::Relaxed);
+        Ok(read.crc)
     }
 
     /// Copies a file of the database. Compares the copy with the checksum in the MANIFEST.
-    fn copy(&mut self, file: &LiveFileStorageInfo, name: &str) -> Result<u32> {
+    fn copy(&self, file: &LiveFileStorageInfo, name: &str, unsynced: &mut Unsynced) -> Result<u32> {
         let (from, to): (PathBuf, PathBuf) = (file.path(), self.inner.path(name));
         let db_fs = &*self.inner.db_env.fs;
         let ends = ((db_fs, from.as_path()), (self.inner.fs(), to.as_path()));
-        let copied = copy_file_unsynced(ends.0, ends.1, Some(file.size), &self.settings, &mut self.unsynced)?;
-        self.bytes += copied.bytes;
+        let copied = copy_file_unsynced(ends.0, ends.1, Some(file.size), &self.settings, unsynced)?;
+        self.bytes.fetch_add(copied.bytes, Ordering::Relaxed);
         match manifest_crc(file) {
             Some(expected) if expected != copied.crc => Err(Error::corruption(format!(
                 "the CRC32C is {:08x}, the MANIFEST says {expected:08x}: repair the database or restore the file",
@@ -265,7 +283,7 @@ impl NewBackup<'_> {
         }
     }
 
-    fn take(&mut self, name: String, crc: u32, file: &LiveFileStorageInfo) -> Result<()> {
+    fn take(&self, name: String, crc: u32, file: &LiveFileStorageInfo) -> Result<Added> {
         let file = MetaFile { name, crc: Some(crc), size: Some(file.size), temperature: file.temperature };
         let old = self.state.backups.values().flat_map(|meta| &meta.files).find(|old| old.name == file.name);
         if old.is_some_and(|old| old.crc.is_some_and(|old| old != crc)) {
@@ -274,13 +292,12 @@ impl NewBackup<'_> {
                 file.name
             )));
         }
-        self.meta.files.push(file);
-        Ok(())
+        Ok(Added::File(file))
     }
 
     /// Makes all files durable, then writes the meta file.
-    fn publish(&mut self) -> Result<()> {
-        self.unsynced.sync()?;
+    fn publish(&self, unsynced: Vec<Unsynced>) -> Result<()> {
+        unsynced.into_iter().try_for_each(|mut unsynced| unsynced.sync())?;
         let (inner, fs) = (self.inner, self.inner.fs());
         if inner.options.sync {
             for dir in

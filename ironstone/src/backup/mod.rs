@@ -25,11 +25,13 @@ use base::{Error, Result, SequenceNumber};
 use env::fs::refuse_empty_path;
 use env::logger::LogLevel;
 use env::rate::{RateLimiter, RateOptions};
-use env::sync::{AtomicBool, Mutex, Ordering};
+use env::sync::{AtomicBool, Ordering, RwLock, RwLockWriteGuard};
 use env::{Env, FileSystem};
 
-use crate::transfer::{COPY_BUFFER_BYTES, CopySettings, create_dir_durably, read_file, remove_dir, sync_dir};
-use meta::Meta;
+use crate::transfer::{
+    CopySettings, Unsynced, buffer_bytes, create_dir_durably, in_parallel, read_file, remove_dir, sync_dir,
+};
+use meta::{Meta, MetaFile};
 pub use options::{
     BackupEngineOptions, CreateBackupOptions, ExcludeFiles, Progress, RestoreMode, RestoreOptions,
     ShareFilesNaming,
@@ -67,7 +69,8 @@ pub struct BackupInfo {
 
 /// Creates, verifies, restores and deletes the backups of one directory.
 ///
-/// A clone is a second handle of the same engine. Calls from several threads wait for each other.
+/// A clone is a second handle of the same engine. Restores, verifications and lists run concurrently. A backup, a deletion and a
+/// garbage collection wait for all other calls of the engine, and all other calls wait for them.
 ///
 /// ```
 /// use ironstone::{BackupEngine, BackupEngineOptions, Db, Options, RestoreOptions};
@@ -101,8 +104,9 @@ struct Inner {
     backup_limiter: Option<Arc<RateLimiter>>,
     restore_limiter: Option<Arc<RateLimiter>>,
     stopped: AtomicBool,
-    /// Held during each operation, I/O included.
-    state: Mutex<State>,
+    /// Held during each operation, I/O included: for reading by operations that do not change the directory. A thread that takes
+    /// the locks of several engines takes all of them for reading, in the order of their addresses.
+    state: RwLock<State>,
 }
 
 #[derive(Default)]
@@ -160,7 +164,7 @@ impl BackupEngine {
             env: env.clone(),
             read_only,
             stopped: AtomicBool::new(false),
-            state: Mutex::default(),
+            state: RwLock::default(),
             options,
         };
         inner.load().map_err(|error| error.doing("opening a backup directory"))?;
@@ -182,12 +186,12 @@ impl BackupEngine {
                 app_metadata: meta.app_metadata.clone(),
             }
         };
-        self.inner.state.lock().backups.iter().map(info).collect()
+        self.inner.state.read().backups.iter().map(info).collect()
     }
 
     /// Lists the backups that cannot be restored, each with the reason.
     pub fn corrupted_backups(&self) -> Vec<(BackupId, Error)> {
-        self.inner.state.lock().corrupt.iter().map(|(id, error)| (*id, error.clone())).collect()
+        self.inner.state.read().corrupt.iter().map(|(id, error)| (*id, error.clone())).collect()
     }
 
     /// Deletes all backups but the newest `keep`. Shared files that no backup needs are deleted too.
@@ -228,12 +232,14 @@ impl BackupEngine {
         self.inner.collect(&state)
     }
 
-    /// Compares the files of a backup with its meta file: the sizes, and the content if `verify_with_checksum`.
+    /// Compares the files of a backup with its meta file: the sizes, and the content if `verify_with_checksum`. The rate limiter of
+    /// backups limits the reads.
     ///
     /// # Errors
-    /// NotFound if there is no such backup; Corruption with the first file that is missing or different.
+    /// NotFound if there is no such backup, or with the first file that is missing; Corruption with the first file that is
+    /// different, or that was missing at the open.
     pub fn verify_backup(&self, id: BackupId, verify_with_checksum: bool) -> Result<()> {
-        let state = self.inner.state.lock();
+        let state = self.inner.state.read();
         let meta = state.find(id)?;
         self.inner.verify(meta, verify_with_checksum).map_err(|error| error.doing("verifying a backup"))
     }
@@ -266,7 +272,7 @@ impl Inner {
     }
 
     fn log_open(&self) {
-        let state = self.state.lock();
+        let state = self.state.read();
         for (id, error) in &state.corrupt {
             self.log(format_args!("Backup {id} corrupted -- {error}"));
         }
@@ -286,26 +292,21 @@ impl Inner {
         &*self.env.fs
     }
 
-    fn writing(&self) -> Result<env::sync::MutexGuard<'_, State>> {
+    fn writing(&self) -> Result<RwLockWriteGuard<'_, State>> {
         if self.read_only {
             return Err(Error::not_supported("the backup engine is open for reading only"));
         }
-        Ok(self.state.lock())
+        Ok(self.state.write())
     }
 
     fn copy_settings(&self, limiter: &Option<Arc<RateLimiter>>) -> CopySettings {
-        let buffer_bytes = match self.options.io_buffer_size {
-            0 => limiter.as_ref().map_or(COPY_BUFFER_BYTES, |limiter| {
-                usize::try_from(limiter.single_burst_bytes()).unwrap_or(COPY_BUFFER_BYTES)
-            }),
-            bytes => bytes,
-        };
+        let buffer_bytes = buffer_bytes(self.options.io_buffer_size, limiter.as_deref());
         CopySettings { buffer_bytes, sync: self.options.sync, limiter: limiter.clone(), on_bytes: None }
     }
 
     /// Reads the meta files.
     fn load(&self) -> Result<()> {
-        let (fs, mut state) = (self.fs(), self.state.lock());
+        let (fs, mut state) = (self.fs(), self.state.write());
         if !self.read_only {
             for dir in ["", META, PRIVATE, SHARED, SHARED_CHECKSUM] {
                 create_dir_durably(fs, &self.path(dir))?;
@@ -374,26 +375,31 @@ impl Inner {
     }
 
     fn verify(&self, meta: &Meta, with_checksum: bool) -> Result<()> {
-        for file in &meta.files {
-            let path = self.path(&file.name);
-            let size = self.fs().file_size(&path).map_err(|error| match error.is_not_found() {
-                true => Error::corruption("a file of the backup is missing").file(&path),
-                false => error,
-            })?;
-            if let Some(expected) = file.size.filter(|expected| *expected != size) {
-                return Err(Error::corruption(format!("{size} bytes where {expected} bytes were expected"))
-                    .file(&path));
-            }
-            let Some(expected) = file.crc.filter(|_| with_checksum) else { continue };
-            let settings = self.copy_settings(&None);
-            let read = read_file(self.fs(), &path, None, &settings, &mut |_| Ok(()))?;
-            if read.crc != expected {
-                return Err(Error::corruption(format!(
-                    "the CRC32C is {:08x} where {expected:08x} was expected",
-                    read.crc
-                ))
-                .file(&path));
-            }
+        let check = |at: usize, _: &mut Unsynced| self.verify_file(&meta.files[at], with_checksum);
+        let threads = if with_checksum { self.options.max_background_operations } else { 1 };
+        in_parallel(&*self.env.executor, threads, meta.files.len(), &check).map(drop)
+    }
+
+    fn verify_file(&self, file: &MetaFile, with_checksum: bool) -> Result<()> {
+        let path = self.path(&file.name);
+        let size = self.fs().file_size(&path).map_err(|error| match error.is_not_found() {
+            true => Error::not_found(format!("File missing: {}", path.display())),
+            false => error,
+        })?;
+        if let Some(expected) = file.size.filter(|expected| *expected != size) {
+            return Err(
+                Error::corruption(format!("{size} bytes where {expected} bytes were expected")).file(&path)
+            );
+        }
+        let Some(expected) = file.crc.filter(|_| with_checksum) else { return Ok(()) };
+        let settings = self.copy_settings(&self.backup_limiter);
+        let read = read_file(self.fs(), &path, None, &settings, &mut |_| Ok(()))?;
+        if read.crc != expected {
+            return Err(Error::corruption(format!(
+                "the CRC32C is {:08x} where {expected:08x} was expected",
+                read.crc
+            ))
+            .file(&path));
         }
         Ok(())
     }

@@ -50,11 +50,15 @@ pub struct BackupEngineOptions {
     pub restore_rate_limiter: Option<Arc<RateLimiter>>,
     /// Bytes between two calls of the progress callback. Default 4 MiB.
     pub callback_trigger_interval_size: u64,
+    /// The number of threads that copy the files of a backup or a restore, and that read files to verify a backup. The
+    /// thread of the caller is one of them. Default 1; 0 stands for 1.
+    pub max_background_operations: usize,
     /// How many backups a read-only engine opens, newest first. Default: all.
     pub max_valid_backups_to_open: usize,
     /// The schema of the meta files: 1, the default, for all releases of RocksDB, or 2 for RocksDB 6.19 and later.
     pub schema_version: u32,
-    /// Bytes of the buffer of a copy. 0, the default: 5 MiB.
+    /// Bytes of the buffer of a copy, from 4 KiB to 64 MiB; other values act as the nearer limit. 0, the default: one burst of the
+    /// rate limiter, or 5 MiB without rate limiter.
     pub io_buffer_size: usize,
 }
 
@@ -76,6 +80,7 @@ impl BackupEngineOptions {
             restore_rate_limit: 0,
             restore_rate_limiter: None,
             callback_trigger_interval_size: 4 << 20,
+            max_background_operations: 1,
             max_valid_backups_to_open: usize::MAX,
             schema_version: 1,
             io_buffer_size: 0,

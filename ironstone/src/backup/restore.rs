@@ -11,11 +11,12 @@ use std::path::{Path, PathBuf};
 use base::{Error, FileNumber, Result};
 use env::FileSystem;
 use env::fs::refuse_empty_path;
+use env::sync::RwLockReadGuard;
 use format::names::{self, FileName};
 
 use super::meta::{Meta, MetaFile};
 use super::{BackupEngine, BackupId, Inner, RestoreMode, RestoreOptions, SHARED_CHECKSUM, State, session_of};
-use crate::transfer::{Unsynced, copy_file_unsynced, create_dir_durably, read_file, sync_dir};
+use crate::transfer::{Unsynced, copy_file_unsynced, create_dir_durably, in_parallel, read_file, sync_dir};
 
 impl BackupEngine {
     /// Restores the newest valid backup. See [`BackupEngine::restore_db_from_backup`].
@@ -28,7 +29,7 @@ impl BackupEngine {
         wal_dir: impl AsRef<Path>,
         options: &RestoreOptions,
     ) -> Result<()> {
-        let newest = self.inner.state.lock().backups.last_key_value().map(|(id, _)| *id);
+        let newest = self.inner.state.read().backups.last_key_value().map(|(id, _)| *id);
         let id = newest.ok_or_else(|| Error::not_found("Backup not found: there is no valid backup"))?;
         self.restore_db_from_backup(id, db_dir, wal_dir, options)
     }
@@ -48,17 +49,38 @@ impl BackupEngine {
         options: &RestoreOptions,
     ) -> Result<()> {
         refuse_empty_path(db_dir.as_ref())?;
-        let state = self.inner.state.lock();
+        let states = lock_all(&self.inner, options);
+        let state = &states[0].1;
         let meta = state.find(id)?;
         let dirs = Dirs { db: db_dir.as_ref().to_path_buf(), wal: wal_dir.as_ref().to_path_buf() };
         self.inner.log(format_args!("Restoring backup id {id} to {}", dirs.db.display()));
-        let restored = self.inner.restore(&state, meta, &dirs, options);
+        let restored = self.inner.restore(&states, meta, &dirs, options);
         match &restored {
             Ok(()) => self.inner.log(format_args!("Restoring backup id {id} done")),
             Err(error) => self.inner.log(format_args!("Restoring backup id {id} failed -- {error}")),
         }
         restored.map_err(|error| error.doing("restoring a backup"))
     }
+}
+
+/// An engine, and its state, locked for reading.
+type Locked<'a> = (&'a Inner, RwLockReadGuard<'a, State>);
+
+/// Locks the states of an engine and of its alternate directories for reading. Returns `own` first, then the others in the order of
+/// the options. Takes the locks in the order of the addresses: two restores that have each other's engine as an alternate cannot
+/// wait for each other, also if writers wait for both.
+fn lock_all<'a>(own: &'a Inner, options: &'a RestoreOptions) -> Vec<Locked<'a>> {
+    let mut engines = vec![own];
+    for other in options.alternate_dirs.iter().map(|other| &*other.inner) {
+        if !engines.iter().any(|engine| std::ptr::eq(*engine, other)) {
+            engines.push(other);
+        }
+    }
+    let mut order: Vec<usize> = (0..engines.len()).collect();
+    order.sort_by_key(|at| std::ptr::from_ref(engines[*at]).addr());
+    let mut locked: Vec<_> = order.iter().map(|at| (*at, engines[*at], engines[*at].state.read())).collect();
+    locked.sort_by_key(|(at, ..)| *at);
+    locked.into_iter().map(|(_, engine, state)| (engine, state)).collect()
 }
 
 struct Dirs {
@@ -78,53 +100,49 @@ struct Source {
 }
 
 impl Inner {
-    fn restore(&self, state: &State, meta: &Meta, dirs: &Dirs, options: &RestoreOptions) -> Result<()> {
+    fn restore(
+        &self,
+        states: &[Locked<'_>],
+        meta: &Meta,
+        dirs: &Dirs,
+        options: &RestoreOptions,
+    ) -> Result<()> {
         let fs = &*self.db_env.fs;
-        let sources = self.sources(state, meta, options)?;
+        let sources = self.sources(states, meta)?;
         self.check_sizes(&sources)?;
         create_dir_durably(fs, &dirs.db)?;
         create_dir_durably(fs, &dirs.wal)?;
         let _lock = fs.lock(&dirs.db.join(names::LOCK))?;
         let kept = self.kept(&sources, &dirs.db, options.mode)?;
         clear(fs, dirs, &kept, options.keep_log_files)?;
-        let mut unsynced = Unsynced::default();
-        for source in &sources {
-            if source.kind.number().is_some_and(|number| kept.contains(&number)) {
-                continue;
-            }
-            self.restore_file(source, dirs, &mut unsynced)?;
-        }
-        unsynced.sync()?;
+        let is_kept = |source: &&Source| source.kind.number().is_some_and(|number| kept.contains(&number));
+        let missing: Vec<_> = sources.iter().filter(|source| !is_kept(source)).collect();
+        let restore = |at: usize, unsynced: &mut Unsynced| self.restore_file(missing[at], dirs, unsynced);
+        let threads = self.options.max_background_operations;
+        let (_, unsynced) = in_parallel(&*self.env.executor, threads, missing.len(), &restore)?;
+        unsynced.into_iter().try_for_each(|mut unsynced| unsynced.sync())?;
         sync_dir(fs, &dirs.db)?;
         sync_dir(fs, &dirs.wal)?;
         fs.rename(&dirs.db.join("CURRENT.tmp"), &dirs.db.join(names::CURRENT))?;
         sync_dir(fs, &dirs.db)
     }
 
-    /// Returns all files of the backup. Excluded files come from other backup directories.
-    fn sources(&self, own: &State, meta: &Meta, options: &RestoreOptions) -> Result<Vec<Source>> {
+    /// Returns all files of the backup. Excluded files come from other backups, of this directory first.
+    fn sources(&self, states: &[Locked<'_>], meta: &Meta) -> Result<Vec<Source>> {
         let mut sources = Vec::new();
         for file in &meta.files {
             sources.push(self.source(file.clone())?);
         }
         for name in &meta.excluded {
-            let find = |state: &State| {
-                state.backups.values().flat_map(|meta| &meta.files).find(|file| file.name == *name).cloned()
+            let find = |(engine, state): &Locked<'_>| {
+                let mut files = state.backups.values().flat_map(|meta| &meta.files);
+                files.find(|file| file.name == *name).map(|file| engine.source(file.clone()))
             };
-            let found = match find(own) {
-                Some(file) => Some(self.source(file)?),
-                None => {
-                    let others = options.alternate_dirs.iter().map(|other| &*other.inner);
-                    let mut others = others.filter(|other| !std::ptr::eq(*other, self));
-                    let found = others.find_map(|other| Some((other, find(&other.state.lock())?)));
-                    found.map(|(other, file)| other.source(file)).transpose()?
-                }
-            };
-            sources.push(found.ok_or_else(|| {
-                Error::invalid_argument(format!(
+            sources.push(states.iter().find_map(find).unwrap_or_else(|| {
+                Err(Error::invalid_argument(format!(
                     "Excluded file {name} not found in any of {} backup directories: name the directory in alternate_dirs",
-                    options.alternate_dirs.len()
-                ))
+                    states.len() - 1
+                )))
             })?);
         }
         if !sources.iter().any(|source| source.kind == FileName::Current) {
@@ -183,7 +201,7 @@ impl Inner {
                         })
                 }
                 RestoreMode::VerifyChecksum => {
-                    let settings = self.copy_settings(&None);
+                    let settings = self.copy_settings(&self.restore_limiter);
                     same_size()
                         && source.file.crc.is_some_and(|crc| {
                             read_file(fs, &existing, None, &settings, &mut |_| Ok(()))

@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use ironstone::env::{IoPriority, RateLimiter, RateOptions};
+use ironstone::stats::{Statistics, Ticker};
 use ironstone::{
     BackupEngine, BackupEngineOptions, CreateBackupOptions, Db, Error, Kind, Options, RestoreMode,
     RestoreOptions, ShareFilesNaming,
@@ -163,7 +165,7 @@ fn missing_short_and_changed_files_are_found_and_nothing_is_lost() {
     assert!(error.to_string().contains(&name), "{error}");
     std::fs::remove_file(&path).unwrap();
     let error = engine.verify_backup(1, false).unwrap_err();
-    assert!(error.to_string().contains("missing"), "{error}");
+    assert_eq!((error.kind(), error.to_string().contains(&name)), (Kind::NotFound, true), "{error}");
 
     let engine = w.engine();
     let corrupt = engine.corrupted_backups();
@@ -328,4 +330,122 @@ fn backups_of_rocksdb_restore_and_take_more() {
     assert_eq!(engine.create_new_backup(w.db()).unwrap(), 3);
     assert_eq!(w.restored(&engine, 3).unwrap(), 10);
     let _: &Path = w.scratch.path();
+}
+
+/// Opens a limiter that never waits, and counts.
+fn counting() -> Arc<RateLimiter> {
+    Arc::new(RateLimiter::new(RateOptions::new(i64::MAX / 1_000_000), options().db.env.clock).unwrap())
+}
+
+#[test]
+fn the_rate_limiters_limit_the_reads_of_checks() {
+    let mut w = World::new();
+    w.fill(0, 1000);
+    let (backups, restores) = (counting(), counting());
+    let how = BackupEngineOptions {
+        backup_rate_limiter: Some(backups.clone()),
+        restore_rate_limiter: Some(restores.clone()),
+        ..w.how()
+    };
+    let engine = BackupEngine::open(how, &options().db.env).unwrap();
+    engine.create_new_backup(w.db()).unwrap();
+    let (size, through) = (engine.backup_info()[0].size, |limiter: &RateLimiter| {
+        u64::try_from(limiter.total_bytes_through(IoPriority::Low)).unwrap()
+    });
+    let before = through(&backups);
+    engine.verify_backup(1, false).unwrap();
+    assert_eq!(through(&backups), before);
+    engine.verify_backup(1, true).unwrap();
+    assert_eq!(through(&backups), before + size);
+    w.db.take().unwrap().close().unwrap();
+    let how = RestoreOptions { mode: RestoreMode::VerifyChecksum, ..RestoreOptions::default() };
+    engine.restore_db_from_backup(1, w.at("data"), w.at("data"), &how).unwrap();
+    // The kept SST file was read for its checksum, and the other files were copied.
+    assert_eq!(through(&restores), size);
+}
+
+#[test]
+fn two_engines_restore_with_each_other_as_alternate_while_both_are_written() {
+    let w = World::new();
+    w.fill(0, 10);
+    let engines = ["left", "right"].map(|name| {
+        let engine = BackupEngine::open(BackupEngineOptions::new(w.at(name)), &options().db.env).unwrap();
+        engine.create_new_backup(w.db()).unwrap();
+        engine
+    });
+    std::thread::scope(|scope| {
+        for (at, engine) in engines.iter().enumerate() {
+            let (other, dir, db) = (engines[1 - at].clone(), w.at(&format!("restored-{at}")), w.db());
+            scope.spawn(move || {
+                let how = RestoreOptions { alternate_dirs: vec![other], ..RestoreOptions::default() };
+                for _ in 0..20 {
+                    engine.restore_db_from_backup(1, &dir, &dir, &how).unwrap();
+                    assert_eq!(engine.backup_info()[0].id, 1);
+                }
+            });
+            scope.spawn(move || {
+                for _ in 0..20 {
+                    let id = engine.create_new_backup(db).unwrap();
+                    engine.delete_backup(id).unwrap();
+                }
+            });
+        }
+    });
+}
+
+/// RocksDB: `BackupEngineTest.IOStats` counts the reads of a backup, also of files that are not copied.
+#[test]
+fn reads_for_checksums_count_as_bytes_read() {
+    let w = World::new();
+    let mut counted = options();
+    let statistics = Arc::new(Statistics::default());
+    counted.db.statistics = Some(statistics.clone());
+    let db = Db::open(w.at("counted"), counted).unwrap();
+    db.put(b"k", &[b'v'; 10_000]).unwrap();
+    db.flush().unwrap();
+    let how = BackupEngineOptions {
+        share_files_with_checksum_naming: ShareFilesNaming::LegacyCrc32cAndFileSize,
+        ..w.how()
+    };
+    let engine = BackupEngine::open(how, &options().db.env).unwrap();
+    engine.create_new_backup(&db).unwrap();
+    let table = db.live_files()[0].size;
+    let count = |ticker| statistics.ticker(ticker);
+    assert_eq!(count(Ticker::BackupReadBytes), count(Ticker::BackupWriteBytes) + table);
+}
+
+#[test]
+fn several_threads_copy_verify_and_restore() {
+    let w = World::new();
+    for i in 0..20 {
+        w.fill(i * 10, i * 10 + 10);
+    }
+    let how = BackupEngineOptions { max_background_operations: 4, ..w.how() };
+    let engine = BackupEngine::open(how.clone(), &options().db.env).unwrap();
+    engine.create_new_backup(w.db()).unwrap();
+    w.fill(200, 210);
+    engine.create_new_backup(w.db()).unwrap();
+    engine.verify_backup(2, true).unwrap();
+    assert_eq!((w.restored(&engine, 1).unwrap(), w.restored(&engine, 2).unwrap()), (200, 210));
+    // The order of the files does not depend on the threads.
+    let one = BackupEngine::open(BackupEngineOptions::new(w.at("one")), &options().db.env).unwrap();
+    one.create_new_backup(w.db()).unwrap();
+    let names = |engine: &BackupEngine, id: u32| {
+        let info = engine.backup_info().into_iter().find(|info| info.id == id).unwrap();
+        let base = |(name, size): (String, u64)| (name.rsplit('/').next().unwrap().to_string(), size);
+        info.files.into_iter().map(base).collect::<Vec<_>>()
+    };
+    assert_eq!(names(&engine, 2), names(&one, 1));
+    // A file that cannot be read fails the backup, and nothing of the backup stays.
+    let table = w.db().live_files()[7].number.0;
+    std::fs::remove_file(w.at("data").join(format!("{table:06}.sst"))).unwrap();
+    let fresh = BackupEngine::open(
+        BackupEngineOptions { max_background_operations: 4, ..BackupEngineOptions::new(w.at("fresh")) },
+        &options().db.env,
+    );
+    let fresh = fresh.unwrap();
+    let error = fresh.create_new_backup(w.db()).unwrap_err();
+    assert!(error.to_string().contains(&format!("{table:06}.sst")), "{error}");
+    assert!(fresh.backup_info().is_empty());
+    assert_eq!(std::fs::read_dir(w.at("fresh/shared_checksum")).unwrap().count(), 0);
 }

@@ -1,8 +1,8 @@
 //! Checkpoints and the list of live files.
 
 use ironstone::{
-    Checkpoint, CheckpointOptions, Db, FamilyDescriptor, LiveFileKind, LiveFilesStorageInfoOptions, Options,
-    WriteOptions,
+    Checkpoint, CheckpointOptions, Db, FamilyDescriptor, LiveFileKind, LiveFileStorageInfo,
+    LiveFilesStorageInfoOptions, Options, WriteOptions,
 };
 
 fn options() -> Options {
@@ -150,8 +150,39 @@ fn the_list_of_live_files_names_each_kind_and_its_checksum() {
     let content = current.replacement_contents.as_deref().unwrap();
     assert!(content.starts_with(b"MANIFEST-") && content.ends_with(b"\n"));
     let reader = Db::open_read_only(db.path(), Options::default()).unwrap();
-    let error = reader.live_files_storage_info(&how).unwrap_err();
+    let name = |file: &LiveFileStorageInfo| (file.relative_filename.clone(), file.size, file.kind);
+    let names = |files: &[LiveFileStorageInfo]| files.iter().map(name).collect::<Vec<_>>();
+    assert_eq!(names(&reader.live_files_storage_info(&how).unwrap()), names(&files));
+    let secondary = ironstone::Secondary::open(db.path(), Options::default()).unwrap();
+    let error = secondary.view().live_files_storage_info(&how).unwrap_err();
     assert_eq!(error.kind(), ironstone::Kind::NotSupported);
+}
+
+#[test]
+fn a_checkpoint_of_a_read_only_database_holds_what_the_open_has_read() {
+    let scratch = tempfile::tempdir().unwrap();
+    let mut options = options();
+    options.update("enable_blob_files=true;min_blob_size=500").unwrap();
+    let db = Db::open(scratch.path().join("data"), options.clone()).unwrap();
+    for i in 0..50u32 {
+        db.put(&i.to_be_bytes(), &[i as u8; 1000]).unwrap();
+    }
+    db.flush().unwrap();
+    db.put(b"in the WAL", b"1").unwrap();
+    let then = rows(&db);
+    let reader = Db::open_read_only(db.path(), options.clone()).unwrap();
+    db.put(b"later", b"1").unwrap();
+    Checkpoint::new(&reader).create(scratch.path().join("copy")).unwrap();
+    let copied = Db::open(scratch.path().join("copy"), options.clone()).unwrap();
+    assert!(rows(&copied) == then);
+    // A writer deletes files that the reader needs: no half checkpoint stays.
+    db.compact_range(None, None, &Default::default()).unwrap();
+    for i in 0..50u32 {
+        db.delete(&i.to_be_bytes()).unwrap();
+    }
+    db.compact_range(None, None, &Default::default()).unwrap();
+    assert!(Checkpoint::new(&reader).create(scratch.path().join("late")).is_err());
+    assert!(!scratch.path().join("late").exists() && !scratch.path().join("late.tmp").exists());
 }
 
 #[test]
@@ -199,4 +230,32 @@ fn statistics_count_the_copied_bytes_of_a_checkpoint_and_the_time_of_an_ingestio
     let after = counters.map(perf_counter);
     set_perf_level(PerfLevel::EnableCount);
     assert!(after[0] - before[0] >= after[1] - before[1] && after[1] > before[1], "{before:?} {after:?}");
+}
+
+#[test]
+fn several_threads_link_or_copy_the_files_of_a_checkpoint() {
+    let scratch = tempfile::tempdir().unwrap();
+    let db = Db::open(scratch.path().join("data"), options()).unwrap();
+    for i in 0..400u32 {
+        db.put(&i.to_be_bytes(), &[i as u8; 1000]).unwrap();
+    }
+    let then = rows(&db);
+    for (name, use_link_file_when_available, io_buffer_size) in [("linked", true, 0), ("copied", false, 4096)]
+    {
+        let how = CheckpointOptions {
+            max_background_operations: 3,
+            use_link_file_when_available,
+            io_buffer_size,
+            ..CheckpointOptions::default()
+        };
+        Checkpoint::new(&db).create_with(scratch.path().join(name), &how).unwrap();
+        let copied = Db::open(scratch.path().join(name), options()).unwrap();
+        assert!(rows(&copied) == then, "{name}");
+    }
+    // A missing file fails the checkpoint, and nothing of it stays.
+    let table = db.live_files()[1].number.0;
+    std::fs::remove_file(db.path().join(format!("{table:06}.sst"))).unwrap();
+    let how = CheckpointOptions { max_background_operations: 3, ..CheckpointOptions::default() };
+    assert!(Checkpoint::new(&db).create_with(scratch.path().join("late"), &how).is_err());
+    assert!(!scratch.path().join("late").exists() && !scratch.path().join("late.tmp").exists());
 }
