@@ -23,7 +23,7 @@ const DB: &[Row] = &[
     ("background_close_inactive_wals", &["true"]),
     ("bgerror_resume_retry_interval", &["1000"]),
     ("daily_offpeak_time_utc", &["00:00-23:59", "10:00-11:00"]),
-    ("db_host_id", &["a host", "__hostname__"]),
+    ("db_host_id", &["", "a host", "__hostname__"]),
     ("delete_obsolete_files_period_micros", &["1000"]),
     ("dump_malloc_stats", &["true"]),
     ("enable_thread_tracking", &["true"]),

@@ -107,6 +107,12 @@ impl Expected {
         self.store(family, key, Slot { settled: slot.pending, ..slot });
     }
 
+    /// Ends a write that was rolled back: the acknowledged value stays.
+    pub fn cancel(&mut self, family: usize, key: usize) {
+        let slot = self.slot(family, key);
+        self.store(family, key, Slot { pending: slot.settled, ..slot });
+    }
+
     /// Closes an open slot with the value that was read after an open of the database.
     ///
     /// # Errors

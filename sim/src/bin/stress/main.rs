@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!  stress [--seconds S] [--threads N] [--seed N] [--scratch DIR] [--quiet]
-//!         [--life S] [--killed PERCENT] [--flat PERCENT] [--csv FILE] [--chart FILE.svg]
+//!         [--life S] [--killed PERCENT] [--flat PERCENT] [--csv FILE] [--chart FILE.svg] [--kind KIND]
 //! ```
 //! A child process opens the database with drawn options, runs its threads for some time, closes the
 //! database, and starts again. In some epochs file-system calls fail. The parent kills the child at times
@@ -17,6 +17,9 @@
 //! seconds (60). With `--flat`, memory, handles, threads and disk must be flat: their medians at rest in the last
 //! quarter of the run may exceed those of the quarter before by at most this percentage. `--csv` and `--chart` write
 //! the series minute by minute (`series`).
+//!
+//! `--kind` is the kind of the databases: `plain`, or with transactions `optimistic`, `committed`, `prepared`,
+//! `unprepared`. Without `--kind`, each process draws a kind; with `--flat`, the kind is `plain`.
 
 #![forbid(unsafe_code)]
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "a program")]
@@ -28,6 +31,8 @@ mod history;
 mod parent;
 mod rest;
 mod series;
+mod store;
+mod transact;
 mod worker;
 
 use std::path::PathBuf;
@@ -51,12 +56,14 @@ pub struct Settings {
     pub flat: Option<f64>,
     pub csv: Option<PathBuf>,
     pub chart: Option<PathBuf>,
+    /// The kind of the databases. A parent without a kind draws one for each process.
+    pub kind: Option<store::Kind>,
     /// The working directory, if this process is the child.
     pub child: Option<PathBuf>,
 }
 
 const USAGE: &str = "usage: stress [--seconds S] [--threads N] [--seed N] [--scratch DIR] [--quiet] [--life S] [--killed PERCENT] \
-             [--flat PERCENT] [--csv FILE] [--chart FILE]";
+             [--flat PERCENT] [--csv FILE] [--chart FILE] [--kind KIND]";
 
 fn main() -> ExitCode {
     let settings = match parse(lexopt::Parser::from_env()) {
@@ -85,6 +92,7 @@ fn parse(mut arguments: lexopt::Parser) -> Result<Settings, lexopt::Error> {
         flat: None,
         csv: None,
         chart: None,
+        kind: None,
         child: None,
     };
     while let Some(argument) = arguments.next()? {
@@ -102,6 +110,10 @@ fn parse(mut arguments: lexopt::Parser) -> Result<Settings, lexopt::Error> {
             Long("flat") => settings.flat = Some(arguments.value()?.parse()?),
             Long("csv") => settings.csv = Some(arguments.value()?.into()),
             Long("chart") => settings.chart = Some(arguments.value()?.into()),
+            Long("kind") => {
+                let parse = |name: &str| store::Kind::parse(name).ok_or("not a kind of database");
+                settings.kind = Some(arguments.value()?.parse_with(parse)?);
+            }
             Long("quiet") => settings.quiet = true,
             Long("child") => settings.child = Some(arguments.value()?.into()),
             _ => return Err(argument.unexpected()),

@@ -12,6 +12,7 @@ use testkit::chance::Chance;
 use crate::Settings;
 use crate::gauge::Gauge;
 use crate::series::{MEASURES, Point, Series};
+use crate::store::Kind;
 
 /// A child without output for this number of seconds counts as hung. The parent counts its own checks, so time in
 /// which the machine stops does not count.
@@ -22,6 +23,8 @@ const LOOK_MS: u64 = 20;
 struct Counts {
     children: u64,
     kills: u64,
+    /// The processes whose database has transactions.
+    with_transactions: u64,
     epochs: u64,
     operations: u64,
     series: Series,
@@ -68,9 +71,9 @@ pub fn campaign(settings: &Settings) -> ExitCode {
         };
         let kill_after = killed.then(|| Duration::from_millis(200 + chance.below(life.saturating_mul(1000))));
         let seed = chance.next();
-        if let Err(words) =
-            child(settings, &dir.path().join("db"), seed, life, kill_after, start, &mut counts)
-        {
+        let drawn = if settings.flat.is_some() { Kind::Plain } else { Kind::draw(chance) };
+        let process = Process { kind: settings.kind.unwrap_or(drawn), seed, life, kill_after };
+        if let Err(words) = child(settings, dir.path(), &process, start, &mut counts) {
             println!(
                 "FAILED {words}\nrun it again (threads fall otherwise): stress --seed {} --seconds {}",
                 settings.seed, settings.seconds
@@ -88,13 +91,14 @@ pub fn campaign(settings: &Settings) -> ExitCode {
     }
     let [heap, rss, handles, threads, disk] = MEASURES.map(|m| counts.most(m.1));
     println!(
-        "stress: {} operations of {} threads in {} epochs with drawn options, {} processes ({} killed), at most {} KiB allocated, \
+        "stress: {} operations of {} threads in {} epochs with drawn options, {} processes ({} killed, {} with transactions), at most {} KiB allocated, \
          {} MiB of memory, {handles} handles and {threads} threads with the database closed, {} MiB of disk, {} failures in {spent:.1} s",
         counts.operations,
         settings.threads,
         counts.epochs,
         counts.children,
         counts.kills,
+        counts.with_transactions,
         heap,
         rss / 1024,
         disk / 1024,
@@ -105,7 +109,7 @@ pub fn campaign(settings: &Settings) -> ExitCode {
         format!("\"{name}\":[{third},{last}]")
     });
     println!(
-        "{{\"test\":\"stress\",\"operations\":{},\"threads\":{},\"epochs\":{},\"rests\":{},\"processes\":{},\"kills\":{},\"heap_kb_max\":{heap},\
+        "{{\"test\":\"stress\",\"operations\":{},\"threads\":{},\"epochs\":{},\"rests\":{},\"processes\":{},\"kills\":{},\"with_transactions\":{},\"heap_kb_max\":{heap},\
          \"rss_kb_max\":{rss},\"handles_max\":{handles},\"process_threads_max\":{threads},\"disk_kb_max\":{disk},\
          \"medians_at_rest_of_last_quarters\":{{{}}},\"failures\":{},\"seconds\":{spent:.1},\"seed\":{}}}",
         counts.operations,
@@ -114,6 +118,7 @@ pub fn campaign(settings: &Settings) -> ExitCode {
         counts.series.rests().count(),
         counts.children,
         counts.kills,
+        counts.with_transactions,
         quarters.join(","),
         counts.failures.len(),
         settings.seed
@@ -121,18 +126,27 @@ pub fn campaign(settings: &Settings) -> ExitCode {
     if counts.failures.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-fn child(
-    settings: &Settings,
-    dir: &Path,
+/// A child process that is not started yet.
+struct Process {
+    kind: Kind,
     seed: u64,
+    /// The life of the process in seconds.
     life: u64,
     kill_after: Option<Duration>,
+}
+
+fn child(
+    settings: &Settings,
+    campaign: &Path,
+    process: &Process,
     start: Instant,
     counts: &mut Counts,
 ) -> Result<(), String> {
+    let Process { kind, seed, life, kill_after } = *process;
+    counts.with_transactions += u64::from(kind != Kind::Plain);
     let program = std::env::current_exe().map_err(|e| e.to_string())?;
     let mut command = Command::new(program);
-    command.arg("--child").arg(dir);
+    command.arg("--child").arg(kind.dir(campaign)).args(["--kind", kind.name()]);
     for (name, value) in [("--seed", seed), ("--seconds", life), ("--threads", settings.threads as u64)] {
         command.arg(name).arg(value.to_string());
     }

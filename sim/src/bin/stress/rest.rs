@@ -21,10 +21,10 @@ use ironstone::{
     BottommostLevelCompaction, CompactRangeOptions, Db, Family, WaitForCompactOptions, WriteBatch,
     WriteOptions,
 };
-use ironstone_sim::life;
 use ironstone_sim::stamp::Stamp;
 
 use crate::expected::{Expected, FAMILIES, KEYS, name, value};
+use crate::store::Store;
 use crate::worker::{scan, verify};
 use crate::{Settings, gauge};
 
@@ -50,7 +50,8 @@ pub struct Rest {
 /// # Errors
 /// A wrong answer, or an error: no call fails at a rest point.
 pub fn rest(settings: &Settings, dir: &Path, expected: &Path) -> Result<Rest, String> {
-    let open = || life::open(dir, OPTIONS, Env::posix()).map_err(told("refused"));
+    let kind = settings.kind.unwrap_or_default();
+    let open = || Store::open(kind, dir, OPTIONS, Env::posix(), settings.seed).map_err(told("refused"));
     let mut slots = (0..settings.threads)
         .map(|thread| Expected::load(expected, thread).map_err(|e| e.to_string()))
         .collect::<Result<Vec<_>, _>>()?;

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use env::Env;
 use env::fault::FaultFs;
-use ironstone::{CompactRangeOptions, Db, Family, ReadOptions, Snapshot, WriteBatch, WriteOptions};
+use ironstone::{CompactRangeOptions, Family, ReadOptions, Snapshot, WriteBatch, WriteOptions};
 use ironstone_sim::life;
 use ironstone_sim::stamp::{self, Stamp};
 use parking_lot::Mutex;
@@ -18,6 +18,7 @@ use testkit::chance::Chance;
 use crate::Settings;
 use crate::expected::{Expected, FAMILIES, KEYS, Slot, name};
 use crate::history::History;
+use crate::store::Store;
 use crate::{crowd, gauge, rest};
 
 /// The plans of the fault file system that an epoch can draw.
@@ -102,9 +103,9 @@ fn say(line: &str) {
 }
 
 /// The state that the threads of an epoch share.
-struct Epoch {
-    db: Db,
-    families: Vec<Family>,
+pub struct Epoch {
+    pub store: Store,
+    pub families: Vec<Family>,
     /// True if calls fail in this epoch. Errors of the engine are then expected.
     faulty: bool,
     stop: AtomicBool,
@@ -121,7 +122,9 @@ impl Epoch {
         let mut env = Env::posix();
         let faults = FaultFs::wrap(env.fs.clone());
         env.fs = faults.clone();
-        let (db, families) = life::open(dir, &text, env).map_err(|e| told(&format!("refused: {e}")))?;
+        let kind = settings.kind.unwrap_or_default();
+        let (store, families) = Store::open(kind, dir, &text, env, chance.next())
+            .map_err(|e| told(&format!("{}: refused: {e}", kind.name())))?;
         let mut slots = (0..settings.threads)
             .map(|thread| Expected::load(expected, thread).map_err(|e| e.to_string()))
             .collect::<Result<Vec<_>, _>>()?;
@@ -130,7 +133,7 @@ impl Epoch {
         }
         let plan = chance.percent(40).then(|| *chance.pick(PLANS));
         let epoch = Arc::new(Epoch {
-            db,
+            store,
             families,
             faulty: plan.is_some(),
             stop: AtomicBool::new(false),
@@ -143,8 +146,14 @@ impl Epoch {
             for ((thread, slots), seed) in slots.iter_mut().enumerate().zip(seeds) {
                 let epoch = &epoch;
                 scope.spawn(move || {
-                    let mut worker =
-                        Worker { epoch, thread, slots, chance: Chance::new(seed), snapshots: Vec::new() };
+                    let mut worker = Worker {
+                        epoch,
+                        thread,
+                        slots,
+                        chance: Chance::new(seed),
+                        snapshots: Vec::new(),
+                        names: 0,
+                    };
                     if let Err(words) = worker.work() {
                         epoch.failure.lock().get_or_insert(words);
                         epoch.stop.store(true, Ordering::Relaxed);
@@ -164,7 +173,7 @@ impl Epoch {
                 if set && began.elapsed() > length / 2 && faults.hook().fired() > 0 {
                     // The calls work again. The resume may still fail; the next open then recovers.
                     let _ = faults.hook().set_plan("");
-                    let _ = epoch.db.resume();
+                    let _ = epoch.store.resume();
                 }
             }
             epoch.stop.store(true, Ordering::Relaxed);
@@ -173,7 +182,7 @@ impl Epoch {
         if let Some(words) = epoch.failure.lock().take() {
             return Err(told(&format!("{words} (plan {plan:?})")));
         }
-        let closed = epoch.db.close();
+        let closed = epoch.store.close();
         if let Err(error) = closed.as_ref().map_err(|e| e.to_string())
             && !epoch.faulty
         {
@@ -238,12 +247,15 @@ pub fn scan(family: &Family, thread: usize, backward: bool) -> ironstone::Result
     Ok(rows)
 }
 
-struct Worker<'a> {
-    epoch: &'a Epoch,
-    thread: usize,
-    slots: &'a mut Expected,
-    chance: Chance,
+/// One thread of an epoch.
+pub struct Worker<'a> {
+    pub epoch: &'a Epoch,
+    pub thread: usize,
+    pub slots: &'a mut Expected,
+    pub chance: Chance,
     snapshots: Vec<(Snapshot, usize, Vec<Slot>)>,
+    /// The number of named transactions.
+    pub names: u64,
 }
 
 impl Worker<'_> {
@@ -257,7 +269,7 @@ impl Worker<'_> {
 
     /// Returns the value of a call, or an error of the campaign. In an epoch with failing calls, an error of the
     /// engine is `None`.
-    fn told<T>(&self, what: &str, outcome: ironstone::Result<T>) -> Result<Option<T>, String> {
+    pub fn told<T>(&self, what: &str, outcome: ironstone::Result<T>) -> Result<Option<T>, String> {
         match outcome {
             Ok(value) => Ok(Some(value)),
             Err(_) if self.epoch.faulty => Ok(None),
@@ -308,15 +320,18 @@ impl Worker<'_> {
                 ]);
                 self.told("set_options", self.epoch.families[family].set_options(&[(name, value)])).map(drop)
             }
-            _ => self.told("sync_wal", self.epoch.db.sync_wal()).map(drop),
+            _ => self.told("sync_wal", self.epoch.store.sync_wal()).map(drop),
         }
     }
 
-    /// Puts and deletes distinct keys in one batch. Skips keys whose slot is open.
+    /// Puts and deletes distinct keys in one batch or in one transaction. Skips keys whose slot is open.
     fn write(&mut self, keys: &[(usize, usize, bool)]) -> Result<(), String> {
         let keys: Vec<_> = keys.iter().filter(|k| !self.slots.slot(k.0, k.1).is_open()).copied().collect();
+        if self.epoch.store.has_transactions() && self.chance.percent(60) {
+            return self.transact(&keys);
+        }
         let mut batch = WriteBatch::new();
-        let stamp = Stamp::next(&self.epoch.db);
+        let stamp = Stamp::next(&self.epoch.store);
         for (family, key, put) in &keys {
             let generation = self.slots.begin(*family, *key, *put);
             let (handle, name) = (&self.epoch.families[*family], name(self.thread, *key));
@@ -326,7 +341,7 @@ impl Worker<'_> {
             };
         }
         let options = WriteOptions { sync: self.chance.percent(2), ..WriteOptions::default() };
-        if self.told("write", self.epoch.db.write_with(batch, &options))?.is_some() {
+        if self.told("write", self.epoch.store.write_with(batch, &options))?.is_some() {
             keys.iter().for_each(|k| self.slots.settle(k.0, k.1));
         }
         Ok(())
@@ -337,12 +352,16 @@ impl Worker<'_> {
         if (from..to).any(|key| self.slots.slot(family, key).is_open()) {
             return Ok(());
         }
+        if self.epoch.store.has_transactions() {
+            let keys: Vec<_> = (from..to).map(|key| (family, key, false)).collect();
+            return self.write(&keys);
+        }
         for key in from..to {
             self.slots.begin(family, key, false);
         }
         let (begin, end) = (name(self.thread, from), name(self.thread, to));
         let mut batch = WriteBatch::new();
-        let (db, handle) = (&self.epoch.db, &self.epoch.families[family]);
+        let (db, handle) = (&self.epoch.store, &self.epoch.families[family]);
         Stamp::next(db).delete_range(&mut batch, handle, begin.as_bytes(), end.as_bytes());
         let outcome = db.write_with(batch, &WriteOptions::default());
         if self.told("delete_range", outcome)?.is_some() {
@@ -394,7 +413,7 @@ impl Worker<'_> {
             self.snapshots.remove(at);
         }
         let slots = (0..KEYS).map(|key| self.slots.slot(family, key)).collect();
-        self.snapshots.push((self.epoch.db.snapshot(), family, slots));
+        self.snapshots.push((self.epoch.store.snapshot(), family, slots));
         Ok(())
     }
 

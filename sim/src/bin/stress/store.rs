@@ -1,0 +1,161 @@
+//! The database of an epoch: without transactions, or with transactions of one kind.
+//!
+//! Each kind has its own directory, because a WAL with prepared sections can be opened only with the write policy that
+//! wrote the sections. Column families of a database with transactions have no timestamps.
+
+use std::path::{Path, PathBuf};
+
+use env::Env;
+use ironstone::{
+    Db, Family, FamilyDescriptor, OptimisticTransactionDb, OptimisticTransactionDbOptions,
+    OptimisticTransactionOptions, Options, Transaction, TransactionDb, TransactionDbOptions,
+    TransactionOptions, TxnDbWritePolicy, WriteOptions,
+};
+use ironstone_sim::life;
+use testkit::chance::Chance;
+
+/// The kind of a database.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Kind {
+    #[default]
+    Plain,
+    Optimistic,
+    Committed,
+    Prepared,
+    Unprepared,
+}
+
+impl Kind {
+    const NAMES: [(Kind, &str); 5] = [
+        (Kind::Plain, "plain"),
+        (Kind::Optimistic, "optimistic"),
+        (Kind::Committed, "committed"),
+        (Kind::Prepared, "prepared"),
+        (Kind::Unprepared, "unprepared"),
+    ];
+
+    /// Returns the kind with this name, if there is one.
+    pub fn parse(name: &str) -> Option<Kind> {
+        Self::NAMES.iter().find(|named| named.1 == name).map(|named| named.0)
+    }
+
+    /// Returns the name of the kind. The name is also the name of the directory.
+    pub fn name(self) -> &'static str {
+        Self::NAMES.iter().find(|named| named.0 == self).map_or("plain", |named| named.1)
+    }
+
+    /// Draws a kind. Half of the databases have no transactions.
+    pub fn draw(chance: &mut Chance) -> Kind {
+        if chance.percent(50) { Kind::Plain } else { Self::NAMES[1 + chance.below(4) as usize].0 }
+    }
+
+    /// Returns the directory of the database below the directory of the campaign.
+    pub fn dir(self, campaign: &Path) -> PathBuf {
+        campaign.join(self.name())
+    }
+
+    fn policy(self) -> TxnDbWritePolicy {
+        match self {
+            Kind::Prepared => TxnDbWritePolicy::WritePrepared,
+            Kind::Unprepared => TxnDbWritePolicy::WriteUnprepared,
+            _ => TxnDbWritePolicy::WriteCommitted,
+        }
+    }
+}
+
+/// An open database.
+pub enum Store {
+    Plain(Db),
+    Pessimistic(TransactionDb),
+    Optimistic(OptimisticTransactionDb),
+}
+
+impl std::ops::Deref for Store {
+    type Target = Db;
+
+    fn deref(&self) -> &Db {
+        match self {
+            Store::Plain(db) => db,
+            Store::Pessimistic(db) => db.base(),
+            Store::Optimistic(db) => db.base(),
+        }
+    }
+}
+
+impl Store {
+    /// Opens the database with options as text. Commits or rolls back each prepared transaction that recovery found, by
+    /// the chance of `seed`.
+    ///
+    /// # Errors
+    /// The error of the open, or of the end of a transaction.
+    pub fn open(
+        kind: Kind,
+        dir: &Path,
+        text: &str,
+        env: Env,
+        seed: u64,
+    ) -> ironstone::Result<(Store, Vec<Family>)> {
+        if kind == Kind::Plain {
+            return life::open(dir, text, env).map(|(db, families)| (Store::Plain(db), families));
+        }
+        let mut options = Options::default();
+        options.update(text)?;
+        // Databases with transactions reject these options.
+        options.update("unordered_write=false;inplace_update_support=false")?;
+        options.db.env = env;
+        let descriptor = |name: &&str| FamilyDescriptor::new(*name, options.family.clone());
+        let families = Some(life::FAMILIES.iter().map(descriptor).collect());
+        let store = if kind == Kind::Optimistic {
+            let transactions = OptimisticTransactionDbOptions::default();
+            Store::Optimistic(OptimisticTransactionDb::open_with(dir, options, transactions, families)?)
+        } else {
+            let transactions =
+                TransactionDbOptions { write_policy: kind.policy(), ..TransactionDbOptions::default() };
+            let db = TransactionDb::open_with(dir, options, transactions, families)?;
+            let chance = &mut Chance::new(seed);
+            for transaction in db.all_prepared_transactions() {
+                if chance.percent(50) { transaction.commit() } else { transaction.rollback() }?;
+            }
+            Store::Pessimistic(db)
+        };
+        let families =
+            life::FAMILIES.iter().map(|name| store.family(name)).collect::<ironstone::Result<_>>()?;
+        Ok((store, families))
+    }
+
+    /// Returns true if the database has transactions. Such a database takes no range deletions.
+    pub fn has_transactions(&self) -> bool {
+        !matches!(self, Store::Plain(_))
+    }
+
+    /// Returns true if a transaction can be prepared.
+    pub fn prepares(&self) -> bool {
+        matches!(self, Store::Pessimistic(_))
+    }
+
+    /// Begins a transaction. Returns `None` if the database has no transactions.
+    ///
+    /// # Errors
+    /// The error of the begin.
+    pub fn begin(
+        &self,
+        options: &WriteOptions,
+        chance: &mut Chance,
+    ) -> ironstone::Result<Option<Transaction>> {
+        let set_snapshot = chance.percent(30);
+        match self {
+            Store::Plain(_) => Ok(None),
+            Store::Pessimistic(db) => {
+                let own = TransactionOptions {
+                    set_snapshot,
+                    deadlock_detect: chance.percent(30),
+                    ..TransactionOptions::default()
+                };
+                db.begin_with(options, &own).map(Some)
+            }
+            Store::Optimistic(db) => {
+                Ok(Some(db.begin_with(options, &OptimisticTransactionOptions { set_snapshot })))
+            }
+        }
+    }
+}
