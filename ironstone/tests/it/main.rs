@@ -23,6 +23,7 @@ mod oracle;
 mod random;
 mod ranges;
 mod rebuild;
+mod releases;
 mod repair;
 mod rogue_operators;
 mod secondary;
