@@ -195,7 +195,7 @@ impl Schedule {
                 self.atomic_flush,
             );
         }
-        if !options.disable_auto_compactions && lsm::pick::needs_compaction(&view, options, now) {
+        if !options.disable_auto_compactions && lsm::pick::is_due(&scores, &pin.version, options) {
             state.enqueue_compaction(family);
         }
         match scores.bottommost_next {

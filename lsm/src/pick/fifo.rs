@@ -18,9 +18,9 @@ const MERGED_FILE_SIZE: u64 = 16 << 20;
 /// Minimum size in bytes of a tier, for the choice by key-to-value ratio.
 const MIN_TIER: u64 = 10 << 10;
 
-/// Returns true if FIFO compaction has work. `now` is in seconds since 1970.
-pub fn needs_compaction(view: &View<'_>, options: &Options, now: u64) -> bool {
-    super::score::Scores::compute(view, options, now).of(0) >= 1.0
+/// Returns true if FIFO compaction has work, by the scores.
+pub(super) fn is_due(scores: &super::score::Scores) -> bool {
+    scores.of(0) >= 1.0
 }
 
 /// Picks the next FIFO compaction, if there is one. `now` is in seconds since 1970.

@@ -22,12 +22,8 @@ const MIN_INTRA_L0_FILES: usize = 4;
 /// Maximum number of files in one trivial move.
 const MAX_TRIVIAL_MOVE_FILES: usize = 4;
 
-/// Returns true if leveled compaction has work. `now` is in seconds since 1970.
-pub fn needs_compaction(view: &View<'_>, options: &Options, now: u64) -> bool {
-    if view.version.num_levels() < 2 {
-        return false;
-    }
-    let scores = Scores::compute(view, options, now);
+/// Returns true if leveled compaction of a version with at least two levels has work, by its scores.
+pub(super) fn is_due(scores: &Scores) -> bool {
     scores.by_level.first().is_some_and(|(_, score)| *score >= 1.0)
         || !scores.marked.is_empty()
         || !scores.bottommost_marked.is_empty()

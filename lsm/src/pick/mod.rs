@@ -54,13 +54,19 @@ pub fn pick(view: &View<'_>, options: &Options, now: u64) -> Option<Task> {
     task.inspect(|task| task.check(view.version))
 }
 
-/// Returns true if there may be a compaction to pick. The call is cheap enough for each change of the
-/// version.
+/// Returns true if there may be a compaction to pick. Computes the scores: the cost is linear in the SST files. A caller that
+/// has the scores calls [`is_due`].
 pub fn needs_compaction(view: &View<'_>, options: &Options, now: u64) -> bool {
+    options.style != Style::None && is_due(&score::Scores::compute(view, options, now), view.version, options)
+}
+
+/// Returns true if there may be a compaction to pick, by the scores of the version. The cost does not depend on the number of
+/// SST files.
+pub fn is_due(scores: &score::Scores, version: &Version, options: &Options) -> bool {
     match options.style {
-        Style::Level => leveled::needs_compaction(view, options, now),
-        Style::Universal => universal::needs_compaction(view, options, now),
-        Style::Fifo => fifo::needs_compaction(view, options, now),
+        Style::Level => version.num_levels() >= 2 && leveled::is_due(scores),
+        Style::Universal => universal::is_due(scores),
+        Style::Fifo => fifo::is_due(scores),
         Style::None => false,
     }
 }

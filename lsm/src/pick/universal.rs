@@ -24,10 +24,9 @@ struct Run {
     reserved: bool,
 }
 
-/// Returns true if universal compaction has work. `now` is in seconds since 1970.
-pub fn needs_compaction(view: &View<'_>, options: &Options, now: u64) -> bool {
-    let scores = Scores::compute(view, options, now);
-    scores.of(0) >= 1.0 || marks(&scores)
+/// Returns true if universal compaction has work, by the scores.
+pub(super) fn is_due(scores: &Scores) -> bool {
+    scores.of(0) >= 1.0 || marks(scores)
 }
 
 /// Picks the next universal compaction, if there is one. `now` is in seconds since 1970.
