@@ -6,6 +6,8 @@ use std::fmt;
 use std::sync::Arc;
 
 use base::FileNumber;
+use kernel::ticks;
+use lsm::version::{ReaderKind, Version};
 use mem::cache::Role;
 use table::sst::BlockCache;
 
@@ -93,7 +95,7 @@ impl DataAge {
 /// The reasons why files that the newest version does not need are not deleted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KeptFiles {
-    /// Older versions that an iterator, a pinned value or a running compaction still reads. Each element lists the
+    /// Older versions that an iterator or a running compaction still reads. Each element lists the
     /// files of one older version that the newest version does not have.
     pub versions: Vec<KeptVersion>,
     /// The number of live snapshots. A snapshot only keeps entries: compaction does not drop the entries that the
@@ -107,6 +109,24 @@ pub struct KeptFiles {
     pub obsolete_bytes: u64,
 }
 
+/// The readers of one kind that keep an older version.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct VersionReaders {
+    /// The number of readers.
+    pub readers: u64,
+    /// The time since which the version has had such a reader without a break, in seconds since 1970. No reader that is
+    /// counted began earlier.
+    pub since: u64,
+}
+
+impl VersionReaders {
+    fn of(version: &Version, reader: ReaderKind, now_s: u64) -> Option<VersionReaders> {
+        let (readers, ticks) = version.readers().now(reader)?;
+        let age_s = ticks::to_nanos(ticks::now().saturating_sub(ticks)) / 1_000_000_000;
+        Some(VersionReaders { readers, since: now_s.saturating_sub(age_s) })
+    }
+}
+
 /// An older version that still has a reader.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeptVersion {
@@ -116,6 +136,11 @@ pub struct KeptVersion {
     pub files: Vec<FileNumber>,
     /// The bytes of these files.
     pub bytes: u64,
+    /// The iterators that read the version. A pinned value of an iterator does not keep a version.
+    pub iterators: Option<VersionReaders>,
+    /// The compactions that read the version. `None` for both kinds of readers: a point read, a verification of
+    /// checksums or a job that ends now keeps the version for a moment.
+    pub compactions: Option<VersionReaders>,
 }
 
 impl Db {
@@ -244,10 +269,17 @@ fn kept_versions(family: &Family) -> Vec<KeptVersion> {
     let versions = family.inner().live_versions();
     let Some((newest, older)) = versions.split_last() else { return Vec::new() };
     let live: BTreeSet<FileNumber> = newest.files().map(|(_, file)| file.number).collect();
-    let kept = |version: &Arc<lsm::version::Version>| {
+    let now_s = family.engine().env().clock.now_seconds();
+    let kept = |version: &Arc<Version>| {
         let only = version.files().filter(|(_, file)| !live.contains(&file.number));
         let (files, sizes): (Vec<_>, Vec<_>) = only.map(|(_, file)| (file.number, file.size)).unzip();
-        KeptVersion { family: family.name().to_string(), files, bytes: sizes.iter().sum() }
+        KeptVersion {
+            family: family.name().to_string(),
+            files,
+            bytes: sizes.iter().sum(),
+            iterators: VersionReaders::of(version, ReaderKind::Iterator, now_s),
+            compactions: VersionReaders::of(version, ReaderKind::Compaction, now_s),
+        }
     };
     older.iter().map(kept).filter(|kept| !kept.files.is_empty()).collect()
 }

@@ -15,11 +15,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use base::{Error, Result};
-use inspect::model::live::{Change, Counters, DiskShare, Holder, Kept, Live, Running, SlowKind, SlowStall};
+use inspect::model::live::{
+    Change, Counters, DiskShare, Holder, Kept, KeptVersion, Live, Running, SlowKind, SlowStall,
+};
 use inspect::web::pages::Site;
 use inspect::web::server::{Server, Serving};
 
-use crate::{CompactRangeOptions, DataAge, Db, Family, MemoryHolder, Secondary, StallCause};
+use crate::{CompactRangeOptions, DataAge, Db, Family, MemoryHolder, Secondary, StallCause, VersionReaders};
 
 /// The pages show the slow operations of this number of seconds.
 const SLOW_SECONDS: u64 = 600;
@@ -233,9 +235,16 @@ fn disk(family: &Family) -> Vec<DiskShare> {
 
 fn kept(db: &Db) -> Kept {
     let kept = db.kept_files();
-    let numbers = |files: &[base::FileNumber]| files.iter().map(|file| file.0).collect();
+    let readers = |readers: VersionReaders| (readers.readers, readers.since);
+    let version = |version: &crate::KeptVersion| KeptVersion {
+        family: version.family.clone(),
+        files: version.files.iter().map(|file| file.0).collect(),
+        bytes: version.bytes,
+        iterators: version.iterators.map(readers),
+        compactions: version.compactions.map(readers),
+    };
     Kept {
-        versions: kept.versions.iter().map(|v| (v.family.clone(), numbers(&v.files), v.bytes)).collect(),
+        versions: kept.versions.iter().map(version).collect(),
         snapshots: kept.snapshots,
         oldest_snapshot: kept.oldest_snapshot_time,
         deletions_disabled: kept.deletions_disabled,

@@ -108,7 +108,7 @@ pub use export::{ExportImportFilesMetaData, ExportedFile};
 pub use family::Family;
 pub use follower::Follower;
 pub use groups::{AttributeGroup, FamiliesIter};
-pub use holders::{DataAge, DiskShare, KeptFiles, KeptVersion, MemoryHolder};
+pub use holders::{DataAge, DiskShare, KeptFiles, KeptVersion, MemoryHolder, VersionReaders};
 pub use ingest::{FileIngestionHandle, IngestExternalFileArg};
 pub use iter::{Iter, Range};
 pub use metadata::{FamilyMetadata, LevelMetadata, LiveFile, MemoryUsage, memory_usage};

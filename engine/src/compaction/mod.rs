@@ -23,7 +23,7 @@ use env::thread_status::{Operation, Properties, RunningOperation, Stage, set_sta
 use lsm::compaction_iter::CompactionIterStats;
 use lsm::cut;
 use lsm::pick::{Reason, Task};
-use lsm::version::{Edit, Version};
+use lsm::version::{Edit, ReaderKind, Version};
 
 use crate::commit::{Change, Committed, Committer};
 use crate::event::{CompactionFinished, Event};
@@ -84,6 +84,7 @@ pub struct FilesCompacted {
 /// The first error of a subcompaction. Then no version has changed, and the output files are deleted.
 pub fn run(t: &CompactionTools<'_>, job: &Job) -> Result<Compacted> {
     let tracked = t.tools.track(Operation::Compaction, &job.family, properties(job));
+    let _reading = job.version.readers().read_by(ReaderKind::Compaction, kernel::ticks::now);
     if job.task.deletion {
         return drop_files(t, job);
     }

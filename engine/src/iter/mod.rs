@@ -32,6 +32,8 @@ use base::key::MAX_SEQUENCE;
 use base::stats::{OperationKind, PerfCounter, PerfLevel, Ticker, begin_operation, perf_timing};
 use base::{Error, Pinned, Result};
 use env::clock::CpuTimer;
+use kernel::ticks;
+use lsm::version::ReaderKind;
 
 use crate::family::SuperVersion;
 use crate::family::empty_ranges::Reader;
@@ -497,12 +499,15 @@ impl Drop for Iter {
 /// reference.
 fn acquire(context: &IteratorContext) -> Arc<SuperVersion> {
     context.stats.add(Ticker::NumberSuperversionAcquires, 1);
-    context.family.pin_owned()
+    let super_version = context.family.pin_owned();
+    super_version.version.readers().begin(ReaderKind::Iterator, ticks::now);
+    super_version
 }
 
 /// Counts the release of a super version. If two iterators release the same super version concurrently, perhaps
 /// neither counts its cleanup.
 fn count_release(context: &IteratorContext, super_version: &Arc<SuperVersion>) {
+    super_version.version.readers().end(ReaderKind::Iterator);
     let Some(statistics) = context.stats.statistics() else { return };
     statistics.tick(Ticker::NumberSuperversionReleases);
     if Arc::strong_count(super_version) == 1 {

@@ -71,8 +71,7 @@ pub struct DiskShare {
 /// The reasons why files exist that the newest version does not need.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Kept {
-    /// The column family, the numbers of the files, and their bytes.
-    pub versions: Vec<(String, Vec<u64>, u64)>,
+    pub versions: Vec<KeptVersion>,
     pub snapshots: u64,
     /// Seconds since 1970.
     pub oldest_snapshot: Option<u64>,
@@ -80,6 +79,19 @@ pub struct Kept {
     pub obsolete_bytes: u64,
     /// The bytes of block caches that readers pin.
     pub pinned_bytes: u64,
+}
+
+/// An older version that has readers.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct KeptVersion {
+    pub family: String,
+    /// The numbers of the files that only older versions need, and their bytes.
+    pub files: Vec<u64>,
+    pub bytes: u64,
+    /// The iterators and the compactions that read the version: their number, and the time since which there is one
+    /// without a break, in seconds since 1970.
+    pub iterators: Option<(u64, u64)>,
+    pub compactions: Option<(u64, u64)>,
 }
 
 /// The slow operations of one kind, in nanoseconds.

@@ -196,6 +196,11 @@ fn files_that_an_iterator_keeps_are_named() {
     let kept = db.kept_files();
     let files: BTreeSet<_> = kept.versions.iter().flat_map(|version| version.files.iter().copied()).collect();
     assert_eq!(files, old, "{kept:?}");
+    let holders: Vec<_> = kept.versions.iter().filter_map(|version| version.iterators).collect();
+    let opened = db.engine().env().clock.now_seconds();
+    assert!(holders.iter().map(|h| h.readers).eq([1]), "{kept:?}");
+    assert!(holders[0].since <= opened && opened - holders[0].since < 3600, "{kept:?}");
+    assert!(kept.versions.iter().all(|version| version.compactions.is_none()), "{kept:?}");
     let disk: u64 = db.disk().iter().map(|share| share.bytes).sum();
     assert_eq!(Some(disk), db.int_property("rocksdb.live-sst-files-size"));
     drop(iter);

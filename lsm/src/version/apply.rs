@@ -280,7 +280,8 @@ impl<'a> Builder<'a> {
             cursors.len(),
             levels.len()
         );
-        Ok(Version { order: self.base.order.clone(), levels, blobs, cursors })
+        let readers = super::Readers::default();
+        Ok(Version { order: self.base.order.clone(), levels, blobs, cursors, readers })
     }
 }
 

@@ -9,6 +9,7 @@ mod blob;
 mod candidates;
 mod level;
 mod overlap;
+mod readers;
 
 use std::sync::Arc;
 
@@ -21,6 +22,7 @@ pub use candidates::Candidates;
 pub use level::LevelFiles;
 pub use overlap::{BelowCursor, KeyRange};
 pub(crate) use overlap::{Extent, compare_boundaries};
+pub use readers::{ReaderKind, Readers, Reading};
 
 /// Maximum number of levels of a version.
 pub const MAX_LEVELS: usize = 64;
@@ -34,6 +36,7 @@ pub struct Version {
     /// For each level, the key at which the round-robin picker continues: an internal key, or empty for the
     /// start of the level.
     pub(crate) cursors: Vec<Vec<u8>>,
+    pub(crate) readers: Readers,
 }
 
 impl Version {
@@ -46,7 +49,14 @@ impl Version {
             levels: (0..num_levels).map(|_| Arc::new(LevelFiles::default())).collect(),
             blobs: Arc::default(),
             cursors: vec![Vec::new(); num_levels],
+            readers: Readers::default(),
         }
+    }
+
+    /// Returns the counts of the iterators and compactions that read the version.
+    #[inline]
+    pub fn readers(&self) -> &Readers {
+        &self.readers
     }
 
     /// Returns the order of internal keys.

@@ -6,7 +6,7 @@ use maud::{Markup, html};
 
 use super::View;
 use super::layout::{absent, hidden_header, more, number};
-use crate::model::live::Kept;
+use crate::model::live::{Kept, KeptVersion};
 use crate::model::{Database, FileKind};
 use crate::web::chart;
 use crate::words;
@@ -135,6 +135,21 @@ fn live_and_dead(db: &Database) -> Markup {
     }
 }
 
+/// Names the readers of an older version, and since when the readers keep the version.
+fn holders(version: &KeptVersion, now: u64) -> String {
+    let named = |readers: Option<(u64, u64)>, one: &str| {
+        readers.map(|(count, since)| {
+            format!("{}, the oldest began {}", words::of(count, one), words::ago(since, now))
+        })
+    };
+    let all = [named(version.iterators, "iterator"), named(version.compactions, "compaction")];
+    let all: Vec<String> = all.into_iter().flatten().collect();
+    match all.is_empty() {
+        true => "a read or a job that ends soon".to_string(),
+        false => all.join("; "),
+    }
+}
+
 fn kept(kept: &Kept, now: u64) -> Markup {
     let nothing = kept.versions.is_empty() && kept.obsolete_bytes == 0 && !kept.deletions_disabled;
     html! {
@@ -150,12 +165,12 @@ fn kept(kept: &Kept, now: u64) -> Markup {
                     th scope="col" class="num" { "Bytes" }
                 } }
                 tbody {
-                    @for (family, files, bytes) in kept.versions.iter().take(ROWS_MAX) {
+                    @for version in kept.versions.iter().take(ROWS_MAX) {
                         tr {
-                            th scope="row" { (family) }
-                            td { "an iterator, a pinned value or a compaction that reads an older version" }
-                            (number(words::count(files.len() as u64)))
-                            (number(words::bytes(*bytes)))
+                            th scope="row" { (version.family) }
+                            td { (holders(version, now)) }
+                            (number(words::count(version.files.len() as u64)))
+                            (number(words::bytes(version.bytes)))
                         }
                     }
                 }
