@@ -20,6 +20,8 @@ mod scale;
 mod tree;
 
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
 use base::{Error, Result};
 use options::{DbOptions, FamilyOptions, resolve};
@@ -83,11 +85,17 @@ pub struct Forecast {
     pub notes: Vec<String>,
 }
 
-/// Predicts the amplifications and the stalls of a workload.
+/// Predicts the amplifications and the stalls of a workload. Adds to `done` while the simulation runs: the share of
+/// `written_bytes` that is planned. At the end, `done` is about `written_bytes` larger.
 ///
 /// # Errors
 /// InvalidArgument for a workload without bytes or speed, and for options that a database rejects.
-pub fn predict(workload: &Workload, db: &DbOptions, family: &FamilyOptions) -> Result<Forecast> {
+pub fn predict(
+    workload: &Workload,
+    db: &DbOptions,
+    family: &FamilyOptions,
+    done: &Arc<AtomicU64>,
+) -> Result<Forecast> {
     let entries = workload.size_bytes / workload.entry_bytes.max(1);
     let is_valid = workload.entry_bytes > 0
         && entries > 0
@@ -104,7 +112,7 @@ pub fn predict(workload: &Workload, db: &DbOptions, family: &FamilyOptions) -> R
     let (mut db, mut families) = (db.clone(), [("default".to_string(), family.clone())]);
     let changed = resolve(Path::new("/plan"), false, &mut db, &mut families)?;
     let [(_, family)] = &families;
-    let mut forecast = scale::run(&tree::Setting::new(workload, &db, family));
+    let mut forecast = scale::run(&tree::Setting::new(workload, &db, family, done));
     forecast.notes.extend(changed);
     if family.enable_blob_files && family.min_blob_size <= workload.entry_bytes {
         let note = "blob files are not modelled: the plan is that of whole values in SST files";

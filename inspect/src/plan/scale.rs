@@ -34,7 +34,7 @@ fn plan(setting: &tree::Setting, flushes_max: u64) -> Forecast {
             job_rate: ((setting.workload.job_rate as f64 / slowness) as u64).max(1),
             ..setting.workload.clone()
         };
-        tree::Simulation::new(setting.with(workload)).run(flushes_max)
+        tree::Simulation::new(setting.with(workload, 3.0)).run(flushes_max)
     };
     let (part, smaller) = (run(steps, 1.0), run(steps + 1, 1.0));
     let grown = |part: f64, smaller: f64| part + f64::from(steps) * (part - smaller).max(0.0);
@@ -144,7 +144,7 @@ mod tests {
             job_rate: 100 << 20,
             compression: 1.0,
         };
-        tree::Setting::new(&workload, &DbOptions::default(), &family)
+        tree::Setting::new(&workload, &DbOptions::default(), &family, &Default::default())
     }
 
     /// The smallest tree of the test has 20 flushes, so the tolerance is wide: the cost of a level is constant from about 200 flushes on.
@@ -189,6 +189,17 @@ mod tests {
         }
         assert!(large.write_amplification > small.write_amplification + 2.0);
         assert!(large.levels.len() > small.levels.len(), "{:?}", large.levels);
+    }
+
+    #[test]
+    fn progress_ends_at_the_bytes_of_the_workload() {
+        // The second plan is made of three smaller simulations.
+        for size_bytes in [200 << 20, 1 << 40] {
+            let setting = setting("", size_bytes);
+            plan(&setting, 500);
+            let share = setting.done() as f64 / (2 * size_bytes) as f64;
+            assert!((0.9..=1.01).contains(&share), "{size_bytes}: {share}");
+        }
     }
 
     #[test]

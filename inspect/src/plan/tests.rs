@@ -36,7 +36,7 @@ fn plan(text: &str, size: u64, written: u64) -> Forecast {
         job_rate: 100 << 20,
         compression: 1.0,
     };
-    predict(&workload, &DbOptions::default(), &family).unwrap()
+    predict(&workload, &DbOptions::default(), &family, &Default::default()).unwrap()
 }
 
 const SMALL: &str =
@@ -68,9 +68,9 @@ fn slow_jobs_delay_or_stop_writers() {
         job_rate: 1000 << 20,
         compression: 1.0,
     };
-    let fast = predict(&workload, &DbOptions::default(), &family).unwrap();
+    let fast = predict(&workload, &DbOptions::default(), &family, &Default::default()).unwrap();
     workload.job_rate = 20 << 20;
-    let slow = predict(&workload, &DbOptions::default(), &family).unwrap();
+    let slow = predict(&workload, &DbOptions::default(), &family, &Default::default()).unwrap();
     let stalled = |forecast: &Forecast| forecast.delayed_seconds + forecast.stopped_seconds;
     assert!(
         stalled(&slow) > 1.0 && stalled(&slow) > 4.0 * stalled(&fast),
@@ -101,7 +101,9 @@ fn empty_workloads_are_refused() {
         job_rate: 1,
         compression: 1.0,
     };
-    assert!(predict(&workload, &DbOptions::default(), &FamilyOptions::default()).is_err());
+    assert!(
+        predict(&workload, &DbOptions::default(), &FamilyOptions::default(), &Default::default()).is_err()
+    );
 }
 
 #[test]
@@ -121,7 +123,7 @@ fn compression_of_the_options_and_subcompactions_act_and_blobs_are_told() {
     };
     let predicted = |text: &str, compression: f64| {
         let (workload, family) = of(text, compression);
-        predict(&workload, &DbOptions::default(), &family).unwrap()
+        predict(&workload, &DbOptions::default(), &family, &Default::default()).unwrap()
     };
     let flushed = |forecast: &Forecast| forecast.flushed_bytes as f64;
     let (plain, half) =
@@ -133,15 +135,15 @@ fn compression_of_the_options_and_subcompactions_act_and_blobs_are_told() {
     let (workload, family) = of("", 1.0);
     let parallel = DbOptions { max_subcompactions: 4, ..DbOptions::default() };
     let (one, four) = (
-        predict(&workload, &DbOptions::default(), &family).unwrap(),
-        predict(&workload, &parallel, &family).unwrap(),
+        predict(&workload, &DbOptions::default(), &family, &Default::default()).unwrap(),
+        predict(&workload, &parallel, &family, &Default::default()).unwrap(),
     );
     assert!(four.seconds < one.seconds, "{} {}", four.seconds, one.seconds);
     let blobs = predicted("enable_blob_files=true", 1.0);
     assert!(blobs.notes.iter().any(|note| note.contains("blob files are not modelled")), "{:?}", blobs.notes);
     let (workload, mut family) = of("", 1.0);
     family.level0_slowdown_writes_trigger = 2;
-    let mended = predict(&workload, &DbOptions::default(), &family).unwrap();
+    let mended = predict(&workload, &DbOptions::default(), &family, &Default::default()).unwrap();
     assert!(
         mended.notes.iter().any(|note| note.contains("level0")),
         "the open corrects the triggers: {:?}",
@@ -150,5 +152,8 @@ fn compression_of_the_options_and_subcompactions_act_and_blobs_are_told() {
     family
         .update("compaction_options_universal={max_read_amp=-2};compaction_style=kCompactionStyleUniversal")
         .unwrap();
-    assert!(predict(&workload, &DbOptions::default(), &family).is_err(), "a database rejects the options");
+    assert!(
+        predict(&workload, &DbOptions::default(), &family, &Default::default()).is_err(),
+        "a database rejects the options"
+    );
 }

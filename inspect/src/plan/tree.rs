@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use base::key::{InternalOrder, append_with_trailer, pack};
 use base::{FileNumber, Order, ValueType};
@@ -58,6 +59,9 @@ pub(super) struct Setting {
     flush_jobs: usize,
     compaction_jobs: usize,
     order: InternalOrder,
+    /// The bytes of the whole plan that are done, and the bytes that one entry of this simulation adds.
+    done: Arc<AtomicU64>,
+    done_per_entry: f64,
 }
 
 pub(super) struct Simulation {
@@ -83,7 +87,12 @@ pub(super) struct Simulation {
 }
 
 impl Setting {
-    pub(super) fn new(workload: &Workload, db: &DbOptions, family: &FamilyOptions) -> Setting {
+    pub(super) fn new(
+        workload: &Workload,
+        db: &DbOptions,
+        family: &FamilyOptions,
+        done: &Arc<AtomicU64>,
+    ) -> Setting {
         let limits = db.background_limits();
         let pick = engine::family::pick_options(family, db);
         Setting {
@@ -97,12 +106,22 @@ impl Setting {
             workload: workload.clone(),
             order: InternalOrder::new(Order::Bytewise),
             pick,
+            done: Arc::clone(done),
+            done_per_entry: workload.entry_bytes as f64,
         }
     }
 
-    /// Returns the setting of another workload.
-    pub(super) fn with(&self, workload: Workload) -> Setting {
-        Setting { keys: workload.size_bytes / workload.entry_bytes, workload, ..self.clone() }
+    /// Returns the setting of another workload, which is a part of the plan: one of `parts` simulations.
+    pub(super) fn with(&self, workload: Workload, parts: f64) -> Setting {
+        let entries = (workload.written_bytes as f64 / workload.entry_bytes as f64).max(1.0);
+        let done_per_entry = self.workload.written_bytes as f64 / parts / entries;
+        Setting { keys: workload.size_bytes / workload.entry_bytes, workload, done_per_entry, ..self.clone() }
+    }
+
+    /// Returns the bytes of the whole plan that are done.
+    #[cfg(test)]
+    pub(super) fn done(&self) -> u64 {
+        self.done.load(Ordering::Relaxed)
     }
 
     /// Returns the number of flushes of the whole workload.
@@ -187,6 +206,8 @@ impl Simulation {
             }
             self.decide();
             if self.written_entries >= sampled + step {
+                let more = (self.written_entries - sampled) * self.set.done_per_entry;
+                self.set.done.fetch_add(more as u64, Ordering::Relaxed);
                 sampled = self.written_entries;
                 self.sample();
             }

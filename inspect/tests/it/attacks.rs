@@ -528,3 +528,41 @@ fn huge_keys_values_and_batches_make_small_pages() {
     }
     assert_eq!(batch::HEADER_LEN, 12);
 }
+
+/// Without checksums, no mismatch rejects a changed block. Each place of the file once claims a length of 4 GiB.
+#[test]
+fn keys_of_4_gib_make_small_pages() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut options = Options::default();
+    options.update("create_if_missing=true;compression=kNoCompression").unwrap();
+    options.update("block_based_table_factory={checksum=kNoChecksum;block_size=64}").unwrap();
+    let db = Db::open(dir.path(), options).unwrap();
+    for key in [b"apple", b"bread", b"cream"] {
+        db.put(key, &[b'v'; 40]).unwrap();
+    }
+    db.flush().unwrap();
+    drop(db);
+    let facts = ironstone_inspect::model::load(
+        &env::Env::posix(),
+        dir.path(),
+        &ironstone_inspect::model::Budget::PAGE,
+    );
+    let number = facts.unwrap().families[0].files[0].number;
+    let path = dir.path().join(format!("{number:06}.sst"));
+    let sound = std::fs::read(&path).unwrap();
+    let site = serve(dir.path());
+    let shown = site.page(&format!("/block?number={number}")).body;
+    assert!(shown.contains("apple"), "{shown}");
+    // The footer has 53 bytes at the end. The data blocks are at the start.
+    let places = (0..200).chain((200..sound.len() - 53).step_by(11));
+    for place in places.filter(|place| place + 5 < sound.len()) {
+        let mut hostile = sound.clone();
+        hostile[place..place + 5].copy_from_slice(&[0xff, 0xff, 0xff, 0xff, 0x0f]);
+        std::fs::write(&path, &hostile).unwrap();
+        for page in [format!("/file?number={number}"), format!("/block?number={number}")] {
+            let reply = site.page(&page);
+            assert_eq!(reply.status, 200, "{place}: {page}");
+            assert!(reply.body.len() < 600_000, "{place}: {page}: {} bytes", reply.body.len());
+        }
+    }
+}

@@ -3,8 +3,10 @@
 mod serve;
 
 use std::ffi::OsString;
-use std::io::Write;
+use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use env::Env;
 use serve::{Source, serve};
@@ -12,6 +14,8 @@ use serve::{Source, serve};
 use inspect::doctor::{self, Finding, Severity};
 use inspect::model::{Budget, Database, load};
 use inspect::{bundle, plan, words};
+
+use crate::progress::{self, Progress};
 
 const HELP: &str = "\
 ironstone: shows, explains and diagnoses the databases of RocksDB and Ironstone. Without --write, no command
@@ -23,7 +27,8 @@ changes a database.
       --write             opens the database itself: the pages show its memory and its jobs, and can flush, compact, and set
                           the options of a finding
   ironstone doctor PATH [--json]        findings with evidence, cost and the exact change; status 1 if there are findings
-  ironstone bundle PATH --out FILE      a support bundle without keys and values
+  ironstone bundle PATH --out FILE [--json]
+                                        a support bundle without keys and values
   ironstone plan --size 1TB --write-rate 50MB/s [--options TEXT] [--json] [--svg FILE]
                                         predicts write, space and read amplification and stalls, without data
       --writes SIZE       bytes to write (default: twice the size)
@@ -31,6 +36,7 @@ changes a database.
       --job-rate RATE     bytes per second that a flush or a compaction writes (default: 100MB/s)
       --compression F     bytes in an SST file for one byte (default: 1)
 
+bundle and plan show their progress on a terminal; with --json, standard error has one JSON object for each second.
 PATH is the directory of a database (open or closed), a support bundle, or an info log (LOG).
 ";
 
@@ -101,7 +107,7 @@ impl Args {
         if self.out.is_some() && command != "bundle" {
             return Err(format!("--out belongs to bundle, not to {command:?}; see --help"));
         }
-        if self.json && !matches!(command, "inspect" | "doctor" | "plan" | "help") {
+        if self.json && !matches!(command, "inspect" | "doctor" | "bundle" | "plan" | "help") {
             return Err(format!("{command:?} has no --json; see --help"));
         }
         if self.json && of_pages {
@@ -146,14 +152,19 @@ fn command(args: impl IntoIterator<Item = OsString>, out: &mut dyn Write) -> Res
         }
         "bundle" => {
             let (path, file) = (path()?, args.out.clone().ok_or("bundle needs --out FILE")?);
-            let db = read(&env, &path)?;
-            let text = bundle::write(&env, &path, &db).map_err(|e| e.to_string())?;
+            let mut counting = env.clone();
+            let counters = progress::counted(&mut counting);
+            let total = env.fs.is_dir(&path).unwrap_or(false).then(|| progress::directory_bytes(&env, &path));
+            let progress = progress(&args, "bundle", total, move || progress::read_bytes(&counters));
+            let db = read(&counting, &path)?;
+            let text = bundle::write(&counting, &path, &db).map_err(|e| e.to_string())?;
             std::fs::OpenOptions::new()
                 .write(true)
                 .create_new(true)
                 .open(&file)
                 .and_then(|mut file| file.write_all(text.as_bytes()))
                 .map_err(|e| format!("{}: {e}", file.display()))?;
+            ended(progress);
             let size = words::bytes(text.len() as u64);
             writeln!(out, "wrote {} ({size}); it has no keys and no values", file.display())
                 .map_err(failed)?;
@@ -162,6 +173,26 @@ fn command(args: impl IntoIterator<Item = OsString>, out: &mut dyn Write) -> Res
         "plan" => forecast(&args, out),
         other => Err(format!("no such command: {other}; see --help")),
     }
+}
+
+/// Shows the progress of long work on standard error: JSON lines with `--json`, a line on a terminal, and nothing otherwise.
+fn progress(
+    args: &Args,
+    what: &str,
+    total: Option<u64>,
+    done: impl Fn() -> u64 + Send + 'static,
+) -> Option<Progress> {
+    let form = match (args.json, std::io::stderr().is_terminal()) {
+        (true, _) => progress::Form::Lines,
+        (false, true) => progress::Form::Terminal,
+        (false, false) => return None,
+    };
+    Some(Progress::start(form, what, total, done))
+}
+
+/// Ends the progress of work that succeeded.
+fn ended(progress: Option<Progress>) {
+    progress.iter().for_each(Progress::succeeded);
 }
 
 fn forecast(args: &Args, out: &mut dyn Write) -> Result<i32, String> {
@@ -184,7 +215,13 @@ fn forecast(args: &Args, out: &mut dyn Write) -> Result<i32, String> {
     if let Some(text) = args.plan.get("options") {
         options.update(text).map_err(|e| format!("--options: {e}"))?;
     }
-    let forecast = plan::predict(&workload, &options.db, &options.family).map_err(|e| e.to_string())?;
+    let done = Arc::<AtomicU64>::default();
+    let counted = Arc::clone(&done);
+    let progress =
+        progress(args, "plan", Some(workload.written_bytes), move || counted.load(Ordering::Relaxed));
+    let forecast =
+        plan::predict(&workload, &options.db, &options.family, &done).map_err(|e| e.to_string())?;
+    ended(progress);
     if let Some(file) = args.plan.get("svg") {
         std::fs::write(file, plan::svg(&forecast)).map_err(|e| format!("{file}: {e}"))?;
     }

@@ -45,7 +45,6 @@ fn flag_that_a_command_would_ignore_is_refused() {
         &["inspect", dir, "--json", "--secondary"],
         &["inspect", dir, "--json", "--with", dir],
         &["doctor", dir, "--out", "file"],
-        &["bundle", dir, "--out", "file", "--json"],
     ] {
         let refused = run(args);
         assert_eq!(refused.status.code(), Some(2), "{args:?}");
@@ -63,6 +62,8 @@ fn bundle_is_a_new_file_that_the_program_reads() {
     assert!(made.status.success(), "{}", text(&made.stderr));
     let facts: serde_json::Value = serde_json::from_slice(&run(&["inspect", to, "--json"]).stdout).unwrap();
     assert_eq!(facts["database"]["source"], "Bundle");
+    let lines = run(&["bundle", from.to_str().unwrap(), "--out", &format!("{to}.2"), "--json"]);
+    assert_eq!(last_line(&lines.stderr)["progress"], "bundle");
     let again = run(&["bundle", from.to_str().unwrap(), "--out", to]);
     assert_eq!(again.status.code(), Some(2), "a file that exists is not replaced");
 }
@@ -73,6 +74,18 @@ fn plan_needs_a_size_and_predicts_amplifications() {
     let plan = run(&["plan", "--size", "200MB", "--write-rate", "20MB/s", "--json"]);
     let forecast: serde_json::Value = serde_json::from_slice(&plan.stdout).unwrap();
     assert!(forecast["write_amplification"].as_f64().unwrap() > 1.0, "{forecast}");
+    let last = last_line(&plan.stderr);
+    assert_eq!(
+        (&last["progress"], &last["over"], &last["failed"]),
+        (&"plan".into(), &true.into(), &false.into())
+    );
+    assert!(last["done_bytes"].as_u64().unwrap() > 300_000_000, "{last}");
+}
+
+/// Returns the last JSON object of the progress.
+fn last_line(stderr: &[u8]) -> serde_json::Value {
+    let text = text(stderr);
+    serde_json::from_str(text.lines().last().unwrap_or_default()).unwrap_or_else(|e| panic!("{e}: {text}"))
 }
 
 #[test]
