@@ -597,6 +597,8 @@ fn skipper(
         || follows_hidden
         || options.ignore_range_deletions
         || options.table_filter.is_some()
+        // The SST files, which this iterator does not read, may have keys in the range.
+        || options.read_tier == ReadTier::Memtable
         || parts.order.timestamp_size() > 0
     {
         return None;

@@ -13,7 +13,7 @@ use ironstone_engine::options::{
     CompactRangeOptions, DbOptions, FamilyOptions, FlushOptions, ReadOptions, ReadTier, WriteOptions,
 };
 
-use crate::basic::{open, options, put};
+use crate::basic::{open, options, put, scan};
 
 fn flush(db: &Db) {
     db.flush(&[db.default_family().unwrap()], &FlushOptions::default()).unwrap();
@@ -383,6 +383,28 @@ fn an_iterator_of_the_memtable_tier_shows_the_entries_of_memtables() {
     assert!(!iter.valid());
     let refused = db.iter(&family, options(ReadTier::Persisted)).err().unwrap();
     assert_eq!(refused.kind(), Kind::NotSupported);
+}
+
+/// Iterators remember ranges without keys. The range of an iterator that reads no SST file could have keys in SST files.
+#[test]
+fn an_iterator_of_the_memtable_tier_hides_no_keys_of_sst_files() {
+    let db = open(&Env::memory(46), FamilyOptions::default());
+    let family = db.default_family().unwrap();
+    put(&db, "d0500x", "1");
+    put(&db, "z", "1");
+    db.flush(&[family.clone()], &FlushOptions::default()).unwrap();
+    (0..3000).for_each(|i| delete(&db, &format!("d{i:04}")));
+    let mut iter =
+        db.iter(&family, ReadOptions { read_tier: ReadTier::Memtable, ..ReadOptions::default() }).unwrap();
+    iter.seek_to_first();
+    assert!(!iter.valid());
+    iter.seek_to_last();
+    assert!(!iter.valid());
+    assert_eq!(scan(&db).len(), 2);
+    let mut iter = db.iter(&family, ReadOptions::default()).unwrap();
+    iter.seek_to_last();
+    iter.prev();
+    assert_eq!(iter.key(), b"d0500x");
 }
 
 #[test]
