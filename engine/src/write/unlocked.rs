@@ -1,7 +1,8 @@
 //! Steps of the leader that wait for the end of `lock_wal`: they switch memtables, and so they roll the WAL.
 //!
-//! The wait is before the caller takes the lead, so the calls that the owner of the lock makes can lead meanwhile. Only a
-//! leader locks writes. So a leader that finds writes not locked finds them so until it ends.
+//! The wait is before the caller takes the lead, so the calls that the owner of the lock makes can lead meanwhile. If a writer leads
+//! and waits for the unlock, calls of the owner that take the lead, such as the creation of a column family, wait for ever, as
+//! in RocksDB. Only a leader locks writes. So a leader that finds writes not locked finds them so until it ends.
 
 use base::Result;
 

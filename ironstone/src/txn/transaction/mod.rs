@@ -201,10 +201,11 @@ impl Transaction {
     /// NotFound without a save point; InvalidArgument after prepare, commit or rollback. With `WriteUnprepared`,
     /// errors of reading and writing the values before the save point; the transaction is then unchanged.
     pub fn rollback_to_save_point(&self) -> Result<()> {
+        // The lock comes first: another thread may prepare the transaction.
+        let mut body = self.shared.body.lock();
         if self.shared.pessimistic().is_some_and(|p| p.owner.state() != TransactionState::Started) {
             return Err(Error::invalid_argument("Transaction is beyond state for rollback."));
         }
-        let mut body = self.shared.body.lock();
         self.restore_sections(&mut body)?;
         self.shared.rollback_to_save_point(&mut body)
     }
