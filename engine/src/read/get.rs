@@ -238,11 +238,7 @@ impl Reads {
 
     /// Returns true if every entry of the SST file is newer than `timestamp`. RocksDB: `TimestampMayMatch`.
     fn is_newer(&self, super_version: &SuperVersion, file: &TableFile, timestamp: &[u8]) -> bool {
-        let oldest = &file.min_timestamp;
-        if oldest.len() != timestamp.len() || !file.user_defined_timestamps_persisted {
-            return false;
-        }
-        let is_newer = super_version.parts.order.compare_timestamp(timestamp, oldest).is_lt();
+        let Some(is_newer) = compare_oldest(super_version, file, timestamp) else { return false };
         self.stats.add(Ticker::TimestampFilterTableChecked, 1);
         self.stats.add(Ticker::TimestampFilterTableFiltered, u64::from(is_newer));
         is_newer
@@ -304,4 +300,17 @@ impl Reads {
         }
         Ok(Place::Nowhere)
     }
+}
+
+/// Returns true if every entry of the SST file is newer than `timestamp`; `None` if the file does not tell its oldest timestamp.
+pub(super) fn compare_oldest(
+    super_version: &SuperVersion,
+    file: &TableFile,
+    timestamp: &[u8],
+) -> Option<bool> {
+    let oldest = &file.min_timestamp;
+    if oldest.len() != timestamp.len() || !file.user_defined_timestamps_persisted {
+        return None;
+    }
+    Some(super_version.parts.order.compare_timestamp(timestamp, oldest).is_lt())
 }

@@ -6,9 +6,12 @@
 use std::ops::ControlFlow;
 
 use base::key::{SeekKey, SequenceNumber};
+use base::stats::{OperationKind, PerfCounter, PerfTimer, Ticker, perf_add, perf_counting};
 use base::{Error, Pinned, Result};
+use env::clock::CpuTimer;
 
 use super::answer::Answer;
+use super::get::compare_oldest;
 use super::{Place, Reads};
 use crate::family::{Family, SuperVersion};
 use crate::options::{ReadOptions, ReadTier};
@@ -85,7 +88,11 @@ impl Reads {
         if !family.has_timestamps() {
             return Err(Error::invalid_argument("Timestamp is not enabled in this column family"));
         }
+        let _cpu = CpuTimer::start(PerfCounter::GetCpuNanos);
         let began = self.stats.begin();
+        let _operation = self.stats.slow.begin(OperationKind::Get);
+        self.stats.trace.get(family.id(), key);
+        let _look_up = self.stats.blocks.begin_look_up(options.snapshot.is_some());
         let super_version = family.pin();
         self.check(family, &super_version, options)?;
         let mut buffer = Vec::new();
@@ -107,9 +114,14 @@ impl Reads {
             Some(_) => self.walk(&super_version, full, key, seq, options, &mut answer)?,
             None => Place::Nowhere,
         };
+        let _time = PerfTimer::start(PerfCounter::GetPostProcessTime);
         let found = answer.finish(key);
         if let Some(statistics) = self.stats.statistics() {
             self.count_get(statistics, place, &found, began);
+        }
+        if perf_counting() {
+            let bytes = found.as_ref().map_or(0, |found| found.as_ref().map_or(0, Found::len));
+            perf_add(PerfCounter::GetReadBytes, bytes as u64);
         }
         let value = found?.map(Found::into_plain).transpose()?;
         base::invariant!(
@@ -119,6 +131,8 @@ impl Reads {
         Ok(timestamp.map(|timestamp| Stamped { value, timestamp }))
     }
 
+    /// Returns the timestamp of the newest entry. If no entry is found, counts the SST files whose oldest timestamp was compared:
+    /// otherwise the look-up of the value counts the files.
     fn newest_timestamp_of(
         &self,
         super_version: &SuperVersion,
@@ -146,6 +160,7 @@ impl Reads {
         let ctx = self.ctx(options);
         let seek_key = SeekKey::new(wanted.full, wanted.seq);
         let mut level_before = 0;
+        let (mut checked, mut filtered) = (0, 0);
         for (level, file) in super_version.version.candidates(wanted.full, wanted.seq) {
             // Two SST files of one level can have entries of the key.
             if newest.is_found() && (level == 0 || level != level_before) {
@@ -159,8 +174,19 @@ impl Reads {
             {
                 newest.cover(fragments.max_covering_at(wanted.key, tombstone_seq, wanted.timestamp));
             }
+            if let Some(is_newer) = compare_oldest(super_version, file, wanted.timestamp) {
+                checked += 1;
+                filtered += u64::from(is_newer);
+                if is_newer {
+                    continue;
+                }
+            }
             reader
                 .get(seek_key.bytes(), &ctx, |entry| newest.take(entry.sequence(), entry.user_key, wanted))?;
+        }
+        if !newest.is_found() {
+            self.stats.add(Ticker::TimestampFilterTableChecked, checked);
+            self.stats.add(Ticker::TimestampFilterTableFiltered, filtered);
         }
         Ok(newest.timestamp())
     }

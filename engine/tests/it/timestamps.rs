@@ -4,7 +4,9 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 
 use base::Kind;
-use base::stats::{Statistics, Ticker};
+use base::stats::{
+    PerfCounter, PerfLevel, Statistics, Ticker, perf_context_reset, perf_counter, set_perf_level,
+};
 use env::executor::Threads;
 use ironstone_engine::batch::WriteBatch;
 use ironstone_engine::components::FamilyDescriptor;
@@ -100,6 +102,41 @@ fn a_get_skips_files_whose_entries_are_newer_than_its_timestamp() {
     assert_eq!(get("1", 12), Some(b"value1".to_vec()));
     assert_eq!(get("1", 16), None);
     assert_eq!(get("1", 50), Some(b"new".to_vec()));
+}
+
+#[test]
+fn a_get_that_returns_the_timestamp_counts_as_a_plain_get() {
+    let statistics = Arc::new(Statistics::new());
+    let db_options =
+        DbOptions { statistics: Some(statistics.clone()), ..basic::options(&env::Env::memory(78)) };
+    let db = Db::open(OpenRequest::new("/db", db_options, options())).unwrap();
+    let family = db.default_family().unwrap();
+    for (key, time) in [("1", 10), ("3", 20), ("2", 30), ("4", 40)] {
+        put(&db, &family, key, time, b"value");
+        if key >= "3" {
+            flush(&db, &family);
+        }
+    }
+    set_perf_level(PerfLevel::EnableCount);
+    let counts = |read: &dyn Fn()| {
+        let tickers = [
+            Ticker::TimestampFilterTableChecked,
+            Ticker::TimestampFilterTableFiltered,
+            Ticker::NumberKeysRead,
+            Ticker::BytesRead,
+        ];
+        let before = tickers.map(|ticker| statistics.ticker(ticker));
+        perf_context_reset();
+        read();
+        let counted: Vec<u64> = tickers.iter().zip(before).map(|(t, n)| statistics.ticker(*t) - n).collect();
+        (counted, perf_counter(PerfCounter::GetReadBytes))
+    };
+    for (key, time) in [("3", 1), ("3", 25), ("2", 25), ("2", 35), ("x", 50)] {
+        let plain = counts(&|| drop(db.get(&family, key.as_bytes(), &at(time)).unwrap()));
+        let stamped = counts(&|| drop(db.reads().get_stamped(&family, key.as_bytes(), &at(time)).unwrap()));
+        assert_eq!(stamped, plain, "{key} at {time}");
+    }
+    set_perf_level(PerfLevel::Disable);
 }
 
 fn forced(max_subcompactions: u32) -> CompactRangeOptions {
