@@ -202,7 +202,8 @@ impl Flushes {
     }
 
     /// Takes a slot for a flush, so that a close and a pause wait for this flush, and switches the memtables. Waits for the end
-    /// of `lock_wal` without a slot: the owner of the lock may pause the background work.
+    /// of `lock_wal` without a slot: the owner of the lock may pause the background work. With the slot, the flush leads before a
+    /// leader that waits for the end of the lock.
     ///
     /// # Errors
     /// ShutdownInProgress; a failure to roll the WAL. Then no slot is taken.
@@ -293,7 +294,7 @@ impl Flushes {
     /// The background error, if it stops at least one of these column families. The error of a flush of
     /// these column families that failed during the wait, even if the flush is tried again. ColumnFamilyDropped
     /// if only one column family was given, and it was dropped. Aborted if the call would wait for the end of a `lock_wal` of
-    /// this thread.
+    /// this thread. TryAgain without `wait` if `lock_wal` has locked writes.
     pub fn flush_and_wait(
         &self,
         families: &[Arc<Family>],
@@ -326,10 +327,13 @@ impl Flushes {
                 (state.oldest_memtable(), state.mem_id)
             })
             .collect();
-        writer.switch_for_flush(families, reason)?;
         if !wait {
-            return Ok(());
+            return match writer.try_switch_for_flush(families, reason)? {
+                true => Ok(()),
+                false => Err(writes_are_stopped()),
+            };
         }
+        writer.switch_for_flush(families, reason)?;
         // As in RocksDB's `WaitForFlushMemTables`, a drop ends the wait. The drop is an error if the caller gave only
         // this column family.
         let only = if let [only] = families { Some(only) } else { None };
@@ -373,10 +377,7 @@ impl Flushes {
     /// wait.
     pub fn flush_by(&self, families: &[Arc<Family>], options: &FlushOptions) -> base::Result<()> {
         if !options.wait && self.context.controller.is_stopped() {
-            return Err(Error::try_again(
-                "Writes have been stopped, thus unable to perform manual flush. Please try again later after writes are \
-                 resumed",
-            ));
+            return Err(writes_are_stopped());
         }
         if options.wait {
             self.context.controller.check_may_wait()?;
@@ -485,4 +486,11 @@ impl Flushes {
             (!runs).then_some(())
         });
     }
+}
+
+#[cold]
+fn writes_are_stopped() -> Error {
+    Error::try_again(
+        "Writes have been stopped, thus unable to perform manual flush. Please try again later after writes are resumed",
+    )
 }

@@ -16,9 +16,10 @@
 //! Before a group with a sync is taken, its leader may wait a moment for writers that come back from the group
 //! before ([`Gather`]).
 //!
-//! A leader that waits for room lends the leader state ([`Queue::hold_back`]) to a resume that clears a background
-//! error ([`Queue::enter_ahead`]): only the resume may be able to make room. At this time no batch of the leader's
-//! group has a sequence number or is in the WAL. The leader continues only after the leader state is back.
+//! A leader that waits for room or for the end of `lock_wal` lends the leader state ([`Queue::hold_back`]) to a writer that
+//! enters ahead ([`Queue::enter_ahead`]). A resume that clears a background error enters ahead: only the resume may be able
+//! to make room. A flush that may not wait for the lock also enters ahead. At this time no batch of the leader's group has a
+//! sequence number or is in the WAL. The leader continues only after the leader state is back.
 //!
 //! A follower waits for the outcome, or inserts its own batch. It inserts its own batch if the memtable takes
 //! concurrent inserts and the batches are large enough. The leader then signals the sequence number, and the
@@ -460,12 +461,19 @@ impl Queue {
         match waiter.wait(&self.patience) {
             Signal::Lead(leader_state) => {
                 let group = Inner::take_called(&mut self.inner.lock());
-                base::invariant!(group.ahead, "a resume leads the write group of another writer");
-                base::invariant!(group.writers() == 1, "a resume leads {} writers", group.writers());
+                base::invariant!(
+                    group.ahead,
+                    "a writer that entered ahead leads the write group of another writer"
+                );
+                base::invariant!(
+                    group.writers() == 1,
+                    "a writer that entered ahead leads {} writers",
+                    group.writers()
+                );
                 Ok(leader_state)
             }
             _ => {
-                base::invariant!(false, "a resume that waits for the lead wakes up without the lead");
+                base::invariant!(false, "a writer that entered ahead wakes up without the lead");
                 Err(Error::aborted("a writer that must be alone did not become leader"))
             }
         }

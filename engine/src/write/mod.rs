@@ -435,7 +435,8 @@ impl Writer {
     }
 
     /// Runs `f` as the leader, as [`Writer::alone`] does, but before all waiting writers and even while the current leader waits
-    /// for room. A resume uses it: the leader may wait for memory that only the resume can free, forever.
+    /// for room or for the end of `lock_wal`. So this call waits for no stall and for no lock. A resume uses it: the leader may
+    /// wait for memory that only the resume can free, forever.
     fn alone_ahead<T>(&self, f: impl FnOnce(&mut LeaderState) -> T) -> Result<T> {
         let mut leader_state = self.queue.enter_ahead()?;
         let out = self.as_leader(&mut leader_state, f);
@@ -459,6 +460,17 @@ impl Writer {
         alone_unlocked(self, |leader_state| self.switch_as_leader(leader_state, families, reason))?
     }
 
+    /// As [`Writer::switch_for_flush`], but does not wait for the end of `lock_wal`, also if a leader waits for it. Returns false,
+    /// and switches nothing, if `lock_wal` has locked writes.
+    pub fn try_switch_for_flush(&self, families: &[Arc<Family>], reason: FlushReason) -> Result<bool> {
+        self.alone_ahead(|leader_state| {
+            if self.controller.is_locked() {
+                return Ok(false);
+            }
+            self.switch_as_leader(leader_state, families, reason).map(|()| true)
+        })?
+    }
+
     /// Switches the memtables of these column families and requests their flush. The caller leads the writers. With
     /// `atomic_flush`, switches the memtables of all column families with data.
     ///
@@ -478,9 +490,10 @@ impl Writer {
     }
 
     /// Switches the memtables of these column families at one sequence number, for one flush that takes all of them. Requests
-    /// no flush. Returns false, and switches nothing, if `lock_wal` has locked writes.
+    /// no flush. Returns false, and switches nothing, if `lock_wal` has locked writes, also if a leader waits for the end of the
+    /// lock.
     pub fn switch_together(&self, families: &[Arc<Family>]) -> Result<bool> {
-        self.alone(|leader_state| {
+        self.alone_ahead(|leader_state| {
             if self.controller.is_locked() {
                 return Ok(false);
             }

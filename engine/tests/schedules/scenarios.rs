@@ -196,6 +196,46 @@ fn background_work_continues_after_a_pause() {
     });
 }
 
+/// Calls a function in a thread.
+fn spawned(db: &Arc<Db>, run: fn(&Db, &Arc<Family>)) -> thread::JoinHandle<()> {
+    let (db, family) = (db.clone(), db.default_family().unwrap());
+    thread::spawn(move || run(&db, &family))
+}
+
+/// A writer that leads waits for the end of the lock. No flush may wait for this writer while the owner of the lock waits for
+/// the flush.
+#[test]
+fn the_owner_of_a_lock_can_pause_and_ends_a_flush_that_may_not_wait() {
+    explore(|| {
+        let env = world();
+        let db = open(drawn(&env));
+        let family = db.default_family().unwrap();
+        put_pair(&db, &family, "a", 1).unwrap();
+        let writer = spawned(&db, |db, family| put_pair(db, family, "a", 2).unwrap());
+        let together = spawned(&db, |db, family| {
+            let options = FlushOptions { force_atomic_flush: true, ..FlushOptions::default() };
+            let flushed = db.flush(std::slice::from_ref(family), &options);
+            // All threads of the explorer have one number. So a flush that begins while writes are locked looks like a call of the
+            // owner of the lock, and fails.
+            assert!(flushed.is_ok() || flushed.is_err_and(|error| error.kind() == Kind::Aborted));
+        });
+        let hasty = spawned(&db, |db, family| {
+            let options = FlushOptions { wait: false, allow_write_stall: true, ..FlushOptions::default() };
+            let flushed = db.flush(std::slice::from_ref(family), &options);
+            assert!(flushed.is_ok() || flushed.is_err_and(|error| error.kind() == Kind::TryAgain));
+        });
+        db.lock_wal().unwrap();
+        hasty.join().unwrap();
+        db.pause_background_work().unwrap();
+        db.continue_background_work().unwrap();
+        db.unlock_wal().unwrap();
+        writer.join().unwrap();
+        together.join().unwrap();
+        assert_eq!(scan_pair(&db, &family, "a"), Some(2));
+        db.close().unwrap();
+    });
+}
+
 /// Creates a database on a disk that can fail. Retries start at once.
 fn on_a_failing_disk() -> (Env, Arc<FaultFs>, OpenRequest) {
     let mut env = world();
