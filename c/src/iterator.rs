@@ -11,7 +11,7 @@ use ironstone::{BaseDeltaIter, WriteBatchWithIndex};
 use std::sync::Arc;
 
 use crate::abi::{Flag, Owned, Return, Text, arguments};
-use crate::db::{FamilyView, rocksdb_column_family_handle_t, rocksdb_t};
+use crate::db::{FamilyView, rocksdb_column_family_handle_t, rocksdb_t, with_time};
 use crate::read_options::rocksdb_readoptions_t;
 
 /// An iterator over a column family. An iterator that could not be created reports the error.
@@ -23,8 +23,9 @@ pub struct rocksdb_iterator_t {
 enum Kind {
     /// A column family, with the data that an iterator of a batch over this iterator needs.
     Family { iter: Box<DbIterator>, family: ironstone::Family, bounds: Bounds },
-    /// A column family of a database with a time to live. Stored values end with their write time.
-    Ttl { iter: Box<DbIterator>, family: TtlFamily, bounds: Bounds },
+    /// A column family of a database with a time to live. Stored values end with their write time. `family` is an error for a
+    /// column family that was created without a time to live: only an iterator of a batch over this iterator needs it.
+    Ttl { iter: Box<DbIterator>, family: Result<TtlFamily>, bounds: Bounds },
     /// A column family under a batch or a transaction.
     Batch(Box<BaseDeltaIter>),
     /// A column family of a database with a time to live, under a batch. The values end with their write time.
@@ -98,7 +99,7 @@ impl rocksdb_iterator_t {
         let iter = Box::new(open.db.iter(family, options)?);
         match &open.ttl {
             None => Ok(Kind::Family { iter, family: open.front.family_from_engine(family.clone()), bounds }),
-            Some(ttl) => Ok(Kind::Ttl { iter, family: ttl.family(family.name())?, bounds }),
+            Some(ttl) => Ok(Kind::Ttl { iter, family: with_time(ttl, family), bounds }),
         }
     }
 
@@ -116,7 +117,7 @@ impl rocksdb_iterator_t {
             }
             Kind::Ttl { iter, family, bounds } => {
                 let bounds = options.map_or(bounds, Bounds::of);
-                let iter = family.iter_over_base(batch, *iter, bounds.lower, bounds.upper);
+                let iter = family?.iter_over_base(batch, *iter, bounds.lower, bounds.upper);
                 Ok(Kind::TtlBatch(Box::new(iter)))
             }
             Kind::Batch(_) | Kind::TtlBatch(_) => {

@@ -19,7 +19,7 @@ fn create_families(
     created: &mut Vec<*mut rocksdb_column_family_handle_t>,
 ) -> Result<()> {
     for name in names {
-        let family = db.db()?.create_family(options.descriptor(name)?)?;
+        let family = db.get()?.create_family(options, name)?;
         created.push(Owned(db.handle(family)?).into_c());
     }
     Ok(())
@@ -54,11 +54,11 @@ fn borrowed(pairs: &[(String, String)]) -> Vec<(&str, &str)> {
 }
 
 c_api! {
-    /// Creates a column family. The caller destroys the handle.
+    /// Creates a column family. The caller destroys the handle. In a database with a time to live, its values do not expire.
     fn rocksdb_create_column_family(
         db: at rocksdb_t, column_family_options: in rocksdb_options_t, column_family_name: text, err
     ) -> Owned<rocksdb_column_family_handle_t> {
-        let family = db.db()?.create_family(column_family_options.descriptor(column_family_name)?)?;
+        let family = db.get()?.create_family(column_family_options, column_family_name)?;
         Ok(Owned(db.handle(family)?))
     }
 

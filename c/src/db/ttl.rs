@@ -19,6 +19,25 @@ use crate::abi::{Owned, arguments};
 use crate::options::rocksdb_options_t;
 
 impl Open {
+    /// Creates a column family. In a database with a time to live, the values of the column family do not expire, as in RocksDB.
+    pub(super) fn create_family(&self, options: &rocksdb_options_t, name: &str) -> Result<Arc<Family>> {
+        match &self.ttl {
+            None => self.db.create_family(options.descriptor(name)?),
+            Some(ttl) => self.create_family_with_ttl(ttl, options, name, 0),
+        }
+    }
+
+    fn create_family_with_ttl(
+        &self,
+        ttl: &TtlDb,
+        options: &rocksdb_options_t,
+        name: &str,
+        seconds: i32,
+    ) -> Result<Arc<Family>> {
+        ttl.create_family(options.front_descriptor(name)?, seconds)?;
+        self.db.family(name).ok_or_else(|| Error::not_found(format!("column family {name}")))
+    }
+
     /// # Errors
     /// NotSupported if the values have a time to live.
     pub(crate) fn refuse_ttl(&self, call: &str) -> Result<()> {
@@ -100,7 +119,7 @@ impl Open {
     ) -> Result<Option<Pinned>> {
         match &self.ttl {
             None => batch.get_from_batch_and_db(family, key, options),
-            Some(ttl) => ttl.family(family.name())?.get_from_batch(batch, key, options),
+            Some(ttl) => ttl.family_of(family)?.get_from_batch(batch, key, options),
         }
     }
 
@@ -119,8 +138,10 @@ impl Open {
     }
 }
 
-fn with_time(ttl: &TtlDb, family: &Family) -> Result<TtlFamily> {
-    ttl.family(family.name())
+/// # Errors
+/// NotFound if the column family was created without a time to live.
+pub(crate) fn with_time(ttl: &TtlDb, family: &Arc<Family>) -> Result<TtlFamily> {
+    ttl.family_of(&ttl.plain().family_from_engine(family.clone()))
 }
 
 impl rocksdb_t {
@@ -164,9 +185,7 @@ c_api! {
         let open = db.get()?;
         let without = || Error::invalid_argument("the database was not opened with a time to live");
         let database = open.ttl.as_ref().ok_or_else(without)?;
-        let descriptor = column_family_options.front_descriptor(column_family_name)?;
-        database.create_family(descriptor, ttl)?;
-        let missing = || Error::not_found(format!("column family {column_family_name}"));
-        Ok(Owned(db.handle(open.db.family(column_family_name).ok_or_else(missing)?)?))
+        let family = open.create_family_with_ttl(database, column_family_options, column_family_name, ttl)?;
+        Ok(Owned(db.handle(family)?))
     }
 }

@@ -46,6 +46,16 @@ unsafe extern "C" {
         ttl: i32,
         err: *mut *mut c_char,
     ) -> *mut rocksdb_column_family_handle_t;
+    pub fn rocksdb_drop_column_family(
+        db: *mut rocksdb_t,
+        handle: *mut rocksdb_column_family_handle_t,
+        err: *mut *mut c_char,
+    );
+    pub fn rocksdb_create_iterator_cf(
+        db: *mut rocksdb_t,
+        options: *const c_void,
+        column_family: *mut rocksdb_column_family_handle_t,
+    ) -> *mut c_void;
     pub fn rocksdb_writebatch_wi_create(reserved_bytes: usize, overwrite_keys: u8) -> *mut c_void;
     pub fn rocksdb_writebatch_wi_destroy(batch: *mut c_void);
     pub fn rocksdb_writebatch_wi_put(

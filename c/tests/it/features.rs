@@ -75,6 +75,46 @@ fn a_batch_with_an_index_reads_and_writes_values_with_a_time_to_live() {
 }
 
 #[test]
+fn a_column_family_without_a_time_to_live_of_its_own_is_read_without_times_even_after_a_drop() {
+    let dir = tempfile::tempdir().unwrap();
+    let name = c_path(&dir.path().join("db"));
+    let options = options();
+    // SAFETY: all handles are live where they are used; each is destroyed once; the iterator takes its base.
+    unsafe {
+        let db = Db::new(ok(|err| rocksdb_open_with_ttl(options, name.as_ptr(), 3600, err)));
+        let create = || ok(|err| rocksdb_create_column_family(db.handle, options, c"users".as_ptr(), err));
+        let first = |iter| {
+            rocksdb_iter_seek_to_first(iter);
+            ok(|err| rocksdb_iter_get_error(iter, err));
+            assert_eq!(rocksdb_iter_valid(iter), 1);
+            let mut len = 0;
+            rocksdb_iter_value(iter, &raw mut len);
+            rocksdb_iter_destroy(iter);
+            len
+        };
+        let batch = rocksdb_writebatch_wi_create(0, 1);
+        let old = create();
+        db.put_cf(old, "1", "Ada");
+        assert_eq!(db.get_cf(old, "1").unwrap().as_deref(), Some("Ada"));
+        assert_eq!(first(rocksdb_create_iterator_cf(db.handle, db.read, old)), "Ada".len());
+
+        ok(|err| rocksdb_drop_column_family(db.handle, old, err));
+        assert_eq!(first(rocksdb_create_iterator_cf(db.handle, db.read, old)), "Ada".len());
+        let new = create();
+        db.put_cf(new, "1", "Grace");
+        for (family, value) in [(old, "Ada"), (new, "Grace")] {
+            let base = rocksdb_create_iterator_cf(db.handle, db.read, family);
+            let iter = rocksdb_writebatch_wi_create_iterator_with_base(batch, base);
+            assert_eq!(first(iter), value.len());
+            assert_eq!(first(rocksdb_create_iterator_cf(db.handle, db.read, family)), value.len());
+            rocksdb_column_family_handle_destroy(family);
+        }
+        rocksdb_writebatch_wi_destroy(batch);
+        rocksdb_options_destroy(options);
+    }
+}
+
+#[test]
 fn time_is_the_end_of_a_stored_value() {
     let dir = tempfile::tempdir().unwrap();
     let name = c_path(&dir.path().join("db"));

@@ -203,14 +203,26 @@ impl TtlDb {
     /// # Ok::<(), ironstone::Error>(())
     /// ```
     pub fn family(&self, name: &str) -> Result<TtlFamily> {
-        let family = self.db.family(name)?;
-        let ttls = self.families.lock();
-        match ttls.get(&family.id()) {
-            Some(ttl) => Ok(TtlFamily { ttl: ttl.clone(), family }),
-            None => {
-                Err(Error::not_found(format!("column family {name} was not created by this TTL database")))
-            }
-        }
+        self.family_of(&self.db.family(name)?)
+    }
+
+    /// Returns a column family from its plain handle, also after the column family was dropped.
+    ///
+    /// # Errors
+    /// NotFound if the column family was created without a time to live.
+    ///
+    /// ```
+    /// # use ironstone::{Options, ttl::TtlDb};
+    /// # let db = TtlDb::open("data", Options::in_memory(), 60)?;
+    /// assert_eq!(db.family_of(&db.plain().default_family())?.ttl(), 60);
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
+    pub fn family_of(&self, plain: &Family) -> Result<TtlFamily> {
+        let missing = || {
+            Error::not_found(format!("column family {} was not created by this TTL database", plain.name()))
+        };
+        let ttl = self.families.lock().get(&plain.id()).cloned().ok_or_else(missing)?;
+        Ok(TtlFamily { family: plain.clone(), ttl })
     }
 
     /// Creates a column family whose values expire after `ttl` seconds. RocksDB: `CreateColumnFamilyWithTtl`.
