@@ -35,7 +35,8 @@ pub struct CheckpointOptions {
     /// Bytes of the buffer of a copy, from 4 KiB to 64 MiB; other values act as the nearer limit. 0, the default: one burst of the
     /// rate limiter, or 5 MiB without rate limiter.
     pub io_buffer_size: usize,
-    /// The number of threads that link and copy files. The thread of the caller is one of them. Default 1; 0 stands for 1.
+    /// The number of threads that link and copy files. The thread of the caller is one of them. Default 1; 0 stands for 1; more
+    /// than 64 act as 64.
     pub max_background_operations: usize,
     /// Puts the active WAL into the checkpoint even if the WAL is empty. Default true, as in RocksDB 11. Releases of
     /// RocksDB before 11 leave an empty WAL out, and programs of that time may fail at an empty file.

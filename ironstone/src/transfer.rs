@@ -68,7 +68,7 @@ pub(crate) fn copy_file(
     limit: Option<u64>,
     settings: &CopySettings,
 ) -> Result<Copied> {
-    let mut unsynced = Unsynced::default();
+    let mut unsynced = Unsynced::of_threads(1);
     let copied = copy_file_unsynced((from_fs, from), (to_fs, to), limit, settings, &mut unsynced)?;
     unsynced.sync()?;
     Ok(copied)
@@ -97,25 +97,37 @@ pub(crate) fn copy_file_unsynced(
     Ok(copied)
 }
 
-/// The numbers of files and bytes that wait for a sync. At one of them, `Unsynced` syncs all its files.
+/// The numbers of files and bytes that wait for a sync in all threads of a transfer. At its part of one of them, `Unsynced`
+/// syncs all its files.
 const UNSYNCED_FILES: usize = 64;
 const UNSYNCED_BYTES: u64 = 1 << 30;
 
+/// The largest number of threads of a transfer. Each of them may keep one open file.
+const THREADS_MAX: usize = UNSYNCED_FILES;
+
 /// Written files that are not durable yet. If many files are copied, one sync of all files at the end takes less time
 /// than a sync after each file: the disk writes a file while the next files are copied.
-#[derive(Default)]
 pub(crate) struct Unsynced {
     files: Vec<Box<dyn Append>>,
     bytes: u64,
+    files_max: usize,
+    bytes_max: u64,
 }
 
 impl Unsynced {
+    /// Returns the part of one of `threads` threads of the files that may wait for a sync.
+    fn of_threads(threads: usize) -> Unsynced {
+        let threads = threads.max(1);
+        let (files_max, bytes_max) = (UNSYNCED_FILES / threads, UNSYNCED_BYTES / threads as u64);
+        Unsynced { files: Vec::new(), bytes: 0, files_max, bytes_max }
+    }
+
     fn add(&mut self, mut file: Box<dyn Append>) -> Result<()> {
         file.flush()?;
         file.range_sync(0, file.size(), false)?;
         self.bytes += file.size();
         self.files.push(file);
-        if self.files.len() >= UNSYNCED_FILES || self.bytes >= UNSYNCED_BYTES { self.sync() } else { Ok(()) }
+        if self.files.len() >= self.files_max || self.bytes >= self.bytes_max { self.sync() } else { Ok(()) }
     }
 
     /// Makes the files durable, and closes them.
@@ -132,7 +144,7 @@ impl Unsynced {
     }
 }
 
-/// Runs `each` for the numbers from 0 to `count - 1`, in up to `threads` threads, and returns the results in the order of the
+/// Runs `each` for the numbers from 0 to `count - 1`, in up to `threads` threads (at most [`THREADS_MAX`]), and returns the results in the order of the
 /// numbers. One thread is the thread of the caller, and takes the numbers in their order. The files that `each` adds to its
 /// `Unsynced` are durable only after [`Unsynced::sync`] of all returned values.
 ///
@@ -144,9 +156,10 @@ pub(crate) fn in_parallel<T: Send>(
     count: usize,
     each: &(dyn Fn(usize, &mut Unsynced) -> Result<T> + Sync),
 ) -> Result<(Vec<T>, Vec<Unsynced>)> {
+    let threads = threads.min(count).min(THREADS_MAX);
     let (next, done) = (AtomicUsize::new(0), Mutex::new((BTreeMap::new(), Vec::new())));
     let work = || {
-        let mut unsynced = Unsynced::default();
+        let mut unsynced = Unsynced::of_threads(threads);
         loop {
             let at = next.fetch_add(1, Ordering::Relaxed);
             if at >= count {
@@ -161,7 +174,7 @@ pub(crate) fn in_parallel<T: Send>(
         }
         done.lock().1.push(unsynced);
     };
-    match threads.min(count) {
+    match threads {
         0 | 1 => work(),
         threads => {
             executor.run_all((0..threads).map(|_| Box::new(work) as Box<dyn FnOnce() + Send + '_>).collect())
@@ -185,7 +198,10 @@ pub(crate) fn read_file(
     take: &mut dyn FnMut(&[u8]) -> Result<()>,
 ) -> Result<Copied> {
     let mut source = fs.open_sequential(path)?;
-    let mut buffer = vec![0; settings.buffer_bytes.clamp(4096, BUFFER_BYTES_MAX)];
+    // A small file needs no large buffer. A buffer of 0 bytes would hide the bytes of a file that grows.
+    let whole = limit.map_or_else(|| fs.file_size(path), Ok)?;
+    let whole = usize::try_from(whole).unwrap_or(usize::MAX).max(1);
+    let mut buffer = vec![0; settings.buffer_bytes.clamp(4096, BUFFER_BYTES_MAX).min(whole)];
     let mut copied = Copied::default();
     loop {
         let left = limit.map_or(u64::MAX, |limit| limit - copied.bytes);

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use base::stats::Ticker;
 use base::{Error, Kind, Result};
 use engine::db::{LiveFileKind, LiveFileStorageInfo, LiveFilesStorageInfoOptions};
-use env::sync::{AtomicU64, Ordering};
+use env::sync::{AtomicU64, Mutex, Ordering};
 use std::sync::Arc;
 
 use super::meta::{APP_METADATA_BYTES_MAX, Meta, MetaFile};
@@ -72,13 +72,15 @@ impl BackupEngine {
             inner.collect(&state)?;
         }
         inner.log(format_args!("Started the backup process -- creating backup {id}"));
+        let calling = Arc::new(Mutex::new(()));
         let mut job = NewBackup {
             inner,
             state: &state,
             options,
             id,
             meta: Meta::default(),
-            settings: inner.settings_of(options),
+            settings: inner.settings_of(options, calling.clone()),
+            calling,
             bytes: AtomicU64::new(0),
             checked: AtomicU64::new(0),
         };
@@ -116,7 +118,8 @@ impl Inner {
         }
     }
 
-    fn settings_of(&self, options: &CreateBackupOptions) -> CopySettings {
+    /// `calling` is locked during each call of the progress callback.
+    fn settings_of(&self, options: &CreateBackupOptions, calling: Arc<Mutex<()>>) -> CopySettings {
         let mut settings = self.copy_settings(&self.backup_limiter);
         if let Some(progress) = options.progress_callback.clone() {
             let interval = self.options.callback_trigger_interval_size.max(1);
@@ -124,7 +127,10 @@ impl Inner {
             settings.on_bytes = Some(Arc::new(move |bytes| {
                 let before = copied.fetch_add(bytes, Ordering::AcqRel);
                 let calls = (before + bytes) / interval - before / interval;
-                (0..calls).try_for_each(|_| progress())
+                (0..calls).try_for_each(|_| {
+                    let _calling = calling.lock();
+                    progress()
+                })
             }));
         }
         settings
@@ -139,6 +145,8 @@ struct NewBackup<'a> {
     id: BackupId,
     meta: Meta,
     settings: CopySettings,
+    /// Locked during each call of a callback of the application: the threads of the backup call one at a time.
+    calling: Arc<Mutex<()>>,
     /// Bytes that were copied.
     bytes: AtomicU64,
     /// Bytes that were read for their checksum only.
@@ -223,8 +231,11 @@ impl NewBackup<'_> {
             };
             return self.take(name, crc, file);
         }
-        if self.options.exclude_files.as_ref().is_some_and(|exclude| exclude(&name)) {
-            return Ok(Added::Excluded(name));
+        if let Some(exclude) = &self.options.exclude_files {
+            let _calling = self.calling.lock();
+            if exclude(&name) {
+                return Ok(Added::Excluded(name));
+            }
         }
         // Rename the copy after its content is complete.
         let (dir, base) = name.rsplit_once('/').unwrap_or(("", &name));

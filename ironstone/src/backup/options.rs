@@ -51,7 +51,7 @@ pub struct BackupEngineOptions {
     /// Bytes between two calls of the progress callback. Default 4 MiB.
     pub callback_trigger_interval_size: u64,
     /// The number of threads that copy the files of a backup or a restore, and that read files to verify a backup. The
-    /// thread of the caller is one of them. Default 1; 0 stands for 1.
+    /// thread of the caller is one of them. Default 1; 0 stands for 1; more than 64 act as 64.
     pub max_background_operations: usize,
     /// How many backups a read-only engine opens, newest first. Default: all.
     pub max_valid_backups_to_open: usize,
@@ -103,10 +103,12 @@ pub struct CreateBackupOptions {
     pub atomic_flush: bool,
     /// Metadata of the application, at most 1 MiB. Default empty.
     pub app_metadata: Vec<u8>,
-    /// Called each time the backup has copied `callback_trigger_interval_size` bytes. Default: none.
+    /// Called each time the backup has copied `callback_trigger_interval_size` bytes. Default: none. The threads that copy files
+    /// call this function and `exclude_files`. No two of these calls run at the same time.
     pub progress_callback: Option<Progress>,
     /// Selects the shared files that the backup does not copy. Requires `schema_version` 2. A restore takes these
-    /// files from other backup directories. Default: none.
+    /// files from other backup directories. Default: none. Called while other files are copied, from the threads of the backup;
+    /// no two calls of this function and of `progress_callback` run at the same time.
     pub exclude_files: Option<ExcludeFiles>,
 }
 

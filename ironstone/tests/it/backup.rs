@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use ironstone::env::{IoPriority, RateLimiter, RateOptions};
 use ironstone::stats::{Statistics, Ticker};
@@ -268,6 +268,49 @@ fn excluded_files_come_from_another_directory() {
     assert_eq!(full.create_new_backup_with(w.db(), &exclude).unwrap_err().kind(), Kind::InvalidArgument);
 }
 
+/// Returns a check that no two threads are in it at the same time, and the number of calls of the check.
+fn alone() -> (impl Fn() + Clone, Arc<AtomicU64>) {
+    let (inside, calls) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
+    let counted = calls.clone();
+    let check = move || {
+        assert!(!inside.swap(true, Ordering::SeqCst), "two threads call at the same time");
+        (0..20).for_each(|_| std::thread::yield_now());
+        inside.store(false, Ordering::SeqCst);
+        counted.fetch_add(1, Ordering::Relaxed);
+    };
+    (check, calls)
+}
+
+#[test]
+fn threads_of_a_backup_call_the_application_one_at_a_time() {
+    let w = World::new();
+    w.db().set_options(&[("disable_auto_compactions", "true")]).unwrap();
+    (0..20).for_each(|file| w.fill(file * 1000, file * 1000 + 500));
+    let how = BackupEngineOptions {
+        callback_trigger_interval_size: 1000,
+        max_background_operations: usize::MAX,
+        schema_version: 2,
+        ..w.how()
+    };
+    let engine = BackupEngine::open(how, &options().db.env).unwrap();
+    let (check, calls) = alone();
+    let (progress, exclude) = (check.clone(), check);
+    let callbacks = CreateBackupOptions {
+        progress_callback: Some(Arc::new(move || {
+            progress();
+            Ok(())
+        })),
+        exclude_files: Some(Arc::new(move |_: &str| {
+            exclude();
+            false
+        })),
+        ..CreateBackupOptions::default()
+    };
+    engine.create_new_backup_with(w.db(), &callbacks).unwrap();
+    assert!(calls.load(Ordering::Relaxed) > 40);
+    assert_eq!(w.restored(&engine, 1).unwrap(), 20 * 500);
+}
+
 #[test]
 fn progress_is_reported_and_a_backup_can_be_stopped() {
     let w = World::new();
@@ -417,6 +460,8 @@ fn reads_for_checksums_count_as_bytes_read() {
 #[test]
 fn several_threads_copy_verify_and_restore() {
     let w = World::new();
+    // A compaction between two backups would change the order of the files.
+    w.db().set_options(&[("disable_auto_compactions", "true")]).unwrap();
     for i in 0..20 {
         w.fill(i * 10, i * 10 + 10);
     }
