@@ -4,6 +4,7 @@ use std::path::Path;
 
 use base::{Error, Result};
 use env::Env;
+use env::io_trace::IoTracer;
 use ironstone::trace::{
     self, BlockCacheTraceOptions, FileTraceReader, FileTraceWriter, ReplayOptions, Replayer, TraceOptions,
     TraceSink,
@@ -35,6 +36,28 @@ fn env_of(db: &rocksdb_t, env: Option<&rocksdb_env_t>) -> Result<Env> {
     }
 }
 
+/// Refuses a trace of file operations before its file is created: the file of the running trace can have the same path.
+///
+/// # Errors
+/// Busy if such a trace runs.
+fn check_no_io_trace(db: &rocksdb_t) -> Result<()> {
+    match IoTracer::of(&*db.db()?.env().fs) {
+        Some(tracer) if tracer.is_on() => Err(Error::busy("a trace of file operations runs")),
+        _ => Ok(()),
+    }
+}
+
+/// Refuses a trace of the block cache before its file is created: the file of the running trace can have the same path.
+///
+/// # Errors
+/// Busy if such a trace runs.
+fn check_no_block_cache_trace(db: &rocksdb_t) -> Result<()> {
+    match db.db()?.stats().blocks.is_on() {
+        true => Err(Error::busy("a trace of the block cache runs")),
+        false => Ok(()),
+    }
+}
+
 fn writer(db: &rocksdb_t, env: Option<&rocksdb_env_t>, path: &Path) -> Result<Box<dyn TraceSink>> {
     Ok(Box::new(FileTraceWriter::create(&env_of(db, env)?, path)?))
 }
@@ -58,9 +81,12 @@ c_api! {
         options: inmaybe rocksdb_trace_options_t, trace_path: path, err
     ) {
         let _ = env_options;
-        let sink = writer(db, env, trace_path)?;
-        trace::start(&db.get()?.front, trace_options(options), sink);
-        Ok(())
+        let open = db.get()?;
+        if open.db.stats().trace.is_on() {
+            // The file of the running trace can have the same path, so the running trace ends before the file is created.
+            let _ = trace::end(&open.front);
+        }
+        trace::start(&open.front, trace_options(options), writer(db, env, trace_path)?)
     }
 
     /// Ends the trace of calls. Reports an error if no trace runs, or if a record could not be written.
@@ -75,6 +101,7 @@ c_api! {
         options: inmaybe rocksdb_trace_options_t, trace_path: path, err
     ) {
         let _ = env_options;
+        check_no_io_trace(db)?;
         let sink = writer(db, env, trace_path)?;
         trace::start_io(&db.get()?.front, trace_options(options).max_trace_file_size, sink)
     }
@@ -92,6 +119,7 @@ c_api! {
         options: inmaybe rocksdb_trace_options_t, trace_path: path, err
     ) {
         let _ = env_options;
+        check_no_block_cache_trace(db)?;
         let TraceOptions { sampling_frequency, max_trace_file_size, .. } = trace_options(options);
         let options = BlockCacheTraceOptions { sampling_frequency, max_trace_file_size };
         trace::start_block_cache(&db.get()?.front, options, writer(db, env, trace_path)?)
@@ -104,6 +132,7 @@ c_api! {
         writer_options: inmaybe rocksdb_block_cache_trace_writer_options_t, trace_path: path, err
     ) {
         let _ = env_options;
+        check_no_block_cache_trace(db)?;
         let mut own = BlockCacheTraceOptions::default();
         if let Some(options) = options {
             own.sampling_frequency = options.sampling_frequency;

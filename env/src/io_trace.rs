@@ -1,20 +1,18 @@
 //! A file system that reports its calls while an observer is set.
 //!
-//! Without an observer, a call costs one load more. Files that were open before the observer was set report their calls too. Calls that
+//! Without an observer, a call costs one dynamic call, one load and one branch more. Files that were open before the observer was set report their calls too. Calls that
 //! the observer itself makes are not reported.
 
 use std::any::Any;
 use std::cell::Cell;
 use std::fmt;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use base::{Error, Result};
 
 use crate::clock::Clock;
 use crate::fs::FileSystem;
 use crate::hook::{Call, Hook, Hooked, Verdict};
-use crate::sync::{Mutex, thread_local};
+use crate::sync::{Arc, AtomicBool, Mutex, Ordering, thread_local};
 
 #[cfg(test)]
 mod tests;
@@ -49,7 +47,11 @@ pub struct IoTracer {
     /// The name of the file system.
     name: &'static str,
     clock: Arc<dyn Clock>,
+    /// The file system whose calls are reported.
+    inner: Arc<dyn FileSystem>,
+    /// Changes only while `observer` is locked.
     is_on: AtomicBool,
+    /// Held while the observer runs.
     observer: Mutex<Option<Box<dyn Observer>>>,
 }
 
@@ -66,21 +68,46 @@ thread_local! {
     static IN_OBSERVER: Cell<bool> = const { Cell::new(false) };
 }
 
+/// While this value lives, calls of its thread are calls of the observer.
+struct Inside {
+    before: bool,
+}
+
+impl Inside {
+    fn new() -> Self {
+        Inside { before: IN_OBSERVER.with(|inside| inside.replace(true)) }
+    }
+}
+
+impl Drop for Inside {
+    fn drop(&mut self) {
+        IN_OBSERVER.with(|inside| inside.set(self.before));
+    }
+}
+
 impl IoTracer {
     /// Returns the tracer of a file system. `None` if [`IoTracer::wrap`] did not make the file system.
     pub fn of(fs: &dyn FileSystem) -> Option<&IoTracer> {
         fs.io_tracer()?.downcast_ref()
     }
 
-    /// Makes a file system that can report the calls of `inner`.
+    /// Makes a file system that can report the calls of `inner`. If `inner` has a tracer, only the outer tracer gets all calls.
     pub fn wrap(inner: Arc<dyn FileSystem>, clock: Arc<dyn Clock>) -> Arc<dyn FileSystem> {
         let (is_on, observer) = (AtomicBool::new(false), Mutex::new(None));
-        let tracer = IoTracer { name: inner.name(), clock, is_on, observer };
+        let tracer = IoTracer { name: inner.name(), clock, inner: inner.clone(), is_on, observer };
         Arc::new(Hooked::new(inner, Arc::new(tracer)))
     }
 
-    /// Sets the observer. Returns false and changes nothing if there is an observer already.
+    /// Returns the file system below the tracer. Its calls are not reported.
+    pub fn inner(&self) -> &Arc<dyn FileSystem> {
+        &self.inner
+    }
+
+    /// Sets the observer. Returns false and changes nothing if there is an observer already, and in a call of an observer.
     pub fn start(&self, observer: Box<dyn Observer>) -> bool {
+        if IN_OBSERVER.with(Cell::get) {
+            return false;
+        }
         let mut slot = self.observer.lock();
         if slot.is_some() {
             return false;
@@ -98,10 +125,17 @@ impl IoTracer {
     /// Ends and removes the observer. Does nothing without an observer.
     ///
     /// # Errors
-    /// The error of the observer.
+    /// Busy in a call of an observer. The error of the observer.
     pub fn end(&self) -> Result<()> {
-        self.is_on.store(false, Ordering::Release);
-        let observer = self.observer.lock().take();
+        if IN_OBSERVER.with(Cell::get) {
+            return Err(Error::busy("an observer of file operations cannot end itself"));
+        }
+        let observer = {
+            let mut slot = self.observer.lock();
+            self.is_on.store(false, Ordering::Release);
+            slot.take()
+        };
+        let _inside = Inside::new();
         observer.map_or(Ok(()), |mut observer| observer.end())
     }
 }
@@ -126,14 +160,16 @@ impl Hook for IoTracer {
     fn after(&self, call: &Call<'_>, error: Option<&Error>) {
         // A call that began before the observer was set has no start.
         let Some(start) = START.with(Cell::take) else { return };
+        if self.is_idle() {
+            return;
+        }
         let ended_nanos = self.clock.now_nanos();
         let operation =
             FileOperation { call: *call, ended_nanos, nanos: ended_nanos.saturating_sub(start), error };
-        IN_OBSERVER.with(|inside| inside.set(true));
+        let _inside = Inside::new();
         if let Some(observer) = &mut *self.observer.lock() {
             observer.operation(&operation);
         }
-        IN_OBSERVER.with(|inside| inside.set(false));
     }
 
     fn io_tracer(&self) -> Option<&dyn Any> {

@@ -132,6 +132,31 @@ unsafe extern "C" {
     pub fn rocksdb_iter_get_error(iter: *const c_void, err: *mut *mut c_char);
     pub fn rocksdb_iter_destroy(iter: *mut c_void);
     pub fn rocksdb_free(memory: *mut c_void);
+    pub fn rocksdb_start_trace(
+        db: *mut rocksdb_t,
+        env: *mut c_void,
+        env_options: *const c_void,
+        options: *const c_void,
+        trace_path: *const c_char,
+        err: *mut *mut c_char,
+    );
+    pub fn rocksdb_start_io_trace(
+        db: *mut rocksdb_t,
+        env: *mut c_void,
+        env_options: *const c_void,
+        options: *const c_void,
+        trace_path: *const c_char,
+        err: *mut *mut c_char,
+    );
+    pub fn rocksdb_start_block_cache_trace(
+        db: *mut rocksdb_t,
+        env: *mut c_void,
+        env_options: *const c_void,
+        options: *const c_void,
+        trace_path: *const c_char,
+        err: *mut *mut c_char,
+    );
+    pub fn rocksdb_end_trace(db: *mut rocksdb_t, err: *mut *mut c_char);
 }
 
 /// Takes an error string and frees it.

@@ -1,6 +1,6 @@
 //! Tests of the C library through its C functions. [`interface`] has the rules of all functions; [`features`] has databases of
 //! special kinds; [`multi_get`] has reads of several keys; [`listeners`] has listeners; [`destructors`] counts
-//! destructors; [`prefixes`] has prefix extractors of the program; [`wal_filter`] has WAL filters; [`header`] compiles the header; [`promises`] checks names, dependencies and
+//! destructors; [`traces`] has traces; [`prefixes`] has prefix extractors of the program; [`wal_filter`] has WAL filters; [`header`] compiles the header; [`promises`] checks names, dependencies and
 //! allocations; [`examples`] runs the programs in `examples/`; [`c_test`] runs RocksDB's own C test.
 
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "tests of a library for programs")]
@@ -17,4 +17,5 @@ mod listeners;
 mod multi_get;
 mod prefixes;
 mod promises;
+mod traces;
 mod wal_filter;

@@ -9,15 +9,19 @@
 //! `trace_replay/trace_replay.cc`.
 
 use std::cell::Cell;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use base::{Error, FamilyId, Kind, Result};
 use env::Clock;
 use format::trace::{self as encoding, RecordType};
 
-use crate::sync::{Arc, Mutex, thread_local};
+use crate::sync::{Arc, AtomicBool, Mutex, Ordering, thread_local};
 
 /// The target of a trace. RocksDB: `TraceWriter`.
+///
+/// The calls of all threads wait while a sink runs. A sink may read the database; these reads are not recorded. A sink cannot start or end
+/// a trace: the call returns Busy. With [`TraceOptions::preserve_write_order`], a sink must not write to the database: the leader of
+/// the write group calls the sink, so the write would wait for itself. If several traces of one database run, their sinks must
+/// not call the database.
 pub trait TraceSink: Send {
     /// Stores one record.
     ///
@@ -28,7 +32,8 @@ pub trait TraceSink: Send {
     /// Returns the bytes that are stored, or `None` if the size is unknown. A trace of unknown size counts as full.
     fn size(&mut self) -> Option<u64>;
 
-    /// Ends the storage. No call follows.
+    /// Ends the storage. No call follows. If the database is dropped while the trace runs, this function is not called: the
+    /// sink is dropped.
     ///
     /// # Errors
     /// Errors of the target.
@@ -94,6 +99,14 @@ impl Drop for Quiet {
     }
 }
 
+/// A sink runs with the lock of its trace. A start or an end in a sink would wait for this lock forever.
+fn check_not_quiet() -> Result<()> {
+    match IS_QUIET.with(Cell::get) {
+        true => Err(Error::busy("a trace cannot start or end in a call that is not recorded")),
+        false => Ok(()),
+    }
+}
+
 /// A running trace.
 struct Trace {
     sink: Box<dyn TraceSink>,
@@ -139,36 +152,52 @@ impl Trace {
 /// The trace of a database. All threads may use it.
 #[derive(Default)]
 pub struct Tracer {
+    /// Changes only while `trace` is locked.
     is_on: AtomicBool,
-    /// Set while a trace runs that keeps the order of the writes.
+    /// Set while a trace runs that keeps the order of the writes. Changes only while `trace` is locked.
     keeps_order: AtomicBool,
+    /// Held while the sink runs.
     trace: Mutex<Option<Trace>>,
 }
 
 impl Tracer {
-    /// Starts a trace and writes its first record. Ends a trace that runs already.
-    pub fn start(&self, options: TraceOptions, sink: Box<dyn TraceSink>, clock: Arc<dyn Clock>) {
-        let mut trace = Trace { sink, options, clock, skipped: 0, failure: None };
-        {
-            let _quiet = Quiet::new();
-            // The trace keeps a failure. The end of the trace reports the failure.
-            let _ = trace.write(RecordType::Begin, encoding::header());
-        }
-        let before = self.trace.lock().replace(trace);
-        self.keeps_order.store(options.preserve_write_order, Ordering::Release);
-        self.is_on.store(true, Ordering::Release);
-        if let Some(before) = before {
+    /// Ends a trace that runs already. Then starts a trace and writes its first record.
+    ///
+    /// # Errors
+    /// Busy in a call of a sink, and in a callback of a read of several keys.
+    pub fn start(
+        &self,
+        options: TraceOptions,
+        sink: Box<dyn TraceSink>,
+        clock: Arc<dyn Clock>,
+    ) -> Result<()> {
+        check_not_quiet()?;
+        let _quiet = Quiet::new();
+        let mut running = self.trace.lock();
+        if let Some(before) = running.take() {
             let _ = before.end();
         }
+        let mut trace = Trace { sink, options, clock, skipped: 0, failure: None };
+        // The trace keeps a failure. The end of the trace reports the failure.
+        let _ = trace.write(RecordType::Begin, encoding::header());
+        *running = Some(trace);
+        self.keeps_order.store(options.preserve_write_order, Ordering::Release);
+        self.is_on.store(true, Ordering::Release);
+        Ok(())
     }
 
     /// Writes the last record and closes the sink.
     ///
     /// # Errors
-    /// IOError if no trace runs. Incomplete if a record could not be written. Errors of the sink.
+    /// Busy in a call of a sink, and in a callback of a read of several keys. IOError if no trace runs. Incomplete if a record could
+    /// not be written. Errors of the sink.
     pub fn end(&self) -> Result<()> {
-        self.is_on.store(false, Ordering::Release);
-        let trace = self.trace.lock().take();
+        check_not_quiet()?;
+        let trace = {
+            let mut running = self.trace.lock();
+            self.is_on.store(false, Ordering::Release);
+            running.take()
+        };
         trace.map_or_else(|| Err(Error::new(Kind::IoError, "No trace file to close")), Trace::end)
     }
 

@@ -17,6 +17,7 @@
 //! the index of the batch as a memtable.
 
 use std::any::Any;
+use std::borrow::Cow;
 
 use base::stats::Ticker;
 use base::{Error, Result, SequenceNumber};
@@ -44,6 +45,23 @@ pub struct FilledMemtables<'a> {
     snapshots: &'a Arc<Snapshots>,
     /// Works as a snapshot: flushes keep the older entries until the batch is visible.
     kept: Mutex<Option<Box<dyn Any + Send + Sync>>>,
+}
+
+impl FilledMemtables<'_> {
+    /// Returns the entries of the write as one batch in its stored form, for a trace.
+    fn recorded(&self) -> Cow<'_, [u8]> {
+        let mut batches = self.batches.iter().copied().filter(|batch| batch.count() > 0);
+        match (batches.next(), batches.next()) {
+            (Some(only), None) => Cow::Borrowed(only.bytes()),
+            _ => {
+                let mut all = WriteBatch::new();
+                for batch in &self.batches {
+                    all.append(batch);
+                }
+                Cow::Owned(all.bytes().to_vec())
+            }
+        }
+    }
 }
 
 /// Fills and installs memtables, as a part of the write path.
@@ -115,7 +133,21 @@ impl<'w> Filler<'w> {
             // `write_as` marks only the column families of `logged`.
             filled.own.lock().iter().for_each(|(family, _)| family.note_unlogged());
         }
+        if self.writer.stats.trace.is_on() {
+            self.writer.stats.trace.write(&filled.recorded());
+        }
         self.writer.write_as(logged, filled.seqs, options, Some(hook))
+    }
+
+    /// Records the batch of a write group for a trace that keeps the order of the writes: the entries of the filled memtables of
+    /// `hook`, or else `logged`.
+    pub(super) fn record_in_order(self, hook: Option<&dyn WriteHook>, logged: &[u8]) {
+        let trace = &self.writer.stats.trace;
+        match hook.and_then(WriteHook::filled) {
+            None => trace.write_in_order(logged),
+            Some(filled) if trace.is_on() => trace.write_in_order(&filled.recorded()),
+            Some(_) => {}
+        }
     }
 
     /// Checks that no column family of the memtables is stopped. The leader calls this before the WAL append.

@@ -78,7 +78,7 @@ impl Writer {
             merged = true;
         }
         time.stop();
-        self.stats.trace.write_in_order(if merged { &leader_state.scratch } else { batch.bytes() });
+        Filler::new(self).record_in_order(hook, if merged { &leader_state.scratch } else { batch.bytes() });
         if group.flags.disable_wal {
             self.unlogged.store(true, Ordering::Relaxed);
         } else {

@@ -64,3 +64,62 @@ fn a_file_system_without_a_tracer_has_none() {
     assert!(IoTracer::of(&*fs).is_none());
     assert_eq!(traced().name(), fs.name());
 }
+
+/// Panics in each call.
+struct Panics;
+
+impl Observer for Panics {
+    fn operation(&mut self, _operation: &FileOperation<'_>) {
+        panic!("the observer");
+    }
+
+    fn end(&mut self) -> Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn calls_are_reported_after_an_observer_panicked() {
+    let fs = traced();
+    let tracer = IoTracer::of(&*fs).unwrap();
+    assert!(tracer.start(Box::new(Panics)));
+    let call = || fs.exists(Path::new("f"));
+    assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(call)).is_err());
+    tracer.end().unwrap();
+    let seen = watch(&fs);
+    call().unwrap();
+    assert_eq!(*seen.lock(), [(Op::Status, 0, 0)]);
+}
+
+/// Starts and ends the tracer in a call.
+struct Nested(Arc<dyn FileSystem>, Arc<Mutex<Option<(bool, bool)>>>);
+
+impl Observer for Nested {
+    fn operation(&mut self, _operation: &FileOperation<'_>) {
+        let tracer = IoTracer::of(&*self.0).unwrap();
+        *self.1.lock() = Some((tracer.start(Box::new(Panics)), tracer.end().is_ok()));
+    }
+
+    fn end(&mut self) -> Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn an_observer_cannot_start_or_end_its_tracer() {
+    let fs = traced();
+    let outcomes = Arc::default();
+    let tracer = IoTracer::of(&*fs).unwrap();
+    assert!(tracer.start(Box::new(Nested(fs.clone(), Arc::clone(&outcomes)))));
+    fs.exists(Path::new("f")).unwrap();
+    tracer.end().unwrap();
+    assert_eq!(*outcomes.lock(), Some((false, false)));
+}
+
+#[test]
+fn calls_of_the_file_system_below_the_tracer_are_not_reported() {
+    let fs = traced();
+    let seen = watch(&fs);
+    IoTracer::of(&*fs).unwrap().inner().exists(Path::new("f")).unwrap();
+    assert!(seen.lock().is_empty());
+}

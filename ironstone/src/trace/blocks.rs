@@ -29,7 +29,7 @@ impl Default for BlockCacheTraceOptions {
 /// open of an SST file are not recorded. An access of a read of several keys has no key.
 ///
 /// # Errors
-/// Busy if a trace of the block cache runs. Errors of the target for the first record; later errors end the records and are not reported.
+/// Busy if a trace of the block cache runs, and in a call of a sink. Errors of the target for the first record; later errors end the records and are not reported.
 ///
 /// ```
 /// use ironstone::trace::{self, BlockCacheTraceOptions, FileTraceWriter};
@@ -62,7 +62,7 @@ pub fn start_block_cache(db: &Db, options: BlockCacheTraceOptions, sink: Box<dyn
 /// Ends the trace of the block cache of `db` and closes its target. Does nothing if no such trace runs.
 ///
 /// # Errors
-/// Errors of the target.
+/// Busy in a call of the sink. Errors of the target.
 ///
 /// ```
 /// let db = ironstone::Db::open("data", ironstone::Options::in_memory())?;

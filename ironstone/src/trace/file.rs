@@ -7,16 +7,20 @@ use base::{Error, Kind, Result};
 use engine::trace::TraceSink;
 use env::Env;
 use env::fs::{AppendHints, RandomRead, ReadHints};
+use env::io_trace::IoTracer;
 use env::writer::{FileWriter, WriterOptions};
 use format::trace::RECORD_HEADER_LEN;
 
-/// Writes a trace to a file. The file is complete after [`super::end`].
+/// Writes a trace to a file. The file is complete after [`super::end`]. If the writer is dropped before, for example with its
+/// database, the file has all records but the last record, which [`super::end`] writes.
 pub struct FileTraceWriter {
     file: FileWriter,
+    is_closed: bool,
 }
 
 impl FileTraceWriter {
-    /// Creates the file. A file at `path` is replaced.
+    /// Creates the file. A file at `path` is replaced. If `env` is from [`super::io_traced`], the trace of file operations has no
+    /// operations of this file.
     ///
     /// # Errors
     /// Errors of the file system.
@@ -29,8 +33,10 @@ impl FileTraceWriter {
     /// # Ok::<(), ironstone::Error>(())
     /// ```
     pub fn create(env: &Env, path: &Path) -> Result<Self> {
-        let file = env.fs.create(path, &AppendHints::default())?;
-        Ok(FileTraceWriter { file: FileWriter::new(file, WriterOptions::default()) })
+        // A file of the traced file system would keep its tracer in memory, and the tracer would keep the file.
+        let fs = IoTracer::of(&*env.fs).map_or(&env.fs, IoTracer::inner);
+        let file = fs.create(path, &AppendHints::default())?;
+        Ok(FileTraceWriter { file: FileWriter::new(file, WriterOptions::default()), is_closed: false })
     }
 }
 
@@ -44,7 +50,17 @@ impl TraceSink for FileTraceWriter {
     }
 
     fn close(&mut self) -> Result<()> {
+        self.is_closed = true;
         self.file.close()
+    }
+}
+
+impl Drop for FileTraceWriter {
+    fn drop(&mut self) {
+        if !self.is_closed {
+            // A destructor reports no error.
+            let _ = self.file.close();
+        }
     }
 }
 
@@ -88,7 +104,7 @@ impl FileTraceReader {
     /// # let env = options.db.env.clone();
     /// # let db = ironstone::Db::open("data", options)?;
     /// let writer = FileTraceWriter::create(&env, "data/trace".as_ref())?;
-    /// trace::start(&db, TraceOptions::default(), Box::new(writer));
+    /// trace::start(&db, TraceOptions::default(), Box::new(writer))?;
     /// trace::end(&db)?;
     /// let mut reader = FileTraceReader::open(&env, "data/trace".as_ref())?;
     /// assert!(reader.read()?.is_some_and(|first| first[13..].starts_with(b"feedcafedeadbeef")));

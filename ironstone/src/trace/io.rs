@@ -13,8 +13,9 @@ use format::trace::{self, RecordType};
 
 use crate::Db;
 
-/// Returns an environment whose file operations [`start_io`] can record. Open the database with this environment. Without a
-/// trace, a file operation costs one load more.
+/// Returns an environment whose file operations [`start_io`] can record. Open the database with this environment. If `env` can
+/// record its file operations already, returns a copy of `env`. Databases with copies of one environment share one trace. Without a
+/// trace, a file operation costs one dynamic call, one load and one branch more.
 ///
 /// ```
 /// use ironstone::trace;
@@ -25,14 +26,18 @@ use crate::Db;
 /// # Ok::<(), ironstone::Error>(())
 /// ```
 pub fn io_traced(env: &Env) -> Env {
+    if IoTracer::of(&*env.fs).is_some() {
+        return env.clone();
+    }
     Env { fs: IoTracer::wrap(env.fs.clone(), env.clock.clone()), ..env.clone() }
 }
 
 /// Starts a trace of the file operations of `db`, with the names that RocksDB gives the operations. Above `max_trace_file_size` bytes,
-/// no operation is recorded. An error of `sink` fails no operation and is not reported.
+/// no operation is recorded. An error of `sink` fails no operation and is not reported. If all copies of the environment are dropped
+/// before [`end_io`], the sink is dropped.
 ///
 /// # Errors
-/// NotSupported if the environment is not from [`io_traced`]. Busy if a trace of file operations runs. Errors of the target.
+/// NotSupported if the environment is not from [`io_traced`]. Busy if a trace of file operations runs, and in a call of a sink. Errors of the target.
 ///
 /// ```
 /// use ironstone::trace::{self, FileTraceWriter};
@@ -67,7 +72,7 @@ fn running() -> Error {
 /// Ends the trace of file operations of `db` and closes its target. Does nothing if no such trace runs.
 ///
 /// # Errors
-/// Errors of the target.
+/// Busy in a call of the sink. Errors of the target.
 ///
 /// ```
 /// let db = ironstone::Db::open("data", ironstone::Options::in_memory())?;

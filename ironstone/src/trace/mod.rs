@@ -12,7 +12,7 @@
 //! let env = options.db.env.clone();
 //! let db = Db::open("data", options.clone())?;
 //! let writer = FileTraceWriter::create(&env, "data/trace".as_ref())?;
-//! trace::start(&db, TraceOptions::default(), Box::new(writer));
+//! trace::start(&db, TraceOptions::default(), Box::new(writer))?;
 //! db.put(b"k", b"v")?;
 //! trace::end(&db)?;
 //!
@@ -43,7 +43,10 @@ use crate::Db;
 /// Starts a trace of the calls of `db`. Ends a trace that runs already. The trace records the calls of all handles of the open
 /// database, also seeks of iterators that exist already.
 ///
-/// An error of `sink` fails no call. [`end`] returns the error.
+/// An error of `sink` fails no call. [`end`] returns the error. If the database is dropped before [`end`], the sink is dropped.
+///
+/// # Errors
+/// Busy in a call of a sink, and in a callback of a read of several keys.
 ///
 /// ```
 /// use ironstone::trace::{self, FileTraceWriter, TraceOptions};
@@ -52,18 +55,18 @@ use crate::Db;
 /// let env = options.db.env.clone();
 /// let db = ironstone::Db::open("data", options)?;
 /// let writer = FileTraceWriter::create(&env, "data/trace".as_ref())?;
-/// trace::start(&db, TraceOptions { filter: TraceOptions::GET, ..TraceOptions::default() }, Box::new(writer));
+/// trace::start(&db, TraceOptions { filter: TraceOptions::GET, ..TraceOptions::default() }, Box::new(writer))?;
 /// trace::end(&db)?;
 /// # Ok::<(), ironstone::Error>(())
 /// ```
-pub fn start(db: &Db, options: TraceOptions, sink: Box<dyn TraceSink>) {
-    db.engine().stats().trace.start(options, sink, db.engine().env().clock.clone());
+pub fn start(db: &Db, options: TraceOptions, sink: Box<dyn TraceSink>) -> Result<()> {
+    db.engine().stats().trace.start(options, sink, db.engine().env().clock.clone())
 }
 
 /// Ends the trace of `db`: writes the last record and closes the target of the trace.
 ///
 /// # Errors
-/// IOError if no trace runs. Incomplete if a record could not be written. Errors of the target.
+/// Busy in a call of a sink, and in a callback of a read of several keys. IOError if no trace runs. Incomplete if a record could not be written. Errors of the target.
 ///
 /// ```
 /// let db = ironstone::Db::open("data", ironstone::Options::in_memory())?;

@@ -1,7 +1,7 @@
 //! The replay of a trace.
 //!
-//! Each thread of a replay takes the next record, waits until its time, and makes the call. The threads wait for the time one after the
-//! other, so calls start in the order of the trace. With several threads, calls can overlap. Facts: RocksDB
+//! Each thread of a replay takes the next record, waits until its time, and makes the call. With several threads, calls can overlap, and
+//! calls with almost the same time can change their order. Facts: RocksDB
 //! `utilities/trace/replayer_impl.cc`, `trace_replay/trace_record_handler.cc`.
 
 use base::map::HashMap;
@@ -15,6 +15,10 @@ use crate::{Db, Family, ReadOptions, WriteBatch};
 
 /// A replay has at most this many threads.
 const THREADS_MAX: u32 = 256;
+
+/// A wait for the time of a call consists of sleeps of at most this many microseconds. After each sleep, the thread checks if another
+/// call has failed.
+const SLEEP_MICROS_MAX: u64 = 100_000;
 
 /// How a trace is replayed. RocksDB: `ReplayOptions`.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -34,6 +38,9 @@ impl Default for ReplayOptions {
 }
 
 /// Makes the calls of a trace on a database.
+///
+/// A write with the markers of two-phase commit, for example the preparation of a transaction, is not replayed: the replay ends
+/// with NotSupported.
 pub struct Replayer {
     db: Db,
     families: HashMap<FamilyId, Family>,
@@ -89,7 +96,7 @@ impl Replayer {
     /// # let options = ironstone::Options::in_memory();
     /// # let env = options.db.env.clone();
     /// # let db = ironstone::Db::open("data", options)?;
-    /// # trace::start(&db, TraceOptions::default(), Box::new(FileTraceWriter::create(&env, "trace".as_ref())?));
+    /// # trace::start(&db, TraceOptions::default(), Box::new(FileTraceWriter::create(&env, "trace".as_ref())?))?;
     /// # trace::end(&db)?;
     /// let mut replayer = Replayer::new(&db, [], FileTraceReader::open(&env, "trace".as_ref())?)?;
     /// replayer.prepare()?;
@@ -124,15 +131,15 @@ impl Replayer {
     ///
     /// # Errors
     /// InvalidArgument if `fast_forward` is not above 0. Incomplete before [`Replayer::prepare`], and after a replay. Corruption if a
-    /// record is damaged, or if a read names a column family that the replayer does not have. The first error of a call; later
-    /// calls are not made.
+    /// record is damaged, or if a read names a column family that the replayer does not have. NotSupported for a write with the
+    /// markers of two-phase commit. The first error of a call; later calls are not made.
     ///
     /// ```
     /// # use ironstone::trace::{self, FileTraceReader, FileTraceWriter, Replayer, ReplayOptions, TraceOptions};
     /// # let options = ironstone::Options::in_memory();
     /// # let env = options.db.env.clone();
     /// # let db = ironstone::Db::open("data", options)?;
-    /// # trace::start(&db, TraceOptions::default(), Box::new(FileTraceWriter::create(&env, "trace".as_ref())?));
+    /// # trace::start(&db, TraceOptions::default(), Box::new(FileTraceWriter::create(&env, "trace".as_ref())?))?;
     /// # trace::end(&db)?;
     /// let mut replayer = Replayer::new(&db, [], FileTraceReader::open(&env, "trace".as_ref())?)?;
     /// assert!(replayer.replay(&ReplayOptions::default()).is_err());
@@ -174,16 +181,11 @@ impl Replayer {
 /// One thread of a replay.
 fn run(shared: &Mutex<Shared<'_>>, pace: &Pace, calls: &Calls<'_>) {
     loop {
-        let bytes = {
-            let mut shared = shared.lock();
-            match shared.next() {
-                Some((micros, bytes)) => {
-                    pace.wait_for(micros);
-                    bytes
-                }
-                None => return,
-            }
-        };
+        let next = shared.lock().next();
+        let Some((micros, bytes)) = next else { return };
+        if !pace.wait_for(micros, || shared.lock().failure.is_some()) {
+            return;
+        }
         let Ok(record) = Record::decode(&bytes) else { return };
         if let Err(error) = calls.make(&record) {
             shared.lock().fail(record.micros, error);
@@ -229,14 +231,20 @@ struct Pace {
 }
 
 impl Pace {
-    /// Waits until the time of a call that was recorded at `micros`.
-    fn wait_for(&self, micros: u64) {
+    /// Waits until the time of a call that was recorded at `micros`. Returns false if `has_failed` returned true before this time.
+    fn wait_for(&self, micros: u64, has_failed: impl Fn() -> bool) -> bool {
         let after = micros.saturating_sub(self.header.micros) as f64 / self.speed;
         // The conversion ends at the largest number.
         let due = self.start.saturating_add(after.round() as u64);
-        let now = self.clock.now_micros();
-        if due > now {
-            self.clock.sleep_micros(due - now);
+        loop {
+            let left = due.saturating_sub(self.clock.now_micros());
+            if left == 0 {
+                return true;
+            }
+            if has_failed() {
+                return false;
+            }
+            self.clock.sleep_micros(left.min(SLEEP_MICROS_MAX));
         }
     }
 }

@@ -11,7 +11,7 @@ use ironstone::trace::{
 };
 use ironstone::{
     Db, Error, FamilyDescriptor, Kind, Options, ReadOptions, Result, TransactionDb, TransactionDbOptions,
-    WriteBatch,
+    TransactionOptions, WriteBatch, WriteBatchWithIndex, WriteBatchWithIndexOptions, WriteOptions,
 };
 
 const BEGIN: u8 = 1;
@@ -58,7 +58,7 @@ impl TraceSink for Records {
 
 fn traced(db: &Db, options: TraceOptions) -> Records {
     let records = Records::default();
-    trace::start(db, options, Box::new(records.clone()));
+    trace::start(db, options, Box::new(records.clone())).unwrap();
     records
 }
 
@@ -162,7 +162,7 @@ fn an_ordered_trace_has_each_write_once() {
 fn a_failure_of_the_target_fails_the_end_and_no_call() {
     let db = Db::open("data", Options::in_memory()).unwrap();
     let records = Records { fails_from: Some(2), ..Records::default() };
-    trace::start(&db, TraceOptions::default(), Box::new(records.clone()));
+    trace::start(&db, TraceOptions::default(), Box::new(records.clone())).unwrap();
     all_calls(&db);
     assert_eq!(trace::end(&db).unwrap_err().kind(), Kind::Incomplete);
     assert_eq!(records.types(), [BEGIN, WRITE]);
@@ -175,7 +175,7 @@ fn trace_of(options: &Options, calls: impl FnOnce(&Db)) {
     let env = &options.db.env;
     let db = Db::open("data", options.clone()).unwrap();
     let writer = FileTraceWriter::create(env, Path::new("trace")).unwrap();
-    trace::start(&db, TraceOptions::default(), Box::new(writer));
+    trace::start(&db, TraceOptions::default(), Box::new(writer)).unwrap();
     calls(&db);
     trace::end(&db).unwrap();
 }
@@ -251,6 +251,186 @@ fn a_trace_without_its_end_replays_and_a_torn_record_is_corruption() {
     assert!(replay(&whole[..whole.len() - 14], "torn payload").unwrap_err().is_corruption());
     assert!(replay(&whole[..whole.len() - 5], "torn header").unwrap_err().is_corruption());
     assert!(replay(&whole[13..], "no magic number").is_err());
+}
+
+#[test]
+fn a_call_that_waits_for_its_time_is_not_made_after_a_failure() {
+    let mut options = Options::in_memory();
+    let clock = Arc::new(ironstone::env::ManualClock::new(1 << 50));
+    options.db.env.clock = clock.clone();
+    let db = Db::open("data", options.clone()).unwrap();
+    let other =
+        db.create_family(FamilyDescriptor::new("other", ironstone::FamilyOptions::default())).unwrap();
+    let writer = FileTraceWriter::create(&options.db.env, Path::new("trace")).unwrap();
+    trace::start(&db, TraceOptions::default(), Box::new(writer)).unwrap();
+    other.get(b"k").unwrap();
+    clock.advance(1_000_000);
+    db.put(b"k", b"v").unwrap();
+    trace::end(&db).unwrap();
+    let copy = Db::open("copy", options.clone()).unwrap();
+    let mut replayer = replayer(&options, &copy);
+    replayer.prepare().unwrap();
+    assert!(replayer.replay(&ReplayOptions::default()).unwrap_err().is_corruption());
+    assert_eq!(copy.get(b"k").unwrap(), None);
+}
+
+#[test]
+fn markers_of_two_phase_commit_end_a_replay() {
+    let options = Options::in_memory();
+    let db = TransactionDb::open("data", options.clone(), TransactionDbOptions::default()).unwrap();
+    let writer = FileTraceWriter::create(&options.db.env, Path::new("trace")).unwrap();
+    trace::start(&db, TraceOptions::default(), Box::new(writer)).unwrap();
+    let transaction = db.begin();
+    transaction.set_name(b"t").unwrap();
+    transaction.put(b"k", b"v").unwrap();
+    transaction.prepare().unwrap();
+    transaction.commit().unwrap();
+    trace::end(&db).unwrap();
+    let copy = Db::open("copy", options.clone()).unwrap();
+    let mut replayer = replayer(&options, &copy);
+    replayer.prepare().unwrap();
+    assert_eq!(replayer.replay(&ReplayOptions::default()).unwrap_err().kind(), Kind::NotSupported);
+}
+
+/// Counts the records of a file.
+fn count(env: &ironstone::env::Env, file: &str) -> usize {
+    let mut reader = FileTraceReader::open(env, Path::new(file)).unwrap();
+    std::iter::from_fn(|| reader.read().unwrap()).count()
+}
+
+#[test]
+fn traces_without_an_end_are_stored_when_the_database_is_dropped() {
+    let mut options = Options::in_memory();
+    let env = options.db.env.clone();
+    options.db.env = trace::io_traced(&env);
+    let db = Db::open("data", options).unwrap();
+    // The traced environment of the database creates the files.
+    let writer = |name: &str| Box::new(FileTraceWriter::create(db.engine().env(), Path::new(name)).unwrap());
+    db.put(b"k", b"v").unwrap();
+    db.flush().unwrap();
+    trace::start(&db, TraceOptions::default(), writer("calls")).unwrap();
+    trace::start_io(&db, u64::MAX, writer("io")).unwrap();
+    trace::start_block_cache(&db, BlockCacheTraceOptions::default(), writer("blocks")).unwrap();
+    db.put(b"a", b"1").unwrap();
+    db.get(b"k").unwrap();
+    drop(db);
+    assert_eq!(count(&env, "calls"), 3);
+    assert!(count(&env, "io") > 1 && count(&env, "blocks") > 1);
+}
+
+#[test]
+fn a_traced_environment_has_one_tracer() {
+    let env = trace::io_traced(&Options::in_memory().db.env);
+    assert!(Arc::ptr_eq(&trace::io_traced(&env).fs, &env.fs));
+}
+
+/// In each record: reads the database, and tries to start and to end traces.
+struct Busybody(Db, Records, Arc<Mutex<Vec<Kind>>>);
+
+impl TraceSink for Busybody {
+    fn write(&mut self, record: &[u8]) -> Result<()> {
+        let sink = || Box::new(Records::default());
+        let outcomes = [trace::start(&self.0, TraceOptions::default(), sink()), trace::end(&self.0)];
+        self.2.lock().unwrap().extend(outcomes.map(|outcome| outcome.unwrap_err().kind()));
+        self.0.get(b"k").unwrap();
+        self.1.write(record)
+    }
+
+    fn size(&mut self) -> Option<u64> {
+        self.1.size()
+    }
+
+    fn close(&mut self) -> Result<()> {
+        self.0.get(b"k").unwrap();
+        self.1.close()
+    }
+}
+
+#[test]
+fn a_sink_reads_its_database_and_cannot_start_or_end_the_trace() {
+    let db = Db::open("data", Options::in_memory()).unwrap();
+    let (records, kinds) = (Records::default(), Arc::default());
+    let sink = Busybody(db.clone(), records.clone(), Arc::clone(&kinds));
+    trace::start(&db, TraceOptions::default(), Box::new(sink)).unwrap();
+    db.put(b"k", b"v").unwrap();
+    trace::end(&db).unwrap();
+    assert_eq!(records.types(), [BEGIN, WRITE, END]);
+    assert_eq!(*kinds.lock().unwrap(), [Kind::Busy; 6]);
+}
+
+/// In each record: reads the database, and tries to start and to end a trace of the block cache.
+struct BlockReader(Db, Records, Arc<Mutex<Vec<Kind>>>);
+
+impl TraceSink for BlockReader {
+    fn write(&mut self, record: &[u8]) -> Result<()> {
+        self.0.get(b"k").unwrap();
+        if record[8] != BEGIN {
+            let sink = Box::new(Records::default());
+            let started = trace::start_block_cache(&self.0, BlockCacheTraceOptions::default(), sink);
+            let outcomes = [started, trace::end_block_cache(&self.0)];
+            self.2.lock().unwrap().extend(outcomes.map(|outcome| outcome.unwrap_err().kind()));
+        }
+        self.1.write(record)
+    }
+
+    fn size(&mut self) -> Option<u64> {
+        self.1.size()
+    }
+
+    fn close(&mut self) -> Result<()> {
+        self.0.get(b"k").unwrap();
+        self.1.close()
+    }
+}
+
+#[test]
+fn a_sink_of_the_block_cache_reads_its_database() {
+    let db = Db::open("data", Options::in_memory()).unwrap();
+    db.put(b"k", b"v").unwrap();
+    db.flush().unwrap();
+    db.get(b"k").unwrap();
+    let (records, kinds) = (Records::default(), Arc::default());
+    let sink = BlockReader(db.clone(), records.clone(), Arc::clone(&kinds));
+    trace::start_block_cache(&db, BlockCacheTraceOptions::default(), Box::new(sink)).unwrap();
+    db.get(b"k").unwrap();
+    trace::end_block_cache(&db).unwrap();
+    assert_eq!(records.types(), [BEGIN, DATA_BLOCK]);
+    assert_eq!(*kinds.lock().unwrap(), [Kind::Busy; 2]);
+    let stored = records.stored.lock().unwrap();
+    // The key with its sequence number, then the bytes of the entry, the entries of the block, and true.
+    assert_eq!(stored[1][stored[1].len() - 17..], [10, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1]);
+}
+
+/// Checks that the second record has the key `large`.
+fn check_large(records: &Records) {
+    assert_eq!(records.types(), [BEGIN, WRITE, END]);
+    assert!(records.stored.lock().unwrap()[1].windows(5).any(|part| part == b"large"));
+}
+
+#[test]
+fn writes_that_become_memtables_of_their_own_are_recorded() {
+    for preserve_write_order in [false, true] {
+        let options = TraceOptions { preserve_write_order, ..TraceOptions::default() };
+        let db = Db::open("data", Options::in_memory()).unwrap();
+        let records = traced(&db, options);
+        let overwrite = WriteBatchWithIndexOptions { overwrite_key: true, ..Default::default() };
+        let mut batch = WriteBatchWithIndex::with_options(overwrite);
+        batch.put(b"large", b"1").unwrap();
+        batch.ingest(&db, &WriteOptions { disableWAL: true, ..WriteOptions::default() }).unwrap();
+        trace::end(&db).unwrap();
+        check_large(&records);
+
+        let db = TransactionDb::open("txn", Options::in_memory(), TransactionDbOptions::default()).unwrap();
+        let bypass = TransactionOptions { commit_bypass_memtable: true, ..Default::default() };
+        let transaction = db.begin_with(&WriteOptions::default(), &bypass).unwrap();
+        transaction.set_name(b"t").unwrap();
+        transaction.put(b"large", b"1").unwrap();
+        transaction.prepare().unwrap();
+        let records = traced(&db, options);
+        transaction.commit().unwrap();
+        trace::end(&db).unwrap();
+        check_large(&records);
+    }
 }
 
 #[test]
@@ -427,7 +607,7 @@ fn records_are_those_of_rocksdb_and_each_side_replays_the_other() {
 
     let ours = open_ours(&path("ours"));
     let writer = FileTraceWriter::create(&env, &path("our trace")).unwrap();
-    trace::start(&ours, TraceOptions::default(), Box::new(writer));
+    trace::start(&ours, TraceOptions::default(), Box::new(writer)).unwrap();
     calls_of_ours(&ours);
     trace::end(&ours).unwrap();
 

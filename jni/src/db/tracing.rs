@@ -13,10 +13,10 @@ natives! {
         let db = database(db)?;
         let sink = JavaSink(writer.take::<WriterObject>()?.0.clone());
         let options = TraceOptions { max_trace_file_size: bytes_max as u64, ..TraceOptions::default() };
-        db.db.stats().trace.start(options, Box::new(sink), db.db.env().clock.clone());
+        db.db.stats().trace.start(options, Box::new(sink), db.db.env().clock.clone())?;
     }
 
-    /// Writes the last record and closes the writer. A failure of the writer is not reported.
+    /// Writes the last record and closes the writer. Throws if no trace runs. A failure of the writer is not reported.
     fn RocksDB_endTrace[_](db: Handle) {
         match database(db)?.db.stats().trace.end() {
             Err(error) if error.kind() == base::Kind::Incomplete => {}

@@ -1,15 +1,13 @@
 //! Recording of accesses to the block cache.
 //!
 //! Without a trace, an access costs one load more. Accesses of all threads take turns at the sink. The reads of an open, and accesses
-//! without a block cache, are not recorded. Facts: RocksDB `trace_replay/block_cache_tracer.cc`,
+//! without a block cache, are not recorded. Calls that the sink itself makes are not recorded. Facts: RocksDB `trace_replay/block_cache_tracer.cc`,
 //! `table/block_based/block_based_table_reader.cc`.
 
-use std::cell::RefCell;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::cell::{Cell, RefCell};
 
-use base::{FileNumber, Result};
-use env::sync::{Mutex, thread_local};
+use base::{Error, FileNumber, Result};
+use env::sync::{Arc, AtomicBool, AtomicU64, Mutex, Ordering, thread_local};
 use format::properties::Properties;
 use format::trace::BlockAccess;
 use kernel::hash::hash64;
@@ -36,12 +34,15 @@ struct Trace {
 /// Records the accesses of one database to the block cache. All threads may use it.
 #[derive(Default)]
 pub struct AccessTracer {
+    /// Changes only while `trace` is locked.
     is_on: AtomicBool,
     gets: AtomicU64,
+    /// Held while the sink runs.
     trace: Mutex<Option<Trace>>,
 }
 
 /// The look-up of a key that runs in a thread.
+#[derive(Clone)]
 pub(super) struct Running {
     pub id: u64,
     pub from_snapshot: bool,
@@ -51,6 +52,30 @@ pub(super) struct Running {
 
 thread_local! {
     static RUNNING: RefCell<Option<Running>> = const { RefCell::new(None) };
+    /// Set while a sink runs in this thread.
+    static IN_SINK: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Returns true in a call of a sink. Accesses of such a call are not recorded.
+pub(super) fn in_sink() -> bool {
+    IN_SINK.with(Cell::get)
+}
+
+/// While this value lives, accesses of its thread are accesses of a sink.
+struct InSink {
+    before: bool,
+}
+
+impl InSink {
+    fn new() -> Self {
+        InSink { before: IN_SINK.with(|inside| inside.replace(true)) }
+    }
+}
+
+impl Drop for InSink {
+    fn drop(&mut self) {
+        IN_SINK.with(|inside| inside.set(self.before));
+    }
 }
 
 /// While this value lives, accesses of its thread belong to one look-up.
@@ -60,14 +85,17 @@ pub struct LookUp {
 
 impl Drop for LookUp {
     fn drop(&mut self) {
-        RUNNING.with(|running| running.replace(None));
+        set_running(None);
     }
 }
 
 impl AccessTracer {
     /// Starts a trace. One of `sampling_frequency` blocks is recorded, with all its accesses; 0 and 1 record all blocks. Returns
-    /// false and changes nothing if a trace runs.
+    /// false and changes nothing if a trace runs, and in a call of a sink.
     pub fn start(&self, sampling_frequency: u64, sink: Box<dyn AccessSink>) -> bool {
+        if in_sink() {
+            return false;
+        }
         let mut trace = self.trace.lock();
         if trace.is_some() {
             return false;
@@ -81,10 +109,17 @@ impl AccessTracer {
     /// Ends the trace. Does nothing if no trace runs.
     ///
     /// # Errors
-    /// The error of the sink.
+    /// Busy in a call of a sink. The error of the sink.
     pub fn end(&self) -> Result<()> {
-        self.is_on.store(false, Ordering::Release);
-        let trace = self.trace.lock().take();
+        if in_sink() {
+            return Err(Error::busy("a sink of a trace of the block cache cannot end the trace"));
+        }
+        let trace = {
+            let mut running = self.trace.lock();
+            self.is_on.store(false, Ordering::Release);
+            running.take()
+        };
+        let _inside = InSink::new();
         trace.map_or(Ok(()), |mut trace| trace.sink.end())
     }
 
@@ -97,17 +132,21 @@ impl AccessTracer {
     /// Gives the accesses of this thread the number of a new look-up. `None` if no trace runs.
     #[inline]
     pub fn begin_look_up(&self, from_snapshot: bool) -> Option<LookUp> {
-        if self.is_on() { Some(self.begin(from_snapshot)) } else { None }
+        if self.is_on() { self.begin(from_snapshot) } else { None }
     }
 
     #[cold]
-    fn begin(&self, from_snapshot: bool) -> LookUp {
+    fn begin(&self, from_snapshot: bool) -> Option<LookUp> {
+        if in_sink() {
+            return None;
+        }
         let id = self.gets.fetch_add(1, Ordering::Relaxed) + 1;
-        RUNNING.with(|running| running.replace(Some(Running { id, from_snapshot, key: Vec::new() })));
-        LookUp { _private: () }
+        set_running(Some(Running { id, from_snapshot, key: Vec::new() }));
+        Some(LookUp { _private: () })
     }
 
     pub(super) fn record(&self, access: &BlockAccess<'_>) {
+        let _inside = InSink::new();
         if let Some(trace) = &mut *self.trace.lock()
             && is_sampled(access.key, trace.sampling_frequency)
         {
@@ -121,15 +160,24 @@ fn is_sampled(key: &[u8], frequency: u64) -> bool {
     frequency < 2 || (u128::from(hash64(key)) * u128::from(frequency)) >> 64 == 0
 }
 
-/// Calls `act` with the look-up of this thread.
-pub(super) fn with_running<R>(act: impl FnOnce(Option<&Running>) -> R) -> R {
-    RUNNING.with(|running| act(running.borrow().as_ref()))
+/// Returns a copy of the look-up of this thread. A copy, because the sink may begin a look-up. `None` without a look-up, and in a
+/// destructor of a thread-local value.
+pub(super) fn running() -> Option<Running> {
+    RUNNING.try_with(|running| running.borrow().clone()).ok().flatten()
+}
+
+/// Sets the look-up of this thread. In a destructor of a thread-local value, accesses have no look-up.
+fn set_running(look_up: Option<Running>) {
+    let _ = RUNNING.try_with(|running| running.replace(look_up));
 }
 
 /// Stores the key that the look-up of this thread seeks.
 #[cold]
 pub(super) fn seek(seek_key: &[u8]) {
-    RUNNING.with(|running| {
+    if in_sink() {
+        return;
+    }
+    let _ = RUNNING.try_with(|running| {
         if let Some(running) = &mut *running.borrow_mut() {
             running.key.clear();
             running.key.extend_from_slice(seek_key);

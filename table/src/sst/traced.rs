@@ -7,7 +7,7 @@ use format::block::{Block, BlockIter};
 use format::handle::BlockHandle;
 use format::trace::{BlockAccess, GetAccess, RecordType};
 
-use super::access_trace::{Traced, with_running};
+use super::access_trace::{Traced, in_sink, running};
 use super::block_cache::CachedBlock;
 use super::block_kind::BlockKind;
 use super::fetch::data;
@@ -53,6 +53,9 @@ impl Source {
         ctx: &ReadCtx,
         is_hit: bool,
     ) {
+        if in_sink() {
+            return;
+        }
         let record_type = match kind {
             BlockKind::Data => RecordType::DataBlock,
             BlockKind::Index => RecordType::IndexBlock,
@@ -62,41 +65,32 @@ impl Source {
         let caller = caller_of(ctx);
         let key = self.cache_key(handle).0.map(u64::to_ne_bytes).concat();
         let properties = &traced.properties;
-        with_running(|running| {
-            let get = match running {
-                Some(running) if matches!(caller, GET | MULTI_GET) => {
-                    let (found, keys) = self.about(block, &running.key);
-                    Some(GetAccess {
-                        id: running.id,
-                        from_snapshot: running.from_snapshot,
-                        key: &running.key,
-                        data: (kind == BlockKind::Data).then_some((
-                            found.unwrap_or(0),
-                            keys,
-                            found.is_some(),
-                        )),
-                    })
-                }
-                _ => None,
-            };
-            traced.tracer.record(&BlockAccess {
-                block: record_type,
-                key: &key,
-                size: block.memory_bytes() as u64,
-                family: properties.column_family_id,
-                family_name: &properties.column_family_name,
-                level: self.counts.level,
-                file: traced.file.0,
-                // A read without a number, as for a merge in a compaction, is not a call of the application.
-                caller: if get.is_none() && matches!(caller, GET | MULTI_GET) {
-                    UNCATEGORIZED
-                } else {
-                    caller
-                },
-                is_hit,
-                no_insert: !ctx.fill_cache || ctx.cache_only,
-                get,
-            });
+        let running = running();
+        let get = match &running {
+            Some(running) if matches!(caller, GET | MULTI_GET) => {
+                let (found, keys) = self.about(block, &running.key);
+                Some(GetAccess {
+                    id: running.id,
+                    from_snapshot: running.from_snapshot,
+                    key: &running.key,
+                    data: (kind == BlockKind::Data).then_some((found.unwrap_or(0), keys, found.is_some())),
+                })
+            }
+            _ => None,
+        };
+        traced.tracer.record(&BlockAccess {
+            block: record_type,
+            key: &key,
+            size: block.memory_bytes() as u64,
+            family: properties.column_family_id,
+            family_name: &properties.column_family_name,
+            level: self.counts.level,
+            file: traced.file.0,
+            // A read without a number, as for a merge in a compaction, is not a call of the application.
+            caller: if get.is_none() && matches!(caller, GET | MULTI_GET) { UNCATEGORIZED } else { caller },
+            is_hit,
+            no_insert: !ctx.fill_cache || ctx.cache_only,
+            get,
         });
     }
 
