@@ -17,7 +17,7 @@ use crate::flush::{self, FlushTools};
 use crate::options::FlushOptions;
 use crate::schedule::{FlushRequest, Schedule};
 use crate::sync::{Arc, Ordering};
-use crate::write::Writer;
+use crate::write::{Writer, try_switch_for_flush};
 
 /// Flushes column families, in jobs and for callers.
 pub struct Flushes {
@@ -328,7 +328,7 @@ impl Flushes {
             })
             .collect();
         if !wait {
-            return match writer.try_switch_for_flush(families, reason)? {
+            return match try_switch_for_flush(&writer, families, reason)? {
                 true => Ok(()),
                 false => Err(writes_are_stopped()),
             };

@@ -28,7 +28,7 @@ pub use filled::{FilledMemtables, Filler};
 pub use hook::{Parts, WriteHook};
 pub use room::{FlushRequests, wal_bytes_max};
 pub use settings::WriteSettings;
-pub use unlocked::alone_unlocked;
+pub use unlocked::{alone_unlocked, try_switch_for_flush};
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -458,17 +458,6 @@ impl Writer {
     /// memtables of all column families with data. Waits for the end of `lock_wal`.
     pub fn switch_for_flush(&self, families: &[Arc<Family>], reason: FlushReason) -> Result<()> {
         alone_unlocked(self, |leader_state| self.switch_as_leader(leader_state, families, reason))?
-    }
-
-    /// As [`Writer::switch_for_flush`], but does not wait for the end of `lock_wal`, also if a leader waits for it. Returns false,
-    /// and switches nothing, if `lock_wal` has locked writes.
-    pub fn try_switch_for_flush(&self, families: &[Arc<Family>], reason: FlushReason) -> Result<bool> {
-        self.alone_ahead(|leader_state| {
-            if self.controller.is_locked() {
-                return Ok(false);
-            }
-            self.switch_as_leader(leader_state, families, reason).map(|()| true)
-        })?
     }
 
     /// Switches the memtables of these column families and requests their flush. The caller leads the writers. With

@@ -8,6 +8,9 @@ use base::Result;
 
 use super::Writer;
 use super::group::LeaderState;
+use crate::event::FlushReason;
+use crate::family::Family;
+use crate::sync::Arc;
 
 /// Runs `f` as [`Writer::alone`] does, at a time when writes are not locked.
 ///
@@ -28,6 +31,18 @@ pub(super) fn alone_ahead_unlocked<T>(
     when_unlocked(writer, |writer| {
         writer.alone_ahead(|leader_state| unless_locked(writer, || f(leader_state)))
     })
+}
+
+/// Switches memtables as [`Writer::switch_for_flush`] does, but does not wait for the end of `lock_wal`, also if a leader waits for
+/// it. Returns false, and switches nothing, if `lock_wal` has locked writes.
+///
+/// # Errors
+/// The errors of [`Writer::switch_for_flush`].
+pub fn try_switch_for_flush(writer: &Writer, families: &[Arc<Family>], reason: FlushReason) -> Result<bool> {
+    let switched = writer.alone_ahead(|leader_state| {
+        unless_locked(writer, || writer.switch_as_leader(leader_state, families, reason)).transpose()
+    })?;
+    Ok(switched?.is_some())
 }
 
 fn when_unlocked<T>(writer: &Writer, mut lead: impl FnMut(&Writer) -> Result<Option<T>>) -> Result<T> {
