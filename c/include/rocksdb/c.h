@@ -1217,7 +1217,7 @@ extern ROCKSDB_LIBRARY_API rocksdb_comparator_t* rocksdb_comparator_with_ts_crea
 extern ROCKSDB_LIBRARY_API void rocksdb_comparator_destroy(rocksdb_comparator_t* comparator);
 
 /* ---- Creating, dropping and naming column families; options of an open database ---- */
-/* Creates a column family. The caller destroys the handle. */
+/* Creates a column family. The caller destroys the handle. In a database with a time to live, its values do not expire. */
 extern ROCKSDB_LIBRARY_API rocksdb_column_family_handle_t* rocksdb_create_column_family(rocksdb_t* db,
     const rocksdb_options_t* column_family_options, const char* column_family_name, char** errptr);
 /* Creates column families with the same options. Writes the number of returned handles to `lencfs`. After an error, returns
