@@ -16,7 +16,8 @@ use crate::version::{Extent, KeyRange, Version};
 
 pub(super) type Files = Vec<Arc<TableFile>>;
 
-/// The data that every picker uses.
+/// The part that all compaction styles share. The rules of a style choose the first files. The picker extends the choice to
+/// a clean cut, adds the files of the output level, checks running compactions, and makes the task.
 pub(super) struct Picker<'a> {
     pub version: &'a Version,
     pub view: &'a View<'a>,

@@ -31,11 +31,10 @@ pub fn pick(view: &View<'_>, options: &Options, now: u64) -> Option<Task> {
         // Deleting files takes no time, so one FIFO compaction runs at a time.
         return None;
     }
-    picker
-        .expired()
-        .or_else(|| picker.too_large())
-        .or_else(|| picker.too_many())
-        .or_else(|| picker.wrong_temperature())
+    expired(&picker)
+        .or_else(|| too_large(&picker))
+        .or_else(|| too_many(&picker))
+        .or_else(|| wrong_temperature(&picker))
 }
 
 /// Returns the score of level 0. `bytes` and `runs` count only files that are not being compacted.
@@ -110,139 +109,135 @@ fn aged(version: &Version, options: &Options, now: u64) -> Option<(Arc<TableFile
     None
 }
 
-impl Picker<'_> {
-    fn drop_files(&self, reason: Reason, level: usize, files: Files) -> Task {
-        base::invariant!(
-            files.iter().all(|file| !file.being_compacted()),
-            "FIFO compaction deletes a file that a job reads"
-        );
-        let mut task = self.task(reason, vec![Inputs { level, files }], level);
-        task.deletion = true;
-        task.trivial_move = false;
-        task
-    }
+fn drop_files(picker: &Picker<'_>, reason: Reason, level: usize, files: Files) -> Task {
+    base::invariant!(
+        files.iter().all(|file| !file.being_compacted()),
+        "FIFO compaction deletes a file that a job reads"
+    );
+    let mut task = picker.task(reason, vec![Inputs { level, files }], level);
+    task.deletion = true;
+    task.trivial_move = false;
+    task
+}
 
-    /// Picks the oldest files that are expired, if the rest is within the size limit.
-    fn expired(&self) -> Option<Task> {
-        if self.options.ttl == 0 {
-            return None;
-        }
-        let l0 = self.version.level(0);
-        let files: Files = l0
-            .iter()
-            .rev()
-            .take_while(|f| !f.being_compacted() && is_expired(f, self.options, self.now))
-            .cloned()
-            .collect();
-        base::invariant!(
-            bytes_of(&files) <= l0.bytes(),
-            "the expired files of level 0 have more bytes than level 0"
-        );
-        let rest = self.version.total_bytes().saturating_sub(bytes_of(&files));
-        let (rest, limit) = if self.options.fifo.max_data_files_size > 0 {
-            let share = rest as f64 / self.version.total_bytes().max(1) as f64;
-            let blobs = (share * blob_bytes(self.version) as f64) as u64;
-            (rest.saturating_add(blobs), self.options.fifo.max_data_files_size)
-        } else {
-            (l0.bytes().saturating_sub(bytes_of(&files)), self.options.fifo.max_table_files_size)
-        };
-        (!files.is_empty() && rest <= limit).then(|| self.drop_files(Reason::FifoTtl, 0, files))
+/// Picks the oldest files that are expired, if the rest is within the size limit.
+fn expired(picker: &Picker<'_>) -> Option<Task> {
+    if picker.options.ttl == 0 {
+        return None;
     }
+    let l0 = picker.version.level(0);
+    let files: Files = l0
+        .iter()
+        .rev()
+        .take_while(|f| !f.being_compacted() && is_expired(f, picker.options, picker.now))
+        .cloned()
+        .collect();
+    base::invariant!(
+        bytes_of(&files) <= l0.bytes(),
+        "the expired files of level 0 have more bytes than level 0"
+    );
+    let rest = picker.version.total_bytes().saturating_sub(bytes_of(&files));
+    let (rest, limit) = if picker.options.fifo.max_data_files_size > 0 {
+        let share = rest as f64 / picker.version.total_bytes().max(1) as f64;
+        let blobs = (share * blob_bytes(picker.version) as f64) as u64;
+        (rest.saturating_add(blobs), picker.options.fifo.max_data_files_size)
+    } else {
+        (l0.bytes().saturating_sub(bytes_of(&files)), picker.options.fifo.max_table_files_size)
+    };
+    (!files.is_empty() && rest <= limit).then(|| drop_files(picker, Reason::FifoTtl, 0, files))
+}
 
-    /// Picks the oldest files until the rest is within the size limit. Files below level 0, from another
-    /// compaction style, go before the files of level 0.
-    fn too_large(&self) -> Option<Task> {
-        let last = self.version.last_filled_level()?;
-        let (mut size, limit) = size_and_limit(self.version, self.options, self.version.total_bytes());
-        if size <= limit {
-            return None;
-        }
-        let level = self.version.level(last);
-        let whole_data = self.options.fifo.max_data_files_size > 0;
-        let share = (size / level.len().max(1) as u64).max(1);
-        let mut files = Vec::new();
-        let oldest_first: Vec<_> =
-            if last == 0 { level.iter().rev().collect() } else { level.iter().collect() };
-        for file in oldest_first {
-            if file.being_compacted() {
-                if last == 0 {
-                    break;
-                }
-                continue;
-            }
-            size = size.saturating_sub(if whole_data { share } else { file.size });
-            files.push(file.clone());
-            if size <= limit {
+/// Picks the oldest files until the rest is within the size limit. Files below level 0, from another
+/// compaction style, go before the files of level 0.
+fn too_large(picker: &Picker<'_>) -> Option<Task> {
+    let last = picker.version.last_filled_level()?;
+    let (mut size, limit) = size_and_limit(picker.version, picker.options, picker.version.total_bytes());
+    if size <= limit {
+        return None;
+    }
+    let level = picker.version.level(last);
+    let whole_data = picker.options.fifo.max_data_files_size > 0;
+    let share = (size / level.len().max(1) as u64).max(1);
+    let mut files = Vec::new();
+    let oldest_first: Vec<_> = if last == 0 { level.iter().rev().collect() } else { level.iter().collect() };
+    for file in oldest_first {
+        if file.being_compacted() {
+            if last == 0 {
                 break;
             }
+            continue;
         }
-        (!files.is_empty()).then(|| self.drop_files(Reason::FifoMaxSize, last, files))
+        size = size.saturating_sub(if whole_data { share } else { file.size });
+        files.push(file.clone());
+        if size <= limit {
+            break;
+        }
     }
+    (!files.is_empty()).then(|| drop_files(picker, Reason::FifoMaxSize, last, files))
+}
 
-    fn too_many(&self) -> Option<Task> {
-        let fifo = &self.options.fifo;
-        if !fifo.allow_compaction || self.version.level(0).is_empty() {
-            return None;
-        }
-        let by_ratio = fifo.use_kv_ratio_compaction
-            && fifo.max_data_files_size > 0
-            && fifo.max_data_files_size >= fifo.max_table_files_size;
-        let (files, size) = if by_ratio {
-            self.by_tiers()?
-        } else {
-            let min = self.options.level0_file_num_compaction_trigger.max(2) as usize;
-            let max_cost = (self.options.write_buffer_size as f64 * 1.1) as u64;
-            let max_bytes = self.options.max_compaction_bytes();
-            let files = intra_l0(self.version.level(0).as_slice(), min, max_cost, max_bytes)?;
-            (files, MERGED_FILE_SIZE)
-        };
-        let mut task = self.task(Reason::FifoReduceNumFiles, vec![Inputs { level: 0, files }], 0);
-        task.max_output_file_size = size;
-        task.target_output_file_size = size;
-        task.output_path_id = 0;
-        Some(task)
+fn too_many(picker: &Picker<'_>) -> Option<Task> {
+    let fifo = &picker.options.fifo;
+    if !fifo.allow_compaction || picker.version.level(0).is_empty() {
+        return None;
     }
+    let by_ratio = fifo.use_kv_ratio_compaction
+        && fifo.max_data_files_size > 0
+        && fifo.max_data_files_size >= fifo.max_table_files_size;
+    let (files, size) = if by_ratio {
+        by_tiers(picker)?
+    } else {
+        let min = picker.options.level0_file_num_compaction_trigger.max(2) as usize;
+        let max_cost = (picker.options.write_buffer_size as f64 * 1.1) as u64;
+        let max_bytes = picker.options.max_compaction_bytes();
+        let files = intra_l0(picker.version.level(0).as_slice(), min, max_cost, max_bytes)?;
+        (files, MERGED_FILE_SIZE)
+    };
+    let mut task = picker.task(Reason::FifoReduceNumFiles, vec![Inputs { level: 0, files }], 0);
+    task.max_output_file_size = size;
+    task.target_output_file_size = size;
+    task.output_path_id = 0;
+    Some(task)
+}
 
-    /// Picks level-0 files of neighbouring age within one size tier, trying small tiers first. A tier is a
-    /// fraction of the target size, which files have when the column family is full.
-    fn by_tiers(&self) -> Option<(Files, u64)> {
-        let l0 = self.version.level(0).as_slice();
-        let trigger = self.options.level0_file_num_compaction_trigger.max(0) as u64;
-        let deeper = (1..self.version.num_levels()).any(|l| !self.version.level(l).is_empty());
-        if deeper || trigger <= 1 || (l0.len() as u64) < trigger {
-            return None;
-        }
-        let target = match self.options.max_compaction_bytes {
-            0 => {
-                let tables = bytes_of(l0);
-                let share = tables as f64 / tables.saturating_add(blob_bytes(self.version)).max(1) as f64;
-                (self.options.fifo.max_data_files_size as f64 * share) as u64 / trigger
-            }
-            bytes => bytes,
-        };
-        if target == 0 {
-            return None;
-        }
-        let mut tiers: Vec<u64> = std::iter::successors(Some(target), |t| Some(t / trigger))
-            .take_while(|&t| t >= MIN_TIER)
-            .collect();
-        if tiers.is_empty() {
-            tiers.push(target);
-        }
-        tiers.reverse();
-        base::invariant!(tiers.is_sorted(), "the sizes of the tiers are not in ascending order");
-        tiers.into_iter().find_map(|tier| Some((batch_of_tier(l0, tier)?, tier)))
+/// Picks level-0 files of neighbouring age within one size tier, trying small tiers first. A tier is a
+/// fraction of the target size, which files have when the column family is full.
+fn by_tiers(picker: &Picker<'_>) -> Option<(Files, u64)> {
+    let l0 = picker.version.level(0).as_slice();
+    let trigger = picker.options.level0_file_num_compaction_trigger.max(0) as u64;
+    let deeper = (1..picker.version.num_levels()).any(|l| !picker.version.level(l).is_empty());
+    if deeper || trigger <= 1 || (l0.len() as u64) < trigger {
+        return None;
     }
+    let target = match picker.options.max_compaction_bytes {
+        0 => {
+            let tables = bytes_of(l0);
+            let share = tables as f64 / tables.saturating_add(blob_bytes(picker.version)).max(1) as f64;
+            (picker.options.fifo.max_data_files_size as f64 * share) as u64 / trigger
+        }
+        bytes => bytes,
+    };
+    if target == 0 {
+        return None;
+    }
+    let mut tiers: Vec<u64> =
+        std::iter::successors(Some(target), |t| Some(t / trigger)).take_while(|&t| t >= MIN_TIER).collect();
+    if tiers.is_empty() {
+        tiers.push(target);
+    }
+    tiers.reverse();
+    base::invariant!(tiers.is_sorted(), "the sizes of the tiers are not in ascending order");
+    tiers.into_iter().find_map(|tier| Some((batch_of_tier(l0, tier)?, tier)))
+}
 
-    fn wrong_temperature(&self) -> Option<Task> {
-        let (file, temperature) = aged(self.version, self.options, self.now)?;
-        let mut task = self.task(Reason::ChangeTemperature, vec![Inputs { level: 0, files: vec![file] }], 0);
-        task.output_temperature = temperature;
-        task.output_path_id = 0;
-        task.max_output_file_size = u64::MAX;
-        task.trivial_copy = self.options.fifo.allow_trivial_copy_when_change_temperature;
-        Some(task)
-    }
+fn wrong_temperature(picker: &Picker<'_>) -> Option<Task> {
+    let (file, temperature) = aged(picker.version, picker.options, picker.now)?;
+    let mut task = picker.task(Reason::ChangeTemperature, vec![Inputs { level: 0, files: vec![file] }], 0);
+    task.output_temperature = temperature;
+    task.output_path_id = 0;
+    task.max_output_file_size = u64::MAX;
+    task.trivial_copy = picker.options.fifo.allow_trivial_copy_when_change_temperature;
+    Some(task)
 }
 
 /// Returns the oldest batch of neighbouring files that are each smaller than the tier and together reach it,

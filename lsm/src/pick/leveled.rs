@@ -39,9 +39,14 @@ pub fn pick(view: &View<'_>, options: &Options, now: u64) -> Option<Task> {
     if view.version.num_levels() < 2 {
         return None;
     }
-    let picker = Picker::new(view, options, now);
-    let choice = picker.by_score().or_else(|| picker.by_mark())?;
-    picker.complete(choice)
+    let leveled = Leveled { picker: Picker::new(view, options, now) };
+    let choice = leveled.by_score().or_else(|| leveled.by_mark())?;
+    leveled.complete(choice)
+}
+
+/// The rules of leveled compaction: they choose the first files of a compaction. [`Picker`] extends the choice.
+pub(super) struct Leveled<'a> {
+    pub picker: Picker<'a>,
 }
 
 /// The first files of a compaction.
@@ -63,14 +68,14 @@ enum To {
     NextLevelSkipLast,
 }
 
-impl Picker<'_> {
+impl Leveled<'_> {
     fn by_score(&self) -> Option<Choice> {
         let mut l0_blocked = false;
-        for &(level, score) in &self.scores.by_level {
+        for &(level, score) in &self.picker.scores.by_level {
             if score < 1.0 {
                 break;
             }
-            if l0_blocked && level == self.scores.base_level {
+            if l0_blocked && level == self.picker.scores.base_level {
                 // The output of this level would overlap the base level, and so delay the compaction of level
                 // 0 further.
                 continue;
@@ -90,7 +95,7 @@ impl Picker<'_> {
     }
 
     fn output_of(&self, level: usize) -> usize {
-        if level == 0 { self.scores.base_level } else { level + 1 }
+        if level == 0 { self.picker.scores.base_level } else { level + 1 }
     }
 
     /// Picks a file of this level by priority, if no running compaction blocks it.
@@ -100,10 +105,10 @@ impl Picker<'_> {
             Some(Choice { reason, start_level: level, output_level, files, l0_move })
         };
         if level == 0 {
-            if self.l0_is_busy() {
+            if self.picker.l0_is_busy() {
                 return choice(self.intra_l0_by_size()?, 0, false);
             }
-            if self.version.level(0).iter().any(|f| f.is_quarantined()) {
+            if self.picker.version.level(0).iter().any(|f| f.is_quarantined()) {
                 return match self.beside_quarantine(output_level) {
                     Some(files) => choice(files, output_level, false),
                     None => choice(self.before_quarantine()?, 0, false),
@@ -117,19 +122,19 @@ impl Picker<'_> {
             }
         }
         base::invariant!(level < output_level, "level {level} has the output level {output_level}");
-        let round_robin = self.options.priority == Priority::RoundRobin;
-        let level_files = self.version.level(level).as_slice();
+        let round_robin = self.picker.options.priority == Priority::RoundRobin;
+        let level_files = self.picker.version.level(level).as_slice();
         for index in self.files_by_priority(level) {
             let file = &level_files[index];
             let mut files = vec![file.clone()];
             let free = !file.being_compacted()
-                && self.clean_cut(level, &mut files)
-                && !self.inputs_meet_running(&[&files], output_level);
-            let mut below = if free { self.overlapping(output_level, &files) } else { Vec::new() };
+                && self.picker.clean_cut(level, &mut files)
+                && !self.picker.inputs_meet_running(&[&files], output_level);
+            let mut below = if free { self.picker.overlapping(output_level, &files) } else { Vec::new() };
             if free && below.is_empty() && level > 0 {
                 self.extend_move(level, index, &mut files, output_level, round_robin);
             }
-            if free && self.clean_cut(output_level, &mut below) {
+            if free && self.picker.clean_cut(output_level, &mut below) {
                 return choice(files, output_level, false);
             }
             if round_robin {
@@ -143,9 +148,9 @@ impl Picker<'_> {
     /// Picks a level-0 file that can be compacted without a quarantined file: no chain of overlaps connects
     /// the two.
     fn beside_quarantine(&self, output_level: usize) -> Option<Files> {
-        self.version.level(0).iter().find_map(|file| {
+        self.picker.version.level(0).iter().find_map(|file| {
             let mut files = vec![file.clone()];
-            let free = self.overlapping_l0(&mut files, output_level) && !any_reserved(&files);
+            let free = self.picker.overlapping_l0(&mut files, output_level) && !any_reserved(&files);
             free.then(|| vec![file.clone()])
         })
     }
@@ -155,32 +160,32 @@ impl Picker<'_> {
     /// slowed down, the picker takes every newer file, whatever its size. Otherwise no file could leave
     /// level 0, and writes would stop although there is space.
     fn before_quarantine(&self) -> Option<Files> {
-        let l0 = self.version.level(0);
+        let l0 = self.picker.version.level(0);
         if let Some(files) = self.intra_l0_by_size().or_else(|| self.intra_l0_by_cost()) {
             return Some(files);
         }
         let least = |trigger: i32| trigger.max(0) as usize;
         let files: Files = l0.iter().take_while(|f| !f.being_compacted()).cloned().collect();
-        let slow = l0.len() >= least(self.options.level0_slowdown_writes_trigger)
+        let slow = l0.len() >= least(self.picker.options.level0_slowdown_writes_trigger)
             && files.len() >= MIN_INTRA_L0_FILES;
-        let stop = l0.len() + 1 >= least(self.options.level0_stop_writes_trigger) && files.len() >= 2;
+        let stop = l0.len() + 1 >= least(self.picker.options.level0_stop_writes_trigger) && files.len() >= 2;
         (slow || stop).then_some(files)
     }
 
     /// Picks the oldest level-0 files that overlap neither each other nor the output level.
     fn l0_move(&self, output_level: usize) -> Option<Files> {
-        let options = self.options;
+        let options = self.picker.options;
         if output_level == 0
             || !options.compression_per_level.is_empty()
-            || self.version.level(output_level).is_empty()
+            || self.picker.version.level(output_level).is_empty()
             || options.paths.len() > 1
         {
             return None;
         }
-        let order = self.version.order();
+        let order = self.picker.version.order();
         let mut files: Files = Vec::new();
         let mut extent = Extent::default();
-        for file in self.version.level(0).iter().rev() {
+        for file in self.picker.version.level(0).iter().rev() {
             let (smallest, largest) = (&file.smallest[..], &file.largest[..]);
             match (extent.smallest, extent.largest) {
                 (Some(s), _) if order.compare(largest, s).is_lt() => extent.smallest = Some(smallest),
@@ -188,7 +193,7 @@ impl Picker<'_> {
                 (None, None) => extent = Extent { smallest: Some(smallest), largest: Some(largest) },
                 _ => break,
             }
-            if file.being_compacted() || !self.version.extent_range(output_level, extent).is_empty() {
+            if file.being_compacted() || !self.picker.version.extent_range(output_level, extent).is_empty() {
                 break;
             }
             files.push(file.clone());
@@ -206,26 +211,28 @@ impl Picker<'_> {
         output_level: usize,
         only_right: bool,
     ) {
-        if files.len() != 1 || self.options.paths.len() > 1 || !self.options.compression_per_level.is_empty()
+        if files.len() != 1
+            || self.picker.options.paths.len() > 1
+            || !self.picker.options.compression_per_level.is_empty()
         {
             return;
         }
-        let all = self.version.level(level).as_slice();
+        let all = self.picker.version.level(level).as_slice();
         base::invariant!(
             all[index].number == files[0].number,
             "the file to move is not at its place in level {level}"
         );
         let first = files[0].clone();
         let mut bytes = first.size;
-        let order = &self.version.order().user;
+        let order = &self.picker.version.order().user;
         let shares_key = |left: &TableFile, right: &TableFile| {
             order.compare_without_timestamp(user_key(&left.largest), user_key(&right.smallest)).is_eq()
         };
         let mut fits = |extent: Extent<'_>, file: &TableFile| {
             bytes = bytes.saturating_add(file.size);
             !file.being_compacted()
-                && self.version.extent_range(output_level, extent).is_empty()
-                && bytes <= self.options.max_compaction_bytes()
+                && self.picker.version.extent_range(output_level, extent).is_empty()
+                && bytes <= self.picker.options.max_compaction_bytes()
         };
         for i in index + 1..all.len() {
             let extent = Extent { smallest: Some(&first.smallest), largest: Some(&all[i].largest) };
@@ -249,29 +256,29 @@ impl Picker<'_> {
     /// Picks the newest level-0 files, as long as each added file lowers the number of rewritten bytes for
     /// each removed file.
     fn intra_l0_by_cost(&self) -> Option<Files> {
-        let trigger = self.options.level0_file_num_compaction_trigger.max(0) as usize;
-        if self.version.level(0).len() < trigger + 2 {
+        let trigger = self.picker.options.level0_file_num_compaction_trigger.max(0) as usize;
+        if self.picker.version.level(0).len() < trigger + 2 {
             return None;
         }
         intra_l0(
-            self.version.level(0).as_slice(),
+            self.picker.version.level(0).as_slice(),
             MIN_INTRA_L0_FILES,
             u64::MAX,
-            self.options.max_compaction_bytes(),
+            self.picker.options.max_compaction_bytes(),
         )
     }
 
     /// Picks level-0 files for a merge within level 0, if the base level is so large that a merge into it
     /// costs too much.
     fn intra_l0_by_size(&self) -> Option<Files> {
-        let l0 = self.version.level(0);
-        let min_files = self.options.level0_file_num_compaction_trigger.max(2) as usize;
-        if self.scores.base_level == 0 || l0.len() < min_files {
+        let l0 = self.picker.version.level(0);
+        let min_files = self.picker.options.level0_file_num_compaction_trigger.max(2) as usize;
+        if self.picker.scores.base_level == 0 || l0.len() < min_files {
             return None;
         }
-        let bytes: u64 = l0.iter().map(|f| f.compensated_size(self.scores.average_value_size)).sum();
-        let factor = self.options.max_bytes_for_level_multiplier.max(10.0) * 2.0;
-        if self.version.level(self.scores.base_level).bytes() as f64 <= bytes as f64 * factor {
+        let bytes: u64 = l0.iter().map(|f| f.compensated_size(self.picker.scores.average_value_size)).sum();
+        let factor = self.picker.options.max_bytes_for_level_multiplier.max(10.0) * 2.0;
+        if self.picker.version.level(self.picker.scores.base_level).bytes() as f64 <= bytes as f64 * factor {
             return None;
         }
         let files: Files = l0.iter().take_while(|f| !f.being_compacted()).cloned().collect();
@@ -279,19 +286,24 @@ impl Picker<'_> {
     }
 
     fn by_mark(&self) -> Option<Choice> {
-        let scores = &self.scores;
+        let scores = &self.picker.scores;
         let marked = scores.marked.iter().find_map(|(level, file)| {
             let mut files = vec![file.clone()];
-            (!(*level == 0 && self.l0_is_busy()) && self.clean_cut(*level, &mut files)).then(|| Choice {
-                reason: Reason::FilesMarkedForCompaction,
-                start_level: *level,
-                output_level: self.output_of(*level),
-                files,
-                l0_move: false,
-            })
+            (!(*level == 0 && self.picker.l0_is_busy()) && self.picker.clean_cut(*level, &mut files)).then(
+                || Choice {
+                    reason: Reason::FilesMarkedForCompaction,
+                    start_level: *level,
+                    output_level: self.output_of(*level),
+                    files,
+                    l0_move: false,
+                },
+            )
         });
-        let periodic_to =
-            if self.options.level_compaction_dynamic_level_bytes { To::NextLevel } else { To::SameLevel };
+        let periodic_to = if self.picker.options.level_compaction_dynamic_level_bytes {
+            To::NextLevel
+        } else {
+            To::SameLevel
+        };
         marked
             .or_else(|| self.first_free(&scores.bottommost_marked, To::SameLevel, Reason::BottommostFiles))
             .or_else(|| self.round_robin_ttl())
@@ -302,24 +314,24 @@ impl Picker<'_> {
     }
 
     fn round_robin_ttl(&self) -> Option<Choice> {
-        let level = self.scores.ttl_expired.first()?.0;
-        if self.options.priority != Priority::RoundRobin || level == 0 {
+        let level = self.picker.scores.ttl_expired.first()?.0;
+        if self.picker.options.priority != Priority::RoundRobin || level == 0 {
             return None;
         }
         self.of_level(level, Reason::RoundRobinTtl)
     }
 
     fn first_free(&self, candidates: &[(usize, Arc<TableFile>)], to: To, reason: Reason) -> Option<Choice> {
-        let last = self.version.last_filled_level().unwrap_or(0);
+        let last = self.picker.version.last_filled_level().unwrap_or(0);
         candidates.iter().find_map(|(level, file)| {
             let level = *level;
-            if to == To::NextLevelSkipLast && level == last || level == 0 && self.l0_is_busy() {
+            if to == To::NextLevelSkipLast && level == last || level == 0 && self.picker.l0_is_busy() {
                 return None;
             }
             let output_level =
                 if to != To::SameLevel && level < last { self.output_of(level) } else { level };
             let mut files = vec![file.clone()];
-            self.clean_cut(level, &mut files).then(|| Choice {
+            self.picker.clean_cut(level, &mut files).then(|| Choice {
                 reason,
                 start_level: level,
                 output_level,
@@ -336,7 +348,10 @@ impl Picker<'_> {
             start_level <= output_level,
             "a compaction of level {start_level} goes up to level {output_level}"
         );
-        if start_level == 0 && output_level != 0 && !l0_move && !self.overlapping_l0(&mut files, output_level)
+        if start_level == 0
+            && output_level != 0
+            && !l0_move
+            && !self.picker.overlapping_l0(&mut files, output_level)
         {
             return None;
         }
@@ -345,16 +360,16 @@ impl Picker<'_> {
             inputs.push(Inputs { level: start_level, files });
         } else {
             let round_robin =
-                self.options.priority == Priority::RoundRobin && reason == Reason::LevelMaxLevelSize;
+                self.picker.options.priority == Priority::RoundRobin && reason == Reason::LevelMaxLevelSize;
             if round_robin {
                 self.expand_round_robin(start_level, output_level, &mut files);
             }
             let below = if l0_move {
                 Vec::new()
             } else {
-                self.output_inputs(start_level, &mut files, output_level, round_robin)?
+                self.picker.output_inputs(start_level, &mut files, output_level, round_robin)?
             };
-            if self.inputs_meet_running(&[&files, &below], output_level) || any_reserved(&files) {
+            if self.picker.inputs_meet_running(&[&files, &below], output_level) || any_reserved(&files) {
                 return None;
             }
             inputs.push(Inputs { level: start_level, files });
@@ -362,11 +377,11 @@ impl Picker<'_> {
                 inputs.push(Inputs { level: output_level, files: below });
             }
         }
-        let mut task = self.task(reason, inputs, output_level);
+        let mut task = self.picker.task(reason, inputs, output_level);
         if l0_move {
-            task.trivial_move = self.is_trivial_move(&task, true);
+            task.trivial_move = self.picker.is_trivial_move(&task, true);
         }
-        if self.options.priority == Priority::RoundRobin && start_level > 0 {
+        if self.picker.options.priority == Priority::RoundRobin && start_level > 0 {
             task.next_cursor = self.next_cursor(&task);
         }
         Some(task)
@@ -376,14 +391,15 @@ impl Picker<'_> {
     /// compaction does not become too large.
     fn expand_round_robin(&self, level: usize, output_level: usize, files: &mut Files) {
         base::invariant!(!files.is_empty(), "a round-robin compaction without a file is expanded");
-        let all = self.version.level(level).as_slice();
+        let all = self.picker.version.level(level).as_slice();
         let free: u64 = all.iter().filter(|f| !f.being_compacted()).map(|f| f.size).sum();
-        let surplus = free.saturating_sub(self.scores.max_bytes[level]);
-        if self.overlapping(output_level, files).is_empty() && files.len() > 1 {
+        let surplus = free.saturating_sub(self.picker.scores.max_bytes[level]);
+        if self.picker.overlapping(output_level, files).is_empty() && files.len() > 1 {
             // The files were already extended for a trivial move.
             return;
         }
-        let Some(last) = files.last().and_then(|f| self.version.level(level).position(f.number)) else {
+        let Some(last) = files.last().and_then(|f| self.picker.version.level(level).position(f.number))
+        else {
             return;
         };
         if files[0].size >= surplus {
@@ -398,12 +414,15 @@ impl Picker<'_> {
                 continue;
             }
             tried.push(file.clone());
-            if !self.clean_cut(level, &mut tried) || self.inputs_meet_running(&[&tried], output_level) {
+            if !self.picker.clean_cut(level, &mut tried)
+                || self.picker.inputs_meet_running(&[&tried], output_level)
+            {
                 return;
             }
-            let mut below = self.overlapping(output_level, &tried);
-            if !self.clean_cut(output_level, &mut below)
-                || bytes_of(&tried).saturating_add(bytes_of(&below)) > self.options.max_compaction_bytes()
+            let mut below = self.picker.overlapping(output_level, &tried);
+            if !self.picker.clean_cut(output_level, &mut below)
+                || bytes_of(&tried).saturating_add(bytes_of(&below))
+                    > self.picker.options.max_compaction_bytes()
             {
                 return;
             }
@@ -417,7 +436,7 @@ impl Picker<'_> {
     /// Returns the smallest key of the file after the last picked file. After the last file of the level,
     /// returns the smallest key of the first file.
     fn next_cursor(&self, task: &Task) -> Option<Vec<u8>> {
-        let level = self.version.level(task.start_level());
+        let level = self.picker.version.level(task.start_level());
         let last = task.files_of(task.start_level()).last()?;
         let next = level.position(last.number)? + 1;
         level.get(next).or_else(|| level.get(0)).map(|f| f.smallest.to_vec())

@@ -14,7 +14,7 @@ use base::key::{MAX_SEQUENCE, TRAILER_LEN, ValueType, append_internal, seek_key,
 use super::expand::{Files, Picker, any_reserved};
 use super::{BlobGc, Inputs, Options, Reason, Style, Task, View};
 use crate::table_file::TableFile;
-use crate::version::{Extent, KeyRange, compare_boundaries};
+use crate::version::{Extent, KeyRange, Version, compare_boundaries};
 
 /// The request of a caller of `compact_range`. Keys are user keys, both inclusive.
 #[derive(Clone, Debug, Default)]
@@ -68,21 +68,26 @@ pub fn plan(view: &View<'_>, options: &Options, request: &Request, now: u64) -> 
         Style::Level | Style::Universal => {}
     }
     let picker = Picker::new(view, options, now);
-    if request.all_levels {
-        return picker.plan_all(request);
-    }
-    picker.plan_level(request)
+    let plan = Plan { picker, request };
+    if request.all_levels { plan.all_levels() } else { plan.one_level() }
 }
 
-impl Picker<'_> {
-    fn plan_all(&self, request: &Request) -> Step {
-        let last = self.version.num_levels() - 1 - usize::from(self.options.allow_ingest_behind);
-        let output_level = request.output_level.unwrap_or(last);
-        let Some(start) = (0..=last).find(|&l| !self.version.level(l).is_empty()) else {
+/// The planning of one step of a request.
+struct Plan<'a> {
+    picker: Picker<'a>,
+    request: &'a Request,
+}
+
+impl Plan<'_> {
+    fn all_levels(&self) -> Step {
+        let last =
+            self.picker.version.num_levels() - 1 - usize::from(self.picker.options.allow_ingest_behind);
+        let output_level = self.request.output_level.unwrap_or(last);
+        let Some(start) = (0..=last).find(|&l| !self.picker.version.level(l).is_empty()) else {
             return Step::Nothing;
         };
         let inputs: Vec<Inputs> = (start..=last)
-            .map(|level| Inputs { level, files: self.version.level(level).as_slice().to_vec() })
+            .map(|level| Inputs { level, files: self.picker.version.level(level).as_slice().to_vec() })
             .filter(|i| !i.files.is_empty())
             .collect();
         base::invariant!(
@@ -90,47 +95,50 @@ impl Picker<'_> {
             "level {start} is the first filled level and is no input"
         );
         let all: Vec<&Files> = inputs.iter().map(|i| &i.files).collect();
-        if start == 0 && self.l0_is_busy()
+        if start == 0 && self.picker.l0_is_busy()
             || all.iter().any(|files| any_reserved(files))
-            || self.inputs_meet_running(&all, output_level)
+            || self.picker.inputs_meet_running(&all, output_level)
         {
             return Step::Conflict;
         }
-        self.finish(request, inputs, output_level, None, u64::MAX)
+        self.finish(inputs, output_level, None, u64::MAX)
     }
 
-    fn plan_level(&self, request: &Request) -> Step {
-        let level = request.input_level;
-        let universal = self.options.style == Style::Universal;
-        let (begin, end) =
-            if universal { (None, None) } else { (request.begin.as_deref(), request.end.as_deref()) };
-        let mut files = self.version.overlapping(level, begin, end);
+    fn one_level(&self) -> Step {
+        let level = self.request.input_level;
+        let universal = self.picker.options.style == Style::Universal;
+        let (begin, end) = if universal {
+            (None, None)
+        } else {
+            (self.request.begin.as_deref(), self.request.end.as_deref())
+        };
+        let mut files = self.picker.version.overlapping(level, begin, end);
         if files.is_empty() {
             return Step::Nothing;
         }
-        if level == 0 && self.l0_is_busy() {
+        if level == 0 && self.picker.l0_is_busy() {
             return Step::Conflict;
         }
-        let base = self.scores.base_level;
-        let output_level = request.output_level.unwrap_or(if level == 0 { base } else { level + 1 });
+        let base = self.picker.scores.base_level;
+        let output_level = self.request.output_level.unwrap_or(if level == 0 { base } else { level + 1 });
         // Universal compaction takes a level as a whole, so no rest remains.
-        let mut whole = level == 0 || universal || !self.shorten(level, output_level, &mut files);
-        if let Some(limit) = request.max_file_number.filter(|_| level == output_level) {
-            whole &= self.leave_newer(&mut files, limit);
+        let mut whole = level == 0 || universal || !shorten(&self.picker, level, output_level, &mut files);
+        if let Some(limit) = self.request.max_file_number.filter(|_| level == output_level) {
+            whole &= leave_newer(&mut files, limit);
             if files.is_empty() {
                 return Step::Nothing;
             }
         }
-        if !self.clean_cut(level, &mut files) {
+        if !self.picker.clean_cut(level, &mut files) {
             return Step::Conflict;
         }
-        let rest = if whole || universal { None } else { self.behind(level, &files) };
-        let Some(below) = self.output_inputs(level, &mut files, output_level, false) else {
+        let rest = if whole || universal { None } else { continuation(self.picker.version, level, &files) };
+        let Some(below) = self.picker.output_inputs(level, &mut files, output_level, false) else {
             return Step::Conflict;
         };
         if any_reserved(&files)
             || any_reserved(&below)
-            || self.inputs_meet_running(&[&files, &below], output_level)
+            || self.picker.inputs_meet_running(&[&files, &below], output_level)
         {
             return Step::Conflict;
         }
@@ -138,73 +146,72 @@ impl Picker<'_> {
         if !below.is_empty() {
             inputs.push(Inputs { level: output_level, files: below });
         }
-        self.finish(request, inputs, output_level, rest, self.options.max_compaction_bytes())
+        self.finish(inputs, output_level, rest, self.picker.options.max_compaction_bytes())
     }
 
     fn finish(
         &self,
-        request: &Request,
         inputs: Vec<Inputs>,
         output_level: usize,
         rest: Option<Vec<u8>>,
         max_compaction_bytes: u64,
     ) -> Step {
-        let mut task = self.task(Reason::ManualCompaction, inputs, output_level);
+        let mut task = self.picker.task(Reason::ManualCompaction, inputs, output_level);
         task.manual = true;
-        task.output_path_id = request.output_path_id;
+        task.output_path_id = self.request.output_path_id;
         task.max_compaction_bytes = max_compaction_bytes;
-        task.max_subcompactions = request.max_subcompactions;
-        task.blob_gc = request.blob_gc;
+        task.max_subcompactions = self.request.max_subcompactions;
+        task.blob_gc = self.request.blob_gc;
         task.score = -1.0;
         // A compaction of all levels rewrites even a single input file. (RocksDB also counts the empty
         // levels.)
-        task.trim_timestamp.clone_from(&request.trim_timestamp);
-        let rewrites = request.all_levels || request.trim_timestamp.is_some();
-        task.trivial_move = !rewrites && self.is_trivial_move(&task, false);
-        task.check(self.version);
+        task.trim_timestamp.clone_from(&self.request.trim_timestamp);
+        let rewrites = self.request.all_levels || self.request.trim_timestamp.is_some();
+        task.trivial_move = !rewrites && self.picker.is_trivial_move(&task, false);
+        task.check(self.picker.version);
         Step::Do(Box::new(task), rest)
     }
+}
 
-    /// Keeps only the first files that, with their overlapping files on the output level, stay within the
-    /// limit. Returns true if files were left out.
-    fn shorten(&self, level: usize, output_level: usize, files: &mut Files) -> bool {
-        base::invariant!(!files.is_empty(), "a compaction without files is shortened");
-        let limit = self.options.max_compaction_bytes();
-        let mut own = files[0].size;
-        for i in 1..files.len() {
-            let extent = Extent { smallest: Some(&files[0].smallest), largest: Some(&files[i].largest) };
-            own = own.saturating_add(files[i].size);
-            let below: u64 = if output_level > level {
-                let range = self.version.extent_range(output_level, extent);
-                self.version.level(output_level).as_slice()[range].iter().map(|f| f.size).sum()
-            } else {
-                0
-            };
-            if own.saturating_add(below) > limit {
-                files.truncate(i);
-                return true;
-            }
+/// Keeps only the first files that, with their overlapping files on the output level, stay within the
+/// limit. Returns true if files were left out.
+fn shorten(picker: &Picker<'_>, level: usize, output_level: usize, files: &mut Files) -> bool {
+    base::invariant!(!files.is_empty(), "a compaction without files is shortened");
+    let limit = picker.options.max_compaction_bytes();
+    let mut own = files[0].size;
+    for i in 1..files.len() {
+        let extent = Extent { smallest: Some(&files[0].smallest), largest: Some(&files[i].largest) };
+        own = own.saturating_add(files[i].size);
+        let below: u64 = if output_level > level {
+            let range = picker.version.extent_range(output_level, extent);
+            picker.version.level(output_level).as_slice()[range].iter().map(|f| f.size).sum()
+        } else {
+            0
+        };
+        if own.saturating_add(below) > limit {
+            files.truncate(i);
+            return true;
         }
-        false
     }
+    false
+}
 
-    /// Keeps the first contiguous files that are older than `limit`. Returns false if more older files follow
-    /// after newer files.
-    fn leave_newer(&self, files: &mut Files, limit: FileNumber) -> bool {
-        let is_older = |f: &Arc<TableFile>| f.number < limit;
-        let start = files.iter().position(is_older).unwrap_or(files.len());
-        let len = files[start..].iter().take_while(|f| is_older(f)).count();
-        let more = files[start + len..].iter().any(is_older);
-        *files = files[start..start + len].to_vec();
-        base::invariant!(files.iter().all(is_older), "a compaction of older files has a newer file");
-        !more
-    }
+/// Keeps the first contiguous files that are older than `limit`. Returns false if more older files follow
+/// after newer files.
+fn leave_newer(files: &mut Files, limit: FileNumber) -> bool {
+    let is_older = |f: &Arc<TableFile>| f.number < limit;
+    let start = files.iter().position(is_older).unwrap_or(files.len());
+    let len = files[start..].iter().take_while(|f| is_older(f)).count();
+    let more = files[start + len..].iter().any(is_older);
+    *files = files[start..start + len].to_vec();
+    base::invariant!(files.iter().all(is_older), "a compaction of older files has a newer file");
+    !more
+}
 
-    /// Returns the user key at which the level continues after the files.
-    fn behind(&self, level: usize, files: &[Arc<TableFile>]) -> Option<Vec<u8>> {
-        let last = self.version.level(level).position(files.last()?.number)?;
-        self.version.level(level).get(last + 1).map(|f| user_key(&f.smallest).to_vec())
-    }
+/// Returns the user key at which the level continues after the files.
+fn continuation(version: &Version, level: usize, files: &[Arc<TableFile>]) -> Option<Vec<u8>> {
+    let last = version.level(level).position(files.last()?.number)?;
+    version.level(level).get(last + 1).map(|f| user_key(&f.smallest).to_vec())
 }
 
 /// Plans `compact_files`: the named files, and all files that must be compacted with them, into
@@ -254,7 +261,7 @@ pub fn plan_files(
             Some(_) => {}
         }
     }
-    picker.gather(&mut chosen, output_level);
+    gather(version, &mut chosen, output_level);
     let inputs: Vec<Inputs> = (0..=output_level)
         .map(|level| Inputs {
             level,
@@ -336,45 +343,42 @@ pub fn smallest_fitting_level(view: &View<'_>, options: &Options, level: usize) 
     (1..level).rev().take_while(fits).last().unwrap_or(level)
 }
 
-impl Picker<'_> {
-    /// Adds the files that keep the order of the levels correct: on each level the files between two chosen
-    /// files, the level-0 files older than a chosen file, and the overlapping files of the lower levels.
-    fn gather(&self, chosen: &mut BTreeSet<FileNumber>, output_level: usize) {
-        let mut range = KeyRange::default();
-        for level in 0..=output_level {
-            let files = self.version.level(level).as_slice();
-            let meets = |f: &Arc<TableFile>, range: &KeyRange| {
-                KeyRange::of(self.version.order(), [&**f]).meets(self.version.order(), range)
-            };
-            let taken: Vec<usize> = (0..files.len())
-                .filter(|&i| chosen.contains(&files[i].number) || level > 0 && meets(&files[i], &range))
-                .collect();
-            let (Some(&first), Some(&last)) = (taken.first(), taken.last()) else { continue };
-            let (mut first, mut last) = (first, last);
-            if level == 0 {
-                if output_level > 0 {
-                    last = files.len() - 1;
-                }
-            } else {
-                let share = |a: usize| {
-                    compare_boundaries(self.version.order(), &files[a].largest, &files[a + 1].smallest)
-                        .is_ge()
-                };
-                while first > 0 && share(first - 1) {
-                    first -= 1;
-                }
-                while last + 1 < files.len() && share(last) {
-                    last += 1;
-                }
+/// Adds the files that keep the order of the levels correct: on each level the files between two chosen
+/// files, the level-0 files older than a chosen file, and the overlapping files of the lower levels.
+fn gather(version: &Version, chosen: &mut BTreeSet<FileNumber>, output_level: usize) {
+    let mut range = KeyRange::default();
+    for level in 0..=output_level {
+        let files = version.level(level).as_slice();
+        let meets = |f: &Arc<TableFile>, range: &KeyRange| {
+            KeyRange::of(version.order(), [&**f]).meets(version.order(), range)
+        };
+        let taken: Vec<usize> = (0..files.len())
+            .filter(|&i| chosen.contains(&files[i].number) || level > 0 && meets(&files[i], &range))
+            .collect();
+        let (Some(&first), Some(&last)) = (taken.first(), taken.last()) else { continue };
+        let (mut first, mut last) = (first, last);
+        if level == 0 {
+            if output_level > 0 {
+                last = files.len() - 1;
             }
-            base::invariant!(
-                first <= last && last < files.len(),
-                "the files {first} to {last} of level {level} do not exist"
-            );
-            chosen.extend(files[first..=last].iter().map(|f| f.number));
-            let all = self.version.files().filter(|(_, f)| chosen.contains(&f.number)).map(|(_, f)| &**f);
-            range = KeyRange::of(self.version.order(), all);
+        } else {
+            let share = |a: usize| {
+                compare_boundaries(version.order(), &files[a].largest, &files[a + 1].smallest).is_ge()
+            };
+            while first > 0 && share(first - 1) {
+                first -= 1;
+            }
+            while last + 1 < files.len() && share(last) {
+                last += 1;
+            }
         }
+        base::invariant!(
+            first <= last && last < files.len(),
+            "the files {first} to {last} of level {level} do not exist"
+        );
+        chosen.extend(files[first..=last].iter().map(|f| f.number));
+        let all = version.files().filter(|(_, f)| chosen.contains(&f.number)).map(|(_, f)| &**f);
+        range = KeyRange::of(version.order(), all);
     }
 }
 

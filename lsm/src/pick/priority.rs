@@ -2,18 +2,18 @@
 
 use std::cmp::Reverse;
 
-use super::expand::Picker;
+use super::leveled::Leveled;
 use super::{Options, Priority};
 use crate::table_file::TableFile;
 
-impl Picker<'_> {
+impl Leveled<'_> {
     /// Returns the indexes of the level's files. The file to try first is in front.
     pub fn files_by_priority(&self, level: usize) -> Vec<usize> {
-        let files = self.version.level(level).as_slice();
+        let files = self.picker.version.level(level).as_slice();
         let mut order: Vec<usize> = (0..files.len()).collect();
-        match self.options.priority {
+        match self.picker.options.priority {
             Priority::ByCompensatedSize => {
-                let average = self.scores.average_value_size;
+                let average = self.picker.scores.average_value_size;
                 order.sort_by_key(|&i| Reverse(files[i].compensated_size(average)));
             }
             Priority::OldestLargestSeqFirst => order.sort_by_key(|&i| files[i].largest_seq),
@@ -25,14 +25,17 @@ impl Picker<'_> {
                         .is_marked()
                         .cmp(&files[a].is_marked())
                         .then_with(|| ratios[a].cmp(&ratios[b]))
-                        .then_with(|| self.version.order().compare(&files[a].smallest, &files[b].smallest))
+                        .then_with(|| {
+                            self.picker.version.order().compare(&files[a].smallest, &files[b].smallest)
+                        })
                 });
             }
             Priority::RoundRobin if level == 0 => order.sort_by_key(|&i| files[i].smallest_seq),
             Priority::RoundRobin => {
-                if let Some(cursor) = self.version.cursor(level) {
-                    let at =
-                        files.partition_point(|f| self.version.order().compare(&f.smallest, cursor).is_lt());
+                if let Some(cursor) = self.picker.version.cursor(level) {
+                    let at = files.partition_point(|f| {
+                        self.picker.version.order().compare(&f.smallest, cursor).is_lt()
+                    });
                     order.rotate_left(at % files.len().max(1));
                 }
             }
@@ -51,10 +54,14 @@ impl Picker<'_> {
     /// Returns for each file of a level the overlapping bytes of the next level, divided by its own bytes,
     /// times 1024. The value is lower for old files.
     fn overlapping_ratios(&self, level: usize) -> Vec<u64> {
-        let order = self.version.order();
-        let below = self.version.level(level + 1).as_slice();
-        let boost =
-            TtlBoost::new(self.options, self.now, self.version.last_filled_level().unwrap_or(0) + 1, level);
+        let order = self.picker.version.order();
+        let below = self.picker.version.level(level + 1).as_slice();
+        let boost = TtlBoost::new(
+            self.picker.options,
+            self.picker.now,
+            self.picker.version.last_filled_level().unwrap_or(0) + 1,
+            level,
+        );
         let mut at = 0;
         let mut ratio = |file: &TableFile| {
             if level == 0 {
@@ -71,10 +78,10 @@ impl Picker<'_> {
                 }
                 at += 1;
             }
-            let own = file.compensated_size(self.scores.average_value_size).max(1);
+            let own = file.compensated_size(self.picker.scores.average_value_size).max(1);
             bytes.saturating_mul(1024) / own / boost.of(file)
         };
-        self.version.level(level).iter().map(|f| ratio(f)).collect()
+        self.picker.version.level(level).iter().map(|f| ratio(f)).collect()
     }
 }
 

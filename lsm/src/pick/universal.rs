@@ -32,25 +32,25 @@ pub(super) fn is_due(scores: &Scores) -> bool {
 /// Picks the next universal compaction, if there is one. `now` is in seconds since 1970.
 pub fn pick(view: &View<'_>, options: &Options, now: u64) -> Option<Task> {
     let picker = Picker::new(view, options, now);
-    let runs = picker.runs();
+    let runs = runs(&picker);
     let trigger = options.level0_file_num_compaction_trigger.max(0) as usize;
     if runs.is_empty() || !marks(&picker.scores) && runs.len() < trigger {
         return None;
     }
     let many = runs.len() >= trigger;
+    let universal = Universal { picker, runs };
     let ratio = u64::from(options.universal.size_ratio);
-    let mut task = picker
-        .periodic(&runs)
-        .or_else(|| many.then(|| picker.space_amplification(&runs))?)
-        .or_else(|| {
-            many.then(|| picker.similar_runs(&runs, ratio, usize::MAX, Reason::UniversalSizeRatio))?
-        })
-        .or_else(|| many.then(|| picker.too_many_runs(&runs, trigger, ratio))?)
-        .or_else(|| picker.marked(&runs))
-        .or_else(|| picker.read_triggered())?;
+    let mut task = universal
+        .periodic()
+        .or_else(|| many.then(|| universal.space_amplification())?)
+        .or_else(|| many.then(|| universal.similar_runs(ratio, usize::MAX, Reason::UniversalSizeRatio))?)
+        .or_else(|| many.then(|| universal.too_many_runs(trigger, ratio))?)
+        .or_else(|| universal.marked())
+        .or_else(|| universal.read_triggered())?;
     if options.universal.allow_trivial_move && task.reason != Reason::PeriodicCompaction {
-        task.trivial_move =
-            task.output_level != 0 && task.start_level() != task.output_level && picker.are_disjoint(&task);
+        task.trivial_move = task.output_level != 0
+            && task.start_level() != task.output_level
+            && universal.are_disjoint(&task);
     }
     Some(task)
 }
@@ -60,110 +60,118 @@ fn marks(scores: &Scores) -> bool {
     !scores.periodic.is_empty() || !scores.marked.is_empty() || !scores.read_triggered.is_empty()
 }
 
-impl Picker<'_> {
-    /// Returns the lowest level that compactions may write to.
-    fn last_level(&self) -> usize {
-        let reserved = self.options.allow_ingest_behind && self.version.num_levels() > 1;
-        self.version.num_levels() - 1 - usize::from(reserved)
-    }
+/// Returns the lowest level that compactions may write to.
+fn last_level(picker: &Picker<'_>) -> usize {
+    let reserved = picker.options.allow_ingest_behind && picker.version.num_levels() > 1;
+    picker.version.num_levels() - 1 - usize::from(reserved)
+}
 
-    fn runs(&self) -> Vec<Run> {
-        let average = self.scores.average_value_size;
-        let mut runs: Vec<Run> = self
-            .version
-            .level(0)
-            .iter()
-            .map(|f| Run {
-                level: 0,
-                file: Some(f.clone()),
-                bytes: f.size,
-                compensated: f.compensated_size(average),
-                reserved: f.being_compacted(),
-            })
-            .collect();
-        for level in 1..=self.last_level() {
-            let files = self.version.level(level);
-            if !files.is_empty() {
-                runs.push(Run {
-                    level,
-                    file: None,
-                    bytes: files.bytes(),
-                    compensated: files.iter().map(|f| f.compensated_size(average)).sum(),
-                    reserved: files.iter().any(|f| f.being_compacted()),
-                });
-            }
+/// Returns the sorted runs, from the newest to the oldest.
+fn runs(picker: &Picker<'_>) -> Vec<Run> {
+    let average = picker.scores.average_value_size;
+    let mut runs: Vec<Run> = picker
+        .version
+        .level(0)
+        .iter()
+        .map(|f| Run {
+            level: 0,
+            file: Some(f.clone()),
+            bytes: f.size,
+            compensated: f.compensated_size(average),
+            reserved: f.being_compacted(),
+        })
+        .collect();
+    for level in 1..=last_level(picker) {
+        let files = picker.version.level(level);
+        if !files.is_empty() {
+            runs.push(Run {
+                level,
+                file: None,
+                bytes: files.bytes(),
+                compensated: files.iter().map(|f| f.compensated_size(average)).sum(),
+                reserved: files.iter().any(|f| f.being_compacted()),
+            });
         }
-        runs
     }
+    runs
+}
 
+/// The rules of universal compaction: they choose neighbouring sorted runs. [`Picker`] makes the task.
+struct Universal<'a> {
+    picker: Picker<'a>,
+    /// The sorted runs of the version, from the newest to the oldest.
+    runs: Vec<Run>,
+}
+
+impl Universal<'_> {
     /// Picks all runs that are older than the last reserved run, if files are due for periodic compaction.
-    fn periodic(&self, runs: &[Run]) -> Option<Task> {
-        if self.scores.periodic.is_empty() {
+    fn periodic(&self) -> Option<Task> {
+        if self.picker.scores.periodic.is_empty() {
             return None;
         }
-        let start = runs.iter().rposition(|r| r.reserved).map_or(0, |i| i + 1);
-        let first = runs.get(start)?;
+        let start = self.runs.iter().rposition(|r| r.reserved).map_or(0, |i| i + 1);
+        let first = self.runs.get(start)?;
         let is_due = |(level, file): &(usize, Arc<TableFile>)| match &first.file {
             Some(own) => own.number == file.number,
             None => *level == first.level,
         };
-        if start + 1 == runs.len() && !self.scores.periodic.iter().any(is_due) {
+        if start + 1 == self.runs.len() && !self.picker.scores.periodic.iter().any(is_due) {
             return None;
         }
-        self.of_runs(runs, start, runs.len(), Reason::PeriodicCompaction, true)
+        self.of_runs(start, self.runs.len(), Reason::PeriodicCompaction, true)
     }
 
     /// Merges all newer runs into the oldest run, if they take too much space relative to it.
-    fn space_amplification(&self, runs: &[Run]) -> Option<Task> {
-        base::invariant!(!runs.is_empty(), "universal compaction without sorted runs");
-        let end = runs.len() - 1;
-        let base = &runs[end];
+    fn space_amplification(&self) -> Option<Task> {
+        base::invariant!(!self.runs.is_empty(), "universal compaction without sorted runs");
+        let end = self.runs.len() - 1;
+        let base = &self.runs[end];
         if base.reserved {
             return None;
         }
         let mut start = end;
         let mut newer = 0u64;
         let mut l0_files = 0;
-        while start > 0 && !runs[start - 1].reserved {
+        while start > 0 && !self.runs[start - 1].reserved {
             start -= 1;
-            newer = newer.saturating_add(runs[start].compensated);
-            l0_files += usize::from(runs[start].level == 0);
+            newer = newer.saturating_add(self.runs[start].compensated);
+            l0_files += usize::from(self.runs[start].level == 0);
         }
         if start == end {
             return None;
         }
-        self.leave_newest(runs, l0_files, end, &mut start, &mut newer);
-        let limit = u64::from(self.options.universal.max_size_amplification_percent);
+        self.leave_newest(l0_files, end, &mut start, &mut newer);
+        let limit = u64::from(self.picker.options.universal.max_size_amplification_percent);
         if newer.saturating_mul(100) < limit.saturating_mul(base.bytes) {
             return None;
         }
-        if self.options.universal.incremental {
+        if self.picker.options.universal.incremental {
             let worst = base.bytes as f64 / newer.max(1) as f64 * 1.8;
-            if let Some(task) = self.piece_of_oldest_runs(runs, worst) {
+            if let Some(task) = self.piece_of_oldest_runs(worst) {
                 return Some(task);
             }
         }
-        self.of_runs(runs, start, end + 1, Reason::UniversalSizeAmplification, true)
+        self.of_runs(start, end + 1, Reason::UniversalSizeAmplification, true)
     }
 
     /// `incremental`: picks the files of the second oldest run that overlap the oldest run least for their
     /// size, and the files within their range from the levels above. `None` if no choice is better than
     /// `worst`.
-    fn piece_of_oldest_runs(&self, runs: &[Run], worst: f64) -> Option<Task> {
-        let [.., above, oldest] = runs else { return None };
+    fn piece_of_oldest_runs(&self, worst: f64) -> Option<Task> {
+        let [.., above, oldest] = &self.runs[..] else { return None };
         if above.level == 0 {
             return None;
         }
-        let files = self.version.level(above.level).as_slice();
+        let files = self.picker.version.level(above.level).as_slice();
         let stretch = self.cheapest_stretch(files, oldest.level, worst)?;
         let mut own: Files = files[stretch].to_vec();
-        if any_reserved(&own) || !self.clean_cut(above.level, &mut own) {
+        if any_reserved(&own) || !self.picker.clean_cut(above.level, &mut own) {
             return None;
         }
-        let below = self.output_inputs(above.level, &mut own, oldest.level, false)?;
+        let below = self.picker.output_inputs(above.level, &mut own, oldest.level, false)?;
         let mut inputs = vec![Inputs { level: above.level, files: own }];
-        for run in runs[..runs.len() - 2].iter().rev().take_while(|r| r.level > 0) {
-            let inside = self.within(run.level, self.extent(&inputs[0].files));
+        for run in self.runs[..self.runs.len() - 2].iter().rev().take_while(|r| r.level > 0) {
+            let inside = self.picker.within(run.level, self.picker.extent(&inputs[0].files));
             if any_reserved(&inside) {
                 return None;
             }
@@ -174,10 +182,10 @@ impl Picker<'_> {
         inputs.push(Inputs { level: oldest.level, files: below });
         inputs.retain(|i| !i.files.is_empty());
         let all: Vec<&Files> = inputs.iter().map(|i| &i.files).collect();
-        if self.inputs_meet_running(&all, oldest.level) {
+        if self.picker.inputs_meet_running(&all, oldest.level) {
             return None;
         }
-        let mut task = self.task(Reason::UniversalSizeAmplification, inputs, oldest.level);
+        let mut task = self.picker.task(Reason::UniversalSizeAmplification, inputs, oldest.level);
         task.grandparents.clear();
         self.finish_universal(&mut task, 0);
         task.output_path_id = 0;
@@ -187,11 +195,11 @@ impl Picker<'_> {
     /// Returns the contiguous files with the smallest overlap for their size. The candidates are ranges of
     /// files that, with their overlapping files below, have half of `max_compaction_bytes`.
     fn cheapest_stretch(&self, files: &[Arc<TableFile>], below: usize, worst: f64) -> Option<Range<usize>> {
-        let limit = self.options.max_compaction_bytes() / 2;
-        let bottom = self.version.level(below).as_slice();
+        let limit = self.picker.options.max_compaction_bytes() / 2;
+        let bottom = self.picker.version.level(below).as_slice();
         let met = |range: &Range<usize>| {
-            let extent = self.extent(&files[range.clone()]);
-            bytes_of(&bottom[self.version.extent_range(below, extent)])
+            let extent = self.picker.extent(&files[range.clone()]);
+            bytes_of(&bottom[self.picker.version.extent_range(below, extent)])
         };
         let mut best = (worst, None);
         let mut end = 0;
@@ -217,21 +225,21 @@ impl Picker<'_> {
 
     /// Leaves out the newest level-0 files if the compaction becomes only a little smaller. A long compaction then
     /// reserves fewer level-0 files, and writes continue until the end of the compaction.
-    fn leave_newest(&self, runs: &[Run], l0_files: usize, end: usize, start: &mut usize, newer: &mut u64) {
+    fn leave_newest(&self, l0_files: usize, end: usize, start: &mut usize, newer: &mut u64) {
         if l0_files == 0 {
             return;
         }
-        let o = &self.options.universal;
-        let stop = self.options.level0_stop_writes_trigger.max(0) as usize;
+        let o = &self.picker.options.universal;
+        let stop = self.picker.options.level0_stop_writes_trigger.max(0) as usize;
         let most = (l0_files - 1).min(end - *start - 1);
         let slack = stop - stop.min(end - *start + 1);
         let wanted = |width: u32| (width as usize).saturating_sub(slack).min(most);
         let (mut left, mut size) = (0, *newer);
         for count in wanted(o.min_merge_width)..=wanted(o.max_merge_width) {
             let dropped: u64 =
-                runs[*start + left..*start + count.max(left)].iter().map(|r| r.compensated).sum();
+                self.runs[*start + left..*start + count.max(left)].iter().map(|r| r.compensated).sum();
             let rest = size - dropped;
-            let base = runs[end].bytes;
+            let base = self.runs[end].bytes;
             if rest.saturating_mul(100) < u64::from(o.max_size_amplification_percent).saturating_mul(base)
                 || rest < *newer / 10 * 9
             {
@@ -247,20 +255,20 @@ impl Picker<'_> {
 
     /// Finds the first sequence of sorted runs in which each next run is not much larger than the sum of
     /// the runs before it (with `StopStyle::SimilarSize`: than the run before it).
-    fn similar_runs(&self, runs: &[Run], ratio: u64, max_runs: usize, reason: Reason) -> Option<Task> {
-        let o = &self.options.universal;
+    fn similar_runs(&self, ratio: u64, max_runs: usize, reason: Reason) -> Option<Task> {
+        let o = &self.picker.options.universal;
         let max_runs = max_runs.min(o.max_merge_width as usize);
         let factor = (100.0 + ratio as f64) / 100.0;
         let mut start = 0;
-        while start < runs.len() {
-            if runs[start].reserved {
+        while start < self.runs.len() {
+            if self.runs[start].reserved {
                 start += 1;
                 continue;
             }
-            let mut size = runs[start].compensated;
+            let mut size = self.runs[start].compensated;
             let mut end = start + 1;
-            while end < runs.len() && end - start < max_runs && !runs[end].reserved {
-                let next = &runs[end];
+            while end < self.runs.len() && end - start < max_runs && !self.runs[end].reserved {
+                let next = &self.runs[end];
                 if (size as f64) * factor < next.bytes as f64 {
                     break;
                 }
@@ -275,8 +283,8 @@ impl Picker<'_> {
                 end += 1;
             }
             if end - start >= (o.min_merge_width as usize).max(2) {
-                let compress = self.is_compressed(runs, end);
-                return self.of_runs(runs, start, end, reason, compress);
+                let compress = self.is_compressed(end);
+                return self.of_runs(start, end, reason, compress);
             }
             start += 1;
         }
@@ -285,23 +293,24 @@ impl Picker<'_> {
 
     /// Returns true if the output is compressed. With `compression_size_percent`, it is compressed only if it
     /// belongs to the older share of the data.
-    fn is_compressed(&self, runs: &[Run], end: usize) -> bool {
-        let percent = self.options.universal.compression_size_percent;
+    fn is_compressed(&self, end: usize) -> bool {
+        let percent = self.picker.options.universal.compression_size_percent;
         if percent < 0 {
             return true;
         }
-        let total: u64 = runs.iter().map(|r| r.compensated).sum();
-        let older: u64 = runs[end..].iter().map(|r| r.bytes).sum();
+        let total: u64 = self.runs.iter().map(|r| r.compensated).sum();
+        let older: u64 = self.runs[end..].iter().map(|r| r.bytes).sum();
         // There is no older run, so the output is the oldest data.
-        end == runs.len() || older.saturating_mul(100) < total.saturating_mul(percent as u64)
+        end == self.runs.len() || older.saturating_mul(100) < total.saturating_mul(percent as u64)
     }
 
-    fn too_many_runs(&self, runs: &[Run], trigger: usize, ratio: u64) -> Option<Task> {
-        let max_runs = match self.options.universal.max_read_amp {
+    fn too_many_runs(&self, trigger: usize, ratio: u64) -> Option<Task> {
+        let max_runs = match self.picker.options.universal.max_read_amp {
             ..0 => trigger,
-            0 if self.options.universal.stop_style == StopStyle::TotalSize => {
-                let largest = runs.iter().map(|r| r.bytes).max().unwrap_or(0) as f64;
-                let (mut count, mut level, mut total) = (1, self.options.write_buffer_size as f64, 0.0);
+            0 if self.picker.options.universal.stop_style == StopStyle::TotalSize => {
+                let largest = self.runs.iter().map(|r| r.bytes).max().unwrap_or(0) as f64;
+                let (mut count, mut level, mut total) =
+                    (1, self.picker.options.write_buffer_size as f64, 0.0);
                 while level < largest && level > 0.0 {
                     total += level;
                     level = (100.0 + ratio as f64) / 100.0 * total;
@@ -312,28 +321,31 @@ impl Picker<'_> {
             0 => trigger,
             n => n as usize,
         };
-        let free = runs.iter().filter(|r| !r.reserved).count();
+        let free = self.runs.iter().filter(|r| !r.reserved).count();
         if free <= max_runs {
             return None;
         }
-        self.similar_runs(runs, u64::from(u32::MAX), free - max_runs + 1, Reason::UniversalSortedRunNum)
+        self.similar_runs(u64::from(u32::MAX), free - max_runs + 1, Reason::UniversalSortedRunNum)
     }
 
     /// Picks a file that is marked for compaction, into the next level with files.
-    fn marked(&self, runs: &[Run]) -> Option<Task> {
-        if self.version.num_levels() == 1 {
-            let start = runs[..runs.len() - 1]
+    fn marked(&self) -> Option<Task> {
+        if self.picker.version.num_levels() == 1 {
+            let start = self.runs[..self.runs.len() - 1]
                 .iter()
                 .position(|r| !r.reserved && r.file.as_ref().is_some_and(|f| f.is_marked()))?;
-            let end = runs[start + 1..].iter().position(|r| r.reserved).map_or(runs.len(), |i| start + 1 + i);
+            let end = self.runs[start + 1..]
+                .iter()
+                .position(|r| r.reserved)
+                .map_or(self.runs.len(), |i| start + 1 + i);
             if end - start < 2 {
                 return None;
             }
-            return self.of_runs(runs, start, end, Reason::FilesMarkedForCompaction, true);
+            return self.of_runs(start, end, Reason::FilesMarkedForCompaction, true);
         }
-        self.scores.marked.iter().find_map(|(level, file)| {
+        self.picker.scores.marked.iter().find_map(|(level, file)| {
             let mut files = vec![file.clone()];
-            if *level == 0 && self.l0_is_busy() || !self.clean_cut(*level, &mut files) {
+            if *level == 0 && self.picker.l0_is_busy() || !self.picker.clean_cut(*level, &mut files) {
                 return None;
             }
             self.to_next_level(*level, files, Reason::FilesMarkedForCompaction)
@@ -343,70 +355,63 @@ impl Picker<'_> {
     /// Picks the file with the most wasted reads. If there is only level 0, adds all overlapping level-0
     /// files.
     fn read_triggered(&self) -> Option<Task> {
-        self.scores.read_triggered.iter().find_map(|(level, file)| {
+        self.picker.scores.read_triggered.iter().find_map(|(level, file)| {
             let mut files = vec![file.clone()];
-            if *level == 0 && self.l0_is_busy() || !self.clean_cut(*level, &mut files) {
+            if *level == 0 && self.picker.l0_is_busy() || !self.picker.clean_cut(*level, &mut files) {
                 return None;
             }
-            if self.version.num_levels() > 1 {
+            if self.picker.version.num_levels() > 1 {
                 return self.to_next_level(*level, files, Reason::ReadTriggered);
             }
-            if !self.overlapping_l0(&mut files, 0) || files.len() < 2 {
+            if !self.picker.overlapping_l0(&mut files, 0) || files.len() < 2 {
                 return None;
             }
             let estimate = bytes_of(&files);
-            let mut task = self.task(Reason::ReadTriggered, vec![Inputs { level: 0, files }], 0);
+            let mut task = self.picker.task(Reason::ReadTriggered, vec![Inputs { level: 0, files }], 0);
             self.finish_universal(&mut task, estimate);
             Some(task)
         })
     }
 
     fn to_next_level(&self, level: usize, mut files: Files, reason: Reason) -> Option<Task> {
-        let last = self.last_level();
+        let last = last_level(&self.picker);
         let output_level = (level + 1..=last)
-            .find(|&l| !self.version.level(l).is_empty())
+            .find(|&l| !self.picker.version.level(l).is_empty())
             .or((level == 0).then_some(last))?;
         base::invariant!(
             level <= output_level,
             "a compaction of level {level} goes up to level {output_level}"
         );
-        if level == 0 && !self.overlapping_l0(&mut files, output_level) {
+        if level == 0 && !self.picker.overlapping_l0(&mut files, output_level) {
             return None;
         }
-        let below = self.output_inputs(level, &mut files, output_level, false)?;
-        if self.inputs_meet_running(&[&files, &below], output_level) {
+        let below = self.picker.output_inputs(level, &mut files, output_level, false)?;
+        if self.picker.inputs_meet_running(&[&files, &below], output_level) {
             return None;
         }
         let mut inputs = vec![Inputs { level, files }];
         if !below.is_empty() {
             inputs.push(Inputs { level: output_level, files: below });
         }
-        let estimate = bytes_of(self.version.level(output_level).as_slice());
-        let mut task = self.task(reason, inputs, output_level);
+        let estimate = bytes_of(self.picker.version.level(output_level).as_slice());
+        let mut task = self.picker.task(reason, inputs, output_level);
         self.finish_universal(&mut task, estimate);
         Some(task)
     }
 
     /// Makes a task from the runs `start..end`. The output level is the level just above the next older run.
-    fn of_runs(
-        &self,
-        runs: &[Run],
-        start: usize,
-        end: usize,
-        reason: Reason,
-        compress: bool,
-    ) -> Option<Task> {
-        let output_level = match runs.get(end) {
-            None => self.last_level(),
+    fn of_runs(&self, start: usize, end: usize, reason: Reason, compress: bool) -> Option<Task> {
+        let output_level = match self.runs.get(end) {
+            None => last_level(&self.picker),
             Some(next) => next.level.saturating_sub(1),
         };
-        base::invariant!(start < end && end <= runs.len(), "no sorted run between {start} and {end}");
+        base::invariant!(start < end && end <= self.runs.len(), "no sorted run between {start} and {end}");
         base::invariant!(
-            runs.is_sorted_by_key(|run| run.level),
+            self.runs.is_sorted_by_key(|run| run.level),
             "the sorted runs are not in the order of their age"
         );
         let mut inputs: Vec<Inputs> = Vec::new();
-        for run in &runs[start..end] {
+        for run in &self.runs[start..end] {
             match &run.file {
                 Some(file) => match inputs.last_mut() {
                     Some(last) => last.files.push(file.clone()),
@@ -414,20 +419,20 @@ impl Picker<'_> {
                 },
                 None => inputs.push(Inputs {
                     level: run.level,
-                    files: self.version.level(run.level).as_slice().to_vec(),
+                    files: self.picker.version.level(run.level).as_slice().to_vec(),
                 }),
             }
         }
         let all: Vec<&Files> = inputs.iter().map(|i| &i.files).collect();
-        if output_level != 0 && self.inputs_meet_running(&all, output_level) {
+        if output_level != 0 && self.picker.inputs_meet_running(&all, output_level) {
             return None;
         }
-        let estimate = runs[..end].iter().map(|r| r.bytes).sum();
-        let mut task = self.task(reason, inputs, output_level);
+        let estimate = self.runs[..end].iter().map(|r| r.bytes).sum();
+        let mut task = self.picker.task(reason, inputs, output_level);
         // Grandparents end output files only if later compactions take parts of runs.
-        let older = runs.get(end).filter(|r| self.options.universal.incremental && r.level > 1);
+        let older = self.runs.get(end).filter(|r| self.picker.options.universal.incremental && r.level > 1);
         task.grandparents =
-            older.map(|r| self.version.level(r.level).as_slice().to_vec()).unwrap_or_default();
+            older.map(|r| self.picker.version.level(r.level).as_slice().to_vec()).unwrap_or_default();
         self.finish_universal(&mut task, estimate);
         if !compress {
             task.compression = 0;
@@ -437,22 +442,22 @@ impl Picker<'_> {
     }
 
     fn finish_universal(&self, task: &mut Task, estimated_bytes: u64) {
-        let incremental = self.options.universal.incremental;
+        let incremental = self.picker.options.universal.incremental;
         task.max_compaction_bytes =
-            if incremental { self.options.target_file_size_base / 2 * 3 } else { u64::MAX };
+            if incremental { self.picker.options.target_file_size_base / 2 * 3 } else { u64::MAX };
         if task.grandparents.is_empty() {
             task.max_output_file_size = task.target_output_file_size;
         }
         task.output_path_id = self.path_of_size(estimated_bytes);
-        task.trivial_move = self.is_trivial_move(task, false);
+        task.trivial_move = self.picker.is_trivial_move(task, false);
     }
 
     /// Returns the first path with space for the file and for the files that later compactions will write.
     fn path_of_size(&self, bytes: u64) -> u32 {
-        let keep = 100u64.saturating_sub(u64::from(self.options.universal.size_ratio));
+        let keep = 100u64.saturating_sub(u64::from(self.picker.options.universal.size_ratio));
         let future = bytes.saturating_mul(keep) / 100;
         let mut sum = 0u64;
-        let paths = &self.options.paths;
+        let paths = &self.picker.options.paths;
         for (i, path) in paths.iter().enumerate().take(paths.len().saturating_sub(1)) {
             if path.target_size > bytes && sum.saturating_add(path.target_size - bytes) > future {
                 return i as u32;
@@ -465,7 +470,7 @@ impl Picker<'_> {
     /// Returns true if no two input files have a common user key.
     fn are_disjoint(&self, task: &Task) -> bool {
         let mut files: Vec<_> = task.files().map(|(_, f)| f).collect();
-        let order = &self.version.order().user;
+        let order = &self.picker.version.order().user;
         files.sort_by(|a, b| order.compare_without_timestamp(a.smallest_user_key(), b.smallest_user_key()));
         files.windows(2).all(|w| {
             order.compare_without_timestamp(w[0].largest_user_key(), w[1].smallest_user_key()).is_lt()
