@@ -101,6 +101,16 @@ pub trait RandomRead: Send + Sync + fmt::Debug {
     /// end. Repeats interrupted and short system calls.
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<usize>;
 
+    /// Reads `length` bytes into `buffer`, in the place of its content. Afterwards the buffer has fewer bytes only if the
+    /// file ends before; after an error its content is undefined. Unlike [`RandomRead::read_at`], the call needs no
+    /// cleared memory. The default clears the memory and calls `read_at`.
+    fn read_to(&self, offset: u64, length: usize, buffer: &mut Vec<u8>) -> Result<()> {
+        buffer.resize(length, 0);
+        let got = self.read_at(offset, buffer)?;
+        buffer.truncate(got);
+        Ok(())
+    }
+
     /// Runs several reads, in any order. Each request gets its own outcome. The default runs one read after the
     /// other.
     fn multi_read(&self, requests: &mut [ReadRequest<'_>]) {

@@ -460,6 +460,16 @@ impl<H: Hook> RandomRead for Handle<Arc<dyn RandomRead>, H> {
         around_read(&*self.hook, call, buffer, |b| self.inner.read_at(offset, b))
     }
 
+    fn read_to(&self, offset: u64, length: usize, buffer: &mut Vec<u8>) -> Result<()> {
+        if self.hook.is_idle() {
+            return self.inner.read_to(offset, length, buffer);
+        }
+        buffer.resize(length, 0);
+        let got = self.read_at(offset, buffer)?;
+        buffer.truncate(got);
+        Ok(())
+    }
+
     fn multi_read(&self, requests: &mut [ReadRequest<'_>]) {
         if self.hook.is_idle() {
             return self.inner.multi_read(requests);

@@ -5,6 +5,7 @@
 #![cfg_attr(test, allow(clippy::disallowed_methods, clippy::disallowed_types))]
 
 pub mod arena;
+pub mod bytes;
 pub mod cache;
 pub mod memtable;
 pub mod range_del;

@@ -35,6 +35,12 @@ impl RandomRead for CountedRead {
         self.file.read_at(offset, buffer).inspect(|&bytes| self.add(bytes))
     }
 
+    fn read_to(&self, offset: u64, length: usize, buffer: &mut Vec<u8>) -> Result<()> {
+        self.file.read_to(offset, length, buffer)?;
+        self.add(buffer.len());
+        Ok(())
+    }
+
     fn multi_read(&self, requests: &mut [ReadRequest<'_>]) {
         self.file.multi_read(requests);
         requests.iter().for_each(|request| self.add(*request.outcome.as_ref().unwrap_or(&0)));

@@ -42,6 +42,21 @@ impl RandomRead for PosixRandom {
         Ok(got)
     }
 
+    fn read_to(&self, offset: u64, length: usize, buffer: &mut Vec<u8>) -> Result<()> {
+        if self.direct {
+            buffer.resize(length, 0);
+            let got = self.read_at(offset, buffer)?;
+            buffer.truncate(got);
+            return Ok(());
+        }
+        let _time = IoTimer::start(IoCounter::ReadNanos);
+        let _cpu = IoCpuTimer::start(IoCounter::CpuReadNanos);
+        sys::read_to(&self.file, offset, length, buffer)
+            .map_err(|e| Error::io("reading", &self.path, e).at(offset))?;
+        io_add(IoCounter::BytesRead, buffer.len() as u64);
+        Ok(())
+    }
+
     fn read_ready(&self, offset: u64, buffer: &mut [u8]) -> bool {
         if self.direct {
             return false;

@@ -88,6 +88,37 @@ pub fn entropy() -> u64 {
     u64::from_le_bytes(bytes)
 }
 
+/// Reads `length` bytes into `buffer`, in the place of its content. The buffer has fewer bytes afterwards if the file ends
+/// before. Repeats interrupted and short calls.
+pub(super) fn read_to(file: &File, offset: u64, length: usize, buffer: &mut Vec<u8>) -> io::Result<()> {
+    #[cfg(not(target_os = "linux"))]
+    use libc::{off_t as Offset, pread};
+    #[cfg(target_os = "linux")]
+    use libc::{off64_t as Offset, pread64 as pread};
+
+    buffer.clear();
+    buffer.reserve(length);
+    while buffer.len() < length {
+        let done = buffer.len();
+        let room = &mut buffer.spare_capacity_mut()[..length - done];
+        let at = offset.saturating_add(done as u64) as Offset;
+        // SAFETY: the descriptor is open while `file` is borrowed. `room` is borrowed mutably; the call writes at most its
+        // length of bytes there, reads none of them, and keeps no pointer.
+        let got = unsafe { pread(file.as_raw_fd(), room.as_mut_ptr().cast(), room.len(), at) };
+        match usize::try_from(got) {
+            Ok(0) => break,
+            // SAFETY: the call has written the first `got` bytes of `room`, which begins at `done`. `room` ends inside of
+            // the capacity, and `got` is at most its length.
+            Ok(got) => unsafe { buffer.set_len(done + got) },
+            Err(_) => match io::Error::last_os_error() {
+                error if error.kind() == io::ErrorKind::Interrupted => {}
+                error => return Err(error),
+            },
+        }
+    }
+    Ok(())
+}
+
 /// Fills the buffer from the page cache, without a wait for the device. Returns false if a byte is not in the page
 /// cache, at the end of the file, after an error, and on systems without such a read.
 pub(super) fn read_in_memory(file: &File, offset: u64, buffer: &mut [u8]) -> bool {

@@ -227,6 +227,9 @@ fn check_reads(r: &dyn RandomRead, model: &[u8], rng: &mut Lcg) {
         let n = r.read_at(at as u64, &mut buffer).unwrap();
         let want = &model[at.min(model.len())..(at + buffer.len()).min(model.len()).max(at.min(model.len()))];
         assert_eq!(&buffer[..n], want, "at {at}");
+        let mut grown = vec![0xee; rng.below(30_000)];
+        r.read_to(at as u64, buffer.len(), &mut grown).unwrap();
+        assert_eq!(grown, want, "into a vector, at {at}");
         if r.read_ready(at as u64, &mut buffer) {
             assert_eq!(buffer, want, "without a wait, at {at}");
         }

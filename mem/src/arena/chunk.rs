@@ -86,6 +86,33 @@ pub(crate) unsafe fn populate(start: *mut u8, size: usize) {
     unsafe { libc::madvise(start.cast(), size, libc::MADV_POPULATE_WRITE) };
 }
 
+/// Asks the system to back the whole pages inside of new memory of the allocator at once, and leaves its content as it is.
+/// Asks for huge pages before, if the memory certainly has one. Ignores a refusal. `len` bytes from `start` on must be
+/// allocated; otherwise the call may populate pages that the process does not need.
+#[cfg(all(target_os = "linux", not(miri)))]
+pub(crate) fn populate_pages(start: *const u8, len: usize) {
+    // Pages may be larger than this on some systems. The system refuses the call if the start is inside of a page.
+    const PAGE: usize = 4096;
+    let before = start.align_offset(PAGE).min(len);
+    let size = (len - before) / PAGE * PAGE;
+    if size == 0 {
+        return;
+    }
+    let start = start.wrapping_add(before).cast_mut();
+    // SAFETY: neither call changes a byte or a mapping: the first is advice, and the second makes the pages writable as a
+    // write of their own content would. The system refuses a range that is not mapped.
+    unsafe {
+        if size >= 2 * HUGE_PAGE {
+            libc::madvise(start.cast(), size, libc::MADV_HUGEPAGE);
+        }
+        libc::madvise(start.cast(), size, libc::MADV_POPULATE_WRITE);
+    }
+}
+
+/// Does nothing. Pages come when they are touched.
+#[cfg(not(all(target_os = "linux", not(miri))))]
+pub(crate) fn populate_pages(_start: *const u8, _len: usize) {}
+
 /// Does nothing, because the allocator chooses its pages.
 ///
 /// # Safety

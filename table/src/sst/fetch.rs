@@ -320,8 +320,15 @@ impl Source {
 
     /// Reads exactly `len` bytes of the file.
     pub(super) fn read(&self, offset: u64, len: usize, limits: Option<&ReadLimits>) -> Result<Vec<u8>> {
-        let mut bytes = scratch::take(len);
-        let got = self.read_at(offset, &mut bytes, limits)?;
+        let mut bytes = scratch::room(len);
+        let mut read = || self.file.read_to(offset, len, &mut bytes);
+        match limits {
+            None => read(),
+            Some(limits) => limits.around(len, read),
+        }?;
+        let got = bytes.len();
+        base::invariant!(got <= len, "a read of {len} bytes gives {got}");
+        self.counts.file_read(got);
         if got < len {
             return Err(Error::corruption(format!(
                 "truncated block: {got} bytes where {len} were to be read"

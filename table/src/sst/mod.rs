@@ -50,10 +50,12 @@ pub use reader::{OpenOptions, Reader};
 pub use warm::BlockWarmer;
 pub use writer::{FinishedTable, Writer, WriterOptions};
 
-/// Frees the buffers, blocks and codecs that this thread keeps for later use. For a thread that may not read
+/// Frees the buffers, blocks and codecs that this thread keeps for later use, and the large ones that all threads share.
+/// For a thread that may not read
 /// or write tables again for a long time.
 pub fn forget_spares() {
     compress::forget_spares();
     scratch::forget();
     spare::forget();
+    mem::bytes::forget();
 }

@@ -243,7 +243,11 @@ impl Window for ReadAhead {
                     self.last_end = end;
                     return Ok(None);
                 }
-                let amount = self.near_part(source, offset, end, amount) as u64;
+                let amount = match self.near_part(source, offset, end, amount) {
+                    // A part of the next block would be read again with the rest of this block.
+                    near if near < len => 0,
+                    near => near as u64,
+                };
                 let limit = self.limit.min(self.trimmed);
                 let stop = end.saturating_add(amount).min(limit).max(end);
                 base::invariant!(

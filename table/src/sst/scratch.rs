@@ -3,7 +3,7 @@
 //!
 //! If each buffer came from the allocator, the buffers would lie between blocks that stay in the cache. The
 //! holes between these blocks would fit no other block; this cost 17 MB with a cache of 300 MB. So each
-//! thread keeps a few buffers.
+//! thread keeps a few buffers. [`mem::bytes`] keeps larger buffers.
 
 use std::cell::RefCell;
 
@@ -61,21 +61,26 @@ thread_local! {
 /// Returns a buffer of `len` bytes with any content. Its capacity is rounded up, so that the buffer can
 /// serve similar lengths later.
 pub(super) fn take(len: usize) -> Vec<u8> {
-    // The thread-local buffers do not exist any more while the thread ends.
-    let kept = if len > LARGEST {
-        None
-    } else {
-        BUFFERS.try_with(|kept| kept.borrow_mut().take(len)).ok().flatten()
-    };
-    let step = if len > LARGEST { 16 << 10 } else { 4 << 10 };
-    let mut buffer = kept.unwrap_or_else(|| Vec::with_capacity(len.next_multiple_of(step)));
+    let mut buffer = room(len);
     buffer.resize(len, 0);
     buffer
 }
 
-/// Keeps a buffer for a later `take` of this thread.
+/// Returns a buffer with room for `len` bytes, and any length and content, for a read that replaces the content.
+pub(super) fn room(len: usize) -> Vec<u8> {
+    if len > LARGEST {
+        return mem::bytes::take_buffer(len.next_multiple_of(16 << 10));
+    }
+    // The thread-local buffers do not exist any more while the thread ends.
+    let kept = BUFFERS.try_with(|kept| kept.borrow_mut().take(len)).ok().flatten();
+    kept.unwrap_or_else(|| Vec::with_capacity(len.next_multiple_of(4 << 10)))
+}
+
+/// Keeps a buffer for a later `take`. Large buffers are for all threads, other buffers for this thread.
 pub(super) fn give(buffer: Vec<u8>) {
-    if buffer.capacity() > 0 && buffer.capacity() <= LARGEST {
+    if buffer.capacity() > LARGEST {
+        mem::bytes::give_buffer(buffer);
+    } else if buffer.capacity() > 0 {
         // While the thread ends, the buffer is dropped.
         let _ = BUFFERS.try_with(|kept| kept.borrow_mut().give(buffer));
     }
@@ -122,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn large_buffers_are_not_kept() {
+    fn no_thread_keeps_large_buffers() {
         give(take(LARGEST + 1));
         give(Vec::new());
         assert_eq!(BUFFERS.with_borrow(|kept| kept.buffers.len()), 0);

@@ -3,7 +3,7 @@
 //! A full block cache evicts a block for each inserted block, mostly a block that another thread had read.
 //! An allocator with one arena for each thread, such as glibc's, does not give this memory to another
 //! thread. 108 MB of free chunks lay beside a cache of 477 MB, and the process asked the system for more.
-//! So the thread that evicts a block keeps its memory for the next read of the thread.
+//! So the thread that evicts a block keeps its memory for the next read of the thread. [`mem::bytes`] keeps larger memory.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -65,6 +65,9 @@ thread_local! {
 
 /// Returns memory for a block of `len` bytes. It has at least this length and any content.
 pub(super) fn take(len: usize) -> Arc<[u8]> {
+    if len > LARGEST {
+        return mem::bytes::take_block(len);
+    }
     // The thread-local pieces do not exist any more while the thread ends.
     let kept = PIECES.try_with(|kept| kept.borrow_mut().take(len)).ok().flatten();
     base::invariant!(
@@ -73,13 +76,16 @@ pub(super) fn take(len: usize) -> Arc<[u8]> {
     );
     kept.unwrap_or_else(|| {
         let len = (len + OVERHEAD).next_multiple_of(STEP) - OVERHEAD;
-        std::iter::repeat_n(0, len).collect()
+        mem::bytes::zeroed(len)
     })
 }
 
-/// Keeps the memory of a block for a later `take` of this thread, if there is no other reference to it.
+/// Keeps the memory of a block for a later `take`, if there is no other reference to it. Large memory is for all threads,
+/// other memory for this thread.
 pub(super) fn give(mut piece: Arc<[u8]>) {
-    if (1..=LARGEST).contains(&piece.len()) && Arc::get_mut(&mut piece).is_some() {
+    if piece.len() > LARGEST {
+        mem::bytes::give_block(piece);
+    } else if !piece.is_empty() && Arc::get_mut(&mut piece).is_some() {
         // While the thread ends, the memory is dropped.
         let _ = PIECES.try_with(|kept| kept.borrow_mut().give(piece));
     }
