@@ -1,5 +1,6 @@
 //! The system calls that `std` does not have, each a few safe lines around one call.
 
+use std::cell::Cell;
 use std::ffi::CString;
 use std::fs::File;
 use std::io::{self, Read};
@@ -32,13 +33,47 @@ pub fn thread_cpu_nanos() -> u64 {
     t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64
 }
 
+thread_local! {
+    /// The context switches and the result of the last [`thread_wait_nanos`] of this thread.
+    static LAST_WAIT: Cell<(Option<u64>, u64)> = const { Cell::new((None, 0)) };
+}
+
 /// Returns the time in which this thread was ready to run and waited for a processor, in nanoseconds. 0 if the system
 /// does not report this time. Source: the second number of Linux's `schedstat`.
+///
+/// Cost: one system call. If the thread lost its processor since the last call, three more calls open, read and close the
+/// file, which takes microseconds. A thread that kept its processor did not wait for one.
 pub fn thread_wait_nanos() -> u64 {
+    let switches = thread_switches();
+    let (before, nanos) = LAST_WAIT.with(Cell::get);
+    if switches.is_some() && switches == before {
+        return nanos;
+    }
+    let nanos = read_wait_nanos();
+    LAST_WAIT.with(|last| last.set((switches, nanos)));
+    nanos
+}
+
+fn read_wait_nanos() -> u64 {
     let mut text = [0; 80];
     let read = File::open("/proc/thread-self/schedstat").and_then(|mut file| file.read(&mut text));
     let text = read.ok().and_then(|n| std::str::from_utf8(&text[..n]).ok()).unwrap_or_default();
     text.split_ascii_whitespace().nth(1).and_then(|number| number.parse().ok()).unwrap_or(0)
+}
+
+/// Returns how often this thread lost or gave up its processor. `None` if the system does not count this for a thread.
+fn thread_switches() -> Option<u64> {
+    #[cfg(all(target_os = "linux", not(miri)))]
+    {
+        let mut usage = MaybeUninit::<libc::rusage>::zeroed();
+        // SAFETY: the call writes one `rusage` to the pointer and keeps nothing.
+        let code = unsafe { libc::getrusage(libc::RUSAGE_THREAD, usage.as_mut_ptr()) };
+        // SAFETY: an `rusage` consists of integers, for which zeros are a value, and the call may have filled it.
+        let usage = unsafe { usage.assume_init() };
+        (code == 0).then_some(usage.ru_nvcsw as u64 + usage.ru_nivcsw as u64)
+    }
+    #[cfg(not(all(target_os = "linux", not(miri))))]
+    None
 }
 
 /// Returns the seconds to add to universal time for the local time of the machine at `at_seconds`.
@@ -300,4 +335,27 @@ pub(crate) fn lower_thread_priority(io: bool) {
     }
     #[cfg(not(target_os = "linux"))]
     let _ = io;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_wait_for_a_processor_is_what_the_system_reports() {
+        let mut compared = 0;
+        for _ in 0..1000 {
+            std::thread::yield_now();
+            let before = thread_switches();
+            let (waited, again, read) = (thread_wait_nanos(), thread_wait_nanos(), read_wait_nanos());
+            if before.is_some() && before == thread_switches() {
+                assert_eq!((waited, again), (read, read));
+                compared += 1;
+            }
+        }
+        assert!(
+            compared > 0 || cfg!(any(not(target_os = "linux"), miri)),
+            "the thread never kept its processor"
+        );
+    }
 }
