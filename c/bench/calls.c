@@ -159,9 +159,39 @@ int main(int argc, char** argv) {
     sum += rocksdb_iter_valid(iterator);
   }
   report("seek", start, count);
+
+  start = now();
+  for (uint64_t at = 0; at < count; at++) {
+    const rocksdb_snapshot_t* snapshot = rocksdb_create_snapshot(db);
+    rocksdb_release_snapshot(db, snapshot);
+  }
+  report("snapshot", start, count);
+
+  /* One range tombstone in a newer SST file deletes the first half of the keys. */
+  rocksdb_column_family_handle_t* family = rocksdb_get_default_column_family_handle(db);
+  rocksdb_flushoptions_t* flush = rocksdb_flushoptions_create();
+  char end[KEY];
+  set_key(key, 0);
+  set_key(end, count / 2);
+  rocksdb_delete_range_cf(db, write, family, key, KEY, end, KEY, &error);
+  check("delete_range");
+  rocksdb_flush(db, flush, &error);
+  check("flush");
+  start = now();
+  for (uint64_t at = 0; at < count; at++) {
+    size_t length = 0;
+    set_key(key, next() % (count / 2));
+    char* found = rocksdb_get(db, read, key, KEY, &length, &error);
+    sum += found != NULL;
+    free(found);
+  }
+  check("get under a range tombstone");
+  report("get_under_tombstone", start, count);
   fprintf(stderr, "%llu\n", (unsigned long long)sum);
 
   rocksdb_iter_destroy(iterator);
+  rocksdb_flushoptions_destroy(flush);
+  rocksdb_column_family_handle_destroy(family);
   rocksdb_writebatch_destroy(batch);
   rocksdb_writeoptions_destroy(write);
   rocksdb_readoptions_destroy(read);
