@@ -25,6 +25,8 @@ mod kind;
 #[cfg(feature = "lz4")]
 mod lz4;
 mod options;
+#[cfg(any(feature = "lz4", feature = "snappy"))]
+mod scratch;
 #[cfg(feature = "snappy")]
 mod snappy;
 mod stream;

@@ -4,19 +4,22 @@ use base::Result;
 
 use crate::Compression;
 use crate::decompress::damaged;
+use crate::scratch::{Scratch, append};
 
-pub(crate) struct Encoder(snap::raw::Encoder);
+pub(crate) struct Encoder {
+    inner: snap::raw::Encoder,
+    scratch: Scratch,
+}
 
 impl Encoder {
     pub(crate) fn new() -> Encoder {
-        Encoder(snap::raw::Encoder::new())
+        Encoder { inner: snap::raw::Encoder::new(), scratch: Scratch::default() }
     }
 
     pub(crate) fn encode(&mut self, block: &[u8], payload: &mut Vec<u8>, limit: usize) -> Result<bool> {
-        payload.resize(snap::raw::max_compress_len(block.len()), 0);
-        let Ok(len) = self.0.compress(block, payload) else { return Ok(false) };
-        payload.truncate(len);
-        Ok(len <= limit)
+        let output = self.scratch.room(snap::raw::max_compress_len(block.len()));
+        let Ok(len) = self.inner.compress(block, output) else { return Ok(false) };
+        Ok(append(payload, &output[..len], limit))
     }
 }
 

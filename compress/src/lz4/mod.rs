@@ -15,6 +15,7 @@ use base::Result;
 use lz4_flex::block;
 
 use crate::decompress::damaged;
+use crate::scratch::{Scratch, append};
 use crate::{Compression, CompressionOptions, Dictionary};
 
 /// The largest distance of a match.
@@ -34,7 +35,7 @@ pub(crate) struct Encoder {
     /// The end of the dictionary, then space for a block.
     text: Vec<u8>,
     dict_len: usize,
-    scratch: Vec<u8>,
+    scratch: Scratch,
 }
 
 impl Encoder {
@@ -50,7 +51,7 @@ impl Encoder {
             -1..=0 => Effort::Library(block::CompressTable::default()),
             _ => Effort::Fast(fast::Searcher::new(level.unsigned_abs().min(ACCELERATION_MAX))),
         };
-        Encoder { effort, dict_len: text.len(), text, scratch: Vec::new() }
+        Encoder { effort, dict_len: text.len(), text, scratch: Scratch::default() }
     }
 
     pub(crate) fn stored(&self) -> Compression {
@@ -63,31 +64,28 @@ impl Encoder {
     pub(crate) fn encode(&mut self, input: &[u8], payload: &mut Vec<u8>, limit: usize) -> Result<bool> {
         match &mut self.effort {
             Effort::Library(table) => {
-                let start = payload.len();
-                payload.resize(start + block::get_maximum_output_size(input.len()), 0);
-                let output = &mut payload[start..];
+                let output = self.scratch.room(block::get_maximum_output_size(input.len()));
                 let done = if self.dict_len == 0 {
                     block::compress_into_with_table(input, output, table)
                 } else {
                     block::compress_into_with_dict(input, output, &self.text)
                 };
                 let Ok(len) = done else { return Ok(false) };
-                payload.truncate(start + len);
+                Ok(append(payload, &output[..len], limit))
             }
             Effort::Fast(searcher) => {
                 self.text.truncate(self.dict_len);
                 self.text.extend_from_slice(input);
-                searcher.compress(&self.text, self.dict_len, &mut self.scratch);
-                payload.extend_from_slice(&self.scratch);
+                searcher.compress(&self.text, self.dict_len, self.scratch.bytes());
+                Ok(append(payload, self.scratch.bytes(), limit))
             }
             Effort::Hc(searcher) => {
                 self.text.truncate(self.dict_len);
                 self.text.extend_from_slice(input);
-                searcher.compress(&self.text, self.dict_len, &mut self.scratch);
-                payload.extend_from_slice(&self.scratch);
+                searcher.compress(&self.text, self.dict_len, self.scratch.bytes());
+                Ok(append(payload, self.scratch.bytes(), limit))
             }
         }
-        Ok(payload.len() <= limit)
     }
 }
 
