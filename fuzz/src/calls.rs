@@ -12,7 +12,7 @@ use std::ffi::{CStr, c_char, c_int, c_void};
 use std::ptr::{null, null_mut};
 
 // The functions are symbols of this crate.
-use ironstone_c as _;
+use ironstone_c_calls as _;
 
 type Err = *mut *mut c_char;
 /// A handle. Handles are opaque.

@@ -7,7 +7,11 @@
 use std::hint::black_box;
 use std::time::Instant;
 
-use rocksdbjni::handle::Handle;
+#[allow(dead_code, reason = "the module of the library: the example uses a part")]
+#[path = "../src/handle.rs"]
+mod handle;
+
+use handle::Handle;
 
 const CALLS: u32 = 5_000_000;
 const ROUNDS: u32 = 10;

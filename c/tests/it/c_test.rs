@@ -59,8 +59,23 @@ fn phased(source: &str) -> (String, Vec<String>) {
 }
 
 /// Makes a directory with the library under the names that the linker and the loader look for.
+///
+/// The library is the example `ironstone_c`. `cargo test` builds it; with `--test`, Cargo builds it only if the command names it.
 pub fn library_in(dir: &Path) -> PathBuf {
-    let built = std::env::current_exe().unwrap().parent().unwrap().join("libironstone_c.so");
+    let deps = std::env::current_exe().unwrap().parent().unwrap().to_path_buf();
+    let built = deps.with_file_name("examples").join("libironstone_c.so");
+    let time = |path: &Path| std::fs::metadata(path).and_then(|meta| meta.modified()).ok();
+    let calls = std::fs::read_dir(&deps).unwrap().map(|entry| entry.unwrap().path());
+    let calls = calls.filter(|path| {
+        let name = path.file_name().unwrap().to_string_lossy();
+        name.starts_with("libironstone_c_calls-") && name.ends_with(".rlib")
+    });
+    let newest = calls.filter_map(|path| time(&path)).max();
+    assert!(
+        time(&built).is_some() && time(&built) >= newest,
+        "{} is absent or older than the crate: add `--example ironstone_c` to the command",
+        built.display()
+    );
     let lib = dir.join("lib");
     std::fs::create_dir_all(&lib).unwrap();
     for name in ["librocksdb.so", "librocksdb.so.11"] {

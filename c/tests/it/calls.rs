@@ -4,8 +4,8 @@ use std::ffi::{CStr, CString, c_char, c_void};
 use std::path::Path;
 use std::ptr::null_mut;
 
-pub use ironstone_c::db::{rocksdb_column_family_handle_t, rocksdb_t};
-pub use ironstone_c::options::{rocksdb_options_create, rocksdb_options_destroy, rocksdb_options_t};
+pub use ironstone_c_calls::db::{rocksdb_column_family_handle_t, rocksdb_t};
+pub use ironstone_c_calls::options::{rocksdb_options_create, rocksdb_options_destroy, rocksdb_options_t};
 
 unsafe extern "C" {
     pub fn rocksdb_options_set_create_if_missing(options: *mut rocksdb_options_t, value: u8);

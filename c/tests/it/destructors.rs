@@ -5,7 +5,7 @@ use std::ptr::null_mut;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 // The functions are symbols of this crate.
-use ironstone_c as _;
+use ironstone_c_calls as _;
 
 type Any = *mut c_void;
 type Destructor = unsafe extern "C" fn(Any);

@@ -4,7 +4,9 @@ use std::ffi::{CString, c_char, c_void};
 use std::ptr::{null, null_mut};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use ironstone_c::comparator::{rocksdb_comparator_create, rocksdb_comparator_destroy, rocksdb_comparator_t};
+use ironstone_c_calls::comparator::{
+    rocksdb_comparator_create, rocksdb_comparator_destroy, rocksdb_comparator_t,
+};
 
 use crate::calls::*;
 
