@@ -126,6 +126,8 @@ fn copy_match(output: &mut [u8], end: usize, offset: usize, len: usize) {
     if offset >= STEP && room >= len.next_multiple_of(STEP) {
         // SAFETY: the condition and the assertion.
         unsafe { repeat::<STEP>(output, end, offset, len) }
+    } else if offset > 0 && len > 2 * STEP {
+        repeat_long(output, end, offset, len);
     } else if offset >= 8 && room >= len.next_multiple_of(8) {
         // SAFETY: the condition and the assertion.
         unsafe { repeat::<8>(output, end, offset, len) }
@@ -139,6 +141,30 @@ fn copy_match(output: &mut [u8], end: usize, offset: usize, len: usize) {
     } else {
         (end..end + len).for_each(|i| output[i] = output[i - offset]);
     }
+}
+
+/// Does the work of [`copy_match`] for a long match that overlaps its first steps, such as a run of equal bytes. Each copy of 8
+/// bytes waits for the copy before; with 32 bytes, the waits are a quarter. `1 <= offset <= end`, `len > 2 * STEP`, and `len` bytes
+/// fit after `end`.
+fn repeat_long(output: &mut [u8], end: usize, offset: usize, len: usize) {
+    assert!((1..=end).contains(&offset) && len > 2 * STEP);
+    assert!(end <= output.len() && len <= output.len() - end);
+    if offset >= 8 {
+        // SAFETY: `output` has more than `STEP` bytes from `end` on, and `8 <= offset <= end`.
+        unsafe { repeat::<8>(output, end, offset, STEP) };
+    } else {
+        (end..end + 8).for_each(|i| output[i] = output[i - offset]);
+        // SAFETY: the distance is at least 8, and at most `offset + 7`, which is below `end + 8`. `output` has `STEP` bytes
+        // from `end` on.
+        unsafe { repeat::<8>(output, end + 8, offset * 8usize.div_ceil(offset), STEP - 8) };
+    }
+    // From `end - offset` on, the bytes repeat at `offset`, so also at its multiples.
+    let distance = (offset + STEP) / offset * offset;
+    let whole = len / STEP * STEP;
+    // SAFETY: the distance is more than `STEP`, and at most `offset + STEP`, which is at most `end + STEP`. The length is a
+    // multiple of `STEP`, and ends within the `len` bytes from `end` on.
+    unsafe { repeat::<STEP>(output, end + STEP, distance, whole - STEP) };
+    (end + whole..end + len).for_each(|i| output[i] = output[i - distance]);
 }
 
 /// Copies in steps of `N` bytes.
