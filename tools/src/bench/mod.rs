@@ -13,7 +13,7 @@ mod data;
 mod dice;
 mod disposable;
 mod flag_table;
-mod flags;
+pub(crate) mod flags;
 mod levels;
 mod lists;
 mod mix;

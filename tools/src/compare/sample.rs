@@ -49,7 +49,15 @@ fn draw_one(seed: u64, number: u64) -> Recipe {
     let benchmark = pick(&rng, &READS);
     let threads = if benchmark == "compact" { 1 } else { pick(&rng, &[1, 1, 2, 4]) };
     let cache = pick(&rng, &[1 << 20, 32 << 20, 1 << 30]);
-    let extra = pick(&rng, &["", "--seek_nexts=10", "--multiread_batched --batch_size=16", "--pin_data"]);
+    let extra = pick(
+        &rng,
+        &[
+            "",
+            "--seek_nexts=10",
+            "--multiread_batched --batch_size=16",
+            "--pin_l0_filter_and_index_blocks_in_cache",
+        ],
+    );
     let load = format!("--benchmarks=fillrandom,flush,waitforcompaction {shape}");
     let measure = format!(
         "--benchmarks={benchmark} {shape} --use_existing_db --reads={} --threads={threads} --cache_size={cache} {extra}",

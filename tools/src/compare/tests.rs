@@ -1,6 +1,7 @@
 use super::recipes::{all, growth};
 use super::rows::{Row, Unit, parse};
 use super::{every, median, named, sample};
+use crate::bench::flags::Flags;
 
 #[test]
 fn a_report_line_of_db_bench_becomes_a_row() {
@@ -72,6 +73,14 @@ fn one_seed_draws_one_list() {
     };
     assert_eq!(flags(7), flags(7));
     assert_ne!(flags(7), flags(8));
+}
+
+#[test]
+fn every_drawn_flag_is_a_flag_of_db_bench() {
+    for step in sample::draw(200, 3).iter().flat_map(|recipe| &recipe.steps) {
+        let args = step.flags.split_whitespace().map(str::to_string);
+        assert!(Flags::parse(args).is_ok(), "{}", step.flags);
+    }
 }
 
 #[test]
