@@ -17,8 +17,7 @@ pub struct rocksdb_snapshot_t {
 impl rocksdb_snapshot_t {
     /// Takes a snapshot. Takes none if a column family of the database cannot be read at a snapshot.
     pub(crate) fn take(db: &Db) -> Self {
-        let in_place = db.families().iter().any(|family| family.options().inplace_update_support);
-        rocksdb_snapshot_t { snapshot: (!in_place).then(|| db.snapshot()) }
+        rocksdb_snapshot_t { snapshot: (!db.updates_in_place()).then(|| db.snapshot()) }
     }
 }
 

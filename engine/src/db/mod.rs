@@ -158,6 +158,12 @@ impl Db {
         self.inner.families.all()
     }
 
+    /// Returns true if a column family overwrites values in memtables (`inplace_update_support`). The database then cannot be
+    /// read at a snapshot.
+    pub fn updates_in_place(&self) -> bool {
+        self.inner.families.any(|family| family.options().inplace_update_support)
+    }
+
     fn writing(&self) -> Result<&Writing> {
         match &self.inner.writing {
             // A closed handle does not hold the LOCK file any more. Another process may have changed the files.

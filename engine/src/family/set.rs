@@ -121,6 +121,11 @@ impl FamilySet {
         self.list.load().by_id.clone()
     }
 
+    /// Returns true if `holds` returns true for a column family. Takes no lock and copies no list.
+    pub fn any(&self, holds: impl Fn(&Family) -> bool) -> bool {
+        self.list.load().by_id.iter().any(|family| holds(family))
+    }
+
     /// Returns the number of column families that are not dropped.
     pub fn len(&self) -> usize {
         self.list.load().by_id.len()

@@ -319,7 +319,11 @@ impl Snapshots {
             live.oldest().is_none_or(|oldest| live.oldest_needed(visible) <= oldest.seq),
             "a snapshot is older than the oldest sequence number that is needed"
         );
-        self.released_below.fetch_max(live.oldest_needed(visible), Ordering::SeqCst);
+        let oldest = live.oldest_needed(visible);
+        // The value only grows, and changes only under the lock of `live`.
+        if oldest > self.released_below.load(Ordering::SeqCst) {
+            self.released_below.store(oldest, Ordering::SeqCst);
+        }
     }
 
     fn notify_if_past(&self) {
