@@ -12,7 +12,8 @@
 //! ```
 //!
 //! Without the name of a recipe, the recipes of [`recipes::all`] run. A `*` at the end of a name stands for the rest of the
-//! names: `'untuned-*'` runs the recipes of [`untuned`].
+//! names: `'untuned-*'` runs the recipes of [`untuned`]. `draw-S-N` is recipe N of the sample with seed S, so a drawn recipe
+//! can run again alone.
 //!
 //! `--peer DIR` holds RocksDB's `db_bench` and `filter_bench`. With a directory on a tmpfs (`--db /dev/shm/x`) the
 //! figures exclude the disk. The exit status is 1 if a command failed on a side.
@@ -30,7 +31,8 @@ use recipes::{Program, Recipe, Step};
 use rows::{Row, Unit};
 
 const USAGE: &str = "usage: compare --peer DIR [--ours DIR] [--runs N] [--db DIR] [--json FILE] \
-                     [--list | --sample N [--seed S] | RECIPE ...]";
+                     [--sample N [--seed S] | RECIPE ...]\n       \
+                     compare --list [--sample N [--seed S]]";
 
 /// The arguments of the command line.
 struct Request {
@@ -69,12 +71,13 @@ pub fn main(args: impl Iterator<Item = String>) -> i32 {
     }
 }
 
-/// Parses the command line. Returns nothing if the line only asks for the list of recipes.
+/// Parses the command line. Returns nothing if the line only asks for the list of recipes or for help.
 fn parse(args: impl Iterator<Item = String>) -> std::result::Result<Option<Request>, String> {
     use lexopt::Arg::{Long, Short, Value};
     let mut parser = lexopt::Parser::from_args(args);
     let (mut ours, mut peer, mut json) = (PathBuf::from("target/release"), None, None);
     let (mut db, mut runs, mut sampled, mut seed) = (std::env::temp_dir().join("ironstone-compare"), 3, 0, 1);
+    let mut list = false;
     let mut names = Vec::new();
     let text = |e: lexopt::Error| e.to_string();
     let number = |value: std::ffi::OsString| {
@@ -90,13 +93,19 @@ fn parse(args: impl Iterator<Item = String>) -> std::result::Result<Option<Reque
             Long("runs") | Short('n') => runs = number(parser.value().map_err(text)?)?.max(1) as usize,
             Long("sample") => sampled = number(parser.value().map_err(text)?)?,
             Long("seed") => seed = number(parser.value().map_err(text)?)?,
-            Long("list") => {
-                every().iter().for_each(print_recipe);
+            Long("list") => list = true,
+            Long("help") | Short('h') => {
+                println!("{USAGE}");
                 return Ok(None);
             }
             Value(name) => names.push(name.to_string_lossy().into_owned()),
             other => return Err(text(other.unexpected())),
         }
+    }
+    if list {
+        let recipes = if sampled > 0 { sample::draw(sampled, seed) } else { every() };
+        recipes.iter().for_each(print_recipe);
+        return Ok(None);
     }
     let peer = peer.ok_or("--peer names the directory of RocksDB's db_bench")?;
     let recipes = match (sampled, names.is_empty()) {
@@ -115,11 +124,15 @@ fn every() -> Vec<Recipe> {
     [recipes::all(), recipes::growth(), untuned::all()].concat()
 }
 
-/// Returns the recipe of this name, or all recipes that begin with the text before a `*` at its end.
+/// Returns the recipe of this name, or all recipes that begin with the text before a `*` at its end. `draw-S-N` is recipe
+/// N of the sample with seed S.
 ///
 /// # Errors
 /// A message, if no recipe has the name.
 fn named(name: &str) -> std::result::Result<Vec<Recipe>, String> {
+    if let Some(recipe) = sample::named(name) {
+        return Ok(vec![recipe]);
+    }
     let meant = |recipe: &Recipe| match name.strip_suffix('*') {
         Some(begin) => recipe.name.starts_with(begin),
         None => recipe.name == name,
@@ -139,11 +152,18 @@ fn run(request: &Request) -> i32 {
         eprintln!("compare: creating {}: {e}", request.db.display());
         return 2;
     }
+    for folder in [&request.ours, &request.peer] {
+        if let Err(e) = check_starts(folder) {
+            eprintln!("compare: {e}");
+            return 2;
+        }
+    }
     let (mut results, mut failures) = (Vec::new(), Vec::new());
     for recipe in &request.recipes {
         results.extend(run_recipe(request, recipe, &mut failures));
     }
     print_summary(&results);
+    print_flags_of_slow_rows(&results, &request.recipes);
     if let Some(path) = &request.json
         && let Err(e) = std::fs::write(path, json(&results))
     {
@@ -151,6 +171,24 @@ fn run(request: &Request) -> i32 {
     }
     failures.iter().for_each(|failure| println!("FAILED {failure}"));
     i32::from(!failures.is_empty())
+}
+
+/// Starts the `db_bench` of a directory without a benchmark, so that a missing program or library is reported once.
+///
+/// # Errors
+/// A message with the program and the cause.
+fn check_starts(folder: &Path) -> std::result::Result<(), String> {
+    let program = folder.join(Program::DbBench.name());
+    let output = Command::new(&program)
+        .arg("--version")
+        .output()
+        .map_err(|e| format!("starting {}: {e}", program.display()))?;
+    // The dynamic loader ends a program with status 127 if a library is missing.
+    if output.status.code() == Some(127) {
+        let text = String::from_utf8_lossy(&output.stderr);
+        return Err(format!("starting {}: {}", program.display(), text.trim()));
+    }
+    Ok(())
 }
 
 /// Runs a recipe on both sides, prints its rows, and returns them.
@@ -282,6 +320,14 @@ fn print_summary(results: &[Result]) {
     for (ratio, name) in speeds.iter().take(10).take_while(|(ratio, _)| *ratio < 1.0) {
         println!("below 1: {ratio:.2} {name}");
     }
+}
+
+/// Prints the commands of each recipe that has a row below 1, so that a reader can repeat the row.
+fn print_flags_of_slow_rows(results: &[Result], recipes: &[Recipe]) {
+    let slow = |recipe: &Recipe| {
+        results.iter().any(|r| r.recipe == recipe.name && r.row.unit.is_speed() && median(&r.ratios) < 1.0)
+    };
+    recipes.iter().filter(|recipe| slow(recipe)).for_each(print_recipe);
 }
 
 /// Formats the results as a JSON array, one object for each row.

@@ -30,6 +30,12 @@ pub fn draw(count: u64, seed: u64) -> Vec<Recipe> {
     (0..count).map(|number| draw_one(seed, number)).collect()
 }
 
+/// Returns the drawn recipe of a name `draw-SEED-NUMBER`, or nothing if the name has another form.
+pub fn named(name: &str) -> Option<Recipe> {
+    let (seed, number) = name.strip_prefix("draw-")?.split_once('-')?;
+    Some(draw_one(seed.parse().ok()?, number.parse().ok()?))
+}
+
 fn draw_one(seed: u64, number: u64) -> Recipe {
     let rng = SeededRng::new(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15).wrapping_add(number));
     let value_size = pick(&rng, &[8, 32, 100, 400, 1_000, 4_000, 16_000]);

@@ -76,6 +76,16 @@ fn one_seed_draws_one_list() {
 }
 
 #[test]
+fn the_name_of_a_drawn_recipe_draws_the_recipe_again() {
+    let drawn = &sample::draw(20, 7)[13];
+    let again = &named("draw-7-13").unwrap()[0];
+    assert_eq!((&again.name, &again.steps[0].flags), (&drawn.name, &drawn.steps[0].flags));
+    for name in ["draw-7", "draw-x-1", "draw-7-13-2", "draw-7-*"] {
+        assert!(named(name).is_err(), "{name}");
+    }
+}
+
+#[test]
 fn every_drawn_flag_is_a_flag_of_db_bench() {
     for step in sample::draw(200, 3).iter().flat_map(|recipe| &recipe.steps) {
         let args = step.flags.split_whitespace().map(str::to_string);
