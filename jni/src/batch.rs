@@ -54,6 +54,94 @@ pub fn family_id(handle: Handle) -> Outcome<FamilyId> {
     Ok(handle.shared::<FamilyObject>()?.family.id())
 }
 
+/// Declares the natives that write to a batch. A row is the function that writes, and the names of its natives: for the default
+/// column family and for a column family. The natives for direct buffers have the form with a column family only.
+macro_rules! batch_writes {
+    (
+        pairs { $($pair:ident: $pair_plain:ident | $pair_plain2:ident, $pair_family:ident | $pair_family2:ident;)* }
+        keys { $($key_write:ident: $key_plain:ident | $key_plain2:ident, $key_family:ident | $key_family2:ident;)* }
+        buffers { $put:ident: $put_direct:ident | $put_direct2:ident; $delete:ident: $delete_direct:ident | $delete_direct2:ident; }
+    ) => {
+        $crate::native::natives! {
+            $(fn $pair_plain | $pair_plain2[java](
+                handle: Handle, key: JBytes, key_len: i32, value: JBytes, value_len: i32
+            ) {
+                $pair(handle, Handle::NULL, &java.copy_first(key, key_len)?, &java.copy_first(value, value_len)?)?;
+            }
+
+            fn $pair_family | $pair_family2[java](
+                handle: Handle, key: JBytes, key_len: i32, value: JBytes, value_len: i32, cf: Handle
+            ) {
+                $pair(handle, cf, &java.copy_first(key, key_len)?, &java.copy_first(value, value_len)?)?;
+            })*
+
+            $(fn $key_plain | $key_plain2[java](handle: Handle, key: JBytes, len: i32) {
+                $key_write(handle, Handle::NULL, &java.copy_first(key, len)?)?;
+            }
+
+            fn $key_family | $key_family2[java](handle: Handle, key: JBytes, len: i32, cf: Handle) {
+                $key_write(handle, cf, &java.copy_first(key, len)?)?;
+            })*
+
+            fn $put_direct | $put_direct2[java](
+                handle: Handle, key: JBuffer, key_offset: i32, key_len: i32, value: JBuffer, value_offset: i32,
+                value_len: i32, cf: Handle
+            ) {
+                java.with_direct(key, Part { offset: key_offset, len: key_len }, |key| {
+                    java.with_direct_value(value, Part { offset: value_offset, len: value_len }, |value| {
+                        $put(handle, cf, key, value)
+                    })
+                })?;
+            }
+
+            fn $delete_direct | $delete_direct2[java](handle: Handle, key: JBuffer, offset: i32, len: i32, cf: Handle) {
+                java.with_direct(key, Part { offset, len }, |key| $delete(handle, cf, key))?;
+            }
+        }
+    };
+}
+pub(crate) use batch_writes;
+
+/// Declares the writes to a batch as functions of handles, a key and a value.
+macro_rules! writes {
+    ($($write:ident($($bytes:ident),*) = $method:ident;)*) => {$(
+        fn $write(handle: Handle, cf: Handle, $($bytes: &[u8]),*) -> Outcome<()> {
+            let id = family_id(cf)?;
+            Ok(batch(handle)?.change(|batch| {
+                batch.$method(id, $($bytes),*);
+            })?)
+        }
+    )*};
+}
+writes! {
+    put(key, value) = put_in;
+    merge(key, operand) = merge_in;
+    delete_range(begin, end) = delete_range_in;
+    delete(key) = delete_in;
+    single_delete(key) = single_delete_in;
+}
+
+batch_writes! {
+    pairs {
+        put: WriteBatch_put__J_3BI_3BI | WriteBatch_putJni__J_3BI_3BI,
+            WriteBatch_put__J_3BI_3BIJ | WriteBatch_putJni__J_3BI_3BIJ;
+        merge: WriteBatch_merge__J_3BI_3BI | WriteBatch_mergeJni__J_3BI_3BI,
+            WriteBatch_merge__J_3BI_3BIJ | WriteBatch_mergeJni__J_3BI_3BIJ;
+        delete_range: WriteBatch_deleteRange__J_3BI_3BI | WriteBatch_deleteRangeJni__J_3BI_3BI,
+            WriteBatch_deleteRange__J_3BI_3BIJ | WriteBatch_deleteRangeJni__J_3BI_3BIJ;
+    }
+    keys {
+        delete: WriteBatch_delete__J_3BI | WriteBatch_deleteJni__J_3BI,
+            WriteBatch_delete__J_3BIJ | WriteBatch_deleteJni__J_3BIJ;
+        single_delete: WriteBatch_singleDelete__J_3BI | WriteBatch_singleDeleteJni__J_3BI,
+            WriteBatch_singleDelete__J_3BIJ | WriteBatch_singleDeleteJni__J_3BIJ;
+    }
+    buffers {
+        put: WriteBatch_putDirect | WriteBatch_putDirectJni;
+        delete: WriteBatch_deleteDirect | WriteBatch_deleteDirectJni;
+    }
+}
+
 disposers! {
     WriteBatch: BatchObject;
 }
@@ -91,98 +179,6 @@ natives! {
 
     fn WriteBatch_setMaxBytes | WriteBatch_setMaxBytesJni[_](handle: Handle, bytes: i64) {
         batch(handle)?.max_bytes = bytes as usize;
-    }
-
-    fn WriteBatch_put__J_3BI_3BI | WriteBatch_putJni__J_3BI_3BI[java](
-        handle: Handle, key: JBytes, key_len: i32, value: JBytes, value_len: i32
-    ) {
-        let (key, value) = (java.copy_first(key, key_len)?, java.copy_first(value, value_len)?);
-        batch(handle)?.change(|batch| { batch.put(&key, &value); })?;
-    }
-
-    fn WriteBatch_put__J_3BI_3BIJ | WriteBatch_putJni__J_3BI_3BIJ[java](
-        handle: Handle, key: JBytes, key_len: i32, value: JBytes, value_len: i32, family: Handle
-    ) {
-        let (key, value) = (java.copy_first(key, key_len)?, java.copy_first(value, value_len)?);
-        let id = family_id(family)?;
-        batch(handle)?.change(|batch| { batch.put_in(id, &key, &value); })?;
-    }
-
-    fn WriteBatch_putDirect | WriteBatch_putDirectJni[java](
-        handle: Handle, key: JBuffer, key_offset: i32, key_len: i32, value: JBuffer, value_offset: i32, value_len: i32,
-        family: Handle
-    ) {
-        let id = family_id(family)?;
-        let mut object = batch(handle)?;
-        java.with_direct(key, Part { offset: key_offset, len: key_len }, |key| {
-            java.with_direct_value(value, Part { offset: value_offset, len: value_len }, |value| {
-                Ok(object.change(|batch| { batch.put_in(id, key, value); })?)
-            })
-        })?;
-    }
-
-    fn WriteBatch_merge__J_3BI_3BI | WriteBatch_mergeJni__J_3BI_3BI[java](
-        handle: Handle, key: JBytes, key_len: i32, value: JBytes, value_len: i32
-    ) {
-        let (key, value) = (java.copy_first(key, key_len)?, java.copy_first(value, value_len)?);
-        batch(handle)?.change(|batch| { batch.merge(&key, &value); })?;
-    }
-
-    fn WriteBatch_merge__J_3BI_3BIJ | WriteBatch_mergeJni__J_3BI_3BIJ[java](
-        handle: Handle, key: JBytes, key_len: i32, value: JBytes, value_len: i32, family: Handle
-    ) {
-        let (key, value) = (java.copy_first(key, key_len)?, java.copy_first(value, value_len)?);
-        let id = family_id(family)?;
-        batch(handle)?.change(|batch| { batch.merge_in(id, &key, &value); })?;
-    }
-
-    fn WriteBatch_delete__J_3BI | WriteBatch_deleteJni__J_3BI[java](handle: Handle, key: JBytes, len: i32) {
-        let key = java.copy_first(key, len)?;
-        batch(handle)?.change(|batch| { batch.delete(&key); })?;
-    }
-
-    fn WriteBatch_delete__J_3BIJ | WriteBatch_deleteJni__J_3BIJ[java](
-        handle: Handle, key: JBytes, len: i32, family: Handle
-    ) {
-        let key = java.copy_first(key, len)?;
-        let id = family_id(family)?;
-        batch(handle)?.change(|batch| { batch.delete_in(id, &key); })?;
-    }
-
-    fn WriteBatch_deleteDirect | WriteBatch_deleteDirectJni[java](
-        handle: Handle, key: JBuffer, offset: i32, len: i32, family: Handle
-    ) {
-        let id = family_id(family)?;
-        let mut object = batch(handle)?;
-        java.with_direct(key, Part { offset, len }, |key| Ok(object.change(|batch| { batch.delete_in(id, key); })?))?;
-    }
-
-    fn WriteBatch_singleDelete__J_3BI | WriteBatch_singleDeleteJni__J_3BI[java](handle: Handle, key: JBytes, len: i32) {
-        let key = java.copy_first(key, len)?;
-        batch(handle)?.change(|batch| { batch.single_delete(&key); })?;
-    }
-
-    fn WriteBatch_singleDelete__J_3BIJ | WriteBatch_singleDeleteJni__J_3BIJ[java](
-        handle: Handle, key: JBytes, len: i32, family: Handle
-    ) {
-        let key = java.copy_first(key, len)?;
-        let id = family_id(family)?;
-        batch(handle)?.change(|batch| { batch.single_delete_in(id, &key); })?;
-    }
-
-    fn WriteBatch_deleteRange__J_3BI_3BI | WriteBatch_deleteRangeJni__J_3BI_3BI[java](
-        handle: Handle, begin: JBytes, begin_len: i32, end: JBytes, end_len: i32
-    ) {
-        let (begin, end) = (java.copy_first(begin, begin_len)?, java.copy_first(end, end_len)?);
-        batch(handle)?.change(|batch| { batch.delete_range(&begin, &end); })?;
-    }
-
-    fn WriteBatch_deleteRange__J_3BI_3BIJ | WriteBatch_deleteRangeJni__J_3BI_3BIJ[java](
-        handle: Handle, begin: JBytes, begin_len: i32, end: JBytes, end_len: i32, family: Handle
-    ) {
-        let (begin, end) = (java.copy_first(begin, begin_len)?, java.copy_first(end, end_len)?);
-        let id = family_id(family)?;
-        batch(handle)?.change(|batch| { batch.delete_range_in(id, &begin, &end); })?;
     }
 
     fn WriteBatch_putLogData | WriteBatch_putLogDataJni[java](handle: Handle, blob: JBytes, len: i32) {

@@ -129,6 +129,35 @@ impl Class {
     }
 }
 
+/// Declares calls of methods that return a number. A row is the call, the function of the JNI, the type and its name in Java.
+macro_rules! calls {
+    ($($visible:vis $call:ident $function:ident $answer:ty, $java_type:literal;)*) => {
+        impl Method {$(
+            #[doc = concat!("Calls a method that returns `", $java_type, "`.")]
+            ///
+            /// # Errors
+            /// The exception of the method.
+            $visible fn $call(
+                &'static self,
+                java: Java<'_>,
+                object: JObject<'_>,
+                arguments: &[Value],
+            ) -> Outcome<$answer> {
+                let id = self.id(java)?;
+                // SAFETY: as for `construct`: the object is of the class, and the descriptor returns this type.
+                let answer = unsafe { jni!(java, $function, object.raw(), id, arguments.as_ptr().cast()) };
+                java.check().map(|()| answer)
+            }
+        )*}
+    };
+}
+calls! {
+    pub call_int CallIntMethodA i32, "int";
+    pub call_long CallLongMethodA i64, "long";
+    pub call_short CallShortMethodA i16, "short";
+    call_boolean CallBooleanMethodA u8, "boolean";
+}
+
 impl Method {
     fn id(&'static self, java: Java<'_>) -> Outcome<jmethodID> {
         if let Some(found) = self.found.get() {
@@ -167,15 +196,17 @@ impl Method {
         java.check()
     }
 
-    /// Calls a method that returns `int`.
+    /// Calls a method that returns `boolean`.
     ///
     /// # Errors
     /// The exception of the method.
-    pub fn call_int(&'static self, java: Java<'_>, object: JObject<'_>, arguments: &[Value]) -> Outcome<i32> {
-        let id = self.id(java)?;
-        // SAFETY: as for `construct`: the object is of the class, and the descriptor returns int.
-        let answer = unsafe { jni!(java, CallIntMethodA, object.raw(), id, arguments.as_ptr().cast()) };
-        java.check().map(|()| answer)
+    pub fn call_bool(
+        &'static self,
+        java: Java<'_>,
+        object: JObject<'_>,
+        arguments: &[Value],
+    ) -> Outcome<bool> {
+        Ok(self.call_boolean(java, object, arguments)? != 0)
     }
 
     /// Calls a static method that returns `int`.
@@ -205,54 +236,6 @@ impl Method {
         java.check()?;
         // SAFETY: the reference is new and belongs to this native.
         Ok(unsafe { JObject::from_raw(answer) })
-    }
-
-    /// Calls a method that returns `long`.
-    ///
-    /// # Errors
-    /// The exception of the method.
-    pub fn call_long(
-        &'static self,
-        java: Java<'_>,
-        object: JObject<'_>,
-        arguments: &[Value],
-    ) -> Outcome<i64> {
-        let id = self.id(java)?;
-        // SAFETY: as for `construct`: the object is of the class, and the descriptor returns long.
-        let answer = unsafe { jni!(java, CallLongMethodA, object.raw(), id, arguments.as_ptr().cast()) };
-        java.check().map(|()| answer)
-    }
-
-    /// Calls a method that returns `short`.
-    ///
-    /// # Errors
-    /// The exception of the method.
-    pub fn call_short(
-        &'static self,
-        java: Java<'_>,
-        object: JObject<'_>,
-        arguments: &[Value],
-    ) -> Outcome<i16> {
-        let id = self.id(java)?;
-        // SAFETY: as for `construct`: the object is of the class, and the descriptor returns short.
-        let answer = unsafe { jni!(java, CallShortMethodA, object.raw(), id, arguments.as_ptr().cast()) };
-        java.check().map(|()| answer)
-    }
-
-    /// Calls a method that returns `boolean`.
-    ///
-    /// # Errors
-    /// The exception of the method.
-    pub fn call_bool(
-        &'static self,
-        java: Java<'_>,
-        object: JObject<'_>,
-        arguments: &[Value],
-    ) -> Outcome<bool> {
-        let id = self.id(java)?;
-        // SAFETY: as for `construct`: the object is of the class, and the descriptor returns boolean.
-        let answer = unsafe { jni!(java, CallBooleanMethodA, object.raw(), id, arguments.as_ptr().cast()) };
-        java.check().map(|()| answer != 0)
     }
 
     /// Calls a method that returns an object.

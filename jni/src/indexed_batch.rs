@@ -6,7 +6,7 @@ use base::{Error, Order, Pinned};
 use engine::options::ReadOptions;
 use ironstone::{WriteBatchWithIndex, WriteBatchWithIndexOptions};
 
-use crate::batch::BatchObject;
+use crate::batch::{BatchObject, batch_writes};
 use crate::call_options::ReadObject;
 use crate::class::{Class, Method, Value};
 use crate::comparator::ComparatorObject;
@@ -103,7 +103,7 @@ fn single_delete(handle: Handle, cf: Handle, key: &[u8]) -> Outcome<()> {
 }
 
 /// Rejects a range deletion, because the index cannot hold range tombstones.
-fn no_ranges(handle: Handle) -> Outcome<()> {
+fn delete_range(handle: Handle, _cf: Handle, _begin: &[u8], _end: &[u8]) -> Outcome<()> {
     drop(batch(handle)?);
     Err(Error::not_supported("DeleteRange unsupported in WriteBatchWithIndex").into())
 }
@@ -144,6 +144,27 @@ fn get_with_db(
     Ok(read(&options.shared::<ReadObject>()?.options)?)
 }
 
+batch_writes! {
+    pairs {
+        put: WriteBatchWithIndex_put__J_3BI_3BI | WriteBatchWithIndex_putJni__J_3BI_3BI,
+            WriteBatchWithIndex_put__J_3BI_3BIJ | WriteBatchWithIndex_putJni__J_3BI_3BIJ;
+        merge: WriteBatchWithIndex_merge__J_3BI_3BI | WriteBatchWithIndex_mergeJni__J_3BI_3BI,
+            WriteBatchWithIndex_merge__J_3BI_3BIJ | WriteBatchWithIndex_mergeJni__J_3BI_3BIJ;
+        delete_range: WriteBatchWithIndex_deleteRange__J_3BI_3BI | WriteBatchWithIndex_deleteRangeJni__J_3BI_3BI,
+            WriteBatchWithIndex_deleteRange__J_3BI_3BIJ | WriteBatchWithIndex_deleteRangeJni__J_3BI_3BIJ;
+    }
+    keys {
+        delete: WriteBatchWithIndex_delete__J_3BI | WriteBatchWithIndex_deleteJni__J_3BI,
+            WriteBatchWithIndex_delete__J_3BIJ | WriteBatchWithIndex_deleteJni__J_3BIJ;
+        single_delete: WriteBatchWithIndex_singleDelete__J_3BI | WriteBatchWithIndex_singleDeleteJni__J_3BI,
+            WriteBatchWithIndex_singleDelete__J_3BIJ | WriteBatchWithIndex_singleDeleteJni__J_3BIJ;
+    }
+    buffers {
+        put: WriteBatchWithIndex_putDirect | WriteBatchWithIndex_putDirectJni;
+        delete: WriteBatchWithIndex_deleteDirect | WriteBatchWithIndex_deleteDirectJni;
+    }
+}
+
 disposers! {
     WriteBatchWithIndex: IndexedObject;
 }
@@ -166,81 +187,6 @@ natives! {
 
     fn WriteBatchWithIndex_count0 | WriteBatchWithIndex_count0Jni[_](handle: Handle) -> i32 {
         handle.shared::<IndexedObject>()?.batch.count() as i32
-    }
-
-    fn WriteBatchWithIndex_put__J_3BI_3BI | WriteBatchWithIndex_putJni__J_3BI_3BI[java](
-        handle: Handle, key: JBytes, key_len: i32, value: JBytes, value_len: i32
-    ) {
-        put(handle, Handle::NULL, &java.copy_first(key, key_len)?, &java.copy_first(value, value_len)?)?;
-    }
-
-    fn WriteBatchWithIndex_put__J_3BI_3BIJ | WriteBatchWithIndex_putJni__J_3BI_3BIJ[java](
-        handle: Handle, key: JBytes, key_len: i32, value: JBytes, value_len: i32, cf: Handle
-    ) {
-        put(handle, cf, &java.copy_first(key, key_len)?, &java.copy_first(value, value_len)?)?;
-    }
-
-    fn WriteBatchWithIndex_putDirect | WriteBatchWithIndex_putDirectJni[java](
-        handle: Handle, key: JBuffer, key_offset: i32, key_len: i32, value: JBuffer, value_offset: i32, value_len: i32,
-        cf: Handle
-    ) {
-        java.with_direct(key, Part { offset: key_offset, len: key_len }, |key| {
-            java.with_direct_value(value, Part { offset: value_offset, len: value_len }, |value| put(handle, cf, key, value))
-        })?;
-    }
-
-    fn WriteBatchWithIndex_merge__J_3BI_3BI | WriteBatchWithIndex_mergeJni__J_3BI_3BI[java](
-        handle: Handle, key: JBytes, key_len: i32, value: JBytes, value_len: i32
-    ) {
-        merge(handle, Handle::NULL, &java.copy_first(key, key_len)?, &java.copy_first(value, value_len)?)?;
-    }
-
-    fn WriteBatchWithIndex_merge__J_3BI_3BIJ | WriteBatchWithIndex_mergeJni__J_3BI_3BIJ[java](
-        handle: Handle, key: JBytes, key_len: i32, value: JBytes, value_len: i32, cf: Handle
-    ) {
-        merge(handle, cf, &java.copy_first(key, key_len)?, &java.copy_first(value, value_len)?)?;
-    }
-
-    fn WriteBatchWithIndex_delete__J_3BI | WriteBatchWithIndex_deleteJni__J_3BI[java](
-        handle: Handle, key: JBytes, len: i32
-    ) {
-        delete(handle, Handle::NULL, &java.copy_first(key, len)?)?;
-    }
-
-    fn WriteBatchWithIndex_delete__J_3BIJ | WriteBatchWithIndex_deleteJni__J_3BIJ[java](
-        handle: Handle, key: JBytes, len: i32, cf: Handle
-    ) {
-        delete(handle, cf, &java.copy_first(key, len)?)?;
-    }
-
-    fn WriteBatchWithIndex_deleteDirect | WriteBatchWithIndex_deleteDirectJni[java](
-        handle: Handle, key: JBuffer, offset: i32, len: i32, cf: Handle
-    ) {
-        java.with_direct(key, Part { offset, len }, |key| delete(handle, cf, key))?;
-    }
-
-    fn WriteBatchWithIndex_singleDelete__J_3BI | WriteBatchWithIndex_singleDeleteJni__J_3BI[java](
-        handle: Handle, key: JBytes, len: i32
-    ) {
-        single_delete(handle, Handle::NULL, &java.copy_first(key, len)?)?;
-    }
-
-    fn WriteBatchWithIndex_singleDelete__J_3BIJ | WriteBatchWithIndex_singleDeleteJni__J_3BIJ[java](
-        handle: Handle, key: JBytes, len: i32, cf: Handle
-    ) {
-        single_delete(handle, cf, &java.copy_first(key, len)?)?;
-    }
-
-    fn WriteBatchWithIndex_deleteRange__J_3BI_3BI | WriteBatchWithIndex_deleteRangeJni__J_3BI_3BI[_](
-        handle: Handle, _begin: JBytes, _begin_len: i32, _end: JBytes, _end_len: i32
-    ) {
-        no_ranges(handle)?;
-    }
-
-    fn WriteBatchWithIndex_deleteRange__J_3BI_3BIJ | WriteBatchWithIndex_deleteRangeJni__J_3BI_3BIJ[_](
-        handle: Handle, _begin: JBytes, _begin_len: i32, _end: JBytes, _end_len: i32, _cf: Handle
-    ) {
-        no_ranges(handle)?;
     }
 
     fn WriteBatchWithIndex_putLogData | WriteBatchWithIndex_putLogDataJni[java](handle: Handle, blob: JBytes, len: i32) {

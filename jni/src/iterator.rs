@@ -216,6 +216,52 @@ fn number_of(kind: WriteType) -> i64 {
     }
 }
 
+/// Declares the three calls of a seek: with an array, with a part of an array, and with a direct buffer.
+macro_rules! seeks {
+    ($($seek:ident: $array:ident $(| $arrays:ident)*, $part:ident $(| $parts:ident)*, $direct:ident $(| $directs:ident)*;)*) => {
+        natives! {$(
+            fn $array $(| $arrays)*[java](iter: Handle, target: JBytes, len: i32) {
+                let target = java.copy_first(target, len)?;
+                moving(iter)?.$seek(&target);
+            }
+
+            fn $part $(| $parts)*[java](iter: Handle, target: JBytes, offset: i32, len: i32) {
+                let target = java.copy(target, Part { offset, len })?;
+                moving(iter)?.$seek(&target);
+            }
+
+            fn $direct $(| $directs)*[java](iter: Handle, target: JBuffer, offset: i32, len: i32) {
+                let mut iter = moving(iter)?;
+                java.with_direct(target, Part { offset, len }, |target| {
+                    iter.$seek(target);
+                    Ok(())
+                })?;
+            }
+        )*}
+    };
+}
+
+seeks! {
+    seek: RocksIterator_seek0 | RocksIterator_seek0Jni
+        | SstFileReaderIterator_seek0 | SstFileReaderIterator_seek0Jni
+        | WBWIRocksIterator_seek0 | WBWIRocksIterator_seek0Jni,
+        RocksIterator_seekByteArray0 | RocksIterator_seekByteArray0Jni
+        | SstFileReaderIterator_seekByteArray0 | SstFileReaderIterator_seekByteArray0Jni
+        | WBWIRocksIterator_seekByteArray0 | WBWIRocksIterator_seekByteArray0Jni,
+        RocksIterator_seekDirect0 | RocksIterator_seekDirect0Jni
+        | SstFileReaderIterator_seekDirect0 | SstFileReaderIterator_seekDirect0Jni
+        | WBWIRocksIterator_seekDirect0 | WBWIRocksIterator_seekDirect0Jni;
+    seek_for_prev: RocksIterator_seekForPrev0 | RocksIterator_seekForPrev0Jni
+        | SstFileReaderIterator_seekForPrev0 | SstFileReaderIterator_seekForPrev0Jni
+        | WBWIRocksIterator_seekForPrev0 | WBWIRocksIterator_seekForPrev0Jni,
+        RocksIterator_seekForPrevByteArray0 | RocksIterator_seekForPrevByteArray0Jni
+        | SstFileReaderIterator_seekForPrevByteArray0 | SstFileReaderIterator_seekForPrevByteArray0Jni
+        | WBWIRocksIterator_seekForPrevByteArray0 | WBWIRocksIterator_seekForPrevByteArray0Jni,
+        RocksIterator_seekForPrevDirect0 | RocksIterator_seekForPrevDirect0Jni
+        | SstFileReaderIterator_seekForPrevDirect0 | SstFileReaderIterator_seekForPrevDirect0Jni
+        | WBWIRocksIterator_seekForPrevDirect0 | WBWIRocksIterator_seekForPrevDirect0Jni;
+}
+
 natives! {
     fn RocksIterator_isValid0 | RocksIterator_isValid0Jni | SstFileReaderIterator_isValid0 | SstFileReaderIterator_isValid0Jni
         | WBWIRocksIterator_isValid0 | WBWIRocksIterator_isValid0Jni[_](iter: Handle) -> bool {
@@ -254,56 +300,6 @@ natives! {
         {
             either!(kind, |iter| iter.prev());
         }
-    }
-
-    fn RocksIterator_seek0 | RocksIterator_seek0Jni | SstFileReaderIterator_seek0 | SstFileReaderIterator_seek0Jni
-        | WBWIRocksIterator_seek0 | WBWIRocksIterator_seek0Jni[java](iter: Handle, target: JBytes, len: i32) {
-        let target = java.copy_first(target, len)?;
-        moving(iter)?.seek(&target);
-    }
-
-    fn RocksIterator_seekByteArray0 | RocksIterator_seekByteArray0Jni | SstFileReaderIterator_seekByteArray0 | SstFileReaderIterator_seekByteArray0Jni
-        | WBWIRocksIterator_seekByteArray0 | WBWIRocksIterator_seekByteArray0Jni[java](
-        iter: Handle, target: JBytes, offset: i32, len: i32
-    ) {
-        let target = java.copy(target, Part { offset, len })?;
-        moving(iter)?.seek(&target);
-    }
-
-    fn RocksIterator_seekDirect0 | RocksIterator_seekDirect0Jni | SstFileReaderIterator_seekDirect0 | SstFileReaderIterator_seekDirect0Jni
-        | WBWIRocksIterator_seekDirect0 | WBWIRocksIterator_seekDirect0Jni[java](
-        iter: Handle, target: JBuffer, offset: i32, len: i32
-    ) {
-        let mut iter = moving(iter)?;
-        java.with_direct(target, Part { offset, len }, |target| {
-            iter.seek(target);
-            Ok(())
-        })?;
-    }
-
-    fn RocksIterator_seekForPrev0 | RocksIterator_seekForPrev0Jni | SstFileReaderIterator_seekForPrev0 | SstFileReaderIterator_seekForPrev0Jni
-        | WBWIRocksIterator_seekForPrev0 | WBWIRocksIterator_seekForPrev0Jni[java](iter: Handle, target: JBytes, len: i32) {
-        let target = java.copy_first(target, len)?;
-        moving(iter)?.seek_for_prev(&target);
-    }
-
-    fn RocksIterator_seekForPrevByteArray0 | RocksIterator_seekForPrevByteArray0Jni | SstFileReaderIterator_seekForPrevByteArray0 | SstFileReaderIterator_seekForPrevByteArray0Jni
-        | WBWIRocksIterator_seekForPrevByteArray0 | WBWIRocksIterator_seekForPrevByteArray0Jni[java](
-        iter: Handle, target: JBytes, offset: i32, len: i32
-    ) {
-        let target = java.copy(target, Part { offset, len })?;
-        moving(iter)?.seek_for_prev(&target);
-    }
-
-    fn RocksIterator_seekForPrevDirect0 | RocksIterator_seekForPrevDirect0Jni | SstFileReaderIterator_seekForPrevDirect0 | SstFileReaderIterator_seekForPrevDirect0Jni
-        | WBWIRocksIterator_seekForPrevDirect0 | WBWIRocksIterator_seekForPrevDirect0Jni[java](
-        iter: Handle, target: JBuffer, offset: i32, len: i32
-    ) {
-        let mut iter = moving(iter)?;
-        java.with_direct(target, Part { offset, len }, |target| {
-            iter.seek_for_prev(target);
-            Ok(())
-        })?;
     }
 
     fn RocksIterator_status0 | RocksIterator_status0Jni | SstFileReaderIterator_status0 | SstFileReaderIterator_status0Jni

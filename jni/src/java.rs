@@ -392,98 +392,6 @@ impl<'j> Java<'j> {
         Ok(unsafe { JString::from_raw(string) })
     }
 
-    /// Copies a `long[]`. Null is the empty array.
-    ///
-    /// # Errors
-    /// OutOfMemoryError.
-    pub fn longs(self, array: JLongs<'_>) -> Outcome<Vec<i64>> {
-        if array.is_null() {
-            return Ok(Vec::new());
-        }
-        let len = self.length(array.raw())?;
-        let mut longs = vec![0_i64; len];
-        // SAFETY: `env` belongs to this thread; `array` is a `long[]` of `len` items; `longs` has as many.
-        unsafe { jni!(self, GetLongArrayRegion, array.raw(), 0, len as i32, longs.as_mut_ptr()) };
-        self.check()?;
-        Ok(longs)
-    }
-
-    /// Makes a `long[]`.
-    ///
-    /// # Errors
-    /// OutOfMemoryError.
-    pub fn new_longs(self, longs: &[i64]) -> Outcome<JLongs<'j>> {
-        let len = i32::try_from(longs.len()).map_err(|_| too_large(longs.len()))?;
-        // SAFETY: `env` belongs to this thread; the length is not negative.
-        let array = unsafe { jni!(self, NewLongArray, len) };
-        if array.is_null() {
-            return Err(Fault::Thrown);
-        }
-        // SAFETY: the array has `len` items, and `longs` too.
-        unsafe { jni!(self, SetLongArrayRegion, array, 0, len, longs.as_ptr()) };
-        // SAFETY: the reference is new and belongs to this native.
-        Ok(unsafe { JLongs::from_raw(array) })
-    }
-
-    /// Writes the first items of a `long[]`.
-    ///
-    /// # Errors
-    /// IndexOutOfBoundsException.
-    pub fn set_longs(self, array: JLongs<'_>, longs: &[i64]) -> Outcome<()> {
-        if self.length(array.raw())? < longs.len() {
-            return Err(Fault::bounds(format!("{} items are more than the array has", longs.len())));
-        }
-        // SAFETY: `env` belongs to this thread; the array has at least as many items as `longs`.
-        unsafe { jni!(self, SetLongArrayRegion, array.raw(), 0, longs.len() as i32, longs.as_ptr()) };
-        self.check()
-    }
-
-    /// Copies an `int[]`. Null is the empty array.
-    ///
-    /// # Errors
-    /// OutOfMemoryError.
-    pub fn ints(self, array: JInts<'_>) -> Outcome<Vec<i32>> {
-        if array.is_null() {
-            return Ok(Vec::new());
-        }
-        let len = self.length(array.raw())?;
-        let mut ints = vec![0_i32; len];
-        // SAFETY: `env` belongs to this thread; `array` is an `int[]` of `len` items; `ints` has as many.
-        unsafe { jni!(self, GetIntArrayRegion, array.raw(), 0, len as i32, ints.as_mut_ptr()) };
-        self.check()?;
-        Ok(ints)
-    }
-
-    /// Makes an `int[]`.
-    ///
-    /// # Errors
-    /// OutOfMemoryError.
-    pub fn new_ints(self, ints: &[i32]) -> Outcome<JInts<'j>> {
-        let len = i32::try_from(ints.len()).map_err(|_| too_large(ints.len()))?;
-        // SAFETY: `env` belongs to this thread; the length is not negative.
-        let array = unsafe { jni!(self, NewIntArray, len) };
-        if array.is_null() {
-            return Err(Fault::Thrown);
-        }
-        // SAFETY: the array has `len` items, and `ints` too.
-        unsafe { jni!(self, SetIntArrayRegion, array, 0, len, ints.as_ptr()) };
-        // SAFETY: the reference is new and belongs to this native.
-        Ok(unsafe { JInts::from_raw(array) })
-    }
-
-    /// Writes items of an `int[]`.
-    ///
-    /// # Errors
-    /// IndexOutOfBoundsException.
-    pub fn set_ints(self, array: JInts<'_>, ints: &[i32]) -> Outcome<()> {
-        if self.length(array.raw())? < ints.len() {
-            return Err(Fault::bounds(format!("{} items are more than the array has", ints.len())));
-        }
-        // SAFETY: `env` belongs to this thread; the array has at least as many items as `ints`.
-        unsafe { jni!(self, SetIntArrayRegion, array.raw(), 0, ints.len() as i32, ints.as_ptr()) };
-        self.check()
-    }
-
     /// Returns the length of an array of objects; 0 for null.
     ///
     /// # Errors
@@ -632,9 +540,12 @@ impl<'j> Java<'j> {
     /// Stores an item of an array of objects and deletes the local reference to the item.
     ///
     /// # Errors
-    /// ArrayStoreException, IndexOutOfBoundsException.
+    /// ArrayStoreException, IndexOutOfBoundsException, NullPointerException.
     pub fn set_item(self, array: JObjects<'_>, at: usize, item: JObject<'_>) -> Outcome<()> {
-        // SAFETY: `env` belongs to this thread; the JVM checks index and type.
+        if array.is_null() {
+            return Err(Fault::null());
+        }
+        // SAFETY: `env` belongs to this thread; `array` is an array of objects. The JVM checks index and type.
         unsafe { jni!(self, SetObjectArrayElement, array.raw(), at as i32, item.raw()) };
         self.check()?;
         self.forget(item);
@@ -683,6 +594,64 @@ impl<'j> Java<'j> {
             unsafe { jni!(self, DeleteLocalRef, object.raw()) };
         }
     }
+}
+
+/// Declares the calls on arrays of numbers. A row is the type of the array, the type of an item, its name in Java, the three calls
+/// (copy, make, write the first items) and the three functions of the JNI.
+macro_rules! number_arrays {
+    ($($array:ident $item:ty, $java_type:literal: $copy:ident $make:ident $set:ident, $get:ident $new:ident $put:ident;)*) => {
+        impl<'j> Java<'j> {$(
+            #[doc = concat!("Copies a `", $java_type, "[]`. Null is the empty array.")]
+            ///
+            /// # Errors
+            /// OutOfMemoryError.
+            pub fn $copy(self, array: $array<'_>) -> Outcome<Vec<$item>> {
+                if array.is_null() {
+                    return Ok(Vec::new());
+                }
+                let len = self.length(array.raw())?;
+                let mut items: Vec<$item> = vec![0; len];
+                // SAFETY: `env` belongs to this thread; `array` is an array of this type and of `len` items; `items` has as many.
+                unsafe { jni!(self, $get, array.raw(), 0, len as i32, items.as_mut_ptr()) };
+                self.check()?;
+                Ok(items)
+            }
+
+            #[doc = concat!("Makes a `", $java_type, "[]`.")]
+            ///
+            /// # Errors
+            /// OutOfMemoryError.
+            pub fn $make(self, items: &[$item]) -> Outcome<$array<'j>> {
+                let len = i32::try_from(items.len()).map_err(|_| too_large(items.len()))?;
+                // SAFETY: `env` belongs to this thread; the length is not negative.
+                let array = unsafe { jni!(self, $new, len) };
+                if array.is_null() {
+                    return Err(Fault::Thrown);
+                }
+                // SAFETY: the array has `len` items, and `items` too.
+                unsafe { jni!(self, $put, array, 0, len, items.as_ptr()) };
+                // SAFETY: the reference is new and belongs to this native.
+                Ok(unsafe { $array::from_raw(array) })
+            }
+
+            #[doc = concat!("Writes the first items of a `", $java_type, "[]`.")]
+            ///
+            /// # Errors
+            /// IndexOutOfBoundsException if the array has fewer items; NullPointerException.
+            pub fn $set(self, array: $array<'_>, items: &[$item]) -> Outcome<()> {
+                if self.length(array.raw())? < items.len() {
+                    return Err(Fault::bounds(format!("{} items are more than the array has", items.len())));
+                }
+                // SAFETY: `env` belongs to this thread; the array has at least as many items as `items`.
+                unsafe { jni!(self, $put, array.raw(), 0, items.len() as i32, items.as_ptr()) };
+                self.check()
+            }
+        )*}
+    };
+}
+number_arrays! {
+    JLongs i64, "long": longs new_longs set_longs, GetLongArrayRegion NewLongArray SetLongArrayRegion;
+    JInts i32, "int": ints new_ints set_ints, GetIntArrayRegion NewIntArray SetIntArrayRegion;
 }
 
 #[cold]

@@ -6,6 +6,9 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.ByteArrayOutputStream;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Method;
+import java.lang.reflect.Modifier;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.file.Files;
@@ -22,6 +25,7 @@ import org.rocksdb.ColumnFamilyDescriptor;
 import org.rocksdb.ColumnFamilyOptions;
 import org.rocksdb.ConfigOptions;
 import org.rocksdb.DBOptions;
+import org.rocksdb.DbPath;
 import org.rocksdb.FlushOptions;
 import org.rocksdb.Options;
 import org.rocksdb.OptionsUtil;
@@ -177,6 +181,12 @@ class BadInputTest extends InDirectory {
       assertThrows(NullPointerException.class, () -> db.delete((byte[]) null));
       assertThrows(IndexOutOfBoundsException.class, () -> db.put(new byte[1], 0, 2, new byte[1], 0, 1));
       assertThrows(IndexOutOfBoundsException.class, () -> db.get(new byte[1], -1, 1));
+      final Method paths = Options.class.getDeclaredMethod("dbPaths", long.class, String[].class, long[].class);
+      paths.setAccessible(true);
+      options.setDbPaths(List.of(new DbPath(dir, 1)));
+      final InvocationTargetException thrown = assertThrows(InvocationTargetException.class,
+          () -> paths.invoke(Modifier.isStatic(paths.getModifiers()) ? null : options, options.getNativeHandle(), null, new long[1]));
+      assertEquals(NullPointerException.class, thrown.getCause().getClass());
     }
   }
 }

@@ -45,7 +45,7 @@ class NativesTest {
     return shortSymbol(method) + "__" + mangled(arguments);
   }
 
-  private static List<Method> natives() throws Exception {
+  static List<Method> natives() throws Exception {
     final List<Method> natives = new ArrayList<>();
     final Path jar = Path.of(RocksDB.class.getProtectionDomain().getCodeSource().getLocation().toURI());
     try (JarFile file = new JarFile(jar.toFile())) {
