@@ -218,6 +218,9 @@ fn job_file(file: &event::JobFile) -> JobFile {
 fn compaction_started(started: &CompactionStarted) -> rocksdb_compactionjobinfo_t {
     let base_level = started.inputs.first().map_or(0, |(level, _)| int(*level));
     let inputs: Vec<_> = started.input_files.iter().map(job_file).collect();
+    let properties = started.table_properties.iter();
+    let properties = properties
+        .map(|(path, properties)| (bytes_of(path), rocksdb_table_properties_t::new(properties.clone())));
     let at_output = inputs.iter().filter(|file| file.info.level == int(started.output_level)).count();
     let mut info = rocksdb_compactionjobinfo_t {
         family: family(&started.family),
@@ -227,6 +230,7 @@ fn compaction_started(started: &CompactionStarted) -> rocksdb_compactionjobinfo_
         levels: (base_level, int(started.output_level)),
         level_0_files: int(started.num_l0_files),
         inputs,
+        properties: properties.collect(),
         ..Default::default()
     };
     info.stats.numbers.extend([

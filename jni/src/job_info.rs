@@ -55,7 +55,7 @@ impl JobInfo {
             num_input_records: 0,
             num_output_records: 0,
             num_subcompactions: 0,
-            output_compression: String::new(),
+            output_compression: started.output_compression.clone(),
             num_single_delete_mismatches: 0,
             num_single_delete_fallthrough: 0,
             num_merge_comparisons: 0,
@@ -64,7 +64,7 @@ impl JobInfo {
             base_input_level: base,
             input_files: started.input_files.clone(),
             output_files: Vec::new(),
-            table_properties: std::collections::BTreeMap::new(),
+            table_properties: started.table_properties.clone(),
             stats,
             aborted: false,
         })

@@ -36,6 +36,7 @@ fn start_of(t: &CompactionTools<'_>, job: &Job) -> CompactionStarted {
     let task = &job.task;
     let numbers = |files: &[crate::sync::Arc<TableFile>]| files.iter().map(|f| f.number.0).collect();
     let stripes = t.tools.snapshots.stripes();
+    let heard = t.tools.events.has_listeners();
     CompactionStarted {
         job: job.id,
         family: named(&job.family),
@@ -47,7 +48,8 @@ fn start_of(t: &CompactionTools<'_>, job: &Job) -> CompactionStarted {
         score: task.score,
         input_data_size: task.input_bytes(),
         oldest_snapshot: stripes.as_slice().first().copied(),
-        input_files: if t.tools.events.has_listeners() { input_files(job) } else { Vec::new() },
+        input_files: if heard { input_files(job) } else { Vec::new() },
+        table_properties: if heard { table_properties(t, job, &[]) } else { BTreeMap::new() },
     }
 }
 
@@ -365,14 +367,19 @@ fn job_stats(job: &Job, done: &[piece::Done], micros: (u64, u64)) -> JobStats {
     }
 }
 
-/// Returns the table properties of the open input files and of the output files.
+/// Returns the table properties of the input files and of the output files, by path. Opens input files only for listeners, as
+/// RocksDB does (`DBImpl::BuildCompactionJobInfo`). Leaves out files that do not open.
 fn table_properties(
     t: &CompactionTools<'_>,
     job: &Job,
     done: &[piece::Done],
 ) -> BTreeMap<PathBuf, crate::sync::Arc<Properties>> {
-    let inputs = job.task.files().filter_map(|(_, file)| {
-        let table = t.tables.find(file)?;
+    let heard = t.tools.events.has_listeners();
+    let inputs = job.task.files().filter_map(|(level, file)| {
+        let table = match heard {
+            true => t.tables.get(&job.parts, level, file).ok()?,
+            false => t.tables.find(file)?,
+        };
         Some((job.parts.table_path(file.number, file.path_id), table.properties().clone()))
     });
     inputs.chain(outputs(done).map(|f| (f.path.clone(), f.properties.clone()))).collect()
@@ -386,7 +393,6 @@ pub(super) fn report(
     error: Option<Error>,
     micros: (u64, u64),
 ) -> CompactionFinished {
-    let heard = t.tools.events.has_listeners();
     let aborted = error.as_ref().is_some_and(is_abort);
     let (stats, records) = sum(done);
     let version = job.family.state().version.clone();
@@ -420,7 +426,7 @@ pub(super) fn report(
                 oldest_blob_file: f.meta.oldest_blob_file,
             })
             .collect(),
-        table_properties: if heard { table_properties(t, job, done) } else { BTreeMap::new() },
+        table_properties: table_properties(t, job, done),
         stats: job_stats(job, done, micros),
         aborted,
     }

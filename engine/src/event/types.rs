@@ -440,6 +440,8 @@ pub struct CompactionStarted {
     pub oldest_snapshot: Option<SequenceNumber>,
     /// The input files with their paths. Empty if there is no listener.
     pub input_files: Vec<JobFile>,
+    /// The table properties of the input files, by path. Empty if there is no listener.
+    pub table_properties: BTreeMap<PathBuf, Arc<Properties>>,
 }
 
 /// One subcompaction of a compaction.
