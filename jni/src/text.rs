@@ -19,9 +19,10 @@ use base::{Error, Kind, Subcode};
 const RARE_TEXTS: [&str; 3] = ["Recovery in progress", "Recovery already in progress", "Deadline exceeded"];
 
 /// Pairs: the start of a message of the engine, and the whole text that RocksDB uses instead.
-const TEXTS: [(&str, &str); 11] = [
+const TEXTS: [(&str, &str); 12] = [
     ("no save point is set", ""),
-    ("range deletions in a database with pessimistic transactions", ""),
+    ("no blocking io", "no blocking io"),
+    ("range deletions in a database with optimistic transactions", ""),
     ("the write batch reached max_bytes", ""),
     ("a transaction cannot take this record", "DeleteRangeCF not implemented"),
     ("Backup not found", "Backup not found"),
@@ -58,8 +59,12 @@ pub fn state(error: &Error) -> String {
     if message.starts_with("bad WriteBatch ") {
         return message.to_string();
     }
-    if error.subcode() == Subcode::ManualCompactionPaused {
+    if matches!(error.subcode(), Subcode::ManualCompactionPaused | Subcode::LockLimit) {
         return String::new();
+    }
+    if message.starts_with("unknown WriteBatch tag") || message.starts_with("A RocksDB Option file must have")
+    {
+        return message.to_string();
     }
     match error.kind() {
         Kind::Busy | Kind::TimedOut | Kind::Expired | Kind::MergeInProgress => {
@@ -78,6 +83,11 @@ fn call(error: &Error) -> String {
     // The engine also says where the timestamp is.
     if let Some((call, _)) = message.split_once(" that does not enable timestamp: ") {
         return format!("{call} that does not enable timestamp");
+    }
+    // RocksDB does not say which kind of options lacks the name.
+    let unknown = message.strip_prefix("Could not find option: ").and_then(|name| name.split_once('.'));
+    if let Some(("DBOptions" | "ColumnFamilyOptions", name)) = unknown {
+        return format!("Extra option not recognized: {name}");
     }
     // The message lacks the name of the option with the wrong value, so take the name from the operation.
     match error.activity().and_then(|doing| doing.strip_prefix("setting option ")) {

@@ -6,6 +6,7 @@ use std::path::Path;
 use base::{Error, Result};
 use engine::components::FamilyDescriptor;
 use engine::db::{Db, OpenRequest};
+use ironstone::binding::check_no_wal;
 
 use super::{rocksdb_column_family_handle_t, rocksdb_t};
 use crate::abi::returns::malloc_array;
@@ -88,21 +89,6 @@ impl Request {
     }
 }
 
-/// Fails if a WAL file exists, for `error_if_wal_file_exists`.
-fn check_no_wal(request: &OpenRequest) -> Result<()> {
-    let dir = match request.options.wal_dir.as_str() {
-        "" => request.path.clone(),
-        dir => dir.into(),
-    };
-    for name in request.options.env.fs.list(&dir).unwrap_or_default() {
-        let is_wal = name.ends_with(".log");
-        if is_wal && request.options.env.fs.file_size(&dir.join(&name))? > 0 {
-            return Err(Error::corruption(format!("wal file found: {name}")).file(dir.join(name)));
-        }
-    }
-    Ok(())
-}
-
 c_api! {
     /// Opens a database with its default column family. Fails if the database has more column families.
     fn rocksdb_open(options: in rocksdb_options_t, name: path, err) -> Owned<rocksdb_t> {
@@ -118,7 +104,7 @@ c_api! {
     ) -> Owned<rocksdb_t> {
         let request = options.open_request(name)?;
         if error_if_wal_file_exists {
-            check_no_wal(&request)?;
+            check_no_wal(&request.options, &request.path)?;
         }
         Ok(Owned(rocksdb_t::new(Db::open_read_only(request)?)?))
     }
@@ -152,7 +138,7 @@ c_api! {
         };
         let request = options.open_request(name)?;
         if error_if_wal_file_exists {
-            check_no_wal(&request)?;
+            check_no_wal(&request.options, &request.path)?;
         }
         families.open(request, Db::open_read_only)
     }

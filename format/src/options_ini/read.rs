@@ -319,5 +319,5 @@ fn parse_version(name: &str, text: &str, parts_max: usize) -> Result<Version> {
 
 #[cold]
 fn at(line: usize, what: &str) -> Error {
-    Error::invalid_argument(format!("[RocksDBOptionsParser Error] {what} (at line {line})"))
+    Error::invalid_argument(format!("[RocksDBOptionsParser Error] : {what} (at line {line})"))
 }

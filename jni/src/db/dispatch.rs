@@ -68,10 +68,11 @@ impl DatabaseObject {
         end: &[u8],
         options: &WriteOptions,
     ) -> Result<()> {
-        if let Kind::Optimistic(db) = &self.kind {
-            return db.delete_range(begin, end);
+        match &self.kind {
+            Kind::Optimistic(db) => db.delete_range(begin, end),
+            Kind::Pessimistic(_) => Err(Error::not_supported("")),
+            _ => self.db.delete_range(family, begin, end, options),
         }
-        self.db.delete_range(family, begin, end, options)
     }
 
     /// # Errors
@@ -229,10 +230,6 @@ natives! {
             false => TtlDb::open_with_families(&path, options, descriptors)?,
         };
         families.handles(java, DatabaseObject::with_ttl(db)?)?
-    }
-
-    fn TtlDB_closeDatabase[_](db: Handle) {
-        database(db)?.db.close()?;
     }
 
     fn TtlDB_createColumnFamilyWithTtl[java](db: Handle, name: JBytes, options: Handle, ttl: i32) -> Handle {

@@ -142,6 +142,17 @@ impl DatabaseObject {
         Ok(self.child(self.family_object(family)))
     }
 
+    /// Closes the database. Notifies the listeners that a handle of the default column family was closed, as RocksDB does: its
+    /// close (`db/db_impl/db_impl.cc`) deletes the handle that belongs to the database.
+    ///
+    /// # Errors
+    /// The errors of the engine.
+    fn close(&self) -> Result<()> {
+        let closed = self.db.close();
+        self.default_handle_closes();
+        closed
+    }
+
     /// Notifies the listeners that a handle of the default column family is closed.
     fn default_handle_closes(&self) {
         if !self.listeners.is_empty() {

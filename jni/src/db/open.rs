@@ -1,6 +1,7 @@
 //! Opening, closing, destroying, listing.
 
 use base::{Error, Result};
+use ironstone::binding::check_no_wal;
 use ironstone::{Db, FamilyDescriptor};
 
 use super::{DatabaseObject, database};
@@ -64,22 +65,9 @@ pub fn family_name(name: Vec<u8>) -> Result<String> {
     })
 }
 
-/// Fails if the database has a WAL with records.
-fn check_no_wal(request: &ironstone::Options, path: &str) -> Result<()> {
-    let dir = if request.db.wal_dir.is_empty() { path } else { &request.db.wal_dir };
-    let dir = std::path::Path::new(dir);
-    let fs = &request.db.env.fs;
-    for name in fs.list(dir).unwrap_or_default() {
-        if name.ends_with(".log") && fs.file_size(&dir.join(&name))? > 0 {
-            return Err(Error::corruption(format!("wal file found: {name}")).file(dir.join(name)));
-        }
-    }
-    Ok(())
-}
-
 fn read_only(options: ironstone::Options, path: &str, no_wal: bool) -> Result<ironstone::Options> {
     if no_wal {
-        check_no_wal(&options, path)?;
+        check_no_wal(&options.db, path.as_ref())?;
     }
     Ok(options)
 }
@@ -130,8 +118,9 @@ natives! {
         families.handles(java, DatabaseObject::new(db)?)?
     }
 
-    fn RocksDB_closeDatabase[_](db: Handle) {
-        database(db)?.db.close()?;
+    fn RocksDB_closeDatabase | TtlDB_closeDatabase | TransactionDB_closeDatabase
+        | OptimisticTransactionDB_closeDatabase[_](db: Handle) {
+        database(db)?.close()?;
     }
 
     fn RocksDB_destroyDB[java](path: JString, options: Handle) {

@@ -161,10 +161,6 @@ natives! {
         families.handles(java, optimistic(options, &path, descriptors)?)?
     }
 
-    fn TransactionDB_closeDatabase | OptimisticTransactionDB_closeDatabase[_](db: Handle) {
-        database(db)?.db.close()?;
-    }
-
     /// Returns the base database: the handle of the database itself. Java does not own the handle.
     fn OptimisticTransactionDB_getBaseDB[_](db: Handle) -> Handle {
         drop(database(db)?);

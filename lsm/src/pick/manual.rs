@@ -255,7 +255,7 @@ pub fn plan_files(
             }
             Some((level, _)) if level > output_level => {
                 return Err(Error::invalid_argument(format!(
-                    "Cannot compact file to up level, input file #{number} level {level} > output level {output_level}"
+                    "Cannot compact file to up level, input file: /{number:06}.sst level {level} > output level {output_level}"
                 )));
             }
             Some(_) => {}

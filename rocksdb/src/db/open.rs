@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
+use ironstone::binding::check_no_wal;
 use ironstone::ttl::TtlDb;
 use ironstone::{Db, FamilyDescriptor, Secondary};
 
@@ -66,23 +67,6 @@ pub(crate) fn handles<T: ThreadMode>(base: &Base, names: Vec<String>) -> Result<
         map.insert(name, handle);
     }
     Ok(T::new_cf_map_internal(map))
-}
-
-/// # Errors
-/// Corruption if a WAL of the database has records.
-fn check_no_wal(options: &ironstone::DbOptions, path: &Path) -> Result<(), Error> {
-    let dir = match options.wal_dir.as_str() {
-        "" => path.to_path_buf(),
-        dir => dir.into(),
-    };
-    for name in options.env.fs.list(&dir).unwrap_or_default() {
-        if name.ends_with(".log") && options.env.fs.file_size(&dir.join(&name))? > 0 {
-            return Err(ironstone::Error::corruption(format!("wal file found: {name}"))
-                .file(dir.join(name))
-                .into());
-        }
-    }
-    Ok(())
 }
 
 fn plain<I, N>(cfs: I) -> impl Iterator<Item = ColumnFamilyDescriptor>

@@ -60,7 +60,7 @@ fn keys_of(batch: &WriteBatch) -> Result<BTreeSet<(FamilyId, Vec<u8>)>> {
     for record in batch.iter() {
         let record = record?;
         if matches!(record, Record::DeleteRange { .. }) {
-            return Err(Error::not_supported("range deletions in a database with pessimistic transactions"));
+            return Err(Error::invalid_argument("DeleteRangeCF not implemented"));
         }
         if let (Some(family), Some((_, key, _))) = (record.family(), record.entry()) {
             keys.insert((family, key.to_vec()));

@@ -15,6 +15,7 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.Test;
@@ -149,7 +150,11 @@ class CallbacksTest extends InDirectory {
 
     @Override
     public void onCompactionBegin(final RocksDB db, final CompactionJobInfo info) {
-      check("compaction begin", () -> assertEquals(2, info.inputFiles().size()));
+      check("compaction begin", () -> {
+        assertEquals(2, info.inputFiles().size());
+        assertEquals(Set.copyOf(info.inputFiles()), info.tableProperties().keySet());
+        assertEquals(CompressionType.LZ4_COMPRESSION, info.compression());
+      });
     }
 
     @Override
@@ -309,6 +314,19 @@ class CallbacksTest extends InDirectory {
       }
       assertEquals(3, listener.database.get(), "the database of the event is the open database");
       assertThrows(IllegalStateException.class, () -> listener.compaction.jobId());
+    }
+  }
+
+  @Test
+  void aListenerIsNotifiedOfTheDefaultHandleAtTheOpenAndAtTheClose() throws Exception {
+    try (Options options = new Options().setCreateIfMissing(true);
+         Events listener = new Events(AbstractEventListener.EnabledEventCallback.ON_COLUMN_FAMILY_HANDLE_DELETION_STARTED)) {
+      options.setListeners(List.of(listener));
+      try (RocksDB db = RocksDB.open(options, dir.toString())) {
+        assertEquals(List.of("handle closes"), listener.events);
+      }
+      assertEquals(List.of("handle closes", "handle closes"), listener.events);
+      assertNull(listener.fault.get());
     }
   }
 

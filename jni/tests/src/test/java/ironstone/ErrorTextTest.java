@@ -19,12 +19,16 @@ import org.rocksdb.CompactionOptions;
 import org.rocksdb.ConfigOptions;
 import org.rocksdb.DBOptions;
 import org.rocksdb.EnvOptions;
+import org.rocksdb.FlushOptions;
 import org.rocksdb.IngestExternalFileOptions;
+import org.rocksdb.LiveFileMetaData;
 import org.rocksdb.MutableColumnFamilyOptions;
 import org.rocksdb.MutableDBOptions;
+import org.rocksdb.OptimisticTransactionDB;
 import org.rocksdb.Options;
 import org.rocksdb.OptionsUtil;
 import org.rocksdb.ReadOptions;
+import org.rocksdb.ReadTier;
 import org.rocksdb.RocksDB;
 import org.rocksdb.RocksDBException;
 import org.rocksdb.SanityLevel;
@@ -32,6 +36,7 @@ import org.rocksdb.Slice;
 import org.rocksdb.SstFileReader;
 import org.rocksdb.SstFileWriter;
 import org.rocksdb.Status;
+import org.rocksdb.Transaction;
 import org.rocksdb.TransactionDB;
 import org.rocksdb.TransactionDBOptions;
 import org.rocksdb.WriteBatch;
@@ -94,6 +99,58 @@ class ErrorTextTest extends InDirectory {
   }
 
   @Test
+  void aFileIsNotCompactedToAHigherLevel() throws Exception {
+    try (Options options = new Options().setCreateIfMissing(true); RocksDB db = RocksDB.open(options, dir.toString());
+         FlushOptions flush = new FlushOptions(); CompactionOptions compaction = new CompactionOptions()) {
+      db.put(b("a"), b("1"));
+      db.flush(flush);
+      db.compactRange();
+      final LiveFileMetaData file = db.getLiveFilesMetaData().get(0);
+      assertEquals(6, file.level());
+      assertInvalid("Cannot compact file to up level, input file: " + file.fileName() + " level 6 > output level 1",
+          () -> db.compactFiles(compaction, List.of(file.fileName()), 1, -1, null));
+    }
+  }
+
+  @Test
+  void readsAndReadOnlyOpensHaveRocksDbsTexts() throws Exception {
+    try (Options options = new Options().setCreateIfMissing(true); DBOptions how = new DBOptions(); FlushOptions flush = new FlushOptions();
+         ReadOptions cached = new ReadOptions().setReadTier(ReadTier.BLOCK_CACHE_TIER)) {
+      try (RocksDB db = RocksDB.open(options, dir.toString())) {
+        db.put(b("a"), b("1"));
+        db.flush(flush);
+        assertFails(Status.Code.Incomplete, "no blocking io", () -> db.get(cached, b("a")));
+        db.put(b("a"), b("2"));
+      }
+      assertFails(Status.Code.Corruption,
+          "The db was opened in readonly mode with error_if_wal_file_exists flag but a non-empty WAL file already exists",
+          () -> RocksDB.openReadOnly(how, dir.toString(), List.of(new ColumnFamilyDescriptor(b("default"))), new ArrayList<>(), true));
+    }
+  }
+
+  @Test
+  void optionsFilesAndBatchesThatDoNotReadHaveRocksDbsTexts() throws Exception {
+    final Path file = dir.resolve("OPTIONS");
+    final String head = "[Version]\n  rocksdb_version=11.8.1\n  options_file_version=1.1\n[DBOptions]\n";
+    try (ConfigOptions config = new ConfigOptions(); DBOptions options = new DBOptions()) {
+      Files.writeString(file, head + "  no_such=1\n[CFOptions \"default\"]\n");
+      assertInvalid("Extra option not recognized: no_such",
+          () -> OptionsUtil.loadOptionsFromFile(config, file.toString(), options, new ArrayList<>()));
+      Files.writeString(file, head + "no statement\n");
+      assertInvalid("[RocksDBOptionsParser Error] : A valid statement must have a '='. (at line 5)",
+          () -> OptionsUtil.loadOptionsFromFile(config, file.toString(), options, new ArrayList<>()));
+      Files.writeString(file, head);
+      assertFails(Status.Code.Corruption, "A RocksDB Option file must have a single CFOptions:default section",
+          () -> OptionsUtil.loadOptionsFromFile(config, file.toString(), options, new ArrayList<>()));
+    }
+    try (Options options = new Options().setCreateIfMissing(true); WriteOptions write = new WriteOptions();
+         RocksDB db = RocksDB.open(options, dir.resolve("db").toString())) {
+      assertFails(Status.Code.Corruption, "unknown WriteBatch tag: 127",
+          () -> db.write(write, new WriteBatch(new byte[] {0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 127})));
+    }
+  }
+
+  @Test
   void negativeNumbersOfOptionsWrapAsInRocksDB() throws Exception {
     try (Options options = new Options().setCreateIfMissing(true); RocksDB db = RocksDB.open(options, dir.toString())) {
       db.setOptions(MutableColumnFamilyOptions.parse("periodic_compaction_seconds=-2").build());
@@ -120,6 +177,25 @@ class ErrorTextTest extends InDirectory {
          TransactionDB db = TransactionDB.open(options, how, dir.toString())) {
       final RocksDBException thrown = assertThrows(RocksDBException.class, () -> db.deleteRange(b("a"), b("b")));
       assertEquals("NotSupported", thrown.getMessage());
+      try (WriteOptions write = new WriteOptions(); WriteBatch batch = new WriteBatch()) {
+        batch.deleteRange(b("a"), b("b"));
+        assertInvalid("DeleteRangeCF not implemented", () -> db.write(write, batch));
+      }
+    }
+    try (Options options = new Options().setCreateIfMissing(true);
+         OptimisticTransactionDB db = OptimisticTransactionDB.open(options, dir.resolve("optimistic").toString())) {
+      assertEquals("NotSupported", assertThrows(RocksDBException.class, () -> db.deleteRange(b("a"), b("b"))).getMessage());
+    }
+  }
+
+  @Test
+  void theLimitOfLocksHasNoText() throws Exception {
+    try (Options options = new Options().setCreateIfMissing(true); WriteOptions write = new WriteOptions();
+         TransactionDBOptions how = new TransactionDBOptions().setMaxNumLocks(1);
+         TransactionDB db = TransactionDB.open(options, how, dir.toString()); Transaction transaction = db.beginTransaction(write)) {
+      transaction.put(b("a"), b("1"));
+      final RocksDBException thrown = assertThrows(RocksDBException.class, () -> transaction.put(b("b"), b("1")));
+      assertEquals("Aborted(LockLimit)", thrown.getMessage());
     }
   }
 
