@@ -73,8 +73,8 @@ impl Drop for Imported {
 /// Checks exported files, and links or copies the files into the database.
 ///
 /// # Errors
-/// InvalidArgument for another comparator, no files, or exports whose key ranges overlap; Corruption or NotSupported for
-/// files that do not open; errors of the file system. Each error names the file.
+/// InvalidArgument for another comparator, an export without files, or exports whose key ranges overlap; Corruption or
+/// NotSupported for files that do not open; errors of the file system. Each error names the file.
 pub fn import(
     tools: &Arc<JobTools>,
     parts: &Parts,
@@ -89,9 +89,6 @@ pub fn import(
         tools: tools.clone(),
         keep: false,
     };
-    if requests.is_empty() {
-        return Err(Error::invalid_argument("The list of files is empty"));
-    }
     let mut ranges = Vec::new();
     let mut epoch = if parts.pick.allow_ingest_behind { 2 } else { 1 };
     for request in requests {

@@ -111,6 +111,20 @@ fn wrong_exports_are_rejected_and_leave_nothing() {
 }
 
 #[test]
+fn an_import_of_no_exports_makes_an_empty_column_family() {
+    let scratch = tempfile::tempdir().unwrap();
+    let dir = scratch.path().join("data");
+    let how = ImportColumnFamilyOptions::default();
+    let db = Db::open(&dir, options()).unwrap();
+    let family = db.create_family_with_import(named("empty"), &how, &[]).unwrap();
+    assert!(family.get(b"k").unwrap().is_none());
+    family.put(b"k", b"v").unwrap();
+    drop((family, db));
+    let db = Db::open(&dir, options()).unwrap();
+    assert_eq!(&*db.family("empty").unwrap().get(b"k").unwrap().unwrap(), b"v");
+}
+
+#[test]
 fn rocksdbs_export_is_imported() {
     let golden = testkit::golden::root().join("export-cf");
     let text = std::fs::read_to_string(testkit::golden::root().join("export-cf.export.json")).unwrap();
