@@ -13,7 +13,6 @@
 //! - [`native`]: the macros that declare natives, rows of options, and disposers.
 //! - [`java`], [`class`], [`fault`], [`throw`]: arrays, strings, classes, exceptions.
 //! - [`text`]: the texts of errors in RocksDB's words.
-//! - [`missing`]: the natives that Ironstone does not implement. Each throws NotSupported with its name.
 //! - Each other module implements related classes of the Java package.
 //!
 //! Not here: the behaviour of databases (crate `ironstone`). Facts: RocksDB `java/rocksjni`.
@@ -29,7 +28,6 @@ pub mod collections;
 pub mod fault;
 pub mod field;
 pub mod load;
-pub mod missing;
 pub mod native;
 pub mod numbers;
 pub mod text;

@@ -10,12 +10,14 @@ use engine::options::SizeApproximationOptions;
 use ironstone::TableProperties;
 use ironstone::{FamilyMetadata, LevelMetadata, LiveFile};
 
+use super::files::number_of;
+use super::open::family_name;
 use super::{FamilyObject, InFamily, database};
 use crate::class::{Class, Method, Value};
 use crate::collections;
 use crate::fault::{Fault, Outcome};
 use crate::handle::Handle;
-use crate::java::{JLongs, JObject, JObjects, JString, Java};
+use crate::java::{JBytes, JLongs, JObject, JObjects, JString, Java};
 use crate::native::natives;
 use crate::options::OptionSet;
 use crate::slice::SliceObject;
@@ -144,6 +146,38 @@ natives! {
             .flat_map(|(name, level)| level.files.iter().map(move |file| (name, file)))
             .collect();
         java.new_objects(LIVE_FILE_CLASS.get(java)?, files.len(), |at| live_file(java, files[at].0, files[at].1))?
+    }
+
+    /// Makes a native object of a `LiveFileMetaData`: the name of the column family and the description of the file. The Java
+    /// classes only pass the handle to the program. No class closes the handle.
+    fn LiveFileMetaData_newLiveFileMetaDataHandle[java](
+        family: JBytes, family_len: i32, level: i32, name: JString, path: JString, size: i64, smallest_sequence: i64,
+        largest_sequence: i64, smallest_key: JBytes, smallest_len: i32, largest_key: JBytes, largest_len: i32,
+        num_reads_sampled: i64, being_compacted: bool, num_entries: i64, num_deletions: i64
+    ) -> Handle {
+        let family = family_name(java.copy_first(family, family_len)?.to_vec())?;
+        let (name, path) = (java.text(name)?, java.text(path)?);
+        let file = LiveFile {
+            number: number_of(&name),
+            path: Path::new(&path).join(name.trim_start_matches('/')),
+            level: usize::try_from(level).map_err(|_| Fault::illegal_argument(format!("the level {level}")))?,
+            size: size as u64,
+            smallest_key: java.copy_first(smallest_key, smallest_len)?.to_vec(),
+            largest_key: java.copy_first(largest_key, largest_len)?.to_vec(),
+            smallest_sequence: smallest_sequence as u64,
+            largest_sequence: largest_sequence as u64,
+            num_entries: num_entries as u64,
+            num_deletions: num_deletions as u64,
+            num_reads_sampled: num_reads_sampled as u64,
+            being_compacted,
+            epoch_number: 0,
+            oldest_ancestor_time: 0,
+            file_creation_time: 0,
+            file_checksum: Vec::new(),
+            file_checksum_func_name: String::new(),
+            oldest_blob_file: None,
+        };
+        Handle::new((family, file))
     }
 
     fn RocksDB_getColumnFamilyMetaData[java](db: Handle, cf: Handle) -> JObject<'j> {

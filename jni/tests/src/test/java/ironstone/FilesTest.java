@@ -12,6 +12,7 @@ import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -24,6 +25,7 @@ import org.rocksdb.ColumnFamilyDescriptor;
 import org.rocksdb.ColumnFamilyHandle;
 import org.rocksdb.ColumnFamilyMetaData;
 import org.rocksdb.ColumnFamilyOptions;
+import org.rocksdb.CompactionJobInfo;
 import org.rocksdb.CompactionOptions;
 import org.rocksdb.DirectSlice;
 import org.rocksdb.Env;
@@ -175,6 +177,9 @@ class FilesTest extends InDirectory {
         assertArrayEquals(b("v"), db.get(to, b("k")));
         assertArrayEquals(b("to"), to.getDescriptor().getName());
       }
+      try (ColumnFamilyHandle empty = db.createColumnFamilyWithImport(new ColumnFamilyDescriptor(b("empty"), family), how, List.of())) {
+        assertNull(db.get(empty, b("k")));
+      }
     }
   }
 
@@ -324,8 +329,14 @@ class FilesTest extends InDirectory {
       assertTrue(db.getApproximateMemTableStats(all).count >= 0);
       assertTrue(db.getMapProperty("rocksdb.cfstats").size() > 0);
       assertThrows(RocksDBException.class, () -> db.getMapProperty("none"));
-      final List<String> outputs = db.compactFiles(new CompactionOptions(), List.of(live.get(0).fileName()), 1, -1, null);
-      assertEquals(1, outputs.size());
+      assertTrue(live.get(0).newLiveFileMetaDataHandle() != 0);
+      try (CompactionJobInfo job = new CompactionJobInfo()) {
+        final List<String> outputs = db.compactFiles(new CompactionOptions(), List.of(live.get(0).fileName()), 1, -1, job);
+        assertEquals(1, outputs.size());
+        final Set<String> expected = new HashSet<>(outputs);
+        expected.addAll(job.inputFiles());
+        assertEquals(expected, job.tableProperties().keySet());
+      }
       // An automatic compaction may move the file down.
       assertTrue(db.getLiveFilesMetaData().get(0).level() >= 1);
       db.suggestCompactRange();
