@@ -22,6 +22,7 @@ mod block;
 mod diagnose;
 mod item;
 mod mark;
+mod physical;
 mod reader;
 mod salvage;
 mod writer;
