@@ -5,42 +5,14 @@
 
 use base::error::{Error, Result};
 use base::iter::InternalIterator;
-use base::key::{self, SequenceNumber, TRAILER_LEN, ValueType, pack};
+use base::key::{self, SequenceNumber, ValueType};
 use base::pinned::Pinned;
-use base::stats::Stopwatch;
 
 use super::filter_run::OperandFate;
-use super::{Below, CompactionIter, ValueAt};
-use crate::merge::{self, Existing, Failure, FullMerge, Merged};
-
-/// The result of a run of operands: entries for the output, newest first.
-#[derive(Default)]
-pub(super) struct MergeRun {
-    /// Internal keys; the user keys differ at most in their timestamps.
-    keys: Vec<Vec<u8>>,
-    values: Vec<Pinned>,
-    at: usize,
-    /// The operands stayed operands. A base value below them must be in the output too.
-    in_progress: bool,
-}
-
-impl MergeRun {
-    #[inline]
-    pub(super) fn valid(&self) -> bool {
-        self.at < self.keys.len()
-    }
-
-    pub(super) fn value(&self) -> &[u8] {
-        self.values.get(self.at).map_or(&[], |v| v)
-    }
-
-    fn clear(&mut self) {
-        self.keys.clear();
-        self.values.clear();
-        self.at = 0;
-        self.in_progress = false;
-    }
-}
+use super::operands::{Call, MergeRun};
+use super::state::{MERGE_WITHOUT_BLOBS, ValueAt};
+use super::{Below, CompactionIter};
+use crate::merge::{self, Existing, Failure};
 
 /// The position at which the collection of operands ended.
 enum End {
@@ -58,8 +30,12 @@ impl<I: InternalIterator, B: Below> CompactionIter<I, B> {
     /// Merges operands, starting with the operand at the input. Afterwards the input is after all entries
     /// that were used.
     pub(super) fn run_merge(&mut self, before: SequenceNumber) {
-        base::invariant!(self.kind == ValueType::Merge, "a merge begins at a {:?}", self.kind);
-        if self.config.merge_operator.is_none() {
+        base::invariant!(
+            self.out.value_type == ValueType::Merge,
+            "a merge begins at a {:?}",
+            self.out.value_type
+        );
+        if self.rules.config.merge_operator.is_none() {
             self.failed = Some(Error::invalid_argument("merge_operator is not properly initialized."));
             return;
         }
@@ -68,44 +44,40 @@ impl<I: InternalIterator, B: Below> CompactionIter<I, B> {
             Ok(end) => end,
             Err(error) => return self.failed = Some(error),
         };
-        base::invariant!(
-            self.merge.keys.len() == self.merge.values.len(),
-            "{} keys of merge operands have {} values",
-            self.merge.keys.len(),
-            self.merge.values.len()
-        );
         if let End::SkipTo(target) = end {
             self.merge.clear();
-            self.has_current_user_key = false;
+            self.history.has_key = false;
             return self.skip_to(&target);
         }
-        if self.merge.keys.is_empty() {
+        if self.merge.len() == 0 {
             // All operands were dropped, so they hide no older entry.
-            self.has_current_user_key = false;
+            self.history.has_key = false;
             return;
         }
         if let Err(error) = self.resolve(&end) {
             return self.failed = Some(error);
         }
-        self.give_out_merged();
+        self.show_merged();
     }
 
     /// Collects operands, newest first.
     fn collect(&mut self, before: SequenceNumber) -> Result<End> {
-        let newest_snapshot = self.config.snapshots.as_slice().last().copied().unwrap_or(0);
+        let newest_snapshot = self.rules.config.snapshots.as_slice().last().copied().unwrap_or(0);
         let mut first = true;
         while self.input.valid() {
             let parsed = key::parse(self.input.key())?;
-            let (seq, kind) = (parsed.seq, parsed.kind);
+            let (seq, value_type) = (parsed.seq, parsed.kind);
             if !first {
-                if !self.input_continues_merge() {
+                let continues = self.input_has_current_user_key()
+                    && self.history.merges_with(&self.rules, parsed.user_key);
+                if !continues {
                     return Ok(End::KeyEnds);
                 }
                 if before > 0 && seq <= before {
                     return Ok(End::Stripe);
                 }
             }
-            if kind != ValueType::Merge {
+            if value_type != ValueType::Merge {
                 return Ok(End::Base);
             }
             first = false;
@@ -121,12 +93,10 @@ impl<I: InternalIterator, B: Below> CompactionIter<I, B> {
             }
             match fate {
                 OperandFate::Keep => {
-                    self.merge.keys.push(self.input.key().to_vec());
-                    self.merge.values.push(self.input.pin_value());
+                    self.merge.push(self.input.key(), self.input.pin_value());
                 }
                 OperandFate::Change(value) => {
-                    self.merge.keys.push(self.input.key().to_vec());
-                    self.merge.values.push(Pinned::from_vec(value));
+                    self.merge.push(self.input.key(), Pinned::from_vec(value));
                 }
                 OperandFate::Remove => {}
             }
@@ -136,54 +106,30 @@ impl<I: InternalIterator, B: Below> CompactionIter<I, B> {
         Ok(End::KeyEnds)
     }
 
-    /// Returns true if the entry at the input belongs to the same history as the operands.
-    fn input_continues_merge(&self) -> bool {
-        if !self.input_has_current_user_key() {
-            return false;
-        }
-        if self.timestamp_size == 0 {
-            return true;
-        }
-        let user = key::user_key(self.input.key());
-        let ts = &user[user.len().saturating_sub(self.timestamp_size)..];
-        let order = &self.config.order.user;
-        order.compare_timestamp(ts, &self.timestamp).is_eq()
-            || self.may_drop_history()
-                && self
-                    .config
-                    .full_history_ts_low
-                    .as_ref()
-                    .is_some_and(|low| order.compare_timestamp(ts, low).is_lt())
-    }
-
     /// Merges the collected operands as far as possible.
     fn resolve(&mut self, end: &End) -> Result<()> {
-        base::invariant!(!self.merge.values.is_empty(), "a merge without operands is resolved");
-        let seen_the_beginning = matches!(end, End::KeyEnds) && self.bottommost && self.may_drop_history();
+        base::invariant!(self.merge.len() > 0, "a merge without operands is resolved");
+        let seen_the_beginning =
+            matches!(end, End::KeyEnds) && self.rules.bottommost && self.history.may_be_dropped(&self.rules);
         let answer = match end {
             End::Base => self.merge_with_base(),
-            _ if seen_the_beginning => self.full_merge(Existing::None),
+            _ if seen_the_beginning => self.merge_onto_columns(Existing::None),
             _ => {
-                self.merge_partially();
+                let (run, call) = self.operator();
+                run.merge_partially(call);
                 return Ok(());
             }
         };
         match answer {
-            Ok((kind, value)) => {
-                let mut key = std::mem::take(&mut self.merge.keys[0]);
-                let at = key.len() - TRAILER_LEN;
-                let trailer = pack(key::sequence(&key), kind as u8);
-                key[at..].copy_from_slice(&trailer.to_le_bytes());
-                self.merge.clear();
-                self.merge.keys.push(key);
-                self.merge.values.push(value);
+            Ok((value_type, value)) => {
+                self.merge.set_result(value_type, value);
                 if matches!(end, End::Base) {
                     self.advance();
                 }
                 Ok(())
             }
             Err(error) if merge::failure_scope(&error) == Failure::MustMerge => {
-                self.merge.in_progress = true;
+                self.merge.keep_operands();
                 Ok(())
             }
             Err(error) => Err(error),
@@ -194,168 +140,69 @@ impl<I: InternalIterator, B: Below> CompactionIter<I, B> {
     /// such as a tombstone.
     fn merge_with_base(&mut self) -> Result<(ValueType, Pinned)> {
         if self.tombstones.should_delete(self.input.key()) {
-            return self.full_merge(Existing::None);
+            return self.merge_onto_columns(Existing::None);
         }
         // Pin the base value, so that the operator can return it without a copy.
         let base = self.input.pin_value();
-        match key::parse(self.input.key())?.kind {
-            ValueType::Value => self.full_merge_onto(base),
+        let parsed = key::parse(self.input.key())?;
+        let base = match parsed.kind {
+            ValueType::Value => base,
             ValueType::ValuePreferredSeqno => {
                 let len = base
                     .len()
                     .checked_sub(8)
                     .ok_or_else(|| Error::corruption("timed put without its preferred sequence number"))?;
-                self.full_merge_onto(base.slice(0..len))
+                base.slice(0..len)
             }
             ValueType::BlobIndex => {
-                let value = self.fetch_blob(&base)?;
-                self.full_merge_onto(Pinned::from_vec(value))
+                let (key, missing) = (parsed.user_key, MERGE_WITHOUT_BLOBS);
+                Pinned::from_vec(self.blobs.fetch(key, &base, missing, &mut self.stats)?)
             }
-            ValueType::WideColumnEntity => self.full_merge_onto_entity(&base),
-            _ => self.full_merge(Existing::None),
-        }
-    }
-
-    fn full_merge_onto_entity(&mut self, entity: &[u8]) -> Result<(ValueType, Pinned)> {
-        let whole = self.fetch_columns(entity)?;
-        let columns = format::wide::decode(&whole)?;
-        let columns: Vec<(&[u8], &[u8])> = columns.iter().map(|c| (c.name, c.value)).collect();
-        self.full_merge(Existing::Columns(&columns))
-    }
-
-    /// Returns the entity with all columns inline. The entity is the value at the input.
-    pub(super) fn fetch_columns(&mut self, entity: &[u8]) -> Result<Vec<u8>> {
-        if !format::wide::may_have_blobs(entity) {
-            return Ok(entity.to_vec());
-        }
-        let columns = format::wide::decode(entity)?;
-        let mut values = Vec::new();
-        for column in &columns {
-            values.push(if column.is_blob { Some(self.fetch_blob(column.value)?) } else { None });
-        }
-        let inline: Vec<_> = columns
-            .iter()
-            .zip(&values)
-            .map(|(c, value)| format::wide::Column::inline(c.name, value.as_deref().unwrap_or(c.value)))
-            .collect();
-        let mut out = Vec::new();
-        format::wide::encode(&inline, &mut out)?;
-        Ok(out)
-    }
-
-    fn fetch_blob(&mut self, index: &[u8]) -> Result<Vec<u8>> {
-        let Some(fetch) = &mut self.fetch else {
-            return Err(Error::not_supported(
-                "merging onto a value in a blob file without blob read support",
-            ));
+            ValueType::WideColumnEntity => {
+                let whole = self.blobs.whole_entity(parsed.user_key, &base, &mut self.stats)?;
+                let columns = format::wide::decode(&whole)?;
+                let columns: Vec<(&[u8], &[u8])> = columns.iter().map(|c| (c.name, c.value)).collect();
+                return self.merge_onto_columns(Existing::Columns(&columns));
+            }
+            _ => return self.merge_onto_columns(Existing::None),
         };
-        let mut value = Vec::new();
-        // The blob record has the key of the base, which may have an older timestamp than the operands.
-        fetch.fetch(key::user_key(self.input.key()), index, &mut value)?;
-        self.stats.num_blobs_read += 1;
-        self.stats.total_blob_bytes_read += value.len() as u64;
-        Ok(value)
+        let (run, call) = self.operator();
+        run.merge_onto(call, base)
     }
 
-    fn full_merge_onto(&mut self, base: Pinned) -> Result<(ValueType, Pinned)> {
-        match self.run_operator(Existing::Value(&base))? {
-            (Merged::Existing, _) => Ok((ValueType::Value, base)),
-            (merged, out) => self.as_row(merged, out),
-        }
+    /// Merges the operands onto no value, or onto the columns of an entity.
+    fn merge_onto_columns(&mut self, existing: Existing<'_>) -> Result<(ValueType, Pinned)> {
+        let (run, call) = self.operator();
+        run.merge_all(call, existing)
     }
 
-    fn full_merge(&mut self, existing: Existing<'_>) -> Result<(ValueType, Pinned)> {
-        let (merged, out) = self.run_operator(existing)?;
-        self.as_row(merged, out)
-    }
-
-    fn run_operator(&mut self, existing: Existing<'_>) -> Result<(Merged, Vec<u8>)> {
-        let Some(operator) = &self.config.merge_operator else {
-            return Err(Error::invalid_argument("merge_operator is not properly initialized."));
-        };
-        let operands: Vec<&[u8]> = self.merge.values.iter().rev().map(|v| &**v).collect();
-        let mut out = Vec::new();
-        let key = key::user_key(&self.current);
-        let began = self.config.times.merges.then(Stopwatch::start);
-        let merged =
-            merge::full_merge(&**operator, &FullMerge { key, existing, operands: &operands }, &mut out);
-        self.stats.merge_nanos += began.map_or(0, Stopwatch::nanos);
-        self.stats.num_merge_failures += u64::from(merged.is_err());
-        Ok((merged?, out))
-    }
-
-    fn as_row(&mut self, merged: Merged, out: Vec<u8>) -> Result<(ValueType, Pinned)> {
-        match merged {
-            Merged::New => Ok((ValueType::Value, Pinned::from_vec(out))),
-            // Operands are numbered from the oldest, but are stored newest first.
-            Merged::Operand(i) => {
-                base::invariant!(
-                    i < self.merge.values.len(),
-                    "a merge of {} operands gives operand {i}",
-                    self.merge.values.len()
-                );
-                let at = self.merge.values.len() - 1 - i;
-                Ok((ValueType::Value, self.merge.values.swap_remove(at)))
-            }
-            Merged::Existing => Err(Error::corruption("merge operator named a value that does not exist")),
-            Merged::Columns(columns) => {
-                let columns: Vec<_> =
-                    columns.iter().map(|(n, v)| format::wide::Column::inline(n, v)).collect();
-                let mut entity = Vec::new();
-                format::wide::encode(&columns, &mut entity)?;
-                Ok((ValueType::WideColumnEntity, Pinned::from_vec(entity)))
-            }
-        }
-    }
-
-    /// Merges all operands into one operand if the operator can. Otherwise the operands stay.
-    fn merge_partially(&mut self) {
-        self.merge.in_progress = true;
-        let Some(operator) = &self.config.merge_operator else { return };
-        let n = self.merge.values.len();
-        if n < 2 && !(n == 1 && operator.allow_single_operand()) {
-            return;
-        }
-        let operands: Vec<&[u8]> = self.merge.values.iter().rev().map(|v| &**v).collect();
-        let mut out = Vec::new();
-        let began = self.config.times.merges.then(Stopwatch::start);
-        let merged = merge::partial_merge(&**operator, key::user_key(&self.current), &operands, &mut out);
-        self.stats.merge_nanos += began.map_or(0, Stopwatch::nanos);
-        if merged {
-            drop(operands);
-            self.merge.keys.truncate(1);
-            self.merge.values.clear();
-            self.merge.values.push(Pinned::from_vec(out));
-            base::invariant!(
-                self.merge.keys.len() == 1,
-                "a partial merge leaves {} operands",
-                self.merge.keys.len()
-            );
-        }
+    /// Returns the operands, and the parts that a call of the merge operator uses.
+    fn operator(&mut self) -> (&mut MergeRun, Call<'_>) {
+        let user_key = key::user_key(&self.out.key);
+        (&mut self.merge, Call { rules: &self.rules, user_key, stats: &mut self.stats })
     }
 
     /// Makes the current entry of the merge result the current entry.
-    fn give_out_merged(&mut self) {
-        let Some(key) = self.merge.keys.get(self.merge.at) else { return };
-        self.current.clear();
-        self.current.extend_from_slice(key);
-        let (_, seq, kind) = key::split(key);
-        self.seq = seq;
-        self.kind = ValueType::from_u8(kind).unwrap_or(ValueType::Merge);
-        self.value_at = ValueAt::Merge;
-        self.valid = true;
+    fn show_merged(&mut self) {
+        let Some(key) = self.merge.key() else { return };
+        self.out.key.clear();
+        self.out.key.extend_from_slice(key);
+        let (_, seq, value_type) = key::split(key);
+        self.out.seq = seq;
+        self.out.value_type = ValueType::from_u8(value_type).unwrap_or(ValueType::Merge);
+        self.out.value = ValueAt::Merge;
+        self.out.valid = true;
     }
 
     pub(super) fn next_of_merge(&mut self) {
-        base::invariant!(self.merge.valid(), "a merge that gave all of its entries gives another");
-        self.merge.at += 1;
+        self.merge.step();
         if self.merge.valid() {
-            return self.give_out_merged();
+            return self.show_merged();
         }
-        if self.merge.in_progress {
+        if self.merge.is_in_progress() {
             // The base, if one follows, must be in the output too, although it is in the same stripe as the
             // operands.
-            self.has_current_user_key = false;
+            self.history.has_key = false;
         }
         self.merge.clear();
         // The collection left the input at the first entry that it did not use.

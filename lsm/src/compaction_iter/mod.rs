@@ -5,23 +5,24 @@
 //! sequence numbers to zero on the bottommost level. The rules are those of RocksDB
 //! (`db/compaction/compaction_iterator.cc`, `db/merge_helper.cc`).
 
+mod config;
 mod filter_run;
 mod merge_run;
+mod operands;
 mod rules;
 mod single_delete;
-
-use std::cmp::Ordering;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+mod state;
 
 use base::error::{Error, Result};
 use base::iter::InternalIterator;
-use base::key::{InternalOrder, MAX_SEQUENCE, SequenceNumber, ValueType};
+use base::key::{SequenceNumber, ValueType};
 
-use crate::filter::{CompactionFilter, FetchBlob};
-use crate::merge::MergeOperator;
+use crate::filter::FetchBlob;
 use crate::range_del::CompactionTombstones;
-use crate::stripes::Stripes;
+
+pub use config::{Compaction, CompactionIterStats, Config, Times};
+use operands::MergeRun;
+use state::{Blobs, KeyHistory, Output, Rules, ValueAt};
 
 /// The questions of the rules about the levels below the output.
 pub trait Below {
@@ -39,225 +40,39 @@ impl Below for AnythingBelow {
     }
 }
 
-/// The facts of a compaction. A flush has none.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Compaction {
-    /// True if no level below the output has keys in the range of the inputs. The caller passes false if
-    /// `allow_ingest_behind` is set.
-    pub bottommost: bool,
-    /// The level of the first inputs. The compaction filter gets it.
-    pub start_level: usize,
-}
-
-/// The configuration of a compaction iterator.
-pub struct Config {
-    /// The order of internal keys.
-    pub order: InternalOrder,
-    /// The snapshots whose entries must survive.
-    pub snapshots: Stripes,
-    /// The oldest snapshot that write-conflict checks of transactions use. `MAX_SEQUENCE` if there is none.
-    pub earliest_write_conflict_snapshot: SequenceNumber,
-    /// The facts of the compaction. `None` for a flush.
-    pub compaction: Option<Compaction>,
-    /// The operator that combines merge operands. `None`: merge operands are kept.
-    pub merge_operator: Option<Arc<dyn MergeOperator>>,
-    /// The compaction filter, if there is one.
-    pub filter: Option<Arc<dyn CompactionFilter>>,
-    /// Old entries of keys with timestamps below this timestamp may be dropped. `None` keeps the whole
-    /// history of keys with timestamps.
-    pub full_history_ts_low: Option<Vec<u8>>,
-    /// Entries newer than this keep their sequence number on the bottommost level. `None` means the oldest
-    /// snapshot.
-    pub preserve_seqno_after: Option<SequenceNumber>,
-    /// What happens to a single deletion whose next older entry is a tombstone. True (default): the
-    /// compaction fails with Corruption. False: the single deletion is dropped.
-    pub enforce_single_del_contracts: bool,
-    /// Whether `CompactionIterStats::num_itered` must count every input entry. Skips of a filter then move
-    /// entry by entry, not by a seek.
-    pub must_count_input: bool,
-    /// If the flag is true, the iterator ends with `ShutdownInProgress`.
-    pub shutting_down: Option<Arc<AtomicBool>>,
-    /// If the flag is true, the iterator ends with `Incomplete`, subcode `ManualCompactionPaused`.
-    pub canceled: Option<Arc<AtomicBool>>,
-    /// The durations that [`CompactionIterStats`] measures. Default: none.
-    pub times: Times,
-}
-
-impl Config {
-    /// Makes the configuration of a flush without snapshots, merge operator, filter or timestamps.
-    pub fn new(order: InternalOrder) -> Self {
-        Config {
-            order,
-            snapshots: Stripes::default(),
-            earliest_write_conflict_snapshot: base::key::MAX_SEQUENCE,
-            compaction: None,
-            merge_operator: None,
-            filter: None,
-            full_history_ts_low: None,
-            preserve_seqno_after: None,
-            enforce_single_del_contracts: true,
-            must_count_input: false,
-            shutting_down: None,
-            canceled: None,
-            times: Times::default(),
-        }
-    }
-}
-
-/// Counts of a compaction iterator; RocksDB's `CompactionIterationStats`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct CompactionIterStats {
-    /// Number of input entries that the iterator passed, examined or not.
-    pub num_itered: u64,
-    /// Number of input entries that were examined one by one. Entries that a merge used, and entries dropped
-    /// after a tombstone, do not count.
-    pub num_input_records: u64,
-    /// Point tombstones that the input had.
-    pub num_input_deletion_records: u64,
-    /// Entries of type `ValuePreferredSeqno` that the input had.
-    pub num_input_timed_put_records: u64,
-    /// Entries of the input whose internal key does not decode.
-    pub num_input_corrupt_records: u64,
-    /// Bytes of all internal keys of the input.
-    pub total_input_raw_key_bytes: u64,
-    /// Bytes of all values of the input.
-    pub total_input_raw_value_bytes: u64,
-    /// Number of entries that the compaction filter dropped.
-    pub num_record_drop_user: u64,
-    /// Number of entries that were dropped because a newer entry hides them.
-    pub num_record_drop_hidden: u64,
-    /// Number of tombstones that were dropped because they hide no entry.
-    pub num_record_drop_obsolete: u64,
-    /// Entries that a range tombstone deleted.
-    pub num_record_drop_range_del: u64,
-    /// Number of range tombstones that were dropped because they hide no older entry.
-    pub num_range_del_drop_obsolete: u64,
-    /// Point tombstones that were dropped above the last level, since no deeper level has the key.
-    pub num_optimized_del_drop_obsolete: u64,
-    /// Single deletions that met no value of their key.
-    pub num_single_del_fallthru: u64,
-    /// Single deletions that met an entry other than a value.
-    pub num_single_del_mismatch: u64,
-    /// Entries of type `ValuePreferredSeqno` that took their preferred sequence number.
-    pub num_timed_put_swap_preferred_seqno: u64,
-    /// Blobs that were read.
-    pub num_blobs_read: u64,
-    /// Bytes of the blobs that were read.
-    pub total_blob_bytes_read: u64,
-    /// Number of merges that failed in the operator.
-    pub num_merge_failures: u64,
-    /// Time in the merge operator in nanoseconds. 0 unless [`Config::times`] requests it.
-    pub merge_nanos: u64,
-    /// Time in the compaction filter in nanoseconds. 0 unless [`Config::times`] requests it.
-    pub filter_nanos: u64,
-}
-
-/// Selects the durations that [`CompactionIterStats`] measures. They change no decision.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Times {
-    /// True if merge operands are timed.
-    pub merges: bool,
-    /// True if the compaction filter is timed.
-    pub filters: bool,
-}
-
-/// The location of the current entry's value.
-#[derive(Clone, Copy)]
-enum ValueAt {
-    /// The first bytes, this many, of the value at the input.
-    Input(usize),
-    /// `value_buf`.
-    Buffer,
-    /// The current entry of the merge result.
-    Merge,
-}
-
 /// The surviving entries, one at a time. Not valid until the first seek.
 pub struct CompactionIter<I, B> {
     input: I,
     below: B,
-    config: Config,
+    rules: Rules,
     tombstones: CompactionTombstones,
-    fetch: Option<Box<dyn FetchBlob + Send>>,
+    blobs: Blobs,
     /// What the iterator counted so far.
     pub stats: CompactionIterStats,
-
-    // Values that are derived from the configuration once.
-    bytewise: bool,
-    timestamp_size: usize,
-    bottommost: bool,
-    no_snapshots: bool,
-    earliest_snapshot: SequenceNumber,
-    preserve_seqno_after: SequenceNumber,
-
-    /// The internal key of the current entry. Its user key is compared with the next entry.
-    current: Vec<u8>,
-    seq: SequenceNumber,
-    kind: ValueType,
-    valid: bool,
-    value_at: ValueAt,
-    value_buf: Vec<u8>,
-    /// The input is already at the entry after the current entry.
+    /// The current entry.
+    out: Output,
+    /// True if the input is already at the entry after the current entry.
     at_next: bool,
-
-    /// Whether `current` has the user key that older entries are compared with.
-    has_current_user_key: bool,
-    /// Whether an entry of this user key was in the output.
-    has_outputted_key: bool,
-    /// The sequence number and the stripe of the last examined entry of this user key.
-    last_sequence: SequenceNumber,
-    last_stripe: SequenceNumber,
-    last_key_seq_zeroed: bool,
-    /// A single deletion had to stay. The value under it is next in the output, with empty bytes.
-    clear_and_output_next: bool,
-    /// The timestamp of the current entry, and its comparison with `full_history_ts_low`.
-    timestamp: Vec<u8>,
-    history: Ordering,
-
-    merge: merge_run::MergeRun,
+    /// The facts about the newer entries of the current user key.
+    history: KeyHistory,
+    merge: MergeRun,
     failed: Option<Error>,
 }
 
 impl<I: InternalIterator, B: Below> CompactionIter<I, B> {
     /// Makes an iterator over `input`. `below` answers whether deeper levels have a key; `tombstones` are the range tombstones of the input.
     pub fn new(input: I, below: B, tombstones: CompactionTombstones, config: Config) -> Self {
-        base::invariant!(
-            config
-                .full_history_ts_low
-                .as_ref()
-                .is_none_or(|low| low.len() == config.order.user.timestamp_size()),
-            "the low end of the history has another length than the timestamps of the keys"
-        );
-        let earliest_snapshot = config.snapshots.earliest();
         CompactionIter {
             input,
             below,
+            rules: Rules::new(config),
             tombstones,
-            fetch: None,
+            blobs: Blobs::default(),
             stats: CompactionIterStats::default(),
-            bytewise: config.order.user.is_bytewise(),
-            timestamp_size: config.order.user.timestamp_size(),
-            bottommost: config.compaction.is_some_and(|c| c.bottommost),
-            no_snapshots: config.snapshots.is_empty(),
-            earliest_snapshot,
-            preserve_seqno_after: config.preserve_seqno_after.unwrap_or(earliest_snapshot),
-            config,
-            current: Vec::new(),
-            seq: 0,
-            kind: ValueType::Value,
-            valid: false,
-            value_at: ValueAt::Buffer,
-            value_buf: Vec::new(),
+            out: Output::new(),
             at_next: false,
-            has_current_user_key: false,
-            has_outputted_key: false,
-            last_sequence: MAX_SEQUENCE,
-            last_stripe: 0,
-            last_key_seq_zeroed: false,
-            clear_and_output_next: false,
-            timestamp: Vec::new(),
-            history: Ordering::Equal,
-            merge: merge_run::MergeRun::default(),
+            history: KeyHistory::new(),
+            merge: MergeRun::default(),
             failed: None,
         }
     }
@@ -265,7 +80,7 @@ impl<I: InternalIterator, B: Below> CompactionIter<I, B> {
     /// Lets filters and merges read values in blob files.
     #[must_use]
     pub fn with_blobs(mut self, fetch: Box<dyn FetchBlob + Send>) -> Self {
-        self.fetch = Some(fetch);
+        self.blobs.source = Some(fetch);
         self
     }
 
@@ -287,7 +102,7 @@ impl<I: InternalIterator, B: Below> CompactionIter<I, B> {
     /// Moves to the next surviving entry. Call only while the iterator is valid.
     #[inline]
     pub fn next(&mut self) {
-        base::invariant!(self.valid, "an invalid compaction iterator is moved");
+        base::invariant!(self.out.valid, "an invalid compaction iterator is moved");
         if self.merge.valid() {
             self.next_of_merge();
         } else {
@@ -297,8 +112,8 @@ impl<I: InternalIterator, B: Below> CompactionIter<I, B> {
             }
             self.take_from_input();
         }
-        if self.valid {
-            self.has_outputted_key = true;
+        if self.out.valid {
+            self.history.has_output = true;
         }
         self.prepare_output();
     }
@@ -306,38 +121,38 @@ impl<I: InternalIterator, B: Below> CompactionIter<I, B> {
     /// Returns true if the iterator is at an entry of the output.
     #[inline]
     pub fn valid(&self) -> bool {
-        self.valid
+        self.out.valid
     }
 
     /// Returns the internal key of the present entry. Call only while the iterator is valid.
     #[inline]
     pub fn key(&self) -> &[u8] {
-        base::invariant!(self.valid, "an invalid compaction iterator has no key");
-        &self.current
+        base::invariant!(self.out.valid, "an invalid compaction iterator has no key");
+        &self.out.key
     }
 
     /// Returns the sequence number in `key`.
     #[inline]
     pub fn sequence(&self) -> SequenceNumber {
-        self.seq
+        self.out.seq
     }
 
     /// Returns the value type in `key`.
     #[inline]
-    pub fn kind(&self) -> ValueType {
-        self.kind
+    pub fn value_type(&self) -> ValueType {
+        self.out.value_type
     }
 
     /// Returns the value of the present entry. Call only while the iterator is valid.
     #[inline]
     pub fn value(&self) -> &[u8] {
-        base::invariant!(self.valid, "an invalid compaction iterator has no value");
-        match self.value_at {
+        base::invariant!(self.out.valid, "an invalid compaction iterator has no value");
+        match self.out.value {
             ValueAt::Input(len) => {
                 base::invariant!(len <= self.input.value().len(), "the value has less than {len} bytes");
                 &self.input.value()[..len]
             }
-            ValueAt::Buffer => &self.value_buf,
+            ValueAt::Buffer => &self.out.buffer,
             ValueAt::Merge => self.merge.value(),
         }
     }

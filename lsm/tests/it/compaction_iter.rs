@@ -128,7 +128,7 @@ fn compaction_iter_rows(
     compaction_iter.seek_to_first();
     while compaction_iter.valid() {
         let (_, seq, kind) = key::split(compaction_iter.key());
-        assert_eq!((seq, kind), (compaction_iter.sequence(), compaction_iter.kind() as u8));
+        assert_eq!((seq, kind), (compaction_iter.sequence(), compaction_iter.value_type() as u8));
         out.push((compaction_iter.key().to_vec(), compaction_iter.value().to_vec()));
         compaction_iter.next();
     }
