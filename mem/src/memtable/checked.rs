@@ -11,18 +11,25 @@ use base::error::{Error, Result};
 use crate::rep::entry::{Entries, Entry, Target};
 use crate::rep::tree::Cursor;
 
-use super::MemTable;
+use super::MemTableOptions;
 
-impl MemTable {
+/// The checks of one memtable.
+#[derive(Clone, Copy)]
+pub(super) struct Checks<'a> {
+    pub entries: &'a Entries,
+    pub options: &'a MemTableOptions,
+}
+
+impl Checks<'_> {
     /// Returns true if searches and iterations are checked.
     #[inline]
-    pub(super) fn is_checked(&self) -> bool {
+    pub(super) fn are_on(self) -> bool {
         self.options.paranoid_checks || self.options.verify_on_seek
     }
 
     /// Checks the leaf in which a search for `target` ended.
-    pub(super) fn check_search(&self, cursor: &Cursor, target: &Target<'_>) -> Result<()> {
-        base::invariant!(self.is_checked(), "a search is checked, and no option asks for it");
+    pub(super) fn check_search(self, cursor: &Cursor, target: &Target<'_>) -> Result<()> {
+        base::invariant!(self.are_on(), "a search is checked, and no option asks for it");
         let mut before: Option<Entry<'_>> = None;
         for (i, &place) in cursor.leaf().iter().enumerate() {
             // SAFETY: the tree returned this place.
@@ -37,7 +44,7 @@ impl MemTable {
                 let below = self.entries.order.user.compare(entry.user_key(), target.user_key);
                 let below = below.then_with(|| target.trailer.cmp(&entry.trailer())).is_lt();
                 if below != (i < cursor.index()) {
-                    return Err(out_of_order(&self.entries, &entry));
+                    return Err(out_of_order(self.entries, &entry));
                 }
             }
             before = Some(entry);
@@ -46,14 +53,14 @@ impl MemTable {
     }
 
     /// Checks the order of two entries that an iteration found one after the other.
-    pub(super) fn check_order(&self, before: &Entry<'_>, after: &Entry<'_>) -> Result<()> {
+    pub(super) fn check_order(self, before: &Entry<'_>, after: &Entry<'_>) -> Result<()> {
         if !self.options.paranoid_checks {
             return Ok(());
         }
         let order = self.entries.order.user.compare(before.user_key(), after.user_key());
         match order.then_with(|| after.trailer().cmp(&before.trailer())).is_lt() {
             true => Ok(()),
-            false => Err(out_of_order(&self.entries, after)),
+            false => Err(out_of_order(self.entries, after)),
         }
     }
 }

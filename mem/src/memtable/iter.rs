@@ -43,7 +43,7 @@ impl MemIter {
             Rep::Tree(_) => Position::Tree(Box::new(Cursor::new())),
             Rep::Vector(vector) => Position::Sorted { places: vector.sorted(&table.entries), at: usize::MAX },
         };
-        let checked = table.is_checked() && table.rep.tree().is_some();
+        let checked = table.checks().are_on() && table.rep.tree().is_some();
         MemIter { at, entry: Entry::EMPTY, place: 0, error: None, checked, copy: Vec::new(), table }
     }
 
@@ -113,7 +113,7 @@ impl MemIter {
             && let Position::Tree(cursor) = &self.at
         {
             let target = self.table.entries.target(key::user_key(target), key::trailer(target));
-            let checked = self.table.check_search(cursor, &target);
+            let checked = self.table.checks().check_search(cursor, &target);
             self.settle(checked);
         }
     }
@@ -127,7 +127,7 @@ impl MemIter {
         }
         if was != 0 && self.place != 0 {
             let (before, after) = if forward { (before, self.entry) } else { (self.entry, before) };
-            let checked = self.table.check_order(&before, &after);
+            let checked = self.table.checks().check_order(&before, &after);
             self.settle(checked);
         }
     }

@@ -11,6 +11,7 @@ use crate::rep::entry::{Entry, Target};
 use crate::rep::tree::{Cursor, Found, GROUP, Tree};
 use crate::rep::vector::Vector;
 
+use super::checked::Checks;
 use super::inplace::Cells;
 use super::{MemTable, Pins, Rep};
 
@@ -43,6 +44,12 @@ impl FoundEntry<'_> {
 }
 
 impl MemTable {
+    /// Returns the checks of searches and iterations.
+    #[inline]
+    pub(super) fn checks(&self) -> Checks<'_> {
+        Checks { entries: &self.entries, options: &self.options }
+    }
+
     /// Passes the entries of `user_key` that are visible at `seq` to `visit`, newest first, until `visit`
     /// breaks. If the order has timestamps, skips entries with a timestamp after the timestamp of `user_key`.
     /// Ignores range tombstones; see [`MemTable::max_covering_tombstone`].
@@ -56,13 +63,13 @@ impl MemTable {
         visit: impl FnMut(FoundEntry<'_>) -> ControlFlow<()>,
     ) -> Result<()> {
         base::invariant!(seq <= MAX_SEQUENCE, "the sequence number {seq} has more than 56 bits");
-        if self.definitely_misses(self.without_timestamp(user_key)) {
+        if self.definitely_misses(self.entries.without_timestamp(user_key)) {
             return Ok(());
         }
         let target = self.entries.target(user_key, pack(seq, TYPE_FOR_SEEK));
         let mut answer = Answer { table: self, user_key, seq, visit, result: Ok(()), last: None };
         match &self.rep {
-            Rep::Tree(tree) if self.is_checked() => answer.search_checked(tree, &target),
+            Rep::Tree(tree) if self.checks().are_on() => answer.search_checked(tree, &target),
             Rep::Tree(tree) => answer.search_tree(tree, &target, None),
             Rep::Vector(vector) => answer.search_vector(vector, &target),
         }
@@ -81,7 +88,7 @@ impl MemTable {
         mut visit: impl FnMut(usize, FoundEntry<'_>) -> ControlFlow<()>,
     ) -> Result<()> {
         base::invariant!(seq <= MAX_SEQUENCE, "the sequence number {seq} has more than 56 bits");
-        let Some(tree) = self.rep.tree().filter(|_| !self.is_checked()) else {
+        let Some(tree) = self.rep.tree().filter(|_| !self.checks().are_on()) else {
             return user_keys.iter().enumerate().try_for_each(|(i, key)| self.get(key, seq, |v| visit(i, v)));
         };
         let mut targets: Vec<Target<'_>> = Vec::with_capacity(GROUP);
@@ -95,7 +102,7 @@ impl MemTable {
             while targets.len() < GROUP
                 && let Some((i, key)) = keys.next()
             {
-                if !self.definitely_misses(self.without_timestamp(key)) {
+                if !self.definitely_misses(self.entries.without_timestamp(key)) {
                     targets.push(self.entries.target(key, pack(seq, TYPE_FOR_SEEK)));
                     indexes.push(i);
                 }
@@ -124,7 +131,7 @@ impl MemTable {
     /// # Errors
     /// Corruption if a checked search fails, or if the entry does not match its protection bytes.
     pub(super) fn newest<'a>(&'a self, user_key: &[u8], visit: impl FnOnce(Entry<'a>)) -> Result<()> {
-        if self.definitely_misses(self.without_timestamp(user_key)) {
+        if self.definitely_misses(self.entries.without_timestamp(user_key)) {
             return Ok(());
         }
         let target = self.entries.target(user_key, pack(MAX_SEQUENCE, TYPE_FOR_SEEK));
@@ -132,8 +139,8 @@ impl MemTable {
             Rep::Tree(tree) => {
                 let mut cursor = Cursor::new();
                 cursor.seek(tree, &self.entries, &target);
-                if self.is_checked() {
-                    self.check_search(&cursor, &target)?;
+                if self.checks().are_on() {
+                    self.checks().check_search(&cursor, &target)?;
                 }
                 cursor.place()
             }
@@ -216,12 +223,12 @@ impl<'a, F: FnMut(FoundEntry<'_>) -> ControlFlow<()>> Answer<'a, '_, F> {
         let entries = &self.table.entries;
         let mut cursor = Cursor::new();
         cursor.seek(tree, entries, target);
-        self.result = self.table.check_search(&cursor, target);
+        self.result = self.table.checks().check_search(&cursor, target);
         let mut before: Option<Entry<'a>> = None;
         while self.result.is_ok() && cursor.place() != 0 {
             // SAFETY: the tree returned this place.
             let entry = unsafe { entries.entry(cursor.place()) };
-            self.result = before.map_or(Ok(()), |before| self.table.check_order(&before, &entry));
+            self.result = before.map_or(Ok(()), |before| self.table.checks().check_order(&before, &entry));
             if self.result.is_err() || !self.take(entry, u64::from(cursor.place())) {
                 return;
             }

@@ -66,7 +66,7 @@ impl MemTable {
         let tombstone = Tombstone::from_stored(start, end, seq, timestamp_size)
             .ok_or_else(|| Error::invalid_argument("range tombstone key without timestamp"))?;
         if self.options.tracks_timestamps {
-            self.track_timestamp(start);
+            self.tally.track_timestamp(start);
         }
         let size = start.len() + end.len() + TRAILER_LEN + 2;
         let mut one = Added::default();
@@ -96,7 +96,7 @@ impl MemTable {
             return Err(Error::invalid_argument(format!("a {} is no point entry", kind.word())));
         }
         if self.options.tracks_timestamps {
-            self.track_timestamp(user_key);
+            self.tally.track_timestamp(user_key);
         }
         match &self.cells {
             Some(cells) if Cells::hold(kind as u8) => self.update(cells, seq, kind, user_key, value, hint),
@@ -119,7 +119,7 @@ impl MemTable {
         let mut replaced = false;
         self.newest(user_key, |entry| {
             let (found, was) = (entry.trailer() >> 8, entry.trailer() as u8);
-            let covered = self.max_covering_tombstone(self.without_timestamp(user_key), MAX_SEQUENCE);
+            let covered = self.max_covering_tombstone(self.entries.without_timestamp(user_key), MAX_SEQUENCE);
             let fits = was == kind as u8
                 && self.entries.compare_user(entry.user_key(), user_key).is_eq()
                 && covered.is_none_or(|seq| seq < found);
@@ -159,7 +159,7 @@ impl MemTable {
         if let Some(bloom) = &self.bloom {
             // The key goes into the filter before readers can find the entry, because the filter must never
             // exclude an existing key.
-            let without_timestamp = self.without_timestamp(user_key);
+            let without_timestamp = self.entries.without_timestamp(user_key);
             if let Some(prefix) =
                 self.options.prefix_extractor.as_ref().and_then(|p| p.prefix(without_timestamp))
             {
@@ -185,33 +185,9 @@ impl MemTable {
         Ok(varint_len(key_len as u64) + key_len + varint_len(value.len() as u64) + value.len())
     }
 
-    /// Raises the newest timestamp to the timestamp of the key, if that is newer.
-    #[cold]
-    fn track_timestamp(&self, user_key: &[u8]) {
-        base::invariant!(
-            self.options.tracks_timestamps,
-            "the newest timestamp is tracked, and no option asks for it"
-        );
-        if let Some(bytes) = user_key.last_chunk::<8>() {
-            self.tally.newest_timestamp.fetch_max(u64::from_le_bytes(*bytes), Ordering::AcqRel);
-            self.tally.has_timestamp.store(true, Ordering::Release);
-        }
-    }
-
     #[inline]
     fn check_open(&self) -> Result<()> {
         if self.is_immutable() { Err(Error::invalid_argument("the memtable is immutable")) } else { Ok(()) }
-    }
-
-    #[inline]
-    pub(super) fn without_timestamp<'k>(&self, user_key: &'k [u8]) -> &'k [u8] {
-        let size = self.options.order.user.timestamp_size();
-        base::invariant!(
-            user_key.len() >= size,
-            "a key of {} bytes has a timestamp of {size} bytes",
-            user_key.len()
-        );
-        &user_key[..user_key.len().saturating_sub(size)]
     }
 }
 
@@ -299,6 +275,15 @@ impl Added {
 }
 
 impl Tally {
+    /// Raises the newest timestamp to the timestamp of the key, if the timestamp of the key is newer.
+    #[cold]
+    fn track_timestamp(&self, user_key: &[u8]) {
+        if let Some(bytes) = user_key.last_chunk::<8>() {
+            self.newest_timestamp.fetch_max(u64::from_le_bytes(*bytes), Ordering::AcqRel);
+            self.has_timestamp.store(true, Ordering::Release);
+        }
+    }
+
     fn take(&self, added: &Added) {
         if added.data_size == 0 {
             return;

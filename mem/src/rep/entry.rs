@@ -65,6 +65,18 @@ impl<'a> Entry<'a> {
 }
 
 impl Entries {
+    /// Returns a user key without its timestamp.
+    #[inline]
+    pub(crate) fn without_timestamp<'k>(&self, user_key: &'k [u8]) -> &'k [u8] {
+        let size = self.order.user.timestamp_size();
+        base::invariant!(
+            user_key.len() >= size,
+            "a key of {} bytes has a timestamp of {size} bytes",
+            user_key.len()
+        );
+        &user_key[..user_key.len().saturating_sub(size)]
+    }
+
     /// Returns the four bytes of a key after the first `skip` bytes, as a number. Among keys with the same
     /// first `skip` bytes, the order of the numbers is the order of the keys. Equal numbers do not imply
     /// equal keys. In a custom order the number is always 0.
