@@ -57,9 +57,9 @@ pub(super) fn prefix_of(view: &View, target: &[u8]) -> Option<Vec<u8>> {
 }
 
 #[inline]
-pub(super) fn has_prefix(view: &View, bare_key: &[u8], prefix: &[u8]) -> bool {
+pub(super) fn has_prefix(view: &View, stripped: &[u8], prefix: &[u8]) -> bool {
     match &view.prefix {
-        Some(extractor) => extractor.prefix(bare_key).as_deref() == Some(prefix),
+        Some(extractor) => extractor.prefix(stripped).as_deref() == Some(prefix),
         None => true,
     }
 }

@@ -183,7 +183,8 @@ impl Iter {
     /// Returns the current key as a view that stays valid after the next move. Copies the key only if no memtable
     /// and no block holds the whole key.
     pub fn pinned_key(&self) -> Pinned {
-        self.walk.pin_key().0
+        let (key, _) = self.walk.pin_key();
+        key
     }
 
     /// Reads the current value, if `allow_unprepared_value` is set and the value is in a blob file. All other values are
@@ -444,7 +445,7 @@ impl Iter {
         let newest = acquire(&self.context);
         let built = build(&self.context, &self.options, &newest).and_then(|mut walk| {
             collect(&mut walk, &self.context, &self.options, &newest)?;
-            walk.go_on_from(&mut self.walk, matches!(step, Step::Prev));
+            walk.continue_from(&mut self.walk, matches!(step, Step::Prev));
             Ok(walk)
         });
         match built {

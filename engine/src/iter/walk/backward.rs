@@ -8,7 +8,7 @@ use base::stats::{PerfCounter, perf_add};
 
 use super::super::keys::{MAX_TS, has_prefix, is_deletion, seek_key, without_timestamp};
 use super::forward::{count_hidden, passed, too_many_hidden};
-use super::{Place, Walk};
+use super::search::{Search, ShownAt};
 use crate::family::empty_ranges::Toward;
 use crate::source::resolve::{self, Base};
 
@@ -40,7 +40,7 @@ enum Passed {
     TooMany,
 }
 
-impl<I: InternalIterator> Walk<I> {
+impl<I: InternalIterator> Search<I> {
     /// Finds the previous key to show, from the position of the source. Then the source stands before this key. `start` is the
     /// number of skipped entries before this step.
     pub(super) fn backward(&mut self, start: u64) {
@@ -52,14 +52,14 @@ impl<I: InternalIterator> Walk<I> {
     }
 
     fn find_backward(&mut self, start: u64) {
-        self.place = Place::Saved;
+        self.shown_at = ShownAt::Saved;
         self.valid = false;
         self.entity = false;
         loop {
             if !self.source.valid() {
                 return self.end();
             }
-            if self.skipped >= self.empty.look_at {
+            if self.counts.hidden_run >= self.empty.look_at {
                 if self.look(Toward::Smaller) {
                     return self.end();
                 }
@@ -67,14 +67,14 @@ impl<I: InternalIterator> Walk<I> {
             }
             self.saved_key.clear();
             self.saved_key.extend_from_slice(key::user_key(self.source.key()));
-            let bare_key = without_timestamp(&self.saved_key, self.timestamp_size);
+            let stripped = without_timestamp(&self.saved_key, self.timestamp_size);
             if let Some(lower) = &self.view.lower
-                && self.view.order.compare_stripped(bare_key, lower).is_lt()
+                && self.view.order.compare_stripped(stripped, lower).is_lt()
             {
                 return self.end();
             }
             if let Some(prefix) = &self.prefix
-                && !has_prefix(&self.view, bare_key, prefix)
+                && !has_prefix(&self.view, stripped, prefix)
             {
                 return self.end();
             }
@@ -82,12 +82,12 @@ impl<I: InternalIterator> Walk<I> {
                 Ok(true) => {
                     self.valid = true;
                     base::invariant!(
-                        self.place != Place::Source,
+                        self.shown_at != ShownAt::Source,
                         "a step backward shows the entry of its source, which is before it"
                     );
-                    self.skipped = 0;
+                    self.counts.hidden_run = 0;
                     // The entries of the key were counted, with the entry that is shown.
-                    self.skips = self.skips.saturating_sub(1);
+                    self.counts.skips = self.counts.skips.saturating_sub(1);
                     return;
                 }
                 Ok(false) => {
@@ -214,7 +214,7 @@ impl<I: InternalIterator> Walk<I> {
     /// from there forward, and moves before the key.
     #[cold]
     fn newest_seen_by_seek(&mut self) -> Result<bool> {
-        self.reseeks += 1;
+        self.counts.reseeks += 1;
         // An error drops this memory; the next call allocates again.
         let mut saved = std::mem::take(&mut self.spare_key);
         saved.clear();
@@ -223,10 +223,10 @@ impl<I: InternalIterator> Walk<I> {
         if self.empty.looked {
             self.unseen_at(&saved);
         }
-        let bare_len = saved.len().saturating_sub(self.timestamp_size);
+        let stripped_len = saved.len().saturating_sub(self.timestamp_size);
         seek_key(
             &mut self.seek_key,
-            &saved[..bare_len],
+            &saved[..stripped_len],
             self.timestamp_size,
             pack(self.view.seq, key::TYPE_FOR_SEEK),
             &self.view.timestamp,
@@ -275,11 +275,11 @@ impl<I: InternalIterator> Walk<I> {
         } else if !self.source.valid() {
             self.source.status()?;
         }
-        seek_key(&mut self.seek_key, &saved[..bare_len], self.timestamp_size, u64::MAX, MAX_TS);
+        seek_key(&mut self.seek_key, &saved[..stripped_len], self.timestamp_size, u64::MAX, MAX_TS);
         self.source.seek_total_for_prev(&self.seek_key);
         self.spare_key = saved;
-        if self.place == Place::Source {
-            self.place = Place::Saved;
+        if self.shown_at == ShownAt::Source {
+            self.shown_at = ShownAt::Saved;
         }
         Ok(found)
     }
@@ -313,7 +313,7 @@ impl<I: InternalIterator> Walk<I> {
 /// Counts an entry of `saved_key`. Returns how the walk continues.
 #[inline]
 fn pass<I: InternalIterator>(
-    walk: &mut Walk<I>,
+    search: &mut Search<I>,
     (seq, kind, seen): (SequenceNumber, u8, bool),
     runs: &mut Runs,
 ) -> Passed {
@@ -322,23 +322,23 @@ fn pass<I: InternalIterator>(
     } else {
         runs.unseen += 1;
     }
-    let only_newer = walk.view.hides_only_newer();
+    let only_newer = search.view.hides_only_newer();
     let run = match (only_newer, seen) {
         (true, true) => runs.seen,
         (true, false) => runs.unseen,
         (false, _) => runs.seen + runs.unseen,
     };
-    let is_too_many = run > walk.view.max_sequential_skip;
+    let is_too_many = run > search.view.max_sequential_skip;
     passed(
-        walk,
+        search,
         match (seen, is_too_many) {
             (true, false) => Some(PerfCounter::InternalKeySkippedCount),
             (true, true) => None,
-            (false, _) => walk.view.unseen_counter(seq),
+            (false, _) => search.view.unseen_counter(seq),
         },
     );
-    if !seen && walk.empty.looked && !is_deletion(kind) {
-        walk.unseen_here();
+    if !seen && search.empty.looked && !is_deletion(kind) {
+        search.unseen_here();
     }
     match (seen, is_too_many) {
         (true, false) => Passed::Seen,
@@ -350,22 +350,22 @@ fn pass<I: InternalIterator>(
 
 /// Moves the source before all entries of `saved_key`, in place of many steps over entries that are too new.
 #[cold]
-fn seek_before_saved<I: InternalIterator>(walk: &mut Walk<I>) {
-    walk.reseeks += 1;
-    let saved = std::mem::take(&mut walk.saved_key);
-    if walk.empty.looked {
+fn seek_before_saved<I: InternalIterator>(search: &mut Search<I>) {
+    search.counts.reseeks += 1;
+    let saved = std::mem::take(&mut search.saved_key);
+    if search.empty.looked {
         // The seek may skip live entries.
-        walk.unseen_at(&saved);
+        search.unseen_at(&saved);
     }
-    let bare_key = without_timestamp(&saved, walk.timestamp_size);
-    seek_key(&mut walk.seek_key, bare_key, walk.timestamp_size, u64::MAX, MAX_TS);
-    walk.source.seek_total_for_prev(&walk.seek_key);
-    walk.saved_key = saved;
+    let stripped = without_timestamp(&saved, search.timestamp_size);
+    seek_key(&mut search.seek_key, stripped, search.timestamp_size, u64::MAX, MAX_TS);
+    search.source.seek_total_for_prev(&search.seek_key);
+    search.saved_key = saved;
 }
 
 /// Returns true if a step backward has read more entries than `max_skippable_internal_keys`. The step skipped all entries
 /// after the first `start`.
 #[inline]
-fn has_read_too_many<I: InternalIterator>(walk: &Walk<I>, start: u64) -> bool {
-    walk.view.max_skippable > 0 && walk.skips.saturating_sub(start) > walk.view.max_skippable
+fn has_read_too_many<I: InternalIterator>(search: &Search<I>, start: u64) -> bool {
+    search.view.max_skippable > 0 && search.counts.skips.saturating_sub(start) > search.view.max_skippable
 }

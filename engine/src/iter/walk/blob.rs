@@ -4,9 +4,9 @@ use base::iter::InternalIterator;
 use base::key;
 use base::{Error, Pinned, Result};
 
-use super::{Place, Walk};
+use super::search::{Search, ShownAt};
 
-impl<I: InternalIterator> Walk<I> {
+impl<I: InternalIterator> Search<I> {
     /// Returns the value that a blob index refers to. `user_key` has its timestamp.
     pub(super) fn blob(&self, user_key: &[u8], index: &[u8]) -> Result<Pinned> {
         match &self.view.blobs {
@@ -39,9 +39,9 @@ impl<I: InternalIterator> Walk<I> {
     /// Shows the entry whose key is in `saved_key` and whose blob index is in `held`. With lazy reads, shows only
     /// its key.
     pub(super) fn show_saved_blob(&mut self) {
-        self.place = Place::Unprepared;
+        self.shown_at = ShownAt::Unprepared;
         self.valid = true;
-        self.skipped = 0;
+        self.counts.hidden_run = 0;
         if !self.view.lazy_blobs {
             self.prepare_value();
         }
@@ -54,25 +54,25 @@ impl<I: InternalIterator> Walk<I> {
         match self.whole_entity(&self.saved_key, self.source.pin_value()) {
             Ok(entity) => {
                 self.held.set(entity);
-                self.place = Place::Saved;
+                self.shown_at = ShownAt::Saved;
                 self.valid = true;
                 self.entity = true;
-                self.skipped = 0;
+                self.counts.hidden_run = 0;
             }
             Err(error) => self.fail(error),
         }
     }
 
     /// Reads the current value, if it is in a blob file and was not read yet. Returns true if the walk then has a
-    /// value. After an error, the walk is not valid and keeps the error.
-    pub fn prepare_value(&mut self) -> bool {
-        if !self.valid || self.place != Place::Unprepared {
+    /// value. After an error, the search is not valid and keeps the error.
+    pub(super) fn prepare_value(&mut self) -> bool {
+        if !self.valid || self.shown_at != ShownAt::Unprepared {
             return self.valid;
         }
         match self.blob(&self.saved_key, self.held.bytes()) {
             Ok(value) => {
                 self.held.set(value);
-                self.place = Place::Saved;
+                self.shown_at = ShownAt::Saved;
             }
             Err(error) => self.fail(error),
         }

@@ -5,22 +5,10 @@ use base::key::{self, pack};
 
 use super::super::keys::{MIN_TS, seek_key};
 use super::super::skip::{LOOK_FIRST, RangeSkipper};
-use super::Walk;
+use super::search::Search;
 use crate::family::empty_ranges::Toward;
 
-impl<I: InternalIterator> Walk<I> {
-    /// Skips key ranges without keys from now on.
-    pub fn skip_ranges(&mut self, skipper: Option<RangeSkipper>) {
-        self.empty.look_at = if skipper.is_some() { LOOK_FIRST } else { u64::MAX };
-        self.empty.skipper = skipper;
-    }
-
-    /// Returns true if the iterator counts or converts hidden entries. Such an iterator must visit each hidden
-    /// entry, so it must not skip a range.
-    pub fn follows_hidden(&self) -> bool {
-        self.watch.is_some() || self.convert.is_some()
-    }
-
+impl<I: InternalIterator> Search<I> {
     /// Skips the key range without keys around the source, which stands after many hidden entries. Returns true if
     /// no key follows.
     #[cold]
@@ -33,16 +21,16 @@ impl<I: InternalIterator> Walk<I> {
             return false;
         };
         let here = key::user_key(self.source.key());
-        let counts = (self.skipped, self.skips);
+        let counts = (self.counts.hidden_run, self.counts.skips);
         let watched = skipper.is_watching();
         let Some(to) = skipper.look(&self.view.order, here, toward, counts) else {
-            self.empty.look_at = RangeSkipper::next_look(self.skipped);
+            self.empty.look_at = RangeSkipper::next_look(self.counts.hidden_run);
             if !watched && skipper.is_watching() {
                 self.read_again(toward);
             }
             return false;
         };
-        self.empty.look_at = self.skipped + LOOK_FIRST;
+        self.empty.look_at = self.counts.hidden_run + LOOK_FIRST;
         let Some(to) = to else { return true };
         let (bound, trailer) = match toward {
             // This position is before newer entries of the key too: a watch must not miss them.
@@ -65,7 +53,7 @@ impl<I: InternalIterator> Walk<I> {
     }
 
     /// Positions all sources again after a watch has begun. A source stands on its next entry, which can be far
-    /// ahead of the walk. If an entry was written between the two before the watch began, neither the source nor
+    /// ahead of the search. If an entry was written between the two before the watch began, neither the source nor
     /// the watch has seen it.
     fn read_again(&mut self, toward: Toward) {
         base::invariant!(self.source.valid(), "a walk reads again after its end");
@@ -93,25 +81,25 @@ impl<I: InternalIterator> Walk<I> {
                 Toward::Smaller => self.view.lower.as_deref(),
             };
             let to = if self.valid { Some(self.full_key()) } else { end };
-            skipper.finish(&self.view.order, to, self.skips);
+            skipper.finish(&self.view.order, to, self.counts.skips);
         }
         self.empty.skipper = Some(skipper);
     }
 
-    /// Does the work of [`Walk::unseen_at`] with the key of the source.
+    /// Does the work of [`Search::unseen_at`] with the key of the source.
     #[cold]
     #[inline(never)]
     pub(super) fn unseen_here(&mut self) {
         base::invariant!(self.source.valid(), "an invisible entry is noted after the end");
         if let Some(skipper) = &mut self.empty.skipper {
-            skipper.finish(&self.view.order, Some(key::user_key(self.source.key())), self.skips);
+            skipper.finish(&self.view.order, Some(key::user_key(self.source.key())), self.counts.skips);
         }
     }
 
     /// Ends a watch at a live entry that is too new for this reader: newer readers see the entry.
     pub(super) fn unseen_at(&mut self, user_key: &[u8]) {
         if let Some(skipper) = &mut self.empty.skipper {
-            skipper.finish(&self.view.order, Some(user_key), self.skips);
+            skipper.finish(&self.view.order, Some(user_key), self.counts.skips);
         }
     }
 }

@@ -8,7 +8,7 @@ use base::key::{self, ValueType, pack};
 use base::stats::{Cause, PerfCounter, Step, perf_add};
 
 use super::super::keys::{MIN_TS, has_prefix, is_deletion, seek_key, without_timestamp};
-use super::{Place, Walk};
+use super::search::{Search, ShownAt};
 use crate::family::empty_ranges::Toward;
 use crate::source::resolve::{self, Base, Found, Merging};
 
@@ -20,7 +20,7 @@ pub(super) fn too_many_hidden() -> Error {
     Error::incomplete("Too many internal keys skipped.")
 }
 
-impl<I: InternalIterator> Walk<I> {
+impl<I: InternalIterator> Search<I> {
     /// Finds the next entry to show, from the position of the source. With `skip_saved`, skips all entries of
     /// `saved_key`.
     #[inline]
@@ -35,7 +35,7 @@ impl<I: InternalIterator> Walk<I> {
     }
 
     fn find_forward(&mut self, mut skip_saved: bool) {
-        self.place = Place::Source;
+        self.shown_at = ShownAt::Source;
         self.entity = false;
         self.timed = false;
         if let Some(convert) = &mut self.convert {
@@ -49,7 +49,7 @@ impl<I: InternalIterator> Walk<I> {
             if !self.source.valid() {
                 return self.end();
             }
-            if self.skipped >= self.empty.look_at {
+            if self.counts.hidden_run >= self.empty.look_at {
                 if self.look(Toward::Larger) {
                     return self.end();
                 }
@@ -89,7 +89,7 @@ impl<I: InternalIterator> Walk<I> {
                 } else {
                     self.view.unseen_counter(seq)
                 };
-                if self.gave_up(counter) {
+                if self.hides_too_many(counter) {
                     return;
                 }
                 continue;
@@ -116,7 +116,7 @@ impl<I: InternalIterator> Walk<I> {
                 } else {
                     self.source.next();
                 }
-                if self.gave_up(self.view.unseen_counter(seq)) {
+                if self.hides_too_many(self.view.unseen_counter(seq)) {
                     return;
                 }
                 continue;
@@ -132,13 +132,13 @@ impl<I: InternalIterator> Walk<I> {
             match kind {
                 _ if self.view.start_timestamp.is_some() && (kind == MERGE || is_deletion(kind)) => {
                     self.valid = true;
-                    self.skipped = 0;
+                    self.counts.hidden_run = 0;
                     return;
                 }
                 VALUE | TIMED => {
                     self.valid = true;
                     self.timed = kind == TIMED;
-                    self.skipped = 0;
+                    self.counts.hidden_run = 0;
                     return;
                 }
                 ENTITY => return self.show_entity(),
@@ -160,7 +160,7 @@ impl<I: InternalIterator> Walk<I> {
                         run = 0;
                     }
                     self.source.next();
-                    if self.gave_up(Some(PerfCounter::InternalDeleteSkippedCount)) {
+                    if self.hides_too_many(Some(PerfCounter::InternalDeleteSkippedCount)) {
                         return;
                     }
                 }
@@ -193,15 +193,15 @@ impl<I: InternalIterator> Walk<I> {
 
     /// Counts a hidden entry. Returns true if too many entries were hidden: the walk then has an error.
     #[inline]
-    fn gave_up(&mut self, why: Option<PerfCounter>) -> bool {
+    fn hides_too_many(&mut self, why: Option<PerfCounter>) -> bool {
         passed(self, why);
-        hid_too_many(self)
+        has_hidden_too_many(self)
     }
 
     /// Moves the source past all entries of `saved_key`.
     #[cold]
     fn seek_past_saved(&mut self) {
-        self.reseeks += 1;
+        self.counts.reseeks += 1;
         let without_timestamp = self.saved_key.len().saturating_sub(self.timestamp_size);
         seek_key(&mut self.seek_key, &self.saved_key[..without_timestamp], self.timestamp_size, 0, MIN_TS);
         self.source.seek_total(&self.seek_key);
@@ -230,7 +230,7 @@ impl<I: InternalIterator> Walk<I> {
         );
         let here = base::key::InternalOrder::new(self.view.order.clone());
         if here.compare(&self.seek_key, self.source.key()).is_gt() {
-            self.reseeks += 1;
+            self.counts.reseeks += 1;
             self.source.seek_total(&self.seek_key);
         } else {
             self.source.next();
@@ -245,7 +245,7 @@ impl<I: InternalIterator> Walk<I> {
             Ok(_) => {
                 self.valid = true;
                 self.entity = true;
-                self.skipped = 0;
+                self.counts.hidden_run = 0;
             }
             // An entity without a default column has an empty value; an entity that does not decode is an error.
             Err(error) => self.fail(error),
@@ -330,9 +330,9 @@ impl<I: InternalIterator> Walk<I> {
                 self.entity = matches!(found, Found::Entity(_));
                 let (Found::Value(value) | Found::Entity(value)) = found;
                 self.held.set(value);
-                self.place = Place::Saved;
+                self.shown_at = ShownAt::Saved;
                 self.valid = true;
-                self.skipped = 0;
+                self.counts.hidden_run = 0;
             }
             Err(error) => self.fail(error),
         }
@@ -341,8 +341,8 @@ impl<I: InternalIterator> Walk<I> {
 
 /// Counts an entry that the walk passes and does not show.
 #[inline]
-pub(super) fn passed<I: InternalIterator>(walk: &mut Walk<I>, why: Option<PerfCounter>) {
-    walk.skips += 1;
+pub(super) fn passed<I: InternalIterator>(search: &mut Search<I>, why: Option<PerfCounter>) {
+    search.counts.skips += 1;
     if let Some(why) = why {
         perf_add(why, 1);
     }
@@ -350,33 +350,35 @@ pub(super) fn passed<I: InternalIterator>(walk: &mut Walk<I>, why: Option<PerfCo
 
 /// Adds to the number of hidden entries in a row.
 #[inline]
-pub(super) fn count_hidden<I: InternalIterator>(walk: &mut Walk<I>) {
-    walk.skipped += 1;
-    if walk.skipped == HIDDEN_MIN {
-        walk.empty.step = Some(Step::begin(Cause::Tombstones));
+pub(super) fn count_hidden<I: InternalIterator>(search: &mut Search<I>) {
+    search.counts.hidden_run += 1;
+    if search.counts.hidden_run == HIDDEN_MIN {
+        search.empty.step = Some(Step::begin(Cause::Tombstones));
     }
 }
 
 /// Adds to the number of hidden entries in a row of a step to a larger key. Returns true if there are too many: the walk then
 /// has an error.
 #[inline]
-fn hid_too_many<I: InternalIterator>(walk: &mut Walk<I>) -> bool {
-    count_hidden(walk);
-    walk.view.max_skippable > 0 && walk.skipped > walk.view.max_skippable && gives_up(walk)
+fn has_hidden_too_many<I: InternalIterator>(search: &mut Search<I>) -> bool {
+    count_hidden(search);
+    search.view.max_skippable > 0
+        && search.counts.hidden_run > search.view.max_skippable
+        && fails_if_more(search)
 }
 
 /// Fails if another entry follows before the end of the iteration. Called after too many hidden entries.
 #[cold]
-fn gives_up<I: InternalIterator>(walk: &mut Walk<I>) -> bool {
-    if !walk.source.valid() {
+fn fails_if_more<I: InternalIterator>(search: &mut Search<I>) -> bool {
+    if !search.source.valid() {
         return false;
     }
-    let user_key = without_timestamp(key::user_key(walk.source.key()), walk.timestamp_size);
-    let beyond = |upper: &[u8]| walk.view.order.compare_stripped(user_key, upper).is_ge();
-    let has_left = |prefix: &[u8]| !has_prefix(&walk.view, user_key, prefix);
-    if walk.view.upper.as_deref().is_some_and(beyond) || walk.prefix.as_deref().is_some_and(has_left) {
+    let user_key = without_timestamp(key::user_key(search.source.key()), search.timestamp_size);
+    let beyond = |upper: &[u8]| search.view.order.compare_stripped(user_key, upper).is_ge();
+    let has_left = |prefix: &[u8]| !has_prefix(&search.view, user_key, prefix);
+    if search.view.upper.as_deref().is_some_and(beyond) || search.prefix.as_deref().is_some_and(has_left) {
         return false;
     }
-    walk.fail(too_many_hidden());
+    search.fail(too_many_hidden());
     true
 }
