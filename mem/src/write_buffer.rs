@@ -108,14 +108,14 @@ impl WriteBufferManager {
             && self.memory_usage() >= self.buffer_size()
     }
 
-    /// Waits until writers may continue. The wait ends if the memtables fall below the limit, or if `give_up`
+    /// Waits until writers may continue. The wait ends if the memtables fall below the limit, or if `ends_wait`
     /// returns true. `help` belongs to the executor: it runs background work on this thread, and returns
-    /// false if there was no work. No lock is held during the calls of `give_up` and `help`, because both may
+    /// false if there was no work. No lock is held during the calls of `ends_wait` and `help`, because both may
     /// free a memtable.
-    pub fn wait_while_stalled(&self, give_up: &dyn Fn() -> bool, help: &dyn Fn() -> bool) {
+    pub fn wait_while_stalled(&self, ends_wait: &dyn Fn() -> bool, help: &dyn Fn() -> bool) {
         loop {
             let seen = *self.stalled.lock();
-            if !self.should_stall() || give_up() {
+            if !self.should_stall() || ends_wait() {
                 return;
             }
             if help() {
@@ -123,14 +123,14 @@ impl WriteBufferManager {
             }
             let mut woken = self.stalled.lock();
             if *woken == seen {
-                // The wait has a limit of time: `give_up` may depend on the time, and `help` retries to start
+                // The wait has a limit of time: `ends_wait` may depend on the time, and `help` retries to start
                 // threads that the system refused.
                 self.resume.wait_for(&mut woken, LOOK_AGAIN);
             }
         }
     }
 
-    /// Wakes all stalled writers, so that they call `give_up` again. For a database that closes or fails.
+    /// Wakes all stalled writers, so that they call `ends_wait` again. For a database that closes or fails.
     pub fn wake_all(&self) {
         *self.stalled.lock() += 1;
         self.resume.notify_all();

@@ -24,7 +24,7 @@ pub use empty_ranges::EmptyRanges;
 pub use parts::Parts;
 pub use resolve::pick_options;
 pub use set::FamilySet;
-pub use state::{Charge, FlushPick, ImmutableMemtable, SealedOwn, State};
+pub use state::{Charge, FlushPick, ImmutableMemtable, OwnImmutable, State};
 pub use super_version::SuperVersion;
 pub use unannounced::Unannounced;
 
@@ -296,14 +296,14 @@ impl Family {
 
     /// Returns the memory in bytes that is charged for the memtables that are not flushed.
     pub(crate) fn buffered(&self) -> usize {
-        let sealed: usize = self
+        let immutable: usize = self
             .state()
             .immutable_memtables
             .iter()
             .filter_map(|s| s.charge.as_ref())
             .map(|charge| charge.bytes)
             .sum();
-        self.charged.load(Ordering::Relaxed) + sealed
+        self.charged.load(Ordering::Relaxed) + immutable
     }
 
     /// Returns the versions that still have readers, the newest last.

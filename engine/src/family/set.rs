@@ -52,12 +52,12 @@ impl FamilySet {
     }
 
     /// Returns the last atomic group whose memtables are all immutable (`atomic_flush`). The leader uses the next
-    /// group number during a switch, and calls [`FamilySet::group_sealed`] after it.
+    /// group number during a switch, and calls [`FamilySet::group_switched`] after it.
     pub fn last_group(&self) -> u64 {
         self.last_group.load(Ordering::Acquire)
     }
 
-    pub(crate) fn group_sealed(&self, group: u64) {
+    pub(crate) fn group_switched(&self, group: u64) {
         base::invariant!(
             group > self.last_group(),
             "atomic flush group {group} follows group {}",

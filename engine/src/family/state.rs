@@ -46,7 +46,7 @@ impl Drop for Charge {
 }
 
 /// A memtable that was filled apart from the active memtable.
-pub struct SealedOwn {
+pub struct OwnImmutable {
     pub mem: Arc<MemTable>,
     pub charge: Option<Arc<Charge>>,
 }
@@ -81,7 +81,7 @@ impl FlushPick {
         if parts.stored.timestamps {
             return None;
         }
-        let newest = self.memtables.iter().filter_map(|sealed| sealed.mem.newest_timestamp()).max()?;
+        let newest = self.memtables.iter().filter_map(|immutable| immutable.mem.newest_timestamp()).max()?;
         Some(newest.saturating_add(1).to_le_bytes().to_vec())
     }
 
@@ -158,7 +158,7 @@ impl State {
     }
 
     /// Makes the active memtable immutable, and makes `fresh` the active memtable.
-    pub fn seal(
+    pub fn switch(
         &mut self,
         fresh: Arc<MemTable>,
         next_wal: u64,
@@ -183,15 +183,15 @@ impl State {
         self.mem_id + u64::from(!self.mem.is_empty())
     }
 
-    /// Does the work of [`State::seal`], and puts a filled memtable between the active memtable and `fresh`. Requests a
+    /// Does the work of [`State::switch`], and puts a filled memtable between the active memtable and `fresh`. Requests a
     /// flush.
     ///
     /// The filled memtable has the id that [`State::next_immutable_id`] returned. If this is the id of the active memtable, the
     /// active memtable leaves: it had no entries. It may have a derived range tombstone since, and loses it: the tombstone says
     /// nothing that older entries do not say.
-    pub fn seal_with(
+    pub fn switch_with(
         &mut self,
-        own: SealedOwn,
+        own: OwnImmutable,
         fresh: Arc<MemTable>,
         next_wal: u64,
         charge: Option<Arc<Charge>>,
@@ -298,7 +298,7 @@ impl State {
         let low = u64::from_le_bytes(*low);
         self.immutable_memtables
             .iter()
-            .any(|sealed| sealed.mem.newest_timestamp().is_some_and(|ts| ts >= low))
+            .any(|immutable| immutable.mem.newest_timestamp().is_some_and(|ts| ts >= low))
     }
 
     /// Returns the id of the oldest memtable that is not in an SST file. Without immutable memtables, this is the active memtable.
@@ -405,9 +405,9 @@ impl State {
                 .all(|m| self.immutable_memtables.iter().any(|i| i.id == m.id && i.flushing)),
             "a memtable is given back that no flush has picked"
         );
-        for sealed in &mut self.immutable_memtables {
-            if pick.memtables.iter().any(|m| m.id == sealed.id) {
-                sealed.flushing = false;
+        for immutable in &mut self.immutable_memtables {
+            if pick.memtables.iter().any(|m| m.id == immutable.id) {
+                immutable.flushing = false;
             }
         }
         self.flush_requested = true;
@@ -430,10 +430,10 @@ impl State {
 
     fn take_flushed(&mut self, pick: &FlushPick) -> Vec<ImmutableMemtable> {
         let flushed = |s: &ImmutableMemtable| pick.memtables.iter().any(|m| m.id == s.id);
-        let (flushed, sealed): (Vec<ImmutableMemtable>, _) =
+        let (flushed, immutable): (Vec<ImmutableMemtable>, _) =
             std::mem::take(&mut self.immutable_memtables).into_iter().partition(flushed);
         base::invariant!(
-            sealed.first().zip(flushed.last()).is_none_or(|(oldest, newest)| newest.id < oldest.id),
+            immutable.first().zip(flushed.last()).is_none_or(|(oldest, newest)| newest.id < oldest.id),
             "a memtable is flushed before an older memtable"
         );
         base::invariant!(
@@ -460,8 +460,8 @@ impl State {
             self.wal_number
         );
         self.flushed.retain(|mem| mem.strong_count() > 0);
-        self.flushed.extend(flushed.iter().map(|sealed| Arc::downgrade(&sealed.mem)));
-        self.immutable_memtables = sealed;
+        self.flushed.extend(flushed.iter().map(|immutable| Arc::downgrade(&immutable.mem)));
+        self.immutable_memtables = immutable;
         self.wal_number = self.wal_number.max(pick.next_wal());
         self.recorded_wal_number = self.recorded_wal_number.max(pick.next_wal());
         flushed

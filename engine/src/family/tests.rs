@@ -20,10 +20,10 @@ fn state() -> (Parts, State) {
 #[test]
 fn a_newer_memtable_is_flushed_beside_an_older_one_and_waits_for_it() {
     let (parts, mut state) = state();
-    state.seal(parts.new_memtable(2, 0), 5, None, None);
+    state.switch(parts.new_memtable(2, 0), 5, None, None);
     let older = state.pick_flush(None);
     assert!(!state.flush_due(1, None));
-    state.seal(parts.new_memtable(3, 0), 8, None, None);
+    state.switch(parts.new_memtable(3, 0), 8, None, None);
     assert!(state.flush_due(1, None));
     let newer = state.pick_flush(None);
     assert_eq!((older.memtables.len(), newer.memtables.len()), (1, 1));
@@ -46,18 +46,18 @@ fn a_newer_memtable_is_flushed_beside_an_older_one_and_waits_for_it() {
 #[test]
 fn a_memtable_given_back_is_picked_with_the_newer_ones() {
     let (parts, mut state) = state();
-    state.seal(parts.new_memtable(2, 0), 5, None, None);
+    state.switch(parts.new_memtable(2, 0), 5, None, None);
     let older = state.pick_flush(None);
-    state.seal(parts.new_memtable(3, 0), 8, None, None);
+    state.switch(parts.new_memtable(3, 0), 8, None, None);
     state.unpick_flush(&older);
     assert_eq!(state.pick_flush(None).memtables.len(), 2);
 }
 
 #[test]
-fn a_group_that_is_not_wholly_sealed_waits() {
+fn a_group_that_is_not_wholly_switched_waits() {
     let (parts, mut state) = state();
-    state.seal(parts.new_memtable(2, 0), 5, None, Some(1));
-    state.seal(parts.new_memtable(3, 0), 5, None, Some(2));
+    state.switch(parts.new_memtable(2, 0), 5, None, Some(1));
+    state.switch(parts.new_memtable(3, 0), 5, None, Some(2));
     let pick = state.pick_flush(Some(1));
     assert_eq!(pick.memtables.iter().map(|m| m.atomic_group).collect::<Vec<_>>(), [Some(1)]);
     state.remove_flushed(&pick);
@@ -67,20 +67,20 @@ fn a_group_that_is_not_wholly_sealed_waits() {
 #[test]
 fn a_flush_is_due_only_if_one_would_take_something() {
     let (parts, mut state) = state();
-    let seal = |state: &mut super::State, group| state.seal(parts.new_memtable(2, 0), 5, None, group);
-    seal(&mut state, Some(1));
-    assert!(!state.flush_due(1, Some(0)), "its group is not wholly sealed");
+    let switch = |state: &mut super::State, group| state.switch(parts.new_memtable(2, 0), 5, None, group);
+    switch(&mut state, Some(1));
+    assert!(!state.flush_due(1, Some(0)), "its group is not wholly switched");
     assert!(state.flush_due(1, Some(1)));
     assert!(!state.flush_due(2, Some(1)));
     let pick = state.pick_flush(Some(1));
-    seal(&mut state, Some(2));
+    switch(&mut state, Some(2));
     state.flush_requested = true;
     assert!(!state.flush_due(1, Some(2)), "groups go one after the other");
     assert!(state.flush_due(1, None));
     state.remove_flushed(&pick);
     assert!(state.flush_due(2, Some(2)));
     state.reserve_together();
-    seal(&mut state, None);
+    switch(&mut state, None);
     assert!(!state.flush_due(1, None), "not before what is kept for others");
     assert!(state.pick_flush(None).memtables.is_empty());
     state.release_together();

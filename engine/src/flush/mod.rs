@@ -309,12 +309,12 @@ fn count_start(tools: &JobTools, event: &FlushStarted) {
 
 fn started(t: &FlushTools<'_>, job: JobId, part: &Part, reason: FlushReason) {
     let counts: Vec<_> = part.pick.memtables.iter().map(|m| m.mem.counts()).collect();
-    for sealed in &part.pick.memtables {
+    for immutable in &part.pick.memtables {
         t.tools.events.info(format_args!(
             "[{}] [JOB {job}] Flushing memtable id {} with next log file: {}",
             part.family.name(),
-            sealed.id,
-            sealed.next_wal
+            immutable.id,
+            immutable.next_wal
         ));
     }
     let event = FlushStarted {

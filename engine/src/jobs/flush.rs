@@ -118,8 +118,8 @@ impl Flushes {
             Err(panic) => {
                 for family in &request.families {
                     let mut state = family.state();
-                    for sealed in &mut state.immutable_memtables {
-                        sealed.flushing = false;
+                    for immutable in &mut state.immutable_memtables {
+                        immutable.flushing = false;
                     }
                 }
                 return Err(panicked("a flush", &*panic));
@@ -315,7 +315,8 @@ impl Flushes {
             }
             may_wait?;
         }
-        let failures: Vec<u64> = families.iter().map(|f| self.failures(f).0).collect();
+        let failures =
+            families.iter().map(|f| self.failures(f)).map(|(count, _)| count).collect::<Vec<u64>>();
         // A job that flushes in a callback of a listener must not wait for the end of this callback.
         let waits_for_listeners = !self.schedule.pool().runs_here();
         // The call covers the memtables from here on, up to the memtables that the switch makes immutable. A call waits for
@@ -362,7 +363,10 @@ impl Flushes {
                 return Some(dropped.and_then(|()| self.context.check_families(families)));
             }
             let failed = families.iter().zip(&failures).map(|(f, before)| (self.failures(f), *before));
-            failed.into_iter().find(|(now, before)| now.0 > *before).and_then(|(now, _)| now.1.map(Err))
+            failed
+                .into_iter()
+                .find(|((count, _), before)| count > before)
+                .and_then(|((_, error), _)| error.map(Err))
         })
     }
 }

@@ -119,8 +119,8 @@ impl Resumes {
         let together = self.needs_one_commit() && !self.context.atomic_flush;
         // Record the error like the failure of a flush: if no resume can clear it, the resume ends. The
         // error affects all column families, because all of them must be flushed.
-        let sealed = writer.switch_all_for_recovery(together);
-        sealed.inspect_err(|error| self.failures.flush_failed(error.clone(), &[]))?;
+        let switched = writer.switch_all_for_recovery(together);
+        switched.inspect_err(|error| self.failures.flush_failed(error.clone(), &[]))?;
         let families = self.context.families.all();
         if together {
             self.flush_in_one_commit(&families)?;

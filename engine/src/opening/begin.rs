@@ -286,7 +286,7 @@ impl Opening {
                 continue;
             }
             let edit = crate::output::edit_of(0, own.iter());
-            let sealed = ImmutableMemtable {
+            let immutable = ImmutableMemtable {
                 mem: family.pin().mem.clone(),
                 id: 0,
                 next_wal,
@@ -296,7 +296,7 @@ impl Opening {
                 charge: None,
                 atomic_group: None,
             };
-            let flushed = Some(FlushPick { memtables: vec![sealed] });
+            let flushed = Some(FlushPick { memtables: vec![immutable] });
             // For a column family whose SST files have no timestamps, the flush raised `full_history_ts_low`.
             let raised = !family.parts().stored.timestamps;
             let full_history_ts_low = raised.then(|| family.state().full_history_ts_low.clone()).flatten();

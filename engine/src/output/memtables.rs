@@ -52,8 +52,8 @@ pub fn write_memtables(
         .with_full_history_ts_low(full_history_ts_low.clone());
     let timestamp_size = parts.order.timestamp_size();
     let strip = !parts.stored.timestamps && timestamp_size > 0;
-    for sealed in &pick.memtables {
-        let fragmented = sealed.mem.range_tombstones();
+    for immutable in &pick.memtables {
+        let fragmented = immutable.mem.range_tombstones();
         if fragmented.is_empty() {
             continue;
         }

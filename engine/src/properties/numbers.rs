@@ -37,7 +37,7 @@ fn of_database(context: &PropertyContext<'_>, short: &str) -> Option<u64> {
 
 fn of_memtables(family: &Family, short: &str) -> Option<u64> {
     let pinned = family.pin();
-    let sealed = |f: &dyn Fn(&MemTable) -> u64| pinned.imm.iter().map(|m| f(m)).sum::<u64>();
+    let immutable = |f: &dyn Fn(&MemTable) -> u64| pinned.imm.iter().map(|m| f(m)).sum::<u64>();
     let used = |m: &MemTable| m.memory_used() as u64;
     Some(match short {
         "num-immutable-mem-table" => pinned.imm.len() as u64,
@@ -47,16 +47,16 @@ fn of_memtables(family: &Family, short: &str) -> Option<u64> {
             u64::from(family.state().flush_due(min, None))
         }
         "cur-size-active-mem-table" => used(&pinned.mem),
-        "cur-size-all-mem-tables" => used(&pinned.mem) + sealed(&used),
+        "cur-size-all-mem-tables" => used(&pinned.mem) + immutable(&used),
         "size-all-mem-tables" => {
             // `held_memtables` contains the memtables of the history too.
             let held = family.state().held_memtables();
-            used(&pinned.mem) + sealed(&used) + held.iter().map(|m| used(m)).sum::<u64>()
+            used(&pinned.mem) + immutable(&used) + held.iter().map(|m| used(m)).sum::<u64>()
         }
         "num-entries-active-mem-table" => pinned.mem.counts().with_tombstones(),
-        "num-entries-imm-mem-tables" => sealed(&|m| m.counts().with_tombstones()),
+        "num-entries-imm-mem-tables" => immutable(&|m| m.counts().with_tombstones()),
         "num-deletes-active-mem-table" => pinned.mem.counts().deletes,
-        "num-deletes-imm-mem-tables" => sealed(&|m| m.counts().deletes),
+        "num-deletes-imm-mem-tables" => immutable(&|m| m.counts().deletes),
         _ => return None,
     })
 }

@@ -18,8 +18,8 @@ pub fn flush_family(
         return Ok(Vec::new());
     }
     let fresh = family.parts().new_memtable(state.mem_id + 1, state.mem.largest_seq());
-    state.mem.seal();
-    state.seal(fresh, 0, None, None);
+    state.mem.make_immutable();
+    state.switch(fresh, 0, None, None);
     let pick = state.pick_flush(None);
     let old = family.install(&mut state);
     drop(state);

@@ -22,14 +22,12 @@ use std::borrow::Cow;
 use base::stats::Ticker;
 use base::{Error, Result, SequenceNumber};
 use mem::memtable::renumber;
-use mem::write_buffer::WriteBufferManager;
 
 use super::limits::check_memory;
 use super::{WriteHook, Writer};
 use crate::apply::{self, Markers, Missing};
 use crate::batch::WriteBatch;
 use crate::event::FlushReason;
-use crate::family::{Charge, Family, SealedOwn};
 use crate::options::WriteOptions;
 use crate::prepared::Numbering;
 use crate::sequence::Snapshots;
@@ -101,11 +99,12 @@ impl<'w> Filler<'w> {
             batch.check()?;
             batch.verify_protection()?;
             check_memory(batch)?;
-            apply::check(batch, &self.writer.families, missing, Markers::Refused)?;
+            apply::check(batch, &self.writer.switcher.families, missing, Markers::Refused)?;
             let sum = seqs.checked_add(batch.count());
             seqs = sum.ok_or_else(|| Error::invalid_argument("too many entries"))?;
         }
-        let own = apply::to_own_memtables(&batches, &self.writer.families, missing == Missing::Skip)?;
+        let own =
+            apply::to_own_memtables(&batches, &self.writer.switcher.families, missing == Missing::Skip)?;
         if own.is_empty() || own.iter().any(|(family, _)| family.order().user.timestamp_size() > 0) {
             return Ok(None);
         }
@@ -168,8 +167,11 @@ impl<'w> Filler<'w> {
             filled.seqs
         );
         let offset = last - u64::from(filled.seqs);
-        if let Err(error) = self.writer.roll_wal() {
-            self.writer.events.warn(format_args!("a large write goes to the active memtables: {error}"));
+        if let Err(error) = self.writer.switcher.roll_wal() {
+            self.writer
+                .switcher
+                .events
+                .warn(format_args!("a large write goes to the active memtables: {error}"));
             let mut seq = offset + 1;
             for batch in &filled.batches {
                 self.writer.insert(batch.bytes(), seq, None)?;
@@ -192,42 +194,24 @@ impl<'w> Filler<'w> {
         );
         for (family, mem) in &mut own {
             // Only the leader switches memtables, so no other thread takes this id. A scan can still add a derived range
-            // tombstone to an active memtable without entries: `State::seal_with` decides by the id.
+            // tombstone to an active memtable without entries: `State::switch_with` decides by the id.
             let id = family.state().next_immutable_id();
             let mem = Arc::get_mut(mem).ok_or_else(|| Error::aborted("a filled memtable is shared"))?;
             renumber(mem, id, offset)?;
-            mem.seal();
+            mem.make_immutable();
         }
         let families: Vec<_> = own.iter().map(|(family, _)| family.clone()).collect();
         let mut victims =
-            if self.writer.settings.atomic_flush { self.writer.with_data() } else { Vec::new() };
+            if self.writer.settings.atomic_flush { self.writer.switcher.with_data() } else { Vec::new() };
         victims.retain(|victim| families.iter().all(|family| family.id() != victim.id()));
         victims.extend(families.iter().cloned());
-        let wal = self.writer.wals.active_number().0;
-        self.writer.switch_behind(last, &victims, own, wal);
+        let wal = self.writer.switcher.wals.active_number().0;
+        self.writer.switcher.switch_after(last, &victims, own, wal);
         // After the entries are in the column families, and before they are visible: until this call, an iterator of
         // an older state can record the range around a key as empty.
         filled.batches.iter().for_each(|batch| apply::report_live_keys(batch, &families));
-        self.writer.flush_requests.flush_due(&victims, FlushReason::ExternalFileIngestion);
+        self.writer.switcher.flush_requests.flush_due(&victims, FlushReason::ExternalFileIngestion);
         self.writer.stats.add(Ticker::NumberWbwiIngest, 1);
         Ok(())
     }
-}
-
-/// Takes the own memtable of a column family, and reports its memory to the write-buffer manager.
-pub(super) fn own_of(
-    buffers: &Arc<WriteBufferManager>,
-    family: &Family,
-    own: &mut Vec<apply::OwnMemtable>,
-) -> Option<SealedOwn> {
-    let at = own.iter().position(|(other, _)| other.id() == family.id())?;
-    let (_, mem) = own.swap_remove(at);
-    let bytes = mem.memory_used();
-    let charged = buffers.enabled() || buffers.charges_cache();
-    let charge = charged.then(|| {
-        buffers.reserve(bytes);
-        buffers.schedule_free(bytes);
-        Arc::new(Charge { bytes, buffers: buffers.clone() })
-    });
-    Some(SealedOwn { mem, charge })
 }

@@ -9,8 +9,8 @@
 //!  with a wait      sync [a]   wait for a, sync [b c d a]   wait, sync [a b c d]             one sync
 //! ```
 //! The leader expects the writers of the group before its own group, and the writers that waited when that group ended. The
-//! wait ends when all of them wait in the group of the leader, or after half the time of a sync. So a wait in vain makes a
-//! write half a sync longer. Whether writers come back depends on the application: after some waits in vain, a leader waits
+//! wait ends when all of them wait in the group of the leader, or after half the time of a sync. So a failed wait makes a
+//! write half a sync longer. Whether writers come back depends on the application: after some failed waits, a leader waits
 //! in one case of sixteen only, until waits succeed again.
 //!
 //! One writer never waits: no other writer is expected. RocksDB has no such wait; its leader takes the writers that have
@@ -25,7 +25,7 @@ mod tests;
 const SYNC_NANOS_MIN: u64 = 50_000;
 /// The longest wait, however long a sync takes.
 const WAIT_NANOS_MAX: u64 = 1_000_000;
-/// After so many waits in vain, most leaders do not wait.
+/// After so many failed waits, most leaders do not wait.
 const MISSES_MAX: u32 = 8;
 /// The leader that waits all the same: one in so many.
 const SAMPLE: u32 = 16;
@@ -40,7 +40,7 @@ pub struct Gather {
     /// The time of a sync: a moving average over about eight syncs. 0 before the first sync.
     sync_nanos: u64,
     wait_nanos_max: u64,
-    /// Waits in vain, less the waits that succeeded.
+    /// The number of failed waits, less the number of waits that succeeded.
     misses: u32,
     /// Counts the waits that were considered.
     considered: u32,
@@ -110,7 +110,7 @@ impl Gather {
     }
 
     /// Records a wait: a group had `before` writers that ask for a sync, and has `after` now. A wait that brought less than
-    /// half of the missing writers was in vain.
+    /// half of the missing writers has failed.
     pub fn record_wait(&mut self, before: usize, after: usize) {
         base::invariant!(before <= after, "a write group shrinks from {before} to {after} writers");
         base::invariant!(

@@ -22,6 +22,7 @@ mod settings;
 mod signal;
 pub mod stall;
 mod steps;
+mod switch;
 mod unlocked;
 
 pub use filled::{FilledMemtables, Filler};
@@ -55,6 +56,7 @@ use group::{Entry, Flags, Group, LeaderState, Queue, Role};
 use limits::{check_memory, check_priority, is_long_insert, slow_low_pri};
 use publish::Publisher;
 use stall::Controller;
+use switch::Switcher;
 
 /// Receives the failures of the WAL and of memtables.
 pub trait ErrorSink: Send + Sync {
@@ -93,16 +95,10 @@ pub struct Writer {
     settings: WriteSettings,
     queue: Queue,
     publisher: Publisher,
-    families: Arc<FamilySet>,
-    wals: Arc<WalSet>,
-    numbers: Arc<Numbers>,
-    recycle: Arc<Recycle>,
+    switcher: Switcher,
     sequence: Arc<LastSequence>,
     errors: Arc<ErrorState>,
     controller: Arc<Controller>,
-    buffers: Arc<WriteBufferManager>,
-    events: Arc<Events>,
-    flush_requests: Arc<dyn FlushRequests>,
     faults: Arc<dyn ErrorSink>,
     /// Set if an insert has filled a memtable. The next leader switches the full memtables.
     memtable_full: AtomicBool,
@@ -121,19 +117,24 @@ impl Writer {
         let patience = Arc::new(Patience::new(parts.settings.yield_us_max, parts.settings.yield_us_slow));
         Writer {
             queue: Queue::new(parts.settings.group_bytes_max, parts.sequence.visible(), patience.clone()),
+            switcher: Switcher {
+                families: parts.families,
+                wals: parts.wals,
+                numbers: parts.numbers,
+                recycle: parts.recycle,
+                sequence: parts.sequence.clone(),
+                buffers: parts.buffers,
+                events: parts.events,
+                flush_requests: parts.flush_requests,
+                atomic_flush: parts.settings.atomic_flush,
+                preallocate_bytes: parts.settings.preallocate_bytes,
+            },
             env: parts.env,
             settings: parts.settings,
             publisher: Publisher::new(patience),
-            families: parts.families,
-            wals: parts.wals,
-            numbers: parts.numbers,
-            recycle: parts.recycle,
             sequence: parts.sequence,
             errors: parts.errors,
             controller: parts.controller,
-            buffers: parts.buffers,
-            events: parts.events,
-            flush_requests: parts.flush_requests,
             faults: parts.faults,
             memtable_full: AtomicBool::new(false),
             wal_bytes_max: AtomicU64::new(parts.wal_bytes_max),
@@ -257,17 +258,17 @@ impl Writer {
         let contents = batch.contents();
         let plain =
             !(contents.merges || contents.range_deletions || contents.other_families || contents.rare);
-        if plain && !self.families.any_timestamps() && !batch.has_timestamps() {
+        if plain && !self.switcher.families.any_timestamps() && !batch.has_timestamps() {
             return Ok(());
         }
-        apply::check(batch, &self.families, missing, markers)
+        apply::check(batch, &self.switcher.families, missing, markers)
     }
 
     /// Marks the column families of a write without a WAL record, before the write becomes visible. The close
     /// flushes these column families.
     fn note_unlogged(&self, batch: &WriteBatch) {
         let note = |family| {
-            if let Some(family) = self.families.get(family) {
+            if let Some(family) = self.switcher.families.get(family) {
                 family.note_unlogged();
             }
         };
@@ -311,14 +312,14 @@ impl Writer {
     ) -> Result<()> {
         if let Err(error) = self.admit(&mut group, &mut leader_state, batch) {
             let own = self.refusal(batch.records());
-            return self.give_up(group, leader_state, error).map_err(|error| own.unwrap_or(error));
+            return self.reject_group(group, leader_state, error).map_err(|error| own.unwrap_or(error));
         }
         // Call `lead_admitted` at one place only: it is inlined here, and a second call cost 100 instructions a
         // write.
         let mut nothing = None;
         let (batch, hook, refused) = match self.refusal(batch.records()) {
             None => (batch, hook, None),
-            Some(error) if group.writers() == 1 => return self.give_up(group, leader_state, error),
+            Some(error) if group.writers() == 1 => return self.reject_group(group, leader_state, error),
             Some(error) => {
                 group.lead_seqs = 0;
                 (nothing.insert(WriteBatch::new()), None, Some(error))
@@ -331,7 +332,7 @@ impl Writer {
 
     /// Ends a group of which nothing was written: every writer of the group gets `error`.
     #[cold]
-    fn give_up(&self, group: Group, leader_state: Box<LeaderState>, error: Error) -> Result<()> {
+    fn reject_group(&self, group: Group, leader_state: Box<LeaderState>, error: Error) -> Result<()> {
         self.queue.hand_over(leader_state);
         let outcome = Err(error);
         self.queue.finish(group, &outcome);
@@ -472,10 +473,26 @@ impl Writer {
         reason: FlushReason,
     ) -> Result<()> {
         if self.settings.atomic_flush {
-            let all = self.with_data();
-            return self.seal(leader_state, &all, reason);
+            let all = self.switcher.with_data();
+            return self.switch(leader_state, &all, reason);
         }
-        self.seal(leader_state, families, reason)
+        self.switch(leader_state, families, reason)
+    }
+
+    /// Rolls the WAL, switches the active memtables of these column families that are not empty, and requests a
+    /// flush. Waits until all earlier groups are visible. Only the leader may call this function.
+    ///
+    /// # Errors
+    /// A failure to roll the WAL. Then no memtable is switched.
+    fn switch(
+        &self,
+        leader_state: &mut LeaderState,
+        victims: &[Arc<Family>],
+        reason: FlushReason,
+    ) -> Result<()> {
+        let _step = Step::begin(Cause::MemtableSwitch);
+        self.publisher.wait_for(leader_state.ticket);
+        self.switcher.switch(leader_state.last_seq, victims, reason)
     }
 
     /// Switches the memtables of these column families at one sequence number, for one flush that takes all of them. Requests
@@ -487,9 +504,9 @@ impl Writer {
                 return Ok(false);
             }
             if families.iter().any(|f| !f.pin().mem.is_empty()) {
-                self.roll_wal()?;
+                self.switcher.roll_wal()?;
             }
-            self.switch_quietly(leader_state, families);
+            self.switcher.switch_quietly(leader_state.last_seq, families);
             families.iter().for_each(|family| family.state().reserve_together());
             Ok(true)
         })?
@@ -499,10 +516,10 @@ impl Writer {
     /// `together`, the immutable memtables wait for one flush with one commit. Waits for the end of `lock_wal`.
     pub fn switch_all_for_recovery(&self, together: bool) -> Result<()> {
         unlocked::alone_ahead_unlocked(self, |leader_state| {
-            let all = self.with_data();
-            self.roll_wal()?;
-            self.wals.clear_failure();
-            self.switch_quietly(leader_state, &all);
+            let all = self.switcher.with_data();
+            self.switcher.roll_wal()?;
+            self.switcher.wals.clear_failure();
+            self.switcher.switch_quietly(leader_state.last_seq, &all);
             if together {
                 all.iter().for_each(|family| family.state().reserve_together());
             }
@@ -513,7 +530,7 @@ impl Writer {
     /// Records in each column family without data in memory that it needs no WAL older than the active WAL. A
     /// resume calls this after it has flushed all memtables.
     pub fn pass_old_wals(&self) -> Result<()> {
-        self.alone_ahead(|_| self.pass_empty_families(self.wals.active_number().0, &[]))
+        self.alone_ahead(|_| self.switcher.pass_empty_families(self.switcher.wals.active_number().0, &[]))
     }
 
     /// Returns the last allocated sequence number, visible or not.
@@ -550,14 +567,14 @@ impl Writer {
     /// Ends the waits of all stalled writers. A close calls this first, because its last flush needs the lead.
     pub fn end_stalls(&self) {
         self.controller.close();
-        self.buffers.wake_all();
+        self.switcher.buffers.wake_all();
     }
 
     /// Wakes the stalled writers after a background error is set or cleared, so that they check again why they
     /// wait.
     pub fn wake_stalled(&self) {
         self.controller.wake();
-        self.buffers.wake_all();
+        self.switcher.buffers.wake_all();
     }
 
     /// Ends writing. Returns after the current leader has ended. All later writers are rejected.

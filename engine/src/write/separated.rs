@@ -37,7 +37,7 @@ impl Writer {
         }
         batch.check()?;
         batch.verify_protection()?;
-        let separated = apply::separate(batch.records(), &self.families)?;
+        let separated = apply::separate(batch.records(), &self.switcher.families)?;
         let mut copy = batch.with_records(&separated.records);
         let outcome = self.write_as(&mut copy, separated.batches, options, hook);
         batch.set_sequence(copy.sequence());

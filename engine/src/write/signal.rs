@@ -25,7 +25,7 @@ pub struct LeaderState {
     pub gather: Gather,
 }
 
-/// What a writer tells a waiting writer.
+/// The message of a writer to a waiting writer.
 pub(super) enum Signal {
     None,
     /// The writer has the lead now, and takes its group from the queue.
@@ -35,7 +35,7 @@ pub(super) enum Signal {
     InsertsDone,
 }
 
-/// The place where one thread waits for a signal. Each thread keeps its waiter and uses it for all its writes.
+/// The state with which one thread waits for a signal. Each thread keeps its waiter and uses it for all its writes.
 pub(super) struct Waiter {
     ready: AtomicBool,
     signal: Mutex<Signal>,

@@ -17,7 +17,7 @@ use super::{Filler, Writer};
 use crate::apply::{self, Applied, Missing, Source};
 use crate::batch::WriteBatch;
 use crate::prepared::Numbering;
-use crate::stats::DatabaseCounter;
+use crate::stats::{DatabaseCounter, Stats};
 use crate::sync::Ordering;
 
 /// An insert of at least this many bytes is measured as a step.
@@ -102,26 +102,26 @@ impl Writer {
             );
             let time = PerfTimer::start(PerfCounter::WriteWalTime);
             let step = Step::begin(Cause::WalWrite);
-            let logged = self.wals.append(record, first, &self.families.timestamped());
+            let logged = self.switcher.wals.append(record, first, &self.switcher.families.timestamped());
             let logged = logged.and_then(|_| {
                 if group.flags.sync { self.sync_wal(&mut leader_state.gather) } else { Ok(()) }
             });
             step.stop();
             time.stop();
-            self.count_logged(record.len() as u64, writers);
+            count_logged(&self.stats, record.len() as u64, writers);
             if let Err(error) = logged {
                 self.faults.wal_failed(&error);
                 return Err(error);
             }
             if let Some(hook) = hook {
-                hook.logged(self.wals.active_number(), first, seqs);
+                hook.logged(self.switcher.wals.active_number(), first, seqs);
             }
         }
         let _time = PerfTimer::start(PerfCounter::WritePreAndPostProcessTime);
         leader_state.last_seq += seqs;
         leader_state.ticket += 1;
         leader_state.gather.record_group(if group.may_gather() { group.syncs } else { 0 });
-        self.count_group(bytes as u64, count, writers);
+        count_group(&self.stats, bytes as u64, count, writers);
         Ok(first)
     }
 
@@ -129,48 +129,13 @@ impl Writer {
         let began = self.stats.begin();
         let step = Step::begin(Cause::WalSync);
         let start = self.env.clock.now_nanos();
-        self.wals.sync()?;
+        self.switcher.wals.sync()?;
         gather.record_sync(self.env.clock.now_nanos().saturating_sub(start));
         step.stop();
         self.stats.end(began, HistogramKind::WalFileSyncMicros);
         self.stats.add(Ticker::WalFileSynced, 1);
         self.stats.database.add(DatabaseCounter::WalSyncs, 1);
         Ok(())
-    }
-
-    /// Counts a WAL record. Only the leader calls this function, so the counters need no locked instruction.
-    #[inline]
-    fn count_logged(&self, bytes: u64, writers: u64) {
-        base::invariant!(writers > 0, "a record of no writer is counted");
-        let database = &self.stats.database;
-        database.add_alone(DatabaseCounter::WalBytes, bytes);
-        database.add_alone(DatabaseCounter::WritesWithWal, writers);
-        if let Some(statistics) = self.stats.statistics() {
-            statistics.add(Ticker::WalFileBytes, bytes);
-            statistics.add(Ticker::WriteWithWal, writers);
-        }
-    }
-
-    /// Counts a write group, with or without a WAL record. Only the leader calls this function.
-    #[inline]
-    fn count_group(&self, bytes: u64, keys: u64, writers: u64) {
-        base::invariant!(writers > 0, "a write group of no writer is counted");
-        let database = &self.stats.database;
-        database.add_alone(DatabaseCounter::UserBytes, bytes);
-        database.add_alone(DatabaseCounter::UserKeys, keys);
-        database.add_alone(DatabaseCounter::WritesBySelf, 1);
-        if writers > 1 {
-            database.add_alone(DatabaseCounter::WritesByOther, writers - 1);
-        }
-        if let Some(statistics) = self.stats.statistics() {
-            statistics.add(Ticker::NumberKeysWritten, keys);
-            statistics.add(Ticker::BytesWritten, bytes);
-            statistics.measure(HistogramKind::BytesPerWrite, bytes);
-            statistics.add(Ticker::WriteDoneBySelf, 1);
-            if writers > 1 {
-                statistics.add(Ticker::WriteDoneByOther, writers - 1);
-            }
-        }
     }
 
     /// Inserts the batches of the group into the memtables, then calls the hook. If the followers have much to
@@ -234,11 +199,12 @@ impl Writer {
         // With `PerBatch`, a merge at the write could use an entry of an undecided transaction as its base.
         let numbering = self.settings.numbering;
         let merger = (in_order && numbering == Numbering::PerEntry).then_some(&*self.merger);
-        let (missing, buffers) = (Missing::Skip, Some(&self.buffers));
+        let (missing, buffers) = (Missing::Skip, Some(&self.switcher.buffers));
         let source = Source { missing, wal: None, buffers, merger, protection, numbering };
         // The application's comparator runs in this call. If its panic were not caught, the writers of the group
         // would wait forever.
-        let applied = catch_unwind(AssertUnwindSafe(|| apply::batch(bytes, seq, &self.families, source)));
+        let applied =
+            catch_unwind(AssertUnwindSafe(|| apply::batch(bytes, seq, &self.switcher.families, source)));
         let done = applied.unwrap_or_else(|_| Err(Error::aborted("inserting into a memtable panicked")))?;
         base::invariant!(
             numbering == Numbering::PerBatch || done.next_seq <= seq + u64::from(encoding::count(bytes)),
@@ -254,5 +220,40 @@ impl Writer {
             self.memtable_full.store(true, Ordering::Relaxed);
         }
         Ok(done)
+    }
+}
+
+/// Counts a WAL record. Only the leader calls this function, so the counters need no locked instruction.
+#[inline]
+fn count_logged(stats: &Stats, bytes: u64, writers: u64) {
+    base::invariant!(writers > 0, "a record of no writer is counted");
+    let database = &stats.database;
+    database.add_alone(DatabaseCounter::WalBytes, bytes);
+    database.add_alone(DatabaseCounter::WritesWithWal, writers);
+    if let Some(statistics) = stats.statistics() {
+        statistics.add(Ticker::WalFileBytes, bytes);
+        statistics.add(Ticker::WriteWithWal, writers);
+    }
+}
+
+/// Counts a write group, with or without a WAL record. Only the leader calls this function.
+#[inline]
+fn count_group(stats: &Stats, bytes: u64, keys: u64, writers: u64) {
+    base::invariant!(writers > 0, "a write group of no writer is counted");
+    let database = &stats.database;
+    database.add_alone(DatabaseCounter::UserBytes, bytes);
+    database.add_alone(DatabaseCounter::UserKeys, keys);
+    database.add_alone(DatabaseCounter::WritesBySelf, 1);
+    if writers > 1 {
+        database.add_alone(DatabaseCounter::WritesByOther, writers - 1);
+    }
+    if let Some(statistics) = stats.statistics() {
+        statistics.add(Ticker::NumberKeysWritten, keys);
+        statistics.add(Ticker::BytesWritten, bytes);
+        statistics.measure(HistogramKind::BytesPerWrite, bytes);
+        statistics.add(Ticker::WriteDoneBySelf, 1);
+        if writers > 1 {
+            statistics.add(Ticker::WriteDoneByOther, writers - 1);
+        }
     }
 }

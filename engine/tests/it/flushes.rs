@@ -68,13 +68,13 @@ fn held(seed: u64, plan: &str) -> (Env, Arc<FaultFs>, Arc<Hold>, Db) {
     request.components.listeners.push(hold.clone());
     let db = Db::open(request).unwrap();
     fs.hook().set_plan(plan).unwrap();
-    seal(&db, "old");
+    switch(&db, "old");
     begun.recv().unwrap();
-    seal(&db, "new");
+    switch(&db, "new");
     (env, fs, hold, db)
 }
 
-fn seal(db: &Db, value: &str) {
+fn switch(db: &Db, value: &str) {
     put(db, "k", value);
     put(db, value, "1");
     let options = FlushOptions { wait: false, ..FlushOptions::default() };
@@ -205,7 +205,7 @@ impl Listener for Meddler {
             return;
         }
         let Some(db) = self.db.lock().unwrap().take() else { return };
-        seal(&db, "new");
+        switch(&db, "new");
         let jobs = (0..1000).take_while(|_| self.env.executor.help()).count();
         *self.jobs.lock().unwrap() = jobs;
     }
@@ -293,13 +293,13 @@ fn a_flush_that_waits_for_an_older_one_takes_no_younger_one_on_its_stack() {
     while env.executor.help() {}
     // The flush of the older memtable has many entries to write after the hold.
     (0..2000).for_each(|i| put(&db, &format!("{i:05}"), &"v".repeat(1000)));
-    seal(&db, "1");
+    switch(&db, "1");
     let oldest = {
         let env = env.clone();
         std::thread::spawn(move || env.executor.help())
     };
     begun.recv().unwrap();
-    seal(&db, "2");
+    switch(&db, "2");
     let (tell, told) = channel();
     let second = {
         let env = env.clone();
@@ -309,7 +309,7 @@ fn a_flush_that_waits_for_an_older_one_takes_no_younger_one_on_its_stack() {
         })
     };
     wrote.recv().unwrap();
-    seal(&db, "3");
+    switch(&db, "3");
     go.send(()).unwrap();
     // The timeout only ends a run that would hang.
     told.recv_timeout(Duration::from_secs(60)).expect("the second flush waits for ever");

@@ -90,7 +90,7 @@ struct Tally {
     has_timestamp: AtomicBool,
     /// The leaf where the last single insert ended.
     hint: AtomicU32,
-    sealed: AtomicBool,
+    immutable: AtomicBool,
 }
 
 /// Counts of a memtable. Sizes are in bytes.
@@ -308,8 +308,8 @@ impl MemTable {
     }
 
     /// Makes the memtable immutable: later adds fail. The caller makes sure that no writer is active.
-    pub fn seal(&self) {
-        self.tally.sealed.store(true, Ordering::Release);
+    pub fn make_immutable(&self) {
+        self.tally.immutable.store(true, Ordering::Release);
         base::invariant!(
             self.is_empty() || self.first_seq() <= self.largest_seq(),
             "memtable {} has the sequence numbers {} to {}",
@@ -321,7 +321,7 @@ impl MemTable {
 
     /// Returns true if the memtable takes no more writes.
     pub fn is_immutable(&self) -> bool {
-        self.tally.sealed.load(Ordering::Acquire)
+        self.tally.immutable.load(Ordering::Acquire)
     }
 }
 

@@ -120,7 +120,7 @@ fn the_same_key_and_sequence_is_refused() {
 fn what_does_not_belong_is_refused() {
     let table = table(RepKind::SkipList);
     assert!(table.add(1, ValueType::LogData, b"a", b"").is_err());
-    table.seal();
+    table.make_immutable();
     assert!(table.add(1, ValueType::Value, b"a", b"").is_err());
     assert!(table.add_range_tombstone(1, b"a", b"b").is_err());
     assert_eq!(RepKind::parse("skip_list:16").unwrap(), RepKind::SkipList);
