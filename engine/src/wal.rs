@@ -36,17 +36,18 @@ use self::active::{Active, mark};
 use self::closed::{Closed, ClosedState, closed_error, cut};
 use self::reserved::Reserved;
 pub use self::settings::{MakeCompressor, WalSettings};
-use crate::sync::{AtomicBool, AtomicU64, AtomicUsize, Mutex, Ordering};
+use crate::ranks;
+use crate::sync::{AtomicBool, AtomicU64, AtomicUsize, Ordering, RankedMutex};
 
 /// The active WAL and the closed WALs of one database.
 pub struct WalSet {
     env: Env,
     settings: WalSettings,
-    active: Mutex<Option<Active>>,
-    closed: Mutex<VecDeque<Closed>>,
+    active: RankedMutex<Option<Active>>,
+    closed: RankedMutex<VecDeque<Closed>>,
     /// Held while closed WALs are synced or released, before `closed`. A sync of a WAL can take a second: the leader that
     /// begins a WAL takes `closed` only, and never waits for this sync.
-    syncing: Mutex<()>,
+    syncing: RankedMutex<()>,
     /// How many file names were made in the directory, and how many of them are durable.
     names_made: AtomicU64,
     names_synced: AtomicU64,
@@ -56,11 +57,11 @@ pub struct WalSet {
     /// `WalSettings::buffer_bytes_max` and `bytes_per_sync`, which may change.
     buffer_bytes_max: AtomicUsize,
     bytes_per_sync: AtomicU64,
-    failed: Mutex<Option<Error>>,
+    failed: RankedMutex<Option<Error>>,
     has_failed: AtomicBool,
     /// The durable size of the MANIFEST, and whether no batch carries it yet.
-    manifest: Mutex<Option<Mark>>,
-    manifest_untold: AtomicBool,
+    manifest: RankedMutex<Option<Mark>>,
+    manifest_mark_due: AtomicBool,
 }
 
 /// A WAL that no column family needs.
@@ -78,26 +79,26 @@ impl WalSet {
             buffer_bytes_max: AtomicUsize::new(settings.buffer_bytes_max),
             bytes_per_sync: AtomicU64::new(settings.bytes_per_sync),
             settings,
-            active: Mutex::new(None),
-            closed: Mutex::new(VecDeque::new()),
-            syncing: Mutex::new(()),
+            active: RankedMutex::new(&ranks::ACTIVE_WAL, None),
+            closed: RankedMutex::new(&ranks::CLOSED_WALS, VecDeque::new()),
+            syncing: RankedMutex::new(&ranks::WAL_SYNC, ()),
             names_made: AtomicU64::new(1),
             names_synced: AtomicU64::new(0),
             total_bytes: AtomicU64::new(0),
             active_number: AtomicU64::new(0),
-            failed: Mutex::new(None),
+            failed: RankedMutex::new(&ranks::WAL_FAILURE, None),
             has_failed: AtomicBool::new(false),
-            manifest: Mutex::new(None),
-            manifest_untold: AtomicBool::new(false),
+            manifest: RankedMutex::new(&ranks::MANIFEST_MARK, None),
+            manifest_mark_due: AtomicBool::new(false),
         }
     }
 
     /// Records the durable size of the MANIFEST. The next write batch carries this size as a mark. With the
-    /// mark, a later open can tell a damaged edit from an edit that was never synced, even if the edit and
+    /// mark, a later open can distinguish a corrupt edit from an edit that was never synced, even if the edit and
     /// its seal are both damaged.
     pub fn note_manifest(&self, durable: &Extent) {
         *self.manifest.lock() = mark(durable.number, durable);
-        self.manifest_untold.store(true, Ordering::Release);
+        self.manifest_mark_due.store(true, Ordering::Release);
     }
 
     /// Changes the size of the buffer for `manual_wal_flush`, and the number of bytes between two write-backs.
@@ -234,10 +235,10 @@ impl WalSet {
         if !timestamped.is_empty() {
             active.note_timestamps(timestamped);
         }
-        let untold = self.manifest_untold.load(Ordering::Acquire);
-        let framed = if !active.marks.is_empty() || !active.written.is_empty() || untold {
-            let manifest =
-                (untold && self.manifest_untold.swap(false, Ordering::AcqRel)).then(|| *self.manifest.lock());
+        let manifest_due = self.manifest_mark_due.load(Ordering::Acquire);
+        let framed = if !active.marks.is_empty() || !active.written.is_empty() || manifest_due {
+            let manifest = (manifest_due && self.manifest_mark_due.swap(false, Ordering::AcqRel))
+                .then(|| *self.manifest.lock());
             active.append_marked(batch, manifest.flatten())
         } else if is_mark(batch) {
             active.append_covered(batch)

@@ -15,8 +15,9 @@ use env::posix::thread_id;
 use lsm::pressure::{Cause, Decision, Stall};
 
 use super::group::{LeaderState, Queue, would_stall};
+use crate::ranks;
 use crate::stats::StallReason;
-use crate::sync::{AtomicBool, AtomicU8, Condvar, Mutex, Ordering};
+use crate::sync::{AtomicBool, AtomicU8, Condvar, Ordering, RankedMutex};
 
 const GO: u8 = 0;
 const SLOW: u8 = 1;
@@ -31,13 +32,12 @@ const REFILL_US: u64 = 1024;
 
 /// Returns the error that ends the wait for these column families, if a further wait is useless.
 /// The second argument is the time that the writer has waited, in microseconds.
-type GiveUp<'a> = &'a dyn Fn(&[FamilyId], u64) -> Option<Error>;
+type EndsWait<'a> = &'a dyn Fn(&[FamilyId], u64) -> Option<Error>;
 
 /// Combines the stall decisions of all column families of one database, and delays its writers.
-#[derive(Default)]
 pub struct Controller {
     state: AtomicU8,
-    inner: Mutex<Inner>,
+    inner: RankedMutex<Inner>,
     changed: Condvar,
     closing: AtomicBool,
 }
@@ -87,6 +87,17 @@ impl Inner {
 
     fn hopeless(&self) -> Option<&Error> {
         self.hopeless.iter().find(|(id, _)| !self.excluded.contains(id)).map(|(_, error)| error)
+    }
+}
+
+impl Default for Controller {
+    fn default() -> Self {
+        Controller {
+            state: AtomicU8::default(),
+            inner: RankedMutex::new(&ranks::STALLS, Inner::default()),
+            changed: Condvar::default(),
+            closing: AtomicBool::default(),
+        }
     }
 }
 
@@ -216,7 +227,7 @@ impl Controller {
             let mut inner = self.inner.lock();
             if waits(&inner) {
                 // The wait has a time limit: `help` starts a thread that the system refused to start before.
-                self.changed.wait_for(&mut inner, LOOK_AGAIN);
+                inner.wait_for(&self.changed, LOOK_AGAIN);
             }
         }
     }
@@ -227,7 +238,7 @@ impl Controller {
                 .hopeless
                 .keys()
                 .all(|id| inner.families.get(id).is_some_and(|decision| decision.stall == Stall::Stopped)),
-            "writers wait in vain for column families {:?}, and one of them is not stopped",
+            "no job can make room for column families {:?}, and one of them is not stopped",
             inner.hopeless.keys()
         );
         let stopped = !inner.locks.is_empty() || inner.held().any(|(_, d)| d.stall == Stall::Stopped);
@@ -299,7 +310,7 @@ impl Controller {
     }
 
     /// Delays a group of `bytes` bytes if there is a stall. Returns the length of the wait in microseconds. During
-    /// the wait, the leader state is lent: see [`Queue::hold_back`]. `give_up` returns the background error that
+    /// the wait, the leader state is lent: see [`Queue::hold_back`]. `ends_wait` returns the background error that
     /// ends the wait, if a further wait is useless.
     ///
     /// # Errors
@@ -313,12 +324,12 @@ impl Controller {
         leader_state: &mut LeaderState,
         bytes: u64,
         no_slowdown: bool,
-        give_up: GiveUp<'_>,
+        ends_wait: EndsWait<'_>,
     ) -> Result<u64> {
         if self.state.load(Ordering::Acquire) == GO {
             return Ok(0);
         }
-        self.hold_back(env, queue, leader_state, bytes, no_slowdown, give_up)
+        self.hold_back(env, queue, leader_state, bytes, no_slowdown, ends_wait)
     }
 
     #[cold]
@@ -329,7 +340,7 @@ impl Controller {
         leader_state: &mut LeaderState,
         bytes: u64,
         no_slowdown: bool,
-        give_up: GiveUp<'_>,
+        ends_wait: EndsWait<'_>,
     ) -> Result<u64> {
         let delay_us = self.delay_of(env, bytes);
         if no_slowdown && (delay_us > 0 || self.is_stopped()) {
@@ -338,7 +349,7 @@ impl Controller {
         let start = env.clock.now_nanos();
         let waited_us = || env.clock.now_nanos().saturating_sub(start) / 1000;
         let hopeless =
-            |inner: &Inner| give_up(&inner.holding(), waited_us()).or_else(|| inner.hopeless().cloned());
+            |inner: &Inner| ends_wait(&inner.holding(), waited_us()).or_else(|| inner.hopeless().cloned());
         let waits = |inner: &Inner| self.is_stopped() && !self.is_closing() && hopeless(inner).is_none();
         let _step = Step::begin_closed(stats::Cause::Stall);
         {
@@ -346,7 +357,7 @@ impl Controller {
             inner.reasons = inner.reasons_now();
         }
         queue.hold_back(leader_state, || {
-            self.sleep(env, delay_us, give_up);
+            self.sleep(env, delay_us, ends_wait);
             self.wait_while(env, &waits);
         });
         if self.is_stopped() {
@@ -362,11 +373,11 @@ impl Controller {
 
     /// Sleeps in short steps while the delay is in force. An executor without threads runs jobs instead of each
     /// sleep.
-    fn sleep(&self, env: &Env, delay_us: u64, give_up: GiveUp<'_>) {
+    fn sleep(&self, env: &Env, delay_us: u64, ends_wait: EndsWait<'_>) {
         const STEP_US: u64 = 1001;
         let mut left = delay_us;
-        let given_up = || give_up(&self.inner.lock().holding(), 0).is_some();
-        let slow = || self.state.load(Ordering::Acquire) == SLOW && !self.is_closing() && !given_up();
+        let is_over = || ends_wait(&self.inner.lock().holding(), 0).is_some();
+        let slow = || self.state.load(Ordering::Acquire) == SLOW && !self.is_closing() && !is_over();
         while left > 0 && slow() {
             if !env.executor.help() {
                 let step = left.min(STEP_US);

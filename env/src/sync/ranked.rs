@@ -7,10 +7,11 @@
 
 use std::cell::RefCell;
 use std::ops::{Deref, DerefMut};
+use std::time::Duration;
 
 use base::invariant::INVARIANTS;
 
-use super::{Mutex, MutexGuard, thread_local};
+use super::{Condvar, Mutex, MutexGuard, thread_local};
 
 /// The position of a lock in the order of locks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,6 +76,13 @@ pub struct RankedGuard<'a, T> {
     guard: MutexGuard<'a, T>,
     /// Dropped after the guard.
     _held: Held,
+}
+
+impl<T> RankedGuard<'_, T> {
+    /// Releases the lock, waits for a notification of `condvar` or until `limit` has passed, and takes the lock again.
+    pub fn wait_for(&mut self, condvar: &Condvar, limit: Duration) {
+        condvar.wait_for(&mut self.guard, limit);
+    }
 }
 
 impl<T> Deref for RankedGuard<'_, T> {
