@@ -31,6 +31,19 @@ id!(
     JobId u64
 );
 
+impl FileNumber {
+    /// Returns the part of this number, if file numbers are spread evenly over `parts` parts. `parts` must not be 0.
+    #[inline]
+    pub fn spread_over(self, parts: usize) -> usize {
+        self.0 as usize % parts
+    }
+
+    /// Returns the next larger number. The largest number has no next number: it is returned.
+    pub fn next(self) -> FileNumber {
+        FileNumber(self.0.saturating_add(1))
+    }
+}
+
 impl FamilyId {
     /// The column family `default`. Every database has this column family.
     pub const DEFAULT: FamilyId = FamilyId(0);

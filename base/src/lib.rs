@@ -20,7 +20,7 @@ pub mod pinned;
 pub mod stats;
 
 pub use error::{Error, Kind, Result, Severity, Subcode};
-pub use ids::{FamilyId, FileNumber, Level};
+pub use ids::{FamilyId, FileNumber, JobId, Level};
 pub use key::{SequenceNumber, ValueType};
 pub use order::Order;
 pub use pinned::Pinned;

@@ -10,16 +10,18 @@
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{BuildHasherDefault, Hasher};
 
+use crate::FileNumber;
+
 /// `std::collections::HashMap` with a fixed key.
 pub type HashMap<K, V> = std::collections::HashMap<K, V, BuildHasherDefault<DefaultHasher>>;
 /// `std::collections::HashSet` with a fixed key.
 pub type HashSet<K> = std::collections::HashSet<K, BuildHasherDefault<DefaultHasher>>;
 
-/// A map by numbers that the database gives out in ascending order. The hash is one multiplication. Use the
-/// map for frequent look-ups, where SipHash would show in a profile (the table cache).
-pub type NumberMap<V> = std::collections::HashMap<u64, V, BuildHasherDefault<NumberHasher>>;
+/// A map by file number. The hash is one multiplication, because the database gives out file numbers in
+/// ascending order. Use the map for frequent look-ups, where SipHash would show in a profile (the table cache).
+pub type FileMap<V> = std::collections::HashMap<FileNumber, V, BuildHasherDefault<NumberHasher>>;
 
-/// The hash of [`NumberMap`].
+/// The hash of [`FileMap`].
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NumberHasher(u64);
 

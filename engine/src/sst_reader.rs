@@ -116,14 +116,15 @@ impl SstReader {
         let answer = |_| Answer::of_file(operator, self.statistics.as_ref());
         let mut answers: Vec<Answer<'_>> = (0..keys.len()).map(answer).collect();
         let failed = self.reader.multi_get(&seek_keys, &ctx, |at, entry| {
-            let at = sought[at].0;
+            let (at, _) = sought[at];
             match entry.sequence() > seq {
                 true => ControlFlow::Continue(()),
                 false => answers[at].entry(keys[at], entry, &self.reader, &ctx),
             }
         });
         for (at, error) in failed {
-            answers[sought[at].0].fail(error);
+            let (at, _) = sought[at];
+            answers[at].fail(error);
         }
         let mut bytes = 0u64;
         let finish = |(answer, key): (Answer<'_>, &&[u8])| {

@@ -29,6 +29,12 @@ impl CompressionType {
     /// The value of `bottommost_compression` that applies the compression of the other levels.
     pub const DISABLE: CompressionType = CompressionType(0xFF);
 
+    /// Returns RocksDB's number of the compression type.
+    #[inline]
+    pub const fn number(self) -> u8 {
+        self.0
+    }
+
     const BUILT_IN: [(u8, &'static str); 9] = [
         (0, "kNoCompression"),
         (1, "kSnappyCompression"),

@@ -84,6 +84,12 @@ impl UniqueId {
         UniqueId::of_session(db_id, session, file_number)
     }
 
+    /// Returns the first 128 bits, as the MANIFEST records them.
+    pub fn short(self) -> (u64, u64) {
+        let UniqueId([first, second, _]) = self;
+        (first, second)
+    }
+
     fn of_session(db_id: &[u8], session: SessionId, file_number: u64) -> UniqueId {
         let (high, low) = hash2x64(db_id, session.upper);
         UniqueId([session.lower, high ^ file_number, low])

@@ -24,17 +24,19 @@ enum Added {
 
 /// For each column family of a batch, every way in which its records were added. Most batches have one pair.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct KeyTimestamps(Vec<(FamilyId, Added)>);
+pub struct KeyTimestamps {
+    added: Vec<(FamilyId, Added)>,
+}
 
 impl KeyTimestamps {
     /// Starts with column families whose records were all added without timestamps.
     pub fn missing(families: &[FamilyId]) -> Self {
-        KeyTimestamps(families.iter().map(|family| (*family, Added::WithoutTimestamp)).collect())
+        KeyTimestamps { added: families.iter().map(|family| (*family, Added::WithoutTimestamp)).collect() }
     }
 
     /// Starts with column families whose records were all read from bytes.
     pub fn encoded(families: &[FamilyId]) -> Self {
-        KeyTimestamps(families.iter().map(|family| (*family, Added::Encoded)).collect())
+        KeyTimestamps { added: families.iter().map(|family| (*family, Added::Encoded)).collect() }
     }
 
     /// Adds a record without timestamp.
@@ -49,23 +51,23 @@ impl KeyTimestamps {
 
     /// Adds the records of another batch.
     pub fn add_all(&mut self, other: &KeyTimestamps) {
-        other.0.iter().for_each(|(family, added)| self.add(*family, *added));
+        other.added.iter().for_each(|(family, added)| self.add(*family, *added));
     }
 
     fn add(&mut self, family: FamilyId, added: Added) {
-        if !self.0.contains(&(family, added)) {
-            self.0.push((family, added));
+        if !self.added.contains(&(family, added)) {
+            self.added.push((family, added));
         }
     }
 
     /// Returns true if a record was added with a timestamp.
     pub fn any_given(&self) -> bool {
-        self.0.iter().any(|(_, added)| matches!(added, Added::WithTimestamp(_)))
+        self.added.iter().any(|(_, added)| matches!(added, Added::WithTimestamp(_)))
     }
 
     /// Returns the column families whose keys end with a timestamp, also those that were read from bytes.
     pub fn given_families(&self) -> impl Iterator<Item = FamilyId> {
-        self.0.iter().filter(|(_, added)| *added != Added::WithoutTimestamp).map(|(family, _)| *family)
+        self.added.iter().filter(|(_, added)| *added != Added::WithoutTimestamp).map(|(family, _)| *family)
     }
 
     /// Checks the records of a column family whose timestamps have `size` bytes. 0 means that it has no timestamps.
@@ -73,7 +75,7 @@ impl KeyTimestamps {
     /// # Errors
     /// InvalidArgument, see the rule of this module.
     pub fn check(&self, family: FamilyId, size: usize, name: &str) -> Result<()> {
-        for (_, added) in self.0.iter().filter(|(id, _)| *id == family) {
+        for (_, added) in self.added.iter().filter(|(id, _)| *id == family) {
             match added {
                 Added::Encoded => {}
                 Added::WithoutTimestamp if size == 0 => {}

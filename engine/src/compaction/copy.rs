@@ -63,9 +63,10 @@ pub(super) fn copy_files(t: &CompactionTools<'_>, job: &Job) -> Result<Compacted
         copies.iter().zip(sizes).for_each(|((path, _), size)| manager.on_add(path, size));
     }
     t.tools.stats.add(Ticker::FifoChangeTemperatureCompactions, 1);
+    let (elapsed_micros, cpu_micros) = micros;
     let numbers = LevelNumbers {
-        micros: micros.0,
-        cpu_micros: micros.1,
+        micros: elapsed_micros,
+        cpu_micros,
         bytes_read_output_level: written,
         bytes_written: written,
         count: 1,

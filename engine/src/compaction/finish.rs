@@ -142,9 +142,9 @@ pub(super) fn pre_commit(t: &CompactionTools<'_>, job: &Job, done: &[piece::Done
 }
 
 /// Returns the time and the CPU time since `start`, in microseconds.
-pub(super) fn micros_since(t: &CompactionTools<'_>, start: (u64, u64)) -> (u64, u64) {
+pub(super) fn micros_since(t: &CompactionTools<'_>, (nanos, cpu_nanos): (u64, u64)) -> (u64, u64) {
     let clock = &t.tools.env.clock;
-    ((clock.now_nanos() - start.0) / 1000, clock.cpu_nanos().saturating_sub(start.1) / 1000)
+    ((clock.now_nanos() - nanos) / 1000, clock.cpu_nanos().saturating_sub(cpu_nanos) / 1000)
 }
 
 /// Reports a compaction that failed before its commit, with its counts up to the error. The SST files are deleted, so
@@ -341,11 +341,11 @@ fn blob_bytes_read(done: &[piece::Done]) -> u64 {
     done.iter().map(|piece| piece.blob_bytes_read).sum()
 }
 
-fn job_stats(job: &Job, done: &[piece::Done], micros: (u64, u64)) -> JobStats {
+fn job_stats(job: &Job, done: &[piece::Done], (elapsed_micros, cpu_micros): (u64, u64)) -> JobStats {
     let (stats, records) = sum(done);
     JobStats {
-        elapsed_micros: micros.0,
-        cpu_micros: micros.1,
+        elapsed_micros,
+        cpu_micros,
         num_input_files: job.task.num_input_files(),
         num_input_files_at_output_level: job.task.files_of(job.task.output_level).len(),
         num_output_files: outputs(done).count(),
@@ -396,13 +396,14 @@ pub(super) fn report(
     let aborted = error.as_ref().is_some_and(is_abort);
     let (stats, records) = sum(done);
     let version = job.family.state().version.clone();
+    let (compaction_time_micros, compaction_time_cpu_micros) = micros;
     CompactionFinished {
         job: job.id,
         family: named(&job.family),
         reason: job.task.reason.word(),
         error,
-        compaction_time_micros: micros.0,
-        compaction_time_cpu_micros: micros.1,
+        compaction_time_micros,
+        compaction_time_cpu_micros,
         output_level: job.task.output_level,
         outputs: outputs(done).map(|f| f.meta.number).collect(),
         total_output_size: outputs(done).map(|f| f.meta.size).sum(),
@@ -437,7 +438,7 @@ pub(super) fn report(
 /// subcompactions overlap or leave out keys.
 ///
 /// The check runs only if the entry counts of all input files are known. Some files of RocksDB 5.18 and older do not
-/// tell whether their entry count includes range tombstones. For these files both counts are accepted.
+/// record whether their entry count includes range tombstones. For these files both counts are accepted.
 ///
 /// # Errors
 /// Corruption. The caller removes the output files: they may lack entries.

@@ -55,8 +55,10 @@ impl Db {
             if found[first].is_some() {
                 continue;
             }
-            let own: Vec<usize> = (first..keys.len()).filter(|at| Arc::ptr_eq(keys[*at].0, family)).collect();
-            let own_keys: Vec<&[u8]> = own.iter().map(|at| keys[*at].1).collect();
+            let of_family =
+                keys.iter().enumerate().skip(first).filter(|(_, (other, _))| Arc::ptr_eq(other, family));
+            let (own, own_keys): (Vec<usize>, Vec<&[u8]>) =
+                of_family.map(|(at, (_, key))| (at, *key)).unzip();
             let own_options = ReadOptions { value_size_soft_limit: left, ..at_snapshot(family, &options) };
             for (at, answer) in own.into_iter().zip(read(family, &own_keys, &own_options)) {
                 let bytes = answer.as_ref().ok().and_then(Option::as_ref).map_or(0, &size);

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use base::{Error, FamilyId, FileNumber, Result};
+use base::{Error, FamilyId, FileNumber, JobId, Result};
 use format::names::{self, FileName};
 use lsm::pick::Running;
 
@@ -36,7 +36,7 @@ pub fn delete_file(db: &Db, name: &str) -> Result<()> {
 
 /// Returns the running compactions of a column family: the number of the job, and what the job reserves. A database that is open for
 /// reading has none.
-pub fn running_compactions(db: &Db, family: FamilyId) -> Vec<(u64, Running)> {
+pub fn running_compactions(db: &Db, family: FamilyId) -> Vec<(JobId, Running)> {
     db.writing().map(|writing| writing.jobs.manuals.running(family)).unwrap_or_default()
 }
 

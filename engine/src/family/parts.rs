@@ -20,6 +20,15 @@ use crate::event::FlushReason;
 use crate::files::{Retired, Waiting};
 use crate::sync::Arc;
 
+/// The parts of a compaction output that are verified after the output is written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct VerifiedOutputs {
+    /// All entries are read, which also verifies all blocks.
+    pub entries: bool,
+    /// The checksum of the whole file is compared with the stored checksum.
+    pub checksum: bool,
+}
+
 /// The components and derived settings of a column family. `set_options` replaces all of them together.
 #[derive(Clone)]
 pub struct Parts {
@@ -56,8 +65,8 @@ pub struct Parts {
     pub disallow_memtable_writes: bool,
     /// Each new SST file is read and compared with the entries that were written to it.
     pub paranoid_file_checks: bool,
-    /// How compaction outputs are verified (`verify_output_flags`): entries and blocks; checksum of the file.
-    pub verify_outputs: (bool, bool),
+    /// How compaction outputs are verified (`verify_output_flags`).
+    pub verify_outputs: VerifiedOutputs,
     /// If a key has this many merge operands in the memtable, a new operand is merged when it is written. 0
     /// disables this merge.
     pub successive_merges_max: u64,

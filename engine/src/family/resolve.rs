@@ -13,7 +13,7 @@ use table::options::OtherTables;
 use table::sst::BlockCache;
 
 use super::Parts;
-use super::parts::{BlobSettings, Stored};
+use super::parts::{BlobSettings, Stored, VerifiedOutputs};
 use crate::options::{
     AGE_AUTO, CompactionPri, CompactionStopStyle, CompactionStyle, CompressionType, DbOptions, DbPath,
     FamilyOptions, MemtableFactory, PrepopulateBlobCache, VerifyOutputFlags,
@@ -120,7 +120,7 @@ fn blob_settings(o: &FamilyOptions) -> BlobSettings {
         enable_blob_files: o.enable_blob_files,
         min_blob_size: o.min_blob_size,
         blob_file_size: o.blob_file_size,
-        compression: o.blob_compression_type.0,
+        compression: o.blob_compression_type.number(),
         compression_options: o.blob_compression_opts,
         enable_garbage_collection: o.enable_blob_garbage_collection,
         age_cutoff: o.blob_garbage_collection_age_cutoff,
@@ -139,11 +139,14 @@ fn history_bytes_max(o: &FamilyOptions) -> usize {
 }
 
 /// An iteration over all entries also verifies all blocks. Each of the two flags requests the iteration.
-fn verified_outputs(flags: VerifyOutputFlags) -> (bool, bool) {
+fn verified_outputs(flags: VerifyOutputFlags) -> VerifiedOutputs {
     let local = flags.contains(VerifyOutputFlags::ENABLE_FOR_LOCAL_COMPACTION);
-    let rows =
+    let entries =
         flags.contains(VerifyOutputFlags::BLOCK_CHECKSUM) || flags.contains(VerifyOutputFlags::ITERATION);
-    (local && rows, local && flags.contains(VerifyOutputFlags::FILE_CHECKSUM))
+    VerifiedOutputs {
+        entries: local && entries,
+        checksum: local && flags.contains(VerifyOutputFlags::FILE_CHECKSUM),
+    }
 }
 
 /// The memtables with hash tables are built on the same tree as the skip list.
@@ -219,14 +222,14 @@ pub fn pick_options(o: &FamilyOptions, db: &DbOptions) -> pick::Options {
         max_write_buffer_number: usize::try_from(o.max_write_buffer_number).unwrap_or(2).max(2),
         min_write_buffer_number_to_merge: min_to_merge(o, db),
         write_buffer_size: o.write_buffer_size.max(64 << 10) as u64,
-        compression: o.compression.0,
-        compression_per_level: o.compression_per_level.iter().map(|c| c.0).collect(),
+        compression: o.compression.number(),
+        compression_per_level: o.compression_per_level.iter().map(|c| c.number()).collect(),
         bottommost_compression: match o.bottommost_compression {
             CompressionType::DISABLE => None,
             // RocksDB opens with a compression that the build lacks, and leaves the blocks uncompressed. The open says
             // so in the info log.
-            unsupported if unsupported.kind().is_err() => Some(CompressionType::NONE.0),
-            compression => Some(compression.0),
+            unsupported if unsupported.kind().is_err() => Some(CompressionType::NONE.number()),
+            compression => Some(compression.number()),
         },
         bottommost_compression_opts_enabled: o.bottommost_compression_opts.enabled,
         universal: pick::UniversalOptions {

@@ -28,7 +28,7 @@ pub struct SuperVersion {
     /// True if an SST file has range tombstones. Set when this is known for every file.
     pub(crate) table_tombstones: OnceLock<bool>,
     /// The last field, so that the notification follows the release of the version.
-    _ring: Ring,
+    _notify: NotifyOnDrop,
 }
 
 impl SuperVersion {
@@ -53,7 +53,7 @@ impl SuperVersion {
             parts,
             full_history_ts_low: None,
             table_tombstones: OnceLock::new(),
-            _ring: Ring(release_notifier),
+            _notify: NotifyOnDrop { notifier: release_notifier },
         }
     }
 }
@@ -101,11 +101,13 @@ impl SuperVersion {
 
 /// Notifies when the last reader releases a super version: obsolete files that only this reader needed can be
 /// deleted.
-struct Ring(Arc<ReleaseNotifier>);
+struct NotifyOnDrop {
+    notifier: Arc<ReleaseNotifier>,
+}
 
-impl Drop for Ring {
+impl Drop for NotifyOnDrop {
     fn drop(&mut self) {
-        self.0.notify();
+        self.notifier.notify();
     }
 }
 

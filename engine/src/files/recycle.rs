@@ -49,7 +49,7 @@ impl Recycle {
         base::invariant!(
             wal.is_none_or(|wal| self.first <= wal),
             "WAL {wal:?} is reused, and this open began with WAL {}",
-            self.first.0
+            self.first
         );
         wal
     }

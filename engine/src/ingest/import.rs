@@ -109,8 +109,10 @@ pub fn import(
                 .ok_or_else(|| Error::invalid_argument("The list of files is empty"))?,
         );
     }
-    ranges.sort_by(|a, b| parts.order.compare_without_timestamp(&a.0, &b.0));
-    if ranges.windows(2).any(|pair| parts.order.compare_without_timestamp(&pair[0].1, &pair[1].0).is_ge()) {
+    ranges.sort_by(|(a, _), (b, _)| parts.order.compare_without_timestamp(a, b));
+    let ends = ranges.iter().map(|(_, end)| end);
+    let next_starts = ranges.iter().skip(1).map(|(start, _)| start);
+    if ends.zip(next_starts).any(|(end, next)| parts.order.compare_without_timestamp(end, next).is_ge()) {
         return Err(Error::invalid_argument("CFs have overlapping ranges"));
     }
     base::invariant!(
@@ -212,7 +214,7 @@ fn read(tools: &JobTools, parts: &Parts, file: &ImportFile, number: FileNumber) 
     let mut meta = FileMetaData::new(number, size, &smallest, &largest);
     (meta.smallest_seq, meta.largest_seq) = (smallest_seq, largest_seq);
     meta.temperature = file.temperature;
-    meta.unique_id = id.map_or((0, 0), |id| (id.0[0], id.0[1]));
+    meta.unique_id = id.map_or((0, 0), UniqueId::short);
     meta.file_checksum_func_name = UNKNOWN_CHECKSUM.to_string();
     if properties.tail_start_offset > 0 {
         meta.tail_size = size.saturating_sub(properties.tail_start_offset);

@@ -20,7 +20,7 @@ mod write;
 pub use external::ExternalFile;
 pub use import::{ImportFile, ImportRequest, Imported, import};
 pub use overlap::{UserRange, overlaps_level, overlaps_memtables};
-pub use place::{Place, PlaceRequest, place};
+pub use place::{Placement, PlacementRequest, place};
 pub use prepare::{Prepared, PreparedFile, bring_in, check_requests, prepare};
 pub use write::ExternalWriter;
 

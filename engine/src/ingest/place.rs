@@ -20,21 +20,21 @@ use super::{ExternalFile, Prepared};
 use crate::family::Parts;
 use crate::source::TableCache;
 
-/// The place of one file.
+/// The level and the global sequence number of one file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct Placement {
     pub level: usize,
     /// The global sequence number. 0: the entries keep their own sequence numbers.
     pub seq: SequenceNumber,
 }
 
 /// The input of the placement.
-pub struct PlaceRequest<'a> {
+pub struct PlacementRequest<'a> {
     pub prepared: &'a Prepared,
     pub view: View<'a>,
     pub parts: &'a Parts,
     pub tables: &'a TableCache,
-    /// The last sequence number that was given out.
+    /// The last allocated sequence number.
     pub last_seq: SequenceNumber,
     /// True if snapshots must not see the files, so each file gets a new sequence number.
     pub force_seq: bool,
@@ -45,9 +45,9 @@ pub struct PlaceRequest<'a> {
 /// ingestion.
 ///
 /// # Errors
-/// InvalidArgument if a file needs a global sequence number that the options forbid, or does not fit behind the existing
-/// data; TryAgain with `fail_if_not_bottommost_level`; errors of reading SST files.
-pub fn place(request: &PlaceRequest<'_>) -> Result<(Vec<Place>, SequenceNumber)> {
+/// InvalidArgument if a file needs a global sequence number that the options forbid, or does not fit into the last level
+/// after the existing data; TryAgain with `fail_if_not_bottommost_level`; errors of reading SST files.
+pub fn place(request: &PlacementRequest<'_>) -> Result<(Vec<Placement>, SequenceNumber)> {
     let options = &request.prepared.options;
     let (mut places, mut last_seq) = (Vec::new(), request.last_seq);
     let mut above = None;
@@ -55,7 +55,7 @@ pub fn place(request: &PlaceRequest<'_>) -> Result<(Vec<Place>, SequenceNumber)>
         let mut uppermost = usize::MAX;
         for file in batch {
             let place = match options.ingest_behind {
-                true => place_behind(request, file),
+                true => place_in_last_level(request, file),
                 false => place_one(request, file, last_seq, above),
             };
             let place = place.map_err(|e| e.doing("ingesting an external file").file(&file.path))?;
@@ -125,8 +125,8 @@ fn check_seq(prepared: &Prepared, file: &ExternalFile, seq: SequenceNumber) -> R
     Err(Error::invalid_argument(error).doing("ingesting an external file").file(&file.path))
 }
 
-/// Returns the place below all existing entries: the last level.
-fn place_behind(request: &PlaceRequest<'_>, file: &ExternalFile) -> Result<Place> {
+/// Places a file below all existing entries: in the last level.
+fn place_in_last_level(request: &PlacementRequest<'_>, file: &ExternalFile) -> Result<Placement> {
     let version = request.view.version;
     let last = version.num_levels() - 1;
     let range = UserRange::of(version.order(), file);
@@ -139,15 +139,15 @@ fn place_behind(request: &PlaceRequest<'_>, file: &ExternalFile) -> Result<Place
              upper levels!",
         ));
     }
-    Ok(Place { level: last, seq: 0 })
+    Ok(Placement { level: last, seq: 0 })
 }
 
 fn place_one(
-    request: &PlaceRequest<'_>,
+    request: &PlacementRequest<'_>,
     file: &ExternalFile,
     last_seq: SequenceNumber,
     above: Option<usize>,
-) -> Result<Place> {
+) -> Result<Placement> {
     let (prepared, view) = (request.prepared, &request.view);
     let options = &prepared.options;
     let num_levels = view.version.num_levels();
@@ -165,7 +165,7 @@ fn place_one(
         seq = last_seq + 1;
         if must_be_l0 {
             let refused = options.fail_if_not_bottommost_level && num_levels > 1;
-            return if refused { Err(not_bottommost()) } else { Ok(Place { level: 0, seq }) };
+            return if refused { Err(not_bottommost()) } else { Ok(Placement { level: 0, seq }) };
         }
     }
     let end = if must_be_l0 { 0 } else { above.unwrap_or(num_levels) };
@@ -180,12 +180,12 @@ fn place_one(
              external file does not overlap with key range (without timestamp) in the db",
         ));
     }
-    Ok(Place { level, seq: if overlaps && seq == 0 { last_seq + 1 } else { seq } })
+    Ok(Placement { level, seq: if overlaps && seq == 0 { last_seq + 1 } else { seq } })
 }
 
 /// Returns the deepest possible level for a file above level `end`. Also returns true if the database has entries in
 /// the key range of the file.
-fn deepest_level(request: &PlaceRequest<'_>, file: &ExternalFile, end: usize) -> Result<(usize, bool)> {
+fn deepest_level(request: &PlacementRequest<'_>, file: &ExternalFile, end: usize) -> Result<(usize, bool)> {
     let (prepared, view) = (request.prepared, &request.view);
     let version = view.version;
     let range = UserRange::of(version.order(), file);
@@ -215,7 +215,7 @@ fn deepest_level(request: &PlaceRequest<'_>, file: &ExternalFile, end: usize) ->
 }
 
 /// Returns true if a running compaction writes the range on the level.
-fn is_compacted_to(request: &PlaceRequest<'_>, range: &UserRange, level: usize) -> bool {
+fn is_compacted_to(request: &PlacementRequest<'_>, range: &UserRange, level: usize) -> bool {
     let order = request.view.version.order();
     let size = order.user.timestamp_size();
     let bounds =
@@ -225,7 +225,7 @@ fn is_compacted_to(request: &PlaceRequest<'_>, range: &UserRange, level: usize) 
 }
 
 /// Returns true if no SST file of the level meets the range.
-fn fits(request: &PlaceRequest<'_>, range: &UserRange, level: usize) -> bool {
+fn fits(request: &PlacementRequest<'_>, range: &UserRange, level: usize) -> bool {
     let size = request.view.version.order().user.timestamp_size();
     let start = key::with_newest_timestamp(&range.start, size);
     let limit = key::with_oldest_timestamp(&range.limit, size);

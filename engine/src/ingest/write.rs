@@ -112,7 +112,7 @@ fn writer_options(env: &Env, db: &DbOptions, family: &FamilyOptions, parts: &Par
         }
         _ => &family.compression_opts,
     };
-    let compression = Compression::from_byte(chosen.0)?;
+    let compression = Compression::from_byte(chosen.number())?;
     if !compression.is_supported() {
         return Err(Error::not_supported(format!("compression {compression} in this build")));
     }

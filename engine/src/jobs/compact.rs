@@ -130,7 +130,7 @@ impl Compactions {
         let task = pick::pick(&view, &pin.parts.pick, self.context.tools.env.clock.now_seconds())?;
         let canceled = Arc::new(Flag::new(false));
         let job = self.schedule.reserve(state, family, task, Some(canceled.clone()));
-        state.compaction.flags.push((job.id.0, canceled));
+        state.compaction.flags.push((job.id, canceled));
         Some(job)
     }
 

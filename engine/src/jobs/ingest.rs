@@ -10,7 +10,7 @@
 //! `db/db_impl/db_impl.cc` (`IngestExternalFiles`).
 
 use base::stats::{HistogramKind, PerfCounter, PerfTimer};
-use base::{Error, Result, SequenceNumber};
+use base::{Error, JobId, Result, SequenceNumber};
 use lsm::file_meta::FileMetaData;
 use lsm::pick::{Running, View};
 use lsm::table_file::TableFile;
@@ -25,7 +25,7 @@ use crate::commit::Change;
 use crate::event::{ErrorReason, Event, ExternalFileIngested, FlushReason};
 use crate::family::{Family, SuperVersion};
 use crate::ingest::{
-    Place, PlaceRequest, Prepared, PreparedFile, ReplaceRange, UserRange, overlaps_memtables, place,
+    Placement, PlacementRequest, Prepared, PreparedFile, ReplaceRange, UserRange, overlaps_memtables, place,
 };
 use crate::output::named;
 use crate::schedule::Schedule;
@@ -43,7 +43,7 @@ const EPOCH_BEHIND: u64 = 1;
 
 /// The places of the files of one column family, and the SST files that an atomic replace removes.
 struct Placed {
-    places: Vec<Place>,
+    places: Vec<Placement>,
     replaced: Vec<(usize, Arc<TableFile>)>,
 }
 
@@ -176,7 +176,7 @@ impl Ingestions {
     /// Places the files and commits. The caller is the leader, so no writer writes during the call.
     fn commit_ingestion(&self, jobs: &mut [Prepared], last_seq: &mut SequenceNumber) -> Result<()> {
         self.context.wals.sync()?;
-        let reservation = self.context.tools.take_job_id().0;
+        let reservation = self.context.tools.take_job_id();
         let mut newest = *last_seq;
         base::invariant!(
             self.context.tools.sequence.visible() <= *last_seq,
@@ -227,14 +227,14 @@ impl Ingestions {
     }
 
     /// Chooses the places of the files of one column family, and reserves their ranges.
-    fn place_files(&self, job: &Prepared, newest: &mut SequenceNumber, reservation: u64) -> Result<Placed> {
+    fn place_files(&self, job: &Prepared, newest: &mut SequenceNumber, reservation: JobId) -> Result<Placed> {
         let snapshots = self.context.tools.snapshots.count() > 0;
         for attempt in 0.. {
             let state = self.schedule.queues();
             let pin = job.family.pin_owned();
             let running = state.running_of(job.family.id());
             let held = (attempt >= PLACINGS_MAX).then_some(state);
-            let request = PlaceRequest {
+            let request = PlacementRequest {
                 prepared: job,
                 view: View {
                     version: &pin.version,
@@ -269,7 +269,7 @@ impl Ingestions {
         unreachable!("the last attempt holds the lock")
     }
 
-    fn unreserve(&self, jobs: &[Prepared], reservation: u64) {
+    fn unreserve(&self, jobs: &[Prepared], reservation: JobId) {
         let mut state = self.schedule.queues();
         jobs.iter().for_each(|job| state.unreserve(job.family.id(), reservation));
     }
@@ -363,7 +363,7 @@ impl Ingestions {
 
 /// Returns the reservation of the key ranges of placed files. It has the form of running compactions on the levels of
 /// the files.
-fn reserved<'a>(job: &'a Prepared, places: &'a [Place]) -> impl Iterator<Item = Running> + 'a {
+fn reserved<'a>(job: &'a Prepared, places: &'a [Placement]) -> impl Iterator<Item = Running> + 'a {
     job.files.iter().zip(places).map(|(file, place)| {
         let user = |internal: &[u8]| base::key::user_key(internal).to_vec();
         let bounds = Some((user(&file.external.smallest), user(&file.external.largest)));
@@ -418,7 +418,7 @@ fn replaced_files(
     }
 }
 
-fn meta_of(file: &PreparedFile, place: &Place, keeps_seq: bool) -> FileMetaData {
+fn meta_of(file: &PreparedFile, place: &Placement, keeps_seq: bool) -> FileMetaData {
     let external = &file.external;
     let properties = &external.properties;
     let smallest = with_seq(&external.smallest, place.seq);
@@ -446,7 +446,7 @@ fn meta_of(file: &PreparedFile, place: &Place, keeps_seq: bool) -> FileMetaData 
 pub(super) fn unique_id_of(properties: &format::properties::Properties) -> (u64, u64) {
     let session = std::str::from_utf8(&properties.db_session_id).unwrap_or_default();
     let id = UniqueId::new(&properties.db_id, session, properties.original_file_number);
-    id.map_or((0, 0), |id| (id.0[0], id.0[1]))
+    id.map_or((0, 0), UniqueId::short)
 }
 
 /// Gives a boundary the global sequence number, if the sequence number of the boundary is 0.

@@ -2,7 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use base::{Error, FamilyId, Result, Subcode, key};
+use base::{Error, FamilyId, JobId, Result, Subcode, key};
 use lsm::cut::PartitionerContext;
 use lsm::pick::manual::{Request, Step, plan};
 use lsm::pick::score::Scores;
@@ -42,7 +42,7 @@ pub struct ManualCompactions {
 
 impl ManualCompactions {
     /// Returns the running compactions of a column family: the number of the job, and what the job reserves. Cost: one lock.
-    pub fn running(&self, family: FamilyId) -> Vec<(u64, Running)> {
+    pub fn running(&self, family: FamilyId) -> Vec<(JobId, Running)> {
         self.schedule.queues().compaction.reserved.get(&family).cloned().unwrap_or_default()
     }
 
@@ -229,7 +229,7 @@ impl ManualCompactions {
             state.manual.flags.push(canceled.clone());
             base::invariant!(
                 state.manual.exclusive <= 1 && (state.manual.exclusive == 0 || state.manual.running == 1),
-                "{} manual compactions run beside an exclusive one",
+                "{} manual compactions run concurrently with an exclusive compaction",
                 state.manual.running
             );
             Some(Ok(()))

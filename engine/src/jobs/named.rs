@@ -96,7 +96,7 @@ impl ManualCompactions {
         task.target_output_file_size = options.output_file_size_limit;
         task.max_subcompactions = options.max_subcompactions;
         if options.compression != CompressionType::DISABLE {
-            task.compression = options.compression.0;
+            task.compression = options.compression.number();
         }
         if options.output_temperature_override != Temperature::Unknown {
             task.output_temperature = options.output_temperature_override as u8;

@@ -98,7 +98,7 @@ impl FilePurger {
         for Waiting { file, number, path } in free {
             match file {
                 Retired::Table(_) => {
-                    self.context.tables.evict(number.0);
+                    self.context.tables.evict(number);
                     self.delete_table(job, number, &path);
                 }
                 Retired::Blob(_) => self.delete_blob_file(job, number, &path),
@@ -245,7 +245,7 @@ impl FilePurger {
     pub fn delete_swept(&self, sweep: Sweep) {
         let job = self.context.tools.take_job_id();
         for (number, path) in sweep.tables {
-            self.context.tables.evict(number.0);
+            self.context.tables.evict(number);
             self.delete_table(job, number, &path);
         }
         for (number, path) in sweep.blobs {

@@ -243,7 +243,8 @@ pub struct FileSource(pub Arc<dyn RandomRead>);
 
 impl Source for FileSource {
     fn read_at(&mut self, offset: u64, buf: &mut [u8]) -> Result<usize> {
-        self.0.read_at(offset, buf)
+        let FileSource(file) = self;
+        file.read_at(offset, buf)
     }
 }
 
@@ -628,13 +629,14 @@ fn add_blobs(
     }
     for more in garbage {
         let number = more.blob_file_number;
-        let sum = family.blob_garbage.entry(number).or_default();
+        let (garbage_count, garbage_bytes) = family.blob_garbage.entry(number).or_default();
         let total = family.blobs.get(&number).map(|b| (b.total_blob_count, b.total_blob_bytes));
         let Some((count, bytes)) = total else {
             return Err(Error::corruption(format!("Blob file #{number} not found")));
         };
-        *sum = (sum.0.saturating_add(more.garbage_blob_count), sum.1.saturating_add(more.garbage_blob_bytes));
-        if sum.0 > count || sum.1 > bytes {
+        *garbage_count = garbage_count.saturating_add(more.garbage_blob_count);
+        *garbage_bytes = garbage_bytes.saturating_add(more.garbage_blob_bytes);
+        if *garbage_count > count || *garbage_bytes > bytes {
             return Err(Error::corruption(format!("Garbage overflow for blob file #{number}")));
         }
     }

@@ -39,7 +39,8 @@ impl TableFilter {
 
     /// Returns true if an iterator reads an SST file with these properties. A panic of the function counts as true.
     pub(crate) fn reads(&self, properties: &Properties) -> bool {
-        catch_unwind(AssertUnwindSafe(|| (self.0)(properties))).unwrap_or(true)
+        let TableFilter(is_read) = self;
+        catch_unwind(AssertUnwindSafe(|| is_read(properties))).unwrap_or(true)
     }
 }
 
@@ -115,7 +116,7 @@ pub struct ReadOptions {
     /// The iterator ends where the prefix of the keys changes, also with `total_order_seek`. Default false.
     pub prefix_same_as_start: bool,
     /// The caller wants to keep keys and values without a copy (`pinned_key`, `pinned_value`). The property
-    /// `rocksdb.iterator.is-key-pinned` tells whether this is possible for the current key. Pinned keys and values
+    /// `rocksdb.iterator.is-key-pinned` is 1 if this is possible for the current key. Pinned keys and values
     /// stay readable after the iterator is dropped. Default false.
     pub pin_data: bool,
     /// A scan keeps the size of its read-ahead when it moves to the next SST file of a level. With false, the

@@ -101,7 +101,7 @@ pub struct OutputSettings {
 
 impl OutputSettings {
     fn checks_rows(&self) -> bool {
-        self.parts.paranoid_file_checks || (!self.is_flush && self.parts.verify_outputs.0)
+        self.parts.paranoid_file_checks || (!self.is_flush && self.parts.verify_outputs.entries)
     }
 
     /// Returns the options for writing one file.
@@ -332,7 +332,7 @@ impl OpenFile {
             return Err(error.doing("reading a new table through").file(&path));
         }
         if !s.is_flush
-            && s.parts.verify_outputs.1
+            && s.parts.verify_outputs.checksum
             && let Some(crc) = table.file_checksum
             && let Err(error) = verify_file(s, &path, table.file_size, crc)
         {
@@ -389,7 +389,7 @@ impl OpenFile {
             if s.oldest_ancestor_time == 0 { self.created_s } else { s.oldest_ancestor_time };
         meta.file_creation_time = self.created_s;
         meta.epoch_number = s.epoch;
-        meta.unique_id = table.unique_id.map_or((0, 0), |id| (id.0[0], id.0[1]));
+        meta.unique_id = table.unique_id.map_or((0, 0), UniqueId::short);
         meta.tail_size = table.tail_size;
         meta.temperature = s.temperature;
         if let Some(crc) = table.file_checksum {

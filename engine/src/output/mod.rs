@@ -108,7 +108,7 @@ struct Run<'a> {
     range: &'a SubcompactionRange,
     done: Outputs,
     open: Option<OpenFile>,
-    /// True if the listeners were told of a file.
+    /// True if the listeners were notified of a file.
     is_announced: bool,
     blobs: BlobOutput<'a>,
 }

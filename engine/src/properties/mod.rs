@@ -77,8 +77,7 @@ pub fn property(context: &PropertyContext<'_>, family: &Family, name: &str) -> O
     }
     if name == QUARANTINED_TABLES {
         let version = family.pin().version.clone();
-        let numbers =
-            version.files().filter(|(_, f)| f.is_quarantined()).map(|(_, f)| f.number.to_string());
+        let numbers = version.files().filter(|(_, f)| f.is_quarantined()).map(|(_, f)| f.number.to_string());
         return Some(numbers.collect::<Vec<_>>().join(" "));
     }
     if name == WRITE_ERROR {

@@ -18,7 +18,8 @@ impl Reads {
         let super_version = family.pin();
         let (begin, end) = (&*stamped(family, begin), &*stamped(family, end));
         let mems = std::iter::once(&super_version.mem).chain(super_version.imm.iter());
-        mems.map(|mem| mem.approximate_stats(begin, end)).fold((0, 0), |a, b| (a.0 + b.0, a.1 + b.1))
+        mems.map(|mem| mem.approximate_stats(begin, end))
+            .fold((0, 0), |(entries, bytes), (more, more_bytes)| (entries + more, bytes + more_bytes))
     }
 
     /// Estimates the bytes of `[begin, end)` in the SST files, blob files and memtables that `options` select. The

@@ -11,7 +11,7 @@ use env::clock::CpuTimer;
 use lsm::table_file::TableFile;
 
 use super::answer::Answer;
-use super::{Answered, Place, Reads};
+use super::{Answered, DecidedBy, Reads};
 use crate::family::{Family, SuperVersion};
 use crate::options::{ReadOptions, ReadTier};
 use crate::sequence::Visibility;
@@ -39,7 +39,8 @@ impl Reads {
     /// # Errors
     /// The errors of [`Reads::get`].
     pub fn find(&self, family: &Family, key: &[u8], options: &ReadOptions) -> Result<Option<Found>> {
-        self.find_counted(family, key, options).0
+        let (found, _) = self.find_counted(family, key, options);
+        found
     }
 
     /// Returns the columns of `key`. A plain value is one column without a name.
@@ -110,7 +111,7 @@ impl Reads {
     pub(super) fn count_get(
         &self,
         statistics: &Statistics,
-        place: Place,
+        place: DecidedBy,
         found: &Result<Option<Found>>,
         began: Began,
     ) {
@@ -200,13 +201,13 @@ impl Reads {
         seq: SequenceNumber,
         options: &ReadOptions,
         answer: &mut Answer<'_>,
-    ) -> Result<Place> {
+    ) -> Result<DecidedBy> {
         let timestamp = options.timestamp.as_deref();
         if self.reads_memtables(options) {
             let _time = PerfTimer::start(PerfCounter::GetFromMemtableTime);
             for mem in std::iter::once(&super_version.mem).chain(super_version.imm.iter()) {
                 if answer.covered() {
-                    return Ok(Place::Nowhere);
+                    return Ok(DecidedBy::Nowhere);
                 }
                 if mem.is_empty() {
                     continue;
@@ -224,13 +225,13 @@ impl Reads {
                 perf_add(PerfCounter::GetFromMemtableCount, 1);
                 mem.get(full, seq, |v| answer.version((key, full), v.seq, v.kind as u8, || v.pin(mem)))?;
                 if answer.settled() {
-                    return Ok(Place::Memtable);
+                    return Ok(DecidedBy::Memtable);
                 }
             }
         }
         base::invariant!(!answer.settled(), "the search continues after the answer is complete");
         if options.read_tier == ReadTier::Memtable || super_version.version.num_files() == 0 {
-            return Ok(Place::Nowhere);
+            return Ok(DecidedBy::Nowhere);
         }
         let _time = PerfTimer::start(PerfCounter::GetFromOutputFilesTime);
         self.walk_tables(super_version, full, key, seq, options, answer)
@@ -252,9 +253,9 @@ impl Reads {
         seq: SequenceNumber,
         options: &ReadOptions,
         answer: &mut Answer<'_>,
-    ) -> Result<Place> {
+    ) -> Result<DecidedBy> {
         if answer.covered() {
-            return Ok(Place::Nowhere);
+            return Ok(DecidedBy::Nowhere);
         }
         let ctx = self.ctx(options);
         let timestamp = options.timestamp.as_deref();
@@ -295,10 +296,10 @@ impl Reads {
                 file.add_reads_sampled(sample::RATE);
             }
             if answer.settled() {
-                return Ok(Place::Level(level));
+                return Ok(DecidedBy::Level(level));
             }
         }
-        Ok(Place::Nowhere)
+        Ok(DecidedBy::Nowhere)
     }
 }
 

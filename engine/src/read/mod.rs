@@ -29,21 +29,21 @@ use crate::sync::{Arc, AtomicBool, Ordering};
 
 /// The source that decided a look-up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
+enum DecidedBy {
     Memtable,
     Level(usize),
     Nowhere,
 }
 
-impl Place {
+impl DecidedBy {
     /// Counts a look-up that this source decided. `found` is true if there is a value.
     fn count(self, statistics: &Statistics, found: bool) {
-        let memtable = self == Place::Memtable;
+        let memtable = self == DecidedBy::Memtable;
         statistics.tick(if memtable { Ticker::MemtableHit } else { Ticker::MemtableMiss });
         match self {
-            Place::Level(0) if found => statistics.tick(Ticker::GetHitL0),
-            Place::Level(1) if found => statistics.tick(Ticker::GetHitL1),
-            Place::Level(_) if found => statistics.tick(Ticker::GetHitL2AndUp),
+            DecidedBy::Level(0) if found => statistics.tick(Ticker::GetHitL0),
+            DecidedBy::Level(1) if found => statistics.tick(Ticker::GetHitL1),
+            DecidedBy::Level(_) if found => statistics.tick(Ticker::GetHitL2AndUp),
             _ => {}
         }
     }

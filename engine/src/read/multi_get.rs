@@ -13,7 +13,7 @@ use table::any::AnyReader;
 use table::sst::{MultiGetBegun, ReadCtx};
 
 use super::answer::Answer;
-use super::{Answered, Place, Reads};
+use super::{Answered, DecidedBy, Reads};
 use crate::family::{Family, SuperVersion};
 use crate::options::{ReadOptions, ReadTier};
 use crate::source::resolve::Found;
@@ -31,7 +31,7 @@ struct Slot<'a> {
     /// The internal key to seek. Its user key has the timestamp.
     seek_key: &'a [u8],
     answer: Answer<'a>,
-    place: Place,
+    place: DecidedBy,
 }
 
 /// The look-ups of all keys, in the order of the keys.
@@ -149,7 +149,7 @@ impl Reads {
             let mut answer =
                 Answer::new(super_version.parts.merge_operator.as_ref(), self.stats.statistics(), blobs);
             answer.see(visibility.clone());
-            slots.list.push(Slot { index, key: keys[index], seek_key, answer, place: Place::Nowhere });
+            slots.list.push(Slot { index, key: keys[index], seek_key, answer, place: DecidedBy::Nowhere });
         }
         base::invariant!(
             slots.list.len() == keys.len() && start == bytes.len(),
@@ -313,7 +313,7 @@ fn from_memtables(
         let list = &mut slots.list;
         let done = mem.multi_get(&fulls, seq, |i, v| {
             let slot = &mut list[asked[i]];
-            slot.place = Place::Memtable;
+            slot.place = DecidedBy::Memtable;
             let full = user_key(slot.seek_key);
             slot.answer.version((slot.key, full), v.seq, v.kind as u8, || v.pin(mem))
         });
@@ -349,6 +349,11 @@ struct Tally<'a> {
     levels: Cell<u64>,
 }
 
+/// Returns the difference of two pairs of counts. The counts of a thread may wrap.
+fn difference((metadata, data): (u64, u64), (metadata_before, data_before): (u64, u64)) -> (u64, u64) {
+    (metadata.wrapping_sub(metadata_before), data.wrapping_sub(data_before))
+}
+
 impl<'a> Tally<'a> {
     fn new(statistics: &'a Statistics) -> Self {
         Tally { statistics, metadata: Cell::new(0), tables: Cell::new(0), levels: Cell::new(0) }
@@ -357,9 +362,9 @@ impl<'a> Tally<'a> {
     /// Counts the look-up of `keys` keys in one SST file. `before` has the block counts of the thread before the
     /// look-up.
     fn asked(&self, keys: usize, before: (u64, u64)) {
-        let now = blocks_read();
-        self.metadata.set(self.metadata.get() + now.0.wrapping_sub(before.0));
-        self.tables.set(self.tables.get() + u64::from(now.1 != before.1));
+        let (metadata, data) = difference(blocks_read(), before);
+        self.metadata.set(self.metadata.get() + metadata);
+        self.tables.set(self.tables.get() + u64::from(data != 0));
         self.statistics.measure(HistogramKind::SstBatchSize, keys as u64);
     }
 
@@ -439,8 +444,7 @@ impl Table<'_> {
         let before = blocks_read();
         match reader.begin_multi_get(&keys, self.ctx, announces) {
             Ok(begun) => {
-                let after = blocks_read();
-                let read = (after.0.wrapping_sub(before.0), after.1.wrapping_sub(before.1));
+                let read = difference(blocks_read(), before);
                 Some(Asked { reader, list, keys, begun, read })
             }
             Err(error) => {
@@ -456,15 +460,14 @@ impl Table<'_> {
     fn finish(&self, level: usize, file: &Arc<TableFile>, asked: Asked<'_>, slots: &mut Slots<'_>) {
         let Asked { reader, list: asked, keys, begun, read } = asked;
         let list = &mut slots.list;
-        let now = blocks_read();
-        let before = (now.0.wrapping_sub(read.0), now.1.wrapping_sub(read.1));
+        let before = difference(blocks_read(), read);
         let failed = reader.finish_multi_get(begun, &keys, self.ctx, |i, entry| {
             // Entries with older timestamps can be newer than the snapshot.
             if entry.sequence() > self.seq {
                 return ControlFlow::Continue(());
             }
             let slot = &mut list[asked[i]];
-            slot.place = Place::Level(level);
+            slot.place = DecidedBy::Level(level);
             slot.answer.entry(slot.key, entry, &reader, self.ctx)
         });
         if let Some(tally) = &self.tally {
@@ -512,6 +515,8 @@ fn sorted(order: &Order, keys: &[&[u8]]) -> Vec<usize> {
         u128::from_be_bytes(bytes)
     };
     let mut places: Vec<(u128, usize)> = keys.iter().map(|key| head(key)).zip(0..).collect();
-    places.sort_unstable_by(|a, b| a.0.cmp(&b.0).then_with(|| keys[a.1].cmp(keys[b.1])).then(a.1.cmp(&b.1)));
+    places.sort_unstable_by(|(a, at), (b, other)| {
+        a.cmp(b).then_with(|| keys[*at].cmp(keys[*other])).then(at.cmp(other))
+    });
     places.into_iter().map(|(_, place)| place).collect()
 }

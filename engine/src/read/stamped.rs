@@ -12,7 +12,7 @@ use env::clock::CpuTimer;
 
 use super::answer::Answer;
 use super::get::compare_oldest;
-use super::{Place, Reads};
+use super::{DecidedBy, Reads};
 use crate::family::{Family, SuperVersion};
 use crate::options::{ReadOptions, ReadTier};
 use crate::sequence::Visibility;
@@ -71,7 +71,12 @@ impl Newest {
 
     fn timestamp(self) -> Option<Vec<u8>> {
         let newest = match (self.entry, self.tombstone) {
-            (Some(entry), Some(tombstone)) => Some(if entry.0 < tombstone.0 { tombstone } else { entry }),
+            (Some((seq, timestamp)), Some((tombstone_seq, of_tombstone))) => {
+                Some(match seq < tombstone_seq {
+                    true => (tombstone_seq, of_tombstone),
+                    false => (seq, timestamp),
+                })
+            }
             (entry, tombstone) => entry.or(tombstone),
         };
         newest.map(|(_, timestamp)| timestamp)
@@ -112,7 +117,7 @@ impl Reads {
         answer.see(visibility.clone());
         let place = match timestamp {
             Some(_) => self.walk(&super_version, full, key, seq, options, &mut answer)?,
-            None => Place::Nowhere,
+            None => DecidedBy::Nowhere,
         };
         let _time = PerfTimer::start(PerfCounter::GetPostProcessTime);
         let found = answer.finish(key);

@@ -28,7 +28,8 @@ pub(super) fn records_of(
     let garbage = |number: u64| family.blob_garbage.get(&number).copied().unwrap_or_default();
     let live = family.blobs.values().filter(|blob| {
         let number = blob.blob_file_number;
-        number >= oldest && (linked.contains(&number) || garbage(number).0 < blob.total_blob_count)
+        let (garbage_count, _) = garbage(number);
+        number >= oldest && (linked.contains(&number) || garbage_count < blob.total_blob_count)
     });
     let additions: Vec<_> = live.cloned().collect();
     let garbages = additions.iter().filter_map(|blob| {
@@ -60,7 +61,8 @@ impl Survey {
                 }
             }
             let Some(family) = self.manifest.recovered.families.get(&family.id).cloned() else { continue };
-            for record in records_of(&family, &self.linked(family.id)).0 {
+            let (additions, _) = records_of(&family, &self.linked(family.id));
+            for record in additions {
                 self.blob_file(scope, &family.name, &dir, &record)?;
             }
         }

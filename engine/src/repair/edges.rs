@@ -92,7 +92,9 @@ impl Survey {
         }) {
             return Ok(None);
         }
-        let Some(((first, last), internal)) = edges.rows.as_ref().zip(edges.internal.clone()) else {
+        let Some(((first, last), (first_internal, last_internal))) =
+            edges.rows.as_ref().zip(edges.internal.clone())
+        else {
             return Ok(Some(Cut::Out));
         };
         let shared = others
@@ -110,9 +112,9 @@ impl Survey {
             .chain(next)
             .filter(|key| order.compare(key, largest).is_le())
             .max_by(|a, b| order.compare(a, b));
-        let to = to.filter(|key| order.compare(key, last).is_gt()).map_or(internal.1, edge);
+        let to = to.filter(|key| order.compare(key, last).is_gt()).map_or(last_internal, edge);
         let from = ends.min_by(|a, b| order.compare(a, b)).filter(|key| order.compare(key, first).is_lt());
-        let from = from.map_or(internal.0, edge);
+        let from = from.map_or(first_internal, edge);
         let same = from == table.record.smallest && to == table.record.largest;
         Ok((!same).then_some(Cut::Bounds(from, to)))
     }

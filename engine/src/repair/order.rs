@@ -223,6 +223,6 @@ fn tombstones(order: &Order, group: &Group, readers: &[AnyReader]) -> Vec<(Vec<u
     }
     out.sort_by(|(a, a_end), (b, b_end)| internal.compare(a, b).then_with(|| order.compare(b_end, a_end)));
     // Of the tombstones with one start and one sequence number, the longest is first. The others are dropped.
-    out.dedup_by(|later, first| later.0 == first.0);
+    out.dedup_by(|(later, _), (first, _)| later == first);
     out
 }

@@ -251,10 +251,11 @@ impl Survey {
             let mut found = problem(Weight::Mendable, table.path.clone(), None, &what);
             found.family = Some(family.to_string());
             let cut = (size < record.file_size).then(|| check.cut_behind(&salvaged)).flatten();
-            if let Some(behind) = cut {
+            if let Some(last_key) = cut {
                 found.weight = Weight::Loss;
                 (found.offset, found.bytes) = (Some(size), record.file_size - size);
-                found.range = Some((behind.or_else(|| whole_range.0.clone()), whole_range.1.clone()));
+                let (first, last) = whole_range.clone();
+                found.range = Some((last_key.or(first), last));
             }
             self.report.problems.push(found);
             table.state = State::Rewrite;
@@ -298,10 +299,10 @@ impl Survey {
             found.family = Some(family.to_string());
             found.bytes = loss.size;
             found.range = match loss.part {
-                Part::Data => Some((
-                    loss.after.clone().or_else(|| whole.0.clone()),
-                    loss.until.clone().or_else(|| whole.1.clone()),
-                )),
+                Part::Data => {
+                    let (first, last) = whole.clone();
+                    Some((loss.after.clone().or(first), loss.until.clone().or(last)))
+                }
                 Part::RangeTombstones | Part::Dictionary => Some(whole.clone()),
                 _ => None,
             };

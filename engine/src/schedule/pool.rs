@@ -25,7 +25,7 @@ pub struct JobPool {
 }
 
 impl JobPool {
-    /// Makes the pool with a new tag. The tag tells the jobs of this database from the jobs of other databases
+    /// Makes the pool with a new tag. The tag distinguishes the jobs of this database from the jobs of other databases
     /// in the executor.
     pub fn new(tools: Arc<JobTools>, errors: Arc<ErrorState>) -> JobPool {
         JobPool { tools, errors, tag: Tag::fresh(), changed: Arc::default(), out: Arc::default() }

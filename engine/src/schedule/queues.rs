@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use base::map::HashMap;
-use base::{Error, FamilyId, Result, Subcode};
+use base::{Error, FamilyId, JobId, Result, Subcode};
 use lsm::pick::Running;
 use lsm::pressure::{Load, Pressure};
 
@@ -58,9 +58,9 @@ pub struct CompactionQueue {
     pub last_failure: Option<Error>,
     /// The reservations of the running compactions of each column family, by job. Manual compactions and ingestions are
     /// here too.
-    pub reserved: HashMap<FamilyId, Vec<(u64, Running)>>,
+    pub reserved: HashMap<FamilyId, Vec<(JobId, Running)>>,
     /// The flags that cancel the running automatic compactions, by job.
-    pub flags: Vec<(u64, Arc<Flag>)>,
+    pub flags: Vec<(JobId, Arc<Flag>)>,
 }
 
 /// Manual compactions. They run on the threads of their callers.
@@ -144,7 +144,7 @@ impl Queues {
             flush.queue.len()
         );
         base::invariant!(
-            compaction.flags.is_sorted_by(|a, b| a.0 < b.0),
+            compaction.flags.is_sorted_by(|(a, _), (b, _)| a < b),
             "the job numbers of automatic compactions do not ascend"
         );
     }
@@ -178,13 +178,13 @@ impl Queues {
     }
 
     /// Returns true if a job of a column family holds a reservation.
-    pub fn has_reserved(&self, family: FamilyId, job: u64) -> bool {
+    pub fn has_reserved(&self, family: FamilyId, job: JobId) -> bool {
         self.compaction.reserved.get(&family).is_some_and(|list| list.iter().any(|(id, _)| *id == job))
     }
 
     /// Ends the reservations of a job of a column family. Does nothing if the job has none: an ingestion that fails early
     /// has reserved nothing.
-    pub fn unreserve(&mut self, family: FamilyId, job: u64) {
+    pub fn unreserve(&mut self, family: FamilyId, job: JobId) {
         if let Some(list) = self.compaction.reserved.get_mut(&family) {
             list.retain(|(id, _)| *id != job);
         }

@@ -35,11 +35,11 @@ impl Schedule {
             pin.version.num_levels()
         );
         base::invariant!(
-            !state.has_reserved(family.id(), id.0),
+            !state.has_reserved(family.id(), id),
             "compaction {} of {family:?} reserves its inputs twice",
             id
         );
-        state.compaction.reserved.entry(family.id()).or_default().push((id.0, running));
+        state.compaction.reserved.entry(family.id()).or_default().push((id, running));
         Job {
             id,
             family: family.clone(),
@@ -54,14 +54,14 @@ impl Schedule {
     pub fn release(&self, job: &Job) {
         let mut state = self.queues();
         base::invariant!(
-            state.has_reserved(job.family.id(), job.id.0),
+            state.has_reserved(job.family.id(), job.id),
             "compaction {} of {:?} releases what it did not reserve",
             job.id,
             job.family
         );
         job.task.release();
-        state.compaction.flags.retain(|(id, _)| *id != job.id.0);
-        state.unreserve(job.family.id(), job.id.0);
+        state.compaction.flags.retain(|(id, _)| *id != job.id);
+        state.unreserve(job.family.id(), job.id);
     }
 
     /// Calls `look` with the input of a compaction picker: the version, and the compactions that run now.

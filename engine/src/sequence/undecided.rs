@@ -63,39 +63,41 @@ impl UndecidedRange {
 
 /// The sequence numbers of the sections of one transaction, both ends included, in ascending order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct OwnRanges(Vec<(SequenceNumber, SequenceNumber)>);
+pub struct OwnRanges {
+    sections: Vec<(SequenceNumber, SequenceNumber)>,
+}
 
 impl OwnRanges {
     /// Adds a section. Its sequence numbers are above all others.
     pub fn push(&mut self, first: SequenceNumber, last: SequenceNumber) {
         base::invariant!(first <= last && self.last() < first, "sections have ascending sequence numbers");
-        self.0.push((first, last));
+        self.sections.push((first, last));
     }
 
     /// Returns the number of sections.
     pub fn len(&self) -> usize {
-        self.0.len()
+        self.sections.len()
     }
 
     /// Returns true if there are no sections.
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.sections.is_empty()
     }
 
     /// Returns the last sequence number of the newest section; 0 if there are no sections.
     pub fn last(&self) -> SequenceNumber {
-        self.0.last().map_or(0, |(_, last)| *last)
+        self.sections.last().map_or(0, |(_, last)| *last)
     }
 
     /// Returns true if an entry with this sequence number belongs to a section.
     pub fn contains(&self, seq: SequenceNumber) -> bool {
-        let behind = self.0.partition_point(|(first, _)| *first <= seq);
-        behind.checked_sub(1).is_some_and(|at| seq <= self.0[at].1)
+        let after = self.sections.partition_point(|(first, _)| *first <= seq);
+        after.checked_sub(1).is_some_and(|at| seq <= self.sections[at].1)
     }
 
     /// Returns the `count` oldest sections.
     pub fn oldest(&self, count: usize) -> OwnRanges {
-        OwnRanges(self.0.iter().take(count).copied().collect())
+        OwnRanges { sections: self.sections.iter().take(count).copied().collect() }
     }
 }
 

@@ -8,7 +8,7 @@
 //!
 //! Source: RocksDB `db/blob/blob_source.cc`, `db/version_set.cc` (`Version::GetBlob`).
 
-use base::map::NumberMap;
+use base::map::FileMap;
 use base::stats::{PerfCounter, Statistics, Ticker, perf_add};
 use base::{Error, FamilyId, FileNumber, Pinned, Result};
 use env::Env;
@@ -41,7 +41,7 @@ pub struct OpenBlobs {
     env: Env,
     settings: BlobSettings,
     /// Locked only for a hash look-up, never during I/O.
-    readers: RwLock<NumberMap<Arc<BlobReader>>>,
+    readers: RwLock<FileMap<Arc<BlobReader>>>,
 }
 
 impl OpenBlobs {
@@ -62,7 +62,7 @@ impl OpenBlobs {
         number: FileNumber,
         files_max: usize,
     ) -> Result<Arc<BlobReader>> {
-        if let Some(reader) = self.readers.read().get(&number.0) {
+        if let Some(reader) = self.readers.read().get(&number) {
             return Ok(reader.clone());
         }
         let hints = ReadHints { direct: self.settings.direct_reads, random: self.settings.advise_random };
@@ -72,24 +72,24 @@ impl OpenBlobs {
         let reader = Arc::new(BlobReader::open(file, family, self.settings.statistics.clone())?);
         let mut readers = self.readers.write();
         if readers.len() >= files_max.max(1)
-            && let Some(other) = readers.keys().find(|other| **other != number.0).copied()
+            && let Some(other) = readers.keys().find(|other| **other != number).copied()
         {
             readers.remove(&other);
         }
-        Ok(readers.entry(number.0).or_insert(reader).clone())
+        Ok(readers.entry(number).or_insert(reader).clone())
     }
 
     /// Copies an open blob file from another reader of the same database. Returns false if that reader has not opened
     /// the file.
     pub fn adopt(&self, from: &OpenBlobs, number: FileNumber) -> bool {
-        let Some(reader) = from.readers.read().get(&number.0).cloned() else { return false };
-        self.readers.write().insert(number.0, reader);
+        let Some(reader) = from.readers.read().get(&number).cloned() else { return false };
+        self.readers.write().insert(number, reader);
         true
     }
 
     /// Closes a blob file before the file is deleted.
     pub fn evict(&self, number: FileNumber) {
-        self.readers.write().remove(&number.0);
+        self.readers.write().remove(&number);
     }
 
     /// Closes all blob files. A file stays open while a reader uses it.

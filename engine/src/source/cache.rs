@@ -5,9 +5,9 @@
 //! Otherwise a shard above its share closes the tables that were not used since the last check (one bit for
 //! each table, second chance). A table stays open while a reader uses it.
 
-use base::map::NumberMap;
+use base::map::FileMap;
 use base::stats::{Cause, HistogramKind, PerfCounter, PerfTimer, Step, Ticker};
-use base::{Error, Level, Result};
+use base::{Error, FileNumber, Level, Result};
 use env::Env;
 use env::fs::{RandomRead, ReadHints};
 use env::rate::{Direction, IoPriority, RateLimiter};
@@ -62,7 +62,7 @@ struct Slot {
 pub struct TableCache {
     env: Env,
     settings: TableCacheSettings,
-    shards: Vec<RwLock<NumberMap<Slot>>>,
+    shards: Vec<RwLock<FileMap<Slot>>>,
     blobs: OpenBlobs,
     count: AtomicUsize,
     tables_max: AtomicUsize,
@@ -178,7 +178,7 @@ impl TableCache {
     /// Copies an open table from another reader of the same database. Returns false if that reader has not opened the
     /// table. The number and the size identify the file: a database uses no file number twice.
     pub fn adopt(&self, from: &TableCache, file: &TableFile) -> bool {
-        base::invariant!(file.number.0 > 0, "a table without a number is adopted");
+        base::invariant!(file.number != FileNumber::default(), "a table without a number is adopted");
         let Some(reader) = from.find(file).filter(|reader| reader.file_size() == file.size) else {
             return false;
         };
@@ -186,7 +186,7 @@ impl TableCache {
             file.set_stats(stats_of(&reader));
         }
         let slot = Slot { reader, used: AtomicBool::new(true) };
-        if self.shard(file.number.0).write().insert(file.number.0, slot).is_none() {
+        if self.shard(file.number).write().insert(file.number, slot).is_none() {
             self.count.fetch_add(1, Ordering::Relaxed);
         }
         true
@@ -216,8 +216,8 @@ impl TableCache {
     /// Returns the table if it is open.
     #[inline]
     pub fn find(&self, file: &TableFile) -> Option<AnyReader> {
-        let shard = self.shard(file.number.0).read();
-        let slot = shard.get(&file.number.0)?;
+        let shard = self.shard(file.number).read();
+        let slot = shard.get(&file.number)?;
         if !slot.used.load(Ordering::Relaxed) {
             slot.used.store(true, Ordering::Relaxed);
         }
@@ -233,20 +233,20 @@ impl TableCache {
         histogram: Option<HistogramKind>,
     ) -> Result<AnyReader> {
         let reader = self.open_uncached(parts, level, file, histogram)?;
-        let mut shard = self.shard(file.number.0).write();
-        if let Some(slot) = shard.get(&file.number.0) {
+        let mut shard = self.shard(file.number).write();
+        if let Some(slot) = shard.get(&file.number) {
             return Ok(slot.reader.clone());
         }
-        shard.insert(file.number.0, Slot { reader: reader.clone(), used: AtomicBool::new(true) });
+        shard.insert(file.number, Slot { reader: reader.clone(), used: AtomicBool::new(true) });
         let count = self.count.fetch_add(1, Ordering::Relaxed) + 1;
         base::invariant!(
-            count > 0 && shard.contains_key(&file.number.0),
+            count > 0 && shard.contains_key(&file.number),
             "the table cache does not have table {}, which was added",
             file.number
         );
         let max = self.tables_max.load(Ordering::Relaxed);
         if count > max {
-            self.put_out(&mut shard, file.number.0);
+            self.put_out(&mut shard, file.number);
         }
         Ok(reader)
     }
@@ -374,7 +374,7 @@ impl TableCache {
     }
 
     /// Closes a table before its file is deleted.
-    pub fn evict(&self, number: u64) {
+    pub fn evict(&self, number: FileNumber) {
         if self.shard(number).write().remove(&number).is_some() {
             self.uncount(1);
         }
@@ -398,7 +398,7 @@ impl TableCache {
     /// Returns the bytes that the open table of `file` uses outside of the block cache. Returns 0 if the table is not
     /// open. The call is no use of the table.
     pub fn memory_bytes(&self, file: &TableFile) -> usize {
-        self.shard(file.number.0).read().get(&file.number.0).map_or(0, |slot| slot.reader.memory_bytes())
+        self.shard(file.number).read().get(&file.number).map_or(0, |slot| slot.reader.memory_bytes())
     }
 
     /// Closes all tables and blob files. A table stays open while a reader uses it.
@@ -417,14 +417,14 @@ impl TableCache {
         base::invariant!(readers <= before, "the table cache closes {readers} of {before} readers");
     }
 
-    fn shard(&self, number: u64) -> &RwLock<NumberMap<Slot>> {
-        &self.shards[number as usize % SHARDS]
+    fn shard(&self, number: FileNumber) -> &RwLock<FileMap<Slot>> {
+        &self.shards[number.spread_over(SHARDS)]
     }
 
     /// Closes one table of the shard, by second chance. File numbers spread evenly over the shards, so each shard
     /// closes its own tables.
-    fn put_out(&self, shard: &mut NumberMap<Slot>, keep: u64) {
-        let unused = |shard: &NumberMap<Slot>| {
+    fn put_out(&self, shard: &mut FileMap<Slot>, keep: FileNumber) {
+        let unused = |shard: &FileMap<Slot>| {
             shard
                 .iter()
                 .find(|(n, slot)| **n != keep && !slot.used.swap(false, Ordering::Relaxed))

@@ -15,12 +15,12 @@ use super::resolve::{Found, unresolved_blob};
 #[derive(Clone)]
 pub struct WideColumns {
     stored: Pinned,
-    columns: Vec<Place>,
+    columns: Vec<ColumnRanges>,
 }
 
 /// Where the name and the value of a column are in the stored bytes. A plain value has an empty name.
 #[derive(Clone)]
-struct Place {
+struct ColumnRanges {
     name: Range<usize>,
     value: Range<usize>,
 }
@@ -33,7 +33,7 @@ impl WideColumns {
     pub fn new(found: Found) -> Result<Self> {
         let entity = match found {
             Found::Value(value) => {
-                let place = Place { name: 0..0, value: 0..value.len() };
+                let place = ColumnRanges { name: 0..0, value: 0..value.len() };
                 return Ok(WideColumns { stored: value, columns: vec![place] });
             }
             Found::Entity(entity) => entity,
@@ -41,7 +41,9 @@ impl WideColumns {
         let bytes: &[u8] = &entity;
         let place = |column: Column<'_>| match column.is_blob {
             true => Err(unresolved_blob()),
-            false => Ok(Place { name: range_in(bytes, column.name), value: range_in(bytes, column.value) }),
+            false => {
+                Ok(ColumnRanges { name: range_in(bytes, column.name), value: range_in(bytes, column.value) })
+            }
         };
         let columns = wide::decode(bytes)?.into_iter().map(place).collect::<Result<_>>()?;
         Ok(WideColumns { columns, stored: entity.clone() })

@@ -168,16 +168,18 @@ impl FamilyNumbers {
 
 /// The statistics of a column family. Each job writes them once; properties read them.
 #[derive(Default)]
-pub struct FamilyStats(Mutex<FamilyNumbers>);
+pub struct FamilyStats {
+    numbers: Mutex<FamilyNumbers>,
+}
 
 impl FamilyStats {
     /// Locks the numbers for a read or an update. A leaf lock: take no ranked lock while you hold it.
     pub fn lock(&self) -> MutexGuard<'_, FamilyNumbers> {
-        self.0.lock()
+        self.numbers.lock()
     }
 
     /// Sets all numbers to 0.
     pub fn reset(&self) {
-        *self.0.lock() = FamilyNumbers::default();
+        *self.numbers.lock() = FamilyNumbers::default();
     }
 }

@@ -80,16 +80,17 @@ impl Stats {
     /// are on.
     #[inline]
     pub fn begin(&self) -> Began {
-        Began(match &self.statistics {
+        let at_nanos = match &self.statistics {
             Some(statistics) if statistics.timers_on() => Some(self.clock.now_nanos()),
             _ => None,
-        })
+        };
+        Began { at_nanos }
     }
 
     /// Ends a measurement: adds its microseconds to the histogram `kind`.
     #[inline]
     pub fn end(&self, began: Began, kind: HistogramKind) {
-        if let (Some(start), Some(statistics)) = (began.0, &self.statistics) {
+        if let (Some(start), Some(statistics)) = (began.at_nanos, &self.statistics) {
             statistics.measure_time(kind, self.clock.now_nanos().saturating_sub(start) / 1000);
         }
     }
@@ -131,7 +132,10 @@ impl Stats {
 /// A measurement that [`Stats::begin`] started.
 #[derive(Clone, Copy, Debug)]
 #[must_use = "the time is taken by Stats::end"]
-pub struct Began(Option<u64>);
+pub struct Began {
+    /// The time of the clock in nanoseconds. `None` if the statistics measure no time.
+    at_nanos: Option<u64>,
+}
 
 #[cfg(test)]
 mod tests;

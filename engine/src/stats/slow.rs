@@ -126,9 +126,9 @@ impl OperationSum {
         self.count += other.count;
         self.nanos += other.nanos;
         self.nanos_max = self.nanos_max.max(other.nanos_max);
-        for (own, other) in self.causes.iter_mut().zip(other.causes) {
-            own.0 += other.0;
-            own.1 += other.1;
+        for ((count, nanos), (more, more_nanos)) in self.causes.iter_mut().zip(other.causes) {
+            *count += more;
+            *nanos += more_nanos;
         }
     }
 

@@ -19,15 +19,15 @@ fn without_statistics_nothing_is_timed() {
     let env = env::Env::memory(1);
     let stats = Stats::new(None, env.clock.clone());
     stats.add(Ticker::BytesRead, 1);
-    assert!(stats.begin().0.is_none());
+    assert!(stats.begin().at_nanos.is_none());
     let statistics = Arc::new(Statistics::new());
     let stats = Stats::new(Some(statistics.clone()), env.clock.clone());
     let began = stats.begin();
-    assert!(began.0.is_some());
+    assert!(began.at_nanos.is_some());
     stats.end(began, HistogramKind::DbGet);
     assert_eq!(statistics.histogram_data(HistogramKind::DbGet).count, 1);
     statistics.set_level(StatsLevel::ExceptTimers);
-    assert!(stats.begin().0.is_none());
+    assert!(stats.begin().at_nanos.is_none());
 }
 
 #[test]

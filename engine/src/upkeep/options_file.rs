@@ -32,13 +32,8 @@ const BURST_END_US: u64 = 1_000_000;
 /// # Errors
 /// Errors of the file system. An error if the written file does not read back with the same options.
 pub fn write_options_file(tools: &JobTools, families: &FamilySet) -> Result<()> {
-    let numbers = (tools.numbers.take(), tools.numbers.take());
-    base::invariant!(
-        numbers.0 < numbers.1,
-        "OPTIONS file {} is renamed to the older number {}",
-        numbers.0.0,
-        numbers.1.0
-    );
+    let (temporary, number) = (tools.numbers.take(), tools.numbers.take());
+    base::invariant!(temporary < number, "OPTIONS file {temporary} is renamed to the older number {number}");
     // Reset before the list is read. A change between the reset and the read makes one extra write, and is never
     // lost.
     let unwritten = tools.families_unwritten.swap(0, Ordering::AcqRel);
@@ -50,7 +45,7 @@ pub fn write_options_file(tools: &JobTools, families: &FamilySet) -> Result<()> 
         all.len()
     );
     let named = all.iter().map(|(name, options)| (name.as_str(), &**options));
-    match file::persist(&tools.env, &tools.paths.db, numbers, &tools.options.load(), named) {
+    match file::persist(&tools.env, &tools.paths.db, (temporary, number), &tools.options.load(), named) {
         Ok(written) => {
             *tools.options_file.lock() = Some(written);
             Ok(())

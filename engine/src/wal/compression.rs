@@ -7,30 +7,34 @@ use super::MakeCompressor;
 use crate::sync::Arc;
 
 /// Compresses the records of one WAL.
-struct Frames(compress::FrameEncoder);
+struct RecordCompressor {
+    frames: compress::FrameEncoder,
+}
 
-impl StreamCompressor for Frames {
+impl StreamCompressor for RecordCompressor {
     fn compress(&mut self, record: &[u8], out: &mut Vec<u8>) -> Result<()> {
-        self.0.encode(record, out)
+        self.frames.encode(record, out)
     }
 }
 
 /// Decompresses the records of one WAL.
-struct Pieces(compress::FrameDecoder);
+struct RecordDecompressor {
+    frames: compress::FrameDecoder,
+}
 
-impl StreamDecompressor for Pieces {
+impl StreamDecompressor for RecordDecompressor {
     fn reset(&mut self) {
-        self.0.reset();
+        self.frames.reset();
     }
 
     fn decompress(&mut self, fragment: &[u8], out: &mut Vec<u8>) -> Result<()> {
-        self.0.decode(fragment, out)
+        self.frames.decode(fragment, out)
     }
 }
 
 /// Returns the maker of compressors for new WALs.
 pub fn compressor() -> MakeCompressor {
-    Arc::new(|| Ok(Box::new(Frames(compress::FrameEncoder::new()?))))
+    Arc::new(|| Ok(Box::new(RecordCompressor { frames: compress::FrameEncoder::new()? })))
 }
 
 /// Makes the decompressor of a WAL whose compression has the number `kind` in RocksDB.
@@ -41,5 +45,5 @@ pub fn decompressor(kind: u32) -> Result<Box<dyn StreamDecompressor>> {
     if kind != COMPRESSION_ZSTD {
         return Err(Error::not_supported(format!("wal_compression (a WAL compressed with type {kind})")));
     }
-    Ok(Box::new(Pieces(compress::FrameDecoder::new()?)))
+    Ok(Box::new(RecordDecompressor { frames: compress::FrameDecoder::new()? }))
 }
