@@ -142,16 +142,16 @@ properties! {
 
 /// The index of a name in [`NUMBERS`] or [`TEXTS`].
 #[derive(Clone, Copy)]
-enum Place {
+enum PropertyRow {
     Number(usize),
     Text(usize),
 }
 
 /// All names in sorted order. Each open of a table looks up about sixty of them, whatever the size of the
 /// table.
-static PLACES: LazyLock<Vec<(&'static str, Place)>> = LazyLock::new(|| {
-    let numbers = NUMBERS.iter().enumerate().map(|(at, number)| (number.0, Place::Number(at)));
-    let texts = TEXTS.iter().enumerate().map(|(at, text)| (text.0, Place::Text(at)));
+static ROWS: LazyLock<Vec<(&'static str, PropertyRow)>> = LazyLock::new(|| {
+    let numbers = NUMBERS.iter().enumerate().map(|(at, number)| (number.0, PropertyRow::Number(at)));
+    let texts = TEXTS.iter().enumerate().map(|(at, text)| (text.0, PropertyRow::Text(at)));
     let mut all: Vec<_> = numbers.chain(texts).collect();
     all.sort_by_key(|(name, _)| *name);
     all
@@ -219,9 +219,9 @@ impl Properties {
     }
 
     fn set(&mut self, name: &[u8], value: &[u8]) {
-        let known = PLACES.binary_search_by_key(&name, |(known, _)| known.as_bytes());
-        match known.ok().map(|at| PLACES[at].1) {
-            Some(Place::Number(at)) => {
+        let known = ROWS.binary_search_by_key(&name, |(known, _)| known.as_bytes());
+        match known.ok().map(|at| ROWS[at].1) {
+            Some(PropertyRow::Number(at)) => {
                 let (.., field) = NUMBERS[at];
                 if let Some((number, _)) = get_varint64(value) {
                     *field(self) = number;
@@ -231,7 +231,7 @@ impl Properties {
                     return;
                 }
             }
-            Some(Place::Text(at)) => {
+            Some(PropertyRow::Text(at)) => {
                 let (.., field) = TEXTS[at];
                 *field(self) = value.to_vec();
                 return;

@@ -198,7 +198,7 @@ pub fn records(
                 return Ok(out);
             }
         };
-        // A page without a row goes on until it can name a later begin for the next page.
+        // A page without a row continues until the next page can begin at a later offset.
         let is_late = is_late && (!out.rows.is_empty() || row.offset > from);
         if out.rows.len() >= limit || is_late {
             out.next = Some(row.offset.max(from));

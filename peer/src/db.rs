@@ -161,7 +161,7 @@ impl Db {
         Ok(Family(Arc::new(Handle { raw, open: self.open.clone() })))
     }
 
-    /// Drops a family; its handle goes on reading.
+    /// Drops a column family. Its handle can still read.
     ///
     /// # Errors
     /// RocksDB's refusal.
@@ -281,7 +281,7 @@ impl Db {
         self.library().checked(|t, e| unsafe { (t.flush_wal)(self.open.raw, c_uchar::from(sync), e) })
     }
 
-    /// Compacts a range; the C interface tells no error.
+    /// Compacts a range. The C interface reports no error.
     pub fn compact(&self, family: &Family, begin: Option<&[u8]>, end: Option<&[u8]>, how: Compaction) {
         let t = self.library().table();
         let part = |key: Option<&[u8]>| key.map_or((std::ptr::null(), 0), |k| (data(k), k.len()));

@@ -121,7 +121,7 @@ impl SstWriter {
     /// # Errors
     /// RocksDB's refusal.
     pub fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
-        // SAFETY: a live handle; both texts are as long as told.
+        // SAFETY: a live handle; both texts are as long as the lengths say.
         self.library.checked(|t, e| unsafe {
             (t.sstfilewriter_put)(self.raw, data(key), key.len(), data(value), value.len(), e)
         })
@@ -132,7 +132,7 @@ impl SstWriter {
     /// # Errors
     /// RocksDB's refusal.
     pub fn delete_range(&mut self, begin: &[u8], end: &[u8]) -> Result<()> {
-        // SAFETY: a live handle; both texts are as long as told.
+        // SAFETY: a live handle; both texts are as long as the lengths say.
         self.library.checked(|t, e| unsafe {
             (t.sstfilewriter_delete_range)(self.raw, data(begin), begin.len(), data(end), end.len(), e)
         })

@@ -179,8 +179,9 @@ impl Db {
             let taken = values.into_iter().zip(sizes);
             found.extend(taken.map(|(v, n)| if v.is_null() { None } else { Some(library.bytes(v, n)) }));
         }
-        let told = found.into_iter().zip(errors);
-        told.map(|(value, error)| if error.is_null() { Ok(value) } else { Err(library.words(error)) })
+        let answers = found.into_iter().zip(errors);
+        answers
+            .map(|(value, error)| if error.is_null() { Ok(value) } else { Err(library.words(error)) })
             .collect()
     }
 

@@ -11,8 +11,8 @@
 //! ```
 //! One directory can have several uses. If the table does not list a file, the file stays, whatever its
 //! name and its number: another database may have written the file. A directory that contains CURRENT is
-//! the directory of a database. Such a directory serves no other database, because the SST
-//! files and WALs of the two databases could not be told apart.
+//! the directory of a database. Such a directory serves no other database, because no name
+//! shows to which of two databases an SST file or a WAL belongs.
 //!
 //! Not here: which files are obsolete (`sweep`), and how long a file stays in `lost/` (`lost`).
 //!

@@ -6,17 +6,17 @@
 //!  begin      new WAL ─► version edit or new MANIFEST ─► orphan files ─► schedule, jobs, upkeep
 //!  opened     the parts, from which `db` makes the handle
 //! ```
-//! `best` replaces the MANIFEST step of an open with `best_efforts_recovery`. `beside` detects that a writer
+//! `best` replaces the MANIFEST step of an open with `best_efforts_recovery`. `overtaken` detects that a writer
 //! deleted or recycled files that a read-only open needs. Not here: reading the MANIFEST (`manifest`), and the
 //! rules of replay (`recovery`).
 
 mod begin;
-mod beside;
 mod best;
 mod context;
 mod follow;
 mod load;
 mod opened;
+mod overtaken;
 mod proved;
 mod recover;
 mod request;

@@ -8,10 +8,10 @@ use base::{Error, FamilyId, FileNumber, Kind, Result};
 use format::names::{self, FileName};
 use format::proof::Proof;
 
-use super::beside::TRIES_MAX;
 use super::context::{Opening, Shared};
 use super::follow::ReadUpTo;
 use super::opened::Opened;
+use super::overtaken::TRIES_MAX;
 use super::proved::Found;
 use super::session::{host_id, new_session_id};
 use super::setup::{

@@ -467,10 +467,10 @@ impl<'a> Replay<'a> {
 
     /// Keeps the durable size of the MANIFEST from a mark, if it is the largest so far and is for the MANIFEST that
     /// was read.
-    fn note_manifest(&mut self, told: Option<Mark>) {
-        let Some(told) = told.filter(|told| told.wal_number == self.settings.manifest.0) else { return };
-        if self.done.manifest.is_none_or(|known| known.bytes < told.bytes) {
-            self.done.manifest = Some(told);
+    fn note_manifest(&mut self, mark: Option<Mark>) {
+        let Some(mark) = mark.filter(|mark| mark.wal_number == self.settings.manifest.0) else { return };
+        if self.done.manifest.is_none_or(|known| known.bytes < mark.bytes) {
+            self.done.manifest = Some(mark);
         }
     }
 

@@ -142,8 +142,8 @@ impl BlockIter {
         &self.block
     }
 
-    /// Returns true if the iterator is at an entry. If the result is false, [`BlockIter::status`] tells the
-    /// end from an error.
+    /// Returns true if the iterator is at an entry. If the result is false, [`BlockIter::status`] returns the
+    /// error, or OK at the end of the block.
     #[inline]
     pub fn valid(&self) -> bool {
         self.valid

@@ -35,7 +35,7 @@ pub struct Writer {
     /// The frame of the current record. Kept to reuse its memory.
     frame: Vec<u8>,
     /// The column families whose timestamp sizes were already announced.
-    told: Vec<FamilyId>,
+    announced: Vec<FamilyId>,
 }
 
 impl Writer {
@@ -53,7 +53,7 @@ impl Writer {
             digest_known: offset == 0,
             compressor: None,
             frame: Vec::new(),
-            told: Vec::new(),
+            announced: Vec::new(),
         }
     }
 
@@ -94,8 +94,8 @@ impl Writer {
         const PER_RECORD: usize = (BLOCK_LEN - RECYCLABLE_HEADER_LEN) / 6;
         let mut fresh: Vec<(FamilyId, u16)> = Vec::new();
         for &(family, size) in sizes {
-            if size != 0 && !self.told.contains(&family) {
-                self.told.push(family);
+            if size != 0 && !self.announced.contains(&family) {
+                self.announced.push(family);
                 fresh.push((family, size));
             }
         }

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 /// The directory of a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Place {
+pub enum FileDirectory {
     /// The directory of the database.
     #[default]
     Database,
@@ -30,7 +30,7 @@ pub struct DiskFile {
     pub live: bool,
     /// The directory of the file.
     #[serde(default)]
-    pub place: Place,
+    pub place: FileDirectory,
 }
 
 /// The kind of a file.

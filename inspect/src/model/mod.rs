@@ -22,7 +22,7 @@ mod tables;
 use serde::{Deserialize, Serialize};
 
 pub use families::{AXIS, BlobFile, Family, KeyText, LevelSum, SstFile, TableStats};
-pub use files::{DiskFile, FileKind, Place};
+pub use files::{DiskFile, FileDirectory, FileKind};
 pub(crate) use info_log::KEPT_MAX;
 pub use info_log::{
     InfoLog, JobEvent, JobKind, LogLine, Older, RunningJob, Stall, StallKind, parse as parse_info_log,

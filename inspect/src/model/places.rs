@@ -10,12 +10,14 @@ use env::logger::file::log_path;
 use format::names::{self, FileName};
 
 use super::Database;
-use super::files::{DiskFile, FileKind, Place};
+use super::files::{DiskFile, FileDirectory, FileKind};
 use super::problems::{Weight, problem};
 
 /// The other directories: the option that names the directory, and the kind of its files.
-const OTHERS: [(Place, &str, FileKind); 2] =
-    [(Place::Wal, "wal_dir", FileKind::Wal), (Place::InfoLog, "db_log_dir", FileKind::InfoLog)];
+const OTHERS: [(FileDirectory, &str, FileKind); 2] = [
+    (FileDirectory::Wal, "wal_dir", FileKind::Wal),
+    (FileDirectory::InfoLog, "db_log_dir", FileKind::InfoLog),
+];
 
 impl Database {
     /// Returns the directory of a file. `dir` is the directory of the database.
@@ -44,7 +46,15 @@ pub(super) fn disk_file(env: &Env, dir: &Path, name: &str, info_log: &str) -> Op
     let kind = FileKind::of(parsed);
     let modified = env.fs.modified(&path).unwrap_or(0);
     let live = !matches!(kind, FileKind::Table | FileKind::Blob);
-    Some(DiskFile { name: name.to_string(), kind, number, size, modified, live, place: Place::Database })
+    Some(DiskFile {
+        name: name.to_string(),
+        kind,
+        number,
+        size,
+        modified,
+        live,
+        place: FileDirectory::Database,
+    })
 }
 
 /// Lists the WALs in `wal_dir` and the info logs of this database in `db_log_dir`. Other databases may use the same directories: a WAL
@@ -66,7 +76,7 @@ pub(crate) fn others(
         };
         listed.sort();
         let info_log = match place {
-            Place::InfoLog => log_path(&*env.fs, dir, Some(&path)),
+            FileDirectory::InfoLog => log_path(&*env.fs, dir, Some(&path)),
             _ => PathBuf::from(names::INFO_LOG),
         };
         let info_log = info_log.file_name().unwrap_or_default().to_string_lossy().into_owned();

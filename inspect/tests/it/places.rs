@@ -6,7 +6,7 @@ use env::Env;
 use ironstone::{CompactRangeOptions, Db, FamilyDescriptor, Options};
 use ironstone_inspect::bundle;
 use ironstone_inspect::doctor::examine;
-use ironstone_inspect::model::{Budget, Database, FileKind, Place, Weight, load};
+use ironstone_inspect::model::{Budget, Database, FileDirectory, FileKind, Weight, load};
 
 use crate::client::serve;
 
@@ -120,7 +120,7 @@ fn wals_and_info_logs_in_other_directories_are_shown() {
     assert_eq!(damage(&facts), [""; 0]);
     let of = |kind| facts.files.iter().filter(move |file| file.kind == kind).collect::<Vec<_>>();
     assert!(
-        of(FileKind::Wal).iter().all(|file| file.place == Place::Wal && file.size > 0),
+        of(FileKind::Wal).iter().all(|file| file.place == FileDirectory::Wal && file.size > 0),
         "{:?}",
         facts.files
     );

@@ -72,8 +72,8 @@ fn blob_bytes(version: &Version) -> u64 {
 /// Returns the time when the newest key of the file was written. If that is unknown, returns the creation
 /// time of the file.
 fn newest_key_time(file: &TableFile) -> Option<u64> {
-    let told = file.stats().and_then(|s| s.newest_key_time);
-    told.or(Some(file.file_creation_time)).filter(|&t| t > 0)
+    let recorded = file.stats().and_then(|s| s.newest_key_time);
+    recorded.or(Some(file.file_creation_time)).filter(|&t| t > 0)
 }
 
 fn is_expired(file: &TableFile, options: &Options, now: u64) -> bool {
@@ -96,8 +96,8 @@ fn aged(version: &Version, options: &Options, now: u64) -> Option<(Arc<TableFile
         // If the time of a file is unknown, use the oldest time of the next newer file. The file is not newer
         // than that.
         let newer = i.checked_sub(1).and_then(|i| files[i].oldest_time());
-        let told = file.stats().and_then(|s| s.newest_key_time);
-        let Some(time) = told.or(newer) else { continue };
+        let recorded = file.stats().and_then(|s| s.newest_key_time);
+        let Some(time) = recorded.or(newer) else { continue };
         if time > now - first.age {
             return None;
         }

@@ -202,7 +202,7 @@ fn writes_in_a_log_prove_the_edit_that_added_their_family() {
     assert_eq!(db.get(b"b").unwrap().as_deref(), Some(&b"1"[..]));
 }
 
-/// Damages the edit at this offset, and checks that the open tells a damaged edit from a torn edit.
+/// Damages the edit at this offset, and checks that the open distinguishes a corrupt edit from a torn edit.
 fn refused_once_damaged(world: &World, edit: &(std::path::PathBuf, u64)) {
     clear_within_the_edit_at(world, edit);
     let error = refused(world);

@@ -150,9 +150,9 @@ fn read(env: &Env, writer: &Arc<Mutex<Writer>>) -> Result<(), String> {
         (writer.states[first..].to_vec(), writer.failed.take())
     };
     if let Some(words) = failed {
-        return Err(format!("beside a reader: {words}"));
+        return Err(format!("a writer with a concurrent reader: {words}"));
     }
-    let reader = reader.map_err(words("a read-only open beside a writer"))?;
+    let reader = reader.map_err(words("a read-only open while a writer runs"))?;
     let found = rows(&reader, &reader.default_family().map_err(words("default"))?)?;
     let second = rows(&reader, &reader.family("second").ok_or("the reader lacks the family second")?)?;
     if found != second {

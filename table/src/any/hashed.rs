@@ -2,8 +2,8 @@
 //! block-based table.
 //!
 //! A cuckoo table holds keys of one size and values of one size, one entry for each user key, and no entries but values and
-//! deletions. From the first entry that does not fit, the entries are kept in memory beside the cuckoo writer, which keeps
-//! its own entries in memory too. The end writes all entries to one block-based table, so no entry is lost.
+//! deletions. From the first entry that does not fit, the entries are kept in memory; the cuckoo writer also keeps
+//! its entries in memory. The end writes all entries to one block-based table, so no entry is lost.
 //!
 //! RocksDB's writer records an error for an entry that does not fit, and its end overwrites the error: the entry is lost.
 

@@ -111,7 +111,7 @@ base::options! {
     components
     /// The kinds of memory that are charged to the block cache. Only code sets this option.
     cache_usage_options: CacheUsageOptions = CacheUsageOptions::default();
-    /// A cache of stored blocks in files of a fast device, behind the block cache. Default: none. Only code sets this
+    /// A cache of stored blocks in files of a fast device. A read uses it after the block cache. Default: none. Only code sets this
     /// option.
     persistent_cache: SharedPersistentCache = SharedPersistentCache::default();
 }

@@ -16,7 +16,7 @@ use super::read_ctx::ReadCtx;
 
 /// The location of the filter, and the queries that it can answer.
 pub(super) struct FilterReader {
-    pub place: Place,
+    pub blocks: FilterBlocks,
     /// Whether the filter contains whole keys.
     pub whole_keys: bool,
     /// The prefix extractor whose prefixes the filter contains, if it is also the current extractor.
@@ -33,7 +33,7 @@ pub(super) enum Answer {
     NotAsked,
 }
 
-pub(super) enum Place {
+pub(super) enum FilterBlocks {
     None,
     /// One block. It is handled like an index of one block: held by the table, or fetched.
     Full(IndexReader),
@@ -42,7 +42,7 @@ pub(super) enum Place {
 
 impl FilterReader {
     pub(super) fn is_none(&self) -> bool {
-        matches!(self.place, Place::None)
+        matches!(self.blocks, FilterBlocks::None)
     }
 
     /// Returns true if the filter has the prefixes of the extractor `current`, so that seeks can query it.
@@ -133,7 +133,7 @@ impl FilterReader {
         if self.is_none() || ctx.for_compaction {
             return Ok(());
         }
-        let Place::Full(full) = &self.place else {
+        let FilterBlocks::Full(full) = &self.blocks else {
             for (key, answer) in seek_keys.iter().zip(answers) {
                 *answer = self.key_may_match(source, key, ctx)? != Answer::No;
             }
@@ -169,10 +169,10 @@ impl FilterReader {
 
     #[inline]
     fn ask(&self, source: &Source, target: &[u8], question: &[u8], ctx: &ReadCtx) -> Result<Answer> {
-        let (reader, block) = match &self.place {
-            Place::None => return Ok(Answer::NotAsked),
-            Place::Full(full) => (full, full_block(full, source, ctx)?),
-            Place::Partitioned(top) => (top, partition_block(top, source, target, ctx)?),
+        let (reader, block) = match &self.blocks {
+            FilterBlocks::None => return Ok(Answer::NotAsked),
+            FilterBlocks::Full(full) => (full, full_block(full, source, ctx)?),
+            FilterBlocks::Partitioned(top) => (top, partition_block(top, source, target, ctx)?),
         };
         let Some(block) = block else { return Ok(Answer::NotAsked) };
         let Some(filter) = filter(&block) else { return Err(source.wrong_kind(reader.handle, reader.kind)) };
@@ -187,9 +187,9 @@ impl FilterReader {
 
     /// Returns the bytes of memory outside of the cache.
     pub(super) fn own_memory_bytes(&self) -> usize {
-        match &self.place {
-            Place::None => 0,
-            Place::Full(reader) | Place::Partitioned(reader) => reader.own_memory_bytes(),
+        match &self.blocks {
+            FilterBlocks::None => 0,
+            FilterBlocks::Full(reader) | FilterBlocks::Partitioned(reader) => reader.own_memory_bytes(),
         }
     }
 }

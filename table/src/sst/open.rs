@@ -29,7 +29,7 @@ use super::cache_key::{CacheKeyBase, check_id, own_id};
 use super::counts::{Counts, Metadata};
 use super::fetch::BlockRef;
 use super::file_source::Source;
-use super::filter_reader::{FilterReader, Place};
+use super::filter_reader::{FilterBlocks, FilterReader};
 use super::index_reader::{IndexReader, check_index_type};
 use super::prefetch::Fixed;
 use super::read_ctx::ReadCtx;
@@ -118,7 +118,7 @@ pub(super) fn open(file: Arc<dyn RandomRead>, size: u64, options: &OpenOptions) 
     };
     let mut index = IndexReader::new(index_handle, BlockKind::Index, index_type == INDEX_TYPE_PARTITIONED);
     let mut filter = FilterReader {
-        place: find_filter(&metaindex, options),
+        blocks: find_filter(&metaindex, options),
         whole_keys: properties.whole_key_filtering(),
         prefixes: usable_prefixes(&properties, options),
         timestamp_size: options.order.timestamp_size(),
@@ -305,17 +305,17 @@ fn check_compression(name: &[u8], format_version: u32) -> Result<bool> {
     Ok(!kinds.is_empty())
 }
 
-fn find_filter(metaindex: &Metaindex, options: &OpenOptions) -> Place {
+fn find_filter(metaindex: &Metaindex, options: &OpenOptions) -> FilterBlocks {
     if options.skip_filters || options.table.filter_policy.is_none() {
-        return Place::None;
+        return FilterBlocks::None;
     }
     let find = |kind: &str| metaindex.get(&format!("{kind}{COMPATIBILITY_NAME}"));
     if let Some(handle) = find(names::FULL_FILTER) {
-        Place::Full(IndexReader::new(handle, BlockKind::Filter, false))
+        FilterBlocks::Full(IndexReader::new(handle, BlockKind::Filter, false))
     } else if let Some(handle) = find(names::PARTITIONED_FILTER) {
-        Place::Partitioned(IndexReader::new(handle, BlockKind::FilterIndex, true))
+        FilterBlocks::Partitioned(IndexReader::new(handle, BlockKind::FilterIndex, true))
     } else {
-        Place::None
+        FilterBlocks::None
     }
 }
 
@@ -385,10 +385,10 @@ fn load_metadata(
     if index.partitioned && (pins.load_all || pins.partitions) {
         index.load_partitions(source, &ReadCtx::default(), pins.partitions, BlockKind::Index, tail)?;
     }
-    match &mut filter.place {
-        Place::None => {}
-        Place::Full(full) => load_root(source, full, pins, tail)?,
-        Place::Partitioned(top) => {
+    match &mut filter.blocks {
+        FilterBlocks::None => {}
+        FilterBlocks::Full(full) => load_root(source, full, pins, tail)?,
+        FilterBlocks::Partitioned(top) => {
             load_root(source, top, pins, tail)?;
             if pins.load_all || pins.partitions {
                 top.load_partitions(source, &ReadCtx::default(), pins.partitions, BlockKind::Filter, tail)?;

@@ -48,12 +48,12 @@ pub struct PersistentCache {
 
 #[derive(Default)]
 struct Index {
-    blocks: HashMap<CacheKey, Place>,
+    blocks: HashMap<CacheKey, BlockLocation>,
     files: VecDeque<CacheFile>,
 }
 
 #[derive(Clone, Copy)]
-struct Place {
+struct BlockLocation {
     file: u32,
     offset: u64,
     len: u32,
@@ -198,7 +198,8 @@ impl PersistentCache {
         );
         newest.bytes += len;
         newest.keys.push(key);
-        let place = Place { file: newest.number, offset, len: len as u32, checksum: crc32c::value(bytes) };
+        let place =
+            BlockLocation { file: newest.number, offset, len: len as u32, checksum: crc32c::value(bytes) };
         index.blocks.insert(key, place);
         Ok(())
     }

@@ -2,7 +2,7 @@
 //!
 //! A full block cache evicts a block for each inserted block, mostly a block that another thread had read.
 //! An allocator with one arena for each thread, such as glibc's, does not give this memory to another
-//! thread. 108 MB of free chunks lay beside a cache of 477 MB, and the process asked the system for more.
+//! thread. With a cache of 477 MB, 108 MB of chunks were free, and the process requested more memory from the system.
 //! So the thread that evicts a block keeps its memory for the next read of the thread. [`mem::bytes`] keeps larger memory.
 
 use std::cell::RefCell;

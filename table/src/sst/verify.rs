@@ -7,7 +7,7 @@ use format::trailer;
 
 use super::block_kind::BlockKind;
 use super::fetch::index;
-use super::filter_reader::Place;
+use super::filter_reader::FilterBlocks;
 use super::index_reader::IndexReader;
 use super::prefetch::ReadAhead;
 use super::read_ctx::ReadCtx;
@@ -30,7 +30,7 @@ impl Reader {
         }
         self.check(self.index.handle, BlockKind::Index, &once, &mut ahead)?;
         self.check_partitions(&self.index, &once, &mut ahead)?;
-        if let Place::Partitioned(top) = &self.filter.place {
+        if let FilterBlocks::Partitioned(top) = &self.filter.blocks {
             self.check_partitions(top, &once, &mut ahead)?;
         }
         let mut outcome = Ok(());

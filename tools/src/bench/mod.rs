@@ -86,10 +86,10 @@ pub const BENCHMARKS: &[(&str, &str)] = &[
     ("randomtransaction", "add to a key in each of --transaction_sets, in a transaction or a batch"),
     ("randomreplacekeys", "replace keys by deleting the old version and putting the new"),
     ("newiterator", "repeated iterator creation"),
-    ("newiteratorwhilewriting", "the same beside a writer"),
+    ("newiteratorwhilewriting", "the same while another thread writes"),
     ("seekrandom", "N random seeks, --seek_nexts nexts each"),
-    ("seekrandomwhilewriting", "the same beside a writer"),
-    ("seekrandomwhilemerging", "the same beside a merger"),
+    ("seekrandomwhilewriting", "the same while another thread writes"),
+    ("seekrandomwhilemerging", "the same while another thread merges"),
     ("fillseekseq", "write N values in order, then seek each"),
     ("approximatesizerandom", "sizes of random ranges"),
     ("approximatememtablestats", "estimates of entries in memtable ranges"),
@@ -242,7 +242,7 @@ pub fn main(args: impl IntoIterator<Item = String>) -> ExitCode {
     match benchmarks(Arc::new(flags)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("{}", crate::advice::told(&error));
+            eprintln!("{}", crate::advice::with_advice(&error));
             ExitCode::FAILURE
         }
     }

@@ -159,7 +159,7 @@ impl House {
     pub fn start_fresh(&mut self) -> Result<()> {
         if self.beside.is_some() {
             return Err(Error::invalid_argument(
-                "an instance beside a writer cannot start with an empty database",
+                "a secondary instance or a follower cannot start with an empty database",
             ));
         }
         self.close()?;

@@ -39,7 +39,7 @@ pub(super) fn serve(
     if source != Source::Files && other.is_some() {
         return Err("--with compares directories and bundles; leave out --secondary and --write".to_string());
     }
-    let told = |error: base::Error| error.to_string();
+    let text_of = |error: base::Error| error.to_string();
     match source {
         Source::Files => {
             let site = Site::new(env.clone(), path);
@@ -56,17 +56,18 @@ pub(super) fn serve(
             let mut options = options;
             options.db.max_open_files = -1;
             options.db.open_files_async = false;
-            let secondary = Secondary::open_with_families(&path, options, families).map_err(told)?;
+            let secondary = Secondary::open_with_families(&path, options, families).map_err(text_of)?;
             let secondary = Arc::new(secondary);
             let inspector =
-                Inspector::serve_secondary(&secondary, &InspectorOptions::default()).map_err(told)?;
+                Inspector::serve_secondary(&secondary, &InspectorOptions::default()).map_err(text_of)?;
             announce(inspector.url().to_string(), "The pages change nothing.", out)?;
             wait()
         }
         Source::Database => {
             let (options, families) = options_of(env, &path)?;
-            let db = Db::open_with_families(&path, options, families).map_err(told)?;
-            let inspector = Inspector::serve(&db, &InspectorOptions { allow_changes: true }).map_err(told)?;
+            let db = Db::open_with_families(&path, options, families).map_err(text_of)?;
+            let inspector =
+                Inspector::serve(&db, &InspectorOptions { allow_changes: true }).map_err(text_of)?;
             let text = "This process has the database open. The pages have forms that change the database.";
             announce(inspector.url().to_string(), text, out)?;
             wait()

@@ -23,7 +23,7 @@ pub(crate) fn create_family(s: &mut Session, io: &mut Io<'_>) -> Outcome {
     let options = settings.family.clone();
     let db = s.open_with(settings)?;
     db.create_family(FamilyDescriptor::new(name, options))
-        .map_err(|e| Failure::of("Fail to create new column family", crate::advice::told(&e)))?;
+        .map_err(|e| Failure::of("Fail to create new column family", crate::advice::with_advice(&e)))?;
     Ok(io.out.write_all(b"OK\n")?)
 }
 
@@ -37,7 +37,7 @@ pub(crate) fn drop_family(s: &mut Session, io: &mut Io<'_>) -> Outcome {
         return Err(Failure::new(format!("Column family: {name} doesn't exist in db.")));
     };
     db.drop_family(&family)
-        .map_err(|e| Failure::of("Fail to drop column family", crate::advice::told(&e)))?;
+        .map_err(|e| Failure::of("Fail to drop column family", crate::advice::with_advice(&e)))?;
     Ok(io.out.write_all(b"OK\n")?)
 }
 
@@ -49,7 +49,7 @@ pub(crate) fn compact(s: &mut Session, io: &mut Io<'_>) -> Outcome {
         ..CompactRangeOptions::default()
     };
     db.compact_range(&family, from.as_deref(), to.as_deref(), &options)
-        .map_err(|e| Failure::of("Compaction failed", crate::advice::told(&e)))
+        .map_err(|e| Failure::of("Compaction failed", crate::advice::with_advice(&e)))
 }
 
 /// Compacts a column family with leveled compaction into one SST file of level 0, so that universal compaction can open the
@@ -123,7 +123,7 @@ fn to_one_file(db: &Db, family: &Arc<Family>, io: &mut Io<'_>) -> Outcome {
     let options =
         CompactRangeOptions { change_level: true, target_level: 0, ..CompactRangeOptions::default() };
     db.compact_range(family, None, None, &options)
-        .map_err(|e| Failure::of("Compaction failed", crate::advice::told(&e)))?;
+        .map_err(|e| Failure::of("Compaction failed", crate::advice::with_advice(&e)))?;
     let after = files();
     for (level, (found, wanted)) in after.iter().zip([1].into_iter().chain(std::iter::repeat(0))).enumerate()
     {
@@ -169,7 +169,7 @@ pub(crate) fn reduce_levels(s: &mut Session, io: &mut Io<'_>) -> Outcome {
     let options =
         CompactRangeOptions { change_level: true, target_level: new - 1, ..CompactRangeOptions::default() };
     db.compact_range(&family, None, None, &options)
-        .map_err(|e| Failure::of("Compaction failed", crate::advice::told(&e)))?;
+        .map_err(|e| Failure::of("Compaction failed", crate::advice::with_advice(&e)))?;
     drop((version, family, db));
     s.close()?;
     if name == "default" {
@@ -213,7 +213,7 @@ pub(crate) fn approx_size(s: &mut Session, io: &mut Io<'_>) -> Outcome {
     let size = db
         .reads()
         .approximate_size(&family, &from, &to, &SizeApproximationOptions::default())
-        .map_err(|e| Failure::of("ApproximateSize failed", crate::advice::told(&e)))?;
+        .map_err(|e| Failure::of("ApproximateSize failed", crate::advice::with_advice(&e)))?;
     if s.json {
         return Ok(writeln!(io.out, "{}", Object::default().raw("bytes", size).finish())?);
     }
@@ -248,7 +248,7 @@ pub(crate) fn remove_sst_file(s: &mut Session, io: &mut Io<'_>) -> Outcome {
     };
     let settings = s.settings(io)?;
     let removed = remove_table(&s.dir()?, &settings.db, FileNumber(parsed))
-        .map_err(|e| Failure::of("failed to unsafely remove SST file", crate::advice::told(&e)))?;
+        .map_err(|e| Failure::of("failed to unsafely remove SST file", crate::advice::with_advice(&e)))?;
     writeln!(
         io.err,
         "SST file {parsed} of column family [{}], level {}, {} bytes, is not in the MANIFEST any more",

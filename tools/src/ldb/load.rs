@@ -36,7 +36,8 @@ pub(crate) fn load(s: &mut Session, io: &mut Io<'_>) -> Outcome {
         let value = show::parse(&row[at + show::DELIMITER.len()..], s.value_hex).map_err(of_line)?;
         batch.clear();
         batch.put_in(family.id(), &key, &value);
-        db.write(&mut batch, &options).map_err(|e| Failure::of("Load failed", crate::advice::told(&e)))?;
+        db.write(&mut batch, &options)
+            .map_err(|e| Failure::of("Load failed", crate::advice::with_advice(&e)))?;
     }
     if bad_lines > 0 {
         writeln!(io.out, "Warning: {bad_lines} bad lines ignored.")?;
@@ -44,11 +45,11 @@ pub(crate) fn load(s: &mut Session, io: &mut Io<'_>) -> Outcome {
     if options.disableWAL {
         // The entries are not in a WAL, so only the flush makes them durable.
         db.flush(std::slice::from_ref(&family), &Default::default())
-            .map_err(|e| Failure::of("Load failed", crate::advice::told(&e)))?;
+            .map_err(|e| Failure::of("Load failed", crate::advice::with_advice(&e)))?;
     }
     if s.args.has_flag("compact") {
         db.compact_range(&family, None, None, &CompactRangeOptions::default())
-            .map_err(|e| Failure::of("Compaction failed", crate::advice::told(&e)))?;
+            .map_err(|e| Failure::of("Compaction failed", crate::advice::with_advice(&e)))?;
     }
     Ok(())
 }

@@ -109,9 +109,10 @@ fn run_long(command: &commands::Command, session: &mut Session, io: &mut Io<'_>)
 
 fn help(io: &mut Io<'_>, as_error: bool) -> i32 {
     let text = commands::help();
-    let told = if as_error { io.err.write_all(text.as_bytes()) } else { io.out.write_all(text.as_bytes()) };
+    let written =
+        if as_error { io.err.write_all(text.as_bytes()) } else { io.out.write_all(text.as_bytes()) };
     let flushed = io.out.flush();
-    i32::from(as_error || told.is_err() || flushed.is_err())
+    i32::from(as_error || written.is_err() || flushed.is_err())
 }
 
 fn command(args: &[Vec<u8>], io: &mut Io<'_>) -> Outcome {

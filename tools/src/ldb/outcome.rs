@@ -34,7 +34,7 @@ impl Failure {
 
 impl From<base::Error> for Failure {
     fn from(error: base::Error) -> Self {
-        Failure(crate::advice::told(&error))
+        Failure(crate::advice::with_advice(&error))
     }
 }
 

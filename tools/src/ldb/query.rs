@@ -85,7 +85,7 @@ impl Shell<'_> {
             Some(stamp) => batch.put_at(self.family.id(), &key, stamp, &value),
             None => batch.put_in(self.family.id(), &key, &self.ttl.stored(&value, self.env)),
         };
-        let mut answer = self.told("put ", &key, " write_ts: ", stamp.as_deref());
+        let mut answer = self.report("put ", &key, " write_ts: ", stamp.as_deref());
         answer.extend_from_slice(b" => ");
         answer.extend(show::bytes(&value, self.value_hex));
         self.write(&mut batch, answer)
@@ -102,7 +102,7 @@ impl Shell<'_> {
             Some(stamp) => batch.delete_at(self.family.id(), &key, stamp),
             None => batch.delete_in(self.family.id(), &key),
         };
-        self.write(&mut batch, self.told("delete ", &key, " write_ts: ", stamp.as_deref()))
+        self.write(&mut batch, self.report("delete ", &key, " write_ts: ", stamp.as_deref()))
     }
 
     fn write(&self, batch: &mut WriteBatch, mut answer: Vec<u8>) -> Result<Vec<u8>, Failure> {
@@ -139,7 +139,7 @@ impl Shell<'_> {
             Err(error) if goes_on(&error) => error.to_string(),
             Err(error) => return Err(error.into()),
         };
-        let mut answer = self.told("get ", &key, " read_timestamp: ", stamp.as_deref());
+        let mut answer = self.report("get ", &key, " read_timestamp: ", stamp.as_deref());
         answer.extend(format!(" status: {status}").into_bytes());
         Ok(answer)
     }
@@ -178,7 +178,7 @@ impl Shell<'_> {
         Ok(match counted {
             Ok(count) => count.to_string().into_bytes(),
             Err(error) => {
-                let mut answer = self.told("scan from ", &from, " read_timestamp: ", stamp.as_deref());
+                let mut answer = self.report("scan from ", &from, " read_timestamp: ", stamp.as_deref());
                 answer.extend_from_slice(b" to ");
                 answer.extend(show::bytes(&to, self.key_hex));
                 answer.extend(format!(" failed: {error}").into_bytes());
@@ -201,7 +201,7 @@ impl Shell<'_> {
         }
     }
 
-    fn told(&self, verb: &str, key: &[u8], stamped: &str, stamp: Option<&[u8]>) -> Vec<u8> {
+    fn report(&self, verb: &str, key: &[u8], stamped: &str, stamp: Option<&[u8]>) -> Vec<u8> {
         let mut answer = verb.as_bytes().to_vec();
         answer.extend(show::bytes(key, self.key_hex));
         if let Some(stamp) = stamp {

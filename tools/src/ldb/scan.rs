@@ -166,7 +166,7 @@ pub(crate) fn dump(s: &mut Session, io: &mut Io<'_>) -> Outcome {
     if count_only {
         writeln!(io.out, "Value size distribution: \n{}", sizes)?;
     }
-    iter.status().map_err(|e| Failure::of("Iterator error", crate::advice::told(&e)))
+    iter.status().map_err(|e| Failure::of("Iterator error", crate::advice::with_advice(&e)))
 }
 
 /// Prints the statistics of `--stats`.

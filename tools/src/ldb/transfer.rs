@@ -49,7 +49,7 @@ pub(crate) fn write_external(s: &mut Session, io: &mut Io<'_>) -> Outcome {
     let settings = s.settings(io)?;
     let (db, family) = (settings.db.clone(), settings.family.clone());
     s.open_with(settings)?;
-    let failed = |e: base::Error| Failure::of("failed to open SST file", crate::advice::told(&e));
+    let failed = |e: base::Error| Failure::of("failed to open SST file", crate::advice::with_advice(&e));
     let mut file = SstFileWriter::create(&path, &db, &family).map_err(failed)?;
     let (mut bad_lines, mut number) = (0u64, 0u64);
     let mut line = Vec::new();
@@ -69,11 +69,12 @@ pub(crate) fn write_external(s: &mut Session, io: &mut Io<'_>) -> Outcome {
         file.put(&key, &value).map_err(|e| {
             Failure::new(format!(
                 "failed to write record to file: line {number}: {}",
-                crate::advice::told(&e)
+                crate::advice::with_advice(&e)
             ))
         })?;
     }
-    file.finish().map_err(|e| Failure::of("Failed to finish writing to file", crate::advice::told(&e)))?;
+    file.finish()
+        .map_err(|e| Failure::of("Failed to finish writing to file", crate::advice::with_advice(&e)))?;
     if bad_lines > 0 {
         writeln!(io.err, "Warning: {bad_lines} bad lines ignored.")?;
     }
@@ -114,7 +115,7 @@ pub(crate) fn ingest_external(s: &mut Session, io: &mut Io<'_>) -> Outcome {
     let family = db.family(&s.args.text("column_family").unwrap_or_else(|| "default".to_string()))?;
     let arg = IngestExternalFileArg::new(&family, [path], &options);
     db.ingest_external_files_with(vec![arg])
-        .map_err(|e| Failure::of("failed to ingest external SST", crate::advice::told(&e)))?;
+        .map_err(|e| Failure::of("failed to ingest external SST", crate::advice::with_advice(&e)))?;
     Ok(writeln!(io.err, "external SST files ingested")?)
 }
 

@@ -138,7 +138,7 @@ impl Walk<'_> {
                     }
                     outcome = self.check_sizes(&sizes).and_then(|()| self.batch(bytes, offset, &mut met, io));
                 }
-                Item::TimestampSizes { sizes: told, .. } => sizes.extend(told),
+                Item::TimestampSizes { sizes: announced, .. } => sizes.extend(announced),
                 Item::Corruption(damage) => writeln!(
                     io.err,
                     "Corruption detected in log file Corruption: {} at offset {}; {} bytes dropped",

@@ -102,9 +102,9 @@ fn differences(before: &Side, after: &Side) -> Markup {
 }
 
 /// A column family and a level; `None` for the whole column family.
-type Place = (String, Option<u32>);
+type FamilyLevel = (String, Option<u32>);
 
-fn places(db: &Database) -> BTreeMap<Place, (u64, u64)> {
+fn places(db: &Database) -> BTreeMap<FamilyLevel, (u64, u64)> {
     let mut out = BTreeMap::new();
     for family in &db.families {
         out.insert((family.name.clone(), None), (family.bytes(), family.files.len() as u64));
@@ -117,7 +117,7 @@ fn places(db: &Database) -> BTreeMap<Place, (u64, u64)> {
 
 fn sizes(before: &Database, after: &Database) -> Markup {
     let (old, new) = (places(before), places(after));
-    let all: BTreeSet<&Place> = old.keys().chain(new.keys()).collect();
+    let all: BTreeSet<&FamilyLevel> = old.keys().chain(new.keys()).collect();
     html! {
         div class="scroll" tabindex="0" { table {
             thead { tr {

@@ -46,20 +46,20 @@ pub enum WriteType {
 pub struct RecordIter {
     core: Arc<Mutex<Core>>,
     family: FamilyId,
-    place: Place,
+    place: CursorPosition,
     kind: Option<WriteType>,
     value: Vec<u8>,
 }
 
 /// A position: a node of the column family with its key, or no node.
 #[derive(Default)]
-pub(super) struct Place {
+pub(super) struct CursorPosition {
     node: Option<NodeId>,
     epoch: u64,
     pub key: Vec<u8>,
 }
 
-impl Place {
+impl CursorPosition {
     fn set(&mut self, core: &Core, family: FamilyId, id: NodeId) {
         self.node = (id != NIL && core.index.node(id).family == family).then_some(id);
         self.epoch = core.epoch;
@@ -86,7 +86,7 @@ impl Place {
 
 impl RecordIter {
     pub(super) fn new(core: Arc<Mutex<Core>>, family: FamilyId) -> Self {
-        RecordIter { core, family, place: Place::default(), kind: None, value: Vec::new() }
+        RecordIter { core, family, place: CursorPosition::default(), kind: None, value: Vec::new() }
     }
 
     /// Returns true if the iterator stands on a record.
@@ -301,7 +301,7 @@ impl RecordIter {
 pub(super) struct KeyCursor {
     core: Arc<Mutex<Core>>,
     family: FamilyId,
-    place: Place,
+    place: CursorPosition,
     /// The first key that the cursor shows. `upper` is the first key that it does not show.
     lower: Option<Vec<u8>>,
     upper: Option<Vec<u8>>,
@@ -316,7 +316,7 @@ impl KeyCursor {
         lower: Option<Vec<u8>>,
         upper: Option<Vec<u8>>,
     ) -> Self {
-        KeyCursor { core, family, place: Place::default(), lower, upper }
+        KeyCursor { core, family, place: CursorPosition::default(), lower, upper }
     }
 
     /// Returns true if the cursor is at a key within the bounds.

@@ -22,7 +22,10 @@ fn read(node: &Node) -> Option<Vec<u32>> {
     let items: Vec<(u32, u32)> =
         (0..snap.len()).map(|i| (node.head(&snap, i), node.item(&snap, i))).collect();
     node.unchanged(snap.state).then(|| {
-        assert!(items.iter().all(|(head, item)| head == item), "a head beside another's item: {items:?}");
+        assert!(
+            items.iter().all(|(head, item)| head == item),
+            "a head belongs to the item of another key: {items:?}"
+        );
         items.iter().map(|i| i.1).collect()
     })
 }

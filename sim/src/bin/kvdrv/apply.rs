@@ -111,7 +111,7 @@ impl Applying<'_> {
                     bottommost_level_compaction: BottommostLevelCompaction::IfHaveCompactionFilter,
                     ..CompactRangeOptions::default()
                 };
-                // As the C interface, which tells nobody.
+                // As in the C interface, an error is not reported.
                 let _ = session.find(operand(0))?.compact_range(None, None, &options);
                 Ok(())
             }

@@ -74,7 +74,7 @@ impl Expected {
         self.slots[at] = slot;
         let bytes = [slot.settled.to_le_bytes(), slot.pending.to_le_bytes()].concat();
         let offset = (self.thread * FAMILIES * KEYS + at) as u64 * 16;
-        self.file.write_all_at(&bytes, offset).expect("room for a few bytes beside the database");
+        self.file.write_all_at(&bytes, offset).expect("space for a few bytes next to the database");
     }
 
     /// Starts a put or a deletion of the key. Returns the generation of the write.

@@ -203,7 +203,7 @@ pub fn verify(families: &[Family], thread: usize, slots: &mut Expected) -> Resul
             slots.resolve(family, key, found.as_ref().map(|r| r.1.as_slice()))?;
         }
         if let Some(row) = rows.pop() {
-            return Err(format!("a row that nobody wrote: {}", row.0.escape_ascii()));
+            return Err(format!("an entry that no thread wrote: {}", row.0.escape_ascii()));
         }
     }
     Ok(())
@@ -404,7 +404,11 @@ impl Worker<'_> {
                 .check(family, key, found.as_ref().map(|r| r.1.as_slice()))
                 .map_err(|e| format!("scan {way}: {e}"))?;
         }
-        if rows.is_empty() { Ok(()) } else { Err(format!("scan: {} rows that nobody wrote", rows.len())) }
+        if rows.is_empty() {
+            Ok(())
+        } else {
+            Err(format!("scan: {} entries that no thread wrote", rows.len()))
+        }
     }
 
     fn snapshot(&mut self, family: usize) -> Result<(), String> {
