@@ -156,7 +156,7 @@ impl WalSet {
             wals.push((active.number, active.writer.offset()));
         }
         base::invariant!(
-            wals.is_sorted_by(|a, b| a.0 < b.0),
+            wals.is_sorted_by(|(older, _), (newer, _)| older < newer),
             "the WALs are not in the order of their numbers"
         );
         wals
@@ -180,7 +180,7 @@ impl WalSet {
             wals.push((active.number, active.writer.offset()));
         }
         base::invariant!(
-            wals.is_sorted_by(|a, b| a.0 < b.0),
+            wals.is_sorted_by(|(older, _), (newer, _)| older < newer),
             "the WALs are not in the order of their numbers"
         );
         Ok(wals)

@@ -78,7 +78,7 @@ impl ReadUpTo {
     #[must_use]
     pub fn with_wals(&self, wals: Vec<(u64, u64)>) -> Self {
         base::invariant!(
-            wals.is_sorted_by(|a, b| a.0 < b.0),
+            wals.is_sorted_by(|(older, _), (newer, _)| older < newer),
             "the WALs of a reader are not in the order of their numbers: {wals:?}"
         );
         ReadUpTo { wals, ..self.clone() }

@@ -227,7 +227,7 @@ pub fn encoded_parts(sections: &[Section]) -> Vec<(SequenceNumber, Vec<u8>)> {
     let mut parts: Vec<_> = sections.iter().flat_map(Section::encoded_parts).collect();
     parts.sort_by_key(|(first, _)| *first);
     base::invariant!(
-        parts.is_sorted_by(|a, b| a.0 < b.0),
+        parts.is_sorted_by(|(first, _), (second, _)| first < second),
         "two of {} parts of transactions begin at the same sequence number",
         parts.len()
     );

@@ -75,7 +75,7 @@ impl InWals {
         let mut run = |unnamed: &mut Vec<&String>, below: FamilyId, above: Option<FamilyId>| {
             let ids = (below.0 + 1..).map(FamilyId).zip(unnamed.drain(..)).collect::<Vec<_>>();
             let due = BTreeSet::from_iter(ids.iter().map(|(id, _)| *id));
-            let is_told = match above {
+            let is_determined = match above {
                 Some(above) => above.0 - below.0 - 1 == due.len() as u32,
                 None => self
                     .families
@@ -84,7 +84,9 @@ impl InWals {
                     .eq(due.iter().copied()),
             };
             let is_free = known.values().all(|id| !due.contains(id));
-            out.extend(ids.into_iter().filter(|_| is_told && is_free).map(|(id, name)| (id, name.clone())));
+            out.extend(
+                ids.into_iter().filter(|_| is_determined && is_free).map(|(id, name)| (id, name.clone())),
+            );
         };
         for (name, _) in &options.families {
             let Some(id) = known.get(name.as_str()) else {
