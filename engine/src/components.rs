@@ -10,6 +10,7 @@ use table::sst::BlockCache;
 use crate::event::Listener;
 use crate::options::FamilyOptions;
 use crate::prepared::WritePolicy;
+use crate::remote::CompactionService;
 use crate::sync::Arc;
 
 /// Components of a database that its options do not hold.
@@ -23,6 +24,8 @@ pub struct Components {
     pub wal_filter: Option<Arc<dyn WalFilter>>,
     /// When the writes of transactions reach the memtables. Default: at commit.
     pub write_policy: WritePolicy,
+    /// Runs subcompactions in other processes. Default: none.
+    pub compaction_service: Option<Arc<dyn CompactionService>>,
 }
 
 /// Inspects the WAL records that recovery replays. RocksDB: `WalFilter` (`include/rocksdb/wal_filter.h`).

@@ -45,6 +45,7 @@ mod ranks;
 pub mod read;
 mod recovery;
 pub mod release_notifier;
+pub mod remote;
 pub mod repair;
 pub mod schedule;
 pub mod sequence;

@@ -136,6 +136,7 @@ pub use engine::db::{
 pub use engine::event;
 pub use engine::event::{Event, JobPressure, Listener};
 pub use engine::read::Answered;
+pub use engine::remote::{CompactionService, JobInfo, JobStatus, ScheduleResponse};
 pub use engine::source::WideColumns;
 pub use format::batch::{Batch, Marker, Record};
 pub use lsm::filter::{

@@ -195,6 +195,7 @@ pub(crate) fn request(
             listeners: options.listeners,
             block_cache: options.block_cache,
             wal_filter: options.wal_filter,
+            compaction_service: options.compaction_service,
             write_policy: WritePolicy::default(),
         },
         families,

@@ -8,6 +8,7 @@ use engine::components::WalFilter;
 use engine::event::Listener;
 use engine::options::file::load_latest;
 use engine::options::{DbOptions, FamilyOptions};
+use engine::remote::CompactionService;
 use env::Env;
 use env::memory::MemoryFs;
 use table::sst::BlockCache;
@@ -47,6 +48,8 @@ pub struct Options {
     /// Inspects each WAL record at the open, and can skip or replace records. RocksDB: `DBOptions::wal_filter`. Default:
     /// none.
     pub wal_filter: Option<Arc<dyn WalFilter>>,
+    /// Runs subcompactions in other processes. RocksDB: `DBOptions::compaction_service`. Default: none.
+    pub compaction_service: Option<Arc<dyn CompactionService>>,
 }
 
 impl Options {

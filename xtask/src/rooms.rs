@@ -3,7 +3,7 @@
 use std::path::Path;
 
 /// Room and row; larger is higher. Rooms of one row never import each other, except where [`PAIRS`] says.
-const ROWS: [(&str, u8); 36] = [
+const ROWS: [(&str, u8); 37] = [
     ("db", 11),
     ("replica", 11),
     ("opening", 10),
@@ -35,6 +35,7 @@ const ROWS: [(&str, u8); 36] = [
     ("event", 2),
     ("trace", 2),
     ("prepared", 2),
+    ("remote", 2),
     ("stats", 2),
     ("sequence", 1),
     ("release_notifier", 1),

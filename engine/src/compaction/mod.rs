@@ -12,6 +12,7 @@ mod below;
 mod copy;
 mod finish;
 mod piece;
+mod remote;
 
 use std::path::PathBuf;
 
@@ -34,6 +35,8 @@ use crate::stats::LevelNumbers;
 use crate::sync::{Arc, Flag, Mutex};
 use crate::wal::WalSet;
 
+pub use remote::serve;
+
 /// The tools of a compaction.
 pub struct CompactionTools<'a> {
     pub tools: &'a JobTools,
@@ -54,6 +57,9 @@ pub struct Job {
     pub parts: Arc<Parts>,
     /// Set by the caller of a manual compaction to cancel it.
     pub canceled: Option<Arc<Flag>>,
+    /// The directory for the output files of a job that a worker runs for another process. `None`: the directories of the
+    /// column family.
+    pub output_dir: Option<PathBuf>,
 }
 
 /// The result of a compaction.
@@ -192,7 +198,7 @@ fn merge(t: &CompactionTools<'_>, job: &Job, tracked: Option<&RunningOperation>)
         finish::subcompaction(t, job, index, None);
         let cpu = t.tools.env.clock.cpu_nanos();
         let mut done = piece::Done::default();
-        let ended = piece::run(t, job, &ranges[index], &mut done);
+        let ended = remote::run(t, job, index, &ranges[index], &mut done);
         let cpu_micros = t.tools.env.clock.cpu_nanos().saturating_sub(cpu) / 1000;
         let stats = finish::subcompaction_stats(&done, cpu_micros);
         finish::subcompaction(t, job, index, Some((ended.as_ref().err().cloned(), stats)));

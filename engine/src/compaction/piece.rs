@@ -20,6 +20,7 @@ use table::sst::ReadCtx;
 
 use super::below::Below;
 use super::{CompactionTools, Job};
+use crate::family::Parts;
 use crate::options::ReadOptions;
 use crate::output::{self, BlobCollection, OutputSettings, Outputs, SubcompactionRange};
 use crate::source::read_ahead::BlobsAhead;
@@ -37,6 +38,8 @@ pub struct Done {
     pub blob_flow: BlobFlow,
     /// Bytes of the records that were read from blob files.
     pub blob_bytes_read: u64,
+    /// True if `stats` does not count each input entry, so that the counts cannot be verified.
+    pub is_uncounted: bool,
 }
 
 /// Returns the garbage that the subcompactions of a compaction make in blob files.
@@ -188,6 +191,10 @@ pub(super) fn settings(t: &CompactionTools<'_>, job: &Job) -> Result<OutputSetti
     }
     s.oldest_ancestor_time = task.oldest_ancester_time().unwrap_or(0);
     s.temperature = task.output_temperature;
+    if let Some(dir) = &job.output_dir {
+        s.parts = Arc::new(Parts { table_dirs: Arc::from([dir.clone()]), ..Parts::clone(&s.parts) });
+        s.path_id = 0;
+    }
     Ok(s)
 }
 

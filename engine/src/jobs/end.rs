@@ -75,6 +75,9 @@ impl Jobs {
         }
         self.context.tools.shutting_down.store(true, Ordering::Release);
         self.context.tools.flush_priority.close();
+        if let Some(service) = &self.context.tools.compaction_service {
+            service.cancel_awaiting_jobs();
+        }
         self.schedule.pool().unschedule();
     }
 }

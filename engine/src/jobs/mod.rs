@@ -27,7 +27,7 @@ mod purge;
 mod resume;
 
 pub use compact::Compactions;
-pub use context::JobContext;
+pub use context::{JobContext, panicked};
 pub use failures::Failures;
 pub use flush::Flushes;
 pub use ingest::Ingestions;

@@ -278,6 +278,7 @@ impl Opening {
             flush_priority: Arc::new(FlushPriority::new(self.env.executor.processors())),
             options_file: Mutex::default(),
             families_unwritten: AtomicUsize::new(0),
+            compaction_service: self.components.compaction_service.clone(),
         });
         let settings = TableCacheSettings {
             tables_max: tables_max(self.options.max_open_files),

@@ -133,6 +133,24 @@ pub struct OutputFile {
 }
 
 impl OutputFile {
+    /// Makes a finished file from an SST file that another process wrote and that now has its name in the database.
+    pub fn adopted(
+        mut meta: FileMetaData,
+        properties: Arc<Properties>,
+        path: PathBuf,
+        pending: Pending,
+    ) -> OutputFile {
+        describe(&mut meta, &properties);
+        OutputFile {
+            meta: Arc::new(meta.into()),
+            pre_compression_size: 0,
+            path,
+            blobs: Vec::new(),
+            properties,
+            _pending: pending,
+        }
+    }
+
     /// Returns the bytes of the records in its blob files.
     pub fn blob_bytes(&self) -> u64 {
         self.blobs.iter().map(|blob| blob.file.total_bytes).sum()
@@ -396,22 +414,7 @@ impl OpenFile {
             meta.file_checksum = crc.to_be_bytes().to_vec();
             meta.file_checksum_func_name = "FileChecksumCrc32c".to_string();
         }
-        let p = &table.properties;
-        // Compaction pickers need the newest timestamp: a bottommost file with history keeps its sequence numbers, and
-        // rewriting the file would change nothing.
-        let timestamp = |name: &str| p.user(name).map(<[u8]>::to_vec).unwrap_or_default();
-        meta.min_timestamp = timestamp(names::TIMESTAMP_MIN);
-        meta.max_timestamp = timestamp(names::TIMESTAMP_MAX);
-        meta.set_stats(FileStats {
-            num_entries: p.num_entries,
-            num_deletions: p.num_deletions,
-            num_range_deletions: p.num_range_deletions,
-            entry_count: EntryCount::WithTombstones,
-            raw_key_size: p.raw_key_size,
-            raw_value_size: p.raw_value_size,
-            data_size: p.data_size,
-            newest_key_time: (p.newest_key_time != 0).then_some(p.newest_key_time),
-        });
+        describe(&mut meta, &table.properties);
         Ok(OutputFile {
             meta: Arc::new(meta.into()),
             pre_compression_size: table.pre_compression_size,
@@ -432,6 +435,25 @@ impl OpenFile {
         let _ = s.env.fs.unlink(&path);
         announce::failed(s, number, &path, error);
     }
+}
+
+/// Adds what the table properties say to the record of the file.
+fn describe(meta: &mut FileMetaData, p: &Properties) {
+    // Compaction pickers need the newest timestamp: a bottommost file with history keeps its sequence numbers, and
+    // rewriting the file would change nothing.
+    let timestamp = |name: &str| p.user(name).map(<[u8]>::to_vec).unwrap_or_default();
+    meta.min_timestamp = timestamp(names::TIMESTAMP_MIN);
+    meta.max_timestamp = timestamp(names::TIMESTAMP_MAX);
+    meta.set_stats(FileStats {
+        num_entries: p.num_entries,
+        num_deletions: p.num_deletions,
+        num_range_deletions: p.num_range_deletions,
+        entry_count: EntryCount::WithTombstones,
+        raw_key_size: p.raw_key_size,
+        raw_value_size: p.raw_value_size,
+        data_size: p.data_size,
+        newest_key_time: (p.newest_key_time != 0).then_some(p.newest_key_time),
+    });
 }
 
 /// A running hash of entries in their order.

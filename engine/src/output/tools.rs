@@ -14,6 +14,7 @@ use crate::event::{Events, Named};
 use crate::family::{Family, Parts};
 use crate::files::{Numbers, Paths};
 use crate::options::DbOptions;
+use crate::remote::CompactionService;
 use crate::sequence::{LastSequence, Snapshots};
 use crate::stats::Stats;
 use crate::sync::{Arc, ArcSwap, AtomicU64, AtomicUsize, Flag, Mutex, Ordering};
@@ -44,6 +45,8 @@ pub struct JobTools {
     pub options_file: Mutex<Option<OptionsExtent>>,
     /// Column families that were created or dropped and are not yet in the newest OPTIONS file.
     pub families_unwritten: AtomicUsize,
+    /// Runs subcompactions in other processes. `None`: the database runs all subcompactions.
+    pub compaction_service: Option<Arc<dyn CompactionService>>,
 }
 
 impl JobTools {
@@ -75,6 +78,7 @@ impl JobTools {
             flush_priority: self.flush_priority.clone(),
             options_file: Mutex::default(),
             families_unwritten: AtomicUsize::new(0),
+            compaction_service: None,
         }
     }
 

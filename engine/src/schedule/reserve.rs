@@ -47,6 +47,7 @@ impl Schedule {
             version: pin.version.clone(),
             parts: pin.parts.clone(),
             canceled,
+            output_dir: None,
         }
     }
 

@@ -48,6 +48,7 @@ impl OptionSet {
             block_cache: self.block_cache.clone(),
             listeners: listener::bind(&self.listeners),
             wal_filter: self.wal_filter.clone(),
+            compaction_service: None,
         }
     }
 
