@@ -1,6 +1,6 @@
 //! The types of the functions that a program passes. The first argument of each function is the state of its object.
 //!
-//! A type that names a handle stands next to the handle: in `compaction_filter`, `listener`, `wal_filter` and `missing`.
+//! A type that names a handle stands next to the handle: in `compaction_filter`, `listener`, `wal_filter` and `compaction_service`.
 
 use std::ffi::{c_char, c_int, c_void};
 
@@ -156,8 +156,8 @@ pub type on_memtable_sealed_cb =
 pub type rocksdb_logger_logv_cb =
     unsafe extern "C-unwind" fn(state: *mut c_void, log_level: u32, message: *const c_char);
 
-/// Waits for a job of a compaction service. Ironstone never calls the function: an open with a compaction
-/// service fails.
+/// Waits for a job of a compaction service, and returns `rocksdb_compactionservice_jobstatus_...`. Stores the result of
+/// `rocksdb_open_and_compact` in memory of `malloc`, which the library frees.
 pub type rocksdb_compaction_service_wait_cb = unsafe extern "C-unwind" fn(
     state: *mut c_void,
     scheduled_job_id: *const c_char,
@@ -165,10 +165,10 @@ pub type rocksdb_compaction_service_wait_cb = unsafe extern "C-unwind" fn(
     result_len: *mut usize,
 ) -> c_int;
 
-/// Cancels the jobs of a compaction service that a thread waits for. Ironstone never calls the function.
+/// Ends the waits for jobs of a compaction service, because the database closes or its background work is canceled.
 pub type rocksdb_compaction_service_cancel_awaiting_jobs_cb = unsafe extern "C-unwind" fn(state: *mut c_void);
 
-/// Reports to a compaction service that its files were installed. Ironstone never calls the function.
+/// Reports that the files of a job are in the database, or with another status that they are not used.
 pub type rocksdb_compaction_service_on_installation_cb =
     unsafe extern "C-unwind" fn(state: *mut c_void, scheduled_job_id: *const c_char, status: c_int);
 

@@ -1,76 +1,191 @@
-//! Data for compaction services: responses to a schedule, and options of `rocksdb_open_and_compact`.
+//! Compaction services: functions of the program that run subcompactions in other processes.
 //!
-//! Not here: the service itself. Ironstone does not support compaction services, and an open with a service fails.
+//! Not here: the worker (`compaction_worker`). Facts: RocksDB `db/c.cc` (`rocksdb_compactionservice_t`).
 
+use std::ffi::{CString, c_char, c_int, c_void};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
-use base::Result;
-use engine::options::{DbOptions, TableFactory};
-use lsm::cut::{FixedPrefixPartitioner, PartitionerFactory};
-use lsm::filter::CompactionFilter;
+use base::{Error, Result};
+use engine::remote::{CompactionService, JobInfo, JobStatus, ScheduleResponse};
 
-use crate::abi::{Owned, Text};
-use crate::compaction_filter::{rocksdb_compactionfilter_t, rocksdb_compactionfilterfactory_t};
-use crate::comparator::rocksdb_comparator_t;
-use crate::environment::rocksdb_env_t;
-use crate::listener::rocksdb_eventlistener_t;
-use crate::log::rocksdb_logger_t;
-use crate::merge_operator::rocksdb_mergeoperator_t;
-use crate::options::rocksdb_options_t;
-use crate::slice_transform::rocksdb_slicetransform_t;
-use crate::statistics::rocksdb_file_checksum_gen_factory_t;
-use crate::table_options::{rocksdb_block_based_table_options_t, rocksdb_cuckoo_table_options_t};
+use crate::abi::exception::{guarded, ignored};
+use crate::abi::{Flag, Owned, State, Text};
+use crate::callbacks::{
+    rocksdb_compaction_service_cancel_awaiting_jobs_cb, rocksdb_compaction_service_on_installation_cb,
+    rocksdb_compaction_service_wait_cb, rocksdb_destructor_cb,
+};
+
+/// Starts a subcompaction in another process. `compaction_service_input` has `input_len` bytes: the message for
+/// `rocksdb_open_and_compact`. `info` and the message are valid during the call only. The library destroys the returned
+/// response. Null: the compaction fails.
+pub type rocksdb_compaction_service_schedule_cb =
+    unsafe extern "C-unwind" fn(
+        state: *mut c_void,
+        info: *const rocksdb_compactionservice_jobinfo_t,
+        compaction_service_input: *const c_char,
+        input_len: usize,
+    ) -> *mut rocksdb_compactionservice_scheduleresponse_t;
 
 /// The answer of a service to a schedule.
 pub struct rocksdb_compactionservice_scheduleresponse_t {
     job: Vec<u8>,
-    status: i32,
+    status: JobStatus,
 }
 
-/// Options that replace the options of the database in a compaction service.
-#[derive(Default)]
-pub struct rocksdb_compaction_service_options_override_t {
-    options: rocksdb_options_t,
-    changes: Vec<(String, String)>,
+/// The description of a subcompaction.
+pub struct rocksdb_compactionservice_jobinfo_t {
+    info: JobInfo,
 }
 
-/// A factory of SST partitioners.
-pub struct rocksdb_sst_partitioner_factory_t {
-    pub(crate) factory: Arc<dyn PartitionerFactory>,
+/// A compaction service.
+pub struct rocksdb_compactionservice_t {
+    pub(crate) service: Arc<dyn CompactionService>,
 }
 
-plain_options! {
-    /// Options of `rocksdb_open_and_compact_with_options`.
-    rocksdb_open_and_compact_options_t, "rocksdb_open_and_compact_options_";
-    @create rocksdb_open_and_compact_options_create, rocksdb_open_and_compact_options_destroy;
-    @with {
-        canceled: Option<Arc<AtomicBool>> = None;
+/// A service that calls functions of the program.
+struct CService {
+    state: State,
+    name: String,
+    schedule: Option<rocksdb_compaction_service_schedule_cb>,
+    wait: Option<rocksdb_compaction_service_wait_cb>,
+    cancel: Option<rocksdb_compaction_service_cancel_awaiting_jobs_cb>,
+    installed: Option<rocksdb_compaction_service_on_installation_cb>,
+}
+
+impl CompactionService for CService {
+    fn name(&self) -> &str {
+        &self.name
     }
-    allow_resumption: flag = false;
+
+    fn schedule(&self, info: &JobInfo, input: &[u8]) -> ScheduleResponse {
+        let Some(schedule) = self.schedule else {
+            return ScheduleResponse { job: Vec::new(), status: JobStatus::UseLocal };
+        };
+        let info = rocksdb_compactionservice_jobinfo_t { info: info.clone() };
+        // SAFETY: the program handed in this function for this state; `info` lives during the call, and the message has as many
+        // readable bytes as its length says.
+        let response = guarded("schedule", || unsafe {
+            schedule(self.state.pointer(), &raw const info, input.as_ptr().cast(), input.len())
+        });
+        if response.is_null() {
+            return ScheduleResponse { job: Vec::new(), status: JobStatus::Failure };
+        }
+        // SAFETY: the header requires a response from `rocksdb_compactionservice_scheduleresponse_create`, which is a `Box`, and
+        // the program does not use the response afterwards.
+        let response = unsafe { Box::from_raw(response) };
+        ScheduleResponse { job: response.job, status: response.status }
+    }
+
+    fn wait(&self, job: &[u8]) -> (JobStatus, Vec<u8>) {
+        let Some(wait) = self.wait else { return (JobStatus::UseLocal, Vec::new()) };
+        let job = id_text(job);
+        let (mut result, mut len) = (std::ptr::null_mut::<c_char>(), 0usize);
+        // SAFETY: the program handed in this function for this state; the id ends with NUL, and both places are writable.
+        let status = guarded("wait", || unsafe {
+            wait(self.state.pointer(), job.as_ptr(), &raw mut result, &raw mut len)
+        });
+        let mut bytes = Vec::new();
+        if !result.is_null() {
+            // SAFETY: the header requires memory of `malloc` with as many readable bytes as the length says, which the function
+            // hands over.
+            unsafe {
+                bytes.extend_from_slice(std::slice::from_raw_parts(result.cast::<u8>(), len));
+                crate::abi::returns::free(result.cast::<c_void>());
+            }
+        }
+        (JobStatus::from_number(status).unwrap_or(JobStatus::Failure), bytes)
+    }
+
+    fn cancel_awaiting_jobs(&self) {
+        if let Some(cancel) = self.cancel {
+            // SAFETY: the program handed in this function for this state.
+            ignored(|| unsafe { cancel(self.state.pointer()) });
+        }
+    }
+
+    fn on_installation(&self, job: &[u8], status: JobStatus) {
+        if let Some(installed) = self.installed {
+            let job = id_text(job);
+            // SAFETY: the program handed in this function for this state; the id ends with NUL.
+            ignored(|| unsafe { installed(self.state.pointer(), job.as_ptr(), status as c_int) });
+        }
+    }
 }
 
-lifetime!(
-    rocksdb_compaction_service_options_override_t,
-    rocksdb_compaction_service_options_override_create,
-    rocksdb_compaction_service_options_override_destroy
-);
+/// Returns the id of a job as a C string. The id came from a C string, so it has no NUL.
+fn id_text(job: &[u8]) -> CString {
+    CString::new(job).unwrap_or_default()
+}
 
 fn response(job: &str, status: i32) -> Result<Owned<rocksdb_compactionservice_scheduleresponse_t>> {
-    if !(0..=3).contains(&status) {
-        return Err(base::Error::invalid_argument(format!(
-            "{status} is not a status of a compaction service"
-        )));
-    }
+    let status = JobStatus::from_number(status)
+        .ok_or_else(|| Error::invalid_argument("Invalid status value. Must be 0-3."))?;
     Ok(Owned(rocksdb_compactionservice_scheduleresponse_t { job: job.as_bytes().to_vec(), status }))
 }
 
+facts! {
+    rocksdb_compactionservice_jobinfo_t, "rocksdb_compactionservice_jobinfo_t_get_", |i|;
+    cf_id: u32 => i.info.family.0;
+    job_id: u64 => i.info.job_id;
+    priority: i32 => 1;
+    compaction_reason: i32 => i32::from(i.info.reason);
+    base_input_level: i32 => i32::try_from(i.info.base_input_level).unwrap_or(i32::MAX);
+    output_level: i32 => i32::try_from(i.info.output_level).unwrap_or(i32::MAX);
+}
+
+facts! {
+    rocksdb_compactionservice_jobinfo_t, "rocksdb_compactionservice_jobinfo_t_is_", |i|;
+    full_compaction: Flag => Flag(i.info.is_full_compaction);
+    manual_compaction: Flag => Flag(i.info.is_manual_compaction);
+    bottommost_level: Flag => Flag(i.info.is_bottommost_level);
+}
+
+byte_facts! {
+    rocksdb_compactionservice_jobinfo_t, "rocksdb_compactionservice_jobinfo_t_get_", |i|;
+    db_name => i.info.db_name.as_bytes();
+    db_id => i.info.db_id.as_bytes();
+    db_session_id => i.info.db_session_id.as_bytes();
+    cf_name => i.info.family_name.as_bytes();
+}
+
 c_api! {
-    /// Creates a response: the id of the job, and `rocksdb_compactionservice_jobstatus_...`.
+    /// Creates a compaction service. Give it to `rocksdb_options_set_compaction_service`, which takes ownership. Without a
+    /// schedule or a wait function, the database compacts itself. `destructor` runs once, when no database and no options
+    /// use the service.
+    fn rocksdb_compactionservice_create(
+        state: raw(*mut c_void), destructor: call rocksdb_destructor_cb,
+        schedule: call rocksdb_compaction_service_schedule_cb, name: raw(*const c_char),
+        wait: call rocksdb_compaction_service_wait_cb,
+        cancel_awaiting_jobs: call rocksdb_compaction_service_cancel_awaiting_jobs_cb,
+        on_installation: call rocksdb_compaction_service_on_installation_cb
+    ) -> Owned<rocksdb_compactionservice_t> {
+        let name = if name.is_null() {
+            "CompactionService".to_string()
+        } else {
+            // SAFETY: `name` is not null; the header requires a string that ends with NUL.
+            unsafe { std::ffi::CStr::from_ptr(name) }.to_string_lossy().into_owned()
+        };
+        let service = CService {
+            state: State::new(state, destructor),
+            name,
+            schedule,
+            wait,
+            cancel: cancel_awaiting_jobs,
+            installed: on_installation,
+        };
+        Owned(rocksdb_compactionservice_t { service: Arc::new(service) })
+    }
+
+    /// Creates a response: the id of the job, and `rocksdb_compactionservice_jobstatus_...`. A null id is empty.
     fn rocksdb_compactionservice_scheduleresponse_create(
-        scheduled_job_id: text, status: i32, err
+        scheduled_job_id: raw(*const c_char), status: i32, err
     ) -> Owned<rocksdb_compactionservice_scheduleresponse_t> {
-        response(scheduled_job_id, status)
+        if scheduled_job_id.is_null() {
+            return response("", status);
+        }
+        // SAFETY: the id is not null; the header requires a string that ends with NUL.
+        let job = unsafe { std::ffi::CStr::from_ptr(scheduled_job_id) };
+        response(&job.to_string_lossy(), status)
     }
 
     fn rocksdb_compactionservice_scheduleresponse_create_with_status(
@@ -82,7 +197,7 @@ c_api! {
     fn rocksdb_compactionservice_scheduleresponse_getstatus(
         response: in rocksdb_compactionservice_scheduleresponse_t
     ) -> i32 {
-        response.status
+        response.status as i32
     }
 
     /// Returns the id of the job. The bytes are valid until the handle is destroyed.
@@ -97,186 +212,5 @@ c_api! {
         response: own rocksdb_compactionservice_scheduleresponse_t
     ) {
         drop(response)
-    }
-
-    /// Copies the objects of options.
-    fn rocksdb_compaction_service_options_override_create_from_options(
-        options: at rocksdb_options_t
-    ) -> Owned<rocksdb_compaction_service_options_override_t> {
-        Owned(rocksdb_compaction_service_options_override_t { options: options.clone(), changes: Vec::new() })
-    }
-
-    fn rocksdb_compaction_service_options_override_set_env(
-        overrides: mut rocksdb_compaction_service_options_override_t, env: maybe rocksdb_env_t
-    ) {
-        if let Some(env) = env {
-            overrides.options.db.env = env.env.clone();
-        }
-    }
-
-    fn rocksdb_compaction_service_options_override_set_comparator(
-        overrides: mut rocksdb_compaction_service_options_override_t, comparator: maybe rocksdb_comparator_t
-    ) {
-        if let Some(comparator) = comparator {
-            overrides.options.family.comparator = comparator.order.clone();
-        }
-    }
-
-    /// Sets the merge operator. Takes ownership of it. Null changes nothing.
-    fn rocksdb_compaction_service_options_override_set_merge_operator(
-        overrides: mut rocksdb_compaction_service_options_override_t, merge_operator: own rocksdb_mergeoperator_t
-    ) {
-        if let Some(operator) = merge_operator {
-            overrides.options.family.merge_operator = Some(operator.operator.clone());
-        }
-    }
-
-    fn rocksdb_compaction_service_options_override_set_compaction_filter(
-        overrides: mut rocksdb_compaction_service_options_override_t,
-        compaction_filter: maybe rocksdb_compactionfilter_t
-    ) {
-        if let Some(filter) = compaction_filter {
-            let filter: Arc<dyn CompactionFilter> = filter.filter.clone();
-            overrides.options.family.compaction_filter = Some(filter);
-        }
-    }
-
-    /// Sets the compaction filter factory. Takes ownership of it. Null changes nothing.
-    fn rocksdb_compaction_service_options_override_set_compaction_filter_factory(
-        overrides: mut rocksdb_compaction_service_options_override_t,
-        compaction_filter_factory: own rocksdb_compactionfilterfactory_t
-    ) {
-        if let Some(factory) = compaction_filter_factory {
-            overrides.options.family.compaction_filter_factory = Some(factory.factory.clone());
-        }
-    }
-
-    /// Sets the prefix extractor. Takes ownership of it. Null changes nothing.
-    fn rocksdb_compaction_service_options_override_set_prefix_extractor(
-        overrides: mut rocksdb_compaction_service_options_override_t, prefix_extractor: own rocksdb_slicetransform_t
-    ) {
-        if let Some(transform) = prefix_extractor {
-            overrides.options.family.prefix_extractor = Some(transform.extractor.clone());
-        }
-    }
-
-    fn rocksdb_compaction_service_options_override_set_block_based_table_factory(
-        overrides: mut rocksdb_compaction_service_options_override_t,
-        table_options: maybe rocksdb_block_based_table_options_t
-    ) {
-        if let Some(table) = table_options {
-            overrides.options.family.table_factory = TableFactory::BlockBased(table.options.clone());
-            overrides.options.block_cache = table.block_cache.clone();
-        }
-    }
-
-    fn rocksdb_compaction_service_options_override_set_cuckoo_table_factory(
-        overrides: mut rocksdb_compaction_service_options_override_t,
-        table_options: maybe rocksdb_cuckoo_table_options_t
-    ) {
-        if let Some(table) = table_options {
-            overrides.options.family.table_factory = table.factory()?;
-        }
-    }
-
-    /// Adds a listener. Takes ownership of it. Null changes nothing.
-    fn rocksdb_compaction_service_options_override_add_event_listener(
-        overrides: mut rocksdb_compaction_service_options_override_t, event_listener: own rocksdb_eventlistener_t
-    ) {
-        if let Some(listener) = event_listener {
-            overrides.options.listeners.push(listener.listener.clone());
-        }
-    }
-
-    /// Shares the statistics of options.
-    fn rocksdb_compaction_service_options_override_set_statistics(
-        overrides: mut rocksdb_compaction_service_options_override_t, options: maybe rocksdb_options_t
-    ) {
-        if let Some(options) = options {
-            overrides.options.db.statistics = options.db.statistics.clone();
-        }
-    }
-
-    fn rocksdb_compaction_service_options_override_set_info_log(
-        overrides: mut rocksdb_compaction_service_options_override_t, logger: maybe rocksdb_logger_t
-    ) {
-        if let Some(logger) = logger {
-            overrides.options.db.info_log = Some(logger.logger.clone());
-        }
-    }
-
-    /// Stores a change of an option by name. Null strings change nothing.
-    fn rocksdb_compaction_service_options_override_set_option(
-        overrides: mut rocksdb_compaction_service_options_override_t, key: text, value: text
-    ) {
-        overrides.changes.push((key.to_string(), value.to_string()));
-    }
-
-    fn rocksdb_compaction_service_options_override_set_file_checksum_gen_factory(
-        overrides: mut rocksdb_compaction_service_options_override_t,
-        factory: maybe rocksdb_file_checksum_gen_factory_t
-    ) {
-        if let Some(factory) = factory {
-            let db: &mut DbOptions = &mut overrides.options.db;
-            db.file_checksum_gen_factory = Some(factory.kind);
-        }
-    }
-
-    /// Shares the factory. Null changes nothing.
-    fn rocksdb_compaction_service_options_override_set_sst_partitioner_factory(
-        overrides: mut rocksdb_compaction_service_options_override_t,
-        factory: maybe rocksdb_sst_partitioner_factory_t
-    ) {
-        if let Some(factory) = factory {
-            overrides.options.family.sst_partitioner_factory = Some(factory.factory.clone());
-        }
-    }
-
-    /// Creates a factory of partitioners that end an SST file where the prefix of the keys changes.
-    fn rocksdb_sst_partitioner_fixed_prefix_factory_create(
-        prefix_len: usize
-    ) -> Owned<rocksdb_sst_partitioner_factory_t> {
-        Owned(rocksdb_sst_partitioner_factory_t { factory: Arc::new(FixedPrefixPartitioner { length: prefix_len }) })
-    }
-
-    fn rocksdb_sst_partitioner_factory_destroy(factory: own rocksdb_sst_partitioner_factory_t) {
-        drop(factory)
-    }
-
-    /// Creates a flag that cancels `rocksdb_open_and_compact_with_options`. The flag is 0.
-    fn rocksdb_open_and_compact_canceled_create() -> *mut u8 {
-        Arc::into_raw(Arc::new(AtomicBool::new(false))).cast_mut().cast()
-    }
-
-    /// Destroys the flag. Options that use the flag keep it. Accepts null.
-    fn rocksdb_open_and_compact_canceled_destroy(canceled: raw(*mut u8)) {
-        if !canceled.is_null() {
-            // SAFETY: the header requires a flag from `rocksdb_open_and_compact_canceled_create` that is not used again.
-            drop(unsafe { Arc::from_raw(canceled.cast_const().cast::<AtomicBool>()) });
-        }
-    }
-
-    fn rocksdb_open_and_compact_canceled_set(canceled: raw(*mut u8), value: flag) {
-        // SAFETY: the header requires null or a live flag.
-        if let Some(flag) = unsafe { canceled.cast_const().cast::<AtomicBool>().as_ref() } {
-            flag.store(value, Ordering::Release);
-        }
-    }
-
-    /// Shares the flag. Null: no cancellation.
-    fn rocksdb_open_and_compact_options_set_canceled(
-        options: mut rocksdb_open_and_compact_options_t, canceled: raw(*mut u8)
-    ) {
-        options.canceled = if canceled.is_null() {
-            None
-        } else {
-            let flag = canceled.cast_const().cast::<AtomicBool>();
-            // SAFETY: the header requires a live flag from `rocksdb_open_and_compact_canceled_create`, which is an `Arc`.
-            // The count goes up before the second owner takes it.
-            unsafe {
-                Arc::increment_strong_count(flag);
-                Some(Arc::from_raw(flag))
-            }
-        };
     }
 }

@@ -25,6 +25,7 @@ pub mod checkpoint;
 pub mod compaction_filter;
 pub mod compaction_options;
 pub mod compaction_service;
+pub mod compaction_worker;
 pub mod comparator;
 pub mod constants;
 pub mod db;

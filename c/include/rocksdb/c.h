@@ -456,13 +456,13 @@ typedef void (*on_stall_conditions_changed_cb)(void* state, const rocksdb_writes
 typedef void (*on_memtable_sealed_cb)(void* state, const rocksdb_memtableinfo_t* info);
 /* Receives a line of an info log and its level. `message` ends with a zero byte. */
 typedef void (*rocksdb_logger_logv_cb)(void* state, uint32_t log_level, const char* message);
-/* Waits for a job of a compaction service. Ironstone never calls the function: an open with a compaction
-   service fails. */
+/* Waits for a job of a compaction service, and returns `rocksdb_compactionservice_jobstatus_...`. Stores the result of
+   `rocksdb_open_and_compact` in memory of `malloc`, which the library frees. */
 typedef int (*rocksdb_compaction_service_wait_cb)(void* state, const char* scheduled_job_id,
     char** result, size_t* result_len);
-/* Cancels the jobs of a compaction service that a thread waits for. Ironstone never calls the function. */
+/* Ends the waits for jobs of a compaction service, because the database closes or its background work is canceled. */
 typedef void (*rocksdb_compaction_service_cancel_awaiting_jobs_cb)(void* state);
-/* Reports to a compaction service that its files were installed. Ironstone never calls the function. */
+/* Reports that the files of a job are in the database, or with another status that they are not used. */
 typedef void (*rocksdb_compaction_service_on_installation_cb)(void* state,
     const char* scheduled_job_id, int status);
 /* Runs during a backup after each part of the copied bytes. `callback_trigger_interval_size` is the size of a
@@ -485,6 +485,12 @@ typedef void (*rocksdb_walfilter_column_family_log_number_map_cb)(void* state,
 /* Creates the filter of one compaction. The library destroys the filter. */
 typedef rocksdb_compactionfilter_t* (*rocksdb_create_filter_cb)(void* state,
     rocksdb_compactionfiltercontext_t* context);
+/* Starts a subcompaction in another process. `compaction_service_input` has `input_len` bytes: the message for
+   `rocksdb_open_and_compact`. `info` and the message are valid during the call only. The library destroys the returned
+   response. Null: the compaction fails. */
+typedef rocksdb_compactionservice_scheduleresponse_t* (*rocksdb_compaction_service_schedule_cb)(void* state,
+    const rocksdb_compactionservice_jobinfo_t* info, const char* compaction_service_input,
+    size_t input_len);
 /* Runs when a flush starts. `info` is valid during the call only. */
 typedef void (*on_flush_begin_cb)(void* state, rocksdb_t* db, const rocksdb_flushjobinfo_t* info);
 /* Runs after a flush is committed. `info` is valid during the call only. */
@@ -499,11 +505,6 @@ typedef void (*on_compaction_completed_cb)(void* state, rocksdb_t* db,
 /* Runs after an ingested file is visible to readers. `info` is valid during the call only. */
 typedef void (*on_external_file_ingested_cb)(void* state, rocksdb_t* db,
     const rocksdb_externalfileingestioninfo_t* info);
-/* Starts a job of a compaction service. Ironstone never calls the function: an open with a compaction service
-   fails. */
-typedef rocksdb_compactionservice_scheduleresponse_t* (*rocksdb_compaction_service_schedule_cb)(void* state,
-    const rocksdb_compactionservice_jobinfo_t* info, const char* compaction_service_input,
-    size_t input_len);
 /* Receives one WAL record during recovery and returns a constant `rocksdb_wal_filter_*`. To replace the record, fill
    `new_batch`, set `batch_changed` to 1, and return `rocksdb_wal_filter_continue_processing`. Both batches are valid
    during the call only. */
@@ -1137,15 +1138,33 @@ extern ROCKSDB_LIBRARY_API void rocksdb_compaction_options_canceled_set(unsigned
 extern ROCKSDB_LIBRARY_API void rocksdb_compaction_options_set_canceled(rocksdb_compaction_options_t* options,
     unsigned char* canceled);
 
-/* ---- Data for compaction services: responses to a schedule, and options of `rocksdb_open_and_compact` ---- */
-extern ROCKSDB_LIBRARY_API rocksdb_open_and_compact_options_t* rocksdb_open_and_compact_options_create(void);
-extern ROCKSDB_LIBRARY_API void rocksdb_open_and_compact_options_destroy(rocksdb_open_and_compact_options_t* handle);
-extern ROCKSDB_LIBRARY_API void rocksdb_open_and_compact_options_set_allow_resumption(rocksdb_open_and_compact_options_t* handle,
-    unsigned char value);
-extern ROCKSDB_LIBRARY_API unsigned char rocksdb_open_and_compact_options_get_allow_resumption(const rocksdb_open_and_compact_options_t* handle);
-extern ROCKSDB_LIBRARY_API rocksdb_compaction_service_options_override_t* rocksdb_compaction_service_options_override_create(void);
-extern ROCKSDB_LIBRARY_API void rocksdb_compaction_service_options_override_destroy(rocksdb_compaction_service_options_override_t* handle);
-/* Creates a response: the id of the job, and `rocksdb_compactionservice_jobstatus_...`. */
+/* ---- Compaction services: functions of the program that run subcompactions in other processes ---- */
+extern ROCKSDB_LIBRARY_API uint32_t rocksdb_compactionservice_jobinfo_t_get_cf_id(const rocksdb_compactionservice_jobinfo_t* handle);
+extern ROCKSDB_LIBRARY_API uint64_t rocksdb_compactionservice_jobinfo_t_get_job_id(const rocksdb_compactionservice_jobinfo_t* handle);
+extern ROCKSDB_LIBRARY_API int rocksdb_compactionservice_jobinfo_t_get_priority(const rocksdb_compactionservice_jobinfo_t* handle);
+extern ROCKSDB_LIBRARY_API int rocksdb_compactionservice_jobinfo_t_get_compaction_reason(const rocksdb_compactionservice_jobinfo_t* handle);
+extern ROCKSDB_LIBRARY_API int rocksdb_compactionservice_jobinfo_t_get_base_input_level(const rocksdb_compactionservice_jobinfo_t* handle);
+extern ROCKSDB_LIBRARY_API int rocksdb_compactionservice_jobinfo_t_get_output_level(const rocksdb_compactionservice_jobinfo_t* handle);
+extern ROCKSDB_LIBRARY_API unsigned char rocksdb_compactionservice_jobinfo_t_is_full_compaction(const rocksdb_compactionservice_jobinfo_t* handle);
+extern ROCKSDB_LIBRARY_API unsigned char rocksdb_compactionservice_jobinfo_t_is_manual_compaction(const rocksdb_compactionservice_jobinfo_t* handle);
+extern ROCKSDB_LIBRARY_API unsigned char rocksdb_compactionservice_jobinfo_t_is_bottommost_level(const rocksdb_compactionservice_jobinfo_t* handle);
+extern ROCKSDB_LIBRARY_API const char* rocksdb_compactionservice_jobinfo_t_get_db_name(const rocksdb_compactionservice_jobinfo_t* handle,
+    size_t* size);
+extern ROCKSDB_LIBRARY_API const char* rocksdb_compactionservice_jobinfo_t_get_db_id(const rocksdb_compactionservice_jobinfo_t* handle,
+    size_t* size);
+extern ROCKSDB_LIBRARY_API const char* rocksdb_compactionservice_jobinfo_t_get_db_session_id(const rocksdb_compactionservice_jobinfo_t* handle,
+    size_t* size);
+extern ROCKSDB_LIBRARY_API const char* rocksdb_compactionservice_jobinfo_t_get_cf_name(const rocksdb_compactionservice_jobinfo_t* handle,
+    size_t* size);
+/* Creates a compaction service. Give it to `rocksdb_options_set_compaction_service`, which takes ownership. Without a
+   schedule or a wait function, the database compacts itself. `destructor` runs once, when no database and no options
+   use the service. */
+extern ROCKSDB_LIBRARY_API rocksdb_compactionservice_t* rocksdb_compactionservice_create(void* state,
+    rocksdb_destructor_cb destructor, rocksdb_compaction_service_schedule_cb schedule,
+    const char* name, rocksdb_compaction_service_wait_cb wait,
+    rocksdb_compaction_service_cancel_awaiting_jobs_cb cancel_awaiting_jobs,
+    rocksdb_compaction_service_on_installation_cb on_installation);
+/* Creates a response: the id of the job, and `rocksdb_compactionservice_jobstatus_...`. A null id is empty. */
 extern ROCKSDB_LIBRARY_API rocksdb_compactionservice_scheduleresponse_t* rocksdb_compactionservice_scheduleresponse_create(const char* scheduled_job_id,
     int status, char** errptr);
 extern ROCKSDB_LIBRARY_API rocksdb_compactionservice_scheduleresponse_t* rocksdb_compactionservice_scheduleresponse_create_with_status(int status,
@@ -1155,6 +1174,15 @@ extern ROCKSDB_LIBRARY_API int rocksdb_compactionservice_scheduleresponse_getsta
 extern ROCKSDB_LIBRARY_API const char* rocksdb_compactionservice_scheduleresponse_get_scheduled_job_id(const rocksdb_compactionservice_scheduleresponse_t* response,
     size_t* len);
 extern ROCKSDB_LIBRARY_API void rocksdb_compactionservice_scheduleresponse_t_destroy(rocksdb_compactionservice_scheduleresponse_t* response);
+
+/* ---- The worker of a compaction service: `rocksdb_open_and_compact`, its options, and SST partitioners ---- */
+extern ROCKSDB_LIBRARY_API rocksdb_open_and_compact_options_t* rocksdb_open_and_compact_options_create(void);
+extern ROCKSDB_LIBRARY_API void rocksdb_open_and_compact_options_destroy(rocksdb_open_and_compact_options_t* handle);
+extern ROCKSDB_LIBRARY_API void rocksdb_open_and_compact_options_set_allow_resumption(rocksdb_open_and_compact_options_t* handle,
+    unsigned char value);
+extern ROCKSDB_LIBRARY_API unsigned char rocksdb_open_and_compact_options_get_allow_resumption(const rocksdb_open_and_compact_options_t* handle);
+extern ROCKSDB_LIBRARY_API rocksdb_compaction_service_options_override_t* rocksdb_compaction_service_options_override_create(void);
+extern ROCKSDB_LIBRARY_API void rocksdb_compaction_service_options_override_destroy(rocksdb_compaction_service_options_override_t* handle);
 /* Copies the objects of options. */
 extern ROCKSDB_LIBRARY_API rocksdb_compaction_service_options_override_t* rocksdb_compaction_service_options_override_create_from_options(rocksdb_options_t* options);
 extern ROCKSDB_LIBRARY_API void rocksdb_compaction_service_options_override_set_env(rocksdb_compaction_service_options_override_t* overrides,
@@ -1184,7 +1212,11 @@ extern ROCKSDB_LIBRARY_API void rocksdb_compaction_service_options_override_set_
     rocksdb_options_t* options);
 extern ROCKSDB_LIBRARY_API void rocksdb_compaction_service_options_override_set_info_log(rocksdb_compaction_service_options_override_t* overrides,
     rocksdb_logger_t* logger);
-/* Stores a change of an option by name. Null strings change nothing. */
+/* Adds a factory of table properties collectors. No function creates such a factory. Null changes nothing. */
+extern ROCKSDB_LIBRARY_API void rocksdb_compaction_service_options_override_add_table_properties_collector_factory(rocksdb_compaction_service_options_override_t* overrides,
+    rocksdb_table_properties_collector_factory_t* factory);
+/* Stores a change of an option by name. The worker applies the change to the options of the database. A name that no
+   option has, has no effect. Null strings change nothing. */
 extern ROCKSDB_LIBRARY_API void rocksdb_compaction_service_options_override_set_option(rocksdb_compaction_service_options_override_t* overrides,
     const char* key, const char* value);
 extern ROCKSDB_LIBRARY_API void rocksdb_compaction_service_options_override_set_file_checksum_gen_factory(rocksdb_compaction_service_options_override_t* overrides,
@@ -1204,6 +1236,19 @@ extern ROCKSDB_LIBRARY_API void rocksdb_open_and_compact_canceled_set(unsigned c
 /* Shares the flag. Null: no cancellation. */
 extern ROCKSDB_LIBRARY_API void rocksdb_open_and_compact_options_set_canceled(rocksdb_open_and_compact_options_t* options,
     unsigned char* canceled);
+/* Compacts the SST files that `input` names, for a compaction service. `input` is the message that the schedule function
+   of the service got. Opens the database at `db_path` for reading, also while another process writes to it. Writes the
+   new SST files to `output_directory`, and deletes other SST files there. Returns the result for the wait function of
+   the service, with a NUL after its `output_len` bytes. */
+extern ROCKSDB_LIBRARY_API char* rocksdb_open_and_compact(const char* db_path,
+    const char* output_directory, const char* input, size_t input_len, size_t* output_len,
+    const rocksdb_compaction_service_options_override_t* override_options, char** errptr);
+/* As `rocksdb_open_and_compact`, with a flag that cancels the work. `allow_resumption` has no effect: the worker always
+   starts from the beginning. */
+extern ROCKSDB_LIBRARY_API char* rocksdb_open_and_compact_with_options(const rocksdb_open_and_compact_options_t* options,
+    const char* db_path, const char* output_directory, const char* input, size_t input_len,
+    size_t* output_len, const rocksdb_compaction_service_options_override_t* override_options,
+    char** errptr);
 
 /* ---- Comparators of the program: the order of keys ---- */
 /* Creates a comparator. `destructor` runs once, when no database and no options use the comparator. */
@@ -1932,7 +1977,7 @@ extern ROCKSDB_LIBRARY_API const rocksdb_blob_file_addition_info_t* rocksdb_flus
 /* Returns a blob file that the compaction created, or null if there is no such file. */
 extern ROCKSDB_LIBRARY_API const rocksdb_blob_file_addition_info_t* rocksdb_compactionjobinfo_blob_file_addition_info_at(const rocksdb_compactionjobinfo_t* info,
     size_t pos);
-/* Returns null: events do not report garbage. */
+/* Returns the garbage that the compaction made in a blob file, or null if there is no such file. */
 extern ROCKSDB_LIBRARY_API const rocksdb_blob_file_garbage_info_t* rocksdb_compactionjobinfo_blob_file_garbage_info_at(const rocksdb_compactionjobinfo_t* info,
     size_t pos);
 
@@ -2097,40 +2142,6 @@ extern ROCKSDB_LIBRARY_API void rocksdb_livefile_set_largest_key(rocksdb_livefil
 extern ROCKSDB_LIBRARY_API void rocksdb_livefiles_add(rocksdb_livefiles_t* files,
     rocksdb_livefile_t* file);
 
-/* ---- Compaction services, which Ironstone does not have ---- */
-extern ROCKSDB_LIBRARY_API const char* rocksdb_compactionservice_jobinfo_t_get_db_name(const rocksdb_compactionservice_jobinfo_t* info,
-    size_t* len);
-extern ROCKSDB_LIBRARY_API const char* rocksdb_compactionservice_jobinfo_t_get_db_id(const rocksdb_compactionservice_jobinfo_t* info,
-    size_t* len);
-extern ROCKSDB_LIBRARY_API const char* rocksdb_compactionservice_jobinfo_t_get_db_session_id(const rocksdb_compactionservice_jobinfo_t* info,
-    size_t* len);
-extern ROCKSDB_LIBRARY_API const char* rocksdb_compactionservice_jobinfo_t_get_cf_name(const rocksdb_compactionservice_jobinfo_t* info,
-    size_t* len);
-extern ROCKSDB_LIBRARY_API uint32_t rocksdb_compactionservice_jobinfo_t_get_cf_id(const rocksdb_compactionservice_jobinfo_t* info);
-extern ROCKSDB_LIBRARY_API uint64_t rocksdb_compactionservice_jobinfo_t_get_job_id(const rocksdb_compactionservice_jobinfo_t* info);
-extern ROCKSDB_LIBRARY_API int rocksdb_compactionservice_jobinfo_t_get_priority(const rocksdb_compactionservice_jobinfo_t* info);
-extern ROCKSDB_LIBRARY_API int rocksdb_compactionservice_jobinfo_t_get_compaction_reason(const rocksdb_compactionservice_jobinfo_t* info);
-extern ROCKSDB_LIBRARY_API int rocksdb_compactionservice_jobinfo_t_get_base_input_level(const rocksdb_compactionservice_jobinfo_t* info);
-extern ROCKSDB_LIBRARY_API int rocksdb_compactionservice_jobinfo_t_get_output_level(const rocksdb_compactionservice_jobinfo_t* info);
-extern ROCKSDB_LIBRARY_API unsigned char rocksdb_compactionservice_jobinfo_t_is_full_compaction(const rocksdb_compactionservice_jobinfo_t* info);
-extern ROCKSDB_LIBRARY_API unsigned char rocksdb_compactionservice_jobinfo_t_is_manual_compaction(const rocksdb_compactionservice_jobinfo_t* info);
-extern ROCKSDB_LIBRARY_API unsigned char rocksdb_compactionservice_jobinfo_t_is_bottommost_level(const rocksdb_compactionservice_jobinfo_t* info);
-extern ROCKSDB_LIBRARY_API void rocksdb_compaction_service_options_override_add_table_properties_collector_factory(rocksdb_compaction_service_options_override_t* override_options,
-    rocksdb_table_properties_collector_factory_t* factory);
-extern ROCKSDB_LIBRARY_API char* rocksdb_open_and_compact(const char* db_path,
-    const char* output_directory, const char* input, size_t input_len, size_t* output_len,
-    const rocksdb_compaction_service_options_override_t* override_options, char** errptr);
-extern ROCKSDB_LIBRARY_API char* rocksdb_open_and_compact_with_options(const rocksdb_open_and_compact_options_t* options,
-    const char* db_path, const char* output_directory, const char* input, size_t input_len,
-    size_t* output_len, const rocksdb_compaction_service_options_override_t* override_options,
-    char** errptr);
-/* Returns null, because Ironstone has no compaction services. Runs the destructor of the state. */
-extern ROCKSDB_LIBRARY_API rocksdb_compactionservice_t* rocksdb_compactionservice_create(void* state,
-    rocksdb_destructor_cb destructor, rocksdb_compaction_service_schedule_cb schedule,
-    const char* name, rocksdb_compaction_service_wait_cb wait,
-    rocksdb_compaction_service_cancel_awaiting_jobs_cb cancel_awaiting_jobs,
-    rocksdb_compaction_service_on_installation_cb on_installation);
-
 /* ---- Other features that Ironstone does not have ---- */
 extern ROCKSDB_LIBRARY_API void rocksdb_table_properties_collector_factory_destroy(rocksdb_table_properties_collector_factory_t* factory);
 extern ROCKSDB_LIBRARY_API rocksdb_memory_allocator_t* rocksdb_jemalloc_nodump_allocator_create(char** errptr);
@@ -2218,7 +2229,7 @@ extern ROCKSDB_LIBRARY_API void rocksdb_options_set_sst_file_manager(rocksdb_opt
 /* Shares the factory. Null changes nothing. */
 extern ROCKSDB_LIBRARY_API void rocksdb_options_set_sst_partitioner_factory(rocksdb_options_t* options,
     rocksdb_sst_partitioner_factory_t* factory);
-/* Sets a compaction service. Ironstone does not have compaction services, so an open with a service fails. Null: no service. */
+/* Sets the compaction service. Takes ownership of it. Null changes nothing. */
 extern ROCKSDB_LIBRARY_API void rocksdb_options_set_compaction_service(rocksdb_options_t* options,
     rocksdb_compactionservice_t* service);
 /* Sets a factory of table properties collectors. No function creates such a factory. Null changes nothing. */
@@ -3768,8 +3779,8 @@ extern ROCKSDB_LIBRARY_API void rocksdb_transaction_set_commit_timestamp(rocksdb
     uint64_t commit_timestamp);
 extern ROCKSDB_LIBRARY_API void rocksdb_transaction_set_read_timestamp_for_validation(rocksdb_transaction_t* txn,
     uint64_t read_timestamp);
-/* Returns the snapshot of the transaction, or null. Free the handle with `rocksdb_free` before the transaction is
-   destroyed. The snapshot belongs to the transaction. */
+/* Returns the snapshot of the transaction. If the transaction has none, reads with the handle see the newest entries.
+   Free the handle with `rocksdb_free` before the transaction is destroyed. The snapshot belongs to the transaction. */
 extern ROCKSDB_LIBRARY_API const rocksdb_snapshot_t* rocksdb_transaction_get_snapshot(rocksdb_transaction_t* txn);
 /* Returns the writes of the transaction as a batch. A change of the batch changes the transaction, without locks and
    without checks. Free the handle with `rocksdb_free`. The batch belongs to the transaction and ends with it. */

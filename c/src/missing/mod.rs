@@ -15,11 +15,6 @@ macro_rules! opaque {
     };
 }
 
-mod compaction_service;
 mod others;
 
-pub use compaction_service::{
-    rocksdb_compactionservice_jobinfo_t, rocksdb_compactionservice_t,
-    rocksdb_table_properties_collector_factory_t,
-};
-pub use others::rocksdb_memory_allocator_t;
+pub use others::{rocksdb_memory_allocator_t, rocksdb_table_properties_collector_factory_t};

@@ -2,11 +2,11 @@
 //!
 //! A function with `errptr` reports `Not implemented: NAME`. All other functions return zero or null.
 
-use super::compaction_service::rocksdb_table_properties_collector_factory_t;
 use crate::abi::Owned;
 
 opaque! {
     rocksdb_memory_allocator_t,
+    rocksdb_table_properties_collector_factory_t,
 }
 
 c_missing! {

@@ -13,13 +13,14 @@ use super::rocksdb_options_t;
 use crate::abi::{HasRejected, Owned, arguments};
 use crate::cache::rocksdb_cache_t;
 use crate::compaction_filter::{rocksdb_compactionfilter_t, rocksdb_compactionfilterfactory_t};
-use crate::compaction_service::rocksdb_sst_partitioner_factory_t;
+use crate::compaction_service::rocksdb_compactionservice_t;
+use crate::compaction_worker::rocksdb_sst_partitioner_factory_t;
 use crate::comparator::rocksdb_comparator_t;
 use crate::environment::{rocksdb_dbpath_t, rocksdb_env_t};
 use crate::listener::rocksdb_eventlistener_t;
 use crate::log::rocksdb_logger_t;
 use crate::merge_operator::rocksdb_mergeoperator_t;
-use crate::missing::{rocksdb_compactionservice_t, rocksdb_table_properties_collector_factory_t};
+use crate::missing::rocksdb_table_properties_collector_factory_t;
 use crate::rate_limiter::rocksdb_ratelimiter_t;
 use crate::slice_transform::rocksdb_slicetransform_t;
 use crate::sst_file_manager::rocksdb_sst_file_manager_t;
@@ -206,11 +207,13 @@ c_api! {
         }
     }
 
-    /// Sets a compaction service. Ironstone does not have compaction services, so an open with a service fails. Null: no service.
+    /// Sets the compaction service. Takes ownership of it. Null changes nothing.
     fn rocksdb_options_set_compaction_service(
         options: mut rocksdb_options_t, service: own rocksdb_compactionservice_t
     ) {
-        options.want("compaction_service", service.is_some());
+        if let Some(service) = service {
+            options.compaction_service = Some(service.service.clone());
+        }
     }
 
     /// Sets a factory of table properties collectors. No function creates such a factory. Null changes nothing.

@@ -20,6 +20,7 @@ use base::Result;
 use engine::components::{Components, FamilyDescriptor, WalFilter};
 use engine::db::OpenRequest;
 use engine::options::{DbOptions, FamilyOptions};
+use engine::remote::CompactionService;
 use table::sst::BlockCache;
 
 use crate::abi::rejected::has_rejected;
@@ -40,6 +41,8 @@ pub struct rocksdb_options_t {
     pub(crate) blob_cache: Option<Arc<BlockCache>>,
     /// The WAL filter: it decides about each WAL record during recovery.
     pub(crate) wal_filter: Option<Arc<dyn WalFilter>>,
+    /// Runs subcompactions in other processes.
+    pub(crate) compaction_service: Option<Arc<dyn CompactionService>>,
     /// The rejected values of the table options.
     pub(crate) table_rejected: Rejected,
     /// The logger that the program passed.
@@ -73,7 +76,7 @@ impl rocksdb_options_t {
         DbOptions { env: ironstone::trace::io_traced(&self.db.env), ..self.db.clone() }
     }
 
-    fn check(&self) -> Result<()> {
+    pub(crate) fn check(&self) -> Result<()> {
         self.rejected.check()?;
         self.table_rejected.check()
     }
@@ -111,6 +114,7 @@ impl rocksdb_options_t {
             listeners: bound(&self.listeners),
             block_cache: self.block_cache.clone(),
             wal_filter: self.wal_filter.clone(),
+            compaction_service: self.compaction_service.clone(),
         })
     }
 
@@ -119,6 +123,7 @@ impl rocksdb_options_t {
             listeners: bound(&self.listeners),
             block_cache: self.block_cache.clone(),
             wal_filter: self.wal_filter.clone(),
+            compaction_service: self.compaction_service.clone(),
             ..Components::default()
         }
     }

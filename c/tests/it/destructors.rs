@@ -65,6 +65,10 @@ unsafe extern "C" {
         cancel: Any,
         installed: Any,
     ) -> Any;
+    fn rocksdb_options_create() -> Any;
+    fn rocksdb_options_create_copy(options: Any) -> Any;
+    fn rocksdb_options_destroy(options: Any);
+    fn rocksdb_options_set_compaction_service(options: Any, service: Any);
     fn rocksdb_readoptions_create() -> Any;
     fn rocksdb_readoptions_destroy(options: Any);
     fn rocksdb_readoptions_set_table_filter(options: Any, state: Any, destructor: Destructor, filter: Any);
@@ -107,13 +111,18 @@ fn destructor_of_a_table_filter_runs_once() {
 }
 
 #[test]
-fn destructor_runs_although_there_are_no_compaction_services() {
+fn destructor_of_a_compaction_service_runs_with_the_last_options() {
     let destroyed = AtomicUsize::new(0);
-    // SAFETY: the counter is live; the other functions are null.
-    let service = unsafe {
+    // SAFETY: the counter is live; the other functions are null. The options are not used after their destruction.
+    unsafe {
         let (state, none) = ((&raw const destroyed).cast_mut().cast(), null_mut());
-        rocksdb_compactionservice_create(state, count, none, none, none, none, none)
-    };
-    assert!(service.is_null());
+        let service = rocksdb_compactionservice_create(state, count, none, none, none, none, none);
+        let options = rocksdb_options_create();
+        rocksdb_options_set_compaction_service(options, service);
+        let copy = rocksdb_options_create_copy(options);
+        rocksdb_options_destroy(options);
+        assert_eq!(destroyed.load(Ordering::SeqCst), 0);
+        rocksdb_options_destroy(copy);
+    }
     assert_eq!(destroyed.load(Ordering::SeqCst), 1);
 }
