@@ -42,6 +42,7 @@ pub struct rocksdb_compactionjobinfo_t {
     pub(crate) stats: rocksdb_compaction_job_stats_t,
     pub(crate) properties: Vec<(Vec<u8>, rocksdb_table_properties_t)>,
     pub(crate) blobs: Vec<rocksdb_blob_file_addition_info_t>,
+    pub(crate) garbage: Vec<rocksdb_blob_file_garbage_info_t>,
 }
 
 /// A file of a compaction.
@@ -114,6 +115,8 @@ pub struct rocksdb_status_ptr_t {
 #[derive(Default)]
 pub struct rocksdb_compaction_job_stats_t {
     pub(crate) numbers: BTreeMap<&'static str, u64>,
+    /// The first bytes of the smallest and of the largest user key of the output files.
+    pub(crate) key_prefixes: (Vec<u8>, Vec<u8>),
 }
 
 /// A blob file that a job created.
@@ -126,9 +129,13 @@ pub struct rocksdb_blob_file_addition_info_t {
     pub(crate) bytes: u64,
 }
 
-/// A blob file with garbage. Events do not report garbage: no function returns a handle of this type.
+/// Values of a blob file to which no entry refers after a compaction.
 pub struct rocksdb_blob_file_garbage_info_t {
-    path: Vec<u8>,
+    pub(crate) path: Vec<u8>,
+    pub(crate) number: u64,
+    /// The number of values.
+    pub(crate) count: u64,
+    pub(crate) bytes: u64,
 }
 
 impl rocksdb_compaction_job_stats_t {
@@ -197,7 +204,7 @@ facts! {
     output_file_infos_count: usize => i.outputs.len();
     table_properties_count: usize => i.properties.len();
     blob_file_addition_infos_count: usize => i.blobs.len();
-    blob_file_garbage_infos_count: usize => 0;
+    blob_file_garbage_infos_count: usize => i.garbage.len();
 }
 
 byte_facts! {
@@ -308,8 +315,8 @@ facts! {
 
 byte_facts! {
     rocksdb_compaction_job_stats_t, "rocksdb_compaction_job_stats_", |s|;
-    smallest_output_key_prefix => &[];
-    largest_output_key_prefix => &[];
+    smallest_output_key_prefix => &s.key_prefixes.0;
+    largest_output_key_prefix => &s.key_prefixes.1;
 }
 
 facts! {
@@ -326,9 +333,9 @@ byte_facts! {
 
 facts! {
     rocksdb_blob_file_garbage_info_t, "rocksdb_blob_file_garbage_info_", |i|;
-    blob_file_number: u64 => 0;
-    garbage_blob_count: u64 => 0;
-    garbage_blob_bytes: u64 => 0;
+    blob_file_number: u64 => i.number;
+    garbage_blob_count: u64 => i.count;
+    garbage_blob_bytes: u64 => i.bytes;
 }
 
 byte_facts! {
@@ -442,11 +449,10 @@ c_api! {
         info.blobs.get(pos).map(Ref::new)
     }
 
-    /// Returns null: events do not report garbage.
+    /// Returns the garbage that the compaction made in a blob file, or null if there is no such file.
     fn rocksdb_compactionjobinfo_blob_file_garbage_info_at(
         info: in rocksdb_compactionjobinfo_t, pos: usize
     ) -> Option<Ref<rocksdb_blob_file_garbage_info_t>> {
-        let _ = (info, pos);
-        None
+        info.garbage.get(pos).map(Ref::new)
     }
 }

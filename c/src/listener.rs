@@ -22,10 +22,10 @@ use crate::callbacks::{
 };
 use crate::db::rocksdb_t;
 use crate::jobs::{
-    JobFile, rocksdb_blob_file_addition_info_t, rocksdb_compaction_file_info_t, rocksdb_compactionjobinfo_t,
-    rocksdb_externalfileingestioninfo_t, rocksdb_flushjobinfo_t, rocksdb_memtableinfo_t,
-    rocksdb_status_ptr_t, rocksdb_subcompactionjobinfo_t, rocksdb_writestallcondition_t,
-    rocksdb_writestallinfo_t,
+    JobFile, rocksdb_blob_file_addition_info_t, rocksdb_blob_file_garbage_info_t,
+    rocksdb_compaction_file_info_t, rocksdb_compactionjobinfo_t, rocksdb_externalfileingestioninfo_t,
+    rocksdb_flushjobinfo_t, rocksdb_memtableinfo_t, rocksdb_status_ptr_t, rocksdb_subcompactionjobinfo_t,
+    rocksdb_writestallcondition_t, rocksdb_writestallinfo_t,
 };
 use crate::table_properties::rocksdb_table_properties_t;
 
@@ -184,7 +184,16 @@ impl Created {
 fn flush_started(started: &FlushStarted) -> rocksdb_flushjobinfo_t {
     let reason = flush_reason(started.reason);
     let (family, job) = (family(&started.family), int(started.job.0));
-    rocksdb_flushjobinfo_t { family, job, reason, stall: stall_number(started.stall), ..Default::default() }
+    rocksdb_flushjobinfo_t {
+        family,
+        job,
+        reason,
+        stall: stall_number(started.stall),
+        // As in RocksDB: the flush has no file yet.
+        seqs: (base::key::MAX_SEQUENCE, 0),
+        properties: Some(rocksdb_table_properties_t::new(Arc::default())),
+        ..Default::default()
+    }
 }
 
 fn flush_finished(
@@ -215,12 +224,28 @@ fn job_file(file: &event::JobFile) -> JobFile {
     JobFile { path: bytes_of(&file.path), info }
 }
 
+fn properties_of(
+    properties: &BTreeMap<std::path::PathBuf, Arc<format::properties::Properties>>,
+) -> Vec<(Vec<u8>, rocksdb_table_properties_t)> {
+    let properties = properties.iter();
+    let named = |(path, properties): (&std::path::PathBuf, &Arc<_>)| {
+        (bytes_of(path), rocksdb_table_properties_t::new(Arc::clone(properties)))
+    };
+    properties.map(named).collect()
+}
+
+fn garbage(made: &event::BlobGarbageMade) -> rocksdb_blob_file_garbage_info_t {
+    rocksdb_blob_file_garbage_info_t {
+        path: bytes_of(&made.path),
+        number: made.number.0,
+        count: made.count,
+        bytes: made.bytes,
+    }
+}
+
 fn compaction_started(started: &CompactionStarted) -> rocksdb_compactionjobinfo_t {
     let base_level = started.inputs.first().map_or(0, |(level, _)| int(*level));
     let inputs: Vec<_> = started.input_files.iter().map(job_file).collect();
-    let properties = started.table_properties.iter();
-    let properties = properties
-        .map(|(path, properties)| (bytes_of(path), rocksdb_table_properties_t::new(properties.clone())));
     let at_output = inputs.iter().filter(|file| file.info.level == int(started.output_level)).count();
     let mut info = rocksdb_compactionjobinfo_t {
         family: family(&started.family),
@@ -230,13 +255,15 @@ fn compaction_started(started: &CompactionStarted) -> rocksdb_compactionjobinfo_
         levels: (base_level, int(started.output_level)),
         level_0_files: int(started.num_l0_files),
         inputs,
-        properties: properties.collect(),
+        properties: properties_of(&started.table_properties),
         ..Default::default()
     };
     info.stats.numbers.extend([
         ("num_input_files", started.input_files.len() as u64),
         ("num_input_files_at_output_level", at_output as u64),
         ("total_input_bytes", started.input_data_size),
+        ("has_accurate_num_input_records", 1),
+        ("is_full_compaction", u64::from(started.is_full)),
         ("is_manual_compaction", u64::from(started.reason == "ManualCompaction")),
     ]);
     info
@@ -279,9 +306,6 @@ pub(crate) fn compaction_finished(
     blobs: Vec<rocksdb_blob_file_addition_info_t>,
 ) -> rocksdb_compactionjobinfo_t {
     let inputs: Vec<_> = finished.input_files.iter().map(job_file).collect();
-    let properties = finished.table_properties.iter();
-    let properties = properties
-        .map(|(path, properties)| (bytes_of(path), rocksdb_table_properties_t::new(properties.clone())));
     let mut info = rocksdb_compactionjobinfo_t {
         family: family(&finished.family),
         error: finished.error.clone(),
@@ -293,13 +317,19 @@ pub(crate) fn compaction_finished(
         compressions: (compression_number(&finished.output_compression), 0),
         inputs,
         outputs: finished.output_files.iter().map(job_file).collect(),
-        properties: properties.collect(),
+        properties: properties_of(&finished.table_properties),
         blobs,
+        garbage: finished.details.blob_garbage.iter().map(garbage).collect(),
         ..Default::default()
     };
+    info.stats.key_prefixes = (
+        finished.details.smallest_output_key_prefix.clone(),
+        finished.details.largest_output_key_prefix.clone(),
+    );
     info.stats.numbers.extend(numbers(&finished.stats));
     info.stats.numbers.extend([
         ("has_accurate_num_input_records", 1),
+        ("is_full_compaction", u64::from(finished.details.is_full)),
         ("is_manual_compaction", u64::from(finished.reason == "ManualCompaction")),
     ]);
     info
@@ -327,10 +357,7 @@ fn subcompaction(part: &Subcompaction, blob_compression: u32) -> rocksdb_subcomp
         ..Default::default()
     };
     info.stats.numbers.extend(numbers(&part.stats));
-    info.stats.numbers.extend([
-        ("has_accurate_num_input_records", 1),
-        ("is_manual_compaction", u64::from(part.reason == "ManualCompaction")),
-    ]);
+    info.stats.numbers.extend([("has_accurate_num_input_records", 1)]);
     info
 }
 

@@ -34,7 +34,7 @@ const LARGE: [Large; 19] = [
     ("engine", "OutputSettings", 40, 34, "plain data: settings"),
     ("engine", "ReadOptions", 40, 29, "plain data: options of a read"),
     ("engine", "Parts", 40, 26, "plain data: resolved options of a column family"),
-    ("engine", "CompactionFinished", 40, 24, "plain data: an event"),
+    ("engine", "CompactionFinished", 40, 25, "plain data: an event"),
     ("table", "WriterOptions", 40, 31, "plain data: options"),
     ("format", "VersionEdit", 40, 24, "plain data: a record of the MANIFEST"),
     ("format", "NewFile", 40, 23, "plain data: a record of the MANIFEST"),

@@ -9,10 +9,14 @@ use env::executor::Pool;
 use format::properties::Properties;
 use lsm::pick::Reason;
 use lsm::table_file::TableFile;
+use lsm::version::BlobGarbage;
 
 use super::{Compacted, CompactionTools, Job, outputs, piece, sum};
 use crate::commit::Committed;
-use crate::event::{CompactionFinished, CompactionStarted, Event, JobFile, JobStats, Subcompaction};
+use crate::event::{
+    BlobGarbageMade, CompactionDetails, CompactionFinished, CompactionStarted, Event, JobFile, JobStats,
+    Subcompaction,
+};
 use crate::output::{
     OutputFile, compression_text, files_by_level, input_summary, level_summary, live_blob_files, named,
     rates, track_file,
@@ -50,6 +54,7 @@ fn start_of(t: &CompactionTools<'_>, job: &Job) -> CompactionStarted {
         oldest_snapshot: stripes.as_slice().first().copied(),
         input_files: if heard { input_files(job) } else { Vec::new() },
         table_properties: if heard { table_properties(t, job, &[]) } else { BTreeMap::new() },
+        is_full: task.full,
     }
 }
 
@@ -99,7 +104,9 @@ pub(super) fn subcompaction_stats(done: &piece::Done, cpu_micros: u64) -> JobSta
         total_blob_bytes_read: done.blob_bytes_read,
         total_input_raw_key_bytes: stats.total_input_raw_key_bytes,
         total_input_raw_value_bytes: stats.total_input_raw_value_bytes,
+        num_records_replaced: stats.num_record_drop_hidden,
         num_input_deletion_records: stats.num_input_deletion_records,
+        num_expired_deletion_records: stats.num_record_drop_obsolete,
         num_corrupt_keys: stats.num_input_corrupt_records,
         num_single_del_fallthru: stats.num_single_del_fallthru,
         num_single_del_mismatch: stats.num_single_del_mismatch,
@@ -430,6 +437,30 @@ pub(super) fn report(
         table_properties: table_properties(t, job, done),
         stats: job_stats(job, done, micros),
         aborted,
+        details: match t.tools.events.has_listeners() {
+            true => details(job, done),
+            false => CompactionDetails::default(),
+        },
+    }
+}
+
+fn details(job: &Job, done: &[piece::Done]) -> CompactionDetails {
+    const PREFIX_LEN: usize = 8;
+    let prefix = |key: Option<&[u8]>| {
+        let key = key.map(base::key::user_key).unwrap_or_default();
+        key[..key.len().min(PREFIX_LEN)].to_vec()
+    };
+    let made = |garbage: BlobGarbage| BlobGarbageMade {
+        number: garbage.number,
+        path: job.parts.blob_path(garbage.number),
+        count: garbage.count,
+        bytes: garbage.bytes,
+    };
+    CompactionDetails {
+        is_full: job.task.full,
+        smallest_output_key_prefix: prefix(outputs(done).next().map(|file| &*file.meta.smallest)),
+        largest_output_key_prefix: prefix(outputs(done).last().map(|file| &*file.meta.largest)),
+        blob_garbage: piece::garbage(done).into_iter().map(made).collect(),
     }
 }
 

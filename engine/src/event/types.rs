@@ -442,6 +442,8 @@ pub struct CompactionStarted {
     pub input_files: Vec<JobFile>,
     /// The table properties of the input files, by path. Empty if there is no listener.
     pub table_properties: BTreeMap<PathBuf, Arc<Properties>>,
+    /// True if all SST files of the column family are inputs.
+    pub is_full: bool,
 }
 
 /// One subcompaction of a compaction.
@@ -514,6 +516,30 @@ pub struct CompactionFinished {
     pub stats: JobStats,
     /// True if `abort_all_compactions` or a cancel flag ended the compaction.
     pub aborted: bool,
+    pub details: CompactionDetails,
+}
+
+/// More about a compaction that ended.
+#[derive(Clone, Debug, Default)]
+pub struct CompactionDetails {
+    /// True if all SST files of the column family were inputs.
+    pub is_full: bool,
+    /// The first bytes of the smallest user key of the output files, at most 8. Empty without output files.
+    pub smallest_output_key_prefix: Vec<u8>,
+    /// The first bytes of the largest user key of the output files, at most 8. Empty without output files.
+    pub largest_output_key_prefix: Vec<u8>,
+    /// The garbage that the compaction made in blob files.
+    pub blob_garbage: Vec<BlobGarbageMade>,
+}
+
+/// Values of a blob file to which no entry refers any longer. RocksDB: `BlobFileGarbageInfo`.
+#[derive(Clone, Debug)]
+pub struct BlobGarbageMade {
+    pub number: FileNumber,
+    pub path: PathBuf,
+    pub count: u64,
+    /// Bytes of the records of the values.
+    pub bytes: u64,
 }
 
 /// RocksDB's `ExternalFileIngestionInfo`.
