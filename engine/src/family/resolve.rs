@@ -266,6 +266,7 @@ pub fn pick_options(o: &FamilyOptions, db: &DbOptions) -> pick::Options {
         last_level_temperature: o.last_level_temperature as u8,
         default_write_temperature: o.default_write_temperature as u8,
         max_subcompactions: db.max_subcompactions.max(1),
+        has_compaction_filter: o.compaction_filter.is_some() || o.compaction_filter_factory.is_some(),
         ..pick::Options::default()
     }
 }
