@@ -86,9 +86,18 @@ impl Logger for CallbackLogger {
         let len = line.as_bytes().len();
         let line = line.into_raw();
         // SAFETY: the program handed in this function for this state; `line` has `len` bytes and a NUL, all writable.
-        ignored(|| unsafe { (self.log)(self.state.pointer(), level as u32, line, len) });
+        ignored(|| unsafe { (self.log)(self.state.pointer(), level_for_callback(level), line, len) });
         // SAFETY: `line` came from `into_raw`, and the callback does not free it.
         drop(unsafe { CString::from_raw(line) });
+    }
+}
+
+/// Returns RocksDB's number of the level. RocksDB passes lines of the header with the level INFO, also if the logger has a higher
+/// level.
+fn level_for_callback(level: LogLevel) -> u32 {
+    match level {
+        LogLevel::Header => LogLevel::Info as u32,
+        level => level as u32,
     }
 }
 
