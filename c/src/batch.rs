@@ -5,7 +5,7 @@ use std::ffi::{c_char, c_void};
 use base::{Error, FamilyId, Result};
 use engine::batch::WriteBatch;
 use engine::family::Family;
-use format::batch::Record;
+use format::batch::{Batch, Record};
 
 use crate::abi::exception::guarded;
 use crate::abi::{Owned, Slices, Text};
@@ -74,10 +74,19 @@ impl rocksdb_writebatch_t {
         };
     }
 
-    /// Returns the records before the first record that does not decode.
+    /// Returns the records before the first record that does not decode, also if the count is wrong.
     fn records(&self) -> impl Iterator<Item = Record<'_>> {
-        let batch = self.fault.is_none().then_some(&self.batch);
-        batch.into_iter().flat_map(|batch| batch.iter().map_while(Result::ok))
+        let batch = Batch::new(self.bytes()).ok();
+        batch.into_iter().flat_map(|batch| batch.records().map_while(Result::ok))
+    }
+
+    fn bytes(&self) -> &[u8] {
+        self.fault.as_ref().map_or(self.batch.bytes(), |(bytes, _)| bytes)
+    }
+
+    /// Returns the number of changes. For bytes that are not a batch, the number that the bytes state.
+    fn count(&self) -> u32 {
+        Batch::new(self.bytes()).map_or(0, |batch| batch.count())
     }
 }
 
@@ -234,12 +243,12 @@ c_api! {
 
     /// Returns the number of changes.
     fn rocksdb_writebatch_count(batch: at rocksdb_writebatch_t) -> i32 {
-        batch.batch.count() as i32
+        batch.count() as i32
     }
 
     /// Returns the bytes of the batch. The bytes are valid until the next change of the batch.
     fn rocksdb_writebatch_data(batch: at rocksdb_writebatch_t, size: out usize) -> Text {
-        let bytes = batch.fault.as_ref().map_or(batch.batch.bytes(), |(bytes, _)| bytes);
+        let bytes = batch.bytes();
         size.set(bytes.len());
         Text::bytes(bytes)
     }

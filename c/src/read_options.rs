@@ -17,13 +17,23 @@ use crate::table_properties::rocksdb_table_properties_t;
 pub struct rocksdb_readoptions_t {
     options: ReadOptions,
     rejected: Rejected,
-    /// The I/O activity of a read, 0 to 12 in RocksDB. Stored for the getter only.
-    io_activity: i32,
+    /// The I/O activity of a read. Stored for the getter only.
+    io_activity: IoActivity,
     request_id: Option<Vec<u8>>,
     /// The name of the user-defined index. A read with such an index fails.
     table_index: Option<Vec<u8>>,
 }
 has_rejected!(rocksdb_readoptions_t);
+
+/// The I/O activity of a call, 0 to 12 in RocksDB. Default: 255, unknown.
+#[derive(Clone)]
+pub(crate) struct IoActivity(pub i32);
+
+impl Default for IoActivity {
+    fn default() -> Self {
+        IoActivity(255)
+    }
+}
 
 impl rocksdb_readoptions_t {
     /// Returns the options for a read.
@@ -72,7 +82,7 @@ accessors! {
     auto_readahead_size: flag => o.options.auto_readahead_size;
     allow_unprepared_value: flag => o.options.allow_unprepared_value;
     auto_refresh_iterator_with_snapshot: flag => o.options.auto_refresh_iterator_with_snapshot;
-    io_activity: i32 => o.io_activity;
+    io_activity: i32 => o.io_activity.0;
     merge_operand_count_threshold: usize => o.options.merge_operand_count_threshold;
 }
 

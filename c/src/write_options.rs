@@ -7,14 +7,15 @@ use engine::options::{
 
 use crate::abi::rejected::has_rejected;
 use crate::abi::{Owned, Rejected};
+use crate::read_options::IoActivity;
 
 /// Options of writes.
 #[derive(Clone, Default)]
 pub struct rocksdb_writeoptions_t {
     options: WriteOptions,
     rejected: Rejected,
-    /// The I/O activity of a write, 0 to 12 in RocksDB. Stored for the getter only.
-    io_activity: i32,
+    /// The I/O activity of a write. Stored for the getter only.
+    io_activity: IoActivity,
 }
 
 /// Options of flushes.
@@ -101,7 +102,7 @@ accessors! {
     memtable_insert_hint_per_batch: flag => o.options.memtable_insert_hint_per_batch;
     rate_limiter_priority: i32 => o.options.rate_limiter_priority;
     protection_bytes_per_key: usize => o.options.protection_bytes_per_key;
-    io_activity: i32 => o.io_activity;
+    io_activity: i32 => o.io_activity.0;
 }
 
 accessors! {

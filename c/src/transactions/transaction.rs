@@ -196,10 +196,12 @@ c_api! {
         txn.txn.set_read_timestamp_for_validation(read_timestamp)?;
     }
 
-    /// Returns the snapshot of the transaction, or null. Free the handle with `rocksdb_free` before the transaction is
-    /// destroyed. The snapshot belongs to the transaction.
+    /// Returns the snapshot of the transaction. If the transaction has none, reads with the handle see the newest entries.
+    /// Free the handle with `rocksdb_free` before the transaction is destroyed. The snapshot belongs to the transaction.
     fn rocksdb_transaction_get_snapshot(txn: mut rocksdb_transaction_t) -> *const rocksdb_snapshot_t {
-        let Some(snapshot) = txn.txn.snapshot() else { return Ok(std::ptr::null()) };
+        let Some(snapshot) = txn.txn.snapshot() else {
+            return Ok(malloc_handle(rocksdb_snapshot_t { snapshot: None }).cast_const());
+        };
         let held = snapshot.held();
         // SAFETY: the pointer comes from an `Arc` that `txn.snapshots` keeps, and the handle is never dropped.
         let handle = malloc_handle(rocksdb_snapshot_t { snapshot: Some(unsafe { Arc::from_raw(Arc::as_ptr(&held)) }) });

@@ -112,6 +112,16 @@ fn answers_at_the_edges_of_calls_agree_with_rocksdb() {
 }
 
 #[test]
+fn details_of_callbacks_agree_with_rocksdb() {
+    same_answers("details");
+}
+
+#[test]
+fn worker_of_a_compaction_service_agrees_with_rocksdb() {
+    same_answers("remote");
+}
+
+#[test]
 fn random_sequences_of_calls_agree_with_a_model() {
     let bench = Bench { peer: None, ..Bench::new() };
     let Some(program) = bench.compile("cc", "-std=gnu99", &hostile("sequences.c")) else { return };
