@@ -16,7 +16,7 @@ use parking_lot::Mutex;
 
 use super::{LogLevel, Logger};
 use crate::clock::Clock;
-use crate::fs::{AppendHints, FileSystem};
+use crate::fs::{AppendHints, FileSystem, refuse_empty_path};
 use crate::writer::{FileWriter, WriterOptions};
 
 /// The conditions for a new info log file, and the limits for old files. The defaults are RocksDB's defaults.
@@ -90,6 +90,9 @@ impl FileLogger {
     /// Opens the info log of the database at `db_path`. The file is in `db_log_dir`, if given, with the path of the
     /// database in its name. The directory is created. An existing file becomes `LOG.old.<micros>`, and the oldest
     /// files above `keep_log_file_num` are deleted.
+    ///
+    /// # Errors
+    /// `IoError` if the path of the directory is empty; errors of the file system.
     pub fn open(
         fs: Arc<dyn FileSystem>,
         clock: Arc<dyn Clock>,
@@ -97,6 +100,7 @@ impl FileLogger {
         db_log_dir: Option<&Path>,
         options: LogFileOptions,
     ) -> Result<FileLogger> {
+        refuse_empty_path(db_log_dir.unwrap_or(db_path))?;
         fs.create_dir_all(db_log_dir.unwrap_or(db_path))?;
         let path = log_path(&*fs, db_path, db_log_dir);
         let logger = FileLogger {

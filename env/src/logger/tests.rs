@@ -41,6 +41,15 @@ impl World {
 }
 
 #[test]
+fn a_log_without_a_directory_is_rejected() {
+    let w = World::new();
+    let open =
+        FileLogger::open(w.fs.clone(), w.clock.clone(), Path::new(""), None, LogFileOptions::default());
+    assert_eq!(open.err().map(|error| error.kind()), Some(base::Kind::IoError));
+    assert!(w.fs.list(Path::new("")).unwrap_or_default().is_empty());
+}
+
+#[test]
 fn lines_look_as_programs_expect() {
     let w = World::new();
     let logger = w.open(LogFileOptions::default());
