@@ -230,17 +230,24 @@ impl SstFileManager {
         Ok(Deletion::Done)
     }
 
-    /// Deletes the trash that an earlier process left in a directory, at the limited rate.
+    /// Deletes the trash that an earlier process left in a directory, at the limited rate. Trash that cannot be deleted stays, with
+    /// a line in the info log.
+    ///
+    /// # Errors
+    /// An error of listing the directory.
     pub fn collect_trash(&self, dir: &Path) -> Result<()> {
-        for name in self.env.fs.list(dir)? {
-            if name.ends_with(TRASH) {
-                let path = dir.join(name);
-                let size = self.env.fs.file_size(&path)?;
+        for name in self.env.fs.list(dir)?.into_iter().filter(|name| name.ends_with(TRASH)) {
+            let path = dir.join(name);
+            let collected = self.env.fs.file_size(&path).and_then(|size| {
                 if self.at_once() {
-                    self.env.fs.unlink(&path)?;
-                } else {
-                    self.enqueue(path, size);
+                    return self.env.fs.unlink(&path);
                 }
+                self.enqueue(path.clone(), size);
+                Ok(())
+            });
+            if let Err(error) = collected {
+                let line = format_args!("cannot delete {} from the trash: {error}", path.display());
+                self.log(LogLevel::Error, line);
             }
         }
         Ok(())

@@ -152,3 +152,23 @@ impl Logger for Lines {
         self.0.lock().push(message.to_string());
     }
 }
+
+#[test]
+fn trash_that_cannot_be_deleted_stays_and_is_reported() {
+    for rate in [0, 1000] {
+        let (clock, env) = world();
+        let m = SstFileManager::new(env.clone(), limited(rate, 0));
+        let log = Arc::new(Lines::default());
+        m.set_info_log(Some(log.clone()));
+        env.fs.create_dir(Path::new("/db/notes.trash")).unwrap();
+        env.fs.write_all(Path::new("/db/a.trash"), b"1234", false).unwrap();
+        m.collect_trash(Path::new("/db")).unwrap();
+        clock.advance(1_000_000);
+        m.wait_for_empty_trash();
+        assert_eq!(env.fs.list(Path::new("/db")).unwrap(), ["notes.trash"]);
+        assert!(
+            log.0.lock().iter().any(|line| line.contains("cannot delete /db/notes.trash")),
+            "rate {rate}"
+        );
+    }
+}
