@@ -44,6 +44,7 @@ impl rocksdb_export_import_files_metadata_t {
                 deletions: 0,
                 epoch_number: file.epoch_number,
                 temperature: file.temperature,
+                boundaries: (file.smallest, file.largest),
             })
         };
         let files = rocksdb_livefiles_t { files: export.files.into_iter().map(file).collect() };
@@ -66,6 +67,8 @@ impl rocksdb_export_import_files_metadata_t {
                 largest_key: file.largest_key.clone(),
                 epoch_number: file.epoch_number,
                 temperature: file.temperature,
+                smallest: file.boundaries.0.clone(),
+                largest: file.boundaries.1.clone(),
             })
         };
         let files = self.files.files.iter().map(file).collect::<Result<_>>()?;

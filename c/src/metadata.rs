@@ -30,6 +30,8 @@ pub struct File {
     pub epoch_number: u64,
     /// The temperature as the MANIFEST stores it. 0: not known.
     pub temperature: u8,
+    /// The smallest and the largest internal key. Empty: not known.
+    pub boundaries: (Vec<u8>, Vec<u8>),
 }
 
 /// A column family: name and levels.
@@ -97,6 +99,7 @@ fn files_of(family: &Family) -> Vec<Arc<File>> {
             deletions: stats.num_deletions,
             epoch_number: file.epoch_number,
             temperature: file.temperature,
+            boundaries: (file.smallest.to_vec(), file.largest.to_vec()),
         })
     };
     pinned.version.files().map(file).collect()
@@ -429,6 +432,7 @@ c_api! {
             deletions: file.num_deletions,
             epoch_number: 0,
             temperature: 0,
+            boundaries: Default::default(),
         }));
     }
 }

@@ -33,6 +33,11 @@ pub struct ExportedFile {
     pub epoch_number: u64,
     /// The temperature as the MANIFEST stores the temperature. 0: unknown.
     pub temperature: u8,
+    /// The smallest internal key that the exporting database used for the file: it cuts the range tombstones in the file. Empty, like
+    /// `largest`: an import computes both from the file, and may reject files that share a range tombstone.
+    pub smallest: Vec<u8>,
+    /// The largest internal key. See `smallest`.
+    pub largest: Vec<u8>,
 }
 
 /// The facts about an export that an import needs. RocksDB's `ExportImportFilesMetaData`.
@@ -117,6 +122,8 @@ impl Checkpoint {
                 largest_key: file.largest_user_key().to_vec(),
                 epoch_number: file.epoch_number,
                 temperature: file.temperature,
+                smallest: file.smallest.to_vec(),
+                largest: file.largest.to_vec(),
             });
         }
         sync_dir(&*fs, staging)?;
@@ -168,6 +175,7 @@ fn request_of(export: &ExportImportFilesMetaData) -> ImportRequest {
         largest_seq: file.largest_sequence,
         epoch_number: file.epoch_number,
         temperature: file.temperature,
+        boundaries: (!file.smallest.is_empty()).then(|| (file.smallest.clone(), file.largest.clone())),
     };
     ImportRequest {
         comparator_name: export.db_comparator_name.clone(),

@@ -10,6 +10,7 @@ use base::stats::HistogramKind;
 use base::{Error, FileNumber, Result, SequenceNumber};
 use env::ReadHints;
 use format::properties::{COLUMN_FAMILY_ID_UNKNOWN, Properties, names};
+use lsm::file_meta::FileMetaData;
 use table::any::AnyReader;
 use table::sst::{OpenOptions, ReadCtx};
 
@@ -190,6 +191,15 @@ fn check_properties(
         return Err(Error::invalid_argument("External file column family id don't match"));
     }
     Ok(found)
+}
+
+/// Copies the facts about timestamps from the properties of a file: the smallest and the largest timestamp, and whether the
+/// keys in the file have timestamps.
+pub fn note_timestamps(meta: &mut FileMetaData, properties: &Properties) {
+    let user = |name: &str| properties.user(name).unwrap_or_default().to_vec();
+    meta.min_timestamp = user(names::TIMESTAMP_MIN);
+    meta.max_timestamp = user(names::TIMESTAMP_MAX);
+    meta.user_defined_timestamps_persisted = properties.user_defined_timestamps_persisted != 0;
 }
 
 /// The range of keys of a file.

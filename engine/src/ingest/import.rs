@@ -5,6 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
+use base::key::{self, InternalOrder};
 use base::{Error, FileNumber, Order, Result, SequenceNumber};
 use env::ReadHints;
 use lsm::file_meta::{FileMetaData, UNKNOWN_CHECKSUM};
@@ -13,8 +14,8 @@ use table::any::AnyReader;
 use table::sst::{OpenOptions, ReadCtx};
 use table::unique_id::UniqueId;
 
-use super::bring_in;
 use super::external::Bounds;
+use super::{bring_in, note_timestamps};
 use crate::family::Parts;
 use crate::files::Pending;
 use crate::output::JobTools;
@@ -33,6 +34,10 @@ pub struct ImportFile {
     pub epoch_number: u64,
     /// The temperature as the MANIFEST stores the temperature. 0: unknown.
     pub temperature: u8,
+    /// The smallest and the largest internal key that the exporting database used for the file. A compaction that cuts its output
+    /// within a range tombstone writes the whole range tombstone into both files, and the boundaries cut it. `None`: unknown; then
+    /// the boundaries are computed from all entries and range tombstones in the file.
+    pub boundaries: Option<(Vec<u8>, Vec<u8>)>,
 }
 
 /// The files of one exported column family.
@@ -163,8 +168,8 @@ impl Imported {
         let meta = read(&tools, parts, file, pending.number)
             .map_err(|error| error.doing("reading an exported file to import").file(&file.path))?;
         let target = parts.table_path(pending.number, 0);
-        self.paths.push(target.clone());
         bring_in(&*tools.env.fs, (&file.path, &target), move_files, true)?;
+        self.paths.push(target);
         let now_s = tools.env.clock.now_seconds();
         self.largest_seq = self.largest_seq.max(meta.largest_seq);
         let mut meta = meta;
@@ -205,9 +210,14 @@ fn read(tools: &JobTools, parts: &Parts, file: &ImportFile, number: FileNumber) 
     let properties = reader.properties().clone();
     let mut bounds = Bounds::new(parts, true);
     bounds.points(&reader, &ReadCtx { total_order_seek: true, fill_cache: false, ..ReadCtx::default() })?;
+    let points = bounds.smallest.clone().zip(bounds.largest.clone());
     bounds.tombstones(&reader)?;
-    let (Some(smallest), Some(largest)) = (bounds.smallest, bounds.largest) else {
-        return Err(Error::invalid_argument("File contain no entries"));
+    let (smallest, largest) = match &file.boundaries {
+        Some(known) => checked_boundaries(&parts.internal_order(), known, points)?,
+        None => match (bounds.smallest, bounds.largest) {
+            (Some(smallest), Some(largest)) => (smallest, largest),
+            _ => return Err(Error::invalid_argument("File contain no entries")),
+        },
     };
     let session = std::str::from_utf8(&properties.db_session_id).unwrap_or_default();
     let id = UniqueId::new(&properties.db_id, session, properties.original_file_number);
@@ -216,8 +226,29 @@ fn read(tools: &JobTools, parts: &Parts, file: &ImportFile, number: FileNumber) 
     meta.temperature = file.temperature;
     meta.unique_id = id.map_or((0, 0), UniqueId::short);
     meta.file_checksum_func_name = UNKNOWN_CHECKSUM.to_string();
+    note_timestamps(&mut meta, &properties);
     if properties.tail_start_offset > 0 {
         meta.tail_size = size.saturating_sub(properties.tail_start_offset);
     }
     Ok(meta)
+}
+
+/// Returns the boundaries of an exported file, if they can be the boundaries of a file with these first and last entries.
+///
+/// # Errors
+/// Corruption.
+fn checked_boundaries(
+    order: &InternalOrder,
+    (smallest, largest): &(Vec<u8>, Vec<u8>),
+    points: Option<(Vec<u8>, Vec<u8>)>,
+) -> Result<(Vec<u8>, Vec<u8>)> {
+    key::parse(smallest)?;
+    key::parse(largest)?;
+    let is_outside = |(first, last): (Vec<u8>, Vec<u8>)| {
+        order.compare(&first, smallest).is_lt() || order.compare(&last, largest).is_gt()
+    };
+    if order.compare(smallest, largest).is_gt() || points.is_some_and(is_outside) {
+        return Err(Error::corruption("the file has entries outside of the boundaries of the export"));
+    }
+    Ok((smallest.clone(), largest.clone()))
 }

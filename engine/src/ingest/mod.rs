@@ -17,7 +17,7 @@ mod place;
 mod prepare;
 mod write;
 
-pub use external::ExternalFile;
+pub use external::{ExternalFile, note_timestamps};
 pub use import::{ImportFile, ImportRequest, Imported, import};
 pub use overlap::{UserRange, overlaps_level, overlaps_memtables};
 pub use place::{Placement, PlacementRequest, place};

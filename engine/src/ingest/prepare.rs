@@ -314,11 +314,7 @@ fn bring_file(
     let path = parts.table_path(pending.number, 0);
     let link = options.move_files || options.link_files;
     let copied =
-        bring_in(&*tools.env.fs, (&external.path, &path), link, options.failed_move_fall_back_to_copy)
-            .inspect_err(|_| {
-                // The file is incomplete, and no MANIFEST names it.
-                let _ = tools.env.fs.unlink(&path);
-            })?;
+        bring_in(&*tools.env.fs, (&external.path, &path), link, options.failed_move_fall_back_to_copy)?;
     let bottommost = options.ingest_behind || options.fail_if_not_bottommost_level;
     let temperature = match copied {
         false => temperature as u8,
@@ -339,8 +335,28 @@ fn bring_file(
 /// Links or copies a file, and makes its content durable. Returns true if the file was copied.
 ///
 /// # Errors
-/// Errors of the file system. If a link is not possible and `fall_back` is not set, the error of the link.
+/// Errors of the file system. If a link is not possible and `fall_back` is not set, the error of the link. IoError if `to`
+/// exists: another database may own the file. After an error, `to` is as before.
 pub fn bring_in(
+    fs: &dyn FileSystem,
+    (from, to): (&Path, &Path),
+    link: bool,
+    fall_back: bool,
+) -> Result<bool> {
+    if fs.exists(to)? {
+        return Err(
+            Error::io_error("the file exists already, and no MANIFEST of this database names it").file(to)
+        );
+    }
+    let brought = link_or_copy(fs, (from, to), link, fall_back);
+    if brought.is_err() {
+        // The file is incomplete or not durable. If it cannot be deleted now, the next open deletes it.
+        let _ = fs.unlink(to);
+    }
+    brought
+}
+
+fn link_or_copy(
     fs: &dyn FileSystem,
     (from, to): (&Path, &Path),
     link: bool,

@@ -25,7 +25,8 @@ use crate::commit::Change;
 use crate::event::{ErrorReason, Event, ExternalFileIngested, FlushReason};
 use crate::family::{Family, SuperVersion};
 use crate::ingest::{
-    Placement, PlacementRequest, Prepared, PreparedFile, ReplaceRange, UserRange, overlaps_memtables, place,
+    Placement, PlacementRequest, Prepared, PreparedFile, ReplaceRange, UserRange, note_timestamps,
+    overlaps_memtables, place,
 };
 use crate::output::named;
 use crate::schedule::Schedule;
@@ -434,10 +435,7 @@ fn meta_of(file: &PreparedFile, place: &Placement, keeps_seq: bool) -> FileMetaD
     meta.temperature = file.temperature;
     meta.file_checksum = file.checksum.clone();
     meta.file_checksum_func_name = file.checksum_name.clone();
-    let user = |name: &str| properties.user(name).unwrap_or_default().to_vec();
-    meta.min_timestamp = user(format::properties::names::TIMESTAMP_MIN);
-    meta.max_timestamp = user(format::properties::names::TIMESTAMP_MAX);
-    meta.user_defined_timestamps_persisted = properties.user_defined_timestamps_persisted != 0;
+    note_timestamps(&mut meta, properties);
     meta
 }
 

@@ -13,6 +13,7 @@ use ironstone_engine::components::FamilyDescriptor;
 use ironstone_engine::db::{Db, OpenRequest};
 use ironstone_engine::event::{Event, Listener};
 use ironstone_engine::family::Family;
+use ironstone_engine::ingest::{ImportFile, ImportRequest};
 use ironstone_engine::options::{
     BottommostLevelCompaction, CompactRangeOptions, DbOptions, FamilyOptions, FlushOptions, ReadOptions,
     WriteOptions,
@@ -489,4 +490,45 @@ fn a_trim_beside_an_automatic_compaction_leaves_no_newer_entry() {
     db.trim_history(&family, &11u64.to_le_bytes()).unwrap();
     let wanted = [("0", 9), ("1", 10), ("2", 11)].map(|(key, time)| (key.to_owned(), time));
     assert_eq!(newest(&db, &family), wanted);
+}
+
+#[test]
+fn an_import_knows_that_the_keys_of_its_files_have_no_timestamps() {
+    let env = env::Env::memory(78);
+    let mut options = options();
+    options.set("persist_user_defined_timestamps", "false").unwrap();
+    let database = DbOptions { allow_concurrent_memtable_write: false, ..basic::options(&env) };
+    let db = Db::open(OpenRequest::new("db", database, options.clone())).unwrap();
+    let family = db.default_family().unwrap();
+    put(&db, &family, "a", 1, b"1");
+    put(&db, &family, "b", 2, b"2");
+    flush(&db, &family);
+    let pin = family.pin_owned();
+    let files = pin.version.files().map(|(level, file)| ImportFile {
+        path: pin.parts.table_path(file.number, file.path_id),
+        level,
+        size: file.size,
+        smallest_seq: file.smallest_seq,
+        largest_seq: file.largest_seq,
+        epoch_number: file.epoch_number,
+        temperature: 0,
+        boundaries: None,
+    });
+    let comparator_name = family.order().user.name().to_string();
+    let request = ImportRequest { comparator_name, files: files.collect() };
+    let copy = FamilyDescriptor::new("copy", options.clone());
+    let copy = db.create_family_with_import(copy, &[request], false).unwrap();
+    let facts = |family: &Arc<Family>| {
+        let files = family.pin_owned().version.files().map(|(_, file)| file.clone()).collect::<Vec<_>>();
+        files
+            .iter()
+            .map(|file| {
+                let ends = (file.min_timestamp.clone(), file.max_timestamp.clone());
+                (file.user_defined_timestamps_persisted, ends, file.smallest.to_vec(), file.largest.to_vec())
+            })
+            .collect::<Vec<_>>()
+    };
+    assert!(!facts(&family)[0].0);
+    assert_eq!(facts(&copy), facts(&family));
+    assert_eq!(newest(&db, &copy), newest(&db, &family));
 }

@@ -63,6 +63,39 @@ fn an_import_holds_what_was_exported() {
 }
 
 #[test]
+fn an_import_cuts_range_tombstones_at_the_boundaries_of_the_export() {
+    let scratch = tempfile::tempdir().unwrap();
+    let mut small = options();
+    small.update("target_file_size_base=2000;disable_auto_compactions=true").unwrap();
+    let from = Db::open(scratch.path().join("from"), small).unwrap();
+    for i in 0..400u32 {
+        from.put(&i.to_be_bytes(), &[b'a'; 20]).unwrap();
+    }
+    from.compact_range(None, None, &Default::default()).unwrap();
+    let kept = from.snapshot();
+    from.delete_range(&10u32.to_be_bytes(), &390u32.to_be_bytes()).unwrap();
+    // The snapshot keeps the deleted entries, so the range tombstone is in several files of the last level.
+    from.compact_range(None, None, &Default::default()).unwrap();
+    drop(kept);
+    let expect = rows(&from);
+    assert_eq!(expect.len(), 20);
+    let dir = scratch.path().join("export");
+    let export = Checkpoint::new(&from).export_column_family(&from, &dir).unwrap();
+    assert!(export.files.len() > 3, "{} files", export.files.len());
+    let how = ImportColumnFamilyOptions::default();
+    let family = from.create_family_with_import(named("copy"), &how, &[&export]).unwrap();
+    assert_eq!(rows(&family), expect);
+    let boundaries = |family: &Family| {
+        let files = family.live_files();
+        files.iter().map(|file| (file.smallest_key.clone(), file.largest_key.clone())).collect::<Vec<_>>()
+    };
+    assert_eq!(boundaries(&family), boundaries(&from));
+    from.close().unwrap();
+    let again = Db::open(scratch.path().join("from"), options()).unwrap();
+    assert_eq!(rows(&again.family("copy").unwrap()), expect);
+}
+
+#[test]
 fn exports_of_disjoint_ranges_become_one_family() {
     let scratch = tempfile::tempdir().unwrap();
     let from = Db::open(scratch.path().join("from"), options()).unwrap();
@@ -106,6 +139,9 @@ fn wrong_exports_are_rejected_and_leave_nothing() {
     reject(&with(ExportedFile { name: "missing.sst".into(), ..first.clone() }), "missing.sst");
     reject(&with(ExportedFile { size: 7, ..first.clone() }), &first.name);
     reject(&with(ExportedFile { level: 99, ..first.clone() }), "level 99");
+    let (first_key, other) = (first.smallest.clone(), export.files[1].clone());
+    reject(&with(ExportedFile { largest: first_key, ..other }), "outside of the boundaries");
+    reject(&with(ExportedFile { smallest: b"short".into(), ..first.clone() }), "internal key");
     reject(&with(ExportedFile { smallest_sequence: u64::MAX, ..first.clone() }), "sequence numbers");
     assert_eq!(files(), before);
 }
@@ -141,6 +177,8 @@ fn rocksdbs_export_is_imported() {
         largest_key: Vec::new(),
         epoch_number: number(file, "epoch_number"),
         temperature: 0,
+        smallest: Vec::new(),
+        largest: Vec::new(),
     });
     let export = ExportImportFilesMetaData {
         db_comparator_name: json["db_comparator_name"].as_str().unwrap().to_string(),
