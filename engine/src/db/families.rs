@@ -86,7 +86,11 @@ impl Db {
 
     /// Checks one new column family, and creates its directories. `before` is the number of column families that the
     /// same call creates before this one.
-    fn request_family(&self, descriptor: &FamilyDescriptor, before: usize) -> Result<RequestedFamily> {
+    pub(super) fn request_family(
+        &self,
+        descriptor: &FamilyDescriptor,
+        before: usize,
+    ) -> Result<RequestedFamily> {
         check_new_name(&descriptor.name)?;
         let inner = &self.inner;
         if inner.families.by_name(&descriptor.name).is_some() {
@@ -187,6 +191,6 @@ impl Db {
     }
 }
 
-pub(super) fn exists_already(name: &str) -> Error {
+fn exists_already(name: &str) -> Error {
     Error::invalid_argument(format!("Column family already exists: {name}"))
 }

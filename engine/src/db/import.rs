@@ -5,12 +5,10 @@ use format::edit::VersionEdit;
 use lsm::version::{Edit, Version};
 
 use super::Db;
-use super::families::exists_already;
 use crate::commit::{new_file, of_new_family};
 use crate::components::FamilyDescriptor;
 use crate::family::Family;
 use crate::ingest::{ImportRequest, Imported, import};
-use crate::opening::{FamilyUse, family_dirs, make_dir, request_of};
 use crate::recovery::RequestedFamily;
 use crate::sync::Arc;
 
@@ -31,16 +29,7 @@ impl Db {
         self.writing()?;
         let inner = &self.inner;
         let changes = inner.changes.lock();
-        if inner.families.by_name(&descriptor.name).is_some() {
-            return Err(exists_already(&descriptor.name));
-        }
-        let db = inner.tools.options.load_full();
-        let paths = &inner.tools.paths;
-        let request =
-            request_of(&descriptor, &db, &paths.db, &inner.caches, &inner.tools.events, FamilyUse::Create)?;
-        for dir in family_dirs(std::slice::from_ref(&descriptor)) {
-            make_dir(&inner.tools.env, &dir)?;
-        }
+        let request = self.request_family(&descriptor, 0)?;
         let mut imported = import(&inner.tools, &request.parts, requests, move_files)?;
         let family = self.commit_import(&descriptor, &request, &mut imported)?;
         drop(changes);

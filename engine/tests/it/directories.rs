@@ -3,11 +3,14 @@
 
 use std::path::Path;
 
-use base::{Kind, Subcode};
+use base::{FileNumber, Kind, Subcode};
 use env::Env;
 use ironstone_engine::components::FamilyDescriptor;
 use ironstone_engine::db::{Db, OpenRequest, destroy, fsck, list_families, repair};
-use ironstone_engine::options::{DbOptions, DbPath, FamilyOptions, FlushOptions, WriteOptions};
+use ironstone_engine::ingest::{ImportFile, ImportRequest, IngestRequest};
+use ironstone_engine::options::{
+    DbOptions, DbPath, FamilyOptions, FlushOptions, IngestExternalFileOptions, WriteOptions,
+};
 
 use crate::basic::{get, options, put, scan};
 
@@ -100,6 +103,71 @@ fn a_new_family_cannot_use_the_directory_of_another_database() {
     let error = aux.create_family(FamilyDescriptor::new("new", family)).err().unwrap();
     assert_eq!(error.kind(), Kind::InvalidArgument, "{error}");
     check_main(&env, main);
+}
+
+/// Returns the export of the default column family of `db`, as its own files.
+fn export(db: &Db) -> ImportRequest {
+    let family = db.default_family().unwrap();
+    let pin = family.pin_owned();
+    let files = pin.version.files().map(|(level, file)| ImportFile {
+        path: pin.parts.table_path(file.number, file.path_id),
+        level,
+        size: file.size,
+        smallest_seq: file.smallest_seq,
+        largest_seq: file.largest_seq,
+        epoch_number: file.epoch_number,
+        temperature: 0,
+        boundaries: None,
+    });
+    ImportRequest { comparator_name: family.order().user.name().to_string(), files: files.collect() }
+}
+
+#[test]
+fn an_imported_family_cannot_use_the_directory_of_another_database() {
+    let env = Env::memory(2);
+    let main = two_databases(&env);
+    let before = files(&env, MAIN);
+    let aux = open_at(AUX, options(&env), FamilyOptions::default()).unwrap();
+    let (_, family) = naming_main(&env, "cf_paths");
+    let new = FamilyDescriptor::new("new", family);
+    let error = aux.create_family_with_import(new, &[export(&aux)], false).err().unwrap();
+    assert_eq!(error.kind(), Kind::InvalidArgument, "{error}");
+    assert!(error.to_string().contains("directory of another database"), "{error}");
+    assert_eq!(files(&env, MAIN), before);
+    check_main(&env, main);
+}
+
+#[test]
+fn an_import_and_an_ingestion_replace_no_file_that_has_the_number_of_theirs() {
+    for link in [false, true] {
+        let env = Env::memory(4);
+        let db = open_at(MAIN, options(&env), FamilyOptions::default()).unwrap();
+        put(&db, "key", "1");
+        flush(&db);
+        let request = export(&db);
+        let path = request.files[0].path.clone();
+        // The next numbers are taken by files that this database does not know.
+        let strangers: Vec<_> =
+            (20..60).map(|number| Path::new(MAIN).join(format::names::table(FileNumber(number)))).collect();
+        strangers.iter().for_each(|stranger| env.fs.write_all(stranger, b"stranger", false).unwrap());
+        for _ in 0..30 {
+            let new = FamilyDescriptor::new("new", FamilyOptions::default());
+            if let Ok(family) = db.create_family_with_import(new, std::slice::from_ref(&request), link) {
+                db.drop_family(&family).unwrap();
+            }
+            let how = IngestExternalFileOptions {
+                allow_db_generated_files: true,
+                link_files: link,
+                ..Default::default()
+            };
+            let ingest = IngestRequest::new(db.default_family().unwrap(), vec![path.clone()], how);
+            drop(db.prepare_ingestion(vec![ingest]));
+        }
+        for stranger in &strangers {
+            assert_eq!(env.fs.read_all(stranger, 100).unwrap(), b"stranger", "{}", stranger.display());
+        }
+        assert_eq!(get(&db, "key").as_deref(), Some("1"));
+    }
 }
 
 #[test]
