@@ -25,6 +25,7 @@ use engine::components::FamilyDescriptor;
 use engine::db::{Db, OpenRequest, destroy};
 use engine::event::{Event, Listener};
 use engine::family::Family;
+use engine::ingest::{ImportFile, ImportRequest};
 use engine::options::{
     CompactRangeOptions, DbOptions, DbPath, FamilyOptions, FlushOptions, ReadOptions, WriteOptions,
 };
@@ -204,6 +205,7 @@ fn directories(seed: u64, chance: &mut Chance, len: usize) -> Result<u64, String
                 let family = db.default_family().map_err(words("default"))?;
                 db.flush(&[family], &FlushOptions::default()).map_err(words("flush"))?;
             }
+            (Some(db), 2) => adopt(db, name, drawn(&env, chance).1)?,
             (Some(db), _) => {
                 let family = db.default_family().map_err(words("default"))?;
                 let (key, value) = (chance.below(50).to_be_bytes(), n.to_be_bytes());
@@ -224,6 +226,32 @@ fn directories(seed: u64, chance: &mut Chance, len: usize) -> Result<u64, String
         check(&db.map_err(|error| format!("{name} at the end: {error}"))?, kept, name)?;
     }
     Ok(len as u64)
+}
+
+/// Imports the SST files of a database into a new column family, whose options may name the directory of another database.
+fn adopt(db: &Db, name: &str, options: FamilyOptions) -> Result<(), String> {
+    let family = db.default_family().map_err(words("default"))?;
+    let is_foreign = options.cf_paths.iter().any(|dir| dir.path != Path::new(name));
+    let pin = family.pin_owned();
+    let files = pin.version.files().map(|(level, file)| ImportFile {
+        path: pin.parts.table_path(file.number, file.path_id),
+        level,
+        size: file.size,
+        smallest_seq: file.smallest_seq,
+        largest_seq: file.largest_seq,
+        epoch_number: file.epoch_number,
+        temperature: file.temperature,
+        boundaries: Some((file.smallest.to_vec(), file.largest.to_vec())),
+    });
+    let comparator_name = family.order().user.name().to_string();
+    let request = ImportRequest { comparator_name, files: files.collect() };
+    let is_empty = request.files.is_empty();
+    match db.create_family_with_import(FamilyDescriptor::new("adopted", options), &[request], false) {
+        Ok(_) if is_foreign => Err(format!("{name} imports into the directory of another database")),
+        Ok(family) => db.drop_family(&family).map_err(words("drop_family")),
+        Err(_) if is_foreign || is_empty => Ok(()),
+        Err(error) => Err(format!("import into {name}: {error}")),
+    }
 }
 
 fn check(db: &Db, kept: &BTreeMap<Vec<u8>, Vec<u8>>, name: &str) -> Result<(), String> {

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use ironstone::{
     BackupEngine, BackupEngineOptions, BackupId, Checkpoint, CheckpointOptions, CreateBackupOptions, Db,
     Family, FamilyDescriptor, FlushOptions, Follower, Kind, Options, Record, RestoreMode, RestoreOptions,
-    Secondary, WriteBatch,
+    Secondary, Snapshot, WriteBatch,
 };
 use testkit::chance::Chance;
 
@@ -35,6 +35,8 @@ pub(super) struct Copies {
     follower: Option<Follower>,
     /// A sequence number, and the state at this number.
     mark: Option<(u64, State)>,
+    /// A snapshot that keeps range tombstones, and the entries that they delete, in the SST files.
+    held: Option<Snapshot>,
     made: u64,
 }
 
@@ -72,6 +74,7 @@ impl Copies {
             secondary: None,
             follower: None,
             mark: None,
+            held: None,
             made: 0,
         })
     }
@@ -79,6 +82,18 @@ impl Copies {
     fn path(&mut self, of: &str) -> PathBuf {
         self.made += 1;
         PathBuf::from(format!("/{of}{}", self.made))
+    }
+
+    /// Deletes a range of keys.
+    fn delete_range(&mut self, chance: &mut Chance) -> Result<(), String> {
+        let (at, a, b) = (chance.below(2) as usize, key(chance), key(chance));
+        let (begin, end) = if a <= b { (a, b) } else { (b, a) };
+        self.families[at].delete_range(&begin, &end).map_err(told("delete_range"))?;
+        self.state[at].delete_range(&begin, &end);
+        if chance.percent(50) {
+            self.held = (self.held.is_none()).then(|| self.db.snapshot());
+        }
+        Ok(())
     }
 
     fn write(&mut self, chance: &mut Chance) -> Result<(), String> {
@@ -282,7 +297,8 @@ impl Copies {
 impl World for Copies {
     fn step(&mut self, chance: &mut Chance) -> Result<(), String> {
         match chance.below(100) {
-            0..40 => self.write(chance),
+            0..36 => self.write(chance),
+            36..40 => self.delete_range(chance),
             40..46 => self.checkpoint(chance),
             46..52 => self.back_up(chance),
             52..56 => self.restore(chance),
