@@ -264,8 +264,9 @@ impl Db {
     pub fn merge(&self, family: &Family, key: &[u8], operand: &[u8], options: &WriteOptions) -> Result<()> {
         self.own(family)?;
         // Checked here as in RocksDB's `DBImpl::Merge`. In a database with pessimistic transactions, the write of the
-        // batch fails with InvalidArgument, as in RocksDB.
-        if self.inner.guard.get().is_none() && family.options().merge_operator.is_none() {
+        // batch fails with InvalidArgument, as in RocksDB. In a database that is open for reading, each write fails.
+        let checks = self.inner.writing.is_some() && self.inner.guard.get().is_none();
+        if checks && family.options().merge_operator.is_none() {
             return Err(Error::not_supported("Provide a merge_operator when opening DB"));
         }
         self.single(options, |batch| {

@@ -122,6 +122,9 @@ class ErrorTextTest extends InDirectory {
         assertFails(Status.Code.Incomplete, "no blocking io", () -> db.get(cached, b("a")));
         db.put(b("a"), b("2"));
       }
+      try (RocksDB db = RocksDB.openReadOnly(options, dir.toString())) {
+        assertFails(Status.Code.NotSupported, "Not supported operation in read only mode.", () -> db.merge(b("a"), b("3")));
+      }
       assertFails(Status.Code.Corruption,
           "The db was opened in readonly mode with error_if_wal_file_exists flag but a non-empty WAL file already exists",
           () -> RocksDB.openReadOnly(how, dir.toString(), List.of(new ColumnFamilyDescriptor(b("default"))), new ArrayList<>(), true));
