@@ -54,8 +54,8 @@ fn status<'j>(java: Java<'j>, status: &ThreadStatus) -> Outcome<JObject<'j>> {
     let arguments = [
         Value::long(status.thread_id as i64),
         Value::byte(status.thread_type as i8),
-        java.new_text(&status.db_name)?.into(),
-        java.new_text(&status.cf_name)?.into(),
+        text(java, &status.db_name)?.into(),
+        text(java, &status.cf_name)?.into(),
         Value::byte(status.operation as i8),
         Value::long(status.elapsed_micros as i64),
         Value::byte(status.stage as i8),

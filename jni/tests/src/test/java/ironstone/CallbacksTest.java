@@ -275,6 +275,13 @@ class CallbacksTest extends InDirectory {
          RocksDB db = RocksDB.open(options, dir.toString()); FlushOptions flush = new FlushOptions()) {
       db.put(b("a"), b("1"));
       db.flush(flush);
+      ThreadStatus idle = null;
+      while (idle == null) {
+        idle = Env.getDefault().getThreadList().stream().filter(one -> one.getThreadType() == ThreadType.HIGH_PRIORITY
+            && one.getOperationType() == OperationType.OP_UNKNOWN).findFirst().orElse(null);
+      }
+      assertNull(idle.getDbName());
+      assertNull(idle.getCfName());
     }
     final ThreadStatus row =
         rows.stream().filter(one -> one.getOperationType() == OperationType.OP_FLUSH).findFirst().orElseThrow();
