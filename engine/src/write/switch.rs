@@ -75,8 +75,8 @@ impl Switcher {
         self.switch_after(last_seq, victims, Vec::new(), self.wals.active_number().0);
     }
 
-    /// Switches these column families. `last_seq` is the newest sequence number. `own` has filled memtables of some
-    /// of the column families. `wal` is the oldest WAL that the new active memtables need.
+    /// Switches the memtables of these column families. `last_seq` is the newest sequence number. `own` has filled memtables
+    /// of some of the column families. `wal` is the oldest WAL that the new active memtables need.
     pub(super) fn switch_after(
         &self,
         last_seq: SequenceNumber,

@@ -23,7 +23,7 @@ pub struct Reader<S> {
     first_record_read: bool,
     /// Corruption that must be reported before reading continues.
     pending: Option<Damage>,
-    /// True after the end of the file or of a torn record.
+    /// True after the end of the file, or after a torn record.
     ended: bool,
     record_end: u64,
     /// The end of the last item that was read completely.

@@ -121,7 +121,7 @@ impl<I: InternalIterator> Search<I> {
         }
     }
 
-    /// Returns the user key with its timestamp. Empty if the walk is not valid.
+    /// Returns the user key with its timestamp. Empty if there is no shown entry.
     #[inline]
     pub(super) fn full_key(&self) -> &[u8] {
         if !self.valid {
@@ -133,7 +133,7 @@ impl<I: InternalIterator> Search<I> {
         }
     }
 
-    /// Returns the stored value; for an entity, its encoded form. Empty if the walk is not valid.
+    /// Returns the stored value; for an entity, its encoded form. Empty if there is no shown entry.
     #[inline]
     pub(super) fn stored(&self) -> &[u8] {
         if !self.valid {
