@@ -5,6 +5,8 @@ use std::ffi::{CStr, CString};
 use env::sync::Mutex;
 use ironstone::{FilterInput, FilterKind};
 
+use crate::shared::Shared;
+
 /// The decision of a compaction filter about a value.
 pub enum Decision {
     /// The value stays.
@@ -56,16 +58,19 @@ where
 /// Adapts a filter to the trait of `ironstone`. A mutex serializes the calls of concurrent subcompactions.
 pub(crate) struct Filter<F> {
     name: String,
-    filter: Mutex<F>,
+    filter: Mutex<Shared<F>>,
 }
 
 impl<F: CompactionFilter> Filter<F> {
     pub(crate) fn new(filter: F) -> Self {
-        Filter { name: filter.name().to_string_lossy().into_owned(), filter: Mutex::new(filter) }
+        Filter {
+            name: filter.name().to_string_lossy().into_owned(),
+            filter: Mutex::new(Shared(Box::new(filter))),
+        }
     }
 }
 
-impl<F: CompactionFilter + Send> ironstone::CompactionFilter for Filter<F> {
+impl<F: CompactionFilter> ironstone::CompactionFilter for Filter<F> {
     fn name(&self) -> &str {
         &self.name
     }
@@ -76,7 +81,7 @@ impl<F: CompactionFilter + Send> ironstone::CompactionFilter for Filter<F> {
             return ironstone::Decision::Keep;
         }
         let level = u32::try_from(input.level).unwrap_or(u32::MAX);
-        match self.filter.lock().filter(level, input.user_key, input.value) {
+        match self.filter.lock().0.filter(level, input.user_key, input.value) {
             Decision::Keep => ironstone::Decision::Keep,
             Decision::Remove => ironstone::Decision::Remove,
             Decision::Change(value) => ironstone::Decision::ChangeValue(value.to_vec()),

@@ -5,6 +5,7 @@ use std::ffi::CStr;
 use env::sync::Mutex;
 
 use crate::compaction_filter::{CompactionFilter, Filter};
+use crate::shared::Shared;
 
 /// Makes a filter for each compaction.
 pub trait CompactionFilterFactory {
@@ -29,20 +30,19 @@ pub struct CompactionFilterContext {
 /// Adapts a factory to the trait of `ironstone`. A mutex serializes the calls of concurrent compactions.
 pub(crate) struct Factory<F> {
     name: String,
-    factory: Mutex<F>,
+    factory: Mutex<Shared<F>>,
 }
 
 impl<F: CompactionFilterFactory> Factory<F> {
     pub(crate) fn new(factory: F) -> Self {
-        Factory { name: factory.name().to_string_lossy().into_owned(), factory: Mutex::new(factory) }
+        Factory {
+            name: factory.name().to_string_lossy().into_owned(),
+            factory: Mutex::new(Shared(Box::new(factory))),
+        }
     }
 }
 
-impl<F> ironstone::CompactionFilterFactory for Factory<F>
-where
-    F: CompactionFilterFactory + Send,
-    F::Filter: Send + 'static,
-{
+impl<F: CompactionFilterFactory + 'static> ironstone::CompactionFilterFactory for Factory<F> {
     fn name(&self) -> &str {
         &self.name
     }
@@ -52,6 +52,6 @@ where
             is_full_compaction: context.is_full_compaction,
             is_manual_compaction: context.is_manual_compaction,
         };
-        Some(Box::new(Filter::new(self.factory.lock().create(context))))
+        Some(Box::new(Filter::new(self.factory.lock().0.create(context))))
     }
 }

@@ -1,12 +1,13 @@
 //! Comparators of the application: the order of keys, with or without timestamps.
 //!
-//! Several threads call a comparator concurrently. The function types of the crate `rocksdb` do not require `Send` and
-//! `Sync`, and programs name these types, so this crate cannot add the bounds. [`Shared`] adds `Send` and `Sync` instead.
-//! [`Shared`] is the only `unsafe` code of this crate.
+//! Several threads call a comparator concurrently. The function types of the crate `rocksdb` do not require `Send` and `Sync`, so
+//! the functions are in [`Shared`].
 
 use std::cmp::Ordering;
 
 use ironstone::Comparator;
+
+use crate::shared::Shared;
 
 /// Compares keys, or keys with their timestamps.
 pub type CompareFn = dyn Fn(&[u8], &[u8]) -> Ordering;
@@ -16,17 +17,6 @@ pub type CompareTsFn = dyn Fn(&[u8], &[u8]) -> Ordering;
 
 /// Compares keys without their timestamps. A flag says if the key carries a timestamp.
 pub type CompareWithoutTsFn = dyn Fn(&[u8], bool, &[u8], bool) -> Ordering;
-
-/// A function that several threads of the database call. Any of these threads may drop the function.
-pub(crate) struct Shared<F: ?Sized>(pub Box<F>);
-
-// SAFETY: the types do not prove that the function may move to another thread. The documentation of
-// `Options::set_comparator` requires such a function, as RocksDB requires of each comparator.
-unsafe impl<F: ?Sized> Send for Shared<F> {}
-
-// SAFETY: the types do not prove that several threads may call the function at a time. The documentation of
-// `Options::set_comparator` requires such a function, as RocksDB requires of each comparator.
-unsafe impl<F: ?Sized> Sync for Shared<F> {}
 
 /// A comparator of keys without timestamps.
 pub(crate) struct Plain {

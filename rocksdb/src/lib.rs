@@ -26,11 +26,9 @@
 //!
 //! # Differences
 //!
-//! - Factories of compaction filters, and their filters, must be `Send`: threads of the database call them.
 //! - A panic in a function of the application fails the call or the background job. The process continues.
 //! - [`Env::from_raw`] and the feature `raw-ptr` use values of `ironstone` instead of pointers of the C library.
 //! - A call rejects a column family handle of another database.
-//! - An iterator is `Send`, but not `Sync`.
 //! - [`Options::set_row_cache`] has no effect.
 //!
 //! `docs/moving-from-rocksdb.md` in the repository has the whole list, and the way back.
@@ -46,7 +44,6 @@ pub mod checkpoint;
 mod column_family;
 pub mod compaction_filter;
 pub mod compaction_filter_factory;
-#[allow(unsafe_code, reason = "comparators of the crate rocksdb are not Send + Sync")]
 mod comparator;
 mod db;
 mod db_iterator;
@@ -64,11 +61,14 @@ pub mod properties;
 mod raw_iter;
 #[cfg(feature = "raw-ptr")]
 mod raw_ptr;
+#[allow(unsafe_code, reason = "the signatures of the crate rocksdb do not require Send + Sync")]
+mod shared;
 mod slice_transform;
 mod snapshot;
 mod sst_file_writer;
 pub mod statistics;
 mod transactions;
+mod unwind;
 mod write_batch;
 
 pub use crate::c_str::CStrLike;

@@ -11,8 +11,9 @@ use super::tables::plain_table;
 use super::{BlockBasedOptions, Cache, CuckooTableOptions, DBPath, InfoLogger, Options, WriteBufferManager};
 use crate::compaction_filter::{CompactionFilterCallback, CompactionFilterFn, Filter};
 use crate::compaction_filter_factory::{CompactionFilterFactory, Factory};
-use crate::comparator::{CompareFn, CompareTsFn, CompareWithoutTsFn, Plain, Shared, WithTimestamps};
+use crate::comparator::{CompareFn, CompareTsFn, CompareWithoutTsFn, Plain, WithTimestamps};
 use crate::merge_operator::{MergeFn, MergeOperatorCallback};
+use crate::shared::Shared;
 use crate::{CStrLike, Env, MemtableFactory, PlainTableFactoryOptions, SliceTransform};
 
 /// Returns the name of an object. If the name contains NUL, returns the text of the error instead.
@@ -93,11 +94,15 @@ impl Options {
         self.inner.family.compaction_filter = Some(Arc::new(filter));
     }
 
-    /// Sets a factory of compaction filters. Background threads call the factory and its filters, so they must be `Send`.
+    /// Sets a factory of compaction filters. Calls of the factory run one after the other. A filter is used by one thread at a
+    /// time.
+    ///
+    /// Background threads call the factory and its filters, and any thread may drop them. The type does not require `Send`, so
+    /// the caller must make sure that this is safe. If the factory or a filter holds an `Rc` or a `Cell`, the program must not
+    /// use the same `Rc` or `Cell` concurrently.
     pub fn set_compaction_filter_factory<F>(&mut self, factory: F)
     where
-        F: CompactionFilterFactory + Send + 'static,
-        F::Filter: Send + 'static,
+        F: CompactionFilterFactory + 'static,
     {
         self.inner.family.compaction_filter_factory = Some(Arc::new(Factory::new(factory)));
     }
@@ -234,11 +239,9 @@ impl Options {
         self.inner.db.write_buffer_manager = Some(write_buffer_manager.0.clone());
     }
 
-    /// Sets the logger of the info log.
+    /// Sets the logger of the info log. If the logger comes from options without a logger, the database writes its own info log.
     pub fn set_info_logger(&mut self, logger: InfoLogger) {
-        if let Some(logger) = logger.logger {
-            self.inner.db.info_log = Some(logger);
-        }
+        self.inner.db.info_log = logger.logger;
     }
 
     /// Returns the logger of the info log, for other options.

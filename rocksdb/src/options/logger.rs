@@ -62,6 +62,8 @@ impl Logger for Lines {
 
     fn log(&self, level: Level, message: fmt::Arguments<'_>) {
         if level >= self.level() {
+            // RocksDB passes the header lines of the info log to the loggers of applications as lines of level Info.
+            let level = if level == Level::Header { Level::Info } else { level };
             (self.write)(message, LogLevel::of_ironstone(level));
         }
     }
