@@ -12,7 +12,6 @@
 //! - [`handle`]: the table behind the `long` handles. A closed handle is an exception, never a crash.
 //! - [`native`]: the macros that declare natives, rows of options, and disposers.
 //! - [`java`], [`class`], [`fault`], [`throw`]: arrays, strings, classes, exceptions.
-//! - [`text`]: the texts of errors in RocksDB's words.
 //! - Each other module implements related classes of the Java package.
 //!
 //! Not here: the behaviour of databases (crate `ironstone`). Facts: RocksDB `java/rocksjni`.
@@ -30,7 +29,6 @@ pub mod field;
 pub mod load;
 pub mod native;
 pub mod numbers;
-pub mod text;
 pub mod variants;
 
 pub mod backup;

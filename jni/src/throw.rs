@@ -156,7 +156,7 @@ pub fn exception<'j>(java: Java<'j>, error: &Error) -> Outcome<JObject<'j>> {
 /// # Errors
 /// OutOfMemoryError.
 pub fn status<'j>(java: Java<'j>, error: Option<&Error>) -> Outcome<JObject<'j>> {
-    let state = error.map(crate::text::state).filter(|state| !state.is_empty());
+    let state = error.map(ironstone::binding::status_state).filter(|state| !state.is_empty());
     let state = state.map_or(Ok(JString::NULL), |state| java.new_text(&state))?;
     let (code, subcode) = error.map_or((0, 0), |error| (code(error.kind()), subcode(error.subcode())));
     STATUS.construct(java, &[Value::byte(code), Value::byte(subcode), state.object().into()])

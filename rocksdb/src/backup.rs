@@ -4,6 +4,7 @@ use std::path::Path;
 
 use ironstone::CreateBackupOptions;
 
+use crate::c_str::check_path;
 use crate::db::DBInner;
 use crate::{DBCommon, Env, Error, ThreadMode};
 
@@ -100,6 +101,7 @@ impl BackupEngine {
         wal_dir: W,
         opts: &RestoreOptions,
     ) -> Result<(), Error> {
+        let (db_dir, wal_dir) = (check_path(db_dir.as_ref())?, check_path(wal_dir.as_ref())?);
         Ok(self.engine.restore_db_from_latest_backup(db_dir, wal_dir, &opts.inner)?)
     }
 
@@ -114,6 +116,7 @@ impl BackupEngine {
         opts: &RestoreOptions,
         backup_id: u32,
     ) -> Result<(), Error> {
+        let (db_dir, wal_dir) = (check_path(db_dir.as_ref())?, check_path(wal_dir.as_ref())?);
         Ok(self.engine.restore_db_from_backup(backup_id, db_dir, wal_dir, &opts.inner)?)
     }
 
@@ -141,9 +144,11 @@ impl BackupEngineOptions {
     /// Returns options for the backups of a directory.
     ///
     /// # Errors
-    /// None.
+    /// The path has NUL inside.
     pub fn new<P: AsRef<Path>>(backup_dir: P) -> Result<Self, Error> {
-        Ok(BackupEngineOptions { inner: ironstone::BackupEngineOptions::new(backup_dir.as_ref()) })
+        Ok(BackupEngineOptions {
+            inner: ironstone::BackupEngineOptions::new(check_path(backup_dir.as_ref())?),
+        })
     }
 
     /// Sets the number of threads that copy and verify files. Default: 1. Values below 1 stand for 1.

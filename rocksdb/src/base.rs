@@ -218,7 +218,7 @@ impl Base {
                 None => self.with_family(cf, |family| family.iter_with(options).map(RawIter::of_db)),
             }
         };
-        make().unwrap_or_else(RawIter::failed)
+        make().unwrap_or_else(|error: Error| RawIter::failed(error))
     }
 
     pub(crate) fn snapshot(&self) -> Snapshot {

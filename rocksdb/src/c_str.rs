@@ -3,8 +3,22 @@
 use std::convert::Infallible;
 use std::ffi::{CStr, CString, NulError};
 use std::ops::Deref;
+use std::path::Path;
 
 use ironstone::Pinned;
+
+use crate::Error;
+
+/// Returns the path, if it can be a C string.
+///
+/// # Errors
+/// The text of the crate `rocksdb` for a path with NUL inside.
+pub(crate) fn check_path(path: &Path) -> Result<&Path, Error> {
+    match CString::new(path.as_os_str().as_encoded_bytes()) {
+        Ok(_) => Ok(path),
+        Err(error) => Err(Error::new(format!("Failed to convert path to CString: {error}"))),
+    }
+}
 
 /// A name that can be converted to a C string.
 ///

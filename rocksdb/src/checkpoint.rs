@@ -5,6 +5,7 @@ use std::path::Path;
 
 use ironstone::CheckpointOptions;
 
+use crate::c_str::check_path;
 use crate::db::DBInner;
 use crate::{DBCommon, Error, ThreadMode, TransactionDB};
 
@@ -16,7 +17,7 @@ fn create(
     log_size_for_flush: u64,
 ) -> Result<(), Error> {
     let options = CheckpointOptions { log_size_for_flush, ..CheckpointOptions::default() };
-    checkpoint.create_with(path, &options)?;
+    checkpoint.create_with(check_path(path.as_ref())?, &options)?;
     Ok(())
 }
 

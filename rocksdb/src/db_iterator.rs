@@ -52,7 +52,7 @@ impl<'a, D: DBAccess> DBRawIteratorWithThreadMode<'a, D> {
     /// # Errors
     /// The error that ended the iteration.
     pub fn status(&self) -> Result<(), Error> {
-        Ok(self.inner.status()?)
+        self.inner.status()
     }
 
     /// Changes the iterator to read at the newest visible sequence number. The iterator is at no entry afterwards.
@@ -60,7 +60,7 @@ impl<'a, D: DBAccess> DBRawIteratorWithThreadMode<'a, D> {
     /// # Errors
     /// NotSupported for an iterator of a transaction or of a database with a time to live.
     pub fn refresh(&mut self) -> Result<(), Error> {
-        Ok(self.inner.refresh()?)
+        self.inner.refresh()
     }
 
     /// Moves to the first entry.

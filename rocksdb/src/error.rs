@@ -97,9 +97,10 @@ impl From<Error> for String {
 }
 
 impl From<ironstone::Error> for Error {
+    /// Takes RocksDB's text, because programs compare texts. The info log has the text of the engine.
     #[cold]
     fn from(error: ironstone::Error) -> Error {
-        Error::new(error.to_string())
+        Error::new(ironstone::binding::status_text(&error))
     }
 }
 
@@ -112,7 +113,11 @@ pub(crate) fn conflict(error: ironstone::Error) -> Error {
     }
 }
 
-impl std::error::Error for Error {}
+impl std::error::Error for Error {
+    fn description(&self) -> &str {
+        &self.message
+    }
+}
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

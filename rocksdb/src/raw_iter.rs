@@ -3,8 +3,10 @@
 use ironstone::ttl::TtlIter;
 use ironstone::{BaseDeltaIter, Iter};
 
+use crate::Error;
+
 /// An iterator of the engine. If its creation failed, the error: `status` returns the error.
-pub struct RawIter(Result<Kind, ironstone::Error>);
+pub struct RawIter(Result<Kind, Error>);
 
 enum Kind {
     Db(Box<Iter>),
@@ -31,15 +33,15 @@ impl RawIter {
     }
 
     pub(crate) fn of_batch(iter: ironstone::Result<BaseDeltaIter>) -> RawIter {
-        RawIter(iter.map(|iter| Kind::Batch(Box::new(iter))))
+        RawIter(iter.map(|iter| Kind::Batch(Box::new(iter))).map_err(Error::from))
     }
 
     pub(crate) fn of_ttl(iter: TtlIter) -> RawIter {
         RawIter(Ok(Kind::Ttl(Box::new(iter))))
     }
 
-    pub(crate) fn failed(error: ironstone::Error) -> RawIter {
-        RawIter(Err(error))
+    pub(crate) fn failed(error: impl Into<Error>) -> RawIter {
+        RawIter(Err(error.into()))
     }
 
     #[inline]
@@ -50,12 +52,12 @@ impl RawIter {
         }
     }
 
-    pub(crate) fn status(&self) -> ironstone::Result<()> {
-        match &self.0 {
-            Ok(Kind::Ttl(iter)) if iter.valid() => iter.value().map(drop),
-            Ok(kind) => each!(kind, |iter| iter.status()),
-            Err(error) => Err(error.clone()),
+    pub(crate) fn status(&self) -> Result<(), Error> {
+        match self.0.as_ref().map_err(Clone::clone)? {
+            Kind::Ttl(iter) if iter.valid() => iter.value().map(drop)?,
+            kind => each!(kind, |iter| iter.status())?,
         }
+        Ok(())
     }
 
     #[inline]
@@ -85,11 +87,10 @@ impl RawIter {
         }
     }
 
-    pub(crate) fn refresh(&mut self) -> ironstone::Result<()> {
-        match &mut self.0 {
-            Ok(Kind::Db(iter)) => iter.refresh(),
-            Ok(_) => Err(ironstone::Error::not_supported("Refresh() is not supported")),
-            Err(error) => Err(error.clone()),
+    pub(crate) fn refresh(&mut self) -> Result<(), Error> {
+        match self.0.as_mut().map_err(|error| error.clone())? {
+            Kind::Db(iter) => Ok(iter.refresh()?),
+            _ => Err(ironstone::Error::not_supported("Refresh() is not supported").into()),
         }
     }
 

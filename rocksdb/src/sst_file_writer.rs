@@ -5,6 +5,7 @@ use std::path::Path;
 
 use env::sync::Mutex;
 
+use crate::c_str::check_path;
 use crate::{Error, Options};
 
 /// The file that is being written, and the size of the last finished file in bytes.
@@ -48,6 +49,7 @@ impl<'a> SstFileWriter<'a> {
     /// # Errors
     /// IOError of the file.
     pub fn open<P: AsRef<Path>>(&'a self, path: P) -> Result<(), Error> {
+        let path = check_path(path.as_ref())?;
         let options = self.options.get()?;
         let file = ironstone::SstFileWriter::create(path, &options.db, &options.family)?;
         self.state.lock().file = Some(file);

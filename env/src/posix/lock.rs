@@ -55,10 +55,9 @@ pub(super) fn lock(path: &Path) -> Result<PosixLock> {
         if let Err(e) = sys::lock_whole(&file) {
             let busy = matches!(e.raw_os_error(), Some(libc::EAGAIN | libc::EACCES));
             return Err(match sys::lock_holder(&file).filter(|_| busy) {
-                Some(pid) => io::Error::new(
-                    io::ErrorKind::WouldBlock,
-                    format!("the lock is held by process {pid}: {e}"),
-                ),
+                Some(pid) => {
+                    io::Error::new(io::ErrorKind::WouldBlock, format!("{e}; process {pid} holds the lock"))
+                }
                 None => e,
             });
         }

@@ -1,10 +1,12 @@
 //! Flushes, compactions, ingestions, live options, properties, files.
 
+use std::ffi::CString;
 use std::path::Path;
 
 use ironstone::Family;
 
 use super::{ColumnFamilyMetaData, DBCommon, DBInner, DBWithThreadMode, LiveFile, Range, ThreadMode};
+use crate::c_str::check_path;
 use crate::column_family::CfHandle;
 use crate::{
     AsColumnFamilyRef, CStrLike, CompactOptions, DBWALIterator, Error, FlushOptions,
@@ -59,7 +61,7 @@ impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
     /// # Errors
     /// IOError if there is no database.
     pub fn list_cf<P: AsRef<Path>>(opts: &Options, path: P) -> Result<Vec<String>, Error> {
-        Ok(ironstone::list_column_families(path, &opts.get()?.db)?)
+        Ok(ironstone::list_column_families(check_path(path.as_ref())?, &opts.get()?.db)?)
     }
 
     /// Deletes the files of a database.
@@ -68,7 +70,7 @@ impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
     /// IOError if the database is open.
     pub fn destroy<P: AsRef<Path>>(opts: &Options, path: P) -> Result<(), Error> {
         let options = opts.get()?;
-        Ok(ironstone::destroy_with(path, &options.db, &[options.family])?)
+        Ok(ironstone::destroy_with(check_path(path.as_ref())?, &options.db, &[options.family])?)
     }
 
     /// Rebuilds the MANIFEST of a database from its remaining files. Writes can be lost. The info log reports the lost writes.
@@ -76,6 +78,7 @@ impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
     /// # Errors
     /// IOError if the database is open.
     pub fn repair<P: AsRef<Path>>(opts: &Options, path: P) -> Result<(), Error> {
+        let path = check_path(path.as_ref())?;
         ironstone::repair(path, opts.get()?, vec![opts.descriptor(crate::DEFAULT_COLUMN_FAMILY_NAME)?])?;
         Ok(())
     }
@@ -191,6 +194,10 @@ impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
     }
 
     fn change(&self, cf: Option<&CfHandle>, opts: &[(&str, &str)]) -> Result<(), Error> {
+        for (name, value) in opts {
+            CString::new(*name).map_err(|error| Error::new(format!("Invalid option name `{error}`")))?;
+            CString::new(*value).map_err(|error| Error::new(format!("Invalid option value: `{error}`")))?;
+        }
         if opts.is_empty() {
             return Err(Error::new("Invalid argument: empty input"));
         }
@@ -301,6 +308,9 @@ impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
         opts: &IngestExternalFileOptions,
         paths: Vec<P>,
     ) -> Result<(), Error> {
+        for path in &paths {
+            check_path(path.as_ref())?;
+        }
         Ok(self.base().with_family(cf, |family| family.ingest_external_files(paths, &opts.inner))?)
     }
 

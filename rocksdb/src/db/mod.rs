@@ -265,7 +265,7 @@ access!(
     |db| Some(db.inner.inner().snapshot()),
     |db, cf, options| match options.get() {
         Ok(_) => db.inner.inner().iter(cf, options.inner),
-        Err(error) => RawIter::failed(ironstone::Error::invalid_argument(error.into_string())),
+        Err(error) => RawIter::failed(error),
     }
 );
 

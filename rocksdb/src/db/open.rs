@@ -10,6 +10,7 @@ use ironstone::{Db, FamilyDescriptor, Secondary};
 
 use super::{DBWithThreadMode, DBWithThreadModeInner, ThreadMode};
 use crate::base::Base;
+use crate::c_str::check_path;
 use crate::{ColumnFamilyDescriptor, DEFAULT_COLUMN_FAMILY_NAME, Error, Options};
 
 /// How a database is opened.
@@ -47,8 +48,7 @@ pub(crate) fn descriptors(
 /// # Errors
 /// The texts of the crate `rocksdb` for a path with NUL and for an error of the file system.
 pub(crate) fn create_directory(options: &ironstone::DbOptions, path: &Path) -> Result<(), Error> {
-    std::ffi::CString::new(path.as_os_str().as_encoded_bytes())
-        .map_err(|e| Error::new(format!("Failed to convert path to CString: {e}")))?;
+    check_path(path)?;
     options.env.fs.create_dir_all(path).map_err(|error| {
         let cause = std::error::Error::source(&error)
             .map_or_else(|| error.message().to_string(), |source| format!("{source:?}"));
@@ -315,7 +315,7 @@ impl<T: ThreadMode> DBWithThreadMode<T> {
                 Base::of_db(Db::open_read_only_with_families(path, options, families)?)
             }
             Access::Secondary { secondary_path } => {
-                options.db.env.fs.create_dir_all(secondary_path)?;
+                options.db.env.fs.create_dir_all(check_path(secondary_path)?)?;
                 // The instance keeps its SST files open, because the writer may delete them.
                 (options.db.max_open_files, options.db.open_files_async) = (-1, false);
                 Base::of_secondary(Secondary::open_with_families(path, options, families)?)

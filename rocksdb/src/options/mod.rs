@@ -23,6 +23,7 @@ use std::sync::Arc;
 use ironstone::stats::HistogramKind;
 use ironstone::{BlockCache, CompressionType, FamilyDescriptor, ReadConfig, TableFactory};
 
+use crate::c_str::check_path;
 use crate::statistics::{Histogram, HistogramData, StatsLevel, Ticker};
 use crate::{ColumnFamilyDescriptor, ColumnFamilyTtl, Env, Error};
 use place::Rejected;
@@ -87,6 +88,7 @@ impl Options {
         ignore_unknown_options: bool,
         cache: Cache,
     ) -> Result<(Options, Vec<ColumnFamilyDescriptor>), Error> {
+        let path = check_path(path.as_ref())?;
         let config = ReadConfig { ignore_unknown_options, ..ReadConfig::default() };
         let file = ironstone::Options::load_latest(path, &env.0, &config)?;
         let mut options = Options::default();
@@ -108,8 +110,8 @@ impl Options {
     /// # Errors
     /// InvalidArgument for an unknown option or a value that an option cannot have.
     pub fn get_options_from_string<S: AsRef<str>>(&mut self, opts_str: S) -> Result<Options, Error> {
-        if opts_str.as_ref().contains('\0') {
-            return Err(Error::new("options string must not contain NUL (0x00) bytes"));
+        if let Err(error) = std::ffi::CString::new(opts_str.as_ref()) {
+            return Err(Error::new(format!("options string must not contain NUL (0x00) bytes: {error}")));
         }
         let mut options = self.clone();
         options.inner.update(opts_str.as_ref())?;

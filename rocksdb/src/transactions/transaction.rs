@@ -64,16 +64,13 @@ impl<DB> Transaction<'_, DB> {
     }
 
     fn iter(&self, cf: Option<&CfHandle>, options: ReadOptions) -> RawIter {
-        let make = || {
+        let make = || -> Result<_, Error> {
             options.get()?;
             Ok((self.txn()?, self.family(cf)?))
         };
         match make() {
             Ok((txn, family)) => RawIter::of_batch(txn.iter_in(family, options.inner)),
-            Err(error) => {
-                let error: Error = error;
-                RawIter::failed(ironstone::Error::invalid_argument(error.into_string()))
-            }
+            Err(error) => RawIter::failed(error),
         }
     }
 

@@ -43,7 +43,7 @@ access!(
     |db| Some(db.base.snapshot()),
     |db, cf, options| match options.get() {
         Ok(_) => db.base.iter(cf, options.inner),
-        Err(error) => RawIter::failed(ironstone::Error::invalid_argument(error.into_string())),
+        Err(error) => RawIter::failed(error),
     }
 );
 

@@ -1,6 +1,11 @@
 //! Misuse of handles: handles of column families, batches, snapshots and iterators of one database are used with another.
 
-use rocksdb::{DB, ErrorKind, Options, ReadOptions, TransactionDB, WriteBatch, WriteBatchIterator};
+use rocksdb::backup::{BackupEngine, BackupEngineOptions, RestoreOptions};
+use rocksdb::checkpoint::Checkpoint;
+use rocksdb::{
+    Cache, DB, Env, ErrorKind, Options, ReadOptions, SstFileWriter, TransactionDB, WriteBatch,
+    WriteBatchIterator,
+};
 
 fn two() -> (tempfile::TempDir, DB, DB) {
     let dir = tempfile::tempdir().unwrap();
@@ -60,10 +65,65 @@ fn a_directory_that_cannot_be_created_has_the_text_of_the_crate_rocksdb() {
         TransactionDB::<rocksdb::SingleThreaded>::open_default(&below).err().unwrap().into_string(),
         text
     );
-    assert_eq!(
-        DB::open_default("a\0b").unwrap_err().into_string(),
-        "Failed to convert path to CString: nul byte found in provided data at position: 1"
-    );
+}
+
+#[test]
+fn a_path_with_nul_inside_has_the_text_of_the_crate_rocksdb() {
+    let (_dir, db, _second) = two();
+    let (options, restore) = (Options::default(), RestoreOptions::default());
+    let backups = BackupEngineOptions::new(db.path().with_file_name("backups")).unwrap();
+    let mut engine = BackupEngine::open(&backups, &Env::new().unwrap()).unwrap();
+    let writer = SstFileWriter::create(&options);
+    let nul = "a\0b";
+    let failures = [
+        DB::open_default(nul).err(),
+        DB::open_as_secondary(&options, db.path(), nul.as_ref()).err(),
+        DB::list_cf(&options, nul).err(),
+        DB::destroy(&options, nul).err(),
+        DB::repair(&options, nul).err(),
+        db.ingest_external_file(vec![nul]).err(),
+        Checkpoint::new(&db).unwrap().create_checkpoint(nul).err(),
+        BackupEngineOptions::new(nul).err(),
+        engine.restore_from_latest_backup(nul, nul, &restore).err(),
+        engine.restore_from_backup(nul, nul, &restore, 1).err(),
+        writer.open(nul).err(),
+        Options::load_latest(nul, Env::new().unwrap(), true, Cache::new_lru_cache(0)).err(),
+    ];
+    for failure in failures {
+        let text = "Failed to convert path to CString: nul byte found in provided data at position: 1";
+        assert_eq!(failure.unwrap().into_string(), text);
+    }
+}
+
+#[test]
+fn an_option_with_nul_inside_has_the_text_of_the_crate_rocksdb() {
+    let (_dir, db, _second) = two();
+    let at = "nul byte found in provided data at position: 1";
+    let set = |name, value| db.set_options(&[(name, value)]).unwrap_err().into_string();
+    assert_eq!(set("a\0b", "1"), format!("Invalid option name `{at}`"));
+    assert_eq!(set("write_buffer_size", "1\0"), format!("Invalid option value: `{at}`"));
+    let text = format!("options string must not contain NUL (0x00) bytes: {at}");
+    assert_eq!(Options::default().get_options_from_string("a\0b").map(drop).unwrap_err().into_string(), text);
+}
+
+#[test]
+fn the_description_of_an_error_is_its_text() {
+    let error = DB::list_cf(&Options::default(), "a\0b").unwrap_err();
+    #[allow(deprecated, reason = "programs call the function")]
+    let description = std::error::Error::description(&error).to_string();
+    assert_eq!(description, error.into_string());
+}
+
+#[test]
+fn an_iterator_that_could_not_be_made_has_the_error_of_its_cause() {
+    let dir = tempfile::tempdir().unwrap();
+    let (_other, first, _second) = two();
+    let db: TransactionDB<rocksdb::SingleThreaded> = TransactionDB::open_default(dir.path()).unwrap();
+    let foreign = first.cf_handle("users").unwrap();
+    let txn = db.transaction();
+    let text = txn.put_cf(foreign, b"k", b"v").unwrap_err().into_string();
+    assert_eq!(txn.raw_iterator_cf(foreign).status().unwrap_err().into_string(), text);
+    assert_eq!(db.raw_iterator_cf(foreign).status().unwrap_err().into_string(), text);
 }
 
 #[test]
@@ -145,4 +205,31 @@ fn a_batch_hands_out_its_changes_in_order() {
     copy.iterate(&mut seen);
     assert_eq!(seen.0, ["a=1", "-b"]);
     assert_eq!(copy.len(), 2);
+}
+
+#[test]
+fn an_unknown_option_has_the_text_of_rocksdb() {
+    let (_dir, db, _second) = two();
+    let error = db.set_options(&[("nope", "1")]).unwrap_err();
+    assert_eq!(error.into_string(), "Invalid argument: Extra option not recognized: nope");
+}
+
+#[test]
+fn an_open_without_a_column_family_has_the_text_of_rocksdb() {
+    let (dir, first, second) = two();
+    drop((first, second));
+    let error = DB::open(&Options::default(), dir.path().join("first")).unwrap_err();
+    assert_eq!(error.into_string(), "Invalid argument: Column families not opened: users");
+}
+
+/// Compiles only if both values may cross `catch_unwind` and if threads may share an iterator.
+#[test]
+fn batches_caches_and_iterators_have_the_traits_of_the_crate_rocksdb() {
+    fn is_shared(_: &impl Sync) {}
+    let (_dir, db, _second) = two();
+    db.put(b"k", b"v").unwrap();
+    is_shared(&db.raw_iterator());
+    let (batch, cache) = (WriteBatch::default(), Cache::new_lru_cache(1 << 20));
+    let usage = std::panic::catch_unwind(|| (batch.len(), cache.get_usage()));
+    assert_eq!(usage.unwrap().0, 0);
 }

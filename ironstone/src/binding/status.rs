@@ -1,4 +1,5 @@
-//! Converts the text of an error to RocksDB's text: the state of `Status`, which becomes the message of `RocksDBException`.
+//! Converts the text of an error to RocksDB's text: the text of `Status::ToString`, and the state of the `Status` alone, which
+//! becomes the message of Java's `RocksDBException`.
 //!
 //! An error of the engine names the operation, the fault and its place. RocksDB has other words for some errors, and
 //! programs compare these words. So this module replaces the words of the engine by the words of RocksDB:
@@ -47,8 +48,31 @@ const DOINGS: [(&str, &str); 9] = [
     ("reading a file's status", "while stat a file for size"),
 ];
 
+/// Returns RocksDB's text of an error: the texts of code and subcode, then the state. RocksDB: `Status::ToString`.
+///
+/// ```
+/// use ironstone::binding::status_text;
+/// use ironstone::{Error, Subcode};
+///
+/// assert_eq!(status_text(&Error::invalid_argument("no").file("/a")), "Invalid argument: no");
+/// let full = Error::io_error("disk").with_subcode(Subcode::NoSpace);
+/// assert_eq!(status_text(&full), "IO error: No space left on device: disk");
+/// ```
+pub fn status_text(error: &Error) -> String {
+    let (subcode, state) = (error.subcode().text(), status_state(error));
+    let between = if subcode.is_empty() || state.is_empty() { "" } else { ": " };
+    format!("{}{subcode}{between}{state}", error.kind().text())
+}
+
 /// Returns the state of the `Status` of an error: its text without the texts of code and subcode. An empty text means no state.
-pub fn state(error: &Error) -> String {
+///
+/// ```
+/// use ironstone::Error;
+/// use ironstone::binding::status_state;
+///
+/// assert_eq!(status_state(&Error::invalid_argument("no").doing("reading").file("/a")), "no");
+/// ```
+pub fn status_state(error: &Error) -> String {
     let message = error.message();
     if let Some((_, text)) = TEXTS.iter().find(|(start, _)| message.starts_with(start)) {
         return (*text).to_string();
@@ -152,46 +176,59 @@ mod tests {
 
     #[test]
     fn an_error_of_the_file_system_has_rocksdbs_words() {
-        let text = state(&missing("opening a file"));
+        let text = status_state(&missing("opening a file"));
         assert_eq!(
             text,
             "While opening a file for sequentially reading: /a/CURRENT: No such file or directory"
         );
-        let text = state(&missing("looking"));
+        let text = status_state(&missing("looking"));
         assert_eq!(text, "While looking: /a/CURRENT: No such file or directory");
     }
 
     #[test]
     fn a_wrong_call_has_the_message_alone() {
         let error = Error::invalid_argument("no").doing("reading").file("/a").at(5);
-        assert_eq!(state(&error), "no");
+        assert_eq!(status_state(&error), "no");
         let error = Error::invalid_argument("not a u64: \"x\"").doing("setting option ttl");
-        assert_eq!(state(&error), "Error parsing ttl: not a u64: \"x\"");
+        assert_eq!(status_state(&error), "Error parsing ttl: not a u64: \"x\"");
+    }
+
+    #[test]
+    fn an_unknown_option_has_rocksdbs_words() {
+        let error = Error::invalid_argument("Could not find option: ColumnFamilyOptions.nope");
+        assert_eq!(status_state(&error.doing("setting option nope")), "Extra option not recognized: nope");
+    }
+
+    #[test]
+    fn a_lock_of_another_process_has_rocksdbs_words() {
+        let cause = io::Error::new(io::ErrorKind::WouldBlock, "busy (os error 11); process 5 holds the lock");
+        let error = Error::io("locking a file", Path::new("/a/LOCK"), cause);
+        assert_eq!(status_text(&error), "IO error: While lock file: /a/LOCK: busy");
     }
 
     #[test]
     fn a_corruption_keeps_file_and_offset() {
         let error = Error::corruption("bad block").doing("reading").file("/a").at(5);
-        assert_eq!(state(&error), "while reading: bad block in file /a at offset 5");
+        assert_eq!(status_state(&error), "while reading: bad block in file /a at offset 5");
     }
 
     #[test]
     fn a_file_that_is_no_table_has_rocksdbs_words() {
         let error = Error::corruption("bad table magic number: expected 0x10, found 0x2").file("/a").at(8);
-        assert_eq!(state(&error), "Bad table magic number: expected 16, found 2 in /a");
+        assert_eq!(status_state(&error), "Bad table magic number: expected 16, found 2 in /a");
     }
 
     #[test]
     fn the_subcode_is_no_part_of_the_text() {
         let error = Error::incomplete("stopped").with_subcode(Subcode::NoSpace);
-        assert_eq!(state(&error), "stopped");
+        assert_eq!(status_state(&error), "stopped");
         let error = Error::incomplete("stopped").with_subcode(Subcode::ManualCompactionPaused);
-        assert_eq!(state(&error), "", "RocksDB gives a canceled compaction no text");
+        assert_eq!(status_state(&error), "", "RocksDB gives a canceled compaction no text");
     }
 
     #[test]
     fn conflicts_have_no_text() {
-        assert_eq!(state(&Error::busy("key 5 is locked")), "");
-        assert_eq!(state(&Error::busy(RARE_TEXTS[0])), RARE_TEXTS[0]);
+        assert_eq!(status_state(&Error::busy("key 5 is locked")), "");
+        assert_eq!(status_state(&Error::busy(RARE_TEXTS[0])), RARE_TEXTS[0]);
     }
 }
