@@ -55,6 +55,72 @@ pub(crate) fn number(text: Option<String>) -> Result<Option<u64>, Error> {
     text.map(parse).transpose()
 }
 
+/// Defines the flushes of a database.
+macro_rules! flushes {
+    () => {
+        /// Writes buffered WAL records to the WAL file. With `sync`, also syncs the file, so that the records are durable.
+        ///
+        /// # Errors
+        /// IOError of the WAL.
+        pub fn flush_wal(&self, sync: bool) -> Result<(), Error> {
+            Ok(self.base().plain().flush_wal(sync)?)
+        }
+
+        /// Writes the memtables of the default column family to SST files, with options.
+        ///
+        /// # Errors
+        /// As [`Self::flush`].
+        pub fn flush_opt(&self, flushopts: &FlushOptions) -> Result<(), Error> {
+            Ok(self.base().with_family(None, |family| family.flush_with(&flushopts.inner))?)
+        }
+
+        /// Writes the memtables of the default column family to SST files.
+        ///
+        /// # Errors
+        /// The background error that prevents the flush.
+        pub fn flush(&self) -> Result<(), Error> {
+            self.flush_opt(&FlushOptions::default())
+        }
+
+        /// Writes the memtables of a column family to SST files, with options.
+        ///
+        /// # Errors
+        /// As [`Self::flush`].
+        pub fn flush_cf_opt(
+            &self,
+            cf: &impl AsColumnFamilyRef,
+            flushopts: &FlushOptions,
+        ) -> Result<(), Error> {
+            Ok(self.base().with_family(Some(cf.inner()), |family| family.flush_with(&flushopts.inner))?)
+        }
+
+        /// Flushes column families. With the option `atomic_flush`, one MANIFEST commit adds the SST files of all of them.
+        ///
+        /// # Errors
+        /// As [`Self::flush`].
+        pub fn flush_cfs_opt(
+            &self,
+            cfs: &[&impl AsColumnFamilyRef],
+            opts: &FlushOptions,
+        ) -> Result<(), Error> {
+            let mut families = Vec::with_capacity(cfs.len());
+            for cf in cfs {
+                families.push(self.base().check(cf.inner())?.family.clone());
+            }
+            Ok(self.base().plain().flush_families(&families, &opts.inner)?)
+        }
+
+        /// Writes the memtables of a column family to SST files.
+        ///
+        /// # Errors
+        /// As [`Self::flush`].
+        pub fn flush_cf(&self, cf: &impl AsColumnFamilyRef) -> Result<(), Error> {
+            self.flush_cf_opt(cf, &FlushOptions::default())
+        }
+    };
+}
+pub(crate) use flushes;
+
 impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
     /// Returns the names of the column families of a database. The database need not be open.
     ///
@@ -83,57 +149,7 @@ impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
         Ok(())
     }
 
-    /// Writes buffered WAL records to the WAL file. With `sync`, also syncs the file, so that the records are durable.
-    ///
-    /// # Errors
-    /// IOError of the WAL.
-    pub fn flush_wal(&self, sync: bool) -> Result<(), Error> {
-        Ok(self.base().plain().flush_wal(sync)?)
-    }
-
-    /// Writes the memtables of the default column family to SST files, with options.
-    ///
-    /// # Errors
-    /// As [`Self::flush`].
-    pub fn flush_opt(&self, flushopts: &FlushOptions) -> Result<(), Error> {
-        Ok(self.base().with_family(None, |family| family.flush_with(&flushopts.inner))?)
-    }
-
-    /// Writes the memtables of the default column family to SST files.
-    ///
-    /// # Errors
-    /// The background error that prevents the flush.
-    pub fn flush(&self) -> Result<(), Error> {
-        self.flush_opt(&FlushOptions::default())
-    }
-
-    /// Writes the memtables of a column family to SST files, with options.
-    ///
-    /// # Errors
-    /// As [`Self::flush`].
-    pub fn flush_cf_opt(&self, cf: &impl AsColumnFamilyRef, flushopts: &FlushOptions) -> Result<(), Error> {
-        Ok(self.base().with_family(Some(cf.inner()), |family| family.flush_with(&flushopts.inner))?)
-    }
-
-    /// Flushes column families. With the option `atomic_flush`, one MANIFEST commit adds the SST files of all of them.
-    ///
-    /// # Errors
-    /// As [`Self::flush`].
-    pub fn flush_cfs_opt(&self, cfs: &[&impl AsColumnFamilyRef], opts: &FlushOptions) -> Result<(), Error> {
-        let mut families = Vec::with_capacity(cfs.len());
-        for cf in cfs {
-            families.push(self.base().check(cf.inner())?.family.clone());
-        }
-        Ok(self.base().plain().flush_families(&families, &opts.inner)?)
-    }
-
-    /// Writes the memtables of a column family to SST files.
-    ///
-    /// # Errors
-    /// As [`Self::flush`].
-    pub fn flush_cf(&self, cf: &impl AsColumnFamilyRef) -> Result<(), Error> {
-        self.flush_cf_opt(cf, &FlushOptions::default())
-    }
+    flushes!();
 
     /// Compacts a key range. Writes an error to the info log, because the signature cannot return an error.
     fn compact(

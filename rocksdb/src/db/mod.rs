@@ -25,11 +25,12 @@ use crate::column_family::CfHandle;
 use crate::raw_iter::RawIter;
 use crate::{AsColumnFamilyRef, BoundColumnFamily, ColumnFamily, DBPinnableSlice, Error, ReadOptions};
 
-pub(crate) use families::unknown;
+pub(crate) use families::{families, unknown};
 pub(crate) use iterate::{iterators, same_prefix, total_order};
-pub(crate) use maintain::{number, property};
+pub(crate) use maintain::{flushes, number, property};
 pub(crate) use open::{create_directory, descriptors, handles};
-pub(crate) use read::{Values, copied, copies, failed, get, multi_get, multi_get_cf};
+pub(crate) use read::{Answers, answers, copies, reads, reads_of_base};
+pub(crate) use write::{batch_writes, lockless_writes, write_of_value, writes};
 
 /// A range of keys: from the start key up to the end key, without the end key.
 pub struct Range<'a> {

@@ -5,7 +5,7 @@ use std::path::Path;
 use ironstone::{OptimisticTransactionDb, OptimisticTransactionDbOptions};
 
 use crate::base::Base;
-use crate::db::{DBInner, create_directory, descriptors, handles};
+use crate::db::{DBInner, batch_writes, create_directory, descriptors, handles, lockless_writes};
 use crate::error::conflict;
 use crate::{
     AsColumnFamilyRef, ColumnFamilyDescriptor, DBCommon, Error, OptimisticTransactionOptions, Options,
@@ -119,65 +119,6 @@ impl<T: ThreadMode> OptimisticTransactionDB<T> {
         Transaction::new(Ok(self.inner.db.begin_with(&writeopts.inner, &otxn_opts.inner)), self.base())
     }
 
-    /// Writes a batch, with options: all changes or none.
-    ///
-    /// # Errors
-    /// As [`DBCommon::put`].
-    pub fn write_opt(
-        &self,
-        batch: WriteBatchWithTransaction<true>,
-        writeopts: &WriteOptions,
-    ) -> Result<(), Error> {
-        let mut batch = batch;
-        self.base().write(batch.to_write()?, &writeopts.inner).map_err(conflict)
-    }
-
-    /// Writes a batch: all changes or none.
-    ///
-    /// # Errors
-    /// As [`DBCommon::put`].
-    pub fn write(&self, batch: WriteBatchWithTransaction<true>) -> Result<(), Error> {
-        self.write_opt(batch, &WriteOptions::default())
-    }
-
-    /// Writes a batch to memtables but not to the WAL. A crash before the flush of the memtables loses the batch.
-    ///
-    /// # Errors
-    /// As [`DBCommon::put`].
-    pub fn write_without_wal(&self, batch: WriteBatchWithTransaction<true>) -> Result<(), Error> {
-        let mut wo = WriteOptions::new();
-        wo.disable_wal(true);
-        self.write_opt(batch, &wo)
-    }
-
-    /// Deletes the keys of a column family from `from` up to `to`, without `to`, with options. RocksDB rejects this call for
-    /// optimistic transaction databases; Ironstone accepts it.
-    ///
-    /// # Errors
-    /// As [`DBCommon::put`].
-    pub fn delete_range_cf_opt<K: AsRef<[u8]>>(
-        &self,
-        cf: &impl AsColumnFamilyRef,
-        from: K,
-        to: K,
-        writeopts: &WriteOptions,
-    ) -> Result<(), Error> {
-        let delete = |family: &ironstone::Family| {
-            family.delete_range_with(from.as_ref(), to.as_ref(), &writeopts.inner)
-        };
-        self.base().with_family(Some(cf.inner()), delete).map_err(conflict)
-    }
-
-    /// As [`Self::delete_range_cf_opt`], with default options.
-    ///
-    /// # Errors
-    /// As [`DBCommon::put`].
-    pub fn delete_range_cf<K: AsRef<[u8]>>(
-        &self,
-        cf: &impl AsColumnFamilyRef,
-        from: K,
-        to: K,
-    ) -> Result<(), Error> {
-        self.delete_range_cf_opt(cf, from, to, &WriteOptions::default())
-    }
+    batch_writes!(WriteBatchWithTransaction<true>, conflict);
+    lockless_writes!(WriteBatchWithTransaction<true>, conflict);
 }

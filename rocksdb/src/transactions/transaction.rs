@@ -7,7 +7,7 @@ use ironstone::{Family, LockMode, Pinned, Validation};
 
 use crate::base::Base;
 use crate::column_family::CfHandle;
-use crate::db::{Values, access, copied, copies, failed, iterators};
+use crate::db::{Answers, access, answers, iterators, reads};
 use crate::error::conflict;
 use crate::raw_iter::RawIter;
 use crate::{
@@ -42,8 +42,6 @@ access!(
     |txn| txn.txn.as_ref().ok().and_then(ironstone::Transaction::snapshot),
     |txn, cf, options| txn.iter(cf, options)
 );
-
-type Found<'a> = Result<Option<DBPinnableSlice<'a>>, Error>;
 
 impl<DB> Transaction<'_, DB> {
     pub(crate) fn new(txn: ironstone::Result<ironstone::Transaction>, base: &Base) -> Self {
@@ -83,13 +81,22 @@ impl<DB> Transaction<'_, DB> {
         Ok(self.txn()?.get_in(self.family(cf)?, key, options.get()?)?)
     }
 
+    fn find_all(&self, cf: Option<&CfHandle>, keys: &[&[u8]], options: &ReadOptions) -> Answers {
+        let read = || Ok(self.txn()?.multi_get_in(self.family(cf)?, keys, options.get()?));
+        answers(keys.len(), read())
+    }
+
+    fn find_all_cf(&self, keys: &[(&CfHandle, &[u8])], options: &ReadOptions) -> Answers {
+        keys.iter().map(|(cf, key)| self.find(Some(cf), key, options)).collect()
+    }
+
     fn find_for_update(
         &self,
         cf: Option<&CfHandle>,
         key: &[u8],
         exclusive: bool,
         options: &ReadOptions,
-    ) -> Found<'_> {
+    ) -> Result<Option<DBPinnableSlice<'_>>, Error> {
         let mode = if exclusive { LockMode::Exclusive } else { LockMode::Shared };
         let family = self.family(cf)?;
         let value = self.txn()?.get_for_update_in(family, key, options.get()?, mode, Validation::Check);
@@ -149,45 +156,10 @@ impl<DB> Transaction<'_, DB> {
         Ok(self.txn()?.rollback_to_save_point()?)
     }
 
-    /// Returns the value of a key. Sees the writes of this transaction.
-    ///
-    /// # Errors
-    /// As [`crate::DBCommon::get`].
-    pub fn get<K: AsRef<[u8]>>(&self, key: K) -> Result<Option<Vec<u8>>, Error> {
-        self.get_opt(key, &ReadOptions::default())
-    }
-
-    /// As [`Self::get`], without a copy.
-    ///
-    /// # Errors
-    /// As [`Self::get`].
-    pub fn get_pinned<K: AsRef<[u8]>>(&self, key: K) -> Result<Option<DBPinnableSlice<'_>>, Error> {
-        self.get_pinned_opt(key, &ReadOptions::default())
-    }
-
-    /// As [`Self::get`], for a column family.
-    ///
-    /// # Errors
-    /// As [`Self::get`].
-    pub fn get_cf<K: AsRef<[u8]>>(
-        &self,
-        cf: &impl AsColumnFamilyRef,
-        key: K,
-    ) -> Result<Option<Vec<u8>>, Error> {
-        self.get_cf_opt(cf, key, &ReadOptions::default())
-    }
-
-    /// As [`Self::get`], for a column family, without a copy.
-    ///
-    /// # Errors
-    /// As [`Self::get`].
-    pub fn get_pinned_cf<K: AsRef<[u8]>>(
-        &self,
-        cf: &impl AsColumnFamilyRef,
-        key: K,
-    ) -> Result<Option<DBPinnableSlice<'_>>, Error> {
-        self.get_pinned_cf_opt(cf, key, &ReadOptions::default())
-    }
+    reads!(
+        "A transaction sees its own writes.",
+        "Without a snapshot, the values may be read at different sequence numbers."
+    );
 
     /// Returns the value of a key and locks the key. An optimistic transaction checks the key at commit.
     ///
@@ -235,52 +207,6 @@ impl<DB> Transaction<'_, DB> {
         self.get_pinned_for_update_cf_opt(cf, key, exclusive, &ReadOptions::default())
     }
 
-    /// As [`Self::get`], with options.
-    ///
-    /// # Errors
-    /// As [`Self::get`].
-    pub fn get_opt<K: AsRef<[u8]>>(&self, key: K, readopts: &ReadOptions) -> Result<Option<Vec<u8>>, Error> {
-        Ok(self.find(None, key.as_ref(), readopts)?.map(Pinned::into_vec))
-    }
-
-    /// As [`Self::get`], with options, without a copy.
-    ///
-    /// # Errors
-    /// As [`Self::get`].
-    pub fn get_pinned_opt<K: AsRef<[u8]>>(
-        &self,
-        key: K,
-        readopts: &ReadOptions,
-    ) -> Result<Option<DBPinnableSlice<'_>>, Error> {
-        Ok(self.find(None, key.as_ref(), readopts)?.map(DBPinnableSlice::new))
-    }
-
-    /// As [`Self::get`], for a column family, with options.
-    ///
-    /// # Errors
-    /// As [`Self::get`].
-    pub fn get_cf_opt<K: AsRef<[u8]>>(
-        &self,
-        cf: &impl AsColumnFamilyRef,
-        key: K,
-        readopts: &ReadOptions,
-    ) -> Result<Option<Vec<u8>>, Error> {
-        Ok(self.find(Some(cf.inner()), key.as_ref(), readopts)?.map(Pinned::into_vec))
-    }
-
-    /// As [`Self::get`], for a column family, with options, without a copy.
-    ///
-    /// # Errors
-    /// As [`Self::get`].
-    pub fn get_pinned_cf_opt<K: AsRef<[u8]>>(
-        &self,
-        cf: &impl AsColumnFamilyRef,
-        key: K,
-        readopts: &ReadOptions,
-    ) -> Result<Option<DBPinnableSlice<'_>>, Error> {
-        Ok(self.find(Some(cf.inner()), key.as_ref(), readopts)?.map(DBPinnableSlice::new))
-    }
-
     /// As [`Self::get_for_update`], with options.
     ///
     /// # Errors
@@ -291,7 +217,7 @@ impl<DB> Transaction<'_, DB> {
         exclusive: bool,
         opts: &ReadOptions,
     ) -> Result<Option<Vec<u8>>, Error> {
-        self.find_for_update(None, key.as_ref(), exclusive, opts).map(copied)
+        Ok(self.get_pinned_for_update_opt(key, exclusive, opts)?.map(|value| value.to_vec()))
     }
 
     /// As [`Self::get_for_update`], with options, without a copy.
@@ -318,7 +244,7 @@ impl<DB> Transaction<'_, DB> {
         exclusive: bool,
         opts: &ReadOptions,
     ) -> Result<Option<Vec<u8>>, Error> {
-        self.find_for_update(Some(cf.inner()), key.as_ref(), exclusive, opts).map(copied)
+        Ok(self.get_pinned_for_update_cf_opt(cf, key, exclusive, opts)?.map(|value| value.to_vec()))
     }
 
     /// As [`Self::get_for_update`], for a column family, with options, without a copy.
@@ -335,59 +261,12 @@ impl<DB> Transaction<'_, DB> {
         self.find_for_update(Some(cf.inner()), key.as_ref(), exclusive, opts)
     }
 
-    /// Returns the values of keys, in the order of the keys.
-    pub fn multi_get<K, I>(&self, keys: I) -> Vec<Result<Option<Vec<u8>>, Error>>
-    where
-        K: AsRef<[u8]>,
-        I: IntoIterator<Item = K>,
-    {
-        self.multi_get_opt(keys, &ReadOptions::default())
-    }
-
-    /// Returns the values of keys, with options.
-    pub fn multi_get_opt<K, I>(&self, keys: I, readopts: &ReadOptions) -> Vec<Result<Option<Vec<u8>>, Error>>
-    where
-        K: AsRef<[u8]>,
-        I: IntoIterator<Item = K>,
-    {
-        let keys: Vec<K> = keys.into_iter().collect();
-        let keys: Vec<&[u8]> = keys.iter().map(AsRef::as_ref).collect();
-        let read = || -> Result<Values, Error> {
-            Ok(copies(self.txn()?.multi_get_in(&self.default, &keys, readopts.get()?)))
-        };
-        read().unwrap_or_else(|error| failed(keys.len(), &error))
-    }
-
-    /// Returns the values of keys of column families.
-    pub fn multi_get_cf<'a, 'b: 'a, K, I, W>(&'a self, keys: I) -> Vec<Result<Option<Vec<u8>>, Error>>
-    where
-        K: AsRef<[u8]>,
-        I: IntoIterator<Item = (&'b W, K)>,
-        W: 'b + AsColumnFamilyRef,
-    {
-        self.multi_get_cf_opt(keys, &ReadOptions::default())
-    }
-
-    /// Returns the values of keys of column families, with options.
-    pub fn multi_get_cf_opt<'a, 'b: 'a, K, I, W>(
-        &'a self,
-        keys: I,
-        readopts: &ReadOptions,
-    ) -> Vec<Result<Option<Vec<u8>>, Error>>
-    where
-        K: AsRef<[u8]>,
-        I: IntoIterator<Item = (&'b W, K)>,
-        W: 'b + AsColumnFamilyRef,
-    {
-        keys.into_iter().map(|(cf, key)| self.get_cf_opt(cf, key, readopts)).collect()
-    }
-
     /// Sets the value of a key.
     ///
     /// # Errors
     /// Busy or TimedOut if another transaction has the lock; TryAgain if the key changed after the snapshot.
     pub fn put<K: AsRef<[u8]>, V: AsRef<[u8]>>(&self, key: K, value: V) -> Result<(), Error> {
-        self.txn()?.put_in(&self.default, key.as_ref(), value.as_ref()).map_err(conflict)
+        self.txn()?.put_in(self.family(None)?, key.as_ref(), value.as_ref()).map_err(conflict)
     }
 
     /// Sets the value of a key of a column family.
@@ -408,7 +287,7 @@ impl<DB> Transaction<'_, DB> {
     /// # Errors
     /// As [`Self::put`].
     pub fn merge<K: AsRef<[u8]>, V: AsRef<[u8]>>(&self, key: K, value: V) -> Result<(), Error> {
-        self.txn()?.merge_in(&self.default, key.as_ref(), value.as_ref()).map_err(conflict)
+        self.txn()?.merge_in(self.family(None)?, key.as_ref(), value.as_ref()).map_err(conflict)
     }
 
     /// Merges an operand into a key of a column family.
@@ -429,7 +308,7 @@ impl<DB> Transaction<'_, DB> {
     /// # Errors
     /// As [`Self::put`].
     pub fn delete<K: AsRef<[u8]>>(&self, key: K) -> Result<(), Error> {
-        self.txn()?.delete_in(&self.default, key.as_ref()).map_err(conflict)
+        self.txn()?.delete_in(self.family(None)?, key.as_ref()).map_err(conflict)
     }
 
     /// Deletes a key of a column family.
