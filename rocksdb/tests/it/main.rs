@@ -8,5 +8,6 @@ mod handles;
 #[path = "../../examples/notes.rs"]
 #[allow(dead_code, reason = "the program has a main function")]
 mod notes;
+mod patch;
 mod peers;
 mod worlds;
