@@ -22,6 +22,17 @@ use crate::transfer::{
 };
 
 /// Options of a checkpoint. RocksDB's `CheckpointEngineOptions` and `CreateCheckpointOptions`.
+///
+/// ```
+/// # use ironstone::{Checkpoint, CheckpointOptions, Db, Options};
+/// # let options = Options::in_memory();
+/// let db = Db::open("data", options.clone())?;
+/// db.put(b"k", b"v")?;
+/// let never_flush = CheckpointOptions { log_size_for_flush: u64::MAX, ..CheckpointOptions::default() };
+/// Checkpoint::new(&db).create_with("copy", &never_flush)?;
+/// assert!(Db::open("copy", options)?.get(b"k")?.is_some()); // the WAL was copied
+/// # Ok::<(), ironstone::Error>(())
+/// ```
 #[derive(Clone)]
 pub struct CheckpointOptions {
     /// Flushes all memtables first, if the WALs have at least this many bytes; below, the WALs are copied. 0, the
@@ -79,6 +90,17 @@ pub struct Checkpoint {
 
 impl Checkpoint {
     /// Prepares checkpoints of `db`. Nothing is written.
+    ///
+    /// ```
+    /// # use ironstone::{Checkpoint, CheckpointOptions, Db, Options};
+    /// # let options = Options::in_memory();
+    /// let db = Db::open("data", options.clone())?;
+    /// db.put(b"k", b"v")?;
+    /// let checkpoint = Checkpoint::new(&db);
+    /// checkpoint.create("first")?;
+    /// checkpoint.create("second")?;
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
     pub fn new(db: &Db) -> Checkpoint {
         Checkpoint { db: db.clone() }
     }
@@ -87,6 +109,17 @@ impl Checkpoint {
     ///
     /// # Errors
     /// The errors of [`Checkpoint::create_with`].
+    ///
+    /// ```
+    /// # use ironstone::{Checkpoint, CheckpointOptions, Db, Options};
+    /// # let options = Options::in_memory();
+    /// let db = Db::open("data", options.clone())?;
+    /// db.put(b"k", b"v")?;
+    /// Checkpoint::new(&db).create("copy")?;
+    /// assert!(Checkpoint::new(&db).create("copy").is_err()); // the directory exists
+    /// assert!(Db::open("copy", options)?.get(b"k")?.is_some());
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
     pub fn create(&self, dir: impl AsRef<Path>) -> Result<SequenceNumber> {
         self.create_with(dir, &CheckpointOptions::default())
     }
@@ -101,6 +134,16 @@ impl Checkpoint {
     /// NotSupported for a secondary instance and for a follower; the background error that prevents the flush; errors
     /// of the file system. After an error `dir` does not exist, except when the last step failed, the sync of the parent
     /// directory: then `dir` is complete, but a power failure may remove the name `dir`.
+    ///
+    /// ```
+    /// # use ironstone::{Checkpoint, CheckpointOptions, Db, Options};
+    /// # let options = Options::in_memory();
+    /// let db = Db::open("data", options.clone())?;
+    /// db.put(b"k", b"v")?;
+    /// let sequence = Checkpoint::new(&db).create_with("copy", &CheckpointOptions::default())?;
+    /// assert_eq!(sequence, db.latest_sequence());
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
     pub fn create_with(&self, dir: impl AsRef<Path>, options: &CheckpointOptions) -> Result<SequenceNumber> {
         let dir = dir.as_ref();
         let engine = self.db.engine();

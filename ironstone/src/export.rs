@@ -11,6 +11,15 @@ use crate::transfer::{CopySettings, KeepFiles, copy_file, parent, remove_dir, st
 use crate::{Checkpoint, Db, Family, FamilyDescriptor};
 
 /// One file of an export. RocksDB's `LiveFileMetaData`.
+///
+/// ```
+/// # use ironstone::{Checkpoint, Db, Options};
+/// let db = Db::open("data", Options::in_memory())?;
+/// db.put(b"k", b"v")?;
+/// let export = Checkpoint::new(&db).export_column_family(&db, "exported")?;
+/// assert_eq!(&export.files[0].smallest_key[..], b"k");
+/// # Ok::<(), ironstone::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExportedFile {
     /// The name, without a directory.
@@ -43,6 +52,16 @@ pub struct ExportedFile {
 /// The facts about an export that an import needs. RocksDB's `ExportImportFilesMetaData`.
 ///
 /// The application must keep the value: no file of the export holds it.
+///
+/// ```
+/// # use ironstone::{Checkpoint, Db, Options};
+/// let db = Db::open("data", Options::in_memory())?;
+/// db.put(b"k", b"v")?;
+/// let export = Checkpoint::new(&db).export_column_family(&db, "exported")?;
+/// assert_eq!(export.db_comparator_name, "leveldb.BytewiseComparator");
+/// assert_eq!(export.files.len(), 1);
+/// # Ok::<(), ironstone::Error>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ExportImportFilesMetaData {
     /// The name of the comparator. An import compares the name.

@@ -56,6 +56,17 @@ impl Follower {
     ///
     /// # Errors
     /// The errors of [`Secondary::open`]. IoError if `path` does not exist and `create_if_missing` is not set.
+    ///
+    /// ```
+    /// # use ironstone::{Db, Follower, Options};
+    /// # let options = Options::in_memory();
+    /// let leader = Db::open("leader", options.clone())?;
+    /// leader.put(b"k", b"1")?;
+    /// leader.flush()?;
+    /// let follower = Follower::open("follower", "leader", options)?;
+    /// assert!(follower.view().get(b"k")?.is_some());
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
     pub fn open(path: impl AsRef<Path>, leader_path: impl AsRef<Path>, options: Options) -> Result<Follower> {
         Follower::open_as(path.as_ref(), leader_path.as_ref(), options, None)
     }
@@ -64,6 +75,18 @@ impl Follower {
     ///
     /// # Errors
     /// The errors of [`Follower::open`]. InvalidArgument for a column family that does not exist.
+    ///
+    /// ```
+    /// # use ironstone::{Db, FamilyDescriptor, FamilyOptions, Follower, Options};
+    /// # let options = Options::in_memory();
+    /// let leader = Db::open("leader", options.clone())?;
+    /// let users = FamilyDescriptor::new("users", FamilyOptions::default());
+    /// leader.create_family(users.clone())?.put(b"1", b"Ada")?;
+    /// leader.flush_families(&leader.families(), &Default::default())?;
+    /// let follower = Follower::open_with_families("follower", "leader", options, vec![users])?;
+    /// assert!(follower.view().family("users")?.get(b"1")?.is_some());
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
     pub fn open_with_families(
         path: impl AsRef<Path>,
         leader_path: impl AsRef<Path>,
@@ -105,6 +128,19 @@ impl Follower {
     }
 
     /// Returns the newest view. The returned value does not change when a later catch-up replaces the view.
+    ///
+    /// ```
+    /// # use ironstone::{Db, Follower, Options};
+    /// # let options = Options::in_memory();
+    /// let leader = Db::open("leader", options.clone())?;
+    /// leader.put(b"k", b"1")?;
+    /// leader.flush()?;
+    /// let follower = Follower::open("follower", "leader", options)?;
+    /// let view = follower.view();
+    /// leader.put(b"k", b"2")?;
+    /// assert_eq!(view.get(b"k")?.as_deref(), Some(&b"1"[..]));
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
     pub fn view(&self) -> Db {
         self.shared.secondary.view()
     }
@@ -113,6 +149,20 @@ impl Follower {
     ///
     /// # Errors
     /// The errors of [`Secondary::try_catch_up_with_primary`].
+    ///
+    /// ```
+    /// # use ironstone::{Db, Follower, Options};
+    /// # let options = Options::in_memory();
+    /// let leader = Db::open("leader", options.clone())?;
+    /// leader.put(b"k", b"1")?;
+    /// leader.flush()?;
+    /// let follower = Follower::open("follower", "leader", options)?;
+    /// leader.put(b"k", b"2")?;
+    /// leader.flush()?;
+    /// follower.try_catch_up_with_leader()?;
+    /// assert_eq!(follower.view().get(b"k")?.as_deref(), Some(&b"2"[..]));
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
     pub fn try_catch_up_with_leader(&self) -> Result<()> {
         self.shared.secondary.try_catch_up_with_primary()
     }

@@ -19,6 +19,20 @@ use engine::source::resolve::Found;
 use crate::{Db, Family, Iter, ReadOptions, WriteBatch};
 
 /// The columns that one column family has of a key.
+///
+/// ```
+/// # use ironstone::{FamilyDescriptor, FamilyOptions, ReadOptions};
+/// # let db = ironstone::Db::open("data", ironstone::Options::in_memory())?;
+/// let cold = db.create_family(FamilyDescriptor::new("cold", FamilyOptions::default()))?;
+/// db.put(b"a", b"1")?;
+/// cold.put_entity(b"b", &[(b"", b"2"), (b"born", b"1815")])?;
+/// let mut iter = db.coalescing_iter(&db.families(), &ReadOptions::default())?;
+/// iter.seek(b"b");
+/// let groups = iter.groups()?;
+/// assert_eq!(groups[0].family.name(), "cold");
+/// assert_eq!(groups[0].columns.get(b"born"), Some(&b"1815"[..]));
+/// # Ok::<(), ironstone::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct AttributeGroup {
     /// The column family.
@@ -207,6 +221,24 @@ impl Source for Iter {
 /// writes of a transaction by [`crate::Transaction::coalescing_iter`].
 ///
 /// [`FamiliesIter::columns`] joins the columns of all column families; [`FamiliesIter::groups`] keeps them apart.
+///
+/// ```
+/// # use ironstone::{FamilyDescriptor, FamilyOptions, ReadOptions};
+/// # let db = ironstone::Db::open("data", ironstone::Options::in_memory())?;
+/// let cold = db.create_family(FamilyDescriptor::new("cold", FamilyOptions::default()))?;
+/// db.put(b"a", b"1")?;
+/// cold.put_entity(b"b", &[(b"", b"2"), (b"born", b"1815")])?;
+/// let mut iter = db.coalescing_iter(&db.families(), &ReadOptions::default())?;
+/// iter.seek_to_first();
+/// let mut keys = Vec::new();
+/// while iter.valid() {
+///     keys.push(iter.key().to_vec());
+///     iter.next();
+/// }
+/// iter.status()?;
+/// assert_eq!(keys, [b"a", b"b"]);
+/// # Ok::<(), ironstone::Error>(())
+/// ```
 pub struct FamiliesIter {
     sources: Vec<(Family, Box<dyn Source>)>,
     forward: bool,
@@ -236,6 +268,19 @@ impl FamiliesIter {
     }
 
     /// Returns true if the iterator stands on a key.
+    ///
+    /// ```
+    /// # use ironstone::{FamilyDescriptor, FamilyOptions, ReadOptions};
+    /// # let db = ironstone::Db::open("data", ironstone::Options::in_memory())?;
+    /// let cold = db.create_family(FamilyDescriptor::new("cold", FamilyOptions::default()))?;
+    /// db.put(b"a", b"1")?;
+    /// cold.put_entity(b"b", &[(b"", b"2"), (b"born", b"1815")])?;
+    /// let mut iter = db.coalescing_iter(&db.families(), &ReadOptions::default())?;
+    /// assert!(!iter.valid()); // not positioned yet
+    /// iter.seek_to_first();
+    /// assert!(iter.valid());
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
     pub fn valid(&self) -> bool {
         !self.at.is_empty()
     }
@@ -244,11 +289,36 @@ impl FamiliesIter {
     ///
     /// # Errors
     /// The first error of the iterator of a column family.
+    ///
+    /// ```
+    /// # use ironstone::{FamilyDescriptor, FamilyOptions, ReadOptions};
+    /// # let db = ironstone::Db::open("data", ironstone::Options::in_memory())?;
+    /// let cold = db.create_family(FamilyDescriptor::new("cold", FamilyOptions::default()))?;
+    /// db.put(b"a", b"1")?;
+    /// cold.put_entity(b"b", &[(b"", b"2"), (b"born", b"1815")])?;
+    /// let mut iter = db.coalescing_iter(&db.families(), &ReadOptions::default())?;
+    /// iter.seek(b"z");
+    /// assert!(!iter.valid());
+    /// iter.status()?; // the end of the data is no error
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
     pub fn status(&self) -> Result<()> {
         self.sources.iter().try_for_each(|(_, iter)| iter.status())
     }
 
     /// Returns the current key. Empty if the iterator is not valid.
+    ///
+    /// ```
+    /// # use ironstone::{FamilyDescriptor, FamilyOptions, ReadOptions};
+    /// # let db = ironstone::Db::open("data", ironstone::Options::in_memory())?;
+    /// let cold = db.create_family(FamilyDescriptor::new("cold", FamilyOptions::default()))?;
+    /// db.put(b"a", b"1")?;
+    /// cold.put_entity(b"b", &[(b"", b"2"), (b"born", b"1815")])?;
+    /// let mut iter = db.coalescing_iter(&db.families(), &ReadOptions::default())?;
+    /// iter.seek_to_first();
+    /// assert_eq!(iter.key(), b"a");
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
     pub fn key(&self) -> &[u8] {
         self.at.first().map_or(&[], |at| self.sources[*at].1.key())
     }
@@ -258,6 +328,18 @@ impl FamiliesIter {
     ///
     /// # Errors
     /// Corruption if an entity does not decode.
+    ///
+    /// ```
+    /// # use ironstone::{FamilyDescriptor, FamilyOptions, ReadOptions};
+    /// # let db = ironstone::Db::open("data", ironstone::Options::in_memory())?;
+    /// let cold = db.create_family(FamilyDescriptor::new("cold", FamilyOptions::default()))?;
+    /// db.put(b"a", b"1")?;
+    /// cold.put_entity(b"b", &[(b"", b"2"), (b"born", b"1815")])?;
+    /// let mut iter = db.coalescing_iter(&db.families(), &ReadOptions::default())?;
+    /// iter.seek_to_last();
+    /// assert_eq!(iter.value()?, b"2"); // the default column
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
     pub fn value(&self) -> Result<Vec<u8>> {
         Ok(self.columns()?.remove(&[][..]).unwrap_or_default())
     }
@@ -266,6 +348,18 @@ impl FamiliesIter {
     ///
     /// # Errors
     /// Corruption if an entity does not decode.
+    ///
+    /// ```
+    /// # use ironstone::{FamilyDescriptor, FamilyOptions, ReadOptions};
+    /// # let db = ironstone::Db::open("data", ironstone::Options::in_memory())?;
+    /// let cold = db.create_family(FamilyDescriptor::new("cold", FamilyOptions::default()))?;
+    /// db.put(b"a", b"1")?;
+    /// cold.put_entity(b"b", &[(b"", b"2"), (b"born", b"1815")])?;
+    /// let mut iter = db.coalescing_iter(&db.families(), &ReadOptions::default())?;
+    /// iter.seek_to_last();
+    /// assert_eq!(iter.columns()?.len(), 2);
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
     pub fn columns(&self) -> Result<BTreeMap<Vec<u8>, Vec<u8>>> {
         let mut columns = BTreeMap::new();
         for at in &self.at {
@@ -301,21 +395,69 @@ impl FamiliesIter {
     }
 
     /// Moves to the first key.
+    ///
+    /// ```
+    /// # use ironstone::{FamilyDescriptor, FamilyOptions, ReadOptions};
+    /// # let db = ironstone::Db::open("data", ironstone::Options::in_memory())?;
+    /// let cold = db.create_family(FamilyDescriptor::new("cold", FamilyOptions::default()))?;
+    /// db.put(b"a", b"1")?;
+    /// cold.put_entity(b"b", &[(b"", b"2"), (b"born", b"1815")])?;
+    /// let mut iter = db.coalescing_iter(&db.families(), &ReadOptions::default())?;
+    /// iter.seek_to_first();
+    /// assert_eq!(iter.key(), b"a");
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
     pub fn seek_to_first(&mut self) {
         self.position(Step::First, true);
     }
 
     /// Moves to the last key.
+    ///
+    /// ```
+    /// # use ironstone::{FamilyDescriptor, FamilyOptions, ReadOptions};
+    /// # let db = ironstone::Db::open("data", ironstone::Options::in_memory())?;
+    /// let cold = db.create_family(FamilyDescriptor::new("cold", FamilyOptions::default()))?;
+    /// db.put(b"a", b"1")?;
+    /// cold.put_entity(b"b", &[(b"", b"2"), (b"born", b"1815")])?;
+    /// let mut iter = db.coalescing_iter(&db.families(), &ReadOptions::default())?;
+    /// iter.seek_to_last();
+    /// assert_eq!(iter.key(), b"b");
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
     pub fn seek_to_last(&mut self) {
         self.position(Step::Last, false);
     }
 
     /// Moves to the first key at or after `target`.
+    ///
+    /// ```
+    /// # use ironstone::{FamilyDescriptor, FamilyOptions, ReadOptions};
+    /// # let db = ironstone::Db::open("data", ironstone::Options::in_memory())?;
+    /// let cold = db.create_family(FamilyDescriptor::new("cold", FamilyOptions::default()))?;
+    /// db.put(b"a", b"1")?;
+    /// cold.put_entity(b"b", &[(b"", b"2"), (b"born", b"1815")])?;
+    /// let mut iter = db.coalescing_iter(&db.families(), &ReadOptions::default())?;
+    /// iter.seek(b"aa");
+    /// assert_eq!(iter.key(), b"b");
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
     pub fn seek(&mut self, target: &[u8]) {
         self.position(Step::To(target), true);
     }
 
     /// Moves to the last key at or before `target`.
+    ///
+    /// ```
+    /// # use ironstone::{FamilyDescriptor, FamilyOptions, ReadOptions};
+    /// # let db = ironstone::Db::open("data", ironstone::Options::in_memory())?;
+    /// let cold = db.create_family(FamilyDescriptor::new("cold", FamilyOptions::default()))?;
+    /// db.put(b"a", b"1")?;
+    /// cold.put_entity(b"b", &[(b"", b"2"), (b"born", b"1815")])?;
+    /// let mut iter = db.coalescing_iter(&db.families(), &ReadOptions::default())?;
+    /// iter.seek_for_prev(b"aa");
+    /// assert_eq!(iter.key(), b"a");
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
     pub fn seek_for_prev(&mut self, target: &[u8]) {
         self.position(Step::BackTo(target), false);
     }
@@ -326,11 +468,37 @@ impl FamiliesIter {
     }
 
     /// Moves to the next key. Does nothing if the iterator is not valid.
+    ///
+    /// ```
+    /// # use ironstone::{FamilyDescriptor, FamilyOptions, ReadOptions};
+    /// # let db = ironstone::Db::open("data", ironstone::Options::in_memory())?;
+    /// let cold = db.create_family(FamilyDescriptor::new("cold", FamilyOptions::default()))?;
+    /// db.put(b"a", b"1")?;
+    /// cold.put_entity(b"b", &[(b"", b"2"), (b"born", b"1815")])?;
+    /// let mut iter = db.coalescing_iter(&db.families(), &ReadOptions::default())?;
+    /// iter.seek_to_first();
+    /// iter.next();
+    /// assert_eq!(iter.key(), b"b");
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
     pub fn next(&mut self) {
         self.step(true);
     }
 
     /// Moves to the previous key. Does nothing if the iterator is not valid.
+    ///
+    /// ```
+    /// # use ironstone::{FamilyDescriptor, FamilyOptions, ReadOptions};
+    /// # let db = ironstone::Db::open("data", ironstone::Options::in_memory())?;
+    /// let cold = db.create_family(FamilyDescriptor::new("cold", FamilyOptions::default()))?;
+    /// db.put(b"a", b"1")?;
+    /// cold.put_entity(b"b", &[(b"", b"2"), (b"born", b"1815")])?;
+    /// let mut iter = db.coalescing_iter(&db.families(), &ReadOptions::default())?;
+    /// iter.seek_to_last();
+    /// iter.prev();
+    /// assert_eq!(iter.key(), b"a");
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
     pub fn prev(&mut self) {
         self.step(false);
     }

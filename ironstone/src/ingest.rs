@@ -12,6 +12,19 @@ use engine::options::{IngestExternalFileOptions, Temperature};
 use crate::{Db, Family};
 
 /// The files to ingest into one column family. RocksDB's `IngestExternalFileArg`.
+///
+/// ```
+/// # use ironstone::{Db, IngestExternalFileArg, IngestExternalFileOptions, Options, SstFileWriter};
+/// # let options = Options::in_memory();
+/// # let mut file = SstFileWriter::create("new.sst", &options.db, &options.family)?;
+/// # file.put(b"a", b"1")?;
+/// # file.finish()?;
+/// let db = Db::open("data", options)?;
+/// let files = IngestExternalFileArg::new(&db, ["new.sst"], &IngestExternalFileOptions::default());
+/// db.ingest_external_files_with(vec![files])?;
+/// assert!(db.get(b"a")?.is_some());
+/// # Ok::<(), ironstone::Error>(())
+/// ```
 #[derive(Clone)]
 pub struct IngestExternalFileArg {
     /// The column family.
@@ -31,6 +44,18 @@ pub struct IngestExternalFileArg {
 
 impl IngestExternalFileArg {
     /// Ingests `files` into `family`.
+    ///
+    /// ```
+    /// # use ironstone::{Db, IngestExternalFileArg, IngestExternalFileOptions, Options, SstFileWriter};
+    /// # let options = Options::in_memory();
+    /// # let mut file = SstFileWriter::create("new.sst", &options.db, &options.family)?;
+    /// # file.put(b"a", b"1")?;
+    /// # file.finish()?;
+    /// let db = Db::open("data", options)?;
+    /// let files = IngestExternalFileArg::new(&db, ["new.sst"], &IngestExternalFileOptions::default());
+    /// assert!(files.checksums.is_empty() && files.atomic_replace_range.is_none());
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
     pub fn new<P: AsRef<Path>>(
         family: &Family,
         files: impl IntoIterator<Item = P>,
@@ -89,6 +114,19 @@ impl FileIngestionHandle {
     /// # Errors
     /// The errors of [`Db::ingest_external_files_with`]. After an error no file is visible, and the copies are
     /// removed.
+    ///
+    /// ```
+    /// # use ironstone::{Db, IngestExternalFileArg, IngestExternalFileOptions, Options, SstFileWriter};
+    /// # let options = Options::in_memory();
+    /// # let mut file = SstFileWriter::create("new.sst", &options.db, &options.family)?;
+    /// # file.put(b"a", b"1")?;
+    /// # file.finish()?;
+    /// let db = Db::open("data", options)?;
+    /// let files = IngestExternalFileArg::new(&db, ["new.sst"], &IngestExternalFileOptions::default());
+    /// db.prepare_file_ingestion(vec![files])?.commit()?;
+    /// assert!(db.get(b"a")?.is_some());
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
     pub fn commit(self) -> Result<()> {
         self.prepared.commit()
     }

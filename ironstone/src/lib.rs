@@ -28,8 +28,8 @@
 //!
 //! # Handles
 //!
-//! [`Db`], [`Family`], [`Snapshot`] and [`Iter`] are owned and `Send`. All but the iterator are `Sync` and cheap to
-//! clone. Handles may be dropped in any order, on any thread. The database closes when its last handle is dropped.
+//! [`Db`], [`Family`], [`Snapshot`] and [`Iter`] are owned, `Send` and `Sync`. All but the iterator are cheap to clone.
+//! Handles may be dropped in any order, on any thread. The database closes when its last handle is dropped.
 //!
 //! Each call on a column family is a method of [`Family`]. [`Db`] dereferences to the default column family, so these
 //! calls work on `Db` too. Calls for the whole database are methods of [`Db`]. A call named `.._with` takes options; the

@@ -11,6 +11,15 @@ use table::sst::BlockCache;
 use crate::{Db, Family};
 
 /// One SST file of a column family. RocksDB: `SstFileMetaData`.
+///
+/// ```
+/// # let db = ironstone::Db::open("data", ironstone::Options::in_memory())?;
+/// db.put(b"k", b"v")?;
+/// db.flush()?;
+/// let file = &db.live_files()[0];
+/// assert_eq!((file.level, file.num_entries), (0, 1));
+/// # Ok::<(), ironstone::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LiveFile {
     /// The number in the name of the file.
@@ -52,6 +61,15 @@ pub struct LiveFile {
 }
 
 /// One level of a column family. RocksDB: `LevelMetaData`.
+///
+/// ```
+/// # let db = ironstone::Db::open("data", ironstone::Options::in_memory())?;
+/// db.put(b"k", b"v")?;
+/// db.flush()?;
+/// let level = &db.metadata().levels[0];
+/// assert_eq!(level.size, level.files.iter().map(|file| file.size).sum::<u64>());
+/// # Ok::<(), ironstone::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LevelMetadata {
     /// The level; 0 for level 0.
@@ -63,6 +81,15 @@ pub struct LevelMetadata {
 }
 
 /// The SST files of a column family at one time. RocksDB: `ColumnFamilyMetaData`.
+///
+/// ```
+/// # let db = ironstone::Db::open("data", ironstone::Options::in_memory())?;
+/// db.put(b"k", b"v")?;
+/// db.flush()?;
+/// let metadata = db.metadata();
+/// assert_eq!((&metadata.name[..], metadata.file_count), ("default", 1));
+/// # Ok::<(), ironstone::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FamilyMetadata {
     /// The name of the column family.
@@ -198,6 +225,14 @@ impl Db {
 }
 
 /// The memory that databases and caches use, in bytes. RocksDB: `MemoryUtil`.
+///
+/// ```
+/// # let db = ironstone::Db::open("data", ironstone::Options::in_memory())?;
+/// db.put(b"k", b"v")?;
+/// let usage: ironstone::MemoryUsage = ironstone::memory_usage(&[&db], &[]);
+/// assert!(usage.memtables > 0);
+/// # Ok::<(), ironstone::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MemoryUsage {
     /// All memtables, also flushed memtables that an iterator or a snapshot keeps.

@@ -57,6 +57,18 @@ pub fn fsck(path: impl AsRef<Path>, options: Options, families: Vec<FamilyDescri
 /// # Errors
 /// The errors of [`fsck`]; IoError if a process has the database open or the file system fails; the error of the
 /// open, if the repaired database does not open.
+///
+/// ```
+/// # use ironstone::{Db, Options};
+/// let options = Options::in_memory();
+/// let db = Db::open("data", options.clone())?;
+/// db.put(b"k", b"v")?;
+/// db.close()?;
+///
+/// let report = ironstone::repair("data", options.clone(), Vec::new())?;
+/// assert!(Db::open("data", options)?.get(b"k")?.is_some());
+/// # Ok::<(), ironstone::Error>(())
+/// ```
 pub fn repair(path: impl AsRef<Path>, options: Options, families: Vec<FamilyDescriptor>) -> Result<Report> {
     engine::db::repair(request(path.as_ref(), options, families, None))
 }

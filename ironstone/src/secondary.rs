@@ -57,6 +57,15 @@ impl Secondary {
     /// InvalidArgument if `max_open_files` is not -1 or `open_files_async` is set: a view needs all SST files open.
     /// NotSupported if a WAL has a prepared transaction and `allow_2pc` is not set; a later catch-up fails for the
     /// same reason. Otherwise as [`Db::open_read_only`].
+    ///
+    /// ```
+    /// # use ironstone::{Db, Options, Secondary};
+    /// # let options = Options::in_memory();
+    /// let writer = Db::open("data", options.clone())?;
+    /// let secondary = Secondary::open("data", options)?;
+    /// assert!(secondary.view().get(b"k")?.is_none());
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
     pub fn open(path: impl AsRef<Path>, options: Options) -> Result<Secondary> {
         Secondary::open_as(path.as_ref(), options, None, false)
     }
@@ -109,6 +118,19 @@ impl Secondary {
 
     /// Returns the newest view. The returned value does not change when the writer writes or when a later catch-up
     /// replaces the view.
+    ///
+    /// ```
+    /// # use ironstone::{Db, Options, Secondary};
+    /// # let options = Options::in_memory();
+    /// let writer = Db::open("data", options.clone())?;
+    /// let secondary = Secondary::open("data", options)?;
+    /// writer.put(b"k", b"v")?;
+    /// let before = secondary.view();
+    /// secondary.try_catch_up_with_primary()?;
+    /// assert!(before.get(b"k")?.is_none());
+    /// assert!(secondary.view().get(b"k")?.is_some());
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
     pub fn view(&self) -> Db {
         self.view.lock().clone()
     }
@@ -119,6 +141,18 @@ impl Secondary {
     /// # Errors
     /// The errors of [`Db::open_read_only`]. TryAgain if the writer deleted files during each attempt. After an error,
     /// the view does not change.
+    ///
+    /// ```
+    /// # use ironstone::{Db, Options, Secondary};
+    /// # let options = Options::in_memory();
+    /// let writer = Db::open("data", options.clone())?;
+    /// let secondary = Secondary::open("data", options)?;
+    /// writer.put(b"k", b"v")?;
+    /// assert!(secondary.view().get(b"k")?.is_none());
+    /// secondary.try_catch_up_with_primary()?;
+    /// assert!(secondary.view().get(b"k")?.is_some());
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
     pub fn try_catch_up_with_primary(&self) -> Result<()> {
         let _one = self.catching_up.lock();
         let doing = |error: Error| error.doing("catching up with the writer");

@@ -44,6 +44,15 @@ impl SstFileWriter {
     ///
     /// # Errors
     /// InvalidArgument or NotSupported for options that the table cannot have; IoError of the file system.
+    ///
+    /// ```
+    /// # use ironstone::{Options, SstFileWriter};
+    /// let options = Options::in_memory();
+    /// let mut file = SstFileWriter::create("new.sst", &options.db, &options.family)?;
+    /// file.put(b"a", b"1")?;
+    /// assert_eq!(file.finish()?.num_entries, 1);
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
     pub fn create(path: impl AsRef<Path>, db: &DbOptions, family: &FamilyOptions) -> Result<SstFileWriter> {
         let timestamp_size = family.comparator.timestamp_size();
         Ok(SstFileWriter { inner: ExternalWriter::create(path.as_ref(), db, family)?, timestamp_size })

@@ -27,6 +27,18 @@ use engine::options::WriteOptions;
 use crate::{Family, ReadOptions, WriteBatch};
 
 /// A value together with the timestamp of its entry. Returned by [`Family::get_with_ts`].
+///
+/// ```
+/// # use ironstone::{Db, Options, ReadOptions, WriteOptions};
+/// # let mut options = Options::in_memory();
+/// # options.update("comparator=leveldb.BytewiseComparator.u64ts")?;
+/// # let db = Db::open("data", options)?;
+/// db.put_with_ts(b"k", &7u64.to_le_bytes(), b"v", &WriteOptions::default())?;
+/// let options = ReadOptions { timestamp: Some(99u64.to_le_bytes().to_vec()), ..ReadOptions::default() };
+/// let found = db.get_with_ts(b"k", &options)?.unwrap();
+/// assert_eq!(found.timestamp, 7u64.to_le_bytes());
+/// # Ok::<(), ironstone::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Timestamped {
     /// The value. `None` if the newest entry is a tombstone, or if a range tombstone deletes the key.

@@ -26,6 +26,17 @@ impl BackupEngine {
     ///
     /// # Errors
     /// The errors of [`BackupEngine::create_new_backup_with`].
+    ///
+    /// ```
+    /// # use ironstone::{BackupEngine, BackupEngineOptions, CreateBackupOptions, Db, Options, RestoreOptions};
+    /// # let options = Options::in_memory();
+    /// # let db = Db::open("data", options.clone())?;
+    /// # db.put(b"k", b"v")?;
+    /// let backups = BackupEngine::open(BackupEngineOptions::new("backups"), &options.db.env)?;
+    /// let id = backups.create_new_backup(&db)?;
+    /// assert_eq!(id, 1);
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
     pub fn create_new_backup(&self, db: &Db) -> Result<BackupId> {
         self.create_new_backup_with(db, &CreateBackupOptions::default())
     }

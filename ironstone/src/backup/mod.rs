@@ -46,9 +46,33 @@ const SHARED_CHECKSUM: &str = "shared_checksum";
 const META_BYTES_MAX: u64 = 1 << 30;
 
 /// The number of a backup. The first backup is 1.
+///
+/// ```
+/// # use ironstone::{BackupEngine, BackupEngineOptions, CreateBackupOptions, Db, Options, RestoreOptions};
+/// # let options = Options::in_memory();
+/// # let db = Db::open("data", options.clone())?;
+/// # db.put(b"k", b"v")?;
+/// let backups = BackupEngine::open(BackupEngineOptions::new("backups"), &options.db.env)?;
+/// assert_eq!(backups.create_new_backup(&db)?, 1);
+/// assert_eq!(backups.create_new_backup(&db)?, 2);
+/// # Ok::<(), ironstone::Error>(())
+/// ```
 pub type BackupId = u32;
 
 /// The content of a backup. RocksDB's `BackupInfo`.
+///
+/// ```
+/// # use ironstone::{BackupEngine, BackupEngineOptions, CreateBackupOptions, Db, Options, RestoreOptions};
+/// # let options = Options::in_memory();
+/// # let db = Db::open("data", options.clone())?;
+/// # db.put(b"k", b"v")?;
+/// let backups = BackupEngine::open(BackupEngineOptions::new("backups"), &options.db.env)?;
+/// backups.create_new_backup(&db)?;
+/// let info = &backups.backup_info()[0];
+/// assert_eq!(info.id, 1);
+/// assert!(info.files.iter().any(|(path, _)| path.ends_with("CURRENT")));
+/// # Ok::<(), ironstone::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BackupInfo {
     /// The number of the backup.
@@ -125,6 +149,16 @@ impl BackupEngine {
     ///
     /// # Errors
     /// InvalidArgument for options that contradict each other; IoError of the file system.
+    ///
+    /// ```
+    /// # use ironstone::{BackupEngine, BackupEngineOptions, CreateBackupOptions, Db, Options, RestoreOptions};
+    /// # let options = Options::in_memory();
+    /// # let db = Db::open("data", options.clone())?;
+    /// # db.put(b"k", b"v")?;
+    /// let backups = BackupEngine::open(BackupEngineOptions::new("backups"), &options.db.env)?;
+    /// assert!(backups.backup_info().is_empty());
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
     pub fn open(options: BackupEngineOptions, env: &Env) -> Result<BackupEngine> {
         BackupEngine::open_as(options, env, false)
     }
@@ -133,6 +167,19 @@ impl BackupEngine {
     ///
     /// # Errors
     /// IoError if the directory does not exist.
+    ///
+    /// ```
+    /// # use ironstone::{BackupEngine, BackupEngineOptions, CreateBackupOptions, Db, Options, RestoreOptions};
+    /// # let options = Options::in_memory();
+    /// # let db = Db::open("data", options.clone())?;
+    /// # db.put(b"k", b"v")?;
+    /// let backups = BackupEngine::open(BackupEngineOptions::new("backups"), &options.db.env)?;
+    /// backups.create_new_backup(&db)?;
+    /// let reader = BackupEngine::open_read_only(BackupEngineOptions::new("backups"), &options.db.env)?;
+    /// assert_eq!(reader.backup_info().len(), 1);
+    /// assert!(reader.delete_backup(1).is_err());
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
     pub fn open_read_only(options: BackupEngineOptions, env: &Env) -> Result<BackupEngine> {
         BackupEngine::open_as(options, env, true)
     }
@@ -173,6 +220,17 @@ impl BackupEngine {
     }
 
     /// Lists the backups, oldest first.
+    ///
+    /// ```
+    /// # use ironstone::{BackupEngine, BackupEngineOptions, CreateBackupOptions, Db, Options, RestoreOptions};
+    /// # let options = Options::in_memory();
+    /// # let db = Db::open("data", options.clone())?;
+    /// # db.put(b"k", b"v")?;
+    /// let backups = BackupEngine::open(BackupEngineOptions::new("backups"), &options.db.env)?;
+    /// backups.create_new_backup(&db)?;
+    /// assert_eq!(backups.backup_info()[0].id, 1);
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
     pub fn backup_info(&self) -> Vec<BackupInfo> {
         let info = |(id, meta): (&BackupId, &Meta)| {
             let files: Vec<_> = meta.files.iter().map(|f| (f.name.clone(), f.size.unwrap_or(0))).collect();
@@ -190,6 +248,17 @@ impl BackupEngine {
     }
 
     /// Lists the backups that cannot be restored, each with the reason.
+    ///
+    /// ```
+    /// # use ironstone::{BackupEngine, BackupEngineOptions, CreateBackupOptions, Db, Options, RestoreOptions};
+    /// # let options = Options::in_memory();
+    /// # let db = Db::open("data", options.clone())?;
+    /// # db.put(b"k", b"v")?;
+    /// let backups = BackupEngine::open(BackupEngineOptions::new("backups"), &options.db.env)?;
+    /// backups.create_new_backup(&db)?;
+    /// assert!(backups.corrupted_backups().is_empty());
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
     pub fn corrupted_backups(&self) -> Vec<(BackupId, Error)> {
         self.inner.state.read().corrupt.iter().map(|(id, error)| (*id, error.clone())).collect()
     }
@@ -198,6 +267,20 @@ impl BackupEngine {
     ///
     /// # Errors
     /// NotSupported for an engine that only reads; IoError of the file system.
+    ///
+    /// ```
+    /// # use ironstone::{BackupEngine, BackupEngineOptions, CreateBackupOptions, Db, Options, RestoreOptions};
+    /// # let options = Options::in_memory();
+    /// # let db = Db::open("data", options.clone())?;
+    /// # db.put(b"k", b"v")?;
+    /// let backups = BackupEngine::open(BackupEngineOptions::new("backups"), &options.db.env)?;
+    /// for _ in 0..3 {
+    ///     backups.create_new_backup(&db)?;
+    /// }
+    /// backups.purge_old_backups(1)?;
+    /// assert_eq!(backups.backup_info().iter().map(|backup| backup.id).collect::<Vec<_>>(), [3]);
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
     pub fn purge_old_backups(&self, keep: usize) -> Result<()> {
         let mut state = self.inner.writing()?;
         let count = state.backups.len().saturating_sub(keep);
@@ -213,6 +296,18 @@ impl BackupEngine {
     ///
     /// # Errors
     /// NotFound if there is no such backup; as [`BackupEngine::purge_old_backups`].
+    ///
+    /// ```
+    /// # use ironstone::{BackupEngine, BackupEngineOptions, CreateBackupOptions, Db, Options, RestoreOptions};
+    /// # let options = Options::in_memory();
+    /// # let db = Db::open("data", options.clone())?;
+    /// # db.put(b"k", b"v")?;
+    /// let backups = BackupEngine::open(BackupEngineOptions::new("backups"), &options.db.env)?;
+    /// let id = backups.create_new_backup(&db)?;
+    /// backups.delete_backup(id)?;
+    /// assert!(backups.backup_info().is_empty());
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
     pub fn delete_backup(&self, id: BackupId) -> Result<()> {
         let mut state = self.inner.writing()?;
         if !state.backups.contains_key(&id) && !state.corrupt.contains_key(&id) {
@@ -227,6 +322,18 @@ impl BackupEngine {
     ///
     /// # Errors
     /// The errors of [`BackupEngine::purge_old_backups`].
+    ///
+    /// ```
+    /// # use ironstone::{BackupEngine, BackupEngineOptions, CreateBackupOptions, Db, Options, RestoreOptions};
+    /// # let options = Options::in_memory();
+    /// # let db = Db::open("data", options.clone())?;
+    /// # db.put(b"k", b"v")?;
+    /// let backups = BackupEngine::open(BackupEngineOptions::new("backups"), &options.db.env)?;
+    /// backups.create_new_backup(&db)?;
+    /// backups.garbage_collect()?; // removes nothing that a backup needs
+    /// backups.verify_backup(1, true)?;
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
     pub fn garbage_collect(&self) -> Result<()> {
         let state = self.inner.writing()?;
         self.inner.collect(&state)
@@ -238,6 +345,18 @@ impl BackupEngine {
     /// # Errors
     /// NotFound if there is no such backup, or with the first file that is missing; Corruption with the first file that is
     /// different, or that was missing at the open.
+    ///
+    /// ```
+    /// # use ironstone::{BackupEngine, BackupEngineOptions, CreateBackupOptions, Db, Options, RestoreOptions};
+    /// # let options = Options::in_memory();
+    /// # let db = Db::open("data", options.clone())?;
+    /// # db.put(b"k", b"v")?;
+    /// let backups = BackupEngine::open(BackupEngineOptions::new("backups"), &options.db.env)?;
+    /// let id = backups.create_new_backup(&db)?;
+    /// backups.verify_backup(id, true)?;
+    /// assert!(backups.verify_backup(7, false).is_err());
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
     pub fn verify_backup(&self, id: BackupId, verify_with_checksum: bool) -> Result<()> {
         let state = self.inner.state.read();
         let meta = state.find(id)?;
@@ -245,6 +364,17 @@ impl BackupEngine {
     }
 
     /// Ends the backup that runs, and rejects new backups of this engine.
+    ///
+    /// ```
+    /// # use ironstone::{BackupEngine, BackupEngineOptions, CreateBackupOptions, Db, Options, RestoreOptions};
+    /// # let options = Options::in_memory();
+    /// # let db = Db::open("data", options.clone())?;
+    /// # db.put(b"k", b"v")?;
+    /// let backups = BackupEngine::open(BackupEngineOptions::new("backups"), &options.db.env)?;
+    /// backups.stop_backup();
+    /// assert!(backups.create_new_backup(&db).is_err());
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
     pub fn stop_backup(&self) {
         self.inner.stopped.store(true, Ordering::Release);
     }

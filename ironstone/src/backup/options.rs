@@ -8,6 +8,13 @@ use env::rate::RateLimiter;
 use env::{Env, Logger};
 
 /// Selects the names of SST files in `shared_checksum/`. RocksDB's `ShareFilesNaming`.
+///
+/// ```
+/// use ironstone::{BackupEngineOptions, ShareFilesNaming};
+///
+/// let naming = ShareFilesNaming::UseDbSessionId;
+/// let options = BackupEngineOptions { share_files_with_checksum_naming: naming, ..BackupEngineOptions::new("backups") };
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ShareFilesNaming {
     /// Number, CRC32C and size: each file is read once more before the copy.
@@ -20,6 +27,13 @@ pub enum ShareFilesNaming {
 }
 
 /// Options of a backup engine. RocksDB's `BackupEngineOptions`.
+///
+/// ```
+/// # use ironstone::{BackupEngine, BackupEngineOptions, Options};
+/// let options = BackupEngineOptions { max_background_operations: 4, ..BackupEngineOptions::new("backups") };
+/// let backups = BackupEngine::open(options, &Options::in_memory().db.env)?;
+/// # Ok::<(), ironstone::Error>(())
+/// ```
 #[derive(Clone)]
 pub struct BackupEngineOptions {
     /// The directory of the backups. Created if missing.
@@ -64,6 +78,12 @@ pub struct BackupEngineOptions {
 
 impl BackupEngineOptions {
     /// Returns the default options for backups in `backup_dir`.
+    ///
+    /// ```
+    /// # use ironstone::BackupEngineOptions;
+    /// let options = BackupEngineOptions::new("backups");
+    /// assert!(options.share_table_files && options.sync);
+    /// ```
     pub fn new(backup_dir: impl Into<PathBuf>) -> Self {
         BackupEngineOptions {
             backup_dir: backup_dir.into(),
@@ -89,12 +109,50 @@ impl BackupEngineOptions {
 }
 
 /// Called each time that a backup copied `callback_trigger_interval_size` bytes. An error ends the backup.
+///
+/// ```
+/// # use ironstone::{BackupEngine, BackupEngineOptions, CreateBackupOptions, Db, Options, RestoreOptions};
+/// # let options = Options::in_memory();
+/// # let db = Db::open("data", options.clone())?;
+/// # db.put(b"k", b"v")?;
+/// let backups = BackupEngine::open(BackupEngineOptions::new("backups"), &options.db.env)?;
+/// let calls = std::sync::Arc::new(std::sync::atomic::AtomicU32::new(0));
+/// let counted = calls.clone();
+/// let progress: ironstone::Progress = std::sync::Arc::new(move || {
+///     counted.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+///     Ok(())
+/// });
+/// let options = CreateBackupOptions { progress_callback: Some(progress), ..Default::default() };
+/// backups.create_new_backup_with(&db, &options)?;
+/// assert_eq!(calls.load(std::sync::atomic::Ordering::Relaxed), 0); // less than 4 MiB
+/// # Ok::<(), ironstone::Error>(())
+/// ```
 pub type Progress = Arc<dyn Fn() -> Result<()> + Send + Sync>;
 
 /// Returns true for a shared file, by its path in the backup directory, that the backup must not copy.
+///
+/// ```
+/// use ironstone::{CreateBackupOptions, ExcludeFiles};
+///
+/// let known = std::collections::HashSet::from(["shared_checksum/000012_s0_1000.sst".to_string()]);
+/// let exclude: ExcludeFiles = std::sync::Arc::new(move |path| known.contains(path));
+/// let options = CreateBackupOptions { exclude_files: Some(exclude), ..CreateBackupOptions::default() };
+/// ```
 pub type ExcludeFiles = Arc<dyn Fn(&str) -> bool + Send + Sync>;
 
 /// Options of one backup. RocksDB's `CreateBackupOptions`.
+///
+/// ```
+/// # use ironstone::{BackupEngine, BackupEngineOptions, CreateBackupOptions, Db, Options, RestoreOptions};
+/// # let options = Options::in_memory();
+/// # let db = Db::open("data", options.clone())?;
+/// # db.put(b"k", b"v")?;
+/// let backups = BackupEngine::open(BackupEngineOptions::new("backups"), &options.db.env)?;
+/// let options = CreateBackupOptions { flush_before_backup: true, app_metadata: b"nightly".to_vec(), ..Default::default() };
+/// backups.create_new_backup_with(&db, &options)?;
+/// assert_eq!(backups.backup_info()[0].app_metadata, b"nightly");
+/// # Ok::<(), ironstone::Error>(())
+/// ```
 #[derive(Clone, Default)]
 pub struct CreateBackupOptions {
     /// Flushes all memtables first. Default false. Entries that were written with `disableWAL` need the flush.
@@ -113,6 +171,12 @@ pub struct CreateBackupOptions {
 }
 
 /// Selects the files of the database directory that a restore keeps. RocksDB's `RestoreOptions::Mode`.
+///
+/// ```
+/// use ironstone::{RestoreMode, RestoreOptions};
+///
+/// let options = RestoreOptions { mode: RestoreMode::KeepLatestDbSessionIdFiles, ..RestoreOptions::default() };
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RestoreMode {
     /// Deletes all files of the old database. Default.
@@ -125,6 +189,12 @@ pub enum RestoreMode {
 }
 
 /// Options of a restore. RocksDB's `RestoreOptions`.
+///
+/// ```
+/// # use ironstone::RestoreOptions;
+/// let options = RestoreOptions { keep_log_files: true, ..RestoreOptions::default() };
+/// assert!(!RestoreOptions::default().keep_log_files && options.keep_log_files);
+/// ```
 #[derive(Clone, Default)]
 pub struct RestoreOptions {
     /// Keeps the WALs of the database, and moves archived WALs back. Default false. For backups without WALs.

@@ -23,6 +23,18 @@ impl BackupEngine {
     ///
     /// # Errors
     /// NotFound if there is no valid backup. As [`BackupEngine::restore_db_from_backup`].
+    ///
+    /// ```
+    /// # use ironstone::{BackupEngine, BackupEngineOptions, CreateBackupOptions, Db, Options, RestoreOptions};
+    /// # let options = Options::in_memory();
+    /// # let db = Db::open("data", options.clone())?;
+    /// # db.put(b"k", b"v")?;
+    /// let backups = BackupEngine::open(BackupEngineOptions::new("backups"), &options.db.env)?;
+    /// backups.create_new_backup(&db)?;
+    /// backups.restore_db_from_latest_backup("restored", "restored", &RestoreOptions::default())?;
+    /// assert!(Db::open("restored", options)?.get(b"k")?.is_some());
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
     pub fn restore_db_from_latest_backup(
         &self,
         db_dir: impl AsRef<Path>,
@@ -41,6 +53,18 @@ impl BackupEngine {
     /// NotFound if there is no such backup; the reason if the backup is corrupt; InvalidArgument if an excluded file is in
     /// no other directory; Corruption if a file differs from its checksum; IoError if the database is open or the file
     /// system fails. After an error during the copies, the directories hold no database: restore again.
+    ///
+    /// ```
+    /// # use ironstone::{BackupEngine, BackupEngineOptions, CreateBackupOptions, Db, Options, RestoreOptions};
+    /// # let options = Options::in_memory();
+    /// # let db = Db::open("data", options.clone())?;
+    /// # db.put(b"k", b"v")?;
+    /// let backups = BackupEngine::open(BackupEngineOptions::new("backups"), &options.db.env)?;
+    /// let id = backups.create_new_backup(&db)?;
+    /// backups.restore_db_from_backup(id, "restored", "restored", &RestoreOptions::default())?;
+    /// assert!(Db::open("restored", options)?.get(b"k")?.is_some());
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
     pub fn restore_db_from_backup(
         &self,
         id: BackupId,

@@ -12,6 +12,17 @@ use super::optimistic::OccLockBuckets;
 use crate::Family;
 
 /// Selects when the writes of a transaction reach the memtables. RocksDB: `TxnDBWritePolicy`.
+///
+/// ```
+/// use ironstone::{Options, TransactionDb, TransactionDbOptions, TxnDbWritePolicy};
+///
+/// let options = TransactionDbOptions { write_policy: TxnDbWritePolicy::WritePrepared, ..Default::default() };
+/// let db = TransactionDb::open("data", Options::in_memory(), options)?;
+/// let transaction = db.begin();
+/// transaction.put(b"k", b"v")?;
+/// transaction.commit()?;
+/// # Ok::<(), ironstone::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TxnDbWritePolicy {
     /// At commit: the memtables hold only committed data.
@@ -38,11 +49,22 @@ impl TxnDbWritePolicy {
 
 /// Decides how a rollback deletes a key that had no value before the transaction: see
 /// [`TransactionDbOptions::rollback_deletion_type_callback`].
+///
+/// ```
+/// use ironstone::{RollbackDeletionType, TransactionDbOptions};
+///
+/// let once = RollbackDeletionType::new(|_family, key| key.starts_with(b"once/"));
+/// let options = TransactionDbOptions { rollback_deletion_type_callback: Some(once), ..Default::default() };
+/// ```
 #[derive(Clone)]
 pub struct RollbackDeletionType(Arc<dyn Fn(&Family, &[u8]) -> bool + Send + Sync>);
 
 impl RollbackDeletionType {
     /// Makes the callback of a function that returns true for the keys that a rollback deletes with a single deletion.
+    ///
+    /// ```
+    /// let single = ironstone::RollbackDeletionType::new(|family, _key| family.name() == "queue");
+    /// ```
     pub fn new(is_single: impl Fn(&Family, &[u8]) -> bool + Send + Sync + 'static) -> Self {
         RollbackDeletionType(Arc::new(is_single))
     }
@@ -158,6 +180,16 @@ impl TransactionDbOptions {
 }
 
 /// Options of one transaction of a [`crate::TransactionDb`]. RocksDB: `TransactionOptions`.
+///
+/// ```
+/// # use ironstone::{Options, TransactionDb, TransactionDbOptions, TransactionOptions, WriteOptions};
+/// let db = TransactionDb::open("data", Options::in_memory(), TransactionDbOptions::default())?;
+/// let options = TransactionOptions { set_snapshot: true, lock_timeout: 50, ..Default::default() };
+/// let transaction = db.begin_with(&WriteOptions::default(), &options)?;
+/// db.put(b"k", b"1")?;
+/// assert!(transaction.put(b"k", b"2").is_err()); // the key changed after the snapshot
+/// # Ok::<(), ironstone::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct TransactionOptions {
     /// Takes a snapshot when the transaction begins, as [`crate::Transaction::set_snapshot`]. Default false.
@@ -285,6 +317,15 @@ fn refuse(of: &str, options: &[(&str, bool)]) -> Result<()> {
 }
 
 /// Selects when an optimistic transaction checks for conflicts. RocksDB: `OccValidationPolicy`.
+///
+/// ```
+/// use ironstone::{OccValidationPolicy, OptimisticTransactionDbOptions};
+///
+/// let serial = OptimisticTransactionDbOptions {
+///     validate_policy: OccValidationPolicy::ValidateSerial,
+///     ..OptimisticTransactionDbOptions::default()
+/// };
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OccValidationPolicy {
     /// In the write path, one commit at a time.
@@ -296,6 +337,15 @@ pub enum OccValidationPolicy {
 }
 
 /// Options of an [`crate::OptimisticTransactionDb`]. RocksDB: `OptimisticTransactionDBOptions`.
+///
+/// ```
+/// use ironstone::{OptimisticTransactionDb, OptimisticTransactionDbOptions, Options};
+///
+/// let few_locks = OptimisticTransactionDbOptions { occ_lock_buckets: 1 << 10, ..Default::default() };
+/// let db = OptimisticTransactionDb::open_with("data", Options::in_memory(), few_locks, None)?;
+/// db.begin().commit()?;
+/// # Ok::<(), ironstone::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct OptimisticTransactionDbOptions {
     /// Selects when commits check for conflicts. Default: parallel.
@@ -317,6 +367,15 @@ impl Default for OptimisticTransactionDbOptions {
 }
 
 /// Options of one optimistic transaction. RocksDB: `OptimisticTransactionOptions`.
+///
+/// ```
+/// use ironstone::{OptimisticTransactionDb, OptimisticTransactionOptions, Options, WriteOptions};
+///
+/// let db = OptimisticTransactionDb::open("data", Options::in_memory())?;
+/// let options = OptimisticTransactionOptions { set_snapshot: true };
+/// assert!(db.begin_with(&WriteOptions::default(), &options).snapshot().is_some());
+/// # Ok::<(), ironstone::Error>(())
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct OptimisticTransactionOptions {
     /// Takes a snapshot when the transaction begins, as [`crate::Transaction::set_snapshot`]. Default false.

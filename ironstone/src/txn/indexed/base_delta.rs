@@ -25,6 +25,26 @@ use crate::{Family, Iter};
 /// The iterator reads the database at one sequence number. It shows all writes of the batch, also writes that are
 /// added later. The iterator is not valid before its first `seek`. It stays usable after the batch or transaction is
 /// dropped.
+///
+/// ```
+/// # use ironstone::{Db, Options, ReadOptions, WriteBatchWithIndex};
+/// let db = Db::open("data", Options::in_memory())?;
+/// db.put(b"a", b"1")?;
+/// db.put(b"c", b"3")?;
+/// let mut batch = WriteBatchWithIndex::new();
+/// batch.put(b"b", b"2")?;
+/// batch.delete(b"c")?;
+/// let mut iter = batch.iter_with_base(&db, ReadOptions::default())?;
+/// iter.seek_to_first();
+/// let mut keys = Vec::new();
+/// while iter.valid() {
+///     keys.push(iter.key().to_vec());
+///     iter.next();
+/// }
+/// iter.status()?;
+/// assert_eq!(keys, [b"a", b"b"]); // the batch adds b and deletes c
+/// # Ok::<(), ironstone::Error>(())
+/// ```
 pub struct BaseDeltaIter {
     base: Iter,
     delta: KeyCursor,
@@ -75,6 +95,21 @@ impl BaseDeltaIter {
     }
 
     /// Returns true if the iterator stands on an entry.
+    ///
+    /// ```
+    /// # use ironstone::{Db, Options, ReadOptions, WriteBatchWithIndex};
+    /// let db = Db::open("data", Options::in_memory())?;
+    /// db.put(b"a", b"1")?;
+    /// db.put(b"c", b"3")?;
+    /// let mut batch = WriteBatchWithIndex::new();
+    /// batch.put(b"b", b"2")?;
+    /// batch.delete(b"c")?;
+    /// let mut iter = batch.iter_with_base(&db, ReadOptions::default())?;
+    /// assert!(!iter.valid()); // not positioned yet
+    /// iter.seek_to_first();
+    /// assert!(iter.valid());
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
     pub fn valid(&self) -> bool {
         !matches!(self.current, Current::None)
     }
@@ -83,6 +118,21 @@ impl BaseDeltaIter {
     ///
     /// # Errors
     /// The error that ended the iteration: of the database, or of a merge.
+    ///
+    /// ```
+    /// # use ironstone::{Db, Options, ReadOptions, WriteBatchWithIndex};
+    /// let db = Db::open("data", Options::in_memory())?;
+    /// db.put(b"a", b"1")?;
+    /// db.put(b"c", b"3")?;
+    /// let mut batch = WriteBatchWithIndex::new();
+    /// batch.put(b"b", b"2")?;
+    /// batch.delete(b"c")?;
+    /// let mut iter = batch.iter_with_base(&db, ReadOptions::default())?;
+    /// iter.seek(b"z");
+    /// assert!(!iter.valid());
+    /// iter.status()?; // the end of the data is no error
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
     pub fn status(&self) -> Result<()> {
         match &self.failure {
             Some(error) => Err(error.clone()),
@@ -91,6 +141,20 @@ impl BaseDeltaIter {
     }
 
     /// Returns the current key, without timestamp. Empty if the iterator is not valid.
+    ///
+    /// ```
+    /// # use ironstone::{Db, Options, ReadOptions, WriteBatchWithIndex};
+    /// let db = Db::open("data", Options::in_memory())?;
+    /// db.put(b"a", b"1")?;
+    /// db.put(b"c", b"3")?;
+    /// let mut batch = WriteBatchWithIndex::new();
+    /// batch.put(b"b", b"2")?;
+    /// batch.delete(b"c")?;
+    /// let mut iter = batch.iter_with_base(&db, ReadOptions::default())?;
+    /// iter.seek_to_first();
+    /// assert_eq!(iter.key(), b"a");
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
     pub fn key(&self) -> &[u8] {
         match &self.current {
             Current::None => &[],
@@ -100,6 +164,20 @@ impl BaseDeltaIter {
     }
 
     /// Returns the current value; of an entity the default column. Empty if the iterator is not valid.
+    ///
+    /// ```
+    /// # use ironstone::{Db, Options, ReadOptions, WriteBatchWithIndex};
+    /// let db = Db::open("data", Options::in_memory())?;
+    /// db.put(b"a", b"1")?;
+    /// db.put(b"c", b"3")?;
+    /// let mut batch = WriteBatchWithIndex::new();
+    /// batch.put(b"b", b"2")?;
+    /// batch.delete(b"c")?;
+    /// let mut iter = batch.iter_with_base(&db, ReadOptions::default())?;
+    /// iter.seek(b"b");
+    /// assert_eq!(iter.value(), b"2");
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
     pub fn value(&self) -> &[u8] {
         match &self.current {
             Current::None => &[],
@@ -109,6 +187,22 @@ impl BaseDeltaIter {
     }
 
     /// Returns the current value. The value stays readable after the next move.
+    ///
+    /// ```
+    /// # use ironstone::{Db, Options, ReadOptions, WriteBatchWithIndex};
+    /// let db = Db::open("data", Options::in_memory())?;
+    /// db.put(b"a", b"1")?;
+    /// db.put(b"c", b"3")?;
+    /// let mut batch = WriteBatchWithIndex::new();
+    /// batch.put(b"b", b"2")?;
+    /// batch.delete(b"c")?;
+    /// let mut iter = batch.iter_with_base(&db, ReadOptions::default())?;
+    /// iter.seek(b"b");
+    /// let value = iter.pinned_value();
+    /// iter.prev();
+    /// assert_eq!(&value[..], b"2");
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
     pub fn pinned_value(&self) -> Pinned {
         match &self.current {
             Current::None => Pinned::copy(&[]),
@@ -118,6 +212,20 @@ impl BaseDeltaIter {
     }
 
     /// Returns the columns of the current entry as (name, value), if the entry is a wide-column entity.
+    ///
+    /// ```
+    /// # use ironstone::{Db, Options, ReadOptions, WriteBatchWithIndex};
+    /// let db = Db::open("data", Options::in_memory())?;
+    /// db.put(b"a", b"1")?;
+    /// db.put(b"c", b"3")?;
+    /// let mut batch = WriteBatchWithIndex::new();
+    /// batch.put(b"b", b"2")?;
+    /// batch.delete(b"c")?;
+    /// let mut iter = batch.iter_with_base(&db, ReadOptions::default())?;
+    /// iter.seek(b"b");
+    /// assert!(iter.columns().is_none()); // a plain value
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
     pub fn columns(&self) -> Option<Vec<(Vec<u8>, Vec<u8>)>> {
         match &self.current {
             Current::None => None,
@@ -133,6 +241,20 @@ impl BaseDeltaIter {
     ///
     /// # Errors
     /// InvalidArgument if the iterator is not valid; Corruption if an entity does not decode.
+    ///
+    /// ```
+    /// # use ironstone::{Db, Options, ReadOptions, WriteBatchWithIndex};
+    /// let db = Db::open("data", Options::in_memory())?;
+    /// db.put(b"a", b"1")?;
+    /// db.put(b"c", b"3")?;
+    /// let mut batch = WriteBatchWithIndex::new();
+    /// batch.put(b"b", b"2")?;
+    /// batch.delete(b"c")?;
+    /// let mut iter = batch.iter_with_base(&db, ReadOptions::default())?;
+    /// iter.seek(b"b");
+    /// assert_eq!(iter.wide_columns()?.get(b""), Some(&b"2"[..]));
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
     pub fn wide_columns(&self) -> Result<WideColumns> {
         match &self.current {
             Current::None => Err(Error::invalid_argument("the iterator is not valid")),
@@ -143,37 +265,137 @@ impl BaseDeltaIter {
     }
 
     /// Returns the timestamp of the current entry. Empty for entries of the batch, and without timestamps.
+    ///
+    /// ```
+    /// # use ironstone::{Db, Options, ReadOptions, WriteBatchWithIndex};
+    /// let db = Db::open("data", Options::in_memory())?;
+    /// db.put(b"a", b"1")?;
+    /// db.put(b"c", b"3")?;
+    /// let mut batch = WriteBatchWithIndex::new();
+    /// batch.put(b"b", b"2")?;
+    /// batch.delete(b"c")?;
+    /// let mut iter = batch.iter_with_base(&db, ReadOptions::default())?;
+    /// iter.seek(b"b");
+    /// assert!(iter.timestamp().is_empty()); // the column family has no timestamps
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
     pub fn timestamp(&self) -> &[u8] {
         if matches!(self.current, Current::Base) { self.base.timestamp() } else { &[] }
     }
 
     /// Moves to the first key.
+    ///
+    /// ```
+    /// # use ironstone::{Db, Options, ReadOptions, WriteBatchWithIndex};
+    /// let db = Db::open("data", Options::in_memory())?;
+    /// db.put(b"a", b"1")?;
+    /// db.put(b"c", b"3")?;
+    /// let mut batch = WriteBatchWithIndex::new();
+    /// batch.put(b"b", b"2")?;
+    /// batch.delete(b"c")?;
+    /// let mut iter = batch.iter_with_base(&db, ReadOptions::default())?;
+    /// iter.seek_to_first();
+    /// assert_eq!(iter.key(), b"a");
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
     pub fn seek_to_first(&mut self) {
         self.position(Direction::Forward, |base| base.seek_to_first(), KeyCursor::seek_to_first);
     }
 
     /// Moves to the last key.
+    ///
+    /// ```
+    /// # use ironstone::{Db, Options, ReadOptions, WriteBatchWithIndex};
+    /// let db = Db::open("data", Options::in_memory())?;
+    /// db.put(b"a", b"1")?;
+    /// db.put(b"c", b"3")?;
+    /// let mut batch = WriteBatchWithIndex::new();
+    /// batch.put(b"b", b"2")?;
+    /// batch.delete(b"c")?;
+    /// let mut iter = batch.iter_with_base(&db, ReadOptions::default())?;
+    /// iter.seek_to_last();
+    /// assert_eq!(iter.key(), b"b");
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
     pub fn seek_to_last(&mut self) {
         self.position(Direction::Backward, |base| base.seek_to_last(), KeyCursor::seek_to_last);
     }
 
     /// Moves to the first key at or after `target`.
+    ///
+    /// ```
+    /// # use ironstone::{Db, Options, ReadOptions, WriteBatchWithIndex};
+    /// let db = Db::open("data", Options::in_memory())?;
+    /// db.put(b"a", b"1")?;
+    /// db.put(b"c", b"3")?;
+    /// let mut batch = WriteBatchWithIndex::new();
+    /// batch.put(b"b", b"2")?;
+    /// batch.delete(b"c")?;
+    /// let mut iter = batch.iter_with_base(&db, ReadOptions::default())?;
+    /// iter.seek(b"aa");
+    /// assert_eq!(iter.key(), b"b");
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
     pub fn seek(&mut self, target: &[u8]) {
         self.position(Direction::Forward, |base| base.seek(target), |delta| delta.seek(target));
     }
 
     /// Moves to the last key at or before `target`.
+    ///
+    /// ```
+    /// # use ironstone::{Db, Options, ReadOptions, WriteBatchWithIndex};
+    /// let db = Db::open("data", Options::in_memory())?;
+    /// db.put(b"a", b"1")?;
+    /// db.put(b"c", b"3")?;
+    /// let mut batch = WriteBatchWithIndex::new();
+    /// batch.put(b"b", b"2")?;
+    /// batch.delete(b"c")?;
+    /// let mut iter = batch.iter_with_base(&db, ReadOptions::default())?;
+    /// iter.seek_for_prev(b"bb");
+    /// assert_eq!(iter.key(), b"b");
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
     pub fn seek_for_prev(&mut self, target: &[u8]) {
         let seek = |base: &mut Iter| base.seek_for_prev(target);
         self.position(Direction::Backward, seek, |delta| delta.seek_for_prev(target));
     }
 
     /// Moves to the next key. Does nothing if the iterator is not valid.
+    ///
+    /// ```
+    /// # use ironstone::{Db, Options, ReadOptions, WriteBatchWithIndex};
+    /// let db = Db::open("data", Options::in_memory())?;
+    /// db.put(b"a", b"1")?;
+    /// db.put(b"c", b"3")?;
+    /// let mut batch = WriteBatchWithIndex::new();
+    /// batch.put(b"b", b"2")?;
+    /// batch.delete(b"c")?;
+    /// let mut iter = batch.iter_with_base(&db, ReadOptions::default())?;
+    /// iter.seek_to_first();
+    /// iter.next();
+    /// assert_eq!(iter.key(), b"b");
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
     pub fn next(&mut self) {
         self.step(Direction::Forward);
     }
 
     /// Moves to the previous key. Does nothing if the iterator is not valid.
+    ///
+    /// ```
+    /// # use ironstone::{Db, Options, ReadOptions, WriteBatchWithIndex};
+    /// let db = Db::open("data", Options::in_memory())?;
+    /// db.put(b"a", b"1")?;
+    /// db.put(b"c", b"3")?;
+    /// let mut batch = WriteBatchWithIndex::new();
+    /// batch.put(b"b", b"2")?;
+    /// batch.delete(b"c")?;
+    /// let mut iter = batch.iter_with_base(&db, ReadOptions::default())?;
+    /// iter.seek_to_last();
+    /// iter.prev();
+    /// assert_eq!(iter.key(), b"a");
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
     pub fn prev(&mut self) {
         self.step(Direction::Backward);
     }

@@ -60,6 +60,16 @@ pub struct WriteBatchWithIndex {
 }
 
 /// Options of a [`WriteBatchWithIndex`].
+///
+/// ```
+/// use ironstone::{WriteBatchWithIndex, WriteBatchWithIndexOptions};
+///
+/// let options = WriteBatchWithIndexOptions { max_bytes: 40, ..WriteBatchWithIndexOptions::default() };
+/// let mut batch = WriteBatchWithIndex::with_options(options);
+/// batch.put(b"k", b"v")?;
+/// assert!(batch.put(b"large", &[0; 40]).is_err());
+/// # Ok::<(), ironstone::Error>(())
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct WriteBatchWithIndexOptions {
     /// The order of the keys of column families that are written without a [`Family`]. Default: bytewise. RocksDB:
@@ -95,6 +105,16 @@ impl WriteBatchWithIndex {
     }
 
     /// Makes an empty batch.
+    ///
+    /// ```
+    /// use ironstone::{WriteBatchWithIndex, WriteBatchWithIndexOptions};
+    ///
+    /// let options = WriteBatchWithIndexOptions { reserved_bytes: 4096, ..WriteBatchWithIndexOptions::default() };
+    /// let mut batch = WriteBatchWithIndex::with_options(options);
+    /// batch.put(b"k", b"v")?;
+    /// assert_eq!(batch.count(), 1);
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
     pub fn with_options(options: WriteBatchWithIndexOptions) -> Self {
         let WriteBatchWithIndexOptions { order, reserved_bytes, overwrite_key, max_bytes } = options;
         let core = Core::new(order, overwrite_key, reserved_bytes, max_bytes);

@@ -233,6 +233,19 @@ impl WriteBatchWithIndex {
 
     /// Returns an iterator over `base` as if the batch were written. `base` is an iterator over `family`. The batch shows the
     /// keys in `[lower, upper)`; `None` is no bound.
+    ///
+    /// ```
+    /// # use ironstone::{Db, Options, ReadOptions, WriteBatchWithIndex};
+    /// let db = Db::open("data", Options::in_memory())?;
+    /// db.put(b"a", b"1")?;
+    /// let mut batch = WriteBatchWithIndex::new();
+    /// batch.put(b"b", b"2")?;
+    /// let base = db.iter_with(ReadOptions::default())?;
+    /// let mut iter = batch.iter_over_base(&db, base, None, None);
+    /// iter.seek_to_last();
+    /// assert_eq!(iter.key(), b"b");
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
     pub fn iter_over_base(
         &self,
         family: &Family,

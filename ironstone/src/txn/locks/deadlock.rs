@@ -26,6 +26,15 @@ pub struct DeadlockInfo {
 }
 
 /// A deadlock that was found. RocksDB: `DeadlockPath`.
+///
+/// ```
+/// # use ironstone::{Options, TransactionDb, TransactionDbOptions, TransactionOptions, WriteOptions};
+/// let db = TransactionDb::open("data", Options::in_memory(), TransactionDbOptions::default())?;
+/// for deadlock in db.deadlock_info_buffer() {
+///     println!("{} transactions waited for each other", deadlock.path.len());
+/// }
+/// # Ok::<(), ironstone::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeadlockPath {
     /// The transactions of the circle, each waiting for the next. Empty if `limit_exceeded`.

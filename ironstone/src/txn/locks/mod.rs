@@ -35,6 +35,16 @@ use deadlock::{Wait, WaitGraph};
 use table::{Attempt, LockTable, Request};
 
 /// A locked key. RocksDB: `KeyLockInfo`.
+///
+/// ```
+/// # use ironstone::{Options, TransactionDb, TransactionDbOptions, TransactionOptions, WriteOptions};
+/// let db = TransactionDb::open("data", Options::in_memory(), TransactionDbOptions::default())?;
+/// let transaction = db.begin();
+/// transaction.put(b"k", b"1")?;
+/// let locks = db.lock_status_data();
+/// assert_eq!((&locks[0].key[..], locks[0].exclusive), (&b"k"[..], true));
+/// # Ok::<(), ironstone::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeyLockInfo {
     /// The column family of the key.

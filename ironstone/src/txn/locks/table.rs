@@ -7,6 +7,19 @@ use env::sync::{Arc, AtomicBool, AtomicI64, Condvar, Mutex, Ordering};
 use super::owner::{Owner, TransactionId};
 
 /// The mode of a lock.
+///
+/// ```
+/// # use ironstone::{LockMode, Options, ReadOptions, TransactionDb, TransactionDbOptions, Validation};
+/// let db = TransactionDb::open("data", Options::in_memory(), TransactionDbOptions::default())?;
+/// let family = db.default_family();
+/// let (first, second) = (db.begin(), db.begin());
+/// for transaction in [&first, &second] {
+///     let options = ReadOptions::default();
+///     transaction.get_for_update_in(&family, b"k", &options, LockMode::Shared, Validation::Check)?;
+/// }
+/// assert_eq!(db.lock_status_data()[0].holders.len(), 2);
+/// # Ok::<(), ironstone::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LockMode {
     /// Several transactions may read the key.

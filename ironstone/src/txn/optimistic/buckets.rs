@@ -8,17 +8,36 @@ use super::super::tracker::Tracker;
 /// Locks for buckets of keys. If the keys of two transactions fall into different buckets, the transactions can
 /// commit at the same time. Several databases may share the locks
 /// ([`crate::OptimisticTransactionDbOptions::shared_lock_buckets`]).
+///
+/// ```
+/// use ironstone::{OccLockBuckets, OptimisticTransactionDb, OptimisticTransactionDbOptions, Options};
+///
+/// let shared = OccLockBuckets::new(1 << 12);
+/// let options = || OptimisticTransactionDbOptions { shared_lock_buckets: Some(shared.clone()), ..Default::default() };
+/// let first = OptimisticTransactionDb::open_with("first", Options::in_memory(), options(), None)?;
+/// let second = OptimisticTransactionDb::open_with("second", Options::in_memory(), options(), None)?;
+/// # Ok::<(), ironstone::Error>(())
+/// ```
 pub struct OccLockBuckets {
     buckets: Box<[Mutex<()>]>,
 }
 
 impl OccLockBuckets {
     /// Makes `count` bucket locks, at least 16. Each lock takes one byte.
+    ///
+    /// ```
+    /// assert!(ironstone::OccLockBuckets::new(1 << 12).approximate_memory_usage() > 1 << 12);
+    /// ```
     pub fn new(count: u32) -> Arc<Self> {
         Arc::new(OccLockBuckets { buckets: (0..count.max(16)).map(|_| Mutex::new(())).collect() })
     }
 
     /// Returns the memory of the locks in bytes.
+    ///
+    /// ```
+    /// let (few, many) = (ironstone::OccLockBuckets::new(1 << 8), ironstone::OccLockBuckets::new(1 << 12));
+    /// assert!(few.approximate_memory_usage() < many.approximate_memory_usage());
+    /// ```
     pub fn approximate_memory_usage(&self) -> usize {
         self.buckets.len() * size_of::<Mutex<()>>() + size_of::<Self>()
     }

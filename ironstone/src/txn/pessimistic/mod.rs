@@ -85,6 +85,20 @@ impl TransactionDb {
     ///
     /// # Errors
     /// The errors of [`TransactionDb::open`] and [`Db::open_with_families`].
+    ///
+    /// ```
+    /// use ironstone::{FamilyDescriptor, FamilyOptions, Options, TransactionDb};
+    ///
+    /// let mut options = Options::in_memory();
+    /// options.db.create_missing_column_families = true;
+    /// let users = FamilyDescriptor::new("users", FamilyOptions::default());
+    /// let default = FamilyDescriptor::new("default", FamilyOptions::default());
+    /// let db = TransactionDb::open_with("data", options, Default::default(), Some(vec![default, users]))?;
+    /// let transaction = db.begin();
+    /// transaction.put_in(&db.family("users")?, b"1", b"Ada")?;
+    /// transaction.commit()?;
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
     pub fn open_with(
         path: impl AsRef<Path>,
         mut options: Options,
