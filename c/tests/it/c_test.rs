@@ -17,7 +17,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The phases that fail, and the reason of each phase.
-const FAILING: [(&str, &str); 0] = [];
+const FAILING: [(&str, &str); 1] = [(
+    "remote_compaction_service",
+    "after its checks, the phase creates a database although a directory of `db_paths` has SST files",
+)];
 
 /// What the copy does at the start of a phase.
 const ENTER: &str = r#"
@@ -73,7 +76,7 @@ pub fn library_in(dir: &Path) -> PathBuf {
     let newest = calls.filter_map(|path| time(&path)).max();
     assert!(
         time(&built).is_some() && time(&built) >= newest,
-        "{} is absent or older than the crate: add `--example ironstone_c` to the command",
+        "{} is absent or older than the crate: run `cargo build -p ironstone-c-calls --example ironstone_c`",
         built.display()
     );
     let lib = dir.join("lib");
