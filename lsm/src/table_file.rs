@@ -3,8 +3,10 @@
 //! Every version with the file shares one [`TableFile`]. Pickers read the state from the version of their view. The owner of
 //! the job inputs reserves files under its own lock, so the flags need no order among each other.
 
+use std::any::Any;
 use std::fmt;
 use std::ops::Deref;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use crate::file_meta::FileMetaData;
@@ -17,6 +19,8 @@ pub struct TableFile {
     quarantined: AtomicBool,
     marked_since: AtomicBool,
     reads_sampled: AtomicU64,
+    /// The open file, as the owner of the open files stores it.
+    open: OnceLock<Box<dyn Any + Send + Sync>>,
 }
 
 impl TableFile {
@@ -28,6 +32,7 @@ impl TableFile {
             quarantined: AtomicBool::new(false),
             marked_since: AtomicBool::new(false),
             reads_sampled: AtomicU64::new(0),
+            open: OnceLock::new(),
         }
     }
 
@@ -41,6 +46,7 @@ impl TableFile {
             quarantined: AtomicBool::new(self.is_quarantined()),
             marked_since: AtomicBool::new(self.marked_since.load(Ordering::Relaxed)),
             reads_sampled: AtomicU64::new(self.reads_sampled()),
+            open: OnceLock::new(),
         }
     }
 
@@ -98,6 +104,17 @@ impl TableFile {
     pub fn add_reads_sampled(&self, n: u64) {
         self.reads_sampled.fetch_add(n, Ordering::Relaxed);
     }
+
+    /// Returns the open file of [`TableFile::hold_open`], if its type is `T`. Takes no lock.
+    #[inline]
+    pub fn held<T: Any>(&self) -> Option<&T> {
+        self.open.get()?.downcast_ref()
+    }
+
+    /// Stores the open file until this file is in no version. Does nothing if an open file is stored already.
+    pub fn hold_open(&self, open: impl Any + Send + Sync) {
+        let _ = self.open.set(Box::new(open));
+    }
 }
 
 impl Deref for TableFile {
@@ -146,6 +163,17 @@ mod tests {
         let changed = file.changed(|facts| facts.epoch_number = 7);
         assert!(changed.is_marked() && !changed.being_compacted());
         assert_eq!((file.epoch_number, changed.epoch_number), (0, 7));
+    }
+
+    #[test]
+    fn a_changed_file_holds_no_open_file() {
+        let file =
+            TableFile::new(FileMetaData::new(FileNumber(1), 10, b"a\0\0\0\0\0\0\0\0", b"b\0\0\0\0\0\0\0\0"));
+        assert_eq!(file.held::<u32>(), None);
+        file.hold_open(7u32);
+        file.hold_open(8u32);
+        assert_eq!((file.held::<u32>(), file.held::<u64>()), (Some(&7), None));
+        assert_eq!(file.changed(|facts| facts.epoch_number = 7).held::<u32>(), None);
     }
 
     #[test]

@@ -273,7 +273,14 @@ impl Reads {
             );
             level_before = level;
             self.check_deadline(options)?;
-            let reader = self.tables.get_for(&super_version.parts, level, file, &ctx)?;
+            let opened;
+            let reader = match self.tables.held(file) {
+                Some(reader) => reader,
+                None => {
+                    opened = self.tables.get_for(&super_version.parts, level, file, &ctx)?;
+                    &opened
+                }
+            };
             if let Some(fragments) = reader.tombstones()
                 && !options.ignore_range_deletions
             {
@@ -290,7 +297,7 @@ impl Reads {
                 if entry.sequence() > seq {
                     return ControlFlow::Continue(());
                 }
-                answer.entry(key, entry, &reader, &ctx)
+                answer.entry(key, entry, reader, &ctx)
             })?;
             if counted && !answer.found() {
                 file.add_reads_sampled(sample::RATE);

@@ -1,7 +1,8 @@
 //! The table cache: open tables by file number.
 //!
 //! The table cache has sixty-four shards behind read-write locks. A hit holds the read lock of one shard
-//! for a hash look-up and a reference count. With `max_open_files` = -1 the cache never closes a table.
+//! for a hash look-up and a reference count. With `max_open_files` = -1 the cache never closes a table, and
+//! the files of the versions hold their open tables after the first hit. A later look-up takes no lock.
 //! Otherwise a shard above its share closes the tables that were not used since the last check (one bit for
 //! each table, second chance). A table stays open while a reader uses it.
 
@@ -66,6 +67,8 @@ pub struct TableCache {
     blobs: OpenBlobs,
     count: AtomicUsize,
     tables_max: AtomicUsize,
+    /// True if the files of versions hold their open tables: see [`TableCache::held`].
+    files_hold: bool,
     opens: AtomicU64,
 }
 
@@ -80,6 +83,11 @@ struct HowToOpen {
 impl TableCache {
     /// Makes a cache without open tables. A table is opened at its first use.
     pub fn new(env: Env, settings: TableCacheSettings) -> Arc<Self> {
+        let files_hold = settings.tables_max.is_none();
+        TableCache::with(env, settings, files_hold)
+    }
+
+    fn with(env: Env, settings: TableCacheSettings, files_hold: bool) -> Arc<Self> {
         let tables_max = AtomicUsize::new(settings.tables_max.unwrap_or(usize::MAX));
         let shards = (0..SHARDS).map(|_| RwLock::default()).collect();
         let blobs = OpenBlobs::new(env.clone(), settings.blobs());
@@ -90,6 +98,7 @@ impl TableCache {
             shards,
             count: AtomicUsize::new(0),
             tables_max,
+            files_hold,
             opens: AtomicU64::new(0),
         })
     }
@@ -147,7 +156,7 @@ impl TableCache {
     /// Returns a separate cache that opens tables for direct I/O, for the inputs of one job.
     pub fn direct(&self) -> Arc<Self> {
         let settings = TableCacheSettings { direct_reads: true, tables_max: None, ..self.settings.clone() };
-        TableCache::new(self.env.clone(), settings)
+        TableCache::with(self.env.clone(), settings, false)
     }
 
     /// Returns the open table of `file`, which is on `level` of a column family with `parts`. Opens the table if
@@ -213,13 +222,31 @@ impl TableCache {
         }
     }
 
+    /// Returns the open table that `file` holds, without a lock and without a reference count. A file holds its table until
+    /// it is in no version, if the cache was made without a limit of open tables. RocksDB: `FileDescriptor::table_reader`.
+    #[inline]
+    pub fn held<'f>(&self, file: &'f TableFile) -> Option<&'f AnyReader> {
+        if self.files_hold { file.held() } else { None }
+    }
+
     /// Returns the table if it is open.
     #[inline]
     pub fn find(&self, file: &TableFile) -> Option<AnyReader> {
+        match self.held(file) {
+            Some(reader) => Some(reader.clone()),
+            None => self.find_in_shard(file),
+        }
+    }
+
+    fn find_in_shard(&self, file: &TableFile) -> Option<AnyReader> {
         let shard = self.shard(file.number).read();
         let slot = shard.get(&file.number)?;
         if !slot.used.load(Ordering::Relaxed) {
             slot.used.store(true, Ordering::Relaxed);
+        }
+        // A table that a file holds stays open, also if the limit falls later. RocksDB does the same.
+        if self.files_hold && self.tables_max.load(Ordering::Relaxed) == usize::MAX {
+            file.hold_open(slot.reader.clone());
         }
         Some(slot.reader.clone())
     }
