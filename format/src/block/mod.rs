@@ -25,8 +25,8 @@
 //!          u32 (stride << 8 | lead)
 //! ```
 //! The search array finds an entry without reading the entries before it (see `anchors`). Building it costs
-//! one pass over the entries. It is built when the block is loaded, or, in a table reader, when the block is
-//! searched for the second time.
+//! one pass over the entries. It is built when the block is loaded, or, in a table reader, by a later search:
+//! by the second search of a small block, and after more searches of a large block.
 
 mod anchors;
 mod entry;

@@ -9,6 +9,7 @@
 use std::borrow::Cow;
 use std::ops::Deref;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use base::stats::{Cause, PerfCounter, PerfTimer, Step, Stopwatch};
 use base::{Error, Result};
@@ -98,6 +99,10 @@ fn room_for_later(len: usize) -> Arc<[u8]> {
 /// The size of a search array is about one part in this number of its block.
 const ARRAY_PART: usize = 40;
 
+/// The bytes of blocks whose search arrays one search earns. A block of the default size gets its array at the second
+/// search.
+const EARNED_BYTES: usize = 5 << 10;
+
 /// Maximum size of a block in which a single wrong bit is searched. With a checksum that is not linear, the
 /// search takes ten milliseconds at this size.
 const DIAGNOSED_BYTES_MAX: usize = 4096 + 64;
@@ -119,13 +124,26 @@ impl Source {
         }
     }
 
-    /// Prepares a data block from the cache for a search. When a block is searched for the second time, it
-    /// gets a search array, and the new block replaces the old block in the cache. This happens only if the
+    /// Prepares a data block from the cache for a search. A block without a search array gets one if the
+    /// searches have earned it, and the new block replaces the old block in the cache. This happens only if the
     /// read may change the cache.
     #[inline]
     pub(super) fn to_search(&self, block: BlockRef, handle: BlockHandle, ctx: &ReadCtx) -> BlockRef {
-        let wanting = data(&block).filter(|data| data.wants_array() && ctx.fill_cache);
+        let wanting = data(&block).filter(|data| data.wants_array() && ctx.fill_cache && self.earns(data));
         wanting.and_then(|data| self.searchable(data, handle)).unwrap_or(block)
+    }
+
+    /// Counts a search of a block without a search array. Returns true if the searches have earned the array of this
+    /// block: an array costs a pass over the block and a copy of the block, so a large block gets its array
+    /// after more searches. Without this rule, a cache that holds half of the blocks of 64 KiB spent most of its time on
+    /// arrays that were evicted soon.
+    #[cold]
+    fn earns(&self, block: &Block) -> bool {
+        // If two threads count at once, a count can be lost.
+        let earned = self.earned_bytes.load(Ordering::Relaxed) + EARNED_BYTES;
+        let earns = earned >= block.bytes().len();
+        self.earned_bytes.store(if earns { 0 } else { earned }, Ordering::Relaxed);
+        earns
     }
 
     /// Returns the block with its search array, or `None` if the cache has no room for it.
@@ -351,7 +369,7 @@ impl Source {
             raw.len()
         );
         // A search array is useful only if a block is searched more than once. So a new cached
-        // block has no search array. The second search of the block makes the search array.
+        // block has no search array. A later search makes the search array: see `Source::earns`.
         let heads = self.heads.filter(|_| ctx.fill_cache && self.cache.is_some());
         let verify = ctx.verify_checksums;
         let dict = if kind == BlockKind::Data { self.dict.as_ref() } else { None };

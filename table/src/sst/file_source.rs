@@ -1,5 +1,6 @@
 //! A file, and the facts that are necessary to read blocks from the file. The reads are in `fetch`.
 
+use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, OnceLock};
 
 use base::key::InternalOrder;
@@ -30,6 +31,8 @@ pub(super) struct Source {
     pub metadata_priority: Priority,
     pub order: InternalOrder,
     pub heads: Option<HeadOrder>,
+    /// Bytes of blocks whose search arrays the searches since the last array have earned.
+    pub earned_bytes: AtomicUsize,
     /// Bytes of checksum for each entry of a loaded block; 0, 1, 2, 4 or 8.
     pub protection: u8,
     pub rewrite: KeyRewrite,

@@ -65,6 +65,7 @@ pub(super) fn open(file: Arc<dyn RandomRead>, size: u64, options: &OpenOptions) 
         metadata_priority: metadata_priority(options),
         order: InternalOrder::new(options.order.clone()),
         heads: HeadOrder::of(&options.order),
+        earned_bytes: Default::default(),
         protection: options.block_protection_bytes_per_key,
         rewrite: KeyRewrite::default(),
         index_layout: IndexLayout::default(),

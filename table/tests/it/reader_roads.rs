@@ -347,6 +347,32 @@ fn reads_that_do_not_fill_the_cache_leave_it_as_it_is() {
 }
 
 #[test]
+fn a_large_block_gets_its_search_array_after_more_searches_than_a_small_block() {
+    let users: Vec<Vec<u8>> = (0..1500).map(|i| format!("key {i:04}").into_bytes()).collect();
+    let large = BlockBasedTableOptions { block_size: 64 << 10, ..BlockBasedTableOptions::default() };
+    let written = WriterOptions { table: Arc::new(large), ..WriterOptions::default() };
+    let (bytes, _) = write(written, |writer| {
+        for user in &users {
+            writer.add(&key(user), &[7; 40]).unwrap();
+        }
+    });
+    let cache = BlockCache::new(CacheOptions { num_shard_bits: 0, ..CacheOptions::hyper_clock(8 << 20) });
+    let cache = cache.unwrap();
+    let read = OpenOptions { cache: Some(cache.clone()), ..options(Order::Bytewise) };
+    let reader = open("/t.sst", bytes, &read).unwrap();
+    let search = || {
+        let found = reader.get(&seek_key(b"key 0050", 9), &ReadCtx::default(), |_| ControlFlow::Break(()));
+        found.unwrap();
+        cache.usage()
+    };
+    let loaded = search();
+    let searches = (1..100).find(|_| search() != loaded).expect("the block gets an array");
+    assert!((4..40).contains(&searches), "an array after {searches} searches of a loaded block");
+    let with_array = cache.usage();
+    assert_eq!(search(), with_array);
+}
+
+#[test]
 fn a_block_that_was_searched_twice_outlives_a_scan() {
     for kind in KINDS {
         let (reader, _cache) = cached(kind, 8 << 10);
