@@ -103,7 +103,7 @@ impl Args {
             Err(_) if value.trim().parse::<i128>().is_ok() => {
                 Err(Failure::new(format!("{name} has a value out-of-range.")))
             }
-            Err(_) => Err(Failure::new(format!("{name} has an invalid value"))),
+            Err(_) => Err(Failure::new(format!("{name} has an invalid value."))),
         }
     }
 }

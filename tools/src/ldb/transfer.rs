@@ -12,7 +12,10 @@ use super::{Failure, Io, Outcome, show};
 const NOT_ROWS: [&[u8]; 2] = [b"Keys in range:", b"Created bg thread 0x"];
 
 pub(crate) fn checkpoint(s: &mut Session, io: &mut Io<'_>) -> Outcome {
-    let dir = s.args.path("checkpoint_dir").ok_or_else(|| missing("checkpoint_dir"))?;
+    let dir = s
+        .args
+        .path("checkpoint_dir")
+        .ok_or_else(|| Failure::new("Invalid argument: invalid checkpoint directory name"))?;
     let db = Db::of_engine(s.open(io)?)?;
     Checkpoint::new(&db).create(dir)?;
     Ok(io.out.write_all(b"OK\n")?)
@@ -37,7 +40,8 @@ pub(crate) fn restore(s: &mut Session, io: &mut Io<'_>) -> Outcome {
 }
 
 fn backup_options(s: &Session) -> Result<BackupEngineOptions, Failure> {
-    let dir = s.args.path("backup_dir").ok_or_else(|| missing("backup_dir"))?;
+    let dir =
+        s.args.path("backup_dir").ok_or_else(|| Failure::new("--backup_dir: missing backup directory"))?;
     Ok(BackupEngineOptions::new(dir))
 }
 
@@ -122,8 +126,4 @@ pub(crate) fn ingest_external(s: &mut Session, io: &mut Io<'_>) -> Outcome {
 fn path_of(bytes: &[u8]) -> std::path::PathBuf {
     use std::os::unix::ffi::OsStrExt;
     std::path::PathBuf::from(std::ffi::OsStr::from_bytes(bytes))
-}
-
-fn missing(name: &str) -> Failure {
-    Failure::new(format!("--{name}: missing {name} argument"))
 }

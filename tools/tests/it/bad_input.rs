@@ -31,7 +31,7 @@ fn a_command_line_that_is_wrong_says_what_there_is() {
         (&[&db, "batchput", "k", "v", "k"], "Equal number of <key>s and <value>s"),
         (&[&db, "get", "--hex", "6B"], "Invalid hex input 6B.  Must start with 0x"),
         (&[&db, "get", "--hex", "0x6"], "Invalid hex input 0x6"),
-        (&[&db, "scan", "--max_keys=many"], "max_keys has an invalid value"),
+        (&[&db, "scan", "--max_keys=many"], "max_keys has an invalid value."),
         (&[&db, "scan", "--max_keys=99999999999"], "max_keys has a value out-of-range"),
         (&[&db, "scan", "--hex=perhaps"], "hex has an invalid value"),
         (&[&db, "put", "--create_if_missing", "--bloom_bits=0", "k", "v"], "bloom_bits must be > 0."),
@@ -57,7 +57,7 @@ fn a_command_line_that_is_wrong_says_what_there_is() {
             &[&db, "change_compaction_style", "--old_compaction_style=1", "--new_compaction_style=0"],
             "Convert from universal compaction to level compaction.",
         ),
-        (&[&db, "backup"], "--backup_dir: missing backup_dir argument"),
+        (&[&db, "backup"], "--backup_dir: missing backup directory"),
         (&[&db, "fsck"], "not a database: there is no MANIFEST, SST file or WAL"),
         (&["dump_wal"], "Argument walfile must be specified."),
     ];

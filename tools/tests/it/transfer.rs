@@ -37,7 +37,7 @@ fn ldb_makes_checkpoints_backups_and_external_files() {
     let out = ldb(&[&db, "ingest_extern_sst", &sst], b"");
     assert!(out.err.contains("new.sst"), "{}", out.err);
     let out = ldb(&[&db, "backup"], b"");
-    assert!(out.err.contains("missing backup_dir"), "{}", out.err);
+    assert!(out.err.contains("missing backup directory"), "{}", out.err);
 }
 
 /// The tool does not contain the merge operator of the application. RocksDB's `ldb` joins the operands by a colon
