@@ -15,11 +15,13 @@ use serde_json::{Value, json};
 
 use crate::client::{golden, serve};
 
-/// A session of the driver. The driver and the browser end when the value is dropped.
+/// A session of the driver. The driver and all processes of the browser end when the value is dropped.
 struct Browser {
     driver: Child,
     port: u16,
     session: String,
+    /// The profile of the browser. The command line of each process of the browser names it.
+    profile: tempfile::TempDir,
 }
 
 impl Browser {
@@ -37,8 +39,11 @@ impl Browser {
             let (_, rest) = line.split_once("successfully on port ")?;
             rest.trim_end_matches('.').parse().ok()
         })?;
-        let mut browser = Browser { driver, port, session: String::new() };
+        let profile = tempfile::tempdir().unwrap();
+        let user_data = format!("--user-data-dir={}", profile.path().display());
+        let mut browser = Browser { driver, port, session: String::new(), profile };
         let mut args = vec![
+            user_data,
             "--headless".to_string(),
             "--no-sandbox".to_string(),
             "--disable-gpu".to_string(),
@@ -56,6 +61,20 @@ impl Browser {
         let answer = browser.call("POST", "/session", &wish);
         browser.session = answer["sessionId"].as_str()?.to_string();
         Some(browser)
+    }
+
+    /// Returns the processes of the browser.
+    fn processes(&self) -> Vec<String> {
+        let profile = self.profile.path().to_string_lossy().into_owned();
+        let all = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+        let names = all.filter_map(|entry| entry.file_name().into_string().ok());
+        names
+            .filter(|name| name.parse::<u32>().is_ok())
+            .filter(|pid| {
+                let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+                String::from_utf8_lossy(&line).contains(&profile)
+            })
+            .collect()
     }
 
     fn call(&self, method: &str, path: &str, body: &Value) -> Value {
@@ -116,10 +135,12 @@ impl Browser {
 
     fn image(&self, file: &str) {
         let Some(dir) = std::env::var_os("IRONSTONE_SCREENSHOTS") else { return };
-        let height =
-            self.run("return document.documentElement.scrollHeight").as_u64().unwrap_or(900).clamp(700, 3000);
         let width = self.run("return window.innerWidth").as_u64().unwrap_or(1200);
         let path = format!("/session/{}/window/rect", self.session);
+        // The height of a page is at least the height of the window, so a high window would stay high.
+        self.call("POST", &path, &json!({ "width": width, "height": 700 }));
+        let height =
+            self.run("return document.documentElement.scrollHeight").as_u64().unwrap_or(900).clamp(700, 3000);
         self.call("POST", &path, &json!({ "width": width, "height": height + 10 }));
         let answer = self.call("GET", &format!("/session/{}/screenshot", self.session), &Value::Null);
         std::fs::create_dir_all(&dir).unwrap();
@@ -129,11 +150,20 @@ impl Browser {
 
 impl Drop for Browser {
     fn drop(&mut self) {
-        if !self.session.is_empty() {
+        // A panic here after a failed test would end the whole program, so faults are ignored and the processes are killed.
+        if !self.session.is_empty() && !std::thread::panicking() {
             self.call("DELETE", &format!("/session/{}", self.session), &Value::Null);
         }
         let _ = self.driver.kill();
         let _ = self.driver.wait();
+        // The driver does not wait for the last processes of the browser. A process that ends starts no other process.
+        for _ in 0..1000 {
+            let processes = self.processes();
+            if processes.is_empty() {
+                break;
+            }
+            let _ = Command::new("kill").arg("-KILL").args(&processes).stderr(Stdio::null()).status();
+        }
     }
 }
 
