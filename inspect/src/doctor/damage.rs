@@ -46,11 +46,33 @@ pub(super) fn rules(db: &Database) -> Vec<Finding> {
             "A background error can stop writers. The last error was at {}.",
             words::date(last.micros)
         );
-        out.push(
-            finding
-                .cost(cost)
-                .action("Remove the cause of the last error, and resume or reopen the database."),
-        );
+        out.push(finding.cost(cost).action(remedy(&last.text)));
     }
     out
+}
+
+/// Texts in errors of the system, and what the user can do.
+const REMEDIES: [(&str, &str); 5] = [
+    ("No space left", "Free space on the disk of the database. Then resume or reopen the database."),
+    (
+        "Too many open files",
+        "Raise the limit of open files of the process (ulimit -n), or set max_open_files below this limit. Then reopen the database.",
+    ),
+    (
+        "Permission denied",
+        "Give the user of the process the rights to all files of the directory. Then reopen the database.",
+    ),
+    (
+        "Read-only file system",
+        "Find out why the system mounted the disk for reading only: often the disk has a fault.",
+    ),
+    (
+        "Corruption",
+        "Copy the directory. Then run `ldb fsck` to see every fault, and restore a backup or run `ldb repair`.",
+    ),
+];
+
+fn remedy(error: &str) -> &'static str {
+    let known = REMEDIES.iter().find(|(part, _)| error.contains(part));
+    known.map_or("Remove the cause of the last error, and resume or reopen the database.", |(_, text)| text)
 }

@@ -1,4 +1,4 @@
-//! Rules about filters, caches, open files and tombstones.
+//! Rules about filters, blocks, open files and tombstones.
 
 use super::finding::{Finding, Severity};
 use super::{Facts, SMALL_BYTES, db_number};
@@ -6,20 +6,14 @@ use crate::model::Database;
 use crate::words;
 
 pub(super) fn database(db: &Database) -> Vec<Finding> {
-    let mut out = Vec::new();
-    if db.sst_bytes() < SMALL_BYTES {
-        return out;
-    }
-    out.extend(open_files(db));
-    out.extend(block_cache(db));
-    out
+    open_files(db).into_iter().collect()
 }
 
 fn open_files(db: &Database) -> Option<Finding> {
     let limit = db_number(db, "max_open_files").filter(|limit| *limit >= 0.0)?;
     // The limit also covers files that are not SST files.
     let tables = db.sst_count() as f64;
-    if !db.knows_options() || tables + 10.0 <= limit.max(20.0) {
+    if db.sst_bytes() < SMALL_BYTES || !db.knows_options() || tables + 10.0 <= limit.max(20.0) {
         return None;
     }
     Some(
@@ -31,44 +25,11 @@ fn open_files(db: &Database) -> Option<Finding> {
     )
 }
 
-fn block_cache(db: &Database) -> Option<Finding> {
-    let capacity = db.log.stats.block_cache_bytes?;
-    let held: u64 = db
-        .families
-        .iter()
-        .filter(|family| {
-            db.family_option(&family.name, "cache_index_and_filter_blocks").as_deref() == Some("true")
-        })
-        .flat_map(|family| family.files.iter().filter_map(|file| file.stats.as_ref()))
-        .map(|stats| stats.index_bytes + stats.filter_bytes)
-        .sum();
-    let hits = db.log.stats.block_cache_hit_percent;
-    let is_full = held > 0 && held * 2 > capacity;
-    let misses = hits.is_some_and(|percent| percent < 50.0) && capacity * 4 < db.sst_bytes();
-    if !is_full && !misses {
-        return None;
-    }
-    let wish = (held * 4).max(db.sst_bytes() / 4).max(capacity * 4);
-    let mut finding =
-        Finding::new("small-block-cache", Severity::Warning, "The block cache is small".to_string())
-            .evidence(format!("the block cache has {}", words::bytes(capacity)))
-            .evidence(format!("index and filter blocks in the cache have {}", words::bytes(held)))
-            .evidence(format!("the SST files have {}", words::bytes(db.sst_bytes())));
-    if let Some(percent) = hits {
-        finding = finding.evidence(format!("the cache answered {percent:.0} % of the lookups"));
-    }
-    Some(
-        finding
-            .cost("Blocks leave the cache before their next use, so most reads go to the disk.")
-            .action(format!("Open the database with a block cache of about {}.", words::bytes(wish))),
-    )
-}
-
 pub(super) fn family(facts: &Facts<'_>) -> Vec<Finding> {
     let mut out: Vec<Finding> = tombstones(facts).into_iter().collect();
     if facts.db.knows_options() {
         let rules: [fn(&Facts<'_>) -> Option<Finding>; 7] =
-            [no_filter, filter_bits, unused_filter, other_prefix, block_size, many_runs, cache_off];
+            [no_filter, filter_bits, unused_filter, other_prefix, block_size, many_runs, long_skips];
         out.extend(rules.iter().filter_map(|rule| rule(facts)));
     }
     out
@@ -196,34 +157,44 @@ fn block_size(facts: &Facts<'_>) -> Option<Finding> {
 fn many_runs(facts: &Facts<'_>) -> Option<Finding> {
     let trigger = facts.number("level0_file_num_compaction_trigger")?;
     let files = facts.family.level(0).count();
-    let is_leveled = facts.text("compaction_style").as_deref() == Some("kCompactionStyleLevel");
-    if !is_leveled || trigger <= 10.0 || files < 10 || facts.is_on("disable_auto_compactions") {
+    if !facts.is_leveled() || facts.is_on("disable_auto_compactions") {
         return None;
     }
-    Some(
+    let finding = |title: &str| {
         facts
-            .finding(
-                "many-sorted-runs",
-                Severity::Advice,
-                "A read looks into many files of level 0".to_string(),
-            )
+            .finding("many-sorted-runs", Severity::Advice, title.to_string())
             .evidence(format!("level0_file_num_compaction_trigger={trigger}"))
             .evidence(format!("level 0 has {}", words::of(files as u64, "file")))
             .cost("Each lookup and each seek visits each file of level 0.")
-            .live("level0_file_num_compaction_trigger=4"),
-    )
+    };
+    if trigger > 10.0 && files >= 10 {
+        let finding = finding("A read looks into many files of level 0");
+        return Some(finding.live("level0_file_num_compaction_trigger=4"));
+    }
+    // The rule about a full level 0 reports more files.
+    let is_full =
+        facts.number("level0_slowdown_writes_trigger").is_some_and(|slowdown| files as f64 >= slowdown);
+    if (files as f64) < (3.0 * trigger).max(12.0) || is_full {
+        return None;
+    }
+    let jobs = db_number(facts.db, "max_background_jobs").unwrap_or(2.0).max(2.0) * 2.0;
+    let action = format!("Compact the column family, and give the database max_background_jobs={jobs}.");
+    Some(finding("The compaction of level 0 does not keep up").action(action))
 }
 
-fn cache_off(facts: &Facts<'_>) -> Option<Finding> {
-    if facts.text("no_block_cache").as_deref() != Some("true") || !is_block_based(facts) {
+/// Reports an iterator that steps over very many old entries of a key before it seeks.
+fn long_skips(facts: &Facts<'_>) -> Option<Finding> {
+    let skips = facts.number("max_sequential_skip_in_iterations")?;
+    if skips <= 1000.0 {
         return None;
     }
     Some(
         facts
-            .finding("no-block-cache", Severity::Warning, "There is no block cache".to_string())
-            .evidence("no_block_cache=true")
-            .cost("Each read verifies and decompresses its block again.")
-            .reopen("block_based_table_factory={no_block_cache=false;}"),
+            .finding("long-skips", Severity::Advice, "An iterator steps over old entries one by one".to_string())
+            .evidence(format!("max_sequential_skip_in_iterations={skips}"))
+            .evidence(format!("{} are in this column family", words::bytes(facts.family.bytes())))
+            .cost("If a key has many old entries, the iterator reads them all, although one seek finds the next key.")
+            .live("max_sequential_skip_in_iterations=8"),
     )
 }
 

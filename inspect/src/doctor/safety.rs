@@ -6,8 +6,7 @@ use crate::model::{Database, FileKind};
 use crate::words;
 
 pub(super) fn rules(db: &Database) -> Vec<Finding> {
-    let held = db.sst_bytes() + db.bytes_of(FileKind::Wal) + db.bytes_of(FileKind::Blob);
-    if held < SMALL_BYTES || !db.knows_options() {
+    if db.data_bytes() < SMALL_BYTES || !db.knows_options() {
         return Vec::new();
     }
     let mut out = Vec::new();
@@ -41,8 +40,10 @@ pub(super) fn rules(db: &Database) -> Vec<Finding> {
                 .reopen("manual_wal_flush=false"),
         );
     }
-    for family in db.families.iter().filter(|family| family.bytes() >= SMALL_BYTES) {
-        out.extend(of_family(&Facts { db, family }));
+    for facts in db.families.iter().map(|family| Facts { db, family }) {
+        if facts.data_bytes() >= SMALL_BYTES {
+            out.extend(of_family(&facts));
+        }
     }
     out
 }

@@ -6,10 +6,10 @@ use crate::model::Database;
 use crate::words;
 
 pub(super) fn database(db: &Database) -> Vec<Finding> {
-    if db.sst_bytes() < SMALL_BYTES || !db.knows_options() {
+    if db.data_bytes() < SMALL_BYTES || !db.knows_options() {
         return Vec::new();
     }
-    let held = format!("{} of SST files", words::bytes(db.sst_bytes()));
+    let held = format!("{} of data", words::bytes(db.data_bytes()));
     let mut out = Vec::new();
     // 0 was the default before release 8.7.
     let has_default = db.release().is_some_and(|release| release >= (8, 7));
@@ -54,18 +54,14 @@ pub(super) fn family(facts: &Facts<'_>) -> Vec<Finding> {
     if !facts.db.knows_options() {
         return Vec::new();
     }
-    let rules: [fn(&Facts<'_>) -> Option<Finding>; 4] =
-        [few_levels, eager_level_0, restart_interval, compaction_bytes];
+    let rules: [fn(&Facts<'_>) -> Option<Finding>; 6] =
+        [few_levels, eager_level_0, restart_interval, compaction_bytes, hard_compression, file_checks];
     rules.iter().filter_map(|rule| rule(facts)).collect()
-}
-
-fn is_leveled(facts: &Facts<'_>) -> bool {
-    facts.text("compaction_style").as_deref() == Some("kCompactionStyleLevel")
 }
 
 fn few_levels(facts: &Facts<'_>) -> Option<Finding> {
     let levels = facts.number("num_levels")?;
-    if !is_leveled(facts) || !(2.0..=3.0).contains(&levels) {
+    if !facts.is_leveled() || !(1.0..=3.0).contains(&levels) {
         return None;
     }
     let last = facts.family.levels().last().map_or(0, |sum| sum.bytes);
@@ -81,7 +77,7 @@ fn few_levels(facts: &Facts<'_>) -> Option<Finding> {
 
 fn eager_level_0(facts: &Facts<'_>) -> Option<Finding> {
     let trigger = facts.number("level0_file_num_compaction_trigger")?;
-    if !is_leveled(facts) || !(0.0..=1.0).contains(&trigger) || facts.is_on("disable_auto_compactions") {
+    if !facts.is_leveled() || !(0.0..=1.0).contains(&trigger) || facts.is_on("disable_auto_compactions") {
         return None;
     }
     Some(
@@ -115,7 +111,7 @@ fn restart_interval(facts: &Facts<'_>) -> Option<Finding> {
 
 fn compaction_bytes(facts: &Facts<'_>) -> Option<Finding> {
     let (limit, target) = (facts.number("max_compaction_bytes")?, facts.number("target_file_size_base")?);
-    if !is_leveled(facts) || limit <= 0.0 || limit >= 2.0 * target {
+    if !facts.is_leveled() || limit <= 0.0 || limit >= 2.0 * target {
         return None;
     }
     Some(
@@ -126,6 +122,38 @@ fn compaction_bytes(facts: &Facts<'_>) -> Option<Finding> {
             .evidence(format!("{} in this column family", words::of(facts.family.files.len() as u64, "file")))
             .cost("A compaction ends an output file before its target size, so there are many small files.")
             .live(format!("max_compaction_bytes={}", 25 * target as u64)),
+    )
+}
+
+/// Reports a level of Zstandard that compresses very slowly. Other compressions have no level above 12.
+fn hard_compression(facts: &Facts<'_>) -> Option<Finding> {
+    let level = facts.number("compression_opts.level")?;
+    let uses = |name: &str| facts.text(name).is_some_and(|text| text.contains("kZSTD"));
+    // 32767 stands for the default level.
+    if !(15.0..1000.0).contains(&level) || !uses("compression") && !uses("compression_per_level") {
+        return None;
+    }
+    Some(
+        facts
+            .finding("slow-compression", Severity::Warning, format!("All levels are compressed with level {level}"))
+            .evidence(format!("compression=kZSTD;compression_opts={{level={level};}}"))
+            .evidence(format!("{} are in this column family", words::bytes(facts.family.bytes())))
+            .cost("Level 15 and above compress about 5 MB per second and thread, in each flush and each compaction. The files are a few percent smaller.")
+            .live("compression_opts={level=3;}"),
+    )
+}
+
+fn file_checks(facts: &Facts<'_>) -> Option<Finding> {
+    if !facts.is_on("paranoid_file_checks") {
+        return None;
+    }
+    Some(
+        facts
+            .finding("paranoid-file-checks", Severity::Advice, "Each new SST file is read again".to_string())
+            .evidence("paranoid_file_checks=true")
+            .evidence(format!("{} are in this column family", words::bytes(facts.family.bytes())))
+            .cost("Each flush and each compaction reads and hashes all entries of its output. Checksums find most faults without this.")
+            .live("paranoid_file_checks=false"),
     )
 }
 

@@ -57,8 +57,15 @@ pub(super) fn family(facts: &Facts<'_>) -> Vec<Finding> {
     if !facts.db.knows_options() {
         return Vec::new();
     }
-    let rules: [fn(&Facts<'_>) -> Option<Finding>; 3] =
-        [no_compression, static_levels, universal_amplification];
+    let rules: [fn(&Facts<'_>) -> Option<Finding>; 7] = [
+        no_compression,
+        static_levels,
+        universal_amplification,
+        eager_universal,
+        single_level,
+        fifo_limit,
+        large_files,
+    ];
     rules.iter().filter_map(|rule| rule(facts)).collect()
 }
 
@@ -85,10 +92,14 @@ fn no_compression(facts: &Facts<'_>) -> Option<Finding> {
 
 fn static_levels(facts: &Facts<'_>) -> Option<Finding> {
     let ratio = facts.family.space_amplification()?;
-    let is_leveled = facts.text("compaction_style").as_deref() == Some("kCompactionStyleLevel");
     let levels = facts.family.levels();
     let is_off = facts.text("level_compaction_dynamic_level_bytes").as_deref() == Some("false");
-    if !is_leveled || !is_off || ratio < 1.3 || levels.len() < 2 || facts.family.bytes() < 8 * SMALL_BYTES {
+    if !facts.is_leveled()
+        || !is_off
+        || ratio < 1.3
+        || levels.len() < 2
+        || facts.family.bytes() < 8 * SMALL_BYTES
+    {
         return None;
     }
     let title = format!("The files use {ratio:.1} times the space of the last level");
@@ -103,9 +114,8 @@ fn static_levels(facts: &Facts<'_>) -> Option<Finding> {
 }
 
 fn universal_amplification(facts: &Facts<'_>) -> Option<Finding> {
-    let is_universal = facts.text("compaction_style").as_deref() == Some("kCompactionStyleUniversal");
     let limit = facts.number("compaction_options_universal.max_size_amplification_percent")?;
-    if !is_universal || limit <= 400.0 {
+    if !facts.is_universal() || limit <= 400.0 {
         return None;
     }
     Some(
@@ -126,6 +136,95 @@ fn universal_amplification(facts: &Facts<'_>) -> Option<Finding> {
     )
 }
 
+/// Reports universal compaction that rewrites all data all the time.
+fn eager_universal(facts: &Facts<'_>) -> Option<Finding> {
+    let limit = facts.number("compaction_options_universal.max_size_amplification_percent")?;
+    let width = facts.number("compaction_options_universal.max_merge_width")?;
+    if !facts.is_universal() || limit >= 25.0 && width > 3.0 {
+        return None;
+    }
+    let (title, cost) = match limit < 25.0 {
+        true => (
+            "Universal compaction rewrites all data very often",
+            "A little new data starts a compaction of the whole column family.",
+        ),
+        false => (
+            "Universal compaction merges only two or three sorted runs at a time",
+            "Each byte is written more often than with a wide merge, and reads visit more sorted runs.",
+        ),
+    };
+    Some(
+        facts
+            .finding("eager-universal", Severity::Warning, title.to_string())
+            .evidence(format!("max_size_amplification_percent={limit}"))
+            .evidence(format!("max_merge_width={width}"))
+            .evidence(format!("{} in {}", words::bytes(facts.family.bytes()), words::of(facts.family.sorted_runs() as u64, "sorted run")))
+            .cost(cost)
+            .live("compaction_options_universal={max_size_amplification_percent=200;max_merge_width=4294967295;}"),
+    )
+}
+
+/// Reports universal compaction without lower levels: its largest sorted run is one file.
+fn single_level(facts: &Facts<'_>) -> Option<Finding> {
+    let levels = facts.number("num_levels")?;
+    if !facts.is_universal() || levels > 2.0 {
+        return None;
+    }
+    let largest = facts.family.files.iter().map(|file| file.size).max().unwrap_or(0);
+    Some(
+        facts
+            .finding("single-level", Severity::Advice, "All data goes into one file".to_string())
+            .evidence(format!("num_levels={levels} with universal compaction"))
+            .evidence(format!("the largest file has {} of {}", words::bytes(largest), words::bytes(facts.family.bytes())))
+            .cost("A full compaction writes one file of the whole size, in one thread, and needs as much free space again.")
+            .reopen("num_levels=7"),
+    )
+}
+
+/// Reports FIFO compaction that deletes data, or soon deletes data, because of its limit of bytes.
+fn fifo_limit(facts: &Facts<'_>) -> Option<Finding> {
+    let of =
+        |name: &str| facts.number(&format!("compaction_options_fifo.{name}")).filter(|limit| *limit > 0.0);
+    let limit = of("max_data_files_size").or_else(|| of("max_table_files_size"))?;
+    let bytes = facts.data_bytes() as f64;
+    let deleted = facts.db.log.compaction_reasons.get("FIFOMaxSize").copied().unwrap_or(0);
+    // The next flush deletes a file if the column family grows above the limit by about one file.
+    let largest = facts.family.files.iter().map(|file| file.size).max().unwrap_or(0) as f64;
+    if !facts.has_style("FIFO") || bytes < 0.8 * limit && bytes + largest < limit && deleted == 0 {
+        return None;
+    }
+    Some(
+        facts
+            .finding("fifo-limit", Severity::Warning, "FIFO compaction deletes the oldest data".to_string())
+            .evidence(format!("the limit is {}", words::bytes(limit as u64)))
+            .evidence(format!("the column family has {}", words::bytes(bytes as u64)))
+            .evidence(format!("the info log has {} for the reason FIFOMaxSize", words::of(deleted, "compaction")))
+            .cost("At the limit, each flush deletes the oldest file with all its keys, without an error. This is right for a cache and a loss for other data.")
+            .live(format!("compaction_options_fifo={{max_table_files_size={};}}", (4.0 * limit.max(bytes)) as u64)),
+    )
+}
+
+/// Reports target sizes of files that are larger than a compaction should be.
+fn large_files(facts: &Facts<'_>) -> Option<Finding> {
+    let (base, factor) =
+        (facts.number("target_file_size_base")?, facts.number("target_file_size_multiplier")?);
+    let levels = facts.number("num_levels")?;
+    let last = base * factor.powf((levels - 2.0).max(0.0));
+    const GIB: f64 = 1_073_741_824.0;
+    if !facts.is_leveled() || base <= GIB && last <= 32.0 * GIB {
+        return None;
+    }
+    Some(
+        facts
+            .finding("large-files", Severity::Advice, "SST files may become very large".to_string())
+            .evidence(format!("target_file_size_base={base}"))
+            .evidence(format!("target_file_size_multiplier={factor}"))
+            .evidence(format!("a file of the last level may have {}", words::bytes(last as u64)))
+            .cost("A compaction moves whole files, so each compaction is long, needs much free space, and delays the others.")
+            .live("target_file_size_base=67108864;target_file_size_multiplier=1"),
+    )
+}
+
 /// The rules about blob files.
 pub(super) fn blobs(facts: &Facts<'_>) -> Option<Finding> {
     if !facts.db.knows_options() {
@@ -133,7 +232,21 @@ pub(super) fn blobs(facts: &Facts<'_>) -> Option<Finding> {
     }
     let bytes: u64 = facts.family.blobs.iter().map(|blob| blob.bytes).sum();
     let garbage: u64 = facts.family.blobs.iter().map(|blob| blob.garbage_bytes).sum();
-    if garbage < SMALL_BYTES || garbage * 2 < bytes || facts.is_on("enable_blob_garbage_collection") {
+    let is_on = facts.is_on("enable_blob_garbage_collection");
+    // 0 means that no blob file is old enough.
+    let is_without_files = facts.number("blob_garbage_collection_age_cutoff") == Some(0.0);
+    if bytes >= SMALL_BYTES && is_on && is_without_files {
+        return Some(
+            facts
+                .finding("blob-collection-off", Severity::Warning, "The garbage collection of blob files collects nothing".to_string())
+                .evidence("enable_blob_garbage_collection=true")
+                .evidence("blob_garbage_collection_age_cutoff=0: no blob file is old enough")
+                .evidence(format!("{} of {} are garbage", words::bytes(garbage), words::bytes(bytes)))
+                .cost("Deleted and overwritten large values use the disk until each value of a blob file is garbage.")
+                .live("blob_garbage_collection_age_cutoff=0.25"),
+        );
+    }
+    if garbage < SMALL_BYTES || garbage * 2 < bytes || is_on {
         return None;
     }
     Some(

@@ -12,7 +12,7 @@ const MIB: f64 = 1048576.0;
 pub(super) fn database(db: &Database) -> Vec<Finding> {
     let mut out = stalls(db);
     out.extend(pinned_wals(db));
-    if db.sst_bytes() < SMALL_BYTES || !db.knows_options() {
+    if db.data_bytes() < SMALL_BYTES || !db.knows_options() {
         return out;
     }
     let jobs = db_number(db, "max_background_jobs").unwrap_or(2.0);
@@ -126,9 +126,10 @@ pub(super) fn family(facts: &Facts<'_>) -> Vec<Finding> {
     if !facts.db.knows_options() {
         return full_level_0(facts).into_iter().collect();
     }
-    let rules: [fn(&Facts<'_>) -> Option<Finding>; 8] = [
+    let rules: [fn(&Facts<'_>) -> Option<Finding>; 9] = [
         small_write_buffer,
         compaction_off,
+        no_limits,
         level_0_triggers,
         full_level_0,
         level_base,
@@ -137,10 +138,6 @@ pub(super) fn family(facts: &Facts<'_>) -> Vec<Finding> {
         pending_limits,
     ];
     rules.iter().filter_map(|rule| rule(facts)).collect()
-}
-
-fn is_leveled(facts: &Facts<'_>) -> bool {
-    facts.text("compaction_style").as_deref() == Some("kCompactionStyleLevel")
 }
 
 fn small_write_buffer(facts: &Facts<'_>) -> Option<Finding> {
@@ -159,24 +156,58 @@ fn small_write_buffer(facts: &Facts<'_>) -> Option<Finding> {
     )
 }
 
+/// The number of files in level 0 from which a compaction that never starts is reported.
+const FILES_WAITING: f64 = 4.0;
+
 fn compaction_off(facts: &Facts<'_>) -> Option<Finding> {
     let files = facts.family.level(0).count() as f64;
     let trigger = facts.number("level0_file_num_compaction_trigger")?;
-    if !facts.is_on("disable_auto_compactions") || files < trigger {
+    let is_manual = facts.has_style("None");
+    let is_off = facts.is_on("disable_auto_compactions") || is_manual;
+    if !is_off || files < trigger.clamp(1.0, FILES_WAITING) {
         return None;
     }
+    let finding = facts
+        .finding("compaction-off", Severity::Warning, "Automatic compaction is off".to_string())
+        .evidence(format!("level 0 has {}", words::of(files as u64, "file")))
+        .evidence(format!("level0_file_num_compaction_trigger={trigger}"))
+        .cost("Each read looks into each file of level 0, and writers stop at level0_stop_writes_trigger.");
+    Some(match is_manual {
+        true => finding
+            .evidence("compaction_style=kCompactionStyleNone")
+            .reopen("compaction_style=kCompactionStyleLevel"),
+        false if trigger > 1000.0 => finding
+            .evidence("disable_auto_compactions=true, as PrepareForBulkLoad sets it")
+            .live("disable_auto_compactions=false;level0_file_num_compaction_trigger=4"),
+        false => finding.evidence("disable_auto_compactions=true").live("disable_auto_compactions=false"),
+    })
+}
+
+/// Reports limits of write stalls that never act. FIFO compaction has many files in level 0.
+fn no_limits(facts: &Facts<'_>) -> Option<Finding> {
+    let slowdown = facts.number("level0_slowdown_writes_trigger")?;
+    let stop = facts.number("level0_stop_writes_trigger")?;
+    let is_zero = |name: &str| facts.number(name) == Some(0.0);
+    let is_without_bytes =
+        is_zero("soft_pending_compaction_bytes_limit") && is_zero("hard_pending_compaction_bytes_limit");
+    if !facts.is_leveled() && !facts.is_universal() || stop < 1000.0 && !is_without_bytes {
+        return None;
+    }
+    let files = facts.family.level(0).count() as u64;
     Some(
         facts
-            .finding("compaction-off", Severity::Warning, "Automatic compaction is off".to_string())
-            .evidence("disable_auto_compactions=true")
+            .finding("no-stall-limits", Severity::Advice, "Writers never wait for compactions".to_string())
             .evidence(format!(
-                "level 0 has {} and starts a compaction at {trigger}",
-                words::of(files as u64, "file")
+                "level0_slowdown_writes_trigger={slowdown}, level0_stop_writes_trigger={stop}"
             ))
-            .cost(
-                "Each read looks into each file of level 0, and writers stop at level0_stop_writes_trigger.",
-            )
-            .live("disable_auto_compactions=false"),
+            .evidence(format!(
+                "soft_pending_compaction_bytes_limit={}, hard_pending_compaction_bytes_limit={}",
+                facts.text("soft_pending_compaction_bytes_limit").unwrap_or_default(),
+                facts.text("hard_pending_compaction_bytes_limit").unwrap_or_default()
+            ))
+            .evidence(format!("level 0 has {}", words::of(files, "file")))
+            .cost("If writers are faster than compactions, reads become slower and slower and the disk fills, without a warning.")
+            .live("level0_slowdown_writes_trigger=20;level0_stop_writes_trigger=36;soft_pending_compaction_bytes_limit=68719476736;hard_pending_compaction_bytes_limit=274877906944"),
     )
 }
 
@@ -235,7 +266,7 @@ fn level_base(facts: &Facts<'_>) -> Option<Finding> {
     let below: u64 = facts.family.levels().iter().filter(|sum| sum.level > 0).map(|sum| sum.bytes).sum();
     let is_small = base * 4.0 < level_0 && below as f64 > base;
     let is_large = base > 16.0 * level_0 && below as f64 > 8.0 * level_0;
-    if !is_leveled(facts) || level_0 <= 0.0 || !(is_small || is_large) {
+    if !facts.is_leveled() || level_0 <= 0.0 || !(is_small || is_large) {
         return None;
     }
     let (word, cost) = match is_small {
@@ -261,7 +292,7 @@ fn level_base(facts: &Facts<'_>) -> Option<Finding> {
 fn multiplier(facts: &Facts<'_>) -> Option<Finding> {
     let factor = facts.number("max_bytes_for_level_multiplier")?;
     let levels = facts.family.levels().iter().filter(|sum| sum.level > 0).count();
-    if !is_leveled(facts) || levels == 0 || (4.0..=20.0).contains(&factor) {
+    if !facts.is_leveled() || levels == 0 || (4.0..=20.0).contains(&factor) {
         return None;
     }
     let cost = match factor < 4.0 {

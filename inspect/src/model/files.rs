@@ -13,6 +13,8 @@ pub enum FileDirectory {
     Wal,
     /// The option `db_log_dir`.
     InfoLog,
+    /// The directory `archive` in the directory of the WALs.
+    Archive,
 }
 
 /// One file of the directory.
@@ -39,6 +41,8 @@ pub enum FileKind {
     Table,
     Blob,
     Wal,
+    /// A WAL that no recovery needs. It is kept for readers of `GetUpdatesSince`.
+    ArchivedWal,
     Manifest,
     Options,
     InfoLog,
@@ -47,10 +51,11 @@ pub enum FileKind {
 
 impl FileKind {
     /// Every kind, in the order of the pages.
-    pub const ALL: [FileKind; 7] = [
+    pub const ALL: [FileKind; 8] = [
         FileKind::Table,
         FileKind::Blob,
         FileKind::Wal,
+        FileKind::ArchivedWal,
         FileKind::Manifest,
         FileKind::Options,
         FileKind::InfoLog,
@@ -62,7 +67,8 @@ impl FileKind {
         match name {
             Some(FileName::Table(_) | FileName::LegacyTable(_)) => FileKind::Table,
             Some(FileName::Blob(_)) => FileKind::Blob,
-            Some(FileName::Wal(_) | FileName::ArchivedWal(_)) => FileKind::Wal,
+            Some(FileName::Wal(_)) => FileKind::Wal,
+            Some(FileName::ArchivedWal(_)) => FileKind::ArchivedWal,
             Some(FileName::Manifest(_)) => FileKind::Manifest,
             Some(FileName::Options(_)) => FileKind::Options,
             Some(FileName::InfoLog | FileName::OldInfoLog(_)) => FileKind::InfoLog,
@@ -76,6 +82,7 @@ impl FileKind {
             FileKind::Table => "SST files (sorted data)",
             FileKind::Blob => "Blob files (large values)",
             FileKind::Wal => "WALs (write-ahead logs)",
+            FileKind::ArchivedWal => "Archived WALs (no recovery needs them)",
             FileKind::Manifest => "MANIFEST (list of files)",
             FileKind::Options => "OPTIONS files",
             FileKind::InfoLog => "LOG files (info log)",

@@ -317,6 +317,9 @@ impl Parser {
             return;
         }
         self.options.line(rest);
+        if let Some((_, limiter)) = rest.split_once("Options.rate_limiter: ") {
+            self.stats.rate_limiter(limiter);
+        }
         if let Some((_, version)) = rest.split_once("RocksDB version: ") {
             self.log.release = Some(version.trim().chars().take(40).collect());
             self.log.is_ironstone = rest.contains("Ironstone ");

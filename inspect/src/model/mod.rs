@@ -99,6 +99,11 @@ impl Database {
         self.families.iter().map(Family::bytes).sum()
     }
 
+    /// Returns the bytes of all live SST files, of the blob files and of the WALs.
+    pub fn data_bytes(&self) -> u64 {
+        self.sst_bytes() + self.bytes_of(FileKind::Blob) + self.bytes_of(FileKind::Wal)
+    }
+
     /// Returns the number of live SST files.
     pub fn sst_count(&self) -> usize {
         self.families.iter().map(|family| family.files.len()).sum()

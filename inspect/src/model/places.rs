@@ -1,4 +1,4 @@
-//! The directories of a database besides its own directory: `wal_dir` and `db_log_dir` of the OPTIONS file.
+//! The directories of a database besides its own directory: `wal_dir` and `db_log_dir` of the OPTIONS file, and the archive of WALs.
 //!
 //! The OPTIONS file never has the options `db_paths` and `cf_paths`. The MANIFEST has the number of the path of each SST file, and
 //! no directory, so the loader finds only the SST files in the directory of the database.
@@ -22,8 +22,16 @@ const OTHERS: [(FileDirectory, &str, FileKind); 2] = [
 impl Database {
     /// Returns the directory of a file. `dir` is the directory of the database.
     pub fn dir_of(&self, file: &DiskFile, dir: &Path) -> PathBuf {
+        if file.place == FileDirectory::Archive {
+            return self.archive_dir(dir);
+        }
         let option = OTHERS.iter().find(|(place, ..)| *place == file.place);
         option.and_then(|(_, option, _)| self.path_option(option)).unwrap_or_else(|| dir.to_path_buf())
+    }
+
+    /// Returns the directory of the archived WALs.
+    fn archive_dir(&self, dir: &Path) -> PathBuf {
+        self.path_option("wal_dir").unwrap_or_else(|| dir.to_path_buf()).join(names::ARCHIVE_DIR)
     }
 
     /// Returns the path that an option of the database names.
@@ -57,7 +65,7 @@ pub(super) fn disk_file(env: &Env, dir: &Path, name: &str, info_log: &str) -> Op
     })
 }
 
-/// Lists the WALs in `wal_dir` and the info logs of this database in `db_log_dir`. Other databases may use the same directories: a WAL
+/// Lists the WALs in `wal_dir`, the info logs of this database in `db_log_dir`, and the archived WALs. Other databases may use the same directories: a WAL
 /// has no name of its database, and an info log has the path of its database in its name. `unreadable` gets the name of each option
 /// whose directory is not readable.
 pub(crate) fn others(
@@ -66,7 +74,16 @@ pub(crate) fn others(
     db: &Database,
     unreadable: &mut Vec<&'static str>,
 ) -> Vec<DiskFile> {
-    let mut found = Vec::new();
+    let archive = db.archive_dir(dir);
+    let mut archived = env.fs.list(&archive).unwrap_or_default();
+    archived.sort();
+    let is_wal =
+        |name: &String| FileKind::of(FileName::parse_with_info_log(name, names::INFO_LOG)) == FileKind::Wal;
+    let files = archived.iter().filter(|name| is_wal(name)).take(FILES_MAX);
+    let files = files.filter_map(|name| disk_file(env, &archive, name, names::INFO_LOG));
+    let mut found: Vec<DiskFile> = files
+        .map(|file| DiskFile { place: FileDirectory::Archive, kind: FileKind::ArchivedWal, ..file })
+        .collect();
     let real = |path: &Path| env.fs.canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
     for (place, option, kind) in OTHERS {
         let Some(path) = db.path_option(option).filter(|path| real(path) != real(dir)) else { continue };

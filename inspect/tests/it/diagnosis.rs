@@ -6,7 +6,7 @@ use std::path::Path;
 use env::Env;
 use ironstone::{Db, FamilyDescriptor, Options};
 use ironstone_inspect::doctor::{Change, Finding, examine};
-use ironstone_inspect::model::{Budget, load};
+use ironstone_inspect::model::{Budget, FileKind, load};
 
 use crate::client::sound_databases;
 
@@ -80,7 +80,7 @@ fn seeded(path: &Path, text: &str, writes: Load) {
 }
 
 /// The seeded databases: the name of the rule, the options, and the writes.
-const SEEDS: [(&str, &str, Load); 29] = [
+const SEEDS: [(&str, &str, Load); 60] = [
     (
         "small-write-buffer",
         "write_buffer_size=65536;level0_slowdown_writes_trigger=100000;level0_stop_writes_trigger=100000",
@@ -130,6 +130,56 @@ const SEEDS: [(&str, &str, Load); 29] = [
     ("max-compaction-bytes", "max_compaction_bytes=1000000", PLAIN),
     ("small-blobs", "enable_blob_files=true;min_blob_size=0", SMALL),
     ("no-block-cache", "block_based_table_factory={no_block_cache=true;}", PLAIN),
+    (
+        "compaction-off",
+        "disable_auto_compactions=true;level0_file_num_compaction_trigger=1073741824;\
+         level0_slowdown_writes_trigger=1073741824;level0_stop_writes_trigger=1073741824",
+        Load { flushes: 6, ..PLAIN },
+    ),
+    ("compaction-off", "compaction_style=kCompactionStyleNone", Load { flushes: 6, ..PLAIN }),
+    ("no-stall-limits", "level0_slowdown_writes_trigger=20000;level0_stop_writes_trigger=20000", PLAIN),
+    ("no-stall-limits", "soft_pending_compaction_bytes_limit=0;hard_pending_compaction_bytes_limit=0", PLAIN),
+    ("wal-limit", "max_total_wal_size=200000", PLAIN),
+    ("shared-memtable-limit", "db_write_buffer_size=1000000", PLAIN),
+    ("memtable-memory", "write_buffer_size=8589934592;max_write_buffer_number=8", PLAIN),
+    ("one-memtable-writer", "allow_concurrent_memtable_write=false", PLAIN),
+    ("late-flush", "min_write_buffer_number_to_merge=3;max_write_buffer_number=4", PLAIN),
+    ("vector-memtable", "memtable_factory=vector;allow_concurrent_memtable_write=false", PLAIN),
+    ("in-place-updates", "inplace_update_support=true;allow_concurrent_memtable_write=false", PLAIN),
+    ("unused-memtable-filter", "memtable_prefix_bloom_size_ratio=0.1", PLAIN),
+    ("long-skips", "max_sequential_skip_in_iterations=1000000", PLAIN),
+    (
+        "unprotected-index",
+        "block_based_table_factory={cache_index_and_filter_blocks=true;\
+         cache_index_and_filter_blocks_with_high_priority=false;}",
+        PLAIN,
+    ),
+    ("slow-compression", "compression=kZSTD;compression_opts={level=19;}", PLAIN),
+    ("paranoid-file-checks", "paranoid_file_checks=true", PLAIN),
+    (
+        "eager-universal",
+        "compaction_style=kCompactionStyleUniversal;\
+         compaction_options_universal={max_size_amplification_percent=1;}",
+        PLAIN,
+    ),
+    ("single-level", "compaction_style=kCompactionStyleUniversal;num_levels=1", PLAIN),
+    (
+        "fifo-limit",
+        "compaction_style=kCompactionStyleFIFO;compaction_options_fifo={max_table_files_size=4000000;}",
+        Load { flushes: 8, ..PLAIN },
+    ),
+    ("large-files", "target_file_size_base=8589934592", PLAIN),
+    ("large-files", "target_file_size_multiplier=10", PLAIN),
+    ("many-threads", "max_background_jobs=128", PLAIN),
+    ("frequent-statistics", "stats_dump_period_sec=1", PLAIN),
+    ("info-log-level", "info_log_level=DEBUG_LEVEL", PLAIN),
+    ("small-info-logs", "max_log_file_size=1", PLAIN),
+    ("small-manifest", "max_manifest_file_size=2000", PLAIN),
+    ("small-file-buffer", "writable_file_max_buffer_size=4096", PLAIN),
+    ("memory-maps", "allow_mmap_reads=true", PLAIN),
+    ("strict-recovery", "wal_recovery_mode=kAbsoluteConsistency", PLAIN),
+    ("unchecked-files", "verify_sst_unique_id_in_manifest=false", PLAIN),
+    ("archived-wals", "WAL_ttl_seconds=864000", PLAIN),
 ];
 
 /// Rules about options that have no bad effect in Ironstone.
@@ -404,6 +454,140 @@ fn new_prefix_extractor_over_old_files_is_found() {
     options.update(&format!("{text};prefix_extractor=fixed:4")).unwrap();
     drop(Db::open(dir.path(), options).unwrap());
     assert_eq!(rules(dir.path()), ["other-prefix-extractor"]);
+}
+
+#[test]
+fn options_that_only_rocksdb_accepts_are_found() {
+    let dir = tempfile::tempdir().unwrap();
+    seeded(dir.path(), "", Load { compact: true, ..PLAIN });
+    assert_eq!(rules(dir.path()), [""; 0]);
+    let new = [
+        ("allow_mmap_writes=false", "allow_mmap_writes=true"),
+        ("arena_block_size=1048576", "arena_block_size=67108864"),
+    ];
+    rewrite(dir.path(), "OPTIONS", &new);
+    rewrite(dir.path(), "LOG", &[(IRONSTONE, "")]);
+    assert_eq!(rules(dir.path()), ["large-arena", "memory-maps"]);
+}
+
+/// Writes an info log in place of the info log of a sound database, and returns the rules of its findings.
+fn rules_of_log(log: &str, options: &[(&str, &str)]) -> Vec<&'static str> {
+    let dir = tempfile::tempdir().unwrap();
+    seeded(dir.path(), "", Load { compact: true, ..PLAIN });
+    rewrite(dir.path(), "OPTIONS", options);
+    std::fs::write(dir.path().join("LOG"), log).unwrap();
+    findings(dir.path()).iter().for_each(assert_acceptable);
+    rules(dir.path())
+}
+
+#[test]
+fn writes_without_wal_and_syncs_of_each_write_are_found_in_the_statistics() {
+    let dump = |wal: &str| {
+        format!(
+            "2026/01/01-00:00:00.000000 1 [/db_impl.cc:1] ------- DUMPING STATS -------\n** DB Stats **\n\
+             Cumulative writes: 60K writes, 60K keys, 60K commit groups, 1.0 writes per commit group\n\
+             Cumulative WAL: {wal}, written: 0.10 GB, 0.20 MB/s\n"
+        )
+    };
+    assert_eq!(rules_of_log(&dump("0 writes, 0 syncs, 0.00 writes per sync"), &[]), ["no-wal"]);
+    assert_eq!(rules_of_log(&dump("60K writes, 60K syncs, 1.00 writes per sync"), &[]), ["sync-each-write"]);
+    assert_eq!(rules_of_log(&dump("60K writes, 20 syncs, 3000.00 writes per sync"), &[]), [""; 0]);
+}
+
+#[test]
+fn shards_strict_limit_and_size_of_the_block_cache_are_found_in_the_info_log() {
+    let cache = |capacity: u64, bits: u32, strict: u32| {
+        format!(
+            "2026/01/01-00:00:00.000000 1 --------------- Options for column family [default]:\n\
+             2026/01/01-00:00:00.000000 1            table_factory options:   flush_block_policy_factory: x\n\
+             \x20   capacity : {capacity}\n    num_shard_bits : {bits}\n    strict_capacity_limit : {strict}\n"
+        )
+    };
+    assert_eq!(rules_of_log(&cache(33_554_432, 6, 0), &[]), [""; 0]);
+    assert_eq!(rules_of_log(&cache(33_554_432, 10, 0), &[]), ["cache-shards"]);
+    assert_eq!(rules_of_log(&cache(33_554_432, 6, 1), &[]), ["strict-cache-limit"]);
+    assert_eq!(rules_of_log(&cache(262_144, 0, 0), &[]), ["small-block-cache"]);
+    let direct = ("use_direct_reads=false", "use_direct_reads=true");
+    assert_eq!(rules_of_log(&cache(262_144, 0, 0), &[direct]), ["direct-reads", "small-block-cache"]);
+    assert_eq!(rules_of_log(&cache(33_554_432, 6, 0), &[direct]), [""; 0], "the cache holds the database");
+}
+
+#[test]
+fn slow_jobs_and_early_flushes_are_found_in_the_info_log() {
+    let log = |limiter: &str, reason: &str, seconds: u64| {
+        let mut log = format!("2026/01/01-00:00:00.000000 1     Options.rate_limiter: {limiter}\n");
+        for job in 0..10 {
+            let start = 1_767_225_600_000_000 + job * 60_000_000;
+            let end = start + seconds * 1_000_000;
+            log.push_str(&format!(
+                "2026/01/01-00:00:00.000000 1 EVENT_LOG_v1 {{\"time_micros\": {start}, \"job\": {job}, \"event\": \"flush_started\", \"flush_reason\": \"{reason}\"}}\n\
+                 2026/01/01-00:00:00.000000 1 EVENT_LOG_v1 {{\"time_micros\": {end}, \"cf_name\": \"default\", \"job\": {job}, \"event\": \"table_file_creation\", \"file_size\": 1000000}}\n\
+                 2026/01/01-00:00:00.000000 1 EVENT_LOG_v1 {{\"time_micros\": {end}, \"job\": {job}, \"event\": \"flush_finished\"}}\n"
+            ));
+        }
+        log
+    };
+    assert_eq!(rules_of_log(&log("(nil)", "Write Buffer Full", 0), &[]), [""; 0]);
+    assert_eq!(
+        rules_of_log(&log("(nil)", "Write Buffer Full", 2), &[]),
+        [""; 0],
+        "a loaded machine is slow too"
+    );
+    assert_eq!(rules_of_log(&log("0x55d1c0", "Write Buffer Full", 2), &[]), ["slow-jobs"]);
+    assert_eq!(rules_of_log(&log("(nil)", "WAL Full", 0), &[]), ["wal-limit"]);
+    assert_eq!(rules_of_log(&log("(nil)", "Write Buffer Manager", 0), &[]), ["shared-memtable-limit"]);
+}
+
+#[test]
+fn errors_of_the_system_have_their_own_remedy() {
+    for (error, remedy) in [
+        ("IO error: No space left on device", "Free space"),
+        ("IO error: While open a file: Too many open files", "ulimit -n"),
+        ("Corruption: block checksum mismatch", "ldb fsck"),
+        ("an error that nobody knows", "Remove the cause"),
+    ] {
+        let dir = tempfile::tempdir().unwrap();
+        seeded(dir.path(), "", Load { compact: true, ..PLAIN });
+        let line = format!("2026/01/01-00:00:05.000000 1 [ERROR] [/db_impl.cc:1] Waiting: {error}\n");
+        std::fs::write(dir.path().join("LOG"), line).unwrap();
+        let found = findings(dir.path());
+        let is_named =
+            |finding: &Finding| matches!(&finding.change, Change::Action(text) if text.contains(remedy));
+        assert!(found.iter().any(is_named), "{error}: {found:?}");
+    }
+}
+
+#[test]
+fn blob_collection_without_files_and_very_many_families_are_found() {
+    let dir = tempfile::tempdir().unwrap();
+    seeded(
+        dir.path(),
+        "enable_blob_files=true;min_blob_size=1000;enable_blob_garbage_collection=true;blob_garbage_collection_age_cutoff=0",
+        PLAIN,
+    );
+    assert!(rules(dir.path()).contains(&"blob-collection-off"), "{:?}", findings(dir.path()));
+    findings(dir.path()).iter().for_each(assert_acceptable);
+    let dir = tempfile::tempdir().unwrap();
+    let mut options = Options::default();
+    options.db.create_if_missing = true;
+    options.db.create_missing_column_families = true;
+    let families = (0..110).map(|n| FamilyDescriptor::new(format!("f{n}"), options.family.clone())).collect();
+    let db = Db::open_with_families(dir.path(), options, families).unwrap();
+    fill(&db, PLAIN);
+    drop(db);
+    let found = rules(dir.path());
+    assert!(found.contains(&"many-column-families") && found.contains(&"memtable-memory"), "{found:?}");
+}
+
+#[test]
+fn archived_wals_are_listed_apart_from_the_wals_of_newer_writes() {
+    let dir = tempfile::tempdir().unwrap();
+    seeded(dir.path(), "WAL_ttl_seconds=864000", PLAIN);
+    let db = load(&Env::posix(), dir.path(), &Budget::COMMAND).unwrap();
+    assert!(db.count_of(FileKind::ArchivedWal) >= 2, "{:?}", db.files);
+    let file = db.files.iter().find(|file| file.kind == FileKind::ArchivedWal).unwrap();
+    assert!(db.dir_of(file, dir.path()).join(&file.name).exists());
+    assert!(db.bytes_of(FileKind::Wal) < 1 << 20 && db.bytes_of(FileKind::ArchivedWal) > 1 << 20);
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! WALs and MANIFEST files: the list of files, the records of a file with a search, one annotated record.
 
+use std::path::PathBuf;
+
 use maud::{Markup, html};
 
 use super::View;
@@ -30,6 +32,12 @@ pub(super) fn list(view: &View<'_>) -> (String, Markup) {
                 }
             }))
             (more(view.db.count_of(FileKind::Wal), FILES_MAX))
+        }
+        @if of(FileKind::ArchivedWal).next().is_some() {
+            h2 { "Archived WALs" }
+            p { "No recovery needs these WALs. The options WAL_ttl_seconds and WAL_size_limit_MB keep them for readers of GetUpdatesSince." }
+            (files(view, of(FileKind::ArchivedWal), "/wal", &|_| "archived".to_string()))
+            (more(view.db.count_of(FileKind::ArchivedWal), FILES_MAX))
         }
         h2 { "MANIFEST" }
         p { "The MANIFEST is the list of all changes of files. CURRENT names the MANIFEST that counts." }
@@ -71,18 +79,21 @@ fn files<'a>(
     }
 }
 
+/// Returns the directory of a WAL or a MANIFEST. Returns `None` if no such file is listed, or if the source has no files.
+fn dir_of(view: &View<'_>, kind: LogKind, number: u64) -> Option<PathBuf> {
+    let kinds: &[FileKind] = match kind {
+        LogKind::Wal => &[FileKind::Wal, FileKind::ArchivedWal],
+        LogKind::Manifest => &[FileKind::Manifest],
+    };
+    let file = view.db.files.iter().find(|file| kinds.contains(&file.kind) && file.number == number)?;
+    view.has_files().then(|| view.db.dir_of(file, view.dir))
+}
+
 pub(super) fn records(view: &View<'_>) -> (String, Markup) {
     let kind = if view.target.page == "/wal" { LogKind::Wal } else { LogKind::Manifest };
     let (file, from) = (view.number("number"), view.number("from"));
     let title = kind.name(file);
-    let disk = match kind {
-        LogKind::Wal => FileKind::Wal,
-        LogKind::Manifest => FileKind::Manifest,
-    };
-    let exists = view.db.files.iter().find(|f| f.kind == disk && f.number == file);
-    let Some(dir) = exists.filter(|_| view.has_files()).map(|file| view.db.dir_of(file, view.dir)) else {
-        return (title, absent("There is no such file."));
-    };
+    let Some(dir) = dir_of(view, kind, file) else { return (title, absent("There is no such file.")) };
     let page = &view.target.page;
     let find = &view.target.find;
     let body = html! {
@@ -140,14 +151,11 @@ pub(super) fn record(view: &View<'_>) -> (String, Markup) {
     let kind = if view.number("manifest") == 1 { LogKind::Manifest } else { LogKind::Wal };
     let (file, offset) = (view.number("number"), view.number("offset"));
     let title = format!("{}, record at {offset}", kind.name(file));
-    let (page, disk) = match kind {
-        LogKind::Wal => ("/wal", FileKind::Wal),
-        LogKind::Manifest => ("/manifest", FileKind::Manifest),
+    let page = match kind {
+        LogKind::Wal => "/wal",
+        LogKind::Manifest => "/manifest",
     };
-    let exists = view.db.files.iter().find(|f| f.kind == disk && f.number == file);
-    let Some(dir) = exists.filter(|_| view.has_files()).map(|file| view.db.dir_of(file, view.dir)) else {
-        return (title, absent("There is no such file."));
-    };
+    let Some(dir) = dir_of(view, kind, file) else { return (title, absent("There is no such file.")) };
     let body = html! {
         p { a href={ (page) "?number=" (file) } { "All records" } ". Each line shows the offset, the bytes, and their meaning." }
         @match walk::record_tree(view.env, &dir, kind, file, offset) {
