@@ -118,7 +118,8 @@ fn from_text(text: &str, name: &str) -> Result<OptionsText> {
             Title::TableOptions { family, .. } => Scope::Table(family),
             Title::Version => continue,
         };
-        let rows = section.statements.iter().map(|(name, value)| row(&scope, name, value)).collect();
+        let mut rows = section.statements.iter().map(|(name, value)| row(&scope, name, value)).collect();
+        derive_defaults(&mut rows);
         out.sections.push(OptionSection { scope, rows });
     }
     Ok(out)
@@ -131,6 +132,24 @@ fn row(scope: &Scope, name: &str, value: &str) -> OptionRow {
         Scope::Table(_) => describe(TABLE_ROWS.iter().find(|row| row.name == name)),
     };
     OptionRow { name: name.to_string(), value: redact(name, value), default, effect, unit, live }
+}
+
+/// Replaces the default 0 of options for which an open writes a computed value. The computed value is then no change of the user.
+fn derive_defaults(rows: &mut Vec<OptionRow>) {
+    let number = |name: &str| rows.iter().find(|row| row.name == name)?.value.parse::<u64>().ok();
+    let arena = number("write_buffer_size").map(|size| (size / 8).min(1 << 20).next_multiple_of(4096));
+    let compaction = number("target_file_size_base").map(|size| size.saturating_mul(25));
+    let computed = [
+        ("arena_block_size", arena),
+        ("max_compaction_bytes", compaction),
+        ("delayed_write_rate", Some(16 << 20)),
+    ];
+    for (name, value) in computed {
+        let row = rows.iter_mut().find(|row| row.name == name && row.default.as_deref() == Some("0"));
+        if let (Some(row), Some(value)) = (row, value) {
+            row.default = Some(value.to_string());
+        }
+    }
 }
 
 fn describe<T: Default>(row: Option<&base::option::Row<T>>) -> (Option<String>, String, String, bool) {
@@ -378,6 +397,24 @@ mod tests {
             .map(|r| r.name.as_str())
             .collect();
         assert_eq!(differs, ["max_open_files", "from_the_future"]);
+    }
+
+    #[test]
+    fn values_that_an_open_computes_are_no_difference() {
+        let text = |arena: u64, rate: u64| {
+            format!(
+                "[Version]\n  rocksdb_version=11.8.1\n  options_file_version=1.1\n[DBOptions]\n  delayed_write_rate={rate}\n\
+                 [CFOptions \"default\"]\n  write_buffer_size=1048576\n  target_file_size_base=67108864\n  \
+                 arena_block_size={arena}\n  max_compaction_bytes=1677721600\n"
+            )
+        };
+        let differs = |arena, rate| -> Vec<String> {
+            let options = from_text(&text(arena, rate), "OPTIONS-000007").unwrap();
+            let rows = options.sections.into_iter().flat_map(|section| section.rows);
+            rows.filter(OptionRow::differs).map(|row| row.name).collect()
+        };
+        assert_eq!(differs(131_072, 16_777_216), ["write_buffer_size"]);
+        assert_eq!(differs(65_536, 1000), ["delayed_write_rate", "write_buffer_size", "arena_block_size"]);
     }
 
     #[test]

@@ -271,6 +271,9 @@ fn read(env: &Env, path: &Path) -> Result<Database, String> {
     read.map_err(|error| error.to_string())
 }
 
+/// The largest number of column families that one finding of a report names.
+const FAMILIES_MAX: usize = 8;
+
 fn report(db: &Database, findings: &[Finding], out: &mut dyn Write) -> std::io::Result<()> {
     writeln!(
         out,
@@ -283,19 +286,24 @@ fn report(db: &Database, findings: &[Finding], out: &mut dyn Write) -> std::io::
     if findings.is_empty() {
         return writeln!(out, "no findings");
     }
-    for finding in findings {
+    for group in doctor::groups(findings) {
+        let finding = group.first();
         let mark = match finding.severity {
             Severity::Critical => "CRITICAL",
             Severity::Warning => "WARNING",
             Severity::Advice => "ADVICE",
         };
-        let family = finding.family.as_ref().map_or(String::new(), |name| format!(" [{name}]"));
+        let family = match group.families(FAMILIES_MAX) {
+            (names, _) if names.is_empty() => String::new(),
+            (names, 0) => format!(" [{}]", names.join(", ")),
+            (names, more) => format!(" [{} and {more} more]", names.join(", ")),
+        };
         writeln!(out, "\n{mark}{family} {} ({})", finding.title, finding.rule)?;
-        for line in &finding.evidence {
+        for line in group.evidence(FAMILIES_MAX) {
             writeln!(out, "  evidence: {line}")?;
         }
         writeln!(out, "  cost:     {}", finding.cost)?;
         writeln!(out, "  change:   {}", finding.change.sentence())?;
     }
-    writeln!(out, "\n{}", words::of(findings.len() as u64, "finding"))
+    writeln!(out, "\n{}", words::of(doctor::groups(findings).len() as u64, "finding"))
 }

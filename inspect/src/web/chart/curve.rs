@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-use crate::words;
+use super::axis;
 
 /// The width and height of the drawing in its own units.
 const WIDTH: f64 = 1000.0;
@@ -32,13 +32,26 @@ pub fn curve(curve: &Curve<'_>) -> Markup {
         figure class="curve" {
             figcaption { strong { (curve.name) } " now " (format!("{last:.1}")) " "
                 span class="muted" { "from " (format!("{least:.1}")) " to " (format!("{most:.1}")) "; " (curve.unit) } }
-            svg class="curve" viewBox="0 0 1000 64" preserveAspectRatio="none" role="img" height="64" aria-label=(text) {
-                rect class="ground" width="1000" height="64" {}
-                @for part in parts(curve, most) { polyline class="line" points=(part) {} }
+            div class="plot" {
+                span class="scale" { span { (format!("{most:.1}")) } span { "0" } }
+                svg class="curve" viewBox="0 0 1000 64" preserveAspectRatio="none" role="img" height="88" aria-label=(text) {
+                    rect class="ground" width="1000" height="64" {}
+                    @for part in parts(curve, most) {
+                        polygon class="area" points=(area(&part)) {}
+                        polyline class="line" points=(part) {}
+                    }
+                }
+                span {} (axis(first_at, last_at))
             }
-            p class="axis muted" { span { (words::date(first_at)) } span { (words::date(last_at)) } }
         }
     }
+}
+
+/// Returns the corners of the area below a part of the line.
+fn area(line: &str) -> String {
+    let x = |point: Option<&str>| point.and_then(|p| p.split(',').next()).unwrap_or("0").to_string();
+    let (first, last) = (x(line.split(' ').next()), x(line.split(' ').next_back()));
+    format!("{first},64 {line} {last},64")
 }
 
 /// Returns the points of each part of the line. An unknown value ends a part.
@@ -73,6 +86,8 @@ mod tests {
     fn unknown_value_divides_the_line_and_the_greatest_value_is_at_the_top() {
         let values = vec![Some(0.0), Some(2.0), None, Some(4.0)];
         let line = Curve { name: "n", unit: "u", times: &[0, 10, 20, 30], values };
-        assert_eq!(parts(&line, 4.0), ["0.0,62.0 333.3,32.0", "1000.0,2.0 1000.0,2.0"]);
+        let parts = parts(&line, 4.0);
+        assert_eq!(parts, ["0.0,62.0 333.3,32.0", "1000.0,2.0 1000.0,2.0"]);
+        assert_eq!(area(&parts[0]), "0.0,64 0.0,62.0 333.3,32.0 333.3,64");
     }
 }

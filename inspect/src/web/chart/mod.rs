@@ -4,12 +4,14 @@
 //! The x axis of the tree is the data of the column family in key order. A level with more than 400 files is
 //! drawn as 200 cells, so a page stays small.
 
+mod axis;
 mod curve;
 
 use std::collections::BTreeSet;
 
 use maud::{Markup, html};
 
+pub use axis::axis;
 pub use curve::{Curve, curve};
 
 use crate::model::{AXIS, Family, InfoLog, JobKind, SstFile, Stall, StallKind};
@@ -54,13 +56,7 @@ pub fn level(family: &Family, level: u32, now: u64, compacting: &BTreeSet<u64>) 
 
 fn one(file: &SstFile, lane: usize, now: u64, is_compacting: bool) -> Markup {
     let (x, width) = place(file.span);
-    let tombstones = file.stats.as_ref().is_some_and(|s| s.deletions * 2 > s.entries && s.entries > 0);
-    let class = match (file.present || file.elsewhere, tombstones) {
-        (false, _) => "file missing",
-        (true, _) if is_compacting => "file compacting",
-        (true, true) => "file tombs",
-        (true, false) => age_class(file.created, now),
-    };
+    let class = format!("file {}", class_of(file, now, is_compacting));
     let label = format!(
         "File {}: {}, created {}{}",
         file.number,
@@ -111,22 +107,43 @@ fn place(span: (u32, u32)) -> (f64, f64) {
     (x, (end - x).max(3.0))
 }
 
-fn age_class(created: u64, now: u64) -> &'static str {
-    match now.saturating_sub(created) {
-        _ if created == 0 => "file age-unknown",
-        0..3600 => "file age-hour",
-        3600..86_400 => "file age-day",
-        86_400..2_592_000 => "file age-month",
-        _ => "file age-old",
+/// Returns the class of a file in the drawing: a fault before work before content before age.
+fn class_of(file: &SstFile, now: u64, is_compacting: bool) -> &'static str {
+    let is_deletions = file.stats.as_ref().is_some_and(|s| s.deletions * 2 > s.entries && s.entries > 0);
+    if !file.present && !file.elsewhere {
+        "missing"
+    } else if is_compacting {
+        "compacting"
+    } else if is_deletions {
+        "tombs"
+    } else {
+        age_class(file.created, now)
     }
 }
 
+fn age_class(created: u64, now: u64) -> &'static str {
+    match now.saturating_sub(created) {
+        _ if created == 0 => "age-unknown",
+        0..3600 => "age-hour",
+        3600..86_400 => "age-day",
+        86_400..2_592_000 => "age-month",
+        _ => "age-old",
+    }
+}
+
+/// Returns the classes of the drawing of a column family with their names, in the order of [`LEGEND`].
+pub fn legend(family: &Family, now: u64, compacting: &BTreeSet<u64>) -> Vec<(&'static str, &'static str)> {
+    let used: BTreeSet<&str> =
+        family.files.iter().map(|file| class_of(file, now, compacting.contains(&file.number))).collect();
+    LEGEND.into_iter().filter(|(class, _)| used.contains(class)).collect()
+}
+
 /// The classes of ages and their names.
-pub const LEGEND: [(&str, &str); 8] = [
+const LEGEND: [(&str, &str); 8] = [
     ("age-hour", "written within an hour"),
-    ("age-day", "within a day"),
-    ("age-month", "within a month"),
-    ("age-old", "older"),
+    ("age-day", "written within a day"),
+    ("age-month", "written within a month"),
+    ("age-old", "written earlier"),
     ("age-unknown", "age unknown"),
     ("tombs", "mostly tombstones"),
     ("compacting", "input of a running compaction"),
@@ -161,29 +178,39 @@ pub fn activity(log: &InfoLog) -> Markup {
     let is_utc = !jobs.is_empty() || stalls.iter().any(|stall| stall.utc_micros.is_some());
     let hidden = (log.jobs.len() - jobs.len()) + (log.stalls.len() - stalls.len());
     html! {
-        svg class="activity" viewBox="0 0 1000 62" preserveAspectRatio="none" role="img" height="124"
-            aria-label=(format!("{} background jobs and {} stall messages over time", jobs.len(), stalls.len())) {
-            rect class="ground" x="0" y="0" width="1000" height="18" {}
-            rect class="ground" x="0" y="21" width="1000" height="18" {}
-            rect class="ground" x="0" y="42" width="1000" height="18" {}
-            @for job in jobs.iter().rev() {
-                @let (class, y) = match job.kind { JobKind::Flush => ("flush", 1), JobKind::Compaction => ("compaction", 22) };
-                rect class=(class) x=(format!("{:.1}", x(job.start_micros))) y=(y) height="16"
-                    width=(format!("{:.1}", (x(job.end_micros) - x(job.start_micros)).max(1.5))) {
-                    title { (class) " " (job.job) " of " (job.family) ": " (words::bytes(job.output_bytes)) " written" }
+        div class="plot" {
+            @for (kind, class, name) in [(JobKind::Flush, "flush", "Flushes"), (JobKind::Compaction, "compaction", "Compactions")] {
+                @let count = jobs.iter().filter(|job| job.kind == kind).count() as u64;
+                span class="scale" { (name) }
+                svg class="lane" viewBox="0 0 1000 20" preserveAspectRatio="none" role="img" height="28"
+                    aria-label={ (words::of(count, class)) " over time" } {
+                    rect class="ground" width="1000" height="20" {}
+                    @for job in jobs.iter().rev().filter(|job| job.kind == kind) {
+                        rect class=(class) x=(format!("{:.1}", x(job.start_micros))) y="1" height="18"
+                            width=(format!("{:.1}", (x(job.end_micros) - x(job.start_micros)).max(1.5))) {
+                            title { (class) " " (job.job) " of " (job.family) ": " (words::bytes(job.output_bytes)) " written" }
+                        }
+                    }
                 }
             }
-            @for stall in stalls {
-                @let class = match stall.kind { StallKind::Delayed => "delayed", StallKind::Stopped => "stopped" };
-                rect class=(class) x=(format!("{:.1}", x(of_stall(stall)))) y="43" width="3" height="16" {
-                    title { "writers " (class) " by " (stall.cause) " of " (stall.family) }
+            span class="scale" { "Stalls" }
+            svg class="lane" viewBox="0 0 1000 20" preserveAspectRatio="none" role="img" height="28"
+                aria-label={ (words::of(stalls.len() as u64, "stall message")) " over time" } {
+                rect class="ground" width="1000" height="20" {}
+                @for stall in stalls {
+                    @let class = match stall.kind { StallKind::Delayed => "delayed", StallKind::Stopped => "stopped" };
+                    rect class=(class) x=(format!("{:.1}", x(of_stall(stall)))) y="1" width="3" height="18" {
+                        title { "writers " (class) " by " (stall.cause) " of " (stall.family) }
+                    }
                 }
             }
+            @if last > 0 { span {} (axis(first, last)) }
         }
         @if last > 0 {
             p class="muted" {
-                "From " (words::date(first)) " to " (words::date(last))
+                (words::date(first)) " to " (words::date(last))
                 @if is_utc { " (UTC)." } @else { " (time of the writer)." }
+                " In the row of the stalls, red means that writers were stopped, and orange that writers were delayed."
                 @if hidden > 0 { " The newest events are drawn; " (words::count(hidden as u64)) " older events are not drawn." }
             }
         }

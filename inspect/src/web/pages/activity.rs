@@ -28,7 +28,6 @@ pub(super) fn render(view: &View<'_>) -> (String, Markup) {
         h2 { "Time line" }
         (chart::activity(log))
         (amplification(log))
-        p class="muted" { "Rows: flushes, compactions, and messages that writers are delayed or stopped." }
         (reasons(log))
         h2 { "Stalls" }
         @if log.stalls.is_empty() { p { "The lines that were read have no message that a writer was delayed or stopped." } } @else { (stalls(log)) }

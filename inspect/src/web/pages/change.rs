@@ -72,7 +72,7 @@ pub(super) fn apply(view: &View<'_>, at: usize, finding: &Finding) -> Markup {
                 input type="hidden" name="do" value="apply";
                 input type="hidden" name="finding" value=(at);
                 input type="hidden" name="check" value=(check_of(finding));
-                button type="submit" { "Set these options now" }
+                button type="submit" { "Set these options now" @if let Some(family) = &finding.family { " in " (family) } }
             }
         }
     }

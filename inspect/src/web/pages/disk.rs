@@ -56,7 +56,7 @@ pub(super) fn render(view: &View<'_>) -> (String, Markup) {
         h2 { "What keeps files that are not needed?" }
         @match &view.live {
             Some(live) => (kept(&live.kept, db.taken_at)),
-            None => (absent("Only the process knows that has the database open. Let the process serve these pages: see the feature inspector of the library.")),
+            None => (absent("Only the process that has the database open knows the readers. Let this process serve the pages: see the feature inspector of the library.")),
         }
     };
     ("Disk".to_string(), body)

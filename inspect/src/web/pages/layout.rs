@@ -42,8 +42,8 @@ pub(super) fn page(db: &Database, is_live: bool, here: &str, title: &str, body: 
             body {
                 a class="skip" href="#main" { "Skip to the content" }
                 header {
-                    p class="brand" { "Ironstone " span class="db" { (db.name) } }
-                    p class="muted" { (origin) ", read " (words::date(db.taken_at * 1_000_000)) " UTC" }
+                    p class="brand" { (mark()) "Ironstone " span class="db" { (db.name) }
+                        span class="muted" { (origin) ", read " (words::date(db.taken_at * 1_000_000)) " UTC" } }
                     nav aria-label="Pages" {
                         ul {
                             @for (path, name, below) in MENU {
@@ -63,6 +63,17 @@ pub(super) fn page(db: &Database, is_live: bool, here: &str, title: &str, body: 
                     (body)
                 }
             }
+        }
+    }
+}
+
+/// Draws the mark of the program: three levels of an LSM tree.
+fn mark() -> Markup {
+    html! {
+        svg class="mark" viewBox="0 0 24 24" aria-hidden="true" {
+            rect class="age-hour" x="9" y="3" width="6" height="4.6" rx="1.2" {}
+            rect class="age-day" x="5.5" y="9.6" width="13" height="4.6" rx="1.2" {}
+            rect class="age-month" x="2" y="16.2" width="20" height="4.6" rx="1.2" {}
         }
     }
 }

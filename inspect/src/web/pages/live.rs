@@ -19,7 +19,7 @@ pub(super) fn render(view: &View<'_>) -> (String, Markup) {
         h2 { "Running jobs" }
         (jobs(view))
         @match &view.live {
-            None => (absent("The other facts of this page are known only to the process that has the database open. Let the process serve these pages: see the feature inspector of the library.")),
+            None => (without_process()),
             Some(live) => {
                 (state(live))
                 (change::work(view))
@@ -32,6 +32,20 @@ pub(super) fn render(view: &View<'_>) -> (String, Markup) {
         }
     };
     ("Now".to_string(), body)
+}
+
+/// Says how to get the facts that no file has.
+fn without_process() -> Markup {
+    html! {
+        div class="note" {
+            p { "The causes of slow operations, the write stalls, and the curves are known only to the process that has the database open. There are two ways to see them." }
+            p { "If no process has the database open, let this program open it:" }
+            pre tabindex="0" { "ironstone inspect DIR --write" }
+            p { "A program that uses the library can serve these pages itself, with the feature " code { "inspector" } ":" }
+            pre tabindex="0" { "let inspector = Inspector::serve(&db, &InspectorOptions::default())?;\nprintln!(\"open {}\", inspector.url());" }
+            p { "The page " a href="/activity" { "Activity" } " shows what the info log says about the past." }
+        }
+    }
 }
 
 fn jobs(view: &View<'_>) -> Markup {

@@ -2,46 +2,116 @@
 
 use maud::{Markup, html};
 
-use super::View;
+use super::doctor::counted;
 use super::layout::{fact, more, number};
-use crate::doctor::{Severity, examine};
+use super::{View, doctor, tree};
+use crate::doctor::{Change, Group, Severity, examine, groups};
 use crate::model::{Database, Family, FileKind, JobKind, Source, Weight};
 use crate::web::chart;
 use crate::words;
 
+/// The largest number of findings on the page.
+const FINDINGS_MAX: usize = 5;
+
 pub(super) fn render(view: &View<'_>) -> (String, Markup) {
     let db = view.db;
     let findings = examine(db);
+    let groups = groups(&findings);
     let damage = db.problems.iter().filter(|problem| problem.weight == Weight::Damage).count();
     let body = html! {
+        (verdict(db, damage, &groups))
         div class="cards" {
             section class="card" { h2 { "How large is it?" } (size(db)) }
             section class="card" { h2 { "What is it doing?" } (doing(db)) }
             section class={ "card" @if damage > 0 { " bad" } } {
                 h2 { "What is wrong?" }
-                (wrong(db, damage))
+                (wrong(db, damage, &groups))
             }
             section class="card" {
                 h2 { "What to change?" }
-                @if findings.is_empty() {
-                    p { "Nothing. The rules of the doctor found no fault and no expensive setting." }
-                } @else {
-                    ol {
-                        @for finding in findings.iter().take(4) {
-                            li { span class={ "tag " (finding.severity.word()) } { (finding.severity.word()) } " " (finding.title) }
-                        }
-                    }
-                    p { a href="/doctor" { (words::of(findings.len() as u64, "finding")) " with evidence and change" } }
-                    @if findings.iter().any(|finding| finding.severity == Severity::Critical) {
-                        p class="note" { "A critical finding concerns the safety of data." }
-                    }
-                }
+                (changes(&groups))
             }
+        }
+        (largest(view))
+        @if !db.log.jobs.is_empty() {
+            h2 { "What happened?" }
+            (chart::activity(&db.log))
+            p { a href="/activity" { "Activity: jobs by reason, stalls, errors and warnings" } }
         }
         @if !db.families.is_empty() { (families(db)) }
         (disk(db))
     };
     ("Overview".to_string(), body)
+}
+
+/// Returns one sentence about the state of the database.
+fn verdict(db: &Database, damage: usize, groups: &[Group<'_>]) -> Markup {
+    let has = |severity| groups.iter().any(|group| group.first().severity == severity);
+    let (class, text) = if damage > 0 {
+        ("critical", "The database is damaged: data is missing or unreadable.")
+    } else if has(Severity::Critical) {
+        ("critical", "The files are sound, but a setting can lose data.")
+    } else if has(Severity::Warning) {
+        ("warning", "The database works, and some settings or events cost much.")
+    } else if !groups.is_empty() {
+        ("advice", "The database is sound. A few settings could be better.")
+    } else if db.source == Source::InfoLog {
+        ("good", "The info log shows no fault and no expensive setting.")
+    } else {
+        ("good", "The database is sound. The rules found nothing to change.")
+    };
+    html! {
+        p class={ "verdict " (class) } {
+            strong { (text) }
+            @if !groups.is_empty() { " " a href="/doctor" { (counted(groups)) } "." }
+        }
+    }
+}
+
+/// Returns the option texts and actions of the heaviest findings.
+fn changes(groups: &[Group<'_>]) -> Markup {
+    html! {
+        @if groups.is_empty() {
+            p { "Nothing. The rules of the doctor found no fault and no expensive setting." }
+        } @else {
+            ol class="changes" {
+                @for group in groups.iter().take(FINDINGS_MAX) {
+                    li {
+                        @match &group.first().change {
+                            Change::Live(text) => { (options(text)) span class="muted" { " at any time" } }
+                            Change::Reopen(text) => { (options(text)) span class="muted" { " at the next open" } }
+                            Change::Action(text) => { (text) }
+                        }
+                        @if group.first().family.is_some() && group.members.len() < 4 {
+                            span class="muted" { " in " (doctor::families(group, 4)) }
+                        }
+                    }
+                }
+            }
+            p { a href="/doctor" { "All findings with evidence, cost and change" } }
+        }
+    }
+}
+
+/// Returns option text that may break after each option.
+fn options(text: &str) -> Markup {
+    html! { code { @for part in text.split_inclusive(';') { (part) wbr; } } }
+}
+
+/// Draws the largest column family.
+fn largest(view: &View<'_>) -> Markup {
+    let largest = view.db.families.iter().max_by_key(|family| family.bytes()).filter(|f| !f.files.is_empty());
+    html! {
+        @if let Some(family) = largest {
+            h2 { "Where is the data?" }
+            p class="muted" {
+                "Each box is a sorted file. New data enters level 0 (L0) and moves down by compaction."
+                @if view.db.families.len() > 1 { " This is the largest column family, " q { (family.name) } "." }
+            }
+            (tree::drawing(view, family))
+            p { a href="/tree" { "The LSM tree of each column family" } }
+        }
+    }
 }
 
 fn size(db: &Database) -> Markup {
@@ -101,15 +171,15 @@ fn doing(db: &Database) -> Markup {
     }
 }
 
-fn wrong(db: &Database, damage: usize) -> Markup {
+fn wrong(db: &Database, damage: usize, groups: &[Group<'_>]) -> Markup {
+    // The problems say more than the finding about them.
+    let costly: Vec<&Group<'_>> = groups
+        .iter()
+        .filter(|group| group.first().severity > Severity::Advice && group.first().rule != "damaged-files")
+        .collect();
     html! {
-        @if db.problems.is_empty() {
-            p { "Nothing is missing or damaged in the parts that this page reads. The command "
-                code { "ldb fsck" } " reads every block." }
-        } @else {
-            @if damage > 0 {
-                p { strong { (words::of(damage as u64, "place")) " with damage." } }
-            }
+        @if damage > 0 { p { strong { (words::of(damage as u64, "place")) " with damage." } } }
+        @if !db.problems.is_empty() {
             ul {
                 @for problem in db.problems.iter().take(12) {
                     li {
@@ -120,6 +190,18 @@ fn wrong(db: &Database, damage: usize) -> Markup {
                 }
             }
             @if db.problems.len() > 12 { p { "and " (words::count(db.problems.len() as u64 - 12)) " more" } }
+        }
+        @if !costly.is_empty() {
+            ul class="tags" {
+                @for group in costly.iter().take(FINDINGS_MAX) {
+                    li { span class={ "tag " (group.first().severity.word()) } { (group.first().severity.word()) } " " (group.first().title) }
+                }
+            }
+            @if costly.len() > FINDINGS_MAX { p { "and " (costly.len() - FINDINGS_MAX) " more" } }
+        }
+        @if damage == 0 {
+            p class="muted" { "Nothing is missing or damaged in the parts that this page reads. The command "
+                code { "ldb fsck" } " reads every block." }
         }
     }
 }

@@ -43,30 +43,38 @@ pub(super) fn render(view: &View<'_>) -> (String, Markup) {
     ("LSM tree".to_string(), body)
 }
 
+/// Draws the levels of a column family with the meaning of the colours.
+pub(super) fn drawing(view: &View<'_>, family: &Family) -> Markup {
+    let compacting = view.compacting();
+    html! {
+        div class="levels" {
+            @for sum in &family.levels() {
+                div class="name" {
+                    strong { "L" (sum.level) } " " (words::bytes(sum.bytes))
+                    span class="muted" { " " (words::of(sum.files as u64, "file")) }
+                    @if sum.level == 0 && sum.files > chart::FILES_DRAWN_MAX {
+                        span class="muted" { ", the newest " (chart::FILES_DRAWN_MAX) " are drawn" }
+                    }
+                }
+                (chart::level(family, sum.level, view.db.taken_at, &compacting))
+            }
+        }
+        ul class="legend" aria-label="Colours" {
+            @for (class, name) in chart::legend(family, view.db.taken_at, &compacting) {
+                li { svg class="key" viewBox="0 0 10 10" aria-hidden="true" { rect class={ "file " (class) } width="10" height="10" rx="2" {} } " " (name) }
+            }
+        }
+    }
+}
+
 fn one(view: &View<'_>, family: &Family) -> Markup {
     let levels = family.levels();
     let whole = levels.iter().map(|sum| sum.bytes).max().unwrap_or(0);
     html! {
         section class="tree" {
             h2 { "Column family " q { (family.name) } }
-            p class="muted" { "Keys are in the order of the comparator " code { (family.comparator) } "." }
-            @for sum in &levels {
-                div class="row" {
-                    div class="name" {
-                        strong { "L" (sum.level) } " " (words::bytes(sum.bytes))
-                        span class="muted" { " " (words::of(sum.files as u64, "file")) }
-                        @if sum.level == 0 && sum.files > chart::FILES_DRAWN_MAX {
-                            span class="muted" { ", the newest " (chart::FILES_DRAWN_MAX) " are drawn" }
-                        }
-                    }
-                    (chart::level(family, sum.level, view.db.taken_at, &view.compacting()))
-                }
-            }
-            ul class="legend" aria-label="Colours" {
-                @for (class, name) in chart::LEGEND {
-                    li { svg class="key" viewBox="0 0 10 10" aria-hidden="true" { rect class={ "file " (class) } width="10" height="10" {} } " " (name) }
-                }
-            }
+            p class="muted" { "Left: the first key. Right: the last key, in the order of the comparator " code { (family.comparator) } "." }
+            (drawing(view, family))
             div class="scroll" tabindex="0" { table {
                 thead { tr {
                     th scope="col" { "Level" }
