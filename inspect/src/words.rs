@@ -33,7 +33,7 @@ pub fn count(n: u64) -> String {
 pub fn of(n: u64, noun: &str) -> String {
     match (n, noun.strip_suffix('y')) {
         (1, _) => format!("1 {noun}"),
-        (_, Some(stem)) => format!("{} {stem}ies", count(n)),
+        (_, Some(stem)) if !stem.ends_with(['a', 'e', 'o', 'u']) => format!("{} {stem}ies", count(n)),
         _ if noun.ends_with("sh") => format!("{} {noun}es", count(n)),
         _ => format!("{} {noun}s", count(n)),
     }
@@ -127,8 +127,8 @@ mod tests {
         );
         assert_eq!([count(0), count(999), count(1_234_567)], ["0", "999", "1,234,567"]);
         assert_eq!(
-            [of(1, "family"), of(2, "family"), of(2, "flush")],
-            ["1 family", "2 families", "2 flushes"]
+            [of(1, "family"), of(2, "family"), of(2, "flush"), of(6, "day")],
+            ["1 family", "2 families", "2 flushes", "6 days"]
         );
         assert_eq!(
             [ago(0, 9), ago(100, 160), ago(0x6000, 0)],
