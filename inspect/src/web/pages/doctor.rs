@@ -3,6 +3,7 @@
 use maud::{Markup, html};
 
 use super::layout::absent;
+use super::options::prose;
 use super::{View, change};
 use crate::doctor::{Change, Group, Severity, examine, groups};
 use crate::words;
@@ -66,7 +67,7 @@ fn one(view: &View<'_>, group: &Group<'_>) -> Markup {
                     @match &finding.change {
                         Change::Live(text) => { (options(text)) p class="muted" { "The running database takes the text in " code { "set_options" } "; a reopen is not necessary." } }
                         Change::Reopen(text) => { (options(text)) p class="muted" { "Set the options and open the database again." } }
-                        Change::Action(text) => { p { (text) } }
+                        Change::Action(text) => { p { (prose(text)) } }
                     }
                     @for (at, member) in &group.members { (change::apply(view, *at, member)) }
                 }

@@ -105,7 +105,7 @@ fn unit(row: &OptionRow, value: &str) -> Markup {
 }
 
 /// Returns a text whose parts in back quotes are code.
-fn prose(text: &str) -> Markup {
+pub(super) fn prose(text: &str) -> Markup {
     html! {
         @for (at, part) in text.split('`').enumerate() {
             @if at % 2 == 1 { code { (part) } } @else { (part) }

@@ -4,6 +4,7 @@ use maud::{Markup, html};
 
 use super::doctor::counted;
 use super::layout::{fact, more, number};
+use super::options::prose;
 use super::{View, doctor, tree};
 use crate::doctor::{Change, Group, Severity, examine, groups};
 use crate::model::{Database, Family, FileKind, JobKind, Source, Weight};
@@ -80,7 +81,7 @@ fn changes(groups: &[Group<'_>]) -> Markup {
                         @match &group.first().change {
                             Change::Live(text) => { (options(text)) span class="muted" { " at any time" } }
                             Change::Reopen(text) => { (options(text)) span class="muted" { " at the next open" } }
-                            Change::Action(text) => { (text) }
+                            Change::Action(text) => { (prose(text)) }
                         }
                         @if group.first().family.is_some() && group.members.len() < 4 {
                             span class="muted" { " in " (doctor::families(group, 4)) }
