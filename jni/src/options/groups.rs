@@ -52,7 +52,7 @@ natives! {
         let mut options = options.exclusive::<OptionSet>()?;
         options.db.increase_parallelism(threads);
         let executor = options.db.env.executor.clone();
-        executor.grow_threads(env::Pool::Low, usize::try_from(threads - 1).unwrap_or(0));
+        executor.grow_threads(env::Pool::Low, usize::try_from(i64::from(threads) - 1).unwrap_or(0));
         executor.grow_threads(env::Pool::High, 1);
     }
 
