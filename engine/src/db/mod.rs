@@ -278,7 +278,8 @@ impl Db {
     /// keys.
     ///
     /// # Errors
-    /// InvalidArgument if `end` is before `begin`. The errors of [`Db::put`].
+    /// InvalidArgument if `end` is before `begin`. NotSupported with a write guard: the guard locks keys, and a range
+    /// tombstone has no keys to lock. The errors of [`Db::put`].
     pub fn delete_range(
         &self,
         family: &Family,
@@ -287,6 +288,9 @@ impl Db {
         options: &WriteOptions,
     ) -> Result<()> {
         self.own(family)?;
+        if self.inner.guard.get().is_some() {
+            return Err(Error::not_supported("range deletions in a database with pessimistic transactions"));
+        }
         self.single(options, |batch| {
             batch.delete_range_in(family.id(), begin, end);
         })

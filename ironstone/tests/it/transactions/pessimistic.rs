@@ -192,6 +192,9 @@ fn batch_outside_of_a_transaction_locks_all_its_keys() {
         transaction.commit().unwrap();
         assert_eq!(db.get(b"b").unwrap().as_deref(), Some(&b"1"[..]));
         assert_eq!(db.delete_range(b"a", b"z").unwrap_err().kind(), Kind::NotSupported);
+        let mut ranges = WriteBatch::new();
+        ranges.delete_range(b"a", b"z");
+        assert_eq!(db.write(ranges).unwrap_err().kind(), Kind::InvalidArgument);
     });
 }
 
