@@ -159,7 +159,7 @@ impl Db {
     /// ```
     pub fn memory(&self) -> MemoryHolder {
         let families = self.families();
-        let mut caches: Vec<Arc<BlockCache>> = Vec::new();
+        let mut caches: Vec<Arc<BlockCache>> = self.db_options().row_cache.iter().cloned().collect();
         for family in &families {
             let parts = family.inner().pin_owned().parts.clone();
             for cache in [parts.block_cache.clone(), parts.blob_cache.clone()].into_iter().flatten() {

@@ -12,6 +12,7 @@ use env::logger::{LogLevel, Logger};
 use env::rate::RateLimiter;
 use env::sst_files::SstFileManager;
 use mem::write_buffer::WriteBufferManager;
+use table::sst::BlockCache;
 
 use super::compat::Compat;
 use super::component::{FileChecksumGen, Unavailable};
@@ -285,6 +286,9 @@ base::options! {
     /// Tracks SST files, deletes obsolete SST files at a limited rate, and limits the space of SST files. Several
     /// databases may share a manager. Default: none. Files are then deleted at once, and space has no limit.
     sst_file_manager: Option<Arc<SstFileManager>> = None;
+    /// Keeps entries of single keys of SST files, for look-ups. A hit reads neither the SST file nor the block cache. Several databases
+    /// may share a row cache. May be the block cache. Default: none.
+    row_cache: Option<Arc<BlockCache>> = None;
     /// Directories of SST files, at most four. Default: the directory of the database.
     db_paths: Vec<DbPath> = Vec::new();
 }

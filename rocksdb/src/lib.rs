@@ -29,7 +29,6 @@
 //! - A panic in a function of the application fails the call or the background job. The process continues.
 //! - [`Env::from_raw`] and the feature `raw-ptr` use values of `ironstone` instead of pointers of the C library.
 //! - A call rejects a column family handle of another database.
-//! - [`Options::set_row_cache`] has no effect.
 //!
 //! `docs/moving-from-rocksdb.md` in the repository has the whole list, and the way back.
 

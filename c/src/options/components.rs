@@ -171,9 +171,11 @@ c_api! {
         options.family.cf_paths = unsafe { paths(path_values, num_paths)? };
     }
 
-    /// Has no effect: Ironstone has no row cache. Reads use the block cache and return the same results.
+    /// Sets the row cache: it keeps entries of single keys of SST files. It is shared. Null changes nothing.
     fn rocksdb_options_set_row_cache(options: mut rocksdb_options_t, cache: maybe rocksdb_cache_t) {
-        let _ = (options, cache);
+        if let Some(cache) = cache {
+            options.db.row_cache = Some(cache.cache.clone());
+        }
     }
 
     /// Sets the cache for values in blob files. It is shared, and it may be the block cache. Null: no blob cache.

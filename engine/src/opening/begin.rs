@@ -17,7 +17,7 @@ use crate::jobs::{FilePurger, JobContext, Jobs};
 use crate::manifest::{Manifest, ManifestEnd, Recovered};
 use crate::output::OutputFile;
 use crate::prepared::{Numbering, Section};
-use crate::read::Reads;
+use crate::read::{Reads, RowCache};
 use crate::recovery::{Replayed, encoded_parts, flush_family, keep_wal};
 use crate::schedule::{Schedule, ScheduleParts};
 use crate::sync::{Arc, AtomicBool, OnceLock};
@@ -231,6 +231,10 @@ impl Opening {
             clock: self.env.clock.clone(),
             unlogged,
             stats: shared.tools.stats.clone(),
+            row_cache: self.options.row_cache.as_ref().map(|cache| {
+                let statistics = shared.tools.stats.statistics().cloned();
+                Arc::new(RowCache::new(cache.clone(), &shared.tools.db_session_id, statistics))
+            }),
         }
     }
 

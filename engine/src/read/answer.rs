@@ -9,6 +9,7 @@ use lsm::merge::MergeOperator;
 use table::any::AnyReader;
 use table::sst::{Entry, ReadCtx};
 
+use super::row_cache::Row;
 use crate::sequence::Visibility;
 use crate::source::BlobReads;
 use crate::source::resolve::{self, Base, Found, Merging, Scratch};
@@ -141,6 +142,35 @@ impl<'a> Answer<'a> {
             }
         }
         self.version((key, entry.user_key), entry.sequence(), entry.kind(), || entry.value.pin())
+    }
+
+    /// Adds the next older entry, from an SST file, as [`Answer::entry`] does. Records the entry in `row`.
+    #[cold]
+    pub fn recorded_entry(
+        &mut self,
+        key: &[u8],
+        entry: Entry<'_>,
+        (reader, ctx): (&AnyReader, &ReadCtx),
+        row: &mut Row<'_>,
+    ) -> ControlFlow<()> {
+        let (kind, value) = match reader.resolve_embedded(entry.kind(), &entry.value, ctx) {
+            Ok(None) => (entry.kind(), entry.value.pin()),
+            Ok(Some((kind, value))) => (kind as u8, value),
+            Err(error) => {
+                row.spoil();
+                self.fail(error);
+                return ControlFlow::Break(());
+            }
+        };
+        let decided = self.version((key, entry.user_key), entry.sequence(), kind, || value.clone());
+        row.record(entry.sequence(), kind, entry.user_key, &value, decided);
+        decided
+    }
+
+    /// Returns the sequence number up to which a look-up at `seq` sees every entry.
+    #[inline]
+    pub fn certain_up_to(&self, seq: SequenceNumber) -> SequenceNumber {
+        self.visibility.as_ref().map_or(seq, |visibility| visibility.certain_up_to().min(seq))
     }
 
     /// Adds the next older entry. `stored_key` is its user key with the timestamp, as a blob file has it. `pin` is

@@ -273,6 +273,18 @@ impl Reads {
             );
             level_before = level;
             self.check_deadline(options)?;
+            let mut row = match &self.row_cache {
+                None => None,
+                Some(rows) => rows.row(file, full, seq, answer.certain_up_to(seq)),
+            };
+            if let Some(row) = &row
+                && row.replay(key, options.ignore_range_deletions, answer)
+            {
+                if answer.settled() {
+                    return Ok(DecidedBy::Level(level));
+                }
+                continue;
+            }
             let opened;
             let reader = match self.tables.held(file) {
                 Some(reader) => reader,
@@ -282,10 +294,16 @@ impl Reads {
                 }
             };
             if let Some(fragments) = reader.tombstones()
-                && !options.ignore_range_deletions
+                && (!options.ignore_range_deletions || row.is_some())
             {
                 let at = answer.tombstone_seq(seq);
-                answer.cover(covering(fragments, key, at, options.timestamp.as_deref()));
+                let tombstone = covering(fragments, key, at, options.timestamp.as_deref());
+                if let Some(row) = &mut row {
+                    row.cover(tombstone);
+                }
+                if !options.ignore_range_deletions {
+                    answer.cover(tombstone);
+                }
             }
             if let Some(timestamp) = timestamp
                 && self.is_newer(super_version, file, timestamp)
@@ -297,8 +315,14 @@ impl Reads {
                 if entry.sequence() > seq {
                     return ControlFlow::Continue(());
                 }
-                answer.entry(key, entry, reader, &ctx)
+                match &mut row {
+                    None => answer.entry(key, entry, reader, &ctx),
+                    Some(row) => answer.recorded_entry(key, entry, (reader, &ctx), row),
+                }
             })?;
+            if let Some(row) = row {
+                row.keep();
+            }
             if counted && !answer.found() {
                 file.add_reads_sampled(sample::RATE);
             }

@@ -10,10 +10,12 @@ mod estimate;
 mod get;
 mod multi_get;
 mod newest;
+mod row_cache;
 mod stamped;
 
 pub(crate) use answer::Answer;
 pub use newest::{NewestWrite, Reach};
+pub use row_cache::RowCache;
 pub use stamped::Stamped;
 
 use base::stats::{Statistics, Ticker};
@@ -77,6 +79,8 @@ pub struct Reads {
     /// Set after the first write without the WAL. Reads of the persisted tier then skip memtables.
     pub unlogged: Arc<AtomicBool>,
     pub stats: Arc<Stats>,
+    /// `None` without the option `row_cache`.
+    pub row_cache: Option<Arc<RowCache>>,
 }
 
 impl Reads {

@@ -1,5 +1,6 @@
 //! Look-ups of many keys: sorts the keys, and asks each source for all keys that are not decided yet.
 
+use std::borrow::Cow;
 use std::cell::Cell;
 use std::ops::ControlFlow;
 
@@ -13,6 +14,7 @@ use table::any::AnyReader;
 use table::sst::{MultiGetBegun, ReadCtx};
 
 use super::answer::Answer;
+use super::row_cache::Row;
 use super::{Answered, DecidedBy, Reads};
 use crate::family::{Family, SuperVersion};
 use crate::options::{ReadOptions, ReadTier};
@@ -406,14 +408,14 @@ impl Table<'_> {
 
     /// Starts the look-up of the keys `within` the range of one SST file. Returns `None` if no key needs it. With
     /// `announces`, the reads of the file are started.
-    fn begin<'s>(
-        &self,
+    fn begin<'s, 't>(
+        &'t self,
         level: usize,
         file: &Arc<TableFile>,
         within: &[usize],
         slots: &mut Slots<'s>,
         announces: bool,
-    ) -> Option<Asked<'s>> {
+    ) -> Option<Asked<'s, 't>> {
         if within.is_empty() {
             return None;
         }
@@ -424,28 +426,37 @@ impl Table<'_> {
         if let Err(error) = self.reads.check_deadline(self.options) {
             return fail(slots, within, error);
         }
+        let (within, mut rows) = self.replay(level, file, within, slots);
+        if within.is_empty() {
+            return None;
+        }
         let reader = match self.reads.tables.get_for(&self.super_version.parts, level, file, self.ctx) {
             Ok(reader) => reader,
-            Err(error) => return fail(slots, within, error),
+            Err(error) => return fail(slots, &within, error),
         };
         if let Some(fragments) = reader.tombstones()
-            && !self.options.ignore_range_deletions
+            && (!self.options.ignore_range_deletions || !rows.is_empty())
         {
             let timestamp = self.options.timestamp.as_deref();
-            for &i in within {
+            for (at, &i) in within.iter().enumerate() {
                 let slot = &mut slots.list[i];
-                let at = slot.answer.tombstone_seq(self.seq);
-                slot.answer.cover(covering(fragments, slot.key, at, timestamp));
+                let tombstone = covering(fragments, slot.key, slot.answer.tombstone_seq(self.seq), timestamp);
+                if let Some(Some(row)) = rows.get_mut(at) {
+                    row.cover(tombstone);
+                }
+                if !self.options.ignore_range_deletions {
+                    slot.answer.cover(tombstone);
+                }
             }
         }
         // A range tombstone of this file may delete the key, and this file may still have a newer entry of the key.
-        let list: Vec<usize> = within.iter().copied().filter(|&i| !slots.list[i].answer.settled()).collect();
+        let list = within.into_owned();
         let keys: Vec<&[u8]> = list.iter().map(|&i| slots.seek_key(i)).collect();
         let before = blocks_read();
         match reader.begin_multi_get(&keys, self.ctx, announces) {
             Ok(begun) => {
                 let read = difference(blocks_read(), before);
-                Some(Asked { reader, list, keys, begun, read })
+                Some(Asked { reader, list, keys, rows, begun, read })
             }
             Err(error) => {
                 if let Some(tally) = &self.tally {
@@ -456,9 +467,50 @@ impl Table<'_> {
         }
     }
 
+    /// Answers keys from the row cache. Returns the keys that need the SST file, with their rows; without a row cache no rows. A row
+    /// is `None` if the row cache cannot hold what the reader sees.
+    fn replay<'k, 't>(
+        &'t self,
+        level: usize,
+        file: &TableFile,
+        within: &'k [usize],
+        slots: &mut Slots<'_>,
+    ) -> (Cow<'k, [usize]>, Vec<Option<Row<'t>>>) {
+        // An error of another file can settle the answer.
+        let open = |slots: &Slots<'_>, i: usize| !slots.list[i].answer.settled();
+        let Some(row_cache) = &self.reads.row_cache else {
+            let all = within.iter().all(|&i| open(slots, i));
+            let list = if all {
+                Cow::Borrowed(within)
+            } else {
+                within.iter().copied().filter(|&i| open(slots, i)).collect()
+            };
+            return (list, Vec::new());
+        };
+        let (mut list, mut rows) = (Vec::new(), Vec::new());
+        for &i in within {
+            if !open(slots, i) {
+                continue;
+            }
+            let full = slots.full(i);
+            let slot = &mut slots.list[i];
+            let row = row_cache.row(file, full, self.seq, slot.answer.certain_up_to(self.seq));
+            match &row {
+                Some(row) if row.replay(slot.key, self.options.ignore_range_deletions, &mut slot.answer) => {
+                    slot.place = DecidedBy::Level(level);
+                }
+                _ => {
+                    list.push(i);
+                    rows.push(row);
+                }
+            }
+        }
+        (Cow::Owned(list), rows)
+    }
+
     /// Ends the look-up that [`Table::begin`] started.
-    fn finish(&self, level: usize, file: &Arc<TableFile>, asked: Asked<'_>, slots: &mut Slots<'_>) {
-        let Asked { reader, list: asked, keys, begun, read } = asked;
+    fn finish(&self, level: usize, file: &Arc<TableFile>, asked: Asked<'_, '_>, slots: &mut Slots<'_>) {
+        let Asked { reader, list: asked, keys, mut rows, begun, read } = asked;
         let list = &mut slots.list;
         let before = difference(blocks_read(), read);
         let failed = reader.finish_multi_get(begun, &keys, self.ctx, |i, entry| {
@@ -468,8 +520,16 @@ impl Table<'_> {
             }
             let slot = &mut list[asked[i]];
             slot.place = DecidedBy::Level(level);
-            slot.answer.entry(slot.key, entry, &reader, self.ctx)
+            match rows.get_mut(i) {
+                Some(Some(row)) => slot.answer.recorded_entry(slot.key, entry, (&reader, self.ctx), row),
+                _ => slot.answer.entry(slot.key, entry, &reader, self.ctx),
+            }
         });
+        for (i, row) in rows.into_iter().enumerate() {
+            if let Some(row) = row.filter(|_| failed.iter().all(|(failed, _)| *failed != i)) {
+                row.keep();
+            }
+        }
         if let Some(tally) = &self.tally {
             tally.asked(asked.len(), before);
         }
@@ -484,17 +544,19 @@ impl Table<'_> {
 }
 
 /// The running look-up of some keys in one SST file.
-struct Asked<'s> {
+struct Asked<'s, 't> {
     reader: AnyReader,
     /// The slots of the keys.
     list: Vec<usize>,
     keys: Vec<&'s [u8]>,
+    /// The rows of the keys for the row cache; without a row cache none.
+    rows: Vec<Option<Row<'t>>>,
     begun: MultiGetBegun,
     /// The number of blocks that were read so far: index and filter blocks, and data blocks.
     read: (u64, u64),
 }
 
-impl Asked<'_> {
+impl Asked<'_, '_> {
     fn bytes_to_read(&self) -> usize {
         self.begun.bytes_to_read()
     }

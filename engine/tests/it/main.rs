@@ -34,6 +34,7 @@ mod read_options;
 mod reads;
 mod rebuilt;
 mod releases;
+mod row_cache;
 mod sound;
 mod stalls;
 mod stats;

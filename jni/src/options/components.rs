@@ -136,12 +136,9 @@ natives! {
         statistics.map_or(Handle::NULL, |statistics| Handle::new(StatisticsObject(statistics)))
     }
 
-    /// Has no effect, as in the C library: the engine has no row cache.
     fn Options_setRowCache | DBOptions_setRowCache[_](options: Handle, cache: Handle) {
-        if !cache.is_null() {
-            drop(cache.shared::<CacheObject>()?);
-        }
-        drop(options.exclusive::<OptionSet>()?);
+        let cache = cache.shared::<CacheObject>()?.0.clone();
+        options.exclusive::<OptionSet>()?.db.row_cache = Some(cache);
     }
 
     fn Options_setEventListeners | DBOptions_setEventListeners[java](options: Handle, listeners: JLongs) {

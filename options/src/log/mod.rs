@@ -100,6 +100,10 @@ impl DbOptions {
             "sst_file_manager.rate_bytes_per_sec" => {
                 self.sst_file_manager.as_ref().map_or(0, |m| m.options().rate_bytes_per_sec).to_string()
             }
+            "row_cache" => self
+                .row_cache
+                .as_ref()
+                .map_or_else(|| "None".to_string(), |cache| cache.capacity().to_string()),
             _ => "None".to_string(),
         })
     }

@@ -182,9 +182,9 @@ impl Options {
         self.set_table_factory(plain_table(options));
     }
 
-    /// Has no effect: Ironstone has no row cache. Reads use the block cache.
+    /// Sets the row cache: it keeps entries of single keys of SST files, for look-ups.
     pub fn set_row_cache(&mut self, cache: &Cache) {
-        let _ = cache;
+        self.inner.db.row_cache = Some(cache.0.clone());
     }
 
     /// Sets the cache for values in blob files.

@@ -3,6 +3,9 @@
 //! An open of [`crate::random`] takes them on top of a drawn [`super::Sample`]. Options that are accepted without effect
 //! are drawn too: a name that would not parse, or would not come back from the OPTIONS file, fails the open.
 
+use std::sync::Arc;
+
+use ironstone::{BlockCache, CacheOptions};
 use testkit::chance::Chance;
 
 use super::Row;
@@ -117,6 +120,12 @@ pub fn draw(seed: u64, plain: bool) -> String {
         text.push_str("skip_stats_update_on_db_open=true;");
     }
     text
+}
+
+/// Returns the row cache of an open that a seed draws: small, so that rows are evicted. `None` for three opens of four.
+pub fn row_cache(seed: u64) -> Option<Arc<BlockCache>> {
+    let chance = &mut Chance::new(seed ^ 0x726f_7773);
+    chance.percent(25).then(|| BlockCache::new(CacheOptions::lru(8 << 10)).ok()).flatten()
 }
 
 fn some(rows: &[Row], chance: &mut Chance) -> String {

@@ -144,7 +144,7 @@ pub const FLAGS: &[Row] = &[
     row("data_block_hash_table_util_ratio", Double, "0.75", true),
     row("uniform_cv_threshold", Double, "-1", true),
     row("compressed_cache_size", Int, "-1", false),
-    row("row_cache_size", Int, "0", false),
+    row("row_cache_size", Int, "0", true),
     row("open_files", Int, "-1", true),
     row("file_opening_threads", Int, "16", true),
     row("compaction_readahead_size", Int, "2097152", true),

@@ -56,6 +56,7 @@ pub const BENCHMARKS: &[(&str, &str)] = &[
     ("deleterandom", "delete N keys in random order"),
     ("readseq", "read N times sequentially"),
     ("readtocache", "one thread reads the database sequentially"),
+    ("readtorowcache", "read each key once, into the row cache"),
     ("readreverse", "read N times in reverse order"),
     ("readrandom", "read N times in random order"),
     ("readrandomfast", "read N times in random order, a hundred between checks"),
@@ -145,6 +146,7 @@ fn task(name: &str) -> Option<Task> {
             Threads(reads::read_random)
         }
         "readrandomfast" => Threads(reads::read_random_fast),
+        "readtorowcache" => Threads(reads::read_to_row_cache),
         "readhot" => Threads(reads::read_hot),
         "multireadrandom" | "multireadentity" => Threads(reads::multi_read_random),
         "readwhilewriting" => Threads(reads::read_while_writing),
@@ -222,7 +224,6 @@ pub const MISSING: &[(&str, &str)] = &[
     ("multiscan, multiscanrandom", "scans of many ranges at once"),
     ("openandcompact", "compaction in another process"),
     ("readrandomcoroutine, multireadrandomcoroutine", "reads as coroutines"),
-    ("readtorowcache", "a row cache"),
     ("replay", "traces"),
 ];
 
@@ -287,6 +288,12 @@ fn benchmarks(flags: Arc<Flags>) -> Result<()> {
         if deterministic && !flags.bool("disable_auto_compactions") {
             return Err(Error::invalid_argument(
                 "Please disable_auto_compactions in FillDeterministic benchmark",
+            ));
+        }
+        if name == "readtorowcache" && !(flags.bool("use_existing_keys") && flags.int("row_cache_size") != 0)
+        {
+            return Err(Error::invalid_argument(
+                "Please set use_existing_keys to true and specify a row cache size in readtorowcache benchmark",
             ));
         }
         let fresh = deterministic || FRESH.contains(&name);

@@ -194,6 +194,26 @@ pub fn read_random_fast(thread: &mut Thread<'_>) -> Result<()> {
     Ok(())
 }
 
+/// Gets each key once, in the order of the numbers (readtorowcache).
+pub fn read_to_row_cache(thread: &mut Thread<'_>) -> Result<()> {
+    let run = thread.run;
+    let mut key = run.keys.buffer();
+    let (mut read, mut found, mut bytes) = (0u64, 0u64, 0u64);
+    for number in 0..run.keys.num {
+        run.keys.write(number, &mut key);
+        read += 1;
+        if let Some(value) = run.family(number).get_with(&key, &run.read_options)? {
+            found += 1;
+            bytes += (key.len() + value.len()) as u64;
+        }
+        limit_reads(run, read, 256);
+        thread.finished(1, Op::Read);
+    }
+    thread.stats.bytes += bytes;
+    thread.stats.message(&format!("({found} of {read} found)\n"));
+    Ok(())
+}
+
 /// Gets batches of `--batch_size` random keys with one call each (multireadrandom).
 pub fn multi_read_random(thread: &mut Thread<'_>) -> Result<()> {
     let run = thread.run;

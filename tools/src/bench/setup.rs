@@ -171,6 +171,7 @@ pub fn options(flags: &Flags, cache: Option<Arc<BlockCache>>) -> Result<Options>
     {
         table.no_block_cache = flags.int("cache_size") == 0;
     }
+    options.db.row_cache = row_cache(flags)?;
     options.db.statistics = statistics(flags, &options.db)?;
     let rate = flags.int("rate_limiter_bytes_per_sec");
     if rate > 0 {
@@ -435,6 +436,22 @@ pub fn test_directory() -> Result<PathBuf> {
     };
     Env::default().fs.create_dir_all(&path)?;
     Ok(path)
+}
+
+/// Returns the row cache of `--row_cache_size` bytes; `None` for 0.
+///
+/// # Errors
+/// InvalidArgument if the number of shards is out of range.
+fn row_cache(flags: &Flags) -> Result<Option<Arc<BlockCache>>> {
+    let size = flags.count("row_cache_size") as usize;
+    if size == 0 {
+        return Ok(None);
+    }
+    let mut settings = CacheOptions::lru(size);
+    if flags.int("cache_numshardbits") >= 1 {
+        settings.num_shard_bits = flags.int("cache_numshardbits") as i32;
+    }
+    BlockCache::new(settings).map(Some)
 }
 
 /// Returns the cache for values of blob files that the flags ask for. `cache` is the block cache.
