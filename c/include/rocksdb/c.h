@@ -2212,7 +2212,7 @@ extern ROCKSDB_LIBRARY_API void rocksdb_options_set_db_paths(rocksdb_options_t* 
 /* Copies the paths. The target size of a path is in bytes. */
 extern ROCKSDB_LIBRARY_API void rocksdb_options_set_cf_paths(rocksdb_options_t* options,
     const rocksdb_dbpath_t** path_values, size_t num_paths);
-/* Has no effect: Ironstone has no row cache. Reads use the block cache and return the same results. */
+/* Sets the row cache: it keeps entries of single keys of SST files. It is shared. Null changes nothing. */
 extern ROCKSDB_LIBRARY_API void rocksdb_options_set_row_cache(rocksdb_options_t* options,
     rocksdb_cache_t* cache);
 /* Sets the cache for values in blob files. It is shared, and it may be the block cache. Null: no blob cache. */
