@@ -595,3 +595,42 @@ fn renumbering_beyond_the_last_sequence_number_changes_nothing() {
     renumber(inner, 1, 1).unwrap_err();
     assert_eq!(forward(&table), before);
 }
+
+/// Inserts keys of several lengths, and seeks after each insert. A tree that has just grown has a root of two children, and the key
+/// between them may be shorter than the key that is sought.
+#[test]
+fn keys_in_a_custom_order_are_found_while_the_tree_grows() {
+    for name in ["rocksdb.ReverseBytewiseComparator.u64ts", "leveldb.BytewiseComparator.u64ts"] {
+        let order = InternalOrder::new(Order::by_name(name).unwrap());
+        for seed in 1..if cfg!(miri) { 3 } else { 60 } {
+            let mut random = Lcg(seed);
+            let mut draw = |seq: u64| {
+                let text = &b"~\0\xff"[..random.next() as usize % 4];
+                let user_key = [text, &(random.next() % 200).to_le_bytes()].concat();
+                [&user_key[..], &base::key::pack(seq, ValueType::Value as u8).to_le_bytes()].concat()
+            };
+            let table = MemTable::new(MemTableOptions::new(order.clone()), 1, 1);
+            let mut keys: Vec<Vec<u8>> = Vec::new();
+            for seq in 1..=70 {
+                let key = draw(seq);
+                table.add(seq, ValueType::Value, user_key(&key), b"v").unwrap();
+                keys.insert(keys.partition_point(|k| order.compare(k, &key).is_lt()), key);
+                let mut iter = table.iter();
+                for _ in 0..10 {
+                    let target = draw(500);
+                    iter.seek(&target);
+                    let expect = keys.iter().find(|key| order.compare(key, &target).is_ge());
+                    let found = iter.valid().then(|| iter.key().to_vec());
+                    assert_eq!(found.as_ref(), expect, "{name}, seed {seed}, {seq} entries");
+                }
+            }
+            let mut iter = table.iter();
+            iter.seek_to_first();
+            for key in &keys {
+                assert_eq!(iter.key(), key, "{name}, seed {seed}");
+                iter.next();
+            }
+            assert!(!iter.valid());
+        }
+    }
+}

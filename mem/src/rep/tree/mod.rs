@@ -324,8 +324,10 @@ impl Tree {
         let locked = node.lock();
         locked.place(&node.snap(), 0, 0, root);
         locked.place(&node.snap(), 1, entries.head(target.user_key, 0), right);
-        // The prefix is too long at first. Later keys shorten it.
-        locked.set_prefix(entries, &node.snap(), target.user_key, PREFIX);
+        // The prefix is too long at first. Later keys shorten it. In a custom order, nodes have no prefix: the order knows only
+        // whole keys.
+        let skip = entries.common(target.user_key, target.user_key, PREFIX);
+        locked.set_prefix(entries, &node.snap(), target.user_key, skip);
         drop(locked);
         base::invariant!(
             level < MAX_LEVELS,
