@@ -151,6 +151,7 @@ fn every_benchmark_runs() {
         "compressreject",
         "verify",
         "verifyfilechecksums",
+        "readtorowcache",
     ];
     let (here, _) = listed();
     let merging = |name: &str| name.contains("merg");
@@ -182,6 +183,22 @@ fn every_benchmark_runs() {
             assert!(acts.contains(&name) || line, "no report of {name} in\n{text}");
         }
     }
+}
+
+#[test]
+fn keys_are_read_into_the_row_cache_of_a_loaded_database() {
+    let scratch = tempfile::tempdir().unwrap();
+    let db = scratch.path().join("db");
+    assert!(run(&db, &["--benchmarks=fillseq,flush", "--num=300"]).status.success());
+    let read =
+        ["--benchmarks=readtorowcache,readrandom", "--use_existing_db", "--use_existing_keys", "--num=300"];
+    let cached = ["--row_cache_size=1000000", "--statistics"];
+    let output = run(&db, &[&read[..], &cached].concat());
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success() && text.contains("rocksdb.row.cache.hit COUNT : 300"), "{text}");
+    let output = run(&db, &read);
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(!output.status.success() && text.contains("specify a row cache size"), "{text}");
 }
 
 #[test]
