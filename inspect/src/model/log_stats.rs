@@ -67,7 +67,7 @@ impl Reader {
     pub(super) fn rate_limiter(&mut self, text: &str) {
         let text = text.trim();
         self.stats.has_rate_limiter =
-            Some(text.starts_with("0x") && text.trim_start_matches(['0', 'x']) != "");
+            Some(text.starts_with("0x") && !text.trim_start_matches(['0', 'x']).is_empty());
     }
 
     pub(super) fn finish(mut self) -> LogStats {

@@ -118,7 +118,8 @@ fn from_text(text: &str, name: &str) -> Result<OptionsText> {
             Title::TableOptions { family, .. } => Scope::Table(family),
             Title::Version => continue,
         };
-        let mut rows = section.statements.iter().map(|(name, value)| row(&scope, name, value)).collect();
+        let mut rows: Vec<OptionRow> =
+            section.statements.iter().map(|(name, value)| row(&scope, name, value)).collect();
         derive_defaults(&mut rows);
         out.sections.push(OptionSection { scope, rows });
     }
@@ -135,7 +136,7 @@ fn row(scope: &Scope, name: &str, value: &str) -> OptionRow {
 }
 
 /// Replaces the default 0 of options for which an open writes a computed value. The computed value is then no change of the user.
-fn derive_defaults(rows: &mut Vec<OptionRow>) {
+fn derive_defaults(rows: &mut [OptionRow]) {
     let number = |name: &str| rows.iter().find(|row| row.name == name)?.value.parse::<u64>().ok();
     let arena = number("write_buffer_size").map(|size| (size / 8).min(1 << 20).next_multiple_of(4096));
     let compaction = number("target_file_size_base").map(|size| size.saturating_mul(25));
