@@ -67,6 +67,7 @@ impl JobInfo {
             table_properties: started.table_properties.clone(),
             stats,
             aborted: false,
+            proximal: None,
             details: engine::event::CompactionDetails::default(),
         })
     }

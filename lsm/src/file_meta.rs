@@ -55,6 +55,9 @@ pub struct FileStats {
     pub data_size: u64,
     /// The time when the newest key was written, from the properties of the table, in seconds since 1970.
     pub newest_key_time: Option<u64>,
+    /// A time, in seconds since 1970, at which the oldest entry was surely written, from the sequence-to-time map of the table. `None`:
+    /// the table does not tell.
+    pub oldest_write_time: Option<u64>,
 }
 
 /// One SST file of one column family. Sizes are in bytes, times in seconds since 1970.

@@ -26,6 +26,7 @@ pub mod merging;
 pub mod pick;
 pub mod pressure;
 pub mod range_del;
+pub mod seqno_time;
 pub mod stripes;
 pub mod table_file;
 pub mod trimmed;

@@ -189,9 +189,10 @@ base::options! {
     /// Has no effect: the file system does not use temperatures. RocksDB: the temperature of files whose temperature
     /// is unknown.
     fixed default_temperature: Temperature = Temperature::Unknown, since: "8.11";
-    /// Keeps data that is younger than this age out of the last level. Not built: values above 0 are refused.
+    /// Keeps data that is younger than this age out of the last level: a compaction into the last level writes such data one level above.
+    /// Acts with leveled and universal compaction and at least three levels. 0 keeps no data out.
     mutable preclude_last_level_data_seconds: u64 = 0, unit: "seconds", since: "7.5";
-    /// Keeps the write times of data that is younger than this age. Not built: values above 0 are refused.
+    /// Keeps the write times of data that is younger than this age, also without `preclude_last_level_data_seconds`. 0 keeps no times.
     mutable preserve_internal_time_seconds: u64 = 0, unit: "seconds", since: "7.8";
     /// Writes values of at least `min_blob_size` bytes to blob files.
     mutable enable_blob_files: bool = false, since: "6.15";

@@ -112,8 +112,6 @@ const DB: &[Gap<DbOptions>] = gaps! { DbOptions;
 
 const FAMILY: &[Gap<FamilyOptions>] = gaps! { FamilyOptions;
     "enable_blob_direct_write" "blobs written before the WAL" |o| o.enable_blob_direct_write;
-    "preclude_last_level_data_seconds" "tiering by age" |o| o.preclude_last_level_data_seconds > 0;
-    "preserve_internal_time_seconds" "write times kept for tiering" |o| o.preserve_internal_time_seconds > 0;
     "table_factory" "a table format that RocksDB does not have" |o| matches!(o.table_factory, TableFactory::Other { .. });
 };
 

@@ -15,7 +15,7 @@ use super::{Compacted, CompactionTools, Job, outputs, piece, sum};
 use crate::commit::Committed;
 use crate::event::{
     BlobGarbageMade, CompactionDetails, CompactionFinished, CompactionStarted, Event, JobFile, JobStats,
-    Subcompaction,
+    ProximalOutput, Subcompaction,
 };
 use crate::output::{
     OutputFile, compression_text, files_by_level, input_summary, level_summary, live_blob_files, named,
@@ -220,6 +220,16 @@ pub(super) fn finished(
         input_summary(&job.task),
         event.total_output_size + event.stats.total_output_bytes_blob
     ));
+    if let Some(proximal) = proximal_output(job, done) {
+        t.tools.events.info(format_args!(
+            "[{}] has Proximal Level output: {}, level {}, number of files: {}, number of records: {}",
+            job.family.name(),
+            proximal.bytes,
+            job.task.output_level.saturating_sub(1),
+            proximal.files,
+            proximal.records
+        ));
+    }
     let out = Compacted {
         committed: None,
         stats,
@@ -327,6 +337,17 @@ fn count(
     }
 }
 
+/// Counts the files of the second output. Returns `None` if the compaction wrote no such file.
+fn proximal_output(job: &Job, done: &[piece::Done]) -> Option<ProximalOutput> {
+    let mut sum = ProximalOutput::default();
+    for file in outputs(done).filter(|file| file.level != job.task.output_level) {
+        sum.files += 1;
+        sum.bytes += file.meta.size;
+        sum.records += file.properties.num_entries;
+    }
+    (sum.files > 0).then_some(sum)
+}
+
 /// Returns the input files of a job with their paths.
 fn input_files(job: &Job) -> Vec<JobFile> {
     job.task.files().map(|(level, file)| job_file(job, level, file)).collect()
@@ -428,7 +449,7 @@ pub(super) fn report(
         output_files: outputs(done)
             .map(|f| JobFile {
                 number: f.meta.number,
-                level: job.task.output_level,
+                level: f.level,
                 path: f.path.clone(),
                 size: f.meta.size,
                 oldest_blob_file: f.meta.oldest_blob_file,
@@ -437,6 +458,7 @@ pub(super) fn report(
         table_properties: table_properties(t, job, done),
         stats: job_stats(job, done, micros),
         aborted,
+        proximal: proximal_output(job, done),
         details: match t.tools.events.has_listeners() {
             true => details(job, done),
             false => CompactionDetails::default(),

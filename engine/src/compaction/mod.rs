@@ -250,7 +250,7 @@ fn merge(t: &CompactionTools<'_>, job: &Job, tracked: Option<&RunningOperation>)
     }
     set_stage(Stage::CompactionInstall);
     finish::pre_commit(t, job, &done, start);
-    let outputs_of_job = outputs(&done).map(|file| (job.task.output_level, &*file.meta));
+    let outputs_of_job = outputs(&done).map(|file| (file.level, &*file.meta));
     t.output_tables.open_before_commit(&job.parts, outputs_of_job);
     let committed =
         commit(t, job, &done).inspect_err(|error| finish::commit_failed(t, job, &done, error, start))?;
@@ -306,15 +306,18 @@ fn commit(t: &CompactionTools<'_>, job: &Job, done: &[piece::Done]) -> Result<Co
     let mut edit = Edit {
         deleted: task.files().map(|(level, file)| (level, file.number)).collect(),
         blob_garbage: piece::garbage(done),
-        ..crate::output::edit_of(task.output_level, outputs(done))
+        ..crate::output::edit_of(outputs(done))
     };
+    let proximal = task.proximal.as_ref().map(|proximal| proximal.level);
     base::invariant!(
-        edit.added.iter().all(|(level, _)| *level == task.output_level),
+        edit.added.iter().all(|(level, _)| *level == task.output_level || Some(*level) == proximal),
         "a compaction to level {} adds a file to another level",
         task.output_level
     );
     base::invariant!(
-        task.output_level == 0 || in_order(job, &edit),
+        task.output_level == 0
+            || in_order(job, &edit, task.output_level)
+                && proximal.is_none_or(|level| in_order(job, &edit, level)),
         "the output files of a compaction to level {} overlap",
         task.output_level
     );
@@ -322,10 +325,11 @@ fn commit(t: &CompactionTools<'_>, job: &Job, done: &[piece::Done]) -> Result<Co
     t.committer.commit(vec![Change::of_compaction(job.family.clone(), edit)], false)
 }
 
-/// Returns true if each file of the edit ends before the next file begins.
-fn in_order(job: &Job, edit: &Edit) -> bool {
+/// Returns true if each file of the edit on `level` ends before the next file of the level begins.
+fn in_order(job: &Job, edit: &Edit, level: usize) -> bool {
     let order = job.parts.internal_order();
-    edit.added.is_sorted_by(|(_, a), (_, b)| order.compare(&a.largest, &b.smallest).is_lt())
+    let files = edit.added.iter().filter(|(own, _)| *own == level).map(|(_, file)| file);
+    files.is_sorted_by(|a, b| order.compare(&a.largest, &b.smallest).is_lt())
 }
 
 fn add_cursor(edit: &mut Edit, task: &Task) {

@@ -1,8 +1,8 @@
 //! One subcompaction, from the input iterators to the output files.
 
-use base::key;
+use base::key::{self, MAX_SEQUENCE};
 use base::stats::HistogramKind;
-use base::{Error, FileNumber, Result};
+use base::{Error, FileNumber, Result, SequenceNumber};
 use compress::Compression;
 use env::rate::IoPriority;
 use lsm::blob_flow::{BlobFlow, CountBlobs};
@@ -13,6 +13,7 @@ use lsm::filter::{CompactionFilter, CreationReason, FilterContext, supported};
 use lsm::merging::Merging;
 use lsm::pick::BlobGc;
 use lsm::range_del::CompactionTombstones;
+use lsm::seqno_time::SeqnoTimes;
 use lsm::table_file::TableFile;
 use lsm::trimmed::Trimmed;
 use lsm::version::BlobGarbage;
@@ -22,7 +23,7 @@ use super::below::Below;
 use super::{CompactionTools, Job};
 use crate::family::Parts;
 use crate::options::ReadOptions;
-use crate::output::{self, BlobCollection, OutputSettings, Outputs, SubcompactionRange};
+use crate::output::{self, BlobCollection, OutputSettings, Outputs, SubcompactionRange, Target, Targets};
 use crate::source::read_ahead::BlobsAhead;
 use crate::source::{BlobContext, LevelIter, Source};
 use crate::sync::{Arc, AtomicU64, Ordering};
@@ -80,6 +81,7 @@ pub fn run(t: &CompactionTools<'_>, job: &Job, range: &SubcompactionRange, done:
         "the key range of a subcompaction is empty"
     );
     let settings = settings(t, job)?;
+    let ages = Ages::of(t, job, settings.times.as_deref());
     let stripes = t.tools.snapshots.stripes();
     let full_history_ts_low = job.family.state().full_history_ts_low.clone();
     let mut tombstones = CompactionTombstones::new(order.clone(), stripes.clone())
@@ -100,6 +102,7 @@ pub fn run(t: &CompactionTools<'_>, job: &Job, range: &SubcompactionRange, done:
         full_history_ts_low,
         enforce_single_del_contracts: db.enforce_single_del_contracts,
         // If the compaction iterator skipped input entries, their references to blob files would not be counted.
+        preserve_seqno_after: ages.preserve_after,
         must_count_input: db.compaction_verify_record_count || has_blobs,
         shutting_down: Some(t.tools.shutting_down.clone()),
         canceled: job.canceled.clone(),
@@ -108,12 +111,26 @@ pub fn run(t: &CompactionTools<'_>, job: &Job, range: &SubcompactionRange, done:
     };
     let below = Below::new(job.version.clone(), task, job.parts.pick.allow_ingest_behind);
     let now = t.tools.env.clock.now_seconds();
-    let mut cutter = Cutter::new(order.clone(), task, &job.parts.pick, now);
-    if task.output_level > 0
-        && let Some(partitioner) = partitioner(job)?
-    {
-        cutter = cutter.with_partitioner(partitioner);
-    }
+    let cutter = || -> Result<Option<Cutter>> {
+        let cutter = Cutter::new(order.clone(), task, &job.parts.pick, now);
+        let partitioner = if task.output_level > 0 { partitioner(job)? } else { None };
+        Ok(Some(match partitioner {
+            Some(partitioner) => cutter.with_partitioner(partitioner),
+            None => cutter,
+        }))
+    };
+    let young_settings = task.proximal.as_ref().map(|proximal| OutputSettings {
+        to_level: proximal.level,
+        temperature: job.parts.pick.default_write_temperature,
+        ..settings.clone()
+    });
+    let targets = Targets {
+        rest: Target { settings: &settings, cutter: cutter()? },
+        young: match young_settings.as_ref().zip(ages.young_after) {
+            Some((settings, after)) => Some((after, Target { settings, cutter: cutter()? })),
+            None => None,
+        },
+    };
     let rows = Clipped::new(Merging::new(order.clone(), sources), order, range.upper.clone());
     let rows = CountBlobs::new(rows, has_blobs);
     let rows = Trimmed::new(rows, job.parts.internal_order(), task.trim_timestamp.clone());
@@ -123,8 +140,8 @@ pub fn run(t: &CompactionTools<'_>, job: &Job, range: &SubcompactionRange, done:
     }
     let written = output::write_all(
         &mut compaction_iter,
-        &settings,
-        (Some(cutter), collection(t, job, &blob_bytes_read)),
+        targets,
+        collection(t, job, &blob_bytes_read),
         range,
         &mut |start, end| below.range_not_exists(start, end),
     );
@@ -195,7 +212,59 @@ pub(super) fn settings(t: &CompactionTools<'_>, job: &Job) -> Result<OutputSetti
         s.parts = Arc::new(Parts { table_dirs: Arc::from([dir.clone()]), ..Parts::clone(&s.parts) });
         s.path_id = 0;
     }
+    s.times = times(t, job)?;
     Ok(s)
+}
+
+/// Returns the times of the sequence numbers of the inputs: the samples of the input files, and those of this open. Returns `None` if
+/// the column family keeps no write times. A damaged map of an input file is logged and ignored, as in RocksDB.
+fn times(t: &CompactionTools<'_>, job: &Job) -> Result<Option<Arc<SeqnoTimes>>> {
+    let span = job.parts.pick.preserve_seconds;
+    if span == 0 {
+        return Ok(None);
+    }
+    let mut times = t.tools.times.copy();
+    let mut samples = Vec::new();
+    for (level, file) in job.task.files() {
+        let table = t.tables.get(&job.parts, level, file)?;
+        match SeqnoTimes::decode(&table.properties().seqno_to_time_mapping) {
+            Ok(own) => samples.extend(own),
+            Err(error) => t.tools.events.warn(format_args!(
+                "Problem reading or processing seqno-to-time mapping of table {}: {error}",
+                file.number
+            )),
+        }
+    }
+    times.add(samples);
+    times.limit_span(span, t.tools.env.clock.now_seconds());
+    Ok(Some(Arc::new(times)))
+}
+
+/// The sequence numbers that a compaction keeps, and those that stay out of the last level. RocksDB: `CompactionJob::Prepare`.
+struct Ages {
+    /// Larger sequence numbers are not set to 0. `None`: snapshots alone decide.
+    preserve_after: Option<SequenceNumber>,
+    /// Entries with larger sequence numbers go to the second output.
+    young_after: Option<SequenceNumber>,
+}
+
+impl Ages {
+    fn of(t: &CompactionTools<'_>, job: &Job, times: Option<&SeqnoTimes>) -> Self {
+        let pick = &job.parts.pick;
+        let now = t.tools.env.clock.now_seconds();
+        let cutoffs = times.and_then(|times| {
+            times.cutoffs(now, pick.preserve_seconds, pick.preclude_last_level_data_seconds)
+        });
+        let earliest = t.tools.snapshots.stripes().earliest();
+        let young_after = job.task.proximal.as_ref().map(|proximal| {
+            // Entries that a snapshot needs are read more often, so they stay out of the last level too.
+            let preclude_from = cutoffs.and_then(|cutoffs| cutoffs.preclude_from).unwrap_or(MAX_SEQUENCE);
+            preclude_from.min(earliest).max(proximal.keep_through)
+        });
+        let preserve_after =
+            cutoffs.map(|cutoffs| cutoffs.preserve_from.max(1).saturating_sub(1).min(earliest));
+        Ages { preserve_after, young_after }
+    }
 }
 
 /// Makes the sources of a subcompaction: a source for each level-0 file, newest first, and a source for each deeper

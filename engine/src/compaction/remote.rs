@@ -48,13 +48,14 @@ pub fn run(
     piece::run(t, job, range, done)
 }
 
-/// Returns true if the result of a worker can describe the outputs. It has no blob files, and a worker does not know
-/// `trim_timestamp`.
+/// Returns true if the result of a worker can describe the outputs. It has no blob files and one output level, and a worker does not
+/// know `trim_timestamp`.
 fn can_be_remote(job: &Job) -> bool {
     job.version.blobs().is_empty()
         && !job.parts.blobs.enable_blob_files
         && job.task.trim_timestamp.is_none()
         && job.output_dir.is_none()
+        && job.task.proximal.is_none()
 }
 
 /// A subcompaction at the primary.
@@ -204,7 +205,9 @@ impl Delegate<'_> {
         tools.env.fs.rename(&from.join(&file.name), &path)?;
         let meta = self.describe(file, &path, &pending);
         match meta {
-            Ok((meta, properties)) => Ok(OutputFile::adopted(meta, properties, path, pending)),
+            Ok((meta, properties)) => {
+                Ok(OutputFile::adopted(meta, properties, task.output_level, path, pending))
+            }
             Err(error) => {
                 // No version has the file.
                 let _ = tools.env.fs.unlink(&path);

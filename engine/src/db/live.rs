@@ -89,7 +89,9 @@ impl Db {
     /// [`crate::upkeep::Upkeep::families_changed`].
     pub(super) fn families_changed(&self, count: usize) -> Result<()> {
         self.limit_wals()?;
-        self.writing()?.upkeep.families_changed(count)
+        let writing = self.writing()?;
+        writing.upkeep.write_times_changed();
+        writing.upkeep.families_changed(count)
     }
 
     fn limit_wals(&self) -> Result<()> {

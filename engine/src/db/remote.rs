@@ -150,9 +150,10 @@ fn job(db: &Db, input: &Input, output_dir: &Path, canceled: Arc<Flag>) -> Result
         running: &[],
         oldest_snapshot: input.snapshots.first().copied().unwrap_or(visible),
         full_history_ts_low: ts_low.as_deref(),
+        young_after: None,
     };
     let now_s = tools.env.clock.now_seconds();
-    let task = plan_files(&view, &pin.parts.pick, &input.files, input.output_level, false, now_s)?;
+    let mut task = plan_files(&view, &pin.parts.pick, &input.files, input.output_level, false, now_s)?;
     // The primary deletes exactly the SST files that it named.
     if task.num_input_files() != input.files.len() {
         return Err(Error::invalid_argument(format!(
@@ -161,6 +162,8 @@ fn job(db: &Db, input: &Input, output_dir: &Path, canceled: Arc<Flag>) -> Result
             task.num_input_files()
         )));
     }
+    // The primary delegates no compaction with two output levels.
+    task.proximal = None;
     Ok(Job {
         id: tools.take_job_id(),
         family: family.clone(),

@@ -119,6 +119,11 @@ fn compaction_finished(line: &mut Line, e: &CompactionFinished) {
     line.number("num_single_delete_fallthrough", e.num_single_delete_fallthrough);
     line.list("lsm_state", &e.lsm_state);
     blob_files(line, e.live_blob_files);
+    if let Some(proximal) = &e.proximal {
+        line.number("proximal_level_num_output_files", proximal.files);
+        line.number("proximal_level_bytes_written", proximal.bytes);
+        line.number("proximal_level_num_output_records", proximal.records);
+    }
     // The line of RocksDB ends before this field.
     line.number("num_merge_comparisons", e.num_merge_comparisons);
 }

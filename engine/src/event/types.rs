@@ -516,6 +516,8 @@ pub struct CompactionFinished {
     pub stats: JobStats,
     /// True if `abort_all_compactions` or a cancel flag ended the compaction.
     pub aborted: bool,
+    /// The files one level above the output level, with entries that are too young for the last level. `None`: there is no such file.
+    pub proximal: Option<ProximalOutput>,
     pub details: CompactionDetails,
 }
 
@@ -540,6 +542,14 @@ pub struct BlobGarbageMade {
     pub count: u64,
     /// Bytes of the records of the values.
     pub bytes: u64,
+}
+
+/// The files of the second output of a compaction into the last level.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ProximalOutput {
+    pub files: u64,
+    pub bytes: u64,
+    pub records: u64,
 }
 
 /// RocksDB's `ExternalFileIngestionInfo`.

@@ -22,7 +22,7 @@ mod unannounced;
 
 pub use empty_ranges::EmptyRanges;
 pub use parts::Parts;
-pub use resolve::pick_options;
+pub use resolve::{pick_options, write_times_kept_s};
 pub use set::FamilySet;
 pub use state::{Charge, FlushPick, ImmutableMemtable, OwnImmutable, State};
 pub use super_version::SuperVersion;

@@ -263,6 +263,8 @@ pub fn pick_options(o: &FamilyOptions, db: &DbOptions) -> pick::Options {
         },
         paths,
         allow_ingest_behind: db.allow_ingest_behind || o.cf_allow_ingest_behind,
+        preclude_last_level_data_seconds: o.preclude_last_level_data_seconds,
+        preserve_seconds: write_times_kept_s(o),
         last_level_temperature: o.last_level_temperature as u8,
         default_write_temperature: o.default_write_temperature as u8,
         max_subcompactions: db.max_subcompactions.max(1),
@@ -291,4 +293,9 @@ impl Parts {
     pub fn new_memtable(&self, id: u64, earliest_seq: base::SequenceNumber) -> Arc<mem::memtable::MemTable> {
         mem::memtable::MemTable::new(self.memtable.clone(), id, earliest_seq)
     }
+}
+
+/// Returns the age, in seconds, up to which entries keep their write times. 0: no entry does.
+pub fn write_times_kept_s(options: &FamilyOptions) -> u64 {
+    options.preserve_internal_time_seconds.max(options.preclude_last_level_data_seconds)
 }

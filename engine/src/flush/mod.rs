@@ -253,7 +253,7 @@ fn write_and_commit(
     let changes = parts
         .iter()
         .map(|part| {
-            let edit = crate::output::edit_of(0, part.files.iter());
+            let edit = crate::output::edit_of(part.files.iter());
             let pick = FlushPick { memtables: part.pick.memtables.clone() };
             let full_history_ts_low = part.pick.history_mark(&part.family.parts());
             Change { flushed: Some(pick), full_history_ts_low, ..Change::new(part.family.clone(), edit) }

@@ -221,7 +221,7 @@ fn is_compacted_to(request: &PlacementRequest<'_>, range: &UserRange, level: usi
     let bounds =
         (key::with_newest_timestamp(&range.start, size), key::with_oldest_timestamp(&range.limit, size));
     let own = KeyRange { bounds: Some(bounds) };
-    request.view.running.iter().any(|r| r.output_level == level && r.range.meets(order, &own))
+    request.view.running.iter().any(|running| running.writes(order, &own, level))
 }
 
 /// Returns true if no SST file of the level meets the range.

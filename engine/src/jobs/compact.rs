@@ -123,6 +123,7 @@ impl Compactions {
             running: &running,
             oldest_snapshot: self.schedule.oldest_snapshot(),
             full_history_ts_low: ts_low.as_deref(),
+            young_after: self.context.tools.young_after(&pin.parts.pick),
         };
         if pin.parts.pick.disable_auto_compactions {
             return None;

@@ -454,6 +454,7 @@ impl Flushes {
             running: &running,
             oldest_snapshot: self.schedule.oldest_snapshot(),
             full_history_ts_low: None,
+            young_after: None,
         };
         let scores = Scores::compute(&view, &pin.parts.pick, self.context.tools.env.clock.now_seconds());
         Load {

@@ -242,6 +242,7 @@ impl Ingestions {
                     running: &running,
                     oldest_snapshot: self.schedule.oldest_snapshot(),
                     full_history_ts_low: None,
+                    young_after: None,
                 },
                 parts: &pin.parts,
                 tables: &self.context.tables,
@@ -374,6 +375,7 @@ fn reserved<'a>(job: &'a Prepared, places: &'a [Placement]) -> impl Iterator<Ite
             range: KeyRange { bounds },
             manual: false,
             intra_l0: false,
+            proximal: None,
         }
     })
 }

@@ -383,8 +383,13 @@ impl ManualCompactions {
     /// Returns the level that a compaction of level 0 writes to now.
     fn base_level(&self, family: &Family) -> usize {
         let pin = family.pin_owned();
-        let view =
-            View { version: &pin.version, running: &[], oldest_snapshot: 0, full_history_ts_low: None };
+        let view = View {
+            version: &pin.version,
+            running: &[],
+            oldest_snapshot: 0,
+            full_history_ts_low: None,
+            young_after: None,
+        };
         Scores::compute(&view, &pin.parts.pick, self.context.tools.env.clock.now_seconds()).base_level.max(1)
     }
 
@@ -458,6 +463,7 @@ impl ManualCompactions {
             running: &running,
             oldest_snapshot: self.schedule.oldest_snapshot(),
             full_history_ts_low: ts_low.as_deref(),
+            young_after: None,
         };
         match plan(&view, &pin.parts.pick, request, self.context.tools.env.clock.now_seconds()) {
             Step::Nothing => Some(Ok(None)),

@@ -197,6 +197,10 @@ impl Opening {
         }));
         self.sweep(&shared, &recovered, &committer, &jobs.purge, found_wals)?;
         let tenant = self.tenant();
+        tools.keep_times(families);
+        if self.is_new {
+            tools.times.spread(self.env.clock.now_seconds());
+        }
         jobs.start(&writer);
         upkeep.start();
         if self.options.open_files_async {
@@ -289,7 +293,7 @@ impl Opening {
                 state.wal_number = state.wal_number.max(next_wal);
                 continue;
             }
-            let edit = crate::output::edit_of(0, own.iter());
+            let edit = crate::output::edit_of(own.iter());
             let immutable = ImmutableMemtable {
                 mem: family.pin().mem.clone(),
                 id: 0,

@@ -42,6 +42,8 @@ pub struct Opening {
     pub(super) before: Option<Before>,
     /// The tail of the MANIFEST, if the reader follows a writer.
     pub(super) manifest_tail: Option<SharedTail>,
+    /// This open created the database.
+    pub(super) is_new: bool,
 }
 
 impl Opening {
@@ -89,6 +91,7 @@ impl Opening {
             lock: None,
             before: None,
             manifest_tail: None,
+            is_new: false,
         };
         opening.check_existence(&path)?;
         opening.prepare(&mended)?;

@@ -23,7 +23,7 @@ use crate::commit::Committer;
 use crate::components::FamilyDescriptor;
 use crate::errors::ErrorState;
 use crate::event::Event;
-use crate::family::{Family, FamilySet};
+use crate::family::{Family, FamilySet, write_times_kept_s};
 use crate::files::{Numbers, Obsolete, check_largest, refuse_foreign, sweep};
 use crate::manifest::{Manifest, Recovered, write_identity};
 use crate::output::{FlushPriority, JobTools};
@@ -32,7 +32,7 @@ use crate::recovery::{
     Replay, ReplaySettings, Replayed, build_families, create_database, new_db_id, report_lost, undecided,
 };
 use crate::release_notifier::ReleaseNotifier;
-use crate::sequence::{LastSequence, Snapshots};
+use crate::sequence::{LastSequence, SEQNOS_BEFORE_CREATION, Snapshots};
 use crate::source::{TableCache, TableCacheSettings};
 use crate::stats::Stats;
 use crate::sync::{Arc, ArcSwap, AtomicU64, AtomicUsize, Flag, Mutex};
@@ -219,7 +219,7 @@ impl Opening {
     }
 
     /// Returns the database id from IDENTITY, or a new id. Creates the database if it does not exist.
-    fn identity(&self) -> Result<String> {
+    fn identity(&mut self) -> Result<String> {
         let path = self.paths.db.join(names::IDENTITY);
         let known = match self.env.fs.read_all(&path, 4096) {
             Ok(content) => Some(names::parse_identity(&content).map_err(|e| e.file(&path))?),
@@ -231,11 +231,11 @@ impl Opening {
             return Ok(id);
         }
         if !self.exists()? {
-            create_database(
-                &self.env,
-                &self.paths,
-                self.options.write_dbid_to_manifest.then_some(id.as_str()),
-            )?;
+            let keeps_times = self.descriptors.iter().any(|family| write_times_kept_s(&family.options) > 0);
+            let last_sequence = if keeps_times { SEQNOS_BEFORE_CREATION } else { 0 };
+            let db_id = self.options.write_dbid_to_manifest.then_some(id.as_str());
+            create_database(&self.env, &self.paths, db_id, last_sequence)?;
+            self.is_new = true;
         }
         if known.as_deref() != Some(id.as_str()) && self.options.write_identity_file {
             write_identity(&self.env, &self.paths.db, &id)?;
@@ -271,6 +271,7 @@ impl Opening {
             db_host_id: host_id(&self.env, &self.options.db_host_id),
             sequence: Arc::new(LastSequence::new(recovered.last_sequence)),
             snapshots: Arc::new(Snapshots::default()),
+            times: Arc::default(),
             events: self.events.clone(),
             shutting_down: Arc::new(Flag::new(false)),
             next_job: AtomicU64::new(1),

@@ -4,8 +4,9 @@ use std::path::{Path, PathBuf};
 
 use base::ids::JobId;
 use base::iter::InternalIterator;
+use base::key::MAX_SEQUENCE;
 use base::stats::HistogramKind;
-use base::{Error, FamilyId, FileNumber, Level, Result};
+use base::{Error, FamilyId, FileNumber, Level, Result, SequenceNumber, ValueType};
 use compress::{Compression, CompressionOptions};
 use env::fs::ReadHints;
 use env::rate::{IoPriority, RateLimiter};
@@ -17,6 +18,7 @@ use kernel::checksum::xxh3::hash64_with_seed;
 use lsm::blob_flow::references;
 use lsm::file_meta::{EntryCount, FileMetaData, FileStats};
 use lsm::range_del::OutputTombstones;
+use lsm::seqno_time::{SAMPLES_PER_TABLE_MAX, SeqnoTimes, written_by};
 use lsm::table_file::TableFile;
 use mem::cache::{Ledger, Priority};
 use table::any::{AnyReader, AnyWriter};
@@ -73,6 +75,10 @@ pub struct OutputSettings {
     pub compression_options: CompressionOptions,
     /// Which values go to blob files; `None`: no value does.
     pub blobs: Option<BlobPolicy>,
+    /// The level that gets the files. `level` is the level that the files are written for.
+    pub to_level: usize,
+    /// The times of sequence numbers, for the properties of the files. `None`: the column family keeps no write times.
+    pub times: Option<Arc<SeqnoTimes>>,
     /// In bytes.
     pub target_file_size: u64,
     /// In seconds since 1970. 0: unknown.
@@ -123,6 +129,8 @@ impl OutputSettings {
 pub struct OutputFile {
     pub meta: Arc<TableFile>,
     pub properties: Arc<Properties>,
+    /// The level that gets the file.
+    pub level: usize,
     /// Bytes of its blocks before compression.
     pub pre_compression_size: u64,
     /// The path of the file.
@@ -133,16 +141,18 @@ pub struct OutputFile {
 }
 
 impl OutputFile {
-    /// Makes a finished file from an SST file that another process wrote and that now has its name in the database.
+    /// Makes a finished file from an SST file that another process wrote for `level` and that now has its name in the database.
     pub fn adopted(
         mut meta: FileMetaData,
         properties: Arc<Properties>,
+        level: usize,
         path: PathBuf,
         pending: Pending,
     ) -> OutputFile {
         describe(&mut meta, &properties);
         OutputFile {
             meta: Arc::new(meta.into()),
+            level,
             pre_compression_size: 0,
             path,
             blobs: Vec::new(),
@@ -177,6 +187,8 @@ pub(super) struct OpenFile {
     ranges: Option<(Vec<u8>, Vec<u8>)>,
     /// The hash of all entries, for a comparison with the entries that a read of the file returns.
     check: Option<RowHash>,
+    /// The range of sequence numbers whose times the properties of the file tell. `None`: no write times are kept.
+    timed: Option<(SequenceNumber, SequenceNumber)>,
 }
 
 impl OpenFile {
@@ -214,6 +226,7 @@ impl OpenFile {
             oldest_blob_file: None,
             ranges: None,
             check: s.checks_rows().then(RowHash::default),
+            timed: s.times.is_some().then_some((MAX_SEQUENCE, 0)),
         })
     }
 
@@ -238,12 +251,29 @@ impl OpenFile {
         if let Some(check) = &mut self.check {
             check.add(key, value);
         }
+        if self.timed.is_some() {
+            self.note_seqno(key, value);
+        }
         let oldest = &mut self.oldest_blob_file;
         references(base::key::trailer(key) as u8, value, &mut |blob| {
             let number = FileNumber(blob.file_number);
             *oldest = Some(oldest.map_or(number, |old| old.min(number)));
         })?;
         self.writer.add(key, value)
+    }
+
+    /// Extends the range of sequence numbers whose times the properties tell. A timed put has a second, preferred sequence number.
+    #[cold]
+    fn note_seqno(&mut self, key: &[u8], value: &[u8]) {
+        let Some((smallest, largest)) = &mut self.timed else { return };
+        let seq = base::key::sequence(key);
+        *smallest = (*smallest).min(seq);
+        *largest = (*largest).max(seq);
+        if base::key::trailer(key) as u8 == ValueType::ValuePreferredSeqno as u8
+            && let Some(preferred) = value.last_chunk::<8>()
+        {
+            *smallest = (*smallest).min(u64::from_le_bytes(*preferred));
+        }
     }
 
     /// Adds range tombstones and extends the key range of the file by their bounds.
@@ -253,6 +283,9 @@ impl OpenFile {
     pub fn add_tombstones(&mut self, ranges: &OutputTombstones) -> Result<()> {
         for t in &ranges.tombstones {
             self.writer.add(&t.key, &t.end)?;
+            if self.timed.is_some() {
+                self.note_seqno(&t.key, &[]);
+            }
             let order = self.writer.order();
             base::invariant!(
                 order.compare(&t.smallest, &t.largest).is_le(),
@@ -319,8 +352,16 @@ impl OpenFile {
         }
     }
 
-    fn complete(self, s: &OutputSettings) -> Result<OutputFile> {
+    fn complete(mut self, s: &OutputSettings) -> Result<OutputFile> {
         let path = s.parts.table_path(self.pending.number, s.path_id);
+        let times = s.times.as_ref().zip(self.timed).map(|(times, (smallest, largest))| {
+            let mut own = times.of_range(smallest, largest);
+            own.limit_samples(SAMPLES_PER_TABLE_MAX);
+            own
+        });
+        if let Some(times) = &times {
+            self.writer.set_seqno_times(times.encode());
+        }
         let order = self.writer.order().clone();
         let done = self.writer.finish().and_then(|(table, mut file)| {
             let began = s.stats.begin();
@@ -417,6 +458,7 @@ impl OpenFile {
         describe(&mut meta, &table.properties);
         Ok(OutputFile {
             meta: Arc::new(meta.into()),
+            level: s.to_level,
             pre_compression_size: table.pre_compression_size,
             path,
             blobs: Vec::new(),
@@ -444,6 +486,7 @@ fn describe(meta: &mut FileMetaData, p: &Properties) {
     let timestamp = |name: &str| p.user(name).map(<[u8]>::to_vec).unwrap_or_default();
     meta.min_timestamp = timestamp(names::TIMESTAMP_MIN);
     meta.max_timestamp = timestamp(names::TIMESTAMP_MAX);
+    let samples = SeqnoTimes::decode(&p.seqno_to_time_mapping).ok();
     meta.set_stats(FileStats {
         num_entries: p.num_entries,
         num_deletions: p.num_deletions,
@@ -453,6 +496,7 @@ fn describe(meta: &mut FileMetaData, p: &Properties) {
         raw_value_size: p.raw_value_size,
         data_size: p.data_size,
         newest_key_time: (p.newest_key_time != 0).then_some(p.newest_key_time),
+        oldest_write_time: samples.and_then(|samples| written_by(samples, meta.smallest_seq)),
     });
 }
 

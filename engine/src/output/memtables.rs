@@ -10,7 +10,7 @@ use mem::memtable::MemIter;
 use mem::range_del::FragmentedTombstones;
 
 use super::stripped::Stripped;
-use super::{JobTools, OutputSettings, Outputs, Purpose, SubcompactionRange};
+use super::{JobTools, OutputSettings, Outputs, Purpose, SubcompactionRange, Targets};
 use crate::family::{Family, FlushPick, Parts};
 use crate::sync::Arc;
 
@@ -48,6 +48,10 @@ pub fn write_memtables(
     settings.oldest_ancestor_time = now;
     settings.oldest_key_time = now;
     settings.newest_key_time = now;
+    // Recovery does not know the times of the replayed entries.
+    if parts.pick.preserve_seconds > 0 && purpose == Purpose::Flush {
+        settings.times = Some(Arc::new(tools.times.copy()));
+    }
     let mut tombstones = CompactionTombstones::new(order.clone(), stripes.clone())
         .with_full_history_ts_low(full_history_ts_low.clone());
     let timestamp_size = parts.order.timestamp_size();
@@ -116,10 +120,13 @@ fn write_all_into<I: base::iter::InternalIterator>(
     settings: &OutputSettings,
     expected: Option<u64>,
 ) -> Result<Outputs> {
-    let written =
-        super::write_all(&mut rows, settings, (None, None), &SubcompactionRange::default(), &mut |_, _| {
-            false
-        });
+    let written = super::write_all(
+        &mut rows,
+        Targets::one_file(settings),
+        None,
+        &SubcompactionRange::default(),
+        &mut |_, _| false,
+    );
     settings.stats.count_compaction_iter(&rows.stats);
     let mut out = written?;
     out.input_bytes = rows.stats.total_input_raw_key_bytes + rows.stats.total_input_raw_value_bytes;

@@ -17,6 +17,7 @@ mod stripped;
 mod summary;
 #[cfg(all(test, not(shuttle)))]
 mod tests;
+mod timed;
 mod tools;
 
 pub use blobs::{BlobCollection, BlobPolicy, OutputBlob, Relocated};
@@ -31,7 +32,7 @@ use std::collections::BTreeSet;
 
 use base::iter::InternalIterator;
 use base::key::{self, MAX_SEQUENCE};
-use base::{Error, Result};
+use base::{Error, Result, SequenceNumber, ValueType};
 use env::thread_status::{Stage, note_io, set_stage};
 use lsm::blob_flow::BlobFlow;
 use lsm::compaction_iter::{Below, CompactionIter};
@@ -62,6 +63,28 @@ pub struct Outputs {
     pub relocated: Relocated,
 }
 
+/// Where a run writes its entries.
+pub struct Target<'a> {
+    pub settings: &'a OutputSettings,
+    /// Ends the files. `None`: one file takes all entries.
+    pub cutter: Option<Cutter>,
+}
+
+/// The targets of a run.
+pub struct Targets<'a> {
+    /// Gets the entries that `young` does not get.
+    pub rest: Target<'a>,
+    /// Gets the entries and the range tombstones with larger sequence numbers than the first part. `None`: `rest` gets all entries.
+    pub young: Option<(SequenceNumber, Target<'a>)>,
+}
+
+impl<'a> Targets<'a> {
+    /// Returns the targets of a run that writes all its entries to one file.
+    pub fn one_file(settings: &'a OutputSettings) -> Self {
+        Targets { rest: Target { settings, cutter: None }, young: None }
+    }
+}
+
 /// Writes the entries of `rows` from `range.lower` on. The input of `rows` ends at `range.upper`: see [`Clipped`].
 /// `drop_obsolete` returns true if no level below the output can hold an entry of a range of user keys.
 ///
@@ -71,33 +94,43 @@ pub struct Outputs {
 /// The first error of the input, of the compaction iterator or of the file system. Then no file of the run is left.
 pub fn write_all<I: InternalIterator, B: Below>(
     rows: &mut CompactionIter<I, B>,
-    settings: &OutputSettings,
-    (mut cutter, collection): (Option<Cutter>, Option<BlobCollection>),
+    targets: Targets<'_>,
+    collection: Option<BlobCollection>,
     range: &SubcompactionRange,
     drop_obsolete: &mut dyn FnMut(&[u8], &[u8]) -> bool,
 ) -> Result<Outputs> {
+    let settings = targets.rest.settings;
     let blobs = BlobOutput::new(settings, collection);
-    let mut run = Run { settings, range, done: Outputs::default(), open: None, is_announced: false, blobs };
-    let written = run.rows(rows, cutter.as_mut(), drop_obsolete).and_then(|()| run.sync_dirs());
+    let split = targets.young.as_ref().map_or(MAX_SEQUENCE, |(split, _)| *split);
+    let targets = std::iter::once(targets.rest).chain(targets.young.map(|(_, young)| young));
+    let sinks = targets.map(Sink::new).collect();
+    let mut run = Run { settings, range, split, sinks, done: Outputs::default(), is_announced: false, blobs };
+    let written = run.rows(rows, drop_obsolete).and_then(|()| run.sync_dirs());
     if settings.is_flush && !run.is_announced {
         announce::no_file(settings, written.as_ref().err());
     }
     match written {
         Ok(()) => {
-            base::invariant!(run.open.is_none(), "an output file is open after the last entry");
+            base::invariant!(
+                run.sinks.iter().all(|sink| sink.open.is_none()),
+                "an output file is open after the last entry"
+            );
             run.done.blob_flow = run.blobs.flow;
             run.done.relocated = run.blobs.relocated;
+            run.done.files = run.sinks.into_iter().flat_map(|sink| sink.files).collect();
             if let Some(last) = run.done.files.last_mut() {
                 last.blobs = run.blobs.done;
             }
             Ok(run.done)
         }
         Err(error) => {
-            if let Some(open) = run.open.take() {
-                open.abandon(settings, &error);
+            for sink in &mut run.sinks {
+                if let Some(open) = sink.open.take() {
+                    open.abandon(sink.settings, &error);
+                }
+                sink.files.iter().for_each(|file| file.remove(&settings.env));
             }
             run.blobs.abandon();
-            run.done.files.iter().for_each(|file| file.remove(&settings.env));
             Err(error)
         }
     }
@@ -106,11 +139,61 @@ pub fn write_all<I: InternalIterator, B: Below>(
 struct Run<'a> {
     settings: &'a OutputSettings,
     range: &'a SubcompactionRange,
+    /// Entries with larger sequence numbers go to the second sink.
+    split: SequenceNumber,
+    /// One or two sinks.
+    sinks: Vec<Sink<'a>>,
     done: Outputs,
-    open: Option<OpenFile>,
     /// True if the listeners were notified of a file.
     is_announced: bool,
     blobs: BlobOutput<'a>,
+}
+
+/// The files of one target.
+struct Sink<'a> {
+    settings: &'a OutputSettings,
+    cutter: Option<Cutter>,
+    /// The finished files.
+    files: Vec<OutputFile>,
+    open: Option<OpenFile>,
+}
+
+impl<'a> Sink<'a> {
+    fn new(target: Target<'a>) -> Self {
+        Sink { settings: target.settings, cutter: target.cutter, files: Vec::new(), open: None }
+    }
+
+    /// Returns the internal keys between which the open file may hold range tombstones. The first file of a range
+    /// begins with the range, and each later file with its first entry. A file ends before the first user key of the
+    /// next file. If both files hold entries of this user key, the file ends at its own last entry.
+    fn limits(&self, range: &SubcompactionRange, next: Option<&[u8]>) -> (Option<Vec<u8>>, Option<Vec<u8>>) {
+        let order = &self.settings.parts.order;
+        let (first, last) = match &self.open {
+            Some(open) => (Some(open.smallest()), Some(open.largest())),
+            None => (None, None),
+        };
+        let lower = if self.files.is_empty() {
+            range.lower.as_deref().map(|lower| self.before(lower))
+        } else {
+            first.map(<[u8]>::to_vec)
+        };
+        let upper = match (next, last) {
+            (Some(next), Some(last))
+                if order.compare_without_timestamp(key::user_key(last), key::user_key(next)).is_eq() =>
+            {
+                Some(last.to_vec())
+            }
+            (Some(next), _) => Some(self.before(key::user_key(next))),
+            (None, _) => range.upper.as_deref().map(|upper| self.before(upper)),
+        };
+        (lower, upper)
+    }
+
+    /// Returns the position before all entries of `user_key`, which carries a timestamp.
+    fn before(&self, user_key: &[u8]) -> Vec<u8> {
+        let size = self.settings.parts.order.timestamp_size();
+        before_user_key(key::without_timestamp(user_key, size), size)
+    }
 }
 
 /// The properties of the job in the list of threads are updated after this many entries. RocksDB:
@@ -121,7 +204,6 @@ impl Run<'_> {
     fn rows<I: InternalIterator, B: Below>(
         &mut self,
         rows: &mut CompactionIter<I, B>,
-        mut cutter: Option<&mut Cutter>,
         drop_obsolete: &mut dyn FnMut(&[u8], &[u8]) -> bool,
     ) -> Result<()> {
         match &self.range.lower {
@@ -129,6 +211,7 @@ impl Run<'_> {
             Some(lower) => rows.seek(&key::seek_key(lower, MAX_SEQUENCE)),
         }
         let mut place = self.settings.flush_priority.enter(self.settings.is_flush);
+        let mut buffer = Vec::new();
         while rows.valid() {
             place.count_entry();
             let row = rows.key();
@@ -147,22 +230,32 @@ impl Run<'_> {
                 }),
                 "a subcompaction writes a key after its end"
             );
-            if let Some(cutter) = cutter.as_deref_mut() {
-                let size = self.open.as_ref().map_or(0, |open| open.cut_size(self.settings));
+            let at = usize::from(self.sinks.len() > 1 && key::sequence(row) > self.split);
+            let sink = &mut self.sinks[at];
+            if let Some(cutter) = &mut sink.cutter {
+                let size = sink.open.as_ref().map_or(0, |open| open.cut_size(sink.settings));
                 if cutter.should_end_before(row, size) && size > 0 {
                     let next = row.to_vec();
-                    self.finish(rows, Some(&next), drop_obsolete)?;
+                    self.finish(at, rows, Some(&next), drop_obsolete)?;
                 }
             }
-            let open = match &mut self.open {
+            let sink = &mut self.sinks[at];
+            let open = match &mut sink.open {
                 Some(open) => open,
                 None => {
                     self.is_announced = true;
-                    self.open.insert(OpenFile::create(self.settings)?)
+                    sink.open.insert(OpenFile::create(sink.settings)?)
                 }
             };
             let (key, value) = self.blobs.convert(rows.key(), rows.value())?;
-            open.add(key, value)?;
+            match self.settings.is_flush && key::trailer(key) as u8 == ValueType::ValuePreferredSeqno as u8 {
+                false => open.add(key, value)?,
+                true => {
+                    let (key, value) =
+                        timed::flushed(key, value, self.settings.times.as_deref(), &mut buffer)?;
+                    open.add(key, value)?;
+                }
+            }
             self.done.num_records += 1;
             if self.done.num_records.is_multiple_of(ROWS_BETWEEN_NOTES) {
                 note_io();
@@ -171,28 +264,41 @@ impl Run<'_> {
         }
         drop(place);
         rows.status()?;
-        self.finish(rows, None, drop_obsolete)?;
+        for at in 0..self.sinks.len() {
+            self.finish(at, rows, None, drop_obsolete)?;
+        }
         self.blobs.finish_file()
     }
 
-    /// Finishes the open file. `next` is the internal key of the first entry after the file; `None` at the end of the
-    /// run. If no file is open but range tombstones remain, writes them to a new file.
+    /// Finishes the open file of the sink `at`. `next` is the internal key of the first entry after the file; `None` at the end of
+    /// the run. If no file is open but range tombstones remain, writes them to a new file.
     fn finish<I: InternalIterator, B: Below>(
         &mut self,
+        at: usize,
         rows: &mut CompactionIter<I, B>,
         next: Option<&[u8]>,
         drop_obsolete: &mut dyn FnMut(&[u8], &[u8]) -> bool,
     ) -> Result<()> {
+        let is_alone = self.sinks.len() == 1;
+        let sink = &mut self.sinks[at];
         if !rows.tombstones_mut().is_empty() {
-            let (lower, upper) = self.limits(next);
-            let ranges = rows.tombstones_mut().for_output(lower.as_deref(), upper.as_deref(), drop_obsolete);
-            self.done.dropped_obsolete_ranges += ranges.dropped_obsolete;
+            let (lower, upper) = sink.limits(self.range, next);
+            let mut ranges =
+                rows.tombstones_mut().for_output(lower.as_deref(), upper.as_deref(), drop_obsolete);
+            // Each sink asks for all range tombstones of its key range. The dropped range tombstones are counted once.
+            if !is_alone {
+                let (split, is_young) = (self.split, at == 1);
+                ranges.tombstones.retain(|tombstone| (tombstone.seq > split) == is_young);
+            }
+            if at == 0 {
+                self.done.dropped_obsolete_ranges += ranges.dropped_obsolete;
+            }
             if !ranges.tombstones.is_empty() {
-                let open = match &mut self.open {
+                let open = match &mut sink.open {
                     Some(open) => open,
                     None => {
                         self.is_announced = true;
-                        self.open.insert(OpenFile::create(self.settings)?)
+                        sink.open.insert(OpenFile::create(sink.settings)?)
                     }
                 };
                 open.add_tombstones(&ranges)?;
@@ -202,19 +308,19 @@ impl Run<'_> {
                 announce::no_file(self.settings, None);
             }
         }
-        if let Some(open) = self.open.take() {
+        if let Some(open) = sink.open.take() {
             let is_compaction = !self.settings.is_flush;
             if is_compaction {
                 set_stage(Stage::CompactionSyncFile);
             }
-            self.done.files.push(open.finish(self.settings)?);
+            sink.files.push(open.finish(sink.settings)?);
             note_io();
             if is_compaction {
                 set_stage(Stage::CompactionProcessKv);
             }
         }
         base::invariant!(
-            self.done.files.is_sorted_by(|a, b| self
+            sink.files.is_sorted_by(|a, b| self
                 .settings
                 .parts
                 .order
@@ -225,45 +331,14 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Returns the internal keys between which the open file may hold range tombstones. The first file of a range
-    /// begins with the range, and each later file with its first entry. A file ends before the first user key of the
-    /// next file. If both files hold entries of this user key, the file ends at its own last entry.
-    fn limits(&self, next: Option<&[u8]>) -> (Option<Vec<u8>>, Option<Vec<u8>>) {
-        let order = &self.settings.parts.order;
-        let (first, last) = match &self.open {
-            Some(open) => (Some(open.smallest()), Some(open.largest())),
-            None => (None, None),
-        };
-        let lower = if self.done.files.is_empty() {
-            self.range.lower.as_deref().map(|lower| self.before(lower))
-        } else {
-            first.map(<[u8]>::to_vec)
-        };
-        let upper = match (next, last) {
-            (Some(next), Some(last))
-                if order.compare_without_timestamp(key::user_key(last), key::user_key(next)).is_eq() =>
-            {
-                Some(last.to_vec())
-            }
-            (Some(next), _) => Some(self.before(key::user_key(next))),
-            (None, _) => self.range.upper.as_deref().map(|upper| self.before(upper)),
-        };
-        (lower, upper)
-    }
-
-    /// Returns the position before all entries of `user_key`, which carries a timestamp.
-    fn before(&self, user_key: &[u8]) -> Vec<u8> {
-        let size = self.settings.parts.order.timestamp_size();
-        before_user_key(key::without_timestamp(user_key, size), size)
-    }
-
     fn sync_dirs(&self) -> Result<()> {
         base::invariant!(
-            self.open.is_none(),
+            self.sinks.iter().all(|sink| sink.open.is_none()),
             "the directory of an output file is synced while the file is open"
         );
         let parts = &self.settings.parts;
-        let mut dirs: BTreeSet<_> = self.done.files.iter().map(|f| parts.table_dir(f.meta.path_id)).collect();
+        let files = self.sinks.iter().flat_map(|sink| &sink.files);
+        let mut dirs: BTreeSet<_> = files.map(|f| parts.table_dir(f.meta.path_id)).collect();
         if !self.blobs.done.is_empty() {
             dirs.insert(parts.table_dir(0));
         }

@@ -42,6 +42,7 @@ pub fn level_summary(tools: &JobTools, family: &Family) -> String {
         running: &[],
         oldest_snapshot: tools.snapshots.released_below(),
         full_history_ts_low: full_history_ts_low.as_deref(),
+        young_after: None,
     };
     let scores = Scores::compute(&view, options, tools.env.clock.now_seconds());
     let mut out = String::new();

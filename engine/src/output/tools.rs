@@ -1,21 +1,23 @@
 //! The tools of every job that writes SST files, and the settings of its files.
 
 use base::ids::JobId;
+use base::key::MAX_SEQUENCE;
 use base::{Error, Result, Subcode};
 use compress::Compression;
 use env::Env;
 use env::rate::IoPriority;
 use env::thread_status::{Operation, Properties, RunningOperation};
 use format::proof::OptionsExtent;
+use lsm::pick::YoungAfter;
 use lsm::version::Edit;
 
 use super::{BlobPolicy, FlushPriority, OutputFile, OutputSettings, Purpose};
 use crate::event::{Events, Named};
-use crate::family::{Family, Parts};
+use crate::family::{Family, FamilySet, Parts};
 use crate::files::{Numbers, Paths};
 use crate::options::DbOptions;
 use crate::remote::CompactionService;
-use crate::sequence::{LastSequence, Snapshots};
+use crate::sequence::{LastSequence, Snapshots, WriteTimes};
 use crate::stats::Stats;
 use crate::sync::{Arc, ArcSwap, AtomicU64, AtomicUsize, Flag, Mutex, Ordering};
 
@@ -35,6 +37,7 @@ pub struct JobTools {
     pub db_host_id: String,
     pub sequence: Arc<LastSequence>,
     pub snapshots: Arc<Snapshots>,
+    pub times: Arc<WriteTimes>,
     pub events: Arc<Events>,
     /// Set when the database closes. Jobs then end early.
     pub shutting_down: Arc<Flag>,
@@ -71,6 +74,7 @@ impl JobTools {
             db_host_id: self.db_host_id.clone(),
             sequence: Arc::new(LastSequence::new(last_seq)),
             snapshots: Arc::new(Snapshots::default()),
+            times: Arc::default(),
             events: self.events.clone(),
             shutting_down: self.shutting_down.clone(),
             next_job: AtomicU64::new(self.next_job.load(Ordering::Relaxed)),
@@ -80,6 +84,32 @@ impl JobTools {
             families_unwritten: AtomicUsize::new(0),
             compaction_service: None,
         }
+    }
+
+    /// Applies the times for which the column families keep write times, and records a sample. Called after a change of column families
+    /// or of their options.
+    pub fn keep_times(&self, families: &FamilySet) {
+        self.times.keep(families.all().iter().map(|family| family.parts().pick.preserve_seconds));
+        self.record_time();
+    }
+
+    /// Records the time of the visible sequence number, if a column family keeps write times.
+    pub fn record_time(&self) {
+        // The clock is read after the sequence number: the sequence number is surely as old as the time.
+        let seqno = self.sequence.visible();
+        self.times.record(seqno, self.env.clock.now_seconds());
+    }
+
+    /// Returns the sequence numbers after which entries stay out of the last level: [`lsm::pick::View::young_after`].
+    pub fn young_after(&self, pick: &lsm::pick::Options) -> Option<YoungAfter> {
+        if pick.preclude_last_level_data_seconds == 0 {
+            return None;
+        }
+        let now = self.env.clock.now_seconds();
+        let cutoffs =
+            self.times.cutoffs(now, pick.preserve_seconds, pick.preclude_last_level_data_seconds)?;
+        let snapshot = self.snapshots.oldest().map_or(MAX_SEQUENCE, |(seq, _)| seq);
+        Some(YoungAfter { age: cutoffs.preclude_from?, snapshot })
     }
 
     /// Shows an operation of this thread in the list of threads, until the returned value is dropped. `None` without
@@ -159,6 +189,8 @@ impl JobTools {
             parts,
             oldest_ancestor_time: 0,
             oldest_key_time: 0,
+            times: None,
+            to_level: level,
             newest_key_time: 0,
             temperature,
             sample_for_compression: own.sample_for_compression,
@@ -221,11 +253,11 @@ fn blob_policy(parts: &Parts, level: usize, is_flush: bool) -> Result<Option<Blo
     }))
 }
 
-/// Returns the version edit that adds new files to `level`, with their blob files.
-pub fn edit_of<'a>(level: usize, files: impl Iterator<Item = &'a OutputFile>) -> Edit {
+/// Returns the version edit that adds new files to their levels, with their blob files.
+pub fn edit_of<'a>(files: impl Iterator<Item = &'a OutputFile>) -> Edit {
     let mut edit = Edit::default();
     for file in files {
-        edit.added.push((level, file.meta.clone()));
+        edit.added.push((file.level, file.meta.clone()));
         base::invariant!(
             file.meta.number.0 > 0 && file.meta.smallest_seq <= file.meta.largest_seq,
             "the edit adds table {}, which has no number or no sequence numbers",

@@ -214,6 +214,7 @@ fn scores(context: &PropertyContext<'_>, pinned: &SuperVersion) -> Scores {
         running: &[],
         oldest_snapshot: context.released_below,
         full_history_ts_low: None,
+        young_after: None,
     };
     Scores::compute(&view, &pinned.parts.pick, context.now_seconds)
 }

@@ -72,6 +72,7 @@ fn of_tree(context: &PropertyContext<'_>, family: &Family, short: &str) -> Optio
                 running: &[],
                 oldest_snapshot: context.released_below,
                 full_history_ts_low: None,
+                young_after: None,
             };
             u64::from(lsm::pick::needs_compaction(&view, &pinned.parts.pick, context.now_seconds))
         }

@@ -36,6 +36,7 @@ fn files_with_counts_stand_for_files_without_counts() {
             raw_value_size: 0,
             data_size: 0,
             newest_key_time: None,
+            oldest_write_time: None,
         })
     };
     let keys = |files: &[Option<FileStats>]| keys_in_files(files.iter().copied());

@@ -1,6 +1,6 @@
 //! Creates a database: the database id, the first MANIFEST, and CURRENT.
 
-use base::{Error, FileNumber, Result};
+use base::{Error, FileNumber, Result, SequenceNumber};
 use env::{AppendHints, Env};
 use format::edit::VersionEdit;
 use format::names::{self, FileName};
@@ -12,13 +12,19 @@ use crate::manifest::write_current;
 /// The file number of the first MANIFEST of a new database.
 const FIRST_MANIFEST: FileNumber = FileNumber(1);
 
-/// Writes the first MANIFEST, and then the file CURRENT, which names the MANIFEST.
+/// Writes the first MANIFEST, and then the file CURRENT, which names the MANIFEST. The first entry gets the sequence number after
+/// `last_sequence`.
 ///
 /// # Errors
 ///
 /// Corruption if the directory has WALs or SST files. Their database lost its CURRENT, and a new database
 /// would hide and delete their data.
-pub fn create_database(env: &Env, paths: &Paths, db_id: Option<&str>) -> Result<()> {
+pub fn create_database(
+    env: &Env,
+    paths: &Paths,
+    db_id: Option<&str>,
+    last_sequence: SequenceNumber,
+) -> Result<()> {
     let wals = env.fs.list(&paths.wal)?;
     if let Some(wal) = wals.iter().find(|name| matches!(FileName::parse(name), Some(FileName::Wal(_)))) {
         return Err(Error::corruption(
@@ -40,7 +46,7 @@ pub fn create_database(env: &Env, paths: &Paths, db_id: Option<&str>) -> Result<
         db_id: db_id.map(str::to_string),
         wal_number: Some(0),
         next_file_number: Some(2),
-        last_sequence: Some(0),
+        last_sequence: Some(last_sequence),
         ..VersionEdit::default()
     };
     let (mut record, mut framed) = (Vec::new(), Vec::new());

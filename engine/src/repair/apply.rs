@@ -229,6 +229,8 @@ impl<'a> Repair<'a> {
             db_host_id: String::new(),
             path_id: 0,
             level: table.record.level as usize,
+            to_level: table.record.level as usize,
+            times: None,
             purpose: Purpose::Open,
             is_flush: false,
             epoch: table.record.epoch_number,

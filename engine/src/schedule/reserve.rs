@@ -80,6 +80,7 @@ impl Schedule {
             running: &running,
             oldest_snapshot: self.oldest_snapshot(),
             full_history_ts_low: ts_low.as_deref(),
+            young_after: self.tools.young_after(&pin.parts.pick),
         })
     }
 }

@@ -5,6 +5,7 @@
 //! memtables. A reader first pins its super version and then loads `visible`: see [`crate::family::Family::pin`].
 //! Entries below it may belong to transactions that are not committed: see [`Undecided`].
 
+mod times;
 mod undecided;
 
 use std::any::Any;
@@ -14,6 +15,7 @@ use base::SequenceNumber;
 use lsm::stripes::Stripes;
 
 use crate::sync::{Arc, AtomicU64, Mutex, OnceLock, Ordering};
+pub use times::{SEQNOS_BEFORE_CREATION, WriteTimes};
 pub use undecided::{Decision, OwnRanges, Undecided, UndecidedRange, Visibility};
 
 /// The visible sequence number of one database.

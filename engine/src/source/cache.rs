@@ -14,6 +14,7 @@ use env::fs::{RandomRead, ReadHints};
 use env::rate::{Direction, IoPriority, RateLimiter};
 use format::names;
 use lsm::file_meta::{EntryCount, FileStats};
+use lsm::seqno_time::{SeqnoTimes, written_by};
 use lsm::table_file::TableFile;
 use table::any::AnyReader;
 use table::sst::{OpenOptions, ReadCtx, ReadLimits};
@@ -192,7 +193,7 @@ impl TableCache {
             return false;
         };
         if file.stats().is_none() {
-            file.set_stats(stats_of(&reader));
+            file.set_stats(stats_of(file, &reader));
         }
         let slot = Slot { reader, used: AtomicBool::new(true) };
         if self.shard(file.number).write().insert(file.number, slot).is_none() {
@@ -382,7 +383,7 @@ impl TableCache {
             file.size
         );
         if file.stats().is_none() {
-            file.set_stats(stats_of(&reader));
+            file.set_stats(stats_of(file, &reader));
         }
         Ok(reader)
     }
@@ -465,7 +466,7 @@ impl TableCache {
     }
 }
 
-fn stats_of(reader: &AnyReader) -> FileStats {
+fn stats_of(file: &TableFile, reader: &AnyReader) -> FileStats {
     let p = reader.properties();
     // RocksDB 5.18 and older wrote format versions below 5 only. A file of these versions without range tombstones has
     // an exact count.
@@ -481,5 +482,8 @@ fn stats_of(reader: &AnyReader) -> FileStats {
         raw_value_size: p.raw_value_size,
         data_size: p.data_size,
         newest_key_time: (p.newest_key_time != 0).then_some(p.newest_key_time),
+        oldest_write_time: SeqnoTimes::decode(&p.seqno_to_time_mapping)
+            .ok()
+            .and_then(|samples| written_by(samples, file.smallest_seq)),
     }
 }

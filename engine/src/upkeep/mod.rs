@@ -36,7 +36,7 @@ struct Task {
     act: fn(&Upkeep),
 }
 
-const TASKS: [Task; 5] = [
+const TASKS: [Task; 6] = [
     // `stats_dump_period_sec`: the statistics go to the info log.
     Task { on_change: OnChange::KeepPlan, period_us: Upkeep::dump_period_us, act: Upkeep::dump_stats },
     // `stats_persist_period_sec`: the history of the statistics gets one more sample.
@@ -51,6 +51,8 @@ const TASKS: [Task; 5] = [
         period_us: Upkeep::options_period_us,
         act: Upkeep::write_options_after_burst,
     },
+    // The times of sequence numbers, for column families that keep write times.
+    Task { on_change: OnChange::Restart, period_us: Upkeep::times_period_us, act: Upkeep::record_time },
 ];
 
 const DUMP: usize = 0;
@@ -58,6 +60,7 @@ const PERSIST: usize = 1;
 const TRIGGER: usize = 2;
 const PROVE: usize = 3;
 const OPTIONS: usize = 4;
+const TIMES: usize = 5;
 
 /// The state of a task.
 #[derive(Default)]
@@ -100,7 +103,7 @@ impl Upkeep {
     /// Plans the dump of the statistics, the compactions by age, and the proof. [`Upkeep::persist_with`] plans the
     /// history of the statistics; [`Upkeep::families_changed`] plans the OPTIONS file.
     pub fn start(&self) {
-        [DUMP, TRIGGER, PROVE].into_iter().for_each(|task| self.plan(task));
+        [DUMP, TRIGGER, PROVE, TIMES].into_iter().for_each(|task| self.plan(task));
     }
 
     /// Sets the function that stores a sample of the statistics, and plans this task. Only the first function is
@@ -115,9 +118,17 @@ impl Upkeep {
         [DUMP, PERSIST, TRIGGER].into_iter().for_each(|task| self.plan(task));
     }
 
-    /// Plans the compactions by age again, after a change of the options of a column family.
+    /// Plans the compactions by age and the samples of write times again, after a change of the options of a column family.
     pub fn family_options_changed(&self) {
         self.plan(TRIGGER);
+        self.write_times_changed();
+    }
+
+    /// Applies the times for which the column families keep write times, and plans the samples again. Called after a change of column
+    /// families or of their options.
+    pub fn write_times_changed(&self) {
+        self.context.tools.keep_times(&self.context.families);
+        self.plan(TIMES);
     }
 
     fn plan(&self, index: usize) {
@@ -163,6 +174,14 @@ impl Upkeep {
     fn persist_period_us(&self) -> Option<u64> {
         self.persist.get()?;
         microseconds(self.context.tools.options.load().stats_persist_period_sec)
+    }
+
+    fn times_period_us(&self) -> Option<u64> {
+        Some(self.context.tools.times.cadence_s()?.saturating_mul(1_000_000))
+    }
+
+    fn record_time(&self) {
+        self.context.tools.record_time();
     }
 
     fn trigger_period_us(&self) -> Option<u64> {

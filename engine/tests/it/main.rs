@@ -42,4 +42,5 @@ mod stats_script;
 mod styles;
 mod system;
 mod thread_status;
+mod tiering;
 mod timestamps;

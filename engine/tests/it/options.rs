@@ -58,10 +58,10 @@ fn a_refused_option_leaves_nothing_on_disk() {
     let error = Db::open(OpenRequest::new("/db", db, FamilyOptions::default())).err().unwrap();
     assert!(error.to_string().contains("allow_mmap_writes"), "{error}");
     let mut family = FamilyOptions::default();
-    family.update("preclude_last_level_data_seconds=9").unwrap();
+    family.update("enable_blob_files=true;enable_blob_direct_write=true").unwrap();
     family.experimental_mempurge_threshold = 0.5;
     let error = open(&env, &logger, family).err().unwrap().to_string();
-    assert!(error.contains("preclude_last_level_data_seconds"), "{error}");
+    assert!(error.contains("Blob direct write"), "{error}");
     assert!(!env.fs.exists(Path::new("/db")).unwrap());
 }
 

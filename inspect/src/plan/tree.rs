@@ -485,7 +485,7 @@ impl Simulation {
 
 fn view<'a>(version: &'a Version, running: &'a [pick::Running]) -> View<'a> {
     // A snapshot of sequence number 0 prevents rewrites of the last level that only remove sequence numbers.
-    View { version, running, oldest_snapshot: 0, full_history_ts_low: None }
+    View { version, running, oldest_snapshot: 0, full_history_ts_low: None, young_after: None }
 }
 
 /// Returns the internal key of a place in the key space.

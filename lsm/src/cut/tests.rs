@@ -51,6 +51,7 @@ mod files {
             running: &[],
             oldest_snapshot: 0,
             full_history_ts_low: None,
+            young_after: None,
         };
         let mut task = crate::pick::manual::blank_task(&view, &options);
         task.reason = Reason::LevelMaxLevelSize;

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use base::key::user_key;
 
 use super::score::Scores;
-use super::{Inputs, Options, Reason, Style, Task, View};
+use super::{Inputs, Options, Proximal, Reason, Style, Task, View};
 use crate::table_file::TableFile;
 use crate::version::{Extent, KeyRange, Version};
 
@@ -86,17 +86,43 @@ impl<'a> Picker<'a> {
 
     /// Returns true if a running compaction writes to `level` in the range.
     pub fn range_meets_running(&self, range: &KeyRange, level: usize) -> bool {
-        self.view
-            .running
-            .iter()
-            .any(|r| r.output_level == level && r.range.meets(self.version.order(), range))
+        self.view.running.iter().any(|running| running.writes(self.version.order(), range, level))
     }
 
-    /// Returns true if a running compaction writes to `level` in the key range of all inputs together.
+    /// Returns true if a running compaction writes to `level` in the key range of all inputs together. If a compaction to `level` can
+    /// have a second output, the level of this output counts too.
     pub fn inputs_meet_running(&self, inputs: &[&Files], level: usize) -> bool {
         let range =
             KeyRange::of(self.version.order(), inputs.iter().flat_map(|files| files.iter()).map(|f| &**f));
         self.range_meets_running(&range, level)
+            || self.proximal_level(level).is_some_and(|level| self.range_meets_running(&range, level))
+    }
+
+    /// Returns the level above the last level, if a compaction to `output_level` keeps young entries there.
+    fn proximal_level(&self, output_level: usize) -> Option<usize> {
+        let separates = self.options.preclude_last_level_data_seconds > 0
+            && matches!(self.options.style, Style::Level | Style::Universal)
+            && output_level + 1 == self.version.num_levels();
+        output_level.checked_sub(1).filter(|&level| separates && level > 0)
+    }
+
+    /// Returns the second output of a compaction. RocksDB: `EvaluateProximalLevel` and `PopulateProximalLevelOutputRange`.
+    fn proximal(&self, inputs: &[Inputs], output_level: usize) -> Option<Proximal> {
+        let level = self.proximal_level(output_level)?;
+        let universal = self.options.style == Style::Universal;
+        let starts_last = inputs.first().is_none_or(|input| input.level == output_level);
+        if starts_last && !(universal && self.version.level(level).is_empty()) {
+            return None;
+        }
+        let own = inputs.iter().find(|input| input.level == level).map_or(0, |input| input.files.len());
+        // Without other files on the level, entries of the last level may go up.
+        let whole = universal && own == self.version.level(level).len();
+        let moved = inputs.iter().filter(|input| whole || input.level != output_level);
+        let range = KeyRange::of(self.version.order(), moved.flat_map(|input| &input.files).map(|f| &**f));
+        let last = inputs.iter().filter(|input| !whole && input.level == output_level);
+        let keep_through =
+            last.flat_map(|input| &input.files).map(|file| file.largest_seq).max().unwrap_or(0);
+        Some(Proximal { level, keep_through, range })
     }
 
     /// For level 0: adds all files that overlap the chosen files, directly or through other files. Returns
@@ -287,6 +313,7 @@ impl<'a> Picker<'a> {
                 .flatten(),
             blob_gc: super::BlobGc::default(),
             trim_timestamp: None,
+            proximal: self.proximal(&inputs, output_level),
             inputs,
         };
         task.output_temperature =
@@ -327,7 +354,10 @@ impl<'a> Picker<'a> {
     pub fn is_trivial_move(&self, task: &Task, l0_disjoint: bool) -> bool {
         let [input] = &task.inputs[..] else { return false };
         let start = input.level;
-        if start == task.output_level || task.manual && self.options.has_compaction_filter {
+        if start == task.output_level
+            || task.manual && self.options.has_compaction_filter
+            || task.proximal.is_some()
+        {
             return false;
         }
         if start == 0 && !l0_disjoint && input.files.len() > 1 && !self.l0_is_disjoint() {

@@ -126,6 +126,9 @@ impl Leveled<'_> {
         let level_files = self.picker.version.level(level).as_slice();
         for index in self.files_by_priority(level) {
             let file = &level_files[index];
+            if self.picker.scores.is_young(level, file) {
+                continue;
+            }
             let mut files = vec![file.clone()];
             let free = !file.being_compacted()
                 && self.picker.clean_cut(level, &mut files)

@@ -20,7 +20,7 @@ pub use options::{
     FifoOptions, FileTemperatureAge, ForcedBlobGc, Options, PathOptions, Priority, StopStyle, Style,
     UniversalOptions,
 };
-pub use task::{BlobGc, Inputs, Reason, Running, Task};
+pub use task::{BlobGc, Inputs, Proximal, Reason, Running, Task};
 
 use crate::version::Version;
 
@@ -37,6 +37,18 @@ pub struct View<'a> {
     /// With timestamps: `full_history_ts_low` of the column family. Files with newer timestamps are not
     /// marked as bottommost.
     pub full_history_ts_low: Option<&'a [u8]>,
+    /// With `preclude_last_level_data_seconds`: the entries that a compaction into the last level leaves one level above. `None`: unknown,
+    /// or every entry may go to the last level.
+    pub young_after: Option<YoungAfter>,
+}
+
+/// The sequence numbers after which entries stay out of the last level.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct YoungAfter {
+    /// Entries with larger sequence numbers are too young, unless their SST file tells an older time.
+    pub age: SequenceNumber,
+    /// The oldest live snapshot. Entries with larger sequence numbers may be needed by a snapshot.
+    pub snapshot: SequenceNumber,
 }
 
 /// Picks a compaction by the compaction style of the column family. Returns `None` if no compaction is needed

@@ -213,6 +213,11 @@ pub struct Options {
     pub paths: Vec<PathOptions>,
     /// True if the last level stays free for files that are ingested behind all data.
     pub allow_ingest_behind: bool,
+    /// Entries that are younger than this number of seconds stay out of the last level. 0: no entry does.
+    pub preclude_last_level_data_seconds: u64,
+    /// Entries that are younger than this number of seconds keep their sequence numbers; at least
+    /// `preclude_last_level_data_seconds`. 0: no entry does.
+    pub preserve_seconds: u64,
     /// The temperature of SST files in the last level.
     pub last_level_temperature: u8,
     /// The temperature of other SST files.
@@ -262,6 +267,8 @@ impl Default for Options {
             fifo: FifoOptions::default(),
             paths: vec![PathOptions { target_size: u64::MAX }],
             allow_ingest_behind: false,
+            preclude_last_level_data_seconds: 0,
+            preserve_seconds: 0,
             last_level_temperature: 0,
             default_write_temperature: 0,
             max_subcompactions: 1,
@@ -328,8 +335,13 @@ impl Options {
     /// Returns the shortest age in seconds at which an option makes a file due for compaction.
     pub fn shortest_age(&self) -> Option<u64> {
         let temperature = self.fifo.file_temperature_age_thresholds.first().map_or(0, |t| t.age);
-        let ages =
-            [self.periodic_compaction_seconds, self.ttl, temperature, self.bottommost_file_compaction_delay];
+        let ages = [
+            self.periodic_compaction_seconds,
+            self.ttl,
+            temperature,
+            self.bottommost_file_compaction_delay,
+            self.preserve_seconds,
+        ];
         ages.into_iter().filter(|&age| age > 0).min()
     }
 

@@ -8,7 +8,7 @@
 
 use std::sync::Arc;
 
-use super::{Options, Style, View};
+use super::{Options, Style, View, YoungAfter};
 use crate::table_file::TableFile;
 use crate::version::{LevelFiles, Version};
 
@@ -49,6 +49,18 @@ pub struct Scores {
     pub forced_blob_gc: Vec<(usize, Arc<TableFile>)>,
     /// The SST files with too many wasted reads, most wasted reads first.
     pub read_triggered: Vec<(usize, Arc<TableFile>)>,
+    /// Separates the files that would not shrink by a compaction into the last level.
+    young: Option<Young>,
+}
+
+/// The files of a level that have only entries which are too young for the last level.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Young {
+    /// One level above the last level.
+    level: usize,
+    after: YoungAfter,
+    /// In seconds since 1970. Entries that were written at or before this time are old enough.
+    cutoff_time: u64,
 }
 
 impl Scores {
@@ -58,6 +70,7 @@ impl Scores {
         let mut scores = Scores {
             level_multiplier: options.max_bytes_for_level_multiplier,
             average_value_size: version.average_value_size(),
+            young: young_files(view, options, now),
             ..Scores::default()
         };
         scores.l0_delay_trigger_count = version.level(0).len();
@@ -126,7 +139,8 @@ impl Scores {
         let mut size = largest;
         for level in (first_filled..n.saturating_sub(1)).rev() {
             size = (size as f64 / multiplier) as u64;
-            if self.lowest_unnecessary_level.is_none() && size <= base_min {
+            let keeps_young = options.preclude_last_level_data_seconds > 0 && level + 2 >= n;
+            if self.lowest_unnecessary_level.is_none() && size <= base_min && !keeps_young {
                 self.lowest_unnecessary_level = Some(level);
             }
         }
@@ -155,10 +169,19 @@ impl Scores {
         }
     }
 
-    fn compensated(&self, files: &LevelFiles) -> u64 {
+    /// Returns true if a compaction of the file into the last level would write all its entries to the level of the file again. RocksDB
+    /// compacts such a file again and again.
+    pub fn is_young(&self, level: usize, file: &TableFile) -> bool {
+        let Some(young) = self.young.filter(|young| young.level == level) else { return false };
+        let written = || file.stats().and_then(|stats| stats.oldest_write_time);
+        file.smallest_seq > young.after.snapshot
+            || file.smallest_seq > young.after.age && written().is_none_or(|time| time > young.cutoff_time)
+    }
+
+    fn compensated(&self, level: usize, files: &LevelFiles) -> u64 {
         files
             .iter()
-            .filter(|f| !f.being_compacted())
+            .filter(|f| !f.being_compacted() && !self.is_young(level, f))
             .map(|f| f.compensated_size(self.average_value_size))
             .sum()
     }
@@ -181,7 +204,7 @@ impl Scores {
 
     fn score_l0(&self, version: &Version, options: &Options, now: u64) -> f64 {
         let l0 = version.level(0);
-        let bytes = self.compensated(l0);
+        let bytes = self.compensated(0, l0);
         let mut runs = l0.iter().filter(|f| !f.being_compacted()).count();
         let trigger = f64::from(options.level0_file_num_compaction_trigger.max(1));
         match options.style {
@@ -225,7 +248,7 @@ impl Scores {
     }
 
     fn score_level(&self, version: &Version, options: &Options, level: usize, coming_down: &mut f64) -> f64 {
-        let free = self.compensated(version.level(level));
+        let free = self.compensated(level, version.level(level));
         let total = version.level(level).bytes();
         let target = self.max_bytes[level];
         let unnecessary = self.lowest_unnecessary_level.filter(|&l| level <= l);
@@ -258,7 +281,10 @@ impl Scores {
             }
             let ttl_counts =
                 options.style == Style::Level && options.ttl > 0 && level + 1 < version.num_levels();
-            if ttl_counts && file.oldest_time().is_some_and(|t| t < now.saturating_sub(options.ttl)) {
+            if ttl_counts
+                && !self.is_young(level, file)
+                && file.oldest_time().is_some_and(|t| t < now.saturating_sub(options.ttl))
+            {
                 self.ttl_expired.push((level, file.clone()));
             }
             let written = [file.file_creation_time, file.oldest_ancester_time].into_iter().find(|&t| t > 0);
@@ -315,8 +341,9 @@ impl Scores {
                 if needed && self.bottommost_next.is_some_and(|next| next <= file.largest_seq) {
                     continue;
                 }
-                let waits = options.bottommost_file_compaction_delay > 0
-                    && file.file_creation_time > now.saturating_sub(options.bottommost_file_compaction_delay);
+                // A compaction changes no sequence number that is younger than `preserve_seconds`, so it would run again for ever.
+                let delay = options.bottommost_file_compaction_delay.max(options.preserve_seconds);
+                let waits = delay > 0 && file.file_creation_time > now.saturating_sub(delay);
                 let history = !file.max_timestamp.is_empty()
                     && view
                         .full_history_ts_low
@@ -388,6 +415,17 @@ impl Version {
     }
 }
 
+/// Returns the rule for young files. `None` if no entry is too young for the last level.
+fn young_files(view: &View<'_>, options: &Options, now: u64) -> Option<Young> {
+    let separates = options.preclude_last_level_data_seconds > 0
+        && matches!(options.style, Style::Level | Style::Universal);
+    Some(Young {
+        level: view.version.num_levels().checked_sub(2)?,
+        after: view.young_after.filter(|_| separates)?,
+        cutoff_time: now.saturating_sub(options.preclude_last_level_data_seconds),
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use base::key::{MAX_SEQUENCE, seek_key};
@@ -413,6 +451,7 @@ mod tests {
             running: &[],
             oldest_snapshot: MAX_SEQUENCE,
             full_history_ts_low: Some(&timestamp(9)),
+            young_after: None,
         };
         Scores::compute(&view, &Options::default(), 1000).bottommost_marked.len()
     }

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use base::key::user_key;
+use base::key::{InternalOrder, SequenceNumber, user_key};
 
 use crate::table_file::TableFile;
 use crate::version::{KeyRange, Version};
@@ -153,6 +153,20 @@ pub struct Task {
     pub blob_gc: BlobGc,
     /// Drops all entries with a timestamp that is newer than this timestamp. `None`, the default, drops none.
     pub trim_timestamp: Option<Vec<u8>>,
+    /// Where entries go that are too young for the last level. `None`: all entries go to the output level.
+    pub proximal: Option<Proximal>,
+}
+
+/// The second output of a compaction into the last level: entries that are too young for the last level. RocksDB: the proximal level.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Proximal {
+    /// The level of the second output: one above the last level.
+    pub level: usize,
+    /// Entries up to this sequence number go to the last level, whatever their age. They may be in the last level already, and must not go
+    /// up: files of the second output would overlap files that are no input.
+    pub keep_through: SequenceNumber,
+    /// The range of user keys that the second output may have.
+    pub range: KeyRange,
 }
 
 /// What a manual compaction does with values in old blob files.
@@ -230,6 +244,12 @@ impl Task {
             "an output of level 0 has grandparents: {self}"
         );
         base::invariant!(
+            self.proximal.as_ref().is_none_or(|proximal| {
+                proximal.level > 0 && proximal.level + 1 == self.output_level && !self.trivial_move
+            }),
+            "the second output is not one level above the last level: {self}"
+        );
+        base::invariant!(
             self.target_output_file_size <= self.max_output_file_size,
             "the target of an output file exceeds its limit: {self}"
         );
@@ -266,6 +286,7 @@ impl Task {
             range: self.range(version),
             manual: self.manual,
             intra_l0: self.intra_l0,
+            proximal: self.proximal.as_ref().map(|proximal| proximal.range.clone()),
         }
     }
 
@@ -293,6 +314,17 @@ pub struct Running {
     pub manual: bool,
     /// True if input and output are in level 0.
     pub intra_l0: bool,
+    /// The range of user keys that the compaction may write one level above its output level. `None`: it writes none.
+    pub proximal: Option<KeyRange>,
+}
+
+impl Running {
+    /// Returns true if the compaction may write keys of `range` to `level`.
+    pub fn writes(&self, order: &InternalOrder, range: &KeyRange, level: usize) -> bool {
+        let above = |own: &KeyRange| self.output_level == level + 1 && own.meets(order, range);
+        self.output_level == level && self.range.meets(order, range)
+            || self.proximal.as_ref().is_some_and(above)
+    }
 }
 
 /// Displays a task as `LevelMaxLevelSize L1 [12[a#1,SET-b#2,SET]] + L2 [...] -> L2`.

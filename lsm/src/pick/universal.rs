@@ -47,9 +47,13 @@ pub fn pick(view: &View<'_>, options: &Options, now: u64) -> Option<Task> {
         .or_else(|| many.then(|| universal.too_many_runs(trigger, ratio))?)
         .or_else(|| universal.marked())
         .or_else(|| universal.read_triggered())?;
+    if universal.changes_nothing(&task) {
+        return None;
+    }
     if options.universal.allow_trivial_move && task.reason != Reason::PeriodicCompaction {
         task.trivial_move = task.output_level != 0
             && task.start_level() != task.output_level
+            && task.proximal.is_none()
             && universal.are_disjoint(&task);
     }
     Some(task)
@@ -124,7 +128,7 @@ impl Universal<'_> {
     /// Merges all newer runs into the oldest run, if they take too much space relative to it.
     fn space_amplification(&self) -> Option<Task> {
         base::invariant!(!self.runs.is_empty(), "universal compaction without sorted runs");
-        let end = self.runs.len() - 1;
+        let end = self.runs.len() - 1 - usize::from(self.leaves_last_level());
         let base = &self.runs[end];
         if base.reserved {
             return None;
@@ -152,6 +156,31 @@ impl Universal<'_> {
             }
         }
         self.of_runs(start, end + 1, Reason::UniversalSizeAmplification, true)
+    }
+
+    /// Returns true if the last level does not count for the space amplification: it holds only data that is too old for the other
+    /// levels. RocksDB: `ShouldSkipLastSortedRunForSizeAmpCompaction`.
+    fn leaves_last_level(&self) -> bool {
+        let levels = self.picker.version.num_levels();
+        self.picker.options.preclude_last_level_data_seconds > 0
+            && levels > 2
+            && self.runs.len() > 1
+            && self.runs.last().is_some_and(|run| run.level == levels - 1)
+    }
+
+    /// Returns true if the compaction would write the last level and the level above it as they are, because no entry above is old enough
+    /// for the last level. RocksDB runs this compaction again and again if two sorted runs are enough for a compaction.
+    fn changes_nothing(&self, task: &Task) -> bool {
+        let by_size = matches!(
+            task.reason,
+            Reason::UniversalSizeAmplification | Reason::UniversalSizeRatio | Reason::UniversalSortedRunNum
+        );
+        by_size
+            && task.proximal.as_ref().is_some_and(|proximal| {
+                let above = task.files_of(proximal.level);
+                task.start_level() == proximal.level
+                    && above.iter().all(|file| self.picker.scores.is_young(proximal.level, file))
+            })
     }
 
     /// `incremental`: picks the files of the second oldest run that overlap the oldest run least for their

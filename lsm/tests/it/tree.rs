@@ -42,6 +42,7 @@ impl World {
             running: &self.running,
             oldest_snapshot: self.oldest_snapshot,
             full_history_ts_low: None,
+            young_after: None,
         }
     }
 

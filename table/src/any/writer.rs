@@ -55,6 +55,13 @@ impl AnyWriter {
         each!(self, writer => writer.add(key, value))
     }
 
+    /// Sets the encoded sequence-to-time map, which is known only at the end. Plain tables and cuckoo tables store no map.
+    pub fn set_seqno_times(&mut self, encoded: Vec<u8>) {
+        if let AnyWriter::Block(writer) = self {
+            writer.set_seqno_to_time(encoded);
+        }
+    }
+
     /// Returns the order of the keys.
     pub fn order(&self) -> &InternalOrder {
         each!(self, writer => writer.order())

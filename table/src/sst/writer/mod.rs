@@ -275,10 +275,9 @@ impl Writer {
         self.blocks.index.estimate() + filter + ranges + self.blocks.dictionary().len() as u64 + 3072 + 53
     }
 
-    /// Sets the encoded sequence-to-time map and the oldest ancestor time. Both are known only at the end.
-    pub fn set_seqno_to_time(&mut self, encoded: Vec<u8>, oldest_ancestor_time: u64) {
+    /// Sets the encoded sequence-to-time map, which is known only at the end.
+    pub fn set_seqno_to_time(&mut self, encoded: Vec<u8>) {
         self.options.seqno_to_time = encoded;
-        self.options.oldest_ancestor_time = oldest_ancestor_time;
     }
 
     /// Writes the rest of the table. Does not sync or close the file.

@@ -1,0 +1,372 @@
+//! Tiering by age: young entries stay out of the last level, and write times stay known.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use env::clock::ManualClock;
+use env::executor::Inline;
+use env::memory::MemoryFs;
+use env::rng::SeededRng;
+use env::{Clock, Env, Rng};
+use ironstone_engine::db::{Db, OpenRequest};
+use ironstone_engine::options::{
+    BottommostLevelCompaction, CompactRangeOptions, CompactionStyle, FamilyOptions, FlushOptions,
+    ReadOptions, Temperature, WriteOptions,
+};
+use ironstone_engine::sequence::Snapshot;
+use lsm::seqno_time::SeqnoTimes;
+use table::sst::{OpenOptions, Reader};
+
+use crate::basic::{options, put, scan};
+
+const STYLES: [CompactionStyle; 2] = [CompactionStyle::Level, CompactionStyle::Universal];
+const LAST: usize = 4;
+const ABOVE_LAST: usize = 3;
+
+struct World {
+    env: Env,
+    clock: Arc<ManualClock>,
+}
+
+impl World {
+    fn new(seed: u64) -> World {
+        let clock = Arc::new(ManualClock::new(1_700_000_000_000_000));
+        let shared: Arc<dyn Clock> = clock.clone();
+        let env = Env {
+            fs: Arc::new(MemoryFs::new(shared.clone())),
+            clock: shared.clone(),
+            rng: Arc::new(SeededRng::new(seed)),
+            executor: Arc::new(Inline::new(seed, shared)),
+        };
+        World { env, clock }
+    }
+
+    fn open(&self, family: FamilyOptions) -> Db {
+        Db::open(OpenRequest::new("/db", options(&self.env), family)).unwrap()
+    }
+
+    /// Lets time pass, and runs the periodic work that is due.
+    fn pass(&self, seconds: u64) {
+        for _ in 0..10 {
+            self.clock.advance(seconds * 100_000);
+            while self.env.executor.help() {}
+        }
+    }
+}
+
+fn tiered(style: CompactionStyle, more: &str) -> FamilyOptions {
+    let mut family = FamilyOptions {
+        compaction_style: style,
+        merge_operator: lsm::merge::by_name("stringappend"),
+        default_write_temperature: Temperature::Warm,
+        last_level_temperature: Temperature::Cold,
+        ..FamilyOptions::default()
+    };
+    family
+        .update("num_levels=5;preclude_last_level_data_seconds=10000;disable_auto_compactions=true")
+        .unwrap();
+    family.update(more).unwrap();
+    family
+}
+
+fn flush(db: &Db) {
+    db.flush(&[db.default_family().unwrap()], &FlushOptions::default()).unwrap();
+}
+
+fn compact(db: &Db) {
+    let how = CompactRangeOptions {
+        bottommost_level_compaction: BottommostLevelCompaction::Force,
+        ..CompactRangeOptions::default()
+    };
+    db.compact_range(&db.default_family().unwrap(), None, None, &how).unwrap();
+}
+
+/// Returns the keys of each level that has files.
+fn levels(db: &Db, env: &Env) -> BTreeMap<usize, Vec<String>> {
+    let version = db.default_family().unwrap().pin().version.clone();
+    let mut levels: BTreeMap<usize, Vec<String>> = BTreeMap::new();
+    for (level, file) in version.files() {
+        let path = format!("/db/{:06}.sst", file.number.0);
+        let handle = env.fs.open_random(Path::new(&path), &Default::default()).unwrap();
+        let reader = Arc::new(Reader::open(handle, file.size, &OpenOptions::default()).unwrap());
+        let mut rows = reader.iter(&Default::default());
+        use base::iter::InternalIterator;
+        rows.seek_to_first();
+        while rows.valid() {
+            levels
+                .entry(level)
+                .or_default()
+                .push(String::from_utf8_lossy(base::key::user_key(rows.key())).into());
+            rows.next();
+        }
+    }
+    levels
+}
+
+fn by_level<const N: usize>(levels: [(usize, &[&str]); N]) -> BTreeMap<usize, Vec<String>> {
+    levels.into_iter().map(|(level, keys)| (level, keys.iter().map(ToString::to_string).collect())).collect()
+}
+
+#[test]
+fn young_entries_stay_above_the_last_level_until_they_are_old() {
+    for style in STYLES {
+        let world = World::new(41);
+        let db = world.open(tiered(style, ""));
+        put(&db, "a", "1");
+        put(&db, "b", "1");
+        flush(&db);
+        compact(&db);
+        assert_eq!(levels(&db, &world.env), by_level([(ABOVE_LAST, &["a", "b"])]), "{style:?}");
+        world.pass(5000);
+        put(&db, "c", "1");
+        put(&db, "d", "1");
+        flush(&db);
+        compact(&db);
+        assert_eq!(levels(&db, &world.env), by_level([(ABOVE_LAST, &["a", "b", "c", "d"])]), "{style:?}");
+        world.pass(6000);
+        compact(&db);
+        // As in RocksDB, the first entry after the last old sample goes to the last level too.
+        assert_eq!(
+            levels(&db, &world.env),
+            by_level([(ABOVE_LAST, &["d"]), (LAST, &["a", "b", "c"])]),
+            "{style:?}"
+        );
+        let version = db.default_family().unwrap().pin().version.clone();
+        let temperatures: Vec<_> = version.files().map(|(level, file)| (level, file.temperature)).collect();
+        assert_eq!(temperatures, [(ABOVE_LAST, Temperature::Warm as u8), (LAST, Temperature::Cold as u8)]);
+        world.pass(20000);
+        compact(&db);
+        assert_eq!(levels(&db, &world.env), by_level([(LAST, &["a", "b", "c", "d"])]), "{style:?}");
+        assert_eq!(scan(&db).len(), 4);
+    }
+}
+
+#[test]
+fn write_times_are_known_after_a_reopen() {
+    for style in STYLES {
+        let world = World::new(42);
+        let db = world.open(tiered(style, ""));
+        put(&db, "a", "1");
+        world.pass(8000);
+        put(&db, "b", "1");
+        put(&db, "c", "1");
+        flush(&db);
+        drop(db);
+        let db = world.open(tiered(style, ""));
+        world.pass(4000);
+        compact(&db);
+        assert_eq!(
+            levels(&db, &world.env),
+            by_level([(ABOVE_LAST, &["c"]), (LAST, &["a", "b"])]),
+            "{style:?}: the SST file tells the time of each entry"
+        );
+    }
+}
+
+#[test]
+fn preserved_write_times_keep_sequence_numbers_without_tiering() {
+    let world = World::new(43);
+    let mut family = tiered(CompactionStyle::Level, "");
+    family.update("preclude_last_level_data_seconds=0;preserve_internal_time_seconds=10000").unwrap();
+    let db = world.open(family);
+    put(&db, "a", "1");
+    flush(&db);
+    compact(&db);
+    let file = |db: &Db| {
+        let version = db.default_family().unwrap().pin().version.clone();
+        let (level, file) = version.files().next().map(|(level, file)| (level, file.clone())).unwrap();
+        assert_eq!(level, LAST);
+        file
+    };
+    assert_eq!(
+        file(&db).smallest_seq,
+        101,
+        "the sequence numbers to 100 stand for the time before the creation"
+    );
+    let properties = db.table_properties(&db.default_family().unwrap(), None).unwrap();
+    let times = properties.values().next().map(|p| SeqnoTimes::decode(&p.seqno_to_time_mapping).unwrap());
+    assert!(times.is_some_and(|times| !times.is_empty()));
+    world.pass(20000);
+    compact(&db);
+    assert_eq!(file(&db).smallest_seq, 0, "the write time is no longer kept");
+}
+
+#[test]
+fn entries_that_a_snapshot_needs_stay_above_the_last_level() {
+    for style in STYLES {
+        let world = World::new(44);
+        let db = world.open(tiered(style, ""));
+        put(&db, "a", "1");
+        let snapshot = db.snapshot();
+        put(&db, "b", "1");
+        flush(&db);
+        world.pass(20000);
+        compact(&db);
+        assert_eq!(levels(&db, &world.env), by_level([(ABOVE_LAST, &["b"]), (LAST, &["a"])]), "{style:?}");
+        drop(snapshot);
+        compact(&db);
+        assert_eq!(levels(&db, &world.env), by_level([(LAST, &["a", "b"])]), "{style:?}");
+    }
+}
+
+#[test]
+fn a_young_range_tombstone_stays_above_the_last_level() {
+    for style in STYLES {
+        let world = World::new(45);
+        let db = world.open(tiered(style, ""));
+        let family = db.default_family().unwrap();
+        ["a", "b", "c"].iter().for_each(|key| put(&db, key, "old"));
+        flush(&db);
+        world.pass(20000);
+        compact(&db);
+        let held = db.snapshot();
+        db.delete_range(&family, b"b", b"c", &WriteOptions::default()).unwrap();
+        put(&db, "d", "new");
+        flush(&db);
+        compact(&db);
+        assert_eq!(
+            levels(&db, &world.env),
+            by_level([(ABOVE_LAST, &["d"]), (LAST, &["a", "b", "c"])]),
+            "{style:?}"
+        );
+        let keys: Vec<_> = scan(&db).into_iter().map(|(key, _)| key).collect();
+        assert_eq!(keys, ["a", "c", "d"]);
+        drop(held);
+        compact(&db);
+        assert_eq!(scan(&db).len(), 3);
+        assert_eq!(levels(&db, &world.env).values().flatten().count(), 3);
+    }
+}
+
+#[test]
+fn a_tree_of_young_entries_does_not_compact_for_ever() {
+    for style in STYLES {
+        let world = World::new(46);
+        let more = "disable_auto_compactions=false;level0_file_num_compaction_trigger=2;\
+                    max_bytes_for_level_base=4096;target_file_size_base=4096;max_bytes_for_level_multiplier=1;\
+                    level_compaction_dynamic_level_bytes=false;ttl=100;compression=kNoCompression";
+        let db = world.open(tiered(style, more));
+        for round in 0..40 {
+            for key in 0..20 {
+                put(&db, &format!("k{:04}", round * 7 + key), &"v".repeat(500));
+            }
+            flush(&db);
+            world.pass(30);
+            db.wait_for_compact().unwrap();
+        }
+        world.pass(2000);
+        db.wait_for_compact().unwrap();
+        let count = |level| levels(&db, &world.env).get(&level).map_or(0, Vec::len);
+        assert_eq!(count(LAST), 0, "{style:?}: no entry is old");
+        world.pass(20000);
+        db.wait_for_compact().unwrap();
+        if style == CompactionStyle::Level {
+            let all: Vec<usize> = (0..5).map(count).collect();
+            assert!(all[LAST] > 100, "old entries went to the last level: {all:?}");
+        }
+    }
+}
+
+#[test]
+fn the_options_act_from_the_call_that_sets_them() {
+    let world = World::new(47);
+    let db = world.open(tiered(CompactionStyle::Universal, "preclude_last_level_data_seconds=0"));
+    let family = db.default_family().unwrap();
+    put(&db, "a", "1");
+    db.set_options(&family, &[("preclude_last_level_data_seconds", "10000")]).unwrap();
+    world.pass(100);
+    put(&db, "b", "1");
+    flush(&db);
+    compact(&db);
+    let before = levels(&db, &world.env);
+    assert_eq!(before.get(&ABOVE_LAST).map(Vec::as_slice), Some(&["b".to_string()][..]), "{before:?}");
+    db.set_options(&family, &[("preclude_last_level_data_seconds", "0")]).unwrap();
+    compact(&db);
+    assert_eq!(levels(&db, &world.env), by_level([(LAST, &["a", "b"])]));
+}
+
+fn step(db: &Db, rng: &SeededRng, model: &mut BTreeMap<String, String>) {
+    let family = db.default_family().unwrap();
+    let key = format!("k{:02}", rng.below(30));
+    let write = WriteOptions::default();
+    match rng.below(12) {
+        0..=5 => {
+            let value = format!("v{}", rng.below(1000));
+            put(db, &key, &value);
+            model.insert(key, value);
+        }
+        6 | 7 => {
+            db.delete(&family, key.as_bytes(), &write).unwrap();
+            model.remove(&key);
+        }
+        8 | 9 => {
+            db.merge(&family, key.as_bytes(), b"m", &write).unwrap();
+            model.entry(key).and_modify(|value| value.push_str(",m")).or_insert_with(|| "m".into());
+        }
+        10 => {
+            let end = format!("k{:02}", rng.below(31));
+            if key < end {
+                db.delete_range(&family, key.as_bytes(), end.as_bytes(), &write).unwrap();
+                model.retain(|k, _| *k < key || *k >= end);
+            }
+        }
+        _ => flush(db),
+    }
+}
+
+fn shown(db: &Db, snapshot: &Arc<Snapshot>) -> BTreeMap<String, String> {
+    let options = ReadOptions { snapshot: Some(snapshot.clone()), ..ReadOptions::default() };
+    let mut iter = db.iter(&db.default_family().unwrap(), options).unwrap();
+    let mut rows = BTreeMap::new();
+    iter.seek_to_first();
+    while iter.valid() {
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        rows.insert(text(iter.key()), text(iter.value()));
+        iter.next();
+    }
+    iter.status().unwrap();
+    rows
+}
+
+#[test]
+fn tiering_changes_no_answer() {
+    for seed in 0..24 {
+        let world = World::new(100 + seed);
+        let rng = SeededRng::new(seed);
+        let style = STYLES[seed as usize % 2];
+        let more = "disable_auto_compactions=false;level0_file_num_compaction_trigger=2;target_file_size_base=4096;\
+                    write_buffer_size=65536;max_bytes_for_level_base=16384";
+        let mut db = world.open(tiered(style, more));
+        let mut model = BTreeMap::new();
+        let mut snapshots: Vec<(Arc<Snapshot>, BTreeMap<String, String>)> = Vec::new();
+        for _ in 0..400 {
+            step(&db, &rng, &mut model);
+            match rng.below(40) {
+                0 => compact(&db),
+                1..=6 => world.pass(rng.below(3000)),
+                7 => snapshots.push((db.snapshot(), model.clone())),
+                8 if !snapshots.is_empty() => drop(snapshots.remove(0)),
+                9 => {
+                    snapshots.clear();
+                    db.close().unwrap();
+                    drop(db);
+                    db = world.open(tiered(style, more));
+                }
+                _ => {}
+            }
+            if rng.below(20) == 0 {
+                let rows: BTreeMap<_, _> = scan(&db).into_iter().collect();
+                assert_eq!(rows, model, "seed {seed}");
+                for (snapshot, model) in &snapshots {
+                    assert_eq!(shown(&db, snapshot), *model, "seed {seed}");
+                }
+                for key in model.keys() {
+                    assert_eq!(crate::basic::get(&db, key).as_ref(), model.get(key), "seed {seed}");
+                }
+            }
+        }
+        let used = levels(&db, &world.env);
+        assert!(used.keys().any(|level| *level >= ABOVE_LAST), "seed {seed}: {used:?}");
+    }
+}
