@@ -18,7 +18,7 @@ use crate::manifest::{Manifest, ManifestEnd, Recovered};
 use crate::output::OutputFile;
 use crate::prepared::{Numbering, Section};
 use crate::read::{Reads, RowCache};
-use crate::recovery::{Replayed, encoded_parts, flush_family, keep_wal};
+use crate::recovery::{Replayed, encoded_parts, flush_family, has_no_files, keep_wal};
 use crate::schedule::{Schedule, ScheduleParts};
 use crate::sync::{Arc, AtomicBool, OnceLock};
 use crate::upkeep::Upkeep;
@@ -319,7 +319,8 @@ impl Opening {
     }
 
     /// Deletes the orphan files, if the end of the MANIFEST was proved. Otherwise deletes only the files that this
-    /// open made obsolete, and moves the orphan files to `lost/`. If the end of the MANIFEST is in doubt, the open
+    /// open made obsolete, and moves the orphan files to `lost/`. The open that creates the database leaves SST files that
+    /// its directories already have. If the end of the MANIFEST is in doubt, the open
     /// deletes no file: it moves the obsolete MANIFEST and the replayed WALs to `lost/` too.
     fn sweep(
         &self,
@@ -355,6 +356,11 @@ impl Opening {
         };
         let family_dirs = family_dirs(&self.descriptors);
         let mut found = sweep(&*self.env.fs, &self.paths, &family_dirs, Some(&live))?;
+        if has_no_files(recovered.next_file_number) {
+            // Files of another database, whose options name the same directory.
+            found.tables.clear();
+            found.blobs.clear();
+        }
         match recovered.end {
             ManifestEnd::Torn | ManifestEnd::Unreadable { .. } | ManifestEnd::Lost(_) => {
                 self.set_aside(&mut found, None, &[]);

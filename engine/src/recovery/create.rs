@@ -12,13 +12,25 @@ use crate::manifest::write_current;
 /// The file number of the first MANIFEST of a new database.
 const FIRST_MANIFEST: FileNumber = FileNumber(1);
 
+/// The next file number that the first MANIFEST of a new database stores.
+const FIRST_FREE: u64 = 2;
+
+/// Returns true if the database with this next file number has written no file except its first MANIFEST. SST files in
+/// its `db_paths` and `cf_paths` are then not files of this database.
+pub fn has_no_files(next_file_number: u64) -> bool {
+    next_file_number <= FIRST_FREE
+}
+
 /// Writes the first MANIFEST, and then the file CURRENT, which names the MANIFEST. The first entry gets the sequence number after
 /// `last_sequence`.
 ///
+/// SST files in other directories of `db_paths` are accepted, as in RocksDB: they can be files of another database. If the
+/// database directory has a MANIFEST, they are files of the database that lost its CURRENT.
+///
 /// # Errors
 ///
-/// Corruption if the directory has WALs or SST files. Their database lost its CURRENT, and a new database
-/// would hide and delete their data.
+/// Corruption if the database directory or the WAL directory has files of a database that lost its CURRENT. A new database
+/// would hide and delete its data.
 pub fn create_database(
     env: &Env,
     paths: &Paths,
@@ -32,10 +44,18 @@ pub fn create_database(
         )
         .file(paths.wal.join(wal)));
     }
-    for directory in Directory::all(paths, &[]) {
+    let mut lost_current = false;
+    for (at, directory) in Directory::all(paths, &[]).iter().enumerate() {
+        let files = directory.list(&*env.fs)?;
+        // The database directory is the first directory.
+        let is_database_directory = at == 0;
+        if is_database_directory {
+            lost_current = files.iter().any(|(kind, _)| matches!(kind, FileName::Manifest(_)));
+        }
         let is_table =
             |kind| matches!(kind, FileName::Table(_) | FileName::LegacyTable(_) | FileName::Blob(_));
-        if let Some((_, table)) = directory.list(&*env.fs)?.into_iter().find(|(kind, _)| is_table(*kind)) {
+        let found = files.into_iter().find(|(kind, _)| is_table(*kind));
+        if let Some((_, table)) = found.filter(|_| is_database_directory || lost_current) {
             return Err(Error::corruption(
                 "While creating a new Db, a directory contains existing SST files; CURRENT is missing",
             )
@@ -45,7 +65,7 @@ pub fn create_database(
     let edit = VersionEdit {
         db_id: db_id.map(str::to_string),
         wal_number: Some(0),
-        next_file_number: Some(2),
+        next_file_number: Some(FIRST_FREE),
         last_sequence: Some(last_sequence),
         ..VersionEdit::default()
     };

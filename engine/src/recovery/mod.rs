@@ -19,7 +19,7 @@ mod tail;
 mod trees;
 mod wals;
 
-pub use create::{create_database, new_db_id};
+pub use create::{create_database, has_no_files, new_db_id};
 pub use durable::report_lost;
 pub use flush::flush_family;
 pub use keep::keep_wal;

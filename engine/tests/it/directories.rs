@@ -94,6 +94,44 @@ fn an_open_changes_no_file_of_another_database() {
     }
 }
 
+/// Returns options with a second directory for SST files.
+fn with_shared_tables(env: &Env) -> DbOptions {
+    let path = |path: &str| DbPath { path: path.into(), target_size: 1 << 30 };
+    DbOptions { db_paths: vec![path("/shared")], ..options(env) }
+}
+
+#[test]
+fn the_open_that_creates_a_database_leaves_the_sst_files_in_its_db_paths() {
+    let env = Env::memory(9);
+    env.fs.create_dir_all(Path::new("/shared")).unwrap();
+    let theirs = Path::new("/shared/000012.sst");
+    env.fs.write_all(theirs, b"theirs", true).unwrap();
+    let db = open_at("/db", with_shared_tables(&env), FamilyOptions::default()).unwrap();
+    put(&db, "a", "1");
+    flush(&db);
+    assert_eq!(get(&db, "a").as_deref(), Some("1"));
+    assert_eq!(env.fs.read_all(theirs, 100).unwrap(), b"theirs");
+}
+
+#[test]
+fn a_database_that_lost_current_is_not_created_anew_over_the_sst_files_in_its_db_paths() {
+    let env = Env::memory(10);
+    let db = open_at("/db", with_shared_tables(&env), FamilyOptions::default()).unwrap();
+    put(&db, "a", "1");
+    flush(&db);
+    db.close().unwrap();
+    drop(db);
+    for name in env.fs.list(Path::new("/db")).unwrap() {
+        if name == "CURRENT" || name.ends_with(".log") {
+            env.fs.unlink(&Path::new("/db").join(name)).unwrap();
+        }
+    }
+    let before = files(&env, "/shared");
+    let error = open_at("/db", with_shared_tables(&env), FamilyOptions::default()).err().unwrap();
+    assert_eq!(error.kind(), Kind::Corruption, "{error}");
+    assert_eq!(files(&env, "/shared"), before);
+}
+
 #[test]
 fn a_new_family_cannot_use_the_directory_of_another_database() {
     let env = Env::memory(2);
