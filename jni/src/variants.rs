@@ -75,7 +75,7 @@ natives! {
     }
 
     fn RocksDB_enableFileDeletions[_](db: Handle) {
-        database(db)?.enable_file_deletions(false);
+        database(db)?.enable_file_deletions(false)?;
     }
 }
 
@@ -85,7 +85,7 @@ unsafe extern "system" fn enable_file_deletions(env: *mut JNIEnv, _: JObject<'_>
     // SAFETY: the JVM calls a native with the environment of the thread.
     unsafe {
         frame(env, "enableFileDeletions", |_| {
-            database(db)?.enable_file_deletions(false);
+            database(db)?.enable_file_deletions(false)?;
             Ok(())
         })
     }
@@ -99,7 +99,7 @@ unsafe extern "system" fn force_file_deletions(env: *mut JNIEnv, _: JObject<'_>,
     // SAFETY: the JVM calls a native with the environment of the thread.
     unsafe {
         frame(env, "enableFileDeletions", |_| {
-            database(db)?.enable_file_deletions(force != 0);
+            database(db)?.enable_file_deletions(force != 0)?;
             Ok(())
         })
     }

@@ -1424,8 +1424,8 @@ extern ROCKSDB_LIBRARY_API void rocksdb_batched_multi_get_cf_slice(rocksdb_t* db
 /* Opens a database with its default column family. Fails if the database has more column families. */
 extern ROCKSDB_LIBRARY_API rocksdb_t* rocksdb_open(const rocksdb_options_t* options,
     const char* name, char** errptr);
-/* Opens a database for reading only. Changes no file of the database. With `error_if_wal_file_exists`, the open fails if a
-   WAL has records. */
+/* Opens a database for reading only. Changes no file of the database. As in RocksDB, `error_if_wal_file_exists` has an
+   effect only in `rocksdb_open_for_read_only_column_families`: this function reads the records of the WALs. */
 extern ROCKSDB_LIBRARY_API rocksdb_t* rocksdb_open_for_read_only(const rocksdb_options_t* options,
     const char* name, unsigned char error_if_wal_file_exists, char** errptr);
 /* Opens a database with column families. The names must include all column families of the database, also `default`. Writes

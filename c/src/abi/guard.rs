@@ -5,7 +5,7 @@ use std::ffi::c_char;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use base::{Error, Result};
-use ironstone::binding::conflict_text;
+use ironstone::binding::{conflict_text, status_text};
 
 use super::returns::{Return, copy_to_malloc_with_nul};
 use crate::db::rocksdb_t;
@@ -97,12 +97,12 @@ unsafe fn fail(function: &'static str, report: Report, failure: Failure) {
     unsafe { report_text(report.errptr, &text) };
 }
 
-/// Returns the error string of a call. If two transactions conflict, programs compare the whole string with RocksDB's string
+/// Returns the error string of a call: RocksDB's text, because programs compare texts. If two transactions conflict, programs compare the whole string with RocksDB's string
 /// and try again. For these errors the result is therefore RocksDB's string, without the details of this library.
 pub(crate) fn text_of(function: &str, error: &Error) -> String {
     let transaction = function.contains("transaction_") || function.contains("transactiondb_");
     let conflict = transaction.then(|| conflict_text(error)).flatten();
-    conflict.unwrap_or_else(|| error.to_string())
+    conflict.unwrap_or_else(|| status_text(error))
 }
 
 /// Writes an error string to `*errptr` and frees the string that was there. Does nothing if `errptr` is null.
@@ -111,7 +111,7 @@ pub(crate) fn text_of(function: &str, error: &Error) -> String {
 /// `errptr` is null, or points to a null pointer, or points to a string that `malloc` allocated.
 pub unsafe fn report(errptr: *mut *mut c_char, error: &Error) {
     // SAFETY: the contract is the same.
-    unsafe { report_text(errptr, &error.to_string()) };
+    unsafe { report_text(errptr, &status_text(error)) };
 }
 
 /// # Safety

@@ -142,12 +142,16 @@ c_api! {
     /// Stops the deletion of obsolete files. Calls are counted: deletion starts again after `rocksdb_enable_file_deletions` was
     /// called as often as this function.
     fn rocksdb_disable_file_deletions(db: at rocksdb_t, err) {
-        db.db()?.disable_file_deletions();
+        let db = db.db()?;
+        engine::db::check_writable(&db)?;
+        db.disable_file_deletions();
         Ok(())
     }
 
     fn rocksdb_enable_file_deletions(db: at rocksdb_t, err) {
-        db.db()?.enable_file_deletions();
+        let db = db.db()?;
+        engine::db::check_writable(&db)?;
+        db.enable_file_deletions();
         Ok(())
     }
 

@@ -148,7 +148,7 @@ c_api! {
     ) -> Buffer {
         let family = &db.family(column_family)?;
         if family.order().user.timestamp_size() == 0 {
-            return Err(Error::invalid_argument(format!("Timestamp is not enabled in this column family: {}", family.name())));
+            return Err(Error::invalid_argument("Timestamp is not enabled in this column family"));
         }
         let low = db.db()?.full_history_ts_low(family).unwrap_or_default();
         ts_lowlen.set(low.len());

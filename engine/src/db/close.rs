@@ -58,9 +58,10 @@ impl Db {
     ///
     /// # Errors
     /// The error of the flush; the work ends also then. Aborted, without an effect, if a listener or another callback
-    /// calls this function in a background job of this database. NotSupported for a database that is open for reading.
+    /// calls this function in a background job of this database. A database that is open for reading has no background work,
+    /// and returns OK.
     pub fn cancel_all_background_work(&self, wait: bool) -> Result<()> {
-        let writing = self.writing()?;
+        let Some(writing) = self.inner.work()? else { return Ok(()) };
         if writing.schedule.pool().runs_here() {
             return Err(Error::aborted(
                 "background work was canceled in a background job of the database (by a listener or another callback). \
@@ -195,7 +196,7 @@ struct Closing {
 }
 
 impl Inner {
-    fn close(&self) -> Result<()> {
+    pub(super) fn close(&self) -> Result<()> {
         if let Some(writing) = &self.writing
             && writing.schedule.pool().runs_here()
         {

@@ -157,11 +157,11 @@ impl Db {
     /// InvalidArgument for the default column family, and for a column family that is dropped already.
     pub fn drop_family(&self, family: &Arc<Family>) -> Result<()> {
         self.own(family)?;
-        let writing = self.writing()?;
-        let inner = &self.inner;
         if family.id() == FamilyId::DEFAULT {
             return Err(Error::invalid_argument("Can't drop default column family"));
         }
+        let writing = self.writing()?;
+        let inner = &self.inner;
         let changes = inner.changes.lock();
         if family.is_dropped() {
             return Err(Error::invalid_argument("Column family already dropped!"));

@@ -16,7 +16,7 @@ use crate::sync::{Arc, Ordering};
 /// The errors of [`Db::open_read_only`].
 pub fn open_to_follow(request: OpenRequest, before: Option<&Db>, skip_wals: bool) -> Result<Db> {
     let overrides = Overrides { skip_wals, ..Overrides::default() };
-    let tail = before.and_then(|before| before.inner.tails.manifest.clone()).unwrap_or_default();
+    let tail = before.and_then(|before| before.inner.reading.tails.manifest.clone()).unwrap_or_default();
     let before =
         before.map(|before| Before { tables: before.inner.tables.clone(), db_id: before.id().to_string() });
     open(Opening::new(request, true, overrides)?.after(before).following(tail))
@@ -28,7 +28,7 @@ pub fn open_to_follow(request: OpenRequest, before: Option<&Db>, skip_wals: bool
 /// Errors of the file system.
 pub fn is_up_to_date(db: &Db) -> Result<bool> {
     let tools = &db.inner.tools;
-    db.inner.read_up_to.as_ref().map_or(Ok(false), |read| read.is_everything(&tools.env, &tools.paths))
+    db.inner.reading.up_to.as_ref().map_or(Ok(false), |read| read.is_everything(&tools.env, &tools.paths))
 }
 
 /// Reads what the writer appended to the WALs since this view, and returns the next view. The next view has the memtables,
@@ -41,8 +41,8 @@ pub fn is_up_to_date(db: &Db) -> Result<bool> {
 pub fn catch_up(db: &Db) -> Result<Option<Db>> {
     let inner = &*db.inner;
     let tools = &inner.tools;
-    let Some(read) = &inner.read_up_to else { return Ok(None) };
-    let Some(mut tail) = inner.tails.wal.lock().take() else { return Ok(None) };
+    let Some(read) = &inner.reading.up_to else { return Ok(None) };
+    let Some(mut tail) = inner.reading.tails.wal.lock().take() else { return Ok(None) };
     // After a change of the MANIFEST, entries of the WALs may be in SST files too.
     if !read.is_manifest_unchanged(&tools.env, &tools.paths)? {
         return Ok(None);
@@ -58,7 +58,7 @@ pub fn catch_up(db: &Db) -> Result<Option<Db>> {
     let reads = Reads { sequence: tools.sequence.clone(), ..inner.reads.clone() };
     inner.shares_tables.store(true, Ordering::Relaxed);
     let tenant = tenant(&tools.env);
-    let next = assemble(Opened {
+    let mut next = assemble(Opened {
         tools,
         families: inner.families.clone(),
         wals: inner.wals.clone(),
@@ -74,9 +74,12 @@ pub fn catch_up(db: &Db) -> Result<Option<Db>> {
         missing: Vec::new(),
         read_up_to,
         tail: Some(tail),
-        manifest_tail: inner.tails.manifest.clone(),
+        manifest_tail: inner.reading.tails.manifest.clone(),
         tenant,
     });
+    if let Some(next) = Arc::get_mut(&mut next.inner) {
+        next.reading.share_pauses(&inner.reading);
+    }
     next.inner.shares_tables.store(true, Ordering::Relaxed);
     Ok(Some(next))
 }

@@ -2,23 +2,37 @@
 
 use base::{Error, Result};
 
-use super::Db;
+use super::{Db, Inner};
 use crate::family::{Family, Parts};
-use crate::opening::{manifest_settings, tables_max};
+use crate::opening::{Writing, manifest_settings, tables_max};
 use crate::options::refuse;
 use crate::sync::Arc;
 use crate::upkeep::write_options_file;
 use crate::write::wal_bytes_max;
+
+impl Inner {
+    /// Returns the parts of a writer. Returns `None` if the database is open for reading only: its options change in memory,
+    /// and no OPTIONS file is written.
+    ///
+    /// # Errors
+    /// NotSupported for a reader that follows a writer. ShutdownInProgress after a close.
+    fn changes_options(&self) -> Result<Option<&Writing>> {
+        match self.work()? {
+            None if self.reading.follows_a_writer() => Err(self.refusal()),
+            work => Ok(work),
+        }
+    }
+}
 
 impl Db {
     /// Changes options of a column family. Each change is an option name and a value, both as text.
     ///
     /// # Errors
     /// InvalidArgument if an option does not exist or cannot change while the database is open, or if a value is out
-    /// of range. ColumnFamilyDropped. After an error no option is changed.
+    /// of range. ColumnFamilyDropped. NotSupported in a secondary instance. After an error no option is changed.
     pub fn set_options(&self, family: &Arc<Family>, changes: &[(&str, &str)]) -> Result<()> {
         self.own(family)?;
-        let writing = self.writing()?;
+        let writing = self.inner.changes_options()?;
         let guard = self.inner.changes.lock();
         if family.is_dropped() {
             return Err(Error::column_family_dropped(family.name()));
@@ -32,6 +46,7 @@ impl Db {
         family.set_options(Arc::new(options), Arc::new(parts));
         // The default of `max_total_wal_size` depends on the write buffer sizes of all column families.
         let wal_max = self.inner.tools.options.load().max_total_wal_size;
+        let Some(writing) = writing else { return Ok(()) };
         writing.writer.set_wal_bytes_max(wal_bytes_max(wal_max, &self.inner.families.all()));
         writing.schedule.reconsider(family);
         writing.upkeep.family_options_changed();
@@ -43,9 +58,10 @@ impl Db {
     ///
     /// # Errors
     /// NotFound if an option does not exist or cannot change while the database is open. InvalidArgument if a value
-    /// is out of range, or does not fit to the options of a column family. After such an error no option is changed.
+    /// is out of range, or does not fit to the options of a column family. NotSupported in a secondary instance. After such an
+    /// error no option is changed.
     pub fn set_db_options(&self, changes: &[(&str, &str)]) -> Result<()> {
-        let writing = self.writing()?;
+        let writing = self.inner.changes_options()?;
         let inner = &self.inner;
         let guard = inner.changes.lock();
         let mut options = (**inner.tools.options.load()).clone();
@@ -56,6 +72,10 @@ impl Db {
         }
         refuse(&options.unsupported())?;
         inner.tables.set_tables_max(tables_max(options.max_open_files));
+        let Some(writing) = writing else {
+            inner.tools.options.store(Arc::new(options));
+            return Ok(());
+        };
         writing.writer.set_wal_bytes_max(wal_bytes_max(options.max_total_wal_size, &inner.families.all()));
         inner.committer.set_manifest_settings(manifest_settings(&options, &inner.tools.paths));
         inner.wals.set_limits(options.writable_file_max_buffer_size, options.wal_bytes_per_sync);

@@ -105,16 +105,14 @@ impl Db {
     /// Disable file deletions before the call, and enable file deletions after the files are copied: otherwise files of
     /// the list may be deleted at any time. RocksDB's `GetLiveFilesStorageInfo`.
     ///
-    /// A database that is open for reading only is not flushed. Its list ends where the open has read, and the files may be
-    /// deleted by a writer at any time.
+    /// A database that is open for reading is not flushed. Its list ends where the open or the last catch-up has read, and the
+    /// files may be deleted by a writer at any time.
     ///
     /// # Errors
-    /// NotSupported for a secondary instance and for a follower; errors of the flush, for example Aborted if this thread
+    /// Errors of the flush, for example Aborted if this thread
     /// has called `lock_wal` and entries are in no WAL; a failure of the WAL or the MANIFEST.
     pub fn live_files_storage_info(&self, options: &LiveFilesStorageInfoOptions) -> Result<LiveFiles> {
-        if let (None, Some(read), None) =
-            (&self.inner.writing, &self.inner.read_up_to, &self.inner.tails.manifest)
-        {
+        if let (None, Some(read)) = (&self.inner.writing, &self.inner.reading.up_to) {
             return live_files_of_reader(self, read, options);
         }
         self.writing()?.upkeep.write_late_options()?;

@@ -16,6 +16,7 @@ mod live;
 mod live_files;
 mod lock_wal;
 mod open;
+mod reading;
 mod reads;
 mod remote;
 mod remove_table;
@@ -37,6 +38,7 @@ pub use history::{Slice, StatsHistory};
 pub use ingest::PreparedIngestion;
 pub use iterator::DbIterator;
 pub use live_files::{LiveFileKind, LiveFileStorageInfo, LiveFiles, LiveFilesStorageInfoOptions};
+pub use reading::check_writable;
 pub use remote::{WorkerOptions, open_and_compact};
 pub use remove_table::{RemovedTable, remove_table};
 pub use repair::{fsck, repair};
@@ -59,7 +61,7 @@ use crate::errors::ErrorState;
 use crate::event::{Event, FlushReason};
 use crate::family::{Family, FamilySet};
 use crate::files::{DbLock, Obsolete};
-use crate::opening::{Caches, ReadUpTo, Tails, Writing};
+use crate::opening::{Caches, Writing};
 use crate::options::{FlushOptions, WriteOptions};
 use crate::output::JobTools;
 use crate::read::Reads;
@@ -99,9 +101,7 @@ struct Inner {
     history: Arc<history::History>,
     /// In a database with pessimistic transactions: locks the keys of writes outside of transactions.
     guard: OnceLock<Arc<dyn WriteGuard>>,
-    /// The end of the files that a read-only open has read.
-    read_up_to: Option<ReadUpTo>,
-    tails: Tails,
+    reading: reading::Reading,
     /// True if another view of the same reader uses the table cache too. Then a close does not clear the table cache.
     shares_tables: AtomicBool,
     /// Declared last, so that this field is dropped after all others. `None` if the executor has no threads.
@@ -167,17 +167,7 @@ impl Db {
     }
 
     fn writing(&self) -> Result<&Writing> {
-        match &self.inner.writing {
-            // A closed handle does not hold the LOCK file any more. Another process may have changed the files.
-            Some(_) if self.inner.close.has_begun() => {
-                Err(Error::shutdown_in_progress("the database is closed"))
-            }
-            Some(writing) => Ok(writing),
-            None if self.inner.tails.manifest.is_some() => {
-                Err(Error::not_supported("Not supported operation in secondary mode."))
-            }
-            None => Err(Error::not_supported("Not supported operation in read only mode.")),
-        }
+        self.inner.writing()
     }
 
     /// Checks that a column family handle belongs to this open of this database: see [`Family::belongs_to`].
@@ -358,8 +348,17 @@ impl Db {
     }
 
     /// Writes the buffered WAL records (`manual_wal_flush`) to the file. With `sync`, also makes them durable.
+    ///
+    /// # Errors
+    /// Errors of the WAL. NotSupported in a database that is open for reading; without `sync`, a secondary instance returns
+    /// OK.
     pub fn flush_wal(&self, sync: bool) -> Result<()> {
-        let writing = self.writing()?;
+        let writing = match self.inner.work()? {
+            Some(writing) => writing,
+            // A reader has no buffered records. RocksDB's read-only mode rejects the call, and its other modes do not.
+            None if !sync && !self.inner.is_plain_reader() => return Ok(()),
+            None => return Err(self.inner.refusal()),
+        };
         let wals = &self.inner.wals;
         let stats = &self.inner.tools.stats;
         let began = stats.begin();
@@ -388,9 +387,10 @@ impl Db {
     /// after its flush.
     ///
     /// # Errors
-    /// Busy if a resume runs already. The background error that remains, also if it stops only one column family.
+    /// Busy if a resume runs already. The background error that remains, also if it stops only one column family. A database
+    /// that is open for reading has no background error, and returns OK.
     pub fn resume(&self) -> Result<()> {
-        self.writing()?.jobs.resumes.resume()
+        self.inner.work()?.map_or(Ok(()), |writing| writing.jobs.resumes.resume())
     }
 
     /// Returns the most severe background error, also if it stops only one column family. The property

@@ -2,6 +2,7 @@
 
 use base::Result;
 
+use super::reading::Reading;
 use super::{Db, Inner};
 use crate::opening::{OpenRequest, Opened, Opening, Overrides, Tails};
 use crate::ranks;
@@ -68,8 +69,7 @@ pub(super) fn assemble(opened: Opened) -> Db {
             lock: Mutex::new(opened.lock),
             history: Default::default(),
             guard: OnceLock::new(),
-            read_up_to: opened.read_up_to,
-            tails: Tails::new(opened.tail, opened.manifest_tail),
+            reading: Reading::new(opened.read_up_to, Tails::new(opened.tail, opened.manifest_tail)),
             shares_tables: AtomicBool::new(false),
             tenant: opened.tenant,
         }),

@@ -216,7 +216,7 @@ impl Inner {
 
 /// A view of a secondary instance never changes, but a catch-up adds entries to its memtables one by one.
 fn check_iterator(db: &Db, options: &ReadOptions) -> Result<()> {
-    if options.tailing && db.inner.tails.manifest.is_some() {
+    if options.tailing && db.inner.reading.follows_a_writer() {
         return Err(Error::not_supported("tailing iterator not supported in secondary mode"));
     }
     Ok(())

@@ -92,7 +92,8 @@ impl Db {
     /// [`crate::jobs::ManualCompactions::delete_files_in_ranges`].
     ///
     /// # Errors
-    /// See [`crate::jobs::ManualCompactions::delete_files_in_ranges`].
+    /// See [`crate::jobs::ManualCompactions::delete_files_in_ranges`]. NotSupported in a database that is open for reading, if
+    /// there is an SST file to drop.
     pub fn delete_files_in_ranges(
         &self,
         family: &Arc<Family>,
@@ -100,13 +101,16 @@ impl Db {
         include_end: bool,
     ) -> Result<()> {
         self.own(family)?;
-        self.writing()?.jobs.manuals.delete_files_in_ranges(family, ranges, include_end)
+        match self.inner.work()? {
+            Some(writing) => writing.jobs.manuals.delete_files_in_ranges(family, ranges, include_end),
+            None => self.inner.delete_no_files(family, ranges, include_end),
+        }
     }
 
     /// Marks the SST files that overlap `[begin, end]`. The background compacts them soon.
     ///
     /// # Errors
-    /// NotSupported if the database is open for reading only.
+    /// ShutdownInProgress after a close. In a database that is open for reading, the call returns OK and has no effect.
     pub fn suggest_compact_range(
         &self,
         family: &Arc<Family>,
@@ -114,7 +118,9 @@ impl Db {
         end: Option<&[u8]>,
     ) -> Result<()> {
         self.own(family)?;
-        self.writing()?.jobs.manuals.suggest_compact_range(family, begin, end);
+        if let Some(writing) = self.inner.work()? {
+            writing.jobs.manuals.suggest_compact_range(family, begin, end);
+        }
         Ok(())
     }
 
@@ -132,36 +138,42 @@ impl Db {
     /// runs. Calls are counted: see [`Db::enable_manual_compaction`].
     ///
     /// # Errors
-    /// NotSupported if the database is open for reading only.
+    /// ShutdownInProgress after a close. In a database that is open for reading, the call returns OK and has no effect.
     pub fn disable_manual_compaction(&self) -> Result<()> {
-        self.writing()?.jobs.manuals.disable_manual();
+        if let Some(writing) = self.inner.work()? {
+            writing.jobs.manuals.disable_manual();
+        }
         Ok(())
     }
 
     /// Cancels all compactions, manual and automatic, and starts no compaction until [`Db::resume_all_compactions`].
     ///
     /// # Errors
-    /// NotSupported if the database is open for reading only.
+    /// ShutdownInProgress after a close. In a database that is open for reading, the call returns OK and has no effect.
     pub fn abort_all_compactions(&self) -> Result<()> {
-        self.writing()?.jobs.manuals.abort_compactions();
+        if let Some(writing) = self.inner.work()? {
+            writing.jobs.manuals.abort_compactions();
+        }
         Ok(())
     }
 
     /// Undoes one [`Db::abort_all_compactions`].
     ///
     /// # Errors
-    /// InvalidArgument if compactions are not aborted; NotSupported if the database is open for reading only.
+    /// InvalidArgument if compactions are not aborted. A database that is open for reading returns OK.
     pub fn resume_all_compactions(&self) -> Result<()> {
-        self.writing()?.jobs.manuals.resume_compactions()
+        self.inner.work()?.map_or(Ok(()), |writing| writing.jobs.manuals.resume_compactions())
     }
 
     /// Undoes one [`Db::disable_manual_compaction`]. An extra call undoes the next `disable_manual_compaction`, as in
     /// RocksDB.
     ///
     /// # Errors
-    /// NotSupported if the database is open for reading only.
+    /// ShutdownInProgress after a close. In a database that is open for reading, the call returns OK and has no effect.
     pub fn enable_manual_compaction(&self) -> Result<()> {
-        self.writing()?.jobs.manuals.enable_manual();
+        if let Some(writing) = self.inner.work()? {
+            writing.jobs.manuals.enable_manual();
+        }
         Ok(())
     }
 
@@ -173,6 +185,7 @@ impl Db {
     /// InvalidArgument if `low` does not have the length of a timestamp, or is below the present value.
     pub fn increase_full_history_ts_low(&self, family: &Arc<Family>, low: &[u8]) -> Result<()> {
         self.own(family)?;
+        crate::jobs::ManualCompactions::check_history_ts(family, low)?;
         self.writing()?.jobs.manuals.raise_full_history_ts_low(family, low)
     }
 
@@ -204,9 +217,9 @@ impl Db {
     ///
     /// # Errors
     /// The errors of [`Db::wait_for_compact`]. Aborted if background work is paused and `abort_on_pause` is set.
-    /// TimedOut.
+    /// TimedOut. NotSupported with `flush` in a database that is open for reading and has entries in memtables.
     pub fn wait_for_compact_with(&self, options: &WaitForCompactOptions) -> Result<()> {
-        let writing = self.writing()?;
+        let Some(writing) = self.inner.work()? else { return self.inner.wait_as_reader(options) };
         if options.flush {
             let families = self.inner.families.all();
             writing.jobs.flushes.flush_and_wait(&families, FlushReason::ManualFlush, true)?;
@@ -216,9 +229,15 @@ impl Db {
     }
 
     /// Starts no new background job, and returns when no background job runs. Calls are counted: see
-    /// [`Db::continue_background_work`].
+    /// [`Db::continue_background_work`]. A database that is open for reading only counts.
+    ///
+    /// # Errors
+    /// ShutdownInProgress after a close.
     pub fn pause_background_work(&self) -> Result<()> {
-        self.writing()?.schedule.pause();
+        match self.inner.work()? {
+            Some(writing) => writing.schedule.pause(),
+            None => self.inner.reading.pause(),
+        }
         Ok(())
     }
 
@@ -227,10 +246,10 @@ impl Db {
     /// # Errors
     /// InvalidArgument if background work is not paused.
     pub fn continue_background_work(&self) -> Result<()> {
-        if self.writing()?.schedule.unpause() {
-            Ok(())
-        } else {
-            Err(Error::invalid_argument("Background work already unpaused"))
-        }
+        let was_paused = match self.inner.work()? {
+            Some(writing) => writing.schedule.unpause(),
+            None => self.inner.reading.unpause(),
+        };
+        if was_paused { Ok(()) } else { Err(Error::invalid_argument("Background work already unpaused")) }
     }
 }

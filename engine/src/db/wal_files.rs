@@ -18,6 +18,7 @@ use format::names::{self, FileName};
 use format::wal::{Item, Reader, ReaderOptions, is_mark};
 
 use super::Db;
+use super::reading::no_active_wal;
 use crate::apply;
 use crate::batch::WriteBatch;
 use crate::manifest::FileSource;
@@ -67,9 +68,11 @@ impl Db {
     /// Returns the WAL that takes new write batches.
     ///
     /// # Errors
-    /// NotSupported if the database is open for reading only. Errors of the file system.
+    /// IoError with the subcode PathNotFound if the database is open for reading. Errors of the file system.
     pub fn current_wal_file(&self) -> Result<WalFile> {
-        self.writing()?;
+        if self.inner.work()?.is_none() {
+            return Err(no_active_wal());
+        }
         let number = self.inner.wals.active_number();
         let found = self.wal_file(number)?;
         found.ok_or_else(|| Error::not_found(format!("WAL {:06}", number)))

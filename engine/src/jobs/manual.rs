@@ -280,6 +280,18 @@ impl ManualCompactions {
         state.manual.disabled -= 1;
     }
 
+    /// Checks the timestamp of [`Self::raise_full_history_ts_low`].
+    ///
+    /// # Errors
+    /// InvalidArgument if the column family has no timestamps, or if `low` does not have their length.
+    pub fn check_history_ts(family: &Family, low: &[u8]) -> Result<()> {
+        match family.order().user.timestamp_size() {
+            0 => Err(Error::invalid_argument("Timestamp is not enabled in this column family")),
+            size if size != low.len() => Err(Error::invalid_argument("ts_low size mismatch")),
+            _ => Ok(()),
+        }
+    }
+
     /// Raises the oldest timestamp that must stay readable to `low`. Later compactions may drop older entries of a
     /// key below this timestamp. The new value is durable when the call returns.
     ///
@@ -287,13 +299,6 @@ impl ManualCompactions {
     /// InvalidArgument if the column family has no timestamps, if `low` has another length, or if the current value
     /// is higher.
     pub fn raise_full_history_ts_low(&self, family: &Arc<Family>, low: &[u8]) -> Result<()> {
-        let order = &family.order().user;
-        if order.timestamp_size() == 0 {
-            return Err(Error::invalid_argument("Timestamp is not enabled in this column family"));
-        }
-        if order.timestamp_size() != low.len() {
-            return Err(Error::invalid_argument("ts_low size mismatch"));
-        }
         let change = Change {
             full_history_ts_low: Some(low.to_vec()),
             ..Change::new(family.clone(), Edit::default())

@@ -155,16 +155,22 @@ impl Opening {
         }
         let missing = missing.into_iter().map(|index| self.descriptors[index].clone()).collect();
         if self.read_only {
+            let needed = oldest;
             let oldest = (!self.overrides.skip_wals).then_some(oldest);
             let read_up_to = Some(ReadUpTo::new(&recovered, oldest, &replayed.extents));
             let tail = replayed.tail;
-            return Ok(Opened { missing, read_up_to, tail, ..self.opened_for_reading(shared, caches) });
+            return Ok(Opened {
+                missing,
+                read_up_to,
+                tail,
+                ..self.opened_for_reading(shared, caches, needed)
+            });
         }
         Ok(Opened { missing, ..self.begin_writing(shared, recovered, replayed, &wals, caches, job)? })
     }
 
-    /// Returns the parts of a database that is open for reading only.
-    fn opened_for_reading(&mut self, shared: Shared, caches: Caches) -> Opened {
+    /// Returns the parts of a database that is open for reading only. `min_wal` is the oldest WAL that a recovery needs.
+    fn opened_for_reading(&mut self, shared: Shared, caches: Caches, min_wal: u64) -> Opened {
         base::invariant!(self.read_only, "an open for writing gets the parts of an open for reading");
         let reads = self.reads(&shared, Arc::default());
         let Shared { tools, families, tables, release_notifier } = shared;
@@ -178,7 +184,7 @@ impl Opening {
             tools.sequence.clone(),
             obsolete.clone(),
             None,
-            0,
+            min_wal,
         );
         Opened {
             tools,

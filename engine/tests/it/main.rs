@@ -31,6 +31,7 @@ mod prefix_scans;
 mod properties;
 mod quarantine;
 mod read_options;
+mod readers;
 mod reads;
 mod rebuilt;
 mod releases;

@@ -3,16 +3,18 @@
 //! A handle of options takes numbers and returns numbers. [`place`] turns a number into a typed field and back.
 //! [`Rejected`] keeps a number that names no value, and rejects the number when the options are used. [`status_text`] is
 //! RocksDB's text of an error. [`conflict_text`] is RocksDB's text of a conflict between transactions. [`check_no_wal`] is a
-//! check of opens for reading only.
+//! check of opens for reading only. [`check_writable`] is the check of calls that need a database for writing.
 
 mod conflict;
 mod no_wal;
 pub mod place;
 mod rejected;
 mod status;
+mod writable;
 
 pub use conflict::conflict_text;
 pub use no_wal::check_no_wal;
 pub use place::Place;
 pub use rejected::Rejected;
 pub use status::{status_state, status_text};
+pub use writable::check_writable;

@@ -20,7 +20,8 @@ use base::{Error, Kind, Subcode};
 const RARE_TEXTS: [&str; 3] = ["Recovery in progress", "Recovery already in progress", "Deadline exceeded"];
 
 /// Pairs: the start of a message of the engine, and the whole text that RocksDB uses instead.
-const TEXTS: [(&str, &str); 12] = [
+const TEXTS: [(&str, &str); 13] = [
+    ("background work is paused", ""),
     ("no save point is set", ""),
     ("no blocking io", "no blocking io"),
     ("range deletions in a database with optimistic transactions", ""),

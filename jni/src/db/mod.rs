@@ -165,7 +165,7 @@ impl DatabaseObject {
     /// Stops background work before the close. With `wait`, waits for running jobs.
     ///
     /// # Errors
-    /// NotSupported for a database that is open for reading only.
+    /// The errors of the engine.
     fn cancel_background_work(&self, wait: bool) -> Result<()> {
         self.is_canceled.store(true, Ordering::Relaxed);
         self.db.cancel_all_background_work(wait)
@@ -183,13 +183,22 @@ impl DatabaseObject {
     }
 
     /// Stops the deletion of files.
-    fn disable_file_deletions(&self) {
+    ///
+    /// # Errors
+    /// NotSupported for a database that is open for reading.
+    fn disable_file_deletions(&self) -> Result<()> {
+        engine::db::check_writable(&self.db)?;
         self.deletions_disabled.fetch_add(1, Ordering::Relaxed);
         self.front.disable_file_deletions();
+        Ok(())
     }
 
     /// Undoes one call that disabled file deletions. With `force`, undoes all such calls of this object.
-    pub fn enable_file_deletions(&self, force: bool) {
+    ///
+    /// # Errors
+    /// NotSupported for a database that is open for reading.
+    pub fn enable_file_deletions(&self, force: bool) -> Result<()> {
+        engine::db::check_writable(&self.db)?;
         let stops = match force {
             true => self.deletions_disabled.swap(0, Ordering::Relaxed).max(1),
             false => {
@@ -201,6 +210,7 @@ impl DatabaseObject {
         for _ in 0..stops {
             self.front.enable_file_deletions();
         }
+        Ok(())
     }
 }
 
@@ -325,6 +335,6 @@ natives! {
     }
 
     fn RocksDB_disableFileDeletions[_](db: Handle) {
-        database(db)?.disable_file_deletions();
+        database(db)?.disable_file_deletions()?;
     }
 }

@@ -102,9 +102,10 @@ natives! {
         families.handles(java, DatabaseObject::new(db)?)?
     }
 
-    fn RocksDB_openROnly__JLjava_lang_String_2Z[java](options: Handle, path: JString, no_wal: bool) -> Handle {
+    /// As in RocksDB, the flag `errorIfWalFileExists` has an effect only in the open with a list of column families.
+    fn RocksDB_openROnly__JLjava_lang_String_2Z[java](options: Handle, path: JString, _no_wal: bool) -> Handle {
         let (path, options) = (java.text(path)?, options.shared::<OptionSet>()?.for_open());
-        let db = Db::open_read_only(&path, read_only(options, &path, no_wal)?)?;
+        let db = Db::open_read_only(&path, options)?;
         DatabaseObject::opened(db)?
     }
 

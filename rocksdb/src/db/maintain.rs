@@ -20,6 +20,7 @@ impl<T: ThreadMode> DBWithThreadMode<T> {
     /// # Errors
     /// None.
     pub fn disable_file_deletions(&self) -> Result<(), Error> {
+        ironstone::binding::check_writable(&self.base().plain())?;
         self.base().plain().disable_file_deletions();
         Ok(())
     }
@@ -29,6 +30,7 @@ impl<T: ThreadMode> DBWithThreadMode<T> {
     /// # Errors
     /// None.
     pub fn enable_file_deletions(&self) -> Result<(), Error> {
+        ironstone::binding::check_writable(&self.base().plain())?;
         self.base().plain().enable_file_deletions();
         Ok(())
     }

@@ -105,7 +105,8 @@ impl<T: ThreadMode> DBWithThreadMode<T> {
         Self::open_cf(opts, path, None::<&str>)
     }
 
-    /// Opens a database for reading only. With `error_if_log_file_exist`, the open fails if a WAL has records.
+    /// Opens a database for reading only. As in RocksDB, `error_if_log_file_exist` has an effect only in the calls with a list of
+    /// column families.
     ///
     /// # Errors
     /// As [`Self::open`].
@@ -309,7 +310,8 @@ impl<T: ThreadMode> DBWithThreadMode<T> {
         let base = match access {
             Access::ReadWrite => Base::of_db(Db::open_with_families(path, options, families)?),
             Access::ReadOnly { error_if_log_file_exist } => {
-                if *error_if_log_file_exist {
+                // RocksDB has no check in the call without a list of column families.
+                if *error_if_log_file_exist && !cfs.is_empty() {
                     check_no_wal(&options.db, path)?;
                 }
                 Base::of_db(Db::open_read_only_with_families(path, options, families)?)
