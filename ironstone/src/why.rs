@@ -14,8 +14,7 @@ use crate::Db;
 /// An operation is slow if it takes more than ten times the median of its kind. A cause counts the time that slow
 /// operations spent in it. Nested causes count their time once.
 ///
-/// A `Get` is timed from its first step, for example its first block read. The search in memory before this step is in no time here. A
-/// move of an iterator (`Next`) has no median: the move is slow if its steps take more than 10 microseconds.
+/// A move of an iterator (`Next`) has no median: the move is slow if its steps take more than 10 microseconds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Why {
     /// The time span before the call.

@@ -2,10 +2,9 @@
 //!
 //! ```text
 //!  begin_operation ──► fast ──► Step (WAL write) ──► Step (sync, nested) ──► fast ──► end_operation
-//!                                ▲ the first clock read                    ▲ the last clock read
 //! ```
-//! A lookup that stays on its fast path reads no clock. A write and a seek read the tick counter at their start and at their
-//! end, so that a loss of the processor without any step is seen. A [`Step`] reads the tick counter at its start and at its
+//! An operation reads the tick counter at its start and at its end, so that a loss of the processor without any step is
+//! seen. Only a move of an iterator reads no clock while it is fast. A [`Step`] reads the tick counter at its start and at its
 //! end. Nested steps are counted once: the time of the inner step is not part of the outer
 //! step. Every [`PERIOD`]th operation of a thread is a sample, so that a median is known.
 //!
@@ -26,6 +25,7 @@ super::numbered! {
         MemtableInsert "inserting into a memtable",
         BlockRead "reading a block",
         Decompression "decompressing a block",
+        SearchArray "preparing a block for searches",
         BlobRead "reading a blob",
         TableOpen "opening an SST file",
         Lock "waiting for a lock",
@@ -103,9 +103,9 @@ thread_local! {
 #[derive(Debug)]
 #[must_use = "an operation lasts until the value is dropped"]
 pub struct BegunOperation {
-    /// The start in ticks; 0 if the operation is not timed from its start.
+    /// The start in ticks.
     pub start: u64,
-    /// The operation is a sample for the median of its kind. A sample is timed from its start.
+    /// The operation is a sample for the median of its kind.
     pub is_sample: bool,
 }
 
@@ -116,11 +116,10 @@ impl Drop for BegunOperation {
     }
 }
 
-/// Begins an operation of this thread. With `timed`, the operation is timed from its start. Otherwise only a sample
-/// is timed from its start. Returns `None` inside of another operation: the inner operation is part of the outer
-/// operation.
+/// Begins an operation of this thread. Returns `None` inside of another operation: the inner operation is part of the
+/// outer operation.
 #[inline]
-pub fn begin_operation(timed: bool) -> Option<BegunOperation> {
+pub fn begin_operation() -> Option<BegunOperation> {
     // The result would depend on the time, and a model of schedules must not.
     if cfg!(any(loom, shuttle)) {
         return None;
@@ -137,16 +136,15 @@ pub fn begin_operation(timed: bool) -> Option<BegunOperation> {
         if is_sample {
             next_sample(steps);
         }
-        let start = if timed || is_sample { ticks::now() } else { 0 };
-        Some(BegunOperation { start, is_sample })
+        Some(BegunOperation { start: ticks::now(), is_sample })
     })
 }
 
-/// Ends the operation. Returns the start of its first step in ticks, or 0 if it met no step.
+/// Ends the operation. Returns true if the operation met a step.
 #[inline]
-pub fn end_operation(operation: BegunOperation) -> u64 {
+pub fn end_operation(operation: BegunOperation) -> bool {
     drop(operation);
-    STEPS.with(|steps| steps.first.replace(FAST))
+    STEPS.with(|steps| steps.first.replace(FAST)) != FAST
 }
 
 /// Ends a move of an iterator. A move has no begin call, to save time: the end of the move costs three instructions.
@@ -303,14 +301,13 @@ mod tests {
         while ticks::now() == begin {}
     }
 
-    /// Runs an operation. Returns true if the operation was timed from its start, and the causes of the operation if
-    /// the operation met a step.
+    /// Runs an operation. Returns true if the operation was a sample, and the causes of the operation if the operation
+    /// met a step.
     fn operate(run: impl FnOnce()) -> (bool, Option<[u64; Cause::COUNT]>) {
-        let began = begin_operation(false).expect("no operation around this one");
+        let began = begin_operation().expect("no operation around this one");
         run();
-        let is_timed = began.start > 0;
-        assert_eq!(is_timed, began.is_sample);
-        (is_timed, (end_operation(began) > 0).then(steps_taken))
+        let is_sample = began.is_sample;
+        (is_sample, end_operation(began).then(steps_taken))
     }
 
     fn step(cause: Cause) {
@@ -320,16 +317,16 @@ mod tests {
     }
 
     #[test]
-    fn an_operation_without_a_step_is_measured_once_in_a_period() {
+    fn an_operation_is_a_sample_once_in_a_period() {
         (0..FIRST_OPERATIONS).for_each(|_| assert_eq!(operate(|| ()), (true, None)));
-        let measured = (0..2 * PERIOD).filter(|_| operate(|| ()).0).count();
-        assert_eq!(measured, 2);
+        let samples = (0..2 * PERIOD).filter(|_| operate(|| ()).0).count();
+        assert_eq!(samples, 2);
     }
 
     #[test]
-    fn timed_operation_has_its_start_also_if_it_is_no_sample() {
-        (0..FIRST_OPERATIONS).for_each(|_| drop(begin_operation(true)));
-        let timed: Vec<_> = (0..PERIOD).filter_map(|_| begin_operation(true)).collect::<Vec<_>>();
+    fn operation_has_its_start_also_if_it_is_no_sample() {
+        (0..FIRST_OPERATIONS).for_each(|_| drop(begin_operation()));
+        let timed: Vec<_> = (0..PERIOD).filter_map(|_| begin_operation()).collect::<Vec<_>>();
         // Only the first value is an outer operation: the other values are inside of it.
         assert_eq!(timed.len(), 1);
         assert!(timed[0].start > 0);
@@ -338,7 +335,7 @@ mod tests {
     #[test]
     fn panic_in_an_operation_ends_the_operation() {
         let panicked = std::panic::catch_unwind(|| {
-            let _operation = begin_operation(false).expect("no operation around this one");
+            let _operation = begin_operation().expect("no operation around this one");
             panic!("as a comparator may");
         });
         assert!(panicked.is_err());
@@ -391,7 +388,7 @@ mod tests {
     #[test]
     fn the_steps_of_an_inner_operation_belong_to_the_outer_one() {
         let (_, taken) = operate(|| {
-            assert!(begin_operation(true).is_none());
+            assert!(begin_operation().is_none());
             step(Cause::BlockRead);
         });
         assert!(taken.expect("a step was met")[Cause::BlockRead as usize] > 0);

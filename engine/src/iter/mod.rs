@@ -245,7 +245,7 @@ impl Iter {
         if self.walk.is_over() {
             return;
         }
-        let began_operation = begin_operation(true);
+        let began_operation = begin_operation();
         if (self.prepares || !self.opened)
             && let Err(error) = self.prepare()
         {

@@ -5,9 +5,8 @@
 //! estimate a small step toward the sample. In the long run, half of the samples are below the estimate. The sums are
 //! kept by second for [`KEPT_SECONDS`] seconds.
 //!
-//! Two kinds differ, because reads of the tick counter cost too much for them. A `Get` that is not a sample is timed from its first
-//! step, for example its first block read: the time before is in no sum, and a `Get` without a step is never slow. A move of an
-//! iterator (`Next`) has no samples and no median: the move is slow if its steps take more than 10 microseconds.
+//! A move of an iterator (`Next`) differs, because two reads of the tick counter cost too much for it. A move has no samples and
+//! no median: the move is slow if its steps take more than 10 microseconds.
 //!
 //! ```text
 //!  Operation ──end──► faster than the limit: nothing more
@@ -186,9 +185,7 @@ impl SlowOperations {
     /// instructions.
     #[inline]
     pub fn begin(&self, kind: OperationKind) -> Operation<'_> {
-        // Two reads of the tick counter are less than 1 % of a write, and more of a lookup in memory.
-        let is_timed = kind != OperationKind::Get;
-        Operation { slow: self, kind, began: begin_operation(is_timed) }
+        Operation { slow: self, kind, began: begin_operation() }
     }
 
     /// Ends an operation that [`begin_operation`] began. For iterators, which cannot keep an [`Operation`] while they
@@ -197,13 +194,8 @@ impl SlowOperations {
     pub fn end(&self, kind: OperationKind, began: Option<BegunOperation>) {
         let Some(began) = began else { return };
         let (start, is_sample) = (began.start, began.is_sample);
-        let first_step = end_operation(began);
-        // An operation without its own start is timed from its first step.
-        let from = if start > 0 { start } else { first_step };
-        if from == 0 {
-            return;
-        }
-        let taken_ticks = ticks::now().saturating_sub(from);
+        end_operation(began);
+        let taken_ticks = ticks::now().saturating_sub(start);
         if is_sample || taken_ticks > self.kinds[kind.number()].limit_ticks.load(Ordering::Relaxed) {
             self.look(kind, taken_ticks, is_sample);
         }

@@ -104,15 +104,14 @@ impl Clock for Waits {
     }
 }
 
-/// Runs a slow write without a step, and returns the operations that the watcher received.
-fn slow_write(clock: Arc<dyn Clock>) -> Vec<SlowOperation> {
+/// Runs a slow operation without a step, and returns the operations that the watcher received.
+fn slow_operation(kind: OperationKind, clock: Arc<dyn Clock>) -> Vec<SlowOperation> {
     let stats = Stats::new(None, clock);
     let told: Arc<Mutex<Vec<SlowOperation>>> = Arc::default();
     let seen = told.clone();
     stats.slow.watch(move |operation| seen.lock().push(operation.clone()));
-    // The first operation of a thread is a sample, and takes the first reading of the wait.
-    drop(stats.slow.begin(OperationKind::Write));
-    let operation = stats.slow.begin(OperationKind::Write);
+    drop(stats.slow.begin(kind));
+    let operation = stats.slow.begin(kind);
     let begin = ticks::now();
     while ticks::to_nanos(ticks::now() - begin) < 300_000 {}
     drop(operation);
@@ -122,18 +121,24 @@ fn slow_write(clock: Arc<dyn Clock>) -> Vec<SlowOperation> {
 
 #[test]
 fn wait_for_a_processor_is_a_cause_of_a_slow_operation() {
-    let clock = Waits { clock: ManualClock::new(1_000_000_000), readings: Mutex::default() };
-    let told = slow_write(Arc::new(clock));
-    assert_eq!(told.len(), 1);
-    assert_eq!(told[0].operation, OperationKind::Write);
-    // The wait is longer than the operation: the operation gets its own time.
-    let waited = told[0].causes[Cause::Processor.number()];
-    assert!(waited.abs_diff(told[0].nanos) < told[0].nanos / 10, "{told:?}");
+    for kind in [OperationKind::Write, OperationKind::Get, OperationKind::Seek, OperationKind::MultiGet] {
+        // The first operation of a thread is a sample, and takes the first reading of the wait.
+        let operation = std::thread::spawn(move || {
+            let clock = Waits { clock: ManualClock::new(1_000_000_000), readings: Mutex::default() };
+            slow_operation(kind, Arc::new(clock))
+        });
+        let told = operation.join().expect("the operation ends");
+        assert_eq!(told.len(), 1);
+        assert_eq!(told[0].operation, kind);
+        // The wait is longer than the operation: the operation gets its own time.
+        let waited = told[0].causes[Cause::Processor.number()];
+        assert!(waited.abs_diff(told[0].nanos) < told[0].nanos / 10, "{told:?}");
+    }
 }
 
 #[test]
 fn without_a_wait_for_a_processor_the_time_stays_unexplained() {
-    let told = slow_write(Arc::new(ManualClock::new(1_000_000_000)));
+    let told = slow_operation(OperationKind::Write, Arc::new(ManualClock::new(1_000_000_000)));
     assert_eq!(told.len(), 1);
     assert_eq!(told[0].causes.iter().sum::<u64>(), 0);
 }

@@ -1,14 +1,15 @@
 //! Slow operations and their causes, and the metrics of a database.
 
+use std::cmp::Ordering;
 use std::collections::BTreeSet;
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
 use ironstone::metrics::{Description, MetricKind};
-use ironstone::stats::{Cause, OperationKind, Stopwatch};
+use ironstone::stats::{Cause, OperationKind, Stopwatch, last_causes};
 use ironstone::{
-    CompactionFilter, Db, Decision, FamilyDescriptor, FamilyOptions, FilterInput, FlushOptions, FullMerge,
-    MergeFailure, MergeOperator, Merged, Options,
+    CompactionFilter, Comparator, Db, Decision, FamilyDescriptor, FamilyOptions, FilterInput, FlushOptions,
+    FullMerge, MergeFailure, MergeOperator, Merged, Options, Order,
 };
 
 const MINUTE: Duration = Duration::from_secs(60);
@@ -50,6 +51,49 @@ fn a_slow_merge_operator_is_the_cause_of_a_slow_get() {
     let metrics = db.metrics();
     let of_gets = &metrics.operations[OperationKind::Get as usize];
     assert!(of_gets.slow >= 1 && of_gets.slow_time.iter().any(|(cause, _)| *cause == Cause::Merge));
+}
+
+/// The bytewise order. A comparison with the key `slow` computes for three milliseconds.
+struct SlowOrder;
+
+impl Comparator for SlowOrder {
+    fn name(&self) -> &str {
+        "test.SlowOrder"
+    }
+
+    fn compare(&self, a: &[u8], b: &[u8]) -> Ordering {
+        if a == b"slow" || b == b"slow" {
+            let start = Stopwatch::start();
+            while start.micros() < 3000 {}
+        }
+        a.cmp(b)
+    }
+}
+
+#[test]
+fn slow_comparator_is_the_cause_of_a_slow_write_as_an_insert_into_a_memtable() {
+    let mut options = Options::in_memory();
+    options.family.comparator = Order::custom(SlowOrder);
+    let db = Db::open("data", options).unwrap();
+    (0..100u8).for_each(|n| db.put(&[n], b"v").unwrap());
+    db.put(b"slow", b"v").unwrap();
+    let insert = last_causes()[Cause::MemtableInsert.number()];
+    assert!(insert >= 3_000_000, "{insert} ns");
+    let why = db.why(MINUTE);
+    assert!(why.to_string().contains("inserting into a memtable"), "{why}");
+}
+
+#[test]
+fn preparing_a_block_for_searches_is_a_cause_of_a_get() {
+    let db = Db::open("data", Options::in_memory()).unwrap();
+    (0..500u32).for_each(|n| db.put(&n.to_be_bytes(), &[7; 100]).unwrap());
+    db.flush().unwrap();
+    let prepares = |_| {
+        db.get(&7u32.to_be_bytes()).unwrap();
+        last_causes()[Cause::SearchArray.number()] > 0
+    };
+    // The block gets its search array once, after some searches.
+    assert_eq!((0..20).map(prepares).filter(|prepares| *prepares).count(), 1);
 }
 
 /// A compaction filter that waits until the test opens the gate.

@@ -149,6 +149,7 @@ impl Source {
     /// Returns the block with its search array, or `None` if the cache has no room for it.
     #[cold]
     fn searchable(&self, block: &Block, handle: BlockHandle) -> Option<BlockRef> {
+        let _step = Step::begin(Cause::SearchArray);
         let block = CachedBlock::Data(block.searchable(self.heads?, spare::take).ok()?);
         let charge = block.memory_bytes();
         // The old block has been hit, so the new block gets the priority of a block with a hit.
