@@ -1,7 +1,7 @@
 //! Writes external tables: SST files that are made outside of a database, for ingestion into a database.
 //!
 //! Every sequence number in an external table is 0, and user keys are strictly ascending. Two properties mark
-//! the table as external. At ingestion, the MANIFEST records one sequence number for all its entries. Facts:
+//! the table as external. The table has the format of the options: block-based, plain, or cuckoo. At ingestion, the MANIFEST records one sequence number for all its entries. Facts:
 //! RocksDB `table/sst_file_writer.cc`.
 
 #[cfg(test)]
@@ -11,14 +11,15 @@ use base::key::append_internal;
 use base::{Error, Result, ValueType};
 use env::writer::FileWriter;
 
-use crate::sst::{FinishedTable, Writer, WriterOptions};
+use crate::any::AnyWriter;
+use crate::sst::{FinishedTable, WriterOptions};
 
 /// The database id in the properties of external tables.
 pub const DB_ID: &str = "SST Writer";
 
 /// An external table being written.
 pub struct SstFileWriter {
-    writer: Writer,
+    writer: AnyWriter,
     timestamp_size: usize,
     strip_timestamp: bool,
     options: WriterOptions,
@@ -56,7 +57,7 @@ impl SstFileWriter {
     /// Choose the compression of the last level.
     ///
     /// # Errors
-    /// The errors of [`Writer::new`].
+    /// The errors of [`AnyWriter::new`].
     pub fn new(file: FileWriter, mut options: WriterOptions) -> Result<SstFileWriter> {
         options.external = true;
         options.db_id = DB_ID.to_string();
@@ -70,7 +71,7 @@ impl SstFileWriter {
         options.target_file_size = 0;
         let timestamp_size = options.order.user.timestamp_size();
         Ok(SstFileWriter {
-            writer: Writer::new(file, options.clone())?,
+            writer: AnyWriter::new(file, options.clone())?,
             timestamp_size,
             strip_timestamp: timestamp_size > 0 && !options.persist_timestamps,
             options,

@@ -123,6 +123,7 @@ fn open_options(
         order: parts.order.clone(),
         prefix_extractor: parts.prefix_extractor.clone(),
         table: parts.table.clone(),
+        other: parts.other.clone(),
         cache: parts.block_cache.clone().filter(|_| options.fill_cache),
         file_number: number,
         largest_seqno: Some(0),

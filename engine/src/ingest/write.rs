@@ -9,7 +9,6 @@ use base::{Error, Result};
 use compress::Compression;
 use env::writer::FileWriter;
 use env::{AppendHints, Env};
-use table::options::WrittenTable;
 use table::sst::WriterOptions;
 use table::sst_file::{ExternalFileInfo, SstFileWriter};
 use table::unique_id::SessionId;
@@ -117,12 +116,9 @@ fn writer_options(env: &Env, db: &DbOptions, family: &FamilyOptions, parts: &Par
         return Err(Error::not_supported(format!("compression {compression} in this build")));
     }
     let compression_options = *own;
-    if parts.other.written != WrittenTable::BlockBased {
-        let factory = family.table_factory.name();
-        return Err(Error::not_supported(format!("an external file of the table factory {factory}")));
-    }
     Ok(WriterOptions {
         table: parts.table.clone(),
+        other: parts.other.clone(),
         compression,
         executor: (compression_options.parallel_threads > 1).then(|| env.executor.clone()),
         compression_options,

@@ -607,3 +607,62 @@ fn one_ingestion_is_behind_in_one_column_family_and_not_in_another() {
     assert_eq!(w.get("a").as_deref(), Some("newer"));
     assert_eq!(cold.get(b"a").unwrap().as_deref(), Some(&b"new"[..]));
 }
+
+#[test]
+fn a_file_of_any_table_format_is_ingested() {
+    let formats = [
+        "table_factory=PlainTable",
+        "prefix_extractor=fixed:1;table_factory={id=PlainTable;encoding_type=kPrefix}",
+        "table_factory=CuckooTable",
+    ];
+    for format in formats {
+        let w = World::with(format);
+        let mut with_format = options();
+        with_format.update(format).unwrap();
+        for key in ["a1", "d1", "m1", "z1"] {
+            w.db.put(key.as_bytes(), b"old").unwrap();
+        }
+        w.db.flush().unwrap();
+        w.db.put(b"b1", b"mem").unwrap();
+        let path = w.dir().join("new.sst");
+        let mut file = SstFileWriter::create(&path, &with_format.db, &with_format.family).unwrap();
+        for key in ["a1", "a2", "b1", "c1"] {
+            file.put(key.as_bytes(), b"new").unwrap();
+        }
+        file.delete(b"d1").unwrap();
+        assert_eq!(file.delete_range(b"e", b"f").unwrap_err().kind(), Kind::NotSupported, "{format}");
+        let info = file.finish().unwrap();
+        assert_eq!(
+            (info.num_entries, &info.smallest_key[..], &info.largest_key[..]),
+            (5, &b"a1"[..], &b"d1"[..])
+        );
+        let snapshot = w.db.snapshot();
+        w.db.ingest_external_files([path], &how()).unwrap();
+        assert_eq!(snapshot.get(b"a1").unwrap().as_deref(), Some(&b"old"[..]), "{format}");
+        assert_eq!(snapshot.get(b"c1").unwrap(), None, "{format}");
+        drop(snapshot);
+        let expected =
+            [("a1", "new"), ("a2", "new"), ("b1", "new"), ("c1", "new"), ("m1", "old"), ("z1", "old")];
+        let check = |db: &Db, when: &str| {
+            let rows: Vec<_> = db.range::<[u8], _>(..).map(|row| row.unwrap()).collect();
+            let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
+            let rows: Vec<_> = rows.iter().map(|(key, value)| (text(key), text(value))).collect();
+            let expected: Vec<_> = expected.iter().map(|(k, v)| (k.to_string(), v.to_string())).collect();
+            assert_eq!(rows, expected, "{format}, {when}");
+            for (key, value) in &expected {
+                assert_eq!(
+                    db.get(key.as_bytes()).unwrap().as_deref(),
+                    Some(value.as_bytes()),
+                    "{format}, {when}"
+                );
+            }
+            assert_eq!(db.get(b"d1").unwrap(), None, "{format}, {when}");
+        };
+        check(&w.db, "after the ingestion");
+        w.db.close().unwrap();
+        let again = Db::open(w.dir().join("data"), with_format).unwrap();
+        check(&again, "after a new open");
+        again.compact_range(None, None, &CompactRangeOptions::default()).unwrap();
+        check(&again, "after a compaction");
+    }
+}

@@ -61,6 +61,11 @@ impl HashedWriter {
         self.fitting.order()
     }
 
+    /// Returns true if no entry was added.
+    pub fn is_empty(&self) -> bool {
+        self.fitting.entries() == 0 && self.rest.sizes.is_empty()
+    }
+
     /// Returns the approximate size of the file if it is finished now, in bytes.
     pub fn file_size(&self) -> u64 {
         self.fitting.file_size() + self.rest.bytes.len() as u64

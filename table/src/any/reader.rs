@@ -215,7 +215,7 @@ impl AnyReader {
 
     /// Returns the sequence number that every entry of an external file has.
     pub fn global_seqno(&self) -> Option<SequenceNumber> {
-        self.block_based().and_then(|reader| reader.global_seqno())
+        each!(self, reader => reader.global_seqno())
     }
 
     /// Returns the size of the file in bytes.

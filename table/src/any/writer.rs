@@ -1,7 +1,7 @@
 //! Writes one SST file of any format.
 
-use base::Result;
 use base::key::InternalOrder;
+use base::{Error, Result, SequenceNumber};
 use env::writer::FileWriter;
 
 use super::hashed::HashedWriter;
@@ -53,6 +53,28 @@ impl AnyWriter {
     #[inline]
     pub fn add(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
         each!(self, writer => writer.add(key, value))
+    }
+
+    /// Adds a range tombstone from `start` (included) to `end` (excluded).
+    ///
+    /// # Errors
+    /// NotSupported in a column family with plain or cuckoo tables. Errors of the file.
+    pub fn add_range_tombstone(&mut self, start: &[u8], end: &[u8], seq: SequenceNumber) -> Result<()> {
+        match self {
+            AnyWriter::Block(writer) => writer.add_range_tombstone(start, end, seq),
+            AnyWriter::Plain(_) | AnyWriter::Hashed(_) => {
+                Err(Error::not_supported("Range deletion unsupported"))
+            }
+        }
+    }
+
+    /// Returns true if no entry was added.
+    pub fn is_empty(&self) -> bool {
+        match self {
+            AnyWriter::Block(writer) => writer.is_empty(),
+            AnyWriter::Plain(writer) => writer.entries() == 0,
+            AnyWriter::Hashed(writer) => writer.is_empty(),
+        }
     }
 
     /// Sets the encoded sequence-to-time map, which is known only at the end. Plain tables and cuckoo tables store no map.

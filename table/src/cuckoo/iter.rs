@@ -7,8 +7,8 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use base::iter::InternalIterator;
-use base::key::{append_internal, trailer};
-use base::{Error, Pinned, Result, ValueType};
+use base::key::trailer;
+use base::{Error, Pinned, Result};
 
 use super::CuckooReader;
 use crate::flat::bytes::{Access, Window};
@@ -50,10 +50,8 @@ impl CuckooIter {
         let shape = &self.table.shape;
         let stored = self.window.get(start..start + shape.key_len);
         self.key.clear();
-        match shape.user_keys_only {
-            true => append_internal(&mut self.key, stored, 0, ValueType::Value),
-            false => self.key.extend_from_slice(stored),
-        }
+        self.key.extend_from_slice(&stored[..shape.user_key_len]);
+        self.key.extend_from_slice(&self.table.trailer_of(stored).to_le_bytes());
         self.value = shape.value(start, trailer(&self.key) as u8);
         self.at = Some(at);
         Ok(true)

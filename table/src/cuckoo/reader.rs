@@ -8,7 +8,7 @@ use std::sync::{Arc, OnceLock};
 
 use base::coding::{get_u32, get_u64};
 use base::key::{InternalOrder, TRAILER_LEN, pack, parse, user_key};
-use base::{Error, Result, ValueType};
+use base::{Error, Result, SequenceNumber, ValueType};
 use env::fs::RandomRead;
 use format::metaindex::Metaindex;
 use format::properties::Properties;
@@ -25,6 +25,8 @@ pub struct CuckooReader {
     pub(super) bytes: FileBytes,
     pub(super) order: InternalOrder,
     pub(super) shape: Shape,
+    /// The sequence number that every entry of an external file has, in the place of the stored one.
+    global_seqno: Option<SequenceNumber>,
     /// The numbers of the full buckets in the order of their keys.
     sorted: OnceLock<Vec<u32>>,
     properties: Arc<Properties>,
@@ -162,10 +164,10 @@ impl CuckooReader {
                     continue;
                 }
                 let stored = window.get(start..start + self.shape.key_len);
-                let trailer = match self.shape.user_keys_only {
-                    true => pack(0, ValueType::Value as u8),
-                    false => parse(stored).map(|_| base::key::trailer(stored))?,
-                };
+                if !self.shape.user_keys_only {
+                    parse(stored)?;
+                }
+                let trailer = self.trailer_of(stored);
                 // The entry is newer than the snapshot of the reader. RocksDB returns the entry.
                 if trailer > base::key::trailer(seek_key) {
                     return Ok(());
@@ -177,6 +179,20 @@ impl CuckooReader {
             }
         }
         Ok(())
+    }
+
+    /// Returns the trailer of the entry in a bucket. `stored` is the valid key of the bucket.
+    pub(super) fn trailer_of(&self, stored: &[u8]) -> u64 {
+        let own = match self.shape.user_keys_only {
+            true => pack(0, ValueType::Value as u8),
+            false => base::key::trailer(stored),
+        };
+        self.global_seqno.map_or(own, |seq| pack(seq, own as u8))
+    }
+
+    /// Returns the sequence number that every entry of an external file has.
+    pub fn global_seqno(&self) -> Option<SequenceNumber> {
+        self.global_seqno
     }
 
     /// Reads a bucket into the window. Returns the start of the bucket in the window.
@@ -280,6 +296,7 @@ fn open(file: Arc<dyn RandomRead>, size: u64, options: &OpenOptions) -> Result<C
         bytes: FileBytes::open(file, size, CacheKeyBase::new(&id), options)?,
         order: InternalOrder::new(options.order.clone()),
         shape,
+        global_seqno: meta.properties.global_seqno(options.largest_seqno)?,
         sorted: OnceLock::new(),
         properties: Arc::new(meta.properties),
         metaindex: meta.metaindex,

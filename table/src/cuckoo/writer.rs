@@ -18,7 +18,7 @@ use mem::cache::{Reservation, Role};
 use super::place::{Placed, Placing};
 use super::{Hashing, names};
 use crate::flat::meta;
-use crate::sst::writer::{Counts, finished};
+use crate::sst::writer::{Counts, finished, mark_external};
 use crate::sst::{FinishedTable, Writer, WriterOptions};
 
 /// The filler of empty buckets and of the values of tombstones.
@@ -284,6 +284,7 @@ impl CuckooWriter {
         user(names::IDENTITY, &[u8::from(table.identity_as_first_hash)]);
         user(names::MODULE, &[u8::from(table.use_module_hash)]);
         user(names::USER_KEY_LEN, &(self.smallest.len() as u32).to_le_bytes());
+        mark_external(&self.options, &mut properties);
         meta::write(&mut self.file, &mut offset, TableKind::Cuckoo, &properties, Metaindex::default())?;
         let bounds = self.shape.map(|_| (self.first_key, self.last_key));
         let done = finished(&self.options, properties, &self.counts, (offset, bounds));

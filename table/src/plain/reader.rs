@@ -17,7 +17,7 @@ use base::coding::{get_u32, get_varint32};
 use base::key::{InternalOrder, user_key};
 use base::order::PrefixExtractor;
 use base::stats::{PerfCounter, perf_add};
-use base::{Error, Result};
+use base::{Error, Result, SequenceNumber};
 use env::fs::RandomRead;
 use format::metaindex::Metaindex;
 use format::properties::Properties;
@@ -234,6 +234,11 @@ impl PlainReader {
         &self.metaindex
     }
 
+    /// Returns the sequence number that every entry of an external file has.
+    pub fn global_seqno(&self) -> Option<SequenceNumber> {
+        self.rows.global_seqno
+    }
+
     /// Returns the size of the file in bytes.
     pub fn file_size(&self) -> u64 {
         self.rows.bytes.size()
@@ -311,7 +316,8 @@ fn open(file: Arc<dyn RandomRead>, size: u64, options: &OpenOptions) -> Result<P
     let id = own_id(&properties)
         .unwrap_or_else(|| UniqueId::forced(b"unknown", &options.db_session_id, options.file_number.0));
     let bytes = FileBytes::open(file, size, CacheKeyBase::new(&id), options)?;
-    let rows = rows_of(bytes, &properties)?;
+    let global_seqno = properties.global_seqno(options.largest_seqno)?;
+    let rows = rows_of(bytes, &properties, global_seqno)?;
     let order = InternalOrder::new(options.order.clone());
     let table = &options.other.plain;
     let built_with = properties.prefix_extractor_name.as_slice();
@@ -348,7 +354,7 @@ fn open(file: Arc<dyn RandomRead>, size: u64, options: &OpenOptions) -> Result<P
     Ok(reader)
 }
 
-fn rows_of(bytes: FileBytes, properties: &Properties) -> Result<Rows> {
+fn rows_of(bytes: FileBytes, properties: &Properties, global_seqno: Option<SequenceNumber>) -> Result<Rows> {
     let (end, size) = (properties.data_size, bytes.size());
     if end > size {
         return Err(Error::corruption(format!("a plain table has {end} bytes of rows in {size} bytes")));
@@ -358,7 +364,7 @@ fn rows_of(bytes: FileBytes, properties: &Properties) -> Result<Rows> {
     let encoding = encoding
         .ok_or_else(|| Error::corruption(format!("a plain table has the unknown encoding type {number}")))?;
     let user_key_len = usize::try_from(properties.fixed_key_len).ok().filter(|len| *len > 0);
-    Ok(Rows { bytes, end, encoding, user_key_len })
+    Ok(Rows { bytes, end, encoding, user_key_len, global_seqno })
 }
 
 fn stored_bloom(properties: &Properties, bits: Vec<u8>) -> Option<Bloom> {

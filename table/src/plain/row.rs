@@ -15,7 +15,7 @@ use std::ops::Range;
 
 use base::coding::{get_varint32, put_varint32};
 use base::key::{TRAILER_LEN, pack, parse, trailer, user_key};
-use base::{Error, Result, ValueType};
+use base::{Error, Result, SequenceNumber, ValueType};
 
 use super::prefix_of;
 use crate::flat::bytes::{FileBytes, Window};
@@ -145,6 +145,15 @@ pub(super) struct Rows {
     pub(super) end: u64,
     pub(super) encoding: EncodingType,
     pub(super) user_key_len: Option<usize>,
+    /// The sequence number that every entry of an external file has, in the place of the stored one.
+    pub(super) global_seqno: Option<SequenceNumber>,
+}
+
+impl Rows {
+    /// Returns the trailer of an entry with this stored trailer.
+    fn trailer(&self, stored: u64) -> u64 {
+        self.global_seqno.map_or(stored, |seq| pack(seq, stored as u8))
+    }
 }
 
 /// A position among the rows, and the row there.
@@ -269,14 +278,19 @@ impl RowCursor {
         let range = self.take(rows, *at, len.saturating_add(1), ctx)?;
         if self.window.get(range.clone()).last() == Some(&VALUE_OF_SEQUENCE_0) {
             self.key.extend_from_slice(self.window.get(range.start..range.end - 1));
-            self.key.extend_from_slice(&pack(0, ValueType::Value as u8).to_le_bytes());
+            self.key.extend_from_slice(&rows.trailer(pack(0, ValueType::Value as u8)).to_le_bytes());
             *at += len as u64 + 1;
             return Ok(());
         }
         let range = self.take(rows, *at, len.saturating_add(TRAILER_LEN), ctx)?;
         self.key.extend_from_slice(self.window.get(range));
         *at += (len + TRAILER_LEN) as u64;
-        parse(&self.key).map(drop)
+        parse(&self.key)?;
+        let trailer_at = self.key.len() - TRAILER_LEN;
+        let own = rows.trailer(trailer(&self.key));
+        self.key.truncate(trailer_at);
+        self.key.extend_from_slice(&own.to_le_bytes());
+        Ok(())
     }
 
     #[inline]

@@ -18,7 +18,7 @@ use super::row::RowEncoder;
 use super::{FILE_SIZE_MAX, PROBES, names, prefix_of};
 use crate::flat::meta;
 use crate::options::EncodingType;
-use crate::sst::writer::{Collectors, Counts, finished};
+use crate::sst::writer::{Collectors, Counts, finished, mark_external};
 use crate::sst::{FinishedTable, WriterOptions};
 
 /// A plain table being written. After an error the table is lost: drop the writer and delete the file.
@@ -191,6 +191,7 @@ impl PlainWriter {
         if table.store_index_in_file {
             user(names::BLOOM_VERSION, b"1".to_vec());
         }
+        mark_external(options, &mut properties);
         properties
     }
 

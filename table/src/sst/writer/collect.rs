@@ -127,11 +127,18 @@ pub(super) fn initial_properties(options: &WriterOptions) -> Properties {
     if table.decouple_partitioned_filters {
         user(names::DECOUPLED_PARTITIONED_FILTERS, flag(true));
     }
-    if options.external {
-        user(names::EXTERNAL_VERSION, 2u32.to_le_bytes().to_vec());
-        user(names::GLOBAL_SEQNO, 0u64.to_le_bytes().to_vec());
-    }
+    mark_external(options, &mut properties);
     properties
+}
+
+/// Adds the properties that mark an external table (see [`crate::sst_file`]), if the options ask for such a table.
+pub(crate) fn mark_external(options: &WriterOptions, properties: &mut Properties) {
+    if options.external {
+        let mut user =
+            |name: &str, value: &[u8]| properties.user_collected.insert(name.into(), value.to_vec());
+        user(names::EXTERNAL_VERSION, &2u32.to_le_bytes());
+        user(names::GLOBAL_SEQNO, &0u64.to_le_bytes());
+    }
 }
 
 /// Returns the name of a filter block in the metaindex.

@@ -33,7 +33,7 @@ use mem::cache::Reservation;
 use crate::options::{DataBlockIndexType, Validation};
 use crate::unique_id::UniqueId;
 use blocks::Blocks;
-pub(crate) use collect::{Collectors, Counts};
+pub(crate) use collect::{Collectors, Counts, mark_external};
 
 pub use options::{
     BlockKind, CollectorContext, CollectorFactory, FAMILY_UNKNOWN, TablePropertiesCollector, WarmCache,
