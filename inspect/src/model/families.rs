@@ -91,12 +91,44 @@ pub struct LevelSum {
     pub level: u32,
     pub files: usize,
     pub bytes: u64,
-    /// Summed over the files whose properties were read.
+    /// The entries and the tombstones. If the properties of some files were not read, estimates from the sizes of the files.
     pub entries: u64,
     pub deletions: u64,
     /// Seconds since 1970; 0 unknown.
     pub newest: u64,
     pub oldest: u64,
+}
+
+/// The entries and the tombstones of the files whose properties were read, the bytes of these files, and the bytes of all files that
+/// exist.
+#[derive(Clone, Copy, Default)]
+struct Counted {
+    entries: u64,
+    deletions: u64,
+    read_bytes: u64,
+    bytes: u64,
+}
+
+impl Counted {
+    fn add(&mut self, file: &SstFile) {
+        if file.present || file.elsewhere || file.stats.is_some() {
+            self.bytes += file.size;
+        }
+        if let Some(stats) = &file.stats {
+            self.entries += stats.entries;
+            self.deletions += stats.deletions;
+            self.read_bytes += file.size;
+        }
+    }
+
+    /// Returns the entries and the tombstones of `bytes`, if they are as dense as in the files that were read.
+    fn in_bytes(&self, bytes: u64) -> (u64, u64) {
+        let of = |count: u64| match self.read_bytes {
+            0 => 0,
+            read => (u128::from(count) * u128::from(bytes) / u128::from(read)) as u64,
+        };
+        (of(self.entries), of(self.deletions))
+    }
 }
 
 impl Family {
@@ -112,22 +144,25 @@ impl Family {
 
     /// Returns the sums of each level that has files.
     pub fn levels(&self) -> Vec<LevelSum> {
-        let mut sums: std::collections::BTreeMap<u32, LevelSum> = std::collections::BTreeMap::new();
+        let mut sums: std::collections::BTreeMap<u32, (LevelSum, Counted)> =
+            std::collections::BTreeMap::new();
         for file in &self.files {
-            let sum = sums
-                .entry(file.level)
-                .or_insert_with(|| LevelSum { level: file.level, ..LevelSum::default() });
+            let (sum, counted) = sums.entry(file.level).or_default();
+            sum.level = file.level;
+            counted.add(file);
             sum.files += 1;
             sum.bytes += file.size;
             sum.newest = sum.newest.max(file.created);
             let age = if file.oldest == 0 { file.created } else { file.oldest };
             sum.oldest = if sum.oldest == 0 { age } else { sum.oldest.min(age) };
-            if let Some(stats) = &file.stats {
-                sum.entries += stats.entries;
-                sum.deletions += stats.deletions;
-            }
         }
-        sums.into_values().collect()
+        let whole = self.counted();
+        let estimated = |(mut sum, counted): (LevelSum, Counted)| {
+            let density = if counted.read_bytes > 0 { counted } else { whole };
+            (sum.entries, sum.deletions) = density.in_bytes(counted.bytes);
+            sum
+        };
+        sums.into_values().map(estimated).collect()
     }
 
     /// Returns the sorted runs that a point lookup may visit: each file of level 0, and each other level with files.
@@ -143,11 +178,46 @@ impl Family {
         (last.bytes > 0).then(|| self.bytes() as f64 / last.bytes as f64)
     }
 
-    /// Returns the entries and the tombstones of the files whose properties were read.
+    /// Returns the entries and the tombstones. If the properties of some files were not read, the numbers are estimates from the sizes
+    /// of the files.
     pub fn entries(&self) -> (u64, u64) {
-        let of = |(entries, deletions): (u64, u64), stats: &TableStats| {
-            (entries + stats.entries, deletions + stats.deletions)
-        };
-        self.files.iter().filter_map(|file| file.stats.as_ref()).fold((0, 0), of)
+        let counted = self.counted();
+        counted.in_bytes(counted.bytes)
+    }
+
+    fn counted(&self) -> Counted {
+        let mut counted = Counted::default();
+        self.files.iter().for_each(|file| counted.add(file));
+        counted
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file(level: u32, size: u64, entries: Option<u64>) -> SstFile {
+        let stats =
+            entries.map(|entries| TableStats { entries, deletions: entries / 10, ..TableStats::default() });
+        SstFile { level, size, present: true, stats, ..SstFile::default() }
+    }
+
+    #[test]
+    fn entries_of_files_that_were_not_read_are_estimated_from_their_sizes() {
+        let files =
+            vec![file(0, 100, Some(10)), file(1, 100, Some(50)), file(1, 300, None), file(2, 500, None)];
+        let mut family = Family { files, ..Family::default() };
+        // 60 entries are in 200 of 1000 bytes.
+        assert_eq!(family.entries(), (300, 30));
+        let of =
+            |family: &Family| family.levels().iter().map(|l| (l.entries, l.deletions)).collect::<Vec<_>>();
+        assert_eq!(of(&family), [(10, 1), (200, 20), (150, 15)]);
+        // A missing file has no entries.
+        family.files[3].present = false;
+        assert_eq!((family.entries(), of(&family)[2]), ((150, 15), (0, 0)));
+        // If all files were read, the numbers are exact.
+        family.files.truncate(2);
+        assert_eq!(family.entries(), (60, 6));
+        assert_eq!(Family::default().entries(), (0, 0));
     }
 }

@@ -132,7 +132,7 @@ fn size(db: &Database) -> Markup {
                 p {
                     "About " (words::of(entries, "entry")) ", of them " (words::of(deletions, "tombstone")) " (deletion marks)."
                     @if db.tables_read < db.sst_count() {
-                        " Counted in " (words::count(db.tables_read as u64)) " of the files."
+                        " Estimated from " (words::count(db.tables_read as u64)) " of the files."
                     }
                 }
             }
