@@ -8,13 +8,14 @@ use crate::words;
 const MARKS: u64 = 5;
 
 /// Draws five marks between two times in microseconds since 1970, as text below a drawing. Within a day, a mark has the time of day; within
-/// 20 seconds, with tenths.
+/// 20 seconds, with tenths; within a second, with milliseconds.
 pub fn axis(first: u64, last: u64) -> Markup {
     let span = last.saturating_sub(first);
     let text = |at: u64| {
         let date = words::date(at);
         match span {
-            0..20_000_000 => format!("{}.{}", &date[date.len() - 8..], at / 100_000 % 10),
+            0..1_000_000 => format!("{}.{:03}", &date[date.len() - 8..], at / 1000 % 1000),
+            1_000_000..20_000_000 => format!("{}.{}", &date[date.len() - 8..], at / 100_000 % 10),
             20_000_000..86_400_000_000 => date[date.len() - 8..].to_string(),
             86_400_000_000..2_592_000_000_000 => date[5..16].to_string(),
             _ => date[..10].to_string(),
@@ -39,6 +40,7 @@ mod tests {
                 .collect::<Vec<_>>()
         };
         assert_eq!(of(0, 2_000_000), ["00:00:00.0", "00:00:00.5", "00:00:01.0", "00:00:01.5", "00:00:02.0"]);
+        assert_eq!(of(0, 4000)[1..3], ["00:00:00.001", "00:00:00.002"]);
         assert_eq!(of(0, 40_000_000), ["00:00:00", "00:00:10", "00:00:20", "00:00:30", "00:00:40"]);
         assert_eq!(
             of(0, 4 * day),

@@ -7,7 +7,7 @@
 mod axis;
 mod curve;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use maud::{Markup, html};
 
@@ -33,6 +33,11 @@ pub const FILES_DRAWN_MAX: usize = 400;
 /// The number of cells of a level with many files.
 const CELLS: u32 = 200;
 
+/// Returns true if a level with this number of files is drawn as cells.
+fn is_in_cells(level: u32, files: usize) -> bool {
+    files > FILES_DRAWN_MAX && level > 0
+}
+
 /// Draws one level of a column family. `compacting` has the numbers of the files that a running compaction reads.
 pub fn level(family: &Family, level: u32, now: u64, compacting: &BTreeSet<u64>) -> Markup {
     let files: Vec<&SstFile> = family.level(level).collect();
@@ -43,7 +48,7 @@ pub fn level(family: &Family, level: u32, now: u64, compacting: &BTreeSet<u64>) 
         svg class="level" viewBox={ "0 0 1000 " (height) } preserveAspectRatio="none" role="group" aria-label=(label)
             height=(height) {
             rect class="ground" x="0" y="0" width="1000" height=(height) {}
-            @if files.len() > FILES_DRAWN_MAX && level > 0 {
+            @if is_in_cells(level, files.len()) {
                 (cells(&files))
             } @else {
                 @for (at, file) in files.iter().take(FILES_DRAWN_MAX).enumerate() {
@@ -133,13 +138,18 @@ fn age_class(created: u64, now: u64) -> &'static str {
 
 /// Returns the classes of the drawing of a column family with their names, in the order of [`LEGEND`].
 pub fn legend(family: &Family, now: u64, compacting: &BTreeSet<u64>) -> Vec<(&'static str, &'static str)> {
-    let used: BTreeSet<&str> =
-        family.files.iter().map(|file| class_of(file, now, compacting.contains(&file.number))).collect();
+    let mut files: BTreeMap<u32, usize> = BTreeMap::new();
+    family.files.iter().for_each(|file| *files.entry(file.level).or_default() += 1);
+    let class = |file: &SstFile| match is_in_cells(file.level, files[&file.level]) {
+        true => "cell",
+        false => class_of(file, now, compacting.contains(&file.number)),
+    };
+    let used: BTreeSet<&str> = family.files.iter().map(class).collect();
     LEGEND.into_iter().filter(|(class, _)| used.contains(class)).collect()
 }
 
 /// The classes of ages and their names.
-const LEGEND: [(&str, &str); 8] = [
+const LEGEND: [(&str, &str); 9] = [
     ("age-hour", "written within an hour"),
     ("age-day", "written within a day"),
     ("age-month", "written within a month"),
@@ -148,6 +158,7 @@ const LEGEND: [(&str, &str); 8] = [
     ("tombs", "mostly tombstones"),
     ("compacting", "input of a running compaction"),
     ("missing", "missing or damaged"),
+    ("cell", "many files: a part of the keys, darker with more data"),
 ];
 
 /// Draws a share as a bar.
@@ -221,6 +232,22 @@ pub fn activity(log: &InfoLog) -> Markup {
 mod tests {
     use super::*;
     use crate::model::parse_info_log;
+
+    #[test]
+    fn legend_names_what_is_drawn() {
+        let file = |level| SstFile { level, present: true, created: 1000, ..SstFile::default() };
+        let family = |small: usize, large: usize| {
+            let files =
+                std::iter::repeat_n(file(1), small).chain(std::iter::repeat_n(file(2), large)).collect();
+            Family { files, ..Family::default() }
+        };
+        let names = |family: &Family| -> Vec<&str> {
+            legend(family, 1000, &BTreeSet::new()).into_iter().map(|(class, _)| class).collect()
+        };
+        assert_eq!(names(&family(1, FILES_DRAWN_MAX)), ["age-hour"]);
+        assert_eq!(names(&family(1, FILES_DRAWN_MAX + 1)), ["age-hour", "cell"]);
+        assert_eq!(names(&family(0, FILES_DRAWN_MAX + 1)), ["cell"]);
+    }
 
     #[test]
     fn stalls_and_jobs_of_one_time_have_one_place() {
