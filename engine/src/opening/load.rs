@@ -5,6 +5,8 @@
 //! one list. There is one thread for each [`FILES_OF_A_THREAD`] files. The first error in the order of the list is
 //! reported. Source: RocksDB `VersionBuilder::LoadTableHandlers`.
 
+use std::path::Path;
+
 use base::{Error, Result};
 use lsm::table_file::TableFile;
 
@@ -84,7 +86,7 @@ impl Opening {
                 ));
             }
             if self.options.paranoid_checks {
-                return Err(error);
+                return Err(lost_table(&self.paths.manifest(recovered.number), error));
             }
             self.events.warn(format_args!("{error}"));
         }
@@ -122,5 +124,17 @@ impl Opening {
             }
         }
         Ok(())
+    }
+}
+
+/// Returns the error of an SST file that does not open. If the file does not exist, the MANIFEST and the directory differ, which
+/// is a corruption.
+fn lost_table(manifest: &Path, error: Error) -> Error {
+    match error.path().map(Path::to_path_buf).filter(|_| error.is_not_found()) {
+        Some(path) => {
+            let what = format!("{} names an SST file that does not exist", manifest.display());
+            Error::corruption(what).file(path)
+        }
+        None => error,
     }
 }

@@ -133,6 +133,23 @@ fn a_database_that_lost_current_is_not_created_anew_over_the_sst_files_in_its_db
 }
 
 #[test]
+fn an_sst_file_that_is_missing_at_open_is_a_corruption_that_names_the_manifest() {
+    let env = Env::memory(11);
+    let db = open_at("/db", options(&env), FamilyOptions::default()).unwrap();
+    put(&db, "a", "1");
+    flush(&db);
+    db.close().unwrap();
+    drop(db);
+    for name in files(&env, "/db").iter().filter(|name| name.ends_with(".sst")) {
+        env.fs.unlink(&Path::new("/db").join(name)).unwrap();
+    }
+    let error = open_at("/db", options(&env), FamilyOptions::default()).err().unwrap();
+    assert_eq!(error.kind(), Kind::Corruption, "{error}");
+    assert!(error.message().starts_with("/db/MANIFEST-"), "{error}");
+    assert!(error.path().is_some_and(|path| path.extension().is_some_and(|kind| kind == "sst")), "{error}");
+}
+
+#[test]
 fn a_new_family_cannot_use_the_directory_of_another_database() {
     let env = Env::memory(2);
     let main = two_databases(&env);

@@ -7,6 +7,7 @@
 //! | error | text |
 //! |---|---|
 //! | error of the file system | the operation, the file, and the text of the operating system |
+//! | corruption that an open finds | the fault, and the file that RocksDB names |
 //! | wrong call (`InvalidArgument`, `NotSupported`, `NotFound`) | the message alone |
 //! | Busy, TimedOut, Expired, MergeInProgress | none |
 //! | all other errors | the whole text of the engine |
@@ -97,7 +98,7 @@ pub fn status_state(error: &Error) -> String {
         }
         Kind::InvalidArgument | Kind::NotSupported | Kind::NotFound => call(error),
         Kind::IoError => file(error),
-        Kind::Corruption => table(error).unwrap_or_else(|| whole(error)),
+        Kind::Corruption => corruption(error).unwrap_or_else(|| whole(error)),
         _ => whole(error),
     }
 }
@@ -123,14 +124,26 @@ fn call(error: &Error) -> String {
 
 /// Returns the text of an error of the file system.
 fn file(error: &Error) -> String {
-    let Some(doing) = error.activity() else { return whole(error) };
     let message = error.message();
+    if let (Some(path), "CURRENT names a MANIFEST that does not exist") = (error.path(), message) {
+        let path = path.display();
+        return format!("While opening a file for sequentially reading: {path}: No such file or directory");
+    }
+    let Some(doing) = error.activity() else { return whole(error) };
     if message.starts_with("lock hold by current process") {
         return message.to_string();
     }
     let (Some(path), Some((text, _))) = (error.path(), message.split_once(" (os error ")) else {
         return whole(error);
     };
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    // RocksDB has no call that only looks for CURRENT: it opens the file.
+    let opens_current =
+        name == "CURRENT" && matches!(doing, "looking for a file" | "reading a file's status");
+    let doing = if opens_current { "opening a file" } else { doing };
+    if doing == "opening a file" && (name.ends_with(".sst") || name.ends_with(".blob")) {
+        return format!("While open a file for random read: {}: {text}", path.display());
+    }
     let path = path.display();
     match DOINGS.iter().find(|(ours, _)| *ours == doing) {
         Some((_, theirs)) => format!("{theirs}: {path}: {text}"),
@@ -138,9 +151,43 @@ fn file(error: &Error) -> String {
     }
 }
 
-/// Returns the text of the error that a file is not an SST file. Returns `None` for another corruption.
-fn table(error: &Error) -> Option<String> {
-    let (message, path) = (error.message(), error.path()?.display());
+/// Returns the text of a corruption for which RocksDB has its own words. Returns `None` for another corruption.
+fn corruption(error: &Error) -> Option<String> {
+    let (message, file) = (error.message(), error.path()?);
+    let path = file.display();
+    if message == "CURRENT file does not end with newline" {
+        return Some(message.to_string());
+    }
+    if message.starts_with("CURRENT file names no MANIFEST") {
+        return Some("CURRENT file corrupted".to_string());
+    }
+    if message.starts_with("While creating a new Db, wal_dir contains existing log file") {
+        let name = file.file_name()?.to_string_lossy();
+        return Some(format!("While creating a new Db, wal_dir contains existing log file: : {name}"));
+    }
+    if let Some(manifest) = message.strip_suffix(" names an SST file that does not exist") {
+        return Some(format!(
+            "Corruption: IO error: No such file or directory: While open a file for random read: {path}: No such file or \
+             directory  The file {manifest} may be corrupted."
+        ));
+    }
+    if let Some(sizes) = message.strip_prefix("the table is ") {
+        let (found, expected) = sizes.split_once(" bytes long, the MANIFEST says ")?;
+        return Some(format!(
+            "Sst file size mismatch between expected {expected} and file system {found} sstable: {path}"
+        ));
+    }
+    match error.activity() {
+        Some("reading the MANIFEST") => {
+            let fault = match message.starts_with("no log-file number entry") {
+                true => "no log_file_number, next_file_number, last_sequence entry in MANIFEST",
+                false => message,
+            };
+            return Some(format!("{fault}  The file {path} may be corrupted."));
+        }
+        Some("replaying a WAL") if message == "checksum mismatch" => return Some(message.to_string()),
+        _ => {}
+    }
     if message.ends_with("to be an sstable") {
         return Some(format!("{message}: {path}"));
     }
@@ -184,6 +231,36 @@ mod tests {
         );
         let text = status_state(&missing("looking"));
         assert_eq!(text, "While looking: /a/CURRENT: No such file or directory");
+    }
+
+    #[test]
+    fn the_faults_of_an_open_have_rocksdbs_words() {
+        let damaged = |doing: &str, message: &str, file: &str| {
+            status_state(&Error::corruption(message).doing(doing).file(file).at(7))
+        };
+        let current = "CURRENT file does not end with newline";
+        assert_eq!(damaged("reading CURRENT", current, "/a/CURRENT"), current);
+        assert_eq!(
+            damaged("reading the MANIFEST", "checksum mismatch", "/a/MANIFEST-000005"),
+            "checksum mismatch  The file /a/MANIFEST-000005 may be corrupted."
+        );
+        assert_eq!(
+            damaged("opening a table", "the table is 10 bytes long, the MANIFEST says 1430", "/a/000009.sst"),
+            "Sst file size mismatch between expected 1430 and file system 10 sstable: /a/000009.sst"
+        );
+        let no_manifest =
+            Error::io_error("CURRENT names a MANIFEST that does not exist").file("/a/MANIFEST-000005");
+        assert_eq!(
+            status_state(&no_manifest),
+            "While opening a file for sequentially reading: /a/MANIFEST-000005: No such file or directory"
+        );
+        assert_eq!(damaged("replaying a WAL", "checksum mismatch", "/a/000010.log"), "checksum mismatch");
+        let missing =
+            Error::io("opening a file", Path::new("/a/000009.sst"), io::Error::from_raw_os_error(2));
+        assert_eq!(
+            status_state(&missing),
+            "While open a file for random read: /a/000009.sst: No such file or directory"
+        );
     }
 
     #[test]
