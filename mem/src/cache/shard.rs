@@ -106,7 +106,7 @@ impl<V: Send + Sync + 'static> Shard<V> {
                 (FIRST_ENTRIES, Lru::new(0.0, 0.0), false, true)
             }
             Kind::HyperClock { estimated_entry_charge } => {
-                let each = estimated_entry_charge + overhead;
+                let each = estimated_entry_charge.saturating_add(overhead);
                 (limit / each + 1, Lru::new(0.0, 0.0), false, false)
             }
             Kind::Lru { high_pri_pool_ratio, low_pri_pool_ratio } => {

@@ -502,3 +502,20 @@ fn keys_of_neighbouring_blocks_spread() {
     assert!(shards.iter().all(|n| (350..650).contains(n)), "{shards:?}");
     assert!(homes.iter().all(|n| (70..190).contains(n)), "{homes:?}");
 }
+
+#[test]
+#[cfg_attr(miri, ignore = "too large to interpret")]
+fn a_cache_takes_the_largest_capacity_and_entry_charge() {
+    let edges = [1, i64::MAX as usize, usize::MAX];
+    for capacity in edges {
+        for charge in [0, 1, i64::MAX as usize, usize::MAX] {
+            let kind = Kind::HyperClock { estimated_entry_charge: charge };
+            let cache =
+                Cache::<u32>::new(CacheOptions { kind, ..CacheOptions::hyper_clock(capacity) }).unwrap();
+            let key = CacheKey::new(1, 1);
+            drop(cache.insert(&key, 7, 1, Priority::High, Role::DataBlock).unwrap());
+            assert_eq!(cache.capacity(), capacity);
+            assert!(cache.occupancy() <= 1);
+        }
+    }
+}
