@@ -518,6 +518,7 @@ pub struct CompactionFinished {
     pub aborted: bool,
     /// The files one level above the output level, with entries that are too young for the last level. `None`: there is no such file.
     pub proximal: Option<ProximalOutput>,
+    /// More facts: whether the compaction was full, the key range of its outputs, and the garbage in blob files.
     pub details: CompactionDetails,
 }
 
@@ -537,8 +538,11 @@ pub struct CompactionDetails {
 /// Values of a blob file to which no entry refers any longer. RocksDB: `BlobFileGarbageInfo`.
 #[derive(Clone, Debug)]
 pub struct BlobGarbageMade {
+    /// The file number of the blob file.
     pub number: FileNumber,
+    /// The path of the blob file.
     pub path: PathBuf,
+    /// The number of values.
     pub count: u64,
     /// Bytes of the records of the values.
     pub bytes: u64,
