@@ -1,6 +1,7 @@
 //! One subcompaction, from the input iterators to the output files.
 
-use base::key::{self, MAX_SEQUENCE};
+use base::iter::InternalIterator;
+use base::key::{self, InternalOrder, MAX_SEQUENCE};
 use base::stats::HistogramKind;
 use base::{Error, FileNumber, Result, SequenceNumber};
 use compress::Compression;
@@ -144,7 +145,8 @@ pub fn run(t: &CompactionTools<'_>, job: &Job, range: &SubcompactionRange, done:
         collection(t, job, &blob_bytes_read),
         range,
         &mut |start, end| below.range_not_exists(start, end),
-    );
+    )
+    .map_err(|error| naming_input(t, job, error));
     t.tools.stats.count_compaction_iter(&compaction_iter.stats);
     let rows = compaction_iter.input().input();
     done.comparisons = rows.input().input().stats.comparisons;
@@ -302,6 +304,38 @@ fn sources(t: &CompactionTools<'_>, job: &Job, tombstones: &mut CompactionTombst
         sources.len()
     );
     Ok(sources)
+}
+
+/// Adds the path of the first SST file whose keys are out of order to a Corruption error that names no file. Reads the input
+/// files again.
+#[cold]
+fn naming_input(t: &CompactionTools<'_>, job: &Job, error: Error) -> Error {
+    if !error.is_corruption() || error.path().is_some() {
+        return error;
+    }
+    let ctx = Arc::new(read_ctx(t));
+    let damaged = job.task.files().find(|(level, file)| {
+        let table = t.tables.get_for(&job.parts, *level, file, &ctx);
+        table.is_ok_and(|table| !is_in_order(&job.parts.internal_order(), table.rows(&ctx)))
+    });
+    match damaged {
+        Some((_, file)) => error.file(job.parts.table_path(file.number, file.path_id)),
+        None => error,
+    }
+}
+
+fn is_in_order(order: &InternalOrder, mut rows: impl InternalIterator) -> bool {
+    let mut last = Vec::new();
+    rows.seek_to_first();
+    while rows.valid() {
+        if !last.is_empty() && order.compare(&last, rows.key()).is_ge() {
+            return false;
+        }
+        last.clear();
+        last.extend_from_slice(rows.key());
+        rows.next();
+    }
+    true
 }
 
 fn add_tombstones(

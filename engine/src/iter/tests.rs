@@ -299,3 +299,25 @@ fn an_entity_that_cannot_be_decoded_is_corruption_wherever_it_is_met() {
         assert_eq!(walk.status().unwrap_err().kind(), base::Kind::Corruption);
     }
 }
+
+#[test]
+fn a_source_out_of_order_ends_a_walk_with_corruption_in_a_build_with_invariants() {
+    let order = InternalOrder::new(Order::Bytewise);
+    let entries = vec![
+        entry(b"a", 1, ValueType::Value),
+        entry(b"c", 2, ValueType::Value),
+        entry(b"b", 3, ValueType::Value),
+    ];
+    assert!(base::invariant::INVARIANTS);
+    let view = View { max_sequential_skip: 8, ..view(Order::Bytewise, 9) };
+    let mut walk = Walk::new(VecIterator::new(entries, order), view);
+    walk.seek_to_first();
+    walk.next();
+    assert_eq!(walk.key(), b"c");
+    walk.next();
+    assert!(!walk.valid() && walk.status().unwrap_err().is_corruption());
+    walk.seek_to_last();
+    assert_eq!(walk.key(), b"b");
+    walk.prev();
+    assert!(!walk.valid() && walk.status().unwrap_err().is_corruption());
+}

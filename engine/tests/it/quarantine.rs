@@ -222,3 +222,32 @@ fn a_stall_that_no_compaction_can_end_because_of_it_ends_with_an_error() {
     put(&db, "a", "1");
     db.close().unwrap();
 }
+
+#[test]
+fn a_compaction_of_an_sst_file_out_of_order_writes_no_file_and_names_the_damaged_file() {
+    let env = Env::memory(9);
+    let mut family = FamilyOptions::default();
+    family.set("block_based_table_factory", "{checksum=kNoChecksum}").unwrap();
+    family.set("compression", "kNoCompression").unwrap();
+    let open = || Db::open(OpenRequest::new("/db", options(&env), family.clone())).unwrap();
+    let db = open();
+    ["apple", "berry", "cherry"].iter().for_each(|key| put(&db, key, "value"));
+    flush(&db);
+    db.close().unwrap();
+    let path = tables(&env).remove(0);
+    let mut bytes = env.fs.read_all(&path, 1 << 20).unwrap();
+    let at = bytes.windows(5).position(|window| window == b"berry").unwrap();
+    bytes[at] = b'z';
+    env.fs.write_all(&path, &bytes, true).unwrap();
+    let db = open();
+    let request = CompactRangeOptions {
+        bottommost_level_compaction: BottommostLevelCompaction::Force,
+        ..CompactRangeOptions::default()
+    };
+    let error = db.compact_range(&db.default_family().unwrap(), None, None, &request).unwrap_err();
+    assert!(error.is_corruption() && error.to_string().contains("out-of-order keys"), "{error}");
+    assert_eq!(error.path(), Some(path.as_path()));
+    assert_eq!(tables(&env), [path]);
+    put(&db, "later", "value");
+    assert_eq!(get(&db, "later").as_deref(), Some("value"));
+}
