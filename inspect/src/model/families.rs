@@ -62,6 +62,9 @@ pub struct SstFile {
     /// True if the file is in another directory of `cf_paths` or `db_paths`. The loader does not know this directory.
     #[serde(default)]
     pub elsewhere: bool,
+    /// True if the file exists with its size, but could not be opened as a table.
+    #[serde(default)]
+    pub unreadable: bool,
     pub stats: Option<TableStats>,
 }
 
@@ -111,7 +114,7 @@ struct Counted {
 
 impl Counted {
     fn add(&mut self, file: &SstFile) {
-        if file.present || file.elsewhere || file.stats.is_some() {
+        if file.present && !file.unreadable || file.elsewhere || file.stats.is_some() {
             self.bytes += file.size;
         }
         if let Some(stats) = &file.stats {

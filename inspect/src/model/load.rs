@@ -229,6 +229,7 @@ fn fill(record: &FamilyRecord, order: &Order, family: &mut Family) {
             path_id: file.path_id,
             present: false,
             elsewhere: false,
+            unreadable: false,
             stats: None,
         });
     }
@@ -415,7 +416,10 @@ fn statistics(env: &Env, dir: &Path, budget: &Budget, before: Option<&Database>,
             let name = names::table(base::FileNumber(file.number));
             match tables::open_table(env, &dir.join(&name)) {
                 Ok((reader, _)) => file.stats = Some(tables::stats(&Arc::clone(reader.properties()))),
-                Err(error) => faults.push((name, error)),
+                Err(error) => {
+                    file.unreadable = true;
+                    faults.push((name, error));
+                }
             }
         }
     }

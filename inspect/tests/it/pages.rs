@@ -147,7 +147,11 @@ fn damaged_databases_are_shown_with_the_damaged_file() {
         let db = load(&Env::posix(), &dir, &Budget::PAGE).unwrap();
         let found = db.problems.iter().any(|p| p.weight == Weight::Damage && p.file.contains(file));
         assert!(found, "{name}: {:?}", db.problems);
-        assert!(serve(&dir).page("/").body.contains("with damage"), "{name}");
+        let site = serve(&dir);
+        assert!(site.page("/").body.contains("with damage"), "{name}");
+        // The tree marks a damaged SST file.
+        let is_marked = site.page("/tree").body.contains(r#"class="file missing""#);
+        assert!(is_marked || !file.ends_with(".sst"), "{name}");
     }
 }
 

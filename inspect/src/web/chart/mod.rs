@@ -115,7 +115,7 @@ fn place(span: (u32, u32)) -> (f64, f64) {
 /// Returns the class of a file in the drawing: a fault before work before content before age.
 fn class_of(file: &SstFile, now: u64, is_compacting: bool) -> &'static str {
     let is_deletions = file.stats.as_ref().is_some_and(|s| s.deletions * 2 > s.entries && s.entries > 0);
-    if !file.present && !file.elsewhere {
+    if !file.present && !file.elsewhere || file.unreadable {
         "missing"
     } else if is_compacting {
         "compacting"
