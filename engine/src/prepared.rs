@@ -204,7 +204,7 @@ struct Tracked {
 impl PreparedSections {
     /// Adds a section in `wal`.
     pub fn add(&self, wal: FileNumber) {
-        base::invariant!(wal.0 > 0, "a section is added without its WAL");
+        base::invariant!(wal > FileNumber::default(), "a section is added without its WAL");
         *self.state.lock().outstanding.entry(wal).or_insert(0) += 1;
     }
 
@@ -246,17 +246,17 @@ impl PreparedSections {
 
     /// Returns the oldest WAL that must be kept. Column families need the WALs from `by_families` on.
     pub fn oldest_needed(&self, by_families: u64) -> u64 {
+        let by_families = FileNumber(by_families);
         let mut state = self.state.lock();
-        state.committed.retain(|(_, commit)| commit.0 >= by_families);
+        state.committed.retain(|(_, commit)| *commit >= by_families);
         let outstanding = state.outstanding.keys().next().copied();
         let committed = state.committed.iter().map(|(wal, _)| *wal).min();
-        let oldest =
-            [outstanding, committed].into_iter().flatten().map(|wal| wal.0).fold(by_families, u64::min);
+        let oldest = [outstanding, committed].into_iter().flatten().fold(by_families, FileNumber::min);
         base::invariant!(
-            state.outstanding.keys().all(|wal| oldest <= wal.0),
+            state.outstanding.keys().all(|wal| oldest <= *wal),
             "WAL {oldest} is the oldest that is needed, and a section is in an older WAL"
         );
-        oldest
+        oldest.0
     }
 }
 

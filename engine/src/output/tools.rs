@@ -259,7 +259,7 @@ pub fn edit_of<'a>(files: impl Iterator<Item = &'a OutputFile>) -> Edit {
     for file in files {
         edit.added.push((file.level, file.meta.clone()));
         base::invariant!(
-            file.meta.number.0 > 0 && file.meta.smallest_seq <= file.meta.largest_seq,
+            file.meta.number > base::FileNumber::default() && file.meta.smallest_seq <= file.meta.largest_seq,
             "the edit adds table {}, which has no number or no sequence numbers",
             file.meta.number
         );

@@ -153,6 +153,7 @@ impl Controller {
         let mut inner = self.inner.lock();
         let me = thread_id();
         let Some(count) = inner.locks.get_mut(&me) else { return false };
+        base::invariant!(*count > 0, "a thread without a lock of the writes removes one");
         *count -= 1;
         if *count == 0 {
             inner.locks.remove(&me);

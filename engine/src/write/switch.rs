@@ -72,6 +72,11 @@ impl Switcher {
 
     /// Switches the memtables of these column families. Does not roll the WAL and does not request a flush.
     pub(super) fn switch_quietly(&self, last_seq: SequenceNumber, victims: &[Arc<Family>]) {
+        base::invariant!(
+            self.sequence.visible() <= last_seq,
+            "memtables end at the sequence number {last_seq}, and readers see {} already",
+            self.sequence.visible()
+        );
         self.switch_after(last_seq, victims, Vec::new(), self.wals.active_number().0);
     }
 
@@ -116,6 +121,11 @@ impl Switcher {
         let active = own.as_ref().is_none_or(|own| own.mem.id() != state.mem_id).then(|| state.mem.clone());
         let switched = [active, own.as_ref().map(|own| own.mem.clone())];
         let newest_id = own.as_ref().map_or(state.mem_id, |own| own.mem.id());
+        base::invariant!(
+            newest_id >= state.mem_id,
+            "the filled memtable {newest_id} is older than the active memtable {}",
+            state.mem_id
+        );
         let fresh = family.parts().new_memtable(newest_id + 1, last_seq);
         let charge = family.buffer_immutable(&self.buffers);
         match own {
@@ -174,7 +184,13 @@ impl Switcher {
         }
         let number = self.numbers.take();
         let recycled = self.recycle.take();
-        self.wals.roll(number, recycled, self.preallocate_bytes)
+        self.wals.roll(number, recycled, self.preallocate_bytes)?;
+        base::invariant!(
+            self.wals.active_number() == number,
+            "WAL {number} was begun, and the active WAL is {}",
+            self.wals.active_number()
+        );
+        Ok(())
     }
 
     /// Frees the flushed memtables that exceed `max_write_buffer_size_to_maintain`; with `all`, all flushed

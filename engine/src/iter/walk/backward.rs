@@ -45,6 +45,10 @@ impl<I: InternalIterator> Search<I> {
     /// number of skipped entries before this step.
     pub(super) fn backward(&mut self, start: u64) {
         self.find_backward(start);
+        base::invariant!(
+            !self.valid || self.error.is_none(),
+            "a step backward shows an entry and has an error"
+        );
         self.empty.step.take();
         if self.empty.looked {
             self.looked(Toward::Smaller);

@@ -80,6 +80,7 @@ impl<I: InternalIterator> Search<I> {
     }
 
     fn save_key(&mut self) {
+        base::invariant!(self.source.valid(), "the key of an entry is saved after the end of the source");
         self.saved_trailer = key::trailer(self.source.key());
         self.saved_key.clear();
         self.saved_key.extend_from_slice(key::user_key(self.source.key()));

@@ -26,6 +26,10 @@ impl<I: InternalIterator> Search<I> {
     #[inline]
     pub(super) fn forward(&mut self, skip_saved: bool) {
         self.find_forward(skip_saved);
+        base::invariant!(
+            !self.valid || self.error.is_none(),
+            "a step forward shows an entry and has an error"
+        );
         if self.empty.step.is_some() {
             self.empty.step = None;
         }

@@ -115,6 +115,7 @@ impl<I: InternalIterator> Search<I> {
 
     /// Returns the sequence number and the value type of the shown entry. There must be a shown entry.
     pub(super) fn trailer(&self) -> u64 {
+        base::invariant!(self.valid, "an iterator without an entry has no value type");
         match self.shown_at {
             ShownAt::Source => key::trailer(self.source.key()),
             ShownAt::Saved | ShownAt::Unprepared => self.saved_trailer,
@@ -152,6 +153,12 @@ impl<I: InternalIterator> Search<I> {
     /// Writes the position before every entry of the shown key to `seek_key`. With `iter_start_ts`, the position is
     /// before every entry of this key and timestamp.
     pub(super) fn seek_key_before_saved(&mut self) {
+        base::invariant!(
+            self.saved_key.len() >= self.timestamp_size,
+            "a key of {} bytes has a timestamp of {} bytes",
+            self.saved_key.len(),
+            self.timestamp_size
+        );
         let (key, timestamp) =
             self.saved_key.split_at(self.saved_key.len().saturating_sub(self.timestamp_size));
         let timestamp = if self.view.start_timestamp.is_some() { timestamp } else { MAX_TS };
