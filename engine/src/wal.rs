@@ -120,7 +120,7 @@ impl WalSet {
     /// `whole` is the part that recovery read; bytes that a crash left may follow.
     pub fn add_recovered(&self, number: FileNumber, size: u64, whole: Extent) {
         base::invariant!(
-            whole.number == number.0,
+            whole.number == number,
             "WAL {} is recovered with the extent of WAL {}",
             number,
             whole.number
@@ -329,7 +329,7 @@ impl WalSet {
             reserved: Reserved::nothing(preallocate_bytes),
             written_over: recycled.is_some(),
             pending: Vec::with_capacity(4096),
-            durable: Extent { number: number.0, bytes: 0, digest: Some(0) },
+            durable: Extent { number, bytes: 0, digest: Some(0) },
             marks: Vec::new(),
             written: Vec::new(),
             closed_told: false,
@@ -351,7 +351,7 @@ impl WalSet {
             let size = old.writer.offset();
             if self.settings.note_predecessor {
                 let predecessor = Predecessor {
-                    wal_number: old.number.0,
+                    wal_number: old.number,
                     size_bytes: size,
                     last_seqno_recorded: old.last_seq_recorded,
                 };
@@ -390,7 +390,7 @@ impl WalSet {
             closed.push_back(Closed {
                 number: old.number,
                 size,
-                whole: Extent { number: old.number.0, bytes: size, digest: old.writer.digest() },
+                whole: Extent { number: old.number, bytes: size, digest: old.writer.digest() },
                 written_over: old.written_over,
                 state,
             });
@@ -398,7 +398,7 @@ impl WalSet {
             // is not needed if the old WAL is the only closed WAL, has records, and is durable up to its end.
             if size == 0 || old.durable.bytes < size || closed.len() > 1 {
                 let unsynced = closed.iter().filter(|wal| wal.is_unsynced());
-                active.written = unsynced.filter_map(|wal| mark(wal.number.0, &wal.whole)).collect();
+                active.written = unsynced.filter_map(|wal| mark(wal.number, &wal.whole)).collect();
             }
         }
         active.hand_over(0).map_err(|e| self.poison(e.doing("beginning a WAL")))?;

@@ -22,7 +22,7 @@
 
 use std::fmt::Write;
 
-use base::{Error, Result};
+use base::{Error, FileNumber, Result};
 use kernel::checksum::crc32c;
 
 /// The name of the file in the database directory.
@@ -40,7 +40,7 @@ const TITLE: &str = "IRONSTONE PROOF 1";
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Extent {
     /// The number in the name of the file.
-    pub number: u64,
+    pub number: FileNumber,
     /// Number of durable bytes from the start. The file has at least this size.
     pub bytes: u64,
     /// The digest of the records in these bytes. `None`: it is not known.
@@ -51,7 +51,7 @@ pub struct Extent {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OptionsExtent {
     /// The number in the name of the file.
-    pub number: u64,
+    pub number: FileNumber,
     /// The size of the file in bytes.
     pub bytes: u64,
     /// CRC32C of each [`SECTOR_LEN`] bytes. The last one covers the remaining bytes.
@@ -78,7 +78,7 @@ pub struct Proof {
 impl OptionsExtent {
     /// Computes the checksums of the content of the OPTIONS file with this number. The result covers the
     /// whole content.
-    pub fn of(number: u64, content: &[u8]) -> Self {
+    pub fn of(number: FileNumber, content: &[u8]) -> Self {
         let sectors = content.chunks(SECTOR_LEN).map(crc32c::value).collect();
         OptionsExtent { number, bytes: content.len() as u64, sectors }
     }
@@ -117,7 +117,7 @@ fn flipped_byte(sector: &[u8], written: u32) -> Option<usize> {
 impl Proof {
     /// Returns the durable part of the WAL with this number. Returns `None` if the proof does not name the
     /// WAL.
-    pub fn wal(&self, number: u64) -> Option<&Extent> {
+    pub fn wal(&self, number: FileNumber) -> Option<&Extent> {
         self.wals.iter().find(|wal| wal.number == number)
     }
 
@@ -192,7 +192,7 @@ fn extent(out: &mut String, word: &str, extent: &Extent) {
 
 fn parse_extent(rest: &str) -> Option<Extent> {
     let mut words = rest.split(' ');
-    let (number, bytes) = (words.next()?.parse().ok()?, words.next()?.parse().ok()?);
+    let (number, bytes) = (FileNumber(words.next()?.parse().ok()?), words.next()?.parse().ok()?);
     let digest = match words.next()? {
         "-" => None,
         hex => Some(u32::from_str_radix(hex, 16).ok()?),
@@ -202,7 +202,7 @@ fn parse_extent(rest: &str) -> Option<Extent> {
 
 fn parse_options(rest: &str) -> Option<OptionsExtent> {
     let mut words = rest.split(' ');
-    let (number, bytes) = (words.next()?.parse().ok()?, words.next()?.parse().ok()?);
+    let (number, bytes) = (FileNumber(words.next()?.parse().ok()?), words.next()?.parse().ok()?);
     let sectors = words.map(|w| u32::from_str_radix(w, 16).ok()).collect::<Option<Vec<_>>>()?;
     Some(OptionsExtent { number, bytes, sectors })
 }

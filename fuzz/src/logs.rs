@@ -1,5 +1,6 @@
 //! Targets for sequences of records: WALs, write batches, version edits, and the records of blob files.
 
+use base::FileNumber;
 use format::batch::Batch;
 use format::blob::{BlobIndex, Footer, Header, RecordHeader};
 use format::edit::VersionEdit;
@@ -136,7 +137,7 @@ pub fn proof(data: &[u8]) {
             assert_eq!(proof.encode(), bytes);
         }
     }
-    assert_eq!(OptionsExtent::of(1, data).difference(data), None);
+    assert_eq!(OptionsExtent::of(FileNumber(1), data).difference(data), None);
     let _ = marks_of(data);
     if let Some(marks) = parse_marks(data) {
         let mut batch = vec![0; format::batch::HEADER_LEN];

@@ -234,20 +234,20 @@ fn unchanged(env: &Env, db_path: &Path, newest: FileNumber, path: &Path) -> Resu
     let small = |name: &str, limit| env.fs.read_all(&db_path.join(name), limit).ok();
     let proof = small(proof::PROOF, proof::PROOF_LEN_MAX).and_then(|bytes| Proof::decode(&bytes).ok());
     let current = small(names::CURRENT, 4096).and_then(|bytes| names::parse_current(&bytes).ok());
-    let Some(proof) = proof.filter(|p| Some(FileNumber(p.manifest.number)) == current) else { return Ok(()) };
+    let Some(proof) = proof.filter(|p| Some(p.manifest.number) == current) else { return Ok(()) };
     let id = small(names::IDENTITY, 4096).and_then(|bytes| names::parse_identity(&bytes).ok());
     if id.is_some_and(|id| id != proof.db_id) {
         return Ok(());
     }
     let Some(written) = &proof.options else { return Ok(()) };
     let hint = "ReadConfig::accept_changed reads it all the same, for one that was edited by hand; so does removing the file PROOF";
-    if newest.0 < written.number {
-        let gone = db_path.join(names::options(FileNumber(written.number)));
+    if newest < written.number {
+        let gone = db_path.join(names::options(written.number));
         return Err(Error::corruption(format!("the newest OPTIONS file is missing; {hint}"))
             .file(gone)
             .at(0));
     }
-    if newest.0 > written.number {
+    if newest > written.number {
         return Ok(());
     }
     let content = env.fs.read_all(path, FILE_LEN_MAX)?;
@@ -325,7 +325,7 @@ pub fn persist<'a>(
     for old in old {
         let _ = env.fs.unlink(&dir.join(names::options(*old)));
     }
-    Ok(OptionsExtent::of(number.0, text.as_bytes()))
+    Ok(OptionsExtent::of(number, text.as_bytes()))
 }
 
 fn numbers(names: &[String]) -> Vec<FileNumber> {

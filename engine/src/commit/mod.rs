@@ -73,7 +73,7 @@ pub struct Committer {
     /// The first record of each MANIFEST has this id; `None` to leave it out.
     db_id: Option<String>,
     min_wal_to_keep: AtomicU64,
-    tracked_wals: Mutex<BTreeMap<u64, Option<u64>>>,
+    tracked_wals: Mutex<BTreeMap<FileNumber, Option<u64>>>,
     /// MANIFESTs that a newer MANIFEST has replaced.
     old_manifests: Mutex<Vec<FileNumber>>,
     /// Gets the durable size of the MANIFEST after each commit.
@@ -274,7 +274,7 @@ impl Committer {
         let wal_additions: Vec<_> = synced
             .iter()
             .filter(|(_, size)| *size > 0)
-            .map(|(number, size)| WalAddition { number: number.0, synced_size_bytes: Some(*size) })
+            .map(|(number, size)| WalAddition { number: *number, synced_size_bytes: Some(*size) })
             .collect();
         if wal_additions.is_empty() {
             return Ok(());
@@ -311,14 +311,18 @@ impl Committer {
     ///
     /// # Errors
     /// An error of the file system.
-    pub fn continue_manifest(&self, tracked: BTreeMap<u64, Option<u64>>) -> Result<Committed> {
+    pub fn continue_manifest(&self, tracked: BTreeMap<FileNumber, Option<u64>>) -> Result<Committed> {
         let families = self.families.all();
         let wal_number = |family: &Arc<Family>| family.state().wal_number;
         let by_families = families.iter().map(wal_number).min().unwrap_or(0);
         let min_wal = self.prepared.oldest_needed(by_families).max(self.min_wal_to_keep());
-        let wal_deletion =
-            tracked.first_key_value().is_some_and(|(number, _)| *number < min_wal).then_some(min_wal);
-        self.tracked_wals.lock().extend(tracked.into_iter().filter(|(number, _)| *number >= min_wal));
+        let wal_deletion = tracked
+            .first_key_value()
+            .is_some_and(|(number, _)| *number < FileNumber(min_wal))
+            .then_some(min_wal);
+        self.tracked_wals
+            .lock()
+            .extend(tracked.into_iter().filter(|(number, _)| *number >= FileNumber(min_wal)));
         let of_family = |family: &Arc<Family>| VersionEdit {
             column_family: family.id(),
             wal_number: Some(wal_number(family)),
@@ -469,8 +473,8 @@ impl Committer {
         if let Some(min_wal) = min_wal {
             let mut tracked = self.tracked_wals.lock();
             let wal_deletion =
-                tracked.first_key_value().is_some_and(|(n, _)| *n < min_wal).then_some(min_wal);
-            *tracked = tracked.split_off(&min_wal);
+                tracked.first_key_value().is_some_and(|(n, _)| *n < FileNumber(min_wal)).then_some(min_wal);
+            *tracked = tracked.split_off(&FileNumber(min_wal));
             let edit =
                 VersionEdit { min_log_number_to_keep: Some(min_wal), wal_deletion, ..VersionEdit::default() };
             records.push((self.complete(edit, 0), 0));

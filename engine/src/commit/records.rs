@@ -1,6 +1,6 @@
 //! Makes MANIFEST records: the edit of one change, and the snapshot at the start of a new MANIFEST.
 
-use base::{FamilyId, SequenceNumber};
+use base::{FamilyId, FileNumber, SequenceNumber};
 use format::edit::{BlobFileGarbage, VersionEdit, WalAddition};
 use lsm::version::{BlobFile, BlobGarbage, Version};
 
@@ -60,7 +60,7 @@ pub fn of_new_family(id: FamilyId, name: &str, parts: &Parts, wal_number: u64) -
 pub(super) fn snapshot(
     families: &[Arc<Family>],
     db_id: Option<&str>,
-    tracked_wals: &[(u64, Option<u64>)],
+    tracked_wals: &[(FileNumber, Option<u64>)],
     min_wal_to_keep: u64,
     last_sequence: SequenceNumber,
 ) -> Vec<Record> {

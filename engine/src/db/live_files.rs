@@ -170,7 +170,7 @@ impl Db {
     }
 
     fn manifest_infos(&self, number: FileNumber, size: u64) -> [LiveFileStorageInfo; 2] {
-        base::invariant!(number.0 > 0, "the MANIFEST has no number");
+        base::invariant!(number > FileNumber::default(), "the MANIFEST has no number");
         let dir = &self.inner.tools.paths.db;
         let manifest = plain(names::manifest(number), dir, number, LiveFileKind::Manifest, size);
         let content = format!("{}\n", names::manifest(number)).into_bytes();
@@ -186,7 +186,7 @@ impl Db {
     fn options_info(&self) -> Result<Option<LiveFileStorageInfo>> {
         let tools = &self.inner.tools;
         for _ in 0..OPTIONS_TRIES {
-            let Some(number) = tools.options_file.lock().as_ref().map(|file| FileNumber(file.number)) else {
+            let Some(number) = tools.options_file.lock().as_ref().map(|file| file.number) else {
                 return Ok(None);
             };
             if let Some(info) = options_info_of(tools, number)? {
@@ -206,7 +206,7 @@ fn live_files_of_reader(
     let tools = &db.inner.tools;
     let mut files = version_infos(db, options);
     let wals = read.wals().iter();
-    files.extend(wals.map(|(number, size)| wal_info(&tools.paths.wal, FileNumber(*number), *size)));
+    files.extend(wals.map(|(number, size)| wal_info(&tools.paths.wal, *number, *size)));
     let (number, size) = read.manifest();
     files.extend(db.manifest_infos(number, size));
     let names = tools.env.fs.list(&tools.paths.db)?;
@@ -256,7 +256,7 @@ fn name_unknown_checksums(files: &mut [LiveFileStorageInfo]) {
 }
 
 fn wal_info(dir: &Path, number: FileNumber, size: u64) -> LiveFileStorageInfo {
-    base::invariant!(number.0 > 0, "a WAL has no number");
+    base::invariant!(number > FileNumber::default(), "a WAL has no number");
     let info = plain(names::wal(number), dir, number, LiveFileKind::Wal, size);
     LiveFileStorageInfo { trim_to_size: true, ..info }
 }

@@ -193,7 +193,7 @@ impl Manifest {
         };
         base::invariant!(!self.closed, "an edit is appended to a closed MANIFEST");
         base::invariant!(
-            self.synced.number == self.number.0 && self.synced.bytes <= writer.offset(),
+            self.synced.number == self.number && self.synced.bytes <= writer.offset(),
             "{} bytes of MANIFEST {} are durable, and {} bytes of MANIFEST {} are written",
             self.synced.bytes,
             self.synced.number,
@@ -312,7 +312,7 @@ fn sync(file: &mut dyn Append, use_fsync: bool, stats: Option<&Stats>) -> Result
 }
 
 fn extent(number: FileNumber, writer: &Writer) -> Extent {
-    Extent { number: number.0, bytes: writer.offset(), digest: writer.digest() }
+    Extent { number, bytes: writer.offset(), digest: writer.digest() }
 }
 
 /// Returns the mark that states that `of` is durable. Returns `None` if the digest of `of` is not known.

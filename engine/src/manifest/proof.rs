@@ -16,7 +16,7 @@ pub fn read_proof(env: &Env, dir: &Path, number: FileNumber) -> Result<Option<Pr
     let path = dir.join(PROOF);
     let read = env.fs.read_all(&path, PROOF_LEN_MAX).and_then(|bytes| Proof::decode(&bytes));
     match read {
-        Ok(proof) => Ok(Some(proof).filter(|proof| proof.manifest.number == number.0)),
+        Ok(proof) => Ok(Some(proof).filter(|proof| proof.manifest.number == number)),
         Err(error) if error.is_not_found() => Ok(None),
         Err(error) => Err(error.doing("reading the proof of the last close").file(path)),
     }

@@ -63,7 +63,7 @@ pub struct Recovered {
     pub prev_log_number: u64,
     pub families: BTreeMap<FamilyId, FamilyRecord>,
     /// Tracked WALs: WAL number to synced size in bytes.
-    pub wals: BTreeMap<u64, Option<u64>>,
+    pub wals: BTreeMap<FileNumber, Option<u64>>,
     /// The digest of the records that were read.
     pub digest: Digest,
     /// The size of the snapshot at the start of the MANIFEST, in bytes. 0 if the MANIFEST does not record the size.
@@ -275,7 +275,7 @@ pub(super) fn read_all(
                 );
                 state.out.size = end;
                 if let Some(mark) = mark {
-                    let own = mark.number.is_none_or(|number| number == state.out.number.0);
+                    let own = mark.number.is_none_or(|number| number == state.out.number);
                     let first = own && mark.offset <= offset && mark.digest == reader.digest_before();
                     if !first && state.marked != Some(mark) {
                         let at = reader.hole().unwrap_or(offset);
@@ -356,7 +356,7 @@ fn mark_behind(reader: &mut Reader<FileSource>, at: u64, out: &mut Recovered) ->
                 // Accept only a mark that names this file and an offset at or before the edit. Other marks are
                 // remains of a former file.
                 let mark = edit.and_then(|edit| edit.mark);
-                let mark = mark.filter(|mark| mark.number.is_none_or(|number| number == out.number.0));
+                let mark = mark.filter(|mark| mark.number.is_none_or(|number| number == out.number));
                 durable = mark.filter(|m| m.offset <= offset).map_or(durable, |m| durable.max(m.offset));
             }
             Item::TornTail { offset, .. } => more = reader.resync(offset)?,
@@ -410,7 +410,7 @@ fn check_file_numbers(edit: &VersionEdit) -> Result<()> {
         edit.wal_deletion,
     ];
     let files = edit.new_files.iter().map(|file| file.number);
-    let wals = edit.wal_additions.iter().map(|wal| wal.number);
+    let wals = edit.wal_additions.iter().map(|wal| wal.number.0);
     let largest = scalars.into_iter().flatten().chain(files).chain(wals).max().unwrap_or(0);
     if largest > names::FILE_NUMBER_MAX - names::FILE_NUMBERS_LEFT {
         return Err(Error::corruption(format!("the file number {largest} is too large")));
@@ -511,7 +511,7 @@ impl Builder {
             self.out.wals.insert(wal.number, wal.synced_size_bytes);
         }
         if let Some(below) = edit.wal_deletion {
-            self.out.wals = self.out.wals.split_off(&below);
+            self.out.wals = self.out.wals.split_off(&FileNumber(below));
         }
         let Some(family) = self.out.families.get_mut(&id) else {
             return Err(Error::corruption(format!("an edit for column family {id}, which does not exist")));

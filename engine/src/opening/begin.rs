@@ -77,8 +77,8 @@ impl Opening {
         let changes = self.recovery_changes(&shared, replayed.files, keep_wals, oldest, job)?;
         if keep_wals {
             for whole in &replayed.extents {
-                let wal = FileNumber(whole.number);
-                let size = keep_wal(&self.env, &self.paths, whole, replayed.proved.contains(&wal.0))?;
+                let wal = whole.number;
+                let size = keep_wal(&self.env, &self.paths, whole, replayed.proved.contains(&wal))?;
                 wals.add_recovered(wal, size, *whole);
             }
         }

@@ -19,9 +19,9 @@ pub struct ReadUpTo {
     manifest: FileNumber,
     manifest_bytes: u64,
     /// The WALs from this number on are read. `None`: no WAL is read.
-    oldest_wal: Option<u64>,
+    oldest_wal: Option<FileNumber>,
     /// Number and bytes of each WAL that was read, ascending.
-    wals: Vec<(u64, u64)>,
+    wals: Vec<(FileNumber, u64)>,
 }
 
 /// The state that the next catch-up of a reader needs.
@@ -49,8 +49,8 @@ pub struct Before {
 }
 
 impl ReadUpTo {
-    pub(super) fn new(recovered: &Recovered, oldest_wal: Option<u64>, wals: &[Extent]) -> Self {
-        let mut wals: Vec<(u64, u64)> = wals.iter().map(|wal| (wal.number, wal.bytes)).collect();
+    pub(super) fn new(recovered: &Recovered, oldest_wal: Option<FileNumber>, wals: &[Extent]) -> Self {
+        let mut wals: Vec<(FileNumber, u64)> = wals.iter().map(|wal| (wal.number, wal.bytes)).collect();
         wals.sort_unstable();
         ReadUpTo { manifest: recovered.number, manifest_bytes: recovered.size, oldest_wal, wals }
     }
@@ -70,13 +70,13 @@ impl ReadUpTo {
     }
 
     /// Returns the number and the bytes of each WAL that was read, ascending.
-    pub fn wals(&self) -> &[(u64, u64)] {
+    pub fn wals(&self) -> &[(FileNumber, u64)] {
         &self.wals
     }
 
     /// Returns a copy with these WALs: number and bytes, ascending.
     #[must_use]
-    pub fn with_wals(&self, wals: Vec<(u64, u64)>) -> Self {
+    pub fn with_wals(&self, wals: Vec<(FileNumber, u64)>) -> Self {
         base::invariant!(
             wals.is_sorted_by(|(older, _), (newer, _)| older < newer),
             "the WALs of a reader are not in the order of their numbers: {wals:?}"
@@ -98,8 +98,8 @@ impl ReadUpTo {
         let mut wals = Vec::new();
         for name in env.fs.list(&paths.wal)? {
             match FileName::parse(&name) {
-                Some(FileName::Wal(number)) if number.0 >= oldest => {
-                    wals.push((number.0, env.fs.file_size(&paths.wal(number))?));
+                Some(FileName::Wal(number)) if number >= oldest => {
+                    wals.push((number, env.fs.file_size(&paths.wal(number))?));
                 }
                 _ => {}
             }

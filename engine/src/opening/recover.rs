@@ -135,7 +135,7 @@ impl Opening {
             // Records of the WAL `in_doubt` may be missing. If the WAL is still needed, the writer has not written these
             // records yet, and the open succeeds without them.
             Ok(replayed) => {
-                replayed.in_doubt.is_some_and(|wal| self.needs_newer_than(&recovered, wal.max(oldest)))
+                replayed.in_doubt.is_some_and(|wal| self.needs_newer_than(&recovered, wal.0.max(oldest)))
             }
             Err(_) => self.is_overtaken(&recovered),
         };
@@ -156,7 +156,7 @@ impl Opening {
         let missing = missing.into_iter().map(|index| self.descriptors[index].clone()).collect();
         if self.read_only {
             let needed = oldest;
-            let oldest = (!self.overrides.skip_wals).then_some(oldest);
+            let oldest = (!self.overrides.skip_wals).then_some(FileNumber(oldest));
             let read_up_to = Some(ReadUpTo::new(&recovered, oldest, &replayed.extents));
             let tail = replayed.tail;
             return Ok(Opened {
@@ -329,8 +329,8 @@ impl Opening {
             shared.tools.numbers.mark_used(wal.0);
         }
         if self.options.track_and_verify_wals_in_manifest {
-            for (number, synced) in recovered.wals.range(min..) {
-                let path = self.paths.wal(FileNumber(*number));
+            for (number, synced) in recovered.wals.range(FileNumber(min)..) {
+                let path = self.paths.wal(*number);
                 let size = self.env.fs.file_size(&path).map_err(|_| {
                     Error::corruption(format!("Missing WAL with log number: {number}")).file(&path)
                 })?;
@@ -395,7 +395,7 @@ impl Opening {
             may_flush: !self.read_only,
             memory_max: replay_memory_max(&self.options),
             last_seq: recovered.last_sequence,
-            min_wal: min_wal(recovered, shared),
+            min_wal: FileNumber(min_wal(recovered, shared)),
             manifest: recovered.number,
             max_family: (recovered.end.is_in_doubt() && !self.read_only)
                 .then_some(FamilyId(recovered.max_family)),

@@ -34,15 +34,15 @@ pub(super) struct Durable<'a> {
     /// Another process may write the WALs during the replay.
     beside_writer: bool,
     /// WALs below this number are not needed and may be missing.
-    min_wal: u64,
+    min_wal: FileNumber,
     two_phase: TwoPhase,
     /// The durable part of each WAL, from the file `PROOF`.
-    claims: HashMap<u64, Extent>,
+    claims: HashMap<FileNumber, Extent>,
     /// For each WAL that was opened: the offset where the read ended, or `u64::MAX` if the replay had stopped
     /// before.
-    ends: HashMap<u64, u64>,
+    ends: HashMap<FileNumber, u64>,
     /// WALs whose loss was reported.
-    reported: Vec<u64>,
+    reported: Vec<FileNumber>,
 }
 
 /// The state of reading one WAL, compared with the claims about the WAL.
@@ -79,7 +79,7 @@ impl<'a> Durable<'a> {
     }
 
     pub(super) fn begin(&self, wal: FileNumber) -> Progress {
-        let claim = self.claims.get(&wal.0).copied();
+        let claim = self.claims.get(&wal).copied();
         Progress { claim, met: claim.is_none_or(|c| c.bytes == 0), verified: 0, ends: VecDeque::new() }
     }
 
@@ -98,7 +98,7 @@ impl<'a> Durable<'a> {
         marks: &[Mark],
     ) -> Result<()> {
         base::invariant!(
-            progress.claim.is_none_or(|claim| claim.number == wal.0),
+            progress.claim.is_none_or(|claim| claim.number == wal),
             "WAL {} is compared with the claim {:?} of another WAL",
             wal,
             progress.claim
@@ -112,7 +112,7 @@ impl<'a> Durable<'a> {
             };
         }
         for mark in marks {
-            if mark.wal_number != 0 {
+            if mark.wal_number != FileNumber::default() {
                 self.of_other(mark)?;
             } else if mark.bytes <= offset {
                 // Bytes that were not synced at the time of the mark may be a hole that a crash left.
@@ -145,13 +145,13 @@ impl<'a> Durable<'a> {
             return Ok(());
         }
         match self.ends.get(&mark.wal_number) {
-            None => self.missing(FileNumber(mark.wal_number), mark.bytes),
+            None => self.missing(mark.wal_number, mark.bytes),
             Some(end) if *end < mark.bytes => {
                 let end = *end;
-                if self.written_since(FileNumber(mark.wal_number), end)? {
+                if self.written_since(mark.wal_number, end)? {
                     return Ok(());
                 }
-                self.lost(FileNumber(mark.wal_number), end, mark.bytes, 0, "the WAL ends too early")
+                self.lost(mark.wal_number, end, mark.bytes, 0, "the WAL ends too early")
             }
             Some(_) => Ok(()),
         }
@@ -170,7 +170,7 @@ impl<'a> Durable<'a> {
         fault: Option<(u64, &str)>,
         later: &[FileNumber],
     ) -> Result<()> {
-        if self.reported.contains(&wal.0) {
+        if self.reported.contains(&wal) {
             return Ok(());
         }
         let whole = reader.whole_end();
@@ -186,7 +186,7 @@ impl<'a> Durable<'a> {
             (None, Some(hole)) if hole < whole || !progress.met => hole,
             (None, _) => whole,
         };
-        self.ends.insert(wal.0, at);
+        self.ends.insert(wal, at);
         let mut durable = match progress.claim {
             Some(claim) if !progress.met => claim.bytes.max(at + 1),
             Some(claim) => claim.bytes,
@@ -194,7 +194,7 @@ impl<'a> Durable<'a> {
         };
         // If a claim covers the whole WAL, the writer itself left the zeros.
         if fault.is_none() && progress.met && progress.claim.is_some_and(|c| c.bytes == whole) {
-            self.ends.insert(wal.0, whole);
+            self.ends.insert(wal, whole);
             return Ok(());
         }
         let mut records = 0;
@@ -248,7 +248,7 @@ impl<'a> Durable<'a> {
             match reader.next()? {
                 Item::Record { bytes, .. } => {
                     let Some(marks) = marks_of(bytes) else { continue };
-                    let of = marks.durable.iter().filter(|m| m.wal_number == wal.0).map(|m| m.bytes).max();
+                    let of = marks.durable.iter().filter(|m| m.wal_number == wal).map(|m| m.bytes).max();
                     return Ok(of.unwrap_or(0));
                 }
                 Item::TimestampSizes { .. } | Item::Predecessor { .. } => {}
@@ -270,7 +270,9 @@ impl<'a> Durable<'a> {
                 Item::Record { bytes, offset, .. } => {
                     out.records += 1;
                     let own = marks_of(bytes).unwrap_or_default().durable.into_iter();
-                    let own = own.filter(|m| m.wal_number == 0 && m.bytes <= offset).map(|m| m.bytes);
+                    let own = own
+                        .filter(|m| m.wal_number == FileNumber::default() && m.bytes <= offset)
+                        .map(|m| m.bytes);
                     out.durable = own.fold(out.durable, u64::max);
                 }
                 Item::TornTail { offset, .. } => more = reader.resync(offset)?,
@@ -285,7 +287,7 @@ impl<'a> Durable<'a> {
 
     /// Records that the WAL exists. If the replay stopped at an earlier WAL, no end of this WAL is known.
     pub(super) fn pass(&mut self, wal: FileNumber) {
-        self.ends.entry(wal.0).or_insert(u64::MAX);
+        self.ends.entry(wal).or_insert(u64::MAX);
     }
 
     /// Checks after the replay that no WAL with a claim is missing.
@@ -296,7 +298,7 @@ impl<'a> Durable<'a> {
         let mut missing: Vec<Extent> = self.claims.values().copied().collect();
         missing.retain(|claim| claim.bytes > 0 && !self.ends.contains_key(&claim.number));
         missing.sort_unstable_by_key(|claim| claim.number);
-        missing.into_iter().try_for_each(|claim| self.missing(FileNumber(claim.number), claim.bytes))
+        missing.into_iter().try_for_each(|claim| self.missing(claim.number, claim.bytes))
     }
 
     fn missing(&mut self, wal: FileNumber, bytes: u64) -> Result<()> {
@@ -313,7 +315,7 @@ impl<'a> Durable<'a> {
     }
 
     fn lost(&mut self, wal: FileNumber, at: u64, durable: u64, records: u64, what: &str) -> Result<()> {
-        if self.reported.contains(&wal.0) {
+        if self.reported.contains(&wal) {
             return Ok(());
         }
         base::invariant!(
@@ -334,7 +336,7 @@ impl<'a> Durable<'a> {
         if !self.accept {
             return Err(error);
         }
-        self.reported.push(wal.0);
+        self.reported.push(wal);
         report_lost(self.tools, error, bytes);
         Ok(())
     }

@@ -28,14 +28,14 @@ pub fn keep_wal(env: &Env, paths: &Paths, whole: &Extent, proved: bool) -> Resul
         if !proved {
             // Delete the incomplete copy now, because the disk may be full. If the deletion fails, the next
             // open deletes the copy.
-            let _ = env.fs.unlink(&paths.wal.join(names::temp(FileNumber(whole.number))));
+            let _ = env.fs.unlink(&paths.wal.join(names::temp(whole.number)));
         }
         error.doing("keeping a WAL")
     })
 }
 
 fn sync(env: &Env, paths: &Paths, whole: &Extent) -> Result<u64> {
-    let mut file = env.fs.reopen(&paths.wal(FileNumber(whole.number)), &AppendHints::default())?;
+    let mut file = env.fs.reopen(&paths.wal(whole.number), &AppendHints::default())?;
     file.sync()?;
     let size = file.size();
     file.close()?;
@@ -43,7 +43,7 @@ fn sync(env: &Env, paths: &Paths, whole: &Extent) -> Result<u64> {
 }
 
 fn write_anew(env: &Env, paths: &Paths, whole: &Extent) -> Result<u64> {
-    let number = FileNumber(whole.number);
+    let number = whole.number;
     let (wal, temp) = (paths.wal(number), paths.wal.join(names::temp(number)));
     let size = env.fs.copy(&wal, &temp)?;
     let found = read_through(env, number, &temp)?;
@@ -63,5 +63,5 @@ fn read_through(env: &Env, wal: FileNumber, path: &Path) -> Result<Extent> {
         reader.next()?,
         Item::Record { .. } | Item::TimestampSizes { .. } | Item::Predecessor { .. }
     ) {}
-    Ok(Extent { number: wal.0, bytes: reader.whole_end(), digest: Some(reader.digest()) })
+    Ok(Extent { number: wal, bytes: reader.whole_end(), digest: Some(reader.digest()) })
 }

@@ -31,9 +31,9 @@ pub struct Tail {
     /// Stands after the last whole record of this WAL.
     reader: Reader<FileSource>,
     /// For each WAL that was read: the end of its last whole record, and the digest at this end.
-    read: HashMap<u64, (u64, u32)>,
+    read: HashMap<FileNumber, (u64, u32)>,
     /// WALs below this number are not needed.
-    min_wal: u64,
+    min_wal: FileNumber,
 }
 
 /// How the read of one WAL ended.
@@ -48,15 +48,15 @@ impl Tail {
     pub(super) fn new(
         wal: FileNumber,
         reader: Reader<FileSource>,
-        read: HashMap<u64, (u64, u32)>,
-        min_wal: u64,
+        read: HashMap<FileNumber, (u64, u32)>,
+        min_wal: FileNumber,
     ) -> Tail {
         Tail { wal, reader, read, min_wal }
     }
 
     /// Number and bytes of each WAL that was read, ascending.
-    pub fn extents(&self) -> Vec<(u64, u64)> {
-        let mut wals: Vec<(u64, u64)> =
+    pub fn extents(&self) -> Vec<(FileNumber, u64)> {
+        let mut wals: Vec<(FileNumber, u64)> =
             self.read.iter().map(|(number, (bytes, _))| (*number, *bytes)).collect();
         wals.sort_unstable();
         wals
@@ -135,12 +135,12 @@ impl Tail {
         }
         let is_unknown = self.reader.is_recycled() || self.reader.hole().is_some();
         base::invariant!(
-            self.read.get(&self.wal.0).is_none_or(|(bytes, _)| *bytes <= self.reader.whole_end()),
+            self.read.get(&self.wal).is_none_or(|(bytes, _)| *bytes <= self.reader.whole_end()),
             "the end of WAL {} falls to {}",
             self.wal,
             self.reader.whole_end()
         );
-        self.read.insert(self.wal.0, (self.reader.whole_end(), self.reader.digest()));
+        self.read.insert(self.wal, (self.reader.whole_end(), self.reader.digest()));
         Ok(if is_unknown { Ended::Unknown } else { Ended::Here })
     }
 }

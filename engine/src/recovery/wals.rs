@@ -77,13 +77,13 @@ pub struct Replay<'a> {
     /// True after replay has stopped: it drops batches until a batch shows that no record is missing.
     dropping: bool,
     /// The WAL where replay was cut off, until a later WAL proves that it continues from this point.
-    cut_off: Option<u64>,
+    cut_off: Option<FileNumber>,
     /// The previous WAL, the size of its file, and the end of its last valid record.
     previous: Option<(Predecessor, u64)>,
     /// For each replayed WAL: the end of its last valid record, and the digest at this end.
-    replayed: HashMap<u64, (u64, u32)>,
+    replayed: HashMap<FileNumber, (u64, u32)>,
     /// WALs in which replay skipped bytes.
-    waived: HashSet<u64>,
+    waived: HashSet<FileNumber>,
     durable: Durable<'a>,
     /// The WAL filter of the application.
     filter: Option<Filtering>,
@@ -141,7 +141,7 @@ impl<'a> Replay<'a> {
         for (i, wal) in wals.iter().enumerate() {
             let path = self.tools.paths.wal(*wal);
             base::invariant!(i == 0 || wals[i - 1] < *wal, "WAL {} is replayed after a newer WAL", wal);
-            self.done.max_wal = self.done.max_wal.max(wal.0);
+            self.done.max_wal = self.done.max_wal.max(*wal);
             self.replay_wal(*wal, &path, &wals[i + 1..])
                 .map_err(|e| e.doing("replaying a WAL").file(&path))?;
         }
@@ -285,22 +285,22 @@ impl<'a> Replay<'a> {
         }
         self.durable.pass(wal);
         if self.done.damaged || reader.is_recycled() {
-            self.set_in_doubt(wal.0);
+            self.set_in_doubt(wal);
         }
         let (bytes, digest) = (reader.whole_end(), Some(reader.digest()));
         if !was_dropping || !self.dropping {
-            self.replayed.insert(wal.0, (bytes, reader.digest()));
+            self.replayed.insert(wal, (bytes, reader.digest()));
         }
         base::invariant!(
             !self.settings.may_flush || bytes <= size,
             "{bytes} bytes of records are in WAL {} of {size} bytes",
             wal
         );
-        self.done.extents.push(Extent { number: wal.0, bytes, digest });
+        self.done.extents.push(Extent { number: wal, bytes, digest });
         if progress.is_all(&reader) {
-            self.done.proved.push(wal.0);
+            self.done.proved.push(wal);
         }
-        let read = Predecessor { wal_number: wal.0, size_bytes: size, last_seqno_recorded: last_in_wal };
+        let read = Predecessor { wal_number: wal, size_bytes: size, last_seqno_recorded: last_in_wal };
         self.previous = Some((read, bytes));
         if later.is_empty() && self.can_continue() && !reader.is_recycled() && reader.hole().is_none() {
             let read = std::mem::take(&mut self.replayed);
@@ -357,7 +357,7 @@ impl<'a> Replay<'a> {
                 "WAL {:06} follows WAL {older:06}: {bytes} bytes were written to WAL {older:06}, and some of them are missing: dropped",
                 wal
             ));
-            self.stop(FileNumber(older));
+            self.stop(older);
         }
         if self.dropping {
             return Ok(Verdict::EndOfWal);
@@ -468,7 +468,7 @@ impl<'a> Replay<'a> {
     /// Keeps the durable size of the MANIFEST from a mark, if it is the largest so far and is for the MANIFEST that
     /// was read.
     fn note_manifest(&mut self, mark: Option<Mark>) {
-        let Some(mark) = mark.filter(|mark| mark.wal_number == self.settings.manifest.0) else { return };
+        let Some(mark) = mark.filter(|mark| mark.wal_number == self.settings.manifest) else { return };
         if self.done.manifest.is_none_or(|known| known.bytes < mark.bytes) {
             self.done.manifest = Some(mark);
         }
@@ -503,7 +503,7 @@ impl<'a> Replay<'a> {
     /// Does what the recovery mode decides about a finding. `error` describes the finding.
     fn handle(&mut self, wal: FileNumber, finding: Finding, error: Error) -> Result<Verdict> {
         base::invariant!(error.offset().is_some(), "{finding:?} in WAL {} has no offset", wal);
-        let is_known = finding == Finding::Hole && self.waived.contains(&wal.0);
+        let is_known = finding == Finding::Hole && self.waived.contains(&wal);
         let decision = match is_known {
             // The info log already says that replay continues after damage in this WAL.
             true => Decision::Skip,
@@ -518,7 +518,7 @@ impl<'a> Replay<'a> {
             Decision::Fail => return Err(error),
             Decision::Skip => {
                 if finding != Finding::OldRecord {
-                    self.waived.insert(wal.0);
+                    self.waived.insert(wal);
                 }
                 return Ok(Verdict::Continue);
             }
@@ -593,13 +593,13 @@ impl<'a> Replay<'a> {
     fn stop(&mut self, wal: FileNumber) {
         self.dropping = true;
         self.done.damaged = true;
-        self.done.stopped_at = Some(wal.0);
-        self.cut_off = Some(wal.0);
-        self.set_in_doubt(wal.0);
+        self.done.stopped_at = Some(wal);
+        self.cut_off = Some(wal);
+        self.set_in_doubt(wal);
     }
 
     /// Records that this WAL is in doubt. See [`Replayed::in_doubt`].
-    fn set_in_doubt(&mut self, wal: u64) {
+    fn set_in_doubt(&mut self, wal: FileNumber) {
         self.done.in_doubt = Some(self.done.in_doubt.map_or(wal, |oldest| oldest.min(wal)));
     }
 
@@ -609,14 +609,14 @@ impl<'a> Replay<'a> {
         let Some(stopped) = self.cut_off else { return Ok(()) };
         let ahead = self.families.all().into_iter().find(|f| {
             let state = f.state();
-            state.wal_number > stopped && state.version.num_files() > 0
+            FileNumber(state.wal_number) > stopped && state.version.num_files() > 0
         });
         match ahead {
             None => Ok(()),
             Some(family) => Err(Error::corruption(format!(
                 "Column family inconsistency: SST file contains data beyond the point of corruption, in {family:?}"
             ))
-            .file(self.tools.paths.wal(FileNumber(stopped)))),
+            .file(self.tools.paths.wal(stopped))),
         }
     }
 
@@ -647,7 +647,7 @@ impl<'a> Replay<'a> {
                 if recorded != read && *recorded != (Predecessor { size_bytes: *end, ..*read }) =>
             {
                 Some(Error::corruption(format!(
-                    "Mismatched predecessor log number of WAL: recorded {recorded:?}, read {read:?}, whole up to {end}"
+                    "Mismatched predecessor log number of WAL: recorded {recorded}, read {read}, whole up to {end}"
                 )))
             }
             _ => None,

@@ -92,7 +92,7 @@ impl Survey {
             return Ok(());
         }
         self.manifest_durable(scope, proof.manifest.bytes);
-        self.claims.extend(proof.wals.iter().map(|wal| (wal.number, wal.bytes)));
+        self.claims.extend(proof.wals.iter().map(|wal| (wal.number.0, wal.bytes)));
         Ok(())
     }
 

@@ -114,13 +114,13 @@ impl Survey {
             }
         }
         self.claimed_wals(scope, min);
-        for (number, synced) in self.manifest.recovered.wals.range(min..) {
-            let claimed = self.claims.contains_key(number);
+        for (number, synced) in self.manifest.recovered.wals.range(FileNumber(min)..) {
+            let claimed = self.claims.contains_key(&number.0);
             if !claimed
-                && self.wals.iter().all(|wal| wal.number.0 != *number)
+                && self.wals.iter().all(|wal| wal.number != *number)
                 && synced.is_none_or(|size| size > 0)
             {
-                let path = scope.paths.wal(FileNumber(*number));
+                let path = scope.paths.wal(*number);
                 self.report.problems.push(problem(
                     Weight::Loss,
                     path,
@@ -148,11 +148,11 @@ impl Survey {
         let mut faults = salvage_wal(&mut FileSource(file), &options, &mut |record, offset, end| {
             last_end = end;
             let claimed = marks_of(record).unwrap_or_default();
-            if let Some(of) = claimed.manifest.filter(|of| of.wal_number == manifest) {
+            if let Some(of) = claimed.manifest.filter(|of| of.wal_number == FileNumber(manifest)) {
                 manifest_bytes = of.bytes.max(manifest_bytes);
             }
             for mark in claimed.durable {
-                let of = if mark.wal_number == 0 { number.0 } else { mark.wal_number };
+                let of = if mark.wal_number == FileNumber::default() { number.0 } else { mark.wal_number.0 };
                 let claim = marks.entry(of).or_insert(0);
                 *claim = mark.bytes.max(*claim);
             }

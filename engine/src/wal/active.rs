@@ -53,7 +53,7 @@ impl Active {
     /// also adds marks for the `closed` WALs.
     pub(super) fn note_durable(&mut self, upto: Extent, closed: &[Extent]) {
         base::invariant!(
-            upto.number == self.number.0 && upto.bytes <= self.writer.offset(),
+            upto.number == self.number && upto.bytes <= self.writer.offset(),
             "{} bytes of WAL {} are durable, and WAL {} has {} bytes",
             upto.bytes,
             upto.number,
@@ -68,13 +68,13 @@ impl Active {
             upto.bytes
         );
         base::invariant!(
-            closed.iter().all(|older| older.number < self.number.0),
+            closed.iter().all(|older| older.number < self.number),
             "a closed WAL is newer than the active WAL {}",
             self.number
         );
         self.durable = upto;
         self.marks.clear();
-        self.marks.extend(mark(0, &upto));
+        self.marks.extend(mark(FileNumber(0), &upto));
         if !std::mem::replace(&mut self.closed_told, true) {
             self.marks.extend(closed.iter().filter_map(|of| mark(of.number, of)));
         }
@@ -110,9 +110,9 @@ impl Active {
 }
 
 /// Returns the mark of an extent; `None` if its digest is not known.
-pub(super) fn mark(wal_number: u64, of: &Extent) -> Option<Mark> {
+pub(super) fn mark(wal_number: FileNumber, of: &Extent) -> Option<Mark> {
     base::invariant!(
-        wal_number == 0 || wal_number == of.number,
+        wal_number == FileNumber::default() || wal_number == of.number,
         "a mark of file {wal_number} has the size of file {}",
         of.number
     );

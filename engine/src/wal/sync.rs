@@ -39,7 +39,7 @@ impl WalSet {
                 let flushed = active.hand_over(0).and_then(|()| active.file.flush());
                 flushed.map_err(|e| self.poison(e.doing("flushing the WAL")))?;
                 let upto = Extent {
-                    number: active.number.0,
+                    number: active.number,
                     bytes: active.writer.offset(),
                     digest: active.writer.digest(),
                 };
@@ -60,7 +60,7 @@ impl WalSet {
         self.sync_dir()?;
         let closed = self.closed_extents();
         if let Some(active) = &mut *self.active.lock()
-            && active.number.0 == upto.number
+            && active.number == upto.number
             && upto.bytes > active.durable.bytes
         {
             active.note_durable(upto, &closed);

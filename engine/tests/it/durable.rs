@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use base::Kind;
+use base::{FileNumber, Kind};
 use env::Env;
 use env::clock::ManualClock;
 use env::executor::{Executor, Inline};
@@ -285,7 +285,13 @@ fn only_the_first_batch_behind_a_sync_carries_a_mark() {
     while let Item::Record { bytes, offset, .. } = reader.next().unwrap() {
         let marks = marks_of(bytes);
         marked.push(marks.is_some());
-        assert!(marks.unwrap_or_default().durable.iter().all(|m| m.wal_number == 0 && m.bytes == offset));
+        assert!(
+            marks
+                .unwrap_or_default()
+                .durable
+                .iter()
+                .all(|m| m.wal_number == FileNumber::default() && m.bytes == offset)
+        );
     }
     // The first batch of an open has a mark about the MANIFEST of this open.
     assert_eq!(marked, [true, false, true, false, false, true]);
@@ -311,7 +317,11 @@ fn a_mark_names_the_offset_where_its_sync_began_whatever_was_appended_meanwhile(
         format::batch::set_sequence(&mut batch, seq + i as u64);
         format::batch::set_count(&mut batch, 1);
         writer.append(&mut wal, &batch).unwrap();
-        mark.get_or_insert(Mark { wal_number: 0, bytes: writer.offset(), digest: writer.digest().unwrap() });
+        mark.get_or_insert(Mark {
+            wal_number: FileNumber::default(),
+            bytes: writer.offset(),
+            digest: writer.digest().unwrap(),
+        });
     }
     world.damage(&world.file("", ".log"), |bytes| *bytes = wal);
     let db = world.open().unwrap();

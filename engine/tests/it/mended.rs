@@ -138,7 +138,7 @@ fn found(edits: &[VersionEdit]) -> (Vec<u32>, usize) {
 
 #[test]
 fn a_seal_in_a_damaged_atomic_group_is_no_loss() {
-    let seal = VersionEdit::seal(EditMark { number: Some(1), offset: 0, digest: 0 });
+    let seal = VersionEdit::seal(EditMark { number: Some(FileNumber(1)), offset: 0, digest: 0 });
     assert_eq!(found(&[adding(1, Some(1)), seal.clone(), adding(2, Some(0))]), (vec![0, 1, 2], 0));
     // The last edit of the group is lost. Only the next edit is rejected because of this.
     let edits = [adding(1, Some(1)), seal, adding(2, None), adding(3, None), adding(4, Some(0))];

@@ -91,7 +91,10 @@ fn log_data_that_looks_like_marks_is_the_users() {
     let mut record = Vec::new();
     put_marks(
         &mut record,
-        &Marks { durable: vec![Mark { wal_number: 9999, bytes: 100, digest: 1 }], ..Marks::default() },
+        &Marks {
+            durable: vec![Mark { wal_number: FileNumber(9999), bytes: 100, digest: 1 }],
+            ..Marks::default()
+        },
     );
     let world = World::new();
     let db = world.open().unwrap();
@@ -104,7 +107,7 @@ fn log_data_that_looks_like_marks_is_the_users() {
     // The open reads the mark of the WAL, which is after the log data of the user.
     let own: Vec<_> =
         batches(&world).iter().filter_map(|batch| marks_of(batch)).flat_map(|marks| marks.durable).collect();
-    assert!(own.len() == 1 && own[0].wal_number == 0, "{own:?}");
+    assert!(own.len() == 1 && own[0].wal_number == FileNumber(0), "{own:?}");
     world.crash(db, Survivors::Everything);
     assert_eq!(get(&world.open().unwrap(), "a").as_deref(), Some("1"));
 }

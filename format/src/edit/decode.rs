@@ -1,7 +1,7 @@
 //! Decodes version edits from untrusted bytes.
 
 use base::coding::Cursor;
-use base::{Error, FamilyId, Result, key};
+use base::{Error, FamilyId, FileNumber, Result, key};
 
 use super::encode::wal_tag;
 use super::{
@@ -99,7 +99,7 @@ impl VersionEdit {
             tag::MARK => {
                 let mut inner = Cursor::new(need("mark not prefixed by length", c.slice())?);
                 let (offset, digest) = (inner.varint64(), inner.u32());
-                let number = if inner.is_empty() { None } else { Some(need("mark", inner.varint64())?) };
+                let number = if inner.is_empty() { None } else { Some(file_number("mark", &mut inner)?) };
                 self.mark =
                     Some(EditMark { offset: need("mark", offset)?, digest: need("mark", digest)?, number });
             }
@@ -264,7 +264,7 @@ fn skip_blob_fields(c: &mut Cursor<'_>) -> Result<()> {
 
 impl WalAddition {
     fn decode(c: &mut Cursor<'_>) -> Result<Self> {
-        let mut wal = WalAddition { number: need("WAL log number", c.varint64())?, synced_size_bytes: None };
+        let mut wal = WalAddition { number: file_number("WAL log number", c)?, synced_size_bytes: None };
         loop {
             match need("WAL addition tag", c.varint32())? {
                 wal_tag::TERMINATE => return Ok(wal),
@@ -282,6 +282,11 @@ pub(super) fn bad(what: impl std::fmt::Display) -> Error {
 
 pub(super) fn need<T>(what: &str, value: Option<T>) -> Result<T> {
     value.ok_or_else(|| bad(what))
+}
+
+/// Reads a file number, a varint64.
+fn file_number(what: &str, c: &mut Cursor<'_>) -> Result<FileNumber> {
+    need(what, c.varint64()).map(FileNumber)
 }
 
 fn string(what: &str, bytes: Option<&[u8]>) -> Result<String> {

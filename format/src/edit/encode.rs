@@ -71,7 +71,7 @@ impl VersionEdit {
                 put_varint64(inner, mark.offset);
                 put_u32(inner, mark.digest);
                 if let Some(number) = mark.number {
-                    put_varint64(inner, number);
+                    put_varint64(inner, number.0);
                 }
             });
         }
@@ -214,7 +214,7 @@ pub(super) mod wal_tag {
 impl WalAddition {
     /// Encodes `varint64 number | [varint32 2 | varint64 size] | varint32 1`.
     fn encode(&self, out: &mut Vec<u8>) {
-        put_varint64(out, self.number);
+        put_varint64(out, self.number.0);
         number(out, wal_tag::SYNCED_SIZE, self.synced_size_bytes);
         put_varint32(out, wal_tag::TERMINATE);
     }

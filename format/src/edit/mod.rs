@@ -21,8 +21,8 @@ mod show;
 pub use progress::{LevelProgress, SubcompactionProgress};
 pub use show::external_unique_id;
 
-use base::FamilyId;
 use base::key::{MAX_SEQUENCE, SequenceNumber};
+use base::{FamilyId, FileNumber};
 
 /// The tags of a version edit.
 pub mod tag {
@@ -216,7 +216,7 @@ pub struct EditMark {
     pub digest: u32,
     /// The number of the MANIFEST. It distinguishes a mark of this file from old bytes of an earlier file.
     /// `None` in marks of older releases of Ironstone.
-    pub number: Option<u64>,
+    pub number: Option<FileNumber>,
 }
 
 impl VersionEdit {
@@ -347,7 +347,7 @@ pub struct BlobFileGarbage {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WalAddition {
     /// The number in the name of the WAL.
-    pub number: u64,
+    pub number: FileNumber,
     /// Number of synced bytes. The WAL must be at least this long. `None`: the synced size is unknown.
     pub synced_size_bytes: Option<u64>,
 }

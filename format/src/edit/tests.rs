@@ -88,7 +88,7 @@ fn shown(e: &VersionEdit) -> Vec<Value> {
         );
     }
     for w in &e.wal_additions {
-        let mut fields = json!({"number": w.number});
+        let mut fields = json!({"number": w.number.0});
         if let Some(size) = w.synced_size_bytes {
             fields["synced_size"] = json!(size);
         }
@@ -167,7 +167,10 @@ fn old_tags_and_future_tags_read_as_rocksdb_reads_them() {
                 assert_eq!(f.path_id, if name == "new_file3" { 2 } else { 0 });
             }
             "wal_addition old" => {
-                assert_eq!(edit.wal_additions, [WalAddition { number: 9, synced_size_bytes: Some(77) }]);
+                assert_eq!(
+                    edit.wal_additions,
+                    [WalAddition { number: FileNumber(9), synced_size_bytes: Some(77) }]
+                );
             }
             "wal_deletion old" => assert_eq!(edit.wal_deletion, Some(9)),
             "blob add deprecated" => assert_eq!(edit.blob_file_additions[0].total_blob_bytes, 99),

@@ -24,6 +24,7 @@
 //! The digest is computed from the checksums in the record headers, which cover the payloads. It costs one
 //! multiplication for each record, for the writer and for the reader. An empty WAL has digest 0.
 
+use base::FileNumber;
 use base::coding::{Cursor, put_u32, put_varint64};
 
 use crate::batch::{self, Batch, Record};
@@ -54,7 +55,7 @@ impl Digest {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mark {
     /// The number of the WAL; 0 is the WAL that contains the mark.
-    pub wal_number: u64,
+    pub wal_number: FileNumber,
     /// The number of bytes from the start of the WAL.
     pub bytes: u64,
     /// The digest of all whole physical records in these bytes.
@@ -62,10 +63,10 @@ pub struct Mark {
 }
 
 /// The entry before marks of WALs that were written, durable or not.
-const WRITTEN: Mark = Mark { wal_number: 0, bytes: 0, digest: 0 };
+const WRITTEN: Mark = Mark { wal_number: FileNumber(0), bytes: 0, digest: 0 };
 
 /// The entry before the mark of the MANIFEST.
-const MANIFEST: Mark = Mark { wal_number: 0, bytes: 0, digest: 1 };
+const MANIFEST: Mark = Mark { wal_number: FileNumber(0), bytes: 0, digest: 1 };
 
 /// Appends a record of log data with these marks to the records of a batch.
 pub fn put_marks(out: &mut Vec<u8>, marks: &Marks) {
@@ -74,7 +75,7 @@ pub fn put_marks(out: &mut Vec<u8>, marks: &Marks) {
     let of_manifest = manifest.map(|mark| [MANIFEST, mark]).into_iter().flatten();
     let between = (!written.is_empty()).then_some(WRITTEN);
     for mark in durable.iter().copied().chain(of_manifest).chain(between).chain(written.iter().copied()) {
-        put_varint64(&mut blob, mark.wal_number);
+        put_varint64(&mut blob, mark.wal_number.0);
         put_varint64(&mut blob, mark.bytes);
         put_u32(&mut blob, mark.digest);
     }
@@ -104,7 +105,7 @@ pub fn parse_marks(blob: &[u8]) -> Option<Marks> {
     let mut c = Cursor::new(blob.strip_suffix(&MARK_MAGIC)?);
     let (mut marks, mut behind) = (Marks::default(), None);
     while !c.is_empty() {
-        let mark = Mark { wal_number: c.varint64()?, bytes: c.varint64()?, digest: c.u32()? };
+        let mark = Mark { wal_number: FileNumber(c.varint64()?), bytes: c.varint64()?, digest: c.u32()? };
         match behind {
             _ if mark == WRITTEN || mark == MANIFEST => behind = Some(mark),
             None => marks.durable.push(mark),

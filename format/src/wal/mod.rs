@@ -35,9 +35,11 @@ pub use salvage::{SalvageFault, mark_end, salvage};
 pub(crate) use writer::header_len;
 pub use writer::{Framing, Writer};
 
+use std::fmt;
+
 use base::coding::{Cursor, put_u16, put_u32, put_u64};
 use base::key::SequenceNumber;
-use base::{Error, FamilyId, Result};
+use base::{Error, FamilyId, FileNumber, Result};
 
 /// Size of a block in bytes. A physical record never crosses a multiple of this size.
 pub const BLOCK_LEN: usize = 32768;
@@ -104,17 +106,24 @@ pub trait StreamDecompressor: Send {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Predecessor {
     /// The number in the name of the previous WAL.
-    pub wal_number: u64,
+    pub wal_number: FileNumber,
     /// The size of the previous WAL in bytes.
     pub size_bytes: u64,
     /// The sequence number in the header of its last batch. 0: it had no batch.
     pub last_seqno_recorded: SequenceNumber,
 }
 
+impl fmt::Display for Predecessor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Predecessor { wal_number, size_bytes, last_seqno_recorded } = self;
+        write!(f, "WAL {wal_number} of {size_bytes} bytes up to sequence number {last_seqno_recorded}")
+    }
+}
+
 impl Predecessor {
     /// Encodes `u64 WAL number | u64 size | u64 sequence number`.
     pub fn encode(&self, out: &mut Vec<u8>) {
-        put_u64(out, self.wal_number);
+        put_u64(out, self.wal_number.0);
         put_u64(out, self.size_bytes);
         put_u64(out, self.last_seqno_recorded);
     }
@@ -126,7 +135,7 @@ impl Predecessor {
     pub fn decode(payload: &[u8]) -> Result<Self> {
         let mut cursor = Cursor::new(payload);
         let mut next = || cursor.u64().ok_or_else(|| Error::corruption("predecessor record is truncated"));
-        Ok(Predecessor { wal_number: next()?, size_bytes: next()?, last_seqno_recorded: next()? })
+        Ok(Predecessor { wal_number: FileNumber(next()?), size_bytes: next()?, last_seqno_recorded: next()? })
     }
 }
 

@@ -133,7 +133,7 @@ fn rocksdb_logs_read_and_write_alike() {
                 }
                 Got::Predecessor(info, offset) => {
                     assert_eq!(*offset, at);
-                    assert_eq!(info.wal_number, logical["decoded"]["log_number"]);
+                    assert_eq!(info.wal_number.0, logical["decoded"]["log_number"]);
                     assert_eq!(info.size_bytes, logical["decoded"]["size_bytes"]);
                     assert_eq!(info.last_seqno_recorded, logical["decoded"]["last_seqno"]);
                     writer.predecessor(&mut again, info);

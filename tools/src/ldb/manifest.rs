@@ -262,7 +262,7 @@ fn json(e: &VersionEdit, count: usize, hex: bool) -> String {
             "WalAdditions",
             e.wal_additions.iter().map(|w| {
                 numbers(&[
-                    ("LogNumber", w.number),
+                    ("LogNumber", w.number.0),
                     ("SyncedSizeInBytes", w.synced_size_bytes.unwrap_or(u64::MAX)),
                 ])
             }),

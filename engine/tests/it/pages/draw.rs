@@ -36,7 +36,7 @@ fn batch(bytes: &[u8]) -> String {
     let mut parts: Vec<String> = records.collect();
     let marks = marks_of(bytes).unwrap_or_default();
     let mark = |word: &str, mark: &Mark| match mark.wal_number {
-        0 => format!("{word} {}", mark.bytes),
+        base::FileNumber(0) => format!("{word} {}", mark.bytes),
         number => format!("{word} {number:06}:{}", mark.bytes),
     };
     parts.extend(marks.durable.iter().map(|durable| mark("durable", durable)));
