@@ -3,7 +3,7 @@
 //! ```text
 //!  cargo run --release -p ironstone --example budget DIR [BUDGET_MIB] [SECONDS] [ITERATORS]
 //! ```
-//! The options are those of `Options::for_budget`. The program first writes four times the budget. Then four threads read, one
+//! The options are those of `Options::for_budget` with `Options::memory_budget`. The program first writes four times the budget. Then four threads read, one
 //! thread overwrites random keys at full speed, compactions run, and many iterators stand on random keys. The program prints the
 //! memory of the holders that `Db::memory` names, the resident memory that the database added to the process, and the peak of the
 //! process. The program needs Linux: it reads `/proc/self/status`.
@@ -64,6 +64,7 @@ fn value(i: u64) -> [u8; VALUE_BYTES] {
 fn run(dir: &Path, budget: u64, seconds: u64, iterators: u64) -> Result<()> {
     let before = status("VmRSS:");
     let mut options = Options::for_budget(budget, 2, BudgetGoal::Latency)?;
+    options.memory_budget(budget)?;
     options.db.create_if_missing = true;
     let db = Db::open(dir, options)?;
     let keys = 4 * budget / VALUE_BYTES as u64;

@@ -3,11 +3,15 @@
 //! [`derive`] is a pure function to a list of options with their reasons. [`Options::for_budget`] sets the options of the list,
 //! and [`explain_options`] returns the list.
 
+use std::sync::Arc;
+
 use base::{Error, Result};
+use mem::budget::MemoryBudget;
 use mem::cache::CacheOptions;
+use mem::write_buffer::WriteBufferManager;
 use table::sst::BlockCache;
 
-use crate::Options;
+use crate::{Charged, Options, TableFactory};
 
 /// The least memory of a budget: 8 MiB.
 pub const BUDGET_MEMORY_MIN: u64 = 8 << 20;
@@ -81,6 +85,7 @@ impl Options {
     ///
     /// The memory is for memtables, the block cache with index and filter blocks, and the buffers of compactions. The limit
     /// is not hard: iterators can keep old memtables, and the block cache exceeds its capacity while its blocks are in use.
+    /// [`Options::memory_budget`], called afterwards, limits these too.
     ///
     /// # Errors
     /// InvalidArgument for less than [`BUDGET_MEMORY_MIN`] bytes, and for 0 cores.
@@ -107,6 +112,63 @@ impl Options {
         let capacity = usize::try_from(shares.cache).unwrap_or(usize::MAX);
         options.block_cache = Some(BlockCache::new(CacheOptions::hyper_clock(capacity))?);
         Ok(options)
+    }
+}
+
+impl Options {
+    /// Sets one memory limit for the database: the block cache, memtables, index and filter blocks, iterators, and the buffers of flushes
+    /// and compactions draw from it. Keeps all other options. Call this method after the other options are set: it replaces the block
+    /// cache and the write buffer manager, and lowers buffer sizes that do not fit.
+    ///
+    /// - The block cache has the whole budget as its capacity. Memory of other holders takes room from the blocks.
+    /// - Memtables have a quarter. Writers wait while the memtables exceed the quarter.
+    /// - Blocks and memtables that idle iterators keep have a quarter. An iterator without room copies its entry, and its next move
+    ///   collects its sources again. Each iterator takes a snapshot, so its answers do not change. Such a step costs as much as a seek.
+    ///   Iterators with timestamps, with `pin_data`, with `table_filter`, of a column family with a compaction filter, with FIFO
+    ///   compaction or with in-place updates are not limited.
+    /// - Pinned values that the application holds are not limited.
+    ///
+    /// A snapshot of an iterator counts in `rocksdb.num-snapshots`, and a deletion of whole files (`delete_files_in_range`) acts on such an
+    /// iterator as on a snapshot. [`Db::memory`](crate::Db::memory) returns the holders.
+    ///
+    /// # Errors
+    /// InvalidArgument for less than [`BUDGET_MEMORY_MIN`] bytes. NotSupported for a column family without block-based tables.
+    ///
+    /// ```
+    /// let mut options = ironstone::Options::in_memory();
+    /// options.memory_budget(64 << 20)?;
+    /// let db = ironstone::Db::open("data", options)?;
+    /// db.put(b"k", b"v")?;
+    /// assert!(db.memory().bytes < 64 << 20);
+    /// # Ok::<(), ironstone::Error>(())
+    /// ```
+    pub fn memory_budget(&mut self, bytes: u64) -> Result<&mut Self> {
+        if bytes < BUDGET_MEMORY_MIN {
+            let text =
+                format!("a memory budget of {bytes} bytes; at least {BUDGET_MEMORY_MIN} bytes are needed");
+            return Err(Error::invalid_argument(text));
+        }
+        let TableFactory::BlockBased(table) = &mut self.family.table_factory else {
+            return Err(Error::not_supported("a memory budget for tables that are not block-based"));
+        };
+        table.no_block_cache = false;
+        table.cache_index_and_filter_blocks = true;
+        table.cache_usage_options.filter_construction = Charged::Enabled;
+        table.cache_usage_options.compression_dictionary_building_buffer = Charged::Enabled;
+        let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
+        let cache = BlockCache::new(CacheOptions::hyper_clock(bytes))?;
+        let memtables = bytes / 4;
+        self.family.write_buffer_size = self.family.write_buffer_size.min(memtables / 3);
+        let buffer = (bytes / 256).max(64 << 10);
+        let db = &mut self.db;
+        db.compaction_readahead_size = db.compaction_readahead_size.min(buffer);
+        db.writable_file_max_buffer_size = db.writable_file_max_buffer_size.min(buffer);
+        db.db_write_buffer_size = memtables;
+        db.write_buffer_manager =
+            Some(Arc::new(WriteBufferManager::new(memtables, Some(cache.clone()), true)));
+        db.memory_budget = Some(MemoryBudget::new(bytes, cache.clone()));
+        self.block_cache = Some(cache);
+        Ok(self)
     }
 }
 

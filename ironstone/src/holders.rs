@@ -8,6 +8,7 @@ use std::sync::Arc;
 use base::FileNumber;
 use kernel::ticks;
 use lsm::version::{ReaderKind, Version};
+use mem::budget::Holder;
 use mem::cache::Role;
 use table::sst::BlockCache;
 
@@ -171,8 +172,15 @@ impl Db {
         let memtables = MemoryHolder::of("memtables", families.iter().map(memtables_of).collect());
         let caches = caches.iter().enumerate().map(|(at, cache)| cache_of(at, cache)).collect();
         let readers = self.int_property("rocksdb.estimate-table-readers-mem").unwrap_or(0);
+        let budget = self.db_options().memory_budget.clone();
+        let held = |holder| budget.as_ref().map_or(0, |budget| budget.held(holder) as u64);
         let parts = vec![
             memtables,
+            MemoryHolder::leaf("iterators, by the memory budget", held(Holder::Iterators)),
+            MemoryHolder::leaf(
+                "buffers of flushes and compactions, by the memory budget",
+                held(Holder::JobBuffers),
+            ),
             MemoryHolder::of("caches", caches),
             MemoryHolder::leaf("open SST files outside of the block caches", readers),
         ];
@@ -246,20 +254,9 @@ fn memtables_of(family: &Family) -> MemoryHolder {
     MemoryHolder::of(format!("column family {}", family.name()), parts)
 }
 
-/// Entries of these roles hold no memory of the cache: they reserve room for memory that is held elsewhere.
-const RESERVATIONS: [Role; 6] = [
-    Role::WriteBuffer,
-    Role::CompressionDictionaryBuildingBuffer,
-    Role::FilterConstruction,
-    Role::BlockBasedTableReader,
-    Role::FileMetadata,
-    Role::BlobCache,
-];
-
 fn cache_of(at: usize, cache: &Arc<BlockCache>) -> MemoryHolder {
-    let usage = cache.role_usage();
-    let held = Role::ALL.iter().filter(|role| !RESERVATIONS.contains(role));
-    let roles = held.map(|role| MemoryHolder::leaf(role.name(), usage[*role as usize].bytes as u64));
+    let held = cache.entry_bytes();
+    let roles = Role::ALL.iter().map(|role| MemoryHolder::leaf(role.name(), held[*role as usize] as u64));
     let mut parts: Vec<MemoryHolder> = roles.filter(|part| part.bytes > 0).collect();
     parts.push(MemoryHolder::leaf("hash table", cache.table_bytes() as u64));
     MemoryHolder::of(format!("cache {} with a capacity of {} bytes", at + 1, cache.capacity()), parts)

@@ -171,6 +171,7 @@ pub use table::options::{CuckooTableOptions, EncodingType, PlainTableOptions, Wr
 // Components: objects that options hold.
 pub use base::stats;
 pub use base::stats::Statistics;
+pub use mem::budget::MemoryBudget;
 pub use mem::cache::{CacheOptions, Kind as CacheKind, Ledger, MetadataCharge};
 pub use mem::write_buffer::WriteBufferManager;
 pub use table::sst::BlockCache;

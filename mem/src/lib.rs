@@ -1,10 +1,11 @@
 //! The memory structures that threads share: arena, memtable, block cache, range tombstones, filter memory,
-//! and the write buffer manager.
+//! the write buffer manager, and the memory budget.
 
 #![warn(missing_docs)]
 #![cfg_attr(test, allow(clippy::disallowed_methods, clippy::disallowed_types))]
 
 pub mod arena;
+pub mod budget;
 pub mod bytes;
 pub mod cache;
 pub mod memtable;

@@ -11,6 +11,7 @@ use env::Env;
 use env::logger::{LogLevel, Logger};
 use env::rate::RateLimiter;
 use env::sst_files::SstFileManager;
+use mem::budget::MemoryBudget;
 use mem::write_buffer::WriteBufferManager;
 use table::sst::BlockCache;
 
@@ -289,6 +290,9 @@ base::options! {
     /// Keeps entries of single keys of SST files, for look-ups. A hit reads neither the SST file nor the block cache. Several databases
     /// may share a row cache. May be the block cache. Default: none.
     row_cache: Option<Arc<BlockCache>> = None;
+    /// One memory limit for the block cache, the memtables, and what is outside of them: iterators, and the buffers of jobs. Only
+    /// Ironstone has this option. Several databases may share a budget. Default: none.
+    memory_budget: Option<Arc<MemoryBudget>> = None;
     /// Directories of SST files, at most four. Default: the directory of the database.
     db_paths: Vec<DbPath> = Vec::new();
 }

@@ -124,6 +124,7 @@ impl Run {
         options.update(&rare).map_err(told("rare options"))?;
         self.sample.text.push_str(&rare);
         options.db.row_cache = sample::rare::row_cache(seed);
+        options.db.memory_budget = sample::rare::memory_budget(seed);
         options.db.env = self.env.clone();
         self.db = Some(Db::open(&self.path, options).map_err(told("open"))?);
         Ok(())

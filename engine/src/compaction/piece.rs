@@ -88,6 +88,7 @@ pub fn run(t: &CompactionTools<'_>, job: &Job, range: &SubcompactionRange, done:
     let mut tombstones = CompactionTombstones::new(order.clone(), stripes.clone())
         .with_full_history_ts_low(full_history_ts_low.clone());
     let sources = sources(t, job, &mut tombstones)?;
+    let _buffers = t.tools.charge_buffers(sources.len());
     let db = t.tools.options.load_full();
     let filter = filter(job)?;
     let has_blobs = !job.version.blobs().is_empty();

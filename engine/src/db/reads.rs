@@ -110,6 +110,7 @@ impl Db {
             tables: self.inner.tables.clone(),
             sequence: self.inner.tools.sequence.clone(),
             stats: self.inner.tools.stats.clone(),
+            lender: self.inner.tools.memory_budget.is_some().then(|| self.inner.tools.clone()),
         }
     }
 

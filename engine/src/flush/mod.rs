@@ -105,7 +105,9 @@ fn run_parts(
         parts.iter().all(|part| !part.pick.memtables.is_empty()),
         "a flush has a column family without memtables"
     );
+    let buffers = t.tools.charge_buffers(0);
     let done = write_and_commit(t, job, &mut parts, reason, atomic);
+    drop(buffers);
     match done {
         Ok(flushed) => Ok(flushed),
         Err(error) => {

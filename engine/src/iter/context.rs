@@ -2,6 +2,7 @@
 
 use crate::family::Family;
 use crate::options::ReadOptions;
+use crate::output::JobTools;
 use crate::sequence::LastSequence;
 use crate::source::TableCache;
 use crate::stats::Stats;
@@ -14,6 +15,8 @@ pub struct IteratorContext {
     pub tables: Arc<TableCache>,
     pub sequence: Arc<LastSequence>,
     pub stats: Arc<Stats>,
+    /// Lends the memory of iterators. `None`: there is no memory budget.
+    pub lender: Option<Arc<JobTools>>,
 }
 
 impl IteratorContext {

@@ -13,6 +13,7 @@ mod context;
 mod convert;
 mod count;
 mod keys;
+mod lease;
 mod skip;
 mod tree;
 mod value;
@@ -26,7 +27,7 @@ use context::Target;
 pub use versions::Versions;
 pub(crate) use view::View;
 pub(crate) use walk::Walk;
-use walk::{internal_key, stopped_key, will_leave_entry};
+use walk::{internal_key, park, parked_memory, stopped_key, will_leave_entry};
 
 use base::key::MAX_SEQUENCE;
 use base::stats::{OperationKind, PerfCounter, PerfLevel, Ticker, begin_operation, perf_timing};
@@ -43,8 +44,9 @@ use crate::source::{BlobContext, WideColumns};
 use crate::sync::{Arc, OnceLock};
 use convert::Converter;
 use count::{Counts, Step};
+use lease::Lease;
 use skip::RangeSkipper;
-use tree::{Tree, gather};
+use tree::{Tree, gather, open_memory};
 use watch::Watch;
 
 /// A position in a column family. The iterator is `Send`, owns its view, and is not valid before it is positioned.
@@ -53,7 +55,10 @@ pub struct Iter {
     walk: Box<Walk<Tree>>,
     context: IteratorContext,
     options: ReadOptions,
-    super_version: Arc<SuperVersion>,
+    /// `None` while the iterator is parked: see [`Lease`].
+    super_version: Option<Arc<SuperVersion>>,
+    /// The share of the memory budget. `None` without a budget, and for an iterator that cannot be parked.
+    lease: Option<Box<Lease>>,
     /// The number of range tombstones in the memtable when the walk was built.
     range_deletes: u64,
     /// The number of entries in the memtable at the last positioning of a tailing iterator.
@@ -62,6 +67,8 @@ pub struct Iter {
     /// True if the sources are collected. The first positioning collects them, so an iterator that is never
     /// positioned costs only two reference counts.
     opened: bool,
+    /// True for a tailing iterator and for an iterator with a lease: a move is more than a step of the walk.
+    steps_aside: bool,
     /// True if [`Iter::prepare`] must check a deadline or look for a newer super version.
     prepares: bool,
     /// True if the iterator moves to newer super versions at its snapshot (`auto_refresh_iterator_with_snapshot`).
@@ -80,23 +87,29 @@ impl Iter {
     /// InvalidArgument for a timestamp that is missing, has the wrong length, is below `full_history_ts_low`, or is
     /// given for a column family without timestamps. InvalidArgument for a snapshot of another database.
     /// NotSupported for an option that the column family or iterators do not support.
-    pub fn new(context: IteratorContext, options: ReadOptions) -> Result<Self> {
+    pub fn new(context: IteratorContext, mut options: ReadOptions) -> Result<Self> {
         check(&context, &options)?;
+        let follows = options.auto_refresh_iterator_with_snapshot && options.snapshot.is_some();
+        let lease = Lease::new(&context, &options);
+        if lease.is_some() && options.snapshot.is_none() {
+            options.snapshot = Lease::snapshot(&context);
+        }
         let super_version = acquire(&context);
         let range_deletes = super_version.mem.counts().range_deletes;
         let walk = build(&context, &options, &super_version)
             .inspect_err(|_| count_release(&context, &super_version))?;
         let counts = Counts::new(context.stats.clone());
-        let follows = options.auto_refresh_iterator_with_snapshot && options.snapshot.is_some();
         let prepares = options.tailing || follows || !options.deadline.is_zero();
         let attends = follows
             || options.iter_start_ts.is_some()
             || context.family.options().memtable_op_scan_flush_trigger > 0;
-        Ok(Iter {
+        let mut iter = Iter {
             walk,
             context,
+            steps_aside: options.tailing || lease.is_some(),
             options,
-            super_version,
+            super_version: Some(super_version),
+            lease,
             range_deletes,
             entries: 0,
             counts,
@@ -105,7 +118,11 @@ impl Iter {
             follows,
             attends,
             internal_key: OnceLock::new(),
-        })
+        };
+        if iter.lease.is_some() {
+            iter.settle(false);
+        }
+        Ok(iter)
     }
 
     /// Returns true if the iterator stands on an entry.
@@ -246,7 +263,7 @@ impl Iter {
             return;
         }
         let began_operation = begin_operation();
-        if (self.prepares || !self.opened)
+        if (self.prepares || !self.opened || self.lease.is_some())
             && let Err(error) = self.prepare()
         {
             self.context.stats.slow.end(OperationKind::Seek, began_operation);
@@ -263,12 +280,15 @@ impl Iter {
         if self.counts.wanted() {
             self.counts.sought(&mut self.walk, began);
         }
+        if self.lease.is_some() {
+            self.settle(false);
+        }
     }
 
     /// Moves to the next key. Does nothing if the iterator is not valid.
     #[inline]
     pub fn next(&mut self) {
-        if self.counts.wanted() || self.options.tailing {
+        if self.counts.wanted() || self.steps_aside {
             return self.step_counted(Step::Next);
         }
         self.walk.next();
@@ -281,7 +301,7 @@ impl Iter {
     /// Moves to the previous key. Does nothing if the iterator is not valid.
     #[inline]
     pub fn prev(&mut self) {
-        if self.counts.wanted() {
+        if self.counts.wanted() || self.steps_aside {
             return self.step_counted(Step::Prev);
         }
         self.walk.prev();
@@ -295,7 +315,10 @@ impl Iter {
     #[inline(never)]
     fn step_counted(&mut self, step: Step) {
         let leaves_entry = matches!(step, Step::Next) && will_leave_entry(&self.walk);
-        if self.options.tailing && matches!(step, Step::Next) && self.has_newer_entries() {
+        let done = self.super_version.is_none() && self.reopen(step);
+        if done {
+            // The walk has moved.
+        } else if self.options.tailing && matches!(step, Step::Next) && self.has_newer_entries() {
             self.next_among_newer();
         } else if perf_timing(PerfLevel::EnableTimeExceptForMutex) {
             self.step_timed(step);
@@ -312,12 +335,16 @@ impl Iter {
         if self.counts.wanted() {
             self.counts.moved(&mut self.walk, step, leaves_entry);
         }
+        if self.lease.is_some() {
+            self.settle(true);
+        }
     }
 
     /// Returns true if the column family has entries that a tailing iterator did not see at its last positioning.
     fn has_newer_entries(&self) -> bool {
-        self.super_version.number != self.context.family.super_version_number()
-            || self.super_version.mem.counts().entries != self.entries
+        let Some(super_version) = &self.super_version else { return false };
+        super_version.number != self.context.family.super_version_number()
+            || super_version.mem.counts().entries != self.entries
     }
 
     /// Moves a tailing iterator to the next key, which may be a newer entry: positions the iterator at its key
@@ -368,10 +395,17 @@ impl Iter {
     /// # Errors
     /// The errors of [`Iter::new`].
     pub fn refresh_at(&mut self, snapshot: Option<Arc<Snapshot>>) -> Result<()> {
-        self.options.snapshot = snapshot;
+        self.options.snapshot = match &self.lease {
+            Some(_) => snapshot.or_else(|| Lease::snapshot(&self.context)),
+            None => snapshot,
+        };
         self.follows = false;
         check(&self.context, &self.options)?;
-        self.renew()
+        self.renew()?;
+        if self.lease.is_some() {
+            self.settle(false);
+        }
+        Ok(())
     }
 
     /// Moves to the newest super version, and keeps the snapshot if there is one. The next positioning collects the
@@ -386,38 +420,99 @@ impl Iter {
 
     fn replace(&mut self, newest: Arc<SuperVersion>, walk: Box<Walk<Tree>>, opened: bool) {
         base::invariant!(
-            self.super_version.number <= newest.number,
-            "an iterator moves from super version {} back to {}",
-            self.super_version.number,
+            self.super_version.as_ref().is_none_or(|old| old.number <= newest.number),
+            "an iterator moves back to super version {}",
             newest.number
         );
         // Drop the old walk while the iterator still holds the super version of this walk.
         self.walk = walk;
         self.internal_key = OnceLock::new();
         self.opened = opened;
-        count_release(&self.context, &self.super_version);
         self.range_deletes = newest.mem.counts().range_deletes;
-        self.super_version = newest;
+        if let Some(lease) = &mut self.lease {
+            lease.release();
+        }
+        if let Some(old) = self.super_version.replace(newest) {
+            count_release(&self.context, &old);
+        }
     }
 
     /// Collects the sources of the walk.
     fn open_sources(&mut self) -> Result<()> {
         base::invariant!(!self.opened, "the sources of an iterator are opened twice");
-        collect(&mut self.walk, &self.context, &self.options, &self.super_version)?;
+        let Some(super_version) = &self.super_version else { return Ok(()) };
+        collect(&mut self.walk, &self.context, &self.options, super_version)?;
         self.opened = true;
         Ok(())
     }
 
     /// Drops the snapshot and keeps its sequence number. The pinned super version has all entries that the iterator
-    /// shows. The iterator then does not move to newer super versions.
+    /// shows. The iterator then does not move to newer super versions. An iterator with a share of the memory budget keeps the
+    /// snapshot.
     pub(crate) fn release_snapshot(&mut self) {
+        if self.lease.is_some() {
+            return;
+        }
         self.options.snapshot = None;
         self.follows = false;
     }
 
-    /// Returns the number of the super version that the iterator reads.
+    /// Returns the number of the super version that the iterator reads; for a parked iterator, the number of the newest super
+    /// version.
     pub fn super_version_number(&self) -> u64 {
-        self.super_version.number
+        let newest = || self.context.family.super_version_number();
+        self.super_version.as_ref().map_or_else(newest, |super_version| super_version.number)
+    }
+
+    /// Returns true if there is a newer super version than the iterator reads. A parked iterator reads no super version.
+    fn is_behind(&self) -> bool {
+        self.super_version_number() != self.context.family.super_version_number()
+    }
+
+    /// Runs after each move of an iterator with a lease. Parks the iterator if the memory budget has no room for what it keeps.
+    #[inline(never)]
+    fn settle(&mut self, steps: bool) {
+        let (Some(lease), Some(super_version)) = (&mut self.lease, &self.super_version) else { return };
+        let buffer = self.context.family.options().write_buffer_size;
+        let (blocks, memory) = open_memory(super_version);
+        if lease.may_stay_open(super_version, buffer, blocks, steps) {
+            return lease.charge(size_of::<Self>() + memory);
+        }
+        if !park(&mut self.walk, Tree::Unopened) {
+            return;
+        }
+        self.opened = false;
+        lease.charge(size_of::<Self>() + parked_memory(&self.walk));
+        if let Some(old) = self.super_version.take() {
+            count_release(&self.context, &old);
+        }
+    }
+
+    /// Collects the sources of a parked iterator, and finds its key there. Returns true if the key is gone, which only a deletion of
+    /// whole files can cause: the iterator then stands on the next key in the direction of the step.
+    #[cold]
+    fn reopen(&mut self, step: Step) -> bool {
+        if !self.walk.valid() {
+            return true;
+        }
+        let newest = acquire(&self.context);
+        let built = build(&self.context, &self.options, &newest).and_then(|mut walk| {
+            collect(&mut walk, &self.context, &self.options, &newest)?;
+            walk.continue_from(&mut self.walk, matches!(step, Step::Prev));
+            Ok(walk)
+        });
+        match built {
+            Ok(walk) => {
+                let is_gone = walk.key() != self.walk.key();
+                self.replace(newest, walk, true);
+                is_gone
+            }
+            Err(error) => {
+                count_release(&self.context, &newest);
+                self.walk.fail(error);
+                true
+            }
+        }
     }
 
     #[cold]
@@ -434,7 +529,7 @@ impl Iter {
     /// iteration.
     #[inline]
     fn follow(&mut self, step: Step) {
-        if self.super_version.number != self.context.family.super_version_number() && self.status().is_ok() {
+        if self.is_behind() && self.status().is_ok() {
             self.go_over(step);
         }
     }
@@ -463,6 +558,9 @@ impl Iter {
         if self.prepares {
             self.look_for_newer()?;
         }
+        if self.lease.is_some() && (self.super_version.is_none() || self.is_behind()) {
+            self.renew()?;
+        }
         if self.opened { Ok(()) } else { self.open_sources() }
     }
 
@@ -474,25 +572,27 @@ impl Iter {
         if !deadline.is_zero() && u128::from(self.context.stats.now_micros()) > deadline.as_micros() {
             return Err(Error::timed_out("the read's deadline has passed"));
         }
-        if self.follows && self.super_version.number != self.context.family.super_version_number() {
+        if self.follows && self.is_behind() {
             return self.renew();
         }
         if !self.options.tailing {
             return Ok(());
         }
-        if self.super_version.number != self.context.family.super_version_number()
-            || self.range_deletes != self.super_version.mem.counts().range_deletes
-        {
+        let counts =
+            |iter: &Self| iter.super_version.as_ref().map(|super_version| super_version.mem.counts());
+        if self.is_behind() || counts(self).is_some_and(|counts| counts.range_deletes != self.range_deletes) {
             self.renew()?;
         }
-        self.entries = self.super_version.mem.counts().entries;
+        self.entries = counts(self).map_or(0, |counts| counts.entries);
         Ok(())
     }
 }
 
 impl Drop for Iter {
     fn drop(&mut self) {
-        count_release(&self.context, &self.super_version);
+        if let Some(super_version) = &self.super_version {
+            count_release(&self.context, super_version);
+        }
     }
 }
 

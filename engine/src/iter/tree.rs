@@ -15,6 +15,7 @@ use mem::memtable::MemTable;
 use table::sst::ReadCtx;
 
 use super::context::IteratorContext;
+use super::walk::Walk;
 use crate::family::SuperVersion;
 use crate::options::{ReadOptions, ReadTier};
 use crate::source::{BucketsIter, LevelIter, LevelTombstones, Source, SourceCover};
@@ -308,6 +309,15 @@ impl<'a> Gathering<'a> {
 fn sources_max(moment: &SuperVersion) -> usize {
     let levels = (1..moment.version.num_levels()).filter(|&level| !moment.version.level(level).is_empty());
     1 + moment.imm.len() + moment.version.level(0).len() + levels.count()
+}
+
+/// Returns the bytes of blocks that an open iterator over the super version pins, and the bytes of its sources. Both are estimates: a
+/// block is a quarter larger than `block_size`.
+pub fn open_memory(moment: &SuperVersion) -> (usize, usize) {
+    let sources = sources_max(moment);
+    let block = usize::try_from(moment.parts.table.block_size).unwrap_or(usize::MAX);
+    let memory = sources * size_of::<Source>() + size_of::<Walk<Tree>>();
+    (sources.saturating_mul(block / 4 * 5), memory)
 }
 
 /// Returns the options that reads of SST files use.

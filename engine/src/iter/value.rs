@@ -35,6 +35,28 @@ impl Held {
         self.pin = Some(value);
     }
 
+    /// Copies `value`, into memory of about its length.
+    pub fn copy(&mut self, value: &[u8]) {
+        self.pin = None;
+        self.copy.clear();
+        if self.copy.capacity() > 2 * value.len() {
+            self.copy = Vec::with_capacity(value.len());
+        }
+        self.copy.extend_from_slice(value);
+    }
+
+    /// Copies the value if it is a view into the memory of a source.
+    pub fn own(&mut self) {
+        if let Some(pin) = self.pin.take_if(|pin| pin.is_shared()) {
+            self.copy(&pin);
+        }
+    }
+
+    /// Returns the bytes of memory that the value takes.
+    pub fn memory(&self) -> usize {
+        self.copy.capacity() + self.pin.as_ref().map_or(0, |pin| pin.len())
+    }
+
     /// Releases the value. Returns the memory of its buffer, or an empty buffer if the value was a view.
     pub fn reclaim(&mut self) -> Vec<u8> {
         match self.pin.take() {

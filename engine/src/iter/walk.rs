@@ -15,6 +15,7 @@ mod backward;
 mod blob;
 mod empty;
 mod forward;
+mod park;
 mod search;
 
 use std::cell::Cell;
@@ -32,6 +33,7 @@ use super::skip::{LOOK_FIRST, RangeSkipper};
 use super::view::View;
 use super::watch::Watch;
 use crate::source::resolve::{self, Found};
+pub use park::{park, parked_memory};
 use search::{Search, ShownAt};
 
 /// Runs a part of a seek, and adds its time to a counter of the thread's perf context.

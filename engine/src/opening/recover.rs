@@ -286,6 +286,7 @@ impl Opening {
             options_file: Mutex::default(),
             families_unwritten: AtomicUsize::new(0),
             compaction_service: self.components.compaction_service.clone(),
+            memory_budget: self.options.memory_budget.clone(),
         });
         let settings = TableCacheSettings {
             tables_max: tables_max(self.options.max_open_files),

@@ -10,6 +10,7 @@ use env::thread_status::{Operation, Properties, RunningOperation};
 use format::proof::OptionsExtent;
 use lsm::pick::YoungAfter;
 use lsm::version::Edit;
+use mem::budget::{Holder, MemoryBudget, Share};
 
 use super::{BlobPolicy, FlushPriority, OutputFile, OutputSettings, Purpose};
 use crate::event::{Events, Named};
@@ -50,6 +51,8 @@ pub struct JobTools {
     pub families_unwritten: AtomicUsize,
     /// Runs subcompactions in other processes. `None`: the database runs all subcompactions.
     pub compaction_service: Option<Arc<dyn CompactionService>>,
+    /// The memory budget of iterators and jobs. `None` for a secondary instance too: its versions do not keep what snapshots need.
+    pub memory_budget: Option<Arc<MemoryBudget>>,
 }
 
 impl JobTools {
@@ -83,6 +86,7 @@ impl JobTools {
             options_file: Mutex::default(),
             families_unwritten: AtomicUsize::new(0),
             compaction_service: None,
+            memory_budget: None,
         }
     }
 
@@ -110,6 +114,15 @@ impl JobTools {
             self.times.cutoffs(now, pick.preserve_seconds, pick.preclude_last_level_data_seconds)?;
         let snapshot = self.snapshots.oldest().map_or(MAX_SEQUENCE, |(seq, _)| seq);
         Some(YoungAfter { age: cutoffs.preclude_from?, snapshot })
+    }
+
+    /// Charges the buffers of a job to the memory budget, until the returned value is dropped: a read-ahead buffer for each of
+    /// `inputs` files, and a write buffer.
+    pub fn charge_buffers(&self, inputs: usize) -> Option<Share> {
+        let options = self.options.load();
+        let read = inputs.saturating_mul(options.compaction_readahead_size);
+        let bytes = read.saturating_add(options.writable_file_max_buffer_size);
+        self.memory_budget.as_ref().map(|budget| budget.take(Holder::JobBuffers, bytes))
     }
 
     /// Shows an operation of this thread in the list of threads, until the returned value is dropped. `None` without

@@ -2,7 +2,12 @@
 //!
 //! `IRONSTONE_PEER` names RocksDB's library; without the variable the test prints that it was skipped.
 
-use ironstone::{BUDGET_MEMORY_MIN, BudgetGoal, Db, Options, explain_options};
+use std::sync::Arc;
+
+use ironstone::{
+    BUDGET_MEMORY_MIN, BlockCache, BudgetGoal, CacheOptions, CompactRangeOptions, Db, MemoryBudget, Options,
+    explain_options,
+};
 
 const GOALS: [BudgetGoal; 2] = [BudgetGoal::Latency, BudgetGoal::Throughput];
 
@@ -82,4 +87,117 @@ fn rocksdb_accepts_the_texts() {
             }
         }
     }
+}
+
+const KEYS: u64 = 500;
+
+fn key(number: u64) -> [u8; 8] {
+    number.to_be_bytes()
+}
+
+/// Returns the value that generation `made` of a key has; `None` if the generation deleted the key.
+fn value(number: u64, made: u64) -> Option<Vec<u8>> {
+    let deleted = (number + made).is_multiple_of(5);
+    (!deleted).then(|| format!("{number} {made} ").into_bytes().repeat(20))
+}
+
+/// Returns the entries of a generation, from `number` on.
+fn entries(made: u64, number: u64) -> impl DoubleEndedIterator<Item = (u64, Vec<u8>)> {
+    (number..KEYS).filter_map(move |number| Some((number, value(number, made)?)))
+}
+
+fn write_generation(db: &Db, made: u64) {
+    for number in 0..KEYS {
+        match value(number, made) {
+            Some(value) => db.put(&key(number), &value).unwrap(),
+            None => db.delete(&key(number)).unwrap(),
+        }
+    }
+}
+
+/// Makes iterators at many states of a database with a budget, moves all of them after each entry was overwritten and compacted,
+/// and checks each answer. Returns the bytes of all memtables before the iterators are dropped.
+fn check_iterators(mut options: Options, budget: Option<Arc<MemoryBudget>>) -> u64 {
+    const GENERATIONS: u64 = 40;
+    options.db.memory_budget = budget.or(options.db.memory_budget);
+    let db = Db::open("data", options).unwrap();
+    let mut open = Vec::new();
+    for made in 0..GENERATIONS {
+        write_generation(&db, made);
+        for i in 0..10 {
+            let from = (made * 37 + i * 51) % KEYS;
+            let mut iter = db.iter().unwrap();
+            iter.seek(&key(from));
+            open.push((iter, made, from));
+        }
+        db.flush().unwrap();
+    }
+    db.compact_range(None, None, &CompactRangeOptions::default()).unwrap();
+    let memtables = db.int_property("rocksdb.size-all-mem-tables").unwrap();
+    for (iter, made, from) in &mut open {
+        let mut ahead = entries(*made, *from);
+        for _ in 0..4 {
+            let expected = ahead.next();
+            assert_eq!(iter.valid(), expected.is_some());
+            if let Some((number, value)) = expected {
+                assert_eq!((iter.key(), iter.value()), (&key(number)[..], &value[..]), "generation {made}");
+            }
+            iter.next();
+            iter.status().unwrap();
+        }
+        iter.seek_for_prev(&key(*from));
+        let behind: Vec<_> = entries(*made, 0).filter(|(number, _)| number <= from).collect();
+        for (number, value) in behind.iter().rev().take(4) {
+            assert_eq!((iter.key(), iter.value()), (&key(*number)[..], &value[..]), "generation {made}");
+            iter.prev();
+        }
+        iter.seek_to_first();
+        iter.next();
+        iter.next();
+        iter.prev();
+        let second = entries(*made, 0).nth(1).unwrap();
+        assert_eq!((iter.key(), iter.value()), (&key(second.0)[..], &second.1[..]));
+        iter.refresh().unwrap();
+        iter.seek_to_first();
+        assert_eq!(iter.value(), entries(GENERATIONS - 1, 0).next().unwrap().1);
+    }
+    memtables
+}
+
+#[test]
+fn iterators_without_room_in_the_budget_keep_their_answers_and_no_memtable() {
+    let cache = BlockCache::new(CacheOptions::lru(1 << 20)).unwrap();
+    let none = check_iterators(Options::in_memory(), None);
+    assert!(none > 2_000_000, "iterators without a budget keep {none} bytes of memtables");
+    for bytes in [1, 64 << 10, 4 << 20] {
+        let kept = check_iterators(Options::in_memory(), Some(MemoryBudget::new(bytes, cache.clone())));
+        assert!(kept < bytes as u64 / 4 + 500_000, "a budget of {bytes} bytes: {kept} bytes of memtables");
+    }
+}
+
+#[test]
+fn iterators_with_a_small_memory_budget_keep_their_answers() {
+    let mut options = Options::in_memory();
+    options.memory_budget(BUDGET_MEMORY_MIN).unwrap();
+    let kept = check_iterators(options, None);
+    assert!(kept < BUDGET_MEMORY_MIN / 2, "{kept} bytes of memtables");
+}
+
+#[test]
+fn a_memory_budget_names_the_memory_of_its_iterators() {
+    let mut options = Options::in_memory();
+    options.memory_budget(BUDGET_MEMORY_MIN).unwrap();
+    let db = Db::open("data", options).unwrap();
+    write_generation(&db, 0);
+    let iterators = || {
+        let memory = db.memory();
+        memory.parts.iter().find(|part| part.name.starts_with("iterators")).unwrap().bytes
+    };
+    assert_eq!(iterators(), 0);
+    let mut iter = db.iter().unwrap();
+    iter.seek_to_first();
+    assert!(iterators() > 1000, "{}", iterators());
+    drop(iter);
+    assert_eq!(iterators(), 0);
+    assert!(Options::in_memory().memory_budget(BUDGET_MEMORY_MIN - 1).is_err());
 }

@@ -248,6 +248,13 @@ impl<V: Send + Sync + 'static> Cache<V> {
         sum
     }
 
+    /// Returns the bytes of the entries of each role, without reservations: memory that the cache itself holds.
+    pub fn entry_bytes(&self) -> [usize; ROLES] {
+        let mut sum = [RoleUsage::default(); ROLES];
+        self.shards().for_each(|s| s.add_roles(&mut sum));
+        sum.map(|usage| usage.bytes)
+    }
+
     /// Charges memory outside of the cache. The drop of the reservation releases the charge.
     ///
     /// # Errors

@@ -20,14 +20,15 @@ mod tests;
 mod tombstones;
 mod write;
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use base::key::MAX_SEQUENCE;
 use base::key::{SequenceNumber, TYPE_FOR_SEEK, pack};
 use base::pinned::PinRegion;
 
 use crate::arena::{Arena, Ref};
+use crate::budget::{Holder, MemoryBudget, Share};
 use crate::range_del::FragmentedTombstones;
 use crate::rep::entry::Entries;
 use crate::rep::tree::{Estimate, Tree};
@@ -58,6 +59,8 @@ pub struct MemTable {
     id: u64,
     earliest_seq: SequenceNumber,
     tally: Tally,
+    /// The memory that the budget charges because iterators keep the memtable.
+    kept: OnceLock<Share>,
 }
 
 enum Rep {
@@ -114,6 +117,17 @@ impl Counts {
 }
 
 impl MemTable {
+    /// Charges `bytes` to the budget, because an iterator keeps the memtable. The charge ends with the memtable. Returns false if
+    /// the memtable has no charge, and a charge would exceed `limit`: see [`MemoryBudget::try_keep`].
+    pub fn keep(&self, budget: &Arc<MemoryBudget>, bytes: usize, limit: usize) -> bool {
+        if self.kept.get().is_some() {
+            return true;
+        }
+        let share = budget.try_keep(Holder::KeptMemtables, bytes, limit);
+        // If two iterators charge the memtable concurrently, the second share is returned.
+        share.map(|share| self.kept.set(share)).is_some()
+    }
+
     /// Makes an empty memtable. `id` grows from memtable to memtable. No entry older than `earliest_seq` will
     /// be added.
     ///
@@ -145,6 +159,7 @@ impl MemTable {
             id,
             earliest_seq,
             tally: Tally::default(),
+            kept: OnceLock::new(),
         })
     }
 

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use ironstone::{BlockCache, CacheOptions};
+use ironstone::{BlockCache, CacheOptions, MemoryBudget};
 use testkit::chance::Chance;
 
 use super::Row;
@@ -128,6 +128,14 @@ pub fn draw(seed: u64, plain: bool) -> String {
 pub fn row_cache(seed: u64) -> Option<Arc<BlockCache>> {
     let chance = &mut Chance::new(seed ^ 0x726f_7773);
     chance.percent(25).then(|| BlockCache::new(CacheOptions::lru(8 << 10)).ok()).flatten()
+}
+
+/// Returns the memory budget of an open that a seed draws: so small that most iterators park. `None` for three opens of four.
+pub fn memory_budget(seed: u64) -> Option<Arc<MemoryBudget>> {
+    let chance = &mut Chance::new(seed ^ 0x6275_6467);
+    let bytes = chance.pick(&[1, 16 << 10, 1 << 20]);
+    let cache = chance.percent(25).then(|| BlockCache::new(CacheOptions::lru(8 << 10)).ok()).flatten()?;
+    Some(MemoryBudget::new(*bytes, cache))
 }
 
 fn some(rows: &[Row], chance: &mut Chance) -> String {
