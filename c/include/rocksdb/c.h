@@ -3814,7 +3814,8 @@ extern ROCKSDB_LIBRARY_API rocksdb_pinnableslice_t* rocksdb_transaction_get_pinn
 extern ROCKSDB_LIBRARY_API void rocksdb_transaction_multi_get(rocksdb_transaction_t* txn,
     const rocksdb_readoptions_t* options, size_t num_keys_list, const char* const* keys_list,
     const size_t* keys_list_sizes, char** values_list, size_t* values_list_sizes, char** errs);
-/* As `rocksdb_transaction_multi_get`. Also locks the keys, as `rocksdb_transaction_get_for_update` does. */
+/* As `rocksdb_transaction_multi_get`. First locks all keys in their order, as `rocksdb_transaction_get_for_update` does. If
+   a key cannot be locked, locks no further key, reads no key and reports the error for each key. */
 extern ROCKSDB_LIBRARY_API void rocksdb_transaction_multi_get_for_update(rocksdb_transaction_t* txn,
     const rocksdb_readoptions_t* options, size_t num_keys_list, const char* const* keys_list,
     const size_t* keys_list_sizes, char** values_list, size_t* values_list_sizes, char** errs);

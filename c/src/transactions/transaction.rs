@@ -288,7 +288,8 @@ c_api! {
         unsafe { places.write(count, read())? };
     }
 
-    /// As `rocksdb_transaction_multi_get`. Also locks the keys, as `rocksdb_transaction_get_for_update` does.
+    /// As `rocksdb_transaction_multi_get`. First locks all keys in their order, as `rocksdb_transaction_get_for_update` does. If
+    /// a key cannot be locked, locks no further key, reads no key and reports the error for each key.
     fn rocksdb_transaction_multi_get_for_update(
         txn: maybe rocksdb_transaction_t, options: inmaybe rocksdb_readoptions_t, keys_list: keys,
         values_list: raw(*mut *mut c_char), values_list_sizes: raw(*mut usize), errs: raw(*mut *mut c_char)
@@ -297,7 +298,7 @@ c_api! {
         let read = || {
             let (txn, options) = (needed(FUNCTION, "txn", txn)?, needed(FUNCTION, "options", options)?);
             let (keys, read) = (keys_list.slices?, options.get()?);
-            Ok(keys.0.iter().map(|key| txn.get_for_update(&txn.default, key, read, true)).collect())
+            txn.txn.multi_get_for_update_in(&txn.default, &keys.0, read)
         };
         let places = Places { function: FUNCTION, values: values_list, lens: values_list_sizes, errors: errs };
         // SAFETY: the header requires a place for each key in each array.
@@ -336,8 +337,11 @@ c_api! {
             let (keys, read) = (keys_list.slices?, options.get()?);
             // SAFETY: the header requires a handle for each key.
             let families = unsafe { families(column_families, count)? };
-            let get = |(family, key): (&Family, &&[u8])| txn.get_for_update(family, key, read, true);
-            Ok(families.iter().zip(&keys.0).map(get).collect())
+            let pairs: Vec<_> = families.iter().zip(&keys.0).map(|(family, key)| (family, *key)).collect();
+            for (family, key) in &pairs {
+                txn.txn.lock_for_update_in(family, key, read, LockMode::Exclusive, Validation::Check)?;
+            }
+            Ok(txn.txn.multi_get_families(&pairs, read))
         };
         let places = Places { function: FUNCTION, values: values_list, lens: values_list_sizes, errors: errs };
         // SAFETY: the header requires a place for each key in each array.
