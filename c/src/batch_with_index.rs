@@ -272,6 +272,7 @@ c_api! {
     fn rocksdb_writebatch_wi_get_from_batch(
         wbwi: at rocksdb_writebatch_wi_t, options: in rocksdb_options_t, key: bytes, vallen: out usize, err
     ) -> Option<Buffer> {
+        vallen.set(0);
         let _ = options;
         Ok(copied(wbwi.batch.get_from_batch(key)?, &vallen))
     }
@@ -280,6 +281,7 @@ c_api! {
         wbwi: at rocksdb_writebatch_wi_t, options: in rocksdb_options_t,
         column_family: at rocksdb_column_family_handle_t, key: bytes, vallen: out usize, err
     ) -> Option<Buffer> {
+        vallen.set(0);
         let _ = options;
         Ok(copied(wbwi.batch.get_from_batch_in(&column_family.front, key)?, &vallen))
     }
@@ -289,6 +291,7 @@ c_api! {
         wbwi: at rocksdb_writebatch_wi_t, db: at rocksdb_t, options: in rocksdb_readoptions_t, key: bytes,
         vallen: out usize, err
     ) -> Option<Buffer> {
+        vallen.set(0);
         let open = db.get()?;
         let found = open.get_under_batch(&wbwi.batch, &open.front.default_family(), key, options.get()?)?;
         Ok(copied(found, &vallen))
@@ -298,6 +301,7 @@ c_api! {
         wbwi: at rocksdb_writebatch_wi_t, db: at rocksdb_t, options: in rocksdb_readoptions_t,
         column_family: at rocksdb_column_family_handle_t, key: bytes, vallen: out usize, err
     ) -> Option<Buffer> {
+        vallen.set(0);
         db.family(column_family)?;
         let found = db.get()?.get_under_batch(&wbwi.batch, &column_family.front, key, options.get()?)?;
         Ok(copied(found, &vallen))

@@ -114,6 +114,7 @@ c_api! {
     fn rocksdb_get(
         db: at rocksdb_t, options: in rocksdb_readoptions_t, key: bytes, vallen: out usize, err
     ) -> Option<Buffer> {
+        vallen.set(0);
         let open = db.get()?;
         Ok(copied(open.get(&open.default, key, options.get()?)?, &vallen))
     }
@@ -122,6 +123,7 @@ c_api! {
         db: at rocksdb_t, options: in rocksdb_readoptions_t, column_family: at rocksdb_column_family_handle_t,
         key: bytes, vallen: out usize, err
     ) -> Option<Buffer> {
+        vallen.set(0);
         let family = db.family(column_family)?;
         Ok(copied(db.get()?.get(&family, key, options.get()?)?, &vallen))
     }
@@ -131,6 +133,8 @@ c_api! {
         db: at rocksdb_t, options: in rocksdb_readoptions_t, key: bytes, vallen: out usize,
         ts: raw(*mut *mut c_char), tslen: out usize, err
     ) -> Option<Buffer> {
+        vallen.set(0);
+        tslen.set(0);
         // SAFETY: the header requires null or a writable place.
         let ts = unsafe { Out::new(ts) };
         let found = get_with_ts(db, &*db.default_family()?, key, options.get()?)?;
@@ -141,6 +145,8 @@ c_api! {
         db: at rocksdb_t, options: in rocksdb_readoptions_t, column_family: at rocksdb_column_family_handle_t,
         key: bytes, vallen: out usize, ts: raw(*mut *mut c_char), tslen: out usize, err
     ) -> Option<Buffer> {
+        vallen.set(0);
+        tslen.set(0);
         // SAFETY: the header requires null or a writable place.
         let ts = unsafe { Out::new(ts) };
         let found = get_with_ts(db, &*db.family(column_family)?, key, options.get()?)?;
@@ -207,6 +213,7 @@ c_api! {
         db: at rocksdb_t, options: in rocksdb_readoptions_t, key: bytes, buffer: raw(*mut c_char),
         buffer_size: usize, vallen: out usize, found: out u8, err
     ) -> Flag {
+        vallen.set(0);
         found.set(0);
         let open = db.get()?;
         let value = open.get(&open.default, key, options.get()?)?;
@@ -218,6 +225,7 @@ c_api! {
         db: at rocksdb_t, options: in rocksdb_readoptions_t, column_family: at rocksdb_column_family_handle_t,
         key: bytes, buffer: raw(*mut c_char), buffer_size: usize, vallen: out usize, found: out u8, err
     ) -> Flag {
+        vallen.set(0);
         found.set(0);
         let value = db.get()?.get(&*db.family(column_family)?, key, options.get()?)?;
         // SAFETY: the header requires `buffer_size` writable bytes.

@@ -146,6 +146,7 @@ c_api! {
     fn rocksdb_get_full_history_ts_low(
         db: at rocksdb_t, column_family: at rocksdb_column_family_handle_t, ts_lowlen: out usize, err
     ) -> Buffer {
+        ts_lowlen.set(0);
         let family = &db.family(column_family)?;
         if family.order().user.timestamp_size() == 0 {
             return Err(Error::invalid_argument("Timestamp is not enabled in this column family"));

@@ -208,6 +208,7 @@ c_api! {
     fn rocksdb_transactiondb_get(
         txn_db: at rocksdb_transactiondb_t, options: in rocksdb_readoptions_t, key: bytes, vlen: out usize, err
     ) -> Option<Buffer> {
+        vlen.set(0);
         let open = txn_db.base.get()?;
         Ok(copied(open.db.get(&open.default, key, options.get()?)?, &vlen))
     }
@@ -216,6 +217,7 @@ c_api! {
         txn_db: at rocksdb_transactiondb_t, options: in rocksdb_readoptions_t,
         column_family: at rocksdb_column_family_handle_t, key: bytes, vallen: out usize, err
     ) -> Option<Buffer> {
+        vallen.set(0);
         let family = txn_db.base.family(column_family)?;
         Ok(copied(txn_db.engine()?.get(&family, key, options.get()?)?, &vallen))
     }

@@ -221,6 +221,7 @@ c_api! {
     fn rocksdb_transaction_get(
         txn: at rocksdb_transaction_t, options: in rocksdb_readoptions_t, key: bytes, vlen: out usize, err
     ) -> Option<Buffer> {
+        vlen.set(0);
         Ok(copied(txn.txn.get_in(&txn.default, key, options.get()?)?, &vlen))
     }
 
@@ -228,6 +229,7 @@ c_api! {
         txn: at rocksdb_transaction_t, options: in rocksdb_readoptions_t,
         column_family: at rocksdb_column_family_handle_t, key: bytes, vlen: out usize, err
     ) -> Option<Buffer> {
+        vlen.set(0);
         Ok(copied(txn.txn.get_in(&column_family.front, key, options.get()?)?, &vlen))
     }
 
@@ -249,6 +251,7 @@ c_api! {
         txn: at rocksdb_transaction_t, options: in rocksdb_readoptions_t, key: bytes, vlen: out usize,
         exclusive: flag, err
     ) -> Option<Buffer> {
+        vlen.set(0);
         Ok(copied(txn.get_for_update(&txn.default, key, options.get()?, exclusive)?, &vlen))
     }
 
@@ -256,6 +259,7 @@ c_api! {
         txn: at rocksdb_transaction_t, options: in rocksdb_readoptions_t,
         column_family: at rocksdb_column_family_handle_t, key: bytes, vlen: out usize, exclusive: flag, err
     ) -> Option<Buffer> {
+        vlen.set(0);
         Ok(copied(txn.get_for_update(&column_family.front, key, options.get()?, exclusive)?, &vlen))
     }
 
