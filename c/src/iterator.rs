@@ -11,7 +11,7 @@ use ironstone::{BaseDeltaIter, WriteBatchWithIndex};
 use std::sync::Arc;
 
 use crate::abi::{Flag, Owned, Return, Text, arguments};
-use crate::db::{FamilyView, rocksdb_column_family_handle_t, rocksdb_t, with_time};
+use crate::db::{FamilyView, Open, rocksdb_column_family_handle_t, rocksdb_t, with_time};
 use crate::read_options::rocksdb_readoptions_t;
 
 /// An iterator over a column family. An iterator that could not be created reports the error.
@@ -30,6 +30,16 @@ enum Kind {
     Batch(Box<BaseDeltaIter>),
     /// A column family of a database with a time to live, under a batch. The values end with their write time.
     TtlBatch(Box<BaseDeltaIter>),
+}
+
+impl Kind {
+    /// Returns the source for an iterator over a column family of a database.
+    fn over(open: &Open, family: &Arc<Family>, iter: Box<DbIterator>, bounds: Bounds) -> Self {
+        match &open.ttl {
+            None => Kind::Family { iter, family: open.front.family_from_engine(family.clone()), bounds },
+            Some(ttl) => Kind::Ttl { iter, family: with_time(ttl, family), bounds },
+        }
+    }
 }
 
 /// The lower bound (inclusive) and the upper bound (exclusive) of an iterator.
@@ -97,10 +107,7 @@ impl rocksdb_iterator_t {
         let open = db.get()?;
         let bounds = Bounds::of(&options);
         let iter = Box::new(open.db.iter(family, options)?);
-        match &open.ttl {
-            None => Ok(Kind::Family { iter, family: open.front.family_from_engine(family.clone()), bounds }),
-            Some(ttl) => Ok(Kind::Ttl { iter, family: with_time(ttl, family), bounds }),
-        }
+        Ok(Kind::over(&open, family, iter, bounds))
     }
 
     pub(crate) fn of_transaction(iter: Result<BaseDeltaIter>) -> Self {
@@ -188,8 +195,8 @@ c_api! {
         Owned(rocksdb_iterator_t::new(db, db.family(column_family), options))
     }
 
-    /// Creates iterators over several column families. All iterators read at the same sequence number. `iterators` has `size`
-    /// places.
+    /// Creates iterators over several column families. All iterators read at the same sequence number, except tailing iterators
+    /// and iterators of column families with `inplace_update_support`. `iterators` has `size` places.
     fn rocksdb_create_iterators(
         db: at rocksdb_t, options: at rocksdb_readoptions_t,
         column_families: raw(*mut *mut rocksdb_column_family_handle_t),
@@ -199,19 +206,18 @@ c_api! {
         let (handles, places) = unsafe {
             (arguments::array(column_families.cast_const(), size)?, arguments::array_mut(iterators, size)?)
         };
-        let mut read = options.get()?.clone();
-        if read.snapshot.is_none() {
-            read.snapshot = Some(db.db()?.snapshot());
-        }
-        let mut created = Vec::with_capacity(size);
+        let mut families = Vec::with_capacity(size);
         for &handle in handles {
             // SAFETY: the header requires live handles.
             let handle = unsafe { handle.as_ref() };
             let handle = handle.ok_or_else(|| Error::invalid_argument("a column family handle is null"))?;
-            created.push(rocksdb_iterator_t::create(db, &*db.family(handle)?, read.clone())?);
+            families.push(Arc::clone(&*db.family(handle)?));
         }
-        for (place, iter) in places.iter_mut().zip(created) {
-            place.write(Owned(rocksdb_iterator_t { iter: Ok(iter) }).into_c());
+        let (open, read) = (db.get()?, options.get()?);
+        let created = open.db.iterators(&families, read)?;
+        for ((place, iter), family) in places.iter_mut().zip(created).zip(&families) {
+            let kind = Kind::over(&open, family, Box::new(iter), Bounds::of(read));
+            place.write(Owned(rocksdb_iterator_t { iter: Ok(kind) }).into_c());
         }
         Ok(())
     }

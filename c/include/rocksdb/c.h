@@ -1771,8 +1771,8 @@ extern ROCKSDB_LIBRARY_API rocksdb_iterator_t* rocksdb_create_iterator(rocksdb_t
     const rocksdb_readoptions_t* options);
 extern ROCKSDB_LIBRARY_API rocksdb_iterator_t* rocksdb_create_iterator_cf(rocksdb_t* db,
     const rocksdb_readoptions_t* options, rocksdb_column_family_handle_t* column_family);
-/* Creates iterators over several column families. All iterators read at the same sequence number. `iterators` has `size`
-   places. */
+/* Creates iterators over several column families. All iterators read at the same sequence number, except tailing iterators
+   and iterators of column families with `inplace_update_support`. `iterators` has `size` places. */
 extern ROCKSDB_LIBRARY_API void rocksdb_create_iterators(rocksdb_t* db,
     rocksdb_readoptions_t* options, rocksdb_column_family_handle_t** column_families,
     rocksdb_iterator_t** iterators, size_t size, char** errptr);

@@ -14,6 +14,7 @@ mod examples;
 mod features;
 mod header;
 mod interface;
+mod iterators;
 mod lengths;
 mod listeners;
 mod multi_get;
