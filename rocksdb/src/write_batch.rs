@@ -1,6 +1,6 @@
 //! Write batches: changes that are applied together or not at all.
 
-use ironstone::{FamilyId, Record};
+use ironstone::{Batch, FamilyId, Record};
 
 use crate::{AsColumnFamilyRef, Error};
 
@@ -89,9 +89,10 @@ impl<const TRANSACTION: bool> WriteBatchWithTransaction<TRANSACTION> {
         }
     }
 
-    /// Returns the number of changes.
+    /// Returns the number of changes. For bytes that are not a batch, returns the number that the bytes state; 0 if they are
+    /// shorter than the header of a batch.
     pub fn len(&self) -> usize {
-        self.inner.count() as usize
+        Batch::new(self.data()).map_or(0, |batch| batch.count() as usize)
     }
 
     /// Returns the size of the batch in the WAL, in bytes.
@@ -111,8 +112,8 @@ impl<const TRANSACTION: bool> WriteBatchWithTransaction<TRANSACTION> {
 
     /// Returns the records before the first record that does not decode.
     fn records(&self) -> impl Iterator<Item = Record<'_>> {
-        let batch = self.fault.is_none().then_some(&self.inner);
-        batch.into_iter().flat_map(|batch| batch.iter().map_while(Result::ok))
+        let batch = Batch::new(self.data()).ok();
+        batch.into_iter().flat_map(|batch| batch.records().map_while(Result::ok))
     }
 
     /// Calls `callbacks` for the puts and deletions of the default column family. A change of another column family or a range

@@ -4,7 +4,7 @@ use rocksdb::backup::{BackupEngine, BackupEngineOptions, RestoreOptions};
 use rocksdb::checkpoint::Checkpoint;
 use rocksdb::{
     Cache, DB, Env, ErrorKind, Options, ReadOptions, SstFileWriter, TransactionDB, WriteBatch,
-    WriteBatchIterator,
+    WriteBatchIterator, WriteBatchIteratorCf,
 };
 
 fn two() -> (tempfile::TempDir, DB, DB) {
@@ -184,18 +184,49 @@ fn bytes_that_are_no_batch_fail_the_write() {
     assert_eq!(db.write(batch).unwrap_err().kind(), ErrorKind::Corruption);
 }
 
+/// The puts and deletions of a batch, as text.
+#[derive(Default)]
+struct Seen(Vec<String>);
+
+impl WriteBatchIterator for Seen {
+    fn put(&mut self, key: &[u8], value: &[u8]) {
+        self.0.push(format!("{}={}", key.escape_ascii(), value.escape_ascii()));
+    }
+    fn delete(&mut self, key: &[u8]) {
+        self.0.push(format!("-{}", key.escape_ascii()));
+    }
+}
+
+impl WriteBatchIteratorCf for Seen {
+    fn put_cf(&mut self, _: u32, key: &[u8], value: &[u8]) {
+        self.put(key, value);
+    }
+    fn delete_cf(&mut self, _: u32, key: &[u8]) {
+        self.delete(key);
+    }
+    fn merge_cf(&mut self, _: u32, key: &[u8], value: &[u8]) {
+        self.put(key, value);
+    }
+}
+
+#[test]
+fn a_damaged_batch_has_the_stated_length_and_the_changes_before_the_damage() {
+    let mut batch = WriteBatch::default();
+    batch.put(b"a", b"1");
+    batch.delete(b"b");
+    batch.put(b"c", b"3");
+    let data = batch.data();
+    let damaged = WriteBatch::from_data(&data[..data.len() - 1]);
+    assert_eq!((damaged.len(), damaged.is_empty()), (3, false));
+    let (mut seen, mut seen_cf) = (Seen::default(), Seen::default());
+    damaged.iterate(&mut seen);
+    damaged.iterate_cf(&mut seen_cf);
+    assert_eq!((seen.0, seen_cf.0), (vec!["a=1".into(), "-b".into()], vec!["a=1".to_string(), "-b".into()]));
+    assert_eq!(WriteBatch::from_data(b"short").len(), 0);
+}
+
 #[test]
 fn a_batch_hands_out_its_changes_in_order() {
-    #[derive(Default)]
-    struct Seen(Vec<String>);
-    impl WriteBatchIterator for Seen {
-        fn put(&mut self, key: &[u8], value: &[u8]) {
-            self.0.push(format!("{}={}", key.escape_ascii(), value.escape_ascii()));
-        }
-        fn delete(&mut self, key: &[u8]) {
-            self.0.push(format!("-{}", key.escape_ascii()));
-        }
-    }
     let mut batch = WriteBatch::with_capacity_bytes(64);
     batch.put(b"a", b"1");
     batch.put_log_data(b"log");
