@@ -205,7 +205,10 @@ c_api! {
         let held = snapshot.held();
         // SAFETY: the pointer comes from an `Arc` that `txn.snapshots` keeps, and the handle is never dropped.
         let handle = malloc_handle(rocksdb_snapshot_t { snapshot: Some(unsafe { Arc::from_raw(Arc::as_ptr(&held)) }) });
-        txn.snapshots.push(held);
+        // All handles of one snapshot borrow from one `Arc`.
+        if !txn.snapshots.last().is_some_and(|last| Arc::ptr_eq(last, &held)) {
+            txn.snapshots.push(held);
+        }
         handle.cast_const()
     }
 
@@ -366,5 +369,30 @@ c_api! {
     ) -> Owned<rocksdb_iterator_t> {
         let create = || txn.txn.iter_in(&column_family.front, options.get()?.clone());
         Owned(rocksdb_iterator_t::of_transaction(create()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ironstone::{Options, TransactionDb, TransactionDbOptions};
+
+    use super::*;
+
+    #[test]
+    fn handles_of_one_snapshot_borrow_from_one_arc() {
+        let db = TransactionDb::open("data", Options::in_memory(), TransactionDbOptions::default()).unwrap();
+        let txn = db.begin();
+        txn.set_snapshot();
+        let mut txn = rocksdb_transaction_t::new(txn, &db);
+        let mut get = || {
+            // SAFETY: the transaction is live, and the handle comes from `malloc` and is freed once.
+            unsafe { libc::free(rocksdb_transaction_get_snapshot(&raw mut txn).cast_mut().cast()) };
+            txn.snapshots.len()
+        };
+        assert_eq!([get(), get(), get()], [1; 3]);
+        txn.txn.set_snapshot();
+        // SAFETY: as above.
+        unsafe { libc::free(rocksdb_transaction_get_snapshot(&raw mut txn).cast_mut().cast()) };
+        assert_eq!(txn.snapshots.len(), 2);
     }
 }
