@@ -76,7 +76,8 @@ impl Options {
     }
 
     /// Sets options from text: `max_open_files=100;write_buffer_size=1048576;...`. The names are those of RocksDB. A
-    /// name may be an option of the database or of the column family.
+    /// name may be an option of the database or of the column family. If the text states
+    /// a block cache, the database makes this cache, and `block_cache` becomes `None`.
     ///
     /// # Errors
     /// InvalidArgument if an option does not exist or if a value is not valid. Then no option is changed.
@@ -94,8 +95,11 @@ impl Options {
         for (name, value) in format::options_ini::parse_map(text)? {
             if DbOptions::is_known(&name) {
                 changed.db.set(&name, &value)?;
-            } else {
-                changed.family.set(&name, &value)?;
+                continue;
+            }
+            changed.family.set(&name, &value)?;
+            if names_block_cache(&name, &value) {
+                changed.block_cache = None;
             }
         }
         *self = changed;
@@ -141,6 +145,18 @@ impl Options {
     /// ```
     pub fn load_latest(path: impl AsRef<Path>, env: &Env, config: &ReadConfig) -> Result<OptionsFile> {
         load_latest(env, path.as_ref(), config).map(|(_, file)| file)
+    }
+}
+
+/// Returns true if an option of a column family in text states the block cache of the block-based table.
+fn names_block_cache(name: &str, value: &str) -> bool {
+    match name.split_once('.') {
+        Some(("table_factory" | "block_based_table_factory", field)) => field == "block_cache",
+        None if matches!(name, "table_factory" | "block_based_table_factory") => {
+            let fields = format::options_ini::parse_map(value).unwrap_or_default();
+            fields.iter().any(|(field, _)| field == "block_cache")
+        }
+        _ => false,
     }
 }
 

@@ -150,14 +150,15 @@ c_api! {
     fn rocksdb_get_options_from_string(
         base_options: in rocksdb_options_t, opts_str: text, new_options: mut rocksdb_options_t, err
     ) {
-        let mut changed = base_options.clone();
-        for (name, value) in format::options_ini::parse_map(opts_str)? {
-            if DbOptions::is_known(&name) {
-                changed.db.set(&name, &value)?;
-            } else {
-                changed.family.set(&name, &value)?;
-            }
-        }
+        let mut front = ironstone::Options {
+            db: base_options.db.clone(),
+            family: base_options.family.clone(),
+            block_cache: base_options.block_cache.clone(),
+            ..ironstone::Options::default()
+        };
+        front.update(opts_str)?;
+        let ironstone::Options { db, family, block_cache, .. } = front;
+        let changed = rocksdb_options_t { db, family, block_cache, ..base_options.clone() };
         *new_options = changed;
         Ok(())
     }

@@ -226,6 +226,24 @@ fn a_damaged_batch_has_the_stated_length_and_the_changes_before_the_damage() {
 }
 
 #[test]
+fn a_block_cache_in_text_replaces_the_cache_of_the_options() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut table = rocksdb::BlockBasedOptions::default();
+    table.set_block_cache(&Cache::new_lru_cache(1 << 20));
+    let mut base = Options::default();
+    base.create_if_missing(true);
+    base.set_block_based_table_factory(&table);
+    let capacity = |text: &str| {
+        let options = base.clone().get_options_from_string(text).unwrap();
+        let db = DB::open(&options, dir.path()).unwrap();
+        db.property_int_value("rocksdb.block-cache-capacity").unwrap()
+    };
+    assert_eq!(capacity("block_based_table_factory={block_size=8192}"), Some(1 << 20));
+    assert_eq!(capacity("block_based_table_factory={block_cache=2097152}"), Some(2 << 20));
+    assert_eq!(capacity("block_based_table_factory.block_cache=3145728"), Some(3 << 20));
+}
+
+#[test]
 fn a_batch_hands_out_its_changes_in_order() {
     let mut batch = WriteBatch::with_capacity_bytes(64);
     batch.put(b"a", b"1");
