@@ -344,7 +344,7 @@ c_api! {
     fn rocksdb_writebatch_wi_create_iterator_with_base(
         wbwi: at rocksdb_writebatch_wi_t, base_iterator: own rocksdb_iterator_t
     ) -> Option<Owned<rocksdb_iterator_t>> {
-        base_iterator.map(|base| Owned(base.with_batch(&wbwi.batch, None)))
+        base_iterator.map(|base| Owned(base.with_batch(&wbwi.batch, None, None)))
     }
 
     /// As `rocksdb_writebatch_wi_create_iterator_with_base`. The bounds of the options also limit the records of the batch.
@@ -352,23 +352,21 @@ c_api! {
         wbwi: at rocksdb_writebatch_wi_t, base_iterator: own rocksdb_iterator_t, options: in rocksdb_readoptions_t
     ) -> Option<Owned<rocksdb_iterator_t>> {
         let options = options.get()?;
-        base_iterator.map(|base| Owned(base.with_batch(&wbwi.batch, Some(options))))
+        base_iterator.map(|base| Owned(base.with_batch(&wbwi.batch, None, Some(options))))
     }
 
     fn rocksdb_writebatch_wi_create_iterator_with_base_cf(
         wbwi: at rocksdb_writebatch_wi_t, base_iterator: own rocksdb_iterator_t,
         cf: at rocksdb_column_family_handle_t
     ) -> Option<Owned<rocksdb_iterator_t>> {
-        let _ = cf;
-        base_iterator.map(|base| Owned(base.with_batch(&wbwi.batch, None)))
+        base_iterator.map(|base| Owned(base.with_batch(&wbwi.batch, Some(&cf.front), None)))
     }
 
     fn rocksdb_writebatch_wi_create_iterator_with_base_cf_readopts(
         wbwi: at rocksdb_writebatch_wi_t, base_iterator: own rocksdb_iterator_t,
         cf: at rocksdb_column_family_handle_t, options: in rocksdb_readoptions_t
     ) -> Option<Owned<rocksdb_iterator_t>> {
-        let _ = cf;
         let options = options.get()?;
-        base_iterator.map(|base| Owned(base.with_batch(&wbwi.batch, Some(options))))
+        base_iterator.map(|base| Owned(base.with_batch(&wbwi.batch, Some(&cf.front), Some(options))))
     }
 }

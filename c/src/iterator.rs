@@ -6,12 +6,12 @@ use base::{Error, Result};
 use engine::db::DbIterator;
 use engine::family::Family;
 use engine::options::ReadOptions;
-use ironstone::ttl::TtlFamily;
+use ironstone::ttl::TtlDb;
 use ironstone::{BaseDeltaIter, WriteBatchWithIndex};
 use std::sync::Arc;
 
 use crate::abi::{Flag, Owned, Return, Text, arguments};
-use crate::db::{FamilyView, Open, rocksdb_column_family_handle_t, rocksdb_t, with_time};
+use crate::db::{FamilyView, Open, rocksdb_column_family_handle_t, rocksdb_t};
 use crate::read_options::rocksdb_readoptions_t;
 
 /// An iterator over a column family. An iterator that could not be created reports the error.
@@ -22,10 +22,9 @@ pub struct rocksdb_iterator_t {
 /// The source of an iterator.
 enum Kind {
     /// A column family, with the data that an iterator of a batch over this iterator needs.
-    Family { iter: Box<DbIterator>, family: ironstone::Family, bounds: Bounds },
-    /// A column family of a database with a time to live. Stored values end with their write time. `family` is an error for a
-    /// column family that was created without a time to live: only an iterator of a batch over this iterator needs it.
-    Ttl { iter: Box<DbIterator>, family: Result<TtlFamily>, bounds: Bounds },
+    Family { iter: Box<DbIterator>, db: ironstone::Db, bounds: Bounds },
+    /// A column family of a database with a time to live. Stored values end with their write time.
+    Ttl { iter: Box<DbIterator>, db: TtlDb, bounds: Bounds },
     /// A column family under a batch or a transaction.
     Batch(Box<BaseDeltaIter>),
     /// A column family of a database with a time to live, under a batch. The values end with their write time.
@@ -34,10 +33,10 @@ enum Kind {
 
 impl Kind {
     /// Returns the source for an iterator over a column family of a database.
-    fn over(open: &Open, family: &Arc<Family>, iter: Box<DbIterator>, bounds: Bounds) -> Self {
+    fn over(open: &Open, iter: Box<DbIterator>, bounds: Bounds) -> Self {
         match &open.ttl {
-            None => Kind::Family { iter, family: open.front.family_from_engine(family.clone()), bounds },
-            Some(ttl) => Kind::Ttl { iter, family: with_time(ttl, family), bounds },
+            None => Kind::Family { iter, db: open.front.clone(), bounds },
+            Some(ttl) => Kind::Ttl { iter, db: ttl.clone(), bounds },
         }
     }
 }
@@ -107,24 +106,32 @@ impl rocksdb_iterator_t {
         let open = db.get()?;
         let bounds = Bounds::of(&options);
         let iter = Box::new(open.db.iter(family, options)?);
-        Ok(Kind::over(&open, family, iter, bounds))
+        Ok(Kind::over(&open, iter, bounds))
     }
 
     pub(crate) fn of_transaction(iter: Result<BaseDeltaIter>) -> Self {
         rocksdb_iterator_t { iter: iter.map(|iter| Kind::Batch(Box::new(iter))) }
     }
 
-    /// Returns an iterator over the entries of this iterator as if a batch were written. The bounds of `options` limit the
-    /// entries of the batch. Without `options`, the bounds of this iterator limit them.
-    pub(crate) fn with_batch(self, batch: &WriteBatchWithIndex, options: Option<&ReadOptions>) -> Self {
+    /// Returns an iterator over the entries of this iterator and the records of a batch for `family`. Without `family`, the
+    /// records are those for the default column family, also if this iterator is over another column family. The bounds of
+    /// `options` limit the records of the batch. Without `options`, the bounds of this iterator limit them.
+    pub(crate) fn with_batch(
+        self,
+        batch: &WriteBatchWithIndex,
+        family: Option<&ironstone::Family>,
+        options: Option<&ReadOptions>,
+    ) -> Self {
         let iter = self.iter.and_then(|kind| match kind {
-            Kind::Family { iter, family, bounds } => {
+            Kind::Family { iter, db, bounds } => {
                 let bounds = options.map_or(bounds, Bounds::of);
-                Ok(Kind::Batch(Box::new(batch.iter_over_base(&family, *iter, bounds.lower, bounds.upper))))
+                let family = family.unwrap_or(&db);
+                Ok(Kind::Batch(Box::new(batch.iter_over_base(family, *iter, bounds.lower, bounds.upper))))
             }
-            Kind::Ttl { iter, family, bounds } => {
+            Kind::Ttl { iter, db, bounds } => {
                 let bounds = options.map_or(bounds, Bounds::of);
-                let iter = family?.iter_over_base(batch, *iter, bounds.lower, bounds.upper);
+                let family = db.family_of(family.unwrap_or(db.plain()))?;
+                let iter = family.iter_over_base(batch, *iter, bounds.lower, bounds.upper);
                 Ok(Kind::TtlBatch(Box::new(iter)))
             }
             Kind::Batch(_) | Kind::TtlBatch(_) => {
@@ -215,8 +222,8 @@ c_api! {
         }
         let (open, read) = (db.get()?, options.get()?);
         let created = open.db.iterators(&families, read)?;
-        for ((place, iter), family) in places.iter_mut().zip(created).zip(&families) {
-            let kind = Kind::over(&open, family, Box::new(iter), Bounds::of(read));
+        for (place, iter) in places.iter_mut().zip(created) {
+            let kind = Kind::over(&open, Box::new(iter), Bounds::of(read));
             place.write(Owned(rocksdb_iterator_t { iter: Ok(kind) }).into_c());
         }
         Ok(())

@@ -28,7 +28,6 @@ pub(crate) use multi_get::{Places, families as families_of, get_families, get_ke
 pub(crate) use open::free_list;
 pub(crate) use read::copied;
 pub use read::{rocksdb_pinnable_handle_t, rocksdb_pinnableslice_t};
-pub(crate) use ttl::with_time;
 use view::Following;
 pub(crate) use view::{Open, View};
 

@@ -140,7 +140,7 @@ impl Open {
 
 /// # Errors
 /// NotFound if the column family was created without a time to live.
-pub(crate) fn with_time(ttl: &TtlDb, family: &Arc<Family>) -> Result<TtlFamily> {
+fn with_time(ttl: &TtlDb, family: &Arc<Family>) -> Result<TtlFamily> {
     ttl.family_of(&ttl.plain().family_from_engine(family.clone()))
 }
 

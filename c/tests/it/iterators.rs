@@ -20,6 +20,19 @@ unsafe extern "C" {
         size: usize,
         err: *mut *mut c_char,
     );
+    fn rocksdb_writebatch_wi_put_cf(
+        batch: *mut c_void,
+        family: Family,
+        key: *const c_char,
+        key_len: usize,
+        value: *const c_char,
+        value_len: usize,
+    );
+    fn rocksdb_writebatch_wi_create_iterator_with_base_cf(
+        batch: *mut c_void,
+        base: *mut c_void,
+        family: Family,
+    ) -> *mut c_void;
 }
 
 /// Creates iterators over both column families, puts the key `k` into both, and returns how many iterators then show the key.
@@ -72,4 +85,39 @@ fn tailing_iterators_over_several_families_show_later_puts() {
 #[test]
 fn families_with_updates_in_place_have_iterators_over_several_families() {
     iterators_that_show_a_later_put(true, false);
+}
+
+#[test]
+fn an_iterator_over_a_base_shows_the_records_of_the_stated_family_and_else_of_the_default_family() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = c_path(&dir.path().join("db"));
+    // SAFETY: all handles are live where they are used; each is destroyed once; the iterators take their bases.
+    unsafe {
+        let options = options();
+        let db = Db::new(ok(|err| rocksdb_open(options, path.as_ptr(), err)));
+        let create =
+            |name: *const c_char| ok(|err| rocksdb_create_column_family(db.handle, options, name, err));
+        let (base, stated) = (create(c"users".as_ptr()), create(c"orders".as_ptr()));
+        let batch = rocksdb_writebatch_wi_create(0, 1);
+        let key = c"k".as_ptr();
+        rocksdb_writebatch_wi_put(batch, key, 1, c"1".as_ptr(), 1);
+        rocksdb_writebatch_wi_put_cf(batch, base, key, 1, c"22".as_ptr(), 2);
+        rocksdb_writebatch_wi_put_cf(batch, stated, key, 1, c"333".as_ptr(), 3);
+        let length_of_first = |iter| {
+            rocksdb_iter_seek_to_first(iter);
+            assert_eq!(rocksdb_iter_valid(iter), 1);
+            let mut len = 0;
+            rocksdb_iter_value(iter, &raw mut len);
+            rocksdb_iter_destroy(iter);
+            len
+        };
+        let over = || rocksdb_create_iterator_cf(db.handle, db.read, base);
+        let of_stated = rocksdb_writebatch_wi_create_iterator_with_base_cf(batch, over(), stated);
+        let of_default = rocksdb_writebatch_wi_create_iterator_with_base(batch, over());
+        assert_eq!((length_of_first(of_stated), length_of_first(of_default)), (3, 1));
+        rocksdb_writebatch_wi_destroy(batch);
+        rocksdb_column_family_handle_destroy(base);
+        rocksdb_column_family_handle_destroy(stated);
+        rocksdb_options_destroy(options);
+    }
 }
