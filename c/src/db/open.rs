@@ -69,6 +69,7 @@ impl Request {
     fn open(self, mut request: OpenRequest, open: fn(OpenRequest) -> Result<Db>) -> Result<Owned<rocksdb_t>> {
         request.families.clone_from(&self.descriptors);
         request.others = None;
+        request.components.block_cache = None;
         let db = rocksdb_t::new(open(request)?)?;
         self.finish(db)
     }

@@ -44,6 +44,7 @@ c_api! {
         options: in rocksdb_options_t, name: path, secondary_path: path, err
     ) -> Owned<rocksdb_t> {
         let front = options_of(options, secondary_path)?;
+        let front = ironstone::Options { block_cache: options.block_cache.clone(), ..front };
         Ok(Owned(rocksdb_t::secondary(Secondary::open(name, front)?)?))
     }
 

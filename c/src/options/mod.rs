@@ -102,7 +102,8 @@ impl rocksdb_options_t {
         Ok(ironstone::FamilyDescriptor { name, options, block_cache, blob_cache })
     }
 
-    /// Makes the options for `ironstone`.
+    /// Makes the options for `ironstone`, for an open with descriptors of all column families. The block cache of these options is
+    /// no cache of such an open: each descriptor has its own.
     ///
     /// # Errors
     /// As [`Self::open_request`].
@@ -112,7 +113,7 @@ impl rocksdb_options_t {
             db: self.traced_db_options(),
             family: self.family.clone(),
             listeners: bound(&self.listeners),
-            block_cache: self.block_cache.clone(),
+            block_cache: None,
             wal_filter: self.wal_filter.clone(),
             compaction_service: self.compaction_service.clone(),
         })

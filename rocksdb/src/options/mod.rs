@@ -62,6 +62,15 @@ impl Options {
         Ok(self.inner.clone())
     }
 
+    /// Returns the options of `ironstone` for an open with descriptors. Each descriptor has its own block cache, so these options
+    /// have none.
+    ///
+    /// # Errors
+    /// As [`Self::get`].
+    pub(crate) fn for_descriptors(&self) -> Result<ironstone::Options, Error> {
+        Ok(ironstone::Options { block_cache: None, ..self.get()? })
+    }
+
     /// Returns the descriptor of a column family with these options.
     ///
     /// # Errors

@@ -244,6 +244,27 @@ fn a_block_cache_in_text_replaces_the_cache_of_the_options() {
 }
 
 #[test]
+fn a_column_family_without_a_cache_does_not_use_the_cache_of_the_database_options() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut table = rocksdb::BlockBasedOptions::default();
+    table.set_block_cache(&Cache::new_lru_cache(1 << 20));
+    let mut base = Options::default();
+    base.create_if_missing(true);
+    base.create_missing_column_families(true);
+    base.set_block_based_table_factory(&table);
+    let capacity = |db: &DB, family: &str| {
+        let family = db.cf_handle(family).unwrap();
+        db.property_int_value_cf(family, "rocksdb.block-cache-capacity").unwrap().unwrap()
+    };
+    let db = DB::open_cf(&base, dir.path(), ["users"]).unwrap();
+    assert_eq!((capacity(&db, "default"), capacity(&db, "users")), (32 << 20, 32 << 20));
+    drop(db);
+    let families = [("default", base.clone()), ("users", Options::default())];
+    let db = DB::open_cf_with_opts(&base, dir.path(), families).unwrap();
+    assert_eq!((capacity(&db, "default"), capacity(&db, "users")), (1 << 20, 32 << 20));
+}
+
+#[test]
 fn a_batch_hands_out_its_changes_in_order() {
     let mut batch = WriteBatch::with_capacity_bytes(64);
     batch.put(b"a", b"1");
