@@ -120,7 +120,7 @@ fn check_read_for_update(by_family: bool) {
             );
         }
         assert_eq!((values, value_lens), ([null_mut(); 3], [0; 3]));
-        let errors = errors.map(|error| taken(error));
+        let errors = errors.map(taken);
         assert_eq!((&errors[0], &errors[2]), (&errors[1], &errors[1]));
         put(c"a".as_ptr()).unwrap_err();
         put(c"c".as_ptr()).unwrap();
